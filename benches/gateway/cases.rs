@@ -1,0 +1,297 @@
+//! The cases, how large each run is, and how one case is measured on one started target.
+
+use super::answer::Answer;
+use super::facts::{cpu_us, forget_peak, peak_bytes, resident_bytes};
+use super::load::{Plan, Report};
+use super::process::{Cpu, Folder, Launch, Process};
+use super::table::Measure;
+use super::target::{Records, Running, Target, World};
+use anyhow::{Result, bail};
+use std::net::SocketAddr;
+
+const KIB: usize = 1 << 10;
+const MIB: usize = 1 << 20;
+
+/// What is done with the proxy.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Work {
+    /// Calls on all connections for a time: CPU per call, latency.
+    Loop {
+        request_bytes: usize,
+        answer: Answer,
+    },
+    /// One call at a time on one connection: what the proxy adds to the median.
+    Idle,
+    /// Streams that stay silent after one frame: memory per stream.
+    Held,
+    /// One large body: growth of the peak relative to its size.
+    Body,
+}
+
+/// One case.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Case {
+    pub(crate) name: &'static str,
+    pub(crate) work: Work,
+    /// The largest ratio to the bare proxy in CPU per call that is the goal.
+    pub(crate) cpu_goal: Option<f64>,
+}
+
+const fn calls(
+    name: &'static str,
+    request_bytes: usize,
+    answer: Answer,
+    goal: Option<f64>,
+) -> Case {
+    Case {
+        name,
+        work: Work::Loop {
+            request_bytes,
+            answer,
+        },
+        cpu_goal: goal,
+    }
+}
+
+/// All cases, in the order of the table.
+pub(crate) const CASES: [Case; 8] = [
+    calls("1k", KIB, Answer::Json1k, Some(1.0)),
+    calls("32k", 32 * KIB, Answer::Json32k, Some(1.0)),
+    calls("1m", MIB, Answer::Json1k, Some(0.8)),
+    calls("1m-answer", KIB, Answer::Json1m, None),
+    calls("sse", KIB, Answer::Sse200, Some(1.05)),
+    Case {
+        name: "idle",
+        work: Work::Idle,
+        cpu_goal: None,
+    },
+    Case {
+        name: "held",
+        work: Work::Held,
+        cpu_goal: None,
+    },
+    Case {
+        name: "body",
+        work: Work::Body,
+        cpu_goal: None,
+    },
+];
+
+impl Case {
+    /// Whether telemetry is of interest: memory of a case is the gateway's own matter.
+    pub(crate) fn concerns(&self, target: Target) -> bool {
+        target != Target::All || matches!(self.work, Work::Loop { .. } | Work::Idle)
+    }
+}
+
+/// How much is done.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Scale {
+    pub(crate) rounds: usize,
+    pub(crate) connections: usize,
+    pub(crate) loop_millis: u64,
+    pub(crate) loop_calls: u64,
+    pub(crate) warm_up: u64,
+    pub(crate) idle_calls: u64,
+    pub(crate) streams: usize,
+    pub(crate) body_bytes: usize,
+}
+
+impl Scale {
+    /// Enough for figures to quote.
+    pub(crate) const FULL: Self = Self {
+        rounds: 3,
+        connections: 16,
+        loop_millis: 4_000,
+        loop_calls: u64::MAX,
+        warm_up: 50,
+        idle_calls: 5_000,
+        streams: 1_000,
+        body_bytes: 100_000_000,
+    };
+    /// Enough to see that every case still runs; its figures mean nothing.
+    pub(crate) const QUICK: Self = Self {
+        rounds: 1,
+        connections: 4,
+        loop_millis: 10_000,
+        loop_calls: 40,
+        warm_up: 2,
+        idle_calls: 20,
+        streams: 20,
+        body_bytes: 8_000_000,
+    };
+}
+
+/// What one run gave, and the records it left.
+pub(crate) type Findings = (Vec<(Measure, f64)>, Records);
+
+/// Measures `case` on a running target.
+pub(crate) fn measure(
+    case: &Case,
+    scale: &Scale,
+    world: &World,
+    target: &Running,
+) -> Result<Findings> {
+    match case.work {
+        Work::Loop {
+            request_bytes,
+            answer,
+        } => {
+            let plan = Plan {
+                request_bytes,
+                answer,
+                ..looped(target.address, scale)
+            };
+            run_loop(plan, world, target)
+        }
+        Work::Idle => {
+            let idle = idle(world.mock, scale, world)?;
+            let through = self::idle(target.address, scale, world)?;
+            let added = (Measure::AddedP50, through.p50_us - idle.p50_us);
+            Ok((
+                vec![(Measure::P50, through.p50_us), added],
+                target.settle()?,
+            ))
+        }
+        Work::Held => held(scale, world, target),
+        Work::Body => body(scale, world, target),
+    }
+}
+
+fn run_loop(plan: Plan, world: &World, target: &Running) -> Result<Findings> {
+    let mut load = Load::start(&plan, world)?;
+    let records = target.settle()?;
+    let before = cpu_us(target.process.id())?;
+    let report = load.finish()?;
+    let settled = target.settle()?;
+    let spent = cpu_us(target.process.id())? - before;
+    let found = vec![
+        (Measure::Cpu, spent / report.count as f64),
+        (Measure::P50, report.p50_us),
+        (Measure::P99, report.p99_us),
+    ];
+    let records = Records {
+        stored: settled.stored - records.stored,
+        made: settled.made - records.made,
+    };
+    Ok((found, records))
+}
+
+fn idle(address: SocketAddr, scale: &Scale, world: &World) -> Result<Report> {
+    let one = Plan {
+        connections: 1,
+        max_calls: scale.idle_calls,
+        ..looped(address, scale)
+    };
+    Load::start(&one, world)?.finish()
+}
+
+fn held(scale: &Scale, world: &World, target: &Running) -> Result<Findings> {
+    warm(scale, world, target)?;
+    let before = resident_bytes(target.process.id())?;
+    let streams = scale.streams;
+    let plan = Plan {
+        connections: streams,
+        answer: Answer::Held,
+        ..looped(target.address, scale)
+    };
+    let mut load = Load::start(&plan, world)?;
+    let grown = resident_bytes(target.process.id())? - before;
+    load.finish()?;
+    let found = vec![
+        (Measure::StreamKib, grown / streams as f64 / KIB as f64),
+        (Measure::StreamsMib, grown / MIB as f64),
+    ];
+    Ok((found, Records::default()))
+}
+
+fn body(scale: &Scale, world: &World, target: &Running) -> Result<Findings> {
+    warm(scale, world, target)?;
+    let request_bytes = scale.body_bytes;
+    let one = Plan {
+        request_bytes,
+        connections: 1,
+        warm_up: 0,
+        max_calls: 1,
+        ..looped(target.address, scale)
+    };
+    let mut load = Load::start(&one, world)?;
+    forget_peak(target.process.id());
+    let before = resident_bytes(target.process.id())?;
+    load.finish()?;
+    let grown = peak_bytes(target.process.id())? - before;
+    Ok((
+        vec![(Measure::BodyFactor, grown / request_bytes as f64)],
+        Records::default(),
+    ))
+}
+
+/// Lets a fresh process allocate what any traffic makes it allocate.
+fn warm(scale: &Scale, world: &World, target: &Running) -> Result<()> {
+    let calls = scale.connections as u64 * scale.warm_up;
+    let plan = Plan {
+        max_calls: calls,
+        ..looped(target.address, scale)
+    };
+    Load::start(&plan, world)?.finish().map(drop)
+}
+
+fn looped(address: SocketAddr, scale: &Scale) -> Plan {
+    Plan {
+        address,
+        request_bytes: KIB,
+        answer: Answer::Json1k,
+        connections: scale.connections,
+        warm_up: scale.warm_up,
+        max_calls: scale.loop_calls,
+        max_millis: scale.loop_millis,
+    }
+}
+
+/// The load in its own process, warmed up and waiting.
+struct Load {
+    process: Process,
+    _folder: Folder,
+}
+
+impl Load {
+    fn start(plan: &Plan, world: &World) -> Result<Self> {
+        let folder = Folder::create("load")?;
+        let arguments = vec![
+            "--role".to_owned(),
+            "load".to_owned(),
+            serde_json::to_string(plan)?,
+        ];
+        let environment = Vec::new();
+        let launch = Launch {
+            name: "load",
+            program: &world.bench,
+            arguments,
+            environment,
+            cpu: Cpu::Surroundings,
+        };
+        let mut process = Process::start(launch, world.pinning, folder.path())?;
+        match process.line()?.as_str() {
+            "ready" => Ok(Self {
+                process,
+                _folder: folder,
+            }),
+            other => bail!("the load said {other:?} instead of ready"),
+        }
+    }
+
+    /// Runs the plan; a call that broke makes the whole bench fail.
+    fn finish(&mut self) -> Result<Report> {
+        self.process.go_on()?;
+        let report: Report = serde_json::from_str(&self.process.line()?)?;
+        if report.errors > 0 || report.count == 0 {
+            bail!(
+                "{} calls, {} errors: {}",
+                report.count,
+                report.errors,
+                self.process.last_words()
+            );
+        }
+        Ok(report)
+    }
+}

@@ -1,0 +1,137 @@
+//! The one table the bench prints: medians over the rounds, ratios to the bare proxy, goals.
+
+use super::cases::Case;
+use super::target::Target;
+
+/// What a row shows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Measure {
+    /// CPU of the proxy's process per call.
+    Cpu,
+    /// Median latency.
+    P50,
+    /// 99th percentile of latency.
+    P99,
+    /// Median latency less that of the same calls straight to the mock.
+    AddedP50,
+    /// Resident memory per held stream.
+    StreamKib,
+    /// Resident memory of all held streams.
+    StreamsMib,
+    /// Growth of the peak by one body, relative to its size.
+    BodyFactor,
+}
+
+impl Measure {
+    fn title(self) -> &'static str {
+        match self {
+            Self::Cpu => "CPU µs per call",
+            Self::P50 => "p50 µs",
+            Self::P99 => "p99 µs",
+            Self::AddedP50 => "added p50 µs",
+            Self::StreamKib => "KiB per stream",
+            Self::StreamsMib => "MiB for all streams",
+            Self::BodyFactor => "peak growth ÷ body",
+        }
+    }
+
+    /// The figure that has to stay within a goal, and the goal.
+    fn goal(self, case: &Case, value: f64, ratio: f64) -> Option<(f64, f64)> {
+        match self {
+            Self::Cpu => case.cpu_goal.map(|goal| (ratio, goal)),
+            Self::AddedP50 => Some((value, 100.0)),
+            Self::StreamsMib => Some((value, 60.0)),
+            Self::BodyFactor => Some((value, 2.0)),
+            Self::P50 | Self::P99 | Self::StreamKib => None,
+        }
+    }
+}
+
+struct Row {
+    case: Case,
+    measure: Measure,
+    samples: [Vec<f64>; Target::ALL.len()],
+}
+
+/// All rows, in the order their first sample came.
+#[derive(Default)]
+pub(crate) struct Table {
+    rows: Vec<Row>,
+}
+
+impl Table {
+    /// Takes one sample.
+    pub(crate) fn add(&mut self, case: &Case, target: Target, measure: Measure, value: f64) {
+        let known = self
+            .rows
+            .iter()
+            .position(|row| row.case.name == case.name && row.measure == measure);
+        let index = known.unwrap_or_else(|| {
+            self.rows.push(Row {
+                case: *case,
+                measure,
+                samples: Default::default(),
+            });
+            self.rows.len() - 1
+        });
+        self.rows[index].samples[target as usize].push(value);
+    }
+
+    /// The table as markdown. Goals are compared only where the figures mean something.
+    pub(crate) fn render(&self, judge: bool) -> String {
+        let mut text = String::from(
+            "| case | measure | bare | gateway | ratio | goal | all ÷ bare |\n\
+             |---|---|---:|---:|---:|---|---:|\n",
+        );
+        for row in &self.rows {
+            text.push_str(&row.render(judge));
+        }
+        text
+    }
+}
+
+impl Row {
+    fn render(&self, judge: bool) -> String {
+        let [bare, gateway, all] = self.samples.each_ref().map(|samples| median(samples));
+        let ratio = gateway / bare;
+        let decimals = if self.measure == Measure::BodyFactor {
+            2
+        } else {
+            1
+        };
+        let goal = match self.measure.goal(&self.case, gateway, ratio) {
+            Some((_, goal)) if !judge => format!("≤ {goal}"),
+            Some((value, goal)) if value <= goal => format!("≤ {goal}, met"),
+            Some((_, goal)) => format!("≤ {goal}, **missed**"),
+            None => String::new(),
+        };
+        format!(
+            "| {} | {} | {} | {} | {} | {goal} | {} |\n",
+            self.case.name,
+            self.measure.title(),
+            figure(bare, decimals),
+            figure(gateway, decimals),
+            figure(ratio, 2),
+            figure(all / bare, 2),
+        )
+    }
+}
+
+/// NaN without samples, so that whatever is made of it stays empty.
+fn median(samples: &[f64]) -> f64 {
+    let mut sorted = samples.to_vec();
+    sorted.sort_unstable_by(f64::total_cmp);
+    match sorted.len() {
+        0 => f64::NAN,
+        count if count % 2 == 1 => sorted[count / 2],
+        count => (sorted[count / 2 - 1] + sorted[count / 2]) / 2.0,
+    }
+}
+
+fn figure(value: f64, decimals: usize) -> String {
+    if value.is_finite() {
+        format!("{value:.decimals$}")
+    } else {
+        String::new()
+    }
+}

@@ -1,0 +1,180 @@
+//! What is measured: the bare proxy, the gateway without telemetry, and gateway, analysis and
+//! store in one process.
+
+use super::load::ACCESS_KEY;
+use super::process::{Cpu, Folder, Launch, Pinning, Process, free_addresses};
+use anyhow::{Context, Result, bail};
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+/// How long the analysis may take to work off what the load left behind.
+const SETTLE_PATIENCE: Duration = Duration::from_secs(120);
+const POLL: Duration = Duration::from_millis(200);
+
+/// One row of processes to compare; also the index of its column.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Target {
+    /// A pingora pass-through that does nothing else.
+    Bare,
+    /// `monitor gateway` without MONITOR_URL: no telemetry.
+    Gateway,
+    /// `monitor all`: every call analysed and stored, in process and asynchronously.
+    All,
+}
+
+impl Target {
+    /// All, in the order they take turns.
+    pub(crate) const ALL: [Self; 3] = [Self::Bare, Self::Gateway, Self::All];
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Bare => "bare",
+            Self::Gateway => "gateway",
+            Self::All => "all",
+        }
+    }
+}
+
+/// Where everything runs and what stands behind the proxies.
+pub(crate) struct World {
+    pub(crate) pinning: Pinning,
+    pub(crate) bench: PathBuf,
+    pub(crate) mock: SocketAddr,
+}
+
+/// A started target.
+pub(crate) struct Running {
+    pub(crate) process: Process,
+    pub(crate) address: SocketAddr,
+    operations: Option<SocketAddr>,
+    _folder: Folder,
+}
+
+impl Running {
+    /// Starts `target` on free ports and waits until it listens.
+    pub(crate) fn start(target: Target, world: &World) -> Result<Self> {
+        let folder = Folder::create(target.name())?;
+        let [address, operations, analysis] = free_addresses()?;
+        let (program, arguments) = match target {
+            Target::Bare => bare(address, world),
+            Target::Gateway | Target::All => product(target, folder.path())?,
+        };
+        let environment = vec![
+            ("UPSTREAM_URL", format!("http://{}", world.mock)),
+            ("GATEWAY_LISTEN", address.to_string()),
+            ("OPERATIONS_LISTEN", operations.to_string()),
+            ("ANALYSIS_LISTEN", analysis.to_string()),
+            (
+                "MONITOR_DATA_DIR",
+                folder.path().join("data").to_string_lossy().into_owned(),
+            ),
+        ];
+        let launch = Launch {
+            name: target.name(),
+            program: &program,
+            arguments,
+            environment,
+            cpu: Cpu::Proxy,
+        };
+        let mut process = Process::start(launch, world.pinning, folder.path())?;
+        process.wait_for(address)?;
+        let operations = (target == Target::All).then_some(operations);
+        Ok(Self {
+            process,
+            address,
+            operations,
+            _folder: folder,
+        })
+    }
+
+    /// Waits until no record is on its way any more, so that the analysis of a run is counted
+    /// within it, and returns the records so far. Zeros where there is no telemetry.
+    pub(crate) fn settle(&self) -> Result<Records> {
+        let Some(operations) = self.operations else {
+            return Ok(Records::default());
+        };
+        let deadline = Instant::now() + SETTLE_PATIENCE;
+        loop {
+            let metrics = get(operations, "/metrics").context("reading the metrics")?;
+            let sum = |prefix: &str, part: &str| -> f64 {
+                let lines = metrics
+                    .lines()
+                    .filter(|line| line.starts_with(prefix) && line.contains(part));
+                lines
+                    .filter_map(|line| line.rsplit(' ').next()?.parse::<f64>().ok())
+                    .sum()
+            };
+            let records = Records {
+                stored: sum("monitor_telemetry_records_total", "\"delivered\""),
+                made: sum("monitor_telemetry_records_total", "outcome="),
+            };
+            // Each call leaves one record for its prompt and one for its answer.
+            if records.made >= 2.0 * sum("monitor_requests_total", "route=\"chat\"") {
+                return Ok(records);
+            }
+            if Instant::now() > deadline {
+                bail!(
+                    "records are still on their way: {}",
+                    self.process.last_words()
+                );
+            }
+            std::thread::sleep(POLL);
+        }
+    }
+}
+
+/// Records of one process, both stages together.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Records {
+    /// Stored by the backend.
+    pub(crate) stored: f64,
+    /// Stored, refused, failed or dropped.
+    pub(crate) made: f64,
+}
+
+fn bare(address: SocketAddr, world: &World) -> (PathBuf, Vec<String>) {
+    let role = [
+        "--role",
+        "bare",
+        &address.to_string(),
+        &world.mock.to_string(),
+    ];
+    (world.bench.clone(), role.map(str::to_owned).to_vec())
+}
+
+fn product(target: Target, folder: &Path) -> Result<(PathBuf, Vec<String>)> {
+    let config = folder.join("monitor.yaml");
+    std::fs::write(&config, configuration(target))?;
+    let arguments = [target.name(), "--config", &config.to_string_lossy()];
+    Ok((
+        env!("CARGO_BIN_EXE_monitor").into(),
+        arguments.map(str::to_owned).to_vec(),
+    ))
+}
+
+/// One worker thread and no access line, as the bare proxy has; the rest is the default.
+fn configuration(target: Target) -> String {
+    let mut text = "log: {level: warn}\nlimits: {threads: 1}\n".to_owned();
+    if target == Target::All {
+        text.push_str(&format!("analysis: {{first_token: {ACCESS_KEY}}}\n"));
+    }
+    text
+}
+
+fn get(address: SocketAddr, path: &str) -> Result<String> {
+    let mut stream = TcpStream::connect(address)?;
+    stream.set_read_timeout(Some(Duration::from_secs(10)))?;
+    let request = format!("GET {path} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n");
+    stream.write_all(request.as_bytes())?;
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer)?;
+    if !answer.starts_with("HTTP/1.1 200") {
+        bail!(
+            "{path} answered {}",
+            answer.lines().next().unwrap_or_default()
+        );
+    }
+    Ok(answer)
+}

@@ -1,0 +1,83 @@
+//! Which application a message belongs to, and its rules (§2.7, CONTRACT 7 and 27).
+
+use super::cache::Cache;
+use super::error::{ApiError, Resource};
+use super::rules::ApplicationRules;
+use crate::model::ApplicationId;
+use crate::store::{SettingsStore, StoreError, Token};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// A change of rules is live in under a second (CONTRACT 16).
+const BELIEVED_FOR: Duration = Duration::from_millis(500);
+const REMEMBERED: usize = 4096;
+
+/// An application with its rules read.
+pub(super) struct Loaded {
+    pub(super) id: ApplicationId,
+    pub(super) rules_version: i64,
+    pub(super) rules: ApplicationRules,
+}
+
+/// The applications of the store.
+pub(super) struct Applications {
+    store: Arc<dyn SettingsStore>,
+    known: Cache<ApplicationId, Arc<Loaded>>,
+}
+
+impl Applications {
+    pub(super) fn new(store: Arc<dyn SettingsStore>) -> Self {
+        Self {
+            store,
+            known: Cache::new(REMEMBERED, BELIEVED_FOR),
+        }
+    }
+
+    /// The application named in a request, else the one the token is bound to.
+    pub(super) async fn resolve(
+        &self,
+        named: Option<&str>,
+        token: &Token,
+    ) -> Result<Arc<Loaded>, ApiError> {
+        let problem = |problem| ApiError::Field {
+            field: "application_id",
+            problem,
+        };
+        let named = named
+            .map(|text| text.parse().map_err(|_| problem("must be a UUID")))
+            .transpose()?;
+        let id = match (named, token.application_id) {
+            // Said before looking, so that a bound token cannot find out which others exist.
+            (Some(named), Some(bound)) if named != bound => {
+                return Err(ApiError::OtherApplication(Resource::Application));
+            }
+            (Some(id), _) | (None, Some(id)) => id,
+            (None, None) => {
+                return Err(problem(
+                    "missing, and the access token is bound to no application",
+                ));
+            }
+        };
+        self.load(id)
+            .await?
+            .ok_or_else(|| problem("no application has this id"))
+    }
+
+    async fn load(&self, id: ApplicationId) -> Result<Option<Arc<Loaded>>, ApiError> {
+        let now = Instant::now();
+        if let Some(known) = self.known.get(&id, now) {
+            return Ok(Some(known));
+        }
+        let loaded = match self.store.application(id).await? {
+            Some(stored) => Some(Arc::new(Loaded {
+                id,
+                rules_version: stored.rules_version,
+                rules: serde_json::from_value(stored.rules)
+                    .map_err(|_| StoreError::Unreadable("set of rules"))?,
+            })),
+            None => None,
+        };
+        self.known.set(id, loaded.clone(), now);
+        Ok(loaded)
+    }
+}

@@ -1,0 +1,108 @@
+//! A small bounded memory of what the store said, so that a request does not read it again. What
+//! another process changes is seen when the time to live is over.
+
+use std::collections::HashMap;
+use std::hash::Hash;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+/// Keys to values, each believed for a while.
+pub(super) struct Cache<K, V> {
+    entries: Mutex<HashMap<K, Entry<V>>>,
+    time_to_live: Duration,
+    capacity: usize,
+}
+
+struct Entry<V> {
+    value: V,
+    believed_until: Instant,
+}
+
+impl<K: Eq + Hash, V: Clone> Cache<K, V> {
+    pub(super) fn new(capacity: usize, time_to_live: Duration) -> Self {
+        Self {
+            entries: Mutex::default(),
+            time_to_live,
+            capacity,
+        }
+    }
+
+    /// The value, if it is still believed. The first caller to find it too old gets nothing and is
+    /// expected to ask the store; the others keep the old value meanwhile, so that the end of a
+    /// time to live does not send every request to the store at once.
+    pub(super) fn get(&self, key: &K, now: Instant) -> Option<V> {
+        let mut entries = self.lock();
+        let entry = entries.get_mut(key)?;
+        if now < entry.believed_until {
+            return Some(entry.value.clone());
+        }
+        entry.believed_until = now + self.time_to_live;
+        None
+    }
+
+    /// Remembers what the store said: None forgets the key.
+    pub(super) fn set(&self, key: K, value: Option<V>, now: Instant) {
+        let mut entries = self.lock();
+        let Some(value) = value else {
+            entries.remove(&key);
+            return;
+        };
+        if entries.len() >= self.capacity && !entries.contains_key(&key) {
+            entries.retain(|_, entry| now < entry.believed_until);
+            if entries.len() >= self.capacity {
+                entries.clear();
+            }
+        }
+        entries.insert(
+            key,
+            Entry {
+                value,
+                believed_until: now + self.time_to_live,
+            },
+        );
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<K, Entry<V>>> {
+        self.entries.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Cache;
+    use std::time::{Duration, Instant};
+
+    const SECOND: Duration = Duration::from_secs(1);
+
+    #[test]
+    fn an_old_value_sends_one_caller_to_the_store_and_serves_the_others() {
+        let cache = Cache::new(8, SECOND);
+        let start = Instant::now();
+        cache.set("a", Some(1), start);
+        assert_eq!(cache.get(&"a", start), Some(1));
+        assert_eq!(cache.get(&"a", start + SECOND), None);
+        assert_eq!(cache.get(&"a", start + SECOND), Some(1));
+        cache.set("a", Some(2), start + SECOND);
+        assert_eq!(cache.get(&"a", start + SECOND), Some(2));
+    }
+
+    #[test]
+    fn what_the_store_no_longer_knows_is_forgotten() {
+        let cache = Cache::new(8, SECOND);
+        let start = Instant::now();
+        cache.set("a", Some(1), start);
+        cache.set("a", None, start);
+        assert_eq!(cache.get(&"a", start), None);
+    }
+
+    #[test]
+    fn it_never_holds_more_than_its_capacity() {
+        let cache = Cache::new(2, SECOND);
+        let start = Instant::now();
+        for key in 0..10 {
+            cache.set(key, Some(key), start);
+            assert!(cache.lock().len() <= 2);
+            assert_eq!(cache.get(&key, start), Some(key));
+        }
+    }
+}

@@ -1,0 +1,109 @@
+//! Every refusal of the analysis API (CONTRACT 27), with its status and its envelope (§2.6) in one
+//! match. The texts carry nothing of the message or the token.
+
+use crate::model::{ErrorEnvelope, ErrorType};
+use crate::observe::Throttle;
+use crate::store::{Scope, StoreError};
+use std::sync::LazyLock;
+use std::time::Duration;
+use thiserror::Error;
+
+static STORE_FAILED: LazyLock<Throttle> =
+    LazyLock::new(|| Throttle::every(Duration::from_secs(10)));
+
+/// What a token of one application was used for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Resource {
+    /// A message for another application.
+    Application,
+    /// A record of another application.
+    Record,
+}
+
+/// A refusal.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum ApiError {
+    /// No `Authorization: Bearer`, or more than one.
+    #[error("missing access token: send `Authorization: Bearer <API_TOKEN>` once")]
+    TokenMissing,
+    /// Unknown, expired or revoked token.
+    #[error("the access token is unknown, expired or revoked")]
+    TokenInvalid,
+    /// The token lacks the scope.
+    #[error("the access token does not have the scope `{}`", .0.as_str())]
+    ScopeMissing(Scope),
+    /// The token is bound to another application.
+    #[error("the access token is bound to another application")]
+    OtherApplication(Resource),
+    /// The body is not JSON, or did not arrive.
+    #[error("the body is not JSON{0}")]
+    NotJson(String),
+    /// The body is over the configured size, in bytes.
+    #[error("the body is larger than {0} bytes")]
+    TooLarge(u64),
+    /// `Content-Type` is not JSON.
+    #[error("the body must be JSON: send `Content-Type: application/json`")]
+    NotJsonType,
+    /// A field has the wrong shape or value.
+    #[error("{field}: {problem}")]
+    Field {
+        /// The field's path.
+        field: &'static str,
+        /// What is wrong with it.
+        problem: &'static str,
+    },
+    /// No such path or record.
+    #[error("not found")]
+    NotFound,
+    /// The path exists, the method does not.
+    #[error("this path does not take this method")]
+    MethodNotAllowed,
+    /// The store is down; nothing was kept.
+    #[error("the store is not available, nothing was recorded: try again")]
+    StoreDown,
+    /// The analysis itself broke.
+    #[error("the analysis failed")]
+    Internal,
+}
+
+impl ApiError {
+    /// The HTTP status.
+    pub fn status(&self) -> u16 {
+        match self {
+            Self::TokenMissing | Self::TokenInvalid => 401,
+            Self::ScopeMissing(_) | Self::OtherApplication(_) => 403,
+            Self::NotJson(_) => 400,
+            Self::TooLarge(_) => 413,
+            Self::NotJsonType => 415,
+            Self::Field { .. } => 422,
+            Self::NotFound => 404,
+            Self::MethodNotAllowed => 405,
+            Self::StoreDown => 503,
+            Self::Internal => 500,
+        }
+    }
+
+    /// The body of the answer.
+    pub fn envelope(&self) -> ErrorEnvelope {
+        let status = self.status();
+        let kind = if status < 500 {
+            ErrorType::InvalidRequestError
+        } else {
+            ErrorType::ServerError
+        };
+        ErrorEnvelope::new(kind, status, self.to_string())
+    }
+}
+
+impl From<StoreError> for ApiError {
+    fn from(error: StoreError) -> Self {
+        // Here, so that no failure of the store stays unsaid, whoever asked.
+        if let Some(times) = STORE_FAILED.pass() {
+            log::error!("the store failed ({times} times since the last such line): {error}");
+        }
+        match error {
+            StoreError::Unreadable(_) => Self::Internal,
+            _ => Self::StoreDown,
+        }
+    }
+}

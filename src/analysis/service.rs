@@ -1,0 +1,149 @@
+//! The analysis as one object: what the HTTP endpoints and the in-process gateway call.
+
+use super::applications::Applications;
+use super::error::{ApiError, Resource};
+use super::process::{self, Analyst, Parameters, ProcessInput};
+use super::start::{self, FirstRun, StartError};
+use super::tokens::{self, Tokens};
+use crate::config::settings::AnalysisSettings;
+use crate::model::{AnalysisResponse, ApplicationId, RecordId, Secret, Stage};
+use crate::store::{
+    RecordFilter, RecordPage, RecordStore, Scope, Scopes, SettingsStore, StoredRecord, Token,
+};
+use std::path::Path;
+use std::sync::Arc;
+
+/// Checks tokens, analyses messages, keeps and reads records.
+pub struct Service {
+    records: Arc<dyn RecordStore>,
+    applications: Applications,
+    tokens: Tokens,
+    analyst: Analyst,
+    max_body: u64,
+}
+
+impl Service {
+    /// Opens the store in `data_dir` (folder 0700, file 0600), brings its schema up to date and, at
+    /// the first start, makes an application and a token. The store's writer runs on the calling
+    /// runtime, which has to outlive the service.
+    ///
+    /// # Errors
+    /// [`StartError`] when a folder or the store cannot be made, opened or written.
+    pub async fn open(
+        settings: &AnalysisSettings,
+        data_dir: &Path,
+    ) -> Result<(Arc<Self>, FirstRun), StartError> {
+        let store = Arc::new(start::open_store(settings, data_dir).await?);
+        let shared: Arc<dyn SettingsStore> = store.clone();
+        let tokens = Tokens::new(shared.clone());
+        let first_run = start::first_run(&*shared, &tokens, settings.first_token.as_ref()).await?;
+        let service = Self {
+            records: store,
+            applications: Applications::new(shared),
+            tokens,
+            analyst: Analyst::new(),
+            max_body: settings.max_body,
+        };
+        Ok((Arc::new(service), first_run))
+    }
+
+    /// Analyses a message and keeps its record; the answer is given only once the record is durable
+    /// (§4.3). A second call of the same application, exchange and stage gets the first one's answer.
+    ///
+    /// # Errors
+    /// [`ApiError`]: token, scope, application, field, store.
+    pub async fn process(
+        &self,
+        stage: Stage,
+        key: &Secret,
+        input: ProcessInput,
+    ) -> Result<AnalysisResponse, ApiError> {
+        let token = self.authorise(key, Scope::Ingest).await?;
+        self.process_as(&token, stage, input).await
+    }
+
+    /// Makes a token; this is the only time its value is seen (CONTRACT 30).
+    ///
+    /// # Errors
+    /// [`StartError::Store`] and [`StartError::Random`].
+    pub async fn create_token(
+        &self,
+        name: &str,
+        scopes: Scopes,
+        application: Option<ApplicationId>,
+    ) -> Result<Secret, StartError> {
+        let value = tokens::random_value().map_err(|_| StartError::Random)?;
+        self.tokens.add(&value, name, scopes, application).await?;
+        Ok(value)
+    }
+
+    /// Writes what is queued and closes the store. Calls after it get [`ApiError::StoreDown`].
+    pub async fn shutdown(&self) {
+        self.records.close().await;
+    }
+
+    pub(super) fn max_body(&self) -> u64 {
+        self.max_body
+    }
+
+    pub(super) async fn authorise(&self, key: &Secret, scope: Scope) -> Result<Token, ApiError> {
+        self.tokens.authorise(key, scope).await
+    }
+
+    pub(super) async fn process_as(
+        &self,
+        token: &Token,
+        stage: Stage,
+        input: ProcessInput,
+    ) -> Result<AnalysisResponse, ApiError> {
+        let application = self
+            .applications
+            .resolve(input.application_id.as_deref(), token)
+            .await?;
+        let parameters = Parameters::read(&input.additional_parameters)?;
+        let (message, report) = self
+            .analyst
+            .analyse(input.message, &application, stage)
+            .await?;
+        let answer = process::answer(report);
+        let record = process::record(
+            &application,
+            stage,
+            parameters,
+            message,
+            input.additional_parameters,
+            answer,
+        );
+        Ok(self.records.insert(record).await?)
+    }
+
+    /// A page of records; a bound token sees its own application only.
+    pub(super) async fn page(
+        &self,
+        token: &Token,
+        mut filter: RecordFilter,
+    ) -> Result<RecordPage, ApiError> {
+        if let Some(bound) = token.application_id {
+            if filter.application_id.is_some_and(|asked| asked != bound) {
+                return Err(ApiError::OtherApplication(Resource::Application));
+            }
+            filter.application_id = Some(bound);
+        }
+        Ok(self.records.page(&filter).await?)
+    }
+
+    /// One record; a bound token sees its own application only.
+    pub(super) async fn record(
+        &self,
+        token: &Token,
+        id: RecordId,
+    ) -> Result<StoredRecord, ApiError> {
+        let record = self.records.record(id).await?.ok_or(ApiError::NotFound)?;
+        match token.application_id {
+            Some(bound) if bound != record.summary.application_id => {
+                Err(ApiError::OtherApplication(Resource::Record))
+            }
+            _ => Ok(record),
+        }
+    }
+}

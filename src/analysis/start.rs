@@ -1,0 +1,115 @@
+//! Opening the store, and what only the first start does: the first application and the first token
+//! (CONTRACT 30 and 32).
+
+use super::clock::now_ms;
+use super::tokens::{self, Tokens};
+use crate::config::settings::AnalysisSettings;
+use crate::model::{ApplicationId, Secret};
+use crate::store::{Application, Scope, Scopes, SettingsStore, SqliteStore, StoreError};
+use std::fs::DirBuilder;
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
+use thiserror::Error;
+
+const DATABASE: &str = "monitor.db";
+
+/// What the operator is told at start.
+#[derive(Clone, Debug)]
+pub struct FirstRun {
+    /// The application made first; `monitor all` takes it for MONITOR_APPLICATION_ID.
+    pub application_id: ApplicationId,
+    /// The first token: at the first start the one just made, with a configured one always that.
+    pub access_key: Option<Secret>,
+}
+
+/// Why the analysis cannot start.
+#[derive(Debug, Error)]
+pub enum StartError {
+    /// A folder cannot be made.
+    #[error("cannot make the folder {path}: {reason}")]
+    Folder {
+        /// The folder.
+        path: PathBuf,
+        /// The system's words.
+        reason: String,
+    },
+    /// The store cannot be opened or written.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// The system gives no random numbers.
+    #[error("the system gives no random numbers")]
+    Random,
+}
+
+/// Opens the configured database; folders that are missing are made for their owner only.
+pub(super) async fn open_store(
+    settings: &AnalysisSettings,
+    data_dir: &Path,
+) -> Result<SqliteStore, StartError> {
+    let path = settings
+        .database
+        .clone()
+        .unwrap_or_else(|| data_dir.join(DATABASE));
+    for folder in [Some(data_dir), path.parent()].into_iter().flatten() {
+        if !folder.as_os_str().is_empty() {
+            private_folder(folder)?;
+        }
+    }
+    Ok(SqliteStore::open(&path).await?)
+}
+
+fn private_folder(path: &Path) -> Result<(), StartError> {
+    DirBuilder::new()
+        .recursive(true)
+        .mode(0o700)
+        .create(path)
+        .map_err(|error| StartError::Folder {
+            path: path.into(),
+            reason: error.to_string(),
+        })
+}
+
+/// Makes the first application and the first token where there are none.
+pub(super) async fn first_run(
+    store: &dyn SettingsStore,
+    tokens: &Tokens,
+    configured: Option<&Secret>,
+) -> Result<FirstRun, StartError> {
+    let application_id = match store.first_application().await? {
+        Some(first) => first.id,
+        None => add_default_application(store).await?,
+    };
+    let access_key = match configured {
+        Some(key) => Some(key.clone()),
+        // A start that broke off before the token was made is made good by the next one.
+        None if !store.has_tokens().await? => {
+            Some(tokens::random_value().map_err(|_| StartError::Random)?)
+        }
+        None => None,
+    };
+    if let Some(key) = &access_key {
+        tokens
+            .add(key, "first", Scopes::of(&Scope::ALL), None)
+            .await?;
+    }
+    Ok(FirstRun {
+        application_id,
+        access_key,
+    })
+}
+
+async fn add_default_application(store: &dyn SettingsStore) -> Result<ApplicationId, StartError> {
+    let id = ApplicationId::random();
+    store
+        .add_application(Application {
+            id,
+            name: "default".to_owned(),
+            description: String::new(),
+            created_at_ms: now_ms(),
+            rules_version: 1,
+            // No keys: the defaults of the running version hold, also those of a later one.
+            rules: serde_json::json!({}),
+        })
+        .await?;
+    Ok(id)
+}

@@ -1,0 +1,119 @@
+//! The analysis server as a process of its own.
+
+use super::gateway::{backend_runtime, run_server};
+use super::http::WebApp;
+use super::lifecycle::Readiness;
+use super::{listeners, operations, welcome};
+use crate::analysis::{Service, router};
+use crate::config::{AnalysisSettings, Settings};
+use crate::observe::Metrics;
+use crate::store::{Scope, Scopes};
+use anyhow::Result;
+use pingora_core::services::listening::Service as Listening;
+use std::sync::Arc;
+
+/// Runs the analysis API until it is told to stop.
+///
+/// # Errors
+/// When a listener or the store cannot be opened.
+pub fn run_analysis(mut settings: Settings) -> Result<()> {
+    listeners::claim_all("analysis", &mut settings.analysis.listen)?;
+    settings.analysis.operations = listeners::claim("operations", settings.analysis.operations)?;
+    let runtime = backend_runtime()?;
+    let (service, first) =
+        runtime.block_on(Service::open(&settings.analysis, &settings.data_dir))?;
+    let (metrics, readiness) = (Arc::new(Metrics::new()?), Arc::new(Readiness::default()));
+    let mut addresses = vec![settings.analysis.operations];
+    addresses.extend(
+        settings
+            .analysis
+            .listen
+            .iter()
+            .map(|listener| listener.address),
+    );
+    let mut text = welcome::alone("analysis", &settings.analysis.listen);
+    text.push_str(&format!("\n  application  {}", first.application_id));
+    if let Some(key) = welcome::new_key(&settings, &first) {
+        text.push_str(&format!(
+            "\n  access key   {}  (shown this once)",
+            key.expose()
+        ));
+    }
+    let api = api(&settings.analysis, &settings, service.clone())?;
+    let operations = operations_service(
+        settings.analysis.operations,
+        &settings,
+        metrics.clone(),
+        readiness.clone(),
+    );
+    let serving = super::gateway::Serving {
+        addresses,
+        readiness,
+        metrics,
+        shared: None,
+        queue: None,
+        text,
+    };
+    run_server(&settings, serving, move |server| {
+        server.add_service(api);
+        server.add_service(operations);
+    })?;
+    runtime.block_on(service.shutdown());
+    Ok(())
+}
+
+/// The API's listeners.
+pub(super) fn api(
+    analysis: &AnalysisSettings,
+    settings: &Settings,
+    service: Arc<Service>,
+) -> Result<Listening<WebApp>> {
+    let app = WebApp::new(router(service), settings.gateway.limits.header_timeout);
+    let mut api = Listening::new("analysis".into(), app);
+    listeners::add(&mut api, &analysis.listen)?;
+    Ok(api)
+}
+
+/// The operations listener.
+pub(super) fn operations_service(
+    address: std::net::SocketAddr,
+    settings: &Settings,
+    metrics: Arc<Metrics>,
+    readiness: Arc<Readiness>,
+) -> Listening<WebApp> {
+    let app = WebApp::new(
+        operations::router(metrics, readiness),
+        settings.gateway.limits.header_timeout,
+    );
+    let mut service = Listening::new("operations".into(), app);
+    service.threads = Some(1);
+    service.add_tcp(&address.to_string());
+    service
+}
+
+/// Makes a token in the store of `settings` and gives it back, the only time it can be read.
+///
+/// # Errors
+/// When the store cannot be opened or a scope is unknown.
+pub fn create_token(settings: &Settings, name: &str, scopes: &[String]) -> Result<String> {
+    let runtime = backend_runtime()?;
+    runtime.block_on(async {
+        let (service, first) = Service::open(&settings.analysis, &settings.data_dir).await?;
+        if let Some(key) = welcome::new_key(settings, &first) {
+            eprintln!("first access key (shown this once): {}", key.expose());
+        }
+        let token = service.create_token(name, named(scopes)?, None).await?;
+        service.shutdown().await;
+        Ok(token.expose().to_owned())
+    })
+}
+
+fn named(scopes: &[String]) -> Result<Scopes> {
+    let one = |name: &String| {
+        Scope::from_name(name)
+            .ok_or_else(|| anyhow::anyhow!("unknown scope {name:?}; allowed: ingest, read, admin"))
+    };
+    Ok(Scopes::of(
+        &scopes.iter().map(one).collect::<Result<Vec<_>>>()?,
+    ))
+}

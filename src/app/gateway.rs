@@ -1,0 +1,272 @@
+//! The gateway as a process, alone or with the analysis backend beside it.
+
+use super::analysis::{api, operations_service};
+use super::lifecycle::{Readiness, Signals, wait_for_the_last_call};
+use super::local::LocalAnalyzer;
+use super::{listeners, welcome};
+use crate::analysis::Service;
+use crate::config::{BaseUrl, Settings};
+use crate::demo;
+use crate::gateway::{Front, Shared};
+use crate::observe::Metrics;
+use crate::telemetry::{Analyzer, HttpAnalyzer, Queue};
+use anyhow::{Context, Result};
+use log::warn;
+use pingora_core::connectors::ConnectorOptions;
+use pingora_core::server::configuration::ServerConf;
+use pingora_core::server::{RunArgs, Server};
+use pingora_core::services::listening::Service as Listening;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use tokio::runtime::Runtime;
+
+/// How long the queue may take to empty after the last call.
+const FLUSH: Duration = Duration::from_secs(30);
+
+/// What runs besides the listeners.
+pub(super) struct Serving {
+    pub(super) addresses: Vec<SocketAddr>,
+    pub(super) readiness: Arc<Readiness>,
+    pub(super) metrics: Arc<Metrics>,
+    pub(super) shared: Option<Arc<Shared>>,
+    pub(super) queue: Option<Queue>,
+    pub(super) text: String,
+}
+
+/// Gateway, analysis API and store in one process (CONTRACT 32).
+///
+/// # Errors
+/// When a listener, the store or the upstream's settings cannot be used.
+pub fn run_all(mut settings: Settings) -> Result<()> {
+    listeners::claim_all("gateway", &mut settings.gateway.listen)?;
+    listeners::claim_all("analysis", &mut settings.analysis.listen)?;
+    settings.gateway.operations = listeners::claim("operations", settings.gateway.operations)?;
+    let runtime = backend_runtime()?;
+    let (service, first) =
+        runtime.block_on(Service::open(&settings.analysis, &settings.data_dir))?;
+    let demo = settings.gateway.upstream.url.is_none();
+    if demo {
+        warn!("UPSTREAM_URL is not set: the built-in demo model answers");
+        settings.gateway.upstream.url = Some(start_demo(&runtime)?);
+    }
+    settings
+        .gateway
+        .monitor
+        .application_id
+        .get_or_insert(first.application_id);
+    let analyzer: Arc<dyn Analyzer> = match &settings.gateway.monitor.url {
+        Some(url) => Arc::new(HttpAnalyzer::new(url, settings.gateway.monitor.timeout)?),
+        None => Arc::new(LocalAnalyzer(service.clone())),
+    };
+    let text = welcome::all(&settings, &first, demo);
+    let api = api(&settings.analysis, &settings, service.clone())?;
+    let extra = settings
+        .analysis
+        .listen
+        .iter()
+        .map(|listener| listener.address)
+        .collect();
+    serve_gateway(
+        &settings,
+        &runtime,
+        Some(analyzer),
+        (text, extra),
+        |server| {
+            server.add_service(api);
+        },
+    )?;
+    runtime.block_on(service.shutdown());
+    Ok(())
+}
+
+/// The gateway alone.
+///
+/// # Errors
+/// When a listener, the upstream's or the backend's settings cannot be used.
+pub fn run_gateway(mut settings: Settings) -> Result<()> {
+    listeners::claim_all("gateway", &mut settings.gateway.listen)?;
+    settings.gateway.operations = listeners::claim("operations", settings.gateway.operations)?;
+    let runtime = backend_runtime()?;
+    let analyzer: Option<Arc<dyn Analyzer>> = match &settings.gateway.monitor.url {
+        Some(url) => Some(Arc::new(HttpAnalyzer::new(
+            url,
+            settings.gateway.monitor.timeout,
+        )?)),
+        None => {
+            // §1.9; said whatever the log level.
+            eprintln!(
+                "warning: MONITOR_URL is not set: calls are forwarded, nothing is registered, monitoring is effectively disabled"
+            );
+            None
+        }
+    };
+    let text = welcome::alone("gateway", &settings.gateway.listen);
+    serve_gateway(&settings, &runtime, analyzer, (text, Vec::new()), |_| {})
+}
+
+/// The demo model server alone, until it is interrupted.
+///
+/// # Errors
+/// When the address is taken.
+pub fn run_demo_upstream(address: SocketAddr) -> Result<()> {
+    let runtime = backend_runtime()?;
+    runtime.block_on(async {
+        let listener = tokio::net::TcpListener::bind(address).await;
+        let listener = listener.with_context(|| format!("cannot listen on {address}"))?;
+        println!("demo model server at http://{}", listener.local_addr()?);
+        let stop = async {
+            let _ = tokio::signal::ctrl_c().await;
+        };
+        Ok(axum::serve(listener, demo::router())
+            .with_graceful_shutdown(stop)
+            .await?)
+    })
+}
+
+/// The runtime of everything that is not a pingora service.
+pub(super) fn backend_runtime() -> Result<Runtime> {
+    let mut builder = tokio::runtime::Builder::new_multi_thread();
+    Ok(builder
+        .worker_threads(2)
+        .thread_name("backend")
+        .enable_all()
+        .build()?)
+}
+
+fn start_demo(runtime: &Runtime) -> Result<BaseUrl> {
+    let listener = runtime.block_on(tokio::net::TcpListener::bind((Ipv4Addr::LOCALHOST, 0)))?;
+    let address = listener.local_addr()?;
+    runtime.spawn(async move { axum::serve(listener, demo::router()).await });
+    let host = address.ip().to_string();
+    Ok(BaseUrl {
+        tls: false,
+        host,
+        port: address.port(),
+        prefix: String::new(),
+    })
+}
+
+fn serve_gateway(
+    settings: &Settings,
+    runtime: &Runtime,
+    analyzer: Option<Arc<dyn Analyzer>>,
+    (text, extra): (String, Vec<SocketAddr>),
+    add: impl FnOnce(&mut Server),
+) -> Result<()> {
+    let gateway = &settings.gateway;
+    let metrics = Arc::new(Metrics::new()?);
+    let queue = analyzer.map(|analyzer| {
+        let bounds = &gateway.queue;
+        let (queue, worker) = Queue::new(
+            analyzer,
+            bounds.concurrency,
+            bounds.max_bytes,
+            metrics.clone(),
+        );
+        runtime.spawn(worker.run());
+        queue
+    });
+    let conf = Arc::new(server_conf(settings));
+    let options = ConnectorOptions::from_server_conf(&conf);
+    let shared = Shared::new(gateway.clone(), options, queue.clone(), metrics.clone());
+    let shared = Arc::new(shared.context("no upstream: set UPSTREAM_URL or upstream.url")?);
+    let mut front = Listening::new("gateway".into(), Front::new(&conf, shared.clone()));
+    listeners::add(&mut front, &gateway.listen)?;
+    let readiness = Arc::new(Readiness::default());
+    let operations = operations_service(
+        gateway.operations,
+        settings,
+        metrics.clone(),
+        readiness.clone(),
+    );
+    let mut addresses: Vec<_> = gateway
+        .listen
+        .iter()
+        .map(|listener| listener.address)
+        .collect();
+    addresses.push(gateway.operations);
+    addresses.extend(extra);
+    let serving = Serving {
+        addresses,
+        readiness,
+        metrics,
+        shared: Some(shared),
+        queue,
+        text,
+    };
+    run_server(settings, serving, move |server| {
+        server.add_service(front);
+        server.add_service(operations);
+        add(server);
+    })
+}
+
+fn server_conf(settings: &Settings) -> ServerConf {
+    let gateway = &settings.gateway;
+    let cores = std::thread::available_parallelism().map_or(1, |cores| cores.get());
+    let threads = gateway.limits.threads.unwrap_or(cores);
+    let ca = gateway.upstream.ca.as_ref();
+    ServerConf {
+        threads,
+        upstream_keepalive_pool_size: gateway.limits.upstream_idle_connections.div_ceil(threads),
+        grace_period_seconds: Some(gateway.shutdown.grace.as_secs()),
+        ca_file: ca.map(|path| path.to_string_lossy().into_owned()),
+        ..ServerConf::default()
+    }
+}
+
+/// Starts the server, says so, and comes back when the last call is answered and delivered.
+pub(super) fn run_server(
+    settings: &Settings,
+    serving: Serving,
+    add: impl FnOnce(&mut Server),
+) -> Result<()> {
+    let mut server = Server::new_with_opt_and_conf(None, server_conf(settings));
+    server.bootstrap();
+    add(&mut server);
+    let draining = serving.shared.clone();
+    let signals = Signals {
+        readiness: serving.readiness.clone(),
+        min_drain: settings.gateway.shutdown.min_drain,
+        on_drain: Box::new(move || {
+            if let Some(shared) = &draining {
+                shared.drain();
+            }
+        }),
+    };
+    let run = move || {
+        server.run(RunArgs {
+            shutdown_signal: Box::new(signals),
+        })
+    };
+    let running = std::thread::Builder::new()
+        .name("server".into())
+        .spawn(run)?;
+    listeners::wait_until_open(&serving.addresses, || running.is_finished())?;
+    serving.readiness.ready();
+    println!("{}", serving.text);
+    let metrics = serving.metrics.clone();
+    wait_for_the_last_call(
+        &running,
+        &serving.readiness,
+        settings.gateway.shutdown.grace,
+        || metrics.in_flight(),
+    );
+    flush(serving.queue);
+    Ok(())
+}
+
+fn flush(queue: Option<Queue>) {
+    let Some(queue) = queue else { return };
+    let since = Instant::now();
+    while queue.waiting() > 0 && since.elapsed() < FLUSH {
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    if queue.waiting() > 0 {
+        warn!(
+            "{} records could not be delivered before the stop",
+            queue.waiting()
+        );
+    }
+}

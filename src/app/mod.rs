@@ -1,0 +1,14 @@
+//! The composition root: picks implementations, starts services, ends them. The only place that
+//! knows both the gateway and the analysis backend.
+
+mod analysis;
+mod gateway;
+mod http;
+mod lifecycle;
+mod listeners;
+mod local;
+mod operations;
+mod welcome;
+
+pub use analysis::{create_token, run_analysis};
+pub use gateway::{run_all, run_demo_upstream, run_gateway};

@@ -1,0 +1,71 @@
+//! What a person who starts the program sees on stdout.
+
+use super::listeners::local;
+use crate::analysis::FirstRun;
+use crate::config::{Listener, Settings};
+use crate::model::{GATEWAY_VERSION, Secret};
+
+/// The lines printed when everything is up.
+pub(super) fn all(settings: &Settings, first: &FirstRun, demo: bool) -> String {
+    let gateway = url(&settings.gateway.listen);
+    let key = new_key(settings, first);
+    let mut lines = vec![
+        format!("monitor {GATEWAY_VERSION}"),
+        format!("  gateway      {gateway}  (documentation at /docs)"),
+        format!(
+            "  analysis     {}  (records at /records)",
+            url(&settings.analysis.listen)
+        ),
+        format!(
+            "  operations   http://{}  (/metrics, /readyz)",
+            local(settings.gateway.operations)
+        ),
+        format!("  upstream     {}", upstream(settings, demo)),
+        format!("  application  {}", first.application_id),
+    ];
+    lines.push(match key {
+        Some(key) => format!("  access key   {}  (shown this once)", key.expose()),
+        None => {
+            "  access key   as made or configured before; another one: monitor token create --name NAME"
+                .into()
+        }
+    });
+    let shown = key.map_or("YOUR_KEY", |key| key.expose());
+    lines.push(format!(
+        "\nTry it:\n  curl -N {gateway}/v1/chat/completions -H 'X-Monitor-Api-Key: {shown}' \
+         -H 'Content-Type: application/json' -d '{{\"model\":\"demo-small\",\"stream\":true,\"messages\":\
+         [{{\"role\":\"user\",\"content\":\"My card is 4111 1111 1111 1111\"}}]}}'\n"
+    ));
+    lines.join("\n")
+}
+
+/// The first token where this start made it; one from the configuration is its owner's to know.
+pub(super) fn new_key<'a>(settings: &Settings, first: &'a FirstRun) -> Option<&'a Secret> {
+    let made = settings.analysis.first_token.is_none();
+    first.access_key.as_ref().filter(|_| made)
+}
+
+fn upstream(settings: &Settings, demo: bool) -> String {
+    match &settings.gateway.upstream.url {
+        Some(_) if demo => "built-in demo model (set UPSTREAM_URL for a real one)".into(),
+        Some(url) => url.to_string(),
+        None => "none".into(),
+    }
+}
+
+/// One line per role that runs alone.
+pub(super) fn alone(role: &str, listeners: &[Listener]) -> String {
+    format!("monitor {GATEWAY_VERSION}: {role} at {}", url(listeners))
+}
+
+fn url(listeners: &[Listener]) -> String {
+    let one = |listener: &Listener| {
+        let scheme = if listener.tls.is_some() {
+            "https"
+        } else {
+            "http"
+        };
+        format!("{scheme}://{}", local(listener.address))
+    };
+    listeners.iter().map(one).collect::<Vec<_>>().join(", ")
+}

@@ -1,0 +1,204 @@
+//! What can be typed: subcommands and flags. Values are checked by `config`, beside those of the
+//! file and the environment (CONTRACT 32).
+
+use crate::config::{Overrides, Role, env};
+use crate::model::GATEWAY_VERSION;
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+/// Watches what goes in and out of language models: a gateway in front of a model server, and the
+/// analysis API that judges and keeps what passes.
+#[derive(Debug, Parser)]
+#[command(
+    name = "monitor",
+    version = GATEWAY_VERSION,
+    after_help = "Without a subcommand: monitor all. `--help` lists the environment variables.",
+    after_long_help = env::help_text(),
+    args_conflicts_with_subcommands = true
+)]
+pub struct Cli {
+    #[command(subcommand)]
+    pub(super) command: Option<Command>,
+    #[command(flatten)]
+    pub(super) all: GatewayArgs,
+}
+
+#[derive(Debug, Subcommand)]
+pub(super) enum Command {
+    /// Run the gateway and the analysis server in one process (the default).
+    All(GatewayArgs),
+    /// Run the gateway.
+    Gateway(GatewayArgs),
+    /// Run the analysis server.
+    Analysis(AnalysisArgs),
+    /// Check a configuration and say what it amounts to; start nothing.
+    Check(CheckArgs),
+    /// Manage access keys.
+    #[command(subcommand)]
+    Token(TokenCommand),
+    /// Print the gateway's OpenAPI document.
+    Openapi,
+    /// Run a stand-in for a model server, for trying things out.
+    DemoUpstream(DemoArgs),
+}
+
+#[derive(Debug, Args)]
+pub(super) struct GatewayArgs {
+    /// YAML file [env: MONITOR_CONFIG].
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+    /// Where clients reach the gateway [env: GATEWAY_LISTEN].
+    #[arg(long, value_name = "ADDR[,ADDR]")]
+    listen: Option<String>,
+    /// Address of the model server [env: UPSTREAM_URL].
+    #[arg(long, value_name = "URL")]
+    upstream_url: Option<String>,
+    /// Address of the monitoring backend [env: MONITOR_URL].
+    #[arg(long, value_name = "URL")]
+    monitor_url: Option<String>,
+    /// Folder of files the service keeps [env: MONITOR_DATA_DIR].
+    #[arg(long, value_name = "DIR")]
+    data_dir: Option<String>,
+}
+
+impl GatewayArgs {
+    /// The file, and what is to win over it.
+    pub(super) fn split(self) -> (Option<PathBuf>, Overrides) {
+        let overrides = Overrides {
+            listen: self.listen,
+            upstream_url: self.upstream_url,
+            monitor_url: self.monitor_url,
+            data_dir: self.data_dir,
+        };
+        (self.config, overrides)
+    }
+}
+
+#[derive(Debug, Args)]
+pub(super) struct AnalysisArgs {
+    /// YAML file [env: MONITOR_CONFIG].
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+    /// Where the analysis API is reached [env: ANALYSIS_LISTEN].
+    #[arg(long, value_name = "ADDR[,ADDR]")]
+    listen: Option<String>,
+    /// Folder of the database [env: MONITOR_DATA_DIR].
+    #[arg(long, value_name = "DIR")]
+    data_dir: Option<String>,
+}
+
+impl AnalysisArgs {
+    /// The file, and what is to win over it.
+    pub(super) fn split(self) -> (Option<PathBuf>, Overrides) {
+        let overrides = Overrides {
+            listen: self.listen,
+            data_dir: self.data_dir,
+            ..Overrides::default()
+        };
+        (self.config, overrides)
+    }
+}
+
+#[derive(Debug, Args)]
+pub(super) struct CheckArgs {
+    /// YAML file [env: MONITOR_CONFIG].
+    #[arg(long, value_name = "FILE")]
+    pub(super) config: Option<PathBuf>,
+    /// Whose file it is.
+    #[arg(long, value_enum, default_value_t = RoleArg::All)]
+    pub(super) role: RoleArg,
+}
+
+/// A [`Role`] as it is typed.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(super) enum RoleArg {
+    /// For `monitor all`.
+    All,
+    /// For `monitor gateway`.
+    Gateway,
+    /// For `monitor analysis`.
+    Analysis,
+}
+
+impl From<RoleArg> for Role {
+    fn from(role: RoleArg) -> Self {
+        match role {
+            RoleArg::All => Self::All,
+            RoleArg::Gateway => Self::Gateway,
+            RoleArg::Analysis => Self::Analysis,
+        }
+    }
+}
+
+#[derive(Debug, Subcommand)]
+pub(super) enum TokenCommand {
+    /// Make an access key and print it, once.
+    Create(TokenArgs),
+}
+
+#[derive(Debug, Args)]
+pub(super) struct TokenArgs {
+    /// What the key is for, as lists will show it.
+    #[arg(long, value_parser = clap::builder::NonEmptyStringValueParser::new())]
+    pub(super) name: String,
+    /// What the key may do.
+    #[arg(long, value_enum, value_delimiter = ',', default_values_t = [Scope::Ingest])]
+    pub(super) scope: Vec<Scope>,
+    /// YAML file [env: MONITOR_CONFIG].
+    #[arg(long, value_name = "FILE")]
+    pub(super) config: Option<PathBuf>,
+    /// Whose file it is.
+    #[arg(long, value_enum, default_value_t = DatabaseRole::All)]
+    pub(super) role: DatabaseRole,
+    /// Folder of the database [env: MONITOR_DATA_DIR].
+    #[arg(long, value_name = "DIR")]
+    pub(super) data_dir: Option<String>,
+}
+
+/// The roles that have a database.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(super) enum DatabaseRole {
+    /// For `monitor all`.
+    All,
+    /// For `monitor analysis`.
+    Analysis,
+}
+
+impl From<DatabaseRole> for Role {
+    fn from(role: DatabaseRole) -> Self {
+        match role {
+            DatabaseRole::All => Self::All,
+            DatabaseRole::Analysis => Self::Analysis,
+        }
+    }
+}
+
+/// What an access key may do (CONTRACT 30).
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(super) enum Scope {
+    /// Send messages for analysis.
+    Ingest,
+    /// Read records.
+    Read,
+    /// Change settings and keys.
+    Admin,
+}
+
+impl Scope {
+    /// The scope's name in the store.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Ingest => "ingest",
+            Self::Read => "read",
+            Self::Admin => "admin",
+        }
+    }
+}
+
+#[derive(Debug, Args)]
+pub(super) struct DemoArgs {
+    /// Where it is reached.
+    #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:4300")]
+    pub(super) listen: SocketAddr,
+}

@@ -1,0 +1,68 @@
+//! What a checked configuration amounts to, one line per part. Problems print themselves
+//! (CONTRACT 32 `check`).
+
+use crate::config::{AnalysisSettings, GatewaySettings, Listener, Role, Settings};
+use std::fmt::Write;
+use std::path::Path;
+
+/// The text of `monitor check` for settings without a problem.
+pub(super) fn summary(file: Option<&Path>, role: Role, settings: &Settings) -> String {
+    let source = file.map_or("environment and defaults".to_owned(), |f| {
+        f.display().to_string()
+    });
+    let mut lines = format!("{source}: ok\n");
+    let mut line = |name: &str, text: String| {
+        // Writing to a string has no failing case.
+        let _ = writeln!(lines, "  {:<15}{text}", format!("{name}:"));
+    };
+    line("command", role.command().to_owned());
+    line("configuration", settings.hash());
+    if role != Role::Analysis {
+        let gateway = &settings.gateway;
+        line("gateway", listeners(&gateway.listen));
+        line("operations", gateway.operations.to_string());
+        line("upstream", upstream(gateway));
+        line("monitor", monitor(gateway, role));
+    }
+    if role != Role::Gateway {
+        line("analysis", listeners(&settings.analysis.listen));
+        line("database", database(&settings.analysis, settings));
+    }
+    if role == Role::Analysis {
+        line("operations", settings.analysis.operations.to_string());
+    }
+    lines
+}
+
+fn listeners(listeners: &[Listener]) -> String {
+    let shown = listeners.iter().map(|listener| match listener.tls {
+        Some(_) => format!("{} (TLS)", listener.address),
+        None => listener.address.to_string(),
+    });
+    shown.collect::<Vec<_>>().join(", ")
+}
+
+fn upstream(gateway: &GatewaySettings) -> String {
+    match &gateway.upstream.url {
+        Some(url) => format!("{url}, timeout {:?}", gateway.upstream.timeout),
+        None => "not set: the built-in demo upstream stands in".to_owned(),
+    }
+}
+
+fn monitor(gateway: &GatewaySettings, role: Role) -> String {
+    match (&gateway.monitor.url, role) {
+        (Some(url), _) => format!("{url}, timeout {:?}", gateway.monitor.timeout),
+        (None, Role::All) => "not set: analysed in this process".to_owned(),
+        (None, _) => "not set: no telemetry is sent".to_owned(),
+    }
+}
+
+fn database(analysis: &AnalysisSettings, settings: &Settings) -> String {
+    let default = || settings.data_dir.join("monitor.db");
+    analysis
+        .database
+        .clone()
+        .unwrap_or_else(default)
+        .display()
+        .to_string()
+}

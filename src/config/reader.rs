@@ -1,0 +1,224 @@
+//! Looks one key up in all sources by their order: command line, environment, YAML, default
+//! (CONTRACT 33). Keeps what was asked for, so that whatever else stands in the file is unknown.
+//! Knows no key by name; those are declared in `schema`.
+
+use super::problem::{Origin, Problem};
+use super::units::Form;
+use super::yaml::{Document, Entry, Node, Value, join};
+use super::{Environment, Overrides, Role, env, suggest};
+use std::collections::BTreeMap;
+
+/// Where values can come from.
+#[derive(Clone, Copy)]
+pub(super) struct Sources<'a> {
+    pub(super) role: Role,
+    pub(super) document: Option<&'a Document>,
+    pub(super) overrides: &'a Overrides,
+    pub(super) env: Environment<'a>,
+}
+
+/// A value as its source has it.
+pub(super) enum Raw<'a> {
+    /// From the command line or the environment.
+    Text(String),
+    /// From the file.
+    Node(&'a Node),
+}
+
+/// One pass over all sources.
+pub(super) struct Reader<'a> {
+    sources: Sources<'a>,
+    known: Vec<String>,
+    origins: BTreeMap<String, Origin>,
+    problems: Vec<Problem>,
+}
+
+impl<'a> Reader<'a> {
+    pub(super) fn new(sources: Sources<'a>) -> Self {
+        Self {
+            sources,
+            known: Vec::new(),
+            origins: BTreeMap::new(),
+            problems: Vec::new(),
+        }
+    }
+
+    /// The value of a key from the highest source that sets it, or None for the default. Lower
+    /// sources are checked as well.
+    pub(super) fn read<T>(&mut self, key: &str, form: &Form<T>) -> Option<T> {
+        self.read_with(key, |_, raw| match raw {
+            Raw::Text(text) => form.parse(text).map_err(Some),
+            Raw::Node(node) => scalar(node, form).map_err(Some),
+        })
+    }
+
+    /// As [`Reader::read`], for values that are more than one scalar. `take` gives an error text, or
+    /// None when it has reported what is wrong itself.
+    pub(super) fn read_with<T>(
+        &mut self,
+        key: &str,
+        mut take: impl FnMut(&mut Self, &Raw<'a>) -> Result<T, Option<String>>,
+    ) -> Option<T> {
+        self.known.push(key.to_owned());
+        let mut found = None;
+        for (origin, raw) in self.layers(key) {
+            match take(self, &raw) {
+                Ok(value) => {
+                    self.origins.insert(key.to_owned(), origin);
+                    found = Some(value);
+                }
+                Err(Some(text)) => self.report(origin, key, text),
+                Err(None) => {}
+            }
+        }
+        found
+    }
+
+    /// Reports a problem at a line of the file.
+    pub(super) fn report_line(&mut self, line: usize, key: &str, text: impl Into<String>) {
+        let path = self.sources.document.map(|document| document.path.clone());
+        let origin = Origin::File {
+            path: path.unwrap_or_default(),
+            line: Some(line),
+        };
+        self.report(origin, key, text.into());
+    }
+
+    /// Reports that a key's value does not go with another's.
+    pub(super) fn contradiction(&mut self, key: &str, text: impl Into<String>) {
+        let origin = self.origins.get(key).cloned().unwrap_or(Origin::Nowhere);
+        self.report(origin, key, text.into());
+    }
+
+    /// Whether something is wrong with a key already.
+    pub(super) fn has_problem(&self, key: &str) -> bool {
+        self.problems.iter().any(|problem| problem.key == key)
+    }
+
+    /// The keys asked for so far.
+    pub(super) fn known(self) -> Vec<String> {
+        self.known
+    }
+
+    /// Everything that is wrong, unknown keys included.
+    pub(super) fn finish(mut self) -> Vec<Problem> {
+        if let Some(Value::Map(entries)) = self.sources.document.map(|d| &d.root.value) {
+            self.refuse_unknown(entries, "");
+        }
+        self.problems
+    }
+
+    /// All sources that set a key, the lowest first.
+    fn layers(&self, key: &str) -> Vec<(Origin, Raw<'a>)> {
+        let mut layers = Vec::new();
+        if let Some(document) = self.sources.document
+            && let Some(entry) = find(&document.root, key)
+        {
+            let origin = Origin::File {
+                path: document.path.clone(),
+                line: Some(entry.line),
+            };
+            layers.push((origin, Raw::Node(&entry.node)));
+        }
+        if let Some(variable) = env::variable_for(self.sources.role, key)
+            && let Some(text) = (self.sources.env)(variable.name)
+            && !text.trim().is_empty()
+        {
+            layers.push((Origin::Environment(variable.name), Raw::Text(text)));
+        }
+        if let Some((flag, text)) = self.flag(key) {
+            layers.push((Origin::CommandLine(flag), Raw::Text(text.clone())));
+        }
+        layers
+    }
+
+    fn flag(&self, key: &str) -> Option<(&'static str, &'a String)> {
+        let overrides = self.sources.overrides;
+        let (flag, text) = match key {
+            "listen" => ("--listen", &overrides.listen),
+            "upstream.url" => ("--upstream-url", &overrides.upstream_url),
+            "monitor.url" => ("--monitor-url", &overrides.monitor_url),
+            "data_dir" => ("--data-dir", &overrides.data_dir),
+            _ => return None,
+        };
+        Some((flag, text.as_ref()?))
+    }
+
+    fn refuse_unknown(&mut self, entries: &'a [Entry], prefix: &str) {
+        for entry in entries {
+            let key = join(prefix, &entry.key);
+            if self.known.contains(&key) {
+                continue;
+            }
+            let is_group = self
+                .known
+                .iter()
+                .any(|known| known.starts_with(&format!("{key}.")));
+            match &entry.node.value {
+                Value::Map(inner) if is_group => self.refuse_unknown(inner, &key),
+                Value::Null if is_group => {}
+                other if is_group => {
+                    let text = format!("is {}; allowed: {}", other.shape(), self.names_in(&key));
+                    self.report_line(entry.line, &key, text);
+                }
+                _ => {
+                    let text = match suggest::nearest(&key, &self.known) {
+                        Some(near) => format!("is an unknown key; did you mean {near}?"),
+                        None => format!("is an unknown key; allowed: {}", self.names_in(prefix)),
+                    };
+                    self.report_line(entry.line, &key, text);
+                }
+            }
+        }
+    }
+
+    /// The known names directly inside a group.
+    fn names_in(&self, group: &str) -> String {
+        let mut names: Vec<&str> = Vec::new();
+        for key in &self.known {
+            let inside = match group {
+                "" => Some(key.as_str()),
+                _ => key
+                    .strip_prefix(group)
+                    .and_then(|rest| rest.strip_prefix('.')),
+            };
+            let name = inside.and_then(|rest| rest.split('.').next());
+            names.extend(name.filter(|name| !names.contains(name)));
+        }
+        names.join(", ")
+    }
+
+    fn report(&mut self, origin: Origin, key: &str, text: String) {
+        self.problems.push(Problem {
+            origin,
+            key: key.to_owned(),
+            text,
+        });
+    }
+}
+
+/// A node as one scalar.
+pub(super) fn scalar<T>(node: &Node, form: &Form<T>) -> Result<T, String> {
+    match &node.value {
+        Value::Text(text) => form.parse(text),
+        Value::Number(text) if !form.is_text_only() => form.parse(text),
+        other => Err(form.refuse(&format!("is {}", other.shape()))),
+    }
+}
+
+/// The entry of a key, unless its value is null.
+fn find<'n>(node: &'n Node, key: &str) -> Option<&'n Entry> {
+    let (first, rest) = match key.split_once('.') {
+        Some((first, rest)) => (first, Some(rest)),
+        None => (key, None),
+    };
+    let Value::Map(entries) = &node.value else {
+        return None;
+    };
+    let entry = entries.iter().find(|entry| entry.key == first)?;
+    match rest {
+        Some(rest) => find(&entry.node, rest),
+        None if matches!(entry.node.value, Value::Null) => None,
+        None => Some(entry),
+    }
+}

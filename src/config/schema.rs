@@ -1,0 +1,185 @@
+//! Every key: its form, its range and its default, each declared once (§8, CONTRACT 34). What two
+//! keys must not say together stands in `validate`.
+
+use super::reader::{Reader, Sources};
+use super::settings::{
+    AnalysisSettings, GatewaySettings, Http2, Limits, Listener, LogFormat, LogSettings,
+    MonitorSettings, QueueSettings, Settings, ShutdownSettings, StreamSettings, UpstreamSettings,
+};
+use super::{Overrides, Role, listen, units, url};
+use std::net::{Ipv4Addr, SocketAddr};
+use std::path::PathBuf;
+use std::time::Duration;
+
+const KIB: u64 = 1 << 10;
+const MIB: u64 = 1 << 20;
+const GIB: u64 = 1 << 30;
+const MILLISECOND: Duration = Duration::from_millis(1);
+const HOUR: Duration = Duration::from_secs(3_600);
+const DAY: Duration = Duration::from_secs(86_400);
+
+/// Reads what the role knows; the other part keeps its defaults.
+pub(super) fn read(reader: &mut Reader<'_>, role: Role) -> Settings {
+    let overrides = Overrides::default();
+    let mut unset = Reader::new(Sources {
+        role,
+        document: None,
+        overrides: &overrides,
+        env: &|_| None,
+    });
+    let (gateway, analysis) = match role {
+        Role::All => (gateway(reader), analysis(reader, "analysis.")),
+        Role::Gateway => (gateway(reader), analysis(&mut unset, "")),
+        Role::Analysis => (gateway(&mut unset), analysis(reader, "")),
+    };
+    let data_dir = reader.read("data_dir", &units::path());
+    let data_dir = data_dir.unwrap_or_else(|| PathBuf::from("./data"));
+    Settings {
+        gateway,
+        analysis,
+        data_dir,
+        log: log(reader),
+    }
+}
+
+fn gateway(r: &mut Reader<'_>) -> GatewaySettings {
+    GatewaySettings {
+        listen: listen::read(r, "listen").unwrap_or_else(|| everywhere(4100)),
+        operations: r
+            .read("operations", &units::address())
+            .unwrap_or(loopback(4101)),
+        upstream: upstream(r),
+        monitor: monitor(r),
+        stream: StreamSettings {
+            heartbeat: r
+                .read(
+                    "stream.heartbeat",
+                    &units::duration(10 * MILLISECOND..=HOUR),
+                )
+                .unwrap_or(seconds(60)),
+        },
+        limits: limits(r),
+        shutdown: ShutdownSettings {
+            grace: r
+                .read("shutdown.grace", &units::duration(Duration::ZERO..=DAY))
+                .unwrap_or(seconds(300)),
+            min_drain: r
+                .read(
+                    "shutdown.min_drain",
+                    &units::duration(Duration::ZERO..=HOUR),
+                )
+                .unwrap_or(Duration::ZERO),
+        },
+        queue: QueueSettings {
+            max_bytes: r
+                .read("queue.max_bytes", &units::size(1..=64 * GIB))
+                .unwrap_or(64 * MIB),
+            concurrency: r
+                .read("queue.concurrency", &units::count(1..=4_096))
+                .unwrap_or(16),
+        },
+    }
+}
+
+fn upstream(r: &mut Reader<'_>) -> UpstreamSettings {
+    const HTTP2: &[(&str, Http2)] = &[
+        ("auto", Http2::Auto),
+        ("always", Http2::Always),
+        ("never", Http2::Never),
+    ];
+    let url = r.read("upstream.url", &url::upstream_url());
+    let timeout = r.read("upstream.timeout", &units::duration(MILLISECOND..=DAY));
+    let http2 = r.read("upstream.http2", &units::word(HTTP2));
+    let ca = r.read("upstream.ca", &units::path());
+    UpstreamSettings {
+        url,
+        timeout: timeout.unwrap_or(seconds(120)),
+        http2: http2.unwrap_or(Http2::Auto),
+        ca,
+    }
+}
+
+fn monitor(r: &mut Reader<'_>) -> MonitorSettings {
+    MonitorSettings {
+        url: r.read("monitor.url", &url::base_url()),
+        timeout: r
+            .read("monitor.timeout", &units::duration(MILLISECOND..=HOUR))
+            .unwrap_or(seconds(60)),
+        application_id: r.read("monitor.application_id", &units::application_id()),
+    }
+}
+
+fn limits(r: &mut Reader<'_>) -> Limits {
+    Limits {
+        threads: r
+            .read("limits.threads", &units::count_or_auto(1..=1_024))
+            .flatten(),
+        header_timeout: r
+            .read(
+                "limits.header_timeout",
+                &units::duration(10 * MILLISECOND..=HOUR),
+            )
+            .unwrap_or(seconds(10)),
+        idle_timeout: r
+            .read(
+                "limits.idle_timeout",
+                &units::duration(10 * MILLISECOND..=DAY),
+            )
+            .unwrap_or(seconds(75)),
+        upstream_idle_connections: r
+            .read(
+                "limits.upstream_idle_connections",
+                &units::count(0..=1_000_000),
+            )
+            .unwrap_or(1_024),
+        recorded_bytes: r
+            .read("limits.recorded_bytes", &units::size(1..=GIB))
+            .unwrap_or(8 * MIB),
+    }
+}
+
+/// The analysis server's keys, under `prefix` (with its dot) or at the top level. An all-in-one
+/// process has one operations listener, the gateway's, so `analysis.operations` is no key there.
+fn analysis(r: &mut Reader<'_>, prefix: &str) -> AnalysisSettings {
+    let key = |name: &str| format!("{prefix}{name}");
+    AnalysisSettings {
+        listen: listen::read(r, &key("listen")).unwrap_or_else(|| everywhere(4200)),
+        operations: match prefix {
+            "" => r.read("operations", &units::address()),
+            _ => None,
+        }
+        .unwrap_or(loopback(4201)),
+        database: r.read(&key("database"), &units::path()),
+        max_body: r
+            .read(&key("max_body"), &units::size(KIB..=GIB))
+            .unwrap_or(4 * MIB),
+        first_token: r.read(&key("first_token"), &units::access_key()),
+    }
+}
+
+fn log(r: &mut Reader<'_>) -> LogSettings {
+    const FORMATS: &[(&str, LogFormat)] = &[("text", LogFormat::Text), ("json", LogFormat::Json)];
+    LogSettings {
+        level: r
+            .read("log.level", &units::log_filter())
+            .unwrap_or_else(|| "info".to_owned()),
+        format: r
+            .read("log.format", &units::word(FORMATS))
+            .unwrap_or(LogFormat::Text),
+    }
+}
+
+fn seconds(count: u64) -> Duration {
+    Duration::from_secs(count)
+}
+
+fn everywhere(port: u16) -> Vec<Listener> {
+    vec![Listener {
+        address: (Ipv4Addr::UNSPECIFIED, port).into(),
+        tls: None,
+    }]
+}
+
+fn loopback(port: u16) -> SocketAddr {
+    (Ipv4Addr::LOCALHOST, port).into()
+}

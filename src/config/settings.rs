@@ -1,0 +1,180 @@
+//! The configuration as the program uses it: every field has a value, in its own unit.
+
+use crate::model::{ApplicationId, Secret};
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// Everything one process needs. Which parts are used depends on the command.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Settings {
+    /// The gateway's part (the top level of the YAML).
+    pub gateway: GatewaySettings,
+    /// The analysis server's part (`analysis:` in an all-in-one file, the top level in its own file).
+    pub analysis: AnalysisSettings,
+    /// Where the embedded store and other files live. MONITOR_DATA_DIR, default `./data`.
+    pub data_dir: PathBuf,
+    /// `log.level` and `log.format`.
+    pub log: LogSettings,
+}
+
+/// The gateway's settings (CONTRACT 34).
+#[derive(Clone, Debug, PartialEq)]
+pub struct GatewaySettings {
+    /// Client-facing listeners. GATEWAY_LISTEN, default 0.0.0.0:4100.
+    pub listen: Vec<Listener>,
+    /// Metrics and health. OPERATIONS_LISTEN, default 127.0.0.1:4101.
+    pub operations: SocketAddr,
+    /// UPSTREAM_URL and what belongs to it.
+    pub upstream: UpstreamSettings,
+    /// MONITOR_URL and what belongs to it.
+    pub monitor: MonitorSettings,
+    /// Streams.
+    pub stream: StreamSettings,
+    /// Bounds.
+    pub limits: Limits,
+    /// Stopping.
+    pub shutdown: ShutdownSettings,
+    /// The queue between the request path and the backend.
+    pub queue: QueueSettings,
+}
+
+/// One client-facing address.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Listener {
+    /// Address and port; port 0 lets the system choose.
+    pub address: SocketAddr,
+    /// Certificate and key (PEM files); None is clear text.
+    pub tls: Option<TlsFiles>,
+}
+
+/// PEM files of one listener.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TlsFiles {
+    /// Certificate chain.
+    pub cert: PathBuf,
+    /// Private key.
+    pub key: PathBuf,
+}
+
+/// The model server.
+#[derive(Clone, Debug, PartialEq)]
+pub struct UpstreamSettings {
+    /// http or https URL, with or without a path prefix; a trailing `/v1` is not doubled (CONTRACT 9).
+    /// None only where the demo upstream stands in.
+    pub url: Option<BaseUrl>,
+    /// GATEWAY_UPSTREAM_TIMEOUT, default 120 s (CONTRACT 20).
+    pub timeout: Duration,
+    /// Which HTTP version to speak.
+    pub http2: Http2,
+    /// PEM file of a private certificate authority.
+    pub ca: Option<PathBuf>,
+}
+
+/// HTTP version towards the upstream.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Http2 {
+    /// ALPN over https, HTTP/1.1 over http.
+    Auto,
+    /// HTTP/2 always; over http by prior knowledge.
+    Always,
+    /// HTTP/1.1 always.
+    Never,
+}
+
+/// An absolute http or https URL without query, fragment or userinfo.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BaseUrl {
+    /// Whether the scheme is https.
+    pub tls: bool,
+    /// Host name or address, without brackets.
+    pub host: String,
+    /// Port, the scheme's default when not given.
+    pub port: u16,
+    /// Path prefix without a trailing slash; empty for none.
+    pub prefix: String,
+}
+
+/// The monitoring backend as the gateway sees it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct MonitorSettings {
+    /// MONITOR_URL; None sends no telemetry (§1.9), or in process in `monitor all`.
+    pub url: Option<BaseUrl>,
+    /// MONITOR_TIMEOUT, default 60 s.
+    pub timeout: Duration,
+    /// MONITOR_APPLICATION_ID.
+    pub application_id: Option<ApplicationId>,
+}
+
+/// Streams (CONTRACT 18).
+#[derive(Clone, Debug, PartialEq)]
+pub struct StreamSettings {
+    /// GATEWAY_STREAM_HEARTBEAT_SECONDS, default 60 s.
+    pub heartbeat: Duration,
+}
+
+/// Bounds of one gateway.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Limits {
+    /// Worker threads; None is one per core.
+    pub threads: Option<usize>,
+    /// Time for a client to send its request head, and for each silence inside its body.
+    pub header_timeout: Duration,
+    /// How long an idle kept connection stays open.
+    pub idle_timeout: Duration,
+    /// Idle upstream connections kept for reuse.
+    pub upstream_idle_connections: usize,
+    /// How much of an answer is copied for the record; the rest is cut and marked.
+    pub recorded_bytes: u64,
+}
+
+/// Stopping (CONTRACT 35).
+#[derive(Clone, Debug, PartialEq)]
+pub struct ShutdownSettings {
+    /// The longest time given to calls in flight.
+    pub grace: Duration,
+    /// The shortest time between readiness going 503 and the listeners closing.
+    pub min_drain: Duration,
+}
+
+/// The bounded queue of records on their way to the backend.
+#[derive(Clone, Debug, PartialEq)]
+pub struct QueueSettings {
+    /// Bytes of text held at most; beyond it new records are dropped and counted.
+    pub max_bytes: u64,
+    /// Calls to the backend under way at once.
+    pub concurrency: usize,
+}
+
+/// The analysis server's settings.
+#[derive(Clone, Debug, PartialEq)]
+pub struct AnalysisSettings {
+    /// API and web UI. ANALYSIS_LISTEN, default 0.0.0.0:4200.
+    pub listen: Vec<Listener>,
+    /// Metrics and health of a separate analysis server, default 127.0.0.1:4201.
+    pub operations: SocketAddr,
+    /// SQLite file; None is `<data_dir>/monitor.db`.
+    pub database: Option<PathBuf>,
+    /// Largest body of one analysis request, default 4 MiB (over it 413).
+    pub max_body: u64,
+    /// An access key to accept from the first start on, instead of one made and printed once.
+    pub first_token: Option<Secret>,
+}
+
+/// Logging.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LogSettings {
+    /// `error`, `warn`, `info`, `debug` or `trace`, or a filter such as `info,pingora_core=warn`.
+    pub level: String,
+    /// Line format.
+    pub format: LogFormat,
+}
+
+/// Format of log lines on stderr.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LogFormat {
+    /// For people.
+    Text,
+    /// One JSON object per line.
+    Json,
+}

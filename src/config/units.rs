@@ -1,0 +1,341 @@
+//! How single values are written: durations, sizes, counts, words, addresses, paths. Each form says
+//! what it allows in the words of its error message (CONTRACT 33).
+
+use crate::model::{ApplicationId, Secret};
+use std::fmt::Display;
+use std::net::SocketAddr;
+use std::ops::RangeInclusive;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// Gives the value of a text, or what is wrong with it.
+type Parse<T> = Box<dyn Fn(&str) -> Result<T, String>>;
+
+/// One way to write a value of type `T`.
+pub(super) struct Form<T> {
+    allowed: String,
+    text_only: bool,
+    parse: Parse<T>,
+}
+
+impl<T> Form<T> {
+    /// A form from what it allows and a parser whose error says what is wrong.
+    pub(super) fn new(
+        allowed: impl Into<String>,
+        parse: impl Fn(&str) -> Result<T, String> + 'static,
+    ) -> Self {
+        Self {
+            allowed: allowed.into(),
+            text_only: false,
+            parse: Box::new(parse),
+        }
+    }
+
+    /// Refuses YAML numbers and booleans, which a text would otherwise swallow.
+    fn text_only(mut self) -> Self {
+        self.text_only = true;
+        self
+    }
+
+    /// Whether a YAML number or boolean is a mistake here.
+    pub(super) fn is_text_only(&self) -> bool {
+        self.text_only
+    }
+
+    /// The value of a text.
+    ///
+    /// # Errors
+    /// What is wrong and what is allowed.
+    pub(super) fn parse(&self, text: &str) -> Result<T, String> {
+        (self.parse)(text.trim()).map_err(|wrong| self.refuse(&wrong))
+    }
+
+    /// The message for a value that is wrong.
+    pub(super) fn refuse(&self, wrong: &str) -> String {
+        format!("{wrong}; allowed: {}", self.allowed)
+    }
+}
+
+/// A duration within a range.
+pub(super) fn duration(range: RangeInclusive<Duration>) -> Form<Duration> {
+    let allowed = format!(
+        "{} to {}, written 500ms, 60s, 2m, 1h or in bare seconds",
+        show_duration(*range.start()),
+        show_duration(*range.end())
+    );
+    Form::new(allowed, move |text| {
+        let value = parse_duration(text).ok_or_else(|| not_a("duration", text))?;
+        within(&range, value, text)
+    })
+}
+
+/// A number of bytes within a range.
+pub(super) fn size(range: RangeInclusive<u64>) -> Form<u64> {
+    let (from, to) = (show_size(*range.start()), show_size(*range.end()));
+    let allowed = format!("{from} to {to}, written 20MiB, 64KiB, 1GiB, 5MB or in bare bytes");
+    Form::new(allowed, move |text| {
+        let value = parse_size(text).ok_or_else(|| not_a("size", text))?;
+        within(&range, value, text)
+    })
+}
+
+/// A whole number within a range.
+pub(super) fn count(range: RangeInclusive<usize>) -> Form<usize> {
+    Form::new(
+        format!("a whole number from {} to {}", range.start(), range.end()),
+        move |text| {
+            let value = text.parse().map_err(|_| not_a("whole number", text))?;
+            within(&range, value, text)
+        },
+    )
+}
+
+/// A whole number within a range, or `auto`.
+pub(super) fn count_or_auto(range: RangeInclusive<usize>) -> Form<Option<usize>> {
+    let allowed = format!(
+        "auto, or a whole number from {} to {}",
+        range.start(),
+        range.end()
+    );
+    let number = count(range);
+    Form::new(allowed, move |text| match text {
+        "auto" => Ok(None),
+        _ => (number.parse)(text).map(Some),
+    })
+}
+
+/// One of a few words.
+pub(super) fn word<T: Copy + 'static>(words: &'static [(&'static str, T)]) -> Form<T> {
+    let names: Vec<&str> = words.iter().map(|(name, _)| *name).collect();
+    Form::new(names.join(", "), move |text| {
+        let found = words.iter().find(|(name, _)| *name == text);
+        found
+            .map(|(_, value)| *value)
+            .ok_or_else(|| format!("{} is unknown", quote(text)))
+    })
+}
+
+/// What an address looks like.
+pub(super) const ADDRESS: &str = "IP:port, such as 0.0.0.0:4100 or [::1]:4100";
+
+/// An IP address with a port.
+pub(super) fn address() -> Form<SocketAddr> {
+    Form::new(ADDRESS, |text| {
+        text.parse().map_err(|_| not_a("address", text))
+    })
+    .text_only()
+}
+
+/// A path; whether it exists is another question.
+pub(super) fn path() -> Form<PathBuf> {
+    Form::new("a path", |text| match text {
+        "" => Err("is empty".to_owned()),
+        _ => Ok(PathBuf::from(text)),
+    })
+    .text_only()
+}
+
+/// A UUID. The value is not quoted: a key pasted into the wrong place would be.
+pub(super) fn application_id() -> Form<ApplicationId> {
+    Form::new(
+        "a UUID, such as 00000000-0000-4000-8000-000000000000",
+        |text| text.parse().map_err(|_| "is not a UUID".to_owned()),
+    )
+    .text_only()
+}
+
+/// An access key. It travels in a header, hence visible ASCII.
+pub(super) fn access_key() -> Form<Secret> {
+    Form::new(
+        "8 to 256 visible ASCII characters without a space, in quotes if digits only",
+        |text| {
+            let fits =
+                (8..=256).contains(&text.len()) && text.bytes().all(|b| b.is_ascii_graphic());
+            if fits {
+                Ok(Secret::new(text))
+            } else {
+                Err("is not an access key".to_owned())
+            }
+        },
+    )
+    .text_only()
+}
+
+/// A log level, or a comma-separated filter of `level` and `target=level`.
+pub(super) fn log_filter() -> Form<String> {
+    const LEVELS: [&str; 6] = ["off", "error", "warn", "info", "debug", "trace"];
+    let allowed =
+        "off, error, warn, info, debug, trace, or a filter such as info,pingora_core=warn";
+    Form::new(allowed, |text| {
+        let fits = text
+            .split(',')
+            .all(|part| match part.trim().split_once('=') {
+                Some((target, level)) => {
+                    !target.trim().is_empty() && LEVELS.contains(&level.trim())
+                }
+                None => LEVELS.contains(&part.trim()),
+            });
+        if fits {
+            Ok(text.to_owned())
+        } else {
+            Err(not_a("log level", text))
+        }
+    })
+    .text_only()
+}
+
+/// A duration as it is written in the configuration.
+pub(super) fn show_duration(value: Duration) -> String {
+    let millis = value.as_millis();
+    let units = [(3_600_000, "h"), (60_000, "m"), (1_000, "s"), (1, "ms")];
+    let fits = units.iter().find(|(unit, _)| millis.is_multiple_of(*unit));
+    match fits {
+        Some((unit, name)) if millis > 0 => format!("{}{name}", millis / unit),
+        _ => "0s".to_owned(),
+    }
+}
+
+fn show_size(value: u64) -> String {
+    let units = [(1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")];
+    match units
+        .iter()
+        .find(|(unit, _)| value > 0 && value.is_multiple_of(*unit))
+    {
+        Some((unit, name)) => format!("{}{name}", value / unit),
+        None => format!("{value}B"),
+    }
+}
+
+fn parse_duration(text: &str) -> Option<Duration> {
+    let (number, unit) = split_unit(text);
+    let seconds = match unit {
+        "ms" => 0.001,
+        "" | "s" => 1.0,
+        "m" => 60.0,
+        "h" => 3_600.0,
+        "d" => 86_400.0,
+        _ => return None,
+    };
+    Duration::try_from_secs_f64(number.parse::<f64>().ok()? * seconds).ok()
+}
+
+fn parse_size(text: &str) -> Option<u64> {
+    let (number, unit) = split_unit(text);
+    let bytes = match unit {
+        "" | "B" => 1,
+        "kB" | "KB" => 1_000,
+        "MB" => 1_000_000,
+        "GB" => 1_000_000_000,
+        "KiB" => 1 << 10,
+        "MiB" => 1 << 20,
+        "GiB" => 1 << 30,
+        _ => return None,
+    };
+    number.parse::<u64>().ok()?.checked_mul(bytes)
+}
+
+/// Digits and a decimal point, then the unit.
+fn split_unit(text: &str) -> (&str, &str) {
+    let end = text
+        .find(|c: char| !c.is_ascii_digit() && c != '.')
+        .unwrap_or(text.len());
+    let (number, unit) = text.split_at(end);
+    (number, unit.trim_start())
+}
+
+fn within<T: PartialOrd>(range: &RangeInclusive<T>, value: T, text: &str) -> Result<T, String> {
+    let fits = range.contains(&value);
+    if fits {
+        Ok(value)
+    } else {
+        Err(format!("{} is out of range", quote(text)))
+    }
+}
+
+/// `"x" is not a <kind>`, with its article.
+fn not_a(kind: impl Display, text: &str) -> String {
+    let kind = kind.to_string();
+    let article = if kind.starts_with('a') { "an" } else { "a" };
+    format!("{} is not {article} {kind}", quote(text))
+}
+
+/// A value in quotes, cut where it is long, control characters escaped.
+pub(super) fn quote(text: &str) -> String {
+    const LONGEST: usize = 40;
+    let cut: String = text.chars().take(LONGEST).collect();
+    let dots = if cut.len() < text.len() { "…" } else { "" };
+    format!("{cut:?}{dots}")
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::expect_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn durations_take_a_unit_or_bare_seconds() {
+        for (text, millis) in [
+            ("500ms", Some(500)),
+            ("60s", Some(60_000)),
+            ("60", Some(60_000)),
+            ("0.25", Some(250)),
+            ("2m", Some(120_000)),
+            ("1.5 h", Some(5_400_000)),
+            ("7d", Some(604_800_000)),
+            ("0", Some(0)),
+            ("", None),
+            ("s", None),
+            ("-1s", None),
+            ("1.2.3", None),
+            ("1e3", None),
+            ("5 parsecs", None),
+            ("99999999999999999999999999999", None),
+        ] {
+            let expected = millis.map(Duration::from_millis);
+            assert_eq!(parse_duration(text), expected, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn sizes_take_binary_and_decimal_units() {
+        for (text, bytes) in [
+            ("0", Some(0)),
+            ("20MiB", Some(20 << 20)),
+            ("64 KiB", Some(64 << 10)),
+            ("1GiB", Some(1 << 30)),
+            ("5kB", Some(5_000)),
+            ("5MB", Some(5_000_000)),
+            ("12B", Some(12)),
+            ("1.5MiB", None),
+            ("20mib", None),
+            ("-1", None),
+            ("99999999999GiB", None),
+        ] {
+            assert_eq!(parse_size(text), bytes, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn durations_are_shown_as_they_are_written() {
+        for (millis, text) in [(0, "0s"), (1, "1ms"), (1_500, "1500ms"), (60_000, "1m")] {
+            assert_eq!(show_duration(Duration::from_millis(millis)), text);
+        }
+        assert_eq!(show_duration(Duration::from_secs(86_400)), "24h");
+    }
+
+    #[test]
+    fn a_misspelt_log_level_is_not_taken_for_a_target() {
+        assert!(log_filter().parse("info,pingora_core=warn").is_ok());
+        for text in ["inof", "", "info,=warn", "info,pingora_core", "a=loud"] {
+            assert!(log_filter().parse(text).is_err(), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn an_access_key_is_never_quoted() {
+        let message = access_key().parse("mon_ with spaces").unwrap_err();
+        assert!(!message.contains("mon_"), "{message}");
+        let message = application_id().parse("mon_0123456789").unwrap_err();
+        assert!(!message.contains("mon_"), "{message}");
+    }
+}

@@ -1,0 +1,145 @@
+//! Values that are each in range and still cannot be meant together. Looks at listed files, and at
+//! nothing else outside the settings (CONTRACT 33).
+
+use super::Role;
+use super::reader::Reader;
+use super::settings::{BaseUrl, Listener, Settings};
+use std::fs::File;
+use std::net::{IpAddr, SocketAddr};
+use std::path::Path;
+
+/// Reports every contradiction of the settings a role uses.
+pub(super) fn contradictions(settings: &Settings, role: Role, reader: &mut Reader<'_>) {
+    let listeners = listeners(settings, role);
+    shared_addresses(&listeners, reader);
+    tls_files(&listeners, reader);
+    if role == Role::Analysis {
+        return;
+    }
+    let gateway = &settings.gateway;
+    if let Some(ca) = &gateway.upstream.ca {
+        readable(ca, "upstream.ca", "", reader);
+    }
+    match &gateway.upstream.url {
+        Some(url) if leads_back(url, &gateway.listen) => {
+            let text = "is this gateway's own listener; allowed: the model server's address";
+            reader.contradiction("upstream.url", text);
+        }
+        None if role == Role::Gateway && !reader.has_problem("upstream.url") => {
+            reader.contradiction(
+                "upstream.url",
+                "is not set; set UPSTREAM_URL or upstream.url",
+            );
+        }
+        _ => {}
+    }
+    if gateway
+        .monitor
+        .url
+        .as_ref()
+        .is_some_and(|url| leads_back(url, &gateway.listen))
+    {
+        let text = "is this gateway's own listener; allowed: the analysis API's address";
+        reader.contradiction("monitor.url", text);
+    }
+}
+
+/// A bound address, the key that names it, and its TLS listener if it has one.
+struct Bound<'s> {
+    key: &'static str,
+    address: SocketAddr,
+    listener: Option<&'s Listener>,
+}
+
+/// Everything this role binds.
+fn listeners(settings: &Settings, role: Role) -> Vec<Bound<'_>> {
+    let (gateway, analysis) = (&settings.gateway, &settings.analysis);
+    let parts = match role {
+        Role::All => vec![
+            ("listen", &gateway.listen, Some(gateway.operations)),
+            ("analysis.listen", &analysis.listen, None),
+        ],
+        Role::Gateway => vec![("listen", &gateway.listen, Some(gateway.operations))],
+        Role::Analysis => vec![("listen", &analysis.listen, Some(analysis.operations))],
+    };
+    let mut bound = Vec::new();
+    for (key, listeners, operations) in parts {
+        for listener in listeners {
+            bound.push(Bound {
+                key,
+                address: listener.address,
+                listener: Some(listener),
+            });
+        }
+        let operations = operations.into_iter();
+        bound.extend(operations.map(|address| Bound {
+            key: "operations",
+            address,
+            listener: None,
+        }));
+    }
+    bound
+}
+
+fn shared_addresses(bound: &[Bound<'_>], reader: &mut Reader<'_>) {
+    for (index, second) in bound.iter().enumerate() {
+        for first in &bound[..index] {
+            if collide(first.address, second.address) {
+                let text = format!(
+                    "{} cannot be bound beside {} of {}; allowed: an address and port of its own",
+                    second.address, first.address, first.key
+                );
+                reader.contradiction(second.key, text);
+            }
+        }
+    }
+}
+
+/// Whether two addresses cannot both be bound. Port 0 is a new port each time. IPv4 and IPv6 are
+/// separate here, because a system may be set up to keep them apart.
+fn collide(first: SocketAddr, second: SocketAddr) -> bool {
+    let same_host = first.ip() == second.ip()
+        || first.is_ipv4() == second.is_ipv4()
+            && (first.ip().is_unspecified() || second.ip().is_unspecified());
+    first.port() != 0 && first.port() == second.port() && same_host
+}
+
+fn tls_files(bound: &[Bound<'_>], reader: &mut Reader<'_>) {
+    for bound in bound {
+        if let Some(tls) = bound.listener.and_then(|listener| listener.tls.as_ref()) {
+            readable(&tls.cert, bound.key, "tls.cert ", reader);
+            readable(&tls.key, bound.key, "tls.key ", reader);
+        }
+    }
+}
+
+/// Reports a file that cannot be read. `name` leads the text where the key alone does not say it.
+fn readable(path: &Path, key: &str, name: &str, reader: &mut Reader<'_>) {
+    let reason = match File::open(path).and_then(|file| file.metadata()) {
+        Ok(metadata) if metadata.is_file() => return,
+        Ok(_) => "it is no file".to_owned(),
+        Err(error) => error.to_string(),
+    };
+    let path = path.display();
+    let text = format!("{name}{path} cannot be read: {reason}; allowed: a readable PEM file");
+    reader.contradiction(key, text);
+}
+
+fn leads_back(url: &BaseUrl, listeners: &[Listener]) -> bool {
+    listeners
+        .iter()
+        .any(|listener| reaches(url, listener.address))
+}
+
+/// Whether a URL names a listener's own address, as far as that can be said without asking a
+/// resolver.
+fn reaches(url: &BaseUrl, listener: SocketAddr) -> bool {
+    if url.port != listener.port() {
+        return false;
+    }
+    let own = listener.ip();
+    match url.host.parse::<IpAddr>() {
+        Ok(ip) => ip == own || own.is_unspecified() && (ip.is_loopback() || ip.is_unspecified()),
+        Err(_) => url.host == "localhost" && (own.is_loopback() || own.is_unspecified()),
+    }
+}

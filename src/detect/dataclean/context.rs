@@ -1,0 +1,361 @@
+//! The words beside a number that say what it is: "ИНН 7752601811", "call 123-45-67". One table of
+//! labels; a number belongs to the nearest label before it. Knows no check digits.
+
+/// What a word says a number is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Label {
+    Card,
+    Inn,
+    Phone,
+    Snils,
+    /// Something none of the detectors looks for: an order, an account, a serial number.
+    Other,
+}
+
+/// The label nearest to a number; several when they are joined ("ИНН/КПП").
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Cue {
+    labels: u8,
+    /// Words between label and number, fillers such as "номер" not counted.
+    pub(crate) words: usize,
+    /// Other numbers stand between them, as in a list.
+    pub(crate) listed: bool,
+}
+
+impl Cue {
+    /// Whether this label is among them.
+    pub(crate) fn has(self, label: Label) -> bool {
+        self.labels & (1 << label as u8) != 0
+    }
+
+    /// The number stands right behind the label.
+    pub(crate) fn direct(self) -> bool {
+        self.words == 0 && !self.listed
+    }
+
+    /// The label says directly that the number is something else.
+    pub(crate) fn denies(self, label: Label) -> bool {
+        self.direct() && !self.has(label)
+    }
+}
+
+/// How far back a label may stand, in bytes.
+const REACH: usize = 130;
+/// How much of a list of numbers is stepped over to find the label of the list, in bytes.
+const LIST_REACH: usize = 300;
+/// How far behind a number its label may stand, in bytes.
+const REACH_AFTER: usize = 60;
+
+/// Words that stand between a label and its number without breaking the bond.
+const FILLERS: &[&str] = &[
+    "номер",
+    "номера",
+    "номеру",
+    "номером",
+    "no",
+    "number",
+    "num",
+    "nr",
+    "is",
+    "это",
+    "at",
+    "по",
+    "мой",
+    "n",
+];
+
+use Label::{Card, Inn, Other, Phone, Snils};
+
+/// Words as they are.
+const WORDS: &[(&str, Label)] = &[
+    ("cc", Card),
+    ("pan", Card),
+    ("visa", Card),
+    ("amex", Card),
+    ("инн", Inn),
+    ("inn", Inn),
+    ("tin", Inn),
+    ("тел", Phone),
+    ("tel", Phone),
+    ("моб", Phone),
+    ("ph", Phone),
+    ("fax", Phone),
+    ("cell", Phone),
+    ("dial", Phone),
+    ("ring", Phone),
+    ("sms", Phone),
+    ("смс", Phone),
+    ("снилс", Snils),
+    ("snils", Snils),
+    ("id", Other),
+    ("ид", Other),
+    ("кпп", Other),
+    ("kpp", Other),
+    ("огрн", Other),
+    ("ogrn", Other),
+    ("огрнип", Other),
+    ("ogrnip", Other),
+    ("бик", Other),
+    ("bic", Other),
+    ("bik", Other),
+    ("окпо", Other),
+    ("оквэд", Other),
+    ("октмо", Other),
+    ("гост", Other),
+    ("ту", Other),
+    ("vin", Other),
+    ("iban", Other),
+    ("imei", Other),
+    ("isbn", Other),
+    ("issn", Other),
+    ("ean", Other),
+    ("upc", Other),
+    ("sku", Other),
+    ("uuid", Other),
+    ("guid", Other),
+    ("hash", Other),
+    ("epoch", Other),
+    ("room", Other),
+    ("чек", Other),
+];
+
+/// Beginnings of words.
+const STEMS: &[(&str, Label)] = &[
+    ("карт", Card),
+    ("card", Card),
+    ("mastercard", Card),
+    ("maestro", Card),
+    ("налогоплательщик", Inn),
+    ("taxpayer", Inn),
+    ("телефон", Phone),
+    ("мобильн", Phone),
+    ("сотов", Phone),
+    ("звон", Phone),
+    ("позвон", Phone),
+    ("перезвон", Phone),
+    ("созвон", Phone),
+    ("дозвон", Phone),
+    ("набер", Phone),
+    ("набир", Phone),
+    ("факс", Phone),
+    ("ватсап", Phone),
+    ("вотсап", Phone),
+    ("вайбер", Phone),
+    ("телеграм", Phone),
+    ("контакт", Phone),
+    ("свяж", Phone),
+    ("связ", Phone),
+    ("phone", Phone),
+    ("telephone", Phone),
+    ("cellphone", Phone),
+    ("call", Phone),
+    ("mobile", Phone),
+    ("whatsapp", Phone),
+    ("viber", Phone),
+    ("telegram", Phone),
+    ("contact", Phone),
+    ("reach", Phone),
+    ("hotline", Phone),
+    ("answering", Phone),
+    ("страхов", Snils),
+    ("пенсионн", Snils),
+    ("заказ", Other),
+    ("трек", Other),
+    ("отправлен", Other),
+    ("артикул", Other),
+    ("счет", Other),
+    ("счёт", Other),
+    ("договор", Other),
+    ("накладн", Other),
+    ("заявк", Other),
+    ("тикет", Other),
+    ("транзакци", Other),
+    ("операци", Other),
+    ("идентификатор", Other),
+    ("штрихкод", Other),
+    ("штрих", Other),
+    ("серийн", Other),
+    ("лицензи", Other),
+    ("полис", Other),
+    ("паспорт", Other),
+    ("версия", Other),
+    ("версии", Other),
+    ("хеш", Other),
+    ("хэш", Other),
+    ("метк", Other),
+    ("кадастр", Other),
+    ("инвентар", Other),
+    ("order", Other),
+    ("track", Other),
+    ("parcel", Other),
+    ("shipment", Other),
+    ("invoice", Other),
+    ("account", Other),
+    ("contract", Other),
+    ("ticket", Other),
+    ("transaction", Other),
+    ("receipt", Other),
+    ("serial", Other),
+    ("barcode", Other),
+    ("timestamp", Other),
+    ("passport", Other),
+    ("licen", Other),
+    ("polic", Other),
+    ("version", Other),
+    ("commit", Other),
+    ("error", Other),
+    ("request", Other),
+    ("session", Other),
+];
+
+/// Words that name a phone only when they stand behind it: "455 6186 office".
+const PHONE_AFTER: &[&str] = &["office", "home", "work", "моб", "раб", "дом", "сот"];
+
+/// The nearest label before byte `at`.
+pub(crate) fn before(text: &str, at: usize) -> Option<Cue> {
+    let (window, listed) = window_before(text, at);
+    // "ИНН, как указано в договоре, 77…": behind a comma the last noun does not name the number.
+    let aside = !listed && text[..at].trim_end().ends_with(',');
+    let mut cue = Cue {
+        listed,
+        ..Cue::default()
+    };
+    let mut end = window.len();
+    while end > 0 {
+        let head = window[..end].trim_end_matches(|c: char| !c.is_alphanumeric());
+        let word = last_word(head);
+        let between = &window[head.len()..end];
+        if cue.labels != 0 && !joins(between) {
+            break;
+        }
+        let folded = word.to_lowercase();
+        match label_of(&folded) {
+            Some(Other) if aside && cue.labels == 0 => cue.words += 1,
+            Some(label) => cue.labels |= 1 << label as u8,
+            None if cue.labels != 0 && !matches!(folded.as_str(), "и" | "and") => break,
+            None => {
+                cue.words += usize::from(!word.is_empty() && !FILLERS.contains(&folded.as_str()))
+            }
+        }
+        end = head.len() - word.len();
+    }
+    (cue.labels != 0).then_some(cue)
+}
+
+/// The label that follows a number, when it belongs to that number and not to the next one.
+pub(crate) fn after(text: &str, end: usize) -> Option<Cue> {
+    const WORDS_BETWEEN: usize = 4;
+    let rest = &text[end..text.floor_char_boundary(end + REACH_AFTER)];
+    let rest = rest
+        .split(|c: char| matches!(c, '\n' | ';') || c.is_ascii_digit())
+        .next()?;
+    let next_is_number = text[end + rest.len()..].starts_with(|c: char| c.is_ascii_digit());
+    for (words, (word_end, word)) in words(rest).take(WORDS_BETWEEN).enumerate() {
+        let folded = word.to_lowercase();
+        let phone = words == 0 && PHONE_AFTER.contains(&folded.as_str());
+        if let Some(label) = label_of(&folded).or(phone.then_some(Phone)) {
+            let tail = &rest[word_end..];
+            // "call 5 times, then phone": only a word right behind the number names it a phone.
+            if label == Phone && words > 0 {
+                return None;
+            }
+            let belongs_to_next = next_is_number && !tail.contains(char::is_alphanumeric);
+            let cue = Cue {
+                labels: 1 << label as u8,
+                words,
+                listed: false,
+            };
+            return (!belongs_to_next).then_some(cue);
+        }
+    }
+    None
+}
+
+/// Whether the word that ends here is a label of this kind.
+pub(crate) fn ends_with_label(head: &str, label: Label) -> bool {
+    let near = &head[head.floor_char_boundary(head.len().saturating_sub(REACH))..];
+    let letters = near.trim_end_matches(char::is_alphabetic).len();
+    label_of(&near[letters..].to_lowercase()) == Some(label)
+}
+
+fn label_of(word: &str) -> Option<Label> {
+    let exact = WORDS.iter().find(|(label, _)| *label == word);
+    exact
+        .or_else(|| STEMS.iter().find(|(stem, _)| word.starts_with(stem)))
+        .map(|(_, label)| *label)
+}
+
+/// The text in which a label may stand, and whether a list of numbers was stepped over.
+fn window_before(text: &str, at: usize) -> (&str, bool) {
+    let near = &text[text.floor_char_boundary(at.saturating_sub(LIST_REACH))..at];
+    let list =
+        |c: char| c.is_ascii_digit() || c.is_whitespace() || matches!(c, ',' | ';' | '/' | '-');
+    let head = near.trim_end_matches(list);
+    let listed = near[head.len()..].contains(|c: char| c.is_ascii_digit());
+    let end = at - (near.len() - head.len());
+    (
+        &text[text.floor_char_boundary(end.saturating_sub(REACH))..end],
+        listed,
+    )
+}
+
+fn last_word(head: &str) -> &str {
+    let start = head
+        .char_indices()
+        .rev()
+        .take_while(|(_, c)| c.is_alphanumeric())
+        .last();
+    start.map_or("", |(at, _)| &head[at..])
+}
+
+/// Words with the byte where each ends.
+fn words(text: &str) -> impl Iterator<Item = (usize, &str)> {
+    let parts = text.split_inclusive(|c: char| !c.is_alphanumeric());
+    let placed = parts.scan(0, |at, part| {
+        let word = part.trim_end_matches(|c: char| !c.is_alphanumeric());
+        let end = *at + word.len();
+        *at += part.len();
+        Some((end, word))
+    });
+    placed.filter(|(_, word)| !word.is_empty())
+}
+
+/// Whether two labels with this between them name the same number or numbers.
+fn joins(between: &str) -> bool {
+    between
+        .chars()
+        .all(|c| c.is_whitespace() || matches!(c, '/' | ',' | '.' | '&' | '+'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn nearest(text: &str) -> Option<Cue> {
+        before(text, text.len())
+    }
+
+    #[test]
+    fn the_nearest_label_counts_and_joined_labels_count_together() {
+        let cue = nearest("Заказ 5, ИНН/КПП организации: ").unwrap_or_default();
+        assert!(cue.has(Inn) && cue.has(Other) && !cue.has(Phone) && cue.words == 1);
+        let cue = nearest("ИНН 7752601811, заказ № ").unwrap_or_default();
+        assert!(cue.has(Other) && !cue.has(Inn) && cue.direct() && cue.denies(Card));
+        assert_eq!(nearest("просто число "), None);
+    }
+
+    #[test]
+    fn a_list_shares_its_label() {
+        let cue = nearest("ИНН: 7752601811, 7759083012, ").unwrap_or_default();
+        assert!(cue.has(Inn) && cue.listed && !cue.direct());
+    }
+
+    #[test]
+    fn a_label_behind_belongs_to_its_own_number() {
+        let label = |text: &str| after(text, 10).map(|cue| cue.has(Inn));
+        assert_eq!(label("7752601811 (ИНН)"), Some(true));
+        assert_eq!(label("7752601811 - это ИНН компании 5"), Some(true));
+        assert_eq!(label("1037749746, ИНН 7752601811"), None);
+        assert!(after("455 6186 office\n877", 8).is_some_and(|cue| cue.has(Phone)));
+    }
+}

@@ -1,0 +1,44 @@
+//! How bank cards are numbered and printed: prefixes and lengths of the payment systems, groups, and
+//! barcodes that look alike. Luhn's check stands in `checksum`.
+
+/// As cards are printed: fours, with a shorter last group; 4-6-5 (Amex) or 4-6-4 (Diners).
+pub(super) fn usual_groups(sizes: &[usize]) -> bool {
+    match sizes {
+        [4, 6, 4 | 5] => true,
+        [fours @ .., last] => fours.iter().all(|size| *size == 4) && *last <= 4,
+        [] => false,
+    }
+}
+
+/// Prefix and length as the payment systems issue them.
+pub(super) fn known_system(values: &[u8]) -> bool {
+    let Some(head) = values.get(..4) else {
+        return false;
+    };
+    let head = head
+        .iter()
+        .fold(0, |number, digit| number * 10 + u32::from(*digit));
+    let length = values.len();
+    match head {
+        2200..=2204 => (16..=19).contains(&length),
+        4000..=4999 => matches!(length, 13 | 16 | 19),
+        5100..=5599 | 2221..=2720 => length == 16,
+        3400..=3499 | 3700..=3799 => length == 15,
+        3528..=3589 | 6200..=6299 => (16..=19).contains(&length),
+        3000..=3059 | 3600..=3699 | 3800..=3899 => matches!(length, 14 | 16),
+        5000..=5099 | 5600..=5899 | 6000..=6999 => (13..=19).contains(&length),
+        _ => false,
+    }
+}
+
+/// Thirteen digits that are also a right EAN-13 are a barcode or an ISBN.
+pub(super) fn is_barcode(values: &[u8]) -> bool {
+    let weighed = |(at, digit): (usize, &u8)| u32::from(*digit) * if at % 2 == 1 { 3 } else { 1 };
+    values.len() == 13
+        && values
+            .iter()
+            .enumerate()
+            .map(weighed)
+            .sum::<u32>()
+            .is_multiple_of(10)
+}

@@ -1,0 +1,31 @@
+//! One file per pattern of §2.8: its form, its checks, two good examples and two near misses. Which
+//! pattern is on, and which of two finds stands, is decided above.
+
+mod bank_card_number;
+mod card_systems;
+mod email_domain;
+mod emails;
+mod inn;
+mod ip;
+mod ip_version;
+mod phone_forms;
+mod phone_number;
+mod snils;
+
+pub(super) use bank_card_number::BankCardNumber;
+pub(super) use emails::Emails;
+pub(super) use inn::Inn;
+pub(super) use ip::Ip;
+pub(super) use phone_number::PhoneNumber;
+pub(super) use snils::Snils;
+
+/// Runs one detector over a text and gives what it found, in the order of the text.
+#[cfg(test)]
+fn found<'a>(detector: &dyn super::Detector, text: &'a str) -> Vec<&'a str> {
+    let mut spans = Vec::new();
+    detector.find(&super::Text::new(text), &mut spans);
+    spans
+        .iter()
+        .map(|span| &text[span.start..span.end])
+        .collect()
+}

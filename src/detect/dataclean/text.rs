@@ -1,0 +1,224 @@
+//! A message as the detectors see it: the original text and where its digits stand, found in one
+//! pass, so that a text without digits costs the number detectors nothing. Judges nothing but edges.
+
+use super::context::{self, Cue, Label};
+
+/// A run of ASCII digits, in bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Run {
+    /// First byte.
+    pub start: usize,
+    /// One past the last byte.
+    pub end: usize,
+}
+
+impl Run {
+    /// Digits in it.
+    pub(crate) fn digits(self) -> usize {
+        self.end - self.start
+    }
+}
+
+/// A message under analysis.
+pub struct Text<'a> {
+    original: &'a str,
+    runs: Vec<Run>,
+}
+
+impl<'a> Text<'a> {
+    /// Finds the digits of a message.
+    pub fn new(original: &'a str) -> Self {
+        Self {
+            original,
+            runs: runs(original.as_bytes()),
+        }
+    }
+
+    /// The message, untouched. Spans are byte offsets into it.
+    pub fn original(&self) -> &'a str {
+        self.original
+    }
+
+    /// All runs of ASCII digits.
+    pub fn runs(&self) -> &[Run] {
+        &self.runs
+    }
+
+    /// What stands between run `left` and the next one; None after the last.
+    pub(crate) fn gap(&self, left: usize) -> Option<&'a str> {
+        let next = self.runs.get(left + 1)?;
+        Some(&self.original[self.runs[left].end..next.start])
+    }
+
+    /// The character before a byte offset.
+    pub(crate) fn before(&self, at: usize) -> Option<char> {
+        self.original[..at].chars().next_back()
+    }
+
+    /// The character at a byte offset.
+    pub(crate) fn at(&self, at: usize) -> Option<char> {
+        self.original[at..].chars().next()
+    }
+
+    /// Digit values of runs that stand side by side.
+    pub(crate) fn values(&self, runs: &[Run]) -> Vec<u8> {
+        let bytes = |run: &Run| self.original.as_bytes()[run.start..run.end].iter();
+        runs.iter()
+            .flat_map(bytes)
+            .map(|byte| byte - b'0')
+            .collect()
+    }
+
+    /// The nearest label before a number.
+    pub(crate) fn cue_before(&self, at: usize) -> Option<Cue> {
+        context::before(self.original, at)
+    }
+
+    /// Whether a label of this kind names the number that ends here: "7752601811 (ИНН)".
+    pub(crate) fn labelled_after(&self, end: usize, label: Label) -> bool {
+        context::after(self.original, end).is_some_and(|cue| cue.has(label))
+    }
+
+    /// Whether a number stands on its own, not inside an identifier, a decimal, a file name or an
+    /// e-mail address. A label of its own kind may be glued to its front.
+    pub(crate) fn isolated(&self, start: usize, end: usize, own: Label) -> bool {
+        self.free_before(start, own) && self.free_after(end)
+    }
+
+    /// The left half of [`Text::isolated`].
+    pub(crate) fn free_before(&self, start: usize, own: Label) -> bool {
+        let Some(c) = self.before(start) else {
+            return true;
+        };
+        let outer = self.before(start - c.len_utf8());
+        match c {
+            '@' | '+' | '%' | '$' | '€' | '£' => false,
+            '.' => !outer.is_some_and(|c| c.is_ascii_digit()),
+            '/' if outer.is_some_and(|c| c.is_ascii_digit()) => true,
+            '/' | '\\' | '_' => glued_to(&self.original[..start - c.len_utf8()], own),
+            _ if is_dash(c) => glued_to(&self.original[..start - c.len_utf8()], own),
+            _ if c.is_alphanumeric() => context::ends_with_label(&self.original[..start], own),
+            _ => true,
+        }
+    }
+
+    /// The right half of [`Text::isolated`].
+    pub(crate) fn free_after(&self, end: usize) -> bool {
+        let Some(c) = self.at(end) else {
+            return true;
+        };
+        let outer = self.at(end + c.len_utf8());
+        match c {
+            '@' | '%' | '_' => false,
+            '.' => !outer.is_some_and(|c| c.is_ascii_digit() || c.is_ascii_lowercase()),
+            _ if is_dash(c) => !outer.is_some_and(|c| c.is_ascii_alphanumeric()),
+            _ => !c.is_alphanumeric(),
+        }
+    }
+}
+
+/// A dash or slash may follow a label of the number's own kind or nothing at all.
+fn glued_to(head: &str, own: Label) -> bool {
+    !head.ends_with(char::is_alphanumeric) || context::ends_with_label(head, own)
+}
+
+/// Hyphens and dashes that people and editors put between digits; the em dash separates words.
+pub(crate) fn is_dash(c: char) -> bool {
+    matches!(c, '-' | '\u{2010}'..='\u{2013}' | '\u{2212}')
+}
+
+/// Spaces that stand inside numbers.
+pub(crate) fn is_blank(c: char) -> bool {
+    matches!(c, ' ' | '\u{a0}' | '\u{2007}' | '\u{2009}' | '\u{202f}')
+}
+
+/// The separator a gap of exactly one blank or dash stands for: `' '` or `'-'`.
+pub(crate) fn separator(gap: &str) -> Option<char> {
+    let mut chars = gap.chars();
+    let c = chars.next().filter(|_| chars.next().is_none())?;
+    if is_blank(c) {
+        Some(' ')
+    } else {
+        is_dash(c).then_some('-')
+    }
+}
+
+fn runs(bytes: &[u8]) -> Vec<Run> {
+    const BLOCK: usize = 32;
+    let mut runs = Vec::new();
+    let mut at = 0;
+    while at < bytes.len() {
+        // Branch-free over a block, so that the compiler turns it into vector instructions.
+        let block = &bytes[at..bytes.len().min(at + BLOCK)];
+        if !block
+            .iter()
+            .fold(false, |any, byte| any | byte.is_ascii_digit())
+        {
+            at += BLOCK;
+            continue;
+        }
+        let end = at + block.len();
+        while at < end {
+            let rest = &bytes[at..];
+            let digits = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
+            if digits > 0 {
+                runs.push(Run {
+                    start: at,
+                    end: at + digits,
+                });
+            }
+            at += digits.max(1);
+        }
+    }
+    runs
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn runs_cross_block_borders_whole() {
+        for lead in 0..70 {
+            let text = format!("{}1234567 x 8", "а".repeat(lead));
+            let expected = [
+                Run {
+                    start: lead * 2,
+                    end: lead * 2 + 7,
+                },
+                Run {
+                    start: lead * 2 + 10,
+                    end: lead * 2 + 11,
+                },
+            ];
+            assert_eq!(Text::new(&text).runs(), expected);
+        }
+    }
+
+    #[test]
+    fn a_number_inside_something_longer_does_not_stand_alone() {
+        for (text, alone) in [
+            ("7752601811", true),
+            ("(7752601811).", true),
+            ("ИНН7752601811", true),
+            ("inn-7752601811", true),
+            ("A7752601811", false),
+            ("ord-7752601811", false),
+            ("0.7752601811", false),
+            ("7752601811.pdf", false),
+            ("7752601811@mail.ru", false),
+            ("7752601811-1", false),
+            ("$7752601811", false),
+            ("7752601811й", false),
+        ] {
+            let seen = Text::new(text);
+            let run = seen.runs().iter().copied().find(|run| run.digits() == 10);
+            let run = run.unwrap_or(Run { start: 0, end: 0 });
+            assert_eq!(
+                seen.isolated(run.start, run.end, Label::Inn),
+                alone,
+                "{text}"
+            );
+        }
+    }
+}

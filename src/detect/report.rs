@@ -1,0 +1,98 @@
+//! What the engine found, in the shapes of §2.9. No verdict: whether a find blocks anything is the
+//! policy's business.
+
+use super::dataclean::Span;
+use crate::model::{DatacleanReport, Entity, Status, Timings, TokensReport, TypeCount};
+
+/// The outcome of one analysis.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Report {
+    /// Whether every stage ran (CONTRACT 26).
+    pub status: Status,
+    /// One entry per failure, beginning with the stage's name; never a piece of the text.
+    pub errors: Vec<String>,
+    /// Token count; the severity is left to the caller, who knows the thresholds.
+    pub tokens: TokensReport,
+    /// Sensitive data.
+    pub dataclean: DatacleanReport,
+    /// Microseconds per stage.
+    pub timings: Timings,
+}
+
+/// The report of a dataclean stage that ran. `spans` are sorted and do not overlap.
+pub(super) fn dataclean(text: &str, spans: &[Span], cleaned_text: String) -> DatacleanReport {
+    DatacleanReport {
+        flagged: !spans.is_empty(),
+        cleaned_text: Some(cleaned_text),
+        types: types(spans),
+        entities: entities(text, spans),
+    }
+}
+
+fn types(spans: &[Span]) -> Vec<TypeCount> {
+    let mut types: Vec<TypeCount> = Vec::new();
+    for span in spans {
+        let kind = span.kind.as_str();
+        match types.iter_mut().find(|known| known.kind == kind) {
+            Some(known) => known.count += 1,
+            None => types.push(TypeCount {
+                kind: kind.to_owned(),
+                count: 1,
+            }),
+        }
+    }
+    types
+}
+
+/// Byte offsets to code points, in one walk over the text.
+fn entities(text: &str, spans: &[Span]) -> Vec<Entity> {
+    let (mut byte, mut point) = (0, 0);
+    let mut to_point = |offset: usize| {
+        point += text[byte..offset].chars().count();
+        byte = offset;
+        point
+    };
+    let entity = |span: &Span| {
+        let (start, end) = (to_point(span.start), to_point(span.end));
+        Entity {
+            kind: span.kind.as_str().to_owned(),
+            start,
+            end,
+        }
+    };
+    spans.iter().map(entity).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::detect::dataclean::{PatternName, Strength};
+
+    #[test]
+    fn offsets_are_code_points_and_types_stand_in_order_of_first_appearance() {
+        let text = "Ёж 1.1.1.1 и é@b.ru, 2.2.2.2";
+        let span = |kind, value: &str| {
+            let start = text.find(value).unwrap_or_default();
+            Span {
+                kind,
+                start,
+                end: start + value.len(),
+                strength: Strength::Form,
+            }
+        };
+        let spans = [
+            span(PatternName::Ip, "1.1.1.1"),
+            span(PatternName::Emails, "é@b.ru"),
+            span(PatternName::Ip, "2.2.2.2"),
+        ];
+        let report = dataclean(text, &spans, String::new());
+        let places: Vec<_> = report.entities.iter().map(|e| (e.start, e.end)).collect();
+        assert_eq!(places, [(3, 10), (13, 19), (21, 28)]);
+        let types: Vec<_> = report
+            .types
+            .iter()
+            .map(|t| (t.kind.as_str(), t.count))
+            .collect();
+        assert_eq!(types, [("IP", 2), ("EMAILS", 1)]);
+    }
+}

@@ -1,0 +1,131 @@
+//! One client connection: which protocol it speaks, and its requests one after another. Pingora's
+//! own peek for clear-text HTTP/2 waits for 24 bytes without a limit and so hangs on a shorter
+//! HTTP/1.0 request; here the first head is read under `limits.header_timeout`.
+
+use super::prefixed::Prefixed;
+use super::{Gateway, Shared};
+use async_trait::async_trait;
+use bytes::BytesMut;
+use pingora_core::apps::{HttpServerApp, HttpServerOptions, ServerApp};
+use pingora_core::protocols::http::ServerSession;
+use pingora_core::protocols::{ALPN, Stream};
+use pingora_core::server::ShutdownWatch;
+use pingora_core::server::configuration::ServerConf;
+use pingora_proxy::{HttpProxy, http_proxy};
+use std::sync::Arc;
+use tokio::io::AsyncReadExt;
+use tokio::time::timeout;
+
+/// RFC 9113 §3.4.
+const H2_PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
+const HEAD_END: &[u8] = b"\r\n\r\n";
+/// A head still open beyond this is left to pingora, which knows the limit.
+const LONGEST_FIRST_READ: usize = 64 << 10;
+const FIRST_READ: usize = 4 << 10;
+
+/// The application behind the client-facing listeners.
+pub struct Front {
+    proxy: Arc<HttpProxy<Gateway>>,
+    shared: Arc<Shared>,
+}
+
+impl Front {
+    /// Puts the gateway behind pingora's proxy logic.
+    pub fn new(conf: &Arc<ServerConf>, shared: Arc<Shared>) -> Self {
+        let mut proxy = http_proxy(conf, Gateway::new(shared.clone()));
+        let mut options = HttpServerOptions::default();
+        options.h2c = true;
+        // Let through to be refused with an envelope (CONTRACT 10).
+        options.allow_connect_method_proxying = true;
+        options.h2_idle_timeout = Some(shared.settings.limits.idle_timeout);
+        proxy.server_options = Some(options);
+        Self {
+            proxy: Arc::new(proxy),
+            shared,
+        }
+    }
+
+    /// The first head, or as much of it as tells the protocol. None: nothing usable came in time.
+    async fn first_bytes(&self, stream: &mut Stream) -> Option<BytesMut> {
+        let mut bytes = BytesMut::with_capacity(FIRST_READ);
+        let reading = async {
+            while !complete(&bytes) {
+                bytes.reserve(FIRST_READ / 4);
+                if !matches!(stream.read_buf(&mut bytes).await, Ok(n) if n > 0) {
+                    break;
+                }
+            }
+        };
+        let in_time = timeout(self.shared.settings.limits.header_timeout, reading)
+            .await
+            .is_ok();
+        (in_time && !bytes.is_empty()).then_some(bytes)
+    }
+
+    async fn http1(&self, stream: Stream, first: BytesMut, shutdown: &ShutdownWatch) {
+        let limits = &self.shared.settings.limits;
+        let mut session = ServerSession::new_http1(stream);
+        let keep = (!*shutdown.borrow()).then_some(limits.idle_timeout.as_secs().max(1));
+        session.set_keepalive(keep);
+        session.set_pipelining_enabled(true);
+        session.set_pipelined_prefix(first);
+        let mut next = self.proxy.process_new_http(session, shutdown).await;
+        while let Some((stream, settings)) = next.map(|reused| reused.consume()) {
+            let mut session = ServerSession::new_http1(stream);
+            if let Some(settings) = settings {
+                settings.apply_to_session(&mut session);
+            }
+            next = self.proxy.process_new_http(session, shutdown).await;
+        }
+    }
+}
+
+/// Whether enough was read to go on: a whole head, the whole preface, or more than fits here.
+fn complete(bytes: &[u8]) -> bool {
+    let preface = bytes.starts_with(H2_PREFACE);
+    let could_be = bytes.len() < H2_PREFACE.len() && H2_PREFACE.starts_with(bytes);
+    let head = !could_be && memchr::memmem::find(bytes, HEAD_END).is_some();
+    preface || head || bytes.len() >= LONGEST_FIRST_READ
+}
+
+#[async_trait]
+impl ServerApp for Front {
+    async fn process_new(
+        self: &Arc<Self>,
+        mut stream: Stream,
+        shutdown: &ShutdownWatch,
+    ) -> Option<Stream> {
+        if matches!(stream.selected_alpn_proto(), Some(ALPN::H2)) {
+            return self.proxy.process_new(stream, shutdown).await;
+        }
+        let first = self.first_bytes(&mut stream).await?;
+        if first.starts_with(H2_PREFACE) && stream.get_ssl_digest().is_none() {
+            let stream = Box::new(Prefixed {
+                prefix: first,
+                inner: stream,
+            });
+            return self.proxy.process_new(stream, shutdown).await;
+        }
+        self.http1(stream, first, shutdown).await;
+        None
+    }
+
+    async fn cleanup(&self) {
+        self.proxy.http_cleanup().await;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::complete;
+
+    #[test]
+    fn a_head_or_a_preface_is_enough_and_their_beginnings_are_not() {
+        assert!(complete(b"GET / HTTP/1.0\r\n\r\n"));
+        assert!(complete(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"));
+        assert!(!complete(b"PRI * HTTP/2.0\r\n\r\n"));
+        assert!(!complete(b"P"));
+        assert!(!complete(b"POST /v1/chat/completions HTTP/1.1\r\n"));
+        assert!(complete(&[b'a'; 70_000]));
+    }
+}

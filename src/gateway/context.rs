@@ -1,0 +1,119 @@
+//! What one call carries from its first phase to its access line.
+
+use crate::model::Secret;
+use crate::observe::events::CallEnded;
+use crate::observe::{CallTimes, Metrics, Outcome, RouteLabel};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// The context of one call; counted as in flight until it is dropped, after the last byte.
+pub struct CallContext {
+    pub(crate) request_id: String,
+    pub(crate) outcome: Outcome,
+    pub(crate) status: u16,
+    pub(crate) detail: Option<&'static str>,
+    pub(crate) key: Option<Secret>,
+    /// Addresses tried on a transparent route.
+    pub(crate) attempts: usize,
+    /// The answer stands incomplete on the wire: the connection is dropped, nothing more is written.
+    pub(crate) cut: bool,
+    pub(crate) clock: Clock,
+    route: RouteLabel,
+    metrics: Arc<Metrics>,
+}
+
+/// Where a call's time goes.
+#[derive(Debug)]
+pub(crate) struct Clock {
+    started: Instant,
+    upstream: Duration,
+    client: Duration,
+    first_byte: Option<Duration>,
+    measured: bool,
+}
+
+impl CallContext {
+    pub(crate) fn new(metrics: Arc<Metrics>) -> Self {
+        metrics.call_started(RouteLabel::Other);
+        Self {
+            request_id: String::new(),
+            outcome: Outcome::Ok,
+            status: 0,
+            detail: None,
+            key: None,
+            attempts: 0,
+            cut: false,
+            clock: Clock {
+                started: Instant::now(),
+                upstream: Duration::ZERO,
+                client: Duration::ZERO,
+                first_byte: None,
+                measured: false,
+            },
+            route: RouteLabel::Other,
+            metrics,
+        }
+    }
+
+    /// Moves the call to the route it asks for.
+    pub(crate) fn enter(&mut self, route: RouteLabel) {
+        self.metrics.call_left(self.route);
+        self.metrics.call_started(route);
+        self.route = route;
+    }
+
+    pub(crate) fn ended(&self, bytes_sent: usize) {
+        CallEnded {
+            route: self.route,
+            outcome: self.outcome,
+            status: self.status,
+            request_id: &self.request_id,
+            bytes_sent,
+            times: self.clock.times(),
+            detail: self.detail,
+        }
+        .emit(&self.metrics);
+    }
+}
+
+impl Drop for CallContext {
+    fn drop(&mut self) {
+        self.metrics.call_left(self.route);
+    }
+}
+
+impl Clock {
+    /// Time spent waiting for the upstream.
+    pub(crate) fn waited_for_upstream(&mut self, since: Instant) {
+        self.upstream += since.elapsed();
+    }
+
+    /// Time spent waiting for the client.
+    pub(crate) fn waited_for_client(&mut self, since: Instant) {
+        self.client += since.elapsed();
+    }
+
+    /// The first byte of the answer's body went out.
+    pub(crate) fn first_byte(&mut self) {
+        if self.first_byte.is_none() {
+            self.first_byte = Some(self.started.elapsed());
+        }
+    }
+
+    /// From now on the waits above are complete, so the rest is the gateway's own.
+    pub(crate) fn measures_overhead(&mut self) {
+        self.measured = true;
+    }
+
+    fn times(&self) -> CallTimes {
+        let total = self.started.elapsed();
+        let own = total
+            .saturating_sub(self.upstream)
+            .saturating_sub(self.client);
+        CallTimes {
+            total: total.as_secs_f64(),
+            overhead: self.measured.then_some(own.as_secs_f64()),
+            first_byte: self.first_byte.map(|at| at.as_secs_f64()),
+        }
+    }
+}

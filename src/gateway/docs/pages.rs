@@ -1,0 +1,54 @@
+//! The two HTML pages, each at two addresses. They load their files by relative addresses, so that
+//! they also work below a path prefix, and from nowhere else (`POLICY`). Not the files themselves.
+
+use crate::model::GATEWAY_VERSION;
+use std::sync::LazyLock;
+
+/// Content-Security-Policy of a page: everything from its own origin. Both bundles write style
+/// elements, and Redoc's search runs in a worker made from a blob.
+pub(super) const POLICY: &str = "default-src 'none'; script-src 'self'; \
+    style-src 'self' 'unsafe-inline'; img-src 'self' data:; font-src 'self'; connect-src 'self'; \
+    worker-src blob:; base-uri 'none'; form-action 'none'";
+
+/// `/docs`.
+pub(super) static DOCS: LazyLock<String> = LazyLock::new(|| SWAGGER_UI.page("docs/", ""));
+/// `/docs/`.
+pub(super) static DOCS_SLASH: LazyLock<String> = LazyLock::new(|| SWAGGER_UI.page("", "../"));
+/// `/redoc`.
+pub(super) static REDOC_PAGE: LazyLock<String> = LazyLock::new(|| REDOC.page("redoc/", ""));
+/// `/redoc/`.
+pub(super) static REDOC_SLASH: LazyLock<String> = LazyLock::new(|| REDOC.page("", "../"));
+
+/// What differs between the two pages. File names carry versions, so that a browser's copy is never
+/// older than the page.
+struct Viewer {
+    title: &'static str,
+    style: &'static str,
+    bundle: &'static str,
+}
+
+const SWAGGER_UI: Viewer = Viewer {
+    title: "Monitor Gateway: try it",
+    style: r#"<link rel="stylesheet" href="{files}swagger-ui.css?v=5.35.0">"#,
+    bundle: "swagger-ui-bundle.js?v=5.35.0",
+};
+
+const REDOC: Viewer = Viewer {
+    title: "Monitor Gateway: reference",
+    style: "",
+    bundle: "redoc.standalone.js?v=2.5.4",
+};
+
+impl Viewer {
+    /// `files` and `root` lead from the page's address to its files and to the gateway's root.
+    fn page(&self, files: &str, root: &str) -> String {
+        include_str!("assets/page.html")
+            .replace("{policy}", POLICY)
+            .replace("{title}", self.title)
+            .replace("{style}", self.style)
+            .replace("{bundle}", self.bundle)
+            .replace("{version}", GATEWAY_VERSION)
+            .replace("{files}", files)
+            .replace("{root}", root)
+    }
+}

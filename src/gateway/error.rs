@@ -1,0 +1,100 @@
+//! §7 in one place: every way a call can fail before its answer began, whose fault it is, and what
+//! the client is told. Once an answer has begun, `exchange/relay.rs` says it in the stream.
+
+use super::auth::KeyError;
+use crate::json::SyntaxError;
+use crate::model::ErrorType;
+use crate::observe::Outcome;
+
+/// A failed call, not yet answered.
+#[derive(Debug)]
+pub(crate) enum CallError {
+    /// §7.2 row 401 of the gateway.
+    Key(KeyError),
+    /// CONTRACT 9.
+    UnknownPath,
+    /// CONTRACT 9: the value of `Allow`.
+    WrongMethod(&'static str),
+    /// §7.2 row 400 of the gateway.
+    NotJson(SyntaxError),
+    /// CONTRACT 10: the request's framing is broken or says two things.
+    BadFraming,
+    /// The client sent its body too slowly.
+    SlowBody,
+    /// §7.2 row 502: no connection.
+    Connect(&'static str),
+    /// §7.2 row 502: connected, but no response head came within the budget.
+    Late,
+    /// §7.2 row 502: the connection broke before the response head.
+    Broken(&'static str),
+    /// The client left; nobody is there to be told.
+    ClientGone,
+}
+
+/// What goes to the client.
+pub(crate) struct Answer {
+    pub(crate) status: u16,
+    pub(crate) kind: ErrorType,
+    pub(crate) message: String,
+    pub(crate) allow: Option<&'static str>,
+}
+
+impl CallError {
+    /// The table of §7.2. None where nobody listens any more.
+    pub(crate) fn answer(&self) -> Option<Answer> {
+        use ErrorType::{GatewayError, InvalidRequestError};
+        let (status, kind, message) = match self {
+            Self::Key(error) => (401, InvalidRequestError, error.message().to_owned()),
+            Self::UnknownPath => (404, InvalidRequestError, "no such path; see /openapi.json for those that exist".into()),
+            Self::WrongMethod(allow) => (405, InvalidRequestError, format!("this path answers {allow} only")),
+            Self::NotJson(error) => (400, InvalidRequestError, format!("the request body is {error}")),
+            Self::BadFraming => (400, InvalidRequestError, "the request's length is given wrongly or twice; send either Content-Length or chunked encoding".into()),
+            Self::SlowBody => (408, InvalidRequestError, "the request body did not arrive in time (limits.header_timeout)".into()),
+            Self::Connect(why) => (502, GatewayError, format!("the upstream cannot be reached: {why}")),
+            Self::Late => (502, GatewayError, "the upstream did not answer in time (GATEWAY_UPSTREAM_TIMEOUT)".into()),
+            Self::Broken(why) => (502, GatewayError, format!("the upstream broke off before it answered: {why}")),
+            Self::ClientGone => return None,
+        };
+        let allow = if let Self::WrongMethod(allow) = self {
+            Some(*allow)
+        } else {
+            None
+        };
+        Some(Answer {
+            status,
+            kind,
+            message,
+            allow,
+        })
+    }
+
+    /// The `outcome` label.
+    pub(crate) fn outcome(&self) -> Outcome {
+        match self {
+            Self::Connect(_) | Self::Late | Self::Broken(_) => Outcome::GatewayError,
+            Self::ClientGone => Outcome::ClientGone,
+            _ => Outcome::Refused,
+        }
+    }
+
+    /// The access line's `detail`.
+    pub(crate) fn detail(&self) -> &'static str {
+        match self {
+            Self::Key(_) => "access_key",
+            Self::UnknownPath => "unknown_path",
+            Self::WrongMethod(_) => "wrong_method",
+            Self::NotJson(_) => "not_json",
+            Self::BadFraming => "bad_framing",
+            Self::SlowBody => "slow_body",
+            Self::Connect(_) => "connect",
+            Self::Late => "upstream_late",
+            Self::Broken(_) => "upstream_broken",
+            Self::ClientGone => "client_gone",
+        }
+    }
+
+    /// Whether the connection can carry another request after the answer.
+    pub(crate) fn closes(&self) -> bool {
+        matches!(self, Self::BadFraming | Self::SlowBody | Self::ClientGone)
+    }
+}

@@ -1,0 +1,50 @@
+//! One monitored chat completion (§1.2), whole. It stands in `request_filter` because pingora opens
+//! the upstream connection before it reads the body, replays no body over 64 KiB, and cannot write
+//! while the upstream is silent; the stages keep the names of pingora's phases.
+
+mod call;
+mod capture;
+mod decode;
+mod read;
+mod record;
+mod refusal;
+mod relay;
+
+use super::context::CallContext;
+use super::error::CallError;
+use super::{Shared, respond};
+use crate::json;
+use pingora_core::Result;
+use pingora_core::protocols::http::ServerSession;
+use record::Registration;
+
+/// Answers one POST /v1/chat/completions. An answer that had to be cut is marked in `ctx.cut`.
+pub(super) async fn run(
+    shared: &Shared,
+    session: &mut ServerSession,
+    ctx: &mut CallContext,
+) -> Result<()> {
+    ctx.clock.measures_overhead();
+    let body = match read::request_body(session, ctx).await {
+        Ok(body) => body,
+        Err(error) => return respond::error(session, ctx, &error).await,
+    };
+    let scan = match json::scan(&body) {
+        Ok(scan) => scan,
+        Err(error) => return respond::error(session, ctx, &CallError::NotJson(error)).await,
+    };
+    let registration = Registration::pre_call(shared, session, ctx, (&body, &scan));
+    drop(scan);
+    match call::upstream_peer(shared, session, ctx, body).await {
+        Ok(upstream) => relay::response_body(shared, session, ctx, upstream, registration).await,
+        Err(error) => {
+            registration.post_call_failed(&error);
+            respond::error(session, ctx, &error).await
+        }
+    }
+}
+
+/// Resolves when the client has left. Bytes of a next request are kept for it and no departure.
+async fn client_gone(session: &mut ServerSession) {
+    let _ = session.read_body_or_idle(true).await;
+}

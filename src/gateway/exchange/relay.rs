@@ -1,0 +1,268 @@
+//! The answer on its way to the client: each chunk at once and untouched (CONTRACT 18), heartbeats
+//! into silence, and the ways an answer can end badly (CONTRACT 19 to 21).
+
+use super::call::Answering;
+use super::capture::{Capture, Layout};
+use super::record::Registration;
+use super::{client_gone, refusal};
+use crate::gateway::Shared;
+use crate::gateway::context::CallContext;
+use crate::gateway::headers;
+use crate::model::ErrorType;
+use crate::observe::Outcome;
+use crate::observe::events::HeartbeatSent;
+use crate::sse;
+use crate::telemetry::{CallFailure, ClosedBy};
+use bytes::Bytes;
+use pingora_core::Result;
+use pingora_core::protocols::http::ServerSession;
+use std::pin::pin;
+use std::time::{Duration, Instant};
+use tokio::time::{Sleep, sleep};
+
+/// How the body ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum End {
+    Complete,
+    ClientGone,
+    /// The upstream said nothing for longer than GATEWAY_UPSTREAM_TIMEOUT.
+    Silent,
+    /// The upstream's connection broke.
+    Broken,
+}
+
+/// Relays head and body, registers what was said, keeps or closes both connections.
+pub(super) async fn response_body(
+    shared: &Shared,
+    session: &mut ServerSession,
+    ctx: &mut CallContext,
+    upstream: Answering,
+    registration: Registration,
+) -> Result<()> {
+    let Some(mut head) = upstream.head().cloned() else {
+        ctx.cut = true;
+        return Ok(());
+    };
+    if head.status.as_u16() >= 400 {
+        return refusal::relay(shared, session, ctx, (upstream, head), registration).await;
+    }
+    let layout = Layout::of(&head);
+    let capture = Capture::new(
+        &head,
+        registration.wanted(),
+        shared.settings.limits.recorded_bytes,
+    );
+    ctx.status = head.status.as_u16();
+    headers::for_client(&mut head, session.req_header().version, &ctx.request_id)?;
+    let mut relay = Relay {
+        shared,
+        session,
+        ctx,
+        upstream,
+        capture,
+        border: sse::Border::default(),
+        layout,
+    };
+    let started = relay.session.write_response_header(Box::new(head)).await;
+    let end = match started {
+        Ok(()) => relay.body().await,
+        Err(_) => End::ClientGone,
+    };
+    relay.close(end, registration).await
+}
+
+struct Relay<'a> {
+    shared: &'a Shared,
+    session: &'a mut ServerSession,
+    ctx: &'a mut CallContext,
+    upstream: Answering,
+    capture: Capture,
+    border: sse::Border,
+    layout: Layout,
+}
+
+/// What the wait for the next chunk gave.
+enum Next {
+    Chunk(Bytes),
+    End(End),
+}
+
+impl Relay<'_> {
+    async fn body(&mut self) -> End {
+        let mut alarm = pin!(sleep(self.first_alarm()));
+        let mut last_sent = Instant::now();
+        loop {
+            match self.next(&mut last_sent, alarm.as_mut()).await {
+                Next::Chunk(chunk) => {
+                    if !self.send(chunk).await {
+                        return End::ClientGone;
+                    }
+                    last_sent = Instant::now();
+                }
+                Next::End(end) => return end,
+            }
+        }
+    }
+
+    /// Waits for the upstream while watching the client and the clocks. The read stands through
+    /// heartbeats, so none of its bytes can be lost.
+    async fn next(
+        &mut self,
+        last_sent: &mut Instant,
+        mut alarm: std::pin::Pin<&mut Sleep>,
+    ) -> Next {
+        let waiting_since = Instant::now();
+        let (silence, heartbeat) = (self.shared.upstream.timeout(), self.heartbeat());
+        let mut read = pin!(self.upstream.read());
+        let next = loop {
+            tokio::select! {
+                biased;
+                chunk = &mut read => break match chunk {
+                    Ok(Some(chunk)) => Next::Chunk(chunk),
+                    Ok(None) => Next::End(End::Complete),
+                    Err(_) => Next::End(End::Broken),
+                },
+                () = client_gone(self.session) => break Next::End(End::ClientGone),
+                () = &mut alarm => {}
+            }
+            let waited = waiting_since.elapsed();
+            if waited >= silence {
+                break Next::End(End::Silent);
+            }
+            let mut again = silence - waited;
+            if let Some(period) = heartbeat {
+                if last_sent.elapsed() >= period {
+                    if self.border.at_border() && !beat(self.shared, self.session).await {
+                        break Next::End(End::ClientGone);
+                    }
+                    *last_sent = Instant::now();
+                }
+                again = again.min(period.saturating_sub(last_sent.elapsed()));
+            }
+            alarm.as_mut().reset(tokio::time::Instant::now() + again);
+        };
+        self.ctx.clock.waited_for_upstream(waiting_since);
+        next
+    }
+
+    fn heartbeat(&self) -> Option<Duration> {
+        self.layout
+            .plain_stream()
+            .then_some(self.shared.settings.stream.heartbeat)
+    }
+
+    fn first_alarm(&self) -> Duration {
+        let silence = self.shared.upstream.timeout();
+        self.heartbeat()
+            .map_or(silence, |period| period.min(silence))
+    }
+
+    /// False when the client is gone.
+    async fn send(&mut self, chunk: Bytes) -> bool {
+        let started = Instant::now();
+        let sent = self.session.write_response_body(chunk.clone(), false).await;
+        self.ctx.clock.waited_for_client(started);
+        if sent.is_ok() {
+            self.ctx.clock.first_byte();
+        }
+        if self.layout.plain_stream() {
+            self.border.push(&chunk);
+        }
+        self.capture.push(&chunk);
+        sent.is_ok()
+    }
+
+    async fn close(mut self, end: End, registration: Registration) -> Result<()> {
+        let end = if end == End::Complete && !self.finish().await {
+            End::ClientGone
+        } else {
+            end
+        };
+        let mut answer = self.capture.finish();
+        answer.incomplete |= end != End::Complete;
+        registration.post_call(answer, end.failure());
+        match end {
+            End::Complete => self.upstream.release(self.shared).await,
+            _ => self.upstream.abandon().await,
+        }
+        match end {
+            End::Complete => return Ok(()),
+            End::ClientGone => self.ctx.outcome = Outcome::ClientGone,
+            End::Silent | End::Broken => self.ctx.outcome = Outcome::UpstreamBroken,
+        }
+        let told = self.layout.plain_stream()
+            && end != End::ClientGone
+            && tell(self.session, end, self.border.at_border())
+                .await
+                .is_ok();
+        if !told {
+            self.ctx.cut = true;
+        }
+        Ok(())
+    }
+
+    async fn finish(&mut self) -> bool {
+        let finished = self
+            .session
+            .write_response_body(Bytes::new(), true)
+            .await
+            .is_ok();
+        self.ctx.clock.first_byte();
+        finished
+    }
+}
+
+impl End {
+    fn code(self) -> u16 {
+        if self == Self::Silent { 504 } else { 502 }
+    }
+
+    fn message(self) -> &'static str {
+        match self {
+            Self::Complete => "",
+            Self::ClientGone => "the client left before the answer ended",
+            Self::Silent => {
+                "the upstream fell silent in the middle of its answer (GATEWAY_UPSTREAM_TIMEOUT)"
+            }
+            Self::Broken => "the upstream broke off in the middle of its answer",
+        }
+    }
+
+    fn failure(self) -> Option<CallFailure> {
+        let closed_by = match self {
+            Self::Complete => return None,
+            Self::ClientGone => ClosedBy::Client,
+            Self::Silent | Self::Broken => ClosedBy::Upstream,
+        };
+        let (kind, code) = match self {
+            Self::ClientGone => (ErrorType::InvalidRequestError, 499),
+            _ => (ErrorType::UpstreamError, self.code()),
+        };
+        Some(CallFailure {
+            kind: kind.as_str().into(),
+            code,
+            message: self.message().into(),
+            closed_by,
+        })
+    }
+}
+
+/// A comment frame that says only that the connection lives (§6.2). False: the client is gone.
+async fn beat(shared: &Shared, session: &mut ServerSession) -> bool {
+    HeartbeatSent.emit(&shared.metrics);
+    session
+        .write_response_body(Bytes::from_static(sse::writer::HEARTBEAT), false)
+        .await
+        .is_ok()
+}
+
+/// Ends a stream with an error frame (§7.2 row 504, CONTRACT 19); a frame that was cut is closed first.
+async fn tell(session: &mut ServerSession, end: End, at_border: bool) -> Result<()> {
+    let mut bytes = if at_border {
+        Vec::new()
+    } else {
+        b"\n\n".to_vec()
+    };
+    bytes.extend_from_slice(&sse::writer::error_frame(end.message(), end.code()));
+    session.write_response_body(bytes.into(), true).await
+}

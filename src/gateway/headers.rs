@@ -1,0 +1,304 @@
+//! Headers: reading ours, stripping ours, and what a proxy must not pass on (CONTRACT 8).
+
+use crate::config::BaseUrl;
+use http::header::{
+    AUTHORIZATION, CONNECTION, CONTENT_LENGTH, CONTENT_TYPE, EXPECT, HOST, TRANSFER_ENCODING,
+};
+use http::{HeaderMap, HeaderName, Method, Version};
+use pingora_core::Result;
+use pingora_error::{Error, ErrorType};
+use pingora_http::{RequestHeader, ResponseHeader};
+use uuid::Uuid;
+
+/// The gateway-extension headers (§2.1), never forwarded, whatever the route. Compared with `_` read
+/// as `-`, so that their underscore twins go too.
+pub(crate) const EXTENSION_HEADERS: [&str; 6] = [
+    "x-monitor-api-key",
+    "x-application-id",
+    "x-user-id",
+    "x-session-id",
+    "x-attached-files",
+    "x-attachedfiles",
+];
+
+/// Headers that concern one connection only (RFC 9110 §7.6.1), and `Expect`, which the gateway
+/// answers itself.
+const HOP_BY_HOP: [&str; 11] = [
+    "connection",
+    "proxy-connection",
+    "keep-alive",
+    "transfer-encoding",
+    "te",
+    "trailer",
+    "upgrade",
+    "http2-settings",
+    "proxy-authorization",
+    "proxy-authenticate",
+    "expect",
+];
+
+/// The header that names a call across systems (CONTRACT 5).
+pub(crate) const REQUEST_ID: &str = "x-request-id";
+const LONGEST_REQUEST_ID: usize = 200;
+
+/// What a request says about itself in gateway-extension headers.
+#[derive(Debug, Default)]
+pub(crate) struct Extensions {
+    pub(crate) application_id: Option<String>,
+    pub(crate) user_id: Option<String>,
+    pub(crate) session_id: Option<String>,
+}
+
+impl Extensions {
+    /// Reads them; empty ones count as absent, bytes beyond UTF-8 are replaced.
+    pub(crate) fn of(headers: &HeaderMap) -> Self {
+        let text = |name: &str| {
+            let value = headers.get(name)?.as_bytes().trim_ascii();
+            (!value.is_empty()).then(|| String::from_utf8_lossy(value).into_owned())
+        };
+        Self {
+            application_id: text("x-application-id"),
+            user_id: text("x-user-id"),
+            session_id: text("x-session-id"),
+        }
+    }
+}
+
+/// The client's X-Request-Id when it is one short word of visible ASCII, else a new UUID.
+pub(crate) fn request_id(headers: &HeaderMap) -> String {
+    headers
+        .get(REQUEST_ID)
+        .and_then(|value| value.to_str().ok())
+        .filter(|id| {
+            (1..=LONGEST_REQUEST_ID).contains(&id.len()) && id.bytes().all(|b| b.is_ascii_graphic())
+        })
+        .map_or_else(|| Uuid::new_v4().to_string(), str::to_owned)
+}
+
+/// Turns a client's head into the upstream's: ours and hop-by-hop headers out, Host and target the
+/// upstream's, framing by `length` where the gateway holds the whole body.
+pub(crate) fn for_upstream(
+    head: &mut RequestHeader,
+    base: &BaseUrl,
+    request_id: &str,
+    length: Option<usize>,
+) -> Result<()> {
+    remove_all(head);
+    head.insert_header(HOST, authority(base))?;
+    head.insert_header(REQUEST_ID, request_id)?;
+    if let Some(length) = length {
+        head.remove_header(&TRANSFER_ENCODING);
+        head.insert_header(CONTENT_LENGTH, length)?;
+    }
+    head.set_version(Version::HTTP_11);
+    let target = head
+        .uri
+        .path_and_query()
+        .map_or("/", |target| target.as_str());
+    let target = format!("{}{target}", base.prefix);
+    head.set_raw_path(target.as_bytes())
+}
+
+/// `Host` of the upstream: a port that the scheme implies is left out.
+fn authority(base: &BaseUrl) -> String {
+    let implied = if base.tls { 443 } else { 80 };
+    let host = if base.host.contains(':') {
+        format!("[{}]", base.host)
+    } else {
+        base.host.clone()
+    };
+    if base.port == implied {
+        host
+    } else {
+        format!("{host}:{}", base.port)
+    }
+}
+
+fn remove_all(head: &mut RequestHeader) {
+    let nominated = nominated(&head.headers);
+    let doomed: Vec<HeaderName> = head
+        .headers
+        .keys()
+        .filter(|name| is_ours(name) || is_hop_by_hop(name) || nominated.contains(name))
+        .cloned()
+        .collect();
+    for name in &doomed {
+        head.remove_header(name);
+    }
+}
+
+/// Headers that `Connection` names, but for those no client can mean.
+fn nominated(headers: &HeaderMap) -> Vec<HeaderName> {
+    const KEPT: [HeaderName; 4] = [AUTHORIZATION, CONTENT_TYPE, CONTENT_LENGTH, HOST];
+    let lists = headers
+        .get_all(CONNECTION)
+        .iter()
+        .filter_map(|value| value.to_str().ok());
+    let names = lists.flat_map(|list| list.split(','));
+    names
+        .filter_map(|name| HeaderName::try_from(name.trim()).ok())
+        .filter(|name| !KEPT.contains(name))
+        .collect()
+}
+
+fn is_ours(name: &HeaderName) -> bool {
+    let same = |ours: &str| {
+        ours.len() == name.as_str().len()
+            && ours
+                .bytes()
+                .zip(name.as_str().bytes())
+                .all(|(a, b)| a == if b == b'_' { b'-' } else { b })
+    };
+    name.as_str().starts_with('x') && EXTENSION_HEADERS.iter().any(|ours| same(ours))
+}
+
+fn is_hop_by_hop(name: &HeaderName) -> bool {
+    HOP_BY_HOP.contains(&name.as_str())
+}
+
+/// Whether the client waits for `100 Continue` before it sends its body.
+pub(crate) fn expects_continue(head: &RequestHeader) -> bool {
+    head.version == Version::HTTP_11
+        && head
+            .headers
+            .get(EXPECT)
+            .is_some_and(|value| value.as_bytes().eq_ignore_ascii_case(b"100-continue"))
+}
+
+/// Turns the upstream's head into the client's: hop-by-hop headers out, our request id in, chunked
+/// where an HTTP/1.1 client gets a body of unknown length.
+pub(crate) fn for_client(
+    head: &mut ResponseHeader,
+    client: Version,
+    request_id: &str,
+) -> Result<()> {
+    let nominated = nominated(&head.headers);
+    for name in HOP_BY_HOP {
+        head.remove_header(name);
+    }
+    for name in &nominated {
+        head.remove_header(name);
+    }
+    echo_request_id(head, request_id)?;
+    if is_event_stream(head) {
+        // A length would let a client wait for the whole stream.
+        head.remove_header(&CONTENT_LENGTH);
+    }
+    let bodiless = head.status.is_informational() || matches!(head.status.as_u16(), 204 | 304);
+    let sized = head.headers.contains_key(CONTENT_LENGTH);
+    if client == Version::HTTP_11 && !sized && !bodiless {
+        head.insert_header(TRANSFER_ENCODING, "chunked")?;
+    }
+    head.set_version(Version::HTTP_11);
+    Ok(())
+}
+
+/// Whether the answer is an event stream (§2.3), compressed or not.
+pub(crate) fn is_event_stream(head: &ResponseHeader) -> bool {
+    const KIND: &[u8] = b"text/event-stream";
+    let kind = head.headers.get(CONTENT_TYPE).map(|value| value.as_bytes());
+    kind.and_then(|kind| kind.get(..KIND.len()))
+        .is_some_and(|kind| kind.eq_ignore_ascii_case(KIND))
+}
+
+/// CONTRACT 5: the client gets the id of the call back; one the upstream made for itself stays
+/// readable beside it.
+fn echo_request_id(head: &mut ResponseHeader, request_id: &str) -> Result<()> {
+    if let Some(theirs) = head
+        .headers
+        .get(REQUEST_ID)
+        .filter(|theirs| *theirs != request_id)
+    {
+        let theirs = theirs.clone();
+        head.insert_header("x-upstream-request-id", theirs)?;
+    }
+    head.insert_header(REQUEST_ID, request_id)
+}
+
+/// CONTRACT 10: what RFC 9112 lets a server mend, this one refuses. `raw` is the head as received,
+/// because pingora drops Content-Length beside Transfer-Encoding before anybody can see it.
+pub(crate) fn check_framing(head: &RequestHeader, raw: &[u8]) -> Result<()> {
+    let codings = || head.headers.get_all(TRANSFER_ENCODING).iter();
+    if codings().count() > 1 || codings().any(|coding| !coding.as_bytes().eq_ignore_ascii_case(b"chunked")) {
+        return Error::e_explain(ErrorType::InvalidHTTPHeader, "a Transfer-Encoding other than chunked");
+    }
+    let both = head.headers.contains_key(TRANSFER_ENCODING)
+        && raw.split(|byte| *byte == b'\n').any(|line| {
+            line.split(|byte| *byte == b':')
+                .next()
+                .is_some_and(|name| name.trim_ascii().eq_ignore_ascii_case(b"content-length"))
+        });
+    if both {
+        return Error::e_explain(
+            ErrorType::InvalidHTTPHeader,
+            "both Content-Length and Transfer-Encoding",
+        );
+    }
+    if head.method == Method::CONNECT {
+        return Error::e_explain(ErrorType::InvalidHTTPHeader, "CONNECT");
+    }
+    if head.headers.get_all(CONTENT_LENGTH).iter().count() > 1 {
+        let mut lengths = head.headers.get_all(CONTENT_LENGTH).iter();
+        let first = lengths.next();
+        if lengths.any(|other| Some(other) != first) {
+            return Error::e_explain(ErrorType::InvalidHTTPHeader, "two different Content-Length");
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    fn base() -> BaseUrl {
+        BaseUrl {
+            tls: false,
+            host: "model.example".into(),
+            port: 8080,
+            prefix: "/base".into(),
+        }
+    }
+
+    #[test]
+    fn ours_their_twins_and_hop_by_hop_headers_go_and_the_rest_stays() {
+        let mut head = RequestHeader::build("POST", b"/v1/chat/completions?a=1", None).unwrap();
+        for (name, value) in [
+            ("X-Monitor-Api-Key", "k"),
+            ("x_session_id", "s"),
+            ("x-attached_files", "[]"),
+            ("Connection", "close, X-Custom, authorization"),
+            ("X-Custom", "1"),
+            ("Authorization", "Bearer up"),
+            ("Expect", "100-continue"),
+            ("X-Kept", "yes"),
+        ] {
+            head.append_header(name.to_owned(), value).unwrap();
+        }
+        for_upstream(&mut head, &base(), "id-1", Some(7)).unwrap();
+        let mut names: Vec<_> = head.headers.keys().map(|n| n.as_str().to_owned()).collect();
+        names.sort();
+        assert_eq!(
+            names,
+            [
+                "authorization",
+                "content-length",
+                "host",
+                "x-kept",
+                "x-request-id"
+            ]
+        );
+        assert_eq!(head.headers["host"], "model.example:8080");
+        assert_eq!(head.raw_path(), b"/base/v1/chat/completions?a=1");
+    }
+
+    #[test]
+    fn a_request_id_is_taken_when_it_is_one_visible_word() {
+        let mut headers = HeaderMap::new();
+        headers.insert(REQUEST_ID, "abc-1".parse().unwrap());
+        assert_eq!(request_id(&headers), "abc-1");
+        headers.insert(REQUEST_ID, "two words".parse().unwrap());
+        assert_eq!(request_id(&headers).len(), 36);
+    }
+}

@@ -1,0 +1,68 @@
+//! The gateway (§4.1): one pingora `ProxyHttp` with two kinds of route. `proxy.rs` holds its phases,
+//! `exchange/` the monitored call.
+
+mod accept;
+mod auth;
+mod context;
+pub mod docs;
+mod error;
+mod exchange;
+mod headers;
+mod peer;
+mod prefixed;
+mod proxy;
+mod respond;
+mod route;
+
+pub use accept::Front;
+pub use proxy::Gateway;
+
+use crate::config::GatewaySettings;
+use crate::observe::Metrics;
+use crate::telemetry::Queue;
+use peer::Upstream;
+use pingora_core::connectors::ConnectorOptions;
+use pingora_core::connectors::http::Connector;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// What all calls of one gateway share.
+pub struct Shared {
+    pub(crate) settings: GatewaySettings,
+    pub(crate) upstream: Upstream,
+    pub(crate) connector: Connector,
+    /// The way to the backend; None sends no telemetry (§1.9).
+    pub(crate) telemetry: Option<Queue>,
+    pub(crate) metrics: Arc<Metrics>,
+    draining: AtomicBool,
+}
+
+impl Shared {
+    /// None when the settings name no upstream.
+    pub fn new(
+        settings: GatewaySettings,
+        options: ConnectorOptions,
+        telemetry: Option<Queue>,
+        metrics: Arc<Metrics>,
+    ) -> Option<Self> {
+        let upstream = Upstream::new(settings.upstream.clone())?;
+        Some(Self {
+            settings,
+            upstream,
+            connector: Connector::new(Some(options)),
+            telemetry,
+            metrics,
+            draining: AtomicBool::new(false),
+        })
+    }
+
+    /// From now on no connection is kept for another request.
+    pub fn drain(&self) {
+        self.draining.store(true, Ordering::Relaxed);
+        self.metrics.draining.set(1);
+    }
+
+    pub(crate) fn is_draining(&self) -> bool {
+        self.draining.load(Ordering::Relaxed)
+    }
+}

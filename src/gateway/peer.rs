@@ -1,0 +1,124 @@
+//! Where the upstream is: its name resolved off the request path where possible, one pingora peer
+//! per address, shared by the transparent routes and the exchange.
+
+use super::error::CallError;
+use crate::config::{BaseUrl, Http2, UpstreamSettings};
+use arc_swap::ArcSwapOption;
+use pingora_core::protocols::ALPN;
+use pingora_core::upstreams::peer::{HttpPeer, PeerOptions};
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use tokio::net::lookup_host;
+use tokio::sync::Mutex;
+
+/// How long an answer of the name service is used.
+const RESOLVED_FOR: Duration = Duration::from_secs(30);
+/// An idle upstream connection is given up before servers with the usual 60 s do so.
+const POOL_IDLE: Duration = Duration::from_secs(55);
+
+/// The upstream's addresses.
+pub(crate) struct Upstream {
+    url: BaseUrl,
+    settings: UpstreamSettings,
+    resolved: ArcSwapOption<Resolved>,
+    resolving: Mutex<()>,
+}
+
+struct Resolved {
+    peers: Vec<Arc<HttpPeer>>,
+    at: Instant,
+}
+
+impl Upstream {
+    /// None without a URL.
+    pub(crate) fn new(settings: UpstreamSettings) -> Option<Self> {
+        let url = settings.url.clone()?;
+        Some(Self {
+            url,
+            settings,
+            resolved: ArcSwapOption::empty(),
+            resolving: Mutex::new(()),
+        })
+    }
+
+    /// The configured URL.
+    pub(crate) fn base(&self) -> &BaseUrl {
+        &self.url
+    }
+
+    /// GATEWAY_UPSTREAM_TIMEOUT.
+    pub(crate) fn timeout(&self) -> Duration {
+        self.settings.timeout
+    }
+
+    /// The peer to try as number `attempt`, going round the name's addresses.
+    pub(crate) async fn peer(&self, attempt: usize) -> Result<Arc<HttpPeer>, CallError> {
+        let resolved = self.resolved().await?;
+        Ok(resolved.peers[attempt % resolved.peers.len()].clone())
+    }
+
+    /// How many addresses the name has.
+    pub(crate) fn addresses(&self) -> usize {
+        self.resolved
+            .load()
+            .as_ref()
+            .map_or(1, |resolved| resolved.peers.len())
+    }
+
+    async fn resolved(&self) -> Result<Arc<Resolved>, CallError> {
+        let fresh = |known: &Arc<Resolved>| known.at.elapsed() < RESOLVED_FOR;
+        if let Some(known) = self.resolved.load_full().filter(fresh) {
+            return Ok(known);
+        }
+        let _one_at_a_time = self.resolving.lock().await;
+        if let Some(known) = self.resolved.load_full().filter(fresh) {
+            return Ok(known);
+        }
+        match self.resolve().await {
+            Ok(resolved) => {
+                self.resolved.store(Some(resolved.clone()));
+                Ok(resolved)
+            }
+            // A name service that is down does not take a working upstream with it.
+            Err(error) => self.resolved.load_full().ok_or(error),
+        }
+    }
+
+    async fn resolve(&self) -> Result<Arc<Resolved>, CallError> {
+        let url = &self.url;
+        let look_up = lookup_host((url.host.as_str(), url.port));
+        let addresses = tokio::time::timeout(self.settings.timeout, look_up)
+            .await
+            .map_err(|_| CallError::Connect("its name was not resolved in time"))?
+            .map_err(|_| CallError::Connect("its name does not resolve"))?;
+        let peers: Vec<_> = addresses
+            .map(|address| Arc::new(self.peer_at(address)))
+            .collect();
+        if peers.is_empty() {
+            return Err(CallError::Connect("its name has no address"));
+        }
+        Ok(Arc::new(Resolved {
+            peers,
+            at: Instant::now(),
+        }))
+    }
+
+    fn peer_at(&self, address: SocketAddr) -> HttpPeer {
+        let url = &self.url;
+        let mut peer = HttpPeer::new(address, url.tls, url.host.clone());
+        let timeout = Some(self.settings.timeout);
+        let options: &mut PeerOptions = &mut peer.options;
+        options.connection_timeout = timeout;
+        options.total_connection_timeout = timeout;
+        options.read_timeout = timeout;
+        options.write_timeout = timeout;
+        options.idle_timeout = Some(POOL_IDLE);
+        options.alpn = match (self.settings.http2, url.tls) {
+            (Http2::Always, _) => ALPN::H2,
+            (Http2::Auto, true) => ALPN::H2H1,
+            (Http2::Auto, false) | (Http2::Never, _) => ALPN::H1,
+        };
+        peer
+    }
+}

@@ -1,0 +1,220 @@
+//! `ProxyHttp` for the gateway: nothing but calls. Transparent routes go through all phases; the
+//! monitored route is answered whole in `request_filter` by `exchange/`.
+
+use super::context::CallContext;
+use super::error::CallError;
+use super::headers::{self, check_framing};
+use super::route::Route;
+use super::{Shared, auth, exchange, respond};
+use crate::observe::Outcome;
+use async_trait::async_trait;
+use pingora_core::Result;
+use pingora_core::modules::http::HttpModules;
+use pingora_core::upstreams::peer::{H1UpgradePolicy, HttpPeer};
+use pingora_error::{Error, ErrorSource, ErrorType};
+use pingora_http::{RequestHeader, ResponseHeader};
+use pingora_proxy::{FailToProxy, ProxyHttp, Session};
+use std::sync::Arc;
+
+/// The gateway's phases over what its calls share.
+pub struct Gateway {
+    shared: Arc<Shared>,
+}
+
+impl Gateway {
+    pub(crate) fn new(shared: Arc<Shared>) -> Self {
+        Self { shared }
+    }
+
+    /// Route, framing, key, in this order (CONTRACT 9). What is left is one of §4.1's routes.
+    fn admit(&self, session: &Session, ctx: &mut CallContext) -> Result<Route, CallError> {
+        let head = session.req_header();
+        let route = Route::of(&head.method, head.uri.path());
+        ctx.enter(route.label());
+        ctx.request_id = headers::request_id(&head.headers);
+        let raw = session
+            .as_http1()
+            .map(|h1| h1.get_headers_raw_bytes())
+            .unwrap_or_default();
+        check_framing(head, &raw).map_err(|_| CallError::BadFraming)?;
+        if route.needs_key() {
+            ctx.key = Some(auth::access_key(&head.headers).map_err(CallError::Key)?);
+        }
+        match route {
+            Route::WrongMethod { allow, .. } => Err(CallError::WrongMethod(allow)),
+            Route::Unknown { .. } => Err(CallError::UnknownPath),
+            route => Ok(route),
+        }
+    }
+
+    /// True when the call is answered.
+    async fn serve(&self, session: &mut Session, ctx: &mut CallContext) -> Result<bool> {
+        match self.admit(session, ctx) {
+            Ok(Route::Chat) => exchange::run(&self.shared, session, ctx).await,
+            Ok(Route::Docs(asset)) => respond::asset(session, ctx, &asset).await,
+            Ok(_) => {
+                if headers::expects_continue(session.req_header()) {
+                    session.write_continue_response().await?;
+                }
+                return Ok(false);
+            }
+            Err(error) => respond::error(session, ctx, &error).await,
+        }
+        .map(|()| true)
+    }
+}
+
+#[async_trait]
+impl ProxyHttp for Gateway {
+    type CTX = CallContext;
+
+    fn new_ctx(&self) -> CallContext {
+        CallContext::new(self.shared.metrics.clone())
+    }
+
+    /// No modules: bodies pass as they are.
+    fn init_downstream_modules(&self, _modules: &mut HttpModules) {}
+
+    async fn request_filter(&self, session: &mut Session, ctx: &mut CallContext) -> Result<bool> {
+        if self.shared.is_draining() {
+            session.set_keepalive(None);
+        }
+        session.set_write_timeout(Some(self.shared.upstream.timeout()));
+        session.set_read_timeout(Some(self.shared.settings.limits.header_timeout));
+        let answered = self.serve(session, ctx).await?;
+        if ctx.cut {
+            return Error::e_explain(ErrorType::ConnectionClosed, "the answer was cut");
+        }
+        Ok(answered)
+    }
+
+    async fn upstream_peer(
+        &self,
+        _session: &mut Session,
+        ctx: &mut CallContext,
+    ) -> Result<Box<HttpPeer>> {
+        let peer = self.shared.upstream.peer(ctx.attempts).await;
+        let mut peer = HttpPeer::clone(&*peer.map_err(|_| unresolved())?);
+        peer.options.http_upstream_request_policy.h1_upgrade = H1UpgradePolicy::Deny;
+        Ok(Box::new(peer))
+    }
+
+    async fn upstream_request_filter(
+        &self,
+        _session: &mut Session,
+        upstream_request: &mut RequestHeader,
+        ctx: &mut CallContext,
+    ) -> Result<()> {
+        headers::for_upstream(
+            upstream_request,
+            self.shared.upstream.base(),
+            &ctx.request_id,
+            None,
+        )
+    }
+
+    async fn response_filter(
+        &self,
+        session: &mut Session,
+        upstream_response: &mut ResponseHeader,
+        ctx: &mut CallContext,
+    ) -> Result<()> {
+        if upstream_response.status.is_informational() {
+            return Ok(());
+        }
+        ctx.status = upstream_response.status.as_u16();
+        ctx.outcome = if ctx.status >= 400 {
+            Outcome::UpstreamStatus
+        } else {
+            Outcome::Ok
+        };
+        ctx.clock.first_byte();
+        headers::for_client(
+            upstream_response,
+            session.req_header().version,
+            &ctx.request_id,
+        )
+    }
+
+    /// Another address of the upstream's name is tried once each (CONTRACT 22: nothing was sent).
+    fn fail_to_connect(
+        &self,
+        _session: &mut Session,
+        _peer: &HttpPeer,
+        ctx: &mut CallContext,
+        mut error: Box<Error>,
+    ) -> Box<Error> {
+        ctx.attempts += 1;
+        error.set_retry(ctx.attempts < self.shared.upstream.addresses());
+        error
+    }
+
+    async fn fail_to_proxy(
+        &self,
+        session: &mut Session,
+        error: &Error,
+        ctx: &mut CallContext,
+    ) -> FailToProxy {
+        let begun = session
+            .response_written()
+            .is_some_and(|head| !head.status.is_informational());
+        let failure = classify(error);
+        if ctx.cut || begun {
+            // What the client has is cut, so that it cannot be taken for whole.
+            ctx.outcome = if begun && !ctx.cut {
+                Outcome::UpstreamBroken
+            } else {
+                ctx.outcome
+            };
+            session.shutdown().await;
+        } else {
+            let _ = respond::error(session, ctx, &failure).await;
+        }
+        FailToProxy {
+            error_code: ctx.status,
+            can_reuse_downstream: !ctx.cut && !begun && !failure.closes(),
+        }
+    }
+
+    async fn logging(&self, session: &mut Session, _error: Option<&Error>, ctx: &mut CallContext) {
+        ctx.ended(session.body_bytes_sent());
+    }
+
+    /// The access line says it, with the outcome's word.
+    fn suppress_error_log(&self, _session: &Session, _ctx: &CallContext, _error: &Error) -> bool {
+        true
+    }
+}
+
+fn unresolved() -> Box<Error> {
+    let mut error = Error::explain(
+        ErrorType::ConnectError,
+        "the upstream's name does not resolve",
+    );
+    error.esource = ErrorSource::Upstream;
+    error
+}
+
+/// Reads pingora's error as one of ours (§7.2).
+pub(super) fn classify(error: &Error) -> CallError {
+    use ErrorType as E;
+    match (&error.esource, &error.etype) {
+        // Bad chunking is an error type of pingora's own making, without a name in the enum.
+        (ErrorSource::Downstream, E::InvalidHTTPHeader | E::Custom(_)) => CallError::BadFraming,
+        (ErrorSource::Downstream, E::ReadTimedout) => CallError::SlowBody,
+        (ErrorSource::Downstream, _) => CallError::ClientGone,
+        (_, E::ConnectTimedout | E::TLSHandshakeTimedout) => {
+            CallError::Connect("no connection in time")
+        }
+        (_, E::ConnectRefused) => CallError::Connect("connection refused"),
+        (_, E::ConnectNoRoute) => CallError::Connect("no route"),
+        (_, E::TLSHandshakeFailure | E::InvalidCert | E::HandshakeError) => {
+            CallError::Connect("TLS handshake failed")
+        }
+        (_, E::ConnectError | E::SocketError | E::BindError | E::InternalError) => {
+            CallError::Connect("no connection")
+        }
+        (_, E::ReadTimedout | E::WriteTimedout) => CallError::Late,
+        _ => CallError::Broken("the connection was lost"),
+    }
+}

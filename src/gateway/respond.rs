@@ -1,0 +1,154 @@
+//! Answers the gateway writes itself: documents and errors (§2.6), and what becomes of a request
+//! body nobody read.
+
+use super::context::CallContext;
+use super::docs::Asset;
+use super::error::CallError;
+use super::headers::{REQUEST_ID, expects_continue};
+use crate::model::ErrorEnvelope;
+use bytes::Bytes;
+use http::header::{ALLOW, CACHE_CONTROL, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE};
+use http::{HeaderValue, header};
+use pingora_core::Result;
+use pingora_core::protocols::http::ServerSession;
+use pingora_http::ResponseHeader;
+use std::time::Duration;
+use tokio::time::timeout;
+
+/// An unread body up to this is read so that the connection can be kept.
+const SMALL_BODY: usize = 64 << 10;
+/// Beyond it, this much is thrown away after the answer, so that a client still sending can read it.
+const LINGER_BYTES: usize = 4 << 20;
+const LINGER_TIME: Duration = Duration::from_secs(1);
+
+/// Answers a failed call. Nothing is written when the client is gone.
+pub(crate) async fn error(
+    session: &mut ServerSession,
+    ctx: &mut CallContext,
+    error: &CallError,
+) -> Result<()> {
+    ctx.outcome = error.outcome();
+    ctx.detail = Some(error.detail());
+    let Some(answer) = error.answer() else {
+        ctx.cut = true;
+        session.shutdown().await;
+        return Ok(());
+    };
+    if error.closes() {
+        session.set_keepalive(None);
+    }
+    let mut head = ResponseHeader::build(answer.status, Some(8))?;
+    head.insert_header(CONTENT_TYPE, "application/json")?;
+    if let Some(allow) = answer.allow {
+        head.insert_header(ALLOW, allow)?;
+    }
+    let body = ErrorEnvelope::new(answer.kind, answer.status, answer.message).to_json();
+    whole(session, ctx, head, body.into()).await
+}
+
+/// Answers with a document of ours.
+pub(crate) async fn asset(
+    session: &mut ServerSession,
+    ctx: &mut CallContext,
+    asset: &Asset,
+) -> Result<()> {
+    let mut head = ResponseHeader::build(200, Some(10))?;
+    head.insert_header(CONTENT_TYPE, asset.content_type)?;
+    head.insert_header(header::X_CONTENT_TYPE_OPTIONS, "nosniff")?;
+    if !asset.csp.is_empty() {
+        head.insert_header(header::CONTENT_SECURITY_POLICY, asset.csp)?;
+    }
+    head.insert_header(
+        CACHE_CONTROL,
+        if asset.cache {
+            "public, max-age=86400"
+        } else {
+            "no-cache"
+        },
+    )?;
+    let body = match asset.encoding {
+        Some(encoding) if accepts(session, encoding) => {
+            head.insert_header(CONTENT_ENCODING, encoding)?;
+            head.insert_header(header::VARY, "accept-encoding")?;
+            Bytes::from_static(asset.body)
+        }
+        Some(_) => inflate(asset.body),
+        None => Bytes::from_static(asset.body),
+    };
+    whole(session, ctx, head, body).await
+}
+
+fn accepts(session: &ServerSession, encoding: &str) -> bool {
+    session
+        .get_header(header::ACCEPT_ENCODING)
+        .and_then(|value| value.to_str().ok())
+        .is_some_and(|list| list.contains(encoding))
+}
+
+fn inflate(body: &[u8]) -> Bytes {
+    let mut plain = Vec::with_capacity(body.len() * 4);
+    // An asset of ours that does not inflate is caught by the test of `docs`.
+    let _ = std::io::copy(&mut flate2::read::GzDecoder::new(body), &mut plain);
+    plain.into()
+}
+
+/// Writes head and body, settles an unread request body, and leaves the session finished.
+pub(crate) async fn whole(
+    session: &mut ServerSession,
+    ctx: &mut CallContext,
+    mut head: ResponseHeader,
+    body: Bytes,
+) -> Result<()> {
+    let unread = !read_small_body(session).await;
+    if unread {
+        session.set_keepalive(None);
+    }
+    ctx.status = head.status.as_u16();
+    head.insert_header(CONTENT_LENGTH, HeaderValue::from(body.len()))?;
+    head.insert_header(REQUEST_ID, ctx.request_id.as_str())?;
+    session.write_response_header(Box::new(head)).await?;
+    session.write_response_body(body, true).await?;
+    ctx.clock.first_byte();
+    if unread {
+        linger(session).await;
+    }
+    Ok(())
+}
+
+/// Whether the request's body is read to its end; reads it when that is little work.
+async fn read_small_body(session: &mut ServerSession) -> bool {
+    if session.is_body_done() || session.is_body_empty() {
+        return true;
+    }
+    let head = session.req_header();
+    let length = head
+        .headers
+        .get(CONTENT_LENGTH)
+        .and_then(|value| value.to_str().ok()?.parse().ok());
+    let small = length.is_some_and(|length: usize| length <= SMALL_BODY);
+    if !small || expects_continue(head) {
+        return false;
+    }
+    discard(session, SMALL_BODY).await;
+    session.is_body_done()
+}
+
+/// Closing over unread bytes would reset the connection and take the answer with it.
+async fn linger(session: &mut ServerSession) {
+    if !expects_continue(session.req_header()) {
+        discard(session, LINGER_BYTES).await;
+    }
+}
+
+async fn discard(session: &mut ServerSession, at_most: usize) {
+    let mut left = at_most;
+    let reading = async {
+        while let Ok(Some(bytes)) = session.read_request_body().await {
+            left = left.saturating_sub(bytes.len());
+            if left == 0 {
+                break;
+            }
+        }
+    };
+    let _ = timeout(LINGER_TIME, reading).await;
+}

@@ -1,0 +1,147 @@
+//! The text of a whole chat completion (CONTRACT 4). Its streamed twin is `sse::Accumulator`, which
+//! takes the same order: content, else refusal, else tool calls.
+
+use super::scan::scan;
+use super::text::Joined;
+use super::view::View;
+use std::ops::Range;
+
+/// What the record keeps of an answer. No `Debug`: it holds the model's words.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Answer {
+    /// The text of all choices in their order, joined by line feeds; empty when there is none.
+    pub text: String,
+    /// The model that answered, when it is named.
+    pub model: Option<String>,
+    /// Where the upstream's own `usage` stands in the body.
+    pub usage: Option<Range<usize>>,
+}
+
+/// Reads a `chat.completion` body. None when it is not JSON; any other shape gives an empty text.
+pub fn answer_text(body: &[u8]) -> Option<Answer> {
+    let scan = scan(body).ok()?;
+    let mut text = Joined::default();
+    for choices in scan.members_named(body, "choices") {
+        for choice in View::new(body, choices.value).elements() {
+            let words = choice_text(choice);
+            if !words.is_empty() {
+                text.push(&words);
+            }
+        }
+    }
+    let model = scan.members_named(body, "model").last();
+    let model = model.and_then(|member| View::new(body, member.value).text());
+    Some(Answer {
+        text: text.into_text(),
+        model: model.map(|text| text.into_owned()),
+        usage: scan
+            .members_named(body, "usage")
+            .last()
+            .map(|member| member.value),
+    })
+}
+
+fn choice_text(choice: View<'_>) -> String {
+    for source in [content, refusal, tool_calls] {
+        let mut text = Joined::default();
+        choice
+            .named("message")
+            .for_each(|message| source(message, &mut text));
+        let text = text.into_text();
+        if !text.is_empty() {
+            return text;
+        }
+    }
+    String::new()
+}
+
+fn content(message: View<'_>, text: &mut Joined) {
+    message.push_texts("content", text);
+}
+
+fn refusal(message: View<'_>, text: &mut Joined) {
+    message.push_texts("refusal", text);
+}
+
+fn tool_calls(message: View<'_>, text: &mut Joined) {
+    for call in message.named("tool_calls").flat_map(View::elements) {
+        for function in call.named("function") {
+            function.push_texts("name", text);
+            function.push_texts("arguments", text);
+        }
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::expect_used)]
+mod tests {
+    use super::answer_text;
+
+    const ANSWERS: &[(&str, &str)] = &[
+        (
+            r#"{"choices":[{"index":0,"message":{"role":"assistant","content":"Hi"}}]}"#,
+            "Hi",
+        ),
+        (
+            r#"{"choices":[{"message":{"content":"a"}},{"message":{"content":"b\nc"}}]}"#,
+            "a\nb\nc",
+        ),
+        (
+            r#"{"choices":[{"message":{"content":null,"refusal":"no"}}]}"#,
+            "no",
+        ),
+        (
+            r#"{"choices":[{"message":{"content":"yes","refusal":"no"}}]}"#,
+            "yes",
+        ),
+        (
+            r#"{"choices":[{"message":{"content":"","tool_calls":[{"function":{"name":"f","arguments":"{\"x\":1}"}},{"function":{"name":"g","arguments":""}}]}}]}"#,
+            "f\n{\"x\":1}\ng\n",
+        ),
+        (
+            r#"{"choices":[{"message":{"content":[{"type":"text","text":"p"},{"type":"image_url","text":"x"},{"type":"text","text":"q"}]}}]}"#,
+            "p\nq",
+        ),
+        (
+            r#"{"choices":[{"message":{"content":"a","\u0063ontent":"b"}}],"choices":[{"message":{"content":"c"}}]}"#,
+            "a\nb\nc",
+        ),
+        (
+            r#"{"choices":[{"message":{"content":""}},{"message":{"content":"b"}}]}"#,
+            "b",
+        ),
+        (r#"{"choices":{"message":1}}"#, ""),
+        (
+            r#"{"choices":[1,null,[],{"message":[]},{"message":{"content":7}}]}"#,
+            "",
+        ),
+        (r#"[1]"#, ""),
+    ];
+
+    #[test]
+    fn the_text_of_all_choices_is_recorded() {
+        for (body, text) in ANSWERS {
+            assert!(
+                answer_text(body.as_bytes()).unwrap().text == *text,
+                "{body}"
+            );
+        }
+    }
+
+    #[test]
+    fn model_and_usage_are_the_upstreams_own() {
+        let body = br#"{"usage": {"prompt_tokens":1, "x":1e400} ,"model":"m-1","choices":[]}"#;
+        let answer = answer_text(body).unwrap();
+        assert_eq!(answer.model.as_deref(), Some("m-1"));
+        assert_eq!(
+            &body[answer.usage.unwrap()],
+            br#"{"prompt_tokens":1, "x":1e400}"#
+        );
+    }
+
+    #[test]
+    fn what_is_not_json_has_no_answer() {
+        assert!(answer_text(b"<html>").is_none());
+        assert!(answer_text(br#"{"choices":[]"#).is_none());
+    }
+}

@@ -1,0 +1,352 @@
+//! The borrowed view of a chat completion body: what the gateway has to know of it (CONTRACT 2, 3
+//! and 5). It judges nothing: members of an odd type are skipped, the upstream complains.
+
+use super::scan::{Kind, Member, Scan};
+use super::text::Joined;
+use super::view::View;
+use std::ops::Range;
+
+/// Which messages a recorded prompt is made of (CONTRACT 3, `scan_roles`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ScanRole {
+    /// The last message with role `user`, or the last message when none has it.
+    LastUser,
+    /// Every message with role `user`.
+    AllUser,
+    /// Role `system` or its later name `developer`.
+    System,
+    /// Role `assistant`.
+    Assistant,
+    /// Role `tool` or its earlier name `function`.
+    Tool,
+}
+
+/// A chat completion body and its scan.
+#[derive(Clone, Copy)]
+pub struct Chat<'a> {
+    body: &'a [u8],
+    scan: &'a Scan,
+}
+
+impl<'a> Chat<'a> {
+    /// `scan` is the scan of `body`; a body that is no object has no members.
+    pub fn read(body: &'a [u8], scan: &'a Scan) -> Self {
+        Self { body, scan }
+    }
+
+    /// The value spans of every top-level `stream` whose value is the literal `true`, ascending:
+    /// what the sync rewrite replaces (CONTRACT 2).
+    pub fn stream_true_spans(&self) -> Vec<Range<usize>> {
+        let streams = self.members("stream");
+        streams
+            .filter(|member| member.kind == Kind::True)
+            .map(|member| member.value)
+            .collect()
+    }
+
+    /// Whether a streamed answer is asked for. Of several `stream` the last one counts, as it does
+    /// for most readers of JSON.
+    pub fn wants_stream(&self) -> bool {
+        self.members("stream")
+            .last()
+            .is_some_and(|member| member.kind == Kind::True)
+    }
+
+    /// The requested model; None when it is missing or no string. The last duplicate counts.
+    pub fn model(&self) -> Option<String> {
+        let model = self.views("model").last()?;
+        model.text().map(|text| text.into_owned())
+    }
+
+    /// `metadata.request_id` when it is a string (§2.4). The last duplicates count.
+    pub fn request_id(&self) -> Option<String> {
+        let metadata = self.views("metadata").last()?;
+        let id = metadata.named("request_id").last()?;
+        id.text().map(|text| text.into_owned())
+    }
+
+    /// The text to record and to check: that of the messages which `roles` name, in their order,
+    /// joined by line feeds. An empty list means [`ScanRole::LastUser`].
+    ///
+    /// What two readers of JSON could understand differently is taken both ways: every top-level
+    /// `messages`, every duplicate inside a message, and a message of two roles beside the one that
+    /// would be chosen without it.
+    pub fn prompt(&self, roles: &[ScanRole]) -> String {
+        let roles = if roles.is_empty() {
+            &[ScanRole::LastUser]
+        } else {
+            roles
+        };
+        let mut prompt = Joined::default();
+        for messages in self.views("messages") {
+            for message in chosen(messages, roles) {
+                message.push_texts("content", &mut prompt);
+            }
+        }
+        prompt.into_text()
+    }
+
+    fn members(&self, name: &'a str) -> impl Iterator<Item = Member> + 'a {
+        self.scan.members_named(self.body, name)
+    }
+
+    fn views(&self, name: &'a str) -> impl Iterator<Item = View<'a>> + 'a {
+        let body = self.body;
+        self.members(name)
+            .map(move |member| View::new(body, member.value))
+    }
+}
+
+/// A message that some role in question applies to.
+struct Candidate<'a> {
+    message: View<'a>,
+    /// Taken whatever follows; otherwise only as part of the last user turn.
+    always: bool,
+}
+
+fn chosen<'a>(messages: View<'a>, wanted: &[ScanRole]) -> impl Iterator<Item = View<'a>> {
+    let wants_last_user = wanted.contains(&ScanRole::LastUser);
+    let mut candidates = Vec::new();
+    let mut last_user = None;
+    let mut last = None;
+    messages.fold_objects("role", Roles::add, |message, roles: Roles| {
+        let always = wanted.iter().any(|role| roles.have(*role));
+        let taken = always || (wants_last_user && roles.user);
+        if wants_last_user && roles.user && !roles.other {
+            last_user = Some(candidates.len());
+        }
+        if taken {
+            candidates.push(Candidate { message, always });
+        }
+        last = Some((message, taken));
+    });
+    // Nobody speaks beyond doubt as the user: the last message stands in for him.
+    if let (true, None, Some((message, false))) = (wants_last_user, last_user, last) {
+        candidates.push(Candidate {
+            message,
+            always: true,
+        });
+    }
+    let from = last_user.unwrap_or(0);
+    let kept = candidates.into_iter().enumerate();
+    kept.filter(move |(place, candidate)| candidate.always || *place >= from)
+        .map(|(_, candidate)| candidate.message)
+}
+
+/// The roles a message claims; more than one only with duplicate keys.
+#[derive(Default)]
+struct Roles {
+    user: bool,
+    system: bool,
+    assistant: bool,
+    tool: bool,
+    /// Anything that is not `user`.
+    other: bool,
+}
+
+impl Roles {
+    fn add(&mut self, role: View<'_>) {
+        match role.text().as_deref() {
+            Some("user") => {
+                self.user = true;
+                return;
+            }
+            Some("system" | "developer") => self.system = true,
+            Some("assistant") => self.assistant = true,
+            Some("tool" | "function") => self.tool = true,
+            _ => {}
+        }
+        self.other = true;
+    }
+
+    fn have(&self, role: ScanRole) -> bool {
+        match role {
+            ScanRole::LastUser => false,
+            ScanRole::AllUser => self.user,
+            ScanRole::System => self.system,
+            ScanRole::Assistant => self.assistant,
+            ScanRole::Tool => self.tool,
+        }
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::expect_used)]
+mod tests {
+    use super::{Chat, ScanRole};
+    use crate::json::scan;
+
+    fn prompt(body: &str, roles: &[ScanRole]) -> String {
+        let found = scan(body.as_bytes()).unwrap();
+        Chat::read(body.as_bytes(), &found).prompt(roles)
+    }
+
+    const PROMPTS: &[(&str, &str)] = &[
+        (
+            r#"{"messages":[{"role":"user","content":"one"},{"role":"assistant","content":"two"},{"role":"user","content":"three"},{"role":"tool","content":"four"}]}"#,
+            "three",
+        ),
+        (
+            r#"{"messages":[{"role":"system","content":"s"},{"role":"assistant","content":"last"}]}"#,
+            "last",
+        ),
+        (r#"{"messages":[{"content":"no role"}]}"#, "no role"),
+        (
+            r#"{"messages":[{"role":"us\u0065r","content":"\u043f\ud83d\ude00\ud800"}]}"#,
+            "п😀\u{fffd}",
+        ),
+        (
+            r#"{"messages":[{"role":"user","content":[{"type":"text","text":"a"},{"type":"image_url","image_url":{"url":"u"},"text":"x"},{"text":"b","type":"text"}]}]}"#,
+            "a\nb",
+        ),
+        (r#"{"messages":[{"role":"user","content":null}]}"#, ""),
+        (r#"{"messages":[]}"#, ""),
+        (
+            r#"{"messages":[1,"x",null,[{"role":"user","content":"deep"}],{"role":"user","content":{"text":"x"}}]}"#,
+            "",
+        ),
+        (
+            r#"{"messages":[{"role":"user","content":[1,"x",["y"],{"type":"text","text":5},{"type":"text","text":"ok"}]}, 17]}"#,
+            "ok",
+        ),
+        (r#"{"messages":{"role":"user","content":"x"}}"#, ""),
+        (
+            r#"{"prompt":"x","inner":{"messages":[{"role":"user","content":"x"}]}}"#,
+            "",
+        ),
+        (r#"[{"messages":[{"role":"user","content":"x"}]}]"#, ""),
+        ("7", ""),
+    ];
+
+    #[test]
+    fn the_last_user_message_is_the_recorded_prompt() {
+        for (body, expected) in PROMPTS {
+            assert_eq!(prompt(body, &[]), *expected, "{body}");
+            assert_eq!(prompt(body, &[ScanRole::LastUser]), *expected, "{body}");
+        }
+    }
+
+    #[test]
+    fn duplicates_hide_nothing() {
+        let table: &[(&str, &str)] = &[
+            (
+                r#"{"messages":[{"role":"user","content":"a"}],"m\u0065ssages":[{"role":"user","content":"b"}]}"#,
+                "a\nb",
+            ),
+            (
+                r#"{"messages":[{"role":"user","content":"a","content":"b"}]}"#,
+                "a\nb",
+            ),
+            (
+                r#"{"messages":[{"role":"user","content":[{"type":"image","type":"text","text":"a","text":"b"}]}]}"#,
+                "a\nb",
+            ),
+            (
+                r#"{"messages":[{"role":"user","content":"a"},{"role":"user","role":"assistant","content":"b"}]}"#,
+                "a\nb",
+            ),
+            (
+                r#"{"messages":[{"role":"assistant","role":"user","content":"a"},{"role":"assistant","content":"b"}]}"#,
+                "a\nb",
+            ),
+            (
+                r#"{"messages":[{"role":"assistant","role":"user","content":"a"}]}"#,
+                "a",
+            ),
+            (
+                r#"{"messages":[{"role":"user","role":"tool","content":"a"},{"role":"user","role":"user","content":"b"}]}"#,
+                "b",
+            ),
+            (
+                r#"{"messages":[{"role":"user","content":"a"}],"messages":null}"#,
+                "a",
+            ),
+        ];
+        for (body, expected) in table {
+            assert_eq!(prompt(body, &[]), *expected, "{body}");
+        }
+    }
+
+    #[test]
+    fn scan_roles_widen_the_prompt_in_the_order_of_the_body() {
+        use ScanRole::{AllUser, Assistant, LastUser, System, Tool};
+        let body = r#"{"messages":[{"role":"system","content":"s"},{"role":"user","content":"u1"},
+            {"role":"assistant","content":"a"},{"role":"tool","content":"t"},
+            {"role":"developer","content":"d"},{"role":"user","content":"u2"},{"role":"function","content":"f"}]}"#;
+        let table: &[(&[ScanRole], &str)] = &[
+            (&[LastUser], "u2"),
+            (&[AllUser], "u1\nu2"),
+            (&[AllUser, LastUser], "u1\nu2"),
+            (&[System], "s\nd"),
+            (&[Tool, LastUser], "t\nu2\nf"),
+            (&[Assistant, System, LastUser], "s\na\nd\nu2"),
+        ];
+        for (roles, expected) in table {
+            assert_eq!(prompt(body, roles), *expected, "{roles:?}");
+        }
+        let no_user =
+            r#"{"messages":[{"role":"system","content":"s"},{"role":"tool","content":"t"}]}"#;
+        assert_eq!(prompt(no_user, &[System, LastUser]), "s\nt");
+        assert_eq!(prompt(no_user, &[Tool, LastUser]), "t");
+        assert_eq!(prompt(no_user, &[AllUser]), "");
+    }
+
+    #[test]
+    fn the_last_top_level_stream_decides() {
+        let table: &[(&str, bool, usize)] = &[
+            (r#"{"stream":true}"#, true, 1),
+            (r#"{"stream":false,"stre\u0061m":true}"#, true, 1),
+            (r#"{"stream":true,"stream":false}"#, false, 1),
+            (r#"{"stream":true,"stream":true}"#, true, 2),
+            (r#"{"stream":"true"}"#, false, 0),
+            (r#"{"options":{"stream":true}}"#, false, 0),
+            (r#"[true]"#, false, 0),
+        ];
+        for (body, wants, spans) in table {
+            let found = scan(body.as_bytes()).unwrap();
+            let chat = Chat::read(body.as_bytes(), &found);
+            assert_eq!(
+                (chat.wants_stream(), chat.stream_true_spans().len()),
+                (*wants, *spans),
+                "{body}"
+            );
+        }
+    }
+
+    #[test]
+    fn model_and_request_id_are_strings_or_absent() {
+        let table: &[(&str, Option<&str>, Option<&str>)] = &[
+            (
+                r#"{"model":"a","model":"b","metadata":{"request_id":"r"}}"#,
+                Some("b"),
+                Some("r"),
+            ),
+            (
+                r#"{"model":"a","model":7,"metadata":{"request_id":7}}"#,
+                None,
+                None,
+            ),
+            (r#"{"model":"\u0061\"","metadata":"r"}"#, Some("a\""), None),
+            (
+                r#"{"metadata":{"request_id":"a"},"metadata":{"request_id":"b","request\u005fid":"c"}}"#,
+                None,
+                Some("c"),
+            ),
+            (
+                r#"{"metadata":{"x":{"request_id":"a"}},"request_id":"b"}"#,
+                None,
+                None,
+            ),
+            (r#""model""#, None, None),
+        ];
+        for (body, model, id) in table {
+            let found = scan(body.as_bytes()).unwrap();
+            let chat = Chat::read(body.as_bytes(), &found);
+            assert_eq!(
+                (chat.model().as_deref(), chat.request_id().as_deref()),
+                (*model, *id),
+                "{body}"
+            );
+        }
+    }
+}

@@ -1,0 +1,27 @@
+//! The byte-exact JSON scanner: grammar check, top-level spans, text parts (CONTRACT 1 to 4, §2.6).
+//!
+//! Not a parser: no values are built, nothing is re-serialised, and no depth or size makes it
+//! recurse. Numbers, escapes, key order and white space are looked at, never changed.
+
+mod answer;
+mod chat;
+mod check;
+mod envelope;
+mod rewrite;
+mod scan;
+mod text;
+mod view;
+
+pub use answer::{Answer, answer_text};
+pub use chat::{Chat, ScanRole};
+pub use check::{SyntaxError, SyntaxKind};
+pub use envelope::is_envelope;
+pub use rewrite::replace_spans;
+pub use scan::{Kind, Member, Scan, scan};
+pub use text::unescape;
+
+#[cfg(test)]
+mod tests {
+    mod grammar;
+    mod random;
+}

@@ -1,0 +1,153 @@
+//! What stands where at the top level of a body (CONTRACT 1): one strict pass, spans only. Not a
+//! tree, and nothing about the meaning of a member; that is `chat`, `answer` and `envelope`.
+
+use super::check::{Checker, SyntaxError, SyntaxKind};
+use super::view::{View, key_is};
+use std::ops::Range;
+
+/// Members whose spans are kept; those beyond are walked again when somebody asks, so that a body
+/// of a million tiny members costs no more memory than its bytes.
+const KEPT_MEMBERS: usize = 64;
+
+/// What a value is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// `{…}`
+    Object,
+    /// `[…]`
+    Array,
+    /// `"…"`
+    String,
+    /// A number of any length.
+    Number,
+    /// The literal `true`.
+    True,
+    /// The literal `false`.
+    False,
+    /// The literal `null`.
+    Null,
+}
+
+/// One member of the top-level object, as byte spans of the body.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Member {
+    /// The name with its quotes.
+    pub key: Range<usize>,
+    /// The value without the white space around it.
+    pub value: Range<usize>,
+    /// What the value is.
+    pub kind: Kind,
+}
+
+/// The outcome of [`scan`]. Its spans belong to the body that was scanned.
+#[derive(Clone, Debug)]
+pub struct Scan {
+    kind: Kind,
+    members: Vec<Member>,
+    /// Where the first member stands whose span was not kept.
+    unkept: Option<usize>,
+}
+
+impl Scan {
+    /// Whether the body is an object.
+    pub fn is_object(&self) -> bool {
+        self.kind == Kind::Object
+    }
+
+    /// What the body is.
+    pub fn kind(&self) -> Kind {
+        self.kind
+    }
+
+    /// The top-level members in the order of the body, duplicates included; none for anything but
+    /// an object. `body` is the scanned one.
+    pub fn members<'a>(&'a self, body: &'a [u8]) -> impl Iterator<Item = Member> + 'a {
+        let unkept = self.unkept.into_iter().flat_map(move |at| {
+            View::members_from(body, at).map(|(key, value)| Member {
+                kind: View::new(body, value.clone()).kind(),
+                key,
+                value,
+            })
+        });
+        self.members.iter().cloned().chain(unkept)
+    }
+
+    /// The top-level members whose decoded name is `name`: an escaped spelling of it counts.
+    pub fn members_named<'a>(
+        &'a self,
+        body: &'a [u8],
+        name: &'a str,
+    ) -> impl Iterator<Item = Member> + 'a {
+        self.members(body).filter(move |member| {
+            body.get(member.key.clone())
+                .is_some_and(|token| key_is(token, name))
+        })
+    }
+
+    fn keep(&mut self, member: Member) {
+        if self.members.len() < KEPT_MEMBERS {
+            self.members.push(member);
+        } else if self.unkept.is_none() {
+            self.unkept = Some(member.key.start);
+        }
+    }
+}
+
+/// Checks that `body` is one JSON value (RFC 8259) of any type, size and depth in valid UTF-8, with
+/// nothing but white space around it, and notes the members of a top-level object.
+///
+/// # Errors
+/// The first place where it is not; a body that is not UTF-8 is told as that first.
+pub fn scan(body: &[u8]) -> Result<Scan, SyntaxError> {
+    if let Err(error) = std::str::from_utf8(body) {
+        return Err(SyntaxError {
+            offset: error.valid_up_to(),
+            kind: SyntaxKind::NotUtf8,
+        });
+    }
+    let mut checker = Checker::new(body);
+    let found = match checker.peek_token() {
+        Some(b'{') => object(&mut checker)?,
+        _ => Scan {
+            kind: checker.value()?,
+            members: Vec::new(),
+            unkept: None,
+        },
+    };
+    match checker.peek_token() {
+        None => Ok(found),
+        Some(_) => Err(checker.error(SyntaxKind::TrailingData)),
+    }
+}
+
+fn object(checker: &mut Checker<'_>) -> Result<Scan, SyntaxError> {
+    let mut found = Scan {
+        kind: Kind::Object,
+        members: Vec::with_capacity(16),
+        unkept: None,
+    };
+    checker.advance(1);
+    if checker.peek_token() == Some(b'}') {
+        checker.advance(1);
+        return Ok(found);
+    }
+    loop {
+        let key = checker.key()?;
+        let _ = checker.peek_token();
+        let start = checker.at();
+        let kind = checker.value()?;
+        found.keep(Member {
+            key,
+            value: start..checker.at(),
+            kind,
+        });
+        match checker.peek_token() {
+            Some(b',') => checker.advance(1),
+            Some(b'}') => {
+                checker.advance(1);
+                return Ok(found);
+            }
+            _ => return Err(checker.error(SyntaxKind::ExpectedCommaOrBrace)),
+        }
+    }
+}

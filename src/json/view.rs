@@ -1,0 +1,225 @@
+//! A look into values that `scan` has already passed: members, elements, texts. It trusts the
+//! grammar and therefore skips fast; bytes that break the trust give less, never a panic.
+
+use super::scan::Kind;
+use super::text::{Joined, plain_len, unescape};
+use std::borrow::Cow;
+use std::ops::Range;
+
+/// The bytes of one checked value.
+#[derive(Clone, Copy)]
+pub(super) struct View<'a>(&'a [u8]);
+
+impl<'a> View<'a> {
+    /// The value at `span` of `body`.
+    pub(super) fn new(body: &'a [u8], span: Range<usize>) -> Self {
+        Self(body.get(span).unwrap_or_default())
+    }
+
+    pub(super) fn kind(self) -> Kind {
+        match self.0.first() {
+            Some(b'{') => Kind::Object,
+            Some(b'[') => Kind::Array,
+            Some(b'"') => Kind::String,
+            Some(b't') => Kind::True,
+            Some(b'f') => Kind::False,
+            Some(b'n') | None => Kind::Null,
+            Some(_) => Kind::Number,
+        }
+    }
+
+    /// The decoded text of a string, None for any other kind.
+    pub(super) fn text(self) -> Option<Cow<'a, str>> {
+        (self.kind() == Kind::String).then(|| unescape(self.0))
+    }
+
+    /// Spans of names and values inside `bytes` from `at` on, which is behind a `{` or a comma.
+    pub(super) fn members_from(bytes: &'a [u8], at: usize) -> Members<'a> {
+        Members(Cursor { bytes, at })
+    }
+
+    /// Every value whose decoded name is `name`, in order; none for anything but an object.
+    pub(super) fn named(self, name: &'a str) -> impl Iterator<Item = View<'a>> {
+        let first = if self.kind() == Kind::Object {
+            1
+        } else {
+            self.0.len()
+        };
+        Self::members_from(self.0, first).filter_map(move |(key, value)| {
+            key_is(self.0.get(key)?, name).then(|| Self::new(self.0, value))
+        })
+    }
+
+    /// The elements of an array in order; none for anything else.
+    pub(super) fn elements(self) -> Elements<'a> {
+        let first = if self.kind() == Kind::Array {
+            1
+        } else {
+            self.0.len()
+        };
+        Elements(Cursor {
+            bytes: self.0,
+            at: first,
+        })
+    }
+
+    /// Walks an array once and hands over each of its objects with what `fold` made of that object's
+    /// members `name`. Elements of another kind are stepped over.
+    pub(super) fn fold_objects<F: Default>(
+        self,
+        name: &str,
+        fold: impl Fn(&mut F, View<'a>),
+        mut each: impl FnMut(View<'a>, F),
+    ) {
+        let Elements(mut cursor) = self.elements();
+        loop {
+            cursor.skip_separators();
+            let start = cursor.at;
+            if cursor.peek() != Some(b'{') {
+                if cursor.skip_value().is_empty() {
+                    return;
+                }
+                continue;
+            }
+            let mut folded = F::default();
+            let mut members = Self::members_from(self.0, start + 1);
+            for (key, value) in members.by_ref() {
+                if self.0.get(key).is_some_and(|token| key_is(token, name)) {
+                    fold(&mut folded, Self::new(self.0, value));
+                }
+            }
+            // The walk ends at the closing brace.
+            cursor.at = members.0.at.saturating_add(1).min(self.0.len());
+            each(Self::new(self.0, start..cursor.at), folded);
+        }
+    }
+
+    /// Adds the text of every member `name` of this object: a string as it is, or the `text` of an
+    /// array's parts of type `text` (§4.1).
+    pub(super) fn push_texts(self, name: &'a str, into: &mut Joined) {
+        for value in self.named(name) {
+            if let Some(text) = value.text() {
+                into.push(&text);
+            }
+            for part in value.elements() {
+                if part
+                    .named("type")
+                    .any(|kind| kind.text().as_deref() == Some("text"))
+                {
+                    part.named("text")
+                        .filter_map(View::text)
+                        .for_each(|text| into.push(&text));
+                }
+            }
+        }
+    }
+}
+
+/// Whether a member's name, given as its token with quotes, stands for `name`.
+pub(super) fn key_is(token: &[u8], name: &str) -> bool {
+    match memchr::memchr(b'\\', token) {
+        None => token.get(1..token.len().saturating_sub(1)) == Some(name.as_bytes()),
+        Some(_) => unescape(token) == name,
+    }
+}
+
+/// See [`View::members_from`].
+pub(super) struct Members<'a>(Cursor<'a>);
+
+impl Iterator for Members<'_> {
+    type Item = (Range<usize>, Range<usize>);
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let cursor = &mut self.0;
+        cursor.skip_separators();
+        if cursor.peek() != Some(b'"') {
+            return None;
+        }
+        let key = cursor.skip_value();
+        cursor.skip_separators();
+        Some((key, cursor.skip_value()))
+    }
+}
+
+/// See [`View::elements`].
+pub(super) struct Elements<'a>(Cursor<'a>);
+
+impl<'a> Iterator for Elements<'a> {
+    type Item = View<'a>;
+
+    fn next(&mut self) -> Option<View<'a>> {
+        self.0.skip_separators();
+        let span = self.0.skip_value();
+        (!span.is_empty()).then(|| View::new(self.0.bytes, span))
+    }
+}
+
+struct Cursor<'a> {
+    bytes: &'a [u8],
+    at: usize,
+}
+
+impl Cursor<'_> {
+    fn peek(&self) -> Option<u8> {
+        self.bytes.get(self.at).copied()
+    }
+
+    fn skip_separators(&mut self) {
+        while let Some(b' ' | b'\n' | b'\t' | b'\r' | b',' | b':') = self.peek() {
+            self.at += 1;
+        }
+    }
+
+    /// Steps over the value that begins here; an empty span where none does.
+    fn skip_value(&mut self) -> Range<usize> {
+        let start = self.at;
+        match self.peek() {
+            Some(b'"') => self.skip_string(),
+            Some(b'{' | b'[') => self.skip_container(),
+            _ => self.skip_scalar(),
+        }
+        start..self.at
+    }
+
+    fn skip_scalar(&mut self) {
+        while let Some(b'+' | b'-' | b'.' | b'0'..=b'9' | b'a'..=b'z' | b'E') = self.peek() {
+            self.at += 1;
+        }
+    }
+
+    fn skip_container(&mut self) {
+        let mut depth = 0usize;
+        while let Some(byte) = self.peek() {
+            match byte {
+                b'"' => {
+                    self.skip_string();
+                    continue;
+                }
+                b'{' | b'[' => depth += 1,
+                b'}' | b']' => depth = depth.saturating_sub(1),
+                _ => {}
+            }
+            self.at += 1;
+            if depth == 0 {
+                return;
+            }
+        }
+    }
+
+    fn skip_string(&mut self) {
+        self.at += 1;
+        while let Some(rest) = self.bytes.get(self.at..) {
+            let plain = plain_len(rest);
+            match rest.get(plain) {
+                Some(b'"') => {
+                    self.at += plain + 1;
+                    return;
+                }
+                Some(b'\\') => self.at += plain + 2,
+                Some(_) => self.at += plain + 1,
+                None => break,
+            }
+        }
+        self.at = self.bytes.len();
+    }
+}

@@ -1,0 +1,53 @@
+//! Monitor Gateway: the map of the house.
+//!
+//! Two services in one program. The **gateway** forwards calls in the reference chat API format
+//! unchanged and registers each with the **analysis backend**, which looks for sensitive data and
+//! keeps a record.
+//!
+//! # Layers
+//!
+//! An import points down only; `tests/layers.rs` reads the sources and fails on a wrong arrow.
+//!
+//! | Layer | Rooms | What stands there |
+//! |---|---|---|
+//! | 3 | [`app`], [`cli`] | picks implementations, starts and stops services |
+//! | 2 | [`gateway`], [`analysis`], [`demo`] | the proxy, the API server, the demo model server |
+//! | 1 | [`json`], [`sse`], [`detect`], [`store`], [`telemetry`] | the scanner, event streams, detection, records, the way to the backend |
+//! | 0 | [`model`], [`config`], [`observe`] | contract types, settings, metrics and events |
+//!
+//! # One chat completion, from top to bottom
+//!
+//! `gateway::accept` reads the first head and tells HTTP/1.1 from HTTP/2; `gateway::proxy` finds the
+//! route, checks the framing and the access key; `gateway::exchange` reads the whole body, checks it
+//! with [`json::scan`], hands the prompt to [`telemetry::Queue`], calls the upstream, relays each
+//! chunk as it comes, and hands the answer to the same queue. Behind the queue a
+//! [`telemetry::Analyzer`], over HTTP or in this process, runs `analysis::Service`: token,
+//! application, [`detect::Engine`], [`store`].
+//!
+//! # Invariants, each with the test that guards it
+//!
+//! - A body passes byte for byte, whatever its numbers, escapes, keys or depth: `tests/gateway/bytes.rs`.
+//! - No gateway-extension header reaches the upstream on any route: `tests/gateway/strip.rs`.
+//! - Nothing that concerns the backend is awaited by a call: `tests/gateway/telemetry.rs`.
+//! - A chunk is passed on before the next is read: `tests/gateway/streams.rs`.
+//! - A request is sent twice only when its first connection accepted no byte: `tests/gateway/retry.rs`.
+//! - No key, prompt or person's data in a log line, a metric or an error: `tests/gateway/secrets.rs`.
+//!
+//! # Deliberately absent
+//!
+//! No request size limit of the gateway's own (§8.1), no `Upgrade`, no `CONNECT`, no cache, no
+//! rewriting of bodies in async mode.
+
+pub mod analysis;
+pub mod app;
+pub mod cli;
+pub mod config;
+pub mod demo;
+pub mod detect;
+pub mod gateway;
+pub mod json;
+pub mod model;
+pub mod observe;
+pub mod sse;
+pub mod store;
+pub mod telemetry;

@@ -1,0 +1,216 @@
+//! Request and response of the analysis API (§2.7, §2.9, CONTRACT 28 and 37).
+
+use super::ids::RecordId;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+/// Value of `schema_version` (CONTRACT 27).
+pub const SCHEMA_VERSION: &str = "2.0.0";
+
+/// Which side of an exchange a message is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum Stage {
+    /// The user's message, registered before the upstream call: record `user_prompt`.
+    #[serde(rename = "pre")]
+    PreCall,
+    /// The model's answer, registered after it: record `llm_answer`.
+    #[serde(rename = "post")]
+    PostCall,
+}
+
+impl Stage {
+    /// The record's name.
+    pub fn record_name(self) -> &'static str {
+        match self {
+            Self::PreCall => "user_prompt",
+            Self::PostCall => "llm_answer",
+        }
+    }
+
+    /// The endpoint of §4.2.
+    pub fn path(self) -> &'static str {
+        match self {
+            Self::PreCall => "/process_request/",
+            Self::PostCall => "/process_response/",
+        }
+    }
+}
+
+/// §2.7. The gateway writes it, the backend reads it field by field to name what is wrong.
+#[derive(Clone, Debug, Serialize)]
+pub struct AnalysisRequest<'a> {
+    /// As the client named it, a UUID or not; left out when none is known (CONTRACT 7).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub application_id: Option<&'a str>,
+    /// The user's message or the model's answer.
+    pub message: &'a str,
+    /// user_id, session_id, request_id and whatever else the caller tracks.
+    #[serde(skip_serializing_if = "Map::is_empty")]
+    pub additional_parameters: &'a Map<String, Value>,
+}
+
+/// §2.9 `status`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Status {
+    /// Every stage ran.
+    Success,
+    /// At least one stage failed, at least one ran.
+    PartialSuccess,
+    /// No stage ran.
+    Error,
+}
+
+impl Status {
+    /// The word used on the wire.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Success => "success",
+            Self::PartialSuccess => "partial_success",
+            Self::Error => "error",
+        }
+    }
+}
+
+/// §2.9 `tokens.usage_severity`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Severity {
+    /// At or above the low threshold.
+    Low,
+    /// At or above the high threshold.
+    High,
+    /// At or above the critical threshold.
+    Critical,
+}
+
+/// §2.9 and the additive fields of CONTRACT 37.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct AnalysisResponse {
+    /// The analysis record.
+    pub request_id: RecordId,
+    /// [`SCHEMA_VERSION`].
+    pub schema_version: String,
+    /// Whether every stage ran.
+    pub status: Status,
+    /// One entry per failed stage, naming it.
+    pub errors: Vec<String>,
+    /// Token count and its severity.
+    pub tokens: TokensReport,
+    /// Built-in policies.
+    pub guardrails: GuardrailsReport,
+    /// Custom policies.
+    pub custom_policy: CustomPolicyReport,
+    /// Sensitive data.
+    pub dataclean: DatacleanReport,
+    /// Things the caller should know that are no errors.
+    #[serde(default)]
+    pub warnings: Vec<String>,
+    /// Microseconds per stage.
+    #[serde(default)]
+    pub timings: Timings,
+}
+
+/// §2.9 `tokens`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TokensReport {
+    /// Tokens of the message.
+    pub count: u64,
+    /// Null below the lowest threshold or when none are set.
+    pub usage_severity: Option<Severity>,
+}
+
+/// §2.9 `guardrails`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct GuardrailsReport {
+    /// A built-in policy is violated.
+    pub flagged: bool,
+    /// The highest category score, 0 to 1.
+    #[serde(default)]
+    pub score: Option<f64>,
+    /// Categories with their scores.
+    #[serde(default)]
+    pub categories: Vec<CategoryScore>,
+}
+
+/// One category of [`GuardrailsReport`].
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CategoryScore {
+    /// The category's name.
+    pub name: String,
+    /// 0 to 1.
+    pub score: f64,
+    /// Whether it is over its threshold.
+    pub flagged: bool,
+}
+
+/// §2.9 `custom_policy`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CustomPolicyReport {
+    /// A custom policy is violated.
+    pub flagged: bool,
+    /// One ruling per policy.
+    #[serde(default)]
+    pub policies: Vec<PolicyRuling>,
+}
+
+/// One custom policy's ruling.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PolicyRuling {
+    /// The policy's name.
+    pub name: String,
+    /// Whether the message violates it.
+    pub flagged: bool,
+    /// The judge's reason, without the message's text.
+    pub reason: String,
+}
+
+/// §2.9 `dataclean`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DatacleanReport {
+    /// Sensitive data was found.
+    pub flagged: bool,
+    /// The message after masking or cleaning; null only when the stage did not run.
+    pub cleaned_text: Option<String>,
+    /// Count per entity type, in the order of first appearance.
+    pub types: Vec<TypeCount>,
+    /// Where they stand in the message.
+    #[serde(default)]
+    pub entities: Vec<Entity>,
+}
+
+/// `{"type": "EMAILS", "count": 2}`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TypeCount {
+    /// The entity type: a pattern's name.
+    #[serde(rename = "type")]
+    pub kind: String,
+    /// How often it was found.
+    pub count: u64,
+}
+
+/// One find: its type and place, never its text (CONTRACT 37).
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Entity {
+    /// The entity type.
+    #[serde(rename = "type")]
+    pub kind: String,
+    /// First Unicode code point.
+    pub start: usize,
+    /// One past the last Unicode code point.
+    pub end: usize,
+}
+
+/// Microseconds spent per stage.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Timings {
+    /// Sensitive data.
+    #[serde(default)]
+    pub dataclean_us: u64,
+    /// Tokens.
+    #[serde(default)]
+    pub tokens_us: u64,
+    /// The whole analysis.
+    #[serde(default)]
+    pub total_us: u64,
+}

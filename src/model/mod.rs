@@ -1,0 +1,19 @@
+//! Contract types: what travels between the client, the gateway and the analysis API. Types and
+//! serde only; no I/O, no decisions.
+
+mod analysis;
+mod envelope;
+mod ids;
+mod secret;
+
+pub use analysis::{
+    AnalysisRequest, AnalysisResponse, CategoryScore, CustomPolicyReport, DatacleanReport, Entity,
+    GuardrailsReport, PolicyRuling, SCHEMA_VERSION, Severity, Stage, Status, Timings, TokensReport,
+    TypeCount,
+};
+pub use envelope::{ErrorBody, ErrorEnvelope, ErrorType};
+pub use ids::{ApplicationId, ExchangeId, RecordId};
+pub use secret::Secret;
+
+/// The version of the gateway contract this program implements (§9.1).
+pub const GATEWAY_VERSION: &str = "4.1.0";

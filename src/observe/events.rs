@@ -1,0 +1,99 @@
+//! What happened, one struct per event: the log line and the counter are born together. No event
+//! carries a body, a key or a person's data.
+
+use super::metrics::{CallTimes, Metrics, Outcome, RouteLabel, TelemetryOutcome};
+use super::throttle::Throttle;
+use crate::model::Stage;
+use log::{info, warn};
+use std::sync::LazyLock;
+use std::time::Duration;
+
+/// One call ended: the access line.
+pub struct CallEnded<'a> {
+    /// Which endpoint.
+    pub route: RouteLabel,
+    /// How it ended.
+    pub outcome: Outcome,
+    /// The status the client got, 0 for none.
+    pub status: u16,
+    /// `X-Request-Id`.
+    pub request_id: &'a str,
+    /// Body bytes to the client.
+    pub bytes_sent: usize,
+    /// What it took.
+    pub times: CallTimes,
+    /// What went wrong, in words of ours.
+    pub detail: Option<&'a str>,
+}
+
+impl CallEnded<'_> {
+    /// Counts and logs.
+    pub fn emit(&self, metrics: &Metrics) {
+        metrics.call_ended(self.route, self.outcome, self.times);
+        info!(
+            target: "access",
+            "route={} status={} outcome={} request_id={} bytes={} total_ms={:.3} overhead_us={:.0}{}{}",
+            self.route.as_str(),
+            self.status,
+            self.outcome.as_str(),
+            self.request_id,
+            self.bytes_sent,
+            self.times.total * 1e3,
+            self.times.overhead.unwrap_or_default() * 1e6,
+            if self.detail.is_some() { " detail=" } else { "" },
+            self.detail.unwrap_or_default(),
+        );
+    }
+}
+
+/// A record's fate at the backend.
+pub struct RecordLeft<'a> {
+    /// Which record.
+    pub stage: Stage,
+    /// What became of it.
+    pub outcome: TelemetryOutcome,
+    /// Why, in words of ours; empty when delivered.
+    pub reason: &'a str,
+}
+
+static UNDELIVERED: LazyLock<Throttle> = LazyLock::new(|| Throttle::every(Duration::from_secs(10)));
+
+impl RecordLeft<'_> {
+    /// Counts; warns at most once in ten seconds.
+    pub fn emit(&self, metrics: &Metrics) {
+        metrics.telemetry(self.stage, self.outcome);
+        if self.outcome == TelemetryOutcome::Delivered {
+            return;
+        }
+        if let Some(count) = UNDELIVERED.pass() {
+            warn!(
+                target: "telemetry",
+                "{} record {}: {} ({count} such since the last line)",
+                self.stage.record_name(),
+                self.outcome.as_str(),
+                self.reason,
+            );
+        }
+    }
+}
+
+/// An upstream connection failed before it could accept a byte; the call is tried again once.
+pub struct UpstreamRetried;
+
+impl UpstreamRetried {
+    /// Counts and logs.
+    pub fn emit(&self, metrics: &Metrics) {
+        metrics.upstream_retries.inc();
+        info!(target: "gateway", "upstream connection accepted no byte, trying once more");
+    }
+}
+
+/// A keepalive comment went into a silent stream.
+pub struct HeartbeatSent;
+
+impl HeartbeatSent {
+    /// Counts.
+    pub fn emit(&self, metrics: &Metrics) {
+        metrics.heartbeats.inc();
+    }
+}

@@ -1,0 +1,63 @@
+//! Log lines on stderr, for people or as JSON.
+
+use crate::config::{LogFormat, LogSettings};
+use log::{Record, error};
+use std::io::Write;
+use std::panic::PanicHookInfo;
+
+/// What is said of pingora by default: it reports each broken connection as an error, and the
+/// gateway's own events already say whose fault it was.
+const QUIET: &str = "pingora_core=error,pingora_proxy=off,sqlx=warn,h2=warn,rustls=warn,hyper=warn";
+
+/// Starts logging, of panics too. A second call changes nothing but the panic hook.
+pub fn init(settings: &LogSettings) {
+    let mut builder = env_logger::Builder::new();
+    builder.parse_filters(&format!("{QUIET},{}", settings.level));
+    if settings.format == LogFormat::Json {
+        builder.format(|out, record| {
+            writeln!(
+                out,
+                "{}",
+                json_line(record, &out.timestamp_millis().to_string())
+            )
+        });
+    }
+    let _ = builder.try_init();
+    std::panic::set_hook(Box::new(report_panic));
+}
+
+/// A panic's message may quote what was worked on, so only its place is told.
+fn report_panic(panic: &PanicHookInfo<'_>) {
+    match panic.location() {
+        Some(place) => error!(target: "panic", "a panic at {}:{}", place.file(), place.line()),
+        None => error!(target: "panic", "a panic at an unknown place"),
+    }
+}
+
+fn json_line(record: &Record<'_>, time: &str) -> String {
+    serde_json::json!({
+        "time": time,
+        "level": record.level().as_str(),
+        "target": record.target(),
+        "message": record.args().to_string(),
+    })
+    .to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::json_line;
+
+    #[test]
+    fn a_json_line_escapes_its_message() {
+        let record = log::Record::builder()
+            .level(log::Level::Warn)
+            .target("gateway")
+            .args(format_args!("a \"b\"\nc"))
+            .build();
+        assert_eq!(
+            json_line(&record, "t"),
+            r#"{"level":"WARN","message":"a \"b\"\nc","target":"gateway","time":"t"}"#
+        );
+    }
+}

@@ -1,0 +1,323 @@
+//! The one table of metrics. Labels are enums, so their values are bounded; the children of hot
+//! metrics are resolved once.
+
+use crate::model::{GATEWAY_VERSION, Stage};
+use prometheus::{
+    Encoder, Histogram, HistogramOpts, HistogramVec, IntCounter, IntCounterVec, IntGauge,
+    IntGaugeVec, Opts, Registry, TextEncoder,
+};
+
+/// Seconds; fine where a gateway's own share lies, wide where a model's answer lies.
+const LATENCY: &[f64] = &[
+    0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0,
+    120.0, 300.0,
+];
+const OVERHEAD: &[f64] = &[
+    0.000_02, 0.000_05, 0.000_1, 0.000_2, 0.000_5, 0.001, 0.002, 0.005, 0.01, 0.05, 0.25, 1.0,
+];
+
+macro_rules! label {
+    ($(#[$doc:meta])* $name:ident { $($(#[$vdoc:meta])* $variant:ident => $text:literal),+ $(,)? }) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub enum $name { $($(#[$vdoc])* $variant),+ }
+
+        impl $name {
+            const ALL: &'static [Self] = &[$(Self::$variant),+];
+
+            /// The label's value.
+            pub fn as_str(self) -> &'static str {
+                match self { $(Self::$variant => $text),+ }
+            }
+        }
+    };
+}
+
+label!(
+    /// `route` label.
+    RouteLabel {
+        /// POST /v1/chat/completions
+        Chat => "chat",
+        /// POST /v1/embeddings
+        Embeddings => "embeddings",
+        /// GET /v1/models
+        Models => "models",
+        /// The contract and its documentation.
+        Docs => "docs",
+        /// Anything else.
+        Other => "other",
+    }
+);
+label!(
+    /// `outcome` label: how a call ended and whose doing it was.
+    Outcome {
+        /// The upstream's answer below 400, or a document, delivered whole.
+        Ok => "ok",
+        /// Refused by the gateway as the client's fault.
+        Refused => "refused",
+        /// The upstream's own error answer, delivered.
+        UpstreamStatus => "upstream_status",
+        /// The upstream broke off or fell silent after its answer began.
+        UpstreamBroken => "upstream_broken",
+        /// The upstream could not be called.
+        GatewayError => "gateway_error",
+        /// The client left.
+        ClientGone => "client_gone",
+    }
+);
+label!(
+    /// `outcome` label of records on their way to the backend.
+    TelemetryOutcome {
+        /// Accepted by the backend.
+        Delivered => "delivered",
+        /// Refused by the backend (4xx).
+        Refused => "refused",
+        /// Not delivered: unreachable, late, or a server error.
+        Failed => "failed",
+        /// Never tried, the queue was full.
+        Dropped => "dropped",
+    }
+);
+
+struct PerRoute {
+    duration: Histogram,
+    first_byte: Histogram,
+    overhead: Histogram,
+    in_flight: IntGauge,
+    outcomes: Vec<IntCounter>,
+}
+
+/// Every metric of one process.
+pub struct Metrics {
+    registry: Registry,
+    routes: Vec<PerRoute>,
+    telemetry: [Vec<IntCounter>; 2],
+    /// Bytes of text waiting for the backend.
+    pub queue_bytes: IntGauge,
+    /// Heartbeats sent into silent streams.
+    pub heartbeats: IntCounter,
+    /// Second attempts after a connection that could not have accepted a byte.
+    pub upstream_retries: IntCounter,
+    /// 1 while the process drains.
+    pub draining: IntGauge,
+}
+
+impl Metrics {
+    /// Registers all metrics. Fails only if two share a name, which a test excludes.
+    pub fn new() -> prometheus::Result<Self> {
+        let registry = Registry::new();
+        let requests = counters(
+            &registry,
+            "monitor_requests_total",
+            "Calls by route and outcome.",
+            &["route", "outcome"],
+        )?;
+        let duration = histograms(
+            &registry,
+            "monitor_request_duration_seconds",
+            "From the request head to the last byte of the answer.",
+            LATENCY,
+        )?;
+        let first_byte = histograms(
+            &registry,
+            "monitor_time_to_first_byte_seconds",
+            "From the request head to the first byte of the answer's body.",
+            LATENCY,
+        )?;
+        let overhead = histograms(
+            &registry,
+            "monitor_overhead_seconds",
+            "The gateway's own share of a call: total minus upstream, backend and client.",
+            OVERHEAD,
+        )?;
+        let in_flight = IntGaugeVec::new(
+            Opts::new("monitor_in_flight", "Calls under way."),
+            &["route"],
+        )?;
+        registry.register(Box::new(in_flight.clone()))?;
+        let telemetry = counters(
+            &registry,
+            "monitor_telemetry_records_total",
+            "Records for the backend by stage and outcome.",
+            &["stage", "outcome"],
+        )?;
+        let build = IntGaugeVec::new(Opts::new("monitor_build_info", "Always 1."), &["version"])?;
+        registry.register(Box::new(build.clone()))?;
+        build.with_label_values(&[GATEWAY_VERSION]).set(1);
+        let routes = RouteLabel::ALL
+            .iter()
+            .map(|route| PerRoute {
+                duration: duration.with_label_values(&[route.as_str()]),
+                first_byte: first_byte.with_label_values(&[route.as_str()]),
+                overhead: overhead.with_label_values(&[route.as_str()]),
+                in_flight: in_flight.with_label_values(&[route.as_str()]),
+                outcomes: children(
+                    &requests,
+                    route.as_str(),
+                    Outcome::ALL.iter().map(|o| o.as_str()),
+                ),
+            })
+            .collect();
+        let per_stage = |stage: Stage| {
+            children(
+                &telemetry,
+                stage.record_name(),
+                TelemetryOutcome::ALL.iter().map(|o| o.as_str()),
+            )
+        };
+        Ok(Self {
+            routes,
+            telemetry: [per_stage(Stage::PreCall), per_stage(Stage::PostCall)],
+            queue_bytes: gauge(
+                &registry,
+                "monitor_telemetry_queue_bytes",
+                "Text waiting for the backend, in bytes.",
+            )?,
+            heartbeats: counter(
+                &registry,
+                "monitor_stream_heartbeats_total",
+                "Keepalive comments sent into silent streams.",
+            )?,
+            upstream_retries: counter(
+                &registry,
+                "monitor_upstream_retries_total",
+                "Second attempts after a connection that accepted no byte.",
+            )?,
+            draining: gauge(
+                &registry,
+                "monitor_draining",
+                "1 while the process waits for its last calls.",
+            )?,
+            registry,
+        })
+    }
+
+    /// One call began.
+    pub fn call_started(&self, route: RouteLabel) {
+        self.route(route).in_flight.inc();
+    }
+
+    /// One call ended, whatever way.
+    pub fn call_left(&self, route: RouteLabel) {
+        self.route(route).in_flight.dec();
+    }
+
+    /// How the call ended. Durations in seconds.
+    pub fn call_ended(&self, route: RouteLabel, outcome: Outcome, times: CallTimes) {
+        let metrics = self.route(route);
+        if let Some(counter) = metrics.outcomes.get(outcome as usize) {
+            counter.inc();
+        }
+        metrics.duration.observe(times.total);
+        if let Some(overhead) = times.overhead {
+            metrics.overhead.observe(overhead);
+        }
+        if let Some(first_byte) = times.first_byte {
+            metrics.first_byte.observe(first_byte);
+        }
+    }
+
+    /// One record left the queue, or never entered it.
+    pub fn telemetry(&self, stage: Stage, outcome: TelemetryOutcome) {
+        if let Some(counter) = self.telemetry[stage as usize].get(outcome as usize) {
+            counter.inc();
+        }
+    }
+
+    /// Calls under way on all routes.
+    pub fn in_flight(&self) -> i64 {
+        self.routes.iter().map(|route| route.in_flight.get()).sum()
+    }
+
+    /// The text of `/metrics`.
+    pub fn render(&self) -> Vec<u8> {
+        let mut text = Vec::with_capacity(16 * 1024);
+        // Writing into memory cannot fail.
+        let _ = TextEncoder::new().encode(&self.registry.gather(), &mut text);
+        text
+    }
+
+    fn route(&self, route: RouteLabel) -> &PerRoute {
+        &self.routes[route as usize]
+    }
+}
+
+/// What is observed of one call, in seconds.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct CallTimes {
+    /// From the request head to the last byte.
+    pub total: f64,
+    /// The gateway's own share, where the waits for others were measured.
+    pub overhead: Option<f64>,
+    /// To the first byte of the body, where there was one.
+    pub first_byte: Option<f64>,
+}
+
+fn counters(
+    registry: &Registry,
+    name: &str,
+    help: &str,
+    labels: &[&str],
+) -> prometheus::Result<IntCounterVec> {
+    let metric = IntCounterVec::new(Opts::new(name, help), labels)?;
+    registry.register(Box::new(metric.clone()))?;
+    Ok(metric)
+}
+
+fn histograms(
+    registry: &Registry,
+    name: &str,
+    help: &str,
+    buckets: &[f64],
+) -> prometheus::Result<HistogramVec> {
+    let metric = HistogramVec::new(
+        HistogramOpts::new(name, help).buckets(buckets.to_vec()),
+        &["route"],
+    )?;
+    registry.register(Box::new(metric.clone()))?;
+    Ok(metric)
+}
+
+fn counter(registry: &Registry, name: &str, help: &str) -> prometheus::Result<IntCounter> {
+    let metric = IntCounter::new(name, help)?;
+    registry.register(Box::new(metric.clone()))?;
+    Ok(metric)
+}
+
+fn gauge(registry: &Registry, name: &str, help: &str) -> prometheus::Result<IntGauge> {
+    let metric = IntGauge::new(name, help)?;
+    registry.register(Box::new(metric.clone()))?;
+    Ok(metric)
+}
+
+fn children(
+    metric: &IntCounterVec,
+    first: &str,
+    second: impl Iterator<Item = &'static str>,
+) -> Vec<IntCounter> {
+    second
+        .map(|value| metric.with_label_values(&[first, value]))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    #[test]
+    fn every_metric_registers_and_every_label_has_its_place() {
+        let metrics = Metrics::new().unwrap();
+        metrics.call_started(RouteLabel::Other);
+        metrics.call_ended(RouteLabel::Other, Outcome::ClientGone, CallTimes::default());
+        metrics.telemetry(Stage::PostCall, TelemetryOutcome::Dropped);
+        let text = String::from_utf8(metrics.render()).unwrap();
+        assert!(text.contains(r#"monitor_requests_total{outcome="client_gone",route="other"} 1"#));
+        assert!(text.contains(
+            r#"monitor_telemetry_records_total{outcome="dropped",stage="llm_answer"} 1"#
+        ));
+        assert_eq!(metrics.in_flight(), 1);
+        metrics.call_left(RouteLabel::Other);
+        assert_eq!(metrics.in_flight(), 0);
+    }
+}

@@ -1,0 +1,139 @@
+//! The shape of a `chat.completion.chunk`, read part by part and borrowed from the event. Every part
+//! may be missing, null or of an odd type without costing the others. Not a check of the format.
+
+use serde::Deserialize;
+use serde::de::{DeserializeOwned, Deserializer, Error, Visitor};
+use serde_json::value::RawValue;
+use std::borrow::Cow;
+use std::fmt;
+
+/// A part not looked into yet; None for null and for a missing one.
+pub(super) type Part<'a> = Option<&'a RawValue>;
+
+/// One event's object.
+#[derive(Deserialize)]
+pub(super) struct Chunk<'a> {
+    #[serde(borrow)]
+    pub(super) choices: Part<'a>,
+    #[serde(borrow)]
+    pub(super) model: Part<'a>,
+    #[serde(borrow)]
+    pub(super) usage: Part<'a>,
+    #[serde(borrow)]
+    pub(super) error: Part<'a>,
+}
+
+/// One element of `choices`.
+#[derive(Deserialize)]
+pub(super) struct Choice<'a> {
+    #[serde(borrow)]
+    pub(super) index: Part<'a>,
+    #[serde(borrow)]
+    pub(super) delta: Part<'a>,
+    #[serde(borrow)]
+    pub(super) finish_reason: Part<'a>,
+}
+
+/// `choices[].delta`.
+#[derive(Deserialize)]
+pub(super) struct Delta<'a> {
+    #[serde(borrow)]
+    pub(super) content: Part<'a>,
+    #[serde(borrow)]
+    pub(super) refusal: Part<'a>,
+    #[serde(borrow)]
+    pub(super) tool_calls: Part<'a>,
+}
+
+/// One element of `delta.tool_calls`.
+#[derive(Deserialize)]
+pub(super) struct ToolCall<'a> {
+    #[serde(borrow)]
+    pub(super) index: Part<'a>,
+    #[serde(borrow)]
+    pub(super) function: Part<'a>,
+}
+
+/// `tool_calls[].function`.
+#[derive(Deserialize)]
+pub(super) struct Function<'a> {
+    #[serde(borrow)]
+    pub(super) name: Part<'a>,
+    #[serde(borrow)]
+    pub(super) arguments: Part<'a>,
+}
+
+/// Tokens as the upstream counts them (§2.3 `usage`).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+pub struct Usage {
+    /// Tokens of the request.
+    pub prompt_tokens: Option<u64>,
+    /// Tokens of the answer.
+    pub completion_tokens: Option<u64>,
+    /// Both.
+    pub total_tokens: Option<u64>,
+}
+
+#[derive(Deserialize)]
+struct ContentPart<'a> {
+    #[serde(borrow, rename = "type")]
+    kind: Part<'a>,
+    #[serde(borrow)]
+    text: Part<'a>,
+}
+
+/// A value without borrowed parts, None when it is of another type.
+pub(super) fn value<T: DeserializeOwned>(part: Part<'_>) -> Option<T> {
+    serde_json::from_str(part?.get()).ok()
+}
+
+/// The text of a string, or of an array's parts of type `text` joined by line feeds.
+pub(super) fn text(part: Part<'_>) -> Option<Cow<'_, str>> {
+    let json = part?.get();
+    if !json.starts_with('[') {
+        return string(json);
+    }
+    let parts: Vec<ContentPart<'_>> = serde_json::from_str(json).ok()?;
+    let texts = parts
+        .iter()
+        .filter(|part| part.kind.is_some_and(|kind| kind.get() == "\"text\""));
+    let texts: Vec<_> = texts.filter_map(|part| string(part.text?.get())).collect();
+    Some(Cow::Owned(texts.join("\n")))
+}
+
+fn string(json: &str) -> Option<Cow<'_, str>> {
+    #[derive(Deserialize)]
+    struct Borrowed<'a>(#[serde(borrow)] Cow<'a, str>);
+
+    let borrowed = serde_json::from_str(json).map(|Borrowed(text)| text);
+    // An upstream that cuts between the halves of a surrogate pair sends escapes that are no text.
+    borrowed.ok().or_else(|| {
+        serde_json::from_str(json)
+            .ok()
+            .map(|Lossy(text)| Cow::Owned(text))
+    })
+}
+
+/// A string in which half a surrogate pair becomes replacement characters.
+struct Lossy(String);
+
+impl<'de> Deserialize<'de> for Lossy {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        // As bytes, the reader hands over what it would refuse as text.
+        deserializer.deserialize_bytes(LossyVisitor)
+    }
+}
+
+struct LossyVisitor;
+
+impl Visitor<'_> for LossyVisitor {
+    type Value = Lossy;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a string")
+    }
+
+    fn visit_bytes<E: Error>(self, bytes: &[u8]) -> Result<Lossy, E> {
+        Ok(Lossy(String::from_utf8_lossy(bytes).into_owned()))
+    }
+}

@@ -1,0 +1,90 @@
+//! What the choices of a stream have said so far, and the bound on it. Nothing about how it came.
+
+use std::collections::BTreeMap;
+
+/// What an entry costs of the bound besides its text, so that a million empty choices are bounded too.
+const ENTRY_BYTES: usize = 64;
+
+/// What one choice has said.
+#[derive(Default)]
+pub(super) struct Spoken {
+    pub(super) content: String,
+    pub(super) refusal: String,
+    pub(super) tools: BTreeMap<u64, Called>,
+    pub(super) finish_reason: Option<String>,
+}
+
+/// One tool call.
+#[derive(Default)]
+pub(super) struct Called {
+    pub(super) name: String,
+    pub(super) arguments: String,
+}
+
+impl Spoken {
+    /// Content, else refusal, else the tool calls' names and arguments.
+    pub(super) fn text(&self) -> String {
+        for text in [&self.content, &self.refusal] {
+            if !text.is_empty() {
+                return text.clone();
+            }
+        }
+        let calls: Vec<&str> = self
+            .tools
+            .values()
+            .flat_map(|call| [call.name.as_str(), call.arguments.as_str()])
+            .collect();
+        calls.join("\n")
+    }
+}
+
+/// Names and reasons are short words; what is longer is cut and stays outside the bound.
+pub(super) fn short(text: &str) -> String {
+    text[..text.floor_char_boundary(256)].to_owned()
+}
+
+/// How many bytes may still be kept.
+pub(super) struct Budget {
+    left: usize,
+    truncated: bool,
+}
+
+impl Budget {
+    pub(super) fn new(bytes: usize) -> Self {
+        Self {
+            left: bytes,
+            truncated: false,
+        }
+    }
+
+    /// Whether something was left out.
+    pub(super) fn is_exceeded(&self) -> bool {
+        self.truncated
+    }
+
+    pub(super) fn append(&mut self, to: &mut String, piece: &str) {
+        let kept = &piece[..piece.floor_char_boundary(self.left)];
+        to.push_str(kept);
+        self.left -= kept.len();
+        if kept.len() < piece.len() {
+            self.truncated = true;
+            // Nothing is left out in the middle: after the first gap comes nothing.
+            self.left = 0;
+        }
+    }
+
+    pub(super) fn entry<'m, T: Default>(
+        &mut self,
+        map: &'m mut BTreeMap<u64, T>,
+        index: u64,
+    ) -> Option<&'m mut T> {
+        if !map.contains_key(&index) {
+            let Some(left) = self.left.checked_sub(ENTRY_BYTES) else {
+                self.truncated = true;
+                return None;
+            };
+            self.left = left;
+        }
+        Some(map.entry(index).or_default())
+    }
+}

@@ -1,0 +1,40 @@
+//! The two frames the gateway adds to a stream of its own accord (CONTRACT 18 and 19).
+
+use crate::model::{ErrorEnvelope, ErrorType};
+
+/// A comment frame. It may stand only at a [`super::Border`].
+pub const HEARTBEAT: &[u8] = b": keepalive\n\n";
+
+/// The frame of a stream that failed: `code` is 504 after a silence, 502 after a reset. `message` is
+/// the client's to read; JSON keeps its line breaks out of the frame.
+pub fn error_frame(message: &str, code: u16) -> Vec<u8> {
+    let envelope = ErrorEnvelope::new(ErrorType::UpstreamError, code, message);
+    [b"data: ".as_slice(), &envelope.to_json(), b"\n\n"].concat()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::error_frame;
+
+    #[test]
+    fn an_error_frame_is_one_data_line_with_the_envelope() {
+        let table: &[(&str, u16, &str)] = &[
+            (
+                "silent",
+                504,
+                r#"data: {"error":{"message":"silent","type":"upstream_error","code":504}}"#,
+            ),
+            (
+                "a\n\n\"b\"",
+                502,
+                r#"data: {"error":{"message":"a\n\n\"b\"","type":"upstream_error","code":502}}"#,
+            ),
+        ];
+        for (message, code, line) in table {
+            assert_eq!(
+                error_frame(message, *code),
+                format!("{line}\n\n").into_bytes()
+            );
+        }
+    }
+}

@@ -1,0 +1,71 @@
+//! What the analysis server keeps: records, applications and tokens, as domain types and two small
+//! traits. No SQL here; each database is a folder below. Not the gateway's policy store (§2.5).
+
+mod error;
+mod record;
+mod settings;
+mod sqlite;
+#[cfg(test)]
+pub(crate) mod temporary;
+
+pub use error::StoreError;
+pub use record::{NewRecord, RecordFilter, RecordPage, RecordSummary, StoredRecord};
+pub use settings::{Application, Scope, Scopes, Token, TokenHash, TokenId};
+pub use sqlite::SqliteStore;
+
+use crate::model::{AnalysisResponse, ApplicationId, RecordId};
+use async_trait::async_trait;
+
+/// Analysis records (§2.9 `request_id`).
+#[async_trait]
+pub trait RecordStore: Send + Sync {
+    /// Keeps a record and returns its answer once it is durable. A second record of the same
+    /// application, exchange and stage is not kept: the first one's answer comes back (CONTRACT 23).
+    ///
+    /// # Errors
+    /// [`StoreError::Unavailable`] or [`StoreError::Closed`]; nothing is kept then.
+    async fn insert(&self, record: NewRecord) -> Result<AnalysisResponse, StoreError>;
+
+    /// One page of the list, newest first.
+    ///
+    /// # Errors
+    /// [`StoreError`] when the store cannot be read.
+    async fn page(&self, filter: &RecordFilter) -> Result<RecordPage, StoreError>;
+
+    /// One whole record.
+    ///
+    /// # Errors
+    /// [`StoreError`] when the store cannot be read.
+    async fn record(&self, id: RecordId) -> Result<Option<StoredRecord>, StoreError>;
+
+    /// Writes what is queued and closes the store; later calls get [`StoreError::Closed`].
+    async fn close(&self);
+}
+
+/// Applications and tokens.
+#[async_trait]
+pub trait SettingsStore: Send + Sync {
+    /// The application made first.
+    ///
+    /// # Errors
+    /// [`StoreError`] when the store cannot be read; so for every method here.
+    async fn first_application(&self) -> Result<Option<Application>, StoreError>;
+
+    /// One application.
+    async fn application(&self, id: ApplicationId) -> Result<Option<Application>, StoreError>;
+
+    /// Adds an application.
+    async fn add_application(&self, application: Application) -> Result<(), StoreError>;
+
+    /// Whether any token was ever made.
+    async fn has_tokens(&self) -> Result<bool, StoreError>;
+
+    /// The token with this hash, also an expired or revoked one.
+    async fn token(&self, hash: &TokenHash) -> Result<Option<Token>, StoreError>;
+
+    /// Adds a token; one with the same hash stays as it is.
+    async fn add_token(&self, hash: TokenHash, token: Token) -> Result<(), StoreError>;
+
+    /// Notes a token's use, milliseconds since 1970. Never waits; may be lost under load.
+    fn touch_token(&self, id: TokenId, used_at_ms: i64);
+}

@@ -1,0 +1,36 @@
+//! Brings a database to the schema this program writes. Forward only; a newer schema is refused.
+
+use crate::store::StoreError;
+use sqlx::{Connection, SqliteConnection};
+
+/// The schema's versions in order: the first one makes version 1 out of an empty file.
+const MIGRATIONS: &[&str] = &[include_str!("migrations/0001_first.sql")];
+
+/// Applies what is missing, all of it or nothing.
+pub(super) async fn migrate(connection: &mut SqliteConnection) -> Result<(), StoreError> {
+    // Taken at once, so that two processes starting together do not both migrate.
+    let mut transaction = connection.begin_with("BEGIN IMMEDIATE").await?;
+    sqlx::raw_sql("CREATE TABLE IF NOT EXISTS schema_version (version INTEGER NOT NULL) STRICT")
+        .execute(&mut *transaction)
+        .await?;
+    let found: Option<i64> = sqlx::query_scalar("SELECT max(version) FROM schema_version")
+        .fetch_one(&mut *transaction)
+        .await?;
+    let found = found.unwrap_or(0);
+    let known = MIGRATIONS.len() as i64;
+    if found > known {
+        return Err(StoreError::NewerSchema { found, known });
+    }
+    for (version, sql) in (1..)
+        .zip(MIGRATIONS)
+        .filter(|(version, _)| *version > found)
+    {
+        sqlx::raw_sql(*sql).execute(&mut *transaction).await?;
+        sqlx::query("INSERT INTO schema_version (version) VALUES (?1)")
+            .bind(version)
+            .execute(&mut *transaction)
+            .await?;
+    }
+    transaction.commit().await?;
+    Ok(())
+}

@@ -1,0 +1,161 @@
+//! The one connection that writes. A task takes everything that is queued into one transaction, so
+//! that many callers share one sync to disk, and answers them only after COMMIT.
+
+use super::{records, settings};
+use crate::model::AnalysisResponse;
+use crate::store::{Application, StoreError, Token, TokenHash, TokenId};
+use sqlx::{Connection, SqliteConnection};
+use std::sync::{Mutex, PoisonError};
+use tokio::sync::{mpsc, oneshot};
+use tokio::task::JoinHandle;
+
+/// Writes in one transaction at most.
+const BATCH: usize = 256;
+/// Writes waiting for the next transaction at most; beyond it callers wait for room.
+const QUEUE: usize = 1024;
+
+/// One change of the database.
+pub(super) enum Write {
+    Record(Box<records::Row>),
+    Application(Box<Application>),
+    Token(TokenHash, Box<Token>),
+    Touch(TokenId, i64),
+}
+
+/// What a change came to.
+pub(super) enum Written {
+    /// It is in the file.
+    New,
+    /// The record was there before, with this answer.
+    Earlier(Box<AnalysisResponse>),
+}
+
+type Outcome = Result<Written, StoreError>;
+
+struct Job {
+    write: Write,
+    reply: oneshot::Sender<Outcome>,
+}
+
+/// The way to the writer task.
+pub(super) struct Writer {
+    // None once the store closes.
+    jobs: Mutex<Option<mpsc::Sender<Job>>>,
+    task: Mutex<Option<JoinHandle<()>>>,
+}
+
+impl Writer {
+    /// Starts the task on the calling runtime.
+    pub(super) fn start(connection: SqliteConnection) -> Self {
+        let (jobs, queue) = mpsc::channel(QUEUE);
+        let task = tokio::spawn(run(connection, queue));
+        Self {
+            jobs: Mutex::new(Some(jobs)),
+            task: Mutex::new(Some(task)),
+        }
+    }
+
+    /// Makes a change; returns once it is durable.
+    pub(super) async fn write(&self, write: Write) -> Outcome {
+        let jobs = self.sender().ok_or(StoreError::Closed)?;
+        let (reply, outcome) = oneshot::channel();
+        jobs.send(Job { write, reply })
+            .await
+            .map_err(|_| StoreError::Closed)?;
+        drop(jobs);
+        outcome.await.map_err(|_| StoreError::Closed)?
+    }
+
+    /// Makes a change some time, unless the queue is full; never waits.
+    pub(super) fn write_later(&self, write: Write) {
+        if let Some(jobs) = self.sender() {
+            let (reply, _) = oneshot::channel();
+            // Full or closed: the caller accepts the loss.
+            let _ = jobs.try_send(Job { write, reply });
+        }
+    }
+
+    /// Lets the task write what is queued, and waits until the file is closed.
+    pub(super) async fn stop(&self) {
+        drop(
+            self.jobs
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .take(),
+        );
+        let task = self
+            .task
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .take();
+        if let Some(task) = task
+            && task.await.is_err()
+        {
+            log::error!("the store's writer ended before its time");
+        }
+    }
+
+    fn sender(&self) -> Option<mpsc::Sender<Job>> {
+        self.jobs
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
+    }
+}
+
+/// Ends when every sender is gone and the queue is empty.
+async fn run(mut connection: SqliteConnection, mut queue: mpsc::Receiver<Job>) {
+    let mut batch = Vec::with_capacity(BATCH);
+    while queue.recv_many(&mut batch, BATCH).await > 0 {
+        let (writes, replies): (Vec<_>, Vec<_>) =
+            batch.drain(..).map(|job| (job.write, job.reply)).unzip();
+        let outcomes = commit(&mut connection, writes).await;
+        answer(replies, outcomes);
+    }
+    if let Err(error) = connection.close().await {
+        log::error!("the database did not close cleanly: {error}");
+    }
+}
+
+/// A caller that left does not want its answer: a failed send is none of ours.
+fn answer(replies: Vec<oneshot::Sender<Outcome>>, outcomes: Result<Vec<Outcome>, StoreError>) {
+    match outcomes {
+        Ok(outcomes) => {
+            for (reply, outcome) in replies.into_iter().zip(outcomes) {
+                let _ = reply.send(outcome);
+            }
+        }
+        Err(error) => {
+            for reply in replies {
+                let _ = reply.send(Err(error.clone()));
+            }
+        }
+    }
+}
+
+/// One transaction. A statement that fails takes back itself only, so that one bad row does not cost
+/// the others their place; what takes back everything shows at COMMIT.
+async fn commit(
+    connection: &mut SqliteConnection,
+    writes: Vec<Write>,
+) -> Result<Vec<Outcome>, StoreError> {
+    let mut transaction = connection.begin_with("BEGIN IMMEDIATE").await?;
+    let mut outcomes = Vec::with_capacity(writes.len());
+    for write in writes {
+        outcomes.push(apply(&mut transaction, write).await);
+    }
+    transaction.commit().await?;
+    Ok(outcomes)
+}
+
+async fn apply(connection: &mut SqliteConnection, write: Write) -> Outcome {
+    match write {
+        Write::Record(row) => return records::insert(connection, *row).await,
+        Write::Application(application) => {
+            settings::insert_application(connection, *application).await?;
+        }
+        Write::Token(hash, token) => settings::insert_token(connection, hash, *token).await?,
+        Write::Touch(id, used_at_ms) => settings::touch(connection, id, used_at_ms).await?,
+    }
+    Ok(Written::New)
+}

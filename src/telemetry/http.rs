@@ -1,0 +1,138 @@
+//! The backend over HTTP: POST /process_request/ and /process_response/ with the access key as
+//! bearer token (§4.2), over pooled HTTP/1.1 connections.
+
+use super::{Analyzer, AnalyzerError, Record};
+use crate::config::BaseUrl;
+use crate::model::{AnalysisRequest, AnalysisResponse, Secret};
+use async_trait::async_trait;
+use bytes::Bytes;
+use http::header::{AUTHORIZATION, CONTENT_TYPE, USER_AGENT};
+use http::{HeaderValue, Request, Uri};
+use http_body_util::{BodyExt, Full, Limited};
+use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
+use hyper_util::client::legacy::Client;
+use hyper_util::client::legacy::connect::HttpConnector;
+use hyper_util::rt::{TokioExecutor, TokioTimer};
+use std::time::Duration;
+use tokio::time::timeout;
+
+/// Largest answer of the backend that is read.
+const MAX_ANSWER: usize = 32 << 20;
+/// How long an idle connection is kept.
+const POOL_IDLE: Duration = Duration::from_secs(30);
+
+/// An [`Analyzer`] behind MONITOR_URL.
+pub struct HttpAnalyzer {
+    client: Client<HttpsConnector<HttpConnector>, Full<Bytes>>,
+    request_uri: Uri,
+    response_uri: Uri,
+    timeout: Duration,
+}
+
+impl HttpAnalyzer {
+    /// `timeout` bounds one call whole (MONITOR_TIMEOUT).
+    ///
+    /// # Errors
+    /// When the system's trusted certificates cannot be read for an https backend, or the address
+    /// makes no URI.
+    pub fn new(base: &BaseUrl, timeout: Duration) -> Result<Self, AnalyzerError> {
+        let broken = |error: &dyn std::fmt::Display| AnalyzerError::Unavailable(error.to_string());
+        let connector = if base.tls {
+            HttpsConnectorBuilder::new()
+                .with_native_roots()
+                .map_err(|error| broken(&error))?
+                .https_only()
+                .enable_http1()
+                .build()
+        } else {
+            // No certificate is ever asked for over http, so none are loaded.
+            let config = rustls::ClientConfig::builder()
+                .with_root_certificates(rustls::RootCertStore::empty())
+                .with_no_client_auth();
+            HttpsConnectorBuilder::new()
+                .with_tls_config(config)
+                .https_or_http()
+                .enable_http1()
+                .build()
+        };
+        let client = Client::builder(TokioExecutor::new())
+            .pool_idle_timeout(POOL_IDLE)
+            .pool_timer(TokioTimer::new())
+            .build(connector);
+        let uri = |path: &str| {
+            format!("{base}{path}")
+                .parse()
+                .map_err(|error| broken(&error))
+        };
+        Ok(Self {
+            client,
+            request_uri: uri(crate::model::Stage::PreCall.path())?,
+            response_uri: uri(crate::model::Stage::PostCall.path())?,
+            timeout,
+        })
+    }
+
+    fn request(&self, record: &Record) -> Result<Request<Full<Bytes>>, AnalyzerError> {
+        let body = serde_json::to_vec(&AnalysisRequest {
+            application_id: record.context.application_id.as_deref(),
+            message: &record.message,
+            additional_parameters: &record.additional_parameters(),
+        })
+        .map_err(|_| AnalyzerError::Refused(400))?;
+        let uri = match record.stage {
+            crate::model::Stage::PreCall => &self.request_uri,
+            crate::model::Stage::PostCall => &self.response_uri,
+        };
+        Request::post(uri.clone())
+            .header(AUTHORIZATION, bearer(&record.context.access_key)?)
+            .header(CONTENT_TYPE, "application/json")
+            .header(USER_AGENT, "monitor-gateway")
+            .body(Full::new(Bytes::from(body)))
+            .map_err(|_| AnalyzerError::Refused(400))
+    }
+
+    async fn call(&self, request: Request<Full<Bytes>>) -> Result<AnalysisResponse, AnalyzerError> {
+        let unavailable = |what: &str| AnalyzerError::Unavailable(what.into());
+        let answer = self.client.request(request).await.map_err(|error| {
+            unavailable(if error.is_connect() {
+                "no connection"
+            } else {
+                "the connection broke"
+            })
+        })?;
+        let status = answer.status().as_u16();
+        let body = Limited::new(answer.into_body(), MAX_ANSWER).collect().await;
+        let body = body
+            .map_err(|_| unavailable("its answer broke off"))?
+            .to_bytes();
+        match status {
+            200..=299 => serde_json::from_slice(&body)
+                .map_err(|_| unavailable("its answer is no analysis response (§2.9)")),
+            401 | 403 => Err(AnalyzerError::KeyRefused(status)),
+            408 | 429 => Err(unavailable("it asks to wait")),
+            400..=499 => Err(AnalyzerError::Refused(status)),
+            _ => Err(AnalyzerError::Unavailable(format!("status {status}"))),
+        }
+    }
+}
+
+fn bearer(key: &Secret) -> Result<HeaderValue, AnalyzerError> {
+    let mut value = HeaderValue::try_from(format!("Bearer {}", key.expose()))
+        .map_err(|_| AnalyzerError::KeyRefused(401))?;
+    value.set_sensitive(true);
+    Ok(value)
+}
+
+#[async_trait]
+impl Analyzer for HttpAnalyzer {
+    async fn analyse(&self, record: &Record) -> Result<AnalysisResponse, AnalyzerError> {
+        let request = self.request(record)?;
+        timeout(self.timeout, self.call(request))
+            .await
+            .unwrap_or_else(|_| {
+                Err(AnalyzerError::Unavailable(
+                    "no answer within MONITOR_TIMEOUT".into(),
+                ))
+            })
+    }
+}

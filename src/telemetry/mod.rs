@@ -1,0 +1,36 @@
+//! The gateway's view of the backend: what a record is, who can judge one ([`Analyzer`]), and the
+//! way there ([`Queue`]). Nothing here runs on the request path but [`Queue::push`], which never waits.
+
+mod http;
+mod queue;
+mod record;
+
+pub use http::HttpAnalyzer;
+pub use queue::{Queue, Worker};
+pub use record::{CallFailure, ClosedBy, Record, RecordContext};
+
+use crate::model::AnalysisResponse;
+use async_trait::async_trait;
+use thiserror::Error;
+
+/// Takes one record, checks and stores it (§4.2).
+#[async_trait]
+pub trait Analyzer: Send + Sync {
+    /// Registers the record and gives the verdict. At least once: the backend is idempotent on the
+    /// exchange's id and the stage (CONTRACT 23).
+    async fn analyse(&self, record: &Record) -> Result<AnalysisResponse, AnalyzerError>;
+}
+
+/// Why a record got no verdict. The texts carry nothing of the record.
+#[derive(Debug, Error)]
+pub enum AnalyzerError {
+    /// The access key is refused (401, 403).
+    #[error("the backend refused the access key (status {0})")]
+    KeyRefused(u16),
+    /// The record itself is refused (another 4xx); sending it again would not help.
+    #[error("the backend refused the record (status {0})")]
+    Refused(u16),
+    /// Not reachable, too slow, or broken.
+    #[error("the backend did not answer: {0}")]
+    Unavailable(String),
+}

@@ -1,0 +1,109 @@
+//! One record on its way to the backend.
+
+use crate::model::{ExchangeId, Secret, Stage};
+use serde_json::{Map, Value, json};
+use std::sync::Arc;
+
+/// What the two records of one exchange share.
+#[derive(Debug)]
+pub struct RecordContext {
+    /// The exchange (CONTRACT 5).
+    pub exchange: ExchangeId,
+    /// The client's access key, the bearer token towards the backend (§2.1).
+    pub access_key: Secret,
+    /// X-Application-Id or MONITOR_APPLICATION_ID, as given.
+    pub application_id: Option<String>,
+    /// X-User-Id.
+    pub user_id: Option<String>,
+    /// X-Session-Id.
+    pub session_id: Option<String>,
+}
+
+/// A message to register.
+#[derive(Debug)]
+pub struct Record {
+    /// Which side of the exchange.
+    pub stage: Stage,
+    /// The exchange it belongs to.
+    pub context: Arc<RecordContext>,
+    /// The text to analyse; empty for a call that failed without any.
+    pub message: String,
+    /// The answer is not whole, or not whole in the record.
+    pub incomplete: bool,
+    /// Why the exchange failed (CONTRACT 17).
+    pub failure: Option<CallFailure>,
+}
+
+/// A failed exchange (CONTRACT 17).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CallFailure {
+    /// One of §7.1, or what the upstream called it.
+    pub kind: String,
+    /// The status the client got, or would have got.
+    pub code: u16,
+    /// In words of ours, or the upstream's own message.
+    pub message: String,
+    /// Who ended it.
+    pub closed_by: ClosedBy,
+}
+
+/// Who ended a failed exchange.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ClosedBy {
+    /// The client left.
+    Client,
+    /// The upstream answered with an error, broke off or was silent.
+    Upstream,
+    /// The gateway could not go on.
+    Gateway,
+}
+
+impl ClosedBy {
+    fn as_str(self) -> &'static str {
+        match self {
+            Self::Client => "client",
+            Self::Upstream => "upstream",
+            Self::Gateway => "gateway",
+        }
+    }
+}
+
+impl Record {
+    /// `additional_parameters` of §2.7 with ours (CONTRACT 5, 17).
+    pub fn additional_parameters(&self) -> Map<String, Value> {
+        let mut map = Map::new();
+        map.insert(
+            "request_id".into(),
+            self.context.exchange.to_string().into(),
+        );
+        for (name, value) in [
+            ("user_id", &self.context.user_id),
+            ("session_id", &self.context.session_id),
+        ] {
+            if let Some(value) = value {
+                map.insert(name.into(), value.as_str().into());
+            }
+        }
+        if self.incomplete {
+            map.insert("incomplete".into(), true.into());
+        }
+        if let Some(failure) = &self.failure {
+            map.insert(
+                "error".into(),
+                json!({
+                    "type": failure.kind,
+                    "code": failure.code,
+                    "message": failure.message,
+                    "closed_by": failure.closed_by.as_str(),
+                }),
+            );
+        }
+        map
+    }
+
+    /// Bytes this record holds in memory, for the queue's bound.
+    pub fn weight(&self) -> u64 {
+        const FIXED: u64 = 512;
+        FIXED + self.message.len() as u64
+    }
+}

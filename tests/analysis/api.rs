@@ -1,0 +1,134 @@
+//! The API over a real connection: answer, idempotency, and the refusals that depend on the listener.
+
+use crate::support::request::Request;
+use crate::support::stack::Stack;
+use crate::support::{KEY, assert_envelope};
+use crate::world::{analyse, authorised, post, records};
+use serde_json::json;
+
+#[test]
+fn the_answer_has_every_field_of_2_9() {
+    let stack = Stack::all().start();
+    let answer = analyse(&stack, "write to a@example.org from 10.0.0.1", json!({}));
+    for (pointer, value) in [
+        ("/schema_version", json!("2.0.0")),
+        ("/status", json!("success")),
+        ("/errors", json!([])),
+        ("/tokens/usage_severity", json!(null)),
+        ("/guardrails/flagged", json!(false)),
+        ("/custom_policy/flagged", json!(false)),
+        ("/dataclean/flagged", json!(true)),
+        (
+            "/dataclean/cleaned_text",
+            json!("write to [EMAILS] from [IP]"),
+        ),
+        (
+            "/dataclean/types",
+            json!([{"type": "EMAILS", "count": 1}, {"type": "IP", "count": 1}]),
+        ),
+    ] {
+        assert_eq!(answer.pointer(pointer), Some(&value), "{pointer}");
+    }
+    assert!(answer["tokens"]["count"].as_u64().unwrap() > 0);
+    assert_eq!(answer["request_id"].as_str().unwrap().len(), 36);
+}
+
+#[test]
+fn a_registration_delivered_twice_is_one_record() {
+    let stack = Stack::all().start();
+    let parameters =
+        json!({"request_id": "9b0e5a0e-6ad1-4a3c-8f4e-1f2d3c4b5a69", "session_id": "s"});
+    let first = analyse(&stack, "once", parameters.clone());
+    assert_eq!(analyse(&stack, "once", parameters), first);
+    assert_eq!(records(&stack, "session_id=s").len(), 1);
+}
+
+#[test]
+fn a_token_that_is_missing_or_unknown_gives_401_on_every_path() {
+    let stack = Stack::all().start();
+    for request in [
+        Request::post("/process_request/", "{}"),
+        Request::post("/process_response/", "{}"),
+        Request::get("/records"),
+        Request::get("/records/9b0e5a0e-6ad1-4a3c-8f4e-1f2d3c4b5a69"),
+    ] {
+        // The gateway's header is no token here.
+        for request in [
+            request.clone(),
+            request.header("Authorization", "Bearer mon_invented"),
+        ] {
+            let response = request.call(stack.analysis_addr);
+            assert_eq!(response.status(), 401, "{}", request.path());
+            assert_eq!(response.head.header("www-authenticate"), Some("Bearer"));
+            assert_envelope(&response.body, "invalid_request_error", 401);
+        }
+    }
+}
+
+#[test]
+fn refusals_over_the_wire_carry_their_status_and_the_envelope() {
+    let stack = Stack::all().start();
+    let large = "x".repeat(5 << 20);
+    let typed = |body: &str| authorised(Request::post("/process_request/", body));
+    let untyped = authorised(Request::new("POST", "/process_request/"));
+    for (status, request) in [
+        (400, typed("{\"message\":")),
+        (404, authorised(Request::get("/nothing"))),
+        (405, authorised(Request::get("/process_request/"))),
+        (413, typed(&large)),
+        (413, typed(&large).chunked(64 << 10)),
+        (415, untyped),
+        (422, typed("{\"message\":\"no application\"}")),
+        (422, authorised(Request::get("/records?limit=0"))),
+    ] {
+        let mut connection = crate::support::http::Conn::open(stack.analysis_addr);
+        // A body over the limit is refused before its end.
+        let _ = connection.try_send(&request.bytes());
+        let response = connection.response();
+        assert_eq!(response.status(), status, "{}", response.text());
+        assert_envelope(&response.body, "invalid_request_error", status);
+    }
+    assert!(records(&stack, "").is_empty());
+}
+
+#[test]
+fn a_message_may_be_empty_long_or_cut_inside_an_emoji() {
+    let stack = Stack::all().start();
+    assert_eq!(
+        analyse(&stack, "", json!({}))["dataclean"]["cleaned_text"],
+        ""
+    );
+    let long = format!("{}10.0.0.1", "слово ".repeat(50_000));
+    let answer = analyse(&stack, &long, json!({}));
+    assert_eq!(
+        answer["dataclean"]["entities"],
+        json!([{"type": "IP", "start": 300_000, "end": 300_008}])
+    );
+    let id = stack.application_id();
+    let body = format!(r#"{{"application_id":"{id}","message":"cut \ud83d here"}}"#);
+    let answer = authorised(Request::post("/process_request/", body))
+        .call(stack.analysis_addr)
+        .json();
+    assert_eq!(answer["dataclean"]["cleaned_text"], "cut \u{fffd} here");
+}
+
+#[test]
+fn an_application_that_does_not_exist_is_named_as_the_wrong_field() {
+    let stack = Stack::all().start();
+    for id in ["not-a-uuid", "00000000-0000-4000-8000-000000000000"] {
+        let response = post(
+            &stack,
+            "/process_response/",
+            &json!({"application_id": id, "message": "x"}),
+        );
+        assert_eq!(response.status(), 422);
+        assert!(
+            response.text().contains("application_id"),
+            "{}",
+            response.text()
+        );
+    }
+    let known = json!({"application_id": stack.application_id(), "message": "x"});
+    assert_eq!(post(&stack, "/api/process_response", &known).status(), 200);
+    assert_eq!(stack.analysis("/api/records/", KEY).status(), 200);
+}

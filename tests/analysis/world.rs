@@ -1,0 +1,49 @@
+//! How these tests speak to the API: one stack, its first token, JSON in and out.
+
+use crate::support::KEY;
+use crate::support::http::Response;
+use crate::support::request::Request;
+use crate::support::stack::Stack;
+use serde_json::{Value, json};
+
+/// A request with the first token.
+pub(crate) fn authorised(request: Request) -> Request {
+    request
+        .without_key()
+        .header("Authorization", &format!("Bearer {KEY}"))
+}
+
+/// Posts to the API with the first token.
+#[track_caller]
+pub(crate) fn post(stack: &Stack, path: &str, body: &Value) -> Response {
+    authorised(Request::post(path, body.to_string())).call(stack.analysis_addr)
+}
+
+/// Has a message analysed for the first application.
+#[track_caller]
+pub(crate) fn analyse(stack: &Stack, message: &str, additional_parameters: Value) -> Value {
+    let body = json!({
+        "application_id": stack.application_id(),
+        "message": message,
+        "additional_parameters": additional_parameters,
+    });
+    let response = post(stack, "/process_request/", &body);
+    assert_eq!(response.status(), 200, "{}", response.text());
+    response.json()
+}
+
+/// The list under these parameters, newest first.
+#[track_caller]
+pub(crate) fn records(stack: &Stack, query: &str) -> Vec<Value> {
+    let response = stack.analysis(&format!("/records?{query}"), KEY);
+    assert_eq!(response.status(), 200, "{}", response.text());
+    response.json()["records"].as_array().unwrap().clone()
+}
+
+/// One whole record.
+#[track_caller]
+pub(crate) fn record(stack: &Stack, id: &Value) -> Value {
+    let response = stack.analysis(&format!("/records/{}", id.as_str().unwrap()), KEY);
+    assert_eq!(response.status(), 200, "{}", response.text());
+    response.json()
+}

@@ -1,0 +1,14 @@
+//! Configuration and command line through the real binary (§8, CONTRACT 32 to 34): what is refused
+//! and how it is said, which source wins, and that the reference files and README are complete.
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
+#[path = "config/cli.rs"]
+mod cli;
+#[path = "config/problems.rs"]
+mod problems;
+#[path = "config/reference.rs"]
+mod reference;
+#[path = "config/sources.rs"]
+mod sources;
+#[path = "config/world.rs"]
+mod world;

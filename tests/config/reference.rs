@@ -1,0 +1,118 @@
+//! The reference files and README: complete, and true to the program.
+
+use crate::world::{line, monitor};
+use monitor_gateway::config::{Role, env, known_keys};
+
+/// Variables and their values.
+type Env = &'static [(&'static str, &'static str)];
+
+/// Each file with its role, how `--role` names it, and what the role cannot do without.
+const FILES: [(&str, Role, &str, Env); 3] = [
+    ("conf/all.yaml", Role::All, "all", &[]),
+    (
+        "conf/gateway.yaml",
+        Role::Gateway,
+        "gateway",
+        &[("UPSTREAM_URL", "http://127.0.0.1:9")],
+    ),
+    ("conf/analysis.yaml", Role::Analysis, "analysis", &[]),
+];
+
+#[test]
+fn every_reference_file_is_valid_and_holds_the_defaults() {
+    for (file, _, role, env) in FILES {
+        let with = monitor(&["check", "--role", role, "--config", file], env);
+        let without = monitor(&["check", "--role", role], env);
+        assert_eq!(
+            with.stdout.lines().next(),
+            Some(format!("{file}: ok").as_str()),
+            "{}",
+            with.stderr
+        );
+        assert_eq!(
+            line(&with, "configuration"),
+            line(&without, "configuration"),
+            "{file}"
+        );
+    }
+}
+
+#[test]
+fn every_known_key_stands_in_the_reference_file_of_its_role() {
+    for (file, role, ..) in FILES {
+        let keys = keys_of(&read(file));
+        for known in known_keys(role) {
+            assert!(keys.contains(&known), "{known} is missing in {file}");
+        }
+    }
+}
+
+#[test]
+fn every_variable_is_named_in_the_reference_file_of_its_roles() {
+    for (file, role, ..) in FILES {
+        let text = read(file);
+        for variable in env::VARIABLES.iter().filter(|v| v.key_in(role).is_some()) {
+            assert!(
+                text.contains(variable.name),
+                "{} is missing in {file}",
+                variable.name
+            );
+        }
+    }
+}
+
+#[test]
+fn the_table_of_readme_is_the_table_of_the_program() {
+    let readme = read("README.md");
+    let table = readme
+        .split_once("<!-- variables -->\n")
+        .and_then(|(_, rest)| rest.split_once("<!-- /variables -->"))
+        .map(|(table, _)| table.trim());
+    let expected = env::markdown_table();
+    assert_eq!(
+        table,
+        Some(expected.trim()),
+        "README.md should hold:\n{expected}"
+    );
+}
+
+#[test]
+fn the_long_help_lists_every_variable() {
+    let help = monitor(&["--help"], &[]);
+    for variable in env::VARIABLES {
+        assert!(help.stdout.contains(variable.name), "{}", variable.name);
+        assert!(help.stdout.contains(variable.default), "{}", variable.name);
+    }
+    assert_eq!(help.code, 0);
+}
+
+fn read(file: &str) -> String {
+    let path = format!("{}/{file}", env!("CARGO_MANIFEST_DIR"));
+    std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{file}: {error}"))
+}
+
+/// The keys of a file in block style, as `section.key`, read by indentation alone, so that the
+/// program's own reader is not its own witness.
+fn keys_of(text: &str) -> Vec<String> {
+    let mut groups: Vec<(usize, String)> = Vec::new();
+    let mut keys = Vec::new();
+    for line in text
+        .lines()
+        .filter(|line| !line.trim_start().starts_with('#'))
+    {
+        let Some((name, _)) = line.trim_start().split_once(':') else {
+            continue;
+        };
+        let indent = line.len() - line.trim_start().len();
+        groups.retain(|(depth, _)| *depth < indent);
+        groups.push((indent, name.to_owned()));
+        keys.push(
+            groups
+                .iter()
+                .map(|(_, name)| name.as_str())
+                .collect::<Vec<_>>()
+                .join("."),
+        );
+    }
+    keys
+}

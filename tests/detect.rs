@@ -1,0 +1,9 @@
+//! Detection through the library's public face: the fixtures of every pattern, and the promises of
+//! CONTRACT 24 to 26 and 37. What a single detector does inside stands beside it in `src/detect`.
+
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
+#[path = "detect/engine.rs"]
+mod engine;
+#[path = "detect/fixtures.rs"]
+mod fixtures;

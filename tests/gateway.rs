@@ -1,0 +1,42 @@
+//! The gateway's acceptance tests: every one drives the real binary over real sockets and names the
+//! sentence of the specification (§) or the number of the contract that it holds the binary to.
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
+mod support;
+
+#[path = "gateway/all_in_one.rs"]
+mod all_in_one;
+#[path = "gateway/auth.rs"]
+mod auth;
+#[path = "gateway/bytes.rs"]
+mod bytes;
+#[path = "gateway/errors.rs"]
+mod errors;
+#[path = "gateway/framing.rs"]
+mod framing;
+#[path = "gateway/gone.rs"]
+mod gone;
+#[path = "gateway/http2.rs"]
+mod http2;
+#[path = "gateway/interim.rs"]
+mod interim;
+#[path = "gateway/limits.rs"]
+mod limits;
+#[path = "gateway/operations.rs"]
+mod operations;
+#[path = "gateway/retry.rs"]
+mod retry;
+#[path = "gateway/routes.rs"]
+mod routes;
+#[path = "gateway/startup.rs"]
+mod startup;
+#[path = "gateway/streams.rs"]
+mod streams;
+#[path = "gateway/strip.rs"]
+mod strip;
+#[path = "gateway/telemetry.rs"]
+mod telemetry;
+#[path = "gateway/texts.rs"]
+mod texts;
+#[path = "gateway/tls.rs"]
+mod tls;

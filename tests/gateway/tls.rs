@@ -1,0 +1,111 @@
+//! TLS on both sides: https upstreams with a private authority, and TLS listeners (CONTRACT 34).
+
+use crate::support::assert_envelope;
+use crate::support::fault::free_port;
+use crate::support::request::{HELLO, HELLO_STREAM, Request};
+use crate::support::stack::{Folder, Stack};
+use crate::support::tls::Identity;
+use crate::support::upstream::{ANSWER, DONE, Upstream, delta, json, sse};
+
+fn https_upstream(identity: &Identity) -> Upstream {
+    let answer = |peer: &mut crate::support::server::Peer| {
+        while let Some(request) = peer.read_request() {
+            let streams = String::from_utf8_lossy(&request.body).contains("\"stream\":true");
+            peer.send(if streams {
+                sse(&[&delta(0, "x"), DONE])
+            } else {
+                json(200, ANSWER)
+            });
+        }
+    };
+    Upstream::over("https", identity.wrap(), Box::new(answer))
+}
+
+#[test]
+fn an_upstream_over_https_with_a_private_authority_works() {
+    // Issue text "upstream over http and https"; upstream.ca of CONTRACT 34.
+    let (identity, folder) = (Identity::new(), Folder::new());
+    let ca = folder.write("ca.pem", &identity.cert_pem);
+    let upstream = https_upstream(&identity);
+    for host in ["127.0.0.1", "localhost"] {
+        let stack = Stack::gateway()
+            .env(
+                "UPSTREAM_URL",
+                format!("https://{host}:{}", upstream.address().port()),
+            )
+            .yaml(&format!("upstream: {{ca: \"{}\"}}", ca.display()))
+            .start();
+        for request in Request::every_endpoint() {
+            let answer = stack.call(&request);
+            assert_eq!(
+                (answer.status(), answer.text().as_str()),
+                (200, ANSWER),
+                "{host} {}",
+                request.path()
+            );
+            assert!(!upstream.last().head.has("x-monitor-api-key"));
+        }
+        assert_eq!(
+            stack.call(&Request::chat(HELLO_STREAM)).text(),
+            delta(0, "x") + DONE
+        );
+    }
+}
+
+#[test]
+fn a_certificate_that_nobody_vouches_for_gives_502() {
+    // §7.2 row 502: TLS. Nothing of the request reaches such an upstream.
+    let upstream = https_upstream(&Identity::new());
+    let stack = Stack::before(&upstream);
+    for request in Request::every_endpoint() {
+        let answer = stack.call(&request);
+        assert_eq!(answer.status(), 502);
+        assert_envelope(&answer.body, "gateway_error", 502);
+    }
+    assert_eq!(upstream.heads(), 0);
+}
+
+#[test]
+fn https_towards_an_upstream_without_tls_gives_502() {
+    // §7.2 row 502: TLS.
+    let upstream = Upstream::scripted(|peer| peer.send("HTTP/1.1 400 Bad Request\r\n\r\n"));
+    let url = format!("https://{}", upstream.address());
+    let stack = Stack::gateway().env("UPSTREAM_URL", url).start();
+    assert_eq!(stack.call(&Request::chat(HELLO)).status(), 502);
+}
+
+#[test]
+fn a_tls_listener_serves_clients_and_offers_http2() {
+    // CONTRACT 34: `listen` takes a list, `tls` per listener.
+    let (identity, folder, upstream) = (Identity::new(), Folder::new(), Upstream::ok());
+    let (cert, key) = (
+        folder.write("cert.pem", &identity.cert_pem),
+        folder.write("key.pem", &identity.key_pem),
+    );
+    let (stack, secure) = (0..5)
+        .find_map(|_| {
+            let (clear, secure) = (free_port(), free_port());
+            let yaml = format!(
+                "listen:\n  - 127.0.0.1:{clear}\n  - {{address: 127.0.0.1:{secure}, tls: {{cert: \"{}\", key: \"{}\"}}}}",
+                cert.display(),
+                key.display()
+            );
+            let builder = Stack::gateway().upstream(&upstream).yaml(&yaml).listening_by_yaml(clear);
+            builder.try_start().map(|stack| (stack, std::net::SocketAddr::from(([127, 0, 0, 1], secure))))
+        })
+        .expect("free ports");
+    let (mut conn, chosen) = identity.connect(secure, &["http/1.1"]);
+    assert_eq!(chosen.as_deref(), Some("http/1.1"));
+    conn.send(&Request::chat(HELLO).bytes());
+    let answer = conn.response();
+    assert_eq!((answer.status(), answer.text().as_str()), (200, ANSWER));
+    conn.send(&Request::chat(HELLO).without_key().bytes());
+    assert_eq!(conn.response().status(), 401);
+    let (_, chosen) = identity.connect(secure, &["h2", "http/1.1"]);
+    assert_eq!(chosen.as_deref(), Some("h2"));
+    assert_eq!(
+        stack.call(&Request::chat(HELLO)).status(),
+        200,
+        "the clear listener beside it"
+    );
+}

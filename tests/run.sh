@@ -1,0 +1,69 @@
+#!/usr/bin/env bash
+# Installs what the tests need and is missing, then runs all of them. Needs cargo and a C compiler;
+# everything it installs goes under target/test-env, but for the browser, Python's venv module and
+# Node.js, which come from the system's packages when this runs as root.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+environment="$PWD/target/test-env"
+mkdir -p "$environment"
+
+# Installs system packages, once, quietly; without root it says what is missing.
+packages() {
+  if [ "$(id -u)" != 0 ] || ! command -v apt-get >/dev/null; then
+    echo "missing: $*; install it and run this again" >&2
+    exit 1
+  fi
+  if [ -z "${packages_listed:-}" ]; then
+    apt-get update -qq >/dev/null
+    packages_listed=1
+  fi
+  DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$@" >/dev/null
+}
+
+find_browser() {
+  command -v chromium || command -v chromium-browser || command -v google-chrome
+}
+
+# Runs an installation when its list has changed since the last one that succeeded.
+unless_installed() {
+  local list="$1" stamp="$2"
+  shift 2
+  if ! cmp -s "$list" "$stamp"; then
+    "$@"
+    cp "$list" "$stamp"
+  fi
+}
+
+install_python() {
+  if ! python3 -c 'import venv, ensurepip' 2>/dev/null; then
+    packages python3 python3-venv
+  fi
+  rm -rf "$environment/python"
+  python3 -m venv "$environment/python"
+  "$environment/python/bin/pip" install --quiet --disable-pip-version-check -r tests/clients/requirements.txt
+}
+
+install_node() {
+  command -v npm >/dev/null || packages nodejs npm
+  rm -rf "$environment/node"
+  mkdir -p "$environment/node"
+  cp tests/clients/package.json "$environment/node/"
+  (cd "$environment/node" && npm install --silent --no-audit --no-fund)
+}
+
+command -v cc >/dev/null || packages gcc libc6-dev
+cargo fmt --version >/dev/null 2>&1 || rustup component add rustfmt
+cargo clippy --version >/dev/null 2>&1 || rustup component add clippy
+unless_installed tests/clients/requirements.txt "$environment/python.installed" install_python
+unless_installed tests/clients/package.json "$environment/node.installed" install_node
+find_browser >/dev/null || packages chromium
+
+export MONITOR_TEST_PYTHON="$environment/python/bin/python"
+export MONITOR_TEST_NODE_DIR="$environment/node"
+MONITOR_TEST_CHROMIUM="$(find_browser)"
+export MONITOR_TEST_CHROMIUM
+
+cargo fmt --check
+cargo clippy --all-targets -- -D warnings
+cargo test

@@ -1,0 +1,127 @@
+//! The monitoring backend of the test world: it records the calls of §4.2 and answers §2.9, an
+//! error, or nothing at all.
+
+use super::http::Head;
+use super::server::{Received, Server};
+use super::upstream::{clear, json};
+use serde_json::Value;
+
+/// What it does with a call once it is recorded.
+#[derive(Clone, Copy, Debug)]
+pub enum Manner {
+    /// Answers §2.9.
+    Answers,
+    /// Answers with that status and an envelope.
+    Refuses(u16),
+    /// Never answers.
+    Hangs,
+}
+
+/// One recorded call.
+#[derive(Clone, Debug)]
+pub struct Call {
+    /// `/process_request/` or `/process_response/`.
+    pub path: String,
+    /// Its head.
+    pub head: Head,
+    /// Its body.
+    pub json: Value,
+}
+
+impl Call {
+    /// Whether it is the pre-call registration.
+    pub fn is_pre(&self) -> bool {
+        self.path == "/process_request/"
+    }
+
+    /// The recorded text.
+    pub fn message(&self) -> &str {
+        self.json["message"].as_str().expect("a message")
+    }
+
+    /// One of the additional parameters.
+    pub fn parameter(&self, name: &str) -> &Value {
+        &self.json["additional_parameters"][name]
+    }
+
+    /// The exchange it belongs to (CONTRACT 5).
+    pub fn exchange(&self) -> &str {
+        self.parameter("request_id").as_str().expect("a request_id")
+    }
+}
+
+/// A scripted backend.
+pub struct Backend {
+    server: Server,
+}
+
+impl Backend {
+    /// A backend that works.
+    pub fn start() -> Self {
+        Self::that(Manner::Answers)
+    }
+
+    /// A backend of that manner.
+    pub fn that(manner: Manner) -> Self {
+        let script = move |peer: &mut super::server::Peer| {
+            while peer.read_request().is_some() {
+                match manner {
+                    Manner::Answers => peer.send(json(200, VERDICT)),
+                    Manner::Refuses(status) => peer.send(json(status, REFUSAL)),
+                    Manner::Hangs => {
+                        peer.closed_within(super::PATIENCE * 4);
+                        return;
+                    }
+                }
+            }
+        };
+        Self {
+            server: Server::start(Box::new(clear), Box::new(script)),
+        }
+    }
+
+    /// MONITOR_URL.
+    pub fn url(&self) -> String {
+        format!("http://{}", self.server.address)
+    }
+
+    /// Every call so far, in order of arrival.
+    pub fn calls(&self) -> Vec<Call> {
+        self.server.ledger.now().requests.iter().map(call).collect()
+    }
+
+    /// Waits for the post-call registration of every exchange up to the `count`th and gives all
+    /// calls by then.
+    #[track_caller]
+    pub fn await_posts(&self, count: usize) -> Vec<Call> {
+        self.server
+            .ledger
+            .wait(&format!("{count} post-call records"), |seen| {
+                let calls: Vec<Call> = seen.requests.iter().map(call).collect();
+                (calls.iter().filter(|c| !c.is_pre()).count() >= count).then_some(calls)
+            })
+    }
+
+    /// Pre-call and post-call record of the only exchange.
+    #[track_caller]
+    pub fn await_exchange(&self) -> (Call, Call) {
+        let calls = self.await_posts(1);
+        let one = |pre: bool| calls.iter().find(|c| c.is_pre() == pre).cloned();
+        (
+            one(true).expect("a pre-call record"),
+            one(false).expect("a post-call record"),
+        )
+    }
+}
+
+fn call(request: &Received) -> Call {
+    Call {
+        path: request.head.target().to_owned(),
+        head: request.head.clone(),
+        json: serde_json::from_slice(&request.body).expect("the backend is sent JSON"),
+    }
+}
+
+const VERDICT: &str = r#"{"request_id":"7d0e3a0e-1a3c-4a53-9d0a-0f1b6c1c8f11","schema_version":"2.0.0","status":"success","errors":[],"tokens":{"count":1,"usage_severity":null},"guardrails":{"flagged":false},"custom_policy":{"flagged":false},"dataclean":{"flagged":false,"cleaned_text":"hello","types":[]}}"#;
+const REFUSAL: &str =
+    r#"{"error":{"message":"refused by the test","type":"server_error","code":500}}"#;

@@ -1,0 +1,132 @@
+//! A child process with its output at hand: every line is kept and can be waited for. The child is
+//! killed by its own id when the value is dropped.
+
+use super::{PATIENCE, eventually};
+use std::io::{BufRead, BufReader, Read};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::{Arc, Condvar, Mutex};
+use std::time::{Duration, Instant};
+
+/// Text that grows while a process writes.
+#[derive(Default)]
+struct Output {
+    text: Mutex<String>,
+    grown: Condvar,
+}
+
+impl Output {
+    fn follow(self: &Arc<Self>, source: impl Read + Send + 'static) {
+        let output = self.clone();
+        std::thread::spawn(move || {
+            let mut source = BufReader::new(source);
+            let mut line = Vec::new();
+            while source
+                .read_until(b'\n', &mut line)
+                .is_ok_and(|count| count > 0)
+            {
+                output
+                    .text
+                    .lock()
+                    .unwrap()
+                    .push_str(&String::from_utf8_lossy(&line));
+                output.grown.notify_all();
+                line.clear();
+            }
+        });
+    }
+
+    fn now(&self) -> String {
+        self.text.lock().unwrap().clone()
+    }
+
+    #[track_caller]
+    fn wait<T>(&self, what: &str, find: impl Fn(&str) -> Option<T>) -> T {
+        let deadline = Instant::now() + PATIENCE;
+        let mut text = self.text.lock().unwrap();
+        loop {
+            if let Some(found) = find(&text) {
+                return found;
+            }
+            let left = deadline.saturating_duration_since(Instant::now());
+            assert!(!left.is_zero(), "never printed: {what}; printed:\n{text}");
+            text = self.grown.wait_timeout(text, left).unwrap().0;
+        }
+    }
+}
+
+/// A running child.
+pub struct Process {
+    child: Child,
+    stdout: Arc<Output>,
+    stderr: Arc<Output>,
+}
+
+impl Process {
+    /// Starts it with both outputs captured.
+    pub fn start(command: &mut Command) -> Self {
+        command
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        let mut child = command.spawn().expect("the binary starts");
+        let (stdout, stderr) = (Arc::new(Output::default()), Arc::new(Output::default()));
+        stdout.follow(child.stdout.take().unwrap());
+        stderr.follow(child.stderr.take().unwrap());
+        Self {
+            child,
+            stdout,
+            stderr,
+        }
+    }
+
+    /// What it printed so far.
+    pub fn stdout(&self) -> String {
+        self.stdout.now()
+    }
+
+    /// What it logged so far.
+    pub fn stderr(&self) -> String {
+        self.stderr.now()
+    }
+
+    /// Waits for something on stdout.
+    #[track_caller]
+    pub fn await_stdout<T>(&self, what: &str, find: impl Fn(&str) -> Option<T>) -> T {
+        self.stdout.wait(what, find)
+    }
+
+    /// Waits for something on stderr.
+    #[track_caller]
+    pub fn await_stderr<T>(&self, what: &str, find: impl Fn(&str) -> Option<T>) -> T {
+        self.stderr.wait(what, find)
+    }
+
+    /// The exit status, if it has ended.
+    pub fn exited(&mut self) -> Option<ExitStatus> {
+        self.child.try_wait().unwrap()
+    }
+
+    /// Sends a signal by name, such as `TERM`.
+    pub fn signal(&self, name: &str) {
+        let id = self.child.id().to_string();
+        let sent = Command::new("sh")
+            .args(["-c", "kill -s \"$0\" \"$1\"", name, &id])
+            .status();
+        assert!(sent.unwrap().success(), "signal {name}");
+    }
+
+    /// Waits for the end; gives the status and how long it took.
+    #[track_caller]
+    pub fn await_exit(&mut self) -> (ExitStatus, Duration) {
+        let start = Instant::now();
+        let status = eventually("the process ends", || self.exited());
+        (status, start.elapsed())
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
