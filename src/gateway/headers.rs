@@ -76,7 +76,7 @@ pub(crate) fn request_id(headers: &HeaderMap) -> String {
 }
 
 /// Turns a client's head into the upstream's: ours and hop-by-hop headers out, Host and target the
-/// upstream's, framing by `length` where the gateway holds the whole body.
+/// upstream's. Where the gateway holds the whole body, `length` frames it; else pingora does.
 pub(crate) fn for_upstream(
     head: &mut RequestHeader,
     base: &BaseUrl,
@@ -89,8 +89,8 @@ pub(crate) fn for_upstream(
     if let Some(length) = length {
         head.remove_header(&TRANSFER_ENCODING);
         head.insert_header(CONTENT_LENGTH, length)?;
+        head.set_version(Version::HTTP_11);
     }
-    head.set_version(Version::HTTP_11);
     let target = head
         .uri
         .path_and_query()
@@ -219,8 +219,13 @@ fn echo_request_id(head: &mut ResponseHeader, request_id: &str) -> Result<()> {
 /// because pingora drops Content-Length beside Transfer-Encoding before anybody can see it.
 pub(crate) fn check_framing(head: &RequestHeader, raw: &[u8]) -> Result<()> {
     let codings = || head.headers.get_all(TRANSFER_ENCODING).iter();
-    if codings().count() > 1 || codings().any(|coding| !coding.as_bytes().eq_ignore_ascii_case(b"chunked")) {
-        return Error::e_explain(ErrorType::InvalidHTTPHeader, "a Transfer-Encoding other than chunked");
+    if codings().count() > 1
+        || codings().any(|coding| !coding.as_bytes().eq_ignore_ascii_case(b"chunked"))
+    {
+        return Error::e_explain(
+            ErrorType::InvalidHTTPHeader,
+            "a Transfer-Encoding other than chunked",
+        );
     }
     let both = head.headers.contains_key(TRANSFER_ENCODING)
         && raw.split(|byte| *byte == b'\n').any(|line| {

@@ -47,6 +47,13 @@ impl Gateway {
         }
     }
 
+    /// A request head makes pingora keep its connection for ever; ours has a limit.
+    fn limit_idle_time(&self, session: &mut Session) {
+        let kept = session.get_keepalive().is_some() && !self.shared.is_draining();
+        let limit = self.shared.settings.limits.idle_timeout.as_secs().max(1);
+        session.set_keepalive(kept.then_some(limit));
+    }
+
     /// True when the call is answered.
     async fn serve(&self, session: &mut Session, ctx: &mut CallContext) -> Result<bool> {
         match self.admit(session, ctx) {
@@ -76,9 +83,7 @@ impl ProxyHttp for Gateway {
     fn init_downstream_modules(&self, _modules: &mut HttpModules) {}
 
     async fn request_filter(&self, session: &mut Session, ctx: &mut CallContext) -> Result<bool> {
-        if self.shared.is_draining() {
-            session.set_keepalive(None);
-        }
+        self.limit_idle_time(session);
         session.set_write_timeout(Some(self.shared.upstream.timeout()));
         session.set_read_timeout(Some(self.shared.settings.limits.header_timeout));
         let answered = self.serve(session, ctx).await?;

@@ -99,7 +99,7 @@ impl Scan {
 /// # Errors
 /// The first place where it is not; a body that is not UTF-8 is told as that first.
 pub fn scan(body: &[u8]) -> Result<Scan, SyntaxError> {
-    if let Err(error) = std::str::from_utf8(body) {
+    if let Err(error) = simdutf8::compat::from_utf8(body) {
         return Err(SyntaxError {
             offset: error.valid_up_to(),
             kind: SyntaxKind::NotUtf8,

@@ -142,7 +142,10 @@ fn every_shape_of_value_is_read() {
         .collect();
     assert_eq!(ports, [1, 2]);
     let upstream = gateway.upstream;
-    assert_eq!(upstream.url.unwrap().to_string(), "https://model.example:443/base");
+    assert_eq!(
+        upstream.url.unwrap().to_string(),
+        "https://model.example:443/base"
+    );
     assert_eq!(upstream.timeout, Duration::from_secs(120));
     assert_eq!(upstream.http2, config::Http2::Never);
     assert_eq!(gateway.monitor.timeout, Duration::from_millis(1500));

@@ -104,7 +104,10 @@ impl Capture {
     pub(super) fn finish(self) -> Captured {
         match self {
             Self::Off => Captured::default(),
-            Self::Events { mut parser, mut text } => {
+            Self::Events {
+                mut parser,
+                mut text,
+            } => {
                 parser.finish(|event| text.push(event.data));
                 spoken(&parser, &text)
             }
