@@ -44,7 +44,7 @@ fn whole_record(stack: &Stack, record: &Value) -> Value {
 
 #[test]
 fn a_call_is_answered_by_the_demo_and_stored_with_its_card_number_masked() {
-    // Issue text "Done when"; CONTRACT 25, 32. One header is enough.
+    // CONTRACT 25, 32. One header is enough.
     for stream in [true, false] {
         let stack = Stack::all().start();
         let answer = stack.call(&Request::chat(card_prompt(stream)));
@@ -175,7 +175,7 @@ fn a_named_upstream_takes_the_demos_place() {
 
 #[test]
 fn records_survive_kill_9() {
-    // Issue text 6: what is acknowledged is on disk.
+    // What is acknowledged is on disk.
     let folder = Folder::new();
     let before = {
         let stack = Stack::all().folder(&folder).start();

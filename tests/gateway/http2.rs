@@ -62,7 +62,7 @@ async fn call(sender: &mut Sender, request: Request<Full<Bytes>>) -> (u16, Heade
 
 #[test]
 fn a_client_may_speak_http2_in_clear_text() {
-    // Issue text "HTTP/1.1 and HTTP/2 on both sides"; §4.1.
+    // §4.1 says nothing of versions: every route works over both.
     let upstream = Upstream::ok();
     let stack = Stack::before(&upstream);
     runtime().block_on(async {
@@ -220,7 +220,7 @@ fn http2_upstream(runtime: &Runtime) -> (SocketAddr, Receiver<Sent>) {
 
 #[test]
 fn an_upstream_may_speak_http2() {
-    // Issue text "upstream over http and https, HTTP/1.1 and HTTP/2 on both sides"; §2.1, §2.3.
+    // `upstream.http2` of CONTRACT 34; §2.1, §2.3.
     let runtime = runtime();
     let (address, sent) = http2_upstream(&runtime);
     let stack = Stack::gateway()

@@ -1,5 +1,4 @@
-//! Interim responses in both directions, which must never stop the process: PINGORA.md "Interim
-//! responses panic", RFC 9110 10.1.1 and 15.2.
+//! Interim responses in both directions, which must never stop the process: RFC 9110 10.1.1, 15.2.
 
 use crate::support::http::Conn;
 use crate::support::request::{CHAT, EMBEDDINGS, HELLO, HELLO_STREAM, Request};
@@ -83,7 +82,7 @@ fn a_refused_request_that_expects_a_continue_gets_its_refusal() {
 
 #[test]
 fn an_upstreams_interim_responses_are_passed_over_to_the_final_one() {
-    // PINGORA.md: reading the body behind an unread 1xx head panics inside Pingora.
+    // Reading the body behind an unread 1xx head panics inside Pingora.
     for interim in [
         EARLY_HINTS.to_owned(),
         CONTINUE.to_owned(),

@@ -1,5 +1,5 @@
 //! Clients that are slow or silent: `limits.header_timeout` and `limits.idle_timeout` of CONTRACT
-//! 34; LESSONS "idle connections never timed out".
+//! 34. Connections that never end would add up until none is left.
 
 use crate::support::http::Conn;
 use crate::support::request::{EMBEDDINGS, HELLO, Request};

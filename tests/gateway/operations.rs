@@ -21,7 +21,7 @@ fn livez_and_readyz_answer_200_and_other_paths_404() {
 
 #[test]
 fn metrics_show_calls_latency_first_byte_overhead_flight_and_telemetry() {
-    // CONTRACT 35; issue text 8.
+    // CONTRACT 35.
     let (upstream, backend) = (Upstream::ok(), Backend::start());
     let stack = Stack::gateway()
         .upstream(&upstream)
@@ -93,7 +93,7 @@ fn a_call_in_flight_is_seen_as_such() {
 
 #[test]
 fn sigterm_ends_an_idle_process_at_once_with_status_0() {
-    // CONTRACT 35; LESSONS "five-minute stop". A kept client connection is no call in flight.
+    // CONTRACT 35. A kept client connection is no call in flight.
     let upstream = Upstream::ok();
     let mut stack = Stack::before(&upstream);
     let mut conn = Request::chat(HELLO).send(stack.gateway_addr);
@@ -106,7 +106,7 @@ fn sigterm_ends_an_idle_process_at_once_with_status_0() {
 
 #[test]
 fn sigterm_lets_the_calls_in_flight_finish_and_loses_no_record() {
-    // CONTRACT 35; LESSONS "rows lost on each graceful stop".
+    // CONTRACT 35.
     let (upstream, feed) = Upstream::fed();
     let backend = Backend::start();
     let mut stack = Stack::gateway()

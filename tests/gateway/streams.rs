@@ -146,7 +146,7 @@ fn no_keepalive_in_an_answer_that_is_no_stream() {
         ANSWER.len()
     );
     let upstream = Upstream::scripted(move |peer| {
-        if peer.read_request().is_some() {
+        while peer.read_request().is_some() {
             peer.send(&head);
             peer.send(&ANSWER[..9]);
             std::thread::sleep(BEAT * 3);

@@ -168,7 +168,7 @@ fn transparent_routes_and_refused_requests_are_not_registered() {
 
 #[test]
 fn a_backend_that_fails_or_hangs_changes_nothing_for_the_client() {
-    // CONTRACT 11; LESSONS "logging delayed the answer".
+    // CONTRACT 11.
     let stream = [delta(0, "a"), DONE.to_owned()].concat();
     let whole = stream.clone();
     let upstream = Upstream::answering(move |request| {
@@ -213,7 +213,7 @@ fn a_backend_that_fails_or_hangs_changes_nothing_for_the_client() {
 
 #[test]
 fn a_backend_that_is_down_is_counted_and_said_and_nobody_waits_for_it() {
-    // CONTRACT 7, 11; LESSONS "a counter and a log line".
+    // CONTRACT 7, 11.
     let upstream = Upstream::ok();
     let url = format!("http://{}", refusing_address());
     let stack = Stack::gateway()
@@ -346,7 +346,7 @@ fn a_stream_that_breaks_is_registered_with_its_partial_text() {
 
 #[test]
 fn no_secret_and_no_text_reaches_a_log_or_a_metric() {
-    // §2.1, CONTRACT 8, LESSONS "a test that greps every output".
+    // §2.1, CONTRACT 8.
     const SECRETS: [&str; 5] = [
         "mon_s3cret-access",
         "sk-s3cret-upstream",

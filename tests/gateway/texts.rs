@@ -124,7 +124,7 @@ fn answer_with(choices: serde_json::Value) -> String {
 
 #[test]
 fn the_recorded_answer_is_the_text_of_all_choices() {
-    // CONTRACT 4; LESSONS "only choices[0]".
+    // CONTRACT 4.
     let message = |message: serde_json::Value| json!({"index": 0, "message": message, "finish_reason": "stop"});
     let cases = [
         (
@@ -166,7 +166,7 @@ fn tool_calls_are_recorded_with_names_and_arguments() {
 
 #[test]
 fn a_streams_text_is_put_together_per_choice_whatever_the_cuts() {
-    // CONTRACT 4; LESSONS "parsers lost data on UTF-8 splits, CRLF, missing space".
+    // CONTRACT 4: UTF-8 cut anywhere, CRLF, no space after `data:`.
     let frames = [
         delta(0, "He"),
         delta(1, "При"),
@@ -294,7 +294,7 @@ fn a_compressed_answer_that_is_damaged_or_a_bomb_reaches_the_client_all_the_same
 
 #[test]
 fn a_record_of_an_answer_past_the_bound_is_cut_and_marked() {
-    // LESSONS "240 GB": what is copied for the record is bounded (limits.recorded_bytes).
+    // What is copied for the record is bounded (limits.recorded_bytes).
     let text = "x".repeat(200_000);
     let frames: Vec<String> = (0..4).map(|_| delta(0, &text)).collect();
     let body = frames.concat() + DONE;

@@ -23,7 +23,7 @@ fn https_upstream(identity: &Identity) -> Upstream {
 
 #[test]
 fn an_upstream_over_https_with_a_private_authority_works() {
-    // Issue text "upstream over http and https"; upstream.ca of CONTRACT 34.
+    // `upstream.ca`, beside `upstream.url` of CONTRACT 34.
     let (identity, folder) = (Identity::new(), Folder::new());
     let ca = folder.write("ca.pem", &identity.cert_pem);
     let upstream = https_upstream(&identity);

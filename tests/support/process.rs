@@ -5,6 +5,7 @@ use super::{PATIENCE, eventually};
 use std::io::{BufRead, BufReader, Read};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::{Arc, Condvar, Mutex};
+use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 /// Text that grows while a process writes.
@@ -15,7 +16,7 @@ struct Output {
 }
 
 impl Output {
-    fn follow(self: &Arc<Self>, source: impl Read + Send + 'static) {
+    fn follow(self: &Arc<Self>, source: impl Read + Send + 'static) -> JoinHandle<()> {
         let output = self.clone();
         std::thread::spawn(move || {
             let mut source = BufReader::new(source);
@@ -32,7 +33,7 @@ impl Output {
                 output.grown.notify_all();
                 line.clear();
             }
-        });
+        })
     }
 
     fn now(&self) -> String {
@@ -59,6 +60,7 @@ pub struct Process {
     child: Child,
     stdout: Arc<Output>,
     stderr: Arc<Output>,
+    readers: Vec<JoinHandle<()>>,
 }
 
 impl Process {
@@ -70,12 +72,15 @@ impl Process {
             .stderr(Stdio::piped());
         let mut child = command.spawn().expect("the binary starts");
         let (stdout, stderr) = (Arc::new(Output::default()), Arc::new(Output::default()));
-        stdout.follow(child.stdout.take().unwrap());
-        stderr.follow(child.stderr.take().unwrap());
+        let readers = vec![
+            stdout.follow(child.stdout.take().unwrap()),
+            stderr.follow(child.stderr.take().unwrap()),
+        ];
         Self {
             child,
             stdout,
             stderr,
+            readers,
         }
     }
 
@@ -101,9 +106,13 @@ impl Process {
         self.stderr.wait(what, find)
     }
 
-    /// The exit status, if it has ended.
+    /// The exit status, if it has ended; then all it wrote has been read.
     pub fn exited(&mut self) -> Option<ExitStatus> {
-        self.child.try_wait().unwrap()
+        let status = self.child.try_wait().unwrap()?;
+        for reader in self.readers.drain(..) {
+            let _ = reader.join();
+        }
+        Some(status)
     }
 
     /// Sends a signal by name, such as `TERM`.
