@@ -93,11 +93,19 @@ impl Clock {
         self.client += since.elapsed();
     }
 
-    /// The first byte of the answer's body went out.
-    pub(crate) fn first_byte(&mut self) {
-        if self.first_byte.is_none() {
-            self.first_byte = Some(self.started.elapsed());
-        }
+    /// The same, already measured.
+    pub(crate) fn upstream(&mut self, waited: Duration) {
+        self.upstream += waited;
+    }
+
+    /// The same, already measured.
+    pub(crate) fn client(&mut self, waited: Duration) {
+        self.client += waited;
+    }
+
+    /// The first byte of the answer's body went out; later calls change nothing.
+    pub(crate) fn first_byte(&mut self, now: Instant) {
+        self.first_byte.get_or_insert_with(|| now - self.started);
     }
 
     /// From now on the waits above are complete, so the rest is the gateway's own.

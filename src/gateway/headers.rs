@@ -83,7 +83,9 @@ pub(crate) fn for_upstream(
     request_id: &str,
     length: Option<usize>,
 ) -> Result<()> {
-    remove_all(head);
+    for name in doomed(&head.headers, is_ours) {
+        head.remove_header(&name);
+    }
     head.insert_header(HOST, authority(base))?;
     head.insert_header(REQUEST_ID, request_id)?;
     if let Some(length) = length {
@@ -114,17 +116,11 @@ fn authority(base: &BaseUrl) -> String {
     }
 }
 
-fn remove_all(head: &mut RequestHeader) {
-    let nominated = nominated(&head.headers);
-    let doomed: Vec<HeaderName> = head
-        .headers
-        .keys()
-        .filter(|name| is_ours(name) || is_hop_by_hop(name) || nominated.contains(name))
-        .cloned()
-        .collect();
-    for name in &doomed {
-        head.remove_header(name);
-    }
+/// Names that concern this connection only, and those that `also` names.
+fn doomed(headers: &HeaderMap, also: fn(&HeaderName) -> bool) -> Vec<HeaderName> {
+    let nominated = nominated(headers);
+    let goes = |name: &&HeaderName| is_hop_by_hop(name) || also(name) || nominated.contains(name);
+    headers.keys().filter(goes).cloned().collect()
 }
 
 /// Headers that `Connection` names, but for those no client can mean.
@@ -172,12 +168,8 @@ pub(crate) fn for_client(
     client: Version,
     request_id: &str,
 ) -> Result<()> {
-    let nominated = nominated(&head.headers);
-    for name in HOP_BY_HOP {
-        head.remove_header(name);
-    }
-    for name in &nominated {
-        head.remove_header(name);
+    for name in doomed(&head.headers, |_| false) {
+        head.remove_header(&name);
     }
     echo_request_id(head, request_id)?;
     if is_event_stream(head) {

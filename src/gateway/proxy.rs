@@ -15,6 +15,7 @@ use pingora_error::{Error, ErrorSource, ErrorType};
 use pingora_http::{RequestHeader, ResponseHeader};
 use pingora_proxy::{FailToProxy, ProxyHttp, Session};
 use std::sync::Arc;
+use std::time::Instant;
 
 /// The gateway's phases over what its calls share.
 pub struct Gateway {
@@ -133,7 +134,7 @@ impl ProxyHttp for Gateway {
         } else {
             Outcome::Ok
         };
-        ctx.clock.first_byte();
+        ctx.clock.first_byte(Instant::now());
         headers::for_client(
             upstream_response,
             session.req_header().version,

@@ -12,7 +12,7 @@ use http::{HeaderValue, header};
 use pingora_core::Result;
 use pingora_core::protocols::http::ServerSession;
 use pingora_http::ResponseHeader;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tokio::time::timeout;
 
 /// An unread body up to this is read so that the connection can be kept.
@@ -108,7 +108,7 @@ pub(crate) async fn whole(
     head.insert_header(REQUEST_ID, ctx.request_id.as_str())?;
     session.write_response_header(Box::new(head)).await?;
     session.write_response_body(body, true).await?;
-    ctx.clock.first_byte();
+    ctx.clock.first_byte(Instant::now());
     if unread {
         linger(session).await;
     }

@@ -9,24 +9,31 @@ use crate::gateway::error::CallError;
 use crate::gateway::headers;
 use crate::gateway::proxy::classify;
 use crate::observe::events::UpstreamRetried;
-use bytes::Bytes;
+use bytes::{Bytes, BytesMut};
+use futures_util::FutureExt;
 use pingora_core::protocols::http::ServerSession;
 use pingora_core::protocols::http::client::HttpSession as ClientSession;
 use pingora_core::upstreams::peer::HttpPeer;
 use pingora_error::Error;
 use pingora_http::{RequestHeader, ResponseHeader};
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use tokio::time::timeout;
+use tokio::time::{sleep, timeout};
 
 /// A body that could not be written whole may have been answered early; so long is that looked for.
 const EARLY_ANSWER: Duration = Duration::from_millis(500);
 
+/// Chunks are put together up to this size.
+const TOGETHER: usize = 8 << 10;
+
 /// An upstream that has begun to answer.
 pub(super) struct Answering {
-    session: ClientSession,
+    session: Box<ClientSession>,
     peer: Arc<HttpPeer>,
     whole_request_sent: bool,
+    /// How the body ended, when that was seen ahead of time.
+    ended: Option<Result<Option<Bytes>, Box<Error>>>,
 }
 
 impl Answering {
@@ -37,19 +44,59 @@ impl Answering {
 
     /// The next bytes of the body, None at its end. Dropping the future loses nothing.
     pub(super) async fn read(&mut self) -> Result<Option<Bytes>, Box<Error>> {
-        self.session.read_response_body().await
+        match self.ended.take() {
+            Some(end) => end,
+            None => self.session.read_response_body().await,
+        }
+    }
+
+    /// `first` and what can be had behind it without waiting, so that frames which arrived together
+    /// leave together: one write for many.
+    pub(super) fn with_what_is_there(&mut self, first: Bytes) -> Bytes {
+        if first.len() >= TOGETHER {
+            return first;
+        }
+        let mut next = self.ready();
+        if next.is_none() {
+            return first;
+        }
+        let mut whole = BytesMut::with_capacity(TOGETHER);
+        whole.extend_from_slice(&first);
+        while let Some(chunk) = next {
+            whole.extend_from_slice(&chunk);
+            next = if whole.len() < TOGETHER {
+                self.ready()
+            } else {
+                None
+            };
+        }
+        whole.freeze()
+    }
+
+    /// A chunk that is there already. An end or an error is kept for the next [`Self::read`].
+    fn ready(&mut self) -> Option<Bytes> {
+        if self.ended.is_some() || self.session.response_done() {
+            return None;
+        }
+        match self.session.read_response_body().now_or_never()? {
+            Ok(Some(chunk)) => Some(chunk),
+            end => {
+                self.ended = Some(end);
+                None
+            }
+        }
     }
 
     /// Keeps the connection for another call where its state allows.
     pub(super) async fn release(mut self, shared: &Shared) {
-        if let ClientSession::H1(h1) = &mut self.session {
+        if let ClientSession::H1(h1) = &mut *self.session {
             h1.respect_keepalive();
         }
         if self.whole_request_sent {
             let idle = self.peer.options.idle_timeout;
             shared
                 .connector
-                .release_http_session(self.session, &*self.peer, idle)
+                .release_http_session(*self.session, &*self.peer, idle)
                 .await;
         } else {
             self.session.shutdown().await;
@@ -64,8 +111,10 @@ impl Answering {
 
 /// Whether an attempt may be repeated.
 enum Attempt {
-    /// No byte can have been accepted.
-    Unsent(CallError),
+    /// No byte can have been accepted: this address does not connect.
+    Unreachable(CallError),
+    /// No byte can have been accepted: a kept connection was dead before the first one.
+    Stale(CallError),
     Final(CallError),
 }
 
@@ -76,49 +125,64 @@ pub(super) async fn upstream_peer(
     ctx: &mut CallContext,
     body: Bytes,
 ) -> Result<Answering, CallError> {
-    let mut head = session.req_header().clone();
-    let base = shared.upstream.base();
-    headers::for_upstream(&mut head, base, &ctx.request_id, Some(body.len()))
-        .map_err(|_| CallError::BadFraming)?;
     let started = Instant::now();
-    let calling = timeout(shared.upstream.timeout(), attempts(shared, head, body));
-    let result = tokio::select! {
-        biased;
-        result = calling => result.unwrap_or(Err(CallError::Late)),
-        () = client_gone(session) => Err(CallError::ClientGone),
+    let mut budget = pin!(sleep(shared.upstream.timeout()));
+    let (mut unreachable, mut stale) = (0, 0);
+    let result = loop {
+        let head = head(shared, session, ctx, body.len())?;
+        let mut calling = pin!(attempt(shared, unreachable, head, &body));
+        let failed = tokio::select! {
+            biased;
+            result = &mut calling => match result {
+                Ok(answering) => break Ok(answering),
+                Err(failed) => failed,
+            },
+            () = client_gone(session) => break Err(CallError::ClientGone),
+            () = &mut budget => break Err(CallError::Late),
+        };
+        match failed {
+            Attempt::Unreachable(_) if unreachable + 1 < shared.upstream.addresses() => {
+                unreachable += 1;
+            }
+            Attempt::Stale(_) if stale == 0 => stale += 1,
+            Attempt::Unreachable(error) | Attempt::Stale(error) | Attempt::Final(error) => {
+                break Err(error);
+            }
+        }
+        UpstreamRetried.emit(&shared.metrics);
     };
     ctx.clock.waited_for_upstream(started);
     result
 }
 
-async fn attempts(
+fn head(
     shared: &Shared,
-    head: RequestHeader,
-    body: Bytes,
-) -> Result<Answering, CallError> {
-    let mut failed_addresses = 0;
-    let mut was_stale = false;
-    loop {
-        let peer = shared.upstream.peer(failed_addresses).await?;
-        let (upstream, reused) = match shared.connector.get_http_session(&*peer).await {
-            Ok(connected) => connected,
-            Err(error) => {
-                failed_addresses += 1;
-                if failed_addresses < shared.upstream.addresses() {
-                    continue;
-                }
-                return Err(as_connect(classify(&error)));
-            }
-        };
-        match send(upstream, peer, head.clone(), body.clone()).await {
-            Ok(answering) => return Ok(answering),
-            Err(Attempt::Unsent(_)) if reused && !was_stale => {
-                was_stale = true;
-                UpstreamRetried.emit(&shared.metrics);
-            }
-            Err(Attempt::Unsent(error) | Attempt::Final(error)) => return Err(error),
-        }
-    }
+    session: &ServerSession,
+    ctx: &CallContext,
+    length: usize,
+) -> Result<Box<RequestHeader>, CallError> {
+    let mut head = Box::new(session.req_header().clone());
+    let base = shared.upstream.base();
+    headers::for_upstream(&mut head, base, &ctx.request_id, Some(length))
+        .map_err(|_| CallError::BadFraming)?;
+    Ok(head)
+}
+
+async fn attempt(
+    shared: &Shared,
+    address: usize,
+    head: Box<RequestHeader>,
+    body: &Bytes,
+) -> Result<Answering, Attempt> {
+    let peer = shared
+        .upstream
+        .peer(address)
+        .await
+        .map_err(Attempt::Final)?;
+    let connected = shared.connector.get_http_session(&*peer).await;
+    let (upstream, reused) =
+        connected.map_err(|error| Attempt::Unreachable(as_connect(classify(&error))))?;
+    send((Box::new(upstream), reused), peer, head, body).await
 }
 
 /// Before a byte was sent, whatever went wrong went wrong in connecting.
@@ -130,19 +194,24 @@ fn as_connect(error: CallError) -> CallError {
 }
 
 async fn send(
-    mut upstream: ClientSession,
+    (mut upstream, reused): (Box<ClientSession>, bool),
     peer: Arc<HttpPeer>,
-    head: RequestHeader,
-    body: Bytes,
+    head: Box<RequestHeader>,
+    body: &Bytes,
 ) -> Result<Answering, Attempt> {
     // The exchange keeps its own clocks.
     upstream.set_read_timeout(None);
-    if let Err(error) = upstream.write_request_header(Box::new(head)).await {
-        return Err(Attempt::Unsent(classify(&error)));
+    if let Err(error) = upstream.write_request_header(head).await {
+        let error = classify(&error);
+        return Err(if reused {
+            Attempt::Stale(error)
+        } else {
+            Attempt::Final(error)
+        });
     }
     let sent = async {
         if !body.is_empty() {
-            upstream.write_request_body(body, true).await?;
+            upstream.write_request_body(body.clone(), true).await?;
         }
         upstream.finish_request_body().await
     };
@@ -158,6 +227,7 @@ async fn send(
             session: upstream,
             peer,
             whole_request_sent: failed.is_none(),
+            ended: None,
         }),
         Err(error) => {
             upstream.shutdown().await;

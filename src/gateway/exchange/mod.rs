@@ -18,7 +18,8 @@ use pingora_core::Result;
 use pingora_core::protocols::http::ServerSession;
 use record::Registration;
 
-/// Answers one POST /v1/chat/completions. An answer that had to be cut is marked in `ctx.cut`.
+/// Answers one POST /v1/chat/completions. What is rare is boxed, so that the future of a common call
+/// stays small. An answer that had to be cut is marked in `ctx.cut`.
 pub(super) async fn run(
     shared: &Shared,
     session: &mut ServerSession,
@@ -27,11 +28,13 @@ pub(super) async fn run(
     ctx.clock.measures_overhead();
     let body = match read::request_body(session, ctx).await {
         Ok(body) => body,
-        Err(error) => return respond::error(session, ctx, &error).await,
+        Err(error) => return Box::pin(respond::error(session, ctx, &error)).await,
     };
     let scan = match json::scan(&body) {
         Ok(scan) => scan,
-        Err(error) => return respond::error(session, ctx, &CallError::NotJson(error)).await,
+        Err(error) => {
+            return Box::pin(respond::error(session, ctx, &CallError::NotJson(error))).await;
+        }
     };
     let registration = Registration::pre_call(shared, session, ctx, (&body, &scan));
     drop(scan);
@@ -39,7 +42,7 @@ pub(super) async fn run(
         Ok(upstream) => relay::response_body(shared, session, ctx, upstream, registration).await,
         Err(error) => {
             registration.post_call_failed(&error);
-            respond::error(session, ctx, &error).await
+            Box::pin(respond::error(session, ctx, &error)).await
         }
     }
 }

@@ -16,7 +16,7 @@ use crate::telemetry::{CallFailure, ClosedBy};
 use bytes::Bytes;
 use pingora_core::Result;
 use pingora_core::protocols::http::ServerSession;
-use std::pin::pin;
+use std::pin::{Pin, pin};
 use std::time::{Duration, Instant};
 use tokio::time::{Sleep, sleep};
 
@@ -44,7 +44,14 @@ pub(super) async fn response_body(
         return Ok(());
     };
     if head.status.as_u16() >= 400 {
-        return refusal::relay(shared, session, ctx, (upstream, head), registration).await;
+        return Box::pin(refusal::relay(
+            shared,
+            session,
+            ctx,
+            (upstream, head),
+            registration,
+        ))
+        .await;
     }
     let layout = Layout::of(&head);
     let capture = Capture::new(
@@ -90,28 +97,31 @@ enum Next {
 impl Relay<'_> {
     async fn body(&mut self) -> End {
         let mut alarm = pin!(sleep(self.first_alarm()));
-        let mut last_sent = Instant::now();
+        let mut now = Instant::now();
         loop {
-            match self.next(&mut last_sent, alarm.as_mut()).await {
-                Next::Chunk(chunk) => {
-                    if !self.send(chunk).await {
-                        return End::ClientGone;
-                    }
-                    last_sent = Instant::now();
-                }
+            let chunk = match self.next(&mut now, alarm.as_mut()).await {
+                Next::Chunk(chunk) => self.upstream.with_what_is_there(chunk),
                 Next::End(end) => return end,
+            };
+            if !self.send(&chunk).await {
+                return End::ClientGone;
             }
+            let sent = Instant::now();
+            self.ctx.clock.client(sent - now);
+            self.ctx.clock.first_byte(sent);
+            now = sent;
+            if self.layout.plain_stream() {
+                self.border.push(&chunk);
+            }
+            self.capture.push(&chunk);
         }
     }
 
     /// Waits for the upstream while watching the client and the clocks. The read stands through
-    /// heartbeats, so none of its bytes can be lost.
-    async fn next(
-        &mut self,
-        last_sent: &mut Instant,
-        mut alarm: std::pin::Pin<&mut Sleep>,
-    ) -> Next {
-        let waiting_since = Instant::now();
+    /// heartbeats, so none of its bytes can be lost. `now` goes from the last chunk to this one.
+    async fn next(&mut self, now: &mut Instant, mut alarm: Pin<&mut Sleep>) -> Next {
+        let waiting_since = *now;
+        let mut last_sent = *now;
         let (silence, heartbeat) = (self.shared.upstream.timeout(), self.heartbeat());
         let mut read = pin!(self.upstream.read());
         let next = loop {
@@ -135,13 +145,14 @@ impl Relay<'_> {
                     if self.border.at_border() && !beat(self.shared, self.session).await {
                         break Next::End(End::ClientGone);
                     }
-                    *last_sent = Instant::now();
+                    last_sent = Instant::now();
                 }
                 again = again.min(period.saturating_sub(last_sent.elapsed()));
             }
             alarm.as_mut().reset(tokio::time::Instant::now() + again);
         };
-        self.ctx.clock.waited_for_upstream(waiting_since);
+        *now = Instant::now();
+        self.ctx.clock.upstream(*now - waiting_since);
         next
     }
 
@@ -158,18 +169,11 @@ impl Relay<'_> {
     }
 
     /// False when the client is gone.
-    async fn send(&mut self, chunk: Bytes) -> bool {
-        let started = Instant::now();
-        let sent = self.session.write_response_body(chunk.clone(), false).await;
-        self.ctx.clock.waited_for_client(started);
-        if sent.is_ok() {
-            self.ctx.clock.first_byte();
-        }
-        if self.layout.plain_stream() {
-            self.border.push(&chunk);
-        }
-        self.capture.push(&chunk);
-        sent.is_ok()
+    async fn send(&mut self, chunk: &Bytes) -> bool {
+        self.session
+            .write_response_body(chunk.clone(), false)
+            .await
+            .is_ok()
     }
 
     async fn close(mut self, end: End, registration: Registration) -> Result<()> {
@@ -207,7 +211,7 @@ impl Relay<'_> {
             .write_response_body(Bytes::new(), true)
             .await
             .is_ok();
-        self.ctx.clock.first_byte();
+        self.ctx.clock.first_byte(Instant::now());
         finished
     }
 }
