@@ -2,8 +2,10 @@
 //! Not what a particular client sends: white space and key order are this file's own (§4.2).
 
 /// One unit of text as it stands inside a JSON string.
-const SENTENCE: &str =
-    r#"Sum up the report, name what is open \u2014 and say \"done\" at the end; naïve or not.\n"#;
+const SENTENCE: &str = concat!(
+    r#"Sum up the report of last week for people who were not there, name what is still open — "#,
+    r#"naïve questions too — and say \"done\" at the end, so that nobody has to ask twice.\n"#,
+);
 
 /// How much text one turn of the conversation carries; longer bodies get more turns.
 const TURN_BYTES: usize = 4000;

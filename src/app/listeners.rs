@@ -1,9 +1,10 @@
 //! Addresses to listen on: claimed before anything starts, so that a port in use is an error that
 //! names it and not a panic inside a service.
 
-use crate::config::Listener;
+use crate::config::{Listener, TlsFiles};
 use anyhow::{Context, Result};
 use pingora_core::listeners::tls::TlsSettings;
+use pingora_core::listeners::{L4BufferSettings, ListenerConfig};
 use pingora_core::services::listening::Service;
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::time::{Duration, Instant};
@@ -31,18 +32,24 @@ pub(super) fn claim_all(what: &str, listeners: &mut [Listener]) -> Result<()> {
 pub(super) fn add<A>(service: &mut Service<A>, listeners: &[Listener]) -> Result<()> {
     for listener in listeners {
         let address = listener.address.to_string();
-        let Some(files) = &listener.tls else {
-            service.add_tcp(&address);
-            continue;
-        };
-        let (cert, key) = (files.cert.to_string_lossy(), files.key.to_string_lossy());
-        let mut tls = TlsSettings::intermediate(&cert, &key).map_err(|_| {
-            anyhow::anyhow!("{address}: certificate or key is not usable: {cert}, {key}")
-        })?;
-        tls.enable_h2();
-        service.add_tls_with_settings(&address, None, tls);
+        // Every reader above has a buffer of its own; pingora's would add 64 KiB to each connection.
+        let buffers = L4BufferSettings::default().read(0);
+        let mut endpoint = ListenerConfig::tcp(address.clone()).l4_buffer(buffers);
+        if let Some(files) = &listener.tls {
+            endpoint = endpoint.tls(tls(&address, files)?);
+        }
+        service.add_listener(endpoint);
     }
     Ok(())
+}
+
+fn tls(address: &str, files: &TlsFiles) -> Result<TlsSettings> {
+    let (cert, key) = (files.cert.to_string_lossy(), files.key.to_string_lossy());
+    let mut tls = TlsSettings::intermediate(&cert, &key).map_err(|_| {
+        anyhow::anyhow!("{address}: certificate or key is not usable: {cert}, {key}")
+    })?;
+    tls.enable_h2();
+    Ok(tls)
 }
 
 /// The address under which this machine reaches a listener.

@@ -3,6 +3,7 @@
 
 mod accept;
 mod auth;
+mod connect;
 mod context;
 pub mod docs;
 mod error;
@@ -20,9 +21,9 @@ pub use proxy::Gateway;
 use crate::config::GatewaySettings;
 use crate::observe::Metrics;
 use crate::telemetry::Queue;
+use connect::Connections;
 use peer::Upstream;
 use pingora_core::connectors::ConnectorOptions;
-use pingora_core::connectors::http::Connector;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -30,7 +31,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 pub struct Shared {
     pub(crate) settings: GatewaySettings,
     pub(crate) upstream: Upstream,
-    pub(crate) connector: Connector,
+    pub(crate) connections: Connections,
     /// The way to the backend; None sends no telemetry (§1.9).
     pub(crate) telemetry: Option<Queue>,
     pub(crate) metrics: Arc<Metrics>,
@@ -45,11 +46,12 @@ impl Shared {
         telemetry: Option<Queue>,
         metrics: Arc<Metrics>,
     ) -> Option<Self> {
+        let connections = Connections::new(&settings.upstream, options);
         let upstream = Upstream::new(settings.upstream.clone())?;
         Some(Self {
             settings,
             upstream,
-            connector: Connector::new(Some(options)),
+            connections,
             telemetry,
             metrics,
             draining: AtomicBool::new(false),

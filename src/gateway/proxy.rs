@@ -58,15 +58,15 @@ impl Gateway {
     /// True when the call is answered.
     async fn serve(&self, session: &mut Session, ctx: &mut CallContext) -> Result<bool> {
         match self.admit(session, ctx) {
-            Ok(Route::Chat) => exchange::run(&self.shared, session, ctx).await,
-            Ok(Route::Docs(asset)) => respond::asset(session, ctx, &asset).await,
+            Ok(Route::Chat) => Box::pin(exchange::run(&self.shared, session, ctx)).await,
+            Ok(Route::Docs(asset)) => Box::pin(respond::asset(session, ctx, &asset)).await,
             Ok(_) => {
                 if headers::expects_continue(session.req_header()) {
                     session.write_continue_response().await?;
                 }
                 return Ok(false);
             }
-            Err(error) => respond::error(session, ctx, &error).await,
+            Err(error) => Box::pin(respond::error(session, ctx, &error)).await,
         }
         .map(|()| true)
     }

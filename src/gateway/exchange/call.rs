@@ -89,15 +89,8 @@ impl Answering {
 
     /// Keeps the connection for another call where its state allows.
     pub(super) async fn release(mut self, shared: &Shared) {
-        if let ClientSession::H1(h1) = &mut *self.session {
-            h1.respect_keepalive();
-        }
         if self.whole_request_sent {
-            let idle = self.peer.options.idle_timeout;
-            shared
-                .connector
-                .release_http_session(*self.session, &*self.peer, idle)
-                .await;
+            shared.connections.release(*self.session, &self.peer).await;
         } else {
             self.session.shutdown().await;
         }
@@ -179,10 +172,10 @@ async fn attempt(
         .peer(address)
         .await
         .map_err(Attempt::Final)?;
-    let connected = shared.connector.get_http_session(&*peer).await;
-    let (upstream, reused) =
+    let connected = shared.connections.get(&peer).await;
+    let connected =
         connected.map_err(|error| Attempt::Unreachable(as_connect(classify(&error))))?;
-    send((Box::new(upstream), reused), peer, head, body).await
+    send(connected, peer, head, body).await
 }
 
 /// Before a byte was sent, whatever went wrong went wrong in connecting.
