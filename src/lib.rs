@@ -12,7 +12,7 @@
 //! |---|---|---|
 //! | 3 | [`app`], [`cli`] | picks implementations, starts and stops services |
 //! | 2 | [`gateway`], [`analysis`], [`demo`] | the proxy, the API server, the demo model server |
-//! | 1 | [`json`], [`sse`], [`detect`], [`store`], [`telemetry`] | the scanner, event streams, detection, records, the way to the backend |
+//! | 1 | [`json`], [`sse`], [`detect`], [`store`], [`policy`], [`telemetry`] | the scanner, event streams, detection, records, policies, the way to the backend |
 //! | 0 | [`model`], [`config`], [`observe`] | contract types, settings, metrics and events |
 //!
 //! # One chat completion, from top to bottom
@@ -48,6 +48,7 @@ pub mod gateway;
 pub mod json;
 pub mod model;
 pub mod observe;
+pub mod policy;
 pub mod sse;
 pub mod store;
 pub mod telemetry;

@@ -4,6 +4,8 @@
 
 #[path = "config/cli.rs"]
 mod cli;
+#[path = "config/policies.rs"]
+mod policies;
 #[path = "config/problems.rs"]
 mod problems;
 #[path = "config/reference.rs"]

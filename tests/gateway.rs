@@ -24,6 +24,10 @@ mod interim;
 mod limits;
 #[path = "gateway/operations.rs"]
 mod operations;
+#[path = "gateway/policies.rs"]
+mod policies;
+#[path = "gateway/replace.rs"]
+mod replace;
 #[path = "gateway/retry.rs"]
 mod retry;
 #[path = "gateway/routes.rs"]
@@ -34,6 +38,8 @@ mod startup;
 mod streams;
 #[path = "gateway/strip.rs"]
 mod strip;
+#[path = "gateway/sync.rs"]
+mod sync;
 #[path = "gateway/telemetry.rs"]
 mod telemetry;
 #[path = "gateway/texts.rs"]

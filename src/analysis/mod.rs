@@ -6,6 +6,7 @@ mod cache;
 mod clock;
 mod error;
 mod http;
+mod policies;
 mod process;
 mod rules;
 mod service;
@@ -14,6 +15,7 @@ mod tokens;
 
 pub use error::{ApiError, Resource};
 pub use http::router;
+pub use policies::SetPolicyError;
 pub use process::ProcessInput;
 pub use rules::ApplicationRules;
 pub use service::Service;

@@ -2,13 +2,19 @@
 
 use super::applications::Applications;
 use super::error::{ApiError, Resource};
+use super::policies::{self, LocalPolicies, SetPolicyError};
 use super::process::{self, Analyst, Parameters, ProcessInput};
 use super::start::{self, FirstRun, StartError};
 use super::tokens::{self, Tokens};
 use crate::config::settings::AnalysisSettings;
-use crate::model::{AnalysisResponse, ApplicationId, RecordId, Secret, Stage};
+use crate::model::{
+    AnalysisResponse, ApplicationId, ApplicationPolicy, Policy, RecordId, Secret, Stage,
+    StoredPolicy,
+};
+use crate::policy::PolicyStore;
 use crate::store::{
-    RecordFilter, RecordPage, RecordStore, Scope, Scopes, SettingsStore, StoredRecord, Token,
+    PolicyTable, RecordFilter, RecordPage, RecordStore, Scope, Scopes, SettingsStore, StoreError,
+    StoredRecord, Token,
 };
 use std::path::Path;
 use std::sync::Arc;
@@ -16,6 +22,8 @@ use std::sync::Arc;
 /// Checks tokens, analyses messages, keeps and reads records.
 pub struct Service {
     records: Arc<dyn RecordStore>,
+    settings: Arc<dyn SettingsStore>,
+    policies: Arc<dyn PolicyTable>,
     applications: Applications,
     tokens: Tokens,
     analyst: Analyst,
@@ -38,7 +46,9 @@ impl Service {
         let tokens = Tokens::new(shared.clone());
         let first_run = start::first_run(&*shared, &tokens, settings.first_token.as_ref()).await?;
         let service = Self {
-            records: store,
+            records: store.clone(),
+            settings: shared.clone(),
+            policies: store,
             applications: Applications::new(shared),
             tokens,
             analyst: Analyst::new(),
@@ -75,6 +85,50 @@ impl Service {
         let value = tokens::random_value().map_err(|_| StartError::Random)?;
         self.tokens.add(&value, name, scopes, application).await?;
         Ok(value)
+    }
+
+    /// Sets an application's policy; it is in force for the gateway of this process at once, for any
+    /// other in under a second (CONTRACT 16).
+    ///
+    /// # Errors
+    /// [`SetPolicyError`]; nothing is changed then.
+    pub async fn set_policy(
+        &self,
+        application: ApplicationId,
+        policy: Policy,
+    ) -> Result<(), SetPolicyError> {
+        policies::set(&*self.policies, application, policy).await
+    }
+
+    /// Every application that has a policy, with what is wrong where it cannot be read.
+    ///
+    /// # Errors
+    /// [`StoreError`] when the store cannot be read.
+    pub async fn policies(&self) -> Result<Vec<StoredPolicy>, StoreError> {
+        self.policies.policies().await
+    }
+
+    /// The policies of this store for the gateway of the same process.
+    pub fn policy_store(&self) -> Box<dyn PolicyStore> {
+        Box::new(LocalPolicies::new(self.policies.clone()))
+    }
+
+    /// Makes the applications that a configuration file lists and the store does not have, so that
+    /// their messages are accepted. Their policies stay in the file.
+    ///
+    /// # Errors
+    /// [`StoreError`] when the store cannot be read or written.
+    pub async fn ensure_applications(
+        &self,
+        listed: &[ApplicationPolicy],
+    ) -> Result<(), StoreError> {
+        for application in listed {
+            if self.settings.application(application.id).await?.is_none() {
+                let (id, name) = (application.id, application.name.clone());
+                start::add_application(&*self.settings, id, name).await?;
+            }
+        }
+        Ok(())
     }
 
     /// Writes what is queued and closes the store. Calls after it get [`ApiError::StoreDown`].

@@ -100,16 +100,25 @@ pub(super) async fn first_run(
 
 async fn add_default_application(store: &dyn SettingsStore) -> Result<ApplicationId, StartError> {
     let id = ApplicationId::random();
+    add_application(store, id, "default".to_owned()).await?;
+    Ok(id)
+}
+
+/// Adds an application with default rules and no policy.
+pub(super) async fn add_application(
+    store: &dyn SettingsStore,
+    id: ApplicationId,
+    name: String,
+) -> Result<(), StoreError> {
     store
         .add_application(Application {
             id,
-            name: "default".to_owned(),
+            name,
             description: String::new(),
             created_at_ms: now_ms(),
             rules_version: 1,
             // No keys: the defaults of the running version hold, also those of a later one.
             rules: serde_json::json!({}),
         })
-        .await?;
-    Ok(id)
+        .await
 }

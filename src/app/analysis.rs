@@ -43,8 +43,7 @@ pub fn run_analysis(mut settings: Settings) -> Result<()> {
     let operations = operations_service(
         settings.analysis.operations,
         &settings,
-        metrics.clone(),
-        readiness.clone(),
+        operations::router(metrics.clone(), readiness.clone(), None),
     );
     let serving = super::gateway::Serving {
         addresses,
@@ -78,13 +77,9 @@ pub(super) fn api(
 pub(super) fn operations_service(
     address: std::net::SocketAddr,
     settings: &Settings,
-    metrics: Arc<Metrics>,
-    readiness: Arc<Readiness>,
+    router: axum::Router,
 ) -> Listening<WebApp> {
-    let app = WebApp::new(
-        operations::router(metrics, readiness),
-        settings.gateway.limits.header_timeout,
-    );
+    let app = WebApp::new(router, settings.gateway.limits.header_timeout);
     let mut service = Listening::new("operations".into(), app);
     service.threads = Some(1);
     service.add_tcp(&address.to_string());

@@ -3,12 +3,13 @@
 use super::analysis::{api, operations_service};
 use super::lifecycle::{Readiness, Signals, wait_for_the_last_call};
 use super::local::LocalAnalyzer;
-use super::{listeners, welcome};
+use super::{listeners, operations, policies, welcome};
 use crate::analysis::Service;
 use crate::config::{BaseUrl, Settings};
 use crate::demo;
-use crate::gateway::{Front, Shared};
+use crate::gateway::{Front, Monitoring, Shared};
 use crate::observe::Metrics;
+use crate::policy::Policies;
 use crate::telemetry::{Analyzer, HttpAnalyzer, Queue};
 use anyhow::{Context, Result};
 use log::warn;
@@ -32,6 +33,15 @@ pub(super) struct Serving {
     pub(super) shared: Option<Arc<Shared>>,
     pub(super) queue: Option<Queue>,
     pub(super) text: String,
+}
+
+/// What a gateway is started with.
+struct Plan {
+    analyzer: Option<Arc<dyn Analyzer>>,
+    policies: Option<Policies>,
+    text: String,
+    /// Listeners of others to wait for.
+    extra: Vec<SocketAddr>,
 }
 
 /// Gateway, analysis API and store in one process (CONTRACT 32).
@@ -59,23 +69,21 @@ pub fn run_all(mut settings: Settings) -> Result<()> {
         Some(url) => Arc::new(HttpAnalyzer::new(url, settings.gateway.monitor.timeout)?),
         None => Arc::new(LocalAnalyzer(service.clone())),
     };
-    let text = welcome::all(&settings, &first, demo);
+    let plan = Plan {
+        analyzer: Some(analyzer),
+        policies: policies::open(&settings, &runtime, Some(&service))?,
+        text: welcome::all(&settings, &first, demo),
+        extra: settings
+            .analysis
+            .listen
+            .iter()
+            .map(|listener| listener.address)
+            .collect(),
+    };
     let api = api(&settings.analysis, &settings, service.clone())?;
-    let extra = settings
-        .analysis
-        .listen
-        .iter()
-        .map(|listener| listener.address)
-        .collect();
-    serve_gateway(
-        &settings,
-        &runtime,
-        Some(analyzer),
-        (text, extra),
-        |server| {
-            server.add_service(api);
-        },
-    )?;
+    serve_gateway(&settings, &runtime, plan, |server| {
+        server.add_service(api);
+    })?;
     runtime.block_on(service.shutdown());
     Ok(())
 }
@@ -101,8 +109,13 @@ pub fn run_gateway(mut settings: Settings) -> Result<()> {
             None
         }
     };
-    let text = welcome::alone("gateway", &settings.gateway.listen);
-    serve_gateway(&settings, &runtime, analyzer, (text, Vec::new()), |_| {})
+    let plan = Plan {
+        analyzer,
+        policies: policies::open(&settings, &runtime, None)?,
+        text: welcome::alone("gateway", &settings.gateway.listen),
+        extra: Vec::new(),
+    };
+    serve_gateway(&settings, &runtime, plan, |_| {})
 }
 
 /// The demo model server alone, until it is interrupted.
@@ -150,26 +163,16 @@ fn start_demo(runtime: &Runtime) -> Result<BaseUrl> {
 fn serve_gateway(
     settings: &Settings,
     runtime: &Runtime,
-    analyzer: Option<Arc<dyn Analyzer>>,
-    (text, extra): (String, Vec<SocketAddr>),
+    plan: Plan,
     add: impl FnOnce(&mut Server),
 ) -> Result<()> {
     let gateway = &settings.gateway;
     let metrics = Arc::new(Metrics::new()?);
-    let queue = analyzer.map(|analyzer| {
-        let bounds = &gateway.queue;
-        let (queue, worker) = Queue::new(
-            analyzer,
-            bounds.concurrency,
-            bounds.max_bytes,
-            metrics.clone(),
-        );
-        runtime.spawn(worker.run());
-        queue
-    });
+    let monitoring = monitoring(&plan, settings, runtime, &metrics);
+    let queue = monitoring.queue.clone();
     let conf = Arc::new(server_conf(settings));
     let options = ConnectorOptions::from_server_conf(&conf);
-    let shared = Shared::new(gateway.clone(), options, queue.clone(), metrics.clone());
+    let shared = Shared::new(gateway.clone(), options, monitoring, metrics.clone());
     let shared = Arc::new(shared.context("no upstream: set UPSTREAM_URL or upstream.url")?);
     let mut front = Listening::new("gateway".into(), Front::new(&conf, shared.clone()));
     listeners::add(&mut front, &gateway.listen)?;
@@ -177,29 +180,45 @@ fn serve_gateway(
     let operations = operations_service(
         gateway.operations,
         settings,
-        metrics.clone(),
-        readiness.clone(),
+        operations::router(metrics.clone(), readiness.clone(), plan.policies),
     );
-    let mut addresses: Vec<_> = gateway
-        .listen
-        .iter()
-        .map(|listener| listener.address)
-        .collect();
+    let listeners = gateway.listen.iter();
+    let mut addresses: Vec<_> = listeners.map(|listener| listener.address).collect();
     addresses.push(gateway.operations);
-    addresses.extend(extra);
+    addresses.extend(plan.extra);
     let serving = Serving {
         addresses,
         readiness,
         metrics,
         shared: Some(shared),
         queue,
-        text,
+        text: plan.text,
     };
     run_server(settings, serving, move |server| {
         server.add_service(front);
         server.add_service(operations);
         add(server);
     })
+}
+
+fn monitoring(
+    plan: &Plan,
+    settings: &Settings,
+    runtime: &Runtime,
+    metrics: &Arc<Metrics>,
+) -> Monitoring {
+    let bounds = &settings.gateway.queue;
+    let queue = plan.analyzer.clone().map(|analyzer| {
+        let (lanes, bytes) = (bounds.concurrency, bounds.max_bytes);
+        let (queue, worker) = Queue::new(analyzer, lanes, bytes, metrics.clone());
+        runtime.spawn(worker.run());
+        queue
+    });
+    Monitoring {
+        queue,
+        analyzer: plan.analyzer.clone(),
+        policies: plan.policies.clone(),
+    }
 }
 
 fn server_conf(settings: &Settings) -> ServerConf {

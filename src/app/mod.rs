@@ -8,6 +8,7 @@ mod lifecycle;
 mod listeners;
 mod local;
 mod operations;
+mod policies;
 mod welcome;
 
 pub use analysis::{create_token, run_analysis};

@@ -49,6 +49,51 @@ pub const VARIABLES: &[Variable] = &[
         roles: GATEWAY,
     },
     Variable {
+        name: "STORE_HOST",
+        default: "",
+        meaning: "Host of the PostgreSQL with the policies. Unset, `monitor all` takes them from its \
+                  own database and `monitor gateway` from `applications`; without any, no call is \
+                  blocked.",
+        key: "store.host",
+        roles: GATEWAY,
+    },
+    Variable {
+        name: "STORE_PORT",
+        default: "5432",
+        meaning: "Its port.",
+        key: "store.port",
+        roles: GATEWAY,
+    },
+    Variable {
+        name: "STORE_DB",
+        default: "",
+        meaning: "Its database.",
+        key: "store.db",
+        roles: GATEWAY,
+    },
+    Variable {
+        name: "STORE_USER",
+        default: "",
+        meaning: "Its user, who needs `SELECT` on the view `gateway_policies` and nothing else.",
+        key: "store.user",
+        roles: GATEWAY,
+    },
+    Variable {
+        name: "STORE_PASSWORD",
+        default: "",
+        meaning: "The user's password.",
+        key: "store.password",
+        roles: GATEWAY,
+    },
+    Variable {
+        name: "STORE_SSL",
+        default: "auto",
+        meaning: "`true`: TLS with a certificate that is good for the host; `false`: none; `auto`: \
+                  where the server offers it, unchecked.",
+        key: "store.ssl",
+        roles: GATEWAY,
+    },
+    Variable {
         name: "MONITOR_TIMEOUT",
         default: "60s",
         meaning: "Longest wait for one call to the backend.",
@@ -181,12 +226,13 @@ mod tests {
     use super::super::{Overrides, Role, known_keys, load};
     use super::*;
 
-    /// The hash with an upstream, because what belongs to one has no effect without it, and with
-    /// one more variable.
+    /// The hash with an upstream and a store, because what belongs to one has no effect without it,
+    /// and with one more variable.
     fn hash(name: &str, value: &str) -> String {
         let env = |asked: &str| match asked {
             _ if asked == name => Some(value.to_owned()),
             "UPSTREAM_URL" => Some("http://model.example".to_owned()),
+            "STORE_HOST" | "STORE_DB" | "STORE_USER" => Some("there".to_owned()),
             _ => None,
         };
         load(Role::All, None, &Overrides::default(), &env)
@@ -227,6 +273,8 @@ mod tests {
                 "timeout" | "heartbeat" => "7s",
                 "listen" | "operations" => "127.0.0.1:0",
                 "application_id" => "00000000-0000-4000-8000-000000000001",
+                "port" => "7",
+                "ssl" => "false",
                 _ => "elsewhere",
             };
             assert_ne!(

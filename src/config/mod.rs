@@ -5,12 +5,14 @@
 //! A setting is declared once, in `schema`: its key, its range and its default. Its variable, where
 //! it has one, stands in [`env`].
 
+mod applications;
 pub mod env;
 mod listen;
 mod problem;
 mod reader;
 mod schema;
 pub mod settings;
+mod store;
 mod suggest;
 mod units;
 mod url;
@@ -20,8 +22,8 @@ mod yaml;
 pub use problem::{Origin, Problem, Problems};
 pub use settings::{
     AnalysisSettings, BaseUrl, GatewaySettings, Http2, Limits, Listener, LogFormat, LogSettings,
-    MonitorSettings, QueueSettings, Settings, ShutdownSettings, StreamSettings, TlsFiles,
-    UpstreamSettings,
+    MonitorSettings, QueueSettings, Settings, ShutdownSettings, StoreSettings, StoreSsl,
+    StreamSettings, TlsFiles, UpstreamSettings,
 };
 
 use reader::{Reader, Sources};

@@ -6,7 +6,7 @@ use super::settings::{
     AnalysisSettings, GatewaySettings, Http2, Limits, Listener, LogFormat, LogSettings,
     MonitorSettings, QueueSettings, Settings, ShutdownSettings, StreamSettings, UpstreamSettings,
 };
-use super::{Overrides, Role, listen, units, url};
+use super::{Overrides, Role, applications, listen, store, units, url};
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -59,17 +59,7 @@ fn gateway(r: &mut Reader<'_>) -> GatewaySettings {
                 .unwrap_or(seconds(60)),
         },
         limits: limits(r),
-        shutdown: ShutdownSettings {
-            grace: r
-                .read("shutdown.grace", &units::duration(Duration::ZERO..=DAY))
-                .unwrap_or(seconds(300)),
-            min_drain: r
-                .read(
-                    "shutdown.min_drain",
-                    &units::duration(Duration::ZERO..=HOUR),
-                )
-                .unwrap_or(Duration::ZERO),
-        },
+        shutdown: shutdown(r),
         queue: QueueSettings {
             max_bytes: r
                 .read("queue.max_bytes", &units::size(1..=64 * GIB))
@@ -78,6 +68,22 @@ fn gateway(r: &mut Reader<'_>) -> GatewaySettings {
                 .read("queue.concurrency", &units::count(1..=4_096))
                 .unwrap_or(16),
         },
+        store: store::read(r),
+        applications: applications::read(r, "applications").unwrap_or_default(),
+    }
+}
+
+fn shutdown(r: &mut Reader<'_>) -> ShutdownSettings {
+    ShutdownSettings {
+        grace: r
+            .read("shutdown.grace", &units::duration(Duration::ZERO..=DAY))
+            .unwrap_or(seconds(300)),
+        min_drain: r
+            .read(
+                "shutdown.min_drain",
+                &units::duration(Duration::ZERO..=HOUR),
+            )
+            .unwrap_or(Duration::ZERO),
     }
 }
 

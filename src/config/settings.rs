@@ -1,6 +1,6 @@
 //! The configuration as the program uses it: every field has a value, in its own unit.
 
-use crate::model::{ApplicationId, Secret};
+use crate::model::{ApplicationId, ApplicationPolicy, Secret};
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -37,6 +37,10 @@ pub struct GatewaySettings {
     pub shutdown: ShutdownSettings,
     /// The queue between the request path and the backend.
     pub queue: QueueSettings,
+    /// Policies from this file instead of a store, each checked, no id twice.
+    pub applications: Vec<ApplicationPolicy>,
+    /// Policies from PostgreSQL. None beside `applications`.
+    pub store: Option<StoreSettings>,
 }
 
 /// One client-facing address.
@@ -104,6 +108,36 @@ pub struct MonitorSettings {
     pub timeout: Duration,
     /// MONITOR_APPLICATION_ID.
     pub application_id: Option<ApplicationId>,
+}
+
+/// The policy store in PostgreSQL (§8.2, CONTRACT 16).
+#[derive(Clone, Debug, PartialEq)]
+pub struct StoreSettings {
+    /// STORE_HOST: a host name, an address without brackets, or the folder of a Unix socket.
+    pub host: String,
+    /// STORE_PORT, default 5432.
+    pub port: u16,
+    /// STORE_DB.
+    pub db: String,
+    /// STORE_USER.
+    pub user: String,
+    /// STORE_PASSWORD; None where the server asks for none.
+    pub password: Option<Secret>,
+    /// STORE_SSL.
+    pub ssl: StoreSsl,
+    /// PEM file of a private certificate authority, beside the system's.
+    pub ca: Option<PathBuf>,
+}
+
+/// TLS towards the policy store.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StoreSsl {
+    /// Where the server offers it; its certificate is not checked.
+    Auto,
+    /// Always, and the certificate has to be good for the host.
+    On,
+    /// Never.
+    Off,
 }
 
 /// Streams (CONTRACT 18).

@@ -144,6 +144,46 @@ pub(super) fn application_id() -> Form<ApplicationId> {
     .text_only()
 }
 
+/// A text with something in it, without control characters.
+pub(super) fn text() -> Form<String> {
+    Form::new("text, in quotes if digits only", |text| {
+        if text.trim().is_empty() {
+            Err("is empty".to_owned())
+        } else if text.contains(char::is_control) {
+            Err("holds a control character".to_owned())
+        } else {
+            Ok(text.to_owned())
+        }
+    })
+    .text_only()
+}
+
+/// A host name, an address without brackets, or the folder of a Unix socket. The value is not quoted:
+/// a whole URL with its password may have been pasted here.
+pub(super) fn host() -> Form<String> {
+    const ALLOWED: &str = "a host name, an address, or the folder of a Unix socket";
+    Form::new(ALLOWED, |text| {
+        let named = |b: u8| b.is_ascii_alphanumeric() || b"-._".contains(&b);
+        let fits = match text {
+            "" => false,
+            _ if text.starts_with('/') => !text.contains(char::is_control),
+            _ => text.bytes().all(named) || text.parse::<std::net::IpAddr>().is_ok(),
+        };
+        fits.then(|| text.to_owned())
+            .ok_or_else(|| "is no host".to_owned())
+    })
+    .text_only()
+}
+
+/// A password, never quoted.
+pub(super) fn password() -> Form<Secret> {
+    Form::new("text, in quotes if digits only", |text| match text {
+        "" => Err("is empty".to_owned()),
+        _ => Ok(Secret::new(text)),
+    })
+    .text_only()
+}
+
 /// An access key. It travels in a header, hence visible ASCII.
 pub(super) fn access_key() -> Form<Secret> {
     Form::new(

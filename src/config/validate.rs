@@ -3,7 +3,7 @@
 
 use super::Role;
 use super::reader::Reader;
-use super::settings::{BaseUrl, Listener, Settings};
+use super::settings::{BaseUrl, GatewaySettings, Listener, Settings};
 use std::fs::File;
 use std::net::{IpAddr, SocketAddr};
 use std::path::Path;
@@ -20,6 +20,7 @@ pub(super) fn contradictions(settings: &Settings, role: Role, reader: &mut Reade
     if let Some(ca) = &gateway.upstream.ca {
         readable(ca, "upstream.ca", "", reader);
     }
+    policy_store(gateway, reader);
     match &gateway.upstream.url {
         Some(url) if leads_back(url, &gateway.listen) => {
             let text = "is this gateway's own listener; allowed: the model server's address";
@@ -41,6 +42,18 @@ pub(super) fn contradictions(settings: &Settings, role: Role, reader: &mut Reade
     {
         let text = "is this gateway's own listener; allowed: the analysis API's address";
         reader.contradiction("monitor.url", text);
+    }
+}
+
+/// Policies come from one place, and its certificate authority can be read.
+fn policy_store(gateway: &GatewaySettings, reader: &mut Reader<'_>) {
+    let Some(store) = &gateway.store else { return };
+    if let Some(ca) = &store.ca {
+        readable(ca, "store.ca", "", reader);
+    }
+    if !gateway.applications.is_empty() {
+        let text = "cannot go with a policy store (store.host); allowed: one of the two";
+        reader.contradiction("applications", text);
     }
 }
 

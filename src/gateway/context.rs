@@ -28,6 +28,7 @@ pub(crate) struct Clock {
     started: Instant,
     upstream: Duration,
     client: Duration,
+    backend: Duration,
     first_byte: Option<Duration>,
     measured: bool,
 }
@@ -47,6 +48,7 @@ impl CallContext {
                 started: Instant::now(),
                 upstream: Duration::ZERO,
                 client: Duration::ZERO,
+                backend: Duration::ZERO,
                 first_byte: None,
                 measured: false,
             },
@@ -88,6 +90,11 @@ impl Clock {
         self.upstream += since.elapsed();
     }
 
+    /// Time spent waiting for a verdict.
+    pub(crate) fn waited_for_backend(&mut self, since: Instant) {
+        self.backend += since.elapsed();
+    }
+
     /// Time spent waiting for the client.
     pub(crate) fn waited_for_client(&mut self, since: Instant) {
         self.client += since.elapsed();
@@ -117,7 +124,8 @@ impl Clock {
         let total = self.started.elapsed();
         let own = total
             .saturating_sub(self.upstream)
-            .saturating_sub(self.client);
+            .saturating_sub(self.client)
+            .saturating_sub(self.backend);
         CallTimes {
             total: total.as_secs_f64(),
             overhead: self.measured.then_some(own.as_secs_f64()),

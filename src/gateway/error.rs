@@ -27,6 +27,10 @@ pub(crate) enum CallError {
     Late,
     /// §7.2 row 502: the connection broke before the response head.
     Broken(&'static str),
+    /// CONTRACT 13: the backend refuses the access key, so nothing can be checked.
+    KeyRefused,
+    /// CONTRACT 13: no verdict, and the policy lets nothing pass without one.
+    Unchecked,
     /// The client left; nobody is there to be told.
     ClientGone,
 }
@@ -53,6 +57,8 @@ impl CallError {
             Self::Connect(why) => (502, GatewayError, format!("the upstream cannot be reached: {why}")),
             Self::Late => (502, GatewayError, "the upstream did not answer in time (GATEWAY_UPSTREAM_TIMEOUT)".into()),
             Self::Broken(why) => (502, GatewayError, format!("the upstream broke off before it answered: {why}")),
+            Self::KeyRefused => (401, InvalidRequestError, "access key refused by the monitoring backend; send the one you were given in X-Monitor-Api-Key".into()),
+            Self::Unchecked => (502, GatewayError, "the monitoring backend gave no verdict, without which nothing passes for this application (on_backend_failure)".into()),
             Self::ClientGone => return None,
         };
         let allow = if let Self::WrongMethod(allow) = self {
@@ -71,7 +77,9 @@ impl CallError {
     /// The `outcome` label.
     pub(crate) fn outcome(&self) -> Outcome {
         match self {
-            Self::Connect(_) | Self::Late | Self::Broken(_) => Outcome::GatewayError,
+            Self::Connect(_) | Self::Late | Self::Broken(_) | Self::Unchecked => {
+                Outcome::GatewayError
+            }
             Self::ClientGone => Outcome::ClientGone,
             _ => Outcome::Refused,
         }
@@ -89,6 +97,8 @@ impl CallError {
             Self::Connect(_) => "connect",
             Self::Late => "upstream_late",
             Self::Broken(_) => "upstream_broken",
+            Self::KeyRefused => "access_key_refused",
+            Self::Unchecked => "unchecked",
             Self::ClientGone => "client_gone",
         }
     }

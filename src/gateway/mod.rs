@@ -20,7 +20,8 @@ pub use proxy::Gateway;
 
 use crate::config::GatewaySettings;
 use crate::observe::Metrics;
-use crate::telemetry::Queue;
+use crate::policy::Policies;
+use crate::telemetry::{Analyzer, Queue};
 use connect::Connections;
 use peer::Upstream;
 use pingora_core::connectors::ConnectorOptions;
@@ -34,8 +35,23 @@ pub struct Shared {
     pub(crate) connections: Connections,
     /// The way to the backend; None sends no telemetry (§1.9).
     pub(crate) telemetry: Option<Queue>,
+    /// Who gives the verdict that sync mode awaits; as `telemetry`.
+    pub(crate) analyzer: Option<Arc<dyn Analyzer>>,
+    /// None where no store is configured: every call is async.
+    pub(crate) policies: Option<Policies>,
     pub(crate) metrics: Arc<Metrics>,
     draining: AtomicBool,
+}
+
+/// What a gateway is told by others. Empty, it forwards and registers nothing.
+#[derive(Clone, Default)]
+pub struct Monitoring {
+    /// The way to the backend for what is not awaited.
+    pub queue: Option<Queue>,
+    /// The backend itself.
+    pub analyzer: Option<Arc<dyn Analyzer>>,
+    /// The applications' policies.
+    pub policies: Option<Policies>,
 }
 
 impl Shared {
@@ -43,7 +59,7 @@ impl Shared {
     pub fn new(
         settings: GatewaySettings,
         options: ConnectorOptions,
-        telemetry: Option<Queue>,
+        monitoring: Monitoring,
         metrics: Arc<Metrics>,
     ) -> Option<Self> {
         let connections = Connections::new(&settings.upstream, options);
@@ -52,7 +68,9 @@ impl Shared {
             settings,
             upstream,
             connections,
-            telemetry,
+            telemetry: monitoring.queue,
+            analyzer: monitoring.analyzer,
+            policies: monitoring.policies,
             metrics,
             draining: AtomicBool::new(false),
         })

@@ -27,6 +27,14 @@ impl Stage {
         }
     }
 
+    /// The stage's word (§3 "Replacement stage", CONTRACT 15).
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::PreCall => "pre_call",
+            Self::PostCall => "post_call",
+        }
+    }
+
     /// The endpoint of §4.2.
     pub fn path(self) -> &'static str {
         match self {

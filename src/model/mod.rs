@@ -4,6 +4,8 @@
 mod analysis;
 mod envelope;
 mod ids;
+mod policy;
+mod policy_json;
 mod secret;
 
 pub use analysis::{
@@ -13,6 +15,10 @@ pub use analysis::{
 };
 pub use envelope::{ErrorBody, ErrorEnvelope, ErrorType};
 pub use ids::{ApplicationId, ExchangeId, RecordId};
+pub use policy::{
+    AppMode, ApplicationPolicy, BlockOn, LONGEST_PHRASE, OnBackendFailure, Policy, PolicyProblem,
+    PolicyProblems, ScanRole, StoredPolicy, StreamInSync,
+};
 pub use secret::Secret;
 
 /// The version of the gateway contract this program implements (§9.1).

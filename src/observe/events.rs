@@ -1,7 +1,8 @@
 //! What happened, one struct per event: the log line and the counter are born together. No event
 //! carries a body, a key or a person's data.
 
-use super::metrics::{CallTimes, Metrics, Outcome, RouteLabel, TelemetryOutcome};
+use super::labels::{Outcome, RouteLabel, TelemetryOutcome, UncheckedReason, VerdictType};
+use super::metrics::{CallTimes, Metrics};
 use super::throttle::Throttle;
 use crate::model::Stage;
 use log::{info, warn};
@@ -72,6 +73,61 @@ impl RecordLeft<'_> {
                 self.stage.record_name(),
                 self.outcome.as_str(),
                 self.reason,
+            );
+        }
+    }
+}
+
+/// A call was answered with its policy's phrase (§2.4).
+pub struct Blocked<'a> {
+    /// Before or after the upstream call.
+    pub stage: Stage,
+    /// What was found.
+    pub kind: VerdictType,
+    /// `X-Request-Id`.
+    pub request_id: &'a str,
+}
+
+impl Blocked<'_> {
+    /// Counts and logs.
+    pub fn emit(&self, metrics: &Metrics) {
+        metrics.verdict(self.stage, self.kind);
+        info!(
+            target: "policy",
+            "blocked stage={} type={} request_id={}",
+            self.stage.as_str(),
+            self.kind.as_str(),
+            self.request_id,
+        );
+    }
+}
+
+/// A message of sync mode got no verdict, or whether there is a policy was never known.
+pub struct Unchecked<'a> {
+    /// Why.
+    pub reason: UncheckedReason,
+    /// The same in words of ours.
+    pub detail: &'a str,
+    /// What becomes of the call.
+    pub consequence: &'a str,
+}
+
+/// One for each reason, so that none hides another.
+static UNCHECKED: LazyLock<[Throttle; 6]> =
+    LazyLock::new(|| std::array::from_fn(|_| Throttle::every(Duration::from_secs(10))));
+
+impl Unchecked<'_> {
+    /// Counts; warns at most once in ten seconds and reason. The access line names every such call.
+    pub fn emit(&self, metrics: &Metrics) {
+        metrics.unchecked(self.reason);
+        let throttle = UNCHECKED.get(self.reason as usize);
+        if let Some(count) = throttle.and_then(Throttle::pass) {
+            warn!(
+                target: "policy",
+                "no verdict ({}): {}; {} ({count} such since the last line)",
+                self.reason.as_str(),
+                self.detail,
+                self.consequence,
             );
         }
     }

@@ -1,9 +1,10 @@
 //! The one table of metrics. Labels are enums, so their values are bounded; the children of hot
 //! metrics are resolved once.
 
+use super::labels::{Outcome, RouteLabel, TelemetryOutcome, UncheckedReason, VerdictType};
 use crate::model::{GATEWAY_VERSION, Stage};
 use prometheus::{
-    Encoder, Histogram, HistogramOpts, HistogramVec, IntCounter, IntCounterVec, IntGauge,
+    Encoder, Gauge, Histogram, HistogramOpts, HistogramVec, IntCounter, IntCounterVec, IntGauge,
     IntGaugeVec, Opts, Registry, TextEncoder,
 };
 
@@ -15,69 +16,6 @@ const LATENCY: &[f64] = &[
 const OVERHEAD: &[f64] = &[
     0.000_02, 0.000_05, 0.000_1, 0.000_2, 0.000_5, 0.001, 0.002, 0.005, 0.01, 0.05, 0.25, 1.0,
 ];
-
-macro_rules! label {
-    ($(#[$doc:meta])* $name:ident { $($(#[$vdoc:meta])* $variant:ident => $text:literal),+ $(,)? }) => {
-        $(#[$doc])*
-        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-        pub enum $name { $($(#[$vdoc])* $variant),+ }
-
-        impl $name {
-            const ALL: &'static [Self] = &[$(Self::$variant),+];
-
-            /// The label's value.
-            pub fn as_str(self) -> &'static str {
-                match self { $(Self::$variant => $text),+ }
-            }
-        }
-    };
-}
-
-label!(
-    /// `route` label.
-    RouteLabel {
-        /// POST /v1/chat/completions
-        Chat => "chat",
-        /// POST /v1/embeddings
-        Embeddings => "embeddings",
-        /// GET /v1/models
-        Models => "models",
-        /// The contract and its documentation.
-        Docs => "docs",
-        /// Anything else.
-        Other => "other",
-    }
-);
-label!(
-    /// `outcome` label: how a call ended and whose doing it was.
-    Outcome {
-        /// The upstream's answer below 400, or a document, delivered whole.
-        Ok => "ok",
-        /// Refused by the gateway as the client's fault.
-        Refused => "refused",
-        /// The upstream's own error answer, delivered.
-        UpstreamStatus => "upstream_status",
-        /// The upstream broke off or fell silent after its answer began.
-        UpstreamBroken => "upstream_broken",
-        /// The upstream could not be called.
-        GatewayError => "gateway_error",
-        /// The client left.
-        ClientGone => "client_gone",
-    }
-);
-label!(
-    /// `outcome` label of records on their way to the backend.
-    TelemetryOutcome {
-        /// Accepted by the backend.
-        Delivered => "delivered",
-        /// Refused by the backend (4xx).
-        Refused => "refused",
-        /// Not delivered: unreachable, late, or a server error.
-        Failed => "failed",
-        /// Never tried, the queue was full.
-        Dropped => "dropped",
-    }
-);
 
 struct PerRoute {
     duration: Histogram,
@@ -92,6 +30,12 @@ pub struct Metrics {
     registry: Registry,
     routes: Vec<PerRoute>,
     telemetry: [Vec<IntCounter>; 2],
+    verdicts: [Vec<IntCounter>; 2],
+    unchecked: IntCounterVec,
+    /// Seconds since the policy store was last read; infinite when it never was.
+    pub policies_age: Gauge,
+    /// Stored policies that are not in force.
+    pub policies_problems: IntGauge,
     /// Bytes of text waiting for the backend.
     pub queue_bytes: IntGauge,
     /// Heartbeats sent into silent streams.
@@ -141,6 +85,30 @@ impl Metrics {
             "Records for the backend by stage and outcome.",
             &["stage", "outcome"],
         )?;
+        let verdicts = counters(
+            &registry,
+            "monitor_verdicts_total",
+            "Calls answered with a policy's phrase, by stage and what was found.",
+            &["stage", "type"],
+        )?;
+        let found = |stage: Stage| {
+            let types = VerdictType::ALL.iter().map(|t| t.as_str());
+            children(&verdicts, stage.as_str(), types)
+        };
+        let unchecked = counters(
+            &registry,
+            "monitor_unchecked_total",
+            "Messages that got no verdict although a policy may ask for one, by reason.",
+            &["reason"],
+        )?;
+        for reason in UncheckedReason::ALL {
+            unchecked.with_label_values(&[reason.as_str()]);
+        }
+        let policies_age = Gauge::new(
+            "monitor_policies_age_seconds",
+            "Time since the policy store was last read; +Inf when it never was.",
+        )?;
+        registry.register(Box::new(policies_age.clone()))?;
         let build = IntGaugeVec::new(Opts::new("monitor_build_info", "Always 1."), &["version"])?;
         registry.register(Box::new(build.clone()))?;
         build.with_label_values(&[GATEWAY_VERSION]).set(1);
@@ -168,6 +136,14 @@ impl Metrics {
         Ok(Self {
             routes,
             telemetry: [per_stage(Stage::PreCall), per_stage(Stage::PostCall)],
+            verdicts: [found(Stage::PreCall), found(Stage::PostCall)],
+            unchecked,
+            policies_age,
+            policies_problems: gauge(
+                &registry,
+                "monitor_policies_problems",
+                "Stored policies that are not in force because they cannot be read.",
+            )?,
             queue_bytes: gauge(
                 &registry,
                 "monitor_telemetry_queue_bytes",
@@ -222,6 +198,18 @@ impl Metrics {
         if let Some(counter) = self.telemetry[stage as usize].get(outcome as usize) {
             counter.inc();
         }
+    }
+
+    /// One call was answered with its policy's phrase.
+    pub fn verdict(&self, stage: Stage, kind: VerdictType) {
+        if let Some(counter) = self.verdicts[stage as usize].get(kind as usize) {
+            counter.inc();
+        }
+    }
+
+    /// One message got no verdict.
+    pub fn unchecked(&self, reason: UncheckedReason) {
+        self.unchecked.with_label_values(&[reason.as_str()]).inc();
     }
 
     /// Calls under way on all routes.

@@ -1,9 +1,11 @@
 //! What an operator sees: metrics, events (a log line and a counter born together), logging.
 
 pub mod events;
+mod labels;
 pub mod logging;
 mod metrics;
 mod throttle;
 
-pub use metrics::{CallTimes, Metrics, Outcome, RouteLabel, TelemetryOutcome};
+pub use labels::{Outcome, RouteLabel, TelemetryOutcome, UncheckedReason, VerdictType};
+pub use metrics::{CallTimes, Metrics};
 pub use throttle::Throttle;

@@ -1,7 +1,9 @@
-//! What the analysis server keeps: records, applications and tokens, as domain types and two small
-//! traits. No SQL here; each database is a folder below. Not the gateway's policy store (§2.5).
+//! What the analysis server keeps: records, applications with their policies, and tokens, as domain
+//! types and three small traits. No SQL here; each database is a folder below. How a gateway looks
+//! policies up is `policy` (§2.5).
 
 mod error;
+pub mod postgres;
 mod record;
 mod settings;
 mod sqlite;
@@ -13,8 +15,9 @@ pub use record::{NewRecord, RecordFilter, RecordPage, RecordSummary, StoredRecor
 pub use settings::{Application, Scope, Scopes, Token, TokenHash, TokenId};
 pub use sqlite::SqliteStore;
 
-use crate::model::{AnalysisResponse, ApplicationId, RecordId};
+use crate::model::{AnalysisResponse, ApplicationId, Policy, RecordId, StoredPolicy};
 use async_trait::async_trait;
+use tokio::sync::watch;
 
 /// Analysis records (§2.9 `request_id`).
 #[async_trait]
@@ -68,4 +71,28 @@ pub trait SettingsStore: Send + Sync {
 
     /// Notes a token's use, milliseconds since 1970. Never waits; may be lost under load.
     fn touch_token(&self, id: TokenId, used_at_ms: i64);
+}
+
+/// Policies of the applications (§2.5).
+#[async_trait]
+pub trait PolicyTable: Send + Sync {
+    /// Every application that has a policy. One that cannot be read is an entry of its own.
+    ///
+    /// # Errors
+    /// [`StoreError`] when the store cannot be read; so for every method here.
+    async fn policies(&self) -> Result<Vec<StoredPolicy>, StoreError>;
+
+    /// A count that differs after every change of policies, also one that another process made.
+    async fn policy_changes(&self) -> Result<i64, StoreError>;
+
+    /// Sets an application's policy, or takes it away; false where there is no such application.
+    /// The store's constraints refuse what [`Policy::check`] refuses.
+    async fn set_policy(
+        &self,
+        id: ApplicationId,
+        policy: Option<Policy>,
+    ) -> Result<bool, StoreError>;
+
+    /// Tells of every policy that this process sets.
+    fn policy_written(&self) -> watch::Receiver<()>;
 }

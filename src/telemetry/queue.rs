@@ -173,6 +173,7 @@ mod tests {
             context: Arc::new(context),
             message: message.into(),
             incomplete: false,
+            unchecked: false,
             failure: None,
         }
     }

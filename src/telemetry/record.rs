@@ -30,6 +30,8 @@ pub struct Record {
     pub message: String,
     /// The answer is not whole, or not whole in the record.
     pub incomplete: bool,
+    /// Sync mode let the exchange pass without a verdict (CONTRACT 13).
+    pub unchecked: bool,
     /// Why the exchange failed (CONTRACT 17).
     pub failure: Option<CallFailure>,
 }
@@ -86,6 +88,9 @@ impl Record {
         }
         if self.incomplete {
             map.insert("incomplete".into(), true.into());
+        }
+        if self.unchecked {
+            map.insert("unchecked".into(), true.into());
         }
         if let Some(failure) = &self.failure {
             map.insert(

@@ -80,6 +80,27 @@ impl Backend {
         }
     }
 
+    /// A backend that answers each call as the test says; see [`verdict`].
+    pub fn judging(judge: impl Fn(&Call) -> Vec<u8> + Send + Sync + 'static) -> Self {
+        let script = move |peer: &mut super::server::Peer| {
+            while let Some(request) = peer.read_request() {
+                let answer = judge(&call(&request));
+                peer.send(answer);
+            }
+        };
+        Self {
+            server: Server::start(Box::new(clear), Box::new(script)),
+        }
+    }
+
+    /// A backend that flags every message which contains `word`, as sensitive data.
+    pub fn flagging(word: &'static str) -> Self {
+        Self::judging(move |call| match call.message().contains(word) {
+            true => verdict(&["dataclean"]),
+            false => verdict(&[]),
+        })
+    }
+
     /// MONITOR_URL.
     pub fn url(&self) -> String {
         format!("http://{}", self.server.address)
@@ -88,6 +109,15 @@ impl Backend {
     /// Every call so far, in order of arrival.
     pub fn calls(&self) -> Vec<Call> {
         self.server.ledger.now().requests.iter().map(call).collect()
+    }
+
+    /// Waits for that many calls.
+    #[track_caller]
+    pub fn await_calls(&self, count: usize) -> Vec<Call> {
+        self.server.ledger.wait(&format!("{count} calls"), |seen| {
+            let calls: Vec<Call> = seen.requests.iter().map(call).collect();
+            (calls.len() >= count).then_some(calls)
+        })
     }
 
     /// Waits for the post-call registration of every exchange up to the `count`th and gives all
@@ -122,6 +152,33 @@ fn call(request: &Received) -> Call {
     }
 }
 
+/// An answer of §2.9 in which these parts are flagged. It quotes a `s3cret`, which no client may see.
+pub fn verdict(flagged: &[&str]) -> Vec<u8> {
+    let flag = |part: &str| flagged.contains(&part);
+    let types = match flag("dataclean") {
+        true => serde_json::json!([{"type": "EMAILS", "count": 2}]),
+        false => serde_json::json!([]),
+    };
+    let verdict = serde_json::json!({
+        "request_id": ANALYSIS, "schema_version": "2.0.0", "status": "success", "errors": [],
+        "tokens": {"count": 1, "usage_severity": null},
+        "guardrails": {
+            "flagged": flag("guardrails"), "score": 0.5,
+            "categories": [{"name": "violence", "score": 0.5, "flagged": flag("guardrails")}],
+        },
+        "custom_policy": {
+            "flagged": flag("custom_policy"),
+            "policies": [{"name": "no-rivals", "flagged": flag("custom_policy"), "reason": "s3cret"}],
+        },
+        "dataclean": {
+            "flagged": flag("dataclean"), "cleaned_text": "s3cret [EMAILS]", "types": types,
+        },
+    });
+    json(200, &verdict.to_string())
+}
+
+/// The record's id in every verdict.
+pub const ANALYSIS: &str = "7d0e3a0e-1a3c-4a53-9d0a-0f1b6c1c8f11";
 const VERDICT: &str = r#"{"request_id":"7d0e3a0e-1a3c-4a53-9d0a-0f1b6c1c8f11","schema_version":"2.0.0","status":"success","errors":[],"tokens":{"count":1,"usage_severity":null},"guardrails":{"flagged":false},"custom_policy":{"flagged":false},"dataclean":{"flagged":false,"cleaned_text":"hello","types":[]}}"#;
 const REFUSAL: &str =
     r#"{"error":{"message":"refused by the test","type":"server_error","code":500}}"#;

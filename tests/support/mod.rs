@@ -6,6 +6,7 @@
 pub mod backend;
 pub mod fault;
 pub mod http;
+pub mod postgres;
 pub mod process;
 pub mod request;
 pub mod server;

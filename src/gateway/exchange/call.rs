@@ -32,8 +32,8 @@ pub(super) struct Answering {
     session: Box<ClientSession>,
     peer: Arc<HttpPeer>,
     whole_request_sent: bool,
-    /// How the body ended, when that was seen ahead of time.
-    ended: Option<Result<Option<Bytes>, Box<Error>>>,
+    /// What the next read gives, when that was seen ahead of time.
+    ahead: Option<Result<Option<Bytes>, Box<Error>>>,
 }
 
 impl Answering {
@@ -44,8 +44,8 @@ impl Answering {
 
     /// The next bytes of the body, None at its end. Dropping the future loses nothing.
     pub(super) async fn read(&mut self) -> Result<Option<Bytes>, Box<Error>> {
-        match self.ended.take() {
-            Some(end) => end,
+        match self.ahead.take() {
+            Some(read) => read,
             None => self.session.read_response_body().await,
         }
     }
@@ -75,16 +75,21 @@ impl Answering {
 
     /// A chunk that is there already. An end or an error is kept for the next [`Self::read`].
     fn ready(&mut self) -> Option<Bytes> {
-        if self.ended.is_some() || self.session.response_done() {
+        if self.ahead.is_some() || self.session.response_done() {
             return None;
         }
         match self.session.read_response_body().now_or_never()? {
             Ok(Some(chunk)) => Some(chunk),
             end => {
-                self.ended = Some(end);
+                self.ahead = Some(end);
                 None
             }
         }
+    }
+
+    /// Has the next [`Self::read`] give these bytes, which were read before.
+    pub(super) fn put_back(&mut self, bytes: Bytes) {
+        self.ahead = Some(Ok(Some(bytes)));
     }
 
     /// Keeps the connection for another call where its state allows.
@@ -220,7 +225,7 @@ async fn send(
             session: upstream,
             peer,
             whole_request_sent: failed.is_none(),
-            ended: None,
+            ahead: None,
         }),
         Err(error) => {
             upstream.shutdown().await;

@@ -6,6 +6,9 @@ use crate::json;
 use crate::sse;
 use http::header::CONTENT_ENCODING;
 use pingora_http::ResponseHeader;
+use serde_json::value::RawValue;
+use std::borrow::Cow;
+use std::ops::Range;
 
 /// What the record says of the answer.
 #[derive(Debug, Default)]
@@ -13,6 +16,43 @@ pub(super) struct Captured {
     pub(super) text: String,
     /// Part of the text is missing: over `limits.recorded_bytes`, or not readable.
     pub(super) incomplete: bool,
+}
+
+/// What a whole answer says.
+pub(super) struct Whole {
+    pub(super) said: Captured,
+    /// The upstream's own `usage`, byte for byte.
+    pub(super) usage: Option<Box<RawValue>>,
+}
+
+/// Reads an answer that is all there.
+pub(super) fn whole(head: &ResponseHeader, bytes: &[u8], limit: u64) -> Whole {
+    let limit = usize::try_from(limit).unwrap_or(usize::MAX);
+    let (plain, decoded) = plain(bytes, encoding(head).as_deref(), limit);
+    let (mut said, usage) = match headers::is_event_stream(head) {
+        true => (events(&plain, limit), None),
+        false => completion(&plain),
+    };
+    said.incomplete |= !decoded;
+    let usage = usage.and_then(|span| object(plain.get(span)?));
+    Whole { said, usage }
+}
+
+/// The bytes without their content coding, and whether they are all there.
+fn plain<'a>(bytes: &'a [u8], encoding: Option<&str>, limit: usize) -> (Cow<'a, [u8]>, bool) {
+    match encoding {
+        None => (bytes.into(), true),
+        Some(encoding) => {
+            let (decoded, whole) = decode::decode(encoding, bytes, limit);
+            (decoded.into(), whole)
+        }
+    }
+}
+
+fn object(bytes: &[u8]) -> Option<Box<RawValue>> {
+    let text = std::str::from_utf8(bytes).ok()?;
+    let value = RawValue::from_string(text.to_owned()).ok()?;
+    value.get().starts_with('{').then_some(value)
 }
 
 /// How the answer is laid out, by its head.
@@ -118,19 +158,13 @@ impl Capture {
                 encoding,
                 event_stream,
             } => {
-                let (bytes, whole) = match encoding {
-                    None => (bytes, !cut),
-                    Some(encoding) => decode::decode(&encoding, &bytes, limit),
+                let (plain, whole) = plain(&bytes, encoding.as_deref(), limit);
+                let mut said = match event_stream {
+                    true => events(&plain, limit),
+                    false => completion(&plain).0,
                 };
-                let read = if event_stream {
-                    events(&bytes, limit)
-                } else {
-                    completion(&bytes)
-                };
-                Captured {
-                    incomplete: read.incomplete || !whole || cut,
-                    text: read.text,
-                }
+                said.incomplete |= !whole || cut;
+                said
             }
         }
     }
@@ -152,15 +186,22 @@ fn spoken(parser: &sse::Parser, text: &sse::Accumulator) -> Captured {
     }
 }
 
-fn completion(bytes: &[u8]) -> Captured {
+/// The text, and where the upstream's `usage` stands.
+fn completion(bytes: &[u8]) -> (Captured, Option<Range<usize>>) {
     match json::answer_text(bytes) {
-        Some(answer) => Captured {
-            text: answer.text,
-            incomplete: false,
-        },
-        None => Captured {
-            text: String::new(),
-            incomplete: !bytes.is_empty(),
-        },
+        Some(answer) => {
+            let said = Captured {
+                text: answer.text,
+                incomplete: false,
+            };
+            (said, answer.usage)
+        }
+        None => {
+            let said = Captured {
+                text: String::new(),
+                incomplete: !bytes.is_empty(),
+            };
+            (said, None)
+        }
     }
 }

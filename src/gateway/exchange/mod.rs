@@ -2,21 +2,25 @@
 //! the upstream connection before it reads the body, replays no body over 64 KiB, and cannot write
 //! while the upstream is silent; the stages keep the names of pingora's phases.
 
+mod block;
 mod call;
 mod capture;
+mod check;
+mod decide;
 mod decode;
 mod read;
 mod record;
 mod refusal;
 mod relay;
+mod replace;
 
 use super::context::CallContext;
 use super::error::CallError;
 use super::{Shared, respond};
 use crate::json;
+use decide::{Decision, Forward, Incoming};
 use pingora_core::Result;
 use pingora_core::protocols::http::ServerSession;
-use record::Registration;
 
 /// Answers one POST /v1/chat/completions. What is rare is boxed, so that the future of a common call
 /// stays small. An answer that had to be cut is marked in `ctx.cut`.
@@ -36,13 +40,35 @@ pub(super) async fn run(
             return Box::pin(respond::error(session, ctx, &CallError::NotJson(error))).await;
         }
     };
-    let registration = Registration::pre_call(shared, session, ctx, (&body, &scan));
-    drop(scan);
-    match call::upstream_peer(shared, session, ctx, body).await {
-        Ok(upstream) => relay::response_body(shared, session, ctx, upstream, registration).await,
+    let decision = match decide::admit(shared, session, ctx, Incoming { body, scan }) {
+        Ok(forward) => Decision::Forward(forward),
+        Err(call) => Box::pin(decide::pre_call(shared, session, ctx, *call)).await,
+    };
+    match decision {
+        Decision::Forward(call) => forward(shared, session, ctx, call).await,
+        Decision::Block(block) => Box::pin(block.answer(shared, session, ctx)).await,
+        Decision::Refuse(error) => Box::pin(respond::error(session, ctx, &error)).await,
+    }
+}
+
+async fn forward(
+    shared: &Shared,
+    session: &mut ServerSession,
+    ctx: &mut CallContext,
+    call: Forward,
+) -> Result<()> {
+    let registration = call.registration;
+    let upstream = match call::upstream_peer(shared, session, ctx, call.body).await {
+        Ok(upstream) => upstream,
         Err(error) => {
             registration.post_call_failed(&error);
-            Box::pin(respond::error(session, ctx, &error)).await
+            return Box::pin(respond::error(session, ctx, &error)).await;
+        }
+    };
+    match call.replace {
+        None => relay::response_body(shared, session, ctx, upstream, registration).await,
+        Some(replace) => {
+            Box::pin(replace.response_body(shared, session, ctx, (upstream, registration))).await
         }
     }
 }

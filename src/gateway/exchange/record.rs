@@ -5,30 +5,27 @@ use crate::gateway::Shared;
 use crate::gateway::context::CallContext;
 use crate::gateway::error::CallError;
 use crate::gateway::headers::Extensions;
-use crate::json::{self, Scan};
 use crate::model::{ErrorType, ExchangeId, Stage};
 use crate::telemetry::{CallFailure, ClosedBy, Queue, Record, RecordContext};
-use bytes::Bytes;
 use pingora_core::protocols::http::ServerSession;
 use std::sync::Arc;
 
-/// An exchange whose prompt is registered and whose answer is to come. Without a backend it is empty.
+/// An exchange and who it is for. Empty where nobody wants to know: no backend and no policies.
 pub(super) struct Registration(Option<Open>);
 
 struct Open {
-    queue: Queue,
+    queue: Option<Queue>,
     context: Arc<RecordContext>,
+    unchecked: bool,
 }
 
 impl Registration {
-    /// Registers the prompt: accepted by the queue before the upstream call starts.
-    pub(super) fn pre_call(
-        shared: &Shared,
-        session: &ServerSession,
-        ctx: &mut CallContext,
-        (body, scan): (&Bytes, &Scan),
-    ) -> Self {
-        let (Some(queue), Some(access_key)) = (&shared.telemetry, ctx.key.take()) else {
+    /// Begins an exchange; nothing is registered yet.
+    pub(super) fn open(shared: &Shared, session: &ServerSession, ctx: &mut CallContext) -> Self {
+        if shared.telemetry.is_none() && shared.policies.is_none() {
+            return Self(None);
+        }
+        let Some(access_key) = ctx.key.take() else {
             return Self(None);
         };
         let said = Extensions::of(&session.req_header().headers);
@@ -46,72 +43,108 @@ impl Registration {
             user_id: said.user_id,
             session_id: said.session_id,
         });
-        let prompt = json::Chat::read(body, scan).prompt(&[]);
-        let open = Open {
-            queue: queue.clone(),
+        Self(Some(Open {
+            queue: shared.telemetry.clone(),
             context,
-        };
-        open.push(
-            Stage::PreCall,
-            Captured {
-                text: prompt,
-                incomplete: false,
-            },
-            None,
-        );
-        Self(Some(open))
+            unchecked: false,
+        }))
+    }
+
+    /// X-Application-Id or MONITOR_APPLICATION_ID, as given.
+    pub(super) fn application_id(&self) -> Option<&str> {
+        self.0.as_ref()?.context.application_id.as_deref()
+    }
+
+    /// The exchange's id (CONTRACT 5).
+    pub(super) fn exchange(&self) -> ExchangeId {
+        let open = self.0.as_ref();
+        open.map_or_else(ExchangeId::random, |open| open.context.exchange)
     }
 
     /// Whether anybody wants the answer.
     pub(super) fn wanted(&self) -> bool {
-        self.0.is_some()
+        self.0.as_ref().is_some_and(|open| open.queue.is_some())
+    }
+
+    /// From now on the exchange's records say that it went on without a verdict (CONTRACT 13).
+    pub(super) fn goes_unchecked(&mut self) {
+        if let Some(open) = &mut self.0 {
+            open.unchecked = true;
+        }
+    }
+
+    /// Registers the prompt: accepted by the queue before the upstream call starts.
+    pub(super) fn pre_call(&self, prompt: impl FnOnce() -> String) {
+        if self.wanted() {
+            let text = prompt();
+            let prompt = Captured {
+                text,
+                incomplete: false,
+            };
+            self.post(Stage::PreCall, prompt, None);
+        }
     }
 
     /// Registers the answer, whole or with what went wrong.
     pub(super) fn post_call(self, answer: Captured, failure: Option<CallFailure>) {
-        if let Some(open) = self.0 {
-            open.push(Stage::PostCall, answer, failure);
-        }
+        self.post(Stage::PostCall, answer, failure);
     }
 
     /// Registers a call that got no answer at all.
     pub(super) fn post_call_failed(self, error: &CallError) {
-        let answer = error.answer();
-        let failure = CallFailure {
-            kind: answer
-                .as_ref()
-                .map_or(ErrorType::GatewayError, |answer| answer.kind)
-                .as_str()
-                .into(),
-            code: answer.as_ref().map_or(0, |answer| answer.status),
-            message: answer.map_or_else(
-                || "the client left before the answer".into(),
-                |answer| answer.message,
-            ),
-            closed_by: match error {
-                CallError::ClientGone => ClosedBy::Client,
-                CallError::Connect(_) => ClosedBy::Gateway,
-                _ => ClosedBy::Upstream,
-            },
+        let nothing = Captured {
+            text: String::new(),
+            incomplete: true,
         };
-        self.post_call(
-            Captured {
-                text: String::new(),
-                incomplete: true,
-            },
-            Some(failure),
-        );
+        self.post_call(nothing, Some(failure_of(error)));
+    }
+
+    /// A record of this exchange, not registered; None where there is no exchange to speak of.
+    pub(super) fn record(&self, stage: Stage, said: Captured) -> Option<Record> {
+        let open = self.0.as_ref()?;
+        Some(Record {
+            stage,
+            context: open.context.clone(),
+            message: said.text,
+            incomplete: said.incomplete,
+            unchecked: open.unchecked,
+            failure: None,
+        })
+    }
+
+    /// Registers a record without waiting.
+    pub(super) fn push(&self, record: Record) {
+        if let Some(queue) = self.0.as_ref().and_then(|open| open.queue.as_ref()) {
+            queue.push(record);
+        }
+    }
+
+    fn post(&self, stage: Stage, said: Captured, failure: Option<CallFailure>) {
+        if let Some(mut record) = self.record(stage, said) {
+            record.failure = failure;
+            self.push(record);
+        }
     }
 }
 
-impl Open {
-    fn push(&self, stage: Stage, answer: Captured, failure: Option<CallFailure>) {
-        self.queue.push(Record {
-            stage,
-            context: self.context.clone(),
-            message: answer.text,
-            incomplete: answer.incomplete,
-            failure,
-        });
+/// What the record says of a call that failed before its answer began (CONTRACT 17).
+pub(super) fn failure_of(error: &CallError) -> CallFailure {
+    let answer = error.answer();
+    CallFailure {
+        kind: answer
+            .as_ref()
+            .map_or(ErrorType::GatewayError, |answer| answer.kind)
+            .as_str()
+            .into(),
+        code: answer.as_ref().map_or(0, |answer| answer.status),
+        message: answer.map_or_else(
+            || "the client left before the answer".into(),
+            |answer| answer.message,
+        ),
+        closed_by: match error {
+            CallError::ClientGone => ClosedBy::Client,
+            CallError::Connect(_) | CallError::Unchecked => ClosedBy::Gateway,
+            _ => ClosedBy::Upstream,
+        },
     }
 }

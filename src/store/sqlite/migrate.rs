@@ -4,7 +4,10 @@ use crate::store::StoreError;
 use sqlx::{Connection, SqliteConnection};
 
 /// The schema's versions in order: the first one makes version 1 out of an empty file.
-const MIGRATIONS: &[&str] = &[include_str!("migrations/0001_first.sql")];
+const MIGRATIONS: &[&str] = &[
+    include_str!("migrations/0001_first.sql"),
+    include_str!("migrations/0002_policies.sql"),
+];
 
 /// Applies what is missing, all of it or nothing.
 pub(super) async fn migrate(connection: &mut SqliteConnection) -> Result<(), StoreError> {

@@ -2,6 +2,7 @@
 //! driven by one task with group commit, and a few read-only connections beside it.
 
 mod migrate;
+mod policies;
 mod records;
 mod settings;
 #[cfg(test)]
@@ -17,6 +18,7 @@ use std::fs::{OpenOptions, Permissions};
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::Path;
 use std::time::Duration;
+use tokio::sync::watch;
 use writer::Writer;
 
 /// Readers of the file at once.
@@ -24,10 +26,11 @@ const READERS: u32 = 4;
 /// How long a lock of another process is waited for.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Records, applications and tokens in one SQLite file.
+/// Records, applications with their policies, and tokens in one SQLite file.
 pub struct SqliteStore {
     readers: SqlitePool,
     writer: Writer,
+    policy_written: watch::Sender<()>,
 }
 
 impl SqliteStore {
@@ -67,6 +70,7 @@ impl SqliteStore {
         Ok(Self {
             readers,
             writer: Writer::start(connection),
+            policy_written: watch::Sender::new(()),
         })
     }
 

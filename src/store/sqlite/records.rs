@@ -60,7 +60,7 @@ impl RecordStore for SqliteStore {
         let row = Row::new(record)?;
         Ok(
             match self.writer.write(Write::Record(Box::new(row))).await? {
-                Written::New => answer,
+                Written::New | Written::Nothing => answer,
                 Written::Earlier(earlier) => *earlier,
             },
         )

@@ -1,8 +1,8 @@
 //! The one connection that writes. A task takes everything that is queued into one transaction, so
 //! that many callers share one sync to disk, and answers them only after COMMIT.
 
-use super::{records, settings};
-use crate::model::AnalysisResponse;
+use super::{policies, records, settings};
+use crate::model::{AnalysisResponse, ApplicationId};
 use crate::store::{Application, StoreError, Token, TokenHash, TokenId};
 use sqlx::{Connection, SqliteConnection};
 use std::sync::{Mutex, PoisonError};
@@ -18,6 +18,8 @@ const QUEUE: usize = 1024;
 pub(super) enum Write {
     Record(Box<records::Row>),
     Application(Box<Application>),
+    /// The policy as JSON, or none.
+    Policy(ApplicationId, Option<String>),
     Token(TokenHash, Box<Token>),
     Touch(TokenId, i64),
 }
@@ -28,6 +30,8 @@ pub(super) enum Written {
     New,
     /// The record was there before, with this answer.
     Earlier(Box<AnalysisResponse>),
+    /// There was nothing to change.
+    Nothing,
 }
 
 type Outcome = Result<Written, StoreError>;
@@ -154,6 +158,7 @@ async fn apply(connection: &mut SqliteConnection, write: Write) -> Outcome {
         Write::Application(application) => {
             settings::insert_application(connection, *application).await?;
         }
+        Write::Policy(id, policy) => return policies::set(connection, id, policy).await,
         Write::Token(hash, token) => settings::insert_token(connection, hash, *token).await?,
         Write::Touch(id, used_at_ms) => settings::touch(connection, id, used_at_ms).await?,
     }

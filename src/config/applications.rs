@@ -1,0 +1,179 @@
+//! The list of applications with their policies. A policy is read and checked by `model`, as in every
+//! store; this file finds the lines (CONTRACT 34).
+
+use super::reader::{Raw, Reader, scalar};
+use super::units;
+use super::yaml::{Entry, Node, Value};
+use crate::model::{ApplicationId, ApplicationPolicy, Policy};
+use serde_json::{Map, Value as Json};
+use std::collections::HashMap;
+
+const ALLOWED: &str = "a list of applications, each {id, name, app_mode, …}";
+
+/// The applications of a key, or None where the file has none. Problems are reported at the line of
+/// their field.
+pub(super) fn read(reader: &mut Reader<'_>, key: &str) -> Option<Vec<ApplicationPolicy>> {
+    reader.read_with(key, |reader, raw| {
+        let Raw::Node(node) = raw else {
+            return Err(Some(format!("stands in the file only; allowed: {ALLOWED}")));
+        };
+        let Value::List(items) = &node.value else {
+            return Err(Some(format!(
+                "is {}; allowed: {ALLOWED}",
+                node.value.shape()
+            )));
+        };
+        let mut seen = HashMap::new();
+        let mut applications = Vec::with_capacity(items.len());
+        for (index, item) in items.iter().enumerate() {
+            let mut item = Item {
+                reader: &mut *reader,
+                name: format!("{key}[{index}]"),
+                node: item,
+            };
+            applications.push(item.application(&mut seen));
+        }
+        applications
+            .into_iter()
+            .collect::<Option<Vec<_>>>()
+            .ok_or(None)
+    })
+}
+
+/// One application of the list.
+struct Item<'r, 's, 'n> {
+    reader: &'r mut Reader<'s>,
+    name: String,
+    node: &'n Node,
+}
+
+impl<'n> Item<'_, '_, 'n> {
+    fn application(
+        &mut self,
+        seen: &mut HashMap<ApplicationId, String>,
+    ) -> Option<ApplicationPolicy> {
+        let Value::Map(entries) = &self.node.value else {
+            let text = format!(
+                "is {}; allowed: {{id, name, app_mode, …}}",
+                self.node.value.shape()
+            );
+            return self.refuse("", text);
+        };
+        let (id, name) = (self.id(entries, seen), self.label(entries));
+        let policy = self.policy(entries);
+        Some(ApplicationPolicy {
+            id: id?,
+            name: name?,
+            policy: policy?,
+        })
+    }
+
+    fn id(
+        &mut self,
+        entries: &'n [Entry],
+        seen: &mut HashMap<ApplicationId, String>,
+    ) -> Option<ApplicationId> {
+        let form = units::application_id();
+        let id = match get(entries, "id") {
+            Some(node) => scalar(node, &form),
+            None => Err("is not set; allowed: the UUID that X-Application-Id names".to_owned()),
+        };
+        let id = id.map_err(|text| self.refuse::<()>("id", text)).ok()?;
+        if let Some(first) = seen.get(&id) {
+            return self.refuse(
+                "id",
+                format!("is the id of {first} too; allowed: one entry for each"),
+            );
+        }
+        seen.insert(id, self.name.clone());
+        Some(id)
+    }
+
+    /// Its name for people; empty when it has none.
+    fn label(&mut self, entries: &'n [Entry]) -> Option<String> {
+        match get(entries, "name") {
+            None => Some(String::new()),
+            Some(node) => {
+                let name = scalar(node, &units::text());
+                name.map_err(|text| self.refuse::<()>("name", text)).ok()
+            }
+        }
+    }
+
+    fn policy(&mut self, entries: &'n [Entry]) -> Option<Policy> {
+        let own = |key: &str| key != "id" && key != "name";
+        let fields = entries.iter().filter(|entry| own(&entry.key));
+        let fields: Map<String, Json> = fields
+            .map(|entry| (entry.key.clone(), json(&entry.node)))
+            .collect();
+        match Policy::from_value(&Json::Object(fields)) {
+            Ok(policy) => Some(policy),
+            Err(problems) => {
+                for problem in problems.0 {
+                    self.refuse::<()>(&problem.key, problem.text);
+                }
+                None
+            }
+        }
+    }
+
+    /// Reports a problem of a field, at its line or the nearest one around it.
+    fn refuse<T>(&mut self, field: &str, text: String) -> Option<T> {
+        let line = line_of(self.node, field).unwrap_or(self.node.line);
+        let dot = if field.is_empty() { "" } else { "." };
+        let key = format!("{}{dot}{field}", self.name);
+        self.reader.report_line(line, &key, text);
+        None
+    }
+}
+
+/// The line of `a`, `a.b` or `a[2]` below a node.
+fn line_of(node: &Node, field: &str) -> Option<usize> {
+    let (first, rest) = match field.find(['.', '[']) {
+        Some(end) => field.split_at(end),
+        None => (field, ""),
+    };
+    let Value::Map(entries) = &node.value else {
+        return None;
+    };
+    let entry = entries.iter().find(|entry| entry.key == first)?;
+    let index = rest
+        .strip_prefix('[')
+        .and_then(|rest| rest.strip_suffix(']'));
+    let inner = match (&entry.node.value, index) {
+        (Value::List(items), Some(index)) => items
+            .get(index.parse::<usize>().ok()?)
+            .map(|node| node.line),
+        _ => line_of(&entry.node, rest.strip_prefix('.').unwrap_or_default()),
+    };
+    Some(inner.unwrap_or(entry.line))
+}
+
+fn get<'n>(entries: &'n [Entry], key: &str) -> Option<&'n Node> {
+    let found = entries.iter().find(|entry| entry.key == key);
+    found
+        .map(|entry| &entry.node)
+        .filter(|node| !matches!(node.value, Value::Null))
+}
+
+/// The node as the JSON that would mean the same.
+fn json(node: &Node) -> Json {
+    match &node.value {
+        Value::Null => Json::Null,
+        Value::Text(text) => Json::String(text.clone()),
+        // No field takes a number, so that which one it is does not matter.
+        Value::Number(_) => Json::from(0),
+        Value::Flag(flag) => Json::Bool(*flag),
+        Value::List(items) => items.iter().map(json).collect(),
+        Value::Map(entries) => {
+            let fields = entries.iter();
+            Json::Object(
+                fields
+                    .map(|entry| (entry.key.clone(), json(&entry.node)))
+                    .collect(),
+            )
+        }
+        // Nor does any take a tagged value, which has no name in JSON.
+        Value::Other => Json::from(0),
+    }
+}

@@ -1,0 +1,181 @@
+//! One awaited check of sync mode (CONTRACT 12, 13): the record is registered by the same call that
+//! gives its verdict, the client is watched meanwhile. What a verdict leads to is the caller's.
+
+use super::client_gone;
+use super::record::{Registration, failure_of};
+use crate::gateway::Shared;
+use crate::gateway::context::CallContext;
+use crate::gateway::error::CallError;
+use crate::model::{AnalysisResponse, BlockOn, OnBackendFailure, Policy, Stage, Status};
+use crate::observe::events::{RecordLeft, Unchecked};
+use crate::observe::{Metrics, TelemetryOutcome, UncheckedReason, VerdictType};
+use crate::telemetry::{AnalyzerError, Record};
+use pingora_core::protocols::http::ServerSession;
+use std::time::Instant;
+use tokio::time::timeout;
+
+/// What a check came to.
+pub(super) enum Checked {
+    /// Nothing that blocks was found.
+    Passed,
+    /// Something was found that blocks.
+    Flagged(Box<Finding>),
+    /// No verdict, counted and said; the policy tells what follows.
+    Unknown,
+    /// The backend refuses the access key.
+    KeyRefused,
+    /// The client left; what there was is registered.
+    ClientGone,
+}
+
+/// A verdict that blocks.
+pub(super) struct Finding {
+    pub(super) kind: VerdictType,
+    pub(super) analysis: AnalysisResponse,
+}
+
+/// A record and the policy it is checked under.
+pub(super) struct Check<'a> {
+    pub(super) policy: &'a Policy,
+    pub(super) registration: &'a Registration,
+    pub(super) record: Option<Record>,
+}
+
+impl Check<'_> {
+    /// Waits for the verdict, at most MONITOR_TIMEOUT long.
+    pub(super) async fn run(
+        self,
+        shared: &Shared,
+        session: &mut ServerSession,
+        ctx: &mut CallContext,
+    ) -> Checked {
+        let (Some(analyzer), Some(record)) = (&shared.analyzer, &self.record) else {
+            let detail = "there is no backend (MONITOR_URL)";
+            return self.unknown(&shared.metrics, UncheckedReason::NoBackend, detail);
+        };
+        let started = Instant::now();
+        let limit = shared.settings.monitor.timeout;
+        let answer = tokio::select! {
+            biased;
+            answer = timeout(limit, analyzer.analyse(record)) => answer,
+            () = client_gone(session) => {
+                ctx.clock.waited_for_backend(started);
+                return self.abandoned();
+            }
+        };
+        ctx.clock.waited_for_backend(started);
+        let late = || AnalyzerError::Unavailable("no answer within MONITOR_TIMEOUT".into());
+        match answer.unwrap_or_else(|_| Err(late())) {
+            Ok(analysis) => self.judge(&shared.metrics, analysis),
+            Err(error) => self.failed(&shared.metrics, &error),
+        }
+    }
+
+    fn judge(self, metrics: &Metrics, analysis: AnalysisResponse) -> Checked {
+        self.left(metrics, TelemetryOutcome::Delivered, "");
+        match found(self.policy.block_on, &analysis) {
+            Some(kind) => Checked::Flagged(Box::new(Finding { kind, analysis })),
+            None if analysis.status == Status::Success => Checked::Passed,
+            // CONTRACT 26: never a silent pass.
+            None => {
+                let detail = "a stage of the check failed";
+                self.unknown(metrics, UncheckedReason::Incomplete, detail)
+            }
+        }
+    }
+
+    fn failed(mut self, metrics: &Metrics, error: &AnalyzerError) -> Checked {
+        let said = error.to_string();
+        match error {
+            AnalyzerError::KeyRefused(_) => {
+                self.left(metrics, TelemetryOutcome::Refused, &said);
+                Checked::KeyRefused
+            }
+            AnalyzerError::Refused(_) => {
+                self.left(metrics, TelemetryOutcome::Refused, &said);
+                self.unknown(metrics, UncheckedReason::Refused, &said)
+            }
+            AnalyzerError::Unavailable(_) => {
+                if let Some(mut record) = self.record.take() {
+                    record.unchecked = self.is_open();
+                    if !self.is_open() && record.stage == Stage::PostCall {
+                        record.failure = Some(failure_of(&CallError::Unchecked));
+                    }
+                    self.registration.push(record);
+                }
+                self.unknown(metrics, UncheckedReason::Unavailable, &said)
+            }
+        }
+    }
+
+    /// The backend may have the record or not: it takes the same one twice as one.
+    fn abandoned(self) -> Checked {
+        if let Some(mut record) = self.record {
+            if record.stage == Stage::PostCall {
+                record.failure = Some(failure_of(&CallError::ClientGone));
+            }
+            self.registration.push(record);
+        }
+        Checked::ClientGone
+    }
+
+    fn is_open(&self) -> bool {
+        self.policy.on_backend_failure == OnBackendFailure::Open
+    }
+
+    fn left(&self, metrics: &Metrics, outcome: TelemetryOutcome, reason: &str) {
+        let stage = self.record.as_ref().map(|record| record.stage);
+        if let Some(stage) = stage {
+            RecordLeft {
+                stage,
+                outcome,
+                reason,
+            }
+            .emit(metrics);
+        }
+    }
+
+    fn unknown(&self, metrics: &Metrics, reason: UncheckedReason, detail: &str) -> Checked {
+        no_verdict(metrics, self.policy, reason, detail);
+        Checked::Unknown
+    }
+}
+
+/// Counts and says that a message of sync mode got no verdict.
+pub(super) fn no_verdict(
+    metrics: &Metrics,
+    policy: &Policy,
+    reason: UncheckedReason,
+    detail: &str,
+) {
+    let consequence = match policy.on_backend_failure {
+        OnBackendFailure::Open => "the call goes on unchecked",
+        OnBackendFailure::Closed => "the call is answered with 502",
+    };
+    Unchecked {
+        reason,
+        detail,
+        consequence,
+    }
+    .emit(metrics);
+}
+
+/// The first finding that blocks, in the order of CONTRACT 12.
+fn found(block_on: BlockOn, analysis: &AnalysisResponse) -> Option<VerdictType> {
+    let findings = [
+        (
+            block_on.guardrails && analysis.guardrails.flagged,
+            VerdictType::Guardrails,
+        ),
+        (
+            block_on.custom_policy && analysis.custom_policy.flagged,
+            VerdictType::CustomPolicy,
+        ),
+        (
+            block_on.dataclean && analysis.dataclean.flagged,
+            VerdictType::Dataclean,
+        ),
+    ];
+    let mut findings = findings.into_iter();
+    findings.find(|(blocks, _)| *blocks).map(|(_, kind)| kind)
+}

@@ -1,0 +1,200 @@
+//! Post-call replacement (CONTRACT 15, `replace_response`): the answer is held until its check is
+//! done and passes byte for byte, or is replaced (§2.4). Only sync mode comes here.
+
+use super::block::{Block, Requested};
+use super::call::Answering;
+use super::capture::{self, Whole};
+use super::check::{Check, Checked, no_verdict};
+use super::record::{Registration, failure_of};
+use super::{client_gone, relay};
+use crate::gateway::Shared;
+use crate::gateway::context::CallContext;
+use crate::gateway::error::CallError;
+use crate::gateway::{headers, respond};
+use crate::model::{OnBackendFailure, Policy, Stage};
+use crate::observe::UncheckedReason;
+use bytes::Bytes;
+use pingora_core::Result;
+use pingora_core::protocols::http::ServerSession;
+use pingora_http::ResponseHeader;
+use std::sync::Arc;
+use std::time::Instant;
+use tokio::time::timeout;
+
+/// What it takes to replace an answer.
+pub(super) struct Replace {
+    pub(super) requested: Requested,
+    pub(super) policy: Arc<Policy>,
+}
+
+/// An answer on its way into memory.
+enum Collected {
+    Whole(Vec<u8>),
+    /// There is more than `limits.recorded_bytes`.
+    TooLarge(Vec<u8>),
+    Failed(Vec<u8>, CallError),
+}
+
+impl Replace {
+    /// Collects, checks, and answers the client.
+    pub(super) async fn response_body(
+        self: Box<Self>,
+        shared: &Shared,
+        session: &mut ServerSession,
+        ctx: &mut CallContext,
+        (mut upstream, registration): (Answering, Registration),
+    ) -> Result<()> {
+        let head = upstream.head().filter(|head| has_words(head)).cloned();
+        let Some(head) = head else {
+            return relay::response_body(shared, session, ctx, upstream, registration).await;
+        };
+        match collect(shared, session, ctx, &mut upstream).await {
+            Collected::Whole(body) => {
+                upstream.release(shared).await;
+                let answer = Held {
+                    replace: self,
+                    registration,
+                    head,
+                    body: body.into(),
+                };
+                answer.check(shared, session, ctx).await
+            }
+            Collected::TooLarge(body) => {
+                upstream.put_back(body.into());
+                self.unchecked(shared, session, ctx, (upstream, registration))
+                    .await
+            }
+            Collected::Failed(body, error) => {
+                upstream.abandon().await;
+                let limit = shared.settings.limits.recorded_bytes;
+                let mut said = capture::whole(&head, &body, limit).said;
+                said.incomplete = true;
+                registration.post_call(said, Some(failure_of(&error)));
+                respond::error(session, ctx, &error).await
+            }
+        }
+    }
+
+    /// Too much to hold: passes as in async mode, or not at all.
+    async fn unchecked(
+        &self,
+        shared: &Shared,
+        session: &mut ServerSession,
+        ctx: &mut CallContext,
+        (upstream, mut registration): (Answering, Registration),
+    ) -> Result<()> {
+        let detail = "the answer is larger than limits.recorded_bytes";
+        let reason = UncheckedReason::Unreadable;
+        no_verdict(&shared.metrics, &self.policy, reason, detail);
+        if self.policy.on_backend_failure == OnBackendFailure::Closed {
+            upstream.abandon().await;
+            registration.post_call_failed(&CallError::Unchecked);
+            return respond::error(session, ctx, &CallError::Unchecked).await;
+        }
+        ctx.detail = Some("unchecked");
+        registration.goes_unchecked();
+        relay::response_body(shared, session, ctx, upstream, registration).await
+    }
+}
+
+/// A whole answer that the client has not seen.
+struct Held {
+    replace: Box<Replace>,
+    registration: Registration,
+    head: ResponseHeader,
+    body: Bytes,
+}
+
+impl Held {
+    async fn check(
+        self,
+        shared: &Shared,
+        session: &mut ServerSession,
+        ctx: &mut CallContext,
+    ) -> Result<()> {
+        let limit = shared.settings.limits.recorded_bytes;
+        let Whole { said, usage } = capture::whole(&self.head, &self.body, limit);
+        let readable = !said.incomplete;
+        let policy = &self.replace.policy;
+        let check = Check {
+            policy,
+            registration: &self.registration,
+            record: self.registration.record(Stage::PostCall, said),
+        };
+        match check.run(shared, session, ctx).await {
+            Checked::Passed if readable => self.pass(session, ctx).await,
+            Checked::Passed => {
+                let detail = "the answer cannot be read whole";
+                let reason = UncheckedReason::Unreadable;
+                no_verdict(&shared.metrics, policy, reason, detail);
+                self.unchecked(session, ctx).await
+            }
+            Checked::Flagged(finding) => {
+                let block = Box::new(Block {
+                    stage: Stage::PostCall,
+                    requested: self.replace.requested,
+                    policy: self.replace.policy,
+                    finding,
+                    usage,
+                });
+                block.answer(shared, session, ctx).await
+            }
+            Checked::Unknown => self.unchecked(session, ctx).await,
+            Checked::KeyRefused => respond::error(session, ctx, &CallError::KeyRefused).await,
+            Checked::ClientGone => respond::error(session, ctx, &CallError::ClientGone).await,
+        }
+    }
+
+    async fn unchecked(self, session: &mut ServerSession, ctx: &mut CallContext) -> Result<()> {
+        if self.replace.policy.on_backend_failure == OnBackendFailure::Closed {
+            return respond::error(session, ctx, &CallError::Unchecked).await;
+        }
+        ctx.detail = Some("unchecked");
+        self.pass(session, ctx).await
+    }
+
+    async fn pass(mut self, session: &mut ServerSession, ctx: &mut CallContext) -> Result<()> {
+        // The whole body is here, so it goes by length whatever the upstream's framing was.
+        headers::for_client(&mut self.head, http::Version::HTTP_10, &ctx.request_id)?;
+        respond::whole(session, ctx, self.head, self.body).await
+    }
+}
+
+/// An upstream's error and an answer without a body hold nothing to check.
+fn has_words(head: &ResponseHeader) -> bool {
+    let status = head.status.as_u16();
+    status < 400 && !matches!(status, 204 | 304)
+}
+
+async fn collect(
+    shared: &Shared,
+    session: &mut ServerSession,
+    ctx: &mut CallContext,
+    upstream: &mut Answering,
+) -> Collected {
+    let limit = usize::try_from(shared.settings.limits.recorded_bytes).unwrap_or(usize::MAX);
+    let started = Instant::now();
+    let mut body = Vec::new();
+    let end = loop {
+        let read = tokio::select! {
+            biased;
+            read = timeout(shared.upstream.timeout(), upstream.read()) => read,
+            () = client_gone(session) => break Some(CallError::ClientGone),
+        };
+        match read {
+            Ok(Ok(Some(chunk))) => body.extend_from_slice(&chunk),
+            Ok(Ok(None)) => break None,
+            Ok(Err(_)) => break Some(CallError::Broken("its answer was cut")),
+            Err(_) => break Some(CallError::Late),
+        }
+        if body.len() > limit {
+            ctx.clock.waited_for_upstream(started);
+            return Collected::TooLarge(body);
+        }
+    };
+    ctx.clock.waited_for_upstream(started);
+    match end {
+        None => Collected::Whole(body),
+        Some(error) => Collected::Failed(body, error),
+    }
+}

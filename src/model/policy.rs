@@ -1,0 +1,289 @@
+//! What an application's calls are subject to (§2.5, CONTRACT 12, 13, 15, 16, 34, 41), and the one
+//! check of it: `monitor check`, start, reload and every store use it. How it is read stands in
+//! `policy_json`; where it comes from is not known here.
+
+use super::ids::ApplicationId;
+use super::policy_json;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use std::fmt;
+
+/// The longest phrase, in Unicode code points. It bounds the memory of a store's snapshot.
+pub const LONGEST_PHRASE: usize = 10_000;
+
+const NO_PHRASE: &str = "is not set; app_mode sync needs the text of the answer to a blocked call";
+const LONG_PHRASE: &str = "is too long; allowed: 10000 characters";
+const NO_ROLES: &str = "is an empty list; allowed: at least one role";
+const ASYNC_REPLACES: &str = "needs app_mode sync: in async mode no answer is replaced";
+const HOLDS_BACK: &str = "hold_back is not available in this version; allowed: off";
+const REDACTS: &str = "true is not available in this version; allowed: false";
+const ASYNC_CLOSED: &str = "closed needs app_mode sync: in async mode the backend is not awaited";
+
+macro_rules! words {
+    ($(#[$doc:meta])* $name:ident { $($(#[$vdoc:meta])* $variant:ident => $text:literal),+ $(,)? }) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+        pub enum $name { $($(#[$vdoc])* #[serde(rename = $text)] $variant),+ }
+
+        impl policy_json::Word for $name {
+            const ALL: &'static [Self] = &[$(Self::$variant),+];
+            fn word(self) -> &'static str { self.as_str() }
+        }
+
+        impl $name {
+            /// The word used in files and stores.
+            pub fn as_str(self) -> &'static str {
+                match self { $(Self::$variant => $text),+ }
+            }
+        }
+    };
+}
+
+words!(
+    /// §3: whether the verdict is awaited.
+    AppMode {
+        /// The verdict comes before the upstream call; the client gets a non-stream answer.
+        Sync => "sync",
+        /// Nothing is awaited, nothing is replaced.
+        Async => "async",
+    }
+);
+words!(
+    /// What a call gets when the backend gives no verdict in sync mode (CONTRACT 13).
+    OnBackendFailure {
+        /// The call goes on unchecked, counted and marked.
+        Open => "open",
+        /// 502.
+        Closed => "closed",
+    }
+);
+words!(
+    /// Which messages of a request are checked (CONTRACT 3).
+    ScanRole {
+        /// The last message with role user.
+        LastUser => "last_user",
+        /// Every message with role user.
+        AllUser => "all_user",
+        /// Messages with role system or developer.
+        System => "system",
+        /// Messages with role assistant.
+        Assistant => "assistant",
+        /// Results of tools.
+        Tool => "tool",
+    }
+);
+words!(
+    /// What becomes of `stream: true` in sync mode (CONTRACT 41).
+    StreamInSync {
+        /// It is rewritten to false.
+        Off => "off",
+        /// The answer is streamed behind a checked window.
+        HoldBack => "hold_back",
+    }
+);
+
+/// Which findings block; all by default (CONTRACT 12).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct BlockOn {
+    /// Built-in policies.
+    pub guardrails: bool,
+    /// Custom policies.
+    pub custom_policy: bool,
+    /// Sensitive data.
+    pub dataclean: bool,
+}
+
+/// One application's policy.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "Value")]
+pub struct Policy {
+    /// Whether the verdict is awaited.
+    pub app_mode: AppMode,
+    /// What the client gets instead of an answer (§2.4); empty only in async mode.
+    pub phrase: String,
+    /// Which findings block.
+    pub block_on: BlockOn,
+    /// What a missing verdict means.
+    pub on_backend_failure: OnBackendFailure,
+    /// Whether a flagged answer is replaced (CONTRACT 15).
+    pub replace_response: bool,
+    /// Which messages are checked; at least one role, none twice.
+    pub scan_roles: Vec<ScanRole>,
+    /// Whether sync mode keeps streaming.
+    pub stream_in_sync: StreamInSync,
+    /// Whether findings are replaced in the forwarded body (CONTRACT 41).
+    pub redact_upstream: bool,
+}
+
+/// An application as a configuration lists it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ApplicationPolicy {
+    /// What X-Application-Id names.
+    pub id: ApplicationId,
+    /// For people.
+    pub name: String,
+    /// Its policy, checked.
+    pub policy: Policy,
+}
+
+/// An application as a store holds it: its policy may have been written by anybody.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StoredPolicy {
+    /// What X-Application-Id names.
+    pub id: ApplicationId,
+    /// For people.
+    pub name: String,
+    /// Its policy, checked, or what is wrong with it.
+    pub policy: Result<Policy, PolicyProblems>,
+}
+
+/// One thing that is wrong with a policy. Its text quotes nothing but short words, never a phrase.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PolicyProblem {
+    /// The field, such as `block_on.dataclean` or `scan_roles[1]`; empty for the whole policy.
+    pub key: String,
+    /// What is wrong, then what is allowed.
+    pub text: String,
+}
+
+/// Everything that is wrong with a policy.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PolicyProblems(pub Vec<PolicyProblem>);
+
+impl Default for BlockOn {
+    fn default() -> Self {
+        Self {
+            guardrails: true,
+            custom_policy: true,
+            dataclean: true,
+        }
+    }
+}
+
+impl Policy {
+    /// A policy with the defaults of CONTRACT 34.
+    pub fn new(app_mode: AppMode, phrase: impl Into<String>) -> Self {
+        Self {
+            app_mode,
+            phrase: phrase.into(),
+            block_on: BlockOn::default(),
+            on_backend_failure: OnBackendFailure::Open,
+            replace_response: false,
+            scan_roles: vec![ScanRole::LastUser],
+            stream_in_sync: StreamInSync::Off,
+            redact_upstream: false,
+        }
+    }
+
+    /// Reads and checks a policy. Fields that are absent or null have their defaults; `app_mode` has
+    /// none.
+    ///
+    /// # Errors
+    /// Everything that is wrong: unknown fields, shapes, words, and what [`Policy::check`] refuses.
+    pub fn from_value(value: &Value) -> Result<Self, PolicyProblems> {
+        policy_json::read(value)
+    }
+
+    /// [`Policy::from_value`] of a JSON text.
+    ///
+    /// # Errors
+    /// As there, and for a text that is not JSON.
+    pub fn from_json(text: &str) -> Result<Self, PolicyProblems> {
+        match serde_json::from_str(text) {
+            Ok(value) => Self::from_value(&value),
+            Err(_) => Err(PolicyProblem::new("", "is not JSON").into()),
+        }
+    }
+
+    /// The policy as JSON, every field written out.
+    pub fn to_json(&self) -> String {
+        // Words, flags and strings only: serialisation has no failing case.
+        serde_json::to_string(self).unwrap_or_default()
+    }
+
+    /// Says what cannot be meant, however the policy was made.
+    ///
+    /// # Errors
+    /// Every contradiction: a phrase that is missing in sync mode or too long, fields that promise
+    /// what async mode never does; and what this version knows the name of but does not do.
+    pub fn check(&self) -> Result<(), Vec<PolicyProblem>> {
+        let is_async = self.app_mode == AppMode::Async;
+        let holds_back = self.stream_in_sync == StreamInSync::HoldBack;
+        let is_closed = self.on_backend_failure == OnBackendFailure::Closed;
+        let contradictions = [
+            (
+                !is_async && self.phrase.trim().is_empty(),
+                "phrase",
+                NO_PHRASE,
+            ),
+            (
+                self.phrase.chars().count() > LONGEST_PHRASE,
+                "phrase",
+                LONG_PHRASE,
+            ),
+            (self.scan_roles.is_empty(), "scan_roles", NO_ROLES),
+            (
+                is_async && self.replace_response,
+                "replace_response",
+                ASYNC_REPLACES,
+            ),
+            (holds_back, "stream_in_sync", HOLDS_BACK),
+            (self.redact_upstream, "redact_upstream", REDACTS),
+            (is_async && is_closed, "on_backend_failure", ASYNC_CLOSED),
+        ];
+        let found = contradictions.into_iter().filter(|(holds, ..)| *holds);
+        let problems: Vec<_> = found
+            .map(|(_, key, text)| PolicyProblem::new(key, text))
+            .collect();
+        match problems.is_empty() {
+            true => Ok(()),
+            false => Err(problems),
+        }
+    }
+}
+
+impl TryFrom<Value> for Policy {
+    type Error = PolicyProblems;
+    fn try_from(value: Value) -> Result<Self, Self::Error> {
+        Self::from_value(&value)
+    }
+}
+
+impl PolicyProblem {
+    /// A problem of one field.
+    pub fn new(key: impl Into<String>, text: impl Into<String>) -> Self {
+        Self {
+            key: key.into(),
+            text: text.into(),
+        }
+    }
+}
+
+impl From<PolicyProblem> for PolicyProblems {
+    fn from(problem: PolicyProblem) -> Self {
+        Self(vec![problem])
+    }
+}
+
+impl fmt::Display for PolicyProblem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let name = if self.key.is_empty() {
+            "policy"
+        } else {
+            &self.key
+        };
+        write!(f, "{name} {}", self.text)
+    }
+}
+
+impl fmt::Display for PolicyProblems {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (index, problem) in self.0.iter().enumerate() {
+            write!(f, "{}{problem}", if index == 0 { "" } else { "; " })?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for PolicyProblems {}

@@ -1,0 +1,96 @@
+//! The values that labels of metrics can have, which is why they are bounded. What is counted by them
+//! stands in `metrics`.
+
+macro_rules! label {
+    ($(#[$doc:meta])* $name:ident { $($(#[$vdoc:meta])* $variant:ident => $text:literal),+ $(,)? }) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub enum $name { $($(#[$vdoc])* $variant),+ }
+
+        impl $name {
+            pub(super) const ALL: &'static [Self] = &[$(Self::$variant),+];
+
+            /// The label's value.
+            pub fn as_str(self) -> &'static str {
+                match self { $(Self::$variant => $text),+ }
+            }
+        }
+    };
+}
+
+label!(
+    /// `route` label.
+    RouteLabel {
+        /// POST /v1/chat/completions
+        Chat => "chat",
+        /// POST /v1/embeddings
+        Embeddings => "embeddings",
+        /// GET /v1/models
+        Models => "models",
+        /// The contract and its documentation.
+        Docs => "docs",
+        /// Anything else.
+        Other => "other",
+    }
+);
+label!(
+    /// `outcome` label: how a call ended and whose doing it was.
+    Outcome {
+        /// The upstream's answer below 400, or a document, delivered whole.
+        Ok => "ok",
+        /// Refused by the gateway as the client's fault.
+        Refused => "refused",
+        /// The upstream's own error answer, delivered.
+        UpstreamStatus => "upstream_status",
+        /// The upstream broke off or fell silent after its answer began.
+        UpstreamBroken => "upstream_broken",
+        /// The upstream could not be called.
+        GatewayError => "gateway_error",
+        /// The client left.
+        ClientGone => "client_gone",
+        /// Answered with the policy's phrase (§2.4).
+        Blocked => "blocked",
+    }
+);
+label!(
+    /// `outcome` label of records on their way to the backend.
+    TelemetryOutcome {
+        /// Accepted by the backend.
+        Delivered => "delivered",
+        /// Refused by the backend (4xx).
+        Refused => "refused",
+        /// Not delivered: unreachable, late, or a server error.
+        Failed => "failed",
+        /// Never tried, the queue was full.
+        Dropped => "dropped",
+    }
+);
+
+label!(
+    /// `type` label of verdicts: what was found (§2.4), the first named wins.
+    VerdictType {
+        /// A built-in policy is violated.
+        Guardrails => "guardrails",
+        /// A custom policy is violated.
+        CustomPolicy => "custom_policy",
+        /// Sensitive data.
+        Dataclean => "dataclean",
+    }
+);
+label!(
+    /// `reason` label of what sync mode had to leave unchecked (CONTRACT 13, 14).
+    UncheckedReason {
+        /// The backend was not reached, too slow, or broken.
+        Unavailable => "unavailable",
+        /// The backend refused the record (4xx).
+        Refused => "refused",
+        /// A stage of the check failed.
+        Incomplete => "incomplete",
+        /// The gateway has no backend (MONITOR_URL).
+        NoBackend => "no_backend",
+        /// The answer is larger than limits.recorded_bytes, or cannot be read.
+        Unreadable => "unreadable",
+        /// Whether the application has a policy was never known.
+        PolicyUnknown => "policy_unknown",
+    }
+);

@@ -1,0 +1,306 @@
+//! The snapshot every call looks its policy up in: no lock, no wait, no allocation on the way
+//! (CONTRACT 14). Who fills it is the `refresher`.
+
+use crate::model::{ApplicationId, ApplicationPolicy, Policy, PolicyProblems, StoredPolicy};
+use arc_swap::ArcSwap;
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, SystemTime};
+
+/// The policies of one process; clones share them.
+#[derive(Clone)]
+pub struct Policies(pub(super) Arc<Shared>);
+
+/// What a look-up came to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Found {
+    /// The application's policy, the last good one.
+    Policy(Arc<Policy>),
+    /// There is no application id, it is no UUID, or the store knows no policy for it.
+    NoPolicy,
+    /// No policy can be told: the store was not reached since the start and there is no copy, or what
+    /// it holds for this application was never readable. The call is async, counted and warned about.
+    NeverKnown,
+}
+
+/// An application whose stored policy is not in force.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PolicyFault {
+    /// The application.
+    pub id: ApplicationId,
+    /// What is wrong, without the policy's texts.
+    pub reason: PolicyProblems,
+    /// Whether an earlier good version is in force instead.
+    pub keeps_last_good: bool,
+}
+
+/// What an operator is shown (CONTRACT 35).
+#[derive(Clone, Debug)]
+pub struct PolicyStatus {
+    /// `none`, `file`, `sqlite` or `postgres`.
+    pub store: &'static str,
+    /// Applications with a policy in force.
+    pub applications: usize,
+    /// Time since the store was last read, by this process or the one that left the copy on disk;
+    /// None when it never was, or when there is none to read.
+    pub age: Option<Duration>,
+    /// Whether the policies in force come from the copy on disk.
+    pub from_copy: bool,
+    /// Why the store cannot be read now.
+    pub store_error: Option<String>,
+    /// Stored policies that are not in force.
+    pub faults: Vec<PolicyFault>,
+}
+
+pub(super) struct Shared {
+    pub(super) store: &'static str,
+    pub(super) snapshot: ArcSwap<Snapshot>,
+    pub(super) health: Mutex<Health>,
+}
+
+/// All policies at one moment.
+#[derive(Default)]
+pub(super) struct Snapshot {
+    /// Whether a store or a copy was read; without, an application that is not here is unknown.
+    pub(super) known: bool,
+    pub(super) applications: HashMap<ApplicationId, Entry>,
+}
+
+/// One application; None where its policy was never readable.
+#[derive(Clone)]
+pub(super) struct Entry {
+    pub(super) name: Box<str>,
+    pub(super) policy: Option<Arc<Policy>>,
+}
+
+/// What the store is like, for people.
+#[derive(Default)]
+pub(super) struct Health {
+    pub(super) read_at: Option<SystemTime>,
+    pub(super) from_copy: bool,
+    pub(super) store_error: Option<String>,
+    pub(super) faults: Vec<PolicyFault>,
+}
+
+impl Policies {
+    /// No store and no list: no application has a policy.
+    pub fn none() -> Self {
+        let policies = Self::new("none");
+        policies.0.snapshot.store(Arc::new(Snapshot {
+            known: true,
+            applications: HashMap::new(),
+        }));
+        policies
+    }
+
+    pub(super) fn new(store: &'static str) -> Self {
+        Self(Arc::new(Shared {
+            store,
+            snapshot: ArcSwap::default(),
+            health: Mutex::default(),
+        }))
+    }
+
+    /// The policy of the application named in X-Application-Id or by MONITOR_APPLICATION_ID, as it
+    /// is written there (CONTRACT 7, 14).
+    pub fn lookup(&self, application_id: Option<&str>) -> Found {
+        match application_id.and_then(|text| text.parse().ok()) {
+            Some(id) => self.find(id),
+            None => Found::NoPolicy,
+        }
+    }
+
+    /// The policy of an application.
+    pub fn find(&self, id: ApplicationId) -> Found {
+        let snapshot = self.0.snapshot.load();
+        match snapshot.applications.get(&id) {
+            Some(Entry {
+                policy: Some(policy),
+                ..
+            }) => Found::Policy(policy.clone()),
+            Some(_) => Found::NeverKnown,
+            None if snapshot.known => Found::NoPolicy,
+            None => Found::NeverKnown,
+        }
+    }
+
+    /// Time since the store was last read; see [`PolicyStatus::age`].
+    pub fn age(&self) -> Option<Duration> {
+        self.0.health().age()
+    }
+
+    /// What an operator is shown.
+    pub fn status(&self) -> PolicyStatus {
+        let snapshot = self.0.snapshot.load();
+        let in_force = |entry: &&Entry| entry.policy.is_some();
+        let health = self.0.health();
+        PolicyStatus {
+            store: self.0.store,
+            applications: snapshot.applications.values().filter(in_force).count(),
+            age: health.age(),
+            from_copy: health.from_copy,
+            store_error: health.store_error.clone(),
+            faults: health.faults.clone(),
+        }
+    }
+}
+
+impl Shared {
+    pub(super) fn health(&self) -> MutexGuard<'_, Health> {
+        self.health.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Health {
+    fn age(&self) -> Option<Duration> {
+        let read_at = self.read_at?;
+        // A clock that was set back makes a copy look younger, never older than it is.
+        Some(read_at.elapsed().unwrap_or_default())
+    }
+}
+
+impl Snapshot {
+    /// What follows this snapshot when the store holds `rows`, and which of them are faulty. A policy
+    /// that cannot be read leaves the last good one in force.
+    pub(super) fn next(&self, rows: Vec<StoredPolicy>) -> (Self, Vec<PolicyFault>) {
+        let mut faults = Vec::new();
+        let mut applications = HashMap::with_capacity(rows.len());
+        for StoredPolicy { id, name, policy } in rows {
+            let last = self.applications.get(&id);
+            let last = last.and_then(|entry| entry.policy.as_ref());
+            let policy = match policy {
+                Ok(policy) => match last {
+                    Some(last) if **last == policy => Some(last.clone()),
+                    _ => Some(Arc::new(policy)),
+                },
+                Err(reason) => {
+                    let keeps_last_good = last.is_some();
+                    faults.push(PolicyFault {
+                        id,
+                        reason,
+                        keeps_last_good,
+                    });
+                    last.cloned()
+                }
+            };
+            let name = name.into_boxed_str();
+            applications.insert(id, Entry { name, policy });
+        }
+        let next = Self {
+            known: true,
+            applications,
+        };
+        (next, faults)
+    }
+
+    /// What is worth keeping on disk, in the order of the ids.
+    pub(super) fn good(&self) -> Vec<ApplicationPolicy> {
+        let mut good: Vec<ApplicationPolicy> = self
+            .applications
+            .iter()
+            .filter_map(|(id, entry)| {
+                Some(ApplicationPolicy {
+                    id: *id,
+                    name: entry.name.to_string(),
+                    policy: entry.policy.as_deref()?.clone(),
+                })
+            })
+            .collect();
+        good.sort_by_key(|application| application.id);
+        good
+    }
+
+    /// Whether a copy of `other` would say the same.
+    pub(super) fn same_as(&self, other: &Self) -> bool {
+        self.applications.len() == other.applications.len()
+            && self.applications.iter().all(|(id, entry)| {
+                let twin = other.applications.get(id);
+                twin.is_some_and(|twin| twin.name == entry.name && twin.policy == entry.policy)
+            })
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::expect_used)]
+mod tests {
+    use super::*;
+    use crate::model::AppMode;
+
+    fn good(id: ApplicationId, phrase: &str) -> StoredPolicy {
+        StoredPolicy {
+            id,
+            name: "a".to_owned(),
+            policy: Ok(Policy::new(AppMode::Sync, phrase)),
+        }
+    }
+
+    fn bad(id: ApplicationId) -> StoredPolicy {
+        StoredPolicy {
+            id,
+            name: "a".to_owned(),
+            policy: Policy::from_json("{}").map(|_| unreachable!()),
+        }
+    }
+
+    fn filled(rows: Vec<StoredPolicy>) -> (Policies, Vec<PolicyFault>) {
+        let policies = Policies::new("file");
+        let faults = refill(&policies, rows);
+        (policies, faults)
+    }
+
+    fn refill(policies: &Policies, rows: Vec<StoredPolicy>) -> Vec<PolicyFault> {
+        let (next, faults) = policies.0.snapshot.load().next(rows);
+        policies.0.snapshot.store(Arc::new(next));
+        faults
+    }
+
+    fn phrase(found: Found) -> String {
+        match found {
+            Found::Policy(policy) => policy.phrase.clone(),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn an_application_is_found_however_its_uuid_is_written() {
+        let id: ApplicationId = "6f1c0000-0000-4000-8000-00000000abcd".parse().unwrap();
+        let (policies, _) = filled(vec![good(id, "no")]);
+        for text in [
+            "6f1c0000-0000-4000-8000-00000000abcd",
+            "6F1C0000-0000-4000-8000-00000000ABCD",
+            " 6f1c00000000400080000000 0000abcd"
+                .replace(' ', "")
+                .as_str(),
+        ] {
+            assert_eq!(phrase(policies.lookup(Some(text))), "no", "{text}");
+        }
+        for text in [None, Some(""), Some("support-bot"), Some("6f1c")] {
+            assert_eq!(policies.lookup(text), Found::NoPolicy, "{text:?}");
+        }
+        assert_eq!(policies.find(ApplicationId::random()), Found::NoPolicy);
+    }
+
+    #[test]
+    fn before_anything_was_read_only_calls_without_an_application_are_sure() {
+        let policies = Policies::new("postgres");
+        let id = ApplicationId::random().to_string();
+        assert_eq!(policies.lookup(Some(&id)), Found::NeverKnown);
+        assert_eq!(policies.lookup(None), Found::NoPolicy);
+        assert_eq!(Policies::none().lookup(Some(&id)), Found::NoPolicy);
+        assert_eq!(policies.age(), None);
+    }
+
+    #[test]
+    fn a_policy_that_turns_bad_keeps_its_last_good_version() {
+        let (a, b) = (ApplicationId::random(), ApplicationId::random());
+        let (policies, faults) = filled(vec![good(a, "first"), bad(b)]);
+        assert!(faults.len() == 1 && faults[0].id == b && !faults[0].keeps_last_good);
+        assert_eq!(policies.find(b), Found::NeverKnown);
+        let faults = refill(&policies, vec![bad(a), good(b, "mended")]);
+        assert!(faults.len() == 1 && faults[0].id == a && faults[0].keeps_last_good);
+        assert_eq!(phrase(policies.find(a)), "first");
+        assert_eq!(phrase(policies.find(b)), "mended");
+        refill(&policies, vec![good(b, "mended")]);
+        assert_eq!(policies.find(a), Found::NoPolicy);
+    }
+}

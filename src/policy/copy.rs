@@ -1,0 +1,164 @@
+//! The last good policies on disk, for a start while the store is down (CONTRACT 14):
+//! `policies.json`, readable by its owner only, replaced as a whole. Its time of change says when the
+//! store last confirmed it.
+
+use crate::model::{ApplicationId, ApplicationPolicy, Policy, StoredPolicy};
+use log::warn;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use std::fs::{File, OpenOptions};
+use std::io::{self, ErrorKind, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant, SystemTime};
+
+const NAME: &str = "policies.json";
+const FORMAT: u32 = 1;
+/// How often an unchanged copy is marked as confirmed.
+const CONFIRM_EVERY: Duration = Duration::from_secs(30);
+
+/// The file and what was last done to it.
+pub(super) struct DiskCopy {
+    path: PathBuf,
+    confirmed: Option<Instant>,
+    /// The last write failed: the file does not hold what is in force.
+    behind: bool,
+}
+
+/// Work for a thread that may wait for the disk.
+pub(super) enum Job {
+    Write(PathBuf, Vec<ApplicationPolicy>),
+    Confirm(PathBuf),
+}
+
+#[derive(Serialize)]
+struct Written<'a> {
+    format: u32,
+    applications: &'a [ApplicationPolicy],
+}
+
+/// As a file has it: policies are read one by one, so that a bad one costs no other.
+#[derive(Deserialize)]
+struct Found {
+    format: u32,
+    applications: Vec<FoundApplication>,
+}
+
+#[derive(Deserialize)]
+struct FoundApplication {
+    id: ApplicationId,
+    name: String,
+    policy: Value,
+}
+
+impl DiskCopy {
+    pub(super) fn in_folder(data_dir: &Path) -> Self {
+        Self {
+            path: data_dir.join(NAME),
+            confirmed: None,
+            behind: false,
+        }
+    }
+
+    /// What an earlier process left, and when the store confirmed it; None where there is nothing.
+    pub(super) fn read(&self) -> Result<Option<(Vec<StoredPolicy>, SystemTime)>, String> {
+        let told = |error: io::Error| format!("{}: {error}", self.path.display());
+        let file = match File::open(&self.path) {
+            Ok(file) => file,
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(told(error)),
+        };
+        let confirmed_at = file.metadata().and_then(|about| about.modified());
+        let text = io::read_to_string(file).map_err(told)?;
+        let found: Found = serde_json::from_str(&text)
+            .map_err(|error| format!("{}: line {}", self.path.display(), error.line()))?;
+        if found.format != FORMAT {
+            return Err(format!("{}: format {}", self.path.display(), found.format));
+        }
+        let rows = found.applications.into_iter().map(|found| StoredPolicy {
+            id: found.id,
+            name: found.name,
+            policy: Policy::from_value(&found.policy),
+        });
+        Ok(Some((rows.collect(), confirmed_at.map_err(told)?)))
+    }
+
+    /// What has to be done to the file after a read of the store.
+    pub(super) fn due(
+        &mut self,
+        differs: bool,
+        good: impl FnOnce() -> Vec<ApplicationPolicy>,
+    ) -> Option<Job> {
+        if differs || self.behind {
+            return Some(Job::Write(self.path.clone(), good()));
+        }
+        let is_old = self
+            .confirmed
+            .is_none_or(|at| at.elapsed() >= CONFIRM_EVERY);
+        is_old.then(|| Job::Confirm(self.path.clone()))
+    }
+
+    /// Notes how the job went; a failure is tried again at the next read.
+    pub(super) fn done(&mut self, result: io::Result<()>) {
+        match result {
+            Ok(()) => {
+                self.confirmed = Some(Instant::now());
+                self.behind = false;
+            }
+            Err(error) if !self.behind => {
+                self.behind = true;
+                let path = self.path.display();
+                warn!(target: "policy", "cannot keep a copy of the policies in {path}: {error}");
+            }
+            Err(_) => {}
+        }
+    }
+}
+
+impl Job {
+    pub(super) fn run(self) -> io::Result<()> {
+        match self {
+            Self::Write(path, applications) => replace(&path, &applications),
+            Self::Confirm(path) => {
+                let file = OpenOptions::new().append(true).open(path)?;
+                file.set_modified(SystemTime::now())
+            }
+        }
+    }
+}
+
+pub(super) fn interrupted() -> io::Error {
+    io::Error::from(ErrorKind::Interrupted)
+}
+
+/// Readers see the old file or the new one, also after a power cut.
+fn replace(path: &Path, applications: &[ApplicationPolicy]) -> io::Result<()> {
+    let written = Written {
+        format: FORMAT,
+        applications,
+    };
+    let text = serde_json::to_vec(&written).map_err(io::Error::from)?;
+    let folder = path.parent().unwrap_or(Path::new("."));
+    std::fs::create_dir_all(folder)?;
+    // Of this process alone: two that share a folder must not write into one file.
+    let draft = path.with_extension(format!("{}.tmp", std::process::id()));
+    // What a killed namesake left behind has the mode of its own day.
+    let _ = std::fs::remove_file(&draft);
+    let result = write(&draft, &text).and_then(|()| std::fs::rename(&draft, path));
+    if result.is_err() {
+        let _ = std::fs::remove_file(&draft);
+    }
+    result?;
+    File::open(folder)?.sync_all()
+}
+
+fn write(draft: &Path, text: &[u8]) -> io::Result<()> {
+    let mut options = OpenOptions::new();
+    let mut file = options
+        .write(true)
+        .create_new(true)
+        .mode(0o600)
+        .open(draft)?;
+    file.write_all(text)?;
+    file.sync_all()
+}

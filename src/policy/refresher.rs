@@ -1,0 +1,151 @@
+//! Keeps [`Policies`] true to their store, and the copy on disk true to them. A store that fails
+//! changes nothing but the status (CONTRACT 14).
+
+use super::cached::{Policies, PolicyFault, Snapshot};
+use super::copy::{self, DiskCopy};
+use super::{Content, PolicyStore, PolicyStoreError};
+use crate::observe::Throttle;
+use log::{info, warn};
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+/// How often an outage that goes on is repeated in the log.
+const REMIND: Duration = Duration::from_secs(60);
+/// Faulty policies named in the log at once; all of them stand in the status.
+const NAMED: usize = 10;
+
+/// The task behind [`Policies`].
+pub struct Refresher {
+    policies: Policies,
+    store: Box<dyn PolicyStore>,
+    copy: Option<DiskCopy>,
+    outage: Throttle,
+}
+
+impl Policies {
+    /// Policies over a store, with the last good ones of an earlier process in force at once when
+    /// `data_dir` holds them; None keeps no copy. Nothing else happens before the refresher runs.
+    pub fn over(store: Box<dyn PolicyStore>, data_dir: Option<&Path>) -> (Self, Refresher) {
+        let policies = Self::new(store.name());
+        let mut refresher = Refresher {
+            policies: policies.clone(),
+            store,
+            copy: data_dir.map(DiskCopy::in_folder),
+            outage: Throttle::every(REMIND),
+        };
+        refresher.take_copy();
+        (policies, refresher)
+    }
+}
+
+impl Refresher {
+    /// Reads the store once, at most `limit` long, so that the first call of a process finds its
+    /// policy. A failure is said in log and status, and [`Refresher::run`] tries on.
+    pub async fn first_read(&mut self, limit: Duration) {
+        if tokio::time::timeout(limit, self.refresh()).await.is_err() {
+            let error = PolicyStoreError(format!("no answer within {limit:?}"));
+            self.failed(&error);
+        }
+    }
+
+    /// Refreshes for as long as the process lives; may be dropped at any moment.
+    pub async fn run(mut self) {
+        loop {
+            self.refresh().await;
+            self.store.changed().await;
+        }
+    }
+
+    async fn refresh(&mut self) {
+        match self.store.read().await {
+            Ok(Content::All(rows)) => {
+                let (next, faults) = self.policies.0.snapshot.load().next(rows);
+                self.take(next, faults).await;
+            }
+            Ok(Content::Unchanged) => {
+                self.reached();
+                self.save(false).await;
+            }
+            Err(error) => self.failed(&error),
+        }
+    }
+
+    async fn take(&mut self, next: Snapshot, faults: Vec<PolicyFault>) {
+        let last = self.policies.0.snapshot.load_full();
+        let differs = !last.known || !next.same_as(&last);
+        self.policies.0.snapshot.store(Arc::new(next));
+        self.reached();
+        self.say(faults);
+        self.save(differs).await;
+    }
+
+    fn reached(&self) {
+        let mut health = self.policies.0.health();
+        health.read_at = Some(SystemTime::now());
+        health.from_copy = false;
+        if health.store_error.take().is_some() {
+            info!(target: "policy", "the policy store answers again");
+        }
+    }
+
+    fn failed(&self, error: &PolicyStoreError) {
+        let count = self.policies.status().applications;
+        let mut health = self.policies.0.health();
+        let is_new = health.store_error.replace(error.to_string()).is_none();
+        let due = self.outage.pass().is_some();
+        if is_new || due {
+            let rest = match (health.read_at, health.from_copy) {
+                (None, _) => "no policy is known: calls of applications are async".to_owned(),
+                (_, true) => format!("{count} last good policies stay in force, from disk"),
+                _ => format!("{count} last good policies stay in force"),
+            };
+            warn!(target: "policy", "the policy store cannot be read ({error}); {rest}");
+        }
+    }
+
+    /// Logs the faults that are new.
+    fn say(&self, faults: Vec<PolicyFault>) {
+        let mut health = self.policies.0.health();
+        let new = faults.iter().filter(|fault| !health.faults.contains(fault));
+        for fault in new.take(NAMED) {
+            let rest = match fault.keeps_last_good {
+                true => "its last good policy stays in force",
+                false => "it never had a good one: its calls are async",
+            };
+            warn!(target: "policy", "policy of application {}: {}; {rest}", fault.id, fault.reason);
+        }
+        health.faults = faults;
+    }
+
+    fn take_copy(&mut self) {
+        let Some(read) = self.copy.as_ref().map(DiskCopy::read) else {
+            return;
+        };
+        match read {
+            Ok(Some((rows, read_at))) => {
+                let (next, faults) = Snapshot::default().next(rows);
+                self.policies.0.snapshot.store(Arc::new(next));
+                let mut health = self.policies.0.health();
+                (health.read_at, health.from_copy) = (Some(read_at), true);
+                drop(health);
+                self.say(faults);
+            }
+            Ok(None) => {}
+            Err(reason) => {
+                warn!(target: "policy", "the copy of the policies on disk is not used: {reason}");
+            }
+        }
+    }
+
+    /// Writes the copy where it differs, else notes on it that it was confirmed.
+    async fn save(&mut self, differs: bool) {
+        let Some(copy) = &mut self.copy else { return };
+        let Some(job) = copy.due(differs, || self.policies.0.snapshot.load().good()) else {
+            return;
+        };
+        // A disk may be slow; the threads that refresh serve others as well.
+        let written = tokio::task::spawn_blocking(move || job.run()).await;
+        copy.done(written.unwrap_or_else(|_| Err(copy::interrupted())));
+    }
+}

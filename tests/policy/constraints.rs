@@ -1,0 +1,226 @@
+//! What may stand in a store: `Policy::from_json`, PostgreSQL's constraints and SQLite's accept and
+//! refuse the same rows.
+
+use crate::support::postgres::Postgres;
+use crate::support::stack::Folder;
+use crate::world::new_id;
+use monitor_gateway::model::Policy;
+use monitor_gateway::store::SqliteStore;
+use sqlx::sqlite::SqliteConnectOptions;
+use sqlx::{ConnectOptions, SqliteConnection};
+use tokio::runtime::Runtime;
+
+/// Rows that every store refuses, and the constraint that does; of several that do, each store names
+/// one of its choice.
+const REFUSED: [(&str, &str); 33] = [
+    ("1", "policy_"),
+    ("null", "policy_"),
+    ("[]", "policy_"),
+    (r#"{}"#, "policy_app_mode_known"),
+    (r#"{"app_mode":null}"#, "policy_app_mode_known"),
+    (
+        r#"{"app_mode":"synk","phrase":"x"}"#,
+        "policy_app_mode_known",
+    ),
+    (r#"{"app_mode":["async"]}"#, "policy_app_mode_known"),
+    (
+        r#"{"app_mode":"SYNC","phrase":"x"}"#,
+        "policy_app_mode_known",
+    ),
+    (r#"{"app_mode":"sync"}"#, "policy_phrase_in_sync"),
+    (
+        r#"{"app_mode":"sync","phrase":null}"#,
+        "policy_phrase_in_sync",
+    ),
+    (
+        r#"{"app_mode":"sync","phrase":""}"#,
+        "policy_phrase_in_sync",
+    ),
+    (
+        r#"{"app_mode":"sync","phrase":" \t\n "}"#,
+        "policy_phrase_in_sync",
+    ),
+    (
+        r#"{"app_mode":"sync","phrase":"\u00a0\u2003\u3000"}"#,
+        "policy_phrase_in_sync",
+    ),
+    (
+        r#"{"app_mode":"async","phrase":7}"#,
+        "policy_phrase_is_text",
+    ),
+    (
+        r#"{"app_mode":"sync","phrase":["x"]}"#,
+        "policy_phrase_is_text",
+    ),
+    (
+        r#"{"app_mode":"async","colour":"red"}"#,
+        "policy_fields_known",
+    ),
+    (
+        r#"{"app_mode":"async","block_on":true}"#,
+        "policy_block_on_known",
+    ),
+    (
+        r#"{"app_mode":"async","block_on":{"regex":true}}"#,
+        "policy_block_on_known",
+    ),
+    (
+        r#"{"app_mode":"async","block_on":{"dataclean":"yes"}}"#,
+        "policy_block_on_known",
+    ),
+    (
+        r#"{"app_mode":"async","on_backend_failure":"ajar"}"#,
+        "policy_words_known",
+    ),
+    (
+        r#"{"app_mode":"async","stream_in_sync":false}"#,
+        "policy_words_known",
+    ),
+    (
+        r#"{"app_mode":"async","replace_response":"true"}"#,
+        "policy_words_known",
+    ),
+    (
+        r#"{"app_mode":"async","redact_upstream":1}"#,
+        "policy_words_known",
+    ),
+    (
+        r#"{"app_mode":"async","scan_roles":"tool"}"#,
+        "policy_scan_roles_known",
+    ),
+    (
+        r#"{"app_mode":"async","scan_roles":[]}"#,
+        "policy_scan_roles_known",
+    ),
+    (
+        r#"{"app_mode":"async","scan_roles":["tool","user"]}"#,
+        "policy_scan_roles_known",
+    ),
+    (
+        r#"{"app_mode":"async","scan_roles":["tool","tool"]}"#,
+        "policy_scan_roles_known",
+    ),
+    (
+        r#"{"app_mode":"async","scan_roles":[["tool"]]}"#,
+        "policy_scan_roles_known",
+    ),
+    (
+        r#"{"app_mode":"async","scan_roles":[null]}"#,
+        "policy_scan_roles_known",
+    ),
+    (
+        r#"{"app_mode":"async","replace_response":true}"#,
+        "policy_without_contradiction",
+    ),
+    (
+        r#"{"app_mode":"async","stream_in_sync":"hold_back"}"#,
+        "policy_without_contradiction",
+    ),
+    (
+        r#"{"app_mode":"async","on_backend_failure":"closed"}"#,
+        "policy_without_contradiction",
+    ),
+    (
+        r#"{"app_mode":"sync","phrase":"x","stream_in_sync":"hold_back","replace_response":true}"#,
+        "policy_without_contradiction",
+    ),
+];
+
+/// Rows that every store takes.
+const ACCEPTED: [&str; 8] = [
+    r#"{"app_mode":"async"}"#,
+    r#"{"app_mode":"async","phrase":null,"block_on":null,"scan_roles":null,"redact_upstream":null,"on_backend_failure":null,"stream_in_sync":null,"replace_response":null}"#,
+    r#"{"app_mode":"sync","phrase":"x"}"#,
+    r#"{"app_mode":"sync","phrase":" \u00a0 нет \"so\" \\ it is \ud83d\ude00"}"#,
+    r#"{"app_mode":"sync","phrase":"x","block_on":{}}"#,
+    r#"{"app_mode":"sync","phrase":"x","block_on":{"guardrails":false,"custom_policy":null,"dataclean":true},"on_backend_failure":"closed","replace_response":true,"redact_upstream":false}"#,
+    r#"{"app_mode":"sync","phrase":"x","stream_in_sync":"off"}"#,
+    r#"{"app_mode":"async","scan_roles":["tool","assistant","system","all_user","last_user"],"redact_upstream":false}"#,
+];
+
+/// Rows that every store takes for a gateway of a later version, and this one does not.
+const NOT_IN_THIS_VERSION: [&str; 2] = [
+    r#"{"app_mode":"sync","phrase":"x","stream_in_sync":"hold_back"}"#,
+    r#"{"app_mode":"async","redact_upstream":true}"#,
+];
+
+/// Tries every row; `set` gives what the store says where it refuses.
+fn hold_the_contract(mut set: impl FnMut(&str) -> Result<(), String>) {
+    for (policy, constraint) in REFUSED {
+        let said = set(policy).expect_err(policy);
+        assert!(
+            said.contains(constraint),
+            "{policy} is refused by {constraint}, not {said}"
+        );
+    }
+    for policy in ACCEPTED.into_iter().chain(NOT_IN_THIS_VERSION) {
+        set(policy).unwrap_or_else(|said| panic!("{policy}: {said}"));
+    }
+    let phrase = |length| format!(r#"{{"app_mode":"sync","phrase":"{}"}}"#, "й".repeat(length));
+    assert!(
+        set(&phrase(10_001))
+            .unwrap_err()
+            .contains("policy_phrase_is_text")
+    );
+    set(&phrase(10_000)).unwrap();
+}
+
+#[test]
+fn the_program_itself_refuses_and_accepts_the_same() {
+    for (policy, _) in REFUSED {
+        assert!(Policy::from_json(policy).is_err(), "{policy}");
+    }
+    for policy in ACCEPTED {
+        Policy::from_json(policy).unwrap_or_else(|said| panic!("{policy}: {said}"));
+    }
+    for policy in NOT_IN_THIS_VERSION {
+        let said = Policy::from_json(policy).unwrap_err().to_string();
+        assert!(said.contains("not available in this version"), "{said}");
+    }
+}
+
+#[test]
+fn postgresql_refuses_what_check_refuses() {
+    let Some(server) = Postgres::start() else {
+        return;
+    };
+    let database = server.database();
+    let id = new_id();
+    database.add(&id, ACCEPTED[0]);
+    hold_the_contract(|policy| {
+        let policy = policy.replace('\'', "''");
+        let sql = format!("UPDATE applications SET policy = '{policy}' WHERE id = '{id}'");
+        database.try_query(&sql).map(drop)
+    });
+}
+
+#[test]
+fn sqlite_refuses_what_check_refuses() {
+    let folder = Folder::new();
+    let file = folder.path().join("monitor.db");
+    let runtime = Runtime::new().unwrap();
+    let mut connection: SqliteConnection = runtime.block_on(async {
+        use monitor_gateway::store::RecordStore;
+        SqliteStore::open(&file).await.unwrap().close().await;
+        SqliteConnectOptions::new()
+            .filename(&file)
+            .connect()
+            .await
+            .unwrap()
+    });
+    let mut run = |sql: &'static str, policy: &str| {
+        let query = sqlx::query(sql).bind(policy.to_owned());
+        let done = runtime.block_on(query.execute(&mut connection));
+        done.map(drop).map_err(|error| error.to_string())
+    };
+    let insert = "INSERT INTO applications (id, name, description, created_at_ms, rules_version, \
+                  rules, policy) VALUES (randomblob(16), 'a', '', 0, 1, '{}', ?1)";
+    run(insert, ACCEPTED[0]).unwrap();
+    let update = "UPDATE applications SET policy = ?1";
+    let said = run(update, "{").unwrap_err();
+    assert!(
+        said.contains("policy_is_an_object") || said.contains("malformed JSON"),
+        "{said}"
+    );
+    hold_the_contract(|policy| run(update, policy));
+}
