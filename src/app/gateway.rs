@@ -1,10 +1,11 @@
 //! The gateway as a process, alone or with the analysis backend beside it.
 
-use super::analysis::{api, operations_service};
+use super::analysis::{addresses, api, operations_service};
+use super::http::UnderWay;
 use super::lifecycle::{Readiness, Signals, wait_for_the_last_call};
 use super::local::LocalAnalyzer;
 use super::{listeners, welcome};
-use crate::analysis::Service;
+use crate::analysis::{FirstRun, Service};
 use crate::config::{BaseUrl, Settings};
 use crate::demo;
 use crate::gateway::{Front, Shared};
@@ -31,7 +32,16 @@ pub(super) struct Serving {
     pub(super) metrics: Arc<Metrics>,
     pub(super) shared: Option<Arc<Shared>>,
     pub(super) queue: Option<Queue>,
+    pub(super) under_way: UnderWay,
     pub(super) text: String,
+}
+
+/// What a role beside the gateway brings along.
+#[derive(Default)]
+struct Extra {
+    text: String,
+    addresses: Vec<SocketAddr>,
+    under_way: UnderWay,
 }
 
 /// Gateway, analysis API and store in one process (CONTRACT 32).
@@ -50,34 +60,35 @@ pub fn run_all(mut settings: Settings) -> Result<()> {
         warn!("UPSTREAM_URL is not set: the built-in demo model answers");
         settings.gateway.upstream.url = Some(start_demo(&runtime)?);
     }
-    settings
-        .gateway
-        .monitor
-        .application_id
-        .get_or_insert(first.application_id);
-    let analyzer: Arc<dyn Analyzer> = match &settings.gateway.monitor.url {
-        Some(url) => Arc::new(HttpAnalyzer::new(url, settings.gateway.monitor.timeout)?),
-        None => Arc::new(LocalAnalyzer(service.clone())),
-    };
+    let analyzer = analyzer_of(&mut settings, &service, &first)?;
     let text = welcome::all(&settings, &first, demo);
-    let api = api(&settings.analysis, &settings, service.clone())?;
-    let extra = settings
-        .analysis
-        .listen
-        .iter()
-        .map(|listener| listener.address)
-        .collect();
-    serve_gateway(
-        &settings,
-        &runtime,
-        Some(analyzer),
-        (text, extra),
-        |server| {
-            server.add_service(api);
-        },
-    )?;
+    let under_way = UnderWay::default();
+    let api = api(&settings, service.clone(), under_way.clone())?;
+    let extra = Extra {
+        text,
+        addresses: addresses(&settings.analysis.listen),
+        under_way,
+    };
+    serve_gateway(&settings, &runtime, Some(analyzer), extra, |server| {
+        server.add_service(api);
+    })?;
     runtime.block_on(service.shutdown());
     Ok(())
+}
+
+/// Over HTTP where MONITOR_URL says so, else in this process.
+fn analyzer_of(
+    settings: &mut Settings,
+    service: &Arc<Service>,
+    first: &FirstRun,
+) -> Result<Arc<dyn Analyzer>> {
+    let monitor = &mut settings.gateway.monitor;
+    if let Some(url) = &monitor.url {
+        return Ok(Arc::new(HttpAnalyzer::new(url, monitor.timeout)?));
+    }
+    // A remote backend has applications of its own and does not know this one.
+    monitor.application_id.get_or_insert(first.application_id);
+    Ok(Arc::new(LocalAnalyzer(service.clone())))
 }
 
 /// The gateway alone.
@@ -102,7 +113,11 @@ pub fn run_gateway(mut settings: Settings) -> Result<()> {
         }
     };
     let text = welcome::alone("gateway", &settings.gateway.listen);
-    serve_gateway(&settings, &runtime, analyzer, (text, Vec::new()), |_| {})
+    let extra = Extra {
+        text,
+        ..Extra::default()
+    };
+    serve_gateway(&settings, &runtime, analyzer, extra, |_| {})
 }
 
 /// The demo model server alone, until it is interrupted.
@@ -151,22 +166,12 @@ fn serve_gateway(
     settings: &Settings,
     runtime: &Runtime,
     analyzer: Option<Arc<dyn Analyzer>>,
-    (text, extra): (String, Vec<SocketAddr>),
+    extra: Extra,
     add: impl FnOnce(&mut Server),
 ) -> Result<()> {
     let gateway = &settings.gateway;
     let metrics = Arc::new(Metrics::new()?);
-    let queue = analyzer.map(|analyzer| {
-        let bounds = &gateway.queue;
-        let (queue, worker) = Queue::new(
-            analyzer,
-            bounds.concurrency,
-            bounds.max_bytes,
-            metrics.clone(),
-        );
-        runtime.spawn(worker.run());
-        queue
-    });
+    let queue = analyzer.map(|analyzer| start_queue(settings, runtime, analyzer, &metrics));
     let conf = Arc::new(server_conf(settings));
     let options = ConnectorOptions::from_server_conf(&conf);
     let shared = Shared::new(gateway.clone(), options, queue.clone(), metrics.clone());
@@ -174,32 +179,38 @@ fn serve_gateway(
     let mut front = Listening::new("gateway".into(), Front::new(&conf, shared.clone()));
     listeners::add(&mut front, &gateway.listen)?;
     let readiness = Arc::new(Readiness::default());
-    let operations = operations_service(
-        gateway.operations,
-        settings,
-        metrics.clone(),
-        readiness.clone(),
-    );
-    let mut addresses: Vec<_> = gateway
-        .listen
-        .iter()
-        .map(|listener| listener.address)
-        .collect();
-    addresses.push(gateway.operations);
-    addresses.extend(extra);
+    let address = gateway.operations;
+    let operations = operations_service(address, settings, metrics.clone(), readiness.clone());
+    let mut open = addresses(&gateway.listen);
+    open.push(address);
+    open.extend(extra.addresses);
     let serving = Serving {
-        addresses,
+        addresses: open,
         readiness,
         metrics,
         shared: Some(shared),
         queue,
-        text,
+        under_way: extra.under_way,
+        text: extra.text,
     };
     run_server(settings, serving, move |server| {
         server.add_service(front);
         server.add_service(operations);
         add(server);
     })
+}
+
+fn start_queue(
+    settings: &Settings,
+    runtime: &Runtime,
+    analyzer: Arc<dyn Analyzer>,
+    metrics: &Arc<Metrics>,
+) -> Queue {
+    let bounds = &settings.gateway.queue;
+    let (lanes, bytes) = (bounds.concurrency, bounds.max_bytes);
+    let (queue, worker) = Queue::new(analyzer, lanes, bytes, metrics.clone());
+    runtime.spawn(worker.run());
+    queue
 }
 
 fn server_conf(settings: &Settings) -> ServerConf {
@@ -246,14 +257,13 @@ pub(super) fn run_server(
     listeners::wait_until_open(&serving.addresses, || running.is_finished())?;
     serving.readiness.ready();
     println!("{}", serving.text);
-    let metrics = serving.metrics.clone();
-    wait_for_the_last_call(
-        &running,
-        &serving.readiness,
-        settings.gateway.shutdown.grace,
-        || metrics.in_flight(),
-    );
-    flush(serving.queue);
+    let (metrics, under_way) = (&serving.metrics, &serving.under_way);
+    let grace = settings.gateway.shutdown.grace;
+    let in_flight = || metrics.in_flight() + under_way.count();
+    wait_for_the_last_call(&running, &serving.readiness, grace, in_flight);
+    if !serving.readiness.is_interrupted() {
+        flush(serving.queue);
+    }
     Ok(())
 }
 

@@ -1,12 +1,14 @@
-//! A connection whose first bytes were read already and are given back first. Used for clear-text
-//! HTTP/2 only, whose preface must be seen before the protocol is known.
+//! A connection with something of ours in front of it: bytes that were read already and are given
+//! back first (the preface of clear-text HTTP/2), or a first flush that is held back, so that a
+//! small request's head and body leave in one packet.
 
 use async_trait::async_trait;
 use bytes::{Buf, BytesMut};
 use pingora_core::protocols::raw_connect::ProxyDigest;
+use pingora_core::protocols::tls::SslDigest;
 use pingora_core::protocols::{
-    GetProxyDigest, GetSocketDigest, GetTimingDigest, Peek, Shutdown, SocketDigest, Ssl, Stream,
-    TimingDigest, UniqueID, UniqueIDType,
+    ALPN, GetProxyDigest, GetSocketDigest, GetTimingDigest, Peek, Shutdown, SocketDigest, Ssl,
+    Stream, TimingDigest, UniqueID, UniqueIDType,
 };
 use std::io;
 use std::pin::Pin;
@@ -14,11 +16,37 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
-/// `prefix`, then the rest of `inner`.
+/// Reads `prefix`, then `inner`; writes to `inner`.
 #[derive(Debug)]
 pub(crate) struct Prefixed {
-    pub(crate) prefix: BytesMut,
-    pub(crate) inner: Stream,
+    prefix: BytesMut,
+    hold_first_flush: bool,
+    inner: Stream,
+}
+
+impl Prefixed {
+    /// `prefix` comes before what `inner` has to read.
+    pub(crate) fn reading(prefix: BytesMut, inner: Stream) -> Self {
+        Self {
+            prefix,
+            hold_first_flush: false,
+            inner,
+        }
+    }
+
+    /// The first flush is left to the second one. The caller must flush again.
+    pub(crate) fn holding_first_flush(inner: Stream) -> Self {
+        Self {
+            prefix: BytesMut::new(),
+            hold_first_flush: true,
+            inner,
+        }
+    }
+
+    /// The connection itself.
+    pub(crate) fn into_inner(self) -> Stream {
+        self.inner
+    }
 }
 
 impl AsyncRead for Prefixed {
@@ -47,6 +75,9 @@ impl AsyncWrite for Prefixed {
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        if std::mem::take(&mut self.hold_first_flush) {
+            return Poll::Ready(Ok(()));
+        }
         Pin::new(&mut self.inner).poll_flush(cx)
     }
 
@@ -93,7 +124,15 @@ impl UniqueID for Prefixed {
     }
 }
 
-impl Ssl for Prefixed {}
+impl Ssl for Prefixed {
+    fn get_ssl_digest(&self) -> Option<Arc<SslDigest>> {
+        self.inner.get_ssl_digest()
+    }
+
+    fn selected_alpn_proto(&self) -> Option<ALPN> {
+        self.inner.selected_alpn_proto()
+    }
+}
 
 impl GetTimingDigest for Prefixed {
     fn get_timing_digest(&self) -> Vec<Option<TimingDigest>> {

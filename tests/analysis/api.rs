@@ -68,7 +68,7 @@ fn a_token_that_is_missing_or_unknown_gives_401_on_every_path() {
 #[test]
 fn refusals_over_the_wire_carry_their_status_and_the_envelope() {
     let stack = Stack::all().start();
-    let large = "x".repeat(5 << 20);
+    let large = "x".repeat(17 << 20);
     let typed = |body: &str| authorised(Request::post("/process_request/", body));
     let untyped = authorised(Request::new("POST", "/process_request/"));
     for (status, request) in [

@@ -176,8 +176,26 @@ fn a_half_closed_client_still_gets_its_answer_or_a_clean_end() {
     socket.shutdown(std::net::Shutdown::Write).unwrap();
     let control = socket.try_clone().unwrap();
     let mut conn = crate::support::http::Conn::over(Box::new(socket), control);
-    if conn.try_head().is_some_and(|head| head.status() == 200) {
+    if let Some(head) = conn.try_head() {
+        assert_eq!(head.status(), 200);
         let (body, complete) = conn.rest();
         assert!(!complete || body == crate::support::upstream::ANSWER.as_bytes());
     }
+}
+
+#[test]
+fn a_client_that_leaves_while_an_error_drips_ends_the_upstream_call() {
+    // CONTRACT 21: at any phase, also while the gateway collects the upstream's refusal.
+    let world = world();
+    let conn = Request::chat(HELLO).send(world.stack.gateway_addr);
+    world
+        .feed
+        .send("HTTP/1.1 500 Oops\r\nContent-Type: text/plain\r\nContent-Length: 100\r\n\r\nhalf");
+    world.feed.settled();
+    drop(conn);
+    assert!(
+        world.feed.closed_within(SOON).is_some(),
+        "the upstream is let go"
+    );
+    only_post(&world.backend);
 }

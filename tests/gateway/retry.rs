@@ -76,10 +76,13 @@ fn a_call_whose_head_was_read_on_a_kept_connection_is_never_sent_again() {
             peer.read_request();
         }
     });
-    let stack = Stack::before(&upstream);
-    assert_eq!(stack.call(&Request::chat(HELLO)).status(), 200);
-    assert_eq!(stack.call(&Request::chat(HELLO)).status(), 502);
-    assert_eq!((upstream.connections(), upstream.heads()), (1, 2));
+    for (count, request) in Request::every_endpoint().iter().enumerate() {
+        let fresh = Stack::before(&upstream);
+        assert_eq!(fresh.call(request).status(), 200);
+        assert_eq!(fresh.call(request).status(), 502, "{}", request.path());
+        let so_far = (count + 1, 2 * (count + 1));
+        assert_eq!((upstream.connections(), upstream.heads()), so_far);
+    }
 }
 
 #[test]

@@ -51,14 +51,8 @@ impl Registration {
             queue: queue.clone(),
             context,
         };
-        open.push(
-            Stage::PreCall,
-            Captured {
-                text: prompt,
-                incomplete: false,
-            },
-            None,
-        );
+        let limit = shared.settings.limits.recorded_bytes;
+        open.push(Stage::PreCall, bounded(prompt, limit), None);
         Self(Some(open))
     }
 
@@ -102,6 +96,14 @@ impl Registration {
             Some(failure),
         );
     }
+}
+
+/// The text, cut at a character where it is over `limit` bytes.
+fn bounded(mut text: String, limit: u64) -> Captured {
+    let limit = usize::try_from(limit).unwrap_or(usize::MAX);
+    let incomplete = text.len() > limit;
+    text.truncate(text.floor_char_boundary(limit));
+    Captured { text, incomplete }
 }
 
 impl Open {
