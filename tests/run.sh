@@ -67,3 +67,4 @@ export MONITOR_TEST_CHROMIUM
 cargo fmt --check
 cargo clippy --all-targets -- -D warnings
 cargo test
+cargo test --bench gateway --bench json

@@ -132,3 +132,22 @@ fn an_application_that_does_not_exist_is_named_as_the_wrong_field() {
     assert_eq!(post(&stack, "/api/process_response", &known).status(), 200);
     assert_eq!(stack.analysis("/api/records/", KEY).status(), 200);
 }
+
+#[test]
+fn sigterm_lets_a_call_to_the_api_finish() {
+    // CONTRACT 35. The interim answer shows that the call is under way before the signal.
+    let mut stack = Stack::all().start();
+    let body = json!({"application_id": stack.application_id(), "message": "late"}).to_string();
+    let request = authorised(Request::post("/process_request/", &body));
+    let mut connection = crate::support::http::Conn::open(stack.analysis_addr);
+    connection.send(&request.header("Expect", "100-continue").head());
+    assert_eq!(connection.head().status(), 100);
+    stack.process.signal("TERM");
+    stack.process.await_stderr("the process drains", |text| {
+        text.contains("drain").then_some(())
+    });
+    connection.send(body.as_bytes());
+    assert_eq!(connection.response().status(), 200);
+    let (status, _) = stack.process.await_exit();
+    assert_eq!(status.code(), Some(0), "{}", stack.stderr());
+}
