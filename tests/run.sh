@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Installs what the tests need and is missing, then runs all of them. Needs cargo and a C compiler;
-# everything it installs goes under target/test-env, but for the browser, Python's venv module and
-# Node.js, which come from the system's packages when this runs as root.
+# everything it installs goes under target/test-env, but for the browser, PostgreSQL, Python's venv
+# module and Node.js, which come from the system's packages when this runs as root.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -19,6 +19,17 @@ packages() {
     packages_listed=1
   fi
   DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$@" >/dev/null
+}
+
+find_postgres() {
+  ls /usr/lib/postgresql/*/bin/initdb 2>/dev/null | tail -n 1 | grep .
+}
+
+# The server's programs alone: the tests make and end their own clusters.
+install_postgres() {
+  packages postgresql-common
+  echo 'create_main_cluster = false' >>/etc/postgresql-common/createcluster.conf
+  packages postgresql
 }
 
 find_browser() {
@@ -58,12 +69,15 @@ cargo clippy --version >/dev/null 2>&1 || rustup component add clippy
 unless_installed tests/clients/requirements.txt "$environment/python.installed" install_python
 unless_installed tests/clients/package.json "$environment/node.installed" install_node
 find_browser >/dev/null || packages chromium
+find_postgres >/dev/null || install_postgres
 
 export MONITOR_TEST_PYTHON="$environment/python/bin/python"
 export MONITOR_TEST_NODE_DIR="$environment/node"
 MONITOR_TEST_CHROMIUM="$(find_browser)"
 export MONITOR_TEST_CHROMIUM
+export MONITOR_TEST_POSTGRES=required
 
 cargo fmt --check
 cargo clippy --all-targets -- -D warnings
 cargo test
+cargo test --bench gateway --bench json

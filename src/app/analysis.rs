@@ -1,15 +1,16 @@
 //! The analysis server as a process of its own.
 
 use super::gateway::{backend_runtime, run_server};
-use super::http::WebApp;
+use super::http::{UnderWay, WebApp};
 use super::lifecycle::Readiness;
 use super::{listeners, operations, welcome};
 use crate::analysis::{Service, router};
-use crate::config::{AnalysisSettings, Settings};
+use crate::config::{Listener, Settings};
 use crate::observe::Metrics;
 use crate::store::{Scope, Scopes};
 use anyhow::Result;
 use pingora_core::services::listening::Service as Listening;
+use std::net::SocketAddr;
 use std::sync::Arc;
 
 /// Runs the analysis API until it is told to stop.
@@ -23,35 +24,21 @@ pub fn run_analysis(mut settings: Settings) -> Result<()> {
     let (service, first) =
         runtime.block_on(Service::open(&settings.analysis, &settings.data_dir))?;
     let (metrics, readiness) = (Arc::new(Metrics::new()?), Arc::new(Readiness::default()));
-    let mut addresses = vec![settings.analysis.operations];
-    addresses.extend(
-        settings
-            .analysis
-            .listen
-            .iter()
-            .map(|listener| listener.address),
-    );
-    let mut text = welcome::alone("analysis", &settings.analysis.listen);
-    text.push_str(&format!("\n  application  {}", first.application_id));
-    if let Some(key) = welcome::new_key(&settings, &first) {
-        text.push_str(&format!(
-            "\n  access key   {}  (shown this once)",
-            key.expose()
-        ));
-    }
-    let api = api(&settings.analysis, &settings, service.clone())?;
-    let operations = operations_service(
-        settings.analysis.operations,
-        &settings,
-        operations::router(metrics.clone(), readiness.clone(), None),
-    );
+    let under_way = UnderWay::default();
+    let api = api(&settings, service.clone(), under_way.clone())?;
+    let address = settings.analysis.operations;
+    let router = operations::router(metrics.clone(), readiness.clone(), None);
+    let operations = operations_service(address, &settings, router);
+    let mut addresses = addresses(&settings.analysis.listen);
+    addresses.push(address);
     let serving = super::gateway::Serving {
         addresses,
         readiness,
         metrics,
         shared: None,
         queue: None,
-        text,
+        under_way,
+        text: welcome::analysis(&settings, &first),
     };
     run_server(&settings, serving, move |server| {
         server.add_service(api);
@@ -63,19 +50,25 @@ pub fn run_analysis(mut settings: Settings) -> Result<()> {
 
 /// The API's listeners.
 pub(super) fn api(
-    analysis: &AnalysisSettings,
     settings: &Settings,
     service: Arc<Service>,
+    under_way: UnderWay,
 ) -> Result<Listening<WebApp>> {
-    let app = WebApp::new(router(service), settings.gateway.limits.header_timeout);
+    let header_timeout = settings.gateway.limits.header_timeout;
+    let app = WebApp::counted(router(service), header_timeout, under_way);
     let mut api = Listening::new("analysis".into(), app);
-    listeners::add(&mut api, &analysis.listen)?;
+    listeners::add(&mut api, &settings.analysis.listen)?;
     Ok(api)
+}
+
+/// The addresses of a list.
+pub(super) fn addresses(listeners: &[Listener]) -> Vec<SocketAddr> {
+    listeners.iter().map(|listener| listener.address).collect()
 }
 
 /// The operations listener.
 pub(super) fn operations_service(
-    address: std::net::SocketAddr,
+    address: SocketAddr,
     settings: &Settings,
     router: axum::Router,
 ) -> Listening<WebApp> {

@@ -1,10 +1,11 @@
 //! The gateway as a process, alone or with the analysis backend beside it.
 
-use super::analysis::{api, operations_service};
+use super::analysis::{addresses, api, operations_service};
+use super::http::UnderWay;
 use super::lifecycle::{Readiness, Signals, wait_for_the_last_call};
 use super::local::LocalAnalyzer;
 use super::{listeners, operations, policies, welcome};
-use crate::analysis::Service;
+use crate::analysis::{FirstRun, Service};
 use crate::config::{BaseUrl, Settings};
 use crate::demo;
 use crate::gateway::{Front, Monitoring, Shared};
@@ -32,6 +33,7 @@ pub(super) struct Serving {
     pub(super) metrics: Arc<Metrics>,
     pub(super) shared: Option<Arc<Shared>>,
     pub(super) queue: Option<Queue>,
+    pub(super) under_way: UnderWay,
     pub(super) text: String,
 }
 
@@ -42,6 +44,7 @@ struct Plan {
     text: String,
     /// Listeners of others to wait for.
     extra: Vec<SocketAddr>,
+    under_way: UnderWay,
 }
 
 /// Gateway, analysis API and store in one process (CONTRACT 32).
@@ -60,32 +63,36 @@ pub fn run_all(mut settings: Settings) -> Result<()> {
         warn!("UPSTREAM_URL is not set: the built-in demo model answers");
         settings.gateway.upstream.url = Some(start_demo(&runtime)?);
     }
-    settings
-        .gateway
-        .monitor
-        .application_id
-        .get_or_insert(first.application_id);
-    let analyzer: Arc<dyn Analyzer> = match &settings.gateway.monitor.url {
-        Some(url) => Arc::new(HttpAnalyzer::new(url, settings.gateway.monitor.timeout)?),
-        None => Arc::new(LocalAnalyzer(service.clone())),
-    };
+    let analyzer = analyzer_of(&mut settings, &service, &first)?;
+    let under_way = UnderWay::default();
     let plan = Plan {
         analyzer: Some(analyzer),
         policies: policies::open(&settings, &runtime, Some(&service))?,
         text: welcome::all(&settings, &first, demo),
-        extra: settings
-            .analysis
-            .listen
-            .iter()
-            .map(|listener| listener.address)
-            .collect(),
+        extra: addresses(&settings.analysis.listen),
+        under_way: under_way.clone(),
     };
-    let api = api(&settings.analysis, &settings, service.clone())?;
+    let api = api(&settings, service.clone(), under_way)?;
     serve_gateway(&settings, &runtime, plan, |server| {
         server.add_service(api);
     })?;
     runtime.block_on(service.shutdown());
     Ok(())
+}
+
+/// Over HTTP where MONITOR_URL says so, else in this process.
+fn analyzer_of(
+    settings: &mut Settings,
+    service: &Arc<Service>,
+    first: &FirstRun,
+) -> Result<Arc<dyn Analyzer>> {
+    let monitor = &mut settings.gateway.monitor;
+    if let Some(url) = &monitor.url {
+        return Ok(Arc::new(HttpAnalyzer::new(url, monitor.timeout)?));
+    }
+    // A remote backend has applications of its own and does not know this one.
+    monitor.application_id.get_or_insert(first.application_id);
+    Ok(Arc::new(LocalAnalyzer(service.clone())))
 }
 
 /// The gateway alone.
@@ -114,6 +121,7 @@ pub fn run_gateway(mut settings: Settings) -> Result<()> {
         policies: policies::open(&settings, &runtime, None)?,
         text: welcome::alone("gateway", &settings.gateway.listen),
         extra: Vec::new(),
+        under_way: UnderWay::default(),
     };
     serve_gateway(&settings, &runtime, plan, |_| {})
 }
@@ -177,21 +185,19 @@ fn serve_gateway(
     let mut front = Listening::new("gateway".into(), Front::new(&conf, shared.clone()));
     listeners::add(&mut front, &gateway.listen)?;
     let readiness = Arc::new(Readiness::default());
-    let operations = operations_service(
-        gateway.operations,
-        settings,
-        operations::router(metrics.clone(), readiness.clone(), plan.policies),
-    );
-    let listeners = gateway.listen.iter();
-    let mut addresses: Vec<_> = listeners.map(|listener| listener.address).collect();
-    addresses.push(gateway.operations);
-    addresses.extend(plan.extra);
+    let address = gateway.operations;
+    let router = operations::router(metrics.clone(), readiness.clone(), plan.policies);
+    let operations = operations_service(address, settings, router);
+    let mut open = addresses(&gateway.listen);
+    open.push(address);
+    open.extend(plan.extra);
     let serving = Serving {
-        addresses,
+        addresses: open,
         readiness,
         metrics,
         shared: Some(shared),
         queue,
+        under_way: plan.under_way,
         text: plan.text,
     };
     run_server(settings, serving, move |server| {
@@ -265,14 +271,13 @@ pub(super) fn run_server(
     listeners::wait_until_open(&serving.addresses, || running.is_finished())?;
     serving.readiness.ready();
     println!("{}", serving.text);
-    let metrics = serving.metrics.clone();
-    wait_for_the_last_call(
-        &running,
-        &serving.readiness,
-        settings.gateway.shutdown.grace,
-        || metrics.in_flight(),
-    );
-    flush(serving.queue);
+    let (metrics, under_way) = (&serving.metrics, &serving.under_way);
+    let grace = settings.gateway.shutdown.grace;
+    let in_flight = || metrics.in_flight() + under_way.count();
+    wait_for_the_last_call(&running, &serving.readiness, grace, in_flight);
+    if !serving.readiness.is_interrupted() {
+        flush(serving.queue);
+    }
     Ok(())
 }
 

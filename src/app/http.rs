@@ -2,28 +2,70 @@
 
 use async_trait::async_trait;
 use axum::Router;
-use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
-use hyper_util::server::conn::auto::Builder;
+use axum::extract::Request;
+use axum::middleware::{Next, from_fn};
+use axum::response::Response;
+use hyper::server::conn::http1::Builder;
+use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
 use pingora_core::apps::ServerApp;
 use pingora_core::protocols::Stream;
 use pingora_core::server::ShutdownWatch;
 use std::pin::pin;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 
-/// Serves one router.
+/// Requests under way on the routers of one process; a stop waits for them.
+#[derive(Clone, Debug, Default)]
+pub(super) struct UnderWay(Arc<AtomicI64>);
+
+/// Counted until it is dropped, however the request ends.
+struct Counted(UnderWay);
+
+impl UnderWay {
+    pub(super) fn count(&self) -> i64 {
+        self.0.load(Ordering::Relaxed)
+    }
+
+    fn enter(&self) -> Counted {
+        self.0.fetch_add(1, Ordering::Relaxed);
+        Counted(self.clone())
+    }
+}
+
+impl Drop for Counted {
+    fn drop(&mut self) {
+        self.0.0.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+/// Serves one router over HTTP/1.1.
 pub(super) struct WebApp {
     router: Router,
     header_timeout: Duration,
 }
 
 impl WebApp {
+    /// `header_timeout` bounds the wait for each request head, the first one included.
     pub(super) fn new(router: Router, header_timeout: Duration) -> Self {
         Self {
             router,
             header_timeout,
         }
+    }
+
+    /// The same, with its requests counted.
+    pub(super) fn counted(router: Router, header_timeout: Duration, under_way: UnderWay) -> Self {
+        let count = move |request: Request, next: Next| {
+            let counted = under_way.enter();
+            async move {
+                let response: Response = next.run(request).await;
+                drop(counted);
+                response
+            }
+        };
+        Self::new(router.layer(from_fn(count)), header_timeout)
     }
 }
 
@@ -34,14 +76,13 @@ impl ServerApp for WebApp {
         stream: Stream,
         shutdown: &ShutdownWatch,
     ) -> Option<Stream> {
-        let mut builder = Builder::new(TokioExecutor::new());
-        builder
-            .http1()
-            .timer(TokioTimer::new())
-            .header_read_timeout(self.header_timeout);
-        builder.http2().timer(TokioTimer::new());
         let service = TowerToHyperService::new(self.router.clone());
-        let mut connection = pin!(builder.serve_connection(TokioIo::new(stream), service));
+        let mut connection = pin!(
+            Builder::new()
+                .timer(TokioTimer::new())
+                .header_read_timeout(self.header_timeout)
+                .serve_connection(TokioIo::new(stream), service)
+        );
         let mut shutdown = shutdown.clone();
         let ended = tokio::select! {
             ended = connection.as_mut() => Some(ended),

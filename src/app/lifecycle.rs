@@ -12,6 +12,7 @@ const STARTING: u8 = 0;
 const READY: u8 = 1;
 const DRAINING: u8 = 2;
 const STOPPING: u8 = 3;
+const INTERRUPTED: u8 = 4;
 
 /// How often the wait for the last call looks.
 const LOOK: Duration = Duration::from_millis(20);
@@ -41,7 +42,12 @@ impl Readiness {
     }
 
     pub(super) fn is_stopping(&self) -> bool {
-        self.0.load(Ordering::Relaxed) == STOPPING
+        self.0.load(Ordering::Relaxed) >= STOPPING
+    }
+
+    /// Asked to stop without waiting for anything.
+    pub(super) fn is_interrupted(&self) -> bool {
+        self.0.load(Ordering::Relaxed) == INTERRUPTED
     }
 }
 
@@ -66,7 +72,7 @@ impl ShutdownSignalWatch for Signals {
             _ = terminate.recv() => {}
             _ = interrupt.recv() => {
                 info!("interrupted, stopping at once");
-                self.readiness.set(STOPPING);
+                self.readiness.set(INTERRUPTED);
                 return ShutdownSignal::FastShutdown;
             }
         }
@@ -78,6 +84,11 @@ impl ShutdownSignalWatch for Signals {
             _ = interrupt.recv() => {}
         }
         self.readiness.set(STOPPING);
+        // Whoever will not wait for the last call interrupts.
+        tokio::spawn(async move {
+            interrupt.recv().await;
+            std::process::exit(1);
+        });
         ShutdownSignal::GracefulTerminate
     }
 }
@@ -94,7 +105,8 @@ pub(super) fn wait_for_the_last_call(
         std::thread::sleep(LOOK);
     }
     let asked = Instant::now();
-    while in_flight() > 0 && asked.elapsed() < grace && !server.is_finished() {
+    let waits = || !readiness.is_interrupted() && asked.elapsed() < grace;
+    while in_flight() > 0 && waits() && !server.is_finished() {
         std::thread::sleep(LOOK);
     }
 }

@@ -8,6 +8,7 @@ use crate::model::{GATEWAY_VERSION, Secret};
 /// The lines printed when everything is up.
 pub(super) fn all(settings: &Settings, first: &FirstRun, demo: bool) -> String {
     let gateway = url(&settings.gateway.listen);
+    let first_url = url(settings.gateway.listen.get(..1).unwrap_or_default());
     let key = new_key(settings, first);
     let mut lines = vec![
         format!("monitor {GATEWAY_VERSION}"),
@@ -32,11 +33,22 @@ pub(super) fn all(settings: &Settings, first: &FirstRun, demo: bool) -> String {
     });
     let shown = key.map_or("YOUR_KEY", |key| key.expose());
     lines.push(format!(
-        "\nTry it:\n  curl -N {gateway}/v1/chat/completions -H 'X-Monitor-Api-Key: {shown}' \
+        "\nTry it:\n  curl -N {first_url}/v1/chat/completions -H 'X-Monitor-Api-Key: {shown}' \
          -H 'Content-Type: application/json' -d '{{\"model\":\"demo-small\",\"stream\":true,\"messages\":\
          [{{\"role\":\"user\",\"content\":\"My card is 4111 1111 1111 1111\"}}]}}'\n"
     ));
     lines.join("\n")
+}
+
+/// The lines of an analysis server alone.
+pub(super) fn analysis(settings: &Settings, first: &FirstRun) -> String {
+    let mut text = alone("analysis", &settings.analysis.listen);
+    text.push_str(&format!("\n  application  {}", first.application_id));
+    if let Some(key) = new_key(settings, first) {
+        let key = key.expose();
+        text.push_str(&format!("\n  access key   {key}  (shown this once)"));
+    }
+    text
 }
 
 /// The first token where this start made it; one from the configuration is its owner's to know.

@@ -158,7 +158,7 @@ fn analysis(r: &mut Reader<'_>, prefix: &str) -> AnalysisSettings {
         database: r.read(&key("database"), &units::path()),
         max_body: r
             .read(&key("max_body"), &units::size(KIB..=GIB))
-            .unwrap_or(4 * MIB),
+            .unwrap_or(16 * MIB),
         first_token: r.read(&key("first_token"), &units::access_key()),
     }
 }

@@ -189,7 +189,8 @@ pub struct AnalysisSettings {
     pub operations: SocketAddr,
     /// SQLite file; None is `<data_dir>/monitor.db`.
     pub database: Option<PathBuf>,
-    /// Largest body of one analysis request, default 4 MiB (over it 413).
+    /// Largest body of one analysis request, default 16 MiB (over it 413): room for a text of
+    /// `limits.recorded_bytes` and its escapes.
     pub max_body: u64,
     /// An access key to accept from the first start on, instead of one made and printed once.
     pub first_token: Option<Secret>,

@@ -95,15 +95,11 @@ impl ServerApp for Front {
         mut stream: Stream,
         shutdown: &ShutdownWatch,
     ) -> Option<Stream> {
-        if matches!(stream.selected_alpn_proto(), Some(ALPN::H2)) {
-            return self.proxy.process_new(stream, shutdown).await;
-        }
         let first = self.first_bytes(&mut stream).await?;
-        if first.starts_with(H2_PREFACE) && stream.get_ssl_digest().is_none() {
-            let stream = Box::new(Prefixed {
-                prefix: first,
-                inner: stream,
-            });
+        let negotiated = matches!(stream.selected_alpn_proto(), Some(ALPN::H2));
+        let clear = stream.get_ssl_digest().is_none();
+        if negotiated || (clear && first.starts_with(H2_PREFACE)) {
+            let stream = Box::new(Prefixed::reading(first, stream));
             return self.proxy.process_new(stream, shutdown).await;
         }
         self.http1(stream, first, shutdown).await;

@@ -1,60 +1,119 @@
 //! Connections to the upstream for the monitored route. A kept HTTP/1.1 connection, the common case,
 //! is taken by a small future; the large one, which can resolve TLS and HTTP/2, is boxed.
 
+use super::prefixed::Prefixed;
 use crate::config::{Http2, UpstreamSettings};
 use pingora_core::Result;
-use pingora_core::connectors::ConnectorOptions;
-use pingora_core::connectors::http::{Connector, v1};
+use pingora_core::connectors::http::Connector;
+use pingora_core::connectors::{ConnectorOptions, TransportConnector};
+use pingora_core::protocols::Stream;
 use pingora_core::protocols::http::client::HttpSession;
-use pingora_core::upstreams::peer::HttpPeer;
+use pingora_core::protocols::http::v1::client::HttpSession as Http1Session;
+use pingora_core::upstreams::peer::{HttpPeer, Peer};
+
+/// A body up to this leaves with its head: copying it costs less than a second system call.
+const SMALL_BODY: usize = 32 << 10;
+/// A write up to this enters an idle connection whole or not at all.
+const ONE_WRITE: usize = 2 << 10;
 
 /// Opens, keeps and reuses connections.
 pub(crate) enum Connections {
     /// The upstream is only ever spoken to in HTTP/1.1.
-    Http1(Box<v1::Connector>),
+    Http1(Box<TransportConnector>),
     /// ALPN or the settings decide.
     Negotiated(Box<Connector>),
+}
+
+/// A connection ready for a request.
+pub(crate) struct Connected {
+    pub(crate) session: Box<HttpSession>,
+    /// It has carried a request before, so it may have died since.
+    pub(crate) reused: bool,
+    /// Head and body are one write: when it fails, nothing was accepted.
+    pub(crate) one_write: bool,
 }
 
 impl Connections {
     pub(crate) fn new(settings: &UpstreamSettings, options: ConnectorOptions) -> Self {
         let tls = settings.url.as_ref().is_some_and(|url| url.tls);
-        match settings.http2 {
-            Http2::Never => Self::Http1(Box::new(v1::Connector::new(Some(options)))),
-            Http2::Auto if !tls => Self::Http1(Box::new(v1::Connector::new(Some(options)))),
-            Http2::Auto | Http2::Always => {
-                Self::Negotiated(Box::new(Connector::new(Some(options))))
-            }
+        let negotiates = match settings.http2 {
+            Http2::Always => true,
+            Http2::Auto => tls,
+            Http2::Never => false,
+        };
+        if negotiates {
+            Self::Negotiated(Box::new(Connector::new(Some(options))))
+        } else {
+            Self::Http1(Box::new(TransportConnector::new(Some(options))))
         }
     }
 
-    /// A connection to `peer`, and whether it was a kept one.
-    pub(crate) async fn get(&self, peer: &HttpPeer) -> Result<(Box<HttpSession>, bool)> {
-        let connector = match self {
-            Self::Http1(connector) => connector,
+    /// A connection to `peer` for a request with a body of `length` bytes.
+    pub(crate) async fn get(&self, peer: &HttpPeer, length: usize) -> Result<Connected> {
+        let transport = match self {
+            Self::Http1(transport) => transport,
             Self::Negotiated(connector) => {
                 let (session, reused) = Box::pin(connector.get_http_session(peer)).await?;
-                return Ok((Box::new(session), reused));
+                return Ok(Connected {
+                    session: Box::new(session),
+                    reused,
+                    one_write: false,
+                });
             }
         };
-        if let Some(session) = connector.reused_http_session(peer).await {
-            return Ok((Box::new(HttpSession::H1(session)), true));
+        let held = (1..=SMALL_BODY).contains(&length);
+        let one_write = (1..=ONE_WRITE).contains(&length);
+        if let Some(stream) = transport.reused_stream(peer).await {
+            return Ok(Connected {
+                session: http1(stream, peer, held),
+                reused: true,
+                one_write,
+            });
         }
-        let (session, reused) = Box::pin(connector.get_http_session(peer)).await?;
-        Ok((Box::new(HttpSession::H1(session)), reused))
+        let stream = Box::pin(transport.new_stream(peer)).await?;
+        Ok(Connected {
+            session: http1(stream, peer, held),
+            reused: false,
+            one_write,
+        })
     }
 
     /// Keeps the connection where its state allows, closes it otherwise.
     pub(crate) async fn release(&self, session: HttpSession, peer: &HttpPeer) {
         let idle = peer.options.idle_timeout;
         match (self, session) {
-            (Self::Http1(connector), HttpSession::H1(session)) => {
-                connector.release_http_session(session, peer, idle).await;
+            (Self::Http1(transport), HttpSession::H1(mut session)) => {
+                session.respect_keepalive();
+                if let Some(stream) = session.reuse().await {
+                    transport.release_stream(unwrapped(stream), peer.reuse_hash(), idle);
+                }
             }
-            (Self::Http1(_), mut other) => other.shutdown().await,
+            (Self::Http1(_), mut session) => session.shutdown().await,
             (Self::Negotiated(connector), session) => {
                 connector.release_http_session(session, peer, idle).await;
             }
         }
+    }
+}
+
+fn http1(stream: Stream, peer: &HttpPeer, held: bool) -> Box<HttpSession> {
+    let stream = if held {
+        Box::new(Prefixed::holding_first_flush(stream))
+    } else {
+        stream
+    };
+    let mut session = Http1Session::new_with_options(stream, peer);
+    session.write_timeout = peer.options.write_timeout;
+    Box::new(HttpSession::H1(session))
+}
+
+/// The pool keeps the connection itself.
+fn unwrapped(stream: Stream) -> Stream {
+    if !stream.as_any().is::<Prefixed>() {
+        return stream;
+    }
+    match stream.into_any().downcast::<Prefixed>() {
+        Ok(wrapped) => wrapped.into_inner(),
+        Err(_) => unreachable!("its type was asked for just before"),
     }
 }

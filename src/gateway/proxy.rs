@@ -7,6 +7,7 @@ use super::headers::{self, check_framing};
 use super::route::Route;
 use super::{Shared, auth, exchange, respond};
 use crate::observe::Outcome;
+use crate::observe::events::UpstreamRetried;
 use async_trait::async_trait;
 use pingora_core::Result;
 use pingora_core::modules::http::HttpModules;
@@ -151,7 +152,24 @@ impl ProxyHttp for Gateway {
         mut error: Box<Error>,
     ) -> Box<Error> {
         ctx.attempts += 1;
-        error.set_retry(ctx.attempts < self.shared.upstream.addresses());
+        let again = ctx.attempts < self.shared.upstream.addresses();
+        if again {
+            UpstreamRetried.emit(&self.shared.metrics);
+        }
+        error.set_retry(again);
+        error
+    }
+
+    /// Once a connection stands, bytes may have been accepted, whatever the method (CONTRACT 22).
+    fn error_while_proxy(
+        &self,
+        _peer: &HttpPeer,
+        _session: &mut Session,
+        mut error: Box<Error>,
+        _ctx: &mut CallContext,
+        _client_reused: bool,
+    ) -> Box<Error> {
+        error.set_retry(false);
         error
     }
 
@@ -167,11 +185,7 @@ impl ProxyHttp for Gateway {
         let failure = classify(error);
         if ctx.cut || begun {
             // What the client has is cut, so that it cannot be taken for whole.
-            ctx.outcome = if begun && !ctx.cut {
-                Outcome::UpstreamBroken
-            } else {
-                ctx.outcome
-            };
+            ctx.outcome = broken(ctx, error);
             session.shutdown().await;
         } else {
             let _ = respond::error(session, ctx, &failure).await;
@@ -189,6 +203,15 @@ impl ProxyHttp for Gateway {
     /// The access line says it, with the outcome's word.
     fn suppress_error_log(&self, _session: &Session, _ctx: &CallContext, _error: &Error) -> bool {
         true
+    }
+}
+
+/// Whose doing it was that an answer under way was cut.
+fn broken(ctx: &CallContext, error: &Error) -> Outcome {
+    match error.esource {
+        _ if ctx.cut => ctx.outcome,
+        ErrorSource::Downstream => Outcome::ClientGone,
+        _ => Outcome::UpstreamBroken,
     }
 }
 

@@ -50,60 +50,6 @@ impl Metrics {
     /// Registers all metrics. Fails only if two share a name, which a test excludes.
     pub fn new() -> prometheus::Result<Self> {
         let registry = Registry::new();
-        let requests = counters(
-            &registry,
-            "monitor_requests_total",
-            "Calls by route and outcome.",
-            &["route", "outcome"],
-        )?;
-        let duration = histograms(
-            &registry,
-            "monitor_request_duration_seconds",
-            "From the request head to the last byte of the answer.",
-            LATENCY,
-        )?;
-        let first_byte = histograms(
-            &registry,
-            "monitor_time_to_first_byte_seconds",
-            "From the request head to the first byte of the answer's body.",
-            LATENCY,
-        )?;
-        let overhead = histograms(
-            &registry,
-            "monitor_overhead_seconds",
-            "The gateway's own share of a call: total minus upstream, backend and client.",
-            OVERHEAD,
-        )?;
-        let in_flight = IntGaugeVec::new(
-            Opts::new("monitor_in_flight", "Calls under way."),
-            &["route"],
-        )?;
-        registry.register(Box::new(in_flight.clone()))?;
-        let telemetry = counters(
-            &registry,
-            "monitor_telemetry_records_total",
-            "Records for the backend by stage and outcome.",
-            &["stage", "outcome"],
-        )?;
-        let verdicts = counters(
-            &registry,
-            "monitor_verdicts_total",
-            "Calls answered with a policy's phrase, by stage and what was found.",
-            &["stage", "type"],
-        )?;
-        let found = |stage: Stage| {
-            let types = VerdictType::ALL.iter().map(|t| t.as_str());
-            children(&verdicts, stage.as_str(), types)
-        };
-        let unchecked = counters(
-            &registry,
-            "monitor_unchecked_total",
-            "Messages that got no verdict although a policy may ask for one, by reason.",
-            &["reason"],
-        )?;
-        for reason in UncheckedReason::ALL {
-            unchecked.with_label_values(&[reason.as_str()]);
-        }
         let policies_age = Gauge::new(
             "monitor_policies_age_seconds",
             "Time since the policy store was last read; +Inf when it never was.",
@@ -112,32 +58,11 @@ impl Metrics {
         let build = IntGaugeVec::new(Opts::new("monitor_build_info", "Always 1."), &["version"])?;
         registry.register(Box::new(build.clone()))?;
         build.with_label_values(&[GATEWAY_VERSION]).set(1);
-        let routes = RouteLabel::ALL
-            .iter()
-            .map(|route| PerRoute {
-                duration: duration.with_label_values(&[route.as_str()]),
-                first_byte: first_byte.with_label_values(&[route.as_str()]),
-                overhead: overhead.with_label_values(&[route.as_str()]),
-                in_flight: in_flight.with_label_values(&[route.as_str()]),
-                outcomes: children(
-                    &requests,
-                    route.as_str(),
-                    Outcome::ALL.iter().map(|o| o.as_str()),
-                ),
-            })
-            .collect();
-        let per_stage = |stage: Stage| {
-            children(
-                &telemetry,
-                stage.record_name(),
-                TelemetryOutcome::ALL.iter().map(|o| o.as_str()),
-            )
-        };
         Ok(Self {
-            routes,
-            telemetry: [per_stage(Stage::PreCall), per_stage(Stage::PostCall)],
-            verdicts: [found(Stage::PreCall), found(Stage::PostCall)],
-            unchecked,
+            routes: per_route(&registry)?,
+            telemetry: per_stage(&registry)?,
+            verdicts: verdicts(&registry)?,
+            unchecked: unchecked(&registry)?,
             policies_age,
             policies_problems: gauge(
                 &registry,
@@ -239,6 +164,60 @@ pub struct CallTimes {
     pub overhead: Option<f64>,
     /// To the first byte of the body, where there was one.
     pub first_byte: Option<f64>,
+}
+
+fn per_route(registry: &Registry) -> prometheus::Result<Vec<PerRoute>> {
+    let (name, help) = ("monitor_requests_total", "Calls by route and outcome.");
+    let requests = counters(registry, name, help, &["route", "outcome"])?;
+    let name = "monitor_request_duration_seconds";
+    let help = "From the request head to the last byte of the answer.";
+    let duration = histograms(registry, name, help, LATENCY)?;
+    let name = "monitor_time_to_first_byte_seconds";
+    let help = "From the request head to the first byte of the answer's body.";
+    let first_byte = histograms(registry, name, help, LATENCY)?;
+    let name = "monitor_overhead_seconds";
+    let help = "The gateway's own share of a call: total minus upstream, backend and client.";
+    let overhead = histograms(registry, name, help, OVERHEAD)?;
+    let opts = Opts::new("monitor_in_flight", "Calls under way.");
+    let in_flight = IntGaugeVec::new(opts, &["route"])?;
+    registry.register(Box::new(in_flight.clone()))?;
+    let outcomes = || Outcome::ALL.iter().map(|outcome| outcome.as_str());
+    let one = |route: &RouteLabel| PerRoute {
+        duration: duration.with_label_values(&[route.as_str()]),
+        first_byte: first_byte.with_label_values(&[route.as_str()]),
+        overhead: overhead.with_label_values(&[route.as_str()]),
+        in_flight: in_flight.with_label_values(&[route.as_str()]),
+        outcomes: children(&requests, route.as_str(), outcomes()),
+    };
+    Ok(RouteLabel::ALL.iter().map(one).collect())
+}
+
+fn per_stage(registry: &Registry) -> prometheus::Result<[Vec<IntCounter>; 2]> {
+    let name = "monitor_telemetry_records_total";
+    let help = "Records for the backend by stage and outcome.";
+    let telemetry = counters(registry, name, help, &["stage", "outcome"])?;
+    let outcomes = || TelemetryOutcome::ALL.iter().map(|outcome| outcome.as_str());
+    let one = |stage: Stage| children(&telemetry, stage.record_name(), outcomes());
+    Ok([one(Stage::PreCall), one(Stage::PostCall)])
+}
+
+fn verdicts(registry: &Registry) -> prometheus::Result<[Vec<IntCounter>; 2]> {
+    let name = "monitor_verdicts_total";
+    let help = "Calls answered with a policy's phrase, by stage and what was found.";
+    let verdicts = counters(registry, name, help, &["stage", "type"])?;
+    let types = || VerdictType::ALL.iter().map(|kind| kind.as_str());
+    let one = |stage: Stage| children(&verdicts, stage.as_str(), types());
+    Ok([one(Stage::PreCall), one(Stage::PostCall)])
+}
+
+fn unchecked(registry: &Registry) -> prometheus::Result<IntCounterVec> {
+    let name = "monitor_unchecked_total";
+    let help = "Messages that got no verdict although a policy may ask for one, by reason.";
+    let unchecked = counters(registry, name, help, &["reason"])?;
+    for reason in UncheckedReason::ALL {
+        unchecked.with_label_values(&[reason.as_str()]);
+    }
+    Ok(unchecked)
 }
 
 fn counters(

@@ -5,6 +5,8 @@
 use super::{Analyzer, AnalyzerError, Record};
 use crate::observe::events::RecordLeft;
 use crate::observe::{Metrics, TelemetryOutcome};
+use futures_util::FutureExt;
+use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use tokio::sync::mpsc;
@@ -78,6 +80,7 @@ impl Queue {
             return;
         }
         state.waiting.fetch_add(1, Ordering::Relaxed);
+        state.metrics.queue_bytes.set(held as i64);
         if self.lanes[lane].send(record).is_err() {
             state.release(weight);
             state.left(stage, TelemetryOutcome::Dropped, "the process is stopping");
@@ -127,7 +130,10 @@ impl Worker {
             let (analyzer, state) = (self.analyzer.clone(), self.state.clone());
             lanes.spawn(async move {
                 while let Some(record) = lane.recv().await {
-                    let result = analyzer.analyse(&record).await.map(|_| ());
+                    // A panic must not take the lane and all that is behind it.
+                    let analysis = AssertUnwindSafe(analyzer.analyse(&record)).catch_unwind();
+                    let result = analysis.await.unwrap_or_else(|_| Err(panicked()));
+                    let result = result.map(|_| ());
                     state.settle(&record, result);
                     state.release(record.weight());
                 }
@@ -135,6 +141,10 @@ impl Worker {
         }
         while lanes.join_next().await.is_some() {}
     }
+}
+
+fn panicked() -> AnalyzerError {
+    AnalyzerError::Unavailable("the analysis panicked".into())
 }
 
 #[cfg(test)]

@@ -108,7 +108,18 @@ impl Record {
 
     /// Bytes this record holds in memory, for the queue's bound.
     pub fn weight(&self) -> u64 {
-        const FIXED: u64 = 512;
-        FIXED + self.message.len() as u64
+        const FIXED: usize = 512;
+        let context = &self.context;
+        let ids = [
+            &context.application_id,
+            &context.user_id,
+            &context.session_id,
+        ];
+        let ids: usize = ids.into_iter().flatten().map(String::len).sum();
+        let failure = self
+            .failure
+            .as_ref()
+            .map_or(0, |failure| failure.message.len());
+        (FIXED + self.message.len() + ids + context.access_key.expose().len() + failure) as u64
     }
 }

@@ -68,7 +68,7 @@ fn a_token_that_is_missing_or_unknown_gives_401_on_every_path() {
 #[test]
 fn refusals_over_the_wire_carry_their_status_and_the_envelope() {
     let stack = Stack::all().start();
-    let large = "x".repeat(5 << 20);
+    let large = "x".repeat(17 << 20);
     let typed = |body: &str| authorised(Request::post("/process_request/", body));
     let untyped = authorised(Request::new("POST", "/process_request/"));
     for (status, request) in [
@@ -131,4 +131,23 @@ fn an_application_that_does_not_exist_is_named_as_the_wrong_field() {
     let known = json!({"application_id": stack.application_id(), "message": "x"});
     assert_eq!(post(&stack, "/api/process_response", &known).status(), 200);
     assert_eq!(stack.analysis("/api/records/", KEY).status(), 200);
+}
+
+#[test]
+fn sigterm_lets_a_call_to_the_api_finish() {
+    // CONTRACT 35. The interim answer shows that the call is under way before the signal.
+    let mut stack = Stack::all().start();
+    let body = json!({"application_id": stack.application_id(), "message": "late"}).to_string();
+    let request = authorised(Request::post("/process_request/", &body));
+    let mut connection = crate::support::http::Conn::open(stack.analysis_addr);
+    connection.send(&request.header("Expect", "100-continue").head());
+    assert_eq!(connection.head().status(), 100);
+    stack.process.signal("TERM");
+    stack.process.await_stderr("the process drains", |text| {
+        text.contains("drain").then_some(())
+    });
+    connection.send(body.as_bytes());
+    assert_eq!(connection.response().status(), 200);
+    let (status, _) = stack.process.await_exit();
+    assert_eq!(status.code(), Some(0), "{}", stack.stderr());
 }

@@ -1,6 +1,7 @@
 //! `monitor all` on embedded defaults: one command, a streamed answer, a stored record.
 //! CONTRACT 30 and 32.
 
+use crate::support::backend::Backend;
 use crate::support::request::{CHAT, HELLO, Request};
 use crate::support::stack::{Folder, Stack};
 use crate::support::upstream::Upstream;
@@ -185,4 +186,16 @@ fn records_survive_kill_9() {
     };
     let stack = Stack::all().folder(&folder).start();
     assert_eq!(records(&stack, 2, KEY), before);
+}
+
+#[test]
+fn a_named_backend_is_not_told_of_the_local_application() {
+    // CONTRACT 32: with MONITOR_URL set it registers there, where other applications live.
+    let backend = Backend::start();
+    let stack = Stack::all().monitor(&backend).start();
+    assert_eq!(stack.call(&Request::chat(card_prompt(false))).status(), 200);
+    let (pre, post) = backend.await_exchange();
+    for call in [pre, post] {
+        assert!(call.json.get("application_id").is_none(), "{}", call.json);
+    }
 }

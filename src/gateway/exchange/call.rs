@@ -4,6 +4,7 @@
 
 use super::client_gone;
 use crate::gateway::Shared;
+use crate::gateway::connect::Connected;
 use crate::gateway::context::CallContext;
 use crate::gateway::error::CallError;
 use crate::gateway::headers;
@@ -177,7 +178,7 @@ async fn attempt(
         .peer(address)
         .await
         .map_err(Attempt::Final)?;
-    let connected = shared.connections.get(&peer).await;
+    let connected = shared.connections.get(&peer, body.len()).await;
     let connected =
         connected.map_err(|error| Attempt::Unreachable(as_connect(classify(&error))))?;
     send(connected, peer, head, body).await
@@ -192,20 +193,20 @@ fn as_connect(error: CallError) -> CallError {
 }
 
 async fn send(
-    (mut upstream, reused): (Box<ClientSession>, bool),
+    connected: Connected,
     peer: Arc<HttpPeer>,
     head: Box<RequestHeader>,
     body: &Bytes,
 ) -> Result<Answering, Attempt> {
+    let Connected {
+        session: mut upstream,
+        reused,
+        one_write,
+    } = connected;
     // The exchange keeps its own clocks.
     upstream.set_read_timeout(None);
     if let Err(error) = upstream.write_request_header(head).await {
-        let error = classify(&error);
-        return Err(if reused {
-            Attempt::Stale(error)
-        } else {
-            Attempt::Final(error)
-        });
+        return Err(unsent(reused, &error));
     }
     let sent = async {
         if !body.is_empty() {
@@ -214,11 +215,13 @@ async fn send(
         upstream.finish_request_body().await
     };
     let failed = sent.await.err();
+    if let Some(error) = failed.as_ref().filter(|_| one_write) {
+        // Head and body were one write, and it failed.
+        return Err(unsent(reused, error));
+    }
     let answered = match &failed {
         None => final_head(&mut upstream).await,
-        Some(_) => timeout(EARLY_ANSWER, final_head(&mut upstream))
-            .await
-            .unwrap_or_else(|_| Err(Error::new_up(pingora_error::ErrorType::ConnectionClosed))),
+        Some(_) => Box::pin(early_answer(&mut upstream)).await,
     };
     match answered {
         Ok(()) => Ok(Answering {
@@ -232,6 +235,22 @@ async fn send(
             Err(Attempt::Final(classify(&failed.unwrap_or(error))))
         }
     }
+}
+
+fn unsent(reused: bool, error: &Error) -> Attempt {
+    let error = classify(error);
+    if reused {
+        Attempt::Stale(error)
+    } else {
+        Attempt::Final(error)
+    }
+}
+
+async fn early_answer(upstream: &mut ClientSession) -> Result<(), Box<Error>> {
+    let late = || Err(Error::new_up(pingora_error::ErrorType::ConnectionClosed));
+    timeout(EARLY_ANSWER, final_head(upstream))
+        .await
+        .unwrap_or_else(|_| late())
 }
 
 /// Interim heads (100, 103) are the upstream's business with the gateway and end here. Reading a

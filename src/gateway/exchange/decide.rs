@@ -73,12 +73,13 @@ pub(super) fn admit(
     incoming: Incoming,
 ) -> Result<Forward, Box<SyncCall>> {
     let registration = Registration::open(shared, session, ctx);
+    let limit = shared.settings.limits.recorded_bytes;
     let policy = match &shared.policies {
         None => None,
         Some(policies) => policy_of(policies, &registration, &shared.metrics, ctx),
     };
     match policy {
-        None => registration.pre_call(|| incoming.chat().prompt(&[])),
+        None => registration.pre_call(limit, || incoming.chat().prompt(&[])),
         Some(policy) if policy.app_mode == AppMode::Sync => {
             return Err(Box::new(SyncCall {
                 incoming,
@@ -86,7 +87,7 @@ pub(super) fn admit(
                 policy,
             }));
         }
-        Some(policy) => registration.pre_call(|| incoming.chat().prompt(&roles(&policy))),
+        Some(policy) => registration.pre_call(limit, || incoming.chat().prompt(&roles(&policy))),
     }
     Ok(Forward {
         body: incoming.body,

@@ -74,14 +74,10 @@ impl Registration {
     }
 
     /// Registers the prompt: accepted by the queue before the upstream call starts.
-    pub(super) fn pre_call(&self, prompt: impl FnOnce() -> String) {
+    /// At most `limit` bytes of it are kept.
+    pub(super) fn pre_call(&self, limit: u64, prompt: impl FnOnce() -> String) {
         if self.wanted() {
-            let text = prompt();
-            let prompt = Captured {
-                text,
-                incomplete: false,
-            };
-            self.post(Stage::PreCall, prompt, None);
+            self.post(Stage::PreCall, bounded(prompt(), limit), None);
         }
     }
 
@@ -147,4 +143,12 @@ pub(super) fn failure_of(error: &CallError) -> CallFailure {
             _ => ClosedBy::Upstream,
         },
     }
+}
+
+/// The text, cut at a character where it is over `limit` bytes.
+fn bounded(mut text: String, limit: u64) -> Captured {
+    let limit = usize::try_from(limit).unwrap_or(usize::MAX);
+    let incomplete = text.len() > limit;
+    text.truncate(text.floor_char_boundary(limit));
+    Captured { text, incomplete }
 }

@@ -3,10 +3,12 @@
 
 use super::call::Answering;
 use super::capture::{Captured, encoding};
+use super::client_gone;
 use super::decode;
 use super::record::Registration;
 use crate::gateway::Shared;
 use crate::gateway::context::CallContext;
+use crate::gateway::error::CallError;
 use crate::gateway::headers;
 use crate::gateway::respond;
 use crate::json;
@@ -17,9 +19,10 @@ use bytes::Bytes;
 use http::header::{CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, ETAG};
 use pingora_core::Result;
 use pingora_core::protocols::http::ServerSession;
+use pingora_error::Error;
 use pingora_http::ResponseHeader;
 use serde::Deserialize;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 use tokio::time::timeout;
 
 /// An error body is read up to this; none that is larger is an envelope.
@@ -27,20 +30,8 @@ const LARGEST_ERROR: usize = 1 << 20;
 /// Of a body that is no envelope, this much is quoted.
 const QUOTED: usize = 2 << 10;
 
-/// The parts of an upstream's envelope that go into the record.
-#[derive(Default, Deserialize)]
-struct Theirs {
-    #[serde(default)]
-    error: TheirError,
-}
-
-#[derive(Default, Deserialize)]
-struct TheirError {
-    #[serde(default)]
-    message: String,
-    #[serde(default, rename = "type")]
-    kind: Option<String>,
-}
+/// An error body that drips is taken as far as it came within this.
+const LONGEST_ERROR: Duration = Duration::from_secs(10);
 
 /// Relays the upstream's refusal and registers it.
 pub(super) async fn relay(
@@ -51,29 +42,29 @@ pub(super) async fn relay(
     registration: Registration,
 ) -> Result<()> {
     let started = Instant::now();
-    let (body, whole) = collect(&mut upstream, shared).await;
+    let collected = collect(&mut upstream, session).await;
     ctx.clock.waited_for_upstream(started);
+    let Some((body, whole)) = collected else {
+        upstream.abandon().await;
+        registration.post_call_failed(&CallError::ClientGone);
+        return respond::error(session, ctx, &CallError::ClientGone).await;
+    };
     let status = head.status.as_u16();
     let text = match encoding(&head) {
         None => body.clone(),
         Some(encoding) => decode::decode(&encoding, &body, LARGEST_ERROR).0.into(),
     };
-    let (failure, body) = if whole && json::is_envelope(&text) {
-        (of_envelope(status, &text), body)
+    let (kind, body) = if whole && json::is_envelope(&text) {
+        (their_type(&text), body)
     } else {
-        let message = quote(status, &text);
-        let envelope =
-            ErrorEnvelope::new(ErrorType::UpstreamError, status, message.clone()).to_json();
+        let envelope = ErrorEnvelope::new(ErrorType::UpstreamError, status, quote(status, &text));
         for name in [CONTENT_ENCODING, CONTENT_LENGTH, ETAG] {
             head.remove_header(&name);
         }
         head.insert_header(CONTENT_TYPE, "application/json")?;
-        (
-            failure(status, ErrorType::UpstreamError.as_str(), message),
-            envelope.into(),
-        )
+        (None, envelope.to_json().into())
     };
-    registration.post_call(Captured::default(), Some(failure));
+    registration.post_call(Captured::default(), Some(failure(status, kind)));
     if whole {
         upstream.release(shared).await;
     } else {
@@ -84,18 +75,24 @@ pub(super) async fn relay(
     respond::whole(session, ctx, head, body).await
 }
 
-async fn collect(upstream: &mut Answering, shared: &Shared) -> (Bytes, bool) {
+/// The body, None when the client left, and whether it is all there.
+async fn collect(upstream: &mut Answering, session: &mut ServerSession) -> Option<(Bytes, bool)> {
     let mut body = Vec::new();
-    loop {
-        match timeout(shared.upstream.timeout(), upstream.read()).await {
-            Ok(Ok(Some(chunk))) => body.extend_from_slice(&chunk),
-            Ok(Ok(None)) => return (body.into(), true),
-            Ok(Err(_)) | Err(_) => return (body.into(), false),
+    let reading = async {
+        while let Some(chunk) = upstream.read().await? {
+            body.extend_from_slice(&chunk);
+            if body.len() > LARGEST_ERROR {
+                return Ok(false);
+            }
         }
-        if body.len() > LARGEST_ERROR {
-            return (body.into(), false);
-        }
-    }
+        Ok::<_, Box<Error>>(true)
+    };
+    let whole = tokio::select! {
+        biased;
+        read = timeout(LONGEST_ERROR, reading) => matches!(read, Ok(Ok(true))),
+        () = client_gone(session) => return None,
+    };
+    Some((body.into(), whole))
 }
 
 fn quote(status: u16, text: &[u8]) -> String {
@@ -107,29 +104,30 @@ fn quote(status: u16, text: &[u8]) -> String {
     quoted.to_owned()
 }
 
-fn of_envelope(status: u16, text: &[u8]) -> CallFailure {
-    let theirs: Theirs = serde_json::from_slice(text).unwrap_or_default();
-    let mut message = theirs.error.message;
-    let cut = (0..=QUOTED.min(message.len()))
-        .rev()
-        .find(|at| message.is_char_boundary(*at));
-    message.truncate(cut.unwrap_or(0));
-    failure(
-        status,
-        theirs
-            .error
-            .kind
-            .as_deref()
-            .unwrap_or(ErrorType::UpstreamError.as_str()),
-        message,
-    )
+/// `error.type` of the upstream's envelope where it is a plain word.
+fn their_type(envelope: &[u8]) -> Option<String> {
+    #[derive(Deserialize)]
+    struct Envelope {
+        error: Inside,
+    }
+    #[derive(Deserialize)]
+    struct Inside {
+        r#type: String,
+    }
+    let kind = serde_json::from_slice::<Envelope>(envelope)
+        .ok()?
+        .error
+        .r#type;
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
+    ((1..=64).contains(&kind.len()) && kind.bytes().all(plain)).then_some(kind)
 }
 
-fn failure(code: u16, kind: &str, message: String) -> CallFailure {
+/// The upstream's own words may quote the prompt or a key, so the record has ours.
+fn failure(code: u16, kind: Option<String>) -> CallFailure {
     CallFailure {
-        kind: kind.into(),
+        kind: kind.unwrap_or_else(|| ErrorType::UpstreamError.as_str().into()),
         code,
-        message,
+        message: format!("the upstream answered with status {code}"),
         closed_by: ClosedBy::Upstream,
     }
 }

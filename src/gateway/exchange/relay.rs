@@ -7,6 +7,7 @@ use super::record::Registration;
 use super::{client_gone, refusal};
 use crate::gateway::Shared;
 use crate::gateway::context::CallContext;
+use crate::gateway::error::CallError;
 use crate::gateway::headers;
 use crate::model::ErrorType;
 use crate::observe::Outcome;
@@ -40,25 +41,17 @@ pub(super) async fn response_body(
     registration: Registration,
 ) -> Result<()> {
     let Some(mut head) = upstream.head().cloned() else {
+        registration.post_call_failed(&CallError::Broken("no head"));
         ctx.cut = true;
         return Ok(());
     };
     if head.status.as_u16() >= 400 {
-        return Box::pin(refusal::relay(
-            shared,
-            session,
-            ctx,
-            (upstream, head),
-            registration,
-        ))
-        .await;
+        let refused = (upstream, head);
+        return Box::pin(refusal::relay(shared, session, ctx, refused, registration)).await;
     }
     let layout = Layout::of(&head);
-    let capture = Capture::new(
-        &head,
-        registration.wanted(),
-        shared.settings.limits.recorded_bytes,
-    );
+    let limit = shared.settings.limits.recorded_bytes;
+    let capture = Capture::new(&head, registration.wanted(), limit);
     ctx.status = head.status.as_u16();
     headers::for_client(&mut head, session.req_header().version, &ctx.request_id)?;
     let mut relay = Relay {
@@ -206,12 +199,15 @@ impl Relay<'_> {
     }
 
     async fn finish(&mut self) -> bool {
+        let started = Instant::now();
         let finished = self
             .session
             .write_response_body(Bytes::new(), true)
             .await
             .is_ok();
-        self.ctx.clock.first_byte(Instant::now());
+        let now = Instant::now();
+        self.ctx.clock.client(now - started);
+        self.ctx.clock.first_byte(now);
         finished
     }
 }
