@@ -28,10 +28,11 @@
 //!
 //! - A body passes byte for byte, whatever its numbers, escapes, keys or depth: `tests/gateway/bytes.rs`.
 //! - No gateway-extension header reaches the upstream on any route: `tests/gateway/strip.rs`.
-//! - Nothing that concerns the backend is awaited by a call: `tests/gateway/telemetry.rs`.
-//! - A chunk is passed on before the next is read: `tests/gateway/streams.rs`.
+//! - Outside sync mode nothing that concerns the backend is awaited by a call: `tests/gateway/telemetry.rs`.
+//! - In sync mode no upstream connection is opened before the verdict: `tests/gateway/sync.rs`.
+//! - A chunk is passed on before the next is waited for: `tests/gateway/streams.rs`.
 //! - A request is sent twice only when its first connection accepted no byte: `tests/gateway/retry.rs`.
-//! - No key, prompt or person's data in a log line, a metric or an error: `tests/gateway/secrets.rs`.
+//! - No key, prompt or person's data in a log line, a metric or an error: `tests/gateway/telemetry.rs`.
 //!
 //! # Deliberately absent
 //!

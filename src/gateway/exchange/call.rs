@@ -12,6 +12,7 @@ use crate::gateway::proxy::classify;
 use crate::observe::events::UpstreamRetried;
 use bytes::{Bytes, BytesMut};
 use futures_util::FutureExt;
+use http::{HeaderName, HeaderValue};
 use pingora_core::protocols::http::ServerSession;
 use pingora_core::protocols::http::client::HttpSession as ClientSession;
 use pingora_core::upstreams::peer::HttpPeer;
@@ -205,8 +206,9 @@ async fn send(
     } = connected;
     // The exchange keeps its own clocks.
     upstream.set_read_timeout(None);
+    let may_repeat = reused && is_short(&head);
     if let Err(error) = upstream.write_request_header(head).await {
-        return Err(unsent(reused, &error));
+        return Err(unsent(may_repeat, &error));
     }
     let sent = async {
         if !body.is_empty() {
@@ -217,7 +219,7 @@ async fn send(
     let failed = sent.await.err();
     if let Some(error) = failed.as_ref().filter(|_| one_write) {
         // Head and body were one write, and it failed.
-        return Err(unsent(reused, error));
+        return Err(unsent(may_repeat, error));
     }
     let answered = match &failed {
         None => final_head(&mut upstream).await,
@@ -237,9 +239,16 @@ async fn send(
     }
 }
 
-fn unsent(reused: bool, error: &Error) -> Attempt {
+/// A head that one write takes whole or not at all; of a longer one a part may have arrived.
+fn is_short(head: &RequestHeader) -> bool {
+    const SHORT: usize = 2 << 10;
+    let line = |(name, value): (&HeaderName, &HeaderValue)| name.as_str().len() + value.len() + 4;
+    head.raw_path().len() + head.headers.iter().map(line).sum::<usize>() <= SHORT
+}
+
+fn unsent(may_repeat: bool, error: &Error) -> Attempt {
     let error = classify(error);
-    if reused {
+    if may_repeat {
         Attempt::Stale(error)
     } else {
         Attempt::Final(error)
@@ -271,5 +280,20 @@ async fn final_head(upstream: &mut ClientSession) -> Result<(), Box<Error>> {
                 return Error::e_explain(pingora_error::ErrorType::InvalidHTTPHeader, "no head");
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    #[test]
+    fn only_a_head_that_one_write_takes_whole_is_short() {
+        let mut head = RequestHeader::build("POST", b"/v1/chat/completions", None).unwrap();
+        head.insert_header("authorization", "Bearer key").unwrap();
+        assert!(is_short(&head));
+        head.insert_header("x-long", "x".repeat(2 << 10)).unwrap();
+        assert!(!is_short(&head));
     }
 }
