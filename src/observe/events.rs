@@ -78,6 +78,90 @@ impl RecordLeft<'_> {
     }
 }
 
+/// The backend did not answer; the record is sent again.
+pub struct RecordDelayed<'a> {
+    /// Which record.
+    pub stage: Stage,
+    /// Why, in words of ours.
+    pub reason: &'a str,
+}
+
+impl RecordDelayed<'_> {
+    /// Counts; warns at most once in ten seconds.
+    pub fn emit(&self, metrics: &Metrics) {
+        metrics.telemetry_retries.inc();
+        if let Some(count) = DELAYED.pass() {
+            warn!(
+                target: "telemetry",
+                "{} record failed and is sent again: {} ({count} such since the last line)",
+                self.stage.record_name(),
+                self.reason,
+            );
+        }
+    }
+}
+
+/// Records left the spool without having been delivered.
+pub struct SpoolLost {
+    /// `full` or `old`.
+    pub reason: &'static str,
+    /// How many.
+    pub count: u64,
+}
+
+impl SpoolLost {
+    /// Counts and says it.
+    pub fn emit(&self, metrics: &Metrics) {
+        metrics.spool_lost(self.reason, self.count);
+        log::error!(
+            target: "telemetry",
+            "{} records left the spool undelivered: it is {} (spool.max_bytes, spool.max_age)",
+            self.count,
+            self.reason,
+        );
+    }
+}
+
+/// A part of the spool's files could not be read and is kept beside it.
+pub struct SpoolDamaged {
+    /// Its size.
+    pub bytes: u64,
+}
+
+impl SpoolDamaged {
+    /// Counts and says it.
+    pub fn emit(&self, metrics: &Metrics) {
+        metrics.spool_damaged.inc();
+        log::error!(
+            target: "telemetry",
+            "{} bytes of the spool cannot be read; the file is kept with the ending .damaged",
+            self.bytes,
+        );
+    }
+}
+
+/// The spool's disk refuses.
+pub struct SpoolDisk<'a> {
+    /// The system's words.
+    pub error: &'a std::io::Error,
+}
+
+impl SpoolDisk<'_> {
+    /// Says it, at most once in ten seconds.
+    pub fn emit(&self, _metrics: &Metrics) {
+        if let Some(count) = DISK.pass() {
+            log::error!(
+                target: "telemetry",
+                "the spool's disk refuses: {}; records wait in memory ({count} such since the last line)",
+                self.error,
+            );
+        }
+    }
+}
+
+static DELAYED: LazyLock<Throttle> = LazyLock::new(|| Throttle::every(Duration::from_secs(10)));
+static DISK: LazyLock<Throttle> = LazyLock::new(|| Throttle::every(Duration::from_secs(10)));
+
 /// A call was answered with its policy's phrase (§2.4).
 pub struct Blocked<'a> {
     /// Before or after the upstream call.

@@ -38,6 +38,19 @@ pub struct Metrics {
     pub policies_problems: IntGauge,
     /// Bytes of text waiting for the backend.
     pub queue_bytes: IntGauge,
+    /// Bytes of the spool's files.
+    pub spool_bytes: IntGauge,
+    /// Records on disk that the backend has not taken, as far as they have been read.
+    pub spool_records: IntGauge,
+    /// Age of the oldest segment of the spool, in seconds.
+    pub spool_age: Gauge,
+    /// 1 while the spool's disk refuses to be written.
+    pub spool_degraded: IntGauge,
+    spool_lost: IntCounterVec,
+    /// Parts of the spool's files that could not be read.
+    pub spool_damaged: IntCounter,
+    /// Attempts to deliver a record that will be repeated.
+    pub telemetry_retries: IntCounter,
     /// Heartbeats sent into silent streams.
     pub heartbeats: IntCounter,
     /// Second attempts after a connection that could not have accepted a byte.
@@ -55,6 +68,11 @@ impl Metrics {
             "Time since the policy store was last read; +Inf when it never was.",
         )?;
         registry.register(Box::new(policies_age.clone()))?;
+        let spool_age = Gauge::new(
+            "monitor_spool_age_seconds",
+            "Age of the oldest segment of the spool.",
+        )?;
+        registry.register(Box::new(spool_age.clone()))?;
         let build = IntGaugeVec::new(Opts::new("monitor_build_info", "Always 1."), &["version"])?;
         registry.register(Box::new(build.clone()))?;
         build.with_label_values(&[GATEWAY_VERSION]).set(1);
@@ -74,6 +92,33 @@ impl Metrics {
                 "monitor_telemetry_queue_bytes",
                 "Text waiting for the backend, in bytes.",
             )?,
+            spool_bytes: gauge(
+                &registry,
+                "monitor_spool_bytes",
+                "Bytes of the spool's files.",
+            )?,
+            spool_records: gauge(
+                &registry,
+                "monitor_spool_records",
+                "Records on disk that the backend has not taken, as far as they have been read.",
+            )?,
+            spool_age,
+            spool_degraded: gauge(
+                &registry,
+                "monitor_spool_degraded",
+                "1 while the spool's disk refuses to be written.",
+            )?,
+            spool_lost: spool_lost(&registry)?,
+            spool_damaged: counter(
+                &registry,
+                "monitor_spool_damaged_total",
+                "Parts of the spool's files that could not be read.",
+            )?,
+            telemetry_retries: counter(
+                &registry,
+                "monitor_telemetry_retries_total",
+                "Attempts to deliver a record that the backend did not answer.",
+            )?,
             heartbeats: counter(
                 &registry,
                 "monitor_stream_heartbeats_total",
@@ -91,6 +136,11 @@ impl Metrics {
             )?,
             registry,
         })
+    }
+
+    /// Records that left the spool without having been delivered.
+    pub fn spool_lost(&self, reason: &str, count: u64) {
+        self.spool_lost.with_label_values(&[reason]).inc_by(count);
     }
 
     /// One call began.
@@ -164,6 +214,16 @@ pub struct CallTimes {
     pub overhead: Option<f64>,
     /// To the first byte of the body, where there was one.
     pub first_byte: Option<f64>,
+}
+
+fn spool_lost(registry: &Registry) -> prometheus::Result<IntCounterVec> {
+    let opts = Opts::new(
+        "monitor_spool_lost_total",
+        "Records that left the spool without having been delivered.",
+    );
+    let lost = IntCounterVec::new(opts, &["reason"])?;
+    registry.register(Box::new(lost.clone()))?;
+    Ok(lost)
 }
 
 fn per_route(registry: &Registry) -> prometheus::Result<Vec<PerRoute>> {

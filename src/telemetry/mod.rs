@@ -4,6 +4,7 @@
 mod http;
 mod queue;
 mod record;
+pub mod spool;
 
 pub use http::HttpAnalyzer;
 pub use queue::{Queue, Worker};

@@ -1,0 +1,202 @@
+//! A record as bytes of a segment (CONTRACT 23). Little-endian, strings with their length before
+//! them. Not a format for others: only this program reads it, and refuses what it does not know.
+
+use crate::model::{ExchangeId, Secret, Stage};
+use crate::telemetry::{CallFailure, ClosedBy, Record, RecordContext};
+use std::sync::Arc;
+use uuid::Uuid;
+
+/// First byte of every entry.
+const VERSION: u8 = 1;
+
+const POST_CALL: u8 = 1;
+const INCOMPLETE: u8 = 1 << 1;
+const UNCHECKED: u8 = 1 << 2;
+const FAILED: u8 = 1 << 3;
+const APPLICATION: u8 = 1 << 4;
+const USER: u8 = 1 << 5;
+const SESSION: u8 = 1 << 6;
+
+/// Adds a record's bytes to `out`.
+pub(super) fn encode(record: &Record, out: &mut Vec<u8>) {
+    let context = &record.context;
+    let flag = |on: bool, bit: u8| if on { bit } else { 0 };
+    let flags = flag(record.stage == Stage::PostCall, POST_CALL)
+        | flag(record.incomplete, INCOMPLETE)
+        | flag(record.unchecked, UNCHECKED)
+        | flag(record.failure.is_some(), FAILED)
+        | flag(context.application_id.is_some(), APPLICATION)
+        | flag(context.user_id.is_some(), USER)
+        | flag(context.session_id.is_some(), SESSION);
+    out.extend_from_slice(&[VERSION, flags]);
+    out.extend_from_slice(context.exchange.0.as_bytes());
+    string(context.access_key.expose(), out);
+    let named = [
+        &context.application_id,
+        &context.user_id,
+        &context.session_id,
+    ];
+    for text in named.into_iter().flatten() {
+        string(text, out);
+    }
+    if let Some(failure) = &record.failure {
+        string(&failure.kind, out);
+        out.extend_from_slice(&failure.code.to_le_bytes());
+        out.push(failure.closed_by as u8);
+        string(&failure.message, out);
+    }
+    string(&record.message, out);
+}
+
+fn string(text: &str, out: &mut Vec<u8>) {
+    // A text is bounded by limits.recorded_bytes, far below 4 GiB.
+    let length = u32::try_from(text.len()).unwrap_or(u32::MAX);
+    out.extend_from_slice(&length.to_le_bytes());
+    out.extend_from_slice(&text.as_bytes()[..length as usize]);
+}
+
+/// The record of these bytes; None where they are none of [`encode`]'s.
+pub(super) fn decode(bytes: &[u8]) -> Option<Record> {
+    let mut rest = Rest(bytes);
+    if rest.byte()? != VERSION {
+        return None;
+    }
+    let flags = rest.byte()?;
+    let has = |bit: u8| flags & bit != 0;
+    let exchange = ExchangeId(Uuid::from_slice(rest.take(16)?).ok()?);
+    let access_key = Secret::new(rest.string()?);
+    let mut named = |bit: u8| match has(bit) {
+        true => rest.string().map(Some),
+        false => Some(None),
+    };
+    let (application_id, user_id, session_id) =
+        (named(APPLICATION)?, named(USER)?, named(SESSION)?);
+    let failure = match has(FAILED) {
+        true => Some(rest.failure()?),
+        false => None,
+    };
+    let message = rest.string()?;
+    if !rest.0.is_empty() {
+        return None;
+    }
+    Some(Record {
+        stage: match has(POST_CALL) {
+            true => Stage::PostCall,
+            false => Stage::PreCall,
+        },
+        context: Arc::new(RecordContext {
+            exchange,
+            access_key,
+            application_id,
+            user_id,
+            session_id,
+        }),
+        message,
+        incomplete: has(INCOMPLETE),
+        unchecked: has(UNCHECKED),
+        failure,
+    })
+}
+
+struct Rest<'a>(&'a [u8]);
+
+impl<'a> Rest<'a> {
+    fn take(&mut self, length: usize) -> Option<&'a [u8]> {
+        let (head, tail) = self.0.split_at_checked(length)?;
+        self.0 = tail;
+        Some(head)
+    }
+
+    fn byte(&mut self) -> Option<u8> {
+        self.take(1).map(|bytes| bytes[0])
+    }
+
+    fn string(&mut self) -> Option<String> {
+        let length = u32::from_le_bytes(self.take(4)?.try_into().ok()?);
+        let bytes = self.take(usize::try_from(length).ok()?)?;
+        String::from_utf8(bytes.to_vec()).ok()
+    }
+
+    fn failure(&mut self) -> Option<CallFailure> {
+        let kind = self.string()?;
+        let code = u16::from_le_bytes(self.take(2)?.try_into().ok()?);
+        let closed_by = match self.byte()? {
+            0 => ClosedBy::Client,
+            1 => ClosedBy::Upstream,
+            2 => ClosedBy::Gateway,
+            _ => return None,
+        };
+        let message = self.string()?;
+        Some(CallFailure {
+            kind,
+            code,
+            message,
+            closed_by,
+        })
+    }
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    /// A record whose every field follows from `number`.
+    pub(in crate::telemetry::spool) fn record(number: u64) -> Record {
+        let some =
+            |bit: u64, text: &str| (number >> bit & 1 == 1).then(|| format!("{text}{number}"));
+        Record {
+            stage: match number % 2 {
+                0 => Stage::PreCall,
+                _ => Stage::PostCall,
+            },
+            context: Arc::new(RecordContext {
+                exchange: ExchangeId(Uuid::from_u128(u128::from(number / 2))),
+                access_key: Secret::new(format!("key{number}")),
+                application_id: some(1, "app"),
+                user_id: some(2, "пользователь"),
+                session_id: some(3, ""),
+            }),
+            message: "т\0\u{1f600}".repeat(usize::try_from(number % 100).unwrap()),
+            incomplete: number >> 4 & 1 == 1,
+            unchecked: number >> 5 & 1 == 1,
+            failure: (number >> 6 & 1 == 1).then(|| CallFailure {
+                kind: "upstream_error".into(),
+                code: 502,
+                message: "broke".into(),
+                closed_by: ClosedBy::Upstream,
+            }),
+        }
+    }
+
+    fn bytes(record: &Record) -> Vec<u8> {
+        let mut out = Vec::new();
+        encode(record, &mut out);
+        out
+    }
+
+    #[test]
+    fn every_record_comes_back_whole() {
+        for number in 0..256 {
+            let given = bytes(&record(number));
+            let back = decode(&given).unwrap();
+            assert_eq!(bytes(&back), given);
+            assert_eq!(back.context.access_key.expose(), format!("key{number}"));
+            assert_eq!(back.stage, record(number).stage);
+            assert_eq!(back.failure, record(number).failure);
+        }
+    }
+
+    #[test]
+    fn what_was_cut_or_added_to_is_no_record() {
+        let whole = bytes(&record(127));
+        for length in 0..whole.len() {
+            assert!(decode(&whole[..length]).is_none(), "{length}");
+        }
+        let longer = [whole.as_slice(), b"x"].concat();
+        assert!(decode(&longer).is_none());
+        let mut newer = whole;
+        newer[0] = VERSION + 1;
+        assert!(decode(&newer).is_none());
+    }
+}

@@ -1,0 +1,349 @@
+//! The durable way from the request path to the backend (CONTRACT 11 and 23): what is taken is on
+//! disk within [`Durability`]'s time and leaves it only with the backend's answer. A crash, a stop or
+//! an outage delays records; it loses none that were on disk.
+//!
+//! The request path adds a record's bytes to a buffer and goes on. One thread writes and syncs the
+//! buffer to segment files, [`Worker`]'s lanes deliver, from memory while they keep up and from disk
+//! when they do not, so that no backlog grows in memory. Bounded by bytes and by age; over either the
+//! oldest records go, counted and said.
+
+mod book;
+mod dead;
+mod disk;
+mod entry;
+mod gate;
+mod lanes;
+mod ledger;
+mod segment;
+mod state;
+
+pub use dead::{DeadLetter, dead_letters, remove_dead_letters};
+pub use lanes::Worker;
+
+use super::{Analyzer, Record};
+use crate::observe::Metrics;
+use crate::observe::TelemetryOutcome;
+use crate::observe::events::{RecordLeft, SpoolDamaged, SpoolLost};
+use book::Book;
+use disk::Disk;
+use segment::SegmentId;
+use state::{Loss, State};
+use std::fs::{DirBuilder, File, OpenOptions};
+use std::io;
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use thiserror::Error;
+use tokio::sync::{mpsc, watch};
+
+/// When a record counts as registered.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Durability {
+    /// Once it is taken; it is on disk within 10 ms.
+    #[default]
+    Batched,
+    /// Once it is on disk, which the upstream call waits for.
+    BeforeUpstream,
+}
+
+/// What a spool may use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SpoolBounds {
+    /// Bytes of its files.
+    pub bytes: u64,
+    /// How long a record is kept for a backend that does not take it.
+    pub age: Duration,
+    /// Bytes of the records in memory on their way.
+    pub memory: u64,
+    /// Calls to the backend at once.
+    pub lanes: usize,
+}
+
+/// Why a spool cannot be opened.
+#[derive(Debug, Error)]
+pub enum SpoolError {
+    /// Its folder cannot be made, read or locked.
+    #[error("the spool's folder {folder} cannot be used: {reason}")]
+    Folder {
+        /// The folder.
+        folder: PathBuf,
+        /// The system's words.
+        reason: String,
+    },
+    /// Another process uses it.
+    #[error(
+        "the spool's folder {folder} is in use by another process: stop it, or give this one a folder of its own (spool.dir)"
+    )]
+    InUse {
+        /// The folder.
+        folder: PathBuf,
+    },
+}
+
+/// The request path's end of a spool.
+#[derive(Clone)]
+pub struct Spool {
+    shared: Arc<Shared>,
+}
+
+/// Ends a spool in order.
+pub struct Closer {
+    shared: Arc<Shared>,
+    thread: JoinHandle<()>,
+}
+
+/// A record that was taken; [`Spool::durable`] waits until it is on disk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Receipt(u64);
+
+struct Shared {
+    state: Mutex<State>,
+    wake: Condvar,
+    /// Records on disk so far.
+    durable: watch::Sender<u64>,
+    metrics: Arc<Metrics>,
+}
+
+impl Spool {
+    /// Opens the folder, making it where it is missing (0700, files 0600), takes up what an earlier
+    /// process left, and starts the thread that writes.
+    ///
+    /// # Errors
+    /// [`SpoolError`]. A segment that cannot be read is set aside and said, never an error.
+    pub fn open(
+        folder: &Path,
+        bounds: SpoolBounds,
+        analyzer: Arc<dyn Analyzer>,
+        metrics: Arc<Metrics>,
+    ) -> Result<(Self, Worker, Closer), SpoolError> {
+        let lock = lock(folder)?;
+        let found = Found::look(folder, &metrics).map_err(|error| refused(folder, &error))?;
+        let (senders, receivers) = (0..bounds.lanes.max(1))
+            .map(|_| mpsc::unbounded_channel())
+            .unzip();
+        let newest = found.newest;
+        let state = State::new(found.book, found.next, bounds, senders);
+        let shared = Arc::new(Shared {
+            state: Mutex::new(state),
+            wake: Condvar::new(),
+            durable: watch::Sender::new(0),
+            metrics,
+        });
+        let disk = Disk::new(shared.clone(), folder.into(), lock, newest);
+        let thread = std::thread::Builder::new()
+            .name("spool".into())
+            .spawn(move || disk.run())
+            .map_err(|error| refused(folder, &error))?;
+        let worker = Worker {
+            lanes: receivers,
+            analyzer,
+            shared: shared.clone(),
+        };
+        let spool = Self {
+            shared: shared.clone(),
+        };
+        Ok((spool, worker, Closer { shared, thread }))
+    }
+
+    /// Takes a record and returns at once. Where nothing more can be kept, the oldest records go, or
+    /// this one when the disk takes none; that is counted and said, and no client notices.
+    pub fn push(&self, record: Record) -> Receipt {
+        let stage = record.stage;
+        let mut state = self.shared.lock();
+        let lost = state.push(record, now_ms());
+        let receipt = Receipt(state.pushed);
+        let wake = state.idle;
+        drop(state);
+        if wake {
+            self.shared.wake.notify_one();
+        }
+        match lost {
+            None => {}
+            Some((Loss::Disk, _)) => RecordLeft {
+                stage,
+                outcome: TelemetryOutcome::Dropped,
+                reason: "the spool's disk takes no more and memory is full",
+            }
+            .emit(&self.shared.metrics),
+            Some((_, count)) => SpoolLost {
+                reason: "full",
+                count,
+            }
+            .emit(&self.shared.metrics),
+        }
+        receipt
+    }
+
+    /// Resolves when the record is on disk; pends while the disk refuses.
+    pub async fn durable(&self, receipt: Receipt) {
+        let mut written = self.shared.durable.subscribe();
+        {
+            let mut state = self.shared.lock();
+            state.urgent = true;
+            if state.idle {
+                self.shared.wake.notify_one();
+            }
+        }
+        // An error means that the spool is closed, and then everything is written.
+        let _ = written.wait_for(|count| *count >= receipt.0).await;
+    }
+
+    /// Records in memory on their way; 1 more while there are others on disk.
+    pub fn waiting(&self) -> u64 {
+        let state = self.shared.lock();
+        state.in_lanes + u64::from(state.behind.is_some())
+    }
+}
+
+impl Closer {
+    /// Writes what is left and ends the thread and the lanes. Records not delivered stay on disk for
+    /// the next start.
+    pub fn close(self) {
+        {
+            let mut state = self.shared.lock();
+            state.closing = true;
+            state.close_lanes();
+        }
+        self.shared.wake.notify_one();
+        if self.thread.join().is_err() {
+            log::error!("the spool's thread ended before its time");
+        }
+    }
+}
+
+impl Shared {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn wait<'a>(&self, state: MutexGuard<'a, State>, time: Duration) -> MutexGuard<'a, State> {
+        let (state, _) = self
+            .wake
+            .wait_timeout(state, time)
+            .unwrap_or_else(PoisonError::into_inner);
+        state
+    }
+
+    fn set_degraded(&self, degraded: bool) {
+        self.metrics.spool_degraded.set(i64::from(degraded));
+    }
+
+    fn measure(&self, state: &State) {
+        self.metrics
+            .spool_bytes
+            .set(i64::try_from(state.book.bytes()).unwrap_or(i64::MAX));
+        self.metrics
+            .spool_records
+            .set(i64::try_from(state.book.owed()).unwrap_or(i64::MAX));
+        self.metrics
+            .queue_bytes
+            .set(i64::try_from(state.held).unwrap_or(i64::MAX));
+        let age = state
+            .book
+            .oldest()
+            .map_or(0, |(_, entry)| now_ms() - entry.last_ms);
+        self.metrics.spool_age.set(age.max(0) as f64 / 1e3);
+    }
+}
+
+/// What an earlier process left.
+struct Found {
+    book: Book,
+    next: SegmentId,
+    newest: Option<SegmentId>,
+}
+
+impl Found {
+    fn look(folder: &Path, metrics: &Metrics) -> io::Result<Self> {
+        let mut ids = Vec::new();
+        for file in std::fs::read_dir(folder)? {
+            let name = file?.file_name();
+            ids.extend(name.to_str().and_then(segment::id_of));
+        }
+        ids.sort_unstable();
+        let mut book = Book::default();
+        for id in &ids {
+            let path = segment::path(folder, *id);
+            let about = std::fs::metadata(&path)?;
+            if segment::Reader::open(&path).is_err() {
+                std::fs::rename(&path, path.with_extension("damaged"))?;
+                SpoolDamaged { bytes: about.len() }.emit(metrics);
+                continue;
+            }
+            let time = about
+                .modified()?
+                .duration_since(UNIX_EPOCH)
+                .unwrap_or_default();
+            let last_ms = i64::try_from(time.as_millis()).unwrap_or(i64::MAX);
+            let acked = ledger::read(folder, *id);
+            book.found(*id, (about.len(), last_ms), &acked);
+        }
+        forget_strays(folder, &ids)?;
+        Ok(Self {
+            book,
+            next: ids.last().map_or(1, |newest| newest + 1),
+            newest: ids.last().copied(),
+        })
+    }
+}
+
+/// A ledger whose segment is gone would vouch for a later one of the same number.
+fn forget_strays(folder: &Path, ids: &[SegmentId]) -> io::Result<()> {
+    for file in std::fs::read_dir(folder)? {
+        let path = file?.path();
+        let stem = path
+            .file_stem()
+            .and_then(|stem| stem.to_str())
+            .unwrap_or_default();
+        let id = segment::id_of(&format!("{stem}.seg"));
+        let ledger = path.extension().is_some_and(|kind| kind == "ack");
+        if ledger && id.is_some_and(|id| ids.binary_search(&id).is_err()) {
+            std::fs::remove_file(path)?;
+        }
+    }
+    Ok(())
+}
+
+fn lock(folder: &Path) -> Result<File, SpoolError> {
+    let file = private_folder(folder)
+        .and_then(|()| {
+            OpenOptions::new()
+                .write(true)
+                .create(true)
+                .truncate(false)
+                .mode(0o600)
+                .open(folder.join("lock"))
+        })
+        .map_err(|error| refused(folder, &error))?;
+    match file.try_lock() {
+        Ok(()) => Ok(file),
+        Err(std::fs::TryLockError::WouldBlock) => Err(SpoolError::InUse {
+            folder: folder.into(),
+        }),
+        Err(std::fs::TryLockError::Error(error)) => Err(refused(folder, &error)),
+    }
+}
+
+fn private_folder(folder: &Path) -> io::Result<()> {
+    DirBuilder::new().recursive(true).mode(0o700).create(folder)
+}
+
+fn refused(folder: &Path, error: &io::Error) -> SpoolError {
+    SpoolError::Folder {
+        folder: folder.into(),
+        reason: error.to_string(),
+    }
+}
+
+/// Milliseconds since 1970 (UTC); 0 on a machine whose clock stands before it.
+fn now_ms() -> i64 {
+    let since = SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .unwrap_or_default();
+    i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,311 @@
+//! What the request path, the lanes and the disk thread of a spool share: the bytes not yet written,
+//! the book of what is owed, and whether records go to the lanes from memory or have to be read back.
+//! No file is touched here; [`super::disk`] does that.
+
+use super::SpoolBounds;
+use super::book::{Book, Place};
+use super::entry;
+use super::segment::{self, HEADER, SegmentId};
+use crate::telemetry::Record;
+use tokio::sync::mpsc;
+
+/// Bytes after which a new segment begins.
+const SEGMENT_BYTES: u64 = 16 << 20;
+/// Bytes held for a disk that does not take them; beyond it records are dropped.
+const MAX_PENDING: u64 = 32 << 20;
+/// How long a segment whose records are all delivered stays when no new ones come.
+const IDLE_MS: i64 = 5_000;
+
+/// A record on its way through a lane.
+pub(super) struct Item {
+    pub(super) place: Place,
+    pub(super) record: Record,
+    pub(super) weight: u64,
+}
+
+/// Frames for one segment.
+pub(super) struct Chunk {
+    pub(super) segment: SegmentId,
+    pub(super) bytes: Vec<u8>,
+}
+
+/// Where reading back goes on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Cursor {
+    pub(super) place: Place,
+    pub(super) offset: u64,
+}
+
+impl Cursor {
+    /// The first frame of a segment.
+    pub(super) fn start(segment: SegmentId) -> Self {
+        Self {
+            place: Place {
+                segment,
+                ordinal: 0,
+            },
+            offset: HEADER,
+        }
+    }
+
+    /// Goes to the next frame.
+    pub(super) fn advance(&mut self, length: u64) {
+        self.place.ordinal += 1;
+        self.offset += length;
+    }
+}
+
+/// Why records went without being delivered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Loss {
+    /// spool.max_bytes.
+    Full,
+    /// spool.max_age.
+    Old,
+    /// The disk took nothing and memory is full.
+    Disk,
+}
+
+pub(super) struct State {
+    pub(super) book: Book,
+    bounds: SpoolBounds,
+    current: SegmentId,
+    pub(super) pending: Vec<Chunk>,
+    /// Bytes in `pending` and in what the disk thread holds.
+    pub(super) unwritten: u64,
+    /// Records taken so far.
+    pub(super) pushed: u64,
+    pub(super) acks: Vec<Place>,
+    /// Entries for the dead-letter file.
+    pub(super) dead: Vec<Vec<u8>>,
+    /// Segments whose files may go.
+    pub(super) gone: Vec<SegmentId>,
+    lanes: Vec<mpsc::UnboundedSender<Item>>,
+    /// Bytes of the records in the lanes.
+    pub(super) held: u64,
+    /// Records in the lanes.
+    pub(super) in_lanes: u64,
+    /// Where to read on; None while records go to the lanes from memory.
+    pub(super) behind: Option<Cursor>,
+    /// Somebody waits for the disk.
+    pub(super) urgent: bool,
+    pub(super) closing: bool,
+    /// The disk thread waits to be woken.
+    pub(super) idle: bool,
+}
+
+impl State {
+    /// `book` holds the segments found; `current` is the number of the first new one.
+    pub(super) fn new(
+        book: Book,
+        current: SegmentId,
+        bounds: SpoolBounds,
+        lanes: Vec<mpsc::UnboundedSender<Item>>,
+    ) -> Self {
+        let behind = book.oldest().map(|(id, _)| Cursor::start(id));
+        Self {
+            book,
+            bounds,
+            current,
+            pending: Vec::new(),
+            unwritten: 0,
+            pushed: 0,
+            acks: Vec::new(),
+            dead: Vec::new(),
+            gone: Vec::new(),
+            lanes,
+            held: 0,
+            in_lanes: 0,
+            behind,
+            urgent: false,
+            closing: false,
+            idle: false,
+        }
+    }
+
+    /// Takes a record; what was lost for it, if anything: the record itself, or older ones.
+    pub(super) fn push(&mut self, record: Record, now_ms: i64) -> Option<(Loss, u64)> {
+        if self.unwritten > MAX_PENDING {
+            return Some((Loss::Disk, 1));
+        }
+        if self.current_bytes() >= SEGMENT_BYTES {
+            self.rotate();
+        }
+        let offset = self.current_bytes();
+        let size = self.encode(&record);
+        let place = self.book.add(self.current, size, now_ms);
+        self.unwritten += size;
+        self.pushed += 1;
+        if self.behind.is_none() && !self.offer(place, record) {
+            self.behind = Some(Cursor { place, offset });
+        }
+        self.make_room()
+    }
+
+    /// Puts a record into its lane; false where memory is full.
+    pub(super) fn offer(&mut self, place: Place, record: Record) -> bool {
+        let weight = record.weight();
+        if self.held + weight > self.bounds.memory && self.held > 0 {
+            return false;
+        }
+        let lane = record.context.exchange.0.as_u128() % self.lanes.len() as u128;
+        let item = Item {
+            place,
+            record,
+            weight,
+        };
+        if self.lanes[lane as usize].send(item).is_ok() {
+            self.held += weight;
+            self.in_lanes += 1;
+            if let Some(entry) = self.book.get_mut(place.segment) {
+                entry.in_flight += 1;
+            }
+        }
+        true
+    }
+
+    /// A record left its lane for good.
+    pub(super) fn settled(&mut self, place: Place, weight: u64) {
+        self.held -= weight;
+        self.in_lanes -= 1;
+        if let Some(entry) = self.book.get_mut(place.segment) {
+            entry.in_flight -= 1;
+            self.acks.push(place);
+        }
+        if self.book.ack(place) {
+            self.give_up(place.segment);
+        }
+    }
+
+    /// A frame that holds no record this program knows is done with.
+    pub(super) fn settled_unread(&mut self, place: Place) {
+        self.acks.push(place);
+        if self.book.ack(place) {
+            self.give_up(place.segment);
+        }
+    }
+
+    /// No frame of this segment is still to be read.
+    pub(super) fn read_to_its_end(&mut self, segment: SegmentId) {
+        if self.book.seal(segment) {
+            self.give_up(segment);
+        }
+    }
+
+    /// What is done once in a while: old segments go, a delivered one is closed so that its file
+    /// does not outlive its records.
+    pub(super) fn tick(&mut self, now_ms: i64) -> Option<(Loss, u64)> {
+        let current = self.book.get(self.current);
+        if current.is_some_and(|entry| entry.is_delivered() && now_ms - entry.last_ms > IDLE_MS) {
+            self.rotate();
+        }
+        let limit = i64::try_from(self.bounds.age.as_millis()).unwrap_or(i64::MAX);
+        let mut lost = 0;
+        while let Some((id, entry)) = self.book.oldest()
+            && now_ms.saturating_sub(entry.last_ms) > limit
+        {
+            lost += self.drop_segment(id);
+        }
+        (lost > 0).then_some((Loss::Old, lost))
+    }
+
+    /// Whether lanes have room for records that are read back.
+    pub(super) fn wants_more(&self) -> bool {
+        self.behind.is_some() && self.held <= self.bounds.memory / 2
+    }
+
+    /// Bytes of a segment that are in its file.
+    pub(super) fn written(&self, segment: SegmentId, held_back: u64) -> u64 {
+        let pending = self.pending.iter().filter(|chunk| chunk.segment == segment);
+        let pending: u64 = pending.map(|chunk| chunk.bytes.len() as u64).sum();
+        let bytes = self.book.get(segment).map_or(0, |entry| entry.bytes);
+        bytes.saturating_sub(pending + held_back)
+    }
+
+    /// The segment that takes new records.
+    pub(super) fn current(&self) -> SegmentId {
+        self.current
+    }
+
+    /// Lets the lanes end once they are empty.
+    pub(super) fn close_lanes(&mut self) {
+        self.lanes.clear();
+    }
+
+    fn current_bytes(&self) -> u64 {
+        self.book
+            .get(self.current)
+            .map_or(HEADER, |entry| entry.bytes)
+    }
+
+    fn encode(&mut self, record: &Record) -> u64 {
+        let fits = self
+            .pending
+            .last()
+            .is_some_and(|chunk| chunk.segment == self.current);
+        if !fits {
+            self.pending.push(Chunk {
+                segment: self.current,
+                bytes: Vec::new(),
+            });
+        }
+        let Some(chunk) = self.pending.last_mut() else {
+            return 0;
+        };
+        let before = chunk.bytes.len();
+        segment::frame(&mut chunk.bytes, |out| entry::encode(record, out));
+        (chunk.bytes.len() - before) as u64
+    }
+
+    fn rotate(&mut self) {
+        let old = self.current;
+        self.current += 1;
+        if self.book.seal(old) {
+            self.give_up(old);
+        }
+    }
+
+    fn make_room(&mut self) -> Option<(Loss, u64)> {
+        let mut lost = 0;
+        while self.book.bytes() > self.bounds.bytes {
+            let Some((oldest, _)) = self.book.oldest() else {
+                break;
+            };
+            if oldest == self.current {
+                self.rotate();
+            }
+            lost += self.drop_segment(oldest);
+        }
+        (lost > 0).then_some((Loss::Full, lost))
+    }
+
+    fn drop_segment(&mut self, id: SegmentId) -> u64 {
+        if id == self.current {
+            self.rotate();
+        }
+        let lost = self.book.get(id).map_or(0, |entry| entry.lost());
+        self.give_up(id);
+        lost
+    }
+
+    /// Takes a segment out of the book; its file goes with the disk thread's next step.
+    fn give_up(&mut self, id: SegmentId) {
+        self.book.remove(id);
+        let unwritten: u64 = self
+            .pending
+            .iter()
+            .filter(|chunk| chunk.segment == id)
+            .map(|chunk| chunk.bytes.len() as u64)
+            .sum();
+        self.unwritten -= unwritten;
+        self.pending.retain(|chunk| chunk.segment != id);
+        self.acks.retain(|place| place.segment != id);
+        self.gone.push(id);
+        if let Some(cursor) = self.behind
+            && cursor.place.segment == id
+        {
+            let next = self.book.after(id).unwrap_or(self.current);
+            self.behind = Some(Cursor::start(next));
+        }
+    }
+}

@@ -1,0 +1,358 @@
+//! The spool with a backend of the test's own making. What a crash leaves is a copy of the folder,
+//! taken while the spool works.
+#![allow(clippy::unwrap_used)]
+
+use super::*;
+use crate::model::{AnalysisResponse, ExchangeId, Secret, Stage};
+use crate::store::temporary::TemporaryFolder;
+use crate::telemetry::{AnalyzerError, RecordContext};
+use async_trait::async_trait;
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicU16, AtomicUsize, Ordering};
+
+/// Answers with a status, 0 for none; remembers what it took, in order.
+#[derive(Default)]
+struct Backend {
+    status: AtomicU16,
+    taken: Mutex<Vec<(u128, Stage)>>,
+    asked: AtomicUsize,
+}
+
+#[async_trait]
+impl Analyzer for Backend {
+    async fn analyse(&self, record: &Record) -> Result<AnalysisResponse, AnalyzerError> {
+        self.asked.fetch_add(1, Ordering::Relaxed);
+        tokio::task::yield_now().await;
+        match self.status.load(Ordering::Relaxed) {
+            200 => {
+                let key = (record.context.exchange.0.as_u128(), record.stage);
+                self.taken.lock().unwrap().push(key);
+                Ok(answer())
+            }
+            0 => Err(AnalyzerError::Unavailable("down".into())),
+            status => Err(AnalyzerError::Refused(status)),
+        }
+    }
+}
+
+fn answer() -> AnalysisResponse {
+    serde_json::from_value(serde_json::json!({
+        "request_id": "00000000-0000-0000-0000-000000000000", "schema_version": "2.0.0",
+        "status": "success", "errors": [], "tokens": {"count": 0, "usage_severity": null},
+        "guardrails": {"flagged": false}, "custom_policy": {"flagged": false},
+        "dataclean": {"flagged": false, "cleaned_text": null, "types": []},
+    }))
+    .unwrap()
+}
+
+const BOUNDS: SpoolBounds = SpoolBounds {
+    bytes: 1 << 30,
+    age: Duration::from_secs(3_600),
+    memory: 1 << 20,
+    lanes: 4,
+};
+
+struct World {
+    backend: Arc<Backend>,
+    metrics: Arc<Metrics>,
+    spool: Spool,
+    closer: Option<Closer>,
+    worker: tokio::task::JoinHandle<()>,
+}
+
+impl World {
+    fn open(folder: &Path, bounds: SpoolBounds, status: u16) -> Self {
+        let backend = Arc::new(Backend::default());
+        backend.status.store(status, Ordering::Relaxed);
+        let metrics = Arc::new(Metrics::new().unwrap());
+        let (spool, worker, closer) =
+            Spool::open(folder, bounds, backend.clone(), metrics.clone()).unwrap();
+        Self {
+            backend,
+            metrics,
+            spool,
+            closer: Some(closer),
+            worker: tokio::spawn(worker.run()),
+        }
+    }
+
+    fn says(&self, status: u16) {
+        self.backend.status.store(status, Ordering::Relaxed);
+    }
+
+    async fn delivered(&self, count: usize) {
+        eventually(|| self.backend.taken.lock().unwrap().len() >= count).await;
+    }
+
+    async fn close(mut self) -> Vec<(u128, Stage)> {
+        let closer = self.closer.take().unwrap();
+        tokio::task::spawn_blocking(|| closer.close())
+            .await
+            .unwrap();
+        self.worker.await.unwrap();
+        std::mem::take(&mut *self.backend.taken.lock().unwrap())
+    }
+
+    fn metric(&self, series: &str) -> f64 {
+        let text = String::from_utf8(self.metrics.render()).unwrap();
+        let line = text.lines().find_map(|line| line.strip_prefix(series));
+        line.map_or(0.0, |value| value.trim().parse().unwrap())
+    }
+}
+
+async fn eventually(mut holds: impl FnMut() -> bool) {
+    let patience = tokio::time::timeout(Duration::from_secs(30), async {
+        while !holds() {
+            tokio::time::sleep(Duration::from_millis(2)).await;
+        }
+    });
+    patience.await.unwrap();
+}
+
+fn record(exchange: u128, stage: Stage) -> Record {
+    Record {
+        stage,
+        context: Arc::new(RecordContext {
+            exchange: ExchangeId(uuid::Uuid::from_u128(exchange)),
+            access_key: Secret::new("k"),
+            application_id: None,
+            user_id: None,
+            session_id: None,
+        }),
+        message: "text ".repeat(20),
+        incomplete: false,
+        unchecked: false,
+        failure: None,
+    }
+}
+
+fn files(folder: &Path, ending: &str) -> usize {
+    let names = std::fs::read_dir(folder)
+        .unwrap()
+        .map(|file| file.unwrap().path());
+    names
+        .filter(|path| path.extension().is_some_and(|kind| kind == ending))
+        .count()
+}
+
+fn copy(from: &Path) -> TemporaryFolder {
+    let to = TemporaryFolder::unmade();
+    std::fs::create_dir_all(to.path()).unwrap();
+    // Ledgers first: what is acknowledged by then is in a segment that is copied after it, or gone.
+    for ending in ["ack", "seg"] {
+        for file in std::fs::read_dir(from).unwrap() {
+            let path = file.unwrap().path();
+            if path.extension().is_some_and(|kind| kind == ending) {
+                // It may be gone since it was listed.
+                let _ = std::fs::copy(&path, to.path().join(path.file_name().unwrap()));
+            }
+        }
+    }
+    to
+}
+
+fn assert_in_order(taken: &[(u128, Stage)], exchanges: u128) {
+    let mut seen: HashMap<u128, Vec<Stage>> = HashMap::new();
+    for (exchange, stage) in taken {
+        seen.entry(*exchange).or_default().push(*stage);
+    }
+    for exchange in 0..exchanges {
+        assert_eq!(
+            seen[&exchange],
+            [Stage::PreCall, Stage::PostCall],
+            "{exchange}"
+        );
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn contract_23_everything_arrives_once_in_order_and_leaves_no_file() {
+    let folder = TemporaryFolder::unmade();
+    let world = World::open(folder.path(), BOUNDS, 200);
+    for exchange in 0..1000 {
+        world.spool.push(record(exchange, Stage::PreCall));
+        let receipt = world.spool.push(record(exchange, Stage::PostCall));
+        if exchange % 100 == 0 {
+            world.spool.durable(receipt).await;
+        }
+    }
+    world.delivered(2000).await;
+    assert_eq!(world.spool.waiting(), 0);
+    assert_in_order(&world.close().await, 1000);
+    let again = World::open(folder.path(), BOUNDS, 200);
+    eventually(|| again.spool.waiting() == 0).await;
+    assert_eq!(
+        again.close().await,
+        [],
+        "what was acknowledged is not sent again"
+    );
+    assert_eq!(files(folder.path(), "ack"), 0);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn contract_23_a_backlog_stays_on_disk_and_comes_back_in_order() {
+    let folder = TemporaryFolder::unmade();
+    let bounds = SpoolBounds {
+        memory: 20_000,
+        ..BOUNDS
+    };
+    let world = World::open(folder.path(), bounds, 0);
+    for exchange in 0..3000 {
+        world.spool.push(record(exchange, Stage::PreCall));
+        world.spool.push(record(exchange, Stage::PostCall));
+    }
+    assert!(world.spool.waiting() < 60, "memory is bounded");
+    world.says(200);
+    // Some come while the backlog is read.
+    for exchange in 3000..4000 {
+        world.spool.push(record(exchange, Stage::PreCall));
+        world.spool.push(record(exchange, Stage::PostCall));
+        tokio::task::yield_now().await;
+    }
+    world.delivered(8000).await;
+    eventually(|| world.spool.waiting() == 0).await;
+    world.spool.push(record(4000, Stage::PreCall));
+    world.spool.push(record(4000, Stage::PostCall));
+    world.delivered(8002).await;
+    let taken = world.close().await;
+    assert_eq!(taken.len(), 8002);
+    assert_in_order(&taken, 4001);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn contract_23_what_is_on_disk_survives_a_crash_at_any_moment() {
+    for round in 0..10_u64 {
+        let folder = TemporaryFolder::unmade();
+        let world = World::open(folder.path(), BOUNDS, if round % 2 == 0 { 200 } else { 0 });
+        let mut last = None;
+        for exchange in 0..100 + u128::from(round) * 37 {
+            world.spool.push(record(exchange, Stage::PreCall));
+            last = Some((
+                exchange,
+                world.spool.push(record(exchange, Stage::PostCall)),
+            ));
+        }
+        let (exchange, receipt) = last.unwrap();
+        world.spool.durable(receipt).await;
+        let before = world.backend.taken.lock().unwrap().clone();
+        let left = copy(folder.path());
+        let after = World::open(left.path(), BOUNDS, 200);
+        eventually(|| after.spool.waiting() == 0).await;
+        let mut taken = before;
+        taken.extend(after.close().await);
+        for exchange in 0..=exchange {
+            for stage in [Stage::PreCall, Stage::PostCall] {
+                assert!(
+                    taken.contains(&(exchange, stage)),
+                    "round {round}: {exchange} {stage:?}"
+                );
+            }
+        }
+        drop(world);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_stop_leaves_what_was_not_delivered_to_the_next_start() {
+    let folder = TemporaryFolder::unmade();
+    let world = World::open(folder.path(), BOUNDS, 0);
+    for exchange in 0..50 {
+        world.spool.push(record(exchange, Stage::PreCall));
+        world.spool.push(record(exchange, Stage::PostCall));
+    }
+    let mut world = world;
+    let closer = world.closer.take().unwrap();
+    tokio::task::spawn_blocking(|| closer.close())
+        .await
+        .unwrap();
+    world.worker.abort();
+    let again = World::open(folder.path(), BOUNDS, 200);
+    again.delivered(100).await;
+    assert_in_order(&again.close().await, 50);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn contract_23_a_full_spool_drops_the_oldest_and_counts_them() {
+    let folder = TemporaryFolder::unmade();
+    let bounds = SpoolBounds {
+        bytes: 20_000,
+        memory: 4_000,
+        ..BOUNDS
+    };
+    let world = World::open(folder.path(), bounds, 0);
+    let mut pushed = 0;
+    while world.metric("monitor_spool_lost_total{reason=\"full\"}") == 0.0 {
+        world.spool.push(record(pushed, Stage::PreCall));
+        pushed += 1;
+        assert!(pushed < 10_000);
+    }
+    world.says(200);
+    let lost = world.metric("monitor_spool_lost_total{reason=\"full\"}") as usize;
+    let kept = usize::try_from(pushed).unwrap() - lost;
+    world.delivered(kept).await;
+    eventually(|| world.spool.waiting() == 0).await;
+    assert_eq!(world.close().await.len(), kept);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn contract_23_a_refused_record_becomes_a_dead_letter() {
+    let folder = TemporaryFolder::unmade();
+    let world = World::open(folder.path(), BOUNDS, 422);
+    world.spool.push(record(1, Stage::PreCall));
+    world.spool.push(record(1, Stage::PostCall));
+    eventually(|| world.spool.waiting() == 0).await;
+    assert_eq!(
+        world.backend.asked.load(Ordering::Relaxed),
+        2,
+        "not sent again"
+    );
+    world.close().await;
+    let letters = dead_letters(folder.path()).unwrap();
+    let seen: Vec<_> = letters
+        .iter()
+        .map(|letter| (letter.status, letter.record.stage))
+        .collect();
+    assert_eq!(seen, [(422, Stage::PreCall), (422, Stage::PostCall)]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn damage_is_set_aside_and_never_stops_a_start() {
+    let folder = TemporaryFolder::unmade();
+    let world = World::open(folder.path(), BOUNDS, 0);
+    for exchange in 0..50 {
+        world.spool.push(record(exchange, Stage::PreCall));
+    }
+    let receipt = world.spool.push(record(50, Stage::PreCall));
+    world.spool.durable(receipt).await;
+    let left = copy(folder.path());
+    let first = segment::path(left.path(), 1);
+    let mut bytes = std::fs::read(&first).unwrap();
+    let middle = bytes.len() / 2;
+    bytes[middle] ^= 1;
+    std::fs::write(&first, &bytes).unwrap();
+    std::fs::write(segment::path(left.path(), 2), b"nonsense").unwrap();
+    std::fs::write(segment::path(left.path(), 3), b"").unwrap();
+    let again = World::open(left.path(), BOUNDS, 200);
+    eventually(|| again.spool.waiting() == 0).await;
+    assert_eq!(again.metric("monitor_spool_damaged_total"), 2.0);
+    assert_eq!(files(left.path(), "damaged"), 2);
+    let taken = again.close().await;
+    assert!((10..50).contains(&taken.len()), "{}", taken.len());
+    let once_more = World::open(left.path(), BOUNDS, 200);
+    eventually(|| once_more.spool.waiting() == 0).await;
+    assert_eq!(once_more.close().await, []);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_folder_has_one_owner() {
+    let folder = TemporaryFolder::unmade();
+    let world = World::open(folder.path(), BOUNDS, 200);
+    let second = Spool::open(
+        folder.path(),
+        BOUNDS,
+        world.backend.clone(),
+        world.metrics.clone(),
+    );
+    assert!(matches!(second, Err(SpoolError::InUse { .. })));
+    world.close().await;
+}
