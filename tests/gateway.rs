@@ -34,6 +34,8 @@ mod retry;
 mod routes;
 #[path = "gateway/startup.rs"]
 mod startup;
+#[path = "gateway/status.rs"]
+mod status;
 #[path = "gateway/streams.rs"]
 mod streams;
 #[path = "gateway/strip.rs"]

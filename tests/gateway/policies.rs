@@ -157,7 +157,7 @@ fn a_store_that_was_never_reached_leaves_calls_async_counted_and_warned_about() 
     }
 }
 
-fn with_store(builder: Builder, database: &Database) -> Builder {
+pub(crate) fn with_store(builder: Builder, database: &Database) -> Builder {
     let variables = database.env().into_iter();
     variables.fold(builder, |builder, (name, value)| builder.env(name, value))
 }
