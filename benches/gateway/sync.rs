@@ -1,5 +1,5 @@
 //! The cases of sync mode (issue 3, "Numbers"): what the check adds to a call at half load. The load
-//! is half of what the subject takes in a closed loop; at that rate calls arrive at random at the bare
+//! is half of what the subject takes in a closed loop, until its last record is delivered; at that rate calls arrive at random at the bare
 //! proxy and at the subject by turns. Where the backend is another process its own time, measured by
 //! calling it directly at the same rate, is not counted.
 
@@ -10,6 +10,7 @@ use super::table::{Measure, Table};
 use super::target::{Records, Running, Target, World};
 use anyhow::Result;
 use std::net::SocketAddr;
+use std::time::Instant;
 
 /// Connections that arrivals are spread over: more than are ever in use, or the loop is not open.
 const OPEN_CONNECTIONS: usize = 128;
@@ -27,8 +28,10 @@ pub(crate) fn measure(
         Running::start(subject, world)?,
     );
     let closed = Load::start(&looped(checked.address, scale), world)?.finish()?;
+    let ended = Instant::now();
     checked.settle()?;
-    let rate = closed.count as f64 / closed.seconds / 2.0;
+    let seconds = closed.seconds + ended.elapsed().as_secs_f64();
+    let rate = closed.count as f64 / seconds / 2.0;
     let mut row = |target, measure, value| table.add(case, target, measure, value);
     row(Target::Gateway, Measure::Rate, rate);
     let at_rate = |address| at_rate(address, rate, scale);

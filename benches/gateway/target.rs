@@ -104,7 +104,8 @@ impl Running {
         };
         let mut process = Process::start(launch, world.pinning, folder.path())?;
         process.wait_for(address)?;
-        let operations = (target.command() == "all").then_some(operations);
+        let has_backend = target.command() == "all" || target == Target::SyncHttp;
+        let operations = has_backend.then_some(operations);
         Ok(Self {
             process,
             address,
