@@ -6,7 +6,8 @@
 //! memory, and the ratios. Sizes: `1k` and `32k` are request and answer alike; `1m` is a request of
 //! 1 MiB with an answer of 1 KiB, `1m-answer` the reverse; `sse` is a stream of 200 frames, which
 //! reach the proxy as fast as the mock can write them; `held` is silent streams; `body` one large
-//! request. It is no test of behaviour, and no figure of it fails a build: goals are only printed.
+//! request; `sync-local` and `sync-http` are sync mode at half load, the subject in the gateway's
+//! column: `monitor all`, and a gateway whose backend is a mock. It is no test of behaviour, and no figure of it fails a build: goals are only printed.
 
 #[path = "gateway/answer.rs"]
 mod answer;
@@ -22,8 +23,12 @@ mod facts;
 mod load;
 #[path = "gateway/mock.rs"]
 mod mock;
+#[path = "gateway/open.rs"]
+mod open;
 #[path = "gateway/process.rs"]
 mod process;
+#[path = "gateway/sync.rs"]
+mod sync;
 #[path = "gateway/table.rs"]
 mod table;
 #[path = "gateway/target.rs"]
@@ -31,9 +36,12 @@ mod target;
 #[path = "gateway/wire.rs"]
 mod wire;
 
+use answer::Answer;
 use anyhow::{Context, Result, bail};
-use cases::{CASES, Case, Scale, measure};
+use cases::{CASES, Case, Scale, Work, measure};
 use process::{Cpu, Folder, Launch, Pinning, Process};
+use std::net::SocketAddr;
+use std::path::Path;
 use table::Table;
 use target::{Records, Running, Target, World};
 
@@ -41,7 +49,8 @@ fn main() -> Result<()> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     match words.as_slice() {
-        ["--role", "mock"] => mock::run(),
+        ["--role", "mock"] => mock::run(Answer::Json1k),
+        ["--role", "backend"] => mock::run(Answer::Verdict),
         ["--role", "bare", listen, upstream] => bare::run(listen, upstream),
         ["--role", "load", plan] => load::run(plan),
         words => bench(&Choice::read(words)?),
@@ -89,38 +98,63 @@ fn bench(choice: &Choice) -> Result<()> {
     let pinning = Pinning::detect();
     let bench = std::env::current_exe()?;
     let folder = Folder::create("mock")?;
-    let arguments = vec!["--role".to_owned(), "mock".to_owned()];
-    let launch = Launch {
-        name: "mock",
-        program: &bench,
-        arguments,
-        environment: Vec::new(),
-        cpu: Cpu::Surroundings,
-    };
-    let mut mock = Process::start(launch, pinning, folder.path())?;
-    let address = mock.line()?.parse().context("address of the mock")?;
+    let (_mock, mock) = answering("mock", &bench, pinning, &folder)?;
+    let (_backend, backend) = answering("backend", &bench, pinning, &folder)?;
     let world = World {
         pinning,
         bench,
-        mock: address,
+        mock,
+        backend,
     };
     let mut table = Table::default();
     let mut records = Records::default();
     for case in &choice.cases {
         for round in 1..=choice.scale.rounds {
             eprintln!("{} round {round} of {}", case.name, choice.scale.rounds);
-            for target in Target::ALL
-                .into_iter()
-                .filter(|target| case.concerns(*target))
-            {
-                let left = turn(case, target, choice, &world, &mut table);
-                let left = left.with_context(|| format!("case {} on {target:?}", case.name))?;
-                records.stored += left.stored;
-                records.made += left.made;
-            }
+            let left = round_of(case, choice, &world, &mut table)
+                .with_context(|| format!("case {}", case.name))?;
+            records.stored += left.stored;
+            records.made += left.made;
         }
     }
     print(choice, &world, &table, records)
+}
+
+/// One of the roles that answer, and where it listens.
+fn answering(
+    role: &'static str,
+    bench: &Path,
+    pinning: Pinning,
+    folder: &Folder,
+) -> Result<(Process, SocketAddr)> {
+    let launch = Launch {
+        name: role,
+        program: bench,
+        arguments: vec!["--role".to_owned(), role.to_owned()],
+        environment: Vec::new(),
+        cpu: Cpu::Surroundings,
+    };
+    let mut process = Process::start(launch, pinning, folder.path())?;
+    let address = process.line()?.parse().context("address of a mock")?;
+    Ok((process, address))
+}
+
+/// Every target of a case once.
+fn round_of(case: &Case, choice: &Choice, world: &World, table: &mut Table) -> Result<Records> {
+    if let Work::Sync(subject) = case.work {
+        return sync::measure(case, subject, &choice.scale, world, table);
+    }
+    let mut records = Records::default();
+    for target in Target::ALL
+        .into_iter()
+        .filter(|target| case.concerns(*target))
+    {
+        let left = turn(case, target, choice, world, table);
+        let left = left.with_context(|| format!("{target:?}"))?;
+        records.stored += left.stored;
+        records.made += left.made;
+    }
+    Ok(records)
 }
 
 /// One target, started for this turn only, so that none profits from what ran before.

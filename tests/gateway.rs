@@ -10,6 +10,8 @@ mod all_in_one;
 mod auth;
 #[path = "gateway/bytes.rs"]
 mod bytes;
+#[path = "gateway/crowd.rs"]
+mod crowd;
 #[path = "gateway/errors.rs"]
 mod errors;
 #[path = "gateway/framing.rs"]
@@ -20,6 +22,8 @@ mod gone;
 mod http2;
 #[path = "gateway/interim.rs"]
 mod interim;
+#[path = "gateway/isolation.rs"]
+mod isolation;
 #[path = "gateway/limits.rs"]
 mod limits;
 #[path = "gateway/operations.rs"]
@@ -34,6 +38,10 @@ mod retry;
 mod routes;
 #[path = "gateway/startup.rs"]
 mod startup;
+#[path = "gateway/status.rs"]
+mod status;
+#[path = "gateway/store_outage.rs"]
+mod store_outage;
 #[path = "gateway/streams.rs"]
 mod streams;
 #[path = "gateway/strip.rs"]

@@ -21,16 +21,19 @@ pub(crate) enum Answer {
     Sse200,
     /// A stream that sends one frame and then stays silent until the caller leaves.
     Held,
+    /// What a monitoring backend says of a message in which it finds nothing (§2.9).
+    Verdict,
 }
 
 impl Answer {
     /// Every answer; `prepared()` follows this order.
-    pub(crate) const ALL: [Self; 5] = [
+    pub(crate) const ALL: [Self; 6] = [
         Self::Json1k,
         Self::Json32k,
         Self::Json1m,
         Self::Sse200,
         Self::Held,
+        Self::Verdict,
     ];
 
     /// The value of `x-bench`.
@@ -41,6 +44,7 @@ impl Answer {
             Self::Json1m => "json1m",
             Self::Sse200 => "sse200",
             Self::Held => "held",
+            Self::Verdict => "verdict",
         }
     }
 
@@ -64,6 +68,7 @@ impl Answer {
             Self::Json1m => 1 << 20,
             Self::Sse200 => sse_frames().iter().map(String::len).sum(),
             Self::Held => frame(0).len(),
+            Self::Verdict => VERDICT.len(),
         }
     }
 
@@ -78,6 +83,7 @@ impl Answer {
                 writes
             }
             Self::Held => vec![SSE_HEAD.as_bytes().to_vec(), chunk(&frame(0))],
+            Self::Verdict => vec![format!("{}{VERDICT}", json_head(VERDICT.len())).into_bytes()],
         }
     }
 }
@@ -85,12 +91,16 @@ impl Answer {
 const SSE_HEAD: &str = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\
     Cache-Control: no-cache\r\nTransfer-Encoding: chunked\r\n\r\n";
 
+const VERDICT: &str = r#"{"request_id":"7d0e3a0e-1a3c-4a53-9d0a-0f1b6c1c8f11","schema_version":"2.0.0","status":"success","errors":[],"tokens":{"count":200,"usage_severity":null},"guardrails":{"flagged":false},"custom_policy":{"flagged":false},"dataclean":{"flagged":false,"cleaned_text":"","types":[]}}"#;
+
+fn json_head(bytes: usize) -> String {
+    format!("HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: {bytes}\r\n\r\n")
+}
+
 fn json(bytes: usize) -> Vec<u8> {
     const START: &str = r#"{"id":"chatcmpl-bench","object":"chat.completion","created":1700000000,"model":"bench","choices":[{"index":0,"message":{"role":"assistant","content":""#;
     const END: &str = r#""},"finish_reason":"stop"}],"usage":{"prompt_tokens":9,"completion_tokens":9,"total_tokens":18}}"#;
-    let mut answer = format!(
-        "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: {bytes}\r\n\r\n{START}"
-    );
+    let mut answer = json_head(bytes) + START;
     fill(&mut answer, bytes - START.len() - END.len());
     answer.push_str(END);
     answer.into_bytes()

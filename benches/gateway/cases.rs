@@ -26,6 +26,8 @@ pub(crate) enum Work {
     Held,
     /// One large body: growth of the peak relative to its size.
     Body,
+    /// Sync mode of that target at half load; see `sync`.
+    Sync(Target),
 }
 
 /// One case.
@@ -54,7 +56,7 @@ const fn calls(
 }
 
 /// All cases, in the order of the table.
-pub(crate) const CASES: [Case; 8] = [
+pub(crate) const CASES: [Case; 10] = [
     calls("1k", KIB, Answer::Json1k, Some(1.0)),
     calls("32k", 32 * KIB, Answer::Json32k, Some(1.0)),
     calls("1m", MIB, Answer::Json1k, Some(0.8)),
@@ -73,6 +75,16 @@ pub(crate) const CASES: [Case; 8] = [
     Case {
         name: "body",
         work: Work::Body,
+        cpu_goal: None,
+    },
+    Case {
+        name: "sync-local",
+        work: Work::Sync(Target::SyncAll),
+        cpu_goal: None,
+    },
+    Case {
+        name: "sync-http",
+        work: Work::Sync(Target::SyncHttp),
         cpu_goal: None,
     },
 ];
@@ -155,6 +167,7 @@ pub(crate) fn measure(
         }
         Work::Held => held(scale, world, target),
         Work::Body => body(scale, world, target),
+        Work::Sync(_) => bail!("sync mode is measured by pairs of targets"),
     }
 }
 
@@ -236,7 +249,8 @@ fn warm(scale: &Scale, world: &World, target: &Running) -> Result<()> {
     Load::start(&plan, world)?.finish().map(drop)
 }
 
-fn looped(address: SocketAddr, scale: &Scale) -> Plan {
+/// The closed loop of a scale, 1 KiB each way.
+pub(crate) fn looped(address: SocketAddr, scale: &Scale) -> Plan {
     Plan {
         address,
         request_bytes: KIB,
@@ -245,17 +259,18 @@ fn looped(address: SocketAddr, scale: &Scale) -> Plan {
         warm_up: scale.warm_up,
         max_calls: scale.loop_calls,
         max_millis: scale.loop_millis,
+        rate: None,
     }
 }
 
 /// The load in its own process, warmed up and waiting.
-struct Load {
+pub(crate) struct Load {
     process: Process,
     _folder: Folder,
 }
 
 impl Load {
-    fn start(plan: &Plan, world: &World) -> Result<Self> {
+    pub(crate) fn start(plan: &Plan, world: &World) -> Result<Self> {
         let folder = Folder::create("load")?;
         let arguments = vec![
             "--role".to_owned(),
@@ -281,7 +296,7 @@ impl Load {
     }
 
     /// Runs the plan; a call that broke makes the whole bench fail.
-    fn finish(&mut self) -> Result<Report> {
+    pub(crate) fn finish(&mut self) -> Result<Report> {
         self.process.go_on()?;
         let report: Report = serde_json::from_str(&self.process.line()?)?;
         if report.errors > 0 || report.count == 0 {

@@ -1,8 +1,9 @@
-//! Role `load`: a closed loop of kept connections. It connects and warms up, prints `ready`, waits
+//! Role `load`: a closed loop of kept connections, or arrivals at a rate (`open`). It connects and warms up, prints `ready`, waits
 //! for a line on stdin, runs its plan and prints one [`Report`] as a line of JSON.
 
 use super::answer::Answer;
 use super::body::chat;
+use super::open;
 use super::wire::Wire;
 use anyhow::{Context, Result, bail};
 use serde::{Deserialize, Serialize};
@@ -16,7 +17,7 @@ use tokio::time::timeout;
 /// The access key of every call; as long as the configuration wants one to be.
 pub(crate) const ACCESS_KEY: &str = "bench-key";
 /// Beyond the planned time, after which a proxy that hangs fails the bench instead of stopping it.
-const PATIENCE: Duration = Duration::from_secs(60);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 /// Broken calls after which one connection gives up.
 const MAX_ERRORS: u64 = 10;
 
@@ -36,6 +37,8 @@ pub(crate) struct Plan {
     pub(crate) max_calls: u64,
     /// Milliseconds at most.
     pub(crate) max_millis: u64,
+    /// Calls a second that arrive whatever becomes of the others; None is a closed loop.
+    pub(crate) rate: Option<f64>,
 }
 
 /// What came of it.
@@ -49,6 +52,8 @@ pub(crate) struct Report {
     pub(crate) p50_us: f64,
     /// 99th percentile in microseconds.
     pub(crate) p99_us: f64,
+    /// From the first call to the end of the last.
+    pub(crate) seconds: f64,
 }
 
 /// Runs the plan given as JSON.
@@ -92,12 +97,13 @@ async fn hold(plan: &Plan) -> Result<Report> {
         errors: 0,
         p50_us: 0.0,
         p99_us: 0.0,
+        seconds: 0.0,
     })
 }
 
 async fn drive(plan: &Plan) -> Result<Report> {
     let request: Arc<[u8]> = request(plan).into();
-    let mut caller = Caller {
+    let caller = Caller {
         request,
         address: plan.address,
         expected: plan.answer.body_bytes() as u64,
@@ -114,6 +120,16 @@ async fn drive(plan: &Plan) -> Result<Report> {
         wires.push(wire);
     }
     ready()?;
+    let begin = Instant::now();
+    let (latencies, errors) = match plan.rate {
+        Some(rate) => open::arrive(caller, wires, plan, rate).await?,
+        None => close(caller, wires, plan).await?,
+    };
+    Ok(summary(latencies, errors, begin.elapsed()))
+}
+
+/// One call under way on every connection.
+async fn close(mut caller: Caller, wires: Vec<Wire>, plan: &Plan) -> Result<(Vec<u64>, u64)> {
     let deadline = Instant::now() + Duration::from_millis(plan.max_millis);
     let left = Arc::new(AtomicU64::new(plan.max_calls));
     let tasks: Vec<_> = wires
@@ -129,19 +145,20 @@ async fn drive(plan: &Plan) -> Result<Report> {
         latencies.extend(mine);
         errors += broken;
     }
-    Ok(summary(latencies, errors))
+    Ok((latencies, errors))
 }
 
 /// One kind of call, repeated.
 #[derive(Clone)]
-struct Caller {
+pub(crate) struct Caller {
     request: Arc<[u8]>,
     address: SocketAddr,
     expected: u64,
 }
 
 impl Caller {
-    async fn call(&self, wire: &mut Wire) -> Result<()> {
+    /// One call; an error when its answer is not whole, or not what the plan asks for.
+    pub(crate) async fn call(&self, wire: &mut Wire) -> Result<()> {
         wire.send(&self.request).await?;
         let head = wire.head().await?.context("closed before the head")?;
         let received = wire.body(head.framing).await?;
@@ -222,7 +239,7 @@ fn ready() -> Result<()> {
     Ok(())
 }
 
-fn summary(mut latencies: Vec<u64>, errors: u64) -> Report {
+fn summary(mut latencies: Vec<u64>, errors: u64, length: Duration) -> Report {
     latencies.sort_unstable();
     let at = |share: f64| {
         let index = (latencies.len() as f64 * share) as usize;
@@ -234,5 +251,6 @@ fn summary(mut latencies: Vec<u64>, errors: u64) -> Report {
         errors,
         p50_us: at(0.50),
         p99_us: at(0.99),
+        seconds: length.as_secs_f64(),
     }
 }

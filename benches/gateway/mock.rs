@@ -1,5 +1,6 @@
-//! Role `mock`: an upstream that costs as little as possible. It reads the whole request, then
-//! writes prepared bytes. It prints the address it listens on and ends when its stdin closes.
+//! Roles `mock` and `backend`: a model server and a monitoring backend that cost as little as
+//! possible. They read the whole request, then write prepared bytes. Each prints the address it
+//! listens on and ends when its stdin closes.
 
 use super::answer::Answer;
 use super::wire::Wire;
@@ -9,8 +10,8 @@ use tokio::net::{TcpListener, TcpStream};
 
 type Answers = Arc<Vec<Vec<Vec<u8>>>>;
 
-/// Serves until the process is ended.
-pub(crate) fn run() -> Result<()> {
+/// Serves until the process is ended; `unnamed` is the answer where the request names none.
+pub(crate) fn run(unnamed: Answer) -> Result<()> {
     super::process::end_with_parent();
     let answers: Answers = Arc::new(Answer::ALL.iter().map(|answer| answer.writes()).collect());
     let runtime = tokio::runtime::Builder::new_current_thread()
@@ -21,21 +22,21 @@ pub(crate) fn run() -> Result<()> {
         println!("{}", listener.local_addr()?);
         loop {
             let (stream, _) = listener.accept().await?;
-            tokio::spawn(serve(stream, Arc::clone(&answers)));
+            tokio::spawn(serve(stream, Arc::clone(&answers), unnamed));
         }
     })
 }
 
-async fn serve(stream: TcpStream, answers: Answers) {
+async fn serve(stream: TcpStream, answers: Answers, unnamed: Answer) {
     // The other side saw the same break and counts it.
-    let _ = exchanges(stream, &answers).await;
+    let _ = exchanges(stream, &answers, unnamed).await;
 }
 
-async fn exchanges(stream: TcpStream, answers: &Answers) -> std::io::Result<()> {
+async fn exchanges(stream: TcpStream, answers: &Answers, unnamed: Answer) -> std::io::Result<()> {
     let mut wire = Wire::new(stream)?;
     while let Some(head) = wire.head().await? {
         wire.body(head.framing).await?;
-        let answer = head.answer.unwrap_or(Answer::Json1k);
+        let answer = head.answer.unwrap_or(unnamed);
         for write in &answers[answer as usize] {
             wire.send(write).await?;
             // Lets the streams take turns frame by frame, as streams of a model server do.

@@ -14,6 +14,16 @@ pub(crate) enum Measure {
     P99,
     /// Median latency less that of the same calls straight to the mock.
     AddedP50,
+    /// Calls a second.
+    Rate,
+    /// Median latency less that of the bare proxy at the same rate.
+    CheckP50,
+    /// The same of the 99th percentile.
+    CheckP99,
+    /// Median of what a backend takes by itself, the way to it included.
+    BackendP50,
+    /// Median latency less those of the bare proxy and of the backend by itself.
+    AroundP50,
     /// Resident memory per held stream.
     StreamKib,
     /// Resident memory of all held streams.
@@ -29,6 +39,11 @@ impl Measure {
             Self::P50 => "p50 µs",
             Self::P99 => "p99 µs",
             Self::AddedP50 => "added p50 µs",
+            Self::Rate => "calls/s, half load",
+            Self::CheckP50 => "added p50 µs",
+            Self::CheckP99 => "added p99 µs",
+            Self::BackendP50 => "backend's own p50 µs",
+            Self::AroundP50 => "added p50 µs beside it",
             Self::StreamKib => "KiB per stream",
             Self::StreamsMib => "MiB for all streams",
             Self::BodyFactor => "peak growth ÷ body",
@@ -40,9 +55,12 @@ impl Measure {
         match self {
             Self::Cpu => case.cpu_goal.map(|goal| (ratio, goal)),
             Self::AddedP50 => Some((value, 100.0)),
+            Self::CheckP50 => Some((value, 300.0)),
+            Self::CheckP99 => Some((value, 2000.0)),
+            Self::AroundP50 => Some((value, 200.0)),
             Self::StreamsMib => Some((value, 60.0)),
             Self::BodyFactor => Some((value, 2.0)),
-            Self::P50 | Self::P99 | Self::StreamKib => None,
+            Self::P50 | Self::P99 | Self::StreamKib | Self::Rate | Self::BackendP50 => None,
         }
     }
 }

@@ -22,10 +22,17 @@ pub(crate) enum Target {
     Gateway,
     /// `monitor all`: every call analysed and stored, in process and asynchronously.
     All,
+    /// `monitor all` in sync mode: every prompt awaited, in process.
+    SyncAll,
+    /// `monitor gateway` in sync mode: every prompt awaited, from a backend over HTTP.
+    SyncHttp,
 }
 
+/// The application of sync mode.
+const APPLICATION: &str = "6f1c2d4e-8a90-4b1c-9d2e-3f4a5b6c7d8e";
+
 impl Target {
-    /// All, in the order they take turns.
+    /// Those with a column of their own, in the order they take turns.
     pub(crate) const ALL: [Self; 3] = [Self::Bare, Self::Gateway, Self::All];
 
     fn name(self) -> &'static str {
@@ -33,6 +40,16 @@ impl Target {
             Self::Bare => "bare",
             Self::Gateway => "gateway",
             Self::All => "all",
+            Self::SyncAll => "sync-all",
+            Self::SyncHttp => "sync-http",
+        }
+    }
+
+    /// The product's command, which is also what has a store or has none.
+    fn command(self) -> &'static str {
+        match self {
+            Self::All | Self::SyncAll => "all",
+            _ => "gateway",
         }
     }
 }
@@ -42,6 +59,7 @@ pub(crate) struct World {
     pub(crate) pinning: Pinning,
     pub(crate) bench: PathBuf,
     pub(crate) mock: SocketAddr,
+    pub(crate) backend: SocketAddr,
 }
 
 /// A started target.
@@ -59,9 +77,9 @@ impl Running {
         let [address, operations, analysis] = free_addresses()?;
         let (program, arguments) = match target {
             Target::Bare => bare(address, world),
-            Target::Gateway | Target::All => product(target, folder.path())?,
+            _ => product(target, folder.path())?,
         };
-        let environment = vec![
+        let mut environment = vec![
             ("UPSTREAM_URL", format!("http://{}", world.mock)),
             ("GATEWAY_LISTEN", address.to_string()),
             ("OPERATIONS_LISTEN", operations.to_string()),
@@ -71,6 +89,12 @@ impl Running {
                 folder.path().join("data").to_string_lossy().into_owned(),
             ),
         ];
+        if matches!(target, Target::SyncAll | Target::SyncHttp) {
+            environment.push(("MONITOR_APPLICATION_ID", APPLICATION.to_owned()));
+        }
+        if target == Target::SyncHttp {
+            environment.push(("MONITOR_URL", format!("http://{}", world.backend)));
+        }
         let launch = Launch {
             name: target.name(),
             program: &program,
@@ -80,7 +104,8 @@ impl Running {
         };
         let mut process = Process::start(launch, world.pinning, folder.path())?;
         process.wait_for(address)?;
-        let operations = (target == Target::All).then_some(operations);
+        let has_backend = target.command() == "all" || target == Target::SyncHttp;
+        let operations = has_backend.then_some(operations);
         Ok(Self {
             process,
             address,
@@ -147,7 +172,7 @@ fn bare(address: SocketAddr, world: &World) -> (PathBuf, Vec<String>) {
 fn product(target: Target, folder: &Path) -> Result<(PathBuf, Vec<String>)> {
     let config = folder.join("monitor.yaml");
     std::fs::write(&config, configuration(target))?;
-    let arguments = [target.name(), "--config", &config.to_string_lossy()];
+    let arguments = [target.command(), "--config", &config.to_string_lossy()];
     Ok((
         env!("CARGO_BIN_EXE_monitor").into(),
         arguments.map(str::to_owned).to_vec(),
@@ -157,8 +182,13 @@ fn product(target: Target, folder: &Path) -> Result<(PathBuf, Vec<String>)> {
 /// One worker thread and no access line, as the bare proxy has; the rest is the default.
 fn configuration(target: Target) -> String {
     let mut text = "log: {level: warn}\nlimits: {threads: 1}\n".to_owned();
-    if target == Target::All {
+    if target.command() == "all" {
         text.push_str(&format!("analysis: {{first_token: {ACCESS_KEY}}}\n"));
+    }
+    if matches!(target, Target::SyncAll | Target::SyncHttp) {
+        text.push_str(&format!(
+            "applications: [{{id: {APPLICATION}, name: bench, app_mode: sync, phrase: blocked}}]\n"
+        ));
     }
     text
 }

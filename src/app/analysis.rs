@@ -3,6 +3,7 @@
 use super::gateway::{backend_runtime, run_server};
 use super::http::{UnderWay, WebApp};
 use super::lifecycle::Readiness;
+use super::status::Overview;
 use super::{listeners, operations, welcome};
 use crate::analysis::{Service, router};
 use crate::config::{Listener, Settings};
@@ -18,6 +19,7 @@ use std::sync::Arc;
 /// # Errors
 /// When a listener or the store cannot be opened.
 pub fn run_analysis(mut settings: Settings) -> Result<()> {
+    let configuration = settings.hash();
     listeners::claim_all("analysis", &mut settings.analysis.listen)?;
     settings.analysis.operations = listeners::claim("operations", settings.analysis.operations)?;
     let runtime = backend_runtime()?;
@@ -27,7 +29,13 @@ pub fn run_analysis(mut settings: Settings) -> Result<()> {
     let under_way = UnderWay::default();
     let api = api(&settings, service.clone(), under_way.clone())?;
     let address = settings.analysis.operations;
-    let router = operations::router(metrics.clone(), readiness.clone(), None);
+    let router = operations::router(Overview {
+        metrics: metrics.clone(),
+        readiness: readiness.clone(),
+        policies: None,
+        configuration,
+        under_way: under_way.clone(),
+    });
     let operations = operations_service(address, &settings, router);
     let mut addresses = addresses(&settings.analysis.listen);
     addresses.push(address);

@@ -4,6 +4,7 @@ use super::analysis::{addresses, api, operations_service};
 use super::http::UnderWay;
 use super::lifecycle::{Readiness, Signals, wait_for_the_last_call};
 use super::local::LocalAnalyzer;
+use super::status::Overview;
 use super::{listeners, operations, policies, welcome};
 use crate::analysis::{FirstRun, Service};
 use crate::config::{BaseUrl, Settings};
@@ -42,9 +43,23 @@ struct Plan {
     analyzer: Option<Arc<dyn Analyzer>>,
     policies: Option<Policies>,
     text: String,
+    /// The hash of the settings as they were given.
+    configuration: String,
     /// Listeners of others to wait for.
     extra: Vec<SocketAddr>,
     under_way: UnderWay,
+}
+
+impl Plan {
+    fn overview(&self, metrics: &Arc<Metrics>, readiness: &Arc<Readiness>) -> Overview {
+        Overview {
+            metrics: metrics.clone(),
+            readiness: readiness.clone(),
+            policies: self.policies.clone(),
+            configuration: self.configuration.clone(),
+            under_way: self.under_way.clone(),
+        }
+    }
 }
 
 /// Gateway, analysis API and store in one process (CONTRACT 32).
@@ -52,6 +67,7 @@ struct Plan {
 /// # Errors
 /// When a listener, the store or the upstream's settings cannot be used.
 pub fn run_all(mut settings: Settings) -> Result<()> {
+    let configuration = settings.hash();
     listeners::claim_all("gateway", &mut settings.gateway.listen)?;
     listeners::claim_all("analysis", &mut settings.analysis.listen)?;
     settings.gateway.operations = listeners::claim("operations", settings.gateway.operations)?;
@@ -69,6 +85,7 @@ pub fn run_all(mut settings: Settings) -> Result<()> {
         analyzer: Some(analyzer),
         policies: policies::open(&settings, &runtime, Some(&service))?,
         text: welcome::all(&settings, &first, demo),
+        configuration,
         extra: addresses(&settings.analysis.listen),
         under_way: under_way.clone(),
     };
@@ -100,6 +117,7 @@ fn analyzer_of(
 /// # Errors
 /// When a listener, the upstream's or the backend's settings cannot be used.
 pub fn run_gateway(mut settings: Settings) -> Result<()> {
+    let configuration = settings.hash();
     listeners::claim_all("gateway", &mut settings.gateway.listen)?;
     settings.gateway.operations = listeners::claim("operations", settings.gateway.operations)?;
     let runtime = backend_runtime()?;
@@ -120,6 +138,7 @@ pub fn run_gateway(mut settings: Settings) -> Result<()> {
         analyzer,
         policies: policies::open(&settings, &runtime, None)?,
         text: welcome::alone("gateway", &settings.gateway.listen),
+        configuration,
         extra: Vec::new(),
         under_way: UnderWay::default(),
     };
@@ -186,7 +205,7 @@ fn serve_gateway(
     listeners::add(&mut front, &gateway.listen)?;
     let readiness = Arc::new(Readiness::default());
     let address = gateway.operations;
-    let router = operations::router(metrics.clone(), readiness.clone(), plan.policies);
+    let router = operations::router(plan.overview(&metrics, &readiness));
     let operations = operations_service(address, settings, router);
     let mut open = addresses(&gateway.listen);
     open.push(address);

@@ -9,6 +9,7 @@ mod listeners;
 mod local;
 mod operations;
 mod policies;
+mod status;
 mod welcome;
 
 pub use analysis::{create_token, run_analysis};

@@ -1,31 +1,31 @@
-//! The operations listener (CONTRACT 35): metrics and health, on loopback by default.
+//! The operations listener (CONTRACT 35): metrics, health and status, on loopback by default.
 
 use super::lifecycle::Readiness;
 use super::policies;
+use super::status::Overview;
 use crate::observe::Metrics;
-use crate::policy::Policies;
-use axum::Router;
 use axum::http::{StatusCode, header};
 use axum::response::IntoResponse;
 use axum::routing::get;
+use axum::{Json, Router};
 use std::sync::Arc;
 
-/// `/metrics`, `/livez`, `/readyz`.
-pub(super) fn router(
-    metrics: Arc<Metrics>,
-    readiness: Arc<Readiness>,
-    in_force: Option<Policies>,
-) -> Router {
-    let look = move || {
-        if let Some(in_force) = &in_force {
-            policies::measure(in_force, &metrics);
-        }
-        text(&metrics)
-    };
+/// `/metrics`, `/livez`, `/readyz`, `/status`.
+pub(super) fn router(overview: Overview) -> Router {
+    let overview = Arc::new(overview);
+    let (measured, shown) = (overview.clone(), overview.clone());
     Router::new()
         .route("/livez", get(|| async { "ok\n" }))
-        .route("/readyz", get(move || async move { ready(&readiness) }))
-        .route("/metrics", get(move || async move { look() }))
+        .route("/readyz", get(|| async move { ready(&overview.readiness) }))
+        .route("/metrics", get(|| async move { figures(&measured) }))
+        .route("/status", get(|| async move { Json(shown.page()) }))
+}
+
+fn figures(overview: &Overview) -> impl IntoResponse + use<> {
+    if let Some(in_force) = &overview.policies {
+        policies::measure(in_force, &overview.metrics);
+    }
+    text(&overview.metrics)
 }
 
 fn ready(readiness: &Readiness) -> impl IntoResponse + use<> {

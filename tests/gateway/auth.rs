@@ -9,7 +9,7 @@ const NAME: &str = "X-Monitor-Api-Key";
 
 #[test]
 fn a_missing_empty_or_blank_key_gives_401_on_every_v1_endpoint() {
-    // §4.1 rule 1, §7.2 row "401 gateway".
+    // §4.1 rule 1, §7.2 row "401 gateway", CONTRACT 6.
     let upstream = Upstream::ok();
     let stack = Stack::before(&upstream);
     for request in Request::every_endpoint() {

@@ -63,7 +63,7 @@ fn a_request_body_reaches_the_upstream_byte_for_byte() {
 
 #[test]
 fn a_body_of_12_mb_passes_on_every_route_that_has_one() {
-    // §8.1: no size limit of the gateway's own.
+    // §8.1, CONTRACT 1: no size limit of the gateway's own.
     let upstream = Upstream::ok();
     let stack = Stack::before(&upstream);
     let body = twelve_megabytes();

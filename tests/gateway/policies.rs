@@ -53,7 +53,7 @@ fn a_call_without_a_policy_is_async() {
 
 #[test]
 fn the_configured_application_stands_in_for_the_header() {
-    // §2.1, §5.3.
+    // §2.1, §5.3, CONTRACT 7.
     let (upstream, backend) = (Upstream::ok(), Backend::flagging("hello"));
     let builder = sync(&upstream, "").monitor(&backend);
     let stack = builder.env("MONITOR_APPLICATION_ID", SYNC).start();
@@ -64,7 +64,7 @@ fn the_configured_application_stands_in_for_the_header() {
 
 #[test]
 fn one_applications_policy_never_touches_another() {
-    // §5.3: different policies on one gateway, at the same time.
+    // §5.3, CONTRACT 16: different policies on one gateway, at the same time.
     let (upstream, backend) = (model(), Backend::flagging("hello"));
     let ids = [SYNC, OTHER].map(str::to_owned);
     let third = uuid::Uuid::new_v4().to_string();
@@ -157,7 +157,7 @@ fn a_store_that_was_never_reached_leaves_calls_async_counted_and_warned_about() 
     }
 }
 
-fn with_store(builder: Builder, database: &Database) -> Builder {
+pub(crate) fn with_store(builder: Builder, database: &Database) -> Builder {
     let variables = database.env().into_iter();
     variables.fold(builder, |builder, (name, value)| builder.env(name, value))
 }

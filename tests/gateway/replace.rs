@@ -21,6 +21,7 @@ fn gzip(text: &str) -> Vec<u8> {
 
 #[test]
 fn a_flagged_answer_is_replaced_and_the_upstreams_own_usage_stays() {
+    // CONTRACT 15, 41.
     let answer = ANSWER.replace(
         r#""total_tokens":3"#,
         r#""total_tokens" :3.0e0, "cost":1e400"#,
@@ -55,6 +56,7 @@ fn a_flagged_answer_is_replaced_and_the_upstreams_own_usage_stays() {
 
 #[test]
 fn an_answer_that_is_not_flagged_passes_to_the_byte() {
+    // CONTRACT 15.
     let chunked =
         "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n";
     let chunked = format!("{chunked}5\r\n{{\"a\":\r\n4\r\n1.0}}\r\n0\r\n\r\n");
@@ -149,7 +151,7 @@ fn an_answer_that_cannot_be_held_or_read_is_no_silent_pass() {
 
 #[test]
 fn a_stream_that_was_not_asked_for_is_held_and_checked_too() {
-    // §3: under a sync policy the client never gets a stream that blocks should have held.
+    // §3, CONTRACT 15: under a sync policy the client never gets a stream that blocks should have held.
     let stream = sse(&[
         &delta(0, "general gree"),
         &delta(0, "ting"),

@@ -82,7 +82,7 @@ fn nothing_reaches_the_upstream_before_the_verdict() {
 
 #[test]
 fn a_blocked_call_is_answered_with_the_policys_phrase() {
-    // §2.4, field by field.
+    // §2.4, field by field; CONTRACT 12.
     let (upstream, backend) = (Upstream::ok(), Backend::flagging("hello"));
     let stack = sync(&upstream, "").monitor(&backend).start();
     let now = || {

@@ -150,7 +150,7 @@ fn every_exchange_has_an_id_of_its_own_and_its_records_are_in_order() {
 
 #[test]
 fn transparent_routes_and_refused_requests_are_not_registered() {
-    // §4.1 column "Monitoring applied".
+    // §4.1 column "Monitoring applied"; CONTRACT 11 is of chat calls alone.
     let (upstream, backend) = (Upstream::ok(), Backend::start());
     let stack = Stack::gateway()
         .upstream(&upstream)

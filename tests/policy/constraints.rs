@@ -181,6 +181,7 @@ fn the_program_itself_refuses_and_accepts_the_same() {
 
 #[test]
 fn postgresql_refuses_what_check_refuses() {
+    // CONTRACT 16; "Bad input": the store's own constraints.
     let Some(server) = Postgres::start() else {
         return;
     };
@@ -196,6 +197,7 @@ fn postgresql_refuses_what_check_refuses() {
 
 #[test]
 fn sqlite_refuses_what_check_refuses() {
+    // CONTRACT 16; "Bad input": the store's own constraints.
     let folder = Folder::new();
     let file = folder.path().join("monitor.db");
     let runtime = Runtime::new().unwrap();

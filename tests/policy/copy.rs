@@ -43,6 +43,7 @@ fn leave(folder: &Arc<Folder>, applications: Vec<ApplicationPolicy>) {
 
 #[test]
 fn it_is_one_file_for_its_owner_only_with_every_policy() {
+    // CONTRACT 14.
     let folder = Folder::new();
     let ids: Vec<ApplicationId> = (0..100).map(|_| ApplicationId::random()).collect();
     for round in ["first", "second"] {

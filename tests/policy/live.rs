@@ -10,6 +10,7 @@ const LIVE: Duration = Duration::from_secs(1);
 
 #[test]
 fn a_change_is_in_force_in_under_a_second() {
+    // CONTRACT 16.
     let Some(server) = Postgres::start() else {
         return;
     };
@@ -92,6 +93,7 @@ fn a_connection_that_is_cut_is_made_again_and_changes_are_live_again() {
 
 #[test]
 fn the_view_is_all_that_a_gateway_may_read() {
+    // CONTRACT 16: it needs no other right.
     let Some(server) = Postgres::start() else {
         return;
     };
@@ -123,6 +125,7 @@ fn the_view_is_all_that_a_gateway_may_read() {
 
 #[test]
 fn a_policy_that_turns_bad_keeps_its_last_good_version_and_status_says_so() {
+    // CONTRACT 14: one that cannot be parsed never stops the gateway.
     let Some(server) = Postgres::start() else {
         return;
     };

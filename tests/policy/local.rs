@@ -44,6 +44,7 @@ fn blocking(phrase: &str) -> Policy {
 
 #[test]
 fn a_policy_set_in_process_is_in_force_in_under_a_second() {
+    // CONTRACT 16.
     let world = World::new();
     let running = Running::over(world.service.policy_store(), None);
     let id = world.first.to_string();
@@ -70,6 +71,7 @@ fn a_policy_set_in_process_is_in_force_in_under_a_second() {
 
 #[test]
 fn a_policy_set_by_another_process_is_in_force_in_under_a_second() {
+    // CONTRACT 16.
     let world = World::new();
     let running = Running::over(world.service.policy_store(), None);
     let file = world.folder.path().join("monitor.db");

@@ -10,6 +10,7 @@ use monitor_gateway::policy::{Found, PostgresStore};
 
 #[test]
 fn the_last_good_policies_stay_in_force_while_postgresql_is_away_and_it_is_found_again() {
+    // CONTRACT 14.
     let Some(mut server) = Postgres::start() else {
         return;
     };
@@ -44,6 +45,7 @@ fn the_last_good_policies_stay_in_force_while_postgresql_is_away_and_it_is_found
 
 #[test]
 fn a_start_without_the_store_takes_the_copy_on_disk_and_then_the_store() {
+    // CONTRACT 14: in memory and on disk.
     let Some(mut server) = Postgres::start() else {
         return;
     };
@@ -70,6 +72,7 @@ fn a_start_without_the_store_takes_the_copy_on_disk_and_then_the_store() {
 
 #[test]
 fn a_store_that_was_never_reached_is_no_store_without_policies() {
+    // CONTRACT 14: never known is not "no policy".
     let Some(mut server) = Postgres::start() else {
         return;
     };

@@ -111,12 +111,17 @@ impl Backend {
         self.server.ledger.now().requests.iter().map(call).collect()
     }
 
+    /// Forgets every call so far.
+    pub fn forget(&self) {
+        self.server.ledger.forget();
+    }
+
     /// Waits for that many calls.
     #[track_caller]
     pub fn await_calls(&self, count: usize) -> Vec<Call> {
         self.server.ledger.wait(&format!("{count} calls"), |seen| {
-            let calls: Vec<Call> = seen.requests.iter().map(call).collect();
-            (calls.len() >= count).then_some(calls)
+            let enough = seen.requests.len() >= count;
+            enough.then(|| seen.requests.iter().map(call).collect())
         })
     }
 

@@ -60,6 +60,12 @@ impl Ledger {
         }
     }
 
+    /// Forgets all of it, for tests that go on for long.
+    pub fn forget(&self) {
+        let mut seen = self.seen.lock().unwrap();
+        (seen.heads, seen.requests) = (Vec::new(), Vec::new());
+    }
+
     fn note(&self, change: impl FnOnce(&mut Seen)) {
         change(&mut self.seen.lock().unwrap());
         self.changed.notify_all();

@@ -208,6 +208,16 @@ impl Stack {
         request.call(self.gateway_addr)
     }
 
+    /// The configuration file, where the test wrote lines of one.
+    pub fn configuration(&self) -> PathBuf {
+        self.folder.path().join("monitor.yaml")
+    }
+
+    /// MONITOR_DATA_DIR.
+    pub fn data_dir(&self) -> PathBuf {
+        self.folder.path().join("data")
+    }
+
     /// Everything logged so far.
     pub fn stderr(&self) -> String {
         self.process.stderr()

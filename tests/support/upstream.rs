@@ -95,6 +95,11 @@ impl Upstream {
         self.server.ledger.now()
     }
 
+    /// Forgets what it has seen, but for the number of connections.
+    pub fn forget(&self) {
+        self.server.ledger.forget();
+    }
+
     /// Connections accepted.
     pub fn connections(&self) -> usize {
         self.seen().connections

@@ -1,0 +1,67 @@
+//! `/status` (CONTRACT 35): what runs here and how its policies are, for people and their scripts.
+//! Figures over time are in `/metrics`; readiness for a load balancer is `/readyz`.
+
+use super::http::UnderWay;
+use super::lifecycle::Readiness;
+use crate::model::GATEWAY_VERSION;
+use crate::observe::Metrics;
+use crate::policy::{Policies, PolicyStatus};
+use serde_json::{Map, Value, json};
+use std::sync::Arc;
+
+/// Applications with a problem that are named; all of them are counted.
+const NAMED: usize = 100;
+
+/// What the operations listener looks at.
+pub(super) struct Overview {
+    pub(super) metrics: Arc<Metrics>,
+    pub(super) readiness: Arc<Readiness>,
+    /// None where no policy store is configured.
+    pub(super) policies: Option<Policies>,
+    /// The hash that `monitor check` prints for the same settings.
+    pub(super) configuration: String,
+    pub(super) under_way: UnderWay,
+}
+
+impl Overview {
+    /// Calls and API requests under way.
+    pub(super) fn in_flight(&self) -> i64 {
+        self.metrics.in_flight() + self.under_way.count()
+    }
+
+    /// The page as JSON, without secrets and without the policies' texts.
+    pub(super) fn page(&self) -> Value {
+        let policies = self
+            .policies
+            .as_ref()
+            .map(|policies| shown(policies.status()));
+        json!({
+            "version": GATEWAY_VERSION,
+            "configuration": self.configuration,
+            "state": self.readiness.state(),
+            "in_flight": self.in_flight(),
+            "policies": policies,
+        })
+    }
+}
+
+fn shown(status: PolicyStatus) -> Value {
+    let count = status.faults.len();
+    let named = status.faults.into_iter().take(NAMED).map(|fault| {
+        let in_force = match fault.keeps_last_good {
+            true => "last_good",
+            false => "none",
+        };
+        let problem = json!({"problem": fault.reason.to_string(), "in_force": in_force});
+        (fault.id.to_string(), problem)
+    });
+    json!({
+        "store": status.store,
+        "applications": status.applications,
+        "age_seconds": status.age.map(|age| age.as_secs_f64()),
+        "from_copy": status.from_copy,
+        "store_error": status.store_error,
+        "problem_count": count,
+        "problems": named.collect::<Map<_, _>>(),
+    })
+}
