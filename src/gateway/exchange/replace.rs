@@ -116,10 +116,15 @@ impl Held {
         let Whole { said, usage } = capture::whole(&self.head, &self.body, limit);
         let readable = !said.incomplete;
         let policy = &self.replace.policy;
+        let mut record = self.registration.record(Stage::PostCall, said);
+        if let Some(record) = &mut record {
+            // A verdict on a part is none on the whole, and the record leaves with the check.
+            record.unchecked |= !readable && policy.on_backend_failure == OnBackendFailure::Open;
+        }
         let check = Check {
             policy,
             registration: &self.registration,
-            record: self.registration.record(Stage::PostCall, said),
+            record,
         };
         match check.run(shared, session, ctx).await {
             Checked::Passed if readable => self.pass(session, ctx).await,
@@ -139,7 +144,7 @@ impl Held {
                 });
                 block.answer(shared, session, ctx).await
             }
-            Checked::Unknown => self.unchecked(session, ctx).await,
+            Checked::Unknown | Checked::Late => self.unchecked(session, ctx).await,
             Checked::KeyRefused => respond::error(session, ctx, &CallError::KeyRefused).await,
             Checked::ClientGone => respond::error(session, ctx, &CallError::ClientGone).await,
         }
