@@ -10,6 +10,8 @@ mod all_in_one;
 mod auth;
 #[path = "gateway/bytes.rs"]
 mod bytes;
+#[path = "gateway/early.rs"]
+mod early;
 #[path = "gateway/errors.rs"]
 mod errors;
 #[path = "gateway/framing.rs"]

@@ -97,17 +97,17 @@ impl Answering {
     }
 
     /// Keeps the connection for another call where its state allows.
-    pub(super) async fn release(mut self, shared: &Shared) {
+    pub(super) async fn release(self, shared: &Shared) {
         if self.whole_request_sent {
             shared.connections.release(*self.session, &self.peer).await;
         } else {
-            self.session.shutdown().await;
+            self.abandon();
         }
     }
 
-    /// Ends the upstream call at once.
-    pub(super) async fn abandon(mut self) {
-        self.session.shutdown().await;
+    /// Ends the upstream call at once: a farewell could wait for an upstream that does not read.
+    pub(super) fn abandon(self) {
+        drop(self);
     }
 }
 
@@ -235,10 +235,7 @@ async fn send(
             whole_request_sent: matches!(written, Ok(Written::Whole)),
             ahead: None,
         }),
-        Err(error) => {
-            upstream.shutdown().await;
-            Err(Attempt::Final(classify(&written.err().unwrap_or(error))))
-        }
+        Err(error) => Err(Attempt::Final(classify(&written.err().unwrap_or(error)))),
     }
 }
 

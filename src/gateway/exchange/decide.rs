@@ -165,7 +165,12 @@ impl SyncCall {
             && call.replace.take().is_some()
         {
             let detail = "the check of the prompt was too late to hold the answer for one";
-            no_verdict(&shared.metrics, &policy, UncheckedReason::Unavailable, detail);
+            no_verdict(
+                &shared.metrics,
+                &policy,
+                UncheckedReason::Unavailable,
+                detail,
+            );
         }
         decision
     }

@@ -65,7 +65,7 @@ impl Replace {
                     .await
             }
             Collected::Failed(body, error) => {
-                upstream.abandon().await;
+                upstream.abandon();
                 let limit = shared.settings.limits.recorded_bytes;
                 let mut said = capture::whole(&head, &body, limit).said;
                 said.incomplete = true;
@@ -87,7 +87,7 @@ impl Replace {
         let reason = UncheckedReason::Unreadable;
         no_verdict(&shared.metrics, &self.policy, reason, detail);
         if self.policy.on_backend_failure == OnBackendFailure::Closed {
-            upstream.abandon().await;
+            upstream.abandon();
             registration.post_call_failed(&CallError::Unchecked);
             return respond::error(session, ctx, &CallError::Unchecked).await;
         }
