@@ -12,6 +12,8 @@ mod auth;
 mod bytes;
 #[path = "gateway/crowd.rs"]
 mod crowd;
+#[path = "gateway/early.rs"]
+mod early;
 #[path = "gateway/errors.rs"]
 mod errors;
 #[path = "gateway/framing.rs"]

@@ -3,11 +3,15 @@
 //! HTTP/1.0 request; here the first head is read under `limits.header_timeout`.
 
 use super::prefixed::Prefixed;
+use super::watch::Watch;
 use super::{Gateway, Shared};
+use crate::observe::EndReason;
+use crate::observe::events::ConnectionEnded;
 use async_trait::async_trait;
 use bytes::BytesMut;
 use pingora_core::apps::{HttpServerApp, HttpServerOptions, ServerApp};
 use pingora_core::protocols::http::ServerSession;
+use pingora_core::protocols::http::v2::server::H2Options;
 use pingora_core::protocols::{ALPN, Stream};
 use pingora_core::server::ShutdownWatch;
 use pingora_core::server::configuration::ServerConf;
@@ -22,6 +26,20 @@ const HEAD_END: &[u8] = b"\r\n\r\n";
 /// A head still open beyond this is left to pingora, which knows the limit.
 const LONGEST_FIRST_READ: usize = 64 << 10;
 const FIRST_READ: usize = 4 << 10;
+
+/// HTTP/2: requests of one connection at a time. What follows bounds what a client can have kept or
+/// done for it beyond them; past a limit the connection ends with GOAWAY.
+const STREAMS: u32 = 100;
+/// HTTP/2: one head, decoded. It also bounds the CONTINUATION frames of a head.
+const HEAD_SIZE: u32 = 64 << 10;
+/// HTTP/2: an answer's bytes that wait for the client's window, per stream.
+const SEND_BUFFER: usize = 128 << 10;
+/// HTTP/2: streams that the client has reset before they were begun.
+const RESET_BEFORE_BEGUN: usize = 20;
+/// HTTP/2: streams that the gateway has reset and still remembers.
+const RESET_REMEMBERED: usize = 50;
+/// HTTP/2: streams that the gateway has to reset because of how the client uses them.
+const RESET_FOR_ERRORS: usize = 100;
 
 /// The application behind the client-facing listeners.
 pub struct Front {
@@ -39,6 +57,7 @@ impl Front {
         options.allow_connect_method_proxying = true;
         options.h2_idle_timeout = Some(shared.settings.limits.idle_timeout);
         proxy.server_options = Some(options);
+        proxy.h2_options = Some(http2_limits());
         Self {
             proxy: Arc::new(proxy),
             shared,
@@ -59,11 +78,17 @@ impl Front {
         let in_time = timeout(self.shared.settings.limits.header_timeout, reading)
             .await
             .is_ok();
+        if !in_time {
+            let reason = EndReason::SlowHead;
+            ConnectionEnded { reason }.emit(&self.shared.metrics);
+        }
         (in_time && !bytes.is_empty()).then_some(bytes)
     }
 
     async fn http1(&self, stream: Stream, first: BytesMut, shutdown: &ShutdownWatch) {
         let limits = &self.shared.settings.limits;
+        let watch = Watch::http1(limits.header_timeout, self.shared.metrics.clone());
+        let stream = Box::new(Prefixed::watched(BytesMut::new(), stream, watch));
         let mut session = ServerSession::new_http1(stream);
         let keep = (!*shutdown.borrow()).then_some(limits.idle_timeout.as_secs().max(1));
         session.set_keepalive(keep);
@@ -71,13 +96,25 @@ impl Front {
         session.set_pipelined_prefix(first);
         let mut next = self.proxy.process_new_http(session, shutdown).await;
         while let Some((stream, settings)) = next.map(|reused| reused.consume()) {
-            let mut session = ServerSession::new_http1(stream);
+            let mut session = ServerSession::new_http1(Prefixed::awaiting_head(stream));
             if let Some(settings) = settings {
                 settings.apply_to_session(&mut session);
             }
             next = self.proxy.process_new_http(session, shutdown).await;
         }
     }
+}
+
+fn http2_limits() -> H2Options {
+    let mut limits = H2Options::new();
+    limits
+        .max_concurrent_streams(STREAMS)
+        .max_header_list_size(HEAD_SIZE)
+        .max_send_buffer_size(SEND_BUFFER)
+        .max_pending_accept_reset_streams(RESET_BEFORE_BEGUN)
+        .max_concurrent_reset_streams(RESET_REMEMBERED)
+        .max_local_error_reset_streams(Some(RESET_FOR_ERRORS));
+    limits
 }
 
 /// Whether enough was read to go on: a whole head, the whole preface, or more than fits here.
@@ -99,7 +136,9 @@ impl ServerApp for Front {
         let negotiated = matches!(stream.selected_alpn_proto(), Some(ALPN::H2));
         let clear = stream.get_ssl_digest().is_none();
         if negotiated || (clear && first.starts_with(H2_PREFACE)) {
-            let stream = Box::new(Prefixed::reading(first, stream));
+            let limit = self.shared.settings.limits.header_timeout;
+            let watch = Watch::http2(limit, self.shared.metrics.clone());
+            let stream = Box::new(Prefixed::watched(first, stream, watch));
             return self.proxy.process_new(stream, shutdown).await;
         }
         self.http1(stream, first, shutdown).await;

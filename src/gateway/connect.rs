@@ -54,25 +54,28 @@ impl Connections {
             Self::Http1(transport) => transport,
             Self::Negotiated(connector) => {
                 let (session, reused) = Box::pin(connector.get_http_session(peer)).await?;
+                let session = match session {
+                    HttpSession::H1(session) => http1(session.into_inner(), peer, length),
+                    session => Box::new(session),
+                };
                 return Ok(Connected {
-                    session: Box::new(session),
+                    session,
                     reused,
                     one_write: false,
                 });
             }
         };
-        let held = (1..=SMALL_BODY).contains(&length);
         let one_write = (1..=ONE_WRITE).contains(&length);
         if let Some(stream) = transport.reused_stream(peer).await {
             return Ok(Connected {
-                session: http1(stream, peer, held),
+                session: http1(stream, peer, length),
                 reused: true,
                 one_write,
             });
         }
         let stream = Box::pin(transport.new_stream(peer)).await?;
         Ok(Connected {
-            session: http1(stream, peer, held),
+            session: http1(stream, peer, length),
             reused: false,
             one_write,
         })
@@ -82,10 +85,14 @@ impl Connections {
     pub(crate) async fn release(&self, session: HttpSession, peer: &HttpPeer) {
         let idle = peer.options.idle_timeout;
         match (self, session) {
+            (_, HttpSession::H1(mut session)) if Prefixed::has_unread(session.stream()) => {
+                session.shutdown().await;
+            }
             (Self::Http1(transport), HttpSession::H1(mut session)) => {
                 session.respect_keepalive();
                 if let Some(stream) = session.reuse().await {
-                    transport.release_stream(unwrapped(stream), peer.reuse_hash(), idle);
+                    let stream = Prefixed::unwrapped(stream);
+                    transport.release_stream(stream, peer.reuse_hash(), idle);
                 }
             }
             (Self::Http1(_), mut session) => session.shutdown().await,
@@ -96,24 +103,11 @@ impl Connections {
     }
 }
 
-fn http1(stream: Stream, peer: &HttpPeer, held: bool) -> Box<HttpSession> {
-    let stream = if held {
-        Box::new(Prefixed::holding_first_flush(stream))
-    } else {
-        stream
-    };
+/// An empty body leaves with its head anyway, and a long one needs more than one write.
+fn http1(stream: Stream, peer: &HttpPeer, length: usize) -> Box<HttpSession> {
+    let held = (1..=SMALL_BODY).contains(&length);
+    let stream = Prefixed::answerable(stream, held);
     let mut session = Http1Session::new_with_options(stream, peer);
     session.write_timeout = peer.options.write_timeout;
     Box::new(HttpSession::H1(session))
-}
-
-/// The pool keeps the connection itself.
-fn unwrapped(stream: Stream) -> Stream {
-    if !stream.as_any().is::<Prefixed>() {
-        return stream;
-    }
-    match stream.into_any().downcast::<Prefixed>() {
-        Ok(wrapped) => wrapped.into_inner(),
-        Err(_) => unreachable!("its type was asked for just before"),
-    }
 }

@@ -6,6 +6,7 @@ mod auth;
 mod connect;
 mod context;
 pub mod docs;
+mod early;
 mod error;
 mod exchange;
 mod headers;
@@ -14,6 +15,7 @@ mod prefixed;
 mod proxy;
 mod respond;
 mod route;
+mod watch;
 
 pub use accept::Front;
 pub use proxy::Gateway;

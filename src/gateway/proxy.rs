@@ -4,6 +4,7 @@
 use super::context::CallContext;
 use super::error::CallError;
 use super::headers::{self, check_framing};
+use super::prefixed::Prefixed;
 use super::route::Route;
 use super::{Shared, auth, exchange, respond};
 use crate::observe::Outcome;
@@ -51,6 +52,10 @@ impl Gateway {
 
     /// A request head makes pingora keep its connection for ever; ours has a limit.
     fn limit_idle_time(&self, session: &mut Session) {
+        let stream = session.as_http1().map(|h1| h1.stream());
+        if let Some(watch) = stream.and_then(Prefixed::watch_of) {
+            watch.has_head();
+        }
         let kept = session.get_keepalive().is_some() && !self.shared.is_draining();
         let limit = self.shared.settings.limits.idle_timeout.as_secs().max(1);
         session.set_keepalive(kept.then_some(limit));

@@ -1,7 +1,9 @@
 //! What happened, one struct per event: the log line and the counter are born together. No event
 //! carries a body, a key or a person's data.
 
-use super::labels::{Outcome, RouteLabel, TelemetryOutcome, UncheckedReason, VerdictType};
+use super::labels::{
+    EndReason, Outcome, RouteLabel, TelemetryOutcome, UncheckedReason, VerdictType,
+};
 use super::metrics::{CallTimes, Metrics};
 use super::throttle::Throttle;
 use crate::model::Stage;
@@ -235,5 +237,30 @@ impl HeartbeatSent {
     /// Counts.
     pub fn emit(&self, metrics: &Metrics) {
         metrics.heartbeats.inc();
+    }
+}
+
+/// A client's connection was ended because of how it used it.
+pub struct ConnectionEnded {
+    /// Why.
+    pub reason: EndReason,
+}
+
+/// One for each reason.
+static ENDED: LazyLock<[Throttle; 2]> =
+    LazyLock::new(|| std::array::from_fn(|_| Throttle::every(Duration::from_secs(10))));
+
+impl ConnectionEnded {
+    /// Counts; says it at most once in ten seconds and reason.
+    pub fn emit(&self, metrics: &Metrics) {
+        metrics.connection_ended(self.reason);
+        let throttle = ENDED.get(self.reason as usize);
+        if let Some(count) = throttle.and_then(Throttle::pass) {
+            info!(
+                target: "gateway",
+                "client connection ended: {} ({count} such since the last line)",
+                self.reason.as_str(),
+            );
+        }
     }
 }

@@ -94,3 +94,12 @@ label!(
         PolicyUnknown => "policy_unknown",
     }
 );
+label!(
+    /// `reason` label of client connections that the gateway ended.
+    EndReason {
+        /// A head was not whole within limits.header_timeout of its first byte.
+        SlowHead => "slow_head",
+        /// Too many frames of HTTP/2 that ask for nothing.
+        IdleFrames => "idle_frames",
+    }
+);

@@ -1,7 +1,9 @@
 //! The one table of metrics. Labels are enums, so their values are bounded; the children of hot
 //! metrics are resolved once.
 
-use super::labels::{Outcome, RouteLabel, TelemetryOutcome, UncheckedReason, VerdictType};
+use super::labels::{
+    EndReason, Outcome, RouteLabel, TelemetryOutcome, UncheckedReason, VerdictType,
+};
 use crate::model::{GATEWAY_VERSION, Stage};
 use prometheus::{
     Encoder, Gauge, Histogram, HistogramOpts, HistogramVec, IntCounter, IntCounterVec, IntGauge,
@@ -32,6 +34,7 @@ pub struct Metrics {
     telemetry: [Vec<IntCounter>; 2],
     verdicts: [Vec<IntCounter>; 2],
     unchecked: IntCounterVec,
+    ended: IntCounterVec,
     /// Seconds since the policy store was last read; infinite when it never was.
     pub policies_age: Gauge,
     /// Stored policies that are not in force.
@@ -81,6 +84,7 @@ impl Metrics {
             telemetry: per_stage(&registry)?,
             verdicts: verdicts(&registry)?,
             unchecked: unchecked(&registry)?,
+            ended: ended(&registry)?,
             policies_age,
             policies_problems: gauge(
                 &registry,
@@ -187,6 +191,11 @@ impl Metrics {
         self.unchecked.with_label_values(&[reason.as_str()]).inc();
     }
 
+    /// One client connection was ended.
+    pub fn connection_ended(&self, reason: EndReason) {
+        self.ended.with_label_values(&[reason.as_str()]).inc();
+    }
+
     /// Calls under way on all routes.
     pub fn in_flight(&self) -> i64 {
         self.routes.iter().map(|route| route.in_flight.get()).sum()
@@ -278,6 +287,16 @@ fn unchecked(registry: &Registry) -> prometheus::Result<IntCounterVec> {
         unchecked.with_label_values(&[reason.as_str()]);
     }
     Ok(unchecked)
+}
+
+fn ended(registry: &Registry) -> prometheus::Result<IntCounterVec> {
+    let name = "monitor_connections_ended_total";
+    let help = "Client connections that the gateway ended, by reason.";
+    let ended = counters(registry, name, help, &["reason"])?;
+    for reason in EndReason::ALL {
+        ended.with_label_values(&[reason.as_str()]);
+    }
+    Ok(ended)
 }
 
 fn counters(

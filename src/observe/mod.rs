@@ -6,6 +6,6 @@ pub mod logging;
 mod metrics;
 mod throttle;
 
-pub use labels::{Outcome, RouteLabel, TelemetryOutcome, UncheckedReason, VerdictType};
+pub use labels::{EndReason, Outcome, RouteLabel, TelemetryOutcome, UncheckedReason, VerdictType};
 pub use metrics::{CallTimes, Metrics};
 pub use throttle::Throttle;

@@ -18,7 +18,7 @@ use tokio::runtime::Runtime;
 
 type Sender = SendRequest<Full<Bytes>>;
 
-fn runtime() -> Runtime {
+pub(crate) fn runtime() -> Runtime {
     tokio::runtime::Builder::new_multi_thread()
         .worker_threads(1)
         .enable_all()
@@ -216,6 +216,28 @@ fn http2_upstream(runtime: &Runtime) -> (SocketAddr, Receiver<Sent>) {
         }
     });
     (address, receiver)
+}
+
+/// An upstream over HTTP/2 that answers by the head alone and never reads a body.
+pub(crate) fn http2_upstream_that(
+    runtime: &Runtime,
+    answer: fn(&Request<Incoming>) -> (u16, &'static str),
+) -> SocketAddr {
+    let listener = runtime.block_on(TcpListener::bind("127.0.0.1:0")).unwrap();
+    let address = listener.local_addr().unwrap();
+    runtime.spawn(async move {
+        while let Ok((socket, _)) = listener.accept().await {
+            let service = service_fn(move |request: Request<Incoming>| async move {
+                let (status, text) = answer(&request);
+                let response = Response::builder().status(status);
+                let response = response.header("content-type", "application/json");
+                Ok::<_, hyper::Error>(response.body(Full::new(Bytes::from(text))).unwrap())
+            });
+            let server = hyper::server::conn::http2::Builder::new(TokioExecutor::new());
+            tokio::spawn(server.serve_connection(TokioIo::new(socket), service));
+        }
+    });
+    address
 }
 
 #[test]

@@ -138,6 +138,8 @@ fn accept(
                     control,
                     ledger,
                     body: Body::Done,
+                    head: None,
+                    early: Vec::new(),
                     connection,
                 });
             }
@@ -151,6 +153,8 @@ pub struct Peer {
     control: TcpStream,
     ledger: Arc<Ledger>,
     body: Body,
+    head: Option<Head>,
+    early: Vec<u8>,
     /// Counted from 0.
     pub connection: usize,
 }
@@ -160,6 +164,8 @@ impl Peer {
     pub fn read_head(&mut self) -> Option<Head> {
         let head = read_head(self.stream.as_mut()).ok()??;
         self.body = Body::of_request(&head);
+        self.head = Some(head.clone());
+        self.early.clear();
         self.ledger.note(|seen| seen.heads.push(head.clone()));
         Some(head)
     }
@@ -180,6 +186,49 @@ impl Peer {
         };
         self.ledger.note(|seen| seen.requests.push(request.clone()));
         Some(request)
+    }
+
+    /// Reads a piece of the body of about that size.
+    pub fn read_some_of_body(&mut self, size: usize) {
+        let mut read = 0;
+        while read < size {
+            match self.body.next(self.stream.as_mut()) {
+                Ok(Some(piece)) => {
+                    read += piece.len();
+                    self.early.extend(piece);
+                }
+                _ => return,
+            }
+        }
+    }
+
+    /// Reads what is left of the body and notes the request as whole; None when it breaks off.
+    pub fn read_rest_of_request(&mut self) -> Option<()> {
+        let head = self.head.take()?;
+        let mut body = std::mem::take(&mut self.early);
+        body.extend(self.read_body()?);
+        let connection = self.connection;
+        let request = Received {
+            head,
+            body,
+            connection,
+        };
+        self.ledger.note(|seen| seen.requests.push(request));
+        Some(())
+    }
+
+    /// Waits until the other side has closed and reads nothing meanwhile, at most `limit` long.
+    pub fn until_released(&mut self, limit: Duration) {
+        let start = Instant::now();
+        let _ = self.stream.flush();
+        while start.elapsed() < limit && !self.control_is_gone() {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+
+    /// A connection that the other side has given up with unsent bytes is reset: writing says so.
+    fn control_is_gone(&self) -> bool {
+        matches!(self.control.take_error(), Ok(Some(_)))
     }
 
     /// Sends bytes; a side that has gone is no failure of the script.

@@ -6,6 +6,7 @@ use super::client_gone;
 use crate::gateway::Shared;
 use crate::gateway::connect::Connected;
 use crate::gateway::context::CallContext;
+use crate::gateway::early::AnsweredEarly;
 use crate::gateway::error::CallError;
 use crate::gateway::headers;
 use crate::gateway::proxy::classify;
@@ -15,6 +16,7 @@ use futures_util::FutureExt;
 use http::{HeaderName, HeaderValue};
 use pingora_core::protocols::http::ServerSession;
 use pingora_core::protocols::http::client::HttpSession as ClientSession;
+use pingora_core::protocols::http::v2::{self, client::Http2Session};
 use pingora_core::upstreams::peer::HttpPeer;
 use pingora_error::Error;
 use pingora_http::{RequestHeader, ResponseHeader};
@@ -95,17 +97,17 @@ impl Answering {
     }
 
     /// Keeps the connection for another call where its state allows.
-    pub(super) async fn release(mut self, shared: &Shared) {
+    pub(super) async fn release(self, shared: &Shared) {
         if self.whole_request_sent {
             shared.connections.release(*self.session, &self.peer).await;
         } else {
-            self.session.shutdown().await;
+            self.abandon();
         }
     }
 
-    /// Ends the upstream call at once.
-    pub(super) async fn abandon(mut self) {
-        self.session.shutdown().await;
+    /// Ends the upstream call at once: a farewell could wait for an upstream that does not read.
+    pub(super) fn abandon(self) {
+        drop(self);
     }
 }
 
@@ -116,6 +118,13 @@ enum Attempt {
     /// No byte can have been accepted: a kept connection was dead before the first one.
     Stale(CallError),
     Final(CallError),
+}
+
+/// How much of a request's body went out.
+enum Written {
+    Whole,
+    /// The answer came first.
+    InPart,
 }
 
 /// Connects, sends head and body, and waits for the final response head.
@@ -210,32 +219,63 @@ async fn send(
     if let Err(error) = upstream.write_request_header(head).await {
         return Err(unsent(may_repeat, &error));
     }
-    let sent = async {
-        if !body.is_empty() {
-            upstream.write_request_body(body.clone(), true).await?;
-        }
-        upstream.finish_request_body().await
-    };
-    let failed = sent.await.err();
-    if let Some(error) = failed.as_ref().filter(|_| one_write) {
+    let written = write_body(&mut upstream, body).await;
+    if let Some(error) = written.as_ref().err().filter(|_| one_write) {
         // Head and body were one write, and it failed.
         return Err(unsent(may_repeat, error));
     }
-    let answered = match &failed {
-        None => final_head(&mut upstream).await,
-        Some(_) => Box::pin(early_answer(&mut upstream)).await,
+    let answered = match &written {
+        Err(_) => Box::pin(early_answer(&mut upstream)).await,
+        Ok(_) => final_head(&mut upstream).await,
     };
     match answered {
         Ok(()) => Ok(Answering {
             session: upstream,
             peer,
-            whole_request_sent: failed.is_none(),
+            whole_request_sent: matches!(written, Ok(Written::Whole)),
             ahead: None,
         }),
-        Err(error) => {
-            upstream.shutdown().await;
-            Err(Attempt::Final(classify(&failed.unwrap_or(error))))
+        Err(error) => Err(Attempt::Final(classify(&written.err().unwrap_or(error)))),
+    }
+}
+
+/// Over HTTP/1 the connection itself gives a write up once it is answered.
+async fn write_body(upstream: &mut ClientSession, body: &Bytes) -> Result<Written, Box<Error>> {
+    if let ClientSession::H2(session) = upstream {
+        return Box::pin(write_http2_body(session, body)).await;
+    }
+    let write = async {
+        if !body.is_empty() {
+            upstream.write_request_body(body.clone(), true).await?;
         }
+        upstream.finish_request_body().await
+    };
+    match write.await {
+        Ok(()) => Ok(Written::Whole),
+        Err(error) if AnsweredEarly::is_cause_of(&error) => Ok(Written::InPart),
+        Err(error) => Err(error),
+    }
+}
+
+/// A write that fails because the stream was reset may have been answered before.
+async fn write_http2_body(session: &mut Http2Session, body: &Bytes) -> Result<Written, Box<Error>> {
+    let Some(mut writer) = session.take_request_body_writer() else {
+        return Ok(Written::Whole);
+    };
+    let limit = session.write_timeout;
+    let failed = tokio::select! {
+        biased;
+        written = v2::write_body(&mut writer, body.clone(), true, limit) => match written {
+            Ok(()) => return Ok(Written::Whole),
+            Err(error) => error,
+        },
+        answered = session.read_response_header() => {
+            return answered.map(|()| Written::InPart);
+        }
+    };
+    match timeout(EARLY_ANSWER, session.read_response_header()).await {
+        Ok(Ok(())) => Ok(Written::InPart),
+        _ => Err(failed),
     }
 }
 
@@ -255,8 +295,12 @@ fn unsent(may_repeat: bool, error: &Error) -> Attempt {
     }
 }
 
+/// Over HTTP/2 the answer was looked for already.
 async fn early_answer(upstream: &mut ClientSession) -> Result<(), Box<Error>> {
     let late = || Err(Error::new_up(pingora_error::ErrorType::ConnectionClosed));
+    if upstream.as_http2().is_some() {
+        return late();
+    }
     timeout(EARLY_ANSWER, final_head(upstream))
         .await
         .unwrap_or_else(|_| late())
@@ -265,6 +309,10 @@ async fn early_answer(upstream: &mut ClientSession) -> Result<(), Box<Error>> {
 /// Interim heads (100, 103) are the upstream's business with the gateway and end here. Reading a
 /// body behind one would panic inside pingora, so a body is read only behind a final head.
 async fn final_head(upstream: &mut ClientSession) -> Result<(), Box<Error>> {
+    let seen = |session: &Http2Session| session.response_header().is_some();
+    if upstream.as_http2().is_some_and(seen) {
+        return Ok(());
+    }
     loop {
         upstream.read_response_header().await?;
         match upstream.response_header().map(|head| head.status.as_u16()) {

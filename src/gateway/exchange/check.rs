@@ -22,6 +22,8 @@ pub(super) enum Checked {
     Flagged(Box<Finding>),
     /// No verdict, counted and said; the policy tells what follows.
     Unknown,
+    /// The same, because MONITOR_TIMEOUT passed: asking again would cost the client as much again.
+    Late,
     /// The backend refuses the access key.
     KeyRefused,
     /// The client left; what there was is registered.
@@ -65,9 +67,13 @@ impl Check<'_> {
         };
         ctx.clock.waited_for_backend(started);
         let late = || AnalyzerError::Unavailable("no answer within MONITOR_TIMEOUT".into());
-        match answer.unwrap_or_else(|_| Err(late())) {
-            Ok(analysis) => self.judge(&shared.metrics, analysis),
-            Err(error) => self.failed(&shared.metrics, &error),
+        match answer {
+            Ok(Ok(analysis)) => self.judge(&shared.metrics, analysis),
+            Ok(Err(error)) => self.failed(&shared.metrics, &error),
+            Err(_) => match self.failed(&shared.metrics, &late()) {
+                Checked::Unknown => Checked::Late,
+                checked => checked,
+            },
         }
     }
 

@@ -3,7 +3,7 @@
 
 use super::block::{Block, Requested};
 use super::capture::Captured;
-use super::check::{Check, Checked};
+use super::check::{Check, Checked, no_verdict};
 use super::record::Registration;
 use super::replace::Replace;
 use crate::gateway::Shared;
@@ -72,11 +72,11 @@ pub(super) fn admit(
     ctx: &mut CallContext,
     incoming: Incoming,
 ) -> Result<Forward, Box<SyncCall>> {
-    let registration = Registration::open(shared, session, ctx);
+    let mut registration = Registration::open(shared, session, ctx);
     let limit = shared.settings.limits.recorded_bytes;
     let policy = match &shared.policies {
         None => None,
-        Some(policies) => policy_of(policies, &registration, &shared.metrics, ctx),
+        Some(policies) => policy_of(policies, &mut registration, &shared.metrics, ctx),
     };
     match policy {
         None => registration.pre_call(limit, || incoming.chat().prompt(&[])),
@@ -123,6 +123,7 @@ pub(super) async fn pre_call(
             usage: None,
         })),
         Checked::Unknown => call.unchecked(ctx),
+        Checked::Late => call.late(shared, ctx),
         Checked::KeyRefused => Decision::Refuse(CallError::KeyRefused),
         Checked::ClientGone => call.refuse(CallError::ClientGone),
     }
@@ -155,6 +156,25 @@ impl SyncCall {
         }
     }
 
+    /// The client has waited MONITOR_TIMEOUT once: its answer is not held for another check that the
+    /// backend would let it wait for, but registered as in async mode.
+    fn late(self, shared: &Shared, ctx: &mut CallContext) -> Decision {
+        let policy = self.policy.clone();
+        let mut decision = self.unchecked(ctx);
+        if let Decision::Forward(call) = &mut decision
+            && call.replace.take().is_some()
+        {
+            let detail = "the check of the prompt was too late to hold the answer for one";
+            no_verdict(
+                &shared.metrics,
+                &policy,
+                UncheckedReason::Unavailable,
+                detail,
+            );
+        }
+        decision
+    }
+
     fn refuse(self, error: CallError) -> Decision {
         self.registration.post_call_failed(&error);
         Decision::Refuse(error)
@@ -164,7 +184,7 @@ impl SyncCall {
 /// The policy of the call's application; None for none (CONTRACT 7, 14).
 fn policy_of(
     policies: &Policies,
-    registration: &Registration,
+    registration: &mut Registration,
     metrics: &Metrics,
     ctx: &mut CallContext,
 ) -> Option<Arc<Policy>> {
@@ -173,6 +193,7 @@ fn policy_of(
         Found::NoPolicy => None,
         Found::NeverKnown => {
             ctx.detail = Some("policy_unknown");
+            registration.goes_unchecked();
             Unchecked {
                 reason: UncheckedReason::PolicyUnknown,
                 detail: "the policy of the application is not known",

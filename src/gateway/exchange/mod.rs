@@ -30,7 +30,7 @@ pub(super) async fn run(
     ctx: &mut CallContext,
 ) -> Result<()> {
     ctx.clock.measures_overhead();
-    let body = match read::request_body(session, ctx).await {
+    let body = match read::request_body(shared, session, ctx).await {
         Ok(body) => body,
         Err(error) => return Box::pin(respond::error(session, ctx, &error)).await,
     };

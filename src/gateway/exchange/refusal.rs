@@ -45,7 +45,7 @@ pub(super) async fn relay(
     let collected = collect(&mut upstream, session).await;
     ctx.clock.waited_for_upstream(started);
     let Some((body, whole)) = collected else {
-        upstream.abandon().await;
+        upstream.abandon();
         registration.post_call_failed(&CallError::ClientGone);
         return respond::error(session, ctx, &CallError::ClientGone).await;
     };
@@ -68,7 +68,7 @@ pub(super) async fn relay(
     if whole {
         upstream.release(shared).await;
     } else {
-        upstream.abandon().await;
+        upstream.abandon();
     }
     ctx.outcome = Outcome::UpstreamStatus;
     headers::for_client(&mut head, http::Version::HTTP_10, &ctx.request_id)?;

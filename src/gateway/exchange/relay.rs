@@ -180,7 +180,7 @@ impl Relay<'_> {
         registration.post_call(answer, end.failure());
         match end {
             End::Complete => self.upstream.release(self.shared).await,
-            _ => self.upstream.abandon().await,
+            _ => self.upstream.abandon(),
         }
         match end {
             End::Complete => return Ok(()),

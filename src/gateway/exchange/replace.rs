@@ -65,7 +65,7 @@ impl Replace {
                     .await
             }
             Collected::Failed(body, error) => {
-                upstream.abandon().await;
+                upstream.abandon();
                 let limit = shared.settings.limits.recorded_bytes;
                 let mut said = capture::whole(&head, &body, limit).said;
                 said.incomplete = true;
@@ -87,7 +87,7 @@ impl Replace {
         let reason = UncheckedReason::Unreadable;
         no_verdict(&shared.metrics, &self.policy, reason, detail);
         if self.policy.on_backend_failure == OnBackendFailure::Closed {
-            upstream.abandon().await;
+            upstream.abandon();
             registration.post_call_failed(&CallError::Unchecked);
             return respond::error(session, ctx, &CallError::Unchecked).await;
         }
@@ -116,10 +116,15 @@ impl Held {
         let Whole { said, usage } = capture::whole(&self.head, &self.body, limit);
         let readable = !said.incomplete;
         let policy = &self.replace.policy;
+        let mut record = self.registration.record(Stage::PostCall, said);
+        if let Some(record) = &mut record {
+            // A verdict on a part is none on the whole, and the record leaves with the check.
+            record.unchecked |= !readable && policy.on_backend_failure == OnBackendFailure::Open;
+        }
         let check = Check {
             policy,
             registration: &self.registration,
-            record: self.registration.record(Stage::PostCall, said),
+            record,
         };
         match check.run(shared, session, ctx).await {
             Checked::Passed if readable => self.pass(session, ctx).await,
@@ -139,7 +144,7 @@ impl Held {
                 });
                 block.answer(shared, session, ctx).await
             }
-            Checked::Unknown => self.unchecked(session, ctx).await,
+            Checked::Unknown | Checked::Late => self.unchecked(session, ctx).await,
             Checked::KeyRefused => respond::error(session, ctx, &CallError::KeyRefused).await,
             Checked::ClientGone => respond::error(session, ctx, &CallError::ClientGone).await,
         }
