@@ -44,7 +44,7 @@ pub fn run_analysis(mut settings: Settings) -> Result<()> {
         readiness,
         metrics,
         shared: None,
-        queue: None,
+        spool: None,
         under_way,
         text: welcome::analysis(&settings, &first),
     };

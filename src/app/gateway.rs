@@ -5,14 +5,14 @@ use super::http::UnderWay;
 use super::lifecycle::{Readiness, Signals, wait_for_the_last_call};
 use super::local::LocalAnalyzer;
 use super::status::Overview;
-use super::{listeners, operations, policies, welcome};
+use super::{listeners, operations, policies, spool, welcome};
 use crate::analysis::{FirstRun, Service};
 use crate::config::{BaseUrl, Settings};
 use crate::demo;
 use crate::gateway::{Front, Monitoring, Shared};
 use crate::observe::Metrics;
 use crate::policy::Policies;
-use crate::telemetry::{Analyzer, HttpAnalyzer, Queue};
+use crate::telemetry::{Analyzer, HttpAnalyzer};
 use anyhow::{Context, Result};
 use log::warn;
 use pingora_core::connectors::ConnectorOptions;
@@ -21,11 +21,7 @@ use pingora_core::server::{RunArgs, Server};
 use pingora_core::services::listening::Service as Listening;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
 use tokio::runtime::Runtime;
-
-/// How long the queue may take to empty after the last call.
-const FLUSH: Duration = Duration::from_secs(30);
 
 /// What runs besides the listeners.
 pub(super) struct Serving {
@@ -33,7 +29,7 @@ pub(super) struct Serving {
     pub(super) readiness: Arc<Readiness>,
     pub(super) metrics: Arc<Metrics>,
     pub(super) shared: Option<Arc<Shared>>,
-    pub(super) queue: Option<Queue>,
+    pub(super) spool: Option<spool::Running>,
     pub(super) under_way: UnderWay,
     pub(super) text: String,
 }
@@ -195,8 +191,15 @@ fn serve_gateway(
 ) -> Result<()> {
     let gateway = &settings.gateway;
     let metrics = Arc::new(Metrics::new()?);
-    let monitoring = monitoring(&plan, settings, runtime, &metrics);
-    let queue = monitoring.queue.clone();
+    let spool = match &plan.analyzer {
+        Some(analyzer) => Some(spool::start(settings, runtime, analyzer.clone(), &metrics)?),
+        None => None,
+    };
+    let monitoring = Monitoring {
+        spool: spool.as_ref().map(spool::Running::spool),
+        analyzer: plan.analyzer.clone(),
+        policies: plan.policies.clone(),
+    };
     let conf = Arc::new(server_conf(settings));
     let options = ConnectorOptions::from_server_conf(&conf);
     let shared = Shared::new(gateway.clone(), options, monitoring, metrics.clone());
@@ -215,7 +218,7 @@ fn serve_gateway(
         readiness,
         metrics,
         shared: Some(shared),
-        queue,
+        spool,
         under_way: plan.under_way,
         text: plan.text,
     };
@@ -224,26 +227,6 @@ fn serve_gateway(
         server.add_service(operations);
         add(server);
     })
-}
-
-fn monitoring(
-    plan: &Plan,
-    settings: &Settings,
-    runtime: &Runtime,
-    metrics: &Arc<Metrics>,
-) -> Monitoring {
-    let bounds = &settings.gateway.queue;
-    let queue = plan.analyzer.clone().map(|analyzer| {
-        let (lanes, bytes) = (bounds.concurrency, bounds.max_bytes);
-        let (queue, worker) = Queue::new(analyzer, lanes, bytes, metrics.clone());
-        runtime.spawn(worker.run());
-        queue
-    });
-    Monitoring {
-        queue,
-        analyzer: plan.analyzer.clone(),
-        policies: plan.policies.clone(),
-    }
 }
 
 fn server_conf(settings: &Settings) -> ServerConf {
@@ -294,22 +277,8 @@ pub(super) fn run_server(
     let grace = settings.gateway.shutdown.grace;
     let in_flight = || metrics.in_flight() + under_way.count();
     wait_for_the_last_call(&running, &serving.readiness, grace, in_flight);
-    if !serving.readiness.is_interrupted() {
-        flush(serving.queue);
+    if let Some(spool) = serving.spool {
+        spool.stop(serving.readiness.is_interrupted());
     }
     Ok(())
-}
-
-fn flush(queue: Option<Queue>) {
-    let Some(queue) = queue else { return };
-    let since = Instant::now();
-    while queue.waiting() > 0 && since.elapsed() < FLUSH {
-        std::thread::sleep(Duration::from_millis(10));
-    }
-    if queue.waiting() > 0 {
-        warn!(
-            "{} records could not be delivered before the stop",
-            queue.waiting()
-        );
-    }
 }

@@ -9,6 +9,7 @@ mod listeners;
 mod local;
 mod operations;
 mod policies;
+mod spool;
 mod status;
 mod welcome;
 

@@ -12,6 +12,7 @@ mod problem;
 mod reader;
 mod schema;
 pub mod settings;
+mod spool;
 mod store;
 mod suggest;
 mod units;
@@ -21,9 +22,9 @@ mod yaml;
 
 pub use problem::{Origin, Problem, Problems};
 pub use settings::{
-    AnalysisSettings, BaseUrl, GatewaySettings, Http2, Limits, Listener, LogFormat, LogSettings,
-    MonitorSettings, QueueSettings, Settings, ShutdownSettings, StoreSettings, StoreSsl,
-    StreamSettings, TlsFiles, UpstreamSettings,
+    AnalysisSettings, BaseUrl, Durability, GatewaySettings, Http2, Limits, Listener, LogFormat,
+    LogSettings, MonitorSettings, OnDiskFailure, QueueSettings, Settings, ShutdownSettings,
+    SpoolSettings, StoreSettings, StoreSsl, StreamSettings, TlsFiles, UpstreamSettings,
 };
 
 use reader::{Reader, Sources};

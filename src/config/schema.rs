@@ -4,9 +4,9 @@
 use super::reader::{Reader, Sources};
 use super::settings::{
     AnalysisSettings, GatewaySettings, Http2, Limits, Listener, LogFormat, LogSettings,
-    MonitorSettings, QueueSettings, Settings, ShutdownSettings, StreamSettings, UpstreamSettings,
+    MonitorSettings, Settings, ShutdownSettings, StreamSettings, UpstreamSettings,
 };
-use super::{Overrides, Role, applications, listen, store, units, url};
+use super::{Overrides, Role, applications, listen, spool, store, units, url};
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -60,14 +60,8 @@ fn gateway(r: &mut Reader<'_>) -> GatewaySettings {
         },
         limits: limits(r),
         shutdown: shutdown(r),
-        queue: QueueSettings {
-            max_bytes: r
-                .read("queue.max_bytes", &units::size(1..=64 * GIB))
-                .unwrap_or(64 * MIB),
-            concurrency: r
-                .read("queue.concurrency", &units::count(1..=4_096))
-                .unwrap_or(16),
-        },
+        queue: spool::queue(r),
+        spool: spool::read(r),
         store: store::read(r),
         applications: applications::read(r, "applications").unwrap_or_default(),
     }

@@ -35,8 +35,10 @@ pub struct GatewaySettings {
     pub limits: Limits,
     /// Stopping.
     pub shutdown: ShutdownSettings,
-    /// The queue between the request path and the backend.
+    /// Records in memory on their way to the backend.
     pub queue: QueueSettings,
+    /// Records on disk that the backend has not taken.
+    pub spool: SpoolSettings,
     /// Policies from this file instead of a store, each checked, no id twice.
     pub applications: Vec<ApplicationPolicy>,
     /// Policies from PostgreSQL. None beside `applications`.
@@ -171,10 +173,43 @@ pub struct ShutdownSettings {
     pub min_drain: Duration,
 }
 
-/// The bounded queue of records on their way to the backend.
+/// The spool (CONTRACT 23).
+#[derive(Clone, Debug, PartialEq)]
+pub struct SpoolSettings {
+    /// Its folder; None is `<data_dir>/spool`.
+    pub dir: Option<PathBuf>,
+    /// Bytes of its files at most; beyond it the oldest records go, counted.
+    pub max_bytes: u64,
+    /// How long a record is kept for a backend that does not take it.
+    pub max_age: Duration,
+    /// When a record counts as registered (CONTRACT 11).
+    pub durability: Durability,
+    /// What `durability: before_upstream` does while the disk refuses.
+    pub on_disk_failure: OnDiskFailure,
+}
+
+/// When a record counts as registered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Durability {
+    /// Once it is taken; it is on disk within 10 ms.
+    Batched,
+    /// Once it is on disk, which the upstream call waits for.
+    BeforeUpstream,
+}
+
+/// What becomes of a call whose record cannot be written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OnDiskFailure {
+    /// It goes on; the record waits in memory.
+    Open,
+    /// It is answered with 502 and does not reach the upstream.
+    Closed,
+}
+
+/// Records on their way to the backend.
 #[derive(Clone, Debug, PartialEq)]
 pub struct QueueSettings {
-    /// Bytes of text held at most; beyond it new records are dropped and counted.
+    /// Bytes held in memory at most; what is beyond it is read back from the spool.
     pub max_bytes: u64,
     /// Calls to the backend under way at once.
     pub concurrency: usize,

@@ -31,6 +31,8 @@ pub(crate) enum CallError {
     KeyRefused,
     /// CONTRACT 13: no verdict, and the policy lets nothing pass without one.
     Unchecked,
+    /// The record cannot be written, and the settings let nothing pass without one.
+    Unregistered,
     /// The client left; nobody is there to be told.
     ClientGone,
 }
@@ -59,6 +61,7 @@ impl CallError {
             Self::Broken(why) => (502, GatewayError, format!("the upstream broke off before it answered: {why}")),
             Self::KeyRefused => (401, InvalidRequestError, "access key refused by the monitoring backend; send the one you were given in X-Monitor-Api-Key".into()),
             Self::Unchecked => (502, GatewayError, "the monitoring backend gave no verdict, without which nothing passes for this application (on_backend_failure)".into()),
+            Self::Unregistered => (502, GatewayError, "the call cannot be registered: the gateway's disk refuses, and nothing passes unregistered (spool.on_disk_failure)".into()),
             Self::ClientGone => return None,
         };
         let allow = if let Self::WrongMethod(allow) = self {
@@ -77,9 +80,11 @@ impl CallError {
     /// The `outcome` label.
     pub(crate) fn outcome(&self) -> Outcome {
         match self {
-            Self::Connect(_) | Self::Late | Self::Broken(_) | Self::Unchecked => {
-                Outcome::GatewayError
-            }
+            Self::Connect(_)
+            | Self::Late
+            | Self::Broken(_)
+            | Self::Unchecked
+            | Self::Unregistered => Outcome::GatewayError,
             Self::ClientGone => Outcome::ClientGone,
             _ => Outcome::Refused,
         }
@@ -99,6 +104,7 @@ impl CallError {
             Self::Broken(_) => "upstream_broken",
             Self::KeyRefused => "access_key_refused",
             Self::Unchecked => "unchecked",
+            Self::Unregistered => "unregistered",
             Self::ClientGone => "client_gone",
         }
     }

@@ -23,7 +23,7 @@ pub use proxy::Gateway;
 use crate::config::GatewaySettings;
 use crate::observe::Metrics;
 use crate::policy::Policies;
-use crate::telemetry::{Analyzer, Queue};
+use crate::telemetry::{Analyzer, Spool};
 use connect::Connections;
 use peer::Upstream;
 use pingora_core::connectors::ConnectorOptions;
@@ -36,7 +36,7 @@ pub struct Shared {
     pub(crate) upstream: Upstream,
     pub(crate) connections: Connections,
     /// The way to the backend; None sends no telemetry (§1.9).
-    pub(crate) telemetry: Option<Queue>,
+    pub(crate) telemetry: Option<Spool>,
     /// Who gives the verdict that sync mode awaits; as `telemetry`.
     pub(crate) analyzer: Option<Arc<dyn Analyzer>>,
     /// None where no store is configured: every call is async.
@@ -49,7 +49,7 @@ pub struct Shared {
 #[derive(Clone, Default)]
 pub struct Monitoring {
     /// The way to the backend for what is not awaited.
-    pub queue: Option<Queue>,
+    pub spool: Option<Spool>,
     /// The backend itself.
     pub analyzer: Option<Arc<dyn Analyzer>>,
     /// The applications' policies.
@@ -70,7 +70,7 @@ impl Shared {
             settings,
             upstream,
             connections,
-            telemetry: monitoring.queue,
+            telemetry: monitoring.spool,
             analyzer: monitoring.analyzer,
             policies: monitoring.policies,
             metrics,

@@ -1,14 +1,13 @@
 //! The gateway's view of the backend: what a record is, who can judge one ([`Analyzer`]), and the
-//! way there ([`Queue`]). Nothing here runs on the request path but [`Queue::push`], which never waits.
+//! way there ([`Spool`]). Nothing here runs on the request path but [`Spool::push`], which never waits.
 
 mod http;
-mod queue;
 mod record;
 pub mod spool;
 
 pub use http::HttpAnalyzer;
-pub use queue::{Queue, Worker};
 pub use record::{CallFailure, ClosedBy, Record, RecordContext};
+pub use spool::Spool;
 
 use crate::model::AnalysisResponse;
 use async_trait::async_trait;

@@ -276,6 +276,7 @@ fn without_a_verdict_an_open_policy_lets_the_call_pass_counted_and_marked() {
         );
         let series = format!(r#"monitor_unchecked_total{{reason="{reason}"}}"#);
         assert_eq!(stack.metric(&series), 1.0, "{reason}");
+        backend.recovers();
         let post = backend
             .await_posts(1)
             .into_iter()
@@ -299,6 +300,7 @@ fn without_a_verdict_a_closed_policy_lets_nothing_pass() {
         upstream.assert_untouched();
         let series = format!(r#"monitor_unchecked_total{{reason="{reason}"}}"#);
         assert_eq!(stack.metric(&series), 1.0, "{reason}");
+        backend.recovers();
         let post = backend
             .await_posts(1)
             .into_iter()
@@ -367,9 +369,10 @@ fn a_client_that_leaves_while_its_check_is_awaited_never_reaches_the_upstream() 
         left.elapsed() < Duration::from_millis(900),
         "not by MONITOR_TIMEOUT"
     );
-    // The awaited call may not have arrived, so the queue sends the prompt again; then the end.
+    // The awaited call may not have arrived, so the prompt is sent again; then the end.
+    backend.recovers();
     let calls = backend.await_posts(1);
-    assert_eq!(calls.iter().filter(|call| call.is_pre()).count(), 2);
+    assert!(calls.iter().filter(|call| call.is_pre()).count() >= 2);
     let post = calls.iter().find(|call| !call.is_pre()).unwrap();
     assert_eq!(post.parameter("error")["closed_by"], "client");
     upstream.assert_untouched();

@@ -5,6 +5,8 @@ use super::http::Head;
 use super::server::{Received, Server};
 use super::upstream::{clear, json};
 use serde_json::Value;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// What it does with a call once it is recorded.
 #[derive(Clone, Copy, Debug)]
@@ -53,6 +55,7 @@ impl Call {
 /// A scripted backend.
 pub struct Backend {
     server: Server,
+    well: Arc<AtomicBool>,
 }
 
 impl Backend {
@@ -63,9 +66,12 @@ impl Backend {
 
     /// A backend of that manner.
     pub fn that(manner: Manner) -> Self {
+        let well = Arc::new(AtomicBool::new(false));
+        let recovered = well.clone();
         let script = move |peer: &mut super::server::Peer| {
             while peer.read_request().is_some() {
                 match manner {
+                    _ if recovered.load(Ordering::Relaxed) => peer.send(json(200, VERDICT)),
                     Manner::Answers => peer.send(json(200, VERDICT)),
                     Manner::Refuses(status) => peer.send(json(status, REFUSAL)),
                     Manner::Hangs => {
@@ -77,7 +83,13 @@ impl Backend {
         };
         Self {
             server: Server::start(Box::new(clear), Box::new(script)),
+            well,
         }
+    }
+
+    /// From now on it answers whatever its manner was; what hangs already goes on hanging.
+    pub fn recovers(&self) {
+        self.well.store(true, Ordering::Relaxed);
     }
 
     /// A backend that answers each call as the test says; see [`verdict`].
@@ -90,6 +102,7 @@ impl Backend {
         };
         Self {
             server: Server::start(Box::new(clear), Box::new(script)),
+            well: Arc::default(),
         }
     }
 

@@ -17,6 +17,7 @@ mod replace;
 use super::context::CallContext;
 use super::error::CallError;
 use super::{Shared, respond};
+use crate::config::settings::Durability;
 use crate::json;
 use decide::{Decision, Forward, Incoming};
 use pingora_core::Result;
@@ -58,6 +59,12 @@ async fn forward(
     call: Forward,
 ) -> Result<()> {
     let registration = call.registration;
+    if shared.settings.spool.durability == Durability::BeforeUpstream
+        && let Err(error) = Box::pin(registration.is_on_disk(&shared.settings.spool)).await
+    {
+        registration.post_call_failed(&error);
+        return Box::pin(respond::error(session, ctx, &error)).await;
+    }
     let upstream = match call::upstream_peer(shared, session, ctx, call.body).await {
         Ok(upstream) => upstream,
         Err(error) => {

@@ -1,22 +1,38 @@
 //! The two registrations of one exchange (§1.2, CONTRACT 3, 5, 7, 11, 17).
 
 use super::capture::Captured;
+use crate::config::settings::{OnDiskFailure, SpoolSettings};
 use crate::gateway::Shared;
 use crate::gateway::context::CallContext;
 use crate::gateway::error::CallError;
 use crate::gateway::headers::Extensions;
 use crate::model::{ErrorType, ExchangeId, Stage};
-use crate::telemetry::{CallFailure, ClosedBy, Queue, Record, RecordContext};
+use crate::telemetry::spool::Receipt;
+use crate::telemetry::{CallFailure, ClosedBy, Record, RecordContext, Spool};
 use pingora_core::protocols::http::ServerSession;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+use tokio::time::timeout;
+
+/// How long a call waits for a disk that refuses.
+const DISK_PATIENCE: Duration = Duration::from_secs(2);
 
 /// An exchange and who it is for. Empty where nobody wants to know: no backend and no policies.
 pub(super) struct Registration(Option<Open>);
 
 struct Open {
-    queue: Option<Queue>,
+    spool: Option<Spool>,
+    /// The latest record taken.
+    receipt: AtomicU64,
     context: Arc<RecordContext>,
     unchecked: bool,
+}
+
+impl Open {
+    fn with_spool(&self) -> Option<(&Self, &Spool)> {
+        Some((self, self.spool.as_ref()?))
+    }
 }
 
 impl Registration {
@@ -44,7 +60,8 @@ impl Registration {
             session_id: said.session_id,
         });
         Self(Some(Open {
-            queue: shared.telemetry.clone(),
+            spool: shared.telemetry.clone(),
+            receipt: AtomicU64::new(0),
             context,
             unchecked: false,
         }))
@@ -63,7 +80,7 @@ impl Registration {
 
     /// Whether anybody wants the answer.
     pub(super) fn wanted(&self) -> bool {
-        self.0.as_ref().is_some_and(|open| open.queue.is_some())
+        self.0.as_ref().is_some_and(|open| open.spool.is_some())
     }
 
     /// From now on the exchange's records say that it went on without a verdict (CONTRACT 13).
@@ -73,11 +90,27 @@ impl Registration {
         }
     }
 
-    /// Registers the prompt: accepted by the queue before the upstream call starts.
+    /// Registers the prompt: accepted by the spool before the upstream call starts.
     /// At most `limit` bytes of it are kept.
     pub(super) fn pre_call(&self, limit: u64, prompt: impl FnOnce() -> String) {
         if self.wanted() {
             self.post(Stage::PreCall, bounded(prompt(), limit), None);
+        }
+    }
+
+    /// Waits until what was registered so far is on disk (`spool.durability: before_upstream`).
+    ///
+    /// # Errors
+    /// [`CallError::Unregistered`] when the disk refuses and the setting is `closed`.
+    pub(super) async fn is_on_disk(&self, settings: &SpoolSettings) -> Result<(), CallError> {
+        let Some((open, spool)) = self.0.as_ref().and_then(Open::with_spool) else {
+            return Ok(());
+        };
+        let receipt = Receipt(open.receipt.load(Ordering::Relaxed));
+        let written = timeout(DISK_PATIENCE, spool.durable(receipt)).await;
+        match (written, settings.on_disk_failure) {
+            (Err(_), OnDiskFailure::Closed) => Err(CallError::Unregistered),
+            _ => Ok(()),
         }
     }
 
@@ -110,8 +143,9 @@ impl Registration {
 
     /// Registers a record without waiting.
     pub(super) fn push(&self, record: Record) {
-        if let Some(queue) = self.0.as_ref().and_then(|open| open.queue.as_ref()) {
-            queue.push(record);
+        if let Some((open, spool)) = self.0.as_ref().and_then(Open::with_spool) {
+            let receipt = spool.push(record);
+            open.receipt.store(receipt.0, Ordering::Relaxed);
         }
     }
 
@@ -139,7 +173,9 @@ pub(super) fn failure_of(error: &CallError) -> CallFailure {
         ),
         closed_by: match error {
             CallError::ClientGone => ClosedBy::Client,
-            CallError::Connect(_) | CallError::Unchecked => ClosedBy::Gateway,
+            CallError::Connect(_) | CallError::Unchecked | CallError::Unregistered => {
+                ClosedBy::Gateway
+            }
             _ => ClosedBy::Upstream,
         },
     }

@@ -2,7 +2,6 @@
 //! before post; lanes run beside each other. A record leaves its lane only with an answer that will
 //! not change: taken, or refused for good (CONTRACT 23).
 
-use super::gate::Gate;
 use super::state::Item;
 use super::{Shared, dead, now_ms};
 use crate::observe::TelemetryOutcome;
@@ -35,14 +34,12 @@ enum Fate {
 impl Worker {
     /// Delivers.
     pub async fn run(self) {
-        let gate = Arc::new(Gate::default());
         let mut lanes = JoinSet::new();
         for mut lane in self.lanes {
-            let (analyzer, shared, gate) =
-                (self.analyzer.clone(), self.shared.clone(), gate.clone());
+            let (analyzer, shared) = (self.analyzer.clone(), self.shared.clone());
             lanes.spawn(async move {
                 while let Some(item) = lane.recv().await {
-                    let fate = deliver(&*analyzer, &item.record, &gate, &shared).await;
+                    let fate = deliver(&*analyzer, &item.record, &shared).await;
                     settle(&shared, &item, fate);
                 }
             });
@@ -51,7 +48,8 @@ impl Worker {
     }
 }
 
-async fn deliver(analyzer: &dyn Analyzer, record: &Record, gate: &Gate, shared: &Shared) -> Fate {
+async fn deliver(analyzer: &dyn Analyzer, record: &Record, shared: &Shared) -> Fate {
+    let gate = &shared.gate;
     let mut own_failures = 0;
     loop {
         gate.pass().await;

@@ -1,5 +1,5 @@
 //! The durable way from the request path to the backend (CONTRACT 11 and 23): what is taken is on
-//! disk within [`Durability`]'s time and leaves it only with the backend's answer. A crash, a stop or
+//! disk within 10 ms, or when [`Spool::durable`] says so, and leaves it only with the backend's answer. A crash, a stop or
 //! an outage delays records; it loses none that were on disk.
 //!
 //! The request path adds a record's bytes to a buffer and goes on. One thread writes and syncs the
@@ -26,6 +26,7 @@ use crate::observe::TelemetryOutcome;
 use crate::observe::events::{RecordLeft, SpoolDamaged, SpoolLost};
 use book::Book;
 use disk::Disk;
+use gate::Gate;
 use segment::SegmentId;
 use state::{Loss, State};
 use std::fs::{DirBuilder, File, OpenOptions};
@@ -37,16 +38,6 @@ use std::thread::JoinHandle;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use thiserror::Error;
 use tokio::sync::{mpsc, watch};
-
-/// When a record counts as registered.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Durability {
-    /// Once it is taken; it is on disk within 10 ms.
-    #[default]
-    Batched,
-    /// Once it is on disk, which the upstream call waits for.
-    BeforeUpstream,
-}
 
 /// What a spool may use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -96,7 +87,7 @@ pub struct Closer {
 
 /// A record that was taken; [`Spool::durable`] waits until it is on disk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Receipt(u64);
+pub struct Receipt(pub(crate) u64);
 
 struct Shared {
     state: Mutex<State>,
@@ -104,6 +95,7 @@ struct Shared {
     /// Records on disk so far.
     durable: watch::Sender<u64>,
     metrics: Arc<Metrics>,
+    gate: Gate,
 }
 
 impl Spool {
@@ -130,6 +122,7 @@ impl Spool {
             wake: Condvar::new(),
             durable: watch::Sender::new(0),
             metrics,
+            gate: Gate::default(),
         });
         let disk = Disk::new(shared.clone(), folder.into(), lock, newest);
         let thread = std::thread::Builder::new()
@@ -194,6 +187,11 @@ impl Spool {
     pub fn waiting(&self) -> u64 {
         let state = self.shared.lock();
         state.in_lanes + u64::from(state.behind.is_some())
+    }
+
+    /// Whether the backend answered when it was last asked.
+    pub fn backend_answers(&self) -> bool {
+        self.shared.gate.is_open()
     }
 }
 
