@@ -38,6 +38,8 @@ mod replace;
 mod retry;
 #[path = "gateway/routes.rs"]
 mod routes;
+#[path = "gateway/spool.rs"]
+mod spool;
 #[path = "gateway/startup.rs"]
 mod startup;
 #[path = "gateway/status.rs"]
