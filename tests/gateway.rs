@@ -34,6 +34,8 @@ mod replace;
 mod retry;
 #[path = "gateway/routes.rs"]
 mod routes;
+#[path = "gateway/smuggling.rs"]
+mod smuggling;
 #[path = "gateway/startup.rs"]
 mod startup;
 #[path = "gateway/streams.rs"]
@@ -42,6 +44,8 @@ mod streams;
 mod strip;
 #[path = "gateway/sync.rs"]
 mod sync;
+#[path = "gateway/targets.rs"]
+mod targets;
 #[path = "gateway/telemetry.rs"]
 mod telemetry;
 #[path = "gateway/texts.rs"]

@@ -3,6 +3,7 @@
 
 mod accept;
 mod auth;
+mod chunks;
 mod connect;
 mod context;
 pub mod docs;

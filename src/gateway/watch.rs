@@ -1,13 +1,13 @@
-//! What a client may take its time with, judged from the bytes it sends: a head must be whole within
-//! `limits.header_timeout` of its first byte, on HTTP/1.1 and HTTP/2 alike, and frames of HTTP/2 that
-//! cost work and ask for nothing have a budget. Requests themselves are pingora's to read.
+//! What a client sends, judged from the bytes before pingora reads them: a head must be whole within
+//! `limits.header_timeout` of its first byte, on HTTP/1.1 and HTTP/2 alike, chunks must be framed well,
+//! and frames of HTTP/2 that cost work and ask for nothing have a budget.
 
+use super::chunks::{BadChunk, Chunks};
 use crate::observe::events::ConnectionEnded;
 use crate::observe::{EndReason, Metrics};
 use std::future::Future;
 use std::pin::Pin;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 use std::{fmt, io};
@@ -18,6 +18,9 @@ use tokio::time::{Sleep, sleep_until};
 const IDLE_FRAMES: u32 = 1000;
 /// So many come back with each second.
 const IDLE_FRAMES_PER_SECOND: u32 = 100;
+/// More of a head, and of what came with it, is not kept.
+const LONGEST_SEEN: usize = 64 << 10;
+const HEAD_END: &[u8] = b"\r\n\r\n";
 /// RFC 9113 §3.4.
 const PREFACE_LENGTH: usize = 24;
 /// RFC 9113 §4.1.
@@ -31,9 +34,33 @@ pub(crate) struct Watch {
 }
 
 enum Protocol {
-    /// Whether a head is being waited for.
-    Http1(AtomicBool),
+    Http1(Mutex<Http1>),
     Http2(Frames),
+}
+
+/// Where the request of an HTTP/1.1 connection is.
+struct Http1 {
+    phase: Phase,
+    /// What was read since the head is awaited, as far as it is kept.
+    seen: Vec<u8>,
+}
+
+enum Phase {
+    /// A head is awaited.
+    Head,
+    /// A chunked body is followed.
+    Chunks(Chunks),
+    /// A body that needs no following, the answer, and what comes early of the next request.
+    Rest,
+}
+
+/// How the body behind a head is framed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Framing {
+    Good,
+    Bad,
+    /// The head came with the request before it, so its chunks cannot be followed.
+    Unseen,
 }
 
 /// When the head that has begun must be whole.
@@ -44,9 +71,14 @@ struct Deadline {
 }
 
 impl Watch {
-    /// Of an HTTP/1.1 connection that waits for a head.
-    pub(crate) fn http1(limit: Duration, metrics: Arc<Metrics>) -> Self {
-        Self::over(Protocol::Http1(AtomicBool::new(true)), limit, metrics)
+    /// Of an HTTP/1.1 connection whose first head has begun with `seen`.
+    pub(crate) fn http1(seen: &[u8], limit: Duration, metrics: Arc<Metrics>) -> Self {
+        let mut http1 = Http1 {
+            phase: Phase::Head,
+            seen: Vec::new(),
+        };
+        http1.keep(seen);
+        Self::over(Protocol::Http1(Mutex::new(http1)), limit, metrics)
     }
 
     /// Of an HTTP/2 connection, from its preface on.
@@ -67,18 +99,24 @@ impl Watch {
         }
     }
 
-    /// HTTP/1.1: the next byte to come is the first of a head.
+    /// HTTP/1.1: the next byte to come is the first of a head, unless some came early.
     pub(crate) fn awaits_head(&mut self) {
         self.deadline.clear();
-        if let Protocol::Http1(awaited) = &self.protocol {
-            awaited.store(true, Ordering::Relaxed);
+        if let Protocol::Http1(http1) = &mut self.protocol {
+            let http1 = http1.get_mut().unwrap_or_else(PoisonError::into_inner);
+            http1.phase = Phase::Head;
+            http1.seen.clear();
         }
     }
 
-    /// HTTP/1.1: the head is whole.
-    pub(crate) fn has_head(&self) {
-        if let Protocol::Http1(awaited) = &self.protocol {
-            awaited.store(false, Ordering::Relaxed);
+    /// HTTP/1.1: the head is whole. A chunked body is followed from here on.
+    pub(crate) fn has_head(&self, chunked: bool) -> Framing {
+        match &self.protocol {
+            Protocol::Http1(http1) => {
+                let mut http1 = http1.lock().unwrap_or_else(PoisonError::into_inner);
+                http1.has_head(chunked)
+            }
+            Protocol::Http2(_) => Framing::Good,
         }
     }
 
@@ -90,7 +128,12 @@ impl Watch {
         bytes: &[u8],
     ) -> Poll<io::Result<()>> {
         let reason = match read {
-            Poll::Ready(Ok(())) => self.saw(bytes),
+            Poll::Ready(Ok(())) => {
+                if !self.chunks_are_good(bytes) {
+                    return Poll::Ready(Err(io::Error::other(BadChunk)));
+                }
+                self.saw(bytes)
+            }
             Poll::Pending if self.head_is_open() => {
                 self.deadline.poll(cx).then_some(EndReason::SlowHead)
             }
@@ -101,6 +144,19 @@ impl Watch {
         };
         ConnectionEnded { reason }.emit(&self.metrics);
         Poll::Ready(Err(io::ErrorKind::TimedOut.into()))
+    }
+
+    fn chunks_are_good(&mut self, bytes: &[u8]) -> bool {
+        let Protocol::Http1(http1) = &mut self.protocol else {
+            return true;
+        };
+        let http1 = http1.get_mut().unwrap_or_else(PoisonError::into_inner);
+        match &mut http1.phase {
+            Phase::Head => http1.keep(bytes),
+            Phase::Chunks(chunks) => return chunks.push(bytes),
+            Phase::Rest => {}
+        }
+        true
     }
 
     fn saw(&mut self, bytes: &[u8]) -> Option<EndReason> {
@@ -119,11 +175,39 @@ impl Watch {
         self.deadline.is_over().then_some(EndReason::SlowHead)
     }
 
-    fn head_is_open(&self) -> bool {
-        match &self.protocol {
-            Protocol::Http1(awaited) => awaited.load(Ordering::Relaxed),
+    fn head_is_open(&mut self) -> bool {
+        match &mut self.protocol {
+            Protocol::Http1(http1) => {
+                let http1 = http1.get_mut().unwrap_or_else(PoisonError::into_inner);
+                matches!(http1.phase, Phase::Head)
+            }
             Protocol::Http2(frames) => frames.head_open,
         }
+    }
+}
+
+impl Http1 {
+    fn keep(&mut self, bytes: &[u8]) {
+        let room = LONGEST_SEEN.saturating_sub(self.seen.len());
+        self.seen.extend_from_slice(&bytes[..bytes.len().min(room)]);
+    }
+
+    fn has_head(&mut self, chunked: bool) -> Framing {
+        self.phase = Phase::Rest;
+        if !chunked {
+            return Framing::Good;
+        }
+        let whole = self.seen.len() < LONGEST_SEEN;
+        let end = memchr::memmem::find(&self.seen, HEAD_END).filter(|_| whole);
+        let Some(end) = end else {
+            return Framing::Unseen;
+        };
+        let mut chunks = Chunks::START;
+        if !chunks.push(&self.seen[end + HEAD_END.len()..]) {
+            return Framing::Bad;
+        }
+        self.phase = Phase::Chunks(chunks);
+        Framing::Good
     }
 }
 
