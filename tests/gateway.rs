@@ -14,6 +14,8 @@ mod bytes;
 mod early;
 #[path = "gateway/errors.rs"]
 mod errors;
+#[path = "gateway/floods.rs"]
+mod floods;
 #[path = "gateway/framing.rs"]
 mod framing;
 #[path = "gateway/gone.rs"]
@@ -28,6 +30,8 @@ mod limits;
 mod operations;
 #[path = "gateway/policies.rs"]
 mod policies;
+#[path = "gateway/pressure.rs"]
+mod pressure;
 #[path = "gateway/replace.rs"]
 mod replace;
 #[path = "gateway/retry.rs"]
@@ -52,3 +56,5 @@ mod telemetry;
 mod texts;
 #[path = "gateway/tls.rs"]
 mod tls;
+#[path = "gateway/trailers.rs"]
+mod trailers;
