@@ -10,6 +10,7 @@ pub mod docs;
 mod early;
 mod error;
 mod exchange;
+mod frames;
 mod headers;
 mod peer;
 mod prefixed;
