@@ -16,6 +16,8 @@ mod crowd;
 mod early;
 #[path = "gateway/errors.rs"]
 mod errors;
+#[path = "gateway/floods.rs"]
+mod floods;
 #[path = "gateway/framing.rs"]
 mod framing;
 #[path = "gateway/gone.rs"]
@@ -32,6 +34,8 @@ mod limits;
 mod operations;
 #[path = "gateway/policies.rs"]
 mod policies;
+#[path = "gateway/pressure.rs"]
+mod pressure;
 #[path = "gateway/replace.rs"]
 mod replace;
 #[path = "gateway/retry.rs"]
@@ -40,6 +44,8 @@ mod retry;
 mod routes;
 #[path = "gateway/spool.rs"]
 mod spool;
+#[path = "gateway/smuggling.rs"]
+mod smuggling;
 #[path = "gateway/startup.rs"]
 mod startup;
 #[path = "gateway/status.rs"]
@@ -52,9 +58,13 @@ mod streams;
 mod strip;
 #[path = "gateway/sync.rs"]
 mod sync;
+#[path = "gateway/targets.rs"]
+mod targets;
 #[path = "gateway/telemetry.rs"]
 mod telemetry;
 #[path = "gateway/texts.rs"]
 mod texts;
 #[path = "gateway/tls.rs"]
 mod tls;
+#[path = "gateway/trailers.rs"]
+mod trailers;

@@ -87,7 +87,7 @@ impl Front {
 
     async fn http1(&self, stream: Stream, first: BytesMut, shutdown: &ShutdownWatch) {
         let limits = &self.shared.settings.limits;
-        let watch = Watch::http1(limits.header_timeout, self.shared.metrics.clone());
+        let watch = Watch::http1(&first, limits.header_timeout, self.shared.metrics.clone());
         let stream = Box::new(Prefixed::watched(BytesMut::new(), stream, watch));
         let mut session = ServerSession::new_http1(stream);
         let keep = (!*shutdown.borrow()).then_some(limits.idle_timeout.as_secs().max(1));

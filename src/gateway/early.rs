@@ -19,27 +19,6 @@ impl fmt::Display for AnsweredEarly {
 
 impl std::error::Error for AnsweredEarly {}
 
-impl AnsweredEarly {
-    /// Whether this is what made pingora's write fail.
-    pub(crate) fn is_cause_of(error: &pingora_error::Error) -> bool {
-        let mut cause = error
-            .cause
-            .as_deref()
-            .map(|cause| cause as &(dyn std::error::Error + 'static));
-        while let Some(error) = cause {
-            let io = error.downcast_ref::<std::io::Error>();
-            if io
-                .and_then(std::io::Error::get_ref)
-                .is_some_and(|inner| inner.is::<Self>())
-            {
-                return true;
-            }
-            cause = error.source();
-        }
-        false
-    }
-}
-
 /// Whether `bytes` go beyond interim responses. Anything that is no HTTP/1 counts as an answer: it
 /// is for the parser to refuse.
 pub(crate) fn has_final_answer(mut bytes: &[u8]) -> bool {

@@ -54,7 +54,7 @@ impl CallError {
             Self::UnknownPath => (404, InvalidRequestError, "no such path; see /openapi.json for those that exist".into()),
             Self::WrongMethod(allow) => (405, InvalidRequestError, format!("this path answers {allow} only")),
             Self::NotJson(error) => (400, InvalidRequestError, format!("the request body is {error}")),
-            Self::BadFraming => (400, InvalidRequestError, "the request's length is given wrongly or twice; send either Content-Length or chunked encoding".into()),
+            Self::BadFraming => (400, InvalidRequestError, "the request's length or its lines are ambiguous; send either one Content-Length or well-formed chunks, and end each line of the head with CR LF".into()),
             Self::SlowBody => (408, InvalidRequestError, "the request body did not arrive in time (limits.header_timeout)".into()),
             Self::Connect(why) => (502, GatewayError, format!("the upstream cannot be reached: {why}")),
             Self::Late => (502, GatewayError, "the upstream did not answer in time (GATEWAY_UPSTREAM_TIMEOUT)".into()),

@@ -22,7 +22,7 @@ pub(crate) const EXTENSION_HEADERS: [&str; 6] = [
 ];
 
 /// Headers that concern one connection only (RFC 9110 §7.6.1), and `Expect`, which the gateway
-/// answers itself.
+/// answers itself. Their underscore twins go too, and that of Content-Length.
 const HOP_BY_HOP: [&str; 11] = [
     "connection",
     "proxy-connection",
@@ -92,6 +92,8 @@ pub(crate) fn for_upstream(
         head.remove_header(&TRANSFER_ENCODING);
         head.insert_header(CONTENT_LENGTH, length)?;
         head.set_version(Version::HTTP_11);
+    } else if let Some(length) = announced(&head.headers) {
+        head.insert_header(CONTENT_LENGTH, length)?;
     }
     let target = head
         .uri
@@ -99,6 +101,13 @@ pub(crate) fn for_upstream(
         .map_or("/", |target| target.as_str());
     let target = format!("{}{target}", base.prefix);
     head.set_raw_path(target.as_bytes())
+}
+
+/// The length of a request's body, however often and oddly it was said: `check_framing` and pingora
+/// have seen to it that all of them agree.
+fn announced(headers: &HeaderMap) -> Option<u64> {
+    let said = headers.get(CONTENT_LENGTH)?.to_str().ok()?;
+    said.split(',').next()?.trim().parse().ok()
 }
 
 /// `Host` of the upstream: a port that the scheme implies is left out.
@@ -138,18 +147,36 @@ fn nominated(headers: &HeaderMap) -> Vec<HeaderName> {
 }
 
 fn is_ours(name: &HeaderName) -> bool {
-    let same = |ours: &str| {
-        ours.len() == name.as_str().len()
-            && ours
-                .bytes()
-                .zip(name.as_str().bytes())
-                .all(|(a, b)| a == if b == b'_' { b'-' } else { b })
-    };
-    name.as_str().starts_with('x') && EXTENSION_HEADERS.iter().any(|ours| same(ours))
+    name.as_str().starts_with('x') && EXTENSION_HEADERS.iter().any(|ours| is_twin(ours, name))
 }
 
 fn is_hop_by_hop(name: &HeaderName) -> bool {
     HOP_BY_HOP.contains(&name.as_str())
+        || (name.as_str().contains('_')
+            && HOP_BY_HOP
+                .iter()
+                .chain(&["content-length"])
+                .any(|hop| is_twin(hop, name)))
+}
+
+/// Whether `name` is `dashed` when each `_` is read as `-`.
+fn is_twin(dashed: &str, name: &HeaderName) -> bool {
+    let same = |(a, b): (u8, u8)| a == if b == b'_' { b'-' } else { b };
+    dashed.len() == name.as_str().len() && dashed.bytes().zip(name.as_str().bytes()).all(same)
+}
+
+/// The path a request asks for; none in a scheme that is not spoken here (RFC 9112 §3.2.2).
+pub(crate) fn path(head: &RequestHeader) -> &str {
+    let target = head.raw_path();
+    let begins = |with: &[u8]| {
+        target
+            .get(..with.len())
+            .is_some_and(|begin| begin.eq_ignore_ascii_case(with))
+    };
+    if begins(b"/") || begins(b"http://") || begins(b"https://") {
+        return head.uri.path();
+    }
+    ""
 }
 
 /// Whether the client waits for `100 Continue` before it sends its body.
@@ -230,6 +257,9 @@ pub(crate) fn check_framing(head: &RequestHeader, raw: &[u8]) -> Result<()> {
             ErrorType::InvalidHTTPHeader,
             "both Content-Length and Transfer-Encoding",
         );
+    }
+    if memchr::memchr_iter(b'\n', raw).any(|at| at == 0 || raw[at - 1] != b'\r') {
+        return Error::e_explain(ErrorType::InvalidHTTPHeader, "a line feed on its own");
     }
     if head.method == Method::CONNECT {
         return Error::e_explain(ErrorType::InvalidHTTPHeader, "CONNECT");

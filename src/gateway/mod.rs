@@ -3,12 +3,14 @@
 
 mod accept;
 mod auth;
+mod chunks;
 mod connect;
 mod context;
 pub mod docs;
 mod early;
 mod error;
 mod exchange;
+mod frames;
 mod headers;
 mod peer;
 mod prefixed;

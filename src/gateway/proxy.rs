@@ -1,15 +1,18 @@
 //! `ProxyHttp` for the gateway: nothing but calls. Transparent routes go through all phases; the
 //! monitored route is answered whole in `request_filter` by `exchange/`.
 
+use super::chunks::BadChunk;
 use super::context::CallContext;
 use super::error::CallError;
 use super::headers::{self, check_framing};
 use super::prefixed::Prefixed;
 use super::route::Route;
+use super::watch::Framing;
 use super::{Shared, auth, exchange, respond};
 use crate::observe::Outcome;
 use crate::observe::events::UpstreamRetried;
 use async_trait::async_trait;
+use http::header::TRANSFER_ENCODING;
 use pingora_core::Result;
 use pingora_core::modules::http::HttpModules;
 use pingora_core::upstreams::peer::{H1UpgradePolicy, HttpPeer};
@@ -30,9 +33,14 @@ impl Gateway {
     }
 
     /// Route, framing, key, in this order (CONTRACT 9). What is left is one of §4.1's routes.
-    fn admit(&self, session: &Session, ctx: &mut CallContext) -> Result<Route, CallError> {
+    fn admit(
+        &self,
+        session: &Session,
+        ctx: &mut CallContext,
+        framing: Framing,
+    ) -> Result<Route, CallError> {
         let head = session.req_header();
-        let route = Route::of(&head.method, head.uri.path());
+        let route = Route::of(&head.method, headers::path(head));
         ctx.enter(route.label());
         ctx.request_id = headers::request_id(&head.headers);
         let raw = session
@@ -40,6 +48,9 @@ impl Gateway {
             .map(|h1| h1.get_headers_raw_bytes())
             .unwrap_or_default();
         check_framing(head, &raw).map_err(|_| CallError::BadFraming)?;
+        if framing == Framing::Bad {
+            return Err(CallError::BadFraming);
+        }
         if route.needs_key() {
             ctx.key = Some(auth::access_key(&head.headers).map_err(CallError::Key)?);
         }
@@ -52,18 +63,28 @@ impl Gateway {
 
     /// A request head makes pingora keep its connection for ever; ours has a limit.
     fn limit_idle_time(&self, session: &mut Session) {
-        let stream = session.as_http1().map(|h1| h1.stream());
-        if let Some(watch) = stream.and_then(Prefixed::watch_of) {
-            watch.has_head();
-        }
         let kept = session.get_keepalive().is_some() && !self.shared.is_draining();
         let limit = self.shared.settings.limits.idle_timeout.as_secs().max(1);
         session.set_keepalive(kept.then_some(limit));
     }
 
+    /// Tells the connection's watch that the head is whole. Chunks that nobody follows are the last
+    /// that the connection carries, so that nothing can hide behind them.
+    fn framing(session: &mut Session) -> Framing {
+        let chunked = session.req_header().headers.contains_key(TRANSFER_ENCODING);
+        let stream = session.as_http1().map(|h1| h1.stream());
+        let watch = stream.and_then(Prefixed::watch_of);
+        let framing = watch.map_or(Framing::Good, |watch| watch.has_head(chunked));
+        if framing == Framing::Unseen {
+            session.set_keepalive(None);
+        }
+        framing
+    }
+
     /// True when the call is answered.
     async fn serve(&self, session: &mut Session, ctx: &mut CallContext) -> Result<bool> {
-        match self.admit(session, ctx) {
+        let framing = Self::framing(session);
+        match self.admit(session, ctx, framing) {
             Ok(Route::Chat) => Box::pin(exchange::run(&self.shared, session, ctx)).await,
             Ok(Route::Docs(asset)) => Box::pin(respond::asset(session, ctx, &asset)).await,
             Ok(_) => {
@@ -229,9 +250,29 @@ fn unresolved() -> Box<Error> {
     error
 }
 
+/// Whether an error of ours made pingora's read or write fail.
+pub(super) fn is_caused_by<E: std::error::Error + 'static>(error: &Error) -> bool {
+    let mut cause: Option<&(dyn std::error::Error + 'static)> = match &error.cause {
+        Some(cause) => Some(cause.as_ref()),
+        None => None,
+    };
+    while let Some(error) = cause {
+        let io = error.downcast_ref::<std::io::Error>();
+        let ours = io.and_then(std::io::Error::get_ref);
+        if ours.is_some_and(|inner| inner.is::<E>()) {
+            return true;
+        }
+        cause = error.source();
+    }
+    false
+}
+
 /// Reads pingora's error as one of ours (§7.2).
 pub(super) fn classify(error: &Error) -> CallError {
     use ErrorType as E;
+    if is_caused_by::<BadChunk>(error) {
+        return CallError::BadFraming;
+    }
     match (&error.esource, &error.etype) {
         // Bad chunking is an error type of pingora's own making, without a name in the enum.
         (ErrorSource::Downstream, E::InvalidHTTPHeader | E::Custom(_)) => CallError::BadFraming,

@@ -5,6 +5,7 @@ use crate::support::http::Conn;
 use crate::support::request::{EMBEDDINGS, HELLO, Request};
 use crate::support::stack::Stack;
 use crate::support::upstream::Upstream;
+use std::time::Duration;
 
 fn impatient(upstream: &Upstream) -> Stack {
     let yaml = "limits: {header_timeout: 400ms, idle_timeout: 1s}";
@@ -57,4 +58,43 @@ fn an_idle_kept_connection_is_closed() {
         assert_eq!(conn.response().status(), 200);
     }
     assert!(conn.is_closed(), "and until then it was kept");
+}
+
+#[test]
+fn a_later_head_is_bounded_like_the_first() {
+    // limits.header_timeout from its first byte on, though each byte comes well within every other
+    // limit; the idle limit is longer than the test is patient.
+    let upstream = Upstream::ok();
+    let yaml = "limits: {header_timeout: 500ms, idle_timeout: 60s}";
+    let stack = Stack::gateway().upstream(&upstream).yaml(yaml).start();
+    let request = Request::chat(HELLO);
+    for early in [0, 10] {
+        // Some of the head may have come with the request before it.
+        let mut conn = Conn::open(stack.gateway_addr);
+        let head = request.clone().header("X-Long", &"x".repeat(1000)).head();
+        conn.send(&[&request.bytes(), &head[..early]].concat());
+        assert_eq!(conn.response().status(), 200);
+        let ended = head[early..].iter().any(|byte| {
+            std::thread::sleep(Duration::from_millis(20));
+            conn.try_send(&[*byte]).is_err()
+        });
+        assert!(ended, "the whole head was taken byte by byte");
+    }
+    let series = r#"monitor_connections_ended_total{reason="slow_head"}"#;
+    assert_eq!(stack.metric(series), 2.0);
+    assert_eq!(upstream.heads(), 2);
+}
+
+#[test]
+fn a_later_head_in_prompt_pieces_is_served() {
+    let upstream = Upstream::ok();
+    let stack = impatient(&upstream);
+    let mut conn = Conn::open(stack.gateway_addr);
+    for _ in 0..3 {
+        for piece in Request::chat(HELLO).bytes().chunks(9) {
+            conn.send(piece);
+        }
+        assert_eq!(conn.response().status(), 200);
+    }
+    assert_eq!(upstream.heads(), 3);
 }

@@ -186,3 +186,60 @@ fn an_upstreams_failure_is_told_as_ever() {
         assert_eq!(post.parameter("error")["code"], code);
     }
 }
+
+#[test]
+fn a_client_never_waits_for_two_late_checks() {
+    // CONTRACT 13, 15: after a check of the prompt that was too late the answer is not held for
+    // another one. The backend would have answered that: only who waits for it has changed.
+    let (upstream, backend) = (Upstream::ok(), Backend::late_on_prompts("greeting"));
+    let builder = sync(&upstream, ON).monitor(&backend);
+    let stack = builder.env("MONITOR_TIMEOUT", "500ms").start();
+    let answer = stack.call(&chat(HELLO_STREAM));
+    assert_eq!((answer.status(), answer.text().as_str()), (200, ANSWER));
+    let series = r#"monitor_unchecked_total{reason="unavailable"}"#;
+    assert_eq!(stack.metric(series), 2.0, "the prompt and the answer");
+    let calls = backend.await_posts(1);
+    let post = calls.iter().find(|call| !call.is_pre()).unwrap();
+    assert_eq!(post.message(), "general greeting");
+    assert_eq!(*post.parameter("unchecked"), true);
+}
+
+#[test]
+fn after_a_quick_failure_the_answer_is_still_checked() {
+    // CONTRACT 15: only what costs the client its time is not tried again.
+    let upstream = Upstream::ok();
+    let backend = Backend::judging(|call| match call.is_pre() {
+        true => json(503, "{}"),
+        false => verdict(&["dataclean"]),
+    });
+    let stack = sync(&upstream, ON).monitor(&backend).start();
+    blocked(&stack.call(&chat(HELLO)));
+    let calls = backend.await_posts(1);
+    let post = calls.iter().find(|call| !call.is_pre()).unwrap();
+    assert_eq!(*post.parameter("unchecked"), true, "the prompt was not");
+}
+
+#[test]
+fn an_answer_that_passes_without_a_verdict_is_marked_whatever_the_reason() {
+    // CONTRACT 13: too large, unreadable, no verdict on the prompt.
+    let large = ANSWER.replace("general greeting", &"long ".repeat(400));
+    let no_verdict = json(422, r#"{"error":{"message":"no","type":"x","code":422}}"#);
+    for (sent, refuses) in [
+        (json(200, &large), false),
+        (response(200, "", b"no JSON"), false),
+        (json(200, ANSWER), true),
+    ] {
+        let refusal = no_verdict.clone();
+        let backend = Backend::judging(move |call| match call.is_pre() && refuses {
+            true => refusal.clone(),
+            false => verdict(&[]),
+        });
+        let upstream = Upstream::raw(sent);
+        let builder = sync(&upstream, ON).monitor(&backend);
+        let stack = builder.yaml("limits: {recorded_bytes: 1KiB}").start();
+        assert_eq!(stack.call(&chat(HELLO)).status(), 200);
+        let calls = backend.await_posts(1);
+        let post = calls.iter().find(|call| !call.is_pre()).unwrap();
+        assert_eq!(*post.parameter("unchecked"), true, "{}", post.json);
+    }
+}

@@ -106,6 +106,26 @@ impl Backend {
         }
     }
 
+    /// A backend that never answers on a prompt and flags every answer which contains `word`.
+    pub fn late_on_prompts(word: &'static str) -> Self {
+        let script = move |peer: &mut super::server::Peer| {
+            while let Some(request) = peer.read_request() {
+                let call = call(&request);
+                if call.is_pre() {
+                    peer.closed_within(super::PATIENCE * 4);
+                    return;
+                }
+                peer.send(match call.message().contains(word) {
+                    true => verdict(&["dataclean"]),
+                    false => verdict(&[]),
+                });
+            }
+        };
+        Self {
+            server: Server::start(Box::new(clear), Box::new(script)),
+        }
+    }
+
     /// A backend that flags every message which contains `word`, as sensitive data.
     pub fn flagging(word: &'static str) -> Self {
         Self::judging(move |call| match call.message().contains(word) {

@@ -5,6 +5,7 @@
 
 pub mod backend;
 pub mod fault;
+pub mod frames;
 pub mod http;
 pub mod postgres;
 pub mod process;

@@ -115,6 +115,24 @@ impl Process {
         Some(status)
     }
 
+    /// Resident memory now, in bytes.
+    pub fn memory(&self) -> u64 {
+        self.status_kib("VmRSS:") << 10
+    }
+
+    /// The most resident memory there ever was, in bytes.
+    pub fn peak_memory(&self) -> u64 {
+        self.status_kib("VmHWM:") << 10
+    }
+
+    fn status_kib(&self, name: &str) -> u64 {
+        let path = format!("/proc/{}/status", self.child.id());
+        let status = std::fs::read_to_string(path).unwrap();
+        let line = status.lines().find_map(|line| line.strip_prefix(name));
+        let number = line.and_then(|line| line.split_whitespace().next());
+        number.expect("a number of KiB").parse().unwrap()
+    }
+
     /// Sends a signal by name, such as `TERM`.
     pub fn signal(&self, name: &str) {
         let id = self.child.id().to_string();

@@ -9,7 +9,7 @@ use crate::gateway::context::CallContext;
 use crate::gateway::early::AnsweredEarly;
 use crate::gateway::error::CallError;
 use crate::gateway::headers;
-use crate::gateway::proxy::classify;
+use crate::gateway::proxy::{classify, is_caused_by};
 use crate::observe::events::UpstreamRetried;
 use bytes::{Bytes, BytesMut};
 use futures_util::FutureExt;
@@ -252,7 +252,7 @@ async fn write_body(upstream: &mut ClientSession, body: &Bytes) -> Result<Writte
     };
     match write.await {
         Ok(()) => Ok(Written::Whole),
-        Err(error) if AnsweredEarly::is_cause_of(&error) => Ok(Written::InPart),
+        Err(error) if is_caused_by::<AnsweredEarly>(&error) => Ok(Written::InPart),
         Err(error) => Err(error),
     }
 }

@@ -67,13 +67,13 @@ impl Check<'_> {
         };
         ctx.clock.waited_for_backend(started);
         let late = || AnalyzerError::Unavailable("no answer within MONITOR_TIMEOUT".into());
-        match answer {
-            Ok(Ok(analysis)) => self.judge(&shared.metrics, analysis),
-            Ok(Err(error)) => self.failed(&shared.metrics, &error),
-            Err(_) => match self.failed(&shared.metrics, &late()) {
-                Checked::Unknown => Checked::Late,
-                checked => checked,
-            },
+        let checked = match answer.unwrap_or_else(|_| Err(late())) {
+            Ok(analysis) => self.judge(&shared.metrics, analysis),
+            Err(error) => self.failed(&shared.metrics, &error),
+        };
+        match checked {
+            Checked::Unknown if started.elapsed() >= limit => Checked::Late,
+            checked => checked,
         }
     }
 
