@@ -3,6 +3,7 @@
 //! `policy_json`; where it comes from is not known here.
 
 use super::ids::ApplicationId;
+use super::patterns::PatternSet;
 use super::policy_json;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -200,6 +201,11 @@ impl Policy {
     pub fn to_json(&self) -> String {
         // Words, flags and strings only: serialisation has no failing case.
         serde_json::to_string(self).unwrap_or_default()
+    }
+
+    /// The patterns that the gateway judges by itself (CONTRACT 41).
+    pub fn local_patterns(&self) -> PatternSet {
+        PatternSet::local()
     }
 
     /// Says what cannot be meant, however the policy was made.
