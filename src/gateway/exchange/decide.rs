@@ -5,6 +5,7 @@ use super::block::{Block, Requested};
 use super::call::Outgoing;
 use super::capture::Captured;
 use super::check::{Check, Checked};
+use super::hold_back::HoldBack;
 use super::record::Registration;
 use super::replace::Replace;
 use super::transform::Transform;
@@ -12,7 +13,7 @@ use crate::gateway::Shared;
 use crate::gateway::context::CallContext;
 use crate::gateway::error::CallError;
 use crate::json::{self, Chat, Scan};
-use crate::model::{AppMode, OnBackendFailure, Policy, ScanRole, Stage};
+use crate::model::{AppMode, OnBackendFailure, Policy, ScanRole, Stage, StreamInSync};
 use crate::observe::events::Unchecked;
 use crate::observe::{Metrics, UncheckedReason};
 use crate::policy::{Found, Policies};
@@ -122,7 +123,7 @@ pub(super) async fn pre_call(
         record: call.registration.record(Stage::PreCall, prompt),
     };
     match check.run(shared, session, ctx).await {
-        Checked::Passed => Decision::Forward(call.forward()),
+        Checked::Passed => Decision::Forward(call.forward(shared)),
         Checked::Flagged(finding) => Decision::Block(Box::new(Block {
             stage: Stage::PreCall,
             requested: Requested::of(chat, call.registration.exchange()),
@@ -130,14 +131,15 @@ pub(super) async fn pre_call(
             finding,
             usage: None,
         })),
-        Checked::Unknown => call.unchecked(ctx),
+        Checked::Unknown => call.unchecked(shared, ctx),
         Checked::KeyRefused => Decision::Refuse(CallError::KeyRefused),
         Checked::ClientGone => call.refuse(CallError::ClientGone),
     }
 }
 
 impl SyncCall {
-    fn forward(self) -> Forward {
+    fn forward(self, shared: &Shared) -> Forward {
+        let transform = self.transform(shared);
         let replace = self.policy.replace_response.then(|| {
             Box::new(Replace {
                 requested: Requested::of(self.incoming.chat(), self.registration.exchange()),
@@ -145,24 +147,38 @@ impl SyncCall {
             })
         });
         Forward {
-            outgoing: Outgoing {
-                body: self.incoming.without_stream(),
-                uncoded: false,
+            outgoing: match &transform {
+                Transform::None => Outgoing {
+                    body: self.incoming.without_stream(),
+                    uncoded: false,
+                },
+                Transform::HoldBack(_) => Outgoing {
+                    body: self.incoming.body,
+                    uncoded: true,
+                },
             },
             registration: self.registration,
-            transform: Transform::None,
+            transform,
             replace,
         }
     }
 
+    /// A stream stays one only where it is asked for and can be checked on its way (CONTRACT 41).
+    fn transform(&self, shared: &Shared) -> Transform {
+        let held = self.policy.stream_in_sync == StreamInSync::HoldBack;
+        let asked = held && !self.incoming.chat().stream_true_spans().is_empty();
+        let held = asked.then(|| HoldBack::new(shared, &self.policy)).flatten();
+        held.map_or(Transform::None, |held| Transform::HoldBack(Box::new(held)))
+    }
+
     /// CONTRACT 13: the policy says whether a call goes on without a verdict.
-    fn unchecked(mut self, ctx: &mut CallContext) -> Decision {
+    fn unchecked(mut self, shared: &Shared, ctx: &mut CallContext) -> Decision {
         match self.policy.on_backend_failure {
             OnBackendFailure::Closed => self.refuse(CallError::Unchecked),
             OnBackendFailure::Open => {
                 ctx.detail = Some("unchecked");
                 self.registration.goes_unchecked();
-                Decision::Forward(self.forward())
+                Decision::Forward(self.forward(shared))
             }
         }
     }

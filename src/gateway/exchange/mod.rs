@@ -8,6 +8,7 @@ mod capture;
 mod check;
 mod decide;
 mod decode;
+mod hold_back;
 mod read;
 mod record;
 mod refusal;
