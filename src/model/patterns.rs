@@ -2,6 +2,8 @@
 //! judged without the backend. What a name means and how it is found is `detect`'s alone; a test
 //! there keeps both tables equal.
 
+use serde::{Serialize, Serializer};
+
 /// The predefined patterns of §2.8, in its order.
 pub const PATTERN_NAMES: [&str; 21] = [
     "ADDRESS",
@@ -80,6 +82,20 @@ impl PatternSet {
 
     fn with(self, name: &str) -> Self {
         Self(self.0 | bit(name))
+    }
+}
+
+/// Names that cannot be judged locally are left out.
+impl<'a> FromIterator<&'a str> for PatternSet {
+    fn from_iter<I: IntoIterator<Item = &'a str>>(names: I) -> Self {
+        let sets = names.into_iter().filter_map(Self::of);
+        sets.fold(Self::default(), Self::union)
+    }
+}
+
+impl Serialize for PatternSet {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(self.names())
     }
 }
 
