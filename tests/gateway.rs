@@ -16,6 +16,8 @@ mod errors;
 mod framing;
 #[path = "gateway/gone.rs"]
 mod gone;
+#[path = "gateway/hold_back.rs"]
+mod hold_back;
 #[path = "gateway/http2.rs"]
 mod http2;
 #[path = "gateway/interim.rs"]
