@@ -225,18 +225,19 @@ impl Relay<'_> {
 
     async fn close(mut self, end: End, mut registration: Registration) -> Result<()> {
         let end = self.rest(end).await;
-        let end = if end.is_proper() && !self.finish().await {
-            End::ClientGone
-        } else {
-            end
-        };
         if self.transform.is_unchecked() {
             registration.goes_unchecked();
             self.ctx.detail = Some("unchecked");
         }
         if end == FOUND {
+            found(self.shared, self.ctx);
             registration.is_replaced(VerdictType::Dataclean);
         }
+        let end = if end.is_proper() && !self.finish().await {
+            End::ClientGone
+        } else {
+            end
+        };
         let mut answer = self.capture.finish();
         answer.incomplete |= !end.is_proper();
         registration.post_call(answer, end.failure());
@@ -245,11 +246,7 @@ impl Relay<'_> {
             _ => self.upstream.abandon().await,
         }
         match end {
-            End::Complete => return Ok(()),
-            FOUND => {
-                found(self.shared, self.ctx);
-                return Ok(());
-            }
+            End::Complete | FOUND => return Ok(()),
             End::ClientGone => self.ctx.outcome = Outcome::ClientGone,
             End::Silent | End::Broken => self.ctx.outcome = Outcome::UpstreamBroken,
             End::Stopped(_) => self.ctx.outcome = Outcome::GatewayError,
