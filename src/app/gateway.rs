@@ -2,6 +2,7 @@
 
 use super::analysis::{addresses, api, operations_service};
 use super::http::UnderWay;
+use super::inspect::LocalInspector;
 use super::lifecycle::{Readiness, Signals, wait_for_the_last_call};
 use super::local::LocalAnalyzer;
 use super::{listeners, operations, policies, welcome};
@@ -224,6 +225,7 @@ fn monitoring(
         queue,
         analyzer: plan.analyzer.clone(),
         policies: plan.policies.clone(),
+        inspector: Some(Arc::new(LocalInspector::new())),
     }
 }
 

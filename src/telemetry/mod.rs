@@ -2,10 +2,12 @@
 //! way there ([`Queue`]). Nothing here runs on the request path but [`Queue::push`], which never waits.
 
 mod http;
+mod inspect;
 mod queue;
 mod record;
 
 pub use http::HttpAnalyzer;
+pub use inspect::{Find, Inspector};
 pub use queue::{Queue, Worker};
 pub use record::{CallFailure, ClosedBy, Record, RecordContext};
 

@@ -2,10 +2,12 @@
 //! once, forwarded after its check, blocked, or refused. The check itself stands in `check`.
 
 use super::block::{Block, Requested};
+use super::call::Outgoing;
 use super::capture::Captured;
 use super::check::{Check, Checked};
 use super::record::Registration;
 use super::replace::Replace;
+use super::transform::Transform;
 use crate::gateway::Shared;
 use crate::gateway::context::CallContext;
 use crate::gateway::error::CallError;
@@ -30,8 +32,10 @@ pub(super) enum Decision {
 
 /// A call on its way to the upstream.
 pub(super) struct Forward {
-    pub(super) body: Bytes,
+    pub(super) outgoing: Outgoing,
     pub(super) registration: Registration,
+    /// What stands between the upstream's stream and the client's.
+    pub(super) transform: Transform,
     /// Present where the answer is checked before the client gets it (CONTRACT 15).
     pub(super) replace: Option<Box<Replace>>,
 }
@@ -90,8 +94,12 @@ pub(super) fn admit(
         Some(policy) => registration.pre_call(limit, || incoming.chat().prompt(&roles(&policy))),
     }
     Ok(Forward {
-        body: incoming.body,
+        outgoing: Outgoing {
+            body: incoming.body,
+            uncoded: false,
+        },
         registration,
+        transform: Transform::None,
         replace: None,
     })
 }
@@ -137,8 +145,12 @@ impl SyncCall {
             })
         });
         Forward {
-            body: self.incoming.without_stream(),
+            outgoing: Outgoing {
+                body: self.incoming.without_stream(),
+                uncoded: false,
+            },
             registration: self.registration,
+            transform: Transform::None,
             replace,
         }
     }

@@ -13,6 +13,7 @@ mod record;
 mod refusal;
 mod relay;
 mod replace;
+mod transform;
 
 use super::context::CallContext;
 use super::error::CallError;
@@ -58,7 +59,7 @@ async fn forward(
     call: Forward,
 ) -> Result<()> {
     let registration = call.registration;
-    let upstream = match call::upstream_peer(shared, session, ctx, call.body).await {
+    let upstream = match call::upstream_peer(shared, session, ctx, call.outgoing).await {
         Ok(upstream) => upstream,
         Err(error) => {
             registration.post_call_failed(&error);
@@ -66,7 +67,14 @@ async fn forward(
         }
     };
     match call.replace {
-        None => relay::response_body(shared, session, ctx, upstream, registration).await,
+        None => {
+            let answer = relay::Answer {
+                upstream,
+                registration,
+                transform: call.transform,
+            };
+            relay::response_body(shared, session, ctx, answer).await
+        }
         Some(replace) => {
             Box::pin(replace.response_body(shared, session, ctx, (upstream, registration))).await
         }

@@ -6,6 +6,7 @@ use super::call::Answering;
 use super::capture::{self, Whole};
 use super::check::{Check, Checked, no_verdict};
 use super::record::{Registration, failure_of};
+use super::relay::Answer;
 use super::{client_gone, relay};
 use crate::gateway::Shared;
 use crate::gateway::context::CallContext;
@@ -46,7 +47,13 @@ impl Replace {
     ) -> Result<()> {
         let head = upstream.head().filter(|head| has_words(head)).cloned();
         let Some(head) = head else {
-            return relay::response_body(shared, session, ctx, upstream, registration).await;
+            return relay::response_body(
+                shared,
+                session,
+                ctx,
+                Answer::as_it_is(upstream, registration),
+            )
+            .await;
         };
         match collect(shared, session, ctx, &mut upstream).await {
             Collected::Whole(body) => {
@@ -93,7 +100,13 @@ impl Replace {
         }
         ctx.detail = Some("unchecked");
         registration.goes_unchecked();
-        relay::response_body(shared, session, ctx, upstream, registration).await
+        relay::response_body(
+            shared,
+            session,
+            ctx,
+            Answer::as_it_is(upstream, registration),
+        )
+        .await
     }
 }
 
