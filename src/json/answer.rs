@@ -167,7 +167,9 @@ mod tests {
             "function_call":{"arguments":"1"},"reasoning_content":"t"}},
             {"message":{"content":null}}],"choices":[{"message":{"content":"d"}}],"x":[{"message":{"content":"x"}}]}"#;
         let literals = answer_literals(body.as_bytes()).unwrap();
-        let found = literals.into_iter().map(|one| (&body[one.span], one.is_arguments));
+        let found = literals
+            .into_iter()
+            .map(|one| (&body[one.span], one.is_arguments));
         let expected = [
             ("\"r\"", false),
             ("\"p\"", false),

@@ -61,10 +61,7 @@ mod tests {
             let found = scan(body.as_bytes()).unwrap();
             let spans = Chat::read(body.as_bytes(), &found).stream_true_spans();
             let edits: Vec<_> = spans.into_iter().map(|span| (span, "false")).collect();
-            assert_eq!(
-                replace_spans(body.as_bytes(), &edits),
-                expected.as_bytes()
-            );
+            assert_eq!(replace_spans(body.as_bytes(), &edits), expected.as_bytes());
         }
     }
 

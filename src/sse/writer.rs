@@ -129,7 +129,10 @@ mod tests {
                 panic!("not readable");
             };
             let piece = &said.pieces[0];
-            assert_eq!((piece.choice, piece.field, piece.text.as_str()), (7, field, "a\n\""));
+            assert_eq!(
+                (piece.choice, piece.field, piece.text.as_str()),
+                (7, field, "a\n\"")
+            );
         }
     }
 }

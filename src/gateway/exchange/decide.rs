@@ -6,14 +6,16 @@ use super::call::Outgoing;
 use super::capture::Captured;
 use super::check::{Check, Checked};
 use super::record::Registration;
+use super::redact::Redaction;
 use super::replace::Replace;
+use super::restored::Restore;
 use super::transform::Transform;
 use crate::gateway::Shared;
 use crate::gateway::context::CallContext;
 use crate::gateway::error::CallError;
-use crate::json::{self, Chat, Scan};
+use crate::json::{self, Chat, Edit, Scan};
 use crate::model::{AppMode, OnBackendFailure, Policy, ScanRole, Stage};
-use crate::observe::events::Unchecked;
+use crate::observe::events::{PromptRedacted, Unchecked};
 use crate::observe::{Metrics, UncheckedReason};
 use crate::policy::{Found, Policies};
 use bytes::Bytes;
@@ -34,10 +36,17 @@ pub(super) enum Decision {
 pub(super) struct Forward {
     pub(super) outgoing: Outgoing,
     pub(super) registration: Registration,
-    /// What stands between the upstream's stream and the client's.
-    pub(super) transform: Transform,
-    /// Present where the answer is checked before the client gets it (CONTRACT 15).
-    pub(super) replace: Option<Box<Replace>>,
+    pub(super) after: After,
+}
+
+/// What becomes of the answer.
+pub(super) enum After {
+    /// It is passed on as it comes, through what stands between.
+    Relay(Transform),
+    /// It gets back the values that the prompt lost on its way up (CONTRACT 41).
+    Restore(Box<Restore>),
+    /// It is checked before the client gets it (CONTRACT 15).
+    Replace(Box<Replace>),
 }
 
 /// A request body that passed the grammar check.
@@ -58,13 +67,39 @@ impl Incoming {
         Chat::read(&self.body, &self.scan)
     }
 
-    /// The body that asks for no stream; the same bytes where none was asked for (CONTRACT 2).
-    fn without_stream(self) -> Bytes {
-        let spans = self.chat().stream_true_spans();
-        match spans.is_empty() {
-            true => self.body,
-            false => json::replace_spans(&self.body, &spans, b"false").into(),
+    /// What goes to the upstream, and what brings back that which does not (CONTRACT 41). The same
+    /// bytes where nothing has to change.
+    fn leave(self, shared: &Shared, policy: &Policy) -> (Outgoing, Option<Restore>) {
+        let chat = self.chat();
+        let mut edits: Vec<Edit<Vec<u8>>> = Vec::new();
+        if policy.app_mode == AppMode::Sync {
+            // CONTRACT 2.
+            let spans = chat.stream_true_spans().into_iter();
+            edits.extend(spans.map(|span| (span, b"false".to_vec())));
         }
+        let inspector = shared.inspector.as_deref();
+        let redacted = inspector.filter(|_| policy.redact_upstream);
+        let redacted = redacted.and_then(|inspector| {
+            let redaction = Redaction {
+                inspector,
+                patterns: policy.local_patterns(),
+            };
+            redaction.redact(&self.body, &chat.prompt_literals(&roles(policy)))
+        });
+        let restore = redacted.map(|redacted| {
+            PromptRedacted.emit(&shared.metrics);
+            edits.extend(redacted.edits);
+            Restore {
+                placeholders: redacted.placeholders,
+            }
+        });
+        edits.sort_by_key(|(span, _)| span.start);
+        let body = match edits.is_empty() {
+            true => self.body,
+            false => json::replace_spans(&self.body, &edits).into(),
+        };
+        let uncoded = restore.is_some();
+        (Outgoing { body, uncoded }, restore)
     }
 }
 
@@ -82,8 +117,11 @@ pub(super) fn admit(
         None => None,
         Some(policies) => policy_of(policies, &registration, &shared.metrics, ctx),
     };
-    match policy {
-        None => registration.pre_call(limit, || incoming.chat().prompt(&[])),
+    let (outgoing, restore) = match policy {
+        None => {
+            registration.pre_call(limit, || incoming.chat().prompt(&[]));
+            (Outgoing::as_it_is(incoming.body), None)
+        }
         Some(policy) if policy.app_mode == AppMode::Sync => {
             return Err(Box::new(SyncCall {
                 incoming,
@@ -91,16 +129,15 @@ pub(super) fn admit(
                 policy,
             }));
         }
-        Some(policy) => registration.pre_call(limit, || incoming.chat().prompt(&roles(&policy))),
-    }
+        Some(policy) => {
+            registration.pre_call(limit, || incoming.chat().prompt(&roles(&policy)));
+            incoming.leave(shared, &policy)
+        }
+    };
     Ok(Forward {
-        outgoing: Outgoing {
-            body: incoming.body,
-            uncoded: false,
-        },
+        outgoing,
         registration,
-        transform: Transform::None,
-        replace: None,
+        after: After::of(restore),
     })
 }
 
@@ -122,7 +159,7 @@ pub(super) async fn pre_call(
         record: call.registration.record(Stage::PreCall, prompt),
     };
     match check.run(shared, session, ctx).await {
-        Checked::Passed => Decision::Forward(call.forward()),
+        Checked::Passed => Decision::Forward(call.forward(shared)),
         Checked::Flagged(finding) => Decision::Block(Box::new(Block {
             stage: Stage::PreCall,
             requested: Requested::of(chat, call.registration.exchange()),
@@ -130,39 +167,50 @@ pub(super) async fn pre_call(
             finding,
             usage: None,
         })),
-        Checked::Unknown => call.unchecked(ctx),
+        Checked::Unknown => call.unchecked(shared, ctx),
         Checked::KeyRefused => Decision::Refuse(CallError::KeyRefused),
         Checked::ClientGone => call.refuse(CallError::ClientGone),
     }
 }
 
+impl After {
+    fn of(restore: Option<Restore>) -> Self {
+        match restore {
+            None => Self::Relay(Transform::None),
+            Some(restore) => Self::Restore(Box::new(restore)),
+        }
+    }
+}
+
 impl SyncCall {
-    fn forward(self) -> Forward {
-        let replace = self.policy.replace_response.then(|| {
-            Box::new(Replace {
-                requested: Requested::of(self.incoming.chat(), self.registration.exchange()),
-                policy: self.policy.clone(),
-            })
-        });
+    fn forward(self, shared: &Shared) -> Forward {
+        let replaces = self.policy.replace_response;
+        let exchange = self.registration.exchange();
+        let requested = replaces.then(|| Requested::of(self.incoming.chat(), exchange));
+        let (outgoing, restore) = self.incoming.leave(shared, &self.policy);
+        let after = match requested {
+            None => After::of(restore),
+            Some(requested) => After::Replace(Box::new(Replace {
+                requested,
+                policy: self.policy,
+                restore,
+            })),
+        };
         Forward {
-            outgoing: Outgoing {
-                body: self.incoming.without_stream(),
-                uncoded: false,
-            },
+            outgoing,
             registration: self.registration,
-            transform: Transform::None,
-            replace,
+            after,
         }
     }
 
     /// CONTRACT 13: the policy says whether a call goes on without a verdict.
-    fn unchecked(mut self, ctx: &mut CallContext) -> Decision {
+    fn unchecked(mut self, shared: &Shared, ctx: &mut CallContext) -> Decision {
         match self.policy.on_backend_failure {
             OnBackendFailure::Closed => self.refuse(CallError::Unchecked),
             OnBackendFailure::Open => {
                 ctx.detail = Some("unchecked");
                 self.registration.goes_unchecked();
-                Decision::Forward(self.forward())
+                Decision::Forward(self.forward(shared))
             }
         }
     }

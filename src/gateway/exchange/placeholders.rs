@@ -3,10 +3,10 @@
 //! nothing of it goes into a log line or an error.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
-use std::ops::Range;
+use std::ops::{Bound, Range};
 
 /// Placeholders that were issued. Every one looks like `[TYPE_n]`.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(super) struct Placeholders {
     values: BTreeMap<String, String>,
     longest: usize,
@@ -62,7 +62,8 @@ impl Placeholders {
 
     /// Every placeholder in a text with its value, in order.
     pub(super) fn find(&self, text: &str) -> Vec<(Range<usize>, &str)> {
-        let place = |span: Range<usize>| Some((span.clone(), self.values.get(&text[span])?.as_str()));
+        let place =
+            |span: Range<usize>| Some((span.clone(), self.values.get(&text[span])?.as_str()));
         forms(text, self.longest).filter_map(place).collect()
     }
 
@@ -70,7 +71,10 @@ impl Placeholders {
     pub(super) fn unfinished(&self, text: &str) -> usize {
         let begun = memchr::memrchr(b'[', text.as_bytes()).filter(|at| {
             let begin = &text[*at..];
-            let next = self.values.range::<str, _>(begin..).next();
+            let next = self
+                .values
+                .range::<str, _>((Bound::Included(begin), Bound::Unbounded))
+                .next();
             next.is_some_and(|(placeholder, _)| {
                 placeholder.len() > begin.len() && placeholder.starts_with(begin)
             })
@@ -105,9 +109,18 @@ mod tests {
 
     #[test]
     fn numbers_count_from_one_by_type_and_the_same_value_has_the_same() {
-        let values = [("IP", "a"), ("EMAILS", "b"), ("IP", "c"), ("IP", "a"), ("EMAILS", "a")];
+        let values = [
+            ("IP", "a"),
+            ("EMAILS", "b"),
+            ("IP", "c"),
+            ("IP", "a"),
+            ("EMAILS", "a"),
+        ];
         let (names, _) = issued(&values, &["[IP_2]", "[IP_02]", "[EMAILS_1]"]);
-        assert_eq!(names, ["[IP_1]", "[EMAILS_2]", "[IP_3]", "[IP_1]", "[EMAILS_3]"]);
+        assert_eq!(
+            names,
+            ["[IP_1]", "[EMAILS_2]", "[IP_3]", "[IP_1]", "[EMAILS_3]"]
+        );
     }
 
     #[test]
@@ -126,7 +139,10 @@ mod tests {
     #[test]
     fn what_may_become_a_placeholder_is_told_from_what_cannot() {
         let many: Vec<(&str, String)> = (0..12).map(|n| ("IP", n.to_string())).collect();
-        let many: Vec<_> = many.iter().map(|(kind, value)| (*kind, value.as_str())).collect();
+        let many: Vec<_> = many
+            .iter()
+            .map(|(kind, value)| (*kind, value.as_str()))
+            .collect();
         let (_, placeholders) = issued(&many, &[]);
         for (text, held) in [
             ("x[", "["),

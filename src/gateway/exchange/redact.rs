@@ -44,7 +44,12 @@ impl Redaction<'_> {
         }
         let mut issuer = Issuer::new(taken(body, &found));
         let mut edits = Vec::new();
-        for Finds { literal, text, finds } in found {
+        for Finds {
+            literal,
+            text,
+            finds,
+        } in found
+        {
             let spans: Vec<_> = finds.iter().map(|find| find.start..find.end).collect();
             let raw = json::raw_spans(&body[literal.clone()], &spans);
             for (find, raw) in finds.iter().zip(raw) {
@@ -81,7 +86,10 @@ fn taken(body: &[u8], found: &[Finds]) -> HashSet<String> {
         let text = json::unescape(token);
         for span in forms(&text, LONGEST_PLACEHOLDER) {
             let inside = &text[span.start + 1..span.end - 1];
-            if inside.rsplit_once('_').is_some_and(|(kind, _)| kinds.contains(kind)) {
+            if inside
+                .rsplit_once('_')
+                .is_some_and(|(kind, _)| kinds.contains(kind))
+            {
                 taken.insert(text[span].to_owned());
             }
         }
@@ -150,7 +158,12 @@ mod tests {
         for (body, expected) in table {
             assert_eq!(redacted(body).as_deref(), Some(*expected));
         }
-        assert_eq!(redacted(r#"{"messages":[{"role":"system","content":"<x>"},{"role":"user","content":"a"}]}"#), None);
+        assert_eq!(
+            redacted(
+                r#"{"messages":[{"role":"system","content":"<x>"},{"role":"user","content":"a"}]}"#
+            ),
+            None
+        );
         assert_eq!(redacted("[]"), None);
     }
 }

@@ -28,6 +28,14 @@ pub(super) fn completion(placeholders: &Placeholders, body: &[u8]) -> Option<Vec
     Some(json::replace_spans(body, &edits))
 }
 
+/// A whole event stream with its values; None for one with a frame that cannot be read.
+pub(super) fn stream(placeholders: &Placeholders, body: &[u8]) -> Option<Vec<u8>> {
+    let mut stream = RestoreStream::new(placeholders.clone(), body.len());
+    let mut restored = stream.push(body);
+    restored.extend(stream.end());
+    (stream.unreadable() == 0).then_some(restored)
+}
+
 /// A value as the inside of a string; in arguments it stands inside a string of JSON inside a string.
 fn written(value: &str, is_arguments: bool) -> Vec<u8> {
     let mut once = Vec::with_capacity(value.len());
@@ -132,7 +140,10 @@ impl RestoreStream {
                 edits.push((piece.span.clone(), token));
             }
         }
-        let over = self.held.keys().filter(|(choice, _)| ended.contains(choice));
+        let over = self
+            .held
+            .keys()
+            .filter(|(choice, _)| ended.contains(choice));
         for place in over.copied().collect::<Vec<_>>() {
             self.say(place, out);
         }
@@ -188,11 +199,16 @@ fn rewritten(
     found: &[(Range<usize>, &str)],
     (end, is_arguments): (usize, bool),
 ) -> Vec<u8> {
-    let starts = [0].into_iter().chain(found.iter().map(|(span, _)| span.end));
+    let starts = [0]
+        .into_iter()
+        .chain(found.iter().map(|(span, _)| span.end));
     let ends = found.iter().map(|(span, _)| span.start).chain([end]);
     let kept: Vec<Range<usize>> = starts.zip(ends).map(|(start, end)| start..end).collect();
     let own = |at: usize| at.saturating_sub(begun.len());
-    let raw: Vec<_> = kept.iter().map(|span| own(span.start)..own(span.end)).collect();
+    let raw: Vec<_> = kept
+        .iter()
+        .map(|span| own(span.start)..own(span.end))
+        .collect();
     let raw = raw_spans(token, &raw);
     let values = found.iter().map(|(_, value)| written(value, is_arguments));
     let mut values = values.chain([Vec::new()]);
@@ -220,3 +236,6 @@ fn is_restored(field: Field) -> bool {
 fn is_arguments(field: Field) -> bool {
     matches!(field, Field::ToolArguments(_) | Field::FunctionArguments)
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,12 +1,15 @@
 //! What stands between the upstream's bytes and the client's. Nearly always nothing: the relay then
 //! passes each chunk on as it came. Nothing here waits, and nothing here writes.
 
+use super::restored::Restoring;
 use bytes::Bytes;
 
 /// What becomes of a stream's bytes on their way.
 pub(super) enum Transform {
     /// They pass as they come.
     None,
+    /// Placeholders become values again (CONTRACT 41).
+    Restore(Box<Restoring>),
 }
 
 /// What goes to the client now.
@@ -25,6 +28,7 @@ impl Transform {
     pub(super) fn push(&mut self, chunk: Bytes) -> Out {
         match self {
             Self::None => Out::passing(chunk),
+            Self::Restore(restoring) => Out::passing(restoring.push(&chunk)),
         }
     }
 
@@ -32,6 +36,7 @@ impl Transform {
     pub(super) fn end(&mut self, _whole: bool) -> Out {
         match self {
             Self::None => Out::passing(Bytes::new()),
+            Self::Restore(restoring) => Out::passing(restoring.end()),
         }
     }
 }
