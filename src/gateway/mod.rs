@@ -40,7 +40,6 @@ pub struct Shared {
     /// None where no store is configured: every call is async.
     pub(crate) policies: Option<Policies>,
     /// What the gateway judges by itself; None only where there are no policies to ask for it.
-    #[allow(dead_code)]
     pub(crate) inspector: Option<Arc<dyn Inspector>>,
     pub(crate) metrics: Arc<Metrics>,
     draining: AtomicBool,

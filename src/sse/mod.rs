@@ -1,6 +1,6 @@
 //! Event streams as bytes (§2.3, CONTRACT 4, 18, 19): a parser for any cut, the border watcher that
-//! says where a heartbeat may stand, the accumulator of deltas, the raw frames and
-//! text pieces for those who change a stream, and the frames the gateway writes.
+//! says where a heartbeat may stand, the accumulator of deltas, the raw frames and text pieces for
+//! those who hold a stream back or change it, and the frames the gateway writes.
 //!
 //! Not the relay: nothing here changes, holds back or sends a byte of the upstream's.
 
@@ -11,6 +11,7 @@ mod frames;
 mod parser;
 pub mod pieces;
 mod spoken;
+mod template;
 pub mod writer;
 
 pub use accumulate::Accumulator;
@@ -18,3 +19,4 @@ pub use border::Border;
 pub use delta::Usage;
 pub use frames::{Frame, Frames};
 pub use parser::{Event, Parser};
+pub use template::Template;

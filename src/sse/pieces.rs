@@ -92,6 +92,11 @@ pub fn read(frame: &[u8]) -> Reading {
     }
 }
 
+/// The `data` lines of one raw frame joined by line feeds.
+pub(super) fn data(frame: &[u8]) -> Vec<u8> {
+    Data::of(frame).joined
+}
+
 /// The `data` lines of a frame joined by line feeds, and where each stood.
 struct Data {
     joined: Vec<u8>,

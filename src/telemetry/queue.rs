@@ -184,6 +184,7 @@ mod tests {
             message: message.into(),
             incomplete: false,
             unchecked: false,
+            replaced: None,
             failure: None,
         }
     }

@@ -5,6 +5,7 @@ use super::block::{Block, Requested};
 use super::call::Outgoing;
 use super::capture::Captured;
 use super::check::{Check, Checked};
+use super::hold_back::HoldBack;
 use super::record::Registration;
 use super::redact::Redaction;
 use super::replace::Replace;
@@ -14,12 +15,13 @@ use crate::gateway::Shared;
 use crate::gateway::context::CallContext;
 use crate::gateway::error::CallError;
 use crate::json::{self, Chat, Edit, Scan};
-use crate::model::{AppMode, OnBackendFailure, Policy, ScanRole, Stage};
+use crate::model::{AppMode, OnBackendFailure, Policy, ScanRole, Stage, StreamInSync};
 use crate::observe::events::{PromptRedacted, Unchecked};
 use crate::observe::{Metrics, UncheckedReason};
 use crate::policy::{Found, Policies};
 use bytes::Bytes;
 use pingora_core::protocols::http::ServerSession;
+use std::ops::Range;
 use std::sync::Arc;
 
 /// The outcome of the pre-call stage.
@@ -67,16 +69,17 @@ impl Incoming {
         Chat::read(&self.body, &self.scan)
     }
 
-    /// What goes to the upstream, and what brings back that which does not (CONTRACT 41). The same
-    /// bytes where nothing has to change.
-    fn leave(self, shared: &Shared, policy: &Policy) -> (Outgoing, Option<Restore>) {
+    /// What goes to the upstream, and what brings back that which does not (CONTRACT 41). `off` are
+    /// the literals that ask for a stream nobody gets. The same bytes where nothing has to change.
+    fn leave(
+        self,
+        shared: &Shared,
+        policy: &Policy,
+        off: Vec<Range<usize>>,
+    ) -> (Outgoing, Option<Restore>) {
         let chat = self.chat();
-        let mut edits: Vec<Edit<Vec<u8>>> = Vec::new();
-        if policy.app_mode == AppMode::Sync {
-            // CONTRACT 2.
-            let spans = chat.stream_true_spans().into_iter();
-            edits.extend(spans.map(|span| (span, b"false".to_vec())));
-        }
+        let off = off.into_iter().map(|span| (span, b"false".to_vec()));
+        let mut edits: Vec<Edit<Vec<u8>>> = off.collect();
         let inspector = shared.inspector.as_deref();
         let redacted = inspector.filter(|_| policy.redact_upstream);
         let redacted = redacted.and_then(|inspector| {
@@ -131,13 +134,16 @@ pub(super) fn admit(
         }
         Some(policy) => {
             registration.pre_call(limit, || incoming.chat().prompt(&roles(&policy)));
-            incoming.leave(shared, &policy)
+            incoming.leave(shared, &policy, Vec::new())
         }
     };
     Ok(Forward {
         outgoing,
         registration,
-        after: After::of(restore),
+        after: match restore {
+            None => After::Relay(Transform::None),
+            Some(restore) => After::Restore(Box::new(restore)),
+        },
     })
 }
 
@@ -173,34 +179,41 @@ pub(super) async fn pre_call(
     }
 }
 
-impl After {
-    fn of(restore: Option<Restore>) -> Self {
-        match restore {
-            None => Self::Relay(Transform::None),
-            Some(restore) => Self::Restore(Box::new(restore)),
-        }
-    }
-}
-
 impl SyncCall {
     fn forward(self, shared: &Shared) -> Forward {
+        let transform = self.transform(shared);
+        let chat = self.incoming.chat();
         let replaces = self.policy.replace_response;
-        let exchange = self.registration.exchange();
-        let requested = replaces.then(|| Requested::of(self.incoming.chat(), exchange));
-        let (outgoing, restore) = self.incoming.leave(shared, &self.policy);
-        let after = match requested {
-            None => After::of(restore),
-            Some(requested) => After::Replace(Box::new(Replace {
+        let requested = replaces.then(|| Requested::of(chat, self.registration.exchange()));
+        let off = match transform {
+            Transform::HoldBack(_) => Vec::new(),
+            // CONTRACT 2.
+            _ => chat.stream_true_spans(),
+        };
+        let (mut outgoing, restore) = self.incoming.leave(shared, &self.policy, off);
+        outgoing.uncoded |= matches!(transform, Transform::HoldBack(_));
+        let after = match (requested, restore) {
+            (Some(requested), restore) => After::Replace(Box::new(Replace {
                 requested,
                 policy: self.policy,
                 restore,
             })),
+            (None, Some(restore)) => After::Restore(Box::new(restore)),
+            (None, None) => After::Relay(transform),
         };
         Forward {
             outgoing,
             registration: self.registration,
             after,
         }
+    }
+
+    /// A stream stays one only where it is asked for and can be checked on its way (CONTRACT 41).
+    fn transform(&self, shared: &Shared) -> Transform {
+        let held = self.policy.stream_in_sync == StreamInSync::HoldBack;
+        let asked = held && !self.incoming.chat().stream_true_spans().is_empty();
+        let held = asked.then(|| HoldBack::new(shared, &self.policy)).flatten();
+        held.map_or(Transform::None, |held| Transform::HoldBack(Box::new(held)))
     }
 
     /// CONTRACT 13: the policy says whether a call goes on without a verdict.

@@ -9,6 +9,7 @@ mod check;
 mod collect;
 mod decide;
 mod decode;
+mod hold_back;
 mod placeholders;
 mod read;
 mod record;

@@ -6,6 +6,7 @@ use crate::gateway::context::CallContext;
 use crate::gateway::error::CallError;
 use crate::gateway::headers::Extensions;
 use crate::model::{ErrorType, ExchangeId, Stage};
+use crate::observe::VerdictType;
 use crate::telemetry::{CallFailure, ClosedBy, Queue, Record, RecordContext};
 use pingora_core::protocols::http::ServerSession;
 use std::sync::Arc;
@@ -17,6 +18,7 @@ struct Open {
     queue: Option<Queue>,
     context: Arc<RecordContext>,
     unchecked: bool,
+    replaced: Option<VerdictType>,
 }
 
 impl Registration {
@@ -47,6 +49,7 @@ impl Registration {
             queue: shared.telemetry.clone(),
             context,
             unchecked: false,
+            replaced: None,
         }))
     }
 
@@ -70,6 +73,13 @@ impl Registration {
     pub(super) fn goes_unchecked(&mut self) {
         if let Some(open) = &mut self.0 {
             open.unchecked = true;
+        }
+    }
+
+    /// The answer that is registered next was ended with the policy's phrase (CONTRACT 41).
+    pub(super) fn is_replaced(&mut self, kind: VerdictType) {
+        if let Some(open) = &mut self.0 {
+            open.replaced = Some(kind);
         }
     }
 
@@ -104,6 +114,7 @@ impl Registration {
             message: said.text,
             incomplete: said.incomplete,
             unchecked: open.unchecked,
+            replaced: open.replaced,
             failure: None,
         })
     }

@@ -9,10 +9,10 @@ use super::{client_gone, refusal};
 use crate::gateway::Shared;
 use crate::gateway::context::CallContext;
 use crate::gateway::error::CallError;
-use crate::gateway::headers;
-use crate::model::ErrorType;
-use crate::observe::Outcome;
-use crate::observe::events::HeartbeatSent;
+use crate::gateway::{headers, respond};
+use crate::model::{ErrorType, Stage};
+use crate::observe::events::{Blocked, HeartbeatSent};
+use crate::observe::{Outcome, VerdictType};
 use crate::sse;
 use crate::telemetry::{CallFailure, ClosedBy};
 use bytes::Bytes;
@@ -63,7 +63,7 @@ pub(super) async fn response_body(
     let Answer {
         upstream,
         registration,
-        transform,
+        mut transform,
     } = answer;
     let Some(mut head) = upstream.head().cloned() else {
         registration.post_call_failed(&CallError::Broken("no head"));
@@ -75,6 +75,11 @@ pub(super) async fn response_body(
         return Box::pin(refusal::relay(shared, session, ctx, refused, registration)).await;
     }
     let layout = Layout::of(&head);
+    if let Err(error) = transform.begin(layout) {
+        upstream.abandon().await;
+        registration.post_call_failed(&error);
+        return Box::pin(respond::error(session, ctx, &error)).await;
+    }
     let limit = shared.settings.limits.recorded_bytes;
     let capture = Capture::new(&head, registration.wanted(), limit);
     ctx.status = head.status.as_u16();
@@ -218,15 +223,22 @@ impl Relay<'_> {
         }
     }
 
-    async fn close(mut self, end: End, registration: Registration) -> Result<()> {
+    async fn close(mut self, end: End, mut registration: Registration) -> Result<()> {
         let end = self.rest(end).await;
         let end = if end.is_proper() && !self.finish().await {
             End::ClientGone
         } else {
             end
         };
+        if self.transform.is_unchecked() {
+            registration.goes_unchecked();
+            self.ctx.detail = Some("unchecked");
+        }
+        if end == FOUND {
+            registration.is_replaced(VerdictType::Dataclean);
+        }
         let mut answer = self.capture.finish();
-        answer.incomplete |= end != End::Complete;
+        answer.incomplete |= !end.is_proper();
         registration.post_call(answer, end.failure());
         match end {
             End::Complete => self.upstream.release(self.shared).await,
@@ -234,9 +246,13 @@ impl Relay<'_> {
         }
         match end {
             End::Complete => return Ok(()),
+            FOUND => {
+                found(self.shared, self.ctx);
+                return Ok(());
+            }
             End::ClientGone => self.ctx.outcome = Outcome::ClientGone,
             End::Silent | End::Broken => self.ctx.outcome = Outcome::UpstreamBroken,
-            End::Stopped(stop) => match stop {},
+            End::Stopped(_) => self.ctx.outcome = Outcome::GatewayError,
         }
         let told = self.layout.plain_stream()
             && end != End::ClientGone
@@ -263,36 +279,50 @@ impl Relay<'_> {
     }
 }
 
+/// The gateway said all there is to say.
+const FOUND: End = End::Stopped(Stop::Found);
+
 impl End {
     /// Nothing is left to be said to the client.
     fn is_proper(self) -> bool {
-        self == Self::Complete
+        matches!(self, Self::Complete | FOUND)
     }
 
     fn code(self) -> u16 {
         if self == Self::Silent { 504 } else { 502 }
     }
 
+    fn kind(self) -> ErrorType {
+        match self {
+            Self::Stopped(_) => ErrorType::GatewayError,
+            _ => ErrorType::UpstreamError,
+        }
+    }
+
     fn message(self) -> &'static str {
         match self {
-            Self::Complete | Self::Stopped(_) => "",
+            Self::Complete | FOUND => "",
             Self::ClientGone => "the client left before the answer ended",
             Self::Silent => {
                 "the upstream fell silent in the middle of its answer (GATEWAY_UPSTREAM_TIMEOUT)"
             }
             Self::Broken => "the upstream broke off in the middle of its answer",
+            Self::Stopped(_) => {
+                "the stream cannot be checked, and nothing passes unchecked for this application (on_backend_failure)"
+            }
         }
     }
 
     fn failure(self) -> Option<CallFailure> {
         let closed_by = match self {
-            Self::Complete | Self::Stopped(_) => return None,
+            Self::Complete | FOUND => return None,
             Self::ClientGone => ClosedBy::Client,
+            Self::Stopped(_) => ClosedBy::Gateway,
             Self::Silent | Self::Broken => ClosedBy::Upstream,
         };
         let (kind, code) = match self {
             Self::ClientGone => (ErrorType::InvalidRequestError, 499),
-            _ => (ErrorType::UpstreamError, self.code()),
+            _ => (self.kind(), self.code()),
         };
         Some(CallFailure {
             kind: kind.as_str().into(),
@@ -301,6 +331,19 @@ impl End {
             closed_by,
         })
     }
+}
+
+/// A stream ended with the policy's phrase.
+fn found(shared: &Shared, ctx: &mut CallContext) {
+    let kind = VerdictType::Dataclean;
+    Blocked {
+        stage: Stage::PostCall,
+        kind,
+        request_id: &ctx.request_id,
+    }
+    .emit(&shared.metrics);
+    ctx.outcome = Outcome::Blocked;
+    ctx.detail = Some(kind.as_str());
 }
 
 /// A comment frame that says only that the connection lives (§6.2). False: the client is gone.
@@ -319,6 +362,10 @@ async fn tell(session: &mut ServerSession, end: End, at_border: bool) -> Result<
     } else {
         b"\n\n".to_vec()
     };
-    bytes.extend_from_slice(&sse::writer::error_frame(end.message(), end.code()));
+    bytes.extend_from_slice(&sse::writer::error_frame(
+        end.kind(),
+        end.message(),
+        end.code(),
+    ));
     session.write_response_body(bytes.into(), true).await
 }

@@ -5,7 +5,7 @@
 use super::placeholders::Placeholders;
 use crate::json::{self, Edit, escape_into, raw_spans};
 use crate::sse::pieces::{self, Field, Piece, Reading, Said};
-use crate::sse::{Frame, Frames, writer};
+use crate::sse::{Frame, Frames, Template};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
@@ -52,19 +52,15 @@ fn written(value: &str, is_arguments: bool) -> Vec<u8> {
 pub(super) struct RestoreStream {
     placeholders: Placeholders,
     frames: Frames,
-    held: BTreeMap<Place, Held>,
+    /// The ends of texts that may become placeholders.
+    held: BTreeMap<Place, String>,
+    /// What a frame of its own needs to say one of them.
+    template: Template,
     unreadable: u64,
 }
 
 /// Which growing text of a stream.
 type Place = (u64, Field);
-
-/// The end of a text that may become a placeholder.
-struct Held {
-    begun: String,
-    /// What a frame of its own needs to say it.
-    head: Vec<u8>,
-}
 
 impl RestoreStream {
     /// `max_frame_bytes` bounds what is held of one frame; a larger one passes untouched.
@@ -73,6 +69,7 @@ impl RestoreStream {
             placeholders,
             frames: Frames::new(max_frame_bytes),
             held: BTreeMap::new(),
+            template: Template::default(),
             unreadable: 0,
         }
     }
@@ -154,8 +151,7 @@ impl RestoreStream {
     /// The string that stands in a piece's place; None where it stays as it is.
     fn piece(&mut self, frame: &[u8], piece: &Piece, may_hold: bool) -> Option<Vec<u8>> {
         let place = place_of(piece);
-        let held = self.held.remove(&place);
-        let begun = held.map(|held| held.begun).unwrap_or_default();
+        let begun = self.held.remove(&place).unwrap_or_default();
         let whole = format!("{begun}{}", piece.text);
         let found = self.placeholders.find(&whole);
         let hold = match may_hold && self.held.len() < MOST_HELD {
@@ -168,11 +164,8 @@ impl RestoreStream {
         let token = frame.get(piece.span.clone())?;
         let token = rewritten(token, &begun, &found, (hold, is_arguments(piece.field)));
         if hold < whole.len() {
-            let held = Held {
-                begun: whole[hold..].to_owned(),
-                head: writer::head_of(frame),
-            };
-            self.held.insert(place, held);
+            self.held.insert(place, whole[hold..].to_owned());
+            self.template = Template::of(frame);
         }
         Some(token)
     }
@@ -185,8 +178,9 @@ impl RestoreStream {
 
     /// Says in a frame of its own what will not become a placeholder any more.
     fn say(&mut self, place: Place, out: &mut Vec<u8>) {
-        if let Some(held) = self.held.remove(&place) {
-            out.extend(writer::delta_frame(&held.head, place, &held.begun));
+        if let Some(begun) = self.held.remove(&place) {
+            let (choice, field) = place;
+            out.extend(self.template.text(choice, field, (&begun, false)));
         }
     }
 }

@@ -172,7 +172,7 @@ fn what_is_held_is_said_before_what_follows_it() {
             "data: {{\"id\":\"c\",\"choices\":[{{\"index\":3,\"delta\":{{\"content\":\"{text}\"}}}}]}}\n\n"
         )
     };
-    let own = "data: {\"id\":\"c\",\"choices\":[{\"delta\":{\"content\":\"[EMA\"},\"finish_reason\":null,\"index\":3}]}\n\n";
+    let own = "data: {\"id\":\"c\",\"choices\":[{\"index\":3,\"delta\":{\"content\":\"[EMA\"},\"finish_reason\":null}]}\n\n";
     for next in [
         "data: [DONE]\n\n",
         "data: nonsense\n\n",
