@@ -29,7 +29,8 @@ pub(super) struct Redacted {
 struct Finds {
     literal: Range<usize>,
     text: String,
-    finds: Vec<Find>,
+    /// Types and places in the text, ascending.
+    finds: Vec<(&'static str, Range<usize>)>,
 }
 
 impl Redaction<'_> {
@@ -50,10 +51,10 @@ impl Redaction<'_> {
             finds,
         } in found
         {
-            let spans: Vec<_> = finds.iter().map(|find| find.start..find.end).collect();
+            let spans: Vec<_> = finds.iter().map(|(_, span)| span.clone()).collect();
             let raw = json::raw_spans(&body[literal.clone()], &spans);
-            for (find, raw) in finds.iter().zip(raw) {
-                let placeholder = issuer.issue(find.kind, &text[find.start..find.end]);
+            for ((kind, span), raw) in finds.into_iter().zip(raw) {
+                let placeholder = issuer.issue(kind, &text[span]);
                 let span = literal.start + raw.start..literal.start + raw.end;
                 edits.push((span, placeholder.as_bytes().to_vec()));
             }
@@ -67,6 +68,12 @@ impl Redaction<'_> {
     fn look(&self, body: &[u8], literal: &Range<usize>) -> Option<Finds> {
         let text = json::unescape(body.get(literal.clone())?);
         let finds = self.inspector.find(&text, self.patterns);
+        // A slice inside a character would panic, and its message would quote the text.
+        let whole = |find: Find| {
+            let span = text.floor_char_boundary(find.start)..text.ceil_char_boundary(find.end);
+            (find.kind, span)
+        };
+        let finds: Vec<_> = finds.into_iter().map(whole).collect();
         (!finds.is_empty()).then(|| Finds {
             literal: literal.clone(),
             text: text.into_owned(),
@@ -79,7 +86,7 @@ impl Redaction<'_> {
 fn taken(body: &[u8], found: &[Finds]) -> HashSet<String> {
     let kinds: HashSet<&str> = found
         .iter()
-        .flat_map(|found| found.finds.iter().map(|find| find.kind))
+        .flat_map(|found| found.finds.iter().map(|(kind, _)| *kind))
         .collect();
     let mut taken = HashSet::new();
     json::each_literal(body, |token| {
