@@ -28,6 +28,8 @@ mod limits;
 mod operations;
 #[path = "gateway/policies.rs"]
 mod policies;
+#[path = "gateway/redact.rs"]
+mod redact;
 #[path = "gateway/replace.rs"]
 mod replace;
 #[path = "gateway/retry.rs"]

@@ -1,7 +1,9 @@
 //! What happened, one struct per event: the log line and the counter are born together. No event
 //! carries a body, a key or a person's data.
 
-use super::labels::{Outcome, RouteLabel, TelemetryOutcome, UncheckedReason, VerdictType};
+use super::labels::{
+    Outcome, RouteLabel, TelemetryOutcome, UncheckedReason, UnrestoredReason, VerdictType,
+};
 use super::metrics::{CallTimes, Metrics};
 use super::throttle::Throttle;
 use crate::model::Stage;
@@ -151,5 +153,39 @@ impl HeartbeatSent {
     /// Counts.
     pub fn emit(&self, metrics: &Metrics) {
         metrics.heartbeats.inc();
+    }
+}
+
+/// Something in a prompt gave way to placeholders on its way to the upstream (CONTRACT 41).
+pub struct PromptRedacted;
+
+impl PromptRedacted {
+    /// Counts. What it was is nobody's to log.
+    pub fn emit(&self, metrics: &Metrics) {
+        metrics.redacted_prompts.inc();
+    }
+}
+
+/// An answer, or a part of it, went to its client with the placeholders of the redacted prompt.
+pub struct Unrestored {
+    /// Why.
+    pub reason: UnrestoredReason,
+}
+
+static UNRESTORED: LazyLock<[Throttle; 3]> =
+    LazyLock::new(|| std::array::from_fn(|_| Throttle::every(Duration::from_secs(10))));
+
+impl Unrestored {
+    /// Counts; warns at most once in ten seconds and reason.
+    pub fn emit(&self, metrics: &Metrics) {
+        metrics.unrestored(self.reason);
+        let throttle = UNRESTORED.get(self.reason as usize);
+        if let Some(count) = throttle.and_then(Throttle::pass) {
+            warn!(
+                target: "policy",
+                "an answer to a redacted prompt passes as it is: {} ({count} such since the last line)",
+                self.reason.as_str(),
+            );
+        }
     }
 }

@@ -1,7 +1,9 @@
 //! The one table of metrics. Labels are enums, so their values are bounded; the children of hot
 //! metrics are resolved once.
 
-use super::labels::{Outcome, RouteLabel, TelemetryOutcome, UncheckedReason, VerdictType};
+use super::labels::{
+    Outcome, RouteLabel, TelemetryOutcome, UncheckedReason, UnrestoredReason, VerdictType,
+};
 use crate::model::{GATEWAY_VERSION, Stage};
 use prometheus::{
     Encoder, Gauge, Histogram, HistogramOpts, HistogramVec, IntCounter, IntCounterVec, IntGauge,
@@ -32,6 +34,9 @@ pub struct Metrics {
     telemetry: [Vec<IntCounter>; 2],
     verdicts: [Vec<IntCounter>; 2],
     unchecked: IntCounterVec,
+    unrestored: IntCounterVec,
+    /// Prompts that lost something to placeholders.
+    pub redacted_prompts: IntCounter,
     /// Seconds since the policy store was last read; infinite when it never was.
     pub policies_age: Gauge,
     /// Stored policies that are not in force.
@@ -63,6 +68,12 @@ impl Metrics {
             telemetry: per_stage(&registry)?,
             verdicts: verdicts(&registry)?,
             unchecked: unchecked(&registry)?,
+            unrestored: unrestored(&registry)?,
+            redacted_prompts: counter(
+                &registry,
+                "monitor_redacted_prompts_total",
+                "Prompts in which placeholders went to the upstream instead of what was found.",
+            )?,
             policies_age,
             policies_problems: gauge(
                 &registry,
@@ -135,6 +146,11 @@ impl Metrics {
     /// One message got no verdict.
     pub fn unchecked(&self, reason: UncheckedReason) {
         self.unchecked.with_label_values(&[reason.as_str()]).inc();
+    }
+
+    /// One answer kept the placeholders of its prompt.
+    pub fn unrestored(&self, reason: UnrestoredReason) {
+        self.unrestored.with_label_values(&[reason.as_str()]).inc();
     }
 
     /// Calls under way on all routes.
@@ -218,6 +234,16 @@ fn unchecked(registry: &Registry) -> prometheus::Result<IntCounterVec> {
         unchecked.with_label_values(&[reason.as_str()]);
     }
     Ok(unchecked)
+}
+
+fn unrestored(registry: &Registry) -> prometheus::Result<IntCounterVec> {
+    let name = "monitor_unrestored_answers_total";
+    let help = "Answers that kept the placeholders of a redacted prompt, by reason.";
+    let unrestored = counters(registry, name, help, &["reason"])?;
+    for reason in UnrestoredReason::ALL {
+        unrestored.with_label_values(&[reason.as_str()]);
+    }
+    Ok(unrestored)
 }
 
 fn counters(

@@ -6,6 +6,8 @@ pub mod logging;
 mod metrics;
 mod throttle;
 
-pub use labels::{Outcome, RouteLabel, TelemetryOutcome, UncheckedReason, VerdictType};
+pub use labels::{
+    Outcome, RouteLabel, TelemetryOutcome, UncheckedReason, UnrestoredReason, VerdictType,
+};
 pub use metrics::{CallTimes, Metrics};
 pub use throttle::Throttle;

@@ -37,6 +37,16 @@ pub(super) struct Outgoing {
     pub(super) uncoded: bool,
 }
 
+impl Outgoing {
+    /// A body as it came.
+    pub(super) fn as_it_is(body: Bytes) -> Self {
+        Self {
+            body,
+            uncoded: false,
+        }
+    }
+}
+
 /// An upstream that has begun to answer.
 pub(super) struct Answering {
     session: Box<ClientSession>,

@@ -7,18 +7,21 @@ use super::capture::Captured;
 use super::check::{Check, Checked};
 use super::hold_back::HoldBack;
 use super::record::Registration;
+use super::redact::Redaction;
 use super::replace::Replace;
+use super::restored::Restore;
 use super::transform::Transform;
 use crate::gateway::Shared;
 use crate::gateway::context::CallContext;
 use crate::gateway::error::CallError;
-use crate::json::{self, Chat, Scan};
+use crate::json::{self, Chat, Edit, Scan};
 use crate::model::{AppMode, OnBackendFailure, Policy, ScanRole, Stage, StreamInSync};
-use crate::observe::events::Unchecked;
+use crate::observe::events::{PromptRedacted, Unchecked};
 use crate::observe::{Metrics, UncheckedReason};
 use crate::policy::{Found, Policies};
 use bytes::Bytes;
 use pingora_core::protocols::http::ServerSession;
+use std::ops::Range;
 use std::sync::Arc;
 
 /// The outcome of the pre-call stage.
@@ -35,10 +38,17 @@ pub(super) enum Decision {
 pub(super) struct Forward {
     pub(super) outgoing: Outgoing,
     pub(super) registration: Registration,
-    /// What stands between the upstream's stream and the client's.
-    pub(super) transform: Transform,
-    /// Present where the answer is checked before the client gets it (CONTRACT 15).
-    pub(super) replace: Option<Box<Replace>>,
+    pub(super) after: After,
+}
+
+/// What becomes of the answer.
+pub(super) enum After {
+    /// It is passed on as it comes, through what stands between.
+    Relay(Transform),
+    /// It gets back the values that the prompt lost on its way up (CONTRACT 41).
+    Restore(Box<Restore>),
+    /// It is checked before the client gets it (CONTRACT 15).
+    Replace(Box<Replace>),
 }
 
 /// A request body that passed the grammar check.
@@ -59,13 +69,40 @@ impl Incoming {
         Chat::read(&self.body, &self.scan)
     }
 
-    /// The body that asks for no stream; the same bytes where none was asked for (CONTRACT 2).
-    fn without_stream(self) -> Bytes {
-        let spans = self.chat().stream_true_spans();
-        match spans.is_empty() {
+    /// What goes to the upstream, and what brings back that which does not (CONTRACT 41). `off` are
+    /// the literals that ask for a stream nobody gets. The same bytes where nothing has to change.
+    fn leave(
+        self,
+        shared: &Shared,
+        policy: &Policy,
+        off: Vec<Range<usize>>,
+    ) -> (Outgoing, Option<Restore>) {
+        let chat = self.chat();
+        let off = off.into_iter().map(|span| (span, b"false".to_vec()));
+        let mut edits: Vec<Edit<Vec<u8>>> = off.collect();
+        let inspector = shared.inspector.as_deref();
+        let redacted = inspector.filter(|_| policy.redact_upstream);
+        let redacted = redacted.and_then(|inspector| {
+            let redaction = Redaction {
+                inspector,
+                patterns: policy.local_patterns(),
+            };
+            redaction.redact(&self.body, &chat.prompt_literals(&roles(policy)))
+        });
+        let restore = redacted.map(|redacted| {
+            PromptRedacted.emit(&shared.metrics);
+            edits.extend(redacted.edits);
+            Restore {
+                placeholders: redacted.placeholders,
+            }
+        });
+        edits.sort_by_key(|(span, _)| span.start);
+        let body = match edits.is_empty() {
             true => self.body,
-            false => json::replace_spans(&self.body, &spans, b"false").into(),
-        }
+            false => json::replace_spans(&self.body, &edits).into(),
+        };
+        let uncoded = restore.is_some();
+        (Outgoing { body, uncoded }, restore)
     }
 }
 
@@ -83,8 +120,11 @@ pub(super) fn admit(
         None => None,
         Some(policies) => policy_of(policies, &registration, &shared.metrics, ctx),
     };
-    match policy {
-        None => registration.pre_call(limit, || incoming.chat().prompt(&[])),
+    let (outgoing, restore) = match policy {
+        None => {
+            registration.pre_call(limit, || incoming.chat().prompt(&[]));
+            (Outgoing::as_it_is(incoming.body), None)
+        }
         Some(policy) if policy.app_mode == AppMode::Sync => {
             return Err(Box::new(SyncCall {
                 incoming,
@@ -92,16 +132,18 @@ pub(super) fn admit(
                 policy,
             }));
         }
-        Some(policy) => registration.pre_call(limit, || incoming.chat().prompt(&roles(&policy))),
-    }
+        Some(policy) => {
+            registration.pre_call(limit, || incoming.chat().prompt(&roles(&policy)));
+            incoming.leave(shared, &policy, Vec::new())
+        }
+    };
     Ok(Forward {
-        outgoing: Outgoing {
-            body: incoming.body,
-            uncoded: false,
-        },
+        outgoing,
         registration,
-        transform: Transform::None,
-        replace: None,
+        after: match restore {
+            None => After::Relay(Transform::None),
+            Some(restore) => After::Restore(Box::new(restore)),
+        },
     })
 }
 
@@ -140,26 +182,29 @@ pub(super) async fn pre_call(
 impl SyncCall {
     fn forward(self, shared: &Shared) -> Forward {
         let transform = self.transform(shared);
-        let replace = self.policy.replace_response.then(|| {
-            Box::new(Replace {
-                requested: Requested::of(self.incoming.chat(), self.registration.exchange()),
-                policy: self.policy.clone(),
-            })
-        });
+        let chat = self.incoming.chat();
+        let replaces = self.policy.replace_response;
+        let requested = replaces.then(|| Requested::of(chat, self.registration.exchange()));
+        let off = match transform {
+            Transform::HoldBack(_) => Vec::new(),
+            // CONTRACT 2.
+            _ => chat.stream_true_spans(),
+        };
+        let (mut outgoing, restore) = self.incoming.leave(shared, &self.policy, off);
+        outgoing.uncoded |= matches!(transform, Transform::HoldBack(_));
+        let after = match (requested, restore) {
+            (Some(requested), restore) => After::Replace(Box::new(Replace {
+                requested,
+                policy: self.policy,
+                restore,
+            })),
+            (None, Some(restore)) => After::Restore(Box::new(restore)),
+            (None, None) => After::Relay(transform),
+        };
         Forward {
-            outgoing: match &transform {
-                Transform::None => Outgoing {
-                    body: self.incoming.without_stream(),
-                    uncoded: false,
-                },
-                Transform::HoldBack(_) => Outgoing {
-                    body: self.incoming.body,
-                    uncoded: true,
-                },
-            },
+            outgoing,
             registration: self.registration,
-            transform,
-            replace,
+            after,
         }
     }
 

@@ -6,21 +6,26 @@ mod block;
 mod call;
 mod capture;
 mod check;
+mod collect;
 mod decide;
 mod decode;
 mod hold_back;
+mod placeholders;
 mod read;
 mod record;
+mod redact;
 mod refusal;
 mod relay;
 mod replace;
+mod restore;
+mod restored;
 mod transform;
 
 use super::context::CallContext;
 use super::error::CallError;
 use super::{Shared, respond};
 use crate::json;
-use decide::{Decision, Forward, Incoming};
+use decide::{After, Decision, Forward, Incoming};
 use pingora_core::Result;
 use pingora_core::protocols::http::ServerSession;
 
@@ -67,16 +72,19 @@ async fn forward(
             return Box::pin(respond::error(session, ctx, &error)).await;
         }
     };
-    match call.replace {
-        None => {
+    match call.after {
+        After::Relay(transform) => {
             let answer = relay::Answer {
                 upstream,
                 registration,
-                transform: call.transform,
+                transform,
             };
             relay::response_body(shared, session, ctx, answer).await
         }
-        Some(replace) => {
+        After::Restore(restore) => {
+            Box::pin(restore.response_body(shared, session, ctx, (upstream, registration))).await
+        }
+        After::Replace(replace) => {
             Box::pin(replace.response_body(shared, session, ctx, (upstream, registration))).await
         }
     }

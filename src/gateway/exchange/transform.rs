@@ -3,6 +3,7 @@
 
 use super::capture::Layout;
 use super::hold_back::HoldBack;
+use super::restored::Restoring;
 use crate::gateway::error::CallError;
 use bytes::Bytes;
 
@@ -12,6 +13,8 @@ pub(super) enum Transform {
     None,
     /// They wait until they are checked (CONTRACT 41).
     HoldBack(Box<HoldBack>),
+    /// Placeholders become values again (CONTRACT 41).
+    Restore(Box<Restoring>),
 }
 
 /// What goes to the client now.
@@ -37,7 +40,7 @@ impl Transform {
     /// When nothing of the answer may pass.
     pub(super) fn begin(&mut self, layout: Layout) -> Result<(), CallError> {
         match self {
-            Self::None => Ok(()),
+            Self::None | Self::Restore(_) => Ok(()),
             Self::HoldBack(held) => held.begin(layout),
         }
     }
@@ -45,7 +48,7 @@ impl Transform {
     /// Whether something went on without the check it should have had.
     pub(super) fn is_unchecked(&self) -> bool {
         match self {
-            Self::None => false,
+            Self::None | Self::Restore(_) => false,
             Self::HoldBack(held) => held.is_unchecked(),
         }
     }
@@ -55,6 +58,7 @@ impl Transform {
         match self {
             Self::None => Out::passing(chunk),
             Self::HoldBack(held) => held.push(chunk),
+            Self::Restore(restoring) => Out::passing(restoring.push(&chunk)),
         }
     }
 
@@ -63,6 +67,7 @@ impl Transform {
         match self {
             Self::None => Out::passing(Bytes::new()),
             Self::HoldBack(held) => held.end(whole),
+            Self::Restore(restoring) => Out::passing(restoring.end()),
         }
     }
 }
