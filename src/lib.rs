@@ -27,6 +27,8 @@
 //! # Invariants, each with the test that guards it
 //!
 //! - A body passes byte for byte, whatever its numbers, escapes, keys or depth: `tests/gateway/bytes.rs`.
+//! - Where a policy has it redacted, no byte besides the finds changes, and no other application's
+//!   body does: `tests/gateway/redact.rs`.
 //! - No gateway-extension header reaches the upstream on any route: `tests/gateway/strip.rs`.
 //! - Outside sync mode nothing that concerns the backend is awaited by a call: `tests/gateway/telemetry.rs`.
 //! - In sync mode no upstream connection is opened before the verdict: `tests/gateway/sync.rs`.
@@ -37,7 +39,7 @@
 //! # Deliberately absent
 //!
 //! No request size limit of the gateway's own (§8.1), no `Upgrade`, no `CONNECT`, no cache, no
-//! rewriting of bodies in async mode.
+//! rewriting of bodies in async mode unless a policy asks for it (`redact_upstream`).
 
 pub mod analysis;
 pub mod app;

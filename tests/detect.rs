@@ -7,3 +7,5 @@
 mod engine;
 #[path = "detect/fixtures.rs"]
 mod fixtures;
+#[path = "detect/settled.rs"]
+mod settled;

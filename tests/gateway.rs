@@ -22,6 +22,8 @@ mod floods;
 mod framing;
 #[path = "gateway/gone.rs"]
 mod gone;
+#[path = "gateway/hold_back.rs"]
+mod hold_back;
 #[path = "gateway/http2.rs"]
 mod http2;
 #[path = "gateway/interim.rs"]
@@ -36,16 +38,18 @@ mod operations;
 mod policies;
 #[path = "gateway/pressure.rs"]
 mod pressure;
+#[path = "gateway/redact.rs"]
+mod redact;
 #[path = "gateway/replace.rs"]
 mod replace;
 #[path = "gateway/retry.rs"]
 mod retry;
 #[path = "gateway/routes.rs"]
 mod routes;
-#[path = "gateway/spool.rs"]
-mod spool;
 #[path = "gateway/smuggling.rs"]
 mod smuggling;
+#[path = "gateway/spool.rs"]
+mod spool;
 #[path = "gateway/startup.rs"]
 mod startup;
 #[path = "gateway/status.rs"]

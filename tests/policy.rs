@@ -15,6 +15,8 @@ mod live;
 mod local;
 #[path = "policy/many.rs"]
 mod many;
+#[path = "policy/migrations.rs"]
+mod migrations;
 #[path = "policy/outage.rs"]
 mod outage;
 #[path = "policy/ssl.rs"]

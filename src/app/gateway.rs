@@ -2,6 +2,7 @@
 
 use super::analysis::{addresses, api, operations_service};
 use super::http::UnderWay;
+use super::inspect::LocalInspector;
 use super::lifecycle::{Readiness, Signals, wait_for_the_last_call};
 use super::local::LocalAnalyzer;
 use super::status::Overview;
@@ -199,6 +200,7 @@ fn serve_gateway(
         spool: spool.as_ref().map(spool::Running::spool),
         analyzer: plan.analyzer.clone(),
         policies: plan.policies.clone(),
+        inspector: Some(Arc::new(LocalInspector::new())),
     };
     let conf = Arc::new(server_conf(settings));
     let options = ConnectorOptions::from_server_conf(&conf);

@@ -4,6 +4,7 @@
 mod analysis;
 mod gateway;
 mod http;
+mod inspect;
 mod lifecycle;
 mod listeners;
 mod local;

@@ -7,7 +7,7 @@ mod report;
 pub mod rules;
 pub mod tokens;
 
-pub use dataclean::PatternName;
+pub use dataclean::{Local, PatternName, Span};
 pub use engine::Engine;
 pub use report::Report;
 pub use rules::{CleanType, DatacleanRules, MaskStyle, Rules, UnknownName};

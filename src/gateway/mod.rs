@@ -25,7 +25,7 @@ pub use proxy::Gateway;
 use crate::config::GatewaySettings;
 use crate::observe::Metrics;
 use crate::policy::Policies;
-use crate::telemetry::{Analyzer, Spool};
+use crate::telemetry::{Analyzer, Inspector, Spool};
 use connect::Connections;
 use peer::Upstream;
 use pingora_core::connectors::ConnectorOptions;
@@ -43,6 +43,8 @@ pub struct Shared {
     pub(crate) analyzer: Option<Arc<dyn Analyzer>>,
     /// None where no store is configured: every call is async.
     pub(crate) policies: Option<Policies>,
+    /// What the gateway judges by itself; None only where there are no policies to ask for it.
+    pub(crate) inspector: Option<Arc<dyn Inspector>>,
     pub(crate) metrics: Arc<Metrics>,
     draining: AtomicBool,
 }
@@ -56,6 +58,8 @@ pub struct Monitoring {
     pub analyzer: Option<Arc<dyn Analyzer>>,
     /// The applications' policies.
     pub policies: Option<Policies>,
+    /// The pure detectors of this process; needed where there are policies.
+    pub inspector: Option<Arc<dyn Inspector>>,
 }
 
 impl Shared {
@@ -75,6 +79,7 @@ impl Shared {
             telemetry: monitoring.spool,
             analyzer: monitoring.analyzer,
             policies: monitoring.policies,
+            inspector: monitoring.inspector,
             metrics,
             draining: AtomicBool::new(false),
         })

@@ -41,6 +41,37 @@ pub fn answer_text(body: &[u8]) -> Option<Answer> {
     })
 }
 
+/// Where a text of an answer stands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AnswerLiteral {
+    /// The string with its quotes.
+    pub span: Range<usize>,
+    /// Whether its text is JSON again: the arguments of a function.
+    pub is_arguments: bool,
+}
+
+/// The strings that hold the text of every choice of a `chat.completion` body, whichever of them a
+/// record takes, ascending. None when it is not JSON.
+pub fn answer_literals(body: &[u8]) -> Option<Vec<AnswerLiteral>> {
+    let scan = scan(body).ok()?;
+    let mut found = Vec::new();
+    let choices = scan.members_named(body, "choices");
+    let choices = choices.flat_map(|choices| View::new(body, choices.value).elements());
+    for message in choices.flat_map(|choice| choice.named("message")) {
+        for name in ["content", "refusal", "reasoning", "reasoning_content"] {
+            message.each_text(name, &mut |text| found.push((text.span(), false)));
+        }
+        let calls = message.named("tool_calls").flat_map(View::elements);
+        let functions = calls.flat_map(|call| call.named("function"));
+        for function in functions.chain(message.named("function_call")) {
+            function.each_text("arguments", &mut |text| found.push((text.span(), true)));
+        }
+    }
+    found.sort_by_key(|(span, _)| span.start);
+    let literal = |(span, is_arguments)| AnswerLiteral { span, is_arguments };
+    Some(found.into_iter().map(literal).collect())
+}
+
 fn choice_text(choice: View<'_>) -> String {
     for source in [content, refusal, tool_calls] {
         let mut text = Joined::default();
@@ -75,7 +106,7 @@ fn tool_calls(message: View<'_>, text: &mut Joined) {
 #[cfg(test)]
 #[allow(clippy::unwrap_used, clippy::expect_used)]
 mod tests {
-    use super::answer_text;
+    use super::{answer_literals, answer_text};
 
     const ANSWERS: &[(&str, &str)] = &[
         (
@@ -126,6 +157,30 @@ mod tests {
                 "{body}"
             );
         }
+    }
+
+    #[test]
+    fn the_strings_of_every_text_are_found_in_their_order() {
+        let body = r#"{"choices":[{"logprobs":{"content":"x"},"message":{"refusal":"r","role":"assistant",
+            "content":[{"type":"text","text":"p"},{"type":"image_url","text":"x"}],"content":"c",
+            "tool_calls":[{"id":"x","function":{"arguments":"{}","name":"x"}}],
+            "function_call":{"arguments":"1"},"reasoning_content":"t"}},
+            {"message":{"content":null}}],"choices":[{"message":{"content":"d"}}],"x":[{"message":{"content":"x"}}]}"#;
+        let literals = answer_literals(body.as_bytes()).unwrap();
+        let found = literals
+            .into_iter()
+            .map(|one| (&body[one.span], one.is_arguments));
+        let expected = [
+            ("\"r\"", false),
+            ("\"p\"", false),
+            ("\"c\"", false),
+            ("\"{}\"", true),
+            ("\"1\"", true),
+            ("\"t\"", false),
+            ("\"d\"", false),
+        ];
+        assert_eq!(found.collect::<Vec<_>>(), expected);
+        assert_eq!(answer_literals(b"<html>"), None);
     }
 
     #[test]

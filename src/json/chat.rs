@@ -72,18 +72,33 @@ impl<'a> Chat<'a> {
     /// `messages`, every duplicate inside a message, and a message of two roles beside the one that
     /// would be chosen without it.
     pub fn prompt(&self, roles: &[ScanRole]) -> String {
+        let mut prompt = Joined::default();
+        self.each_prompt_text(roles, |view| {
+            if let Some(text) = view.text() {
+                prompt.push(&text);
+            }
+        });
+        prompt.into_text()
+    }
+
+    /// Where the strings stand that [`Chat::prompt`] takes, each with its quotes. They ascend.
+    pub fn prompt_literals(&self, roles: &[ScanRole]) -> Vec<Range<usize>> {
+        let mut literals = Vec::new();
+        self.each_prompt_text(roles, |view| literals.push(view.span()));
+        literals
+    }
+
+    fn each_prompt_text(&self, roles: &[ScanRole], mut each: impl FnMut(View<'a>)) {
         let roles = if roles.is_empty() {
             &[ScanRole::LastUser]
         } else {
             roles
         };
-        let mut prompt = Joined::default();
         for messages in self.views("messages") {
             for message in chosen(messages, roles) {
-                message.push_texts("content", &mut prompt);
+                message.each_text("content", &mut each);
             }
         }
-        prompt.into_text()
     }
 
     fn members(&self, name: &'a str) -> impl Iterator<Item = Member> + 'a {

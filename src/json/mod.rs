@@ -7,16 +7,18 @@ mod answer;
 mod chat;
 mod check;
 mod envelope;
+mod literal;
 mod rewrite;
 mod scan;
 mod text;
 mod view;
 
-pub use answer::{Answer, answer_text};
+pub use answer::{Answer, AnswerLiteral, answer_literals, answer_text};
 pub use chat::{Chat, ScanRole};
 pub use check::{SyntaxError, SyntaxKind};
 pub use envelope::is_envelope;
-pub use rewrite::replace_spans;
+pub use literal::{each_literal, escape_into, raw_spans};
+pub use rewrite::{Edit, replace_spans};
 pub use scan::{Kind, Member, Scan, scan};
 pub use text::unescape;
 

@@ -1,13 +1,17 @@
-//! The one change ever made to a body (§1.3, CONTRACT 2): spans are replaced, every other byte stays.
+//! The changes made to a body (§1.3, CONTRACT 2, 41): spans are replaced, every other byte stays.
 
 use std::ops::Range;
 
-/// `body` with each of `spans` replaced by `with`. Spans ascend and do not overlap, as
-/// [`super::Chat::stream_true_spans`] gives them; one that does not fit so is left alone.
-pub fn replace_spans(body: &[u8], spans: &[Range<usize>], with: &[u8]) -> Vec<u8> {
-    let mut changed = Vec::with_capacity(body.len() + spans.len() * with.len());
+/// A span of a body and what stands in its place.
+pub type Edit<W> = (Range<usize>, W);
+
+/// `body` with each span replaced. Spans ascend and do not overlap; one that does not fit so is left
+/// alone.
+pub fn replace_spans<W: AsRef<[u8]>>(body: &[u8], edits: &[Edit<W>]) -> Vec<u8> {
+    let longer: usize = edits.iter().map(|(_, with)| with.as_ref().len()).sum();
+    let mut changed = Vec::with_capacity(body.len() + longer);
     let mut copied = 0;
-    for span in spans {
+    for (span, with) in edits {
         let Some(kept) = body.get(copied..span.start) else {
             continue;
         };
@@ -15,7 +19,7 @@ pub fn replace_spans(body: &[u8], spans: &[Range<usize>], with: &[u8]) -> Vec<u8
             continue;
         }
         changed.extend_from_slice(kept);
-        changed.extend_from_slice(with);
+        changed.extend_from_slice(with.as_ref());
         copied = span.end;
     }
     changed.extend_from_slice(&body[copied..]);
@@ -56,10 +60,8 @@ mod tests {
         for (body, expected) in table {
             let found = scan(body.as_bytes()).unwrap();
             let spans = Chat::read(body.as_bytes(), &found).stream_true_spans();
-            assert_eq!(
-                replace_spans(body.as_bytes(), &spans, b"false"),
-                expected.as_bytes()
-            );
+            let edits: Vec<_> = spans.into_iter().map(|span| (span, "false")).collect();
+            assert_eq!(replace_spans(body.as_bytes(), &edits), expected.as_bytes());
         }
     }
 
@@ -67,9 +69,10 @@ mod tests {
     #[allow(clippy::reversed_empty_ranges)]
     fn spans_that_do_not_fit_change_nothing() {
         for span in [2..9, 3..1, 7..8, usize::MAX..usize::MAX] {
-            assert_eq!(replace_spans(b"abc", &[span], b"x"), b"abc");
+            assert_eq!(replace_spans(b"abc", &[(span, "x")]), b"abc");
         }
-        assert_eq!(replace_spans(b"abcd", &[0..1, 0..2, 3..4], b"x"), b"xbcx");
-        assert_eq!(replace_spans(b"", &[], b"x"), b"");
+        let edits = [(0..1, "x"), (0..2, "y"), (3..4, "zz")];
+        assert_eq!(replace_spans(b"abcd", &edits), b"xbczz");
+        assert_eq!(replace_spans::<&str>(b"", &[]), b"");
     }
 }

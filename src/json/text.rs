@@ -91,7 +91,7 @@ fn decode(mut rest: &str) -> String {
 }
 
 // `rest` begins behind the backslash; gives the character and how many bytes stood for it.
-fn escape(rest: &str) -> (char, usize) {
+pub(super) fn escape(rest: &str) -> (char, usize) {
     let Some(letter) = rest.chars().next() else {
         return (char::REPLACEMENT_CHARACTER, 0);
     };

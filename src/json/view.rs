@@ -6,18 +6,38 @@ use super::text::{Joined, plain_len, unescape};
 use std::borrow::Cow;
 use std::ops::Range;
 
-/// The bytes of one checked value.
+/// The bytes of one checked value, and where they stand.
 #[derive(Clone, Copy)]
-pub(super) struct View<'a>(&'a [u8]);
+pub(super) struct View<'a> {
+    bytes: &'a [u8],
+    /// The offset of its first byte in the body that the outermost view looks at.
+    at: usize,
+}
 
 impl<'a> View<'a> {
     /// The value at `span` of `body`.
     pub(super) fn new(body: &'a [u8], span: Range<usize>) -> Self {
-        Self(body.get(span).unwrap_or_default())
+        Self {
+            at: span.start,
+            bytes: body.get(span).unwrap_or_default(),
+        }
+    }
+
+    /// The value at `span` of this one.
+    fn inner(self, span: Range<usize>) -> Self {
+        Self {
+            at: self.at + span.start,
+            bytes: self.bytes.get(span).unwrap_or_default(),
+        }
+    }
+
+    /// Where it stands in the body.
+    pub(super) fn span(self) -> Range<usize> {
+        self.at..self.at + self.bytes.len()
     }
 
     pub(super) fn kind(self) -> Kind {
-        match self.0.first() {
+        match self.bytes.first() {
             Some(b'{') => Kind::Object,
             Some(b'[') => Kind::Array,
             Some(b'"') => Kind::String,
@@ -30,7 +50,7 @@ impl<'a> View<'a> {
 
     /// The decoded text of a string, None for any other kind.
     pub(super) fn text(self) -> Option<Cow<'a, str>> {
-        (self.kind() == Kind::String).then(|| unescape(self.0))
+        (self.kind() == Kind::String).then(|| unescape(self.bytes))
     }
 
     /// Spans of names and values inside `bytes` from `at` on, which is behind a `{` or a comma.
@@ -43,10 +63,10 @@ impl<'a> View<'a> {
         let first = if self.kind() == Kind::Object {
             1
         } else {
-            self.0.len()
+            self.bytes.len()
         };
-        Self::members_from(self.0, first).filter_map(move |(key, value)| {
-            key_is(self.0.get(key)?, name).then(|| Self::new(self.0, value))
+        Self::members_from(self.bytes, first).filter_map(move |(key, value)| {
+            key_is(self.bytes.get(key)?, name).then(|| self.inner(value))
         })
     }
 
@@ -55,12 +75,15 @@ impl<'a> View<'a> {
         let first = if self.kind() == Kind::Array {
             1
         } else {
-            self.0.len()
+            self.bytes.len()
         };
-        Elements(Cursor {
-            bytes: self.0,
-            at: first,
-        })
+        Elements {
+            array: self,
+            cursor: Cursor {
+                bytes: self.bytes,
+                at: first,
+            },
+        }
     }
 
     /// Walks an array once and hands over each of its objects with what `fold` made of that object's
@@ -71,7 +94,7 @@ impl<'a> View<'a> {
         fold: impl Fn(&mut F, View<'a>),
         mut each: impl FnMut(View<'a>, F),
     ) {
-        let Elements(mut cursor) = self.elements();
+        let Elements { mut cursor, .. } = self.elements();
         loop {
             cursor.skip_separators();
             let start = cursor.at;
@@ -82,24 +105,33 @@ impl<'a> View<'a> {
                 continue;
             }
             let mut folded = F::default();
-            let mut members = Self::members_from(self.0, start + 1);
+            let mut members = Self::members_from(self.bytes, start + 1);
             for (key, value) in members.by_ref() {
-                if self.0.get(key).is_some_and(|token| key_is(token, name)) {
-                    fold(&mut folded, Self::new(self.0, value));
+                if self.bytes.get(key).is_some_and(|token| key_is(token, name)) {
+                    fold(&mut folded, self.inner(value));
                 }
             }
             // The walk ends at the closing brace.
-            cursor.at = members.0.at.saturating_add(1).min(self.0.len());
-            each(Self::new(self.0, start..cursor.at), folded);
+            cursor.at = members.0.at.saturating_add(1).min(self.bytes.len());
+            each(self.inner(start..cursor.at), folded);
         }
     }
 
-    /// Adds the text of every member `name` of this object: a string as it is, or the `text` of an
-    /// array's parts of type `text` (§4.1).
+    /// Adds the text of every member `name` of this object, as [`View::each_text`] finds them.
     pub(super) fn push_texts(self, name: &'a str, into: &mut Joined) {
-        for value in self.named(name) {
-            if let Some(text) = value.text() {
+        self.each_text(name, &mut |view| {
+            if let Some(text) = view.text() {
                 into.push(&text);
+            }
+        });
+    }
+
+    /// Hands over every text of the members `name` of this object: a string as it is, or the `text`
+    /// of an array's parts of type `text` (§4.1).
+    pub(super) fn each_text(self, name: &'a str, each: &mut impl FnMut(View<'a>)) {
+        for value in self.named(name) {
+            if value.kind() == Kind::String {
+                each(value);
             }
             for part in value.elements() {
                 if part
@@ -107,8 +139,8 @@ impl<'a> View<'a> {
                     .any(|kind| kind.text().as_deref() == Some("text"))
                 {
                     part.named("text")
-                        .filter_map(View::text)
-                        .for_each(|text| into.push(&text));
+                        .filter(|text| text.kind() == Kind::String)
+                        .for_each(&mut *each);
                 }
             }
         }
@@ -142,15 +174,18 @@ impl Iterator for Members<'_> {
 }
 
 /// See [`View::elements`].
-pub(super) struct Elements<'a>(Cursor<'a>);
+pub(super) struct Elements<'a> {
+    array: View<'a>,
+    cursor: Cursor<'a>,
+}
 
 impl<'a> Iterator for Elements<'a> {
     type Item = View<'a>;
 
     fn next(&mut self) -> Option<View<'a>> {
-        self.0.skip_separators();
-        let span = self.0.skip_value();
-        (!span.is_empty()).then(|| View::new(self.0.bytes, span))
+        self.cursor.skip_separators();
+        let span = self.cursor.skip_value();
+        (!span.is_empty()).then(|| self.array.inner(span))
     }
 }
 

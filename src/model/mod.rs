@@ -4,6 +4,7 @@
 mod analysis;
 mod envelope;
 mod ids;
+mod patterns;
 mod policy;
 mod policy_json;
 mod secret;
@@ -15,6 +16,7 @@ pub use analysis::{
 };
 pub use envelope::{ErrorBody, ErrorEnvelope, ErrorType};
 pub use ids::{ApplicationId, ExchangeId, RecordId};
+pub use patterns::{LOCAL_PATTERNS, PATTERN_NAMES, PatternSet};
 pub use policy::{
     AppMode, ApplicationPolicy, BlockOn, LONGEST_PHRASE, OnBackendFailure, Policy, PolicyProblem,
     PolicyProblems, ScanRole, StoredPolicy, StreamInSync,

@@ -3,6 +3,7 @@
 //! `policy_json`; where it comes from is not known here.
 
 use super::ids::ApplicationId;
+use super::patterns::PatternSet;
 use super::policy_json;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -15,8 +16,15 @@ const NO_PHRASE: &str = "is not set; app_mode sync needs the text of the answer 
 const LONG_PHRASE: &str = "is too long; allowed: 10000 characters";
 const NO_ROLES: &str = "is an empty list; allowed: at least one role";
 const ASYNC_REPLACES: &str = "needs app_mode sync: in async mode no answer is replaced";
-const HOLDS_BACK: &str = "hold_back is not available in this version; allowed: off";
-const REDACTS: &str = "true is not available in this version; allowed: false";
+const ASYNC_HOLDS_BACK: &str =
+    "hold_back needs app_mode sync: in async mode streams are delivered as they are";
+const HOLDS_BACK_AND_REPLACES: &str = "hold_back cannot go with replace_response: one streams the answer, the other waits for its end";
+const HOLDS_BACK_AND_REDACTS: &str =
+    "hold_back cannot go with redact_upstream: the values it puts back would end the stream";
+const HOLDS_BACK_FOR_NOTHING: &str =
+    "hold_back needs block_on.dataclean: sensitive data is all it looks for";
+const NO_PATTERNS: &str = "is an empty list; allowed: at least one pattern, or none of this field";
+const PATTERNS_FOR_NOTHING: &str = "needs stream_in_sync hold_back or redact_upstream true: nothing else looks for them in the gateway";
 const ASYNC_CLOSED: &str = "closed needs app_mode sync: in async mode the backend is not awaited";
 
 macro_rules! words {
@@ -113,6 +121,8 @@ pub struct Policy {
     pub stream_in_sync: StreamInSync,
     /// Whether findings are replaced in the forwarded body (CONTRACT 41).
     pub redact_upstream: bool,
+    /// What `hold_back` and `redact_upstream` look for; None means all that the gateway can find.
+    pub local_patterns: Option<PatternSet>,
 }
 
 /// An application as a configuration lists it.
@@ -173,6 +183,7 @@ impl Policy {
             scan_roles: vec![ScanRole::LastUser],
             stream_in_sync: StreamInSync::Off,
             redact_upstream: false,
+            local_patterns: None,
         }
     }
 
@@ -202,38 +213,22 @@ impl Policy {
         serde_json::to_string(self).unwrap_or_default()
     }
 
+    /// The patterns that the gateway judges by itself (CONTRACT 41).
+    pub fn local_patterns(&self) -> PatternSet {
+        self.local_patterns.unwrap_or_else(PatternSet::local)
+    }
+
     /// Says what cannot be meant, however the policy was made.
     ///
     /// # Errors
     /// Every contradiction: a phrase that is missing in sync mode or too long, fields that promise
-    /// what async mode never does; and what this version knows the name of but does not do.
+    /// what their mode never does, fields that exclude each other, and one that nothing would read.
     pub fn check(&self) -> Result<(), Vec<PolicyProblem>> {
-        let is_async = self.app_mode == AppMode::Async;
-        let holds_back = self.stream_in_sync == StreamInSync::HoldBack;
-        let is_closed = self.on_backend_failure == OnBackendFailure::Closed;
-        let contradictions = [
-            (
-                !is_async && self.phrase.trim().is_empty(),
-                "phrase",
-                NO_PHRASE,
-            ),
-            (
-                self.phrase.chars().count() > LONGEST_PHRASE,
-                "phrase",
-                LONG_PHRASE,
-            ),
-            (self.scan_roles.is_empty(), "scan_roles", NO_ROLES),
-            (
-                is_async && self.replace_response,
-                "replace_response",
-                ASYNC_REPLACES,
-            ),
-            (holds_back, "stream_in_sync", HOLDS_BACK),
-            (self.redact_upstream, "redact_upstream", REDACTS),
-            (is_async && is_closed, "on_backend_failure", ASYNC_CLOSED),
-        ];
-        let found = contradictions.into_iter().filter(|(holds, ..)| *holds);
-        let problems: Vec<_> = found
+        let problems: Vec<_> = self
+            .of_modes()
+            .into_iter()
+            .chain(self.of_local_checks())
+            .filter(|(holds, ..)| *holds)
             .map(|(_, key, text)| PolicyProblem::new(key, text))
             .collect();
         match problems.is_empty() {
@@ -241,7 +236,49 @@ impl Policy {
             false => Err(problems),
         }
     }
+
+    fn of_modes(&self) -> [Contradiction; 6] {
+        let is_async = self.app_mode == AppMode::Async;
+        let is_closed = self.on_backend_failure == OnBackendFailure::Closed;
+        let is_mute = self.phrase.trim().is_empty();
+        let is_long = self.phrase.chars().count() > LONGEST_PHRASE;
+        let replaces = is_async && self.replace_response;
+        [
+            (!is_async && is_mute, "phrase", NO_PHRASE),
+            (is_long, "phrase", LONG_PHRASE),
+            (self.scan_roles.is_empty(), "scan_roles", NO_ROLES),
+            (replaces, "replace_response", ASYNC_REPLACES),
+            (
+                is_async && self.holds_back(),
+                "stream_in_sync",
+                ASYNC_HOLDS_BACK,
+            ),
+            (is_async && is_closed, "on_backend_failure", ASYNC_CLOSED),
+        ]
+    }
+
+    fn of_local_checks(&self) -> [Contradiction; 5] {
+        let (redacts, replaces) = (self.redact_upstream, self.replace_response);
+        let for_nothing = self.holds_back() && !self.block_on.dataclean;
+        let no_patterns = self.local_patterns.is_some_and(PatternSet::is_empty);
+        let unread = self.local_patterns.is_some() && !self.holds_back() && !redacts;
+        let beside = |other| self.holds_back() && other;
+        [
+            (beside(replaces), "stream_in_sync", HOLDS_BACK_AND_REPLACES),
+            (beside(redacts), "stream_in_sync", HOLDS_BACK_AND_REDACTS),
+            (for_nothing, "stream_in_sync", HOLDS_BACK_FOR_NOTHING),
+            (no_patterns, "local_patterns", NO_PATTERNS),
+            (unread, "local_patterns", PATTERNS_FOR_NOTHING),
+        ]
+    }
+
+    fn holds_back(&self) -> bool {
+        self.stream_in_sync == StreamInSync::HoldBack
+    }
 }
+
+/// Whether it holds, the field it is about, and its text.
+type Contradiction = (bool, &'static str, &'static str);
 
 impl TryFrom<Value> for Policy {
     type Error = PolicyProblems;

@@ -2,6 +2,7 @@
 //! comes this way too, so that a file and a store accept the same (CONTRACT 34). What fields must not
 //! say together stands in `policy`.
 
+use super::patterns::{LOCAL_PATTERNS, PATTERN_NAMES};
 use super::policy::{
     AppMode, BlockOn, OnBackendFailure, Policy, PolicyProblem, PolicyProblems, ScanRole,
     StreamInSync,
@@ -40,12 +41,14 @@ pub(super) fn read(value: &Value) -> Result<Policy, PolicyProblems> {
     let on_backend_failure = fields.word("on_backend_failure");
     policy.on_backend_failure = on_backend_failure.unwrap_or(OnBackendFailure::Open);
     policy.replace_response = fields.flag("replace_response").unwrap_or(false);
-    if let Some(roles) = fields.roles("scan_roles") {
+    if let Some(roles) = fields.list("scan_roles", word::<ScanRole>, Word::word) {
         policy.scan_roles = roles;
     }
     let stream_in_sync = fields.word("stream_in_sync");
     policy.stream_in_sync = stream_in_sync.unwrap_or(StreamInSync::Off);
     policy.redact_upstream = fields.flag("redact_upstream").unwrap_or(false);
+    let patterns = fields.list("local_patterns", local_pattern, |name| name);
+    policy.local_patterns = patterns.map(|names| names.into_iter().collect());
     let mut problems = fields.finish();
     // Beside an unreadable field, what contradicts it can only be guessed.
     if problems.is_empty() {
@@ -121,23 +124,29 @@ impl<'v> Fields<'v> {
         Some(taken)
     }
 
-    fn roles(&mut self, key: &'static str) -> Option<Vec<ScanRole>> {
+    /// A list of words, none twice.
+    fn list<T: Copy>(
+        &mut self,
+        key: &'static str,
+        read: fn(&Value) -> Result<T, String>,
+        word: fn(T) -> &'static str,
+    ) -> Option<Vec<T>> {
         let value = self.ask(key)?;
         let Value::Array(items) = value else {
-            return self.accept(key, Err(wrong(value, "a list of roles")));
+            return self.accept(key, Err(wrong(value, "a list of words")));
         };
-        let mut roles = Vec::with_capacity(items.len().min(ScanRole::ALL.len()));
+        let mut found: Vec<T> = Vec::new();
         for (index, item) in items.iter().enumerate() {
             let name = format!("{key}[{index}]");
-            match word::<ScanRole>(item) {
-                Ok(role) if roles.contains(&role) => {
-                    self.refuse(&name, format!("names {} again", role.as_str()));
+            match read(item) {
+                Ok(new) if found.iter().any(|old| word(*old) == word(new)) => {
+                    self.refuse(&name, format!("names {} again", word(new)));
                 }
-                Ok(role) => roles.push(role),
+                Ok(new) => found.push(new),
                 Err(text) => self.refuse(&name, text),
             }
         }
-        Some(roles)
+        Some(found)
     }
 
     fn accept<T>(&mut self, key: &str, found: Result<T, String>) -> Option<T> {
@@ -164,10 +173,30 @@ impl<'v> Fields<'v> {
 
 fn word<T: Word>(value: &Value) -> Result<T, String> {
     let words: Vec<&str> = T::ALL.iter().map(|known| known.word()).collect();
+    let found = one_of(value, &words)?;
+    // What is among the words has a place there.
+    let known = T::ALL.iter().find(|known| known.word() == found);
+    known
+        .copied()
+        .ok_or_else(|| wrong(value, &words.join(", ")))
+}
+
+fn local_pattern(value: &Value) -> Result<&'static str, String> {
+    let elsewhere = PATTERN_NAMES.iter().find(|name| value == **name);
+    match elsewhere.filter(|name| !LOCAL_PATTERNS.contains(name)) {
+        Some(name) => Err(format!(
+            "\"{name}\" is found by the backend only; allowed: {}",
+            LOCAL_PATTERNS.join(", ")
+        )),
+        None => one_of(value, LOCAL_PATTERNS),
+    }
+}
+
+fn one_of<'w>(value: &Value, words: &[&'w str]) -> Result<&'w str, String> {
     let Some(text) = value.as_str() else {
         return Err(wrong(value, &words.join(", ")));
     };
-    let found = T::ALL.iter().find(|known| known.word() == text).copied();
+    let found = words.iter().find(|word| **word == text).copied();
     found.ok_or_else(|| {
         let quoted = match text.len() {
             0..=LONGEST_QUOTED => format!("{text:?} is unknown"),
@@ -196,6 +225,7 @@ fn shape(value: &Value) -> &'static str {
 #[allow(clippy::unwrap_used, clippy::expect_used)]
 mod tests {
     use super::*;
+    use crate::model::PatternSet;
     use serde_json::json;
 
     fn problems(value: Value) -> Vec<String> {
@@ -212,7 +242,7 @@ mod tests {
             "app_mode": "sync", "phrase": "No.", "on_backend_failure": "open",
             "block_on": {"guardrails": true, "custom_policy": true, "dataclean": true},
             "replace_response": false, "scan_roles": ["last_user"], "stream_in_sync": "off",
-            "redact_upstream": false,
+            "redact_upstream": false, "local_patterns": null,
         });
         assert_eq!(json!(short), long);
         assert_eq!(Policy::from_value(&long).unwrap(), short);
@@ -227,10 +257,17 @@ mod tests {
         let value = json!({
             "app_mode": "sync", "phrase": "Nein.", "on_backend_failure": "closed",
             "block_on": {"guardrails": false, "custom_policy": true, "dataclean": false},
-            "replace_response": true, "stream_in_sync": "off", "redact_upstream": false,
+            "replace_response": true, "stream_in_sync": "off", "redact_upstream": true,
             "scan_roles": ["all_user", "system", "assistant", "tool"],
+            "local_patterns": ["EMAILS", "IP"],
         });
-        assert_eq!(json!(Policy::from_value(&value).unwrap()), value);
+        let policy = Policy::from_value(&value).unwrap();
+        assert_eq!(json!(policy), value);
+        assert_eq!(policy.local_patterns().names().count(), 2);
+        assert_eq!(
+            Policy::new(policy.app_mode, "").local_patterns(),
+            PatternSet::local()
+        );
     }
 
     #[test]
@@ -238,7 +275,7 @@ mod tests {
         let found = problems(json!({
             "app_mode": "synk", "phrase": ["hidden"], "colour": 1, "replace_response": "yes",
             "block_on": {"guardrails": 1, "regex": true}, "scan_roles": ["user", "tool", "tool"],
-            "stream_in_sync": "hidden ".repeat(9),
+            "stream_in_sync": "hidden ".repeat(9), "local_patterns": ["EMAIL", "DATE", "IP", "IP", 7],
         }));
         let expected = [
             "app_mode \"synk\" is unknown; allowed: sync, async",
@@ -249,6 +286,10 @@ mod tests {
             "scan_roles[0] \"user\" is unknown; allowed: last_user, all_user,",
             "scan_roles[2] names tool again",
             "stream_in_sync is no word; allowed: off, hold_back",
+            "local_patterns[0] \"EMAIL\" is unknown; allowed: BANK_CARD_NUMBER, EMAILS,",
+            "local_patterns[1] \"DATE\" is found by the backend only; allowed: BANK_CARD_NUMBER,",
+            "local_patterns[3] names IP again",
+            "local_patterns[4] is a number; allowed: BANK_CARD_NUMBER,",
             "colour is an unknown field; allowed: app_mode, phrase,",
         ];
         assert_eq!(found.len(), expected.len(), "{found:?}");
@@ -282,12 +323,28 @@ mod tests {
                 "replace_response needs",
             ),
             (
-                json!({"app_mode": "sync", "phrase": "x", "stream_in_sync": "hold_back"}),
-                "stream_in_sync hold_back is not available in this version",
+                json!({"app_mode": "async", "stream_in_sync": "hold_back"}),
+                "stream_in_sync hold_back needs app_mode sync",
             ),
             (
-                json!({"app_mode": "async", "redact_upstream": true}),
-                "redact_upstream true is not available in this version",
+                json!({"app_mode": "sync", "phrase": "x", "stream_in_sync": "hold_back", "redact_upstream": true}),
+                "stream_in_sync hold_back cannot go with redact_upstream",
+            ),
+            (
+                json!({"app_mode": "sync", "phrase": "x", "stream_in_sync": "hold_back", "replace_response": true}),
+                "stream_in_sync hold_back cannot go with replace_response",
+            ),
+            (
+                json!({"app_mode": "sync", "phrase": "x", "stream_in_sync": "hold_back", "block_on": {"dataclean": false}}),
+                "stream_in_sync hold_back needs block_on.dataclean",
+            ),
+            (
+                json!({"app_mode": "async", "local_patterns": ["IP"]}),
+                "local_patterns needs stream_in_sync hold_back or redact_upstream true",
+            ),
+            (
+                json!({"app_mode": "async", "redact_upstream": true, "local_patterns": []}),
+                "local_patterns is an empty list",
             ),
             (
                 json!({"app_mode": "async", "on_backend_failure": "closed"}),
@@ -305,6 +362,9 @@ mod tests {
     #[test]
     fn what_can_be_meant_is_accepted() {
         assert!(problems(json!({"app_mode": "async"})).is_empty());
+        assert!(problems(json!({"app_mode": "async", "redact_upstream": true})).is_empty());
+        let held = json!({"app_mode": "sync", "phrase": "x", "stream_in_sync": "hold_back", "local_patterns": ["INN"]});
+        assert!(problems(held).is_empty());
         let longest = "й".repeat(10_000);
         assert!(problems(json!({"app_mode": "sync", "phrase": longest})).is_empty());
         assert!(Policy::from_json("{").is_err());

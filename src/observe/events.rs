@@ -2,7 +2,8 @@
 //! carries a body, a key or a person's data.
 
 use super::labels::{
-    EndReason, Outcome, RouteLabel, TelemetryOutcome, UncheckedReason, VerdictType,
+    EndReason, Outcome, RouteLabel, TelemetryOutcome, UncheckedReason, UnrestoredReason,
+    VerdictType,
 };
 use super::metrics::{CallTimes, Metrics};
 use super::throttle::Throttle;
@@ -259,6 +260,40 @@ impl ConnectionEnded {
             info!(
                 target: "gateway",
                 "client connection ended: {} ({count} such since the last line)",
+                self.reason.as_str(),
+            );
+        }
+    }
+}
+
+/// Something in a prompt gave way to placeholders on its way to the upstream (CONTRACT 41).
+pub struct PromptRedacted;
+
+impl PromptRedacted {
+    /// Counts. What it was is nobody's to log.
+    pub fn emit(&self, metrics: &Metrics) {
+        metrics.redacted_prompts.inc();
+    }
+}
+
+/// An answer, or a part of it, went to its client with the placeholders of the redacted prompt.
+pub struct Unrestored {
+    /// Why.
+    pub reason: UnrestoredReason,
+}
+
+static UNRESTORED: LazyLock<[Throttle; 3]> =
+    LazyLock::new(|| std::array::from_fn(|_| Throttle::every(Duration::from_secs(10))));
+
+impl Unrestored {
+    /// Counts; warns at most once in ten seconds and reason.
+    pub fn emit(&self, metrics: &Metrics) {
+        metrics.unrestored(self.reason);
+        let throttle = UNRESTORED.get(self.reason as usize);
+        if let Some(count) = throttle.and_then(Throttle::pass) {
+            warn!(
+                target: "policy",
+                "an answer to a redacted prompt passes as it is: {} ({count} such since the last line)",
                 self.reason.as_str(),
             );
         }

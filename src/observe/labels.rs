@@ -103,3 +103,14 @@ label!(
         IdleFrames => "idle_frames",
     }
 );
+label!(
+    /// `reason` label of answers that kept the placeholders of a redacted prompt (CONTRACT 41).
+    UnrestoredReason {
+        /// The upstream compressed it although it was asked not to.
+        Compressed => "compressed",
+        /// It is larger than limits.recorded_bytes.
+        TooLarge => "too_large",
+        /// It, or a part of it, is not of the reference format.
+        Unreadable => "unreadable",
+    }
+);

@@ -2,7 +2,8 @@
 //! metrics are resolved once.
 
 use super::labels::{
-    EndReason, Outcome, RouteLabel, TelemetryOutcome, UncheckedReason, VerdictType,
+    EndReason, Outcome, RouteLabel, TelemetryOutcome, UncheckedReason, UnrestoredReason,
+    VerdictType,
 };
 use crate::model::{GATEWAY_VERSION, Stage};
 use prometheus::{
@@ -35,6 +36,9 @@ pub struct Metrics {
     verdicts: [Vec<IntCounter>; 2],
     unchecked: IntCounterVec,
     ended: IntCounterVec,
+    unrestored: IntCounterVec,
+    /// Prompts that lost something to placeholders.
+    pub redacted_prompts: IntCounter,
     /// Seconds since the policy store was last read; infinite when it never was.
     pub policies_age: Gauge,
     /// Stored policies that are not in force.
@@ -85,6 +89,12 @@ impl Metrics {
             verdicts: verdicts(&registry)?,
             unchecked: unchecked(&registry)?,
             ended: ended(&registry)?,
+            unrestored: unrestored(&registry)?,
+            redacted_prompts: counter(
+                &registry,
+                "monitor_redacted_prompts_total",
+                "Prompts in which placeholders went to the upstream instead of what was found.",
+            )?,
             policies_age,
             policies_problems: gauge(
                 &registry,
@@ -196,6 +206,11 @@ impl Metrics {
         self.ended.with_label_values(&[reason.as_str()]).inc();
     }
 
+    /// One answer kept the placeholders of its prompt.
+    pub fn unrestored(&self, reason: UnrestoredReason) {
+        self.unrestored.with_label_values(&[reason.as_str()]).inc();
+    }
+
     /// Calls under way on all routes.
     pub fn in_flight(&self) -> i64 {
         self.routes.iter().map(|route| route.in_flight.get()).sum()
@@ -297,6 +312,16 @@ fn ended(registry: &Registry) -> prometheus::Result<IntCounterVec> {
         ended.with_label_values(&[reason.as_str()]);
     }
     Ok(ended)
+}
+
+fn unrestored(registry: &Registry) -> prometheus::Result<IntCounterVec> {
+    let name = "monitor_unrestored_answers_total";
+    let help = "Answers that kept the placeholders of a redacted prompt, by reason.";
+    let unrestored = counters(registry, name, help, &["reason"])?;
+    for reason in UnrestoredReason::ALL {
+        unrestored.with_label_values(&[reason.as_str()]);
+    }
+    Ok(unrestored)
 }
 
 fn counters(

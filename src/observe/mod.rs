@@ -6,6 +6,9 @@ pub mod logging;
 mod metrics;
 mod throttle;
 
-pub use labels::{EndReason, Outcome, RouteLabel, TelemetryOutcome, UncheckedReason, VerdictType};
+pub use labels::{
+    EndReason, Outcome, RouteLabel, TelemetryOutcome, UncheckedReason, UnrestoredReason,
+    VerdictType,
+};
 pub use metrics::{CallTimes, Metrics};
 pub use throttle::Throttle;

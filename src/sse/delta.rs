@@ -42,7 +42,13 @@ pub(super) struct Delta<'a> {
     #[serde(borrow)]
     pub(super) refusal: Part<'a>,
     #[serde(borrow)]
+    pub(super) reasoning: Part<'a>,
+    #[serde(borrow)]
+    pub(super) reasoning_content: Part<'a>,
+    #[serde(borrow)]
     pub(super) tool_calls: Part<'a>,
+    #[serde(borrow)]
+    pub(super) function_call: Part<'a>,
 }
 
 /// One element of `delta.tool_calls`.
@@ -74,12 +80,13 @@ pub struct Usage {
     pub total_tokens: Option<u64>,
 }
 
+/// One element of a text in parts.
 #[derive(Deserialize)]
-struct ContentPart<'a> {
+pub(super) struct ContentPart<'a> {
     #[serde(borrow, rename = "type")]
     kind: Part<'a>,
     #[serde(borrow)]
-    text: Part<'a>,
+    pub(super) text: Part<'a>,
 }
 
 /// A value without borrowed parts, None when it is of another type.

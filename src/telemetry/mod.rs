@@ -2,10 +2,12 @@
 //! way there ([`Spool`]). Nothing here runs on the request path but [`Spool::push`], which never waits.
 
 mod http;
+mod inspect;
 mod record;
 pub mod spool;
 
 pub use http::HttpAnalyzer;
+pub use inspect::{Find, Inspector};
 pub use record::{CallFailure, ClosedBy, Record, RecordContext};
 pub use spool::Spool;
 

@@ -1,6 +1,7 @@
 //! One record on its way to the backend.
 
 use crate::model::{ExchangeId, Secret, Stage};
+use crate::observe::VerdictType;
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
 
@@ -32,6 +33,8 @@ pub struct Record {
     pub incomplete: bool,
     /// Sync mode let the exchange pass without a verdict (CONTRACT 13).
     pub unchecked: bool,
+    /// What was found in the answer on its way, so that it ends with the policy's phrase (CONTRACT 41).
+    pub replaced: Option<VerdictType>,
     /// Why the exchange failed (CONTRACT 17).
     pub failure: Option<CallFailure>,
 }
@@ -91,6 +94,14 @@ impl Record {
         }
         if self.unchecked {
             map.insert("unchecked".into(), true.into());
+        }
+        if let Some(kind) = self.replaced {
+            let stage = self.stage.as_str();
+            map.insert("response_replaced".into(), true.into());
+            map.insert(
+                "response_replacement".into(),
+                json!({"stage": stage, "type": kind.as_str()}),
+            );
         }
         if let Some(failure) = &self.failure {
             map.insert(

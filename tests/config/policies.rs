@@ -17,6 +17,7 @@ applications:
   stream_in_sync: off
   redact_upstream: false
 - {id: 6f1c0000-0000-4000-8000-000000000002, app_mode: async, stream_in_sync: off, phrase: null}
+- {id: 6f1c0000-0000-4000-8000-000000000003, app_mode: async, redact_upstream: true, local_patterns: [IP, EMAILS]}
 ";
 
 fn load(yaml: &str) -> Settings {
@@ -28,7 +29,7 @@ fn load(yaml: &str) -> Settings {
 #[test]
 fn every_field_of_an_application_is_read() {
     let applications = load(RIGHT).gateway.applications;
-    assert_eq!(applications.len(), 2);
+    assert_eq!(applications.len(), 3);
     let first = &applications[0];
     assert_eq!(first.id.to_string(), "6f1c0000-0000-4000-8000-000000000001");
     assert_eq!(first.name, "support-bot");
@@ -44,6 +45,10 @@ fn every_field_of_an_application_is_read() {
     assert_eq!(policy.stream_in_sync, StreamInSync::Off);
     assert!(!policy.redact_upstream && !policy.replace_response);
     assert_eq!(applications[1].policy, Policy::new(AppMode::Async, ""));
+    let redacts = &applications[2].policy;
+    assert!(redacts.redact_upstream);
+    let patterns: Vec<_> = redacts.local_patterns().names().collect();
+    assert_eq!(patterns, ["EMAILS", "IP"]);
     assert!(load("applications: []").gateway.applications.is_empty());
     assert!(load("").gateway.store.is_none());
 }
@@ -68,6 +73,11 @@ applications:
   app_mode: async
   replace_response: true
 - just text
+- id: 6f1c0000-0000-4000-8000-000000000004
+  app_mode: async
+  local_patterns:
+  - IP
+  - EMAIL
 ";
 
 const REPORT: [&str; 10] = [
@@ -90,6 +100,7 @@ fn everything_wrong_with_applications_is_named_at_its_line() {
     let rest = [
         "f.yaml:17: applications[3].replace_response: needs app_mode sync",
         "f.yaml:18: applications[4]: is text; allowed: {id, name, app_mode, …}",
+        "f.yaml:23: applications[5].local_patterns[1]: \"EMAIL\" is unknown; allowed: BANK_CARD_NUMBER,",
     ];
     let expected: Vec<&str> = REPORT.into_iter().chain(rest).collect();
     for (found, expected) in found.iter().zip(&expected) {

@@ -119,12 +119,26 @@ fn scan_roles_widen_what_is_checked_and_recorded() {
 }
 
 #[test]
-fn options_that_this_version_does_not_have_are_refused_at_the_start() {
+fn options_that_contradict_each_other_are_refused_at_the_start() {
     // CONTRACT 41: no option silently does nothing.
-    for field in [", stream_in_sync: hold_back", ", redact_upstream: true"] {
-        let (status, stderr) = sync(&Upstream::ok(), field).refused();
+    for (fields, said) in [
+        (
+            ", stream_in_sync: hold_back, redact_upstream: true",
+            "hold_back cannot go with redact_upstream",
+        ),
+        (
+            ", stream_in_sync: hold_back, block_on: {dataclean: false}",
+            "hold_back needs block_on.dataclean",
+        ),
+        (", local_patterns: [IP]", "needs stream_in_sync hold_back"),
+        (
+            ", redact_upstream: true, local_patterns: [DATE]",
+            "is found by the backend only; allowed: BANK_CARD_NUMBER, EMAILS,",
+        ),
+    ] {
+        let (status, stderr) = sync(&Upstream::ok(), fields).refused();
         assert!(!status.success());
-        assert!(stderr.contains("not available in this version"), "{stderr}");
+        assert!(stderr.contains(said), "{stderr}");
     }
 }
 
@@ -192,7 +206,7 @@ fn policies_of_postgresql_are_live_within_a_second_and_outlive_it() {
     );
     database.set(
         SYNC,
-        r#"{"app_mode":"sync","phrase":"x","redact_upstream":true}"#,
+        r#"{"app_mode":"sync","phrase":"x","redact_upstream":true,"local_patterns":["DATE"]}"#,
     );
     eventually("the policy that cannot be used is reported", || {
         (stack.metric("monitor_policies_problems") == 1.0).then_some(())

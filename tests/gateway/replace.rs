@@ -198,6 +198,7 @@ fn a_client_never_waits_for_two_late_checks() {
     assert_eq!((answer.status(), answer.text().as_str()), (200, ANSWER));
     let series = r#"monitor_unchecked_total{reason="unavailable"}"#;
     assert_eq!(stack.metric(series), 2.0, "the prompt and the answer");
+    backend.recovers();
     let calls = backend.await_posts(1);
     let post = calls.iter().find(|call| !call.is_pre()).unwrap();
     assert_eq!(post.message(), "general greeting");

@@ -108,10 +108,12 @@ impl Backend {
 
     /// A backend that never answers on a prompt and flags every answer which contains `word`.
     pub fn late_on_prompts(word: &'static str) -> Self {
+        let well = Arc::new(AtomicBool::new(false));
+        let recovered = well.clone();
         let script = move |peer: &mut super::server::Peer| {
             while let Some(request) = peer.read_request() {
                 let call = call(&request);
-                if call.is_pre() {
+                if call.is_pre() && !recovered.load(Ordering::Relaxed) {
                     peer.closed_within(super::PATIENCE * 4);
                     return;
                 }
@@ -123,6 +125,7 @@ impl Backend {
         };
         Self {
             server: Server::start(Box::new(clear), Box::new(script)),
+            well,
         }
     }
 

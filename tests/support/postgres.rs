@@ -73,14 +73,19 @@ impl Postgres {
 
     /// A new database.
     pub fn database(&self) -> Database {
+        let database = self.empty_database();
+        database.migrate();
+        database.execute(&format!("GRANT SELECT ON gateway_policies TO {GATEWAY}"));
+        database
+    }
+
+    /// A new database without a schema.
+    pub fn empty_database(&self) -> Database {
         static SERIAL: AtomicU32 = AtomicU32::new(0);
         let name = format!("test_{}", SERIAL.fetch_add(1, Ordering::Relaxed));
         self.admin("postgres")
             .execute(&format!("CREATE DATABASE {name}"));
-        let database = self.admin(&name);
-        database.migrate();
-        database.execute(&format!("GRANT SELECT ON gateway_policies TO {GATEWAY}"));
-        database
+        self.admin(&name)
     }
 
     /// Stops it as an operator would: connections are ended.
@@ -323,7 +328,8 @@ impl Database {
             .password(PASSWORD)
     }
 
-    fn migrate(&self) {
+    /// Brings it to the schema of this program.
+    pub fn migrate(&self) {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
             .build()

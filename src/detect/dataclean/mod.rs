@@ -4,12 +4,15 @@
 pub(crate) mod checksum;
 pub(crate) mod context;
 mod detectors;
+mod local;
 mod mask;
 pub(crate) mod numbering;
 mod overlap;
 mod registry;
+mod settled;
 mod text;
 
+pub use local::Local;
 pub(super) use mask::clean;
 pub use registry::PatternName;
 pub use text::{Run, Text};
@@ -22,6 +25,13 @@ pub trait Detector: Send + Sync {
     fn name(&self) -> PatternName;
     /// Adds its finds to `out`, in any order.
     fn find(&self, text: &Text, out: &mut Vec<Span>);
+
+    /// The first byte from which on its finds could still change when more text follows: those that
+    /// begin before it are the same in every longer text. It never falls as a text grows. None for a
+    /// detector that cannot tell.
+    fn settled(&self, _text: &Text) -> Option<usize> {
+        None
+    }
 }
 
 /// One find.

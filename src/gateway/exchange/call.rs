@@ -13,6 +13,7 @@ use crate::gateway::proxy::{classify, is_caused_by};
 use crate::observe::events::UpstreamRetried;
 use bytes::{Bytes, BytesMut};
 use futures_util::FutureExt;
+use http::header::ACCEPT_ENCODING;
 use http::{HeaderName, HeaderValue};
 use pingora_core::protocols::http::ServerSession;
 use pingora_core::protocols::http::client::HttpSession as ClientSession;
@@ -30,6 +31,23 @@ const EARLY_ANSWER: Duration = Duration::from_millis(500);
 
 /// Chunks are put together up to this size.
 const TOGETHER: usize = 8 << 10;
+
+/// What is sent to the upstream besides the client's own head.
+pub(super) struct Outgoing {
+    pub(super) body: Bytes,
+    /// The answer is read on its way, so that no content coding is asked for.
+    pub(super) uncoded: bool,
+}
+
+impl Outgoing {
+    /// A body as it came.
+    pub(super) fn as_it_is(body: Bytes) -> Self {
+        Self {
+            body,
+            uncoded: false,
+        }
+    }
+}
 
 /// An upstream that has begun to answer.
 pub(super) struct Answering {
@@ -132,14 +150,14 @@ pub(super) async fn upstream_peer(
     shared: &Shared,
     session: &mut ServerSession,
     ctx: &mut CallContext,
-    body: Bytes,
+    outgoing: Outgoing,
 ) -> Result<Answering, CallError> {
     let started = Instant::now();
     let mut budget = pin!(sleep(shared.upstream.timeout()));
     let (mut unreachable, mut stale) = (0, 0);
     let result = loop {
-        let head = head(shared, session, ctx, body.len())?;
-        let mut calling = pin!(attempt(shared, unreachable, head, &body));
+        let head = head(shared, session, ctx, &outgoing)?;
+        let mut calling = pin!(attempt(shared, unreachable, head, &outgoing.body));
         let failed = tokio::select! {
             biased;
             result = &mut calling => match result {
@@ -168,12 +186,18 @@ fn head(
     shared: &Shared,
     session: &ServerSession,
     ctx: &CallContext,
-    length: usize,
+    outgoing: &Outgoing,
 ) -> Result<Box<RequestHeader>, CallError> {
     let mut head = Box::new(session.req_header().clone());
     let base = shared.upstream.base();
-    headers::for_upstream(&mut head, base, &ctx.request_id, Some(length))
+    let length = Some(outgoing.body.len());
+    headers::for_upstream(&mut head, base, &ctx.request_id, length)
         .map_err(|_| CallError::BadFraming)?;
+    if outgoing.uncoded {
+        let uncoded = HeaderValue::from_static("identity");
+        head.insert_header(ACCEPT_ENCODING, uncoded)
+            .map_err(|_| CallError::BadFraming)?;
+    }
     Ok(head)
 }
 

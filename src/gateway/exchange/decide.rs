@@ -2,20 +2,26 @@
 //! once, forwarded after its check, blocked, or refused. The check itself stands in `check`.
 
 use super::block::{Block, Requested};
+use super::call::Outgoing;
 use super::capture::Captured;
 use super::check::{Check, Checked, no_verdict};
+use super::hold_back::HoldBack;
 use super::record::Registration;
+use super::redact::Redaction;
 use super::replace::Replace;
+use super::restored::Restore;
+use super::transform::Transform;
 use crate::gateway::Shared;
 use crate::gateway::context::CallContext;
 use crate::gateway::error::CallError;
-use crate::json::{self, Chat, Scan};
-use crate::model::{AppMode, OnBackendFailure, Policy, ScanRole, Stage};
-use crate::observe::events::Unchecked;
+use crate::json::{self, Chat, Edit, Scan};
+use crate::model::{AppMode, OnBackendFailure, Policy, ScanRole, Stage, StreamInSync};
+use crate::observe::events::{PromptRedacted, Unchecked};
 use crate::observe::{Metrics, UncheckedReason};
 use crate::policy::{Found, Policies};
 use bytes::Bytes;
 use pingora_core::protocols::http::ServerSession;
+use std::ops::Range;
 use std::sync::Arc;
 
 /// The outcome of the pre-call stage.
@@ -30,10 +36,33 @@ pub(super) enum Decision {
 
 /// A call on its way to the upstream.
 pub(super) struct Forward {
-    pub(super) body: Bytes,
+    pub(super) outgoing: Outgoing,
     pub(super) registration: Registration,
-    /// Present where the answer is checked before the client gets it (CONTRACT 15).
-    pub(super) replace: Option<Box<Replace>>,
+    pub(super) after: After,
+}
+
+/// What becomes of the answer.
+pub(super) enum After {
+    /// It is passed on as it comes, through what stands between.
+    Relay(Transform),
+    /// It gets back the values that the prompt lost on its way up (CONTRACT 41).
+    Restore(Box<Restore>),
+    /// It is checked before the client gets it (CONTRACT 15).
+    Replace(Box<Replace>),
+}
+
+impl After {
+    /// Lets an answer pass that would have been checked; false where it would not.
+    fn is_no_longer_checked(&mut self) -> bool {
+        let Self::Replace(replace) = self else {
+            return false;
+        };
+        *self = match replace.restore.take() {
+            Some(restore) => Self::Restore(Box::new(restore)),
+            None => Self::Relay(Transform::None),
+        };
+        true
+    }
 }
 
 /// A request body that passed the grammar check.
@@ -54,13 +83,40 @@ impl Incoming {
         Chat::read(&self.body, &self.scan)
     }
 
-    /// The body that asks for no stream; the same bytes where none was asked for (CONTRACT 2).
-    fn without_stream(self) -> Bytes {
-        let spans = self.chat().stream_true_spans();
-        match spans.is_empty() {
+    /// What goes to the upstream, and what brings back that which does not (CONTRACT 41). `off` are
+    /// the literals that ask for a stream nobody gets. The same bytes where nothing has to change.
+    fn leave(
+        self,
+        shared: &Shared,
+        policy: &Policy,
+        off: Vec<Range<usize>>,
+    ) -> (Outgoing, Option<Restore>) {
+        let chat = self.chat();
+        let off = off.into_iter().map(|span| (span, b"false".to_vec()));
+        let mut edits: Vec<Edit<Vec<u8>>> = off.collect();
+        let inspector = shared.inspector.as_deref();
+        let redacted = inspector.filter(|_| policy.redact_upstream);
+        let redacted = redacted.and_then(|inspector| {
+            let redaction = Redaction {
+                inspector,
+                patterns: policy.local_patterns(),
+            };
+            redaction.redact(&self.body, &chat.prompt_literals(&roles(policy)))
+        });
+        let restore = redacted.map(|redacted| {
+            PromptRedacted.emit(&shared.metrics);
+            edits.extend(redacted.edits);
+            Restore {
+                placeholders: redacted.placeholders,
+            }
+        });
+        edits.sort_by_key(|(span, _)| span.start);
+        let body = match edits.is_empty() {
             true => self.body,
-            false => json::replace_spans(&self.body, &spans, b"false").into(),
-        }
+            false => json::replace_spans(&self.body, &edits).into(),
+        };
+        let uncoded = restore.is_some();
+        (Outgoing { body, uncoded }, restore)
     }
 }
 
@@ -78,8 +134,11 @@ pub(super) fn admit(
         None => None,
         Some(policies) => policy_of(policies, &mut registration, &shared.metrics, ctx),
     };
-    match policy {
-        None => registration.pre_call(limit, || incoming.chat().prompt(&[])),
+    let (outgoing, restore) = match policy {
+        None => {
+            registration.pre_call(limit, || incoming.chat().prompt(&[]));
+            (Outgoing::as_it_is(incoming.body), None)
+        }
         Some(policy) if policy.app_mode == AppMode::Sync => {
             return Err(Box::new(SyncCall {
                 incoming,
@@ -87,12 +146,18 @@ pub(super) fn admit(
                 policy,
             }));
         }
-        Some(policy) => registration.pre_call(limit, || incoming.chat().prompt(&roles(&policy))),
-    }
+        Some(policy) => {
+            registration.pre_call(limit, || incoming.chat().prompt(&roles(&policy)));
+            incoming.leave(shared, &policy, Vec::new())
+        }
+    };
     Ok(Forward {
-        body: incoming.body,
+        outgoing,
         registration,
-        replace: None,
+        after: match restore {
+            None => After::Relay(Transform::None),
+            Some(restore) => After::Restore(Box::new(restore)),
+        },
     })
 }
 
@@ -114,7 +179,7 @@ pub(super) async fn pre_call(
         record: call.registration.record(Stage::PreCall, prompt),
     };
     match check.run(shared, session, ctx).await {
-        Checked::Passed => Decision::Forward(call.forward()),
+        Checked::Passed => Decision::Forward(call.forward(shared)),
         Checked::Flagged(finding) => Decision::Block(Box::new(Block {
             stage: Stage::PreCall,
             requested: Requested::of(chat, call.registration.exchange()),
@@ -122,7 +187,7 @@ pub(super) async fn pre_call(
             finding,
             usage: None,
         })),
-        Checked::Unknown => call.unchecked(ctx),
+        Checked::Unknown => call.unchecked(shared, ctx),
         Checked::Late => call.late(shared, ctx),
         Checked::KeyRefused => Decision::Refuse(CallError::KeyRefused),
         Checked::ClientGone => call.refuse(CallError::ClientGone),
@@ -130,28 +195,50 @@ pub(super) async fn pre_call(
 }
 
 impl SyncCall {
-    fn forward(self) -> Forward {
-        let replace = self.policy.replace_response.then(|| {
-            Box::new(Replace {
-                requested: Requested::of(self.incoming.chat(), self.registration.exchange()),
-                policy: self.policy.clone(),
-            })
-        });
+    fn forward(self, shared: &Shared) -> Forward {
+        let transform = self.transform(shared);
+        let chat = self.incoming.chat();
+        let replaces = self.policy.replace_response;
+        let requested = replaces.then(|| Requested::of(chat, self.registration.exchange()));
+        let off = match transform {
+            Transform::HoldBack(_) => Vec::new(),
+            // CONTRACT 2.
+            _ => chat.stream_true_spans(),
+        };
+        let (mut outgoing, restore) = self.incoming.leave(shared, &self.policy, off);
+        outgoing.uncoded |= matches!(transform, Transform::HoldBack(_));
+        let after = match (requested, restore) {
+            (Some(requested), restore) => After::Replace(Box::new(Replace {
+                requested,
+                policy: self.policy,
+                restore,
+            })),
+            (None, Some(restore)) => After::Restore(Box::new(restore)),
+            (None, None) => After::Relay(transform),
+        };
         Forward {
-            body: self.incoming.without_stream(),
+            outgoing,
             registration: self.registration,
-            replace,
+            after,
         }
     }
 
+    /// A stream stays one only where it is asked for and can be checked on its way (CONTRACT 41).
+    fn transform(&self, shared: &Shared) -> Transform {
+        let held = self.policy.stream_in_sync == StreamInSync::HoldBack;
+        let asked = held && !self.incoming.chat().stream_true_spans().is_empty();
+        let held = asked.then(|| HoldBack::new(shared, &self.policy)).flatten();
+        held.map_or(Transform::None, |held| Transform::HoldBack(Box::new(held)))
+    }
+
     /// CONTRACT 13: the policy says whether a call goes on without a verdict.
-    fn unchecked(mut self, ctx: &mut CallContext) -> Decision {
+    fn unchecked(mut self, shared: &Shared, ctx: &mut CallContext) -> Decision {
         match self.policy.on_backend_failure {
             OnBackendFailure::Closed => self.refuse(CallError::Unchecked),
             OnBackendFailure::Open => {
                 ctx.detail = Some("unchecked");
                 self.registration.goes_unchecked();
-                Decision::Forward(self.forward())
+                Decision::Forward(self.forward(shared))
             }
         }
     }
@@ -160,9 +247,9 @@ impl SyncCall {
     /// backend would let it wait for, but registered as in async mode.
     fn late(self, shared: &Shared, ctx: &mut CallContext) -> Decision {
         let policy = self.policy.clone();
-        let mut decision = self.unchecked(ctx);
+        let mut decision = self.unchecked(shared, ctx);
         if let Decision::Forward(call) = &mut decision
-            && call.replace.take().is_some()
+            && call.after.is_no_longer_checked()
         {
             let detail = "the check of the prompt was too late to hold the answer for one";
             no_verdict(

@@ -6,20 +6,27 @@ mod block;
 mod call;
 mod capture;
 mod check;
+mod collect;
 mod decide;
 mod decode;
+mod hold_back;
+mod placeholders;
 mod read;
 mod record;
+mod redact;
 mod refusal;
 mod relay;
 mod replace;
+mod restore;
+mod restored;
+mod transform;
 
 use super::context::CallContext;
 use super::error::CallError;
 use super::{Shared, respond};
 use crate::config::settings::Durability;
 use crate::json;
-use decide::{Decision, Forward, Incoming};
+use decide::{After, Decision, Forward, Incoming};
 use pingora_core::Result;
 use pingora_core::protocols::http::ServerSession;
 
@@ -65,16 +72,26 @@ async fn forward(
         registration.post_call_failed(&error);
         return Box::pin(respond::error(session, ctx, &error)).await;
     }
-    let upstream = match call::upstream_peer(shared, session, ctx, call.body).await {
+    let upstream = match call::upstream_peer(shared, session, ctx, call.outgoing).await {
         Ok(upstream) => upstream,
         Err(error) => {
             registration.post_call_failed(&error);
             return Box::pin(respond::error(session, ctx, &error)).await;
         }
     };
-    match call.replace {
-        None => relay::response_body(shared, session, ctx, upstream, registration).await,
-        Some(replace) => {
+    match call.after {
+        After::Relay(transform) => {
+            let answer = relay::Answer {
+                upstream,
+                registration,
+                transform,
+            };
+            relay::response_body(shared, session, ctx, answer).await
+        }
+        After::Restore(restore) => {
+            Box::pin(restore.response_body(shared, session, ctx, (upstream, registration))).await
+        }
+        After::Replace(replace) => {
             Box::pin(replace.response_body(shared, session, ctx, (upstream, registration))).await
         }
     }

@@ -7,6 +7,7 @@ use crate::gateway::context::CallContext;
 use crate::gateway::error::CallError;
 use crate::gateway::headers::Extensions;
 use crate::model::{ErrorType, ExchangeId, Stage};
+use crate::observe::VerdictType;
 use crate::telemetry::spool::Receipt;
 use crate::telemetry::{CallFailure, ClosedBy, Record, RecordContext, Spool};
 use pingora_core::protocols::http::ServerSession;
@@ -27,6 +28,7 @@ struct Open {
     receipt: AtomicU64,
     context: Arc<RecordContext>,
     unchecked: bool,
+    replaced: Option<VerdictType>,
 }
 
 impl Open {
@@ -64,6 +66,7 @@ impl Registration {
             receipt: AtomicU64::new(0),
             context,
             unchecked: false,
+            replaced: None,
         }))
     }
 
@@ -87,6 +90,13 @@ impl Registration {
     pub(super) fn goes_unchecked(&mut self) {
         if let Some(open) = &mut self.0 {
             open.unchecked = true;
+        }
+    }
+
+    /// The answer that is registered next was ended with the policy's phrase (CONTRACT 41).
+    pub(super) fn is_replaced(&mut self, kind: VerdictType) {
+        if let Some(open) = &mut self.0 {
+            open.replaced = Some(kind);
         }
     }
 
@@ -137,6 +147,7 @@ impl Registration {
             message: said.text,
             incomplete: said.incomplete,
             unchecked: open.unchecked,
+            replaced: open.replaced,
             failure: None,
         })
     }

@@ -4,14 +4,15 @@
 use super::call::Answering;
 use super::capture::{Capture, Layout};
 use super::record::Registration;
+use super::transform::{Stop, Transform};
 use super::{client_gone, refusal};
 use crate::gateway::Shared;
 use crate::gateway::context::CallContext;
 use crate::gateway::error::CallError;
-use crate::gateway::headers;
-use crate::model::ErrorType;
-use crate::observe::Outcome;
-use crate::observe::events::HeartbeatSent;
+use crate::gateway::{headers, respond};
+use crate::model::{ErrorType, Stage};
+use crate::observe::events::{Blocked, HeartbeatSent};
+use crate::observe::{Outcome, VerdictType};
 use crate::sse;
 use crate::telemetry::{CallFailure, ClosedBy};
 use bytes::Bytes;
@@ -30,6 +31,26 @@ enum End {
     Silent,
     /// The upstream's connection broke.
     Broken,
+    /// The gateway ended it.
+    Stopped(Stop),
+}
+
+/// An answer to relay.
+pub(super) struct Answer {
+    pub(super) upstream: Answering,
+    pub(super) registration: Registration,
+    pub(super) transform: Transform,
+}
+
+impl Answer {
+    /// One that passes as it comes.
+    pub(super) fn as_it_is(upstream: Answering, registration: Registration) -> Self {
+        Self {
+            upstream,
+            registration,
+            transform: Transform::None,
+        }
+    }
 }
 
 /// Relays head and body, registers what was said, keeps or closes both connections.
@@ -37,9 +58,13 @@ pub(super) async fn response_body(
     shared: &Shared,
     session: &mut ServerSession,
     ctx: &mut CallContext,
-    upstream: Answering,
-    registration: Registration,
+    answer: Answer,
 ) -> Result<()> {
+    let Answer {
+        upstream,
+        registration,
+        mut transform,
+    } = answer;
     let Some(mut head) = upstream.head().cloned() else {
         registration.post_call_failed(&CallError::Broken("no head"));
         ctx.cut = true;
@@ -50,6 +75,11 @@ pub(super) async fn response_body(
         return Box::pin(refusal::relay(shared, session, ctx, refused, registration)).await;
     }
     let layout = Layout::of(&head);
+    if let Err(error) = transform.begin(layout) {
+        upstream.abandon();
+        registration.post_call_failed(&error);
+        return Box::pin(respond::error(session, ctx, &error)).await;
+    }
     let limit = shared.settings.limits.recorded_bytes;
     let capture = Capture::new(&head, registration.wanted(), limit);
     ctx.status = head.status.as_u16();
@@ -60,8 +90,10 @@ pub(super) async fn response_body(
         ctx,
         upstream,
         capture,
+        transform,
         border: sse::Border::default(),
         layout,
+        last_sent: Instant::now(),
     };
     let started = relay.session.write_response_header(Box::new(head)).await;
     let end = match started {
@@ -77,8 +109,11 @@ struct Relay<'a> {
     ctx: &'a mut CallContext,
     upstream: Answering,
     capture: Capture,
+    transform: Transform,
+    /// Where the client's stream stands.
     border: sse::Border,
     layout: Layout,
+    last_sent: Instant,
 }
 
 /// What the wait for the next chunk gave.
@@ -96,17 +131,13 @@ impl Relay<'_> {
                 Next::Chunk(chunk) => self.upstream.with_what_is_there(chunk),
                 Next::End(end) => return end,
             };
-            if !self.send(&chunk).await {
+            let out = self.transform.push(chunk);
+            if !self.send(&out.bytes, &mut now).await {
                 return End::ClientGone;
             }
-            let sent = Instant::now();
-            self.ctx.clock.client(sent - now);
-            self.ctx.clock.first_byte(sent);
-            now = sent;
-            if self.layout.plain_stream() {
-                self.border.push(&chunk);
+            if let Some(stop) = out.stop {
+                return End::Stopped(stop);
             }
-            self.capture.push(&chunk);
         }
     }
 
@@ -114,7 +145,6 @@ impl Relay<'_> {
     /// heartbeats, so none of its bytes can be lost. `now` goes from the last chunk to this one.
     async fn next(&mut self, now: &mut Instant, mut alarm: Pin<&mut Sleep>) -> Next {
         let waiting_since = *now;
-        let mut last_sent = *now;
         let (silence, heartbeat) = (self.shared.upstream.timeout(), self.heartbeat());
         let mut read = pin!(self.upstream.read());
         let next = loop {
@@ -134,13 +164,13 @@ impl Relay<'_> {
             }
             let mut again = silence - waited;
             if let Some(period) = heartbeat {
-                if last_sent.elapsed() >= period {
+                if self.last_sent.elapsed() >= period {
                     if self.border.at_border() && !beat(self.shared, self.session).await {
                         break Next::End(End::ClientGone);
                     }
-                    last_sent = Instant::now();
+                    self.last_sent = Instant::now();
                 }
-                again = again.min(period.saturating_sub(last_sent.elapsed()));
+                again = again.min(period.saturating_sub(self.last_sent.elapsed()));
             }
             alarm.as_mut().reset(tokio::time::Instant::now() + again);
         };
@@ -161,31 +191,65 @@ impl Relay<'_> {
             .map_or(silence, |period| period.min(silence))
     }
 
-    /// False when the client is gone.
-    async fn send(&mut self, chunk: &Bytes) -> bool {
-        self.session
-            .write_response_body(chunk.clone(), false)
-            .await
-            .is_ok()
+    /// False when the client is gone. `now` goes from before it to after it.
+    async fn send(&mut self, bytes: &Bytes, now: &mut Instant) -> bool {
+        if bytes.is_empty() {
+            return true;
+        }
+        let written = self.session.write_response_body(bytes.clone(), false);
+        if written.await.is_err() {
+            return false;
+        }
+        let sent = Instant::now();
+        self.ctx.clock.client(sent - *now);
+        self.ctx.clock.first_byte(sent);
+        (*now, self.last_sent) = (sent, sent);
+        if self.layout.plain_stream() {
+            self.border.push(bytes);
+        }
+        self.capture.push(bytes);
+        true
     }
 
-    async fn close(mut self, end: End, registration: Registration) -> Result<()> {
-        let end = if end == End::Complete && !self.finish().await {
+    /// What the transform still had, once the upstream has said its last word.
+    async fn rest(&mut self, end: End) -> End {
+        if !matches!(end, End::Complete | End::Silent | End::Broken) {
+            return end;
+        }
+        let out = self.transform.end(end == End::Complete);
+        match self.send(&out.bytes, &mut Instant::now()).await {
+            true => out.stop.map_or(end, End::Stopped),
+            false => End::ClientGone,
+        }
+    }
+
+    async fn close(mut self, end: End, mut registration: Registration) -> Result<()> {
+        let end = self.rest(end).await;
+        if self.transform.is_unchecked() {
+            registration.goes_unchecked();
+            self.ctx.detail = Some("unchecked");
+        }
+        if end == FOUND {
+            found(self.shared, self.ctx);
+            registration.is_replaced(VerdictType::Dataclean);
+        }
+        let end = if end.is_proper() && !self.finish().await {
             End::ClientGone
         } else {
             end
         };
         let mut answer = self.capture.finish();
-        answer.incomplete |= end != End::Complete;
+        answer.incomplete |= !end.is_proper();
         registration.post_call(answer, end.failure());
         match end {
             End::Complete => self.upstream.release(self.shared).await,
             _ => self.upstream.abandon(),
         }
         match end {
-            End::Complete => return Ok(()),
+            End::Complete | FOUND => return Ok(()),
             End::ClientGone => self.ctx.outcome = Outcome::ClientGone,
             End::Silent | End::Broken => self.ctx.outcome = Outcome::UpstreamBroken,
+            End::Stopped(_) => self.ctx.outcome = Outcome::GatewayError,
         }
         let told = self.layout.plain_stream()
             && end != End::ClientGone
@@ -212,31 +276,50 @@ impl Relay<'_> {
     }
 }
 
+/// The gateway said all there is to say.
+const FOUND: End = End::Stopped(Stop::Found);
+
 impl End {
+    /// Nothing is left to be said to the client.
+    fn is_proper(self) -> bool {
+        matches!(self, Self::Complete | FOUND)
+    }
+
     fn code(self) -> u16 {
         if self == Self::Silent { 504 } else { 502 }
     }
 
+    fn kind(self) -> ErrorType {
+        match self {
+            Self::Stopped(_) => ErrorType::GatewayError,
+            _ => ErrorType::UpstreamError,
+        }
+    }
+
     fn message(self) -> &'static str {
         match self {
-            Self::Complete => "",
+            Self::Complete | FOUND => "",
             Self::ClientGone => "the client left before the answer ended",
             Self::Silent => {
                 "the upstream fell silent in the middle of its answer (GATEWAY_UPSTREAM_TIMEOUT)"
             }
             Self::Broken => "the upstream broke off in the middle of its answer",
+            Self::Stopped(_) => {
+                "the stream cannot be checked, and nothing passes unchecked for this application (on_backend_failure)"
+            }
         }
     }
 
     fn failure(self) -> Option<CallFailure> {
         let closed_by = match self {
-            Self::Complete => return None,
+            Self::Complete | FOUND => return None,
             Self::ClientGone => ClosedBy::Client,
+            Self::Stopped(_) => ClosedBy::Gateway,
             Self::Silent | Self::Broken => ClosedBy::Upstream,
         };
         let (kind, code) = match self {
             Self::ClientGone => (ErrorType::InvalidRequestError, 499),
-            _ => (ErrorType::UpstreamError, self.code()),
+            _ => (self.kind(), self.code()),
         };
         Some(CallFailure {
             kind: kind.as_str().into(),
@@ -245,6 +328,19 @@ impl End {
             closed_by,
         })
     }
+}
+
+/// A stream ended with the policy's phrase.
+fn found(shared: &Shared, ctx: &mut CallContext) {
+    let kind = VerdictType::Dataclean;
+    Blocked {
+        stage: Stage::PostCall,
+        kind,
+        request_id: &ctx.request_id,
+    }
+    .emit(&shared.metrics);
+    ctx.outcome = Outcome::Blocked;
+    ctx.detail = Some(kind.as_str());
 }
 
 /// A comment frame that says only that the connection lives (§6.2). False: the client is gone.
@@ -263,6 +359,10 @@ async fn tell(session: &mut ServerSession, end: End, at_border: bool) -> Result<
     } else {
         b"\n\n".to_vec()
     };
-    bytes.extend_from_slice(&sse::writer::error_frame(end.message(), end.code()));
+    bytes.extend_from_slice(&sse::writer::error_frame(
+        end.kind(),
+        end.message(),
+        end.code(),
+    ));
     session.write_response_body(bytes.into(), true).await
 }

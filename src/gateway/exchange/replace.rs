@@ -5,8 +5,11 @@ use super::block::{Block, Requested};
 use super::call::Answering;
 use super::capture::{self, Whole};
 use super::check::{Check, Checked, no_verdict};
-use super::record::{Registration, failure_of};
-use super::{client_gone, relay};
+use super::collect::{Collected, Failed, collect, has_words};
+use super::record::Registration;
+use super::relay::{self, Answer};
+use super::restored::Restore;
+use super::transform::Transform;
 use crate::gateway::Shared;
 use crate::gateway::context::CallContext;
 use crate::gateway::error::CallError;
@@ -18,21 +21,13 @@ use pingora_core::Result;
 use pingora_core::protocols::http::ServerSession;
 use pingora_http::ResponseHeader;
 use std::sync::Arc;
-use std::time::Instant;
-use tokio::time::timeout;
 
 /// What it takes to replace an answer.
 pub(super) struct Replace {
     pub(super) requested: Requested,
     pub(super) policy: Arc<Policy>,
-}
-
-/// An answer on its way into memory.
-enum Collected {
-    Whole(Vec<u8>),
-    /// There is more than `limits.recorded_bytes`.
-    TooLarge(Vec<u8>),
-    Failed(Vec<u8>, CallError),
+    /// Present where the prompt was redacted (CONTRACT 41).
+    pub(super) restore: Option<Restore>,
 }
 
 impl Replace {
@@ -46,16 +41,22 @@ impl Replace {
     ) -> Result<()> {
         let head = upstream.head().filter(|head| has_words(head)).cloned();
         let Some(head) = head else {
-            return relay::response_body(shared, session, ctx, upstream, registration).await;
+            let answer = Answer::as_it_is(upstream, registration);
+            return relay::response_body(shared, session, ctx, answer).await;
         };
         match collect(shared, session, ctx, &mut upstream).await {
             Collected::Whole(body) => {
                 upstream.release(shared).await;
+                let mut head = head;
+                let body = match &self.restore {
+                    None => body.into(),
+                    Some(restore) => restore.whole(shared, &mut head, body),
+                };
                 let answer = Held {
                     replace: self,
                     registration,
                     head,
-                    body: body.into(),
+                    body,
                 };
                 answer.check(shared, session, ctx).await
             }
@@ -65,19 +66,21 @@ impl Replace {
                     .await
             }
             Collected::Failed(body, error) => {
-                upstream.abandon();
-                let limit = shared.settings.limits.recorded_bytes;
-                let mut said = capture::whole(&head, &body, limit).said;
-                said.incomplete = true;
-                registration.post_call(said, Some(failure_of(&error)));
-                respond::error(session, ctx, &error).await
+                let failed = Failed {
+                    upstream,
+                    registration,
+                    head,
+                    body,
+                    error,
+                };
+                failed.answer(shared, session, ctx).await
             }
         }
     }
 
     /// Too much to hold: passes as in async mode, or not at all.
     async fn unchecked(
-        &self,
+        self,
         shared: &Shared,
         session: &mut ServerSession,
         ctx: &mut CallContext,
@@ -93,7 +96,15 @@ impl Replace {
         }
         ctx.detail = Some("unchecked");
         registration.goes_unchecked();
-        relay::response_body(shared, session, ctx, upstream, registration).await
+        let restore = self
+            .restore
+            .map(|restore| restore.relayed(shared, &upstream));
+        let answer = Answer {
+            upstream,
+            registration,
+            transform: restore.unwrap_or(Transform::None),
+        };
+        relay::response_body(shared, session, ctx, answer).await
     }
 }
 
@@ -162,44 +173,5 @@ impl Held {
         // The whole body is here, so it goes by length whatever the upstream's framing was.
         headers::for_client(&mut self.head, http::Version::HTTP_10, &ctx.request_id)?;
         respond::whole(session, ctx, self.head, self.body).await
-    }
-}
-
-/// An upstream's error and an answer without a body hold nothing to check.
-fn has_words(head: &ResponseHeader) -> bool {
-    let status = head.status.as_u16();
-    status < 400 && !matches!(status, 204 | 304)
-}
-
-async fn collect(
-    shared: &Shared,
-    session: &mut ServerSession,
-    ctx: &mut CallContext,
-    upstream: &mut Answering,
-) -> Collected {
-    let limit = usize::try_from(shared.settings.limits.recorded_bytes).unwrap_or(usize::MAX);
-    let started = Instant::now();
-    let mut body = Vec::new();
-    let end = loop {
-        let read = tokio::select! {
-            biased;
-            read = timeout(shared.upstream.timeout(), upstream.read()) => read,
-            () = client_gone(session) => break Some(CallError::ClientGone),
-        };
-        match read {
-            Ok(Ok(Some(chunk))) => body.extend_from_slice(&chunk),
-            Ok(Ok(None)) => break None,
-            Ok(Err(_)) => break Some(CallError::Broken("its answer was cut")),
-            Err(_) => break Some(CallError::Late),
-        }
-        if body.len() > limit {
-            ctx.clock.waited_for_upstream(started);
-            return Collected::TooLarge(body);
-        }
-    };
-    ctx.clock.waited_for_upstream(started);
-    match end {
-        None => Collected::Whole(body),
-        Some(error) => Collected::Failed(body, error),
     }
 }

@@ -217,8 +217,9 @@ fn members_beyond_the_kept_ones_are_found_too() {
             );
         }
         assert!(Chat::read(&body, &found).wants_stream());
-        let spans = Chat::read(&body, &found).stream_true_spans();
-        assert!(replace_spans(&body, &spans, b"false").ends_with(b"\"stream\":false}"));
+        let spans = Chat::read(&body, &found).stream_true_spans().into_iter();
+        let edits: Vec<_> = spans.map(|span| (span, "false")).collect();
+        assert!(replace_spans(&body, &edits).ends_with(b"\"stream\":false}"));
     }
 }
 

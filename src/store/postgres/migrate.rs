@@ -4,7 +4,10 @@ use crate::store::StoreError;
 use sqlx::postgres::PgPool;
 
 /// The schema's versions in order: the first one makes version 1 out of an empty database.
-const MIGRATIONS: &[&str] = &[include_str!("migrations/0001_first.sql")];
+const MIGRATIONS: &[&str] = &[
+    include_str!("migrations/0001_first.sql"),
+    include_str!("migrations/0002_local_patterns.sql"),
+];
 
 /// Names the lock under which one process migrates at a time: "monitor" in ASCII.
 const LOCK: &str = "SELECT pg_advisory_xact_lock(30804237440446322)";

@@ -7,6 +7,7 @@ use sqlx::{Connection, SqliteConnection};
 const MIGRATIONS: &[&str] = &[
     include_str!("migrations/0001_first.sql"),
     include_str!("migrations/0002_policies.sql"),
+    include_str!("migrations/0003_local_patterns.sql"),
 ];
 
 /// Applies what is missing, all of it or nothing.

@@ -2,6 +2,7 @@
 //! them. Not a format for others: only this program reads it, and refuses what it does not know.
 
 use crate::model::{ExchangeId, Secret, Stage};
+use crate::observe::VerdictType;
 use crate::telemetry::{CallFailure, ClosedBy, Record, RecordContext};
 use std::sync::Arc;
 use uuid::Uuid;
@@ -16,6 +17,7 @@ const FAILED: u8 = 1 << 3;
 const APPLICATION: u8 = 1 << 4;
 const USER: u8 = 1 << 5;
 const SESSION: u8 = 1 << 6;
+const REPLACED: u8 = 1 << 7;
 
 /// Adds a record's bytes to `out`.
 pub(super) fn encode(record: &Record, out: &mut Vec<u8>) {
@@ -27,7 +29,8 @@ pub(super) fn encode(record: &Record, out: &mut Vec<u8>) {
         | flag(record.failure.is_some(), FAILED)
         | flag(context.application_id.is_some(), APPLICATION)
         | flag(context.user_id.is_some(), USER)
-        | flag(context.session_id.is_some(), SESSION);
+        | flag(context.session_id.is_some(), SESSION)
+        | flag(record.replaced.is_some(), REPLACED);
     out.extend_from_slice(&[VERSION, flags]);
     out.extend_from_slice(context.exchange.0.as_bytes());
     string(context.access_key.expose(), out);
@@ -39,6 +42,7 @@ pub(super) fn encode(record: &Record, out: &mut Vec<u8>) {
     for text in named.into_iter().flatten() {
         string(text, out);
     }
+    out.extend(record.replaced.map(|kind| kind as u8));
     if let Some(failure) = &record.failure {
         string(&failure.kind, out);
         out.extend_from_slice(&failure.code.to_le_bytes());
@@ -71,6 +75,10 @@ pub(super) fn decode(bytes: &[u8]) -> Option<Record> {
     };
     let (application_id, user_id, session_id) =
         (named(APPLICATION)?, named(USER)?, named(SESSION)?);
+    let replaced = match has(REPLACED) {
+        true => Some(verdict(rest.byte()?)?),
+        false => None,
+    };
     let failure = match has(FAILED) {
         true => Some(rest.failure()?),
         false => None,
@@ -94,8 +102,15 @@ pub(super) fn decode(bytes: &[u8]) -> Option<Record> {
         message,
         incomplete: has(INCOMPLETE),
         unchecked: has(UNCHECKED),
+        replaced,
         failure,
     })
+}
+
+fn verdict(byte: u8) -> Option<VerdictType> {
+    use VerdictType::{CustomPolicy, Dataclean, Guardrails};
+    let all = [Guardrails, CustomPolicy, Dataclean];
+    all.into_iter().find(|kind| *kind as u8 == byte)
 }
 
 struct Rest<'a>(&'a [u8]);
@@ -160,6 +175,7 @@ pub(super) mod tests {
             message: "т\0\u{1f600}".repeat(usize::try_from(number % 100).unwrap()),
             incomplete: number >> 4 & 1 == 1,
             unchecked: number >> 5 & 1 == 1,
+            replaced: (number >> 7 & 1 == 1).then_some(VerdictType::Dataclean),
             failure: (number >> 6 & 1 == 1).then(|| CallFailure {
                 kind: "upstream_error".into(),
                 code: 502,
@@ -177,13 +193,14 @@ pub(super) mod tests {
 
     #[test]
     fn every_record_comes_back_whole() {
-        for number in 0..256 {
+        for number in 0..512 {
             let given = bytes(&record(number));
             let back = decode(&given).unwrap();
             assert_eq!(bytes(&back), given);
             assert_eq!(back.context.access_key.expose(), format!("key{number}"));
             assert_eq!(back.stage, record(number).stage);
             assert_eq!(back.failure, record(number).failure);
+            assert_eq!(back.replaced, record(number).replaced);
         }
     }
 

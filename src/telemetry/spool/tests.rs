@@ -122,6 +122,7 @@ fn record(exchange: u128, stage: Stage) -> Record {
         message: "text ".repeat(20),
         incomplete: false,
         unchecked: false,
+        replaced: None,
         failure: None,
     }
 }

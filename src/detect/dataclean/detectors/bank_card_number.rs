@@ -3,6 +3,7 @@
 
 use super::card_systems::{is_barcode, known_system, usual_groups};
 use crate::detect::dataclean::context::Label;
+use crate::detect::dataclean::settled::numbers;
 use crate::detect::dataclean::text::separator;
 use crate::detect::dataclean::{Detector, PatternName, Span, Strength, Text, checksum};
 
@@ -37,6 +38,10 @@ impl Detector for BankCardNumber {
             }
             next = last.unwrap_or(next) + 1;
         }
+    }
+
+    fn settled(&self, text: &Text) -> Option<usize> {
+        Some(numbers(text))
     }
 }
 

@@ -2,7 +2,7 @@
 //! Knows top-level domains by their form, not by the public list.
 
 /// RFC 1035 §2.3.4, in bytes.
-const LONGEST_DOMAIN: usize = 255;
+pub(super) const LONGEST_DOMAIN: usize = 255;
 const LONGEST_LABEL: usize = 63;
 
 /// Endings of files that are no top-level domains: "icon@2x.png".
@@ -34,7 +34,6 @@ const CYRILLIC_ENDINGS: &[&str] = &[
 
 /// Length of the domain at the beginning of `tail`, without what only looks like its end.
 pub(super) fn domain_length(tail: &str) -> Option<usize> {
-    let label_char = |c: char| c.is_alphanumeric() || c == '-' || c == '.';
     let mut chars = tail
         .char_indices()
         .take_while(|(at, _)| *at <= LONGEST_DOMAIN + 1);
@@ -59,6 +58,11 @@ pub(super) fn domain_length(tail: &str) -> Option<usize> {
         !l.is_empty() && l.len() <= LONGEST_LABEL && !l.starts_with('-') && !l.ends_with('-')
     };
     (domain.len() <= LONGEST_DOMAIN && domain.split('.').all(label)).then_some(domain.len())
+}
+
+/// A character of a domain.
+pub(super) fn label_char(c: char) -> bool {
+    c.is_alphanumeric() || c == '-' || c == '.'
 }
 
 /// Bytes until the letters change their alphabet or, after small letters, turn capital: "example.ruЖду".

@@ -1,7 +1,7 @@
 //! EMAILS (§2.8): addresses as people write them, with Unicode names and domains (.рф). No quoted
 //! local parts and no bare host names; a user in a URL or an SSH remote is not an e-mail address.
 
-use super::email_domain::{domain_length, is_latin};
+use super::email_domain::{LONGEST_DOMAIN, domain_length, is_latin, label_char};
 use crate::detect::dataclean::{Detector, PatternName, Span, Strength, Text};
 
 /// See the file's head.
@@ -9,6 +9,8 @@ pub(crate) struct Emails;
 
 /// RFC 5321 §4.5.3.1, in bytes.
 const LONGEST_LOCAL: usize = 64;
+/// What no local part begins with.
+const UNLED: [char; 4] = ['.', '\'', '-', '%'];
 /// How far back a URL's scheme is looked for, in bytes.
 const URL_REACH: usize = 128;
 
@@ -37,6 +39,38 @@ impl Detector for Emails {
             }
         }
     }
+
+    fn settled(&self, text: &Text) -> Option<usize> {
+        let text = text.original();
+        let open = |at: &usize| domain_is_open(&text[at + 1..]);
+        let addresses = memchr::memchr_iter(b'@', text.as_bytes()).filter(open);
+        let begun = addresses.filter_map(|at| local_start(&text[..at])).min();
+        let word = open_local(text);
+        Some(begun.map_or(word, |begun| begun.min(word)))
+    }
+}
+
+/// Where the local part of an address begins at the earliest whose `@` is still to come.
+fn open_local(text: &str) -> usize {
+    let mut alphabet = None;
+    let mut start = text.len();
+    for (at, c) in text.char_indices().rev() {
+        let fits = is_sign(c)
+            || c.is_alphanumeric() && *alphabet.get_or_insert(is_latin(c)) == is_latin(c);
+        if !fits || text.len() - at > LONGEST_LOCAL {
+            break;
+        }
+        start = at;
+    }
+    text.len() - text[start..].trim_start_matches(UNLED).len()
+}
+
+/// Whether the domain at the beginning of `tail`, or what bears on it, may go on.
+fn domain_is_open(tail: &str) -> bool {
+    // Beyond the longest domain and two characters nothing is read.
+    const REACH: usize = LONGEST_DOMAIN + 16;
+    let behind = tail.trim_start_matches(label_char);
+    tail.len() < REACH && matches!(behind, "" | ":")
 }
 
 /// Walks back over the local part. It is written in one alphabet: a letter of another one before it
@@ -46,7 +80,7 @@ fn local_start(head: &str) -> Option<usize> {
     let mut start = head.len();
     for (at, c) in head.char_indices().rev() {
         let fits = match c {
-            '0'..='9' | '.' | '_' | '%' | '+' | '-' | '\'' => true,
+            _ if is_sign(c) => true,
             _ => c.is_alphanumeric() && *alphabet.get_or_insert(is_latin(c)) == is_latin(c),
         };
         if !fits {
@@ -63,13 +97,18 @@ fn local_start(head: &str) -> Option<usize> {
         .rfind('\'')
         .filter(|at| !(1..=2).contains(at))
         .map_or(run, |at| &run[at + 1..]);
-    let local = quoted.trim_start_matches(['.', '\'', '-', '%']);
+    let local = quoted.trim_start_matches(UNLED);
     let start = head.len() - local.len();
     let right = !local.is_empty()
         && local.len() <= LONGEST_LOCAL
         && !local.ends_with('.')
         && !local.contains("..");
     (right && !head[..start].ends_with('@')).then_some(start)
+}
+
+/// What a local part holds besides letters of its alphabet.
+fn is_sign(c: char) -> bool {
+    matches!(c, '0'..='9' | '.' | '_' | '%' | '+' | '-' | '\'')
 }
 
 /// A user's name or a password before the host of a URL.

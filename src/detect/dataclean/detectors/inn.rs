@@ -3,6 +3,7 @@
 //! need the word beside them or a KPP behind them.
 
 use crate::detect::dataclean::context::Label;
+use crate::detect::dataclean::settled::numbers;
 use crate::detect::dataclean::text::separator;
 use crate::detect::dataclean::{Detector, PatternName, Run, Span, Strength, Text, checksum};
 
@@ -33,6 +34,10 @@ impl Detector for Inn {
             }
             next = last.unwrap_or(next) + 1;
         }
+    }
+
+    fn settled(&self, text: &Text) -> Option<usize> {
+        Some(numbers(text))
     }
 }
 

@@ -2,6 +2,7 @@
 //! is not part of the find; version and section numbers are none.
 
 use super::ip_version::is_version;
+use crate::detect::dataclean::settled::numbers;
 use crate::detect::dataclean::{Detector, PatternName, Span, Strength, Text};
 use std::net::{Ipv4Addr, Ipv6Addr};
 
@@ -44,6 +45,39 @@ impl Detector for Ip {
             from = end.max(from + at + 1);
         }
     }
+
+    fn settled(&self, text: &Text) -> Option<usize> {
+        Some(numbers(text).min(open_v6(text.original())))
+    }
+}
+
+/// Where the IPv6 address begins at the earliest that the end of the text may become part of.
+fn open_v6(text: &str) -> usize {
+    const LONGEST_GROUP: usize = 4;
+    let inside = |byte: &&u8| is_inside(**byte);
+    let run = text.len() - text.as_bytes().iter().rev().take_while(inside).count();
+    let glued = text[..run].ends_with(|c: char| c.is_alphanumeric() || c == '_');
+    let colon = text[run..].find(':');
+    let first = &text[run..colon.map_or(text.len(), |colon| run + colon)];
+    let start = match (glued, colon) {
+        (true, Some(colon)) => run + colon + 1,
+        (false, _) if first.len() <= LONGEST_GROUP && !first.contains('.') => run,
+        _ => return text.len(),
+    };
+    let rest = &text[start..];
+    let single = rest.len() > 1 && rest.starts_with(':') && !rest.starts_with("::");
+    let start = start + usize::from(single);
+    let core = text[start..].trim_end_matches(['.', ':']);
+    if core.len() > LONGEST_V6 {
+        text.len()
+    } else {
+        start
+    }
+}
+
+/// A character of an IPv6 address.
+fn is_inside(byte: u8) -> bool {
+    byte.is_ascii_hexdigit() || matches!(byte, b':' | b'.')
 }
 
 fn v4(text: &Text, first: usize) -> Option<(usize, usize)> {
@@ -71,17 +105,10 @@ fn v4(text: &Text, first: usize) -> Option<(usize, usize)> {
 
 /// The run of hexadecimal digits, colons and dots around a colon, not before `from`.
 fn v6_run(text: &str, from: usize, colon: usize) -> (usize, usize) {
-    let inside = |byte: &u8| byte.is_ascii_hexdigit() || matches!(byte, b':' | b'.');
+    let inside = |byte: &&u8| is_inside(**byte);
     let bytes = text.as_bytes();
-    let back = bytes[from..colon]
-        .iter()
-        .rev()
-        .take_while(|byte| inside(byte))
-        .count();
-    let forth = bytes[colon..]
-        .iter()
-        .take_while(|byte| inside(byte))
-        .count();
+    let back = bytes[from..colon].iter().rev().take_while(inside).count();
+    let forth = bytes[colon..].iter().take_while(inside).count();
     (colon - back, colon + forth)
 }
 

@@ -5,6 +5,7 @@
 use super::phone_forms::{self as forms, Group, Home};
 use crate::detect::dataclean::context::{Cue, Label};
 use crate::detect::dataclean::numbering::Plans;
+use crate::detect::dataclean::settled::numbers;
 use crate::detect::dataclean::{Detector, PatternName, Span, Strength, Text};
 
 /// See the file's head.
@@ -45,6 +46,10 @@ impl Detector for PhoneNumber {
                 next += 1;
             }
         }
+    }
+
+    fn settled(&self, text: &Text) -> Option<usize> {
+        Some(numbers(text))
     }
 }
 
@@ -97,7 +102,7 @@ fn near(cue: Option<Cue>) -> bool {
 fn international(plans: &Plans, text: &Text, first: usize, groups: &[Group]) -> Option<usize> {
     let reading = |last: &usize| {
         let mut values = text.values(&text.runs()[first..=*last]);
-        if forms::trunk_zero(groups) {
+        if *last > first && forms::trunk_zero(groups) {
             values.remove(groups[0].digits);
         }
         (7..=15).contains(&values.len()) && plans.know(&values)

@@ -3,6 +3,7 @@
 
 use crate::detect::dataclean::checksum::{self, SnilsCheck};
 use crate::detect::dataclean::context::{Cue, Label};
+use crate::detect::dataclean::settled::numbers;
 use crate::detect::dataclean::text::separator;
 use crate::detect::dataclean::{Detector, PatternName, Span, Strength, Text};
 
@@ -33,6 +34,10 @@ impl Detector for Snils {
             }
             next = last.unwrap_or(next) + 1;
         }
+    }
+
+    fn settled(&self, text: &Text) -> Option<usize> {
+        Some(numbers(text))
     }
 }
 

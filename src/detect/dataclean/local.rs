@@ -1,0 +1,116 @@
+//! Judging a text that is still growing (CONTRACT 41): what is found in it so far, and up to where
+//! nothing that follows can change that. Only detectors that say so themselves take part.
+
+use super::{Detector, PatternName, Span, Text, overlap};
+
+/// The detectors that can judge a growing text, built once. Shared between threads. One that panics
+/// takes its caller with it: a text never passes because of it.
+pub struct Local {
+    detectors: Vec<Box<dyn Detector>>,
+}
+
+impl Default for Local {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Local {
+    /// Builds them.
+    pub fn new() -> Self {
+        let nothing = Text::new("");
+        let mut detectors = super::detectors();
+        detectors.retain(|detector| detector.settled(&nothing).is_some());
+        Self { detectors }
+    }
+
+    /// The patterns that take part.
+    pub fn names(&self) -> impl Iterator<Item = PatternName> {
+        self.detectors.iter().map(|detector| detector.name())
+    }
+
+    /// What the detectors of the patterns in `among` find in a whole text: in order, not overlapping.
+    pub fn find(&self, text: &str, among: impl Fn(PatternName) -> bool) -> Vec<Span> {
+        overlap::resolve(self.proposed(&Text::new(text), &among))
+    }
+
+    /// The first byte whose judgement could still change when more text follows; `text.len()` when
+    /// nothing can. It never falls as a text grows, and no find of a longer text reaches across it.
+    ///
+    /// It is the lowest of what the detectors say (each by [`Detector::settled`]), and then so low
+    /// that no proposed find reaches across it, because which of two overlapping finds stands is known
+    /// only when both are:
+    ///
+    /// - BANK_CARD_NUMBER, INN, PHONE_NUMBER, SNILS and IPv4: `settled::numbers`. Digits with what may
+    ///   stand between them are one chain; a chain at the end is open as long as it may go on, or as
+    ///   long as a label behind it may still come (five words, 64 bytes, a line's end, a semicolon or
+    ///   a digit end that). A closed chain of fewer than six digits and four groups is nothing.
+    /// - EMAILS: a word at the end may become a local part (64 bytes of one alphabet at most); behind an
+    ///   `@` the domain is open until a character that cannot stand in one, or 255 bytes.
+    /// - IPv6: a run of hexadecimal digits, colons and dots at the end that may still become one.
+    pub fn settled(&self, text: &str, among: impl Fn(PatternName) -> bool) -> usize {
+        let text = Text::new(text);
+        let asked = self.detectors.iter().filter(|one| among(one.name()));
+        let whole = text.original().len();
+        let mut settled = asked
+            .filter_map(|one| one.settled(&text))
+            .min()
+            .unwrap_or(whole);
+        if settled == whole {
+            return whole;
+        }
+        let mut spans = self.proposed(&text, &among);
+        spans.sort_by_key(|span| span.start);
+        for span in spans.iter().rev() {
+            if span.start < settled && settled < span.end {
+                settled = span.start;
+            }
+        }
+        settled
+    }
+
+    fn proposed(&self, text: &Text, among: &impl Fn(PatternName) -> bool) -> Vec<Span> {
+        let mut spans = Vec::new();
+        for detector in self.detectors.iter().filter(|one| among(one.name())) {
+            detector.find(text, &mut spans);
+        }
+        spans
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::{LOCAL_PATTERNS, PATTERN_NAMES};
+
+    #[test]
+    fn the_contracts_tables_name_what_this_room_has() {
+        let all: Vec<_> = PatternName::all().map(PatternName::as_str).collect();
+        assert_eq!(all, PATTERN_NAMES);
+        let local: Vec<_> = Local::new().names().map(PatternName::as_str).collect();
+        assert_eq!(local, LOCAL_PATTERNS);
+    }
+
+    #[test]
+    fn text_that_cannot_be_part_of_a_find_is_settled() {
+        let local = Local::new();
+        for (text, settled) in [
+            ("", 0),
+            ("Hello ", 6),
+            ("Hello", 0),
+            ("Hello, wor", 7),
+            ("Привет, мир! ", 22),
+            ("In 2024 ", 3),
+            ("In 2024 t", 8),
+            ("call 8 916 123-45-67 ", 5),
+            ("ask a.b@c.ru", 4),
+            ("ask a.b@c.ru,", 13),
+            ("at 12:30 ", 6),
+            ("at 12:30 we", 9),
+            ("see (", 4),
+            ("😀", 4),
+        ] {
+            assert_eq!(local.settled(text, |_| true), settled, "{text}");
+        }
+    }
+}

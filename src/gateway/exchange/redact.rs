@@ -1,0 +1,176 @@
+//! Redaction on the way up (CONTRACT 41, `redact_upstream`): what the gateway finds in the scanned
+//! text parts of a body gives way to placeholders. Only the bytes that hold a find change; what comes
+//! back stands in `restore`. The values never reach a log line, an error or a metric.
+
+use super::placeholders::{Issuer, Placeholders, forms};
+use crate::json::{self, Edit};
+use crate::model::PatternSet;
+use crate::telemetry::{Find, Inspector};
+use std::collections::HashSet;
+use std::ops::Range;
+
+/// A body's text is looked at for words that look like our placeholders up to this length; ours are
+/// shorter.
+const LONGEST_PLACEHOLDER: usize = 64;
+
+/// What is looked for, and by whom.
+pub(super) struct Redaction<'a> {
+    pub(super) inspector: &'a dyn Inspector,
+    pub(super) patterns: PatternSet,
+}
+
+/// The changes that take the finds out of a body, ascending, and what they were.
+pub(super) struct Redacted {
+    pub(super) edits: Vec<Edit<Vec<u8>>>,
+    pub(super) placeholders: Placeholders,
+}
+
+/// What was found in one string of the body.
+struct Finds {
+    literal: Range<usize>,
+    text: String,
+    /// Types and places in the text, ascending.
+    finds: Vec<(&'static str, Range<usize>)>,
+}
+
+impl Redaction<'_> {
+    /// Looks at the strings of a body that stand at `literals`, ascending; None for nothing found.
+    pub(super) fn redact(&self, body: &[u8], literals: &[Range<usize>]) -> Option<Redacted> {
+        let found: Vec<Finds> = literals
+            .iter()
+            .filter_map(|literal| self.look(body, literal))
+            .collect();
+        if found.is_empty() {
+            return None;
+        }
+        let mut issuer = Issuer::new(taken(body, &found));
+        let mut edits = Vec::new();
+        for Finds {
+            literal,
+            text,
+            finds,
+        } in found
+        {
+            let spans: Vec<_> = finds.iter().map(|(_, span)| span.clone()).collect();
+            let raw = json::raw_spans(&body[literal.clone()], &spans);
+            for ((kind, span), raw) in finds.into_iter().zip(raw) {
+                let placeholder = issuer.issue(kind, &text[span]);
+                let span = literal.start + raw.start..literal.start + raw.end;
+                edits.push((span, placeholder.as_bytes().to_vec()));
+            }
+        }
+        Some(Redacted {
+            edits,
+            placeholders: issuer.finish(),
+        })
+    }
+
+    fn look(&self, body: &[u8], literal: &Range<usize>) -> Option<Finds> {
+        let text = json::unescape(body.get(literal.clone())?);
+        let finds = self.inspector.find(&text, self.patterns);
+        // A slice inside a character would panic, and its message would quote the text.
+        let whole = |find: Find| {
+            let span = text.floor_char_boundary(find.start)..text.ceil_char_boundary(find.end);
+            (find.kind, span)
+        };
+        let finds: Vec<_> = finds.into_iter().map(whole).collect();
+        (!finds.is_empty()).then(|| Finds {
+            literal: literal.clone(),
+            text: text.into_owned(),
+            finds,
+        })
+    }
+}
+
+/// What the body itself says that could be taken for a placeholder of ours.
+fn taken(body: &[u8], found: &[Finds]) -> HashSet<String> {
+    let kinds: HashSet<&str> = found
+        .iter()
+        .flat_map(|found| found.finds.iter().map(|(kind, _)| *kind))
+        .collect();
+    let mut taken = HashSet::new();
+    json::each_literal(body, |token| {
+        let text = json::unescape(token);
+        for span in forms(&text, LONGEST_PLACEHOLDER) {
+            let inside = &text[span.start + 1..span.end - 1];
+            if inside
+                .rsplit_once('_')
+                .is_some_and(|(kind, _)| kinds.contains(kind))
+            {
+                taken.insert(text[span].to_owned());
+            }
+        }
+    });
+    taken
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use crate::json::{Chat, replace_spans, scan};
+
+    /// Finds every `<…>`, as an IP where a digit follows the bracket.
+    struct Brackets;
+
+    impl Inspector for Brackets {
+        fn find(&self, text: &str, _: PatternSet) -> Vec<Find> {
+            let starts = text.match_indices('<').map(|(start, _)| start);
+            let find = |start: usize| {
+                let end = start + text[start..].find('>')? + 1;
+                let digit = text[start + 1..].starts_with(|c: char| c.is_ascii_digit());
+                let kind = if digit { "IP" } else { "EMAILS" };
+                Some(Find { start, end, kind })
+            };
+            starts.filter_map(find).collect()
+        }
+
+        fn settled(&self, text: &str, _: PatternSet) -> usize {
+            text.len()
+        }
+    }
+
+    fn redacted(body: &str) -> Option<String> {
+        let found = scan(body.as_bytes()).unwrap();
+        let literals = Chat::read(body.as_bytes(), &found).prompt_literals(&[]);
+        let redaction = Redaction {
+            inspector: &Brackets,
+            patterns: PatternSet::local(),
+        };
+        let redacted = redaction.redact(body.as_bytes(), &literals)?;
+        let changed = replace_spans(body.as_bytes(), &redacted.edits);
+        Some(String::from_utf8(changed).unwrap())
+    }
+
+    #[test]
+    fn only_the_bytes_of_a_find_change() {
+        let table: &[(&str, &str)] = &[
+            (
+                r#"{ "n":1e400,"messages" :[{"role":"user","content":"a <x> <1> <x>\n"}]} "#,
+                r#"{ "n":1e400,"messages" :[{"role":"user","content":"a [EMAILS_1] [IP_1] [EMAILS_1]\n"}]} "#,
+            ),
+            (
+                r#"{"messages":[{"role":"user","content":"\ud83d\ude00\u003cx\u0040\/\"\u003e\u00e9"}]}"#,
+                r#"{"messages":[{"role":"user","content":"\ud83d\ude00[EMAILS_1]\u00e9"}]}"#,
+            ),
+            (
+                r#"{"messages":[{"role":"user","content":"<x>"}],"messages":[{"role":"user","content":[{"type":"text","text":"<y><x>"}]}]}"#,
+                r#"{"messages":[{"role":"user","content":"[EMAILS_1]"}],"messages":[{"role":"user","content":[{"type":"text","text":"[EMAILS_2][EMAILS_1]"}]}]}"#,
+            ),
+            (
+                r#"{"messages":[{"role":"system","content":"<s> [EMAILS_2]"},{"role":"user","content":"<x> <y>"}],"\u005bEMAILS_1]":0}"#,
+                r#"{"messages":[{"role":"system","content":"<s> [EMAILS_2]"},{"role":"user","content":"[EMAILS_3] [EMAILS_4]"}],"\u005bEMAILS_1]":0}"#,
+            ),
+        ];
+        for (body, expected) in table {
+            assert_eq!(redacted(body).as_deref(), Some(*expected));
+        }
+        assert_eq!(
+            redacted(
+                r#"{"messages":[{"role":"system","content":"<x>"},{"role":"user","content":"a"}]}"#
+            ),
+            None
+        );
+        assert_eq!(redacted("[]"), None);
+    }
+}

@@ -1,0 +1,129 @@
+//! Events of the gateway's own in a stream of the upstream's (CONTRACT 41): they carry the id, the
+//! model and the time of the event they stand for, so that a client takes them for the same answer.
+
+use super::pieces::{Field, data};
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+use serde_json::{Value, json};
+
+/// What every event of one answer says of it, as the upstream wrote it.
+#[derive(Default, Serialize, Deserialize)]
+pub struct Template {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    id: Option<Box<RawValue>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    object: Option<Box<RawValue>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    created: Option<Box<RawValue>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    model: Option<Box<RawValue>>,
+}
+
+#[derive(Serialize)]
+struct Event<'a> {
+    #[serde(flatten)]
+    template: &'a Template,
+    choices: [Choice<'a>; 1],
+}
+
+#[derive(Serialize)]
+struct Choice<'a> {
+    index: u64,
+    delta: Value,
+    finish_reason: Option<&'a str>,
+}
+
+impl Template {
+    /// Of one raw frame; empty when it holds no event of the reference format.
+    pub fn of(frame: &[u8]) -> Self {
+        serde_json::from_slice(&data(frame)).unwrap_or_default()
+    }
+
+    /// A frame that adds `text` to a field of a choice; the first of a choice names its role.
+    pub fn text(&self, choice: u64, field: Field, (text, is_first): (&str, bool)) -> Vec<u8> {
+        let mut delta = delta(field, text);
+        if is_first {
+            delta["role"] = "assistant".into();
+        }
+        self.frame(choice, delta, None)
+    }
+
+    /// A frame that ends a choice.
+    pub fn end(&self, choice: u64, finish_reason: &str) -> Vec<u8> {
+        self.frame(choice, json!({}), Some(finish_reason))
+    }
+
+    fn frame(&self, index: u64, delta: Value, finish_reason: Option<&str>) -> Vec<u8> {
+        let event = Event {
+            template: self,
+            choices: [Choice {
+                index,
+                delta,
+                finish_reason,
+            }],
+        };
+        // Strings, numbers and checked JSON only: serialisation has no failing case.
+        let json = serde_json::to_vec(&event).unwrap_or_default();
+        [b"data: ".as_slice(), &json, b"\n\n"].concat()
+    }
+}
+
+fn delta(field: Field, text: &str) -> Value {
+    let tool = |index: u64, function: Value| json!({"tool_calls": [{"index": index, "function": function}]});
+    match field {
+        Field::Content => json!({"content": text}),
+        Field::Refusal => json!({"refusal": text}),
+        Field::Reasoning => json!({"reasoning": text}),
+        Field::ReasoningContent => json!({"reasoning_content": text}),
+        Field::ToolName(index) => tool(index, json!({"name": text})),
+        Field::ToolArguments(index) => tool(index, json!({"arguments": text})),
+        Field::FunctionName => json!({"function_call": {"name": text}}),
+        Field::FunctionArguments => json!({"function_call": {"arguments": text}}),
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::Template;
+    use crate::sse::pieces::{Field, Reading, read};
+
+    const FRAME: &str =
+        "data: {\"id\":\"c-1\",\"model\":\"m\",\ndata: \"created\":1e0,\"choices\":[]}\n\n";
+
+    #[test]
+    fn a_frame_of_ours_is_read_like_the_upstreams() {
+        let template = Template::of(FRAME.as_bytes());
+        for field in [
+            Field::Content,
+            Field::Refusal,
+            Field::Reasoning,
+            Field::ReasoningContent,
+            Field::ToolName(2),
+            Field::ToolArguments(3),
+            Field::FunctionName,
+            Field::FunctionArguments,
+        ] {
+            let frame = template.text(5, field, ("a\n\"Ж\"", true));
+            let Reading::Said(said) = read(&frame) else {
+                panic!("not readable");
+            };
+            let piece = said.pieces.first().unwrap();
+            assert_eq!((piece.choice, piece.field), (5, field));
+            assert_eq!(piece.text, "a\n\"Ж\"");
+        }
+    }
+
+    #[test]
+    fn what_the_upstream_said_of_the_answer_stays_to_the_byte() {
+        let frame = Template::of(FRAME.as_bytes()).end(1, "content_filter");
+        let expected = "data: {\"id\":\"c-1\",\"created\":1e0,\"model\":\"m\",\"choices\":[{\"index\":1,\"delta\":{},\"finish_reason\":\"content_filter\"}]}\n\n";
+        assert_eq!(String::from_utf8(frame).unwrap(), expected);
+        let bare = Template::of(b": note\n\n").end(0, "stop");
+        assert!(
+            String::from_utf8(bare)
+                .unwrap()
+                .starts_with("data: {\"choices\"")
+        );
+    }
+}

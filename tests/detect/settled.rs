@@ -1,0 +1,180 @@
+//! Judging a growing text (CONTRACT 41): whatever follows, what is settled stays as it was found.
+
+use monitor_gateway::detect::{Local, PatternName, Span};
+use std::path::Path;
+
+/// Parts of texts that touch each other in every way: labels before and behind, numbers in groups,
+/// addresses, other alphabets, characters of four bytes.
+const PARTS: &[&str] = &[
+    "ИНН ",
+    "7752601811",
+    "778190937816",
+    "77 52 601811",
+    "/770701001",
+    " / 770701",
+    " (ИНН)",
+    " - это ИНН компании ",
+    "СНИЛС ",
+    "777-741-215 45",
+    "53888539361",
+    "808-414-852 07",
+    "2200 1244 6450 7773",
+    "4276549360344563",
+    "371432466573959",
+    "карта ",
+    "заказ ",
+    "тел. ",
+    "+7 912 345-67-89",
+    "8 (495) 123-45-67",
+    "89161234567",
+    "(495) 123-45-67",
+    "455 6186",
+    "123-45-67",
+    " office",
+    " x123",
+    "x12",
+    "call ",
+    " рублей",
+    "10.0.0.1",
+    "8.8.8.8",
+    "версия ",
+    "2001:db8::1",
+    "fe80::1%eth0",
+    "12:30",
+    "адрес:",
+    "ivan.petrov+1@mail.example.ru",
+    "почта@пример.рф",
+    "a@b.ru.Жду",
+    "git@host.org:team",
+    "https://u:p@host.ru/",
+    "o'brien@mail.ie",
+    "@",
+    ".",
+    ",",
+    " ",
+    "  ",
+    "\n",
+    ";",
+    "-",
+    "+",
+    "(",
+    ")",
+    "/",
+    ":",
+    "'",
+    "x",
+    "😀",
+    "é",
+    "слово ",
+    "word ",
+    "dad ",
+    "это было давно и неправда ",
+    "1",
+    "42",
+    "2024",
+    "1234567890123456789012345",
+    "deadbeef",
+];
+
+/// Numbers that come in the same order in every run.
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, limit: usize) -> usize {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        (self.0 % limit as u64) as usize
+    }
+}
+
+fn generated(count: usize) -> Vec<String> {
+    let mut random = Random(0x5eed);
+    let mut text = || {
+        let parts = 2 + random.below(7);
+        let part = |_| PARTS[random.below(PARTS.len())];
+        (0..parts).map(part).collect::<String>()
+    };
+    (0..count).map(|_| text()).collect()
+}
+
+/// Every row of the fixtures, alone and behind another.
+fn fixtures() -> Vec<String> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/pii");
+    let mut texts = Vec::new();
+    for name in Local::new().names() {
+        let file = std::fs::read_to_string(folder.join(format!("{name}.toml"))).unwrap();
+        let table: toml::Table = toml::from_str(&file).unwrap();
+        for rows in ["positive", "negative"] {
+            let rows = table[rows].as_array().unwrap().iter();
+            texts.extend(rows.map(|row| row["text"].as_str().unwrap().to_owned()));
+        }
+    }
+    let pairs: Vec<String> = texts.windows(2).map(|two| two.join(" ")).collect();
+    texts.extend(pairs);
+    texts
+}
+
+fn until(finds: &[Span], end: usize) -> Vec<Span> {
+    let inside = finds.iter().filter(|find| find.end <= end);
+    inside.copied().collect()
+}
+
+/// Checks every prefix of a text against the whole.
+fn check(local: &Local, text: &str, among: &dyn Fn(PatternName) -> bool) {
+    let whole = local.find(text, among);
+    let mut before = 0;
+    for (place, c) in text.char_indices() {
+        let end = place + c.len_utf8();
+        let prefix = &text[..end];
+        let settled = local.settled(prefix, among);
+        assert!(
+            before <= settled && settled <= end,
+            "{prefix:?}: {before} then {settled}"
+        );
+        assert!(text.is_char_boundary(settled), "{prefix:?}: {settled}");
+        let crosses = |find: &&Span| find.start < settled && settled < find.end;
+        assert_eq!(
+            whole.iter().find(crosses),
+            None,
+            "{prefix:?} of {text:?}: {settled}"
+        );
+        let now = until(&local.find(prefix, among), settled);
+        assert_eq!(
+            now,
+            until(&whole, settled),
+            "{prefix:?} of {text:?}: {settled}"
+        );
+        before = settled;
+    }
+}
+
+#[test]
+fn what_is_settled_in_a_prefix_is_what_the_whole_text_says() {
+    let local = Local::new();
+    for text in fixtures().iter().chain(&generated(4000)) {
+        check(&local, text, &|_| true);
+    }
+}
+
+#[test]
+fn each_pattern_alone_is_settled_on_its_own() {
+    let local = Local::new();
+    for name in local.names() {
+        for text in fixtures().iter().chain(&generated(400)) {
+            check(&local, text, &|other| other == name);
+        }
+    }
+}
+
+#[test]
+fn an_endless_number_or_word_does_not_hold_back_more_than_its_own_longest_find() {
+    let local = Local::new();
+    for part in [
+        "1 ", "12-", "7", "ab", "я", "a.", "ab:", "1.1.1.1.", "8 916 ",
+    ] {
+        let text = part.repeat(2000);
+        let held = text.len() - local.settled(&text, |_| true);
+        assert!(held <= 300, "{part}: {held}");
+    }
+}
