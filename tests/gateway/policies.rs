@@ -169,6 +169,11 @@ fn a_store_that_was_never_reached_leaves_calls_async_counted_and_warned_about() 
         let line = |text: &str| text.contains(said).then_some(());
         stack.process.await_stderr(said, line);
     }
+    let calls = backend.await_posts(2);
+    let marked = calls
+        .iter()
+        .filter(|call| *call.parameter("unchecked") == true);
+    assert_eq!(marked.count(), 2, "both records of the first call");
 }
 
 pub(crate) fn with_store(builder: Builder, database: &Database) -> Builder {
