@@ -32,6 +32,8 @@
 //! - No gateway-extension header reaches the upstream on any route: `tests/gateway/strip.rs`.
 //! - Outside sync mode nothing that concerns the backend is awaited by a call: `tests/gateway/telemetry.rs`.
 //! - In sync mode no upstream connection is opened before the verdict: `tests/gateway/sync.rs`.
+//! - A stream that is held back shows the same text whatever its events and chunks, and of a find
+//!   nothing: `tests/gateway/hold_back.rs`, `tests/detect/settled.rs`.
 //! - A chunk is passed on before the next is waited for: `tests/gateway/streams.rs`.
 //! - A request is sent twice only when its first connection accepted no byte: `tests/gateway/retry.rs`.
 //! - No key, prompt or person's data in a log line, a metric or an error: `tests/gateway/telemetry.rs`.

@@ -24,6 +24,8 @@ mod framing;
 mod gone;
 #[path = "gateway/hold_back.rs"]
 mod hold_back;
+#[path = "gateway/hold_back_ends.rs"]
+mod hold_back_ends;
 #[path = "gateway/http2.rs"]
 mod http2;
 #[path = "gateway/interim.rs"]

@@ -5,15 +5,14 @@ use crate::support::http::{Conn, Response};
 use crate::support::request::{HELLO, HELLO_STREAM, chunk};
 use crate::support::stack::Stack;
 use crate::support::upstream::{ANSWER, DONE, Feed, SSE_HEAD, Upstream, delta, sse};
-use crate::support::{assert_envelope, contains, find};
+use crate::support::{contains, find};
 use crate::sync::{PHRASE, blocked, chat, kind, sync};
 use serde_json::Value;
-use std::io::Write;
 use std::time::Duration;
 
-const ON: &str = ", stream_in_sync: hold_back";
-const CLOSED: &str = ", stream_in_sync: hold_back, on_backend_failure: closed";
-const SOON: Duration = Duration::from_secs(1);
+pub(crate) const ON: &str = ", stream_in_sync: hold_back";
+pub(crate) const CLOSED: &str = ", stream_in_sync: hold_back, on_backend_failure: closed";
+pub(crate) const SOON: Duration = Duration::from_secs(1);
 
 /// A card number behind its label, in a long sentence with words that are nearly finds.
 const SAID: &str = "Пишите 😀 на адрес ivan@ или зайдите: в 2024 году было 1 000 000 обращений, \
@@ -21,7 +20,7 @@ const SAID: &str = "Пишите 😀 на адрес ivan@ или зайдит�
 const CARD: &str = "2200 1244 6450 7773";
 
 /// What the client's own library would put together of a stream.
-fn text_of(answer: &Response) -> String {
+pub(crate) fn text_of(answer: &Response) -> String {
     assert_eq!(answer.status(), 200, "{}", answer.text());
     assert!(answer.complete, "{}", answer.text());
     let whole = answer.text();
@@ -44,7 +43,7 @@ fn events(text: &str, length: usize) -> Vec<String> {
     frames.chain([DONE.to_owned()]).collect()
 }
 
-fn raw(frames: &[String]) -> Vec<u8> {
+pub(crate) fn raw(frames: &[String]) -> Vec<u8> {
     let frames: Vec<&str> = frames.iter().map(String::as_str).collect();
     sse(&frames)
 }
@@ -63,7 +62,7 @@ fn ask(stack: &Stack, n: usize) -> Response {
 }
 
 /// A held stream whose head is with the client.
-fn held(fields: &str, yaml: &str) -> (Stack, Feed, Conn, Upstream, Backend) {
+pub(crate) fn held(fields: &str, yaml: &str) -> (Stack, Feed, Conn, Upstream, Backend) {
     let (upstream, feed) = Upstream::fed();
     let backend = Backend::start();
     let stack = sync(&upstream, fields).yaml(yaml).monitor(&backend).start();
@@ -260,130 +259,6 @@ fn the_patterns_of_the_policy_are_those_that_count() {
         let answer = stack.call(&chat(HELLO_STREAM));
         assert_eq!(text_of(&answer), format!("{expected}{PHRASE}"));
     }
-}
-
-#[test]
-fn a_stream_that_cannot_be_read_passes_counted_and_marked_or_not_at_all() {
-    // CONTRACT 13, 41.
-    let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
-    packed
-        .write_all(events(SAID, 9).concat().as_bytes())
-        .unwrap();
-    let packed = packed.finish().unwrap();
-    let head = SSE_HEAD.replace("Transfer", "Content-Encoding: gzip\r\nTransfer");
-    let packed_answer = [head.as_bytes(), &chunk(&packed), b"0\r\n\r\n"].concat();
-    let odd = [
-        delta(0, "one "),
-        "data: <html>\n\n".to_owned(),
-        delta(0, "two "),
-    ];
-    for (sent, whole, is_packed) in [
-        (packed_answer, packed, true),
-        (raw(&odd), odd.concat().into_bytes(), false),
-    ] {
-        let series = r#"monitor_unchecked_total{reason="unreadable"}"#;
-        let (upstream, backend) = (Upstream::raw(sent), Backend::start());
-        let stack = sync(&upstream, ON).monitor(&backend).start();
-        assert_eq!(stack.call(&chat(HELLO_STREAM)).body, whole);
-        let (_, post) = backend.await_exchange();
-        assert_eq!(post.parameter("unchecked"), true);
-        assert_eq!(stack.metric(series), 1.0);
-
-        let backend = Backend::start();
-        let stack = sync(&upstream, CLOSED).monitor(&backend).start();
-        let answer = stack.call(&chat(HELLO_STREAM));
-        assert!(!contains(&answer.body, b"two") && !contains(&answer.body, b"html"));
-        match is_packed {
-            true => {
-                assert_eq!(answer.status(), 502);
-                assert_envelope(&answer.body, "gateway_error", 502);
-            }
-            false => {
-                let tail = answer.text();
-                let tail = tail.strip_prefix(odd[0].as_str()).unwrap();
-                assert_envelope(
-                    tail.trim_start_matches("data: ").as_bytes(),
-                    "gateway_error",
-                    502,
-                );
-            }
-        }
-        let (_, post) = backend.await_exchange();
-        assert_eq!(post.parameter("error")["closed_by"], "gateway");
-        assert_eq!(stack.metric(series), 1.0);
-    }
-}
-
-#[test]
-fn a_stream_without_done_is_judged_at_its_end_and_gets_none() {
-    // CONTRACT 19, 41.
-    for (text, expected) in [
-        ("адрес 10.0.0.1", None),
-        ("конец 10", Some(delta(0, "конец 10"))),
-    ] {
-        let upstream = Upstream::sse(&[&delta(0, text)]);
-        let backend = Backend::start();
-        let stack = sync(&upstream, CLOSED).monitor(&backend).start();
-        let answer = stack.call(&chat(HELLO_STREAM));
-        match expected {
-            Some(frame) => assert_eq!(answer.text(), frame),
-            None => assert_eq!(text_of(&answer), format!("адрес {PHRASE}")),
-        }
-    }
-}
-
-#[test]
-fn a_stream_that_breaks_off_shows_what_was_held_and_then_the_error() {
-    // CONTRACT 19, 17.
-    let (_stack, feed, mut conn, _upstream, backend) = held(CLOSED, "");
-    let frame = delta(0, "call 8 916");
-    feed.chunk(frame.clone() + "data: {\"choices\":[{\"delta\":{\"content\":\" 123-45");
-    feed.reset();
-    let (body, complete) = conn.rest();
-    let body = String::from_utf8(body).unwrap();
-    assert!(complete, "{body}");
-    let tail = body.strip_prefix(frame.as_str()).unwrap();
-    assert_envelope(
-        tail.trim_start_matches("data: ").as_bytes(),
-        "upstream_error",
-        502,
-    );
-    let (_, post) = backend.await_exchange();
-    assert_eq!(post.message(), "call 8 916");
-    assert_eq!(post.parameter("incomplete"), true);
-}
-
-#[test]
-fn silence_over_held_text_gets_keepalives_and_then_the_error() {
-    // §6.2, CONTRACT 18 to 20: the border is the client's, and so is the silence.
-    let yaml = "upstream: {timeout: 1s}\nstream: {heartbeat: 100ms}";
-    let (_stack, feed, mut conn, _upstream, _backend) = held(ON, yaml);
-    let frame = delta(0, "call 8 916");
-    feed.chunk(&frame);
-    let (body, complete) = conn.rest();
-    let body = String::from_utf8(body).unwrap();
-    assert!(complete && body.starts_with(": keepalive\n\n"), "{body}");
-    let rest = body.replace(": keepalive\n\n", "");
-    let tail = rest.strip_prefix(frame.as_str()).unwrap();
-    assert_envelope(
-        tail.trim_start_matches("data: ").as_bytes(),
-        "upstream_error",
-        504,
-    );
-}
-
-#[test]
-fn a_client_that_leaves_while_text_is_held_ends_the_upstream_call() {
-    // CONTRACT 21: the record has what the client got.
-    let (_stack, feed, mut conn, _upstream, backend) = held(ON, "");
-    let frame = delta(0, "shown ");
-    feed.chunk(frame.clone() + &delta(0, "call 8 916"));
-    assert_eq!(conn.read_until(b"\n\n"), frame.as_bytes());
-    drop(conn);
-    assert!(feed.closed_within(SOON).is_some(), "the upstream is let go");
-    let (_, post) = backend.await_exchange();
-    assert_eq!(post.message(), "shown ");
-    assert_eq!(post.parameter("error")["closed_by"], "client");
 }
 
 #[test]

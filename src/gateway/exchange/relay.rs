@@ -60,11 +60,8 @@ pub(super) async fn response_body(
     ctx: &mut CallContext,
     answer: Answer,
 ) -> Result<()> {
-    let Answer {
-        upstream,
-        registration,
-        mut transform,
-    } = answer;
+    let (upstream, registration) = (answer.upstream, answer.registration);
+    let mut transform = answer.transform;
     let Some(mut head) = upstream.head().cloned() else {
         registration.post_call_failed(&CallError::Broken("no head"));
         ctx.cut = true;
@@ -76,9 +73,8 @@ pub(super) async fn response_body(
     }
     let layout = Layout::of(&head);
     if let Err(error) = transform.begin(layout) {
-        upstream.abandon();
-        registration.post_call_failed(&error);
-        return Box::pin(respond::error(session, ctx, &error)).await;
+        let refused = (upstream, registration);
+        return Box::pin(refuse(session, ctx, refused, error)).await;
     }
     let limit = shared.settings.limits.recorded_bytes;
     let capture = Capture::new(&head, registration.wanted(), limit);
@@ -101,6 +97,18 @@ pub(super) async fn response_body(
         Err(_) => End::ClientGone,
     };
     relay.close(end, registration).await
+}
+
+/// Nothing of the answer may pass.
+async fn refuse(
+    session: &mut ServerSession,
+    ctx: &mut CallContext,
+    (upstream, registration): (Answering, Registration),
+    error: CallError,
+) -> Result<()> {
+    upstream.abandon();
+    registration.post_call_failed(&error);
+    respond::error(session, ctx, &error).await
 }
 
 struct Relay<'a> {

@@ -1,0 +1,137 @@
+//! How a stream that is held back ends when something is wrong: CONTRACT 41 with 13, 17 to 21.
+
+use crate::hold_back::{CLOSED, ON, SOON, held, raw, text_of};
+use crate::support::assert_envelope;
+use crate::support::backend::Backend;
+use crate::support::request::{HELLO_STREAM, chunk};
+use crate::support::upstream::{SSE_HEAD, Upstream, delta};
+use crate::sync::{PHRASE, chat, sync};
+use std::io::Write;
+
+/// Streams that cannot be read: whole answers, their bodies, and what may pass before it shows.
+fn unreadable() -> [(Vec<u8>, Vec<u8>, String); 2] {
+    let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    packed
+        .write_all(delta(0, "10.0.0.1 two").as_bytes())
+        .unwrap();
+    let packed = packed.finish().unwrap();
+    let head = SSE_HEAD.replace("Transfer", "Content-Encoding: gzip\r\nTransfer");
+    let answer = [head.as_bytes(), &chunk(&packed), b"0\r\n\r\n"].concat();
+    let odd = [
+        delta(0, "one "),
+        "data: <html>\n\n".to_owned(),
+        delta(0, "two "),
+    ];
+    let whole = odd.concat().into_bytes();
+    [
+        (answer, packed, String::new()),
+        (raw(&odd), whole, odd[0].clone()),
+    ]
+}
+
+const UNREADABLE: &str = r#"monitor_unchecked_total{reason="unreadable"}"#;
+
+#[test]
+fn a_stream_that_cannot_be_read_passes_counted_and_marked() {
+    // CONTRACT 13, 41.
+    for (sent, whole, _) in unreadable() {
+        let (upstream, backend) = (Upstream::raw(sent), Backend::start());
+        let stack = sync(&upstream, ON).monitor(&backend).start();
+        assert_eq!(stack.call(&chat(HELLO_STREAM)).body, whole);
+        let (_, post) = backend.await_exchange();
+        assert_eq!(post.parameter("unchecked"), true);
+        assert_eq!(stack.metric(UNREADABLE), 1.0);
+    }
+}
+
+#[test]
+fn a_stream_that_cannot_be_read_does_not_pass_where_nothing_passes_unchecked() {
+    // CONTRACT 13, 41.
+    for (sent, _, before) in unreadable() {
+        let (upstream, backend) = (Upstream::raw(sent), Backend::start());
+        let stack = sync(&upstream, CLOSED).monitor(&backend).start();
+        let answer = stack.call(&chat(HELLO_STREAM));
+        assert_eq!(answer.status(), if before.is_empty() { 502 } else { 200 });
+        let text = answer.text();
+        let error = text
+            .strip_prefix(before.as_str())
+            .unwrap()
+            .trim_start_matches("data: ");
+        assert_envelope(error.as_bytes(), "gateway_error", 502);
+        let (_, post) = backend.await_exchange();
+        assert_eq!(post.parameter("error")["closed_by"], "gateway");
+        assert_eq!(stack.metric(UNREADABLE), 1.0);
+    }
+}
+
+#[test]
+fn a_stream_without_done_is_judged_at_its_end_and_gets_none() {
+    // CONTRACT 19, 41.
+    for (text, expected) in [
+        ("адрес 10.0.0.1", None),
+        ("конец 10", Some(delta(0, "конец 10"))),
+    ] {
+        let upstream = Upstream::sse(&[&delta(0, text)]);
+        let backend = Backend::start();
+        let stack = sync(&upstream, CLOSED).monitor(&backend).start();
+        let answer = stack.call(&chat(HELLO_STREAM));
+        match expected {
+            Some(frame) => assert_eq!(answer.text(), frame),
+            None => assert_eq!(text_of(&answer), format!("адрес {PHRASE}")),
+        }
+    }
+}
+
+#[test]
+fn a_stream_that_breaks_off_shows_what_was_held_and_then_the_error() {
+    // CONTRACT 19, 17.
+    let (_stack, feed, mut conn, _upstream, backend) = held(CLOSED, "");
+    let frame = delta(0, "call 8 916");
+    feed.chunk(frame.clone() + "data: {\"choices\":[{\"delta\":{\"content\":\" 123-45");
+    feed.reset();
+    let (body, complete) = conn.rest();
+    let body = String::from_utf8(body).unwrap();
+    assert!(complete, "{body}");
+    let tail = body.strip_prefix(frame.as_str()).unwrap();
+    assert_envelope(
+        tail.trim_start_matches("data: ").as_bytes(),
+        "upstream_error",
+        502,
+    );
+    let (_, post) = backend.await_exchange();
+    assert_eq!(post.message(), "call 8 916");
+    assert_eq!(post.parameter("incomplete"), true);
+}
+
+#[test]
+fn silence_over_held_text_gets_keepalives_and_then_the_error() {
+    // §6.2, CONTRACT 18 to 20: the border is the client's, and so is the silence.
+    let yaml = "upstream: {timeout: 1s}\nstream: {heartbeat: 100ms}";
+    let (_stack, feed, mut conn, _upstream, _backend) = held(ON, yaml);
+    let frame = delta(0, "call 8 916");
+    feed.chunk(&frame);
+    let (body, complete) = conn.rest();
+    let body = String::from_utf8(body).unwrap();
+    assert!(complete && body.starts_with(": keepalive\n\n"), "{body}");
+    let rest = body.replace(": keepalive\n\n", "");
+    let tail = rest.strip_prefix(frame.as_str()).unwrap();
+    assert_envelope(
+        tail.trim_start_matches("data: ").as_bytes(),
+        "upstream_error",
+        504,
+    );
+}
+
+#[test]
+fn a_client_that_leaves_while_text_is_held_ends_the_upstream_call() {
+    // CONTRACT 21: the record has what the client got.
+    let (_stack, feed, mut conn, _upstream, backend) = held(ON, "");
+    let frame = delta(0, "shown ");
+    feed.chunk(frame.clone() + &delta(0, "call 8 916"));
+    assert_eq!(conn.read_until(b"\n\n"), frame.as_bytes());
+    drop(conn);
+    assert!(feed.closed_within(SOON).is_some(), "the upstream is let go");
+    let (_, post) = backend.await_exchange();
+    assert_eq!(post.message(), "shown ");
+    assert_eq!(post.parameter("error")["closed_by"], "client");
+}
