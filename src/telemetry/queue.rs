@@ -2,22 +2,39 @@
 //! place behind the same two calls. Records of one exchange go through one lane, so pre comes
 //! before post; lanes run beside each other.
 
-use super::{Analyzer, AnalyzerError, Record};
+use super::{Analyzer, AnalyzerError, Kept, Record, Verdict};
+use crate::model::{ExchangeId, Stage};
 use crate::observe::events::RecordLeft;
 use crate::observe::{Metrics, TelemetryOutcome};
 use futures_util::FutureExt;
+use futures_util::stream::{FuturesUnordered, StreamExt};
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
+/// Records of one lane at most that are judged and not yet kept.
+const AHEAD: usize = 64;
+/// What a record that is only waited for is counted as, in bytes.
+const FOLLOWED: u64 = 256;
+
 /// The request path's end of the queue.
 #[derive(Clone)]
 pub struct Queue {
-    lanes: Arc<Vec<mpsc::UnboundedSender<Record>>>,
+    lanes: Arc<Vec<mpsc::UnboundedSender<Item>>>,
     state: Arc<State>,
 }
+
+enum Item {
+    /// To be judged and kept.
+    Record(Record),
+    /// Judged on the request path, on its way to be kept.
+    Judged(Stage, Kept),
+}
+
+/// A record on its way to be kept, with its weight.
+type Way = futures_util::future::BoxFuture<'static, (Stage, u64, Result<(), AnalyzerError>)>;
 
 struct State {
     held: AtomicU64,
@@ -28,7 +45,7 @@ struct State {
 
 /// The backend's end of the queue: runs until every [`Queue`] is gone and all is delivered.
 pub struct Worker {
-    lanes: Vec<mpsc::UnboundedReceiver<Record>>,
+    lanes: Vec<mpsc::UnboundedReceiver<Item>>,
     analyzer: Arc<dyn Analyzer>,
     state: Arc<State>,
 }
@@ -69,7 +86,6 @@ impl Queue {
         let state = &self.state;
         let (stage, weight) = (record.stage, record.weight());
         let held = state.held.fetch_add(weight, Ordering::Relaxed) + weight;
-        let lane = (record.context.exchange.0.as_u128() % self.lanes.len() as u128) as usize;
         if held > state.max_bytes {
             state.held.fetch_sub(weight, Ordering::Relaxed);
             state.left(
@@ -79,9 +95,24 @@ impl Queue {
             );
             return;
         }
+        self.send(record.context.exchange, stage, weight, Item::Record(record));
+    }
+
+    /// Waits, off the request path, for a record whose verdict is known, and counts what becomes of
+    /// it. It is taken whatever the bound: it weighs next to nothing, and its text is the backend's.
+    pub fn follow(&self, exchange: ExchangeId, stage: Stage, kept: Kept) {
+        self.state.held.fetch_add(FOLLOWED, Ordering::Relaxed);
+        self.send(exchange, stage, FOLLOWED, Item::Judged(stage, kept));
+    }
+
+    /// One exchange, one lane.
+    fn send(&self, exchange: ExchangeId, stage: Stage, weight: u64, item: Item) {
+        let state = &self.state;
+        let lane = (exchange.0.as_u128() % self.lanes.len() as u128) as usize;
         state.waiting.fetch_add(1, Ordering::Relaxed);
+        let held = state.held.load(Ordering::Relaxed);
         state.metrics.queue_bytes.set(held as i64);
-        if self.lanes[lane].send(record).is_err() {
+        if self.lanes[lane].send(item).is_err() {
             state.release(weight);
             state.left(stage, TelemetryOutcome::Dropped, "the process is stopping");
         }
@@ -102,7 +133,7 @@ impl State {
             .set(before.saturating_sub(weight) as i64);
     }
 
-    fn left(&self, stage: crate::model::Stage, outcome: TelemetryOutcome, reason: &str) {
+    fn left(&self, stage: Stage, outcome: TelemetryOutcome, reason: &str) {
         RecordLeft {
             stage,
             outcome,
@@ -111,14 +142,15 @@ impl State {
         .emit(&self.metrics);
     }
 
-    fn settle(&self, record: &Record, result: Result<(), AnalyzerError>) {
+    fn settle(&self, stage: Stage, weight: u64, result: Result<(), AnalyzerError>) {
         match result {
-            Ok(()) => self.left(record.stage, TelemetryOutcome::Delivered, ""),
+            Ok(()) => self.left(stage, TelemetryOutcome::Delivered, ""),
             Err(error @ AnalyzerError::Unavailable(_)) => {
-                self.left(record.stage, TelemetryOutcome::Failed, &error.to_string());
+                self.left(stage, TelemetryOutcome::Failed, &error.to_string());
             }
-            Err(error) => self.left(record.stage, TelemetryOutcome::Refused, &error.to_string()),
+            Err(error) => self.left(stage, TelemetryOutcome::Refused, &error.to_string()),
         }
+        self.release(weight);
     }
 }
 
@@ -126,20 +158,63 @@ impl Worker {
     /// Delivers until all senders are gone and the lanes are empty.
     pub async fn run(self) {
         let mut lanes = JoinSet::new();
-        for mut lane in self.lanes {
-            let (analyzer, state) = (self.analyzer.clone(), self.state.clone());
-            lanes.spawn(async move {
-                while let Some(record) = lane.recv().await {
-                    // A panic must not take the lane and all that is behind it.
-                    let analysis = AssertUnwindSafe(analyzer.analyse(&record)).catch_unwind();
-                    let result = analysis.await.unwrap_or_else(|_| Err(panicked()));
-                    let result = result.map(|_| ());
-                    state.settle(&record, result);
-                    state.release(record.weight());
-                }
-            });
+        for items in self.lanes {
+            let lane = Lane {
+                items,
+                analyzer: self.analyzer.clone(),
+                state: self.state.clone(),
+                ways: FuturesUnordered::new(),
+            };
+            lanes.spawn(lane.run());
         }
         while lanes.join_next().await.is_some() {}
+    }
+}
+
+/// One record is judged at a time, in order; several may be on their way to be kept.
+struct Lane {
+    items: mpsc::UnboundedReceiver<Item>,
+    analyzer: Arc<dyn Analyzer>,
+    state: Arc<State>,
+    ways: FuturesUnordered<Way>,
+}
+
+impl Lane {
+    async fn run(mut self) {
+        loop {
+            tokio::select! {
+                biased;
+                Some((stage, weight, result)) = self.ways.next() => {
+                    self.state.settle(stage, weight, result);
+                }
+                item = self.items.recv(), if self.ways.len() < AHEAD => match item {
+                    Some(Item::Record(record)) => self.judge(record).await,
+                    Some(Item::Judged(stage, kept)) => self.follow(stage, FOLLOWED, kept),
+                    None => break,
+                },
+            }
+        }
+        while let Some((stage, weight, result)) = self.ways.next().await {
+            self.state.settle(stage, weight, result);
+        }
+    }
+
+    async fn judge(&mut self, record: Record) {
+        let (stage, weight) = (record.stage, record.weight());
+        // A panic must not take the lane and all that is behind it.
+        let verdict = AssertUnwindSafe(self.analyzer.judge(&record)).catch_unwind();
+        match verdict.await.unwrap_or_else(|_| Err(panicked())) {
+            Ok(Verdict { kept: None, .. }) => self.state.settle(stage, weight, Ok(())),
+            Ok(Verdict {
+                kept: Some(kept), ..
+            }) => self.follow(stage, weight, kept),
+            Err(error) => self.state.settle(stage, weight, Err(error)),
+        }
+    }
+
+    fn follow(&mut self, stage: Stage, weight: u64, kept: Kept) {
+        self.ways
+            .push(kept.map(move |result| (stage, weight, result)).boxed());
     }
 }
 
@@ -151,7 +226,7 @@ fn panicked() -> AnalyzerError {
 mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
-    use crate::model::{AnalysisResponse, ExchangeId, Secret, Stage};
+    use crate::model::{AnalysisResponse, Secret};
     use crate::telemetry::RecordContext;
     use async_trait::async_trait;
     use std::sync::Mutex;

@@ -6,7 +6,7 @@ use crate::gateway::context::CallContext;
 use crate::gateway::error::CallError;
 use crate::gateway::headers::Extensions;
 use crate::model::{ErrorType, ExchangeId, Stage};
-use crate::telemetry::{CallFailure, ClosedBy, Queue, Record, RecordContext};
+use crate::telemetry::{CallFailure, ClosedBy, Kept, Queue, Record, RecordContext};
 use pingora_core::protocols::http::ServerSession;
 use std::sync::Arc;
 
@@ -112,6 +112,14 @@ impl Registration {
     pub(super) fn push(&self, record: Record) {
         if let Some(queue) = self.0.as_ref().and_then(|open| open.queue.as_ref()) {
             queue.push(record);
+        }
+    }
+
+    /// Counts a record whose verdict is known once it is kept.
+    pub(super) fn follow(&self, stage: Stage, kept: Kept) {
+        let Some(open) = &self.0 else { return };
+        if let Some(queue) = &open.queue {
+            queue.follow(open.context.exchange, stage, kept);
         }
     }
 
