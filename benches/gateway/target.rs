@@ -11,6 +11,8 @@ use std::time::{Duration, Instant};
 
 /// How long the analysis may take to work off what the load left behind.
 const SETTLE_PATIENCE: Duration = Duration::from_secs(120);
+/// How often a target is started before a taken port is an error.
+const START_TRIES: usize = 5;
 const POLL: Duration = Duration::from_millis(200);
 
 /// One row of processes to compare; also the index of its column.
@@ -71,8 +73,19 @@ pub(crate) struct Running {
 }
 
 impl Running {
-    /// Starts `target` on free ports and waits until it listens.
+    /// Starts `target` on free ports and waits until it listens; on others, a few times, when somebody
+    /// else takes one in the meantime.
     pub(crate) fn start(target: Target, world: &World) -> Result<Self> {
+        for _ in 1..START_TRIES {
+            match Self::try_start(target, world) {
+                Err(error) if format!("{error:#}").contains("cannot listen") => {}
+                started => return started,
+            }
+        }
+        Self::try_start(target, world)
+    }
+
+    fn try_start(target: Target, world: &World) -> Result<Self> {
         let folder = Folder::create(target.name())?;
         let [address, operations, analysis] = free_addresses()?;
         let (program, arguments) = match target {
@@ -89,12 +102,7 @@ impl Running {
                 folder.path().join("data").to_string_lossy().into_owned(),
             ),
         ];
-        if matches!(target, Target::SyncAll | Target::SyncHttp) {
-            environment.push(("MONITOR_APPLICATION_ID", APPLICATION.to_owned()));
-        }
-        if target == Target::SyncHttp {
-            environment.push(("MONITOR_URL", format!("http://{}", world.backend)));
-        }
+        environment.extend(of_sync_mode(target, world));
         let launch = Launch {
             name: target.name(),
             program: &program,
@@ -157,6 +165,16 @@ pub(crate) struct Records {
     pub(crate) stored: f64,
     /// Stored, refused, failed or dropped.
     pub(crate) made: f64,
+}
+
+fn of_sync_mode(target: Target, world: &World) -> Vec<(&'static str, String)> {
+    let application = ("MONITOR_APPLICATION_ID", APPLICATION.to_owned());
+    let backend = ("MONITOR_URL", format!("http://{}", world.backend));
+    match target {
+        Target::SyncAll => vec![application],
+        Target::SyncHttp => vec![application, backend],
+        _ => Vec::new(),
+    }
 }
 
 fn bare(address: SocketAddr, world: &World) -> (PathBuf, Vec<String>) {

@@ -13,8 +13,8 @@ use crate::model::{
 };
 use crate::policy::PolicyStore;
 use crate::store::{
-    PolicyTable, RecordFilter, RecordPage, RecordStore, Scope, Scopes, SettingsStore, StoreError,
-    StoredRecord, Token,
+    Durable, NewRecord, PolicyTable, RecordFilter, RecordPage, RecordStore, Scope, Scopes,
+    SettingsStore, StoreError, StoredRecord, Token,
 };
 use std::path::Path;
 use std::sync::Arc;
@@ -70,6 +70,24 @@ impl Service {
     ) -> Result<AnalysisResponse, ApiError> {
         let token = self.authorise(key, Scope::Ingest).await?;
         self.process_as(&token, stage, input).await
+    }
+
+    /// As [`Service::process`], but the answer is given as soon as it stands and the record is on its
+    /// way; the second part ends once that is durable. An earlier record of the same application,
+    /// exchange and stage stays, whatever its answer was.
+    ///
+    /// # Errors
+    /// As there; the second part's own is the store's.
+    pub async fn judge(
+        &self,
+        stage: Stage,
+        key: &Secret,
+        input: ProcessInput,
+    ) -> Result<(AnalysisResponse, Durable), ApiError> {
+        let token = self.authorise(key, Scope::Ingest).await?;
+        let record = self.analyse(&token, stage, input).await?;
+        let answer = record.answer.clone();
+        Ok((answer, self.records.begin_insert(record).await?))
     }
 
     /// Makes a token; this is the only time its value is seen (CONTRACT 30).
@@ -150,6 +168,16 @@ impl Service {
         stage: Stage,
         input: ProcessInput,
     ) -> Result<AnalysisResponse, ApiError> {
+        let record = self.analyse(token, stage, input).await?;
+        Ok(self.records.insert(record).await?)
+    }
+
+    async fn analyse(
+        &self,
+        token: &Token,
+        stage: Stage,
+        input: ProcessInput,
+    ) -> Result<NewRecord, ApiError> {
         let application = self
             .applications
             .resolve(input.application_id.as_deref(), token)
@@ -160,15 +188,14 @@ impl Service {
             .analyse(input.message, &application, stage)
             .await?;
         let answer = process::answer(report);
-        let record = process::record(
+        Ok(process::record(
             &application,
             stage,
             parameters,
             message,
             input.additional_parameters,
             answer,
-        );
-        Ok(self.records.insert(record).await?)
+        ))
     }
 
     /// A page of records; a bound token sees its own application only.

@@ -2,8 +2,9 @@
 
 use crate::analysis::{ApiError, ProcessInput, Service};
 use crate::model::AnalysisResponse;
-use crate::telemetry::{Analyzer, AnalyzerError, Record};
+use crate::telemetry::{Analyzer, AnalyzerError, Record, Verdict};
 use async_trait::async_trait;
+use futures_util::{FutureExt, TryFutureExt};
 use std::sync::Arc;
 
 /// An [`Analyzer`] over the analysis service of this process.
@@ -12,15 +13,29 @@ pub(super) struct LocalAnalyzer(pub(super) Arc<Service>);
 #[async_trait]
 impl Analyzer for LocalAnalyzer {
     async fn analyse(&self, record: &Record) -> Result<AnalysisResponse, AnalyzerError> {
-        let input = ProcessInput {
-            application_id: record.context.application_id.clone(),
-            message: record.message.clone(),
-            additional_parameters: record.additional_parameters(),
-        };
-        self.0
-            .process(record.stage, &record.context.access_key, input)
-            .await
-            .map_err(as_analyzer_error)
+        let key = &record.context.access_key;
+        let done = self.0.process(record.stage, key, input(record)).await;
+        done.map_err(as_analyzer_error)
+    }
+
+    /// The verdict does not wait for the disk.
+    async fn judge(&self, record: &Record) -> Result<Verdict, AnalyzerError> {
+        let key = &record.context.access_key;
+        let judged = self.0.judge(record.stage, key, input(record)).await;
+        let (analysis, durable) = judged.map_err(as_analyzer_error)?;
+        let kept = durable.map_err(|error| as_analyzer_error(error.into()));
+        Ok(Verdict {
+            analysis,
+            kept: Some(kept.boxed()),
+        })
+    }
+}
+
+fn input(record: &Record) -> ProcessInput {
+    ProcessInput {
+        application_id: record.context.application_id.clone(),
+        message: record.message.clone(),
+        additional_parameters: record.additional_parameters(),
     }
 }
 

@@ -17,7 +17,11 @@ pub use sqlite::SqliteStore;
 
 use crate::model::{AnalysisResponse, ApplicationId, Policy, RecordId, StoredPolicy};
 use async_trait::async_trait;
+use std::pin::Pin;
 use tokio::sync::watch;
+
+/// Ends once a record that was handed over is durable, or with why it is not kept.
+pub type Durable = Pin<Box<dyn Future<Output = Result<(), StoreError>> + Send>>;
 
 /// Analysis records (§2.9 `request_id`).
 #[async_trait]
@@ -28,6 +32,16 @@ pub trait RecordStore: Send + Sync {
     /// # Errors
     /// [`StoreError::Unavailable`] or [`StoreError::Closed`]; nothing is kept then.
     async fn insert(&self, record: NewRecord) -> Result<AnalysisResponse, StoreError>;
+
+    /// Hands a record over and returns as soon as there is room for it, before it is durable. Records
+    /// are kept in the order in which they were handed over.
+    ///
+    /// # Errors
+    /// As [`RecordStore::insert`], here or at the end of what is returned.
+    async fn begin_insert(&self, record: NewRecord) -> Result<Durable, StoreError> {
+        self.insert(record).await?;
+        Ok(Box::pin(std::future::ready(Ok(()))))
+    }
 
     /// One page of the list, newest first.
     ///

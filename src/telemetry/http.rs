@@ -37,13 +37,17 @@ impl HttpAnalyzer {
     /// makes no URI.
     pub fn new(base: &BaseUrl, timeout: Duration) -> Result<Self, AnalyzerError> {
         let broken = |error: &dyn std::fmt::Display| AnalyzerError::Unavailable(error.to_string());
+        let mut tcp = HttpConnector::new();
+        tcp.enforce_http(false);
+        // A verdict is awaited: no byte of a request waits for an acknowledgement of another.
+        tcp.set_nodelay(true);
         let connector = if base.tls {
             HttpsConnectorBuilder::new()
                 .with_native_roots()
                 .map_err(|error| broken(&error))?
                 .https_only()
                 .enable_http1()
-                .build()
+                .wrap_connector(tcp)
         } else {
             // No certificate is ever asked for over http, so none are loaded.
             let config = rustls::ClientConfig::builder()
@@ -53,7 +57,7 @@ impl HttpAnalyzer {
                 .with_tls_config(config)
                 .https_or_http()
                 .enable_http1()
-                .build()
+                .wrap_connector(tcp)
         };
         let client = Client::builder(TokioExecutor::new())
             .pool_idle_timeout(POOL_IDLE)

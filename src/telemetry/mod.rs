@@ -13,7 +13,19 @@ pub use spool::Spool;
 
 use crate::model::AnalysisResponse;
 use async_trait::async_trait;
+use std::pin::Pin;
 use thiserror::Error;
+
+/// Ends once a record whose verdict is known is kept, or with why it is not.
+pub type Kept = Pin<Box<dyn Future<Output = Result<(), AnalyzerError>> + Send>>;
+
+/// What [`Analyzer::judge`] gives.
+pub struct Verdict {
+    /// §2.9.
+    pub analysis: AnalysisResponse,
+    /// What is left to wait for, off the request path; None when the record is kept.
+    pub kept: Option<Kept>,
+}
 
 /// Takes one record, checks and stores it (§4.2).
 #[async_trait]
@@ -21,6 +33,15 @@ pub trait Analyzer: Send + Sync {
     /// Registers the record and gives the verdict. At least once: the backend is idempotent on the
     /// exchange's id and the stage (CONTRACT 23).
     async fn analyse(&self, record: &Record) -> Result<AnalysisResponse, AnalyzerError>;
+
+    /// The same, without waiting for what the verdict does not need where the backend can tell the
+    /// two apart.
+    async fn judge(&self, record: &Record) -> Result<Verdict, AnalyzerError> {
+        Ok(Verdict {
+            analysis: self.analyse(record).await?,
+            kept: None,
+        })
+    }
 }
 
 /// Why a record got no verdict. The texts carry nothing of the record.

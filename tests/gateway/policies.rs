@@ -257,8 +257,11 @@ fn all_in_one_process_blocks_with_its_own_analysis() {
     assert_eq!(stack.call(&wrong).status(), 401, "CONTRACT 13");
     assert_eq!(upstream.connections(), 1);
     let id = &answer.json()["metadata"]["monitor"]["prepared_response"]["analysis_id"];
-    let record = stack.analysis(&format!("/records/{}", id.as_str().unwrap()), KEY);
-    assert_eq!(record.status(), 200, "{}", record.text());
+    let path = format!("/records/{}", id.as_str().unwrap());
+    // The verdict does not wait for the disk.
+    let record = eventually("the record is kept", || {
+        Some(stack.analysis(&path, KEY)).filter(|record| record.status() == 200)
+    });
     assert_eq!(record.json()["application_id"], SYNC);
 }
 

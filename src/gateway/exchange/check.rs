@@ -9,7 +9,7 @@ use crate::gateway::error::CallError;
 use crate::model::{AnalysisResponse, BlockOn, OnBackendFailure, Policy, Stage, Status};
 use crate::observe::events::{RecordLeft, Unchecked};
 use crate::observe::{Metrics, TelemetryOutcome, UncheckedReason, VerdictType};
-use crate::telemetry::{AnalyzerError, Record};
+use crate::telemetry::{AnalyzerError, Record, Verdict};
 use pingora_core::protocols::http::ServerSession;
 use std::time::Instant;
 use tokio::time::timeout;
@@ -59,7 +59,7 @@ impl Check<'_> {
         let limit = shared.settings.monitor.timeout;
         let answer = tokio::select! {
             biased;
-            answer = timeout(limit, analyzer.analyse(record)) => answer,
+            answer = timeout(limit, analyzer.judge(record)) => answer,
             () = client_gone(session) => {
                 ctx.clock.waited_for_backend(started);
                 return self.abandoned();
@@ -68,7 +68,7 @@ impl Check<'_> {
         ctx.clock.waited_for_backend(started);
         let late = || AnalyzerError::Unavailable("no answer within MONITOR_TIMEOUT".into());
         let checked = match answer.unwrap_or_else(|_| Err(late())) {
-            Ok(analysis) => self.judge(&shared.metrics, analysis),
+            Ok(verdict) => self.judged(&shared.metrics, verdict),
             Err(error) => self.failed(&shared.metrics, &error),
         };
         match checked {
@@ -77,8 +77,12 @@ impl Check<'_> {
         }
     }
 
-    fn judge(self, metrics: &Metrics, analysis: AnalysisResponse) -> Checked {
-        self.left(metrics, TelemetryOutcome::Delivered, "");
+    fn judged(mut self, metrics: &Metrics, verdict: Verdict) -> Checked {
+        let Verdict { analysis, kept } = verdict;
+        match kept.and_then(|kept| Some((self.record.take()?, kept))) {
+            Some((record, kept)) => self.registration.follow(record, kept),
+            None => self.left(metrics, TelemetryOutcome::Delivered, ""),
+        }
         match found(self.policy.block_on, &analysis) {
             Some(kind) => Checked::Flagged(Box::new(Finding { kind, analysis })),
             None if analysis.status == Status::Success => Checked::Passed,

@@ -9,7 +9,7 @@ use crate::gateway::headers::Extensions;
 use crate::model::{ErrorType, ExchangeId, Stage};
 use crate::observe::VerdictType;
 use crate::telemetry::spool::Receipt;
-use crate::telemetry::{CallFailure, ClosedBy, Record, RecordContext, Spool};
+use crate::telemetry::{CallFailure, ClosedBy, Kept, Record, RecordContext, Spool};
 use pingora_core::protocols::http::ServerSession;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -157,6 +157,13 @@ impl Registration {
         if let Some((open, spool)) = self.0.as_ref().and_then(Open::with_spool) {
             let receipt = spool.push(record);
             open.receipt.store(receipt.0, Ordering::Relaxed);
+        }
+    }
+
+    /// Sees to it that a record whose verdict is known is kept.
+    pub(super) fn follow(&self, record: Record, kept: Kept) {
+        if let Some((_, spool)) = self.0.as_ref().and_then(Open::with_spool) {
+            spool.follow(record, kept);
         }
     }
 

@@ -5,7 +5,8 @@ use super::settings::{bytes, uuid};
 use super::writer::{Write, Written};
 use crate::model::{AnalysisResponse, ApplicationId, RecordId, Stage};
 use crate::store::{
-    NewRecord, RecordFilter, RecordPage, RecordStore, RecordSummary, StoreError, StoredRecord,
+    Durable, NewRecord, RecordFilter, RecordPage, RecordStore, RecordSummary, StoreError,
+    StoredRecord,
 };
 use async_trait::async_trait;
 use serde::Serialize;
@@ -64,6 +65,14 @@ impl RecordStore for SqliteStore {
                 Written::Earlier(earlier) => *earlier,
             },
         )
+    }
+
+    async fn begin_insert(&self, record: NewRecord) -> Result<Durable, StoreError> {
+        let row = Row::new(record)?;
+        let outcome = self.writer.begin(Write::Record(Box::new(row))).await?;
+        Ok(Box::pin(async {
+            outcome.await.map_err(|_| StoreError::Closed)?.map(drop)
+        }))
     }
 
     async fn page(&self, filter: &RecordFilter) -> Result<RecordPage, StoreError> {

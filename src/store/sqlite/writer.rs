@@ -6,13 +6,18 @@ use crate::model::{AnalysisResponse, ApplicationId};
 use crate::store::{Application, StoreError, Token, TokenHash, TokenId};
 use sqlx::{Connection, SqliteConnection};
 use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
+use tokio::time::{Instant, timeout_at};
 
 /// Writes in one transaction at most.
 const BATCH: usize = 256;
 /// Writes waiting for the next transaction at most; beyond it callers wait for room.
 const QUEUE: usize = 1024;
+
+/// How long changes that nobody waits for wait for others.
+const GATHER: Duration = Duration::from_millis(5);
 
 /// One change of the database.
 pub(super) enum Write {
@@ -39,6 +44,14 @@ type Outcome = Result<Written, StoreError>;
 struct Job {
     write: Write,
     reply: oneshot::Sender<Outcome>,
+    haste: Haste,
+}
+
+/// Whether somebody's answer waits for the change.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Haste {
+    Awaited,
+    None,
 }
 
 /// The way to the writer task.
@@ -61,13 +74,32 @@ impl Writer {
 
     /// Makes a change; returns once it is durable.
     pub(super) async fn write(&self, write: Write) -> Outcome {
+        let outcome = self.queue(write, Haste::Awaited).await?;
+        outcome.await.map_err(|_| StoreError::Closed)?
+    }
+
+    /// Queues a change, which may wait a little for others; its outcome comes once it is durable.
+    pub(super) async fn begin(
+        &self,
+        write: Write,
+    ) -> Result<oneshot::Receiver<Outcome>, StoreError> {
+        self.queue(write, Haste::None).await
+    }
+
+    async fn queue(
+        &self,
+        write: Write,
+        haste: Haste,
+    ) -> Result<oneshot::Receiver<Outcome>, StoreError> {
         let jobs = self.sender().ok_or(StoreError::Closed)?;
         let (reply, outcome) = oneshot::channel();
-        jobs.send(Job { write, reply })
-            .await
-            .map_err(|_| StoreError::Closed)?;
-        drop(jobs);
-        outcome.await.map_err(|_| StoreError::Closed)?
+        let job = Job {
+            write,
+            reply,
+            haste,
+        };
+        jobs.send(job).await.map_err(|_| StoreError::Closed)?;
+        Ok(outcome)
     }
 
     /// Makes a change some time, unless the queue is full; never waits.
@@ -75,7 +107,12 @@ impl Writer {
         if let Some(jobs) = self.sender() {
             let (reply, _) = oneshot::channel();
             // Full or closed: the caller accepts the loss.
-            let _ = jobs.try_send(Job { write, reply });
+            let haste = Haste::None;
+            let _ = jobs.try_send(Job {
+                write,
+                reply,
+                haste,
+            });
         }
     }
 
@@ -111,6 +148,7 @@ impl Writer {
 async fn run(mut connection: SqliteConnection, mut queue: mpsc::Receiver<Job>) {
     let mut batch = Vec::with_capacity(BATCH);
     while queue.recv_many(&mut batch, BATCH).await > 0 {
+        gather(&mut batch, &mut queue).await;
         let (writes, replies): (Vec<_>, Vec<_>) =
             batch.drain(..).map(|job| (job.write, job.reply)).unzip();
         let outcomes = commit(&mut connection, writes).await;
@@ -118,6 +156,18 @@ async fn run(mut connection: SqliteConnection, mut queue: mpsc::Receiver<Job>) {
     }
     if let Err(error) = connection.close().await {
         log::error!("the database did not close cleanly: {error}");
+    }
+}
+
+/// While nobody waits, each sync to disk is shared with what comes next.
+async fn gather(batch: &mut Vec<Job>, queue: &mut mpsc::Receiver<Job>) {
+    let end = Instant::now() + GATHER;
+    while batch.len() < BATCH && batch.iter().all(|job| job.haste == Haste::None) {
+        let room = BATCH - batch.len();
+        match timeout_at(end, queue.recv_many(batch, room)).await {
+            Ok(count) if count > 0 => {}
+            _ => return,
+        }
     }
 }
 

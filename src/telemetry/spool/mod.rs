@@ -20,7 +20,7 @@ mod state;
 pub use dead::{DeadLetter, dead_letters, remove_dead_letters};
 pub use lanes::Worker;
 
-use super::{Analyzer, Record};
+use super::{Analyzer, Kept, Record};
 use crate::observe::Metrics;
 use crate::observe::TelemetryOutcome;
 use crate::observe::events::{RecordLeft, SpoolDamaged, SpoolLost};
@@ -143,30 +143,13 @@ impl Spool {
     /// Takes a record and returns at once. Where nothing more can be kept, the oldest records go, or
     /// this one when the disk takes none; that is counted and said, and no client notices.
     pub fn push(&self, record: Record) -> Receipt {
-        let stage = record.stage;
-        let mut state = self.shared.lock();
-        let lost = state.push(record, now_ms());
-        let receipt = Receipt(state.pushed);
-        let wake = state.idle;
-        drop(state);
-        if wake {
-            self.shared.wake.notify_one();
-        }
-        match lost {
-            None => {}
-            Some((Loss::Disk, _)) => RecordLeft {
-                stage,
-                outcome: TelemetryOutcome::Dropped,
-                reason: "the spool's disk takes no more and memory is full",
-            }
-            .emit(&self.shared.metrics),
-            Some((_, count)) => SpoolLost {
-                reason: "full",
-                count,
-            }
-            .emit(&self.shared.metrics),
-        }
-        receipt
+        self.shared.push(record)
+    }
+
+    /// Sees to it that a record whose verdict is known is kept: when `kept` fails, it is taken like
+    /// any other.
+    pub fn follow(&self, record: Record, kept: Kept) {
+        self.shared.lock().follow(record, kept);
     }
 
     /// Resolves when the record is on disk; pends while the disk refuses.
@@ -212,6 +195,33 @@ impl Closer {
 }
 
 impl Shared {
+    fn push(&self, record: Record) -> Receipt {
+        let stage = record.stage;
+        let mut state = self.lock();
+        let lost = state.push(record, now_ms());
+        let receipt = Receipt(state.pushed);
+        let wake = state.idle;
+        drop(state);
+        if wake {
+            self.wake.notify_one();
+        }
+        match lost {
+            None => {}
+            Some((Loss::Disk, _)) => RecordLeft {
+                stage,
+                outcome: TelemetryOutcome::Dropped,
+                reason: "the spool's disk takes no more and memory is full",
+            }
+            .emit(&self.metrics),
+            Some((_, count)) => SpoolLost {
+                reason: "full",
+                count,
+            }
+            .emit(&self.metrics),
+        }
+        receipt
+    }
+
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -6,7 +6,7 @@ use super::SpoolBounds;
 use super::book::{Book, Place};
 use super::entry;
 use super::segment::{self, HEADER, SegmentId};
-use crate::telemetry::Record;
+use crate::telemetry::{Kept, Record};
 use tokio::sync::mpsc;
 
 /// Bytes after which a new segment begins.
@@ -18,9 +18,12 @@ const IDLE_MS: i64 = 5_000;
 
 /// A record on its way through a lane.
 pub(super) struct Item {
-    pub(super) place: Place,
+    /// None for one that is not in the spool: its verdict is known, and it is about to be kept.
+    pub(super) place: Option<Place>,
     pub(super) record: Record,
     pub(super) weight: u64,
+    /// Ends once the record is kept, where its verdict is known.
+    pub(super) kept: Option<Kept>,
 }
 
 /// Frames for one segment.
@@ -148,26 +151,49 @@ impl State {
         if self.held + weight > self.bounds.memory && self.held > 0 {
             return false;
         }
-        let lane = record.context.exchange.0.as_u128() % self.lanes.len() as u128;
-        let item = Item {
-            place,
+        let sent = self.send(Item {
+            place: Some(place),
             record,
             weight,
-        };
-        if self.lanes[lane as usize].send(item).is_ok() {
-            self.held += weight;
-            self.in_lanes += 1;
-            if let Some(entry) = self.book.get_mut(place.segment) {
-                entry.in_flight += 1;
-            }
+            kept: None,
+        });
+        if sent && let Some(entry) = self.book.get_mut(place.segment) {
+            entry.in_flight += 1;
         }
         true
     }
 
+    /// Lets a lane wait for a record that is about to be kept, whatever the bound: it is in memory
+    /// already.
+    pub(super) fn follow(&mut self, record: Record, kept: Kept) {
+        self.send(Item {
+            place: None,
+            weight: record.weight(),
+            record,
+            kept: Some(kept),
+        });
+    }
+
+    /// One exchange, one lane.
+    fn send(&mut self, item: Item) -> bool {
+        if self.lanes.is_empty() {
+            return false;
+        }
+        let weight = item.weight;
+        let lane = item.record.context.exchange.0.as_u128() % self.lanes.len() as u128;
+        let sent = self.lanes[lane as usize].send(item).is_ok();
+        if sent {
+            self.held += weight;
+            self.in_lanes += 1;
+        }
+        sent
+    }
+
     /// A record left its lane for good.
-    pub(super) fn settled(&mut self, place: Place, weight: u64) {
+    pub(super) fn settled(&mut self, place: Option<Place>, weight: u64) {
         self.held -= weight;
         self.in_lanes -= 1;
+        let Some(place) = place else { return };
         if let Some(entry) = self.book.get_mut(place.segment) {
             entry.in_flight -= 1;
             self.acks.push(place);
