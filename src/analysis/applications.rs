@@ -3,8 +3,8 @@
 use super::cache::Cache;
 use super::error::{ApiError, Resource};
 use super::rules::ApplicationRules;
-use crate::model::ApplicationId;
-use crate::store::{SettingsStore, StoreError, Token};
+use crate::model::{ApplicationId, Policy};
+use crate::store::{Store, StoreError, Token};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -15,18 +15,19 @@ const REMEMBERED: usize = 4096;
 /// An application with its rules read.
 pub(super) struct Loaded {
     pub(super) id: ApplicationId,
-    pub(super) rules_version: i64,
+    pub(super) version: i64,
+    pub(super) policy: Option<Policy>,
     pub(super) rules: ApplicationRules,
 }
 
 /// The applications of the store.
 pub(super) struct Applications {
-    store: Arc<dyn SettingsStore>,
+    store: Arc<dyn Store>,
     known: Cache<ApplicationId, Arc<Loaded>>,
 }
 
 impl Applications {
-    pub(super) fn new(store: Arc<dyn SettingsStore>) -> Self {
+    pub(super) fn new(store: Arc<dyn Store>) -> Self {
         Self {
             store,
             known: Cache::new(REMEMBERED, BELIEVED_FOR),
@@ -71,7 +72,8 @@ impl Applications {
         let loaded = match self.store.application(id).await? {
             Some(stored) => Some(Arc::new(Loaded {
                 id,
-                rules_version: stored.rules_version,
+                policy: stored.policy.and_then(Result::ok),
+                version: stored.version,
                 rules: serde_json::from_value(stored.rules)
                     .map_err(|_| StoreError::Unreadable("set of rules"))?,
             })),

@@ -13,17 +13,14 @@ use crate::model::{
 };
 use crate::policy::PolicyStore;
 use crate::store::{
-    PolicyTable, RecordFilter, RecordPage, RecordStore, Scope, Scopes, SettingsStore, StoreError,
-    StoredRecord, Token,
+    RecordFilter, RecordPage, Scope, Scopes, Store, StoreError, StoredRecord, Token,
 };
 use std::path::Path;
 use std::sync::Arc;
 
 /// Checks tokens, analyses messages, keeps and reads records.
 pub struct Service {
-    records: Arc<dyn RecordStore>,
-    settings: Arc<dyn SettingsStore>,
-    policies: Arc<dyn PolicyTable>,
+    store: Arc<dyn Store>,
     applications: Applications,
     tokens: Tokens,
     analyst: Analyst,
@@ -41,15 +38,12 @@ impl Service {
         settings: &AnalysisSettings,
         data_dir: &Path,
     ) -> Result<(Arc<Self>, FirstRun), StartError> {
-        let store = Arc::new(start::open_store(settings, data_dir).await?);
-        let shared: Arc<dyn SettingsStore> = store.clone();
-        let tokens = Tokens::new(shared.clone());
-        let first_run = start::first_run(&*shared, &tokens, settings.first_token.as_ref()).await?;
+        let store: Arc<dyn Store> = start::open_store(settings, data_dir).await?;
+        let tokens = Tokens::new(store.clone());
+        let first_run = start::first_run(&*store, &tokens, settings.first_token.as_ref()).await?;
         let service = Self {
-            records: store.clone(),
-            settings: shared.clone(),
-            policies: store,
-            applications: Applications::new(shared),
+            applications: Applications::new(store.clone()),
+            store,
             tokens,
             analyst: Analyst::new(),
             max_body: settings.max_body,
@@ -97,7 +91,7 @@ impl Service {
         application: ApplicationId,
         policy: Policy,
     ) -> Result<(), SetPolicyError> {
-        policies::set(&*self.policies, application, policy).await
+        policies::set(&*self.store, application, policy).await
     }
 
     /// Every application that has a policy, with what is wrong where it cannot be read.
@@ -105,12 +99,12 @@ impl Service {
     /// # Errors
     /// [`StoreError`] when the store cannot be read.
     pub async fn policies(&self) -> Result<Vec<StoredPolicy>, StoreError> {
-        self.policies.policies().await
+        self.store.policies().await
     }
 
     /// The policies of this store for the gateway of the same process.
     pub fn policy_store(&self) -> Box<dyn PolicyStore> {
-        Box::new(LocalPolicies::new(self.policies.clone()))
+        Box::new(LocalPolicies::new(self.store.clone()))
     }
 
     /// Makes the applications that a configuration file lists and the store does not have, so that
@@ -123,9 +117,9 @@ impl Service {
         listed: &[ApplicationPolicy],
     ) -> Result<(), StoreError> {
         for application in listed {
-            if self.settings.application(application.id).await?.is_none() {
+            if self.store.application(application.id).await?.is_none() {
                 let (id, name) = (application.id, application.name.clone());
-                start::add_application(&*self.settings, id, name).await?;
+                start::add_application(&*self.store, id, name).await?;
             }
         }
         Ok(())
@@ -133,7 +127,7 @@ impl Service {
 
     /// Writes what is queued and closes the store. Calls after it get [`ApiError::StoreDown`].
     pub async fn shutdown(&self) {
-        self.records.close().await;
+        self.store.close().await;
     }
 
     pub(super) fn max_body(&self) -> u64 {
@@ -168,7 +162,7 @@ impl Service {
             input.additional_parameters,
             answer,
         );
-        Ok(self.records.insert(record).await?)
+        Ok(self.store.insert(record).await?)
     }
 
     /// A page of records; a bound token sees its own application only.
@@ -183,7 +177,7 @@ impl Service {
             }
             filter.application_id = Some(bound);
         }
-        Ok(self.records.page(&filter).await?)
+        Ok(self.store.page(&filter).await?)
     }
 
     /// One record; a bound token sees its own application only.
@@ -192,7 +186,7 @@ impl Service {
         token: &Token,
         id: RecordId,
     ) -> Result<StoredRecord, ApiError> {
-        let record = self.records.record(id).await?.ok_or(ApiError::NotFound)?;
+        let record = self.store.record(id).await?.ok_or(ApiError::NotFound)?;
         match token.application_id {
             Some(bound) if bound != record.summary.application_id => {
                 Err(ApiError::OtherApplication(Resource::Record))

@@ -5,10 +5,11 @@ use super::clock::now_ms;
 use super::tokens::{self, Tokens};
 use crate::config::settings::AnalysisSettings;
 use crate::model::{ApplicationId, Secret};
-use crate::store::{Application, Scope, Scopes, SettingsStore, SqliteStore, StoreError};
+use crate::store::{Application, Scope, Scopes, SqliteStore, Store, StoreError};
 use std::fs::DirBuilder;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use thiserror::Error;
 
 const DATABASE: &str = "monitor.db";
@@ -45,7 +46,7 @@ pub enum StartError {
 pub(super) async fn open_store(
     settings: &AnalysisSettings,
     data_dir: &Path,
-) -> Result<SqliteStore, StartError> {
+) -> Result<Arc<dyn Store>, StartError> {
     let path = settings
         .database
         .clone()
@@ -55,7 +56,7 @@ pub(super) async fn open_store(
             private_folder(folder)?;
         }
     }
-    Ok(SqliteStore::open(&path).await?)
+    Ok(Arc::new(SqliteStore::open(&path).await?))
 }
 
 fn private_folder(path: &Path) -> Result<(), StartError> {
@@ -71,7 +72,7 @@ fn private_folder(path: &Path) -> Result<(), StartError> {
 
 /// Makes the first application and the first token where there are none.
 pub(super) async fn first_run(
-    store: &dyn SettingsStore,
+    store: &dyn Store,
     tokens: &Tokens,
     configured: Option<&Secret>,
 ) -> Result<FirstRun, StartError> {
@@ -98,7 +99,7 @@ pub(super) async fn first_run(
     })
 }
 
-async fn add_default_application(store: &dyn SettingsStore) -> Result<ApplicationId, StartError> {
+async fn add_default_application(store: &dyn Store) -> Result<ApplicationId, StartError> {
     let id = ApplicationId::random();
     add_application(store, id, "default".to_owned()).await?;
     Ok(id)
@@ -106,7 +107,7 @@ async fn add_default_application(store: &dyn SettingsStore) -> Result<Applicatio
 
 /// Adds an application with default rules and no policy.
 pub(super) async fn add_application(
-    store: &dyn SettingsStore,
+    store: &dyn Store,
     id: ApplicationId,
     name: String,
 ) -> Result<(), StoreError> {
@@ -116,7 +117,9 @@ pub(super) async fn add_application(
             name,
             description: String::new(),
             created_at_ms: now_ms(),
-            rules_version: 1,
+            updated_at_ms: now_ms(),
+            version: 1,
+            policy: None,
             // No keys: the defaults of the running version hold, also those of a later one.
             rules: serde_json::json!({}),
         })

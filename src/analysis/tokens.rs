@@ -5,7 +5,7 @@ use super::cache::Cache;
 use super::clock::now_ms;
 use super::error::ApiError;
 use crate::model::{ApplicationId, Secret};
-use crate::store::{Scope, Scopes, SettingsStore, StoreError, Token, TokenHash, TokenId};
+use crate::store::{Scope, Scopes, Store, StoreError, Token, TokenHash, TokenId};
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use std::sync::Arc;
@@ -26,12 +26,12 @@ struct Known {
 
 /// The tokens of the store.
 pub(super) struct Tokens {
-    store: Arc<dyn SettingsStore>,
+    store: Arc<dyn Store>,
     known: Cache<TokenHash, Arc<Known>>,
 }
 
 impl Tokens {
-    pub(super) fn new(store: Arc<dyn SettingsStore>) -> Self {
+    pub(super) fn new(store: Arc<dyn Store>) -> Self {
         Self {
             store,
             known: Cache::new(REMEMBERED, BELIEVED_FOR),

@@ -38,7 +38,7 @@ struct Item<'a> {
     user_id: Option<&'a str>,
     session_id: Option<&'a str>,
     created_at_ms: i64,
-    rules_version: i64,
+    rules_version: Option<i64>,
     status: Status,
     flagged: Flagged,
     token_count: u64,
@@ -108,12 +108,8 @@ fn filter(parameters: Parameters) -> Result<RecordFilter, ApiError> {
     let Query(parameters) =
         parameters.map_err(|_| problem("query", "cannot be read as name=value pairs"))?;
     let mut filter = RecordFilter {
-        application_id: None,
-        user_id: None,
-        session_id: None,
-        stage: None,
-        before: None,
         limit: DEFAULT_LIMIT,
+        ..RecordFilter::default()
     };
     for (name, value) in parameters {
         narrow(&mut filter, &name, value)?;

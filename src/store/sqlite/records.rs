@@ -203,6 +203,8 @@ fn summary(row: &SqliteRow) -> Result<RecordSummary, StoreError> {
         types: from_json(row.try_get("types")?)?,
         failed: row.try_get("failed")?,
         incomplete: row.try_get("incomplete")?,
+        blocked: false,
+        total_us: 0,
     })
 }
 
@@ -211,6 +213,7 @@ fn stored(row: &SqliteRow) -> Result<StoredRecord, StoreError> {
         summary: summary(row)?,
         message: row.try_get("message")?,
         additional_parameters: from_json(row.try_get("additional_parameters")?)?,
+        inline_rules: None,
         answer: answer(row)?,
     })
 }

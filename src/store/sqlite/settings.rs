@@ -2,7 +2,7 @@
 
 use super::SqliteStore;
 use super::writer::Write;
-use crate::model::ApplicationId;
+use crate::model::{ApplicationId, Policy};
 use crate::store::{Application, Scopes, SettingsStore, StoreError, Token, TokenHash, TokenId};
 use async_trait::async_trait;
 use sqlx::sqlite::SqliteRow;
@@ -71,7 +71,7 @@ pub(super) async fn insert_application(
     .bind(application.name)
     .bind(application.description)
     .bind(application.created_at_ms)
-    .bind(application.rules_version)
+    .bind(application.version)
     .bind(application.rules.to_string())
     .execute(connection)
     .await?;
@@ -133,7 +133,11 @@ fn application(row: &SqliteRow) -> Result<Application, StoreError> {
         name: row.try_get("name")?,
         description: row.try_get("description")?,
         created_at_ms: row.try_get("created_at_ms")?,
-        rules_version: row.try_get("rules_version")?,
+        updated_at_ms: row.try_get("created_at_ms")?,
+        version: row.try_get("rules_version")?,
+        policy: row
+            .try_get::<Option<&str>, _>("policy")?
+            .map(Policy::from_json),
         rules: serde_json::from_str(row.try_get("rules")?)
             .map_err(|_| StoreError::Unreadable("set of rules"))?,
     })

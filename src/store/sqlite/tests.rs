@@ -57,7 +57,9 @@ impl World {
             user_id: Some("u1".to_owned()),
             session_id: None,
             created_at_ms: 1_700_000_000_000,
-            rules_version: 1,
+            rules_version: Some(1),
+            inline_rules: None,
+            blocked: false,
             message: None,
             additional_parameters: Map::new(),
             answer: an_answer(text),
@@ -71,7 +73,9 @@ fn an_application(id: ApplicationId) -> Application {
         name: "default".to_owned(),
         description: String::new(),
         created_at_ms: 1,
-        rules_version: 1,
+        updated_at_ms: 1,
+        version: 1,
+        policy: None,
         rules: json!({"keep_original": true}),
     }
 }
@@ -108,12 +112,8 @@ fn an_answer(text: &str) -> AnalysisResponse {
 
 fn everything() -> RecordFilter {
     RecordFilter {
-        application_id: None,
-        user_id: None,
-        session_id: None,
-        stage: None,
-        before: None,
         limit: 200,
+        ..RecordFilter::default()
     }
 }
 
