@@ -8,6 +8,7 @@ mod error;
 mod http;
 mod policies;
 mod process;
+mod reading;
 mod rules;
 mod service;
 mod start;

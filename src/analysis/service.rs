@@ -1,20 +1,17 @@
 //! The analysis as one object: what the HTTP endpoints and the in-process gateway call.
 
 use super::applications::Applications;
-use super::error::{ApiError, Resource};
+use super::error::ApiError;
 use super::policies::{self, LocalPolicies, SetPolicyError};
 use super::process::{self, Analyst, Parameters, ProcessInput};
 use super::start::{self, FirstRun, StartError};
 use super::tokens::{self, Tokens};
 use crate::config::settings::AnalysisSettings;
 use crate::model::{
-    AnalysisResponse, ApplicationId, ApplicationPolicy, Policy, RecordId, Secret, Stage,
-    StoredPolicy,
+    AnalysisResponse, ApplicationId, ApplicationPolicy, Policy, Secret, Stage, StoredPolicy,
 };
 use crate::policy::PolicyStore;
-use crate::store::{
-    RecordFilter, RecordPage, Scope, Scopes, Store, StoreError, StoredRecord, Token,
-};
+use crate::store::{Scope, Scopes, Store, StoreError, Token};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -165,33 +162,7 @@ impl Service {
         Ok(self.store.insert(record).await?)
     }
 
-    /// A page of records; a bound token sees its own application only.
-    pub(super) async fn page(
-        &self,
-        token: &Token,
-        mut filter: RecordFilter,
-    ) -> Result<RecordPage, ApiError> {
-        if let Some(bound) = token.application_id {
-            if filter.application_id.is_some_and(|asked| asked != bound) {
-                return Err(ApiError::OtherApplication(Resource::Application));
-            }
-            filter.application_id = Some(bound);
-        }
-        Ok(self.store.page(&filter).await?)
-    }
-
-    /// One record; a bound token sees its own application only.
-    pub(super) async fn record(
-        &self,
-        token: &Token,
-        id: RecordId,
-    ) -> Result<StoredRecord, ApiError> {
-        let record = self.store.record(id).await?.ok_or(ApiError::NotFound)?;
-        match token.application_id {
-            Some(bound) if bound != record.summary.application_id => {
-                Err(ApiError::OtherApplication(Resource::Record))
-            }
-            _ => Ok(record),
-        }
+    pub(super) fn store(&self) -> &dyn Store {
+        &*self.store
     }
 }

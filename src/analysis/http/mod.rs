@@ -3,9 +3,15 @@
 
 mod auth;
 mod body;
+mod csv;
+mod export;
+mod filters;
 mod home;
 mod ingest;
 mod records;
+mod sessions;
+mod shapes;
+mod statistics;
 mod surrogates;
 #[cfg(test)]
 mod tests;
@@ -28,7 +34,10 @@ pub fn router(service: Arc<Service>) -> Router {
     let api = both(api, "/process_request", post(ingest::request));
     let api = both(api, "/process_response", post(ingest::response));
     let api = both(api, "/records", get(records::list));
+    let api = both(api, "/records/export", get(export::records));
     let api = both(api, "/records/{id}", get(records::one));
+    let api = both(api, "/sessions", get(sessions::list));
+    let api = both(api, "/statistics", get(statistics::list));
     Router::new()
         .route("/", get(home::page))
         .nest("/api", api.clone())
