@@ -9,5 +9,7 @@ mod support;
 mod api;
 #[path = "analysis/path.rs"]
 mod path;
+#[path = "analysis/reading.rs"]
+mod reading;
 #[path = "analysis/world.rs"]
 mod world;

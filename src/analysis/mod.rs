@@ -6,6 +6,7 @@ mod cache;
 mod clock;
 mod error;
 mod http;
+mod openapi;
 mod policies;
 mod process;
 mod reading;
@@ -16,6 +17,7 @@ mod tokens;
 
 pub use error::{ApiError, Resource};
 pub use http::router;
+pub use openapi::openapi_json;
 pub use policies::SetPolicyError;
 pub use process::ProcessInput;
 pub use rules::ApplicationRules;

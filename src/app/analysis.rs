@@ -3,7 +3,7 @@
 use super::gateway::{backend_runtime, run_server};
 use super::http::{UnderWay, WebApp};
 use super::lifecycle::Readiness;
-use super::{listeners, operations, welcome};
+use super::{docs, listeners, operations, welcome};
 use crate::analysis::{Service, router};
 use crate::config::{Listener, Settings};
 use crate::observe::Metrics;
@@ -55,7 +55,8 @@ pub(super) fn api(
     under_way: UnderWay,
 ) -> Result<Listening<WebApp>> {
     let header_timeout = settings.gateway.limits.header_timeout;
-    let app = WebApp::counted(router(service), header_timeout, under_way);
+    let router = docs::router().merge(router(service));
+    let app = WebApp::counted(router, header_timeout, under_way);
     let mut api = Listening::new("analysis".into(), app);
     listeners::add(&mut api, &settings.analysis.listen)?;
     Ok(api)

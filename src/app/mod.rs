@@ -2,6 +2,7 @@
 //! knows both the gateway and the analysis backend.
 
 mod analysis;
+mod docs;
 mod gateway;
 mod http;
 mod lifecycle;
