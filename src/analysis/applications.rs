@@ -1,10 +1,11 @@
 //! Which application a message belongs to, and its rules (§2.7, CONTRACT 7 and 27).
 
+use super::authority::Caller;
 use super::cache::Cache;
-use super::error::{ApiError, Resource};
+use super::error::ApiError;
 use super::rules::ApplicationRules;
 use crate::model::{ApplicationId, Policy};
-use crate::store::{Store, StoreError, Token};
+use crate::store::{Store, StoreError};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -34,11 +35,11 @@ impl Applications {
         }
     }
 
-    /// The application named in a request, else the one the token is bound to.
+    /// The application named in a request, else the one the caller is bound to.
     pub(super) async fn resolve(
         &self,
         named: Option<&str>,
-        token: &Token,
+        caller: &Caller,
     ) -> Result<Arc<Loaded>, ApiError> {
         let problem = |problem| ApiError::Field {
             field: "application_id",
@@ -47,21 +48,17 @@ impl Applications {
         let named = named
             .map(|text| text.parse().map_err(|_| problem("must be a UUID")))
             .transpose()?;
-        let id = match (named, token.application_id) {
-            // Said before looking, so that a bound token cannot find out which others exist.
-            (Some(named), Some(bound)) if named != bound => {
-                return Err(ApiError::OtherApplication(Resource::Application));
-            }
-            (Some(id), _) | (None, Some(id)) => id,
-            (None, None) => {
-                return Err(problem(
-                    "missing, and the access token is bound to no application",
-                ));
-            }
-        };
+        let id = caller
+            .narrow(named)?
+            .ok_or_else(|| problem("missing, and the access token is bound to no application"))?;
         self.load(id)
             .await?
             .ok_or_else(|| problem("no application has this id"))
+    }
+
+    /// Forgets what is remembered: applications were changed.
+    pub(super) fn forget(&self) {
+        self.known.clear();
     }
 
     async fn load(&self, id: ApplicationId) -> Result<Option<Arc<Loaded>>, ApiError> {
@@ -69,6 +66,7 @@ impl Applications {
         if let Some(known) = self.known.get(&id, now) {
             return Ok(Some(known));
         }
+        let asked = self.known.moment();
         let loaded = match self.store.application(id).await? {
             Some(stored) => Some(Arc::new(Loaded {
                 id,
@@ -79,7 +77,7 @@ impl Applications {
             })),
             None => None,
         };
-        self.known.set(id, loaded.clone(), now);
+        self.known.set(id, loaded.clone(), asked, now);
         Ok(loaded)
     }
 }

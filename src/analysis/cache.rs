@@ -1,17 +1,24 @@
 //! A small bounded memory of what the store said, so that a request does not read it again. What
-//! another process changes is seen when the time to live is over.
+//! another process changes is seen when the time to live is over, or once the memory is emptied.
 
 use std::collections::HashMap;
 use std::hash::Hash;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 /// Keys to values, each believed for a while.
 pub(super) struct Cache<K, V> {
     entries: Mutex<HashMap<K, Entry<V>>>,
+    /// How often everything was forgotten.
+    emptied: AtomicU64,
     time_to_live: Duration,
     capacity: usize,
 }
+
+/// When the store was asked, in numbers of emptyings.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) struct Moment(u64);
 
 struct Entry<V> {
     value: V,
@@ -22,6 +29,7 @@ impl<K: Eq + Hash, V: Clone> Cache<K, V> {
     pub(super) fn new(capacity: usize, time_to_live: Duration) -> Self {
         Self {
             entries: Mutex::default(),
+            emptied: AtomicU64::new(0),
             time_to_live,
             capacity,
         }
@@ -40,9 +48,25 @@ impl<K: Eq + Hash, V: Clone> Cache<K, V> {
         None
     }
 
-    /// Remembers what the store said: None forgets the key.
-    pub(super) fn set(&self, key: K, value: Option<V>, now: Instant) {
+    /// To be taken before the store is asked, and given to [`Cache::set`].
+    pub(super) fn moment(&self) -> Moment {
+        Moment(self.emptied.load(Ordering::Acquire))
+    }
+
+    /// Forgets everything, also what is being asked of the store right now.
+    pub(super) fn clear(&self) {
         let mut entries = self.lock();
+        self.emptied.fetch_add(1, Ordering::Release);
+        entries.clear();
+    }
+
+    /// Remembers what the store said: None forgets the key. An answer that may be older than the
+    /// last [`Cache::clear`] is not kept.
+    pub(super) fn set(&self, key: K, value: Option<V>, asked: Moment, now: Instant) {
+        let mut entries = self.lock();
+        if asked != self.moment() {
+            return;
+        }
         let Some(value) = value else {
             entries.remove(&key);
             return;
@@ -78,11 +102,11 @@ mod tests {
     fn an_old_value_sends_one_caller_to_the_store_and_serves_the_others() {
         let cache = Cache::new(8, SECOND);
         let start = Instant::now();
-        cache.set("a", Some(1), start);
+        cache.set("a", Some(1), cache.moment(), start);
         assert_eq!(cache.get(&"a", start), Some(1));
         assert_eq!(cache.get(&"a", start + SECOND), None);
         assert_eq!(cache.get(&"a", start + SECOND), Some(1));
-        cache.set("a", Some(2), start + SECOND);
+        cache.set("a", Some(2), cache.moment(), start + SECOND);
         assert_eq!(cache.get(&"a", start + SECOND), Some(2));
     }
 
@@ -90,9 +114,23 @@ mod tests {
     fn what_the_store_no_longer_knows_is_forgotten() {
         let cache = Cache::new(8, SECOND);
         let start = Instant::now();
-        cache.set("a", Some(1), start);
-        cache.set("a", None, start);
+        cache.set("a", Some(1), cache.moment(), start);
+        cache.set("a", None, cache.moment(), start);
         assert_eq!(cache.get(&"a", start), None);
+    }
+
+    #[test]
+    fn an_answer_from_before_it_was_emptied_is_not_remembered() {
+        let cache = Cache::new(8, SECOND);
+        let start = Instant::now();
+        cache.set("a", Some(1), cache.moment(), start);
+        let asked = cache.moment();
+        cache.clear();
+        assert_eq!(cache.get(&"a", start), None);
+        cache.set("a", Some(1), asked, start);
+        assert_eq!(cache.get(&"a", start), None);
+        cache.set("a", Some(2), cache.moment(), start);
+        assert_eq!(cache.get(&"a", start), Some(2));
     }
 
     #[test]
@@ -100,7 +138,7 @@ mod tests {
         let cache = Cache::new(2, SECOND);
         let start = Instant::now();
         for key in 0..10 {
-            cache.set(key, Some(key), start);
+            cache.set(key, Some(key), cache.moment(), start);
             assert!(cache.lock().len() <= 2);
             assert_eq!(cache.get(&key, start), Some(key));
         }

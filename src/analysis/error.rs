@@ -11,13 +11,24 @@ use thiserror::Error;
 static STORE_FAILED: LazyLock<Throttle> =
     LazyLock::new(|| Throttle::every(Duration::from_secs(10)));
 
-/// What a token of one application was used for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Resource {
-    /// A message for another application.
-    Application,
-    /// A record of another application.
-    Record,
+/// One field that is wrong, with what it may be.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("{field}: {problem}")]
+pub struct FieldProblem {
+    /// The field's path, such as `rules.pre.dataclean.patterns[0]`.
+    pub field: String,
+    /// What is wrong with it, then what is allowed. Quotes no phrase, no text of a rule, no token.
+    pub problem: String,
+}
+
+impl FieldProblem {
+    /// A problem of one field.
+    pub fn new(field: impl Into<String>, problem: impl Into<String>) -> Self {
+        Self {
+            field: field.into(),
+            problem: problem.into(),
+        }
+    }
 }
 
 /// A refusal.
@@ -34,7 +45,13 @@ pub enum ApiError {
     ScopeMissing(Scope),
     /// The token is bound to another application.
     #[error("the access token is bound to another application")]
-    OtherApplication(Resource),
+    OtherApplication,
+    /// Only a token that is bound to no application may do this.
+    #[error("this takes an access token that is bound to no application")]
+    NotForBound,
+    /// The caller would hand out what it does not have.
+    #[error("scopes: the access token does not have `{}` itself, so it cannot give it", .0.as_str())]
+    ScopeNotOwn(Scope),
     /// The body is not JSON, or did not arrive.
     #[error("the body is not JSON{0}")]
     NotJson(String),
@@ -52,6 +69,18 @@ pub enum ApiError {
         /// What is wrong with it.
         problem: &'static str,
     },
+    /// Fields of an administrative call, all that are wrong at once.
+    #[error("{}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))]
+    Fields(Vec<FieldProblem>),
+    /// The version a change was made from is not the latest one, which is this.
+    #[error("version: the application is at version {0} by now; read it and make the change again")]
+    VersionConflict(i64),
+    /// A change does not say which version it was made from.
+    #[error("version: missing; send the version the change was made from, or its ETag as If-Match")]
+    VersionMissing,
+    /// What is there stands against it.
+    #[error("{0}")]
+    Conflict(&'static str),
     /// No such path or record.
     #[error("not found")]
     NotFound,
@@ -71,11 +100,16 @@ impl ApiError {
     pub fn status(&self) -> u16 {
         match self {
             Self::TokenMissing | Self::TokenInvalid => 401,
-            Self::ScopeMissing(_) | Self::OtherApplication(_) => 403,
+            Self::ScopeMissing(_)
+            | Self::OtherApplication
+            | Self::NotForBound
+            | Self::ScopeNotOwn(_) => 403,
             Self::NotJson(_) => 400,
             Self::TooLarge(_) => 413,
             Self::NotJsonType => 415,
-            Self::Field { .. } => 422,
+            Self::Field { .. } | Self::Fields(_) => 422,
+            Self::VersionConflict(_) | Self::Conflict(_) => 409,
+            Self::VersionMissing => 428,
             Self::NotFound => 404,
             Self::MethodNotAllowed => 405,
             Self::StoreDown => 503,
@@ -92,6 +126,12 @@ impl ApiError {
             ErrorType::ServerError
         };
         ErrorEnvelope::new(kind, status, self.to_string())
+    }
+}
+
+impl From<FieldProblem> for ApiError {
+    fn from(problem: FieldProblem) -> Self {
+        Self::Fields(vec![problem])
     }
 }
 

@@ -1,28 +1,29 @@
 //! The analysis as one object: what the HTTP endpoints and the in-process gateway call.
 
 use super::applications::Applications;
-use super::error::{ApiError, Resource};
+use super::authority::Caller;
+use super::error::ApiError;
+use super::freshness::Freshness;
 use super::policies::{self, LocalPolicies, SetPolicyError};
 use super::process::{self, Analyst, Parameters, ProcessInput};
 use super::start::{self, FirstRun, StartError};
-use super::tokens::{self, Tokens};
+use super::tokens::Tokens;
 use crate::config::settings::AnalysisSettings;
 use crate::model::{
     AnalysisResponse, ApplicationId, ApplicationPolicy, Policy, RecordId, Secret, Stage,
     StoredPolicy,
 };
 use crate::policy::PolicyStore;
-use crate::store::{
-    RecordFilter, RecordPage, Scope, Scopes, Store, StoreError, StoredRecord, Token,
-};
+use crate::store::{RecordFilter, RecordPage, Scope, Store, StoreError, StoredRecord};
 use std::path::Path;
 use std::sync::Arc;
 
 /// Checks tokens, analyses messages, keeps and reads records.
 pub struct Service {
-    store: Arc<dyn Store>,
-    applications: Applications,
-    tokens: Tokens,
+    pub(super) store: Arc<dyn Store>,
+    pub(super) applications: Arc<Applications>,
+    pub(super) tokens: Arc<Tokens>,
+    freshness: Freshness,
     analyst: Analyst,
     max_body: u64,
 }
@@ -39,10 +40,12 @@ impl Service {
         data_dir: &Path,
     ) -> Result<(Arc<Self>, FirstRun), StartError> {
         let store: Arc<dyn Store> = start::open_store(settings, data_dir).await?;
-        let tokens = Tokens::new(store.clone());
+        let tokens = Arc::new(Tokens::new(store.clone()));
+        let applications = Arc::new(Applications::new(store.clone()));
         let first_run = start::first_run(&*store, &tokens, settings.first_token.as_ref()).await?;
         let service = Self {
-            applications: Applications::new(store.clone()),
+            freshness: Freshness::start(store.clone(), applications.clone(), tokens.clone()),
+            applications,
             store,
             tokens,
             analyst: Analyst::new(),
@@ -62,23 +65,8 @@ impl Service {
         key: &Secret,
         input: ProcessInput,
     ) -> Result<AnalysisResponse, ApiError> {
-        let token = self.authorise(key, Scope::Ingest).await?;
-        self.process_as(&token, stage, input).await
-    }
-
-    /// Makes a token; this is the only time its value is seen (CONTRACT 30).
-    ///
-    /// # Errors
-    /// [`StartError::Store`] and [`StartError::Random`].
-    pub async fn create_token(
-        &self,
-        name: &str,
-        scopes: Scopes,
-        application: Option<ApplicationId>,
-    ) -> Result<Secret, StartError> {
-        let value = tokens::random_value().map_err(|_| StartError::Random)?;
-        self.tokens.add(&value, name, scopes, application).await?;
-        Ok(value)
+        let caller = self.authorise(key, Scope::Ingest).await?;
+        self.process_as(&caller, stage, input).await
     }
 
     /// Sets an application's policy; it is in force for the gateway of this process at once, for any
@@ -127,6 +115,7 @@ impl Service {
 
     /// Writes what is queued and closes the store. Calls after it get [`ApiError::StoreDown`].
     pub async fn shutdown(&self) {
+        self.freshness.stop().await;
         self.store.close().await;
     }
 
@@ -134,19 +123,34 @@ impl Service {
         self.max_body
     }
 
-    pub(super) async fn authorise(&self, key: &Secret, scope: Scope) -> Result<Token, ApiError> {
-        self.tokens.authorise(key, scope).await
+    pub(super) async fn authorise(&self, key: &Secret, scope: Scope) -> Result<Caller, ApiError> {
+        self.tokens.authorise(key, &[scope]).await
+    }
+
+    /// Like [`Service::authorise`], for what any of several scopes allows.
+    pub(super) async fn authorise_any(
+        &self,
+        key: &Secret,
+        scopes: &[Scope],
+    ) -> Result<Caller, ApiError> {
+        self.tokens.authorise(key, scopes).await
+    }
+
+    /// Forgets what is remembered of applications and tokens: they were changed.
+    pub(super) fn forget_settings(&self) {
+        self.applications.forget();
+        self.tokens.forget();
     }
 
     pub(super) async fn process_as(
         &self,
-        token: &Token,
+        caller: &Caller,
         stage: Stage,
         input: ProcessInput,
     ) -> Result<AnalysisResponse, ApiError> {
         let application = self
             .applications
-            .resolve(input.application_id.as_deref(), token)
+            .resolve(input.application_id.as_deref(), caller)
             .await?;
         let parameters = Parameters::read(&input.additional_parameters)?;
         let (message, report) = self
@@ -165,33 +169,25 @@ impl Service {
         Ok(self.store.insert(record).await?)
     }
 
-    /// A page of records; a bound token sees its own application only.
+    /// A page of records; a bound caller sees its own application's only.
     pub(super) async fn page(
         &self,
-        token: &Token,
+        caller: &Caller,
         mut filter: RecordFilter,
     ) -> Result<RecordPage, ApiError> {
-        if let Some(bound) = token.application_id {
-            if filter.application_id.is_some_and(|asked| asked != bound) {
-                return Err(ApiError::OtherApplication(Resource::Application));
-            }
-            filter.application_id = Some(bound);
-        }
+        filter.application_id = caller.narrow(filter.application_id)?;
         Ok(self.store.page(&filter).await?)
     }
 
-    /// One record; a bound token sees its own application only.
+    /// One record; for a bound caller those of other applications do not exist.
     pub(super) async fn record(
         &self,
-        token: &Token,
+        caller: &Caller,
         id: RecordId,
     ) -> Result<StoredRecord, ApiError> {
-        let record = self.store.record(id).await?.ok_or(ApiError::NotFound)?;
-        match token.application_id {
-            Some(bound) if bound != record.summary.application_id => {
-                Err(ApiError::OtherApplication(Resource::Record))
-            }
-            _ => Ok(record),
-        }
+        let record = self.store.record(id).await?;
+        record
+            .filter(|record| caller.sees(Some(record.summary.application_id)))
+            .ok_or(ApiError::NotFound)
     }
 }

@@ -25,6 +25,7 @@ pub use settings::{
     MonitorSettings, QueueSettings, Settings, ShutdownSettings, StoreSettings, StoreSsl,
     StreamSettings, TlsFiles, UpstreamSettings,
 };
+pub use units::duration_from_text;
 
 use reader::{Reader, Sources};
 use sha2::{Digest, Sha256};

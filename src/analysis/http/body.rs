@@ -94,7 +94,7 @@ pub(super) fn parse(bytes: &[u8]) -> Result<ProcessInput, ApiError> {
     })
 }
 
-fn not_json(error: &serde_json::Error) -> ApiError {
+pub(super) fn not_json(error: &serde_json::Error) -> ApiError {
     // The place only: the parser's own words could quote the body.
     ApiError::NotJson(format!(
         ", see line {} column {}",

@@ -1,14 +1,25 @@
 //! The analysis API over HTTP (§4.3, CONTRACT 27): paths, methods and how an error looks. Works on
 //! any listener; what is behind the paths is [`Service`].
 
+mod admin;
+mod applications;
+mod audit;
 mod auth;
 mod body;
+mod fields;
 mod home;
 mod ingest;
+mod parts;
+mod query;
 mod records;
 mod surrogates;
 #[cfg(test)]
 mod tests;
+mod tokens;
+mod version;
+mod versions;
+
+pub use tokens::token_json;
 
 use super::Service;
 use super::error::ApiError;
@@ -29,6 +40,7 @@ pub fn router(service: Arc<Service>) -> Router {
     let api = both(api, "/process_response", post(ingest::response));
     let api = both(api, "/records", get(records::list));
     let api = both(api, "/records/{id}", get(records::one));
+    let api = admin::routes(api);
     Router::new()
         .route("/", get(home::page))
         .nest("/api", api.clone())
@@ -57,6 +69,9 @@ impl IntoResponse for ApiError {
         match self {
             Self::TokenMissing | Self::TokenInvalid => {
                 headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+            }
+            Self::VersionConflict(latest) => {
+                headers.insert(header::ETAG, version::etag(latest));
             }
             Self::StoreDown => {
                 headers.insert(header::RETRY_AFTER, HeaderValue::from_static(RETRY_AFTER));

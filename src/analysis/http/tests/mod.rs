@@ -6,7 +6,7 @@ mod answers;
 mod refusals;
 
 use super::router;
-use crate::analysis::{FirstRun, Service};
+use crate::analysis::{Caller, Expiry, FirstRun, NewToken, Service};
 use crate::config::settings::AnalysisSettings;
 use crate::store::temporary::TemporaryFolder;
 use crate::store::{Scope, Scopes};
@@ -64,12 +64,14 @@ impl World {
 
     async fn token(&self, scopes: &[Scope], bound: bool) -> String {
         let application = bound.then_some(self.first.application_id);
-        let made = self
-            .service
-            .create_token("t", Scopes::of(scopes), application)
-            .await
-            .unwrap();
-        made.expose().to_owned()
+        let new = NewToken {
+            name: "t".to_owned(),
+            scopes: Scopes::of(scopes),
+            application_id: application,
+            expiry: Expiry::Never,
+        };
+        let made = self.service.make_token(&Caller::command_line(), new).await;
+        made.unwrap().value.expose().to_owned()
     }
 
     async fn send(&self, request: Request<Body>) -> Answer {
