@@ -21,6 +21,14 @@ pub(super) struct Basis {
     pub(super) version: i64,
 }
 
+/// What made the new content.
+#[derive(Clone, Copy, Debug)]
+enum How {
+    Changed,
+    /// It is that of this earlier version.
+    Restored(i64),
+}
+
 impl Service {
     /// One page; a bound caller sees its own application.
     pub(super) async fn list_applications(
@@ -74,8 +82,7 @@ impl Service {
         edit: Edit,
     ) -> Result<Application, ApiError> {
         let base = self.base(caller, basis).await?;
-        self.change(caller, base, edit, Action::ApplicationChange)
-            .await
+        self.change(caller, base, edit, How::Changed).await
     }
 
     /// Makes an earlier version the latest again, as a new version.
@@ -95,7 +102,7 @@ impl Service {
             rules: Some(Part::Whole(version.rules)),
             policy: Some(Part::Whole(version.policy.unwrap_or(Value::Null))),
         };
-        self.change(caller, base, edit, Action::ApplicationRestore)
+        self.change(caller, base, edit, How::Restored(earlier))
             .await
     }
 
@@ -174,7 +181,7 @@ impl Service {
         caller: &Caller,
         mut base: Application,
         edit: Edit,
-        action: Action,
+        how: How,
     ) -> Result<Application, ApiError> {
         let content = edit.over(&base)?;
         let changed = content.changes(&base);
@@ -184,9 +191,16 @@ impl Service {
         let change = as_change(&base, &caller.name);
         base.version = done(self.store.change_application(change).await?)?;
         self.applications.forget();
-        let details = json!({
+        let (action, restored) = match how {
+            How::Changed => (Action::ApplicationChange, None),
+            How::Restored(version) => (Action::ApplicationRestore, Some(version)),
+        };
+        let mut details = json!({
             "version_from": expected_version, "version_to": base.version, "changed": changed,
         });
+        if let (Some(version), Value::Object(details)) = (restored, &mut details) {
+            details.insert("restored".to_owned(), version.into());
+        }
         self.audited(caller, action, Target::Application(base.id), details)
             .await?;
         Ok(base)

@@ -218,19 +218,12 @@ mod tests {
             })
         );
         assert_eq!(content.policy, Some(Policy::new(AppMode::Sync, "Never.")));
-        assert_eq!(
-            content.changes(&base()),
-            [
-                "policy.phrase",
-                "rules.pre.dataclean.clean_type",
-                "rules.post"
-            ]
-            .map(str::to_owned)
-            .into_iter()
-            .collect::<std::collections::BTreeSet<_>>()
-            .into_iter()
-            .collect::<Vec<_>>()
-        );
+        let changed = [
+            "policy.phrase",
+            "rules.pre.dataclean.clean_type",
+            "rules.post",
+        ];
+        assert_eq!(content.changes(&base()), changed);
     }
 
     #[test]

@@ -48,7 +48,12 @@ impl Request {
 
     /// POST of JSON.
     pub fn post(path: &str, body: impl AsRef<[u8]>) -> Self {
-        let mut request = Self::new("POST", path).header("Content-Type", "application/json");
+        Self::json("POST", path, body)
+    }
+
+    /// JSON by any method.
+    pub fn json(method: &str, path: &str, body: impl AsRef<[u8]>) -> Self {
+        let mut request = Self::new(method, path).header("Content-Type", "application/json");
         request.body = Some(body.as_ref().to_vec());
         request
     }

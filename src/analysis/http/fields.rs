@@ -5,7 +5,7 @@ use super::body;
 use crate::analysis::{ApiError, FieldProblem};
 use axum::extract::Request;
 use axum::http::header;
-use serde_json::error::Category;
+use serde::de::IgnoredAny;
 use serde_json::{Map, Value};
 use std::time::Duration;
 
@@ -44,10 +44,12 @@ impl Fields {
         match serde_json::from_slice(bytes) {
             Ok(Value::Object(map)) => Ok(Self::new(map)),
             Ok(_) => Err(FieldProblem::new("body", "must be an object").into()),
-            Err(error) if error.classify() == Category::Data => {
-                Err(FieldProblem::new("body", "has a number out of range").into())
+            Err(_) => {
+                serde_json::from_slice::<IgnoredAny>(bytes).map_err(|e| body::not_json(&e))?;
+                let problem =
+                    "is nested too deep, or has a number out of range or half a surrogate pair";
+                Err(FieldProblem::new("body", problem).into())
             }
-            Err(error) => Err(body::not_json(&error)),
         }
     }
 
@@ -148,7 +150,7 @@ mod tests {
     fn a_body_is_one_object() {
         for (body, status) in [
             ("[]", 422),
-            ("1e999", 422),
+            ("{\"a\":1e999}", 422),
             ("{", 400),
             ("{} {}", 400),
             ("", 400),
