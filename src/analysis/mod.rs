@@ -4,8 +4,12 @@
 mod applications;
 mod cache;
 mod clock;
+mod direction;
 mod error;
+mod fields;
 mod http;
+mod inline;
+mod keep;
 mod policies;
 mod process;
 mod rules;
@@ -14,9 +18,10 @@ mod start;
 mod tokens;
 
 pub use error::{ApiError, Resource};
+pub use fields::RulesProblem;
 pub use http::router;
 pub use policies::SetPolicyError;
 pub use process::ProcessInput;
-pub use rules::ApplicationRules;
+pub use rules::{ApplicationRules, Retention};
 pub use service::Service;
 pub use start::{FirstRun, StartError};

@@ -2,8 +2,10 @@
 
 use super::applications::Applications;
 use super::error::{ApiError, Resource};
+use super::inline::InlineRules;
+use super::keep::{self, Judged, Told};
 use super::policies::{self, LocalPolicies, SetPolicyError};
-use super::process::{self, Analyst, Parameters, ProcessInput};
+use super::process::{Analyst, Asked, Judging, Parameters, ProcessInput};
 use super::start::{self, FirstRun, StartError};
 use super::tokens::{self, Tokens};
 use crate::config::settings::AnalysisSettings;
@@ -24,6 +26,7 @@ pub struct Service {
     applications: Applications,
     tokens: Tokens,
     analyst: Analyst,
+    inline_rules: InlineRules,
     max_body: u64,
 }
 
@@ -45,7 +48,8 @@ impl Service {
             applications: Applications::new(store.clone()),
             store,
             tokens,
-            analyst: Analyst::new(),
+            analyst: Analyst::new(settings.services),
+            inline_rules: InlineRules::default(),
             max_body: settings.max_body,
         };
         Ok((Arc::new(service), first_run))
@@ -63,7 +67,12 @@ impl Service {
         input: ProcessInput,
     ) -> Result<AnalysisResponse, ApiError> {
         let token = self.authorise(key, Scope::Ingest).await?;
-        self.process_as(&token, stage, input).await
+        let asked = Asked {
+            stage,
+            input,
+            validation: None,
+        };
+        self.process_as(&token, asked).await
     }
 
     /// Makes a token; this is the only time its value is seen (CONTRACT 30).
@@ -141,28 +150,48 @@ impl Service {
     pub(super) async fn process_as(
         &self,
         token: &Token,
-        stage: Stage,
-        input: ProcessInput,
+        asked: Asked,
     ) -> Result<AnalysisResponse, ApiError> {
+        let Asked {
+            stage,
+            mut input,
+            validation,
+        } = asked;
         let application = self
             .applications
             .resolve(input.application_id.as_deref(), token)
             .await?;
         let parameters = Parameters::read(&input.additional_parameters)?;
-        let (message, report) = self
-            .analyst
-            .analyse(input.message, &application, stage)
-            .await?;
-        let answer = process::answer(report);
-        let record = process::record(
-            &application,
+        let inline = match validation {
+            Some(validation) => Some(self.inline_rules.compile(validation).await?),
+            None => None,
+        };
+        let judging = Judging {
+            application,
             stage,
+            inline,
+        };
+        let (message, mut report) = self.analyst.analyse(input.message, judging.rules()).await?;
+        if !judging.application.rules.keep_original {
+            let rules = judging.rules();
+            keep::clean_error(
+                &self.analyst.engine,
+                rules,
+                &mut input.additional_parameters,
+            );
+        }
+        let judged = Judged {
             parameters,
             message,
-            input.additional_parameters,
-            answer,
-        );
-        Ok(self.store.insert(record).await?)
+            additional_parameters: input.additional_parameters,
+            masked_text: report.masked_text.take(),
+            cleaned_in_part: report.cleaned_in_part,
+            answer: judging.answer(report),
+        };
+        let (record, told) = keep::record(&judging, judged);
+        let mut answer = self.store.insert(record).await?;
+        Told::restore(told, &mut answer);
+        Ok(answer)
     }
 
     /// A page of records; a bound token sees its own application only.
