@@ -58,15 +58,15 @@ impl Service {
         edit: Edit,
     ) -> Result<Application, ApiError> {
         caller.must_be_unbound()?;
-        let mut made = empty_application(id.unwrap_or_else(ApplicationId::random));
-        let content = edit.over(&made)?;
+        let made = empty_application(id.unwrap_or_else(ApplicationId::random));
+        let (mut made, content) = checked(edit, made).await?;
         let changed = content.changes(&made);
         if id.is_some() && self.store.application(made.id).await?.is_some() {
             return Err(ApiError::Conflict("id: an application has it already"));
         }
         content.fill(&mut made);
         self.store.add_application(made.clone()).await?;
-        self.applications.forget();
+        self.applications.doubt();
         let details = json!({"version_from": null, "version_to": 1, "changed": changed});
         let target = Target::Application(made.id);
         self.audited(caller, Action::ApplicationCreate, target, details)
@@ -118,7 +118,7 @@ impl Service {
             .remove_application(basis.id, basis.version)
             .await?;
         done(removed)?;
-        self.forget_settings();
+        self.doubt_settings();
         let details = json!({"version_from": basis.version, "version_to": null});
         let target = Target::Application(basis.id);
         self.audited(caller, Action::ApplicationRemove, target, details)
@@ -179,18 +179,18 @@ impl Service {
     async fn change(
         &self,
         caller: &Caller,
-        mut base: Application,
+        base: Application,
         edit: Edit,
         how: How,
     ) -> Result<Application, ApiError> {
-        let content = edit.over(&base)?;
+        let (mut base, content) = checked(edit, base).await?;
         let changed = content.changes(&base);
         let expected_version = base.version;
         content.fill(&mut base);
         base.updated_at_ms = now_ms();
         let change = as_change(&base, &caller.name);
         base.version = done(self.store.change_application(change).await?)?;
-        self.applications.forget();
+        self.applications.doubt();
         let (action, restored) = match how {
             How::Changed => (Action::ApplicationChange, None),
             How::Restored(version) => (Action::ApplicationRestore, Some(version)),
@@ -205,6 +205,14 @@ impl Service {
             .await?;
         Ok(base)
     }
+}
+
+/// Lays an edit over an application. Rules are compiled for it, away from the threads that serve
+/// connections.
+async fn checked(edit: Edit, base: Application) -> Result<(Application, Content), ApiError> {
+    let check = move || edit.over(&base).map(|content| (base, content));
+    let checked = tokio::task::spawn_blocking(check).await;
+    checked.map_err(|_| ApiError::Internal)?
 }
 
 impl Content {

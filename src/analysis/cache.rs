@@ -1,5 +1,5 @@
 //! A small bounded memory of what the store said, so that a request does not read it again. What
-//! another process changes is seen when the time to live is over, or once the memory is emptied.
+//! another process changes is seen when the time to live is over, or once the memory is doubted.
 
 use std::collections::HashMap;
 use std::hash::Hash;
@@ -10,18 +10,19 @@ use std::time::{Duration, Instant};
 /// Keys to values, each believed for a while.
 pub(super) struct Cache<K, V> {
     entries: Mutex<HashMap<K, Entry<V>>>,
-    /// How often everything was forgotten.
-    emptied: AtomicU64,
+    /// How often everything was doubted.
+    doubted: AtomicU64,
     time_to_live: Duration,
     capacity: usize,
 }
 
-/// When the store was asked, in numbers of emptyings.
+/// When the store was asked, in numbers of doubts.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) struct Moment(u64);
 
 struct Entry<V> {
     value: V,
+    asked: Moment,
     believed_until: Instant,
 }
 
@@ -29,7 +30,7 @@ impl<K: Eq + Hash, V: Clone> Cache<K, V> {
     pub(super) fn new(capacity: usize, time_to_live: Duration) -> Self {
         Self {
             entries: Mutex::default(),
-            emptied: AtomicU64::new(0),
+            doubted: AtomicU64::new(0),
             time_to_live,
             capacity,
         }
@@ -37,10 +38,14 @@ impl<K: Eq + Hash, V: Clone> Cache<K, V> {
 
     /// The value, if it is still believed. The first caller to find it too old gets nothing and is
     /// expected to ask the store; the others keep the old value meanwhile, so that the end of a
-    /// time to live does not send every request to the store at once.
+    /// time to live does not send every request to the store at once. What is doubted nobody gets.
     pub(super) fn get(&self, key: &K, now: Instant) -> Option<V> {
         let mut entries = self.lock();
+        let moment = self.moment();
         let entry = entries.get_mut(key)?;
+        if entry.asked != moment {
+            return None;
+        }
         if now < entry.believed_until {
             return Some(entry.value.clone());
         }
@@ -48,20 +53,25 @@ impl<K: Eq + Hash, V: Clone> Cache<K, V> {
         None
     }
 
-    /// To be taken before the store is asked, and given to [`Cache::set`].
-    pub(super) fn moment(&self) -> Moment {
-        Moment(self.emptied.load(Ordering::Acquire))
+    /// The value, believed or not.
+    pub(super) fn peek(&self, key: &K) -> Option<V> {
+        self.lock().get(key).map(|entry| entry.value.clone())
     }
 
-    /// Forgets everything, also what is being asked of the store right now.
-    pub(super) fn clear(&self) {
-        let mut entries = self.lock();
-        self.emptied.fetch_add(1, Ordering::Release);
-        entries.clear();
+    /// To be taken before the store is asked, and given to [`Cache::set`].
+    pub(super) fn moment(&self) -> Moment {
+        Moment(self.doubted.load(Ordering::Acquire))
+    }
+
+    /// Believes nothing any more, nor what is being asked of the store right now.
+    pub(super) fn doubt(&self) {
+        let entries = self.lock();
+        self.doubted.fetch_add(1, Ordering::Release);
+        drop(entries);
     }
 
     /// Remembers what the store said: None forgets the key. An answer that may be older than the
-    /// last [`Cache::clear`] is not kept.
+    /// last [`Cache::doubt`] is not kept.
     pub(super) fn set(&self, key: K, value: Option<V>, asked: Moment, now: Instant) {
         let mut entries = self.lock();
         if asked != self.moment() {
@@ -81,6 +91,7 @@ impl<K: Eq + Hash, V: Clone> Cache<K, V> {
             key,
             Entry {
                 value,
+                asked,
                 believed_until: now + self.time_to_live,
             },
         );
@@ -120,13 +131,14 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_from_before_it_was_emptied_is_not_remembered() {
+    fn an_answer_from_before_a_doubt_is_not_believed() {
         let cache = Cache::new(8, SECOND);
         let start = Instant::now();
         cache.set("a", Some(1), cache.moment(), start);
         let asked = cache.moment();
-        cache.clear();
+        cache.doubt();
         assert_eq!(cache.get(&"a", start), None);
+        assert_eq!(cache.peek(&"a"), Some(1));
         cache.set("a", Some(1), asked, start);
         assert_eq!(cache.get(&"a", start), None);
         cache.set("a", Some(2), cache.moment(), start);

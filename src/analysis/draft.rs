@@ -2,7 +2,7 @@
 //! the names of what changes. Reads and writes nothing (CONTRACT 38).
 
 use super::error::{ApiError, FieldProblem};
-use super::rules;
+use super::rules::ApplicationRules;
 use super::texts::{check_description, check_name, check_no_nul};
 use crate::model::{Policy, PolicyProblems};
 use crate::store::Application;
@@ -117,7 +117,15 @@ fn lay_over(base: &mut Value, patch: Value) {
 }
 
 fn check_rules(document: &Value) -> Vec<FieldProblem> {
-    let mut problems = rules::problems(document);
+    let wrong = ApplicationRules::parse(document).err().unwrap_or_default();
+    let named = |field: &str| match field {
+        "" => "rules".to_owned(),
+        field => format!("rules.{field}"),
+    };
+    let mut problems: Vec<_> = wrong
+        .into_iter()
+        .map(|wrong| FieldProblem::new(named(&wrong.field), wrong.problem))
+        .collect();
     problems.extend(check_no_nul("rules", document).err());
     problems
 }

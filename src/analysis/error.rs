@@ -1,6 +1,7 @@
 //! Every refusal of the analysis API (CONTRACT 27), with its status and its envelope (§2.6) in one
 //! match. The texts carry nothing of the message or the token.
 
+use super::fields::RulesProblem;
 use crate::model::{ErrorEnvelope, ErrorType};
 use crate::observe::Throttle;
 use crate::store::{Scope, StoreError};
@@ -70,7 +71,7 @@ pub enum ApiError {
         problem: &'static str,
     },
     /// Fields of an administrative call, all that are wrong at once.
-    #[error("{}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))]
+    #[error("{}", joined(.0))]
     Fields(Vec<FieldProblem>),
     /// The version a change was made from is not the latest one, which is this.
     #[error("version: the application is at version {0} by now; read it and make the change again")]
@@ -81,6 +82,20 @@ pub enum ApiError {
     /// What is there stands against it.
     #[error("{0}")]
     Conflict(&'static str),
+    /// Rules that cannot be used: everything that is wrong with them.
+    #[error("{}", joined(.0))]
+    Rules(Vec<RulesProblem>),
+    /// The access key has used up its requests; seconds until the next one is taken.
+    #[error("more than {limit} requests per second with this access token: try again")]
+    TooManyRequests {
+        /// Requests per second.
+        limit: usize,
+        /// Whole seconds to wait.
+        retry_after: u64,
+    },
+    /// A batch has too many lines.
+    #[error("the batch has more than {0} lines")]
+    TooManyLines(usize),
     /// No such path or record.
     #[error("not found")]
     NotFound,
@@ -105,11 +120,12 @@ impl ApiError {
             | Self::NotForBound
             | Self::ScopeNotOwn(_) => 403,
             Self::NotJson(_) => 400,
-            Self::TooLarge(_) => 413,
+            Self::TooLarge(_) | Self::TooManyLines(_) => 413,
             Self::NotJsonType => 415,
-            Self::Field { .. } | Self::Fields(_) => 422,
+            Self::Field { .. } | Self::Fields(_) | Self::Rules(_) => 422,
             Self::VersionConflict(_) | Self::Conflict(_) => 409,
             Self::VersionMissing => 428,
+            Self::TooManyRequests { .. } => 429,
             Self::NotFound => 404,
             Self::MethodNotAllowed => 405,
             Self::StoreDown => 503,
@@ -133,6 +149,11 @@ impl From<FieldProblem> for ApiError {
     fn from(problem: FieldProblem) -> Self {
         Self::Fields(vec![problem])
     }
+}
+
+fn joined(problems: &[impl ToString]) -> String {
+    let texts: Vec<_> = problems.iter().map(ToString::to_string).collect();
+    texts.join("; ")
 }
 
 impl From<StoreError> for ApiError {

@@ -8,8 +8,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use tokio::task::JoinHandle;
 
-/// Changes that come within this time empty the memory once; it also bounds the work that a store
-/// which tells of changes without end can cause.
+/// Changes that come within this time are doubted once; it also bounds the work that a store which
+/// tells of changes without end can cause.
 const SETTLES: Duration = Duration::from_millis(20);
 
 /// The task that waits for changes; it ends with [`Freshness::stop`].
@@ -25,8 +25,8 @@ impl Freshness {
         let task = tokio::spawn(async move {
             loop {
                 store.settings_changed().await;
-                applications.forget();
-                tokens.forget();
+                applications.doubt();
+                tokens.doubt();
                 tokio::time::sleep(SETTLES).await;
             }
         });

@@ -4,8 +4,10 @@ use super::applications::Applications;
 use super::authority::Caller;
 use super::error::ApiError;
 use super::freshness::Freshness;
+use super::inline::InlineRules;
+use super::keep::{self, Judged, Told};
 use super::policies::{self, LocalPolicies, SetPolicyError};
-use super::process::{self, Analyst, Parameters, ProcessInput};
+use super::process::{Analyst, Asked, Judging, Parameters, ProcessInput};
 use super::start::{self, FirstRun, StartError};
 use super::tokens::Tokens;
 use crate::config::settings::AnalysisSettings;
@@ -25,6 +27,7 @@ pub struct Service {
     pub(super) tokens: Arc<Tokens>,
     freshness: Freshness,
     analyst: Analyst,
+    inline_rules: InlineRules,
     max_body: u64,
 }
 
@@ -48,7 +51,8 @@ impl Service {
             applications,
             store,
             tokens,
-            analyst: Analyst::new(),
+            analyst: Analyst::new(settings.services),
+            inline_rules: InlineRules::default(),
             max_body: settings.max_body,
         };
         Ok((Arc::new(service), first_run))
@@ -66,7 +70,12 @@ impl Service {
         input: ProcessInput,
     ) -> Result<AnalysisResponse, ApiError> {
         let caller = self.authorise(key, Scope::Ingest).await?;
-        self.process_as(&caller, stage, input).await
+        let asked = Asked {
+            stage,
+            input,
+            validation: None,
+        };
+        self.process_as(&caller, asked).await
     }
 
     /// Sets an application's policy; it is in force for the gateway of this process at once, for any
@@ -136,37 +145,57 @@ impl Service {
         self.tokens.authorise(key, scopes).await
     }
 
-    /// Forgets what is remembered of applications and tokens: they were changed.
-    pub(super) fn forget_settings(&self) {
-        self.applications.forget();
-        self.tokens.forget();
+    /// Believes nothing that is remembered of applications and tokens: they were changed.
+    pub(super) fn doubt_settings(&self) {
+        self.applications.doubt();
+        self.tokens.doubt();
     }
 
     pub(super) async fn process_as(
         &self,
         caller: &Caller,
-        stage: Stage,
-        input: ProcessInput,
+        asked: Asked,
     ) -> Result<AnalysisResponse, ApiError> {
+        let Asked {
+            stage,
+            mut input,
+            validation,
+        } = asked;
         let application = self
             .applications
             .resolve(input.application_id.as_deref(), caller)
             .await?;
         let parameters = Parameters::read(&input.additional_parameters)?;
-        let (message, report) = self
-            .analyst
-            .analyse(input.message, &application, stage)
-            .await?;
-        let answer = process::answer(report);
-        let record = process::record(
-            &application,
+        let inline = match validation {
+            Some(validation) => Some(self.inline_rules.compile(validation).await?),
+            None => None,
+        };
+        let judging = Judging {
+            application,
             stage,
+            inline,
+        };
+        let (message, mut report) = self.analyst.analyse(input.message, judging.rules()).await?;
+        if !judging.application.rules.keep_original {
+            let rules = judging.rules();
+            keep::clean_error(
+                &self.analyst.engine,
+                rules,
+                &mut input.additional_parameters,
+            );
+        }
+        let judged = Judged {
             parameters,
             message,
-            input.additional_parameters,
-            answer,
-        );
-        Ok(self.store.insert(record).await?)
+            additional_parameters: input.additional_parameters,
+            masked_text: report.masked_text.take(),
+            cleaned_in_part: report.cleaned_in_part,
+            answer: judging.answer(report),
+        };
+        let (record, told) = keep::record(&judging, judged);
+        let mut answer = self.store.insert(record).await?;
+        Told::restore(told, &mut answer);
+        Ok(answer)
     }
 
     /// A page of records; a bound caller sees its own application's only.

@@ -229,7 +229,7 @@ impl Service {
 
     async fn apply(&self, id: TokenId, change: TokenChange) -> Result<Token, ApiError> {
         let changed = self.store.change_token(id, change).await?;
-        self.tokens.forget();
+        self.tokens.doubt();
         changed.ok_or(ApiError::NotFound)
     }
 }

@@ -59,9 +59,9 @@ impl Tokens {
         Ok(caller)
     }
 
-    /// Forgets what is remembered: tokens were changed.
-    pub(super) fn forget(&self) {
-        self.known.clear();
+    /// Believes nothing that is remembered: tokens were changed.
+    pub(super) fn doubt(&self) {
+        self.known.doubt();
     }
 
     /// Keeps a token with this value; one that is known already stays as it is.

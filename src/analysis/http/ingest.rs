@@ -1,6 +1,7 @@
 //! `POST /process_request/` and `POST /process_response/` (§4.3).
 
 use super::{auth, body, json};
+use crate::analysis::process::Asked;
 use crate::analysis::{ApiError, Service};
 use crate::model::Stage;
 use crate::store::Scope;
@@ -30,7 +31,16 @@ async fn process(service: &Service, stage: Stage, request: Request) -> Result<Re
     let bytes = body::read(request, service.max_body()).await?;
     let input = body::parse(&bytes)?;
     drop(bytes);
-    let answer = service.process_as(&token, stage, input).await?;
+    let answer = service
+        .process_as(
+            &token,
+            Asked {
+                stage,
+                input,
+                validation: None,
+            },
+        )
+        .await?;
     let bytes = serde_json::to_vec(&answer).map_err(|_| ApiError::Internal)?;
     Ok(json(StatusCode::OK, bytes))
 }
