@@ -84,6 +84,10 @@ impl SettingsStore for SqliteStore {
         tokens::page(&self.readers, application, before, limit).await
     }
 
+    async fn token_by_id(&self, id: TokenId) -> Result<Option<Token>, StoreError> {
+        tokens::by_id(&self.readers, id).await
+    }
+
     async fn change_token(
         &self,
         id: TokenId,

@@ -39,6 +39,14 @@ pub(super) async fn by_hash(
     row.as_ref().map(token).transpose()
 }
 
+pub(super) async fn by_id(readers: &SqlitePool, id: TokenId) -> Result<Option<Token>, StoreError> {
+    let row = sqlx::query("SELECT * FROM tokens WHERE id = ?1")
+        .bind(bytes(id.0))
+        .fetch_optional(readers)
+        .await?;
+    row.as_ref().map(token).transpose()
+}
+
 pub(super) async fn page(
     readers: &SqlitePool,
     application: Option<ApplicationId>,
