@@ -16,6 +16,9 @@ use std::time::Duration;
 /// The last moment a token can be made to end at: the year 9999.
 pub(super) const LATEST_MS: i64 = 253_402_300_799_999;
 
+/// The longest life of an old value beside its new one.
+const LONGEST_GRACE: Duration = Duration::from_secs(30 * 86_400);
+
 /// When a token ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Expiry {
@@ -195,6 +198,9 @@ impl Service {
     ) -> Result<MadeToken, ApiError> {
         let old = self.one_token(caller, id).await?;
         caller.must_own(old.scopes)?;
+        if rotation.grace > LONGEST_GRACE {
+            return Err(FieldProblem::new("grace", "is too long; allowed: up to 30d").into());
+        }
         let now_ms = now_ms();
         if !old.is_valid_at(now_ms) {
             return Err(ApiError::Conflict(

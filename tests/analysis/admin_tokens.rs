@@ -123,7 +123,7 @@ fn a_revocation_is_live_on_every_path_at_once() {
     );
     assert!(revoked["revoked_at_ms"].is_i64());
     assert_eq!(statuses(), [401; 4]);
-    // The gateway of this process asks the same question before it answers.
+    // It stays as it is, whatever is done to it.
     let again = expect(
         &stack,
         200,
@@ -134,6 +134,37 @@ fn a_revocation_is_live_on_every_path_at_once() {
     let late = json!({"expires_at_ms": null});
     expect(&stack, 200, ("PATCH", &format!("/tokens/{id}")), late);
     assert_eq!(statuses(), [401; 4]);
+}
+
+#[test]
+fn a_revoked_key_is_refused_by_the_gateway_of_the_same_process() {
+    // CONTRACT 13: in sync mode a refused key is no outage.
+    let stack = Stack::all().start();
+    let path = format!("/applications/{}/policy", stack.application_id());
+    let policy = json!({"app_mode": "sync", "phrase": "No."});
+    expect(
+        &stack,
+        200,
+        ("PUT", &path),
+        json!({"version": 1, "policy": policy}),
+    );
+    let (id, value) = token(&stack, ingest("gateway"));
+    let ask = || {
+        let messages = json!([{"role": "user", "content": "mail a@example.org"}]);
+        let body = json!({"model": "demo", "messages": messages}).to_string();
+        let request = Request::chat(body).without_key();
+        stack.call(&request.header("X-Monitor-Api-Key", &value))
+    };
+    eventually("the policy is in force", || {
+        ask().text().contains("No.").then_some(())
+    });
+    expect(
+        &stack,
+        200,
+        ("DELETE", &format!("/tokens/{id}")),
+        Value::Null,
+    );
+    assert_refused(&ask(), 401, "access key");
 }
 
 #[test]
