@@ -9,6 +9,9 @@ use std::sync::LazyLock;
 use std::time::Duration;
 use thiserror::Error;
 
+/// What a client is told to wait when the store is down, in seconds.
+const STORE_RETRY_AFTER: u64 = 1;
+
 static STORE_FAILED: LazyLock<Throttle> =
     LazyLock::new(|| Throttle::every(Duration::from_secs(10)));
 
@@ -45,6 +48,9 @@ pub enum ApiError {
     /// `Content-Type` is not JSON.
     #[error("the body must be JSON: send `Content-Type: application/json`")]
     NotJsonType,
+    /// `Content-Type` is not NDJSON.
+    #[error("the body must be NDJSON: send `Content-Type: application/x-ndjson`")]
+    NotNdjsonType,
     /// A field has the wrong shape or value.
     #[error("{field}: {problem}")]
     Field {
@@ -89,13 +95,22 @@ impl ApiError {
             Self::ScopeMissing(_) | Self::OtherApplication(_) => 403,
             Self::NotJson(_) => 400,
             Self::TooLarge(_) | Self::TooManyLines(_) => 413,
-            Self::NotJsonType => 415,
+            Self::NotJsonType | Self::NotNdjsonType => 415,
             Self::Field { .. } | Self::Rules(_) => 422,
             Self::TooManyRequests { .. } => 429,
             Self::NotFound => 404,
             Self::MethodNotAllowed => 405,
             Self::StoreDown => 503,
             Self::Internal => 500,
+        }
+    }
+
+    /// Whole seconds after which the same call may succeed (`Retry-After`).
+    pub fn retry_after(&self) -> Option<u64> {
+        match self {
+            Self::TooManyRequests { retry_after, .. } => Some(*retry_after),
+            Self::StoreDown => Some(STORE_RETRY_AFTER),
+            _ => None,
         }
     }
 

@@ -12,6 +12,7 @@ mod inline;
 mod keep;
 mod policies;
 mod process;
+mod rate;
 mod rules;
 mod service;
 mod start;

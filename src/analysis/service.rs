@@ -6,6 +6,7 @@ use super::inline::InlineRules;
 use super::keep::{self, Judged, Told};
 use super::policies::{self, LocalPolicies, SetPolicyError};
 use super::process::{Analyst, Asked, Judging, Parameters, ProcessInput};
+use super::rate::Rate;
 use super::start::{self, FirstRun, StartError};
 use super::tokens::{self, Tokens};
 use crate::config::settings::AnalysisSettings;
@@ -19,6 +20,7 @@ use crate::store::{
 };
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Instant;
 
 /// Checks tokens, analyses messages, keeps and reads records.
 pub struct Service {
@@ -27,6 +29,7 @@ pub struct Service {
     tokens: Tokens,
     analyst: Analyst,
     inline_rules: InlineRules,
+    rate: Rate,
     max_body: u64,
 }
 
@@ -50,6 +53,7 @@ impl Service {
             tokens,
             analyst: Analyst::new(settings.services),
             inline_rules: InlineRules::default(),
+            rate: Rate::new(settings.requests_per_second),
             max_body: settings.max_body,
         };
         Ok((Arc::new(service), first_run))
@@ -66,7 +70,7 @@ impl Service {
         key: &Secret,
         input: ProcessInput,
     ) -> Result<AnalysisResponse, ApiError> {
-        let token = self.authorise(key, Scope::Ingest).await?;
+        let token = self.recognise(key, Scope::Ingest).await?;
         let asked = Asked {
             stage,
             input,
@@ -143,8 +147,21 @@ impl Service {
         self.max_body
     }
 
+    /// The token of a call over HTTP, which counts as one request of it.
     pub(super) async fn authorise(&self, key: &Secret, scope: Scope) -> Result<Token, ApiError> {
+        let token = self.recognise(key, scope).await?;
+        self.admit(&token)?;
+        Ok(token)
+    }
+
+    /// The token of a call whose requests are counted elsewhere, or not at all.
+    pub(super) async fn recognise(&self, key: &Secret, scope: Scope) -> Result<Token, ApiError> {
         self.tokens.authorise(key, scope).await
+    }
+
+    /// Counts one request of a token.
+    pub(super) fn admit(&self, token: &Token) -> Result<(), ApiError> {
+        self.rate.take(token.id, Instant::now())
     }
 
     pub(super) async fn process_as(
