@@ -4,6 +4,7 @@
 mod applications;
 mod cache;
 mod clock;
+mod differences;
 mod direction;
 mod error;
 mod fields;
@@ -13,16 +14,19 @@ mod keep;
 mod policies;
 mod process;
 mod rate;
+mod replay;
 mod rules;
 mod service;
 mod start;
 mod tokens;
 
+pub use differences::{Basis, Difference};
 pub use error::{ApiError, Resource};
 pub use fields::RulesProblem;
 pub use http::router;
 pub use policies::SetPolicyError;
 pub use process::ProcessInput;
+pub use replay::{ChangedVerdict, Explanation, MOST_REPLAYED, Replay, ReplayPage, RulesUsed};
 pub use rules::{ApplicationRules, Retention};
 pub use service::Service;
 pub use start::{FirstRun, StartError};

@@ -24,11 +24,11 @@ use std::time::Instant;
 
 /// Checks tokens, analyses messages, keeps and reads records.
 pub struct Service {
-    store: Arc<dyn Store>,
+    pub(super) store: Arc<dyn Store>,
     applications: Applications,
     tokens: Tokens,
-    analyst: Analyst,
-    inline_rules: InlineRules,
+    pub(super) analyst: Analyst,
+    pub(super) inline_rules: InlineRules,
     rate: Rate,
     max_body: u64,
 }
