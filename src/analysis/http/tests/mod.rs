@@ -4,6 +4,7 @@
 
 mod answers;
 mod refusals;
+mod rules;
 
 use super::router;
 use crate::analysis::{FirstRun, Service};
