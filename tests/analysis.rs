@@ -21,6 +21,12 @@ mod admin_versions;
 mod admin_world;
 #[path = "analysis/api.rs"]
 mod api;
+#[path = "analysis/batches.rs"]
+mod batches;
+#[path = "analysis/keeping.rs"]
+mod keeping;
+#[path = "analysis/overrides.rs"]
+mod overrides;
 #[path = "analysis/path.rs"]
 mod path;
 #[path = "analysis/world.rs"]

@@ -9,6 +9,9 @@ use std::sync::LazyLock;
 use std::time::Duration;
 use thiserror::Error;
 
+/// What a client is told to wait when the store is down, in seconds.
+const STORE_RETRY_AFTER: u64 = 1;
+
 static STORE_FAILED: LazyLock<Throttle> =
     LazyLock::new(|| Throttle::every(Duration::from_secs(10)));
 
@@ -62,6 +65,9 @@ pub enum ApiError {
     /// `Content-Type` is not JSON.
     #[error("the body must be JSON: send `Content-Type: application/json`")]
     NotJsonType,
+    /// `Content-Type` is not NDJSON.
+    #[error("the body must be NDJSON: send `Content-Type: application/x-ndjson`")]
+    NotNdjsonType,
     /// A field has the wrong shape or value.
     #[error("{field}: {problem}")]
     Field {
@@ -121,7 +127,7 @@ impl ApiError {
             | Self::ScopeNotOwn(_) => 403,
             Self::NotJson(_) => 400,
             Self::TooLarge(_) | Self::TooManyLines(_) => 413,
-            Self::NotJsonType => 415,
+            Self::NotJsonType | Self::NotNdjsonType => 415,
             Self::Field { .. } | Self::Fields(_) | Self::Rules(_) => 422,
             Self::VersionConflict(_) | Self::Conflict(_) => 409,
             Self::VersionMissing => 428,
@@ -130,6 +136,15 @@ impl ApiError {
             Self::MethodNotAllowed => 405,
             Self::StoreDown => 503,
             Self::Internal => 500,
+        }
+    }
+
+    /// Whole seconds after which the same call may succeed (`Retry-After`).
+    pub fn retry_after(&self) -> Option<u64> {
+        match self {
+            Self::TooManyRequests { retry_after, .. } => Some(*retry_after),
+            Self::StoreDown => Some(STORE_RETRY_AFTER),
+            _ => None,
         }
     }
 

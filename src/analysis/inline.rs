@@ -31,6 +31,14 @@ pub(super) struct Inline {
 }
 
 impl Validation {
+    /// Rules that were stored with a record.
+    pub(super) fn stored(rules: Rules) -> Self {
+        Self {
+            rules,
+            warnings: Vec::new(),
+        }
+    }
+
     /// Reads §2.8 `validation_config`. A section that is missing is off; one that is there is on
     /// unless it says `enabled: false`. What it does not know is passed over with a warning, and so
     /// are custom policies for a model's answer (§4.3).

@@ -141,17 +141,25 @@ impl Judging {
     pub(super) fn answer(&self, report: Report) -> AnalysisResponse {
         let warnings = self.inline.as_ref().map(|inline| inline.warnings.clone());
         AnalysisResponse {
-            request_id: RecordId::random(),
-            schema_version: SCHEMA_VERSION.to_owned(),
-            status: report.status,
-            errors: report.errors,
-            tokens: report.tokens,
-            guardrails: GuardrailsReport::default(),
-            custom_policy: CustomPolicyReport::default(),
-            dataclean: report.dataclean,
             warnings: warnings.unwrap_or_default(),
-            timings: report.timings,
+            ..answer(report)
         }
+    }
+}
+
+/// §2.9 under a new identifier.
+pub(super) fn answer(report: Report) -> AnalysisResponse {
+    AnalysisResponse {
+        request_id: RecordId::random(),
+        schema_version: SCHEMA_VERSION.to_owned(),
+        status: report.status,
+        errors: report.errors,
+        tokens: report.tokens,
+        guardrails: GuardrailsReport::default(),
+        custom_policy: CustomPolicyReport::default(),
+        dataclean: report.dataclean,
+        warnings: Vec::new(),
+        timings: report.timings,
     }
 }
 

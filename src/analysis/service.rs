@@ -8,6 +8,7 @@ use super::inline::InlineRules;
 use super::keep::{self, Judged, Told};
 use super::policies::{self, LocalPolicies, SetPolicyError};
 use super::process::{Analyst, Asked, Judging, Parameters, ProcessInput};
+use super::rate::Rate;
 use super::start::{self, FirstRun, StartError};
 use super::tokens::Tokens;
 use crate::config::settings::AnalysisSettings;
@@ -19,6 +20,7 @@ use crate::policy::PolicyStore;
 use crate::store::{RecordFilter, RecordPage, Scope, Store, StoreError, StoredRecord};
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Instant;
 
 /// Checks tokens, analyses messages, keeps and reads records.
 pub struct Service {
@@ -26,8 +28,9 @@ pub struct Service {
     pub(super) applications: Arc<Applications>,
     pub(super) tokens: Arc<Tokens>,
     freshness: Freshness,
-    analyst: Analyst,
-    inline_rules: InlineRules,
+    pub(super) analyst: Analyst,
+    pub(super) inline_rules: InlineRules,
+    rate: Rate,
     max_body: u64,
 }
 
@@ -53,6 +56,7 @@ impl Service {
             tokens,
             analyst: Analyst::new(settings.services),
             inline_rules: InlineRules::default(),
+            rate: Rate::new(settings.requests_per_second),
             max_body: settings.max_body,
         };
         Ok((Arc::new(service), first_run))
@@ -69,7 +73,7 @@ impl Service {
         key: &Secret,
         input: ProcessInput,
     ) -> Result<AnalysisResponse, ApiError> {
-        let caller = self.authorise(key, Scope::Ingest).await?;
+        let caller = self.recognise(key, Scope::Ingest).await?;
         let asked = Asked {
             stage,
             input,
@@ -132,8 +136,9 @@ impl Service {
         self.max_body
     }
 
+    /// Who makes a call over HTTP, which counts as one request of the token.
     pub(super) async fn authorise(&self, key: &Secret, scope: Scope) -> Result<Caller, ApiError> {
-        self.tokens.authorise(key, &[scope]).await
+        self.authorise_any(key, &[scope]).await
     }
 
     /// Like [`Service::authorise`], for what any of several scopes allows.
@@ -142,13 +147,28 @@ impl Service {
         key: &Secret,
         scopes: &[Scope],
     ) -> Result<Caller, ApiError> {
-        self.tokens.authorise(key, scopes).await
+        let caller = self.tokens.authorise(key, scopes).await?;
+        self.admit(&caller)?;
+        Ok(caller)
+    }
+
+    /// Who makes a call whose requests are counted elsewhere, or not at all.
+    pub(super) async fn recognise(&self, key: &Secret, scope: Scope) -> Result<Caller, ApiError> {
+        self.tokens.authorise(key, &[scope]).await
     }
 
     /// Believes nothing that is remembered of applications and tokens: they were changed.
     pub(super) fn doubt_settings(&self) {
         self.applications.doubt();
         self.tokens.doubt();
+    }
+
+    /// Counts one request of the caller's token.
+    pub(super) fn admit(&self, caller: &Caller) -> Result<(), ApiError> {
+        match caller.token_id {
+            Some(id) => self.rate.take(id, Instant::now()),
+            None => Ok(()),
+        }
     }
 
     pub(super) async fn process_as(

@@ -68,6 +68,12 @@ impl Compiled {
         self.weight > 0
     }
 
+    /// Whether an entity type is among those it looks for.
+    pub fn looks_for(&self, kind: &str) -> bool {
+        let mut names = self.patterns.iter().map(|name| name.as_str());
+        names.any(|name| name == kind) || self.custom.iter().any(|custom| custom.name == kind)
+    }
+
     /// The predefined patterns to look for, each once.
     pub(super) fn patterns(&self) -> &[PatternName] {
         &self.patterns

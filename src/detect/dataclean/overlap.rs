@@ -36,9 +36,8 @@ pub(super) fn except<K: Copy>(
     }
     rest.retain(|span| {
         let before = allowed.partition_point(|other| other.start <= span.start);
-        !allowed[..before]
-            .last()
-            .is_some_and(|other| span.end <= other.end)
+        let reach = allowed[..before].last().map_or(0, |other| other.end);
+        span.end > reach
     });
     rest
 }

@@ -4,6 +4,7 @@
 
 mod answers;
 mod refusals;
+mod rules;
 
 use super::router;
 use crate::analysis::{Caller, Expiry, FirstRun, NewToken, Service};
