@@ -7,9 +7,14 @@ use crate::model::{AppMode, ApplicationId, Policy, RecordId, Stage};
 use crate::store::{Application, StoredRecord};
 use serde_json::{Value, json};
 
+/// Rules for prompts that look for these patterns.
+pub(super) fn rules_of(keep_original: bool, patterns: Value) -> Value {
+    json!({"keep_original": keep_original, "pre": {"dataclean": {"patterns": patterns}}})
+}
+
 impl World {
     /// A further application with these rules and this policy.
-    async fn with(&self, rules: Value, policy: Option<Policy>) -> ApplicationId {
+    pub(super) async fn with(&self, rules: Value, policy: Option<Policy>) -> ApplicationId {
         let id = ApplicationId::random();
         ApplicationRules::parse(&rules).unwrap();
         let application = Application {
