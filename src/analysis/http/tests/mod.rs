@@ -4,6 +4,7 @@
 
 mod answers;
 mod refusals;
+mod replays;
 mod rules;
 
 use super::router;

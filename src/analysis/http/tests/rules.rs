@@ -7,9 +7,14 @@ use crate::model::{AppMode, ApplicationId, Policy, RecordId, Stage};
 use crate::store::{Application, StoredRecord};
 use serde_json::{Value, json};
 
+/// Rules for prompts that look for these patterns.
+pub(super) fn rules_of(keep_original: bool, patterns: Value) -> Value {
+    json!({"keep_original": keep_original, "pre": {"dataclean": {"patterns": patterns}}})
+}
+
 impl World {
     /// A further application with these rules and this policy.
-    async fn with(&self, rules: Value, policy: Option<Policy>) -> ApplicationId {
+    pub(super) async fn with(&self, rules: Value, policy: Option<Policy>) -> ApplicationId {
         let id = ApplicationId::random();
         ApplicationRules::parse(&rules).unwrap();
         let application = Application {
@@ -132,7 +137,7 @@ async fn a_stored_regex_that_does_not_compile_is_told_with_every_verdict() {
         field: "pre.dataclean.patterns[1].regex".to_owned(),
         problem: "is no regex: unclosed group".to_owned(),
     };
-    assert_eq!(problems, [problem.clone()]);
+    assert_eq!(problems, std::slice::from_ref(&problem));
     assert_eq!(ApiError::Rules(vec![problem]).status(), 422);
     let broken = Application {
         id: ApplicationId::random(),
