@@ -2,13 +2,13 @@
 
 use super::World;
 use super::rules::rules_of;
-use crate::analysis::{ApplicationRules, Basis, Difference, Replay, ReplayPage, RulesUsed};
+use crate::analysis::{ApplicationRules, Basis, Caller, Difference, Replay, ReplayPage, RulesUsed};
 use crate::model::{AppMode, ApplicationId, Policy, RecordId, Secret, Stage};
-use crate::store::{ApplicationChange, RecordFilter, Scope, Token};
+use crate::store::{ApplicationChange, RecordFilter, Scope};
 use serde_json::{Value, json};
 
 impl World {
-    async fn reader(&self) -> Token {
+    async fn reader(&self) -> Caller {
         let key = Secret::new(self.key());
         self.service.recognise(&key, Scope::Read).await.unwrap()
     }
@@ -56,7 +56,7 @@ fn flags(differences: &[Difference]) -> Vec<&'static str> {
 #[tokio::test]
 async fn a_verdict_is_explained_by_the_version_that_judged_it() {
     let world = World::new().await;
-    let token = world.reader().await;
+    let caller = world.reader().await;
     for (keep_original, basis) in [(true, Basis::Original), (false, Basis::CleanedText)] {
         let before = rules_of(keep_original, json!(["EMAILS"]));
         let id = world.with(before, None).await;
@@ -64,7 +64,7 @@ async fn a_verdict_is_explained_by_the_version_that_judged_it() {
         world
             .change(id, rules_of(keep_original, json!(["IP"])))
             .await;
-        let explanation = world.service.explain(&token, record).await.unwrap();
+        let explanation = world.service.explain(&caller, record).await.unwrap();
         assert_eq!(explanation.rules_used, RulesUsed::Version(1));
         assert_eq!(explanation.basis, basis);
         assert_eq!(explanation.differences, []);
@@ -169,6 +169,7 @@ async fn a_record_without_text_or_of_another_application_has_no_second_verdict()
             .await
             .unwrap_err()
             .status(),
-        403
+        404,
+        "only the store knows whose record it is"
     );
 }
