@@ -1,26 +1,35 @@
 //! The analysis as one object: what the HTTP endpoints and the in-process gateway call.
 
 use super::applications::Applications;
+use super::authority::Caller;
 use super::error::ApiError;
+use super::freshness::Freshness;
+use super::inline::InlineRules;
+use super::keep::{self, Judged, Told};
 use super::policies::{self, LocalPolicies, SetPolicyError};
-use super::process::{self, Analyst, Parameters, ProcessInput};
+use super::process::{Analyst, Asked, Judging, Parameters, ProcessInput};
+use super::rate::Rate;
 use super::start::{self, FirstRun, StartError};
-use super::tokens::{self, Tokens};
+use super::tokens::Tokens;
 use crate::config::settings::AnalysisSettings;
 use crate::model::{
     AnalysisResponse, ApplicationId, ApplicationPolicy, Policy, Secret, Stage, StoredPolicy,
 };
 use crate::policy::PolicyStore;
-use crate::store::{Scope, Scopes, Store, StoreError, Token};
+use crate::store::{Scope, Store, StoreError};
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Instant;
 
 /// Checks tokens, analyses messages, keeps and reads records.
 pub struct Service {
-    store: Arc<dyn Store>,
-    applications: Applications,
-    tokens: Tokens,
-    analyst: Analyst,
+    pub(super) store: Arc<dyn Store>,
+    pub(super) applications: Arc<Applications>,
+    pub(super) tokens: Arc<Tokens>,
+    freshness: Freshness,
+    pub(super) analyst: Analyst,
+    pub(super) inline_rules: InlineRules,
+    rate: Rate,
     max_body: u64,
 }
 
@@ -36,13 +45,17 @@ impl Service {
         data_dir: &Path,
     ) -> Result<(Arc<Self>, FirstRun), StartError> {
         let store: Arc<dyn Store> = start::open_store(settings, data_dir).await?;
-        let tokens = Tokens::new(store.clone());
+        let tokens = Arc::new(Tokens::new(store.clone()));
+        let applications = Arc::new(Applications::new(store.clone()));
         let first_run = start::first_run(&*store, &tokens, settings.first_token.as_ref()).await?;
         let service = Self {
-            applications: Applications::new(store.clone()),
+            freshness: Freshness::start(store.clone(), applications.clone(), tokens.clone()),
+            applications,
             store,
             tokens,
-            analyst: Analyst::new(),
+            analyst: Analyst::new(settings.services),
+            inline_rules: InlineRules::default(),
+            rate: Rate::new(settings.requests_per_second),
             max_body: settings.max_body,
         };
         Ok((Arc::new(service), first_run))
@@ -59,23 +72,13 @@ impl Service {
         key: &Secret,
         input: ProcessInput,
     ) -> Result<AnalysisResponse, ApiError> {
-        let token = self.authorise(key, Scope::Ingest).await?;
-        self.process_as(&token, stage, input).await
-    }
-
-    /// Makes a token; this is the only time its value is seen (CONTRACT 30).
-    ///
-    /// # Errors
-    /// [`StartError::Store`] and [`StartError::Random`].
-    pub async fn create_token(
-        &self,
-        name: &str,
-        scopes: Scopes,
-        application: Option<ApplicationId>,
-    ) -> Result<Secret, StartError> {
-        let value = tokens::random_value().map_err(|_| StartError::Random)?;
-        self.tokens.add(&value, name, scopes, application).await?;
-        Ok(value)
+        let caller = self.recognise(key, Scope::Ingest).await?;
+        let asked = Asked {
+            stage,
+            input,
+            validation: None,
+        };
+        self.process_as(&caller, asked).await
     }
 
     /// Sets an application's policy; it is in force for the gateway of this process at once, for any
@@ -124,6 +127,7 @@ impl Service {
 
     /// Writes what is queued and closes the store. Calls after it get [`ApiError::StoreDown`].
     pub async fn shutdown(&self) {
+        self.freshness.stop().await;
         self.store.close().await;
     }
 
@@ -131,35 +135,86 @@ impl Service {
         self.max_body
     }
 
-    pub(super) async fn authorise(&self, key: &Secret, scope: Scope) -> Result<Token, ApiError> {
-        self.tokens.authorise(key, scope).await
+    /// Who makes a call over HTTP, which counts as one request of the token.
+    pub(super) async fn authorise(&self, key: &Secret, scope: Scope) -> Result<Caller, ApiError> {
+        self.authorise_any(key, &[scope]).await
+    }
+
+    /// Like [`Service::authorise`], for what any of several scopes allows.
+    pub(super) async fn authorise_any(
+        &self,
+        key: &Secret,
+        scopes: &[Scope],
+    ) -> Result<Caller, ApiError> {
+        let caller = self.tokens.authorise(key, scopes).await?;
+        self.admit(&caller)?;
+        Ok(caller)
+    }
+
+    /// Who makes a call whose requests are counted elsewhere, or not at all.
+    pub(super) async fn recognise(&self, key: &Secret, scope: Scope) -> Result<Caller, ApiError> {
+        self.tokens.authorise(key, &[scope]).await
+    }
+
+    /// Believes nothing that is remembered of applications and tokens: they were changed.
+    pub(super) fn doubt_settings(&self) {
+        self.applications.doubt();
+        self.tokens.doubt();
+    }
+
+    /// Counts one request of the caller's token.
+    pub(super) fn admit(&self, caller: &Caller) -> Result<(), ApiError> {
+        match caller.token_id {
+            Some(id) => self.rate.take(id, Instant::now()),
+            None => Ok(()),
+        }
     }
 
     pub(super) async fn process_as(
         &self,
-        token: &Token,
-        stage: Stage,
-        input: ProcessInput,
+        caller: &Caller,
+        asked: Asked,
     ) -> Result<AnalysisResponse, ApiError> {
+        let Asked {
+            stage,
+            mut input,
+            validation,
+        } = asked;
         let application = self
             .applications
-            .resolve(input.application_id.as_deref(), token)
+            .resolve(input.application_id.as_deref(), caller)
             .await?;
         let parameters = Parameters::read(&input.additional_parameters)?;
-        let (message, report) = self
-            .analyst
-            .analyse(input.message, &application, stage)
-            .await?;
-        let answer = process::answer(report);
-        let record = process::record(
-            &application,
+        let inline = match validation {
+            Some(validation) => Some(self.inline_rules.compile(validation).await?),
+            None => None,
+        };
+        let judging = Judging {
+            application,
             stage,
+            inline,
+        };
+        let (message, mut report) = self.analyst.analyse(input.message, judging.rules()).await?;
+        if !judging.application.rules.keep_original {
+            let rules = judging.rules();
+            keep::clean_error(
+                &self.analyst.engine,
+                rules,
+                &mut input.additional_parameters,
+            );
+        }
+        let judged = Judged {
             parameters,
             message,
-            input.additional_parameters,
-            answer,
-        );
-        Ok(self.store.insert(record).await?)
+            additional_parameters: input.additional_parameters,
+            masked_text: report.masked_text.take(),
+            cleaned_in_part: report.cleaned_in_part,
+            answer: judging.answer(report),
+        };
+        let (record, told) = keep::record(&judging, judged);
+        let mut answer = self.store.insert(record).await?;
+        Told::restore(told, &mut answer);
+        Ok(answer)
     }
 
     pub(super) fn store(&self) -> &dyn Store {

@@ -89,9 +89,8 @@ pub(super) async fn first_run(
         None => None,
     };
     if let Some(key) = &access_key {
-        tokens
-            .add(key, "first", Scopes::of(&Scope::ALL), None)
-            .await?;
+        let first = tokens::new_token("first", Scopes::of(&Scope::ALL), None);
+        tokens.add(key, first).await?;
     }
     Ok(FirstRun {
         application_id,

@@ -7,7 +7,6 @@ use super::{docs, listeners, operations, welcome};
 use crate::analysis::{Service, router};
 use crate::config::{Listener, Settings};
 use crate::observe::Metrics;
-use crate::store::{Scope, Scopes};
 use anyhow::Result;
 use pingora_core::services::listening::Service as Listening;
 use std::net::SocketAddr;
@@ -78,31 +77,4 @@ pub(super) fn operations_service(
     service.threads = Some(1);
     service.add_tcp(&address.to_string());
     service
-}
-
-/// Makes a token in the store of `settings` and gives it back, the only time it can be read.
-///
-/// # Errors
-/// When the store cannot be opened or a scope is unknown.
-pub fn create_token(settings: &Settings, name: &str, scopes: &[String]) -> Result<String> {
-    let runtime = backend_runtime()?;
-    runtime.block_on(async {
-        let (service, first) = Service::open(&settings.analysis, &settings.data_dir).await?;
-        if let Some(key) = welcome::new_key(settings, &first) {
-            eprintln!("first access key (shown this once): {}", key.expose());
-        }
-        let token = service.create_token(name, named(scopes)?, None).await?;
-        service.shutdown().await;
-        Ok(token.expose().to_owned())
-    })
-}
-
-fn named(scopes: &[String]) -> Result<Scopes> {
-    let one = |name: &String| {
-        Scope::from_name(name)
-            .ok_or_else(|| anyhow::anyhow!("unknown scope {name:?}; allowed: ingest, read, admin"))
-    };
-    Ok(Scopes::of(
-        &scopes.iter().map(one).collect::<Result<Vec<_>>>()?,
-    ))
 }

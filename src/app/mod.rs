@@ -10,7 +10,9 @@ mod listeners;
 mod local;
 mod operations;
 mod policies;
+mod tokens;
 mod welcome;
 
-pub use analysis::{create_token, run_analysis};
+pub use analysis::run_analysis;
 pub use gateway::{run_all, run_demo_upstream, run_gateway};
+pub use tokens::{create_token, list_tokens, revoke_token, rotate_token};

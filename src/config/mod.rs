@@ -22,9 +22,10 @@ mod yaml;
 pub use problem::{Origin, Problem, Problems};
 pub use settings::{
     AnalysisSettings, BaseUrl, GatewaySettings, Http2, Limits, Listener, LogFormat, LogSettings,
-    MonitorSettings, QueueSettings, Settings, ShutdownSettings, StoreSettings, StoreSsl,
+    MonitorSettings, QueueSettings, Services, Settings, ShutdownSettings, StoreSettings, StoreSsl,
     StreamSettings, TlsFiles, UpstreamSettings,
 };
+pub use units::duration_from_text;
 
 use reader::{Reader, Sources};
 use sha2::{Digest, Sha256};

@@ -191,6 +191,11 @@ pub trait SettingsStore: Send + Sync {
         Err(StoreError::Unavailable("tokens".into()))
     }
 
+    /// One token by its identifier, also an expired or revoked one.
+    async fn token_by_id(&self, id: TokenId) -> Result<Option<Token>, StoreError> {
+        self.change_token(id, TokenChange::default()).await
+    }
+
     /// Changes a token; gives it as it is now, None where there is none.
     async fn change_token(
         &self,

@@ -213,6 +213,12 @@ impl Scopes {
         self.0 & scope.bit() != 0
     }
 
+    /// The words of its members.
+    pub fn names(self) -> Vec<&'static str> {
+        let members = Scope::ALL.into_iter().filter(|scope| self.allow(*scope));
+        members.map(Scope::as_str).collect()
+    }
+
     pub(crate) fn bits(self) -> i64 {
         i64::from(self.0)
     }

@@ -3,11 +3,12 @@
 //! breaks off ends in a cut connection, never in a shorter file that looks whole.
 
 use super::csv;
-use super::filters::{self, Parameters};
+use super::filters;
+use super::query::{Given, Query};
 use super::records::reader;
 use super::shapes::Whole;
-use crate::analysis::{ApiError, Service};
-use crate::store::{RecordFilter, StoredRecord, Token};
+use crate::analysis::{ApiError, Caller, Service};
+use crate::store::{RecordFilter, StoredRecord};
 use axum::body::{Body, Bytes};
 use axum::extract::State;
 use axum::http::{HeaderMap, HeaderValue, header};
@@ -27,7 +28,7 @@ enum Format {
 /// Where an export stands.
 struct Export {
     service: Arc<Service>,
-    token: Token,
+    caller: Caller,
     filter: RecordFilter,
     format: Format,
     /// Records still wanted; None for all.
@@ -44,27 +45,23 @@ enum At {
 
 pub(super) async fn records(
     State(service): State<Arc<Service>>,
-    parameters: Parameters,
+    given: Given,
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
-    let token = reader(&service, &headers).await?;
-    let mut format = Format::Jsonl;
-    let mut left = None;
-    let mut rest = Vec::new();
-    for (name, value) in filters::pairs(parameters)? {
-        match name.as_str() {
-            "format" => format = Format::named(&value)?,
-            "limit" => left = Some(count(&value)?),
-            _ => rest.push((name, value)),
-        }
-    }
+    let caller = reader(&service, &headers).await?;
+    let mut query = Query::read(given)?;
+    let format = query.typed("format", "must be jsonl or csv", Format::named)?;
+    let count = |text: &str| text.parse().ok().filter(|count| *count > 0);
+    let left = query.typed("limit", "must be a positive integer", count)?;
     let filter = RecordFilter {
         limit: PAGE,
-        ..filters::records(rest)?
+        ..filters::narrowed(&mut query)?
     };
+    query.finish()?;
+    let format = format.unwrap_or(Format::Jsonl);
     let export = Export {
         service,
-        token,
+        caller,
         filter,
         format,
         left,
@@ -88,7 +85,7 @@ impl Export {
         }
         let page = self
             .service
-            .whole_page(&self.token, self.filter.clone())
+            .whole_page(&self.caller, self.filter.clone())
             .await?;
         let mut out = String::new();
         if self.at == At::Start && self.format == Format::Csv {
@@ -112,11 +109,11 @@ impl Export {
 }
 
 impl Format {
-    fn named(word: &str) -> Result<Self, ApiError> {
+    fn named(word: &str) -> Option<Self> {
         match word {
-            "jsonl" => Ok(Self::Jsonl),
-            "csv" => Ok(Self::Csv),
-            _ => Err(filters::problem("format", "must be jsonl or csv")),
+            "jsonl" => Some(Self::Jsonl),
+            "csv" => Some(Self::Csv),
+            _ => None,
         }
     }
 
@@ -154,9 +151,4 @@ impl Format {
         );
         response
     }
-}
-
-fn count(value: &str) -> Result<u64, ApiError> {
-    let count = value.parse().ok().filter(|count| *count > 0);
-    count.ok_or(filters::problem("limit", "must be a positive integer"))
 }

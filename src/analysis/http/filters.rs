@@ -1,91 +1,64 @@
-//! Filters and cursors as they stand in an address (CONTRACT 38). A parameter that is not known is
-//! refused: a misspelt filter would otherwise show everything.
+//! Filters and cursors of what was analysed, as they stand in an address (CONTRACT 38).
 
-use crate::analysis::ApiError;
+use super::query::{Given, Query};
+use crate::analysis::{ApiError, FieldProblem};
 use crate::model::{ApplicationId, Stage};
 use crate::store::{RecordFilter, SessionFilter, VerdictFilter};
-use axum::extract::Query;
-use axum::extract::rejection::QueryRejection;
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use jiff::Timestamp;
 use jiff::civil::Date;
 
-/// Query parameters in the order they came.
-pub(super) type Parameters = Result<Query<Vec<(String, String)>>, QueryRejection>;
-
-/// Items of a page when nothing is said.
-pub(super) const DEFAULT_LIMIT: u32 = 50;
-const MAX_LIMIT: u32 = 200;
 /// Characters of a filter's text.
 const MAX_TEXT: usize = 1000;
 /// Days of one answer of statistics.
 const MAX_DAYS: i64 = 3_660;
 
-const RECORD_PARAMETERS: &str = "takes application_id, user_id, session_id, stage, from, to, \
-     verdict, type, text, before and limit only";
-const SESSION_PARAMETERS: &str = "takes application_id, user_id, before and limit only";
-const STATISTICS_PARAMETERS: &str = "takes application_id, from and to only";
+const UUID: &str = "must be a UUID";
+const INTEGER: &str = "must be an integer";
+const DAY: &str = "must be a day such as 2026-01-31";
+const TIME: &str = "must be milliseconds since 1970 or a time such as 2026-01-31T12:00:00Z";
+const VERDICT: &str =
+    "must be flagged, clean, guardrails, custom_policy, dataclean, blocked or failed";
 
-/// The pairs of an address.
-pub(super) fn pairs(parameters: Parameters) -> Result<Vec<(String, String)>, ApiError> {
-    let Query(pairs) =
-        parameters.map_err(|_| problem("query", "cannot be read as name=value pairs"))?;
-    Ok(pairs)
-}
-
-/// A filter of `GET /records` and of exports.
-pub(super) fn records(pairs: Vec<(String, String)>) -> Result<RecordFilter, ApiError> {
-    let mut filter = RecordFilter {
-        limit: DEFAULT_LIMIT,
-        ..RecordFilter::default()
-    };
-    for (name, value) in pairs {
-        narrow(&mut filter, &name, value)?;
-    }
+/// The filter of `GET /records`.
+pub(super) fn records(given: Given) -> Result<RecordFilter, ApiError> {
+    let mut query = Query::read(given)?;
+    let mut filter = narrowed(&mut query)?;
+    filter.limit = query.limit()?;
+    query.finish()?;
     Ok(filter)
 }
 
-fn narrow(filter: &mut RecordFilter, name: &str, value: String) -> Result<(), ApiError> {
-    match name {
-        "application_id" => filter.application_id = Some(application(&value)?),
-        "user_id" => filter.user_id = Some(text("user_id", value)?),
-        "session_id" => filter.session_id = Some(text("session_id", value)?),
-        "stage" => {
-            let stage = stage(&value).ok_or(problem("stage", "must be pre or post"))?;
-            filter.stage = Some(stage);
-        }
-        "from" => filter.from_ms = Some(time("from", &value)?),
-        "to" => filter.to_ms = Some(time("to", &value)?),
-        "verdict" => filter.verdict = Some(verdict(&value)?),
-        "type" => filter.kind = Some(text("type", value)?),
-        "text" => filter.text = Some(text("text", value)?),
-        "before" => filter.before = Some(integer("before", &value)?),
-        "limit" => filter.limit = limit(&value)?,
-        _ => return Err(problem("query", RECORD_PARAMETERS)),
-    }
-    Ok(())
+/// The same without a page's size, which other lists have a meaning of their own for.
+pub(super) fn narrowed(query: &mut Query) -> Result<RecordFilter, ApiError> {
+    let stage = "must be pre or post";
+    Ok(RecordFilter {
+        application_id: query.typed("application_id", UUID, application)?,
+        user_id: text(query, "user_id")?,
+        session_id: text(query, "session_id")?,
+        stage: query.typed("stage", stage, stage_of)?,
+        from_ms: query.typed("from", TIME, time)?,
+        to_ms: query.typed("to", TIME, time)?,
+        verdict: query.typed("verdict", VERDICT, verdict)?,
+        kind: text(query, "type")?,
+        text: text(query, "text")?,
+        before: query.typed("before", INTEGER, |text| text.parse().ok())?,
+        limit: 0,
+    })
 }
 
-/// A filter of `GET /sessions`.
-pub(super) fn sessions(pairs: Vec<(String, String)>) -> Result<SessionFilter, ApiError> {
-    let mut filter = SessionFilter {
-        limit: DEFAULT_LIMIT,
-        ..SessionFilter::default()
+/// The filter of `GET /sessions`.
+pub(super) fn sessions(given: Given) -> Result<SessionFilter, ApiError> {
+    let mut query = Query::read(given)?;
+    let cursor = "must be the next_before of a page";
+    let filter = SessionFilter {
+        application_id: query.typed("application_id", UUID, application)?,
+        user_id: text(&mut query, "user_id")?,
+        before: query.typed("before", cursor, read_session_cursor)?,
+        limit: query.limit()?,
     };
-    for (name, value) in pairs {
-        match name.as_str() {
-            "application_id" => filter.application_id = Some(application(&value)?),
-            "user_id" => filter.user_id = Some(text("user_id", value)?),
-            "before" => {
-                let cursor = read_session_cursor(&value);
-                let cursor = cursor.ok_or(problem("before", "must be a next_before of a page"))?;
-                filter.before = Some(cursor);
-            }
-            "limit" => filter.limit = limit(&value)?,
-            _ => return Err(problem("query", SESSION_PARAMETERS)),
-        }
-    }
+    query.finish()?;
     Ok(filter)
 }
 
@@ -96,27 +69,20 @@ pub(super) struct StatisticsFilter {
     pub(super) days: (i64, i64),
 }
 
-/// A filter of `GET /statistics`; without days the 30 that end with `today`.
-pub(super) fn statistics(
-    pairs: Vec<(String, String)>,
-    today: i64,
-) -> Result<StatisticsFilter, ApiError> {
-    let (mut application_id, mut from, mut to) = (None, None, None);
-    for (name, value) in pairs {
-        match name.as_str() {
-            "application_id" => application_id = Some(application(&value)?),
-            "from" => from = Some(day("from", &value)?),
-            "to" => to = Some(day("to", &value)?),
-            _ => return Err(problem("query", STATISTICS_PARAMETERS)),
-        }
-    }
-    let last = to.unwrap_or(today);
+/// The filter of `GET /statistics`; without days the 30 that end with `today`.
+pub(super) fn statistics(given: Given, today: i64) -> Result<StatisticsFilter, ApiError> {
+    let mut query = Query::read(given)?;
+    let application_id = query.typed("application_id", UUID, application)?;
+    let from = query.typed("from", DAY, day)?;
+    let last = query.typed("to", DAY, day)?.unwrap_or(today);
+    query.finish()?;
     let first = from.unwrap_or(last - 29);
     if first > last {
-        return Err(problem("from", "must not be after to"));
+        return Err(FieldProblem::new("from", "must not be after to").into());
     }
     if last - first >= MAX_DAYS {
-        return Err(problem("from", "must be at most 3660 days before to"));
+        let problem = format!("must be less than {MAX_DAYS} days before to");
+        return Err(FieldProblem::new("from", problem).into());
     }
     Ok(StatisticsFilter {
         application_id,
@@ -148,51 +114,33 @@ fn epoch() -> Date {
     Date::constant(1970, 1, 1)
 }
 
-fn day(field: &'static str, value: &str) -> Result<i64, ApiError> {
-    let date: Result<Date, _> = value.parse();
-    let since = date.and_then(|date| date.since((jiff::Unit::Day, epoch())));
-    let since = since.map_err(|_| problem(field, "must be a day such as 2026-01-31"))?;
-    Ok(i64::from(since.get_days()))
+fn day(text: &str) -> Option<i64> {
+    let date: Date = text.parse().ok()?;
+    let since = date.since((jiff::Unit::Day, epoch())).ok()?;
+    Some(i64::from(since.get_days()))
 }
 
 /// Milliseconds since 1970 of a number of them or of a time such as `2026-01-31T12:00:00Z`.
-fn time(field: &'static str, value: &str) -> Result<i64, ApiError> {
-    if let Ok(milliseconds) = value.parse() {
-        return Ok(milliseconds);
-    }
-    let time: Result<Timestamp, _> = value.parse();
-    let words = "must be milliseconds since 1970 or a time such as 2026-01-31T12:00:00Z";
-    Ok(time.map_err(|_| problem(field, words))?.as_millisecond())
+fn time(text: &str) -> Option<i64> {
+    let since = || text.parse::<Timestamp>().ok();
+    let parsed = text.parse().ok();
+    parsed.or_else(|| since().map(Timestamp::as_millisecond))
 }
 
-fn application(value: &str) -> Result<ApplicationId, ApiError> {
-    value
-        .parse()
-        .map_err(|_| problem("application_id", "must be a UUID"))
+fn application(text: &str) -> Option<ApplicationId> {
+    text.parse().ok()
 }
 
-fn text(field: &'static str, value: String) -> Result<String, ApiError> {
-    match value.chars().nth(MAX_TEXT) {
-        None => Ok(value),
-        Some(_) => Err(problem(field, "must have at most 1000 characters")),
-    }
+fn text(query: &mut Query, name: &'static str) -> Result<Option<String>, ApiError> {
+    let problem = format!("must have at most {MAX_TEXT} characters");
+    query.typed(name, &problem, |text| {
+        let fits = text.chars().nth(MAX_TEXT).is_none();
+        fits.then(|| text.to_owned())
+    })
 }
 
-fn integer(field: &'static str, value: &str) -> Result<i64, ApiError> {
-    value
-        .parse()
-        .map_err(|_| problem(field, "must be an integer"))
-}
-
-fn limit(value: &str) -> Result<u32, ApiError> {
-    let limit = value.parse().ok();
-    limit
-        .filter(|limit| (1..=MAX_LIMIT).contains(limit))
-        .ok_or(problem("limit", "must be an integer from 1 to 200"))
-}
-
-fn verdict(word: &str) -> Result<VerdictFilter, ApiError> {
-    Ok(match word {
+fn verdict(word: &str) -> Option<VerdictFilter> {
+    Some(match word {
         "flagged" => VerdictFilter::Flagged,
         "clean" => VerdictFilter::Clean,
         "guardrails" => VerdictFilter::Guardrails,
@@ -200,16 +148,11 @@ fn verdict(word: &str) -> Result<VerdictFilter, ApiError> {
         "dataclean" => VerdictFilter::Dataclean,
         "blocked" => VerdictFilter::Blocked,
         "failed" => VerdictFilter::Failed,
-        _ => {
-            return Err(problem(
-                "verdict",
-                "must be flagged, clean, guardrails, custom_policy, dataclean, blocked or failed",
-            ));
-        }
+        _ => return None,
     })
 }
 
-fn stage(word: &str) -> Option<Stage> {
+fn stage_of(word: &str) -> Option<Stage> {
     match word {
         "pre" => Some(Stage::PreCall),
         "post" => Some(Stage::PostCall),
@@ -217,18 +160,14 @@ fn stage(word: &str) -> Option<Stage> {
     }
 }
 
-pub(super) fn problem(field: &'static str, problem: &'static str) -> ApiError {
-    ApiError::Field { field, problem }
-}
-
 #[cfg(test)]
 #[allow(clippy::unwrap_used, clippy::expect_used)]
 mod tests {
     use super::*;
 
-    fn given(pairs: &[(&str, &str)]) -> Vec<(String, String)> {
+    fn given(pairs: &[(&str, &str)]) -> Given {
         let own = |(name, value): &(&str, &str)| ((*name).to_owned(), (*value).to_owned());
-        pairs.iter().map(own).collect()
+        Ok(axum::extract::Query(pairs.iter().map(own).collect()))
     }
 
     #[test]
@@ -255,15 +194,15 @@ mod tests {
             ("2026-11-21", 20_778),
             ("2024-02-29", 19_782),
         ] {
-            assert_eq!(day("from", text), Ok(days));
+            assert_eq!(day(text), Some(days));
             assert_eq!(day_text(days).as_deref(), Some(text));
         }
-        assert!(day("from", "2023-02-29").is_err());
+        assert_eq!(day("2023-02-29"), None);
     }
 
     #[test]
     fn statistics_are_of_thirty_days_unless_said() {
-        let filter = statistics(Vec::new(), 100).unwrap();
+        let filter = statistics(given(&[]), 100).unwrap();
         assert_eq!(filter.days, (71, 100));
         let filter = statistics(given(&[("from", "1970-01-03"), ("to", "1970-01-05")]), 0).unwrap();
         assert_eq!(filter.days, (2, 4));

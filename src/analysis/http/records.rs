@@ -1,11 +1,12 @@
 //! `GET /records` and `GET /records/{id}` (read scope). The list shows no text; one record shows its
 //! cleaned text, and the original only where the application keeps it.
 
-use super::filters::{self, Parameters};
+use super::filters;
+use super::query::Given;
 use super::shapes::{Item, Whole};
 use super::{auth, json};
-use crate::analysis::{ApiError, Service};
-use crate::store::{Scope, Token};
+use crate::analysis::{ApiError, Caller, Service};
+use crate::store::Scope;
 use axum::extract::rejection::PathRejection;
 use axum::extract::{Path, State};
 use axum::http::{HeaderMap, StatusCode};
@@ -22,12 +23,12 @@ struct List<'a> {
 
 pub(super) async fn list(
     State(service): State<Arc<Service>>,
-    parameters: Parameters,
+    given: Given,
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
-    let token = reader(&service, &headers).await?;
-    let filter = filters::records(filters::pairs(parameters)?)?;
-    let page = service.page(&token, filter).await?;
+    let caller = reader(&service, &headers).await?;
+    let filter = filters::records(given)?;
+    let page = service.page(&caller, filter).await?;
     let records = page.records.iter().map(Item::from).collect();
     answer(&List {
         records,
@@ -40,17 +41,17 @@ pub(super) async fn one(
     id: Result<Path<String>, PathRejection>,
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
-    let token = reader(&service, &headers).await?;
+    let caller = reader(&service, &headers).await?;
     let id = id
         .ok()
         .and_then(|Path(text)| text.parse().ok())
         .ok_or(ApiError::NotFound)?;
-    let record = service.record(&token, id).await?;
+    let record = service.record(&caller, id).await?;
     answer(&Whole::from(&record))
 }
 
 /// The caller, if it may read.
-pub(super) async fn reader(service: &Service, headers: &HeaderMap) -> Result<Token, ApiError> {
+pub(super) async fn reader(service: &Service, headers: &HeaderMap) -> Result<Caller, ApiError> {
     service
         .authorise(&auth::bearer(headers)?, Scope::Read)
         .await

@@ -1,7 +1,8 @@
 //! `GET /sessions`: records grouped by `session_id` (CONTRACT 38). What was said in one stands at
 //! `GET /records?application_id=…&session_id=…`.
 
-use super::filters::{self, Parameters, session_cursor};
+use super::filters::{self, session_cursor};
+use super::query::Given;
 use super::records::{answer, reader};
 use crate::analysis::{ApiError, Service};
 use crate::model::ApplicationId;
@@ -33,15 +34,15 @@ struct Item<'a> {
 
 pub(super) async fn list(
     State(service): State<Arc<Service>>,
-    parameters: Parameters,
+    given: Given,
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
-    let token = reader(&service, &headers).await?;
-    let mut filter = filters::sessions(filters::pairs(parameters)?)?;
+    let caller = reader(&service, &headers).await?;
+    let mut filter = filters::sessions(given)?;
     let limit = filter.limit as usize;
     // One more than asked for tells that there is a next page.
     filter.limit += 1;
-    let mut sessions = service.sessions(&token, filter).await?;
+    let mut sessions = service.sessions(&caller, filter).await?;
     let more = sessions.len() > limit;
     sessions.truncate(limit);
     let last = sessions.last().filter(|_| more);

@@ -1,7 +1,8 @@
 //! `GET /statistics`: what was analysed per day (UTC), application and stage (CONTRACT 38). They are
 //! counted as records come in, so that retention does not lower them.
 
-use super::filters::{self, Parameters};
+use super::filters;
+use super::query::Given;
 use super::records::{answer, reader};
 use crate::analysis::clock::now_ms;
 use crate::analysis::{ApiError, Service};
@@ -47,14 +48,14 @@ struct Flagged {
 
 pub(super) async fn list(
     State(service): State<Arc<Service>>,
-    parameters: Parameters,
+    given: Given,
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
-    let token = reader(&service, &headers).await?;
+    let caller = reader(&service, &headers).await?;
     let today = now_ms().div_euclid(DAY_MS);
-    let filter = filters::statistics(filters::pairs(parameters)?, today)?;
+    let filter = filters::statistics(given, today)?;
     let days = service
-        .statistics(&token, filter.application_id, filter.days)
+        .statistics(&caller, filter.application_id, filter.days)
         .await?;
     answer(&List {
         from: filters::day_text(filter.days.0),
