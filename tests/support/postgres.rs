@@ -332,7 +332,7 @@ impl Database {
             let pool = sqlx::postgres::PgPool::connect_with(self.options())
                 .await
                 .unwrap();
-            monitor_gateway::store::postgres::migrate(&pool)
+            monitor_gateway::store::postgres::migrate(&mut pool.acquire().await.unwrap())
                 .await
                 .unwrap();
             pool.close().await;
