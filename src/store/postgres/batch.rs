@@ -30,7 +30,7 @@ const RECORDS: &str = "
         flagged_custom_policy, flagged_dataclean, blocked, failed, incomplete, token_count, severity,
         types, total_us, bytes)
     SELECT * FROM unnest($1::bigint[], $2::uuid[], $3::uuid[], $4::smallint[], $5::text[], $6::text[],
-        $7::bigint[], $8::text[], $9::bigint[], $10::bigint[], $11::bigint[], $12::text[],
+        $7::bigint[], $8::text[], $9::uuid[], $10::bigint[], $11::bigint[], $12::text[],
         $13::boolean[], $14::boolean[], $15::boolean[], $16::boolean[], $17::boolean[],
         $18::boolean[], $19::boolean[], $20::bigint[], $21::text[], $22::text[], $23::bigint[],
         $24::bigint[])";

@@ -1,5 +1,4 @@
-//! What stays behind when records go: entries of the ledger, sessions without a record, and all that an
-//! application leaves that was removed.
+//! What stays behind when records go: entries of the ledger, and all that a removed application leaves.
 
 use super::order::place;
 use super::retention::{self, Narrow};
@@ -16,46 +15,21 @@ const SETTLED_MS: i64 = 60_000;
 /// How long a removed application is looked at again.
 const WATCHED_MS: i64 = 3_600_000;
 
-const OLDEST: &str =
-    "SELECT created_at_ms FROM records WHERE $1::uuid IS NULL ORDER BY seq LIMIT 1";
-const OLDEST_OF_ONE: &str =
-    "SELECT created_at_ms FROM records WHERE application_id = $1 ORDER BY seq LIMIT 1";
+const OLDEST: &str = "SELECT created_at_ms FROM records ORDER BY seq LIMIT 1";
 const LEDGER: &str = "DELETE FROM record_ledger WHERE key IN
     (SELECT key FROM record_ledger WHERE seq < $1 LIMIT $2)";
-const SESSIONS: &str = "DELETE FROM sessions WHERE key IN (SELECT key FROM sessions
-    WHERE last_ms < $1 AND ($3::uuid IS NULL OR application_id = $3) LIMIT $2)";
+const SESSIONS: &str = "DELETE FROM sessions WHERE (application_id, session_key) IN
+    (SELECT application_id, session_key FROM sessions
+     WHERE application_id = $1 AND last_ms <= $2 LIMIT $3)";
 
-/// Removes entries and sessions that are older than the oldest record there is.
-pub(super) async fn forget(
-    connection: &mut PgConnection,
-    application: Option<Uuid>,
-) -> Result<(), StoreError> {
-    let sql = if application.is_some() {
-        OLDEST_OF_ONE
-    } else {
-        OLDEST
-    };
-    let oldest: Option<i64> = sqlx::query_scalar(sql)
-        .bind(application)
+/// Removes entries of the ledger that are older than the oldest record there is.
+pub(super) async fn clear_ledger(connection: &mut PgConnection) -> Result<(), StoreError> {
+    let oldest: Option<i64> = sqlx::query_scalar(OLDEST)
         .fetch_optional(&mut *connection)
         .await?;
-    let oldest = oldest.unwrap_or_else(|| now_ms() - SETTLED_MS);
+    let oldest = oldest.unwrap_or_else(now_ms).saturating_sub(SETTLED_MS);
     for _ in 0..STEPS {
-        let query = sqlx::query(SESSIONS)
-            .bind(oldest)
-            .bind(STEP)
-            .bind(application);
-        if query.execute(&mut *connection).await?.rows_affected() == 0 {
-            break;
-        }
-    }
-    if application.is_some() {
-        return Ok(());
-    }
-    for _ in 0..STEPS {
-        let query = sqlx::query(LEDGER)
-            .bind(place(oldest.saturating_sub(SETTLED_MS)))
-            .bind(STEP);
+        let query = sqlx::query(LEDGER).bind(place(oldest)).bind(STEP);
         if query.execute(&mut *connection).await?.rows_affected() == 0 {
             break;
         }
@@ -100,9 +74,9 @@ async fn clear(
 ) -> Result<(), StoreError> {
     for _ in 0..STEPS {
         let query = sqlx::query(SESSIONS)
-            .bind(removed_at_ms + 1)
-            .bind(STEP)
-            .bind(application);
+            .bind(application)
+            .bind(removed_at_ms)
+            .bind(STEP);
         if query.execute(&mut *connection).await?.rows_affected() == 0 {
             break;
         }

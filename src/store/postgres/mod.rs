@@ -13,6 +13,7 @@ mod overview;
 mod pages;
 mod partitions;
 mod policies;
+mod removed;
 mod retention;
 mod row;
 mod settings;

@@ -5,7 +5,7 @@
 use super::PostgresStore;
 use super::order::{Day, place};
 use super::row::{stage_number, stored, summary};
-use super::text::{shield, text_key};
+use super::text::{session_key, shield, text_key};
 use crate::model::RecordId;
 use crate::store::{
     RecordFilter, RecordPage, RecordSummary, StoreError, StoredRecord, VerdictFilter, WholePage,
@@ -241,15 +241,14 @@ fn narrow(query: &mut QueryBuilder<Postgres>, filter: &RecordFilter) {
     if let Some(id) = filter.application_id {
         query.push(" AND r.application_id = ").push_bind(id.0);
     }
-    let names = [("user", &filter.user_id), ("session", &filter.session_id)];
-    for (name, wanted) in names {
-        if let Some(wanted) = wanted {
-            let wanted = shield(wanted).into_owned();
-            query.push(format_args!(" AND r.{name}_key = "));
-            query.push_bind(text_key(&wanted));
-            query.push(format_args!(" AND r.{name}_id = "));
-            query.push_bind(wanted);
-        }
+    if let Some(user) = filter.user_id.as_deref().map(shield) {
+        query.push(" AND r.user_key = ").push_bind(text_key(&user));
+        query.push(" AND r.user_id = ").push_bind(user);
+    }
+    if let Some(session) = filter.session_id.as_deref().map(shield) {
+        query
+            .push(" AND r.session_key = ")
+            .push_bind(session_key(&session));
     }
     if let Some(stage) = filter.stage {
         query.push(" AND r.stage = ").push_bind(stage_number(stage));

@@ -106,6 +106,25 @@ async fn remove(connection: &mut PgConnection, day: Day) -> Result<(), sqlx::Err
     if !days(&mut transaction).await?.contains(&day) {
         return Ok(());
     }
+    // As `removed` does it for single records.
+    let sessions = format!(
+        "CREATE TEMPORARY TABLE gone ON COMMIT DROP AS
+             SELECT application_id, session_key, count(*) AS messages,
+                 count(*) FILTER (WHERE flagged) AS flagged, sum(token_count)::bigint AS tokens
+             FROM records_{day} WHERE session_key IS NOT NULL GROUP BY application_id, session_key;
+         SELECT FROM sessions WHERE (application_id, session_key) IN
+             (SELECT application_id, session_key FROM gone)
+             ORDER BY application_id, session_key FOR UPDATE;
+         UPDATE sessions s SET messages = s.messages - gone.messages,
+             flagged = s.flagged - gone.flagged, tokens = s.tokens - gone.tokens
+             FROM gone WHERE s.application_id = gone.application_id AND s.session_key = gone.session_key;
+         DELETE FROM sessions s USING gone WHERE s.messages <= 0
+             AND s.application_id = gone.application_id AND s.session_key = gone.session_key"
+    );
+    // Made of constants and numbers, as the next one.
+    sqlx::raw_sql(AssertSqlSafe(sessions))
+        .execute(&mut *transaction)
+        .await?;
     for table in TABLES {
         let sql = format!("DROP TABLE {table}_{day}");
         sqlx::raw_sql(AssertSqlSafe(sql))

@@ -6,6 +6,7 @@
 //! default partition and for one application.
 
 use super::order::{DAY_MS, Day, place};
+use super::removed::Removed;
 use super::{leftovers, partitions};
 use crate::store::{RetentionLimits, StoreError};
 use sqlx::postgres::PgRow;
@@ -17,11 +18,13 @@ use uuid::Uuid;
 /// next run.
 const STEP: i64 = 1_000;
 const STEPS: u32 = 2_000;
-/// The lane of the statistics in which removed records are counted.
-const LANE: i16 = -1;
 /// Names the lock under which one server removes records at a time: "monkeep" in ASCII.
 const LOCK: &str = "SELECT pg_try_advisory_lock(30804237641770352)";
 const UNLOCK: &str = "SELECT pg_advisory_unlock(30804237641770352)";
+
+const RECORDS: &str = "
+    DELETE FROM records WHERE seq = ANY ($1) AND seq BETWEEN $2 AND $3
+    RETURNING application_id, stage, created_at_ms, bytes, session_key, flagged, token_count";
 
 /// What is bounded, and how.
 #[derive(Clone, Copy)]
@@ -43,7 +46,9 @@ pub(super) async fn enforce(
     }
     // A failure ends the connection, and the lock with it.
     let gone = by_age(connection, scope).await? + by_amount(connection, scope).await?;
-    leftovers::forget(connection, scope.application).await?;
+    if scope.application.is_none() {
+        leftovers::clear_ledger(connection).await?;
+    }
     sqlx::raw_sql(UNLOCK).execute(connection).await?;
     Ok(gone)
 }
@@ -246,14 +251,8 @@ async fn delete(connection: &mut PgConnection, seqs: &[i64]) -> Result<(u64, u64
     let (Some(first), Some(last)) = (seqs.iter().min(), seqs.iter().max()) else {
         return Ok((0, 0));
     };
-    let rows = within(
-        "DELETE FROM records WHERE seq = ANY ($1) AND seq BETWEEN $2 AND $3
-        RETURNING application_id, stage, created_at_ms, bytes",
-        seqs,
-        (*first, *last),
-    )
-    .fetch_all(&mut *connection)
-    .await?;
+    let rows = within(RECORDS, seqs, (*first, *last));
+    let rows = rows.fetch_all(&mut *connection).await?;
     for statement in [
         "DELETE FROM record_bodies WHERE seq = ANY ($1) AND seq BETWEEN $2 AND $3",
         "DELETE FROM record_types WHERE seq = ANY ($1) AND seq BETWEEN $2 AND $3",
@@ -262,18 +261,11 @@ async fn delete(connection: &mut PgConnection, seqs: &[i64]) -> Result<(u64, u64
         let query = within(statement, seqs, (*first, *last));
         query.execute(&mut *connection).await?;
     }
-    let mut gone = (0, 0);
-    let mut places: BTreeMap<(i64, Uuid, i16), (i64, i64)> = BTreeMap::new();
+    let mut gone = Removed::default();
     for row in &rows {
-        let day = Day::of(row.try_get("created_at_ms")?).0;
-        let key = (day, row.try_get("application_id")?, row.try_get("stage")?);
-        let bytes: i64 = row.try_get("bytes")?;
-        let of_place = places.entry(key).or_default();
-        *of_place = (of_place.0 + 1, of_place.1 + bytes);
-        gone = (gone.0 + 1, gone.1 + u64::try_from(bytes).unwrap_or(0));
+        gone.add(row)?;
     }
-    subtract(connection, &places).await?;
-    Ok(gone)
+    Ok(gone.write(connection).await?)
 }
 
 fn within(
@@ -283,28 +275,4 @@ fn within(
 ) -> sqlx::query::Query<'static, Postgres, sqlx::postgres::PgArguments> {
     let query = sqlx::query(statement).bind(seqs);
     query.bind(first).bind(last).persistent(false)
-}
-
-async fn subtract(
-    connection: &mut PgConnection,
-    places: &BTreeMap<(i64, Uuid, i16), (i64, i64)>,
-) -> Result<(), sqlx::Error> {
-    const SUBTRACT: &str = "
-        INSERT INTO statistics AS s
-        SELECT u.day, u.application_id, u.stage, $6, 0, 0, 0, 0, 0, 0, 0, 0, 0, -u.rows, -u.bytes
-        FROM unnest($1::bigint[], $2::uuid[], $3::smallint[], $4::bigint[], $5::bigint[])
-            AS u (day, application_id, stage, rows, bytes)
-        ON CONFLICT (day, application_id, stage, lane) DO UPDATE SET
-            kept_rows = s.kept_rows + excluded.kept_rows,
-            kept_bytes = s.kept_bytes + excluded.kept_bytes";
-    sqlx::query(SUBTRACT)
-        .bind(places.keys().map(|key| key.0).collect::<Vec<_>>())
-        .bind(places.keys().map(|key| key.1).collect::<Vec<_>>())
-        .bind(places.keys().map(|key| key.2).collect::<Vec<_>>())
-        .bind(places.values().map(|gone| gone.0).collect::<Vec<_>>())
-        .bind(places.values().map(|gone| gone.1).collect::<Vec<_>>())
-        .bind(LANE)
-        .execute(connection)
-        .await
-        .map(drop)
 }

@@ -1,7 +1,7 @@
 //! Records between the program's types and their columns.
 
 use super::order::numbered_place;
-use super::text::{exchange_key, shield, text_key, unshield};
+use super::text::{exchange_key, session_key, shield, text_key, unshield};
 use crate::model::{AnalysisResponse, ApplicationId, RecordId, Stage};
 use crate::store::{NewRecord, RecordSummary, StoreError, StoredRecord};
 use serde::Serialize;
@@ -86,8 +86,8 @@ impl Row {
         self.user_id.as_deref().map(text_key)
     }
 
-    pub(super) fn session_key(&self) -> Option<i64> {
-        self.session_id.as_deref().map(text_key)
+    pub(super) fn session_key(&self) -> Option<Uuid> {
+        self.session_id.as_deref().map(session_key)
     }
 
     pub(super) fn flagged(&self) -> bool {

@@ -79,7 +79,7 @@ impl SettingsStore for PostgresStore {
     }
 
     async fn has_tokens(&self) -> Result<bool, StoreError> {
-        let query = sqlx::query("SELECT FROM tokens LIMIT 1");
+        let query = sqlx::query("SELECT FROM tokens UNION ALL SELECT FROM tokens_removed LIMIT 1");
         Ok(!self.all(query).await?.is_empty())
     }
 

@@ -3,7 +3,7 @@
 
 use super::order::Day;
 use super::row::{Row, number, stage_number};
-use super::text::{session_key, shield, text_key};
+use super::text::{shield, text_key};
 use sqlx::PgConnection;
 use std::collections::BTreeMap;
 use uuid::Uuid;
@@ -39,11 +39,11 @@ const TYPES: &str = "
         DO UPDATE SET finds = s.finds + excluded.finds";
 
 const SESSIONS: &str = "
-    INSERT INTO sessions AS s (key, application_id, session_id, user_id, user_key, first_ms, last_ms,
+    INSERT INTO sessions AS s (application_id, session_key, session_id, user_id, user_key, first_ms, last_ms,
                                messages, flagged, tokens)
     SELECT * FROM unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[], $5::bigint[], $6::bigint[],
                          $7::bigint[], $8::bigint[], $9::bigint[], $10::bigint[])
-    ON CONFLICT (key) DO UPDATE SET
+    ON CONFLICT (application_id, session_key) DO UPDATE SET
         user_id = CASE WHEN excluded.last_ms >= s.last_ms THEN coalesce(excluded.user_id, s.user_id)
                        ELSE coalesce(s.user_id, excluded.user_id) END,
         user_key = CASE WHEN excluded.last_ms >= s.last_ms THEN coalesce(excluded.user_key, s.user_key)
@@ -72,7 +72,6 @@ struct Counts {
 }
 
 struct Session<'r> {
-    application_id: Uuid,
     session_id: &'r str,
     user: Option<(i64, &'r str)>,
     first_ms: i64,
@@ -87,7 +86,7 @@ struct Session<'r> {
 pub(super) struct Tally<'r> {
     counts: BTreeMap<Place, Counts>,
     types: BTreeMap<(Place, i64), (&'r str, i64)>,
-    sessions: BTreeMap<Uuid, Session<'r>>,
+    sessions: BTreeMap<(Uuid, Uuid), Session<'r>>,
 }
 
 impl<'r> Tally<'r> {
@@ -120,17 +119,16 @@ impl<'r> Tally<'r> {
 
     fn add_session(&mut self, row: &'r Row) {
         let record = &row.record;
-        let (Some(name), Some(stored)) = (&record.session_id, row.session_id.as_deref()) else {
+        let (Some(key), Some(name)) = (row.session_key(), row.session_id.as_deref()) else {
             return;
         };
         let at_ms = record.created_at_ms;
         let user = row.user_key().zip(row.user_id.as_deref());
         let session = self
             .sessions
-            .entry(session_key(record.application_id, name))
+            .entry((record.application_id.0, key))
             .or_insert(Session {
-                application_id: record.application_id.0,
-                session_id: stored,
+                session_id: name,
                 user,
                 first_ms: at_ms,
                 last_ms: at_ms,
@@ -215,13 +213,13 @@ async fn write_types(
 
 async fn write_sessions(
     connection: &mut PgConnection,
-    sessions: &BTreeMap<Uuid, Session<'_>>,
+    sessions: &BTreeMap<(Uuid, Uuid), Session<'_>>,
 ) -> Result<(), sqlx::Error> {
     let numbers = |take: fn(&Session<'_>) -> i64| sessions.values().map(take).collect::<Vec<_>>();
     let all = || sessions.values();
     sqlx::query(SESSIONS)
-        .bind(sessions.keys().copied().collect::<Vec<_>>())
-        .bind(all().map(|one| one.application_id).collect::<Vec<_>>())
+        .bind(sessions.keys().map(|key| key.0).collect::<Vec<_>>())
+        .bind(sessions.keys().map(|key| key.1).collect::<Vec<_>>())
         .bind(all().map(|one| one.session_id).collect::<Vec<_>>())
         .bind(
             all()

@@ -70,21 +70,25 @@ pub(super) fn text_key(text: &str) -> i64 {
 
 /// The ledger's key: a record of the same application, exchange and stage has the same.
 pub(super) fn exchange_key(application: ApplicationId, stage: Stage, exchange: &str) -> Uuid {
-    wide_key(application, &[stage as u8 + 1], exchange)
+    wide_key(&[
+        application.0.as_bytes(),
+        &[stage as u8],
+        exchange.as_bytes(),
+    ])
 }
 
-/// A session's key.
-pub(super) fn session_key(application: ApplicationId, session: &str) -> Uuid {
-    wide_key(application, &[0], session)
+/// The key of sessions of a name, whatever application they belong to.
+pub(super) fn session_key(name: &str) -> Uuid {
+    wide_key(&[name.as_bytes()])
 }
 
-fn wide_key(application: ApplicationId, kind: &[u8], text: &str) -> Uuid {
-    let digest: [u8; 32] = Sha256::new()
-        .chain_update(application.0.as_bytes())
-        .chain_update(kind)
-        .chain_update(text.as_bytes())
-        .finalize()
-        .into();
+/// Wide enough that no two texts have the same.
+fn wide_key(parts: &[&[u8]]) -> Uuid {
+    let mut digest = Sha256::new();
+    for part in parts {
+        digest.update(part);
+    }
+    let digest: [u8; 32] = digest.finalize().into();
     digest
         .first_chunk()
         .map_or(Uuid::nil(), |first| Uuid::from_bytes(*first))
@@ -123,14 +127,15 @@ mod tests {
     }
 
     #[test]
-    fn keys_tell_applications_stages_and_sessions_apart() {
+    fn keys_tell_applications_stages_and_names_apart() {
         let (one, other) = (ApplicationId::random(), ApplicationId::random());
         let keys = [
             exchange_key(one, Stage::PreCall, "x"),
             exchange_key(one, Stage::PostCall, "x"),
             exchange_key(other, Stage::PreCall, "x"),
             exchange_key(one, Stage::PreCall, "y"),
-            session_key(one, "x"),
+            session_key("x"),
+            session_key("y"),
         ];
         let different: std::collections::HashSet<_> = keys.into_iter().collect();
         assert_eq!(different.len(), keys.len());

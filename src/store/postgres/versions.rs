@@ -128,6 +128,8 @@ async fn apply(
 async fn remove(connection: &mut PgConnection, id: ApplicationId) -> Result<(), sqlx::Error> {
     let now_ms = now_ms();
     for statement in [
+        "INSERT INTO tokens_removed SELECT true FROM tokens WHERE application_id = $1 LIMIT 1
+         ON CONFLICT DO NOTHING",
         "DELETE FROM tokens WHERE application_id = $1",
         "DELETE FROM applications WHERE id = $1",
     ] {

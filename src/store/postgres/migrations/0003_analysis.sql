@@ -67,6 +67,9 @@ CREATE TABLE tokens (
 CREATE INDEX tokens_by_age ON tokens (created_at_ms, id);
 CREATE INDEX tokens_by_application ON tokens (application_id) WHERE application_id IS NOT NULL;
 
+-- That tokens were removed with their application: the first token is made once.
+CREATE TABLE tokens_removed (one boolean PRIMARY KEY CHECK (one));
+
 -- Tells every server that what it remembers of applications or tokens may be old.
 CREATE FUNCTION announce_settings() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
@@ -105,7 +108,7 @@ CREATE TABLE records (
     user_id               text,
     user_key              bigint,
     session_id            text,
-    session_key           bigint,
+    session_key           uuid,
     created_at_ms         bigint   NOT NULL,
     rules_version         bigint,
     status                text     NOT NULL,
@@ -161,8 +164,8 @@ CREATE TABLE record_ledger (
 CREATE INDEX record_ledger_by_seq ON record_ledger (seq);
 
 CREATE TABLE sessions (
-    key            uuid   PRIMARY KEY, -- digest of application and name
     application_id uuid   NOT NULL,
+    session_key    uuid   NOT NULL,
     session_id     text   COLLATE "C" NOT NULL,
     user_id        text,
     user_key       bigint,
@@ -170,7 +173,8 @@ CREATE TABLE sessions (
     last_ms        bigint NOT NULL,
     messages       bigint NOT NULL,
     flagged        bigint NOT NULL,
-    tokens         bigint NOT NULL
+    tokens         bigint NOT NULL,
+    PRIMARY KEY (application_id, session_key)
 ) WITH (fillfactor = 80);
 CREATE INDEX sessions_by_time ON sessions (last_ms);
 CREATE INDEX sessions_by_application ON sessions (application_id, last_ms);
