@@ -7,6 +7,12 @@ mod support;
 
 #[path = "analysis/api.rs"]
 mod api;
+#[path = "analysis/batches.rs"]
+mod batches;
+#[path = "analysis/keeping.rs"]
+mod keeping;
+#[path = "analysis/overrides.rs"]
+mod overrides;
 #[path = "analysis/path.rs"]
 mod path;
 #[path = "analysis/world.rs"]

@@ -3,8 +3,10 @@
 use super::cache::Cache;
 use super::error::{ApiError, Resource};
 use super::rules::ApplicationRules;
-use crate::model::{ApplicationId, Policy};
-use crate::store::{Store, StoreError, Token};
+use crate::detect::Compiled;
+use crate::model::{ApplicationId, Policy, Stage};
+use crate::store::{Application, Store, StoreError, Token};
+use serde_json::Value;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -17,7 +19,42 @@ pub(super) struct Loaded {
     pub(super) id: ApplicationId,
     pub(super) version: i64,
     pub(super) policy: Option<Policy>,
-    pub(super) rules: ApplicationRules,
+    pub(super) rules: Arc<CompiledRules>,
+}
+
+/// An application's rules, ready for use. A regex that no longer compiles is told with each verdict.
+pub(super) struct CompiledRules {
+    pub(super) keep_original: bool,
+    pre: Arc<Compiled>,
+    post: Arc<Compiled>,
+}
+
+impl CompiledRules {
+    /// The rules of one direction.
+    pub(super) fn of(&self, stage: Stage) -> &Arc<Compiled> {
+        match stage {
+            Stage::PreCall => &self.pre,
+            Stage::PostCall => &self.post,
+        }
+    }
+}
+
+impl From<ApplicationRules> for CompiledRules {
+    fn from(rules: ApplicationRules) -> Self {
+        Self {
+            keep_original: rules.keep_original,
+            pre: Arc::new(rules.pre.into()),
+            post: Arc::new(rules.post.into()),
+        }
+    }
+}
+
+/// Reads and compiles a stored document, away from the threads that serve connections.
+pub(super) async fn compile(document: Value) -> Result<Arc<CompiledRules>, ApiError> {
+    let rules: ApplicationRules =
+        serde_json::from_value(document).map_err(|_| StoreError::Unreadable("set of rules"))?;
+    let compiled = tokio::task::spawn_blocking(|| CompiledRules::from(rules));
+    Ok(Arc::new(compiled.await.map_err(|_| ApiError::Internal)?))
 }
 
 /// The applications of the store.
@@ -70,16 +107,25 @@ impl Applications {
             return Ok(Some(known));
         }
         let loaded = match self.store.application(id).await? {
-            Some(stored) => Some(Arc::new(Loaded {
-                id,
-                policy: stored.policy.and_then(Result::ok),
-                version: stored.version,
-                rules: serde_json::from_value(stored.rules)
-                    .map_err(|_| StoreError::Unreadable("set of rules"))?,
-            })),
+            Some(stored) => Some(self.read(stored).await?),
             None => None,
         };
         self.known.set(id, loaded.clone(), now);
         Ok(loaded)
+    }
+
+    /// The rules of an unchanged version are not compiled again.
+    async fn read(&self, stored: Application) -> Result<Arc<Loaded>, ApiError> {
+        let known = self.known.peek(&stored.id);
+        let rules = match known.filter(|known| known.version == stored.version) {
+            Some(known) => known.rules.clone(),
+            None => compile(stored.rules).await?,
+        };
+        Ok(Arc::new(Loaded {
+            id: stored.id,
+            version: stored.version,
+            policy: stored.policy.and_then(Result::ok),
+            rules,
+        }))
     }
 }

@@ -40,6 +40,11 @@ impl<K: Eq + Hash, V: Clone> Cache<K, V> {
         None
     }
 
+    /// The value, believed or not.
+    pub(super) fn peek(&self, key: &K) -> Option<V> {
+        self.lock().get(key).map(|entry| entry.value.clone())
+    }
+
     /// Remembers what the store said: None forgets the key.
     pub(super) fn set(&self, key: K, value: Option<V>, now: Instant) {
         let mut entries = self.lock();

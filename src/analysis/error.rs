@@ -1,12 +1,16 @@
 //! Every refusal of the analysis API (CONTRACT 27), with its status and its envelope (§2.6) in one
 //! match. The texts carry nothing of the message or the token.
 
+use super::fields::RulesProblem;
 use crate::model::{ErrorEnvelope, ErrorType};
 use crate::observe::Throttle;
 use crate::store::{Scope, StoreError};
 use std::sync::LazyLock;
 use std::time::Duration;
 use thiserror::Error;
+
+/// What a client is told to wait when the store is down, in seconds.
+const STORE_RETRY_AFTER: u64 = 1;
 
 static STORE_FAILED: LazyLock<Throttle> =
     LazyLock::new(|| Throttle::every(Duration::from_secs(10)));
@@ -44,6 +48,9 @@ pub enum ApiError {
     /// `Content-Type` is not JSON.
     #[error("the body must be JSON: send `Content-Type: application/json`")]
     NotJsonType,
+    /// `Content-Type` is not NDJSON.
+    #[error("the body must be NDJSON: send `Content-Type: application/x-ndjson`")]
+    NotNdjsonType,
     /// A field has the wrong shape or value.
     #[error("{field}: {problem}")]
     Field {
@@ -52,6 +59,20 @@ pub enum ApiError {
         /// What is wrong with it.
         problem: &'static str,
     },
+    /// Rules that cannot be used: everything that is wrong with them.
+    #[error("{}", joined(.0))]
+    Rules(Vec<RulesProblem>),
+    /// The access key has used up its requests; seconds until the next one is taken.
+    #[error("more than {limit} requests per second with this access token: try again")]
+    TooManyRequests {
+        /// Requests per second.
+        limit: usize,
+        /// Whole seconds to wait.
+        retry_after: u64,
+    },
+    /// A batch has too many lines.
+    #[error("the batch has more than {0} lines")]
+    TooManyLines(usize),
     /// No such path or record.
     #[error("not found")]
     NotFound,
@@ -73,13 +94,23 @@ impl ApiError {
             Self::TokenMissing | Self::TokenInvalid => 401,
             Self::ScopeMissing(_) | Self::OtherApplication(_) => 403,
             Self::NotJson(_) => 400,
-            Self::TooLarge(_) => 413,
-            Self::NotJsonType => 415,
-            Self::Field { .. } => 422,
+            Self::TooLarge(_) | Self::TooManyLines(_) => 413,
+            Self::NotJsonType | Self::NotNdjsonType => 415,
+            Self::Field { .. } | Self::Rules(_) => 422,
+            Self::TooManyRequests { .. } => 429,
             Self::NotFound => 404,
             Self::MethodNotAllowed => 405,
             Self::StoreDown => 503,
             Self::Internal => 500,
+        }
+    }
+
+    /// Whole seconds after which the same call may succeed (`Retry-After`).
+    pub fn retry_after(&self) -> Option<u64> {
+        match self {
+            Self::TooManyRequests { retry_after, .. } => Some(*retry_after),
+            Self::StoreDown => Some(STORE_RETRY_AFTER),
+            _ => None,
         }
     }
 
@@ -93,6 +124,11 @@ impl ApiError {
         };
         ErrorEnvelope::new(kind, status, self.to_string())
     }
+}
+
+fn joined(problems: &[RulesProblem]) -> String {
+    let texts: Vec<_> = problems.iter().map(ToString::to_string).collect();
+    texts.join("; ")
 }
 
 impl From<StoreError> for ApiError {

@@ -2,8 +2,11 @@
 
 use super::applications::Applications;
 use super::error::{ApiError, Resource};
+use super::inline::InlineRules;
+use super::keep::{self, Judged, Told};
 use super::policies::{self, LocalPolicies, SetPolicyError};
-use super::process::{self, Analyst, Parameters, ProcessInput};
+use super::process::{Analyst, Asked, Judging, Parameters, ProcessInput};
+use super::rate::Rate;
 use super::start::{self, FirstRun, StartError};
 use super::tokens::{self, Tokens};
 use crate::config::settings::AnalysisSettings;
@@ -17,13 +20,16 @@ use crate::store::{
 };
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Instant;
 
 /// Checks tokens, analyses messages, keeps and reads records.
 pub struct Service {
-    store: Arc<dyn Store>,
+    pub(super) store: Arc<dyn Store>,
     applications: Applications,
     tokens: Tokens,
-    analyst: Analyst,
+    pub(super) analyst: Analyst,
+    pub(super) inline_rules: InlineRules,
+    rate: Rate,
     max_body: u64,
 }
 
@@ -45,7 +51,9 @@ impl Service {
             applications: Applications::new(store.clone()),
             store,
             tokens,
-            analyst: Analyst::new(),
+            analyst: Analyst::new(settings.services),
+            inline_rules: InlineRules::default(),
+            rate: Rate::new(settings.requests_per_second),
             max_body: settings.max_body,
         };
         Ok((Arc::new(service), first_run))
@@ -62,8 +70,13 @@ impl Service {
         key: &Secret,
         input: ProcessInput,
     ) -> Result<AnalysisResponse, ApiError> {
-        let token = self.authorise(key, Scope::Ingest).await?;
-        self.process_as(&token, stage, input).await
+        let token = self.recognise(key, Scope::Ingest).await?;
+        let asked = Asked {
+            stage,
+            input,
+            validation: None,
+        };
+        self.process_as(&token, asked).await
     }
 
     /// Makes a token; this is the only time its value is seen (CONTRACT 30).
@@ -134,35 +147,68 @@ impl Service {
         self.max_body
     }
 
+    /// The token of a call over HTTP, which counts as one request of it.
     pub(super) async fn authorise(&self, key: &Secret, scope: Scope) -> Result<Token, ApiError> {
+        let token = self.recognise(key, scope).await?;
+        self.admit(&token)?;
+        Ok(token)
+    }
+
+    /// The token of a call whose requests are counted elsewhere, or not at all.
+    pub(super) async fn recognise(&self, key: &Secret, scope: Scope) -> Result<Token, ApiError> {
         self.tokens.authorise(key, scope).await
+    }
+
+    /// Counts one request of a token.
+    pub(super) fn admit(&self, token: &Token) -> Result<(), ApiError> {
+        self.rate.take(token.id, Instant::now())
     }
 
     pub(super) async fn process_as(
         &self,
         token: &Token,
-        stage: Stage,
-        input: ProcessInput,
+        asked: Asked,
     ) -> Result<AnalysisResponse, ApiError> {
+        let Asked {
+            stage,
+            mut input,
+            validation,
+        } = asked;
         let application = self
             .applications
             .resolve(input.application_id.as_deref(), token)
             .await?;
         let parameters = Parameters::read(&input.additional_parameters)?;
-        let (message, report) = self
-            .analyst
-            .analyse(input.message, &application, stage)
-            .await?;
-        let answer = process::answer(report);
-        let record = process::record(
-            &application,
+        let inline = match validation {
+            Some(validation) => Some(self.inline_rules.compile(validation).await?),
+            None => None,
+        };
+        let judging = Judging {
+            application,
             stage,
+            inline,
+        };
+        let (message, mut report) = self.analyst.analyse(input.message, judging.rules()).await?;
+        if !judging.application.rules.keep_original {
+            let rules = judging.rules();
+            keep::clean_error(
+                &self.analyst.engine,
+                rules,
+                &mut input.additional_parameters,
+            );
+        }
+        let judged = Judged {
             parameters,
             message,
-            input.additional_parameters,
-            answer,
-        );
-        Ok(self.store.insert(record).await?)
+            additional_parameters: input.additional_parameters,
+            masked_text: report.masked_text.take(),
+            cleaned_in_part: report.cleaned_in_part,
+            answer: judging.answer(report),
+        };
+        let (record, told) = keep::record(&judging, judged);
+        let mut answer = self.store.insert(record).await?;
+        Told::restore(told, &mut answer);
+        Ok(answer)
     }
 
     /// A page of records; a bound token sees its own application only.

@@ -1,7 +1,7 @@
 //! What a checked configuration amounts to, one line per part. Problems print themselves
 //! (CONTRACT 32 `check`).
 
-use crate::config::{AnalysisSettings, GatewaySettings, Listener, Role, Settings};
+use crate::config::{AnalysisSettings, GatewaySettings, Listener, Role, Services, Settings};
 use std::fmt::Write;
 use std::path::Path;
 
@@ -27,6 +27,7 @@ pub(super) fn summary(file: Option<&Path>, role: Role, settings: &Settings) -> S
     if role != Role::Gateway {
         line("analysis", listeners(&settings.analysis.listen));
         line("database", database(&settings.analysis, settings));
+        line("services", services(settings.analysis.services));
     }
     if role == Role::Analysis {
         line("operations", settings.analysis.operations.to_string());
@@ -55,6 +56,19 @@ fn monitor(gateway: &GatewaySettings, role: Role) -> String {
         (None, Role::All) => "not set: analysed in this process".to_owned(),
         (None, _) => "not set: no telemetry is sent".to_owned(),
     }
+}
+
+fn services(services: Services) -> String {
+    let stages = [
+        ("dataclean", services.dataclean),
+        ("guardrails", services.guardrails),
+        ("custom_policy", services.custom_policy),
+    ];
+    let shown = stages.map(|(stage, is_on)| match is_on {
+        true => stage.to_owned(),
+        false => format!("{stage} (off)"),
+    });
+    shown.join(", ")
 }
 
 fn database(analysis: &AnalysisSettings, settings: &Settings) -> String {

@@ -22,7 +22,7 @@ mod yaml;
 pub use problem::{Origin, Problem, Problems};
 pub use settings::{
     AnalysisSettings, BaseUrl, GatewaySettings, Http2, Limits, Listener, LogFormat, LogSettings,
-    MonitorSettings, QueueSettings, Settings, ShutdownSettings, StoreSettings, StoreSsl,
+    MonitorSettings, QueueSettings, Services, Settings, ShutdownSettings, StoreSettings, StoreSsl,
     StreamSettings, TlsFiles, UpstreamSettings,
 };
 

@@ -4,7 +4,8 @@
 use super::reader::{Reader, Sources};
 use super::settings::{
     AnalysisSettings, GatewaySettings, Http2, Limits, Listener, LogFormat, LogSettings,
-    MonitorSettings, QueueSettings, Settings, ShutdownSettings, StreamSettings, UpstreamSettings,
+    MonitorSettings, QueueSettings, Services, Settings, ShutdownSettings, StreamSettings,
+    UpstreamSettings,
 };
 use super::{Overrides, Role, applications, listen, store, units, url};
 use std::net::{Ipv4Addr, SocketAddr};
@@ -160,6 +161,24 @@ fn analysis(r: &mut Reader<'_>, prefix: &str) -> AnalysisSettings {
             .read(&key("max_body"), &units::size(KIB..=GIB))
             .unwrap_or(16 * MIB),
         first_token: r.read(&key("first_token"), &units::access_key()),
+        services: services(r, &key("services.")),
+        requests_per_second: r.read(
+            &key("limits.requests_per_second"),
+            &units::count(1..=1_000_000),
+        ),
+    }
+}
+
+fn services(r: &mut Reader<'_>, prefix: &str) -> Services {
+    const WORDS: &[(&str, bool)] = &[("true", true), ("false", false)];
+    let mut is_on = |name: &str| {
+        r.read(&format!("{prefix}{name}"), &units::word(WORDS))
+            .unwrap_or(true)
+    };
+    Services {
+        dataclean: is_on("dataclean"),
+        guardrails: is_on("guardrails"),
+        custom_policy: is_on("custom_policy"),
     }
 }
 

@@ -194,6 +194,32 @@ pub struct AnalysisSettings {
     pub max_body: u64,
     /// An access key to accept from the first start on, instead of one made and printed once.
     pub first_token: Option<Secret>,
+    /// What this deployment offers to the rules of applications and requests (§4.4).
+    pub services: Services,
+    /// Requests per second that one access key may send over HTTP; None: as many as it likes.
+    pub requests_per_second: Option<usize>,
+}
+
+/// The stages of an analysis that may run. One that rules ask for and that is off is told in
+/// `errors` (CONTRACT 26).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Services {
+    /// Sensitive data.
+    pub dataclean: bool,
+    /// Built-in policies.
+    pub guardrails: bool,
+    /// Custom policies.
+    pub custom_policy: bool,
+}
+
+impl Default for Services {
+    fn default() -> Self {
+        Self {
+            dataclean: true,
+            guardrails: true,
+            custom_policy: true,
+        }
+    }
 }
 
 /// Logging.

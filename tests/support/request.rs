@@ -79,6 +79,12 @@ impl Request {
         self
     }
 
+    /// Says what the body is instead of JSON.
+    pub fn content_type(mut self, kind: &str) -> Self {
+        self.headers.retain(|(name, _)| name != "Content-Type");
+        self.header("Content-Type", kind)
+    }
+
     /// Sends the body in chunks of that many bytes instead of by length.
     pub fn chunked(mut self, size: usize) -> Self {
         self.chunk_size = Some(size);

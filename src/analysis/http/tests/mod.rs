@@ -7,7 +7,7 @@ mod refusals;
 
 use super::router;
 use crate::analysis::{FirstRun, Service};
-use crate::config::settings::AnalysisSettings;
+use crate::config::{AnalysisSettings, Services};
 use crate::store::temporary::TemporaryFolder;
 use crate::store::{Scope, Scopes};
 use axum::Router;
@@ -39,6 +39,8 @@ fn settings() -> AnalysisSettings {
         database: None,
         max_body: MAX_BODY,
         first_token: None,
+        services: Services::default(),
+        requests_per_second: None,
     }
 }
 
