@@ -13,6 +13,8 @@ mod migration;
 mod outage;
 #[path = "postgres/partitions.rs"]
 mod partitions;
+#[path = "postgres/served.rs"]
+mod served;
 #[path = "postgres/several.rs"]
 mod several;
 #[path = "postgres/world.rs"]

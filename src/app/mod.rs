@@ -7,9 +7,11 @@ mod http;
 mod lifecycle;
 mod listeners;
 mod local;
+mod migrate;
 mod operations;
 mod policies;
 mod welcome;
 
 pub use analysis::{create_token, run_analysis};
 pub use gateway::{run_all, run_demo_upstream, run_gateway};
+pub use migrate::migrate;

@@ -8,7 +8,7 @@ pub use args::Cli;
 
 use crate::config::{self, LogFormat, LogSettings, Overrides, Problems, Role, Settings};
 use crate::{app, gateway, observe};
-use args::{CheckArgs, Command, TokenArgs, TokenCommand};
+use args::{CheckArgs, Command, MigrateArgs, TokenArgs, TokenCommand};
 use std::fmt;
 use std::io::{self, Write};
 use std::path::PathBuf;
@@ -73,6 +73,7 @@ pub fn run(cli: Cli) -> Result<(), Failure> {
             Ok(app::run_analysis(start(Role::Analysis, file, &overrides)?)?)
         }
         Command::Check(args) => check(args),
+        Command::Migrate(args) => migrate(args),
         Command::Token(TokenCommand::Create(args)) => create_token(args),
         Command::Openapi => print(gateway::docs::openapi_json()),
         Command::DemoUpstream(args) => {
@@ -91,6 +92,15 @@ fn check(args: CheckArgs) -> Result<(), Failure> {
     let role = args.role.into();
     let settings = load(role, file.clone(), &Overrides::default())?;
     print(check::summary(file.as_deref(), role, &settings).as_bytes())
+}
+
+fn migrate(args: MigrateArgs) -> Result<(), Failure> {
+    let overrides = Overrides {
+        data_dir: args.data_dir,
+        ..Overrides::default()
+    };
+    let settings = load(args.role.into(), file_or_variable(args.config), &overrides)?;
+    print(format!("{}\n", app::migrate(&settings)?).as_bytes())
 }
 
 fn create_token(args: TokenArgs) -> Result<(), Failure> {

@@ -3,7 +3,7 @@
 //! policies up is `policy` (§2.5).
 
 mod error;
-pub mod postgres;
+mod postgres;
 mod record;
 mod settings;
 mod sqlite;

@@ -359,15 +359,9 @@ impl Database {
             .enable_all()
             .build()
             .unwrap();
-        runtime.block_on(async {
-            let pool = sqlx::postgres::PgPool::connect_with(self.options())
-                .await
-                .unwrap();
-            monitor_gateway::store::postgres::migrate(&mut pool.acquire().await.unwrap())
-                .await
-                .unwrap();
-            pool.close().await;
-        });
+        let settings = self.settings();
+        let migrated = monitor_gateway::store::PostgresStore::migrate(&settings);
+        runtime.block_on(migrated).unwrap();
     }
 }
 

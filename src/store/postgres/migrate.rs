@@ -20,7 +20,7 @@ const VERSIONS: &str = "CREATE TABLE IF NOT EXISTS schema_version (
 ///
 /// # Errors
 /// [`StoreError::NewerSchema`] for a database of a later version, [`StoreError::Unavailable`].
-pub async fn migrate(connection: &mut PgConnection) -> Result<Migrated, StoreError> {
+pub(super) async fn migrate(connection: &mut PgConnection) -> Result<Migrated, StoreError> {
     let mut transaction = connection.begin().await?;
     sqlx::raw_sql(LOCK).execute(&mut *transaction).await?;
     sqlx::raw_sql(VERSIONS).execute(&mut *transaction).await?;

@@ -25,8 +25,6 @@ mod upkeep;
 mod versions;
 mod writer;
 
-pub use migrate::migrate;
-
 use super::{
     DayStatistics, Migrated, NewRecord, RecordFilter, RecordPage, RecordStore, RetentionLimits,
     SessionFilter, SessionSummary, StoreError, StoredRecord, WholePage,
@@ -68,7 +66,7 @@ impl PostgresStore {
     pub async fn open(settings: &StoreSettings) -> Result<Self, StoreError> {
         let connector = Connector::new(settings);
         let mut connection = connector.connect_to_migrate().await?;
-        migrate(&mut connection).await?;
+        migrate::migrate(&mut connection).await?;
         connect::close(connection).await;
         let mut connection = connector.connect_patient().await?;
         let days = partitions::make_ahead(&mut connection).await?;
@@ -91,7 +89,7 @@ impl PostgresStore {
     /// As [`PostgresStore::open`].
     pub async fn migrate(settings: &StoreSettings) -> Result<Migrated, StoreError> {
         let mut connection = Connector::new(settings).connect_to_migrate().await?;
-        let migrated = migrate(&mut connection).await?;
+        let migrated = migrate::migrate(&mut connection).await?;
         connect::close(connection).await;
         Ok(migrated)
     }

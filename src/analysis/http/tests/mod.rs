@@ -7,7 +7,7 @@ mod refusals;
 
 use super::router;
 use crate::analysis::{FirstRun, Service};
-use crate::config::{AnalysisSettings, Services};
+use crate::config::{AnalysisSettings, RetentionSettings, Services};
 use crate::store::temporary::TemporaryFolder;
 use crate::store::{Scope, Scopes};
 use axum::Router;
@@ -37,6 +37,12 @@ fn settings() -> AnalysisSettings {
         listen: Vec::new(),
         operations: ([127, 0, 0, 1], 0).into(),
         database: None,
+        store: None,
+        retention: RetentionSettings {
+            days: None,
+            rows: None,
+            bytes: None,
+        },
         max_body: MAX_BODY,
         first_token: None,
         services: Services::default(),
