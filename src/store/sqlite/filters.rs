@@ -38,6 +38,12 @@ impl Leader {
                 user_id: Some(_), ..
             } => Self::User,
             RecordFilter { kind: Some(_), .. } => Self::Kind,
+            // Most records are clean: whose they are narrows more than that.
+            RecordFilter {
+                verdict: Some(VerdictFilter::Clean),
+                application_id: Some(_),
+                ..
+            } => Self::Application,
             RecordFilter {
                 verdict: Some(verdict),
                 ..

@@ -5,7 +5,7 @@ DELETE FROM record_types WHERE (kind, seq) IN (
     SELECT value ->> '$.type', seq FROM records, json_each(records.types)
     WHERE seq IN (SELECT value FROM json_each(?1)));
 
-UPDATE sessions SET messages = messages - gone.messages, flagged = sessions.flagged - gone.flagged,
+UPDATE sessions SET messages = sessions.messages - gone.messages, flagged = sessions.flagged - gone.flagged,
     tokens = sessions.tokens - gone.tokens
 FROM (SELECT application_id, session_id, count(*) AS messages, sum(flagged) AS flagged,
         sum(token_count) AS tokens

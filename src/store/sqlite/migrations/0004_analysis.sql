@@ -48,7 +48,7 @@ CREATE UNIQUE INDEX records_by_exchange
     ON records (application_id, exchange_id, stage) WHERE exchange_id IS NOT NULL;
 -- One index for each thing that a list can be narrowed to, in the order of the list. What stands
 -- behind seq answers a second condition without a look at the row.
-CREATE INDEX records_by_application ON records (application_id, seq, stage);
+CREATE INDEX records_by_application ON records (application_id, seq, stage, flagged);
 CREATE INDEX records_by_stage ON records (stage, seq);
 CREATE INDEX records_by_session ON records (session_id, seq, application_id) WHERE session_id IS NOT NULL;
 CREATE INDEX records_by_user ON records (user_id, seq, application_id, stage, flagged,
