@@ -3,7 +3,7 @@
 //! Knows no key by name; those are declared in `schema`.
 
 use super::problem::{Origin, Problem};
-use super::units::Form;
+use super::units::{self, Form};
 use super::yaml::{Document, Entry, Node, Value, join};
 use super::{Environment, Overrides, Role, env, suggest};
 use std::collections::BTreeMap;
@@ -49,6 +49,18 @@ impl<'a> Reader<'a> {
         self.read_with(key, |_, raw| match raw {
             Raw::Text(text) => form.parse(text).map_err(Some),
             Raw::Node(node) => scalar(node, form).map_err(Some),
+        })
+    }
+
+    /// A switch, or None for the default.
+    pub(super) fn switch(&mut self, key: &str) -> Option<bool> {
+        let form = units::word(&[("true", true), ("false", false)]);
+        self.read_with(key, |_, raw| match raw {
+            Raw::Text(text) => form.parse(text).map_err(Some),
+            Raw::Node(node) => match node.value {
+                Value::Flag(flag) => Ok(flag),
+                _ => Err(Some(form.refuse(&format!("is {}", node.value.shape())))),
+            },
         })
     }
 

@@ -180,11 +180,7 @@ fn analysis(r: &mut Reader<'_>, prefix: &str) -> AnalysisSettings {
 }
 
 fn services(r: &mut Reader<'_>, prefix: &str) -> Services {
-    const WORDS: &[(&str, bool)] = &[("true", true), ("false", false)];
-    let mut is_on = |name: &str| {
-        r.read(&format!("{prefix}{name}"), &units::word(WORDS))
-            .unwrap_or(true)
-    };
+    let mut is_on = |name: &str| r.switch(&format!("{prefix}{name}")).unwrap_or(true);
     Services {
         dataclean: is_on("dataclean"),
         guardrails: is_on("guardrails"),

@@ -46,7 +46,7 @@ fn section_4_4_only_the_rules_of_the_request_decide() {
         ),
         (
             json!({"enabled": true, "clean_type": "deletion", "patterns": [order, "EMAILS"]}),
-            " from, 10.0.0.1",
+            "from, 10.0.0.1",
             json!(["ORDER", "EMAILS"]),
         ),
         (
@@ -326,9 +326,16 @@ fn offsets_are_code_points_whatever_stands_before_a_find() {
 #[test]
 fn a_runaway_regex_on_a_large_message_is_stopped_and_told() {
     let stack = Stack::all().start();
-    let text = "01".repeat(2 << 20);
+    // Digits without a period, so that no automaton of a few states reads them.
+    let mut state = 1_u32;
+    let text: String = std::iter::repeat_with(|| {
+        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        if state >> 31 == 0 { '0' } else { '1' }
+    })
+    .take(4 << 20)
+    .collect();
     let patterns: Vec<_> = (0..20)
-        .map(|number| json!({"name": format!("N{number}"), "regex": "[01]*1[01]{1000}\\b[^01]"}))
+        .map(|number| json!({"name": format!("N{number}"), "regex": "[01]*1[01]{1000}\\W"}))
         .collect();
     let rules = json!({"dataclean": {"patterns": patterns}});
     let answer = check(&stack, REQUEST, &text, &rules);

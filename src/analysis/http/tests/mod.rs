@@ -4,6 +4,8 @@
 
 mod answers;
 mod refusals;
+mod replays;
+mod rules;
 
 use super::router;
 use crate::analysis::{FirstRun, Service};
