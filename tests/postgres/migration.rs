@@ -60,28 +60,30 @@ async fn a_later_schema_is_refused_and_left_alone() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_policy_changed_by_another_program_is_a_version_too() {
+async fn rules_changed_by_another_program_are_a_version_too() {
     let Some(server) = Postgres::start() else {
         return;
     };
     let world = World::new(&server).await;
-    let id = world.application.to_string();
     let before = world.store.policy_changes().await.unwrap();
+    let id = world.application.to_string();
+    let change = "UPDATE applications SET rules = '{\"keep_original\": true}', name = 'outside'";
+    world.database.execute(change);
+    assert_ne!(world.store.policy_changes().await.unwrap(), before);
     world
         .database
         .set(&id, r#"{"app_mode":"sync","phrase":"outside"}"#);
-    assert_ne!(world.store.policy_changes().await.unwrap(), before);
     let application = world.store.application(world.application).await.unwrap();
     assert_eq!(application.unwrap().version, 2);
     let versions = world
         .store
         .application_versions(world.application, None, 10);
     let versions = versions.await.unwrap();
-    assert_eq!(
-        versions.iter().map(|one| one.version).collect::<Vec<_>>(),
-        [2, 1]
-    );
-    assert!(versions[1].policy.is_none());
+    let names: Vec<_> = versions
+        .iter()
+        .map(|one| (one.version, &*one.name))
+        .collect();
+    assert_eq!(names, [(2, "outside"), (1, "default")]);
     let late = world.store.remove_application(world.application, 1).await;
     assert_eq!(late.unwrap(), Changed::Conflict(2));
 }

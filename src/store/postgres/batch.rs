@@ -52,6 +52,8 @@ pub(super) enum Kept {
     Earlier(Box<AnalysisResponse>),
     /// Its application is not there.
     NoApplication,
+    /// There is one of the same identifier, and no exchange that they could both belong to.
+    Taken,
     /// Another record of this batch has the same exchange and stage; its answer is the one to give.
     TwinOf(Uuid),
 }
@@ -70,21 +72,22 @@ pub(super) async fn keep(
     let (mut fates, mut new) = (Vec::with_capacity(rows.len()), Vec::new());
     let mut keys = HashSet::new();
     for (row, place) in rows.iter().zip(places) {
-        fates.push(match row.key {
-            _ if !known.contains(&row.record.application_id.0) => Kept::NoApplication,
-            Some(key) if !keys.insert(key) => Kept::TwinOf(key),
-            _ => {
-                new.push((place, *row));
-                Kept::New
-            }
+        fates.push(if !known.contains(&row.record.application_id.0) {
+            Kept::NoApplication
+        } else if !keys.insert(row.key) {
+            Kept::TwinOf(row.key)
+        } else {
+            new.push((place, *row));
+            Kept::New
         });
     }
     let earlier = enter(&mut transaction, &mut new).await?;
     for (row, fate) in rows.iter().zip(&mut fates) {
-        if let (Some(key), Kept::New | Kept::TwinOf(_)) = (row.key, &*fate)
-            && let Some(answer) = earlier.get(&key)
-        {
+        if let (Kept::New | Kept::TwinOf(_), Some(answer)) = (&*fate, earlier.get(&row.key)) {
             *fate = Kept::Earlier(answer.clone());
+        }
+        if row.exchange_id.is_none() && matches!(fate, Kept::Earlier(_) | Kept::TwinOf(_)) {
+            *fate = Kept::Taken;
         }
     }
     if !new.is_empty() {
@@ -116,10 +119,7 @@ async fn enter(
     connection: &mut PgConnection,
     new: &mut Vec<Placed<'_>>,
 ) -> Result<HashMap<Uuid, Box<AnalysisResponse>>, Failure> {
-    let mut keyed: Vec<(Uuid, i64)> = new
-        .iter()
-        .filter_map(|(place, row)| row.key.map(|key| (key, *place)))
-        .collect();
+    let mut keyed: Vec<(Uuid, i64)> = new.iter().map(|(place, row)| (row.key, *place)).collect();
     if keyed.is_empty() {
         return Ok(HashMap::new());
     }
@@ -133,7 +133,7 @@ async fn enter(
         .collect();
     keyed.retain(|(key, _)| !entered.contains(key));
     let answers = earlier(connection, &keyed).await?;
-    new.retain(|(_, row)| row.key.is_none_or(|key| !answers.contains_key(&key)));
+    new.retain(|(_, row)| !answers.contains_key(&row.key));
     Ok(answers)
 }
 

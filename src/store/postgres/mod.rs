@@ -148,6 +148,9 @@ impl RecordStore for PostgresStore {
         limits: RetentionLimits,
         now_ms: i64,
     ) -> Result<u64, StoreError> {
+        if self.connections.are_closed() {
+            return Err(StoreError::Closed);
+        }
         let mut connection = self.connector.connect_patient().await?;
         let scope = retention::Scope {
             application: application.map(|id| id.0),

@@ -9,11 +9,6 @@ use sqlx::Row as _;
 use sqlx::postgres::PgRow;
 use tokio::sync::watch;
 
-/// Differs whenever the view holds something else.
-const DIGEST: &str = "SELECT hashtextextended(count(*)::text || ':' || coalesce(sum(hashtextextended(\
-    concat_ws(chr(31), application_id, name, version, updated_at, policy), 0)), 0)::text, 0) \
-    FROM gateway_policies";
-
 #[async_trait]
 impl PolicyTable for PostgresStore {
     async fn policies(&self) -> Result<Vec<StoredPolicy>, StoreError> {
@@ -23,9 +18,10 @@ impl PolicyTable for PostgresStore {
     }
 
     async fn policy_changes(&self) -> Result<i64, StoreError> {
-        let rows = self.all(sqlx::query(DIGEST)).await?;
-        let digest = rows.first().map(|row| row.try_get(0)).transpose()?;
-        Ok(digest.unwrap_or_default())
+        let query = sqlx::query("SELECT count FROM policy_changes");
+        let rows = self.all(query).await?;
+        let count = rows.first().map(|row| row.try_get(0)).transpose()?;
+        Ok(count.unwrap_or_default())
     }
 
     async fn set_policy(

@@ -47,6 +47,7 @@ pub(super) async fn enforce(
     // A failure ends the connection, and the lock with it.
     let gone = by_age(connection, scope).await? + by_amount(connection, scope).await?;
     if scope.application.is_none() {
+        leftovers::clear_removed(connection).await?;
         leftovers::clear_ledger(connection).await?;
     }
     sqlx::raw_sql(UNLOCK).execute(connection).await?;

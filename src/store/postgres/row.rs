@@ -16,8 +16,8 @@ const ROWS_BYTES: usize = 700;
 /// A record with everything written as its columns take it.
 pub(super) struct Row {
     pub(super) record: NewRecord,
-    /// Its key in the ledger, for records of an exchange.
-    pub(super) key: Option<Uuid>,
+    /// Its key in the ledger: that of its exchange and stage, or its own.
+    pub(super) key: Uuid,
     /// Added to the time in its place, where others have taken all places of its millisecond.
     pub(super) shift_ms: i64,
     pub(super) exchange_id: Option<String>,
@@ -41,10 +41,10 @@ impl Row {
         let entities = std::mem::take(&mut verdict.dataclean.entities);
         let owned = |text: &Option<String>| text.as_deref().map(|t| shield(t).into_owned());
         let mut row = Self {
-            key: record
-                .exchange_id
-                .as_deref()
-                .map(|id| exchange_key(record.application_id, record.stage, id)),
+            key: match record.exchange_id.as_deref() {
+                Some(id) => exchange_key(record.application_id, record.stage, id),
+                None => record.answer.request_id.0,
+            },
             shift_ms: 0,
             exchange_id: owned(&record.exchange_id),
             user_id: owned(&record.user_id),

@@ -76,6 +76,10 @@ impl Connections {
         }
     }
 
+    pub(super) fn are_closed(&self) -> bool {
+        self.turns.is_closed()
+    }
+
     async fn take_idle(&self) -> Option<PgConnection> {
         loop {
             let mut idle = self.idle().pop()?;

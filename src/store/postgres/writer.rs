@@ -286,13 +286,15 @@ fn settle(rows: &[Row], fates: Vec<Kept>, outcomes: &mut [Option<Outcome>]) {
     for ((row, fate), outcome) in rows.iter().zip(fates).zip(outcomes) {
         *outcome = Some(match fate {
             Kept::New => {
-                if let Some(key) = row.key {
-                    first.insert(key, row);
-                }
+                first.insert(row.key, row);
                 Ok(None)
             }
             Kept::Earlier(answer) => Ok(Some(answer)),
             Kept::NoApplication => Err(StoreError::Unavailable("no such application".into())),
+            Kept::Taken => {
+                let text = "there is a record of this identifier".to_owned();
+                Err(StoreError::Unavailable(text))
+            }
             Kept::TwinOf(key) => match first.get(&key) {
                 Some(twin) => twin.whole_answer().map(|answer| Some(Box::new(answer))),
                 None => Err(StoreError::Unavailable("the record was not kept".into())),

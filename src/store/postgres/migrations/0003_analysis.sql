@@ -3,7 +3,8 @@
 -- U+10FFFF U+0031. JSON documents of records are text, so that they come back as they were written.
 -- A *_key is a digest of the text beside it, because an index entry is bounded and a text is not.
 
--- Every change of an application is a version, also one that another program makes.
+-- Every change of an application's rules is a version, also one that another program makes. Policies
+-- have a count of their own.
 ALTER TABLE applications ADD COLUMN updated_at timestamptz NOT NULL DEFAULT now();
 ALTER TABLE applications ADD COLUMN updated_by text NOT NULL DEFAULT '';
 UPDATE applications SET updated_at = greatest(created_at, policy_updated_at);
@@ -22,8 +23,8 @@ CREATE TABLE application_versions (
 
 CREATE FUNCTION count_application_version() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
-    IF NEW.rules_version = OLD.rules_version AND (NEW.name, NEW.description, NEW.rules, NEW.policy)
-        IS DISTINCT FROM (OLD.name, OLD.description, OLD.rules, OLD.policy) THEN
+    IF NEW.rules_version = OLD.rules_version AND (NEW.name, NEW.description, NEW.rules)
+        IS DISTINCT FROM (OLD.name, OLD.description, OLD.rules) THEN
         NEW.rules_version := OLD.rules_version + 1;
         NEW.updated_at := now();
         NEW.updated_by := session_user;
@@ -44,6 +45,18 @@ END $$;
 CREATE TRIGGER keep_application_version AFTER UPDATE ON applications
     FOR EACH ROW WHEN (OLD.rules_version <> NEW.rules_version)
     EXECUTE FUNCTION keep_application_version();
+
+-- Differs after every change of policies, whoever makes it.
+CREATE TABLE policy_changes (count bigint NOT NULL);
+INSERT INTO policy_changes VALUES (0);
+CREATE FUNCTION count_policy_changes() RETURNS trigger LANGUAGE plpgsql
+    SECURITY DEFINER SET search_path FROM CURRENT AS $$
+BEGIN
+    UPDATE policy_changes SET count = count + 1;
+    RETURN NULL;
+END $$;
+CREATE TRIGGER count_policy_changes AFTER INSERT OR DELETE OR TRUNCATE OR UPDATE OF id, name, policy
+    ON applications FOR EACH STATEMENT EXECUTE FUNCTION count_policy_changes();
 
 -- Records of these that come before the place are hidden, and removed little by little.
 CREATE TABLE removed_applications (
@@ -158,7 +171,7 @@ CREATE TABLE record_types_default PARTITION OF record_types DEFAULT;
 -- Which application, exchange and stage is which record: a second one is not kept. Not in partitions,
 -- because there a key would have to hold the time, and a second delivery comes at another time.
 CREATE TABLE record_ledger (
-    key uuid   PRIMARY KEY, -- digest of the three
+    key uuid   PRIMARY KEY, -- digest of the three; of a record without an exchange its identifier
     seq bigint NOT NULL
 );
 CREATE INDEX record_ledger_by_seq ON record_ledger (seq);
