@@ -70,7 +70,7 @@ fn a_database_that_goes_away_is_503_and_comes_back_by_itself() {
     server.crash();
     let down = post(&stack, &application, "hello");
     assert_eq!(down.status(), 503, "{}", down.text());
-    assert!(down.header("Retry-After").is_some());
+    assert!(down.head.header("Retry-After").is_some());
     server.start_again();
     eventually("it is back", || {
         (post(&stack, &application, "hello").status() == 200).then_some(())

@@ -1,5 +1,6 @@
 //! Connections that reads and changes of settings share. One is given back only when its work was
-//! done; any other is closed, so that none is ever found between two answers.
+//! done; any other is closed, so that none is ever found between two answers, and the idle ones with
+//! it, because what broke one may have broken all.
 
 use super::connect::{self, Connector};
 use crate::store::StoreError;
@@ -16,7 +17,7 @@ const TURN: Duration = Duration::from_secs(3);
 /// Longest time for one piece of work; the server breaks a statement off before.
 const WORK: Duration = Duration::from_secs(12);
 /// A connection that was idle for this long is tried out first, and for how long.
-const TRIED_AFTER: Duration = Duration::from_secs(1);
+const TRIED_AFTER: Duration = Duration::from_millis(20);
 const TRIAL: Duration = Duration::from_secs(1);
 
 struct Idle {
@@ -35,6 +36,7 @@ pub(super) struct Connections {
 pub(super) struct Lent<'c> {
     connection: PgConnection,
     owner: &'c Connections,
+    end: End<'c>,
     _turn: SemaphorePermit<'c>,
 }
 
@@ -63,6 +65,10 @@ impl Connections {
         Ok(Lent {
             connection,
             owner: self,
+            end: End {
+                owner: self,
+                well: false,
+            },
             _turn: turn,
         })
     }
@@ -103,11 +109,32 @@ impl Lent<'_> {
 
     /// Only after work that came to its end.
     pub(super) fn give_back(self) {
+        self.end.came_well();
         if !self.owner.turns.is_closed() {
             self.owner.idle().push(Idle {
                 connection: self.connection,
                 since: Instant::now(),
             });
+        }
+    }
+}
+
+/// Clears the idle connections unless the work came to its end.
+struct End<'c> {
+    owner: &'c Connections,
+    well: bool,
+}
+
+impl End<'_> {
+    fn came_well(mut self) {
+        self.well = true;
+    }
+}
+
+impl Drop for End<'_> {
+    fn drop(&mut self) {
+        if !self.well {
+            self.owner.idle().clear();
         }
     }
 }
