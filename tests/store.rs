@@ -17,6 +17,8 @@ mod bed;
 mod filters;
 #[path = "store/policies.rs"]
 mod policies;
+#[path = "store/postgres.rs"]
+mod postgres;
 #[path = "store/records.rs"]
 mod records;
 #[path = "store/removed.rs"]

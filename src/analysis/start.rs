@@ -5,7 +5,10 @@ use super::clock::now_ms;
 use super::tokens::{self, Tokens};
 use crate::config::settings::AnalysisSettings;
 use crate::model::{ApplicationId, Secret};
-use crate::store::{Application, Scope, Scopes, SqliteStore, Store, StoreError};
+use crate::store::{
+    Application, Migrated, PostgresStore, RecordStore, Scope, Scopes, SqliteStore, Store,
+    StoreError,
+};
 use std::fs::DirBuilder;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
@@ -47,6 +50,32 @@ pub(super) async fn open_store(
     settings: &AnalysisSettings,
     data_dir: &Path,
 ) -> Result<Arc<dyn Store>, StartError> {
+    match &settings.store {
+        Some(store) => {
+            private_folder(data_dir)?;
+            Ok(Arc::new(PostgresStore::open(store).await?))
+        }
+        None => Ok(Arc::new(open_file(settings, data_dir).await?)),
+    }
+}
+
+/// Brings the schema of the configured database up to date, and does nothing else with it.
+///
+/// # Errors
+/// [`StartError`] when it cannot be opened or written, or is of a later version.
+pub async fn migrate(settings: &AnalysisSettings, data_dir: &Path) -> Result<Migrated, StartError> {
+    if let Some(store) = &settings.store {
+        return Ok(PostgresStore::migrate(store).await?);
+    }
+    let store = open_file(settings, data_dir).await?;
+    store.close().await;
+    Ok(store.migrated())
+}
+
+async fn open_file(
+    settings: &AnalysisSettings,
+    data_dir: &Path,
+) -> Result<SqliteStore, StartError> {
     let path = settings
         .database
         .clone()
@@ -56,7 +85,7 @@ pub(super) async fn open_store(
             private_folder(folder)?;
         }
     }
-    Ok(Arc::new(SqliteStore::open(&path).await?))
+    Ok(SqliteStore::open(&path).await?)
 }
 
 fn private_folder(path: &Path) -> Result<(), StartError> {
@@ -101,7 +130,9 @@ pub(super) async fn first_run(
 async fn add_default_application(store: &dyn Store) -> Result<ApplicationId, StartError> {
     let id = ApplicationId::random();
     add_application(store, id, "default".to_owned()).await?;
-    Ok(id)
+    // Another server may have been first.
+    let first = store.first_application().await?;
+    Ok(first.map_or(id, |first| first.id))
 }
 
 /// Adds an application with default rules and no policy.

@@ -4,13 +4,14 @@ use super::gateway::{backend_runtime, run_server};
 use super::http::{UnderWay, WebApp};
 use super::lifecycle::Readiness;
 use super::{docs, listeners, operations, welcome};
-use crate::analysis::{Service, router};
+use crate::analysis::{RetentionTask, Service, router};
 use crate::config::{Listener, Settings};
 use crate::observe::Metrics;
 use anyhow::Result;
 use pingora_core::services::listening::Service as Listening;
 use std::net::SocketAddr;
 use std::sync::Arc;
+use tokio::runtime::Runtime;
 
 /// Runs the analysis API until it is told to stop.
 ///
@@ -23,6 +24,7 @@ pub fn run_analysis(mut settings: Settings) -> Result<()> {
     let (service, first) =
         runtime.block_on(Service::open(&settings.analysis, &settings.data_dir))?;
     let (metrics, readiness) = (Arc::new(Metrics::new()?), Arc::new(Readiness::default()));
+    let retention = retention(&runtime, &settings, &service, &metrics);
     let under_way = UnderWay::default();
     let api = api(&settings, service.clone(), under_way.clone())?;
     let address = settings.analysis.operations;
@@ -43,8 +45,20 @@ pub fn run_analysis(mut settings: Settings) -> Result<()> {
         server.add_service(api);
         server.add_service(operations);
     })?;
+    runtime.block_on(retention.stop());
     runtime.block_on(service.shutdown());
     Ok(())
+}
+
+/// Keeps the store within its limits, on the backend's runtime.
+pub(super) fn retention(
+    runtime: &Runtime,
+    settings: &Settings,
+    service: &Service,
+    metrics: &Arc<Metrics>,
+) -> RetentionTask {
+    let _entered = runtime.enter();
+    RetentionTask::start(service, settings.analysis.retention, metrics.clone())
 }
 
 /// The API's listeners.

@@ -1,6 +1,6 @@
 //! The gateway as a process, alone or with the analysis backend beside it.
 
-use super::analysis::{addresses, api, operations_service};
+use super::analysis::{addresses, api, operations_service, retention};
 use super::http::UnderWay;
 use super::lifecycle::{Readiness, Signals, wait_for_the_last_call};
 use super::local::LocalAnalyzer;
@@ -45,6 +45,7 @@ struct Plan {
     /// Listeners of others to wait for.
     extra: Vec<SocketAddr>,
     under_way: UnderWay,
+    metrics: Arc<Metrics>,
 }
 
 /// Gateway, analysis API and store in one process (CONTRACT 32).
@@ -64,18 +65,21 @@ pub fn run_all(mut settings: Settings) -> Result<()> {
         settings.gateway.upstream.url = Some(start_demo(&runtime)?);
     }
     let analyzer = analyzer_of(&mut settings, &service, &first)?;
-    let under_way = UnderWay::default();
+    let (under_way, metrics) = (UnderWay::default(), Arc::new(Metrics::new()?));
+    let retention = retention(&runtime, &settings, &service, &metrics);
     let plan = Plan {
         analyzer: Some(analyzer),
         policies: policies::open(&settings, &runtime, Some(&service))?,
         text: welcome::all(&settings, &first, demo),
         extra: addresses(&settings.analysis.listen),
         under_way: under_way.clone(),
+        metrics,
     };
     let api = api(&settings, service.clone(), under_way)?;
     serve_gateway(&settings, &runtime, plan, |server| {
         server.add_service(api);
     })?;
+    runtime.block_on(retention.stop());
     runtime.block_on(service.shutdown());
     Ok(())
 }
@@ -122,6 +126,7 @@ pub fn run_gateway(mut settings: Settings) -> Result<()> {
         text: welcome::alone("gateway", &settings.gateway.listen),
         extra: Vec::new(),
         under_way: UnderWay::default(),
+        metrics: Arc::new(Metrics::new()?),
     };
     serve_gateway(&settings, &runtime, plan, |_| {})
 }
@@ -175,7 +180,7 @@ fn serve_gateway(
     add: impl FnOnce(&mut Server),
 ) -> Result<()> {
     let gateway = &settings.gateway;
-    let metrics = Arc::new(Metrics::new()?);
+    let metrics = plan.metrics.clone();
     let monitoring = monitoring(&plan, settings, runtime, &metrics);
     let queue = monitoring.queue.clone();
     let conf = Arc::new(server_conf(settings));

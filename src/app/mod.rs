@@ -8,6 +8,7 @@ mod http;
 mod lifecycle;
 mod listeners;
 mod local;
+mod migrate;
 mod operations;
 mod policies;
 mod tokens;
@@ -15,4 +16,5 @@ mod welcome;
 
 pub use analysis::run_analysis;
 pub use gateway::{run_all, run_demo_upstream, run_gateway};
+pub use migrate::migrate;
 pub use tokens::{create_token, list_tokens, revoke_token, rotate_token};

@@ -35,6 +35,8 @@ pub(super) enum Command {
     Analysis(AnalysisArgs),
     /// Check a configuration and say what it amounts to; start nothing.
     Check(CheckArgs),
+    /// Bring the database's schema up to date; start nothing.
+    Migrate(MigrateArgs),
     /// Manage access keys.
     #[command(subcommand)]
     Token(TokenCommand),
@@ -130,6 +132,19 @@ impl From<RoleArg> for Role {
             RoleArg::Analysis => Self::Analysis,
         }
     }
+}
+
+#[derive(Debug, Args)]
+pub(super) struct MigrateArgs {
+    /// YAML file [env: MONITOR_CONFIG].
+    #[arg(long, value_name = "FILE")]
+    pub(super) config: Option<PathBuf>,
+    /// Whose file it is.
+    #[arg(long, value_enum, default_value_t = DatabaseRole::All)]
+    pub(super) role: DatabaseRole,
+    /// Folder of the database [env: MONITOR_DATA_DIR].
+    #[arg(long, value_name = "DIR")]
+    pub(super) data_dir: Option<String>,
 }
 
 /// The roles that have a database.

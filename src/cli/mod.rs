@@ -9,7 +9,7 @@ pub use args::Cli;
 
 use crate::config::{self, LogFormat, LogSettings, Overrides, Problems, Role, Settings};
 use crate::{app, gateway, observe};
-use args::{CheckArgs, Command};
+use args::{CheckArgs, Command, MigrateArgs};
 use std::fmt;
 use std::io::{self, Write};
 use std::path::PathBuf;
@@ -74,6 +74,7 @@ pub fn run(cli: Cli) -> Result<(), Failure> {
             Ok(app::run_analysis(start(Role::Analysis, file, &overrides)?)?)
         }
         Command::Check(args) => check(args),
+        Command::Migrate(args) => migrate(args),
         Command::Token(command) => print(token::run(command)?.as_bytes()),
         Command::Openapi => print(gateway::docs::openapi_json()),
         Command::DemoUpstream(args) => {
@@ -92,6 +93,15 @@ fn check(args: CheckArgs) -> Result<(), Failure> {
     let role = args.role.into();
     let settings = load(role, file.clone(), &Overrides::default())?;
     print(check::summary(file.as_deref(), role, &settings).as_bytes())
+}
+
+fn migrate(args: MigrateArgs) -> Result<(), Failure> {
+    let overrides = Overrides {
+        data_dir: args.data_dir,
+        ..Overrides::default()
+    };
+    let settings = load(args.role.into(), file_or_variable(args.config), &overrides)?;
+    print(format!("{}\n", app::migrate(&settings)?).as_bytes())
 }
 
 /// Settings for a process that is about to run, with its log set up.

@@ -22,8 +22,8 @@ mod yaml;
 pub use problem::{Origin, Problem, Problems};
 pub use settings::{
     AnalysisSettings, BaseUrl, GatewaySettings, Http2, Limits, Listener, LogFormat, LogSettings,
-    MonitorSettings, QueueSettings, Services, Settings, ShutdownSettings, StoreSettings, StoreSsl,
-    StreamSettings, TlsFiles, UpstreamSettings,
+    MonitorSettings, QueueSettings, RetentionSettings, Services, Settings, ShutdownSettings,
+    StoreSettings, StoreSsl, StreamSettings, TlsFiles, UpstreamSettings,
 };
 pub use units::duration_from_text;
 

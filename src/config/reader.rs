@@ -86,6 +86,13 @@ impl<'a> Reader<'a> {
         found
     }
 
+    /// Whether the file says null, for the few keys where that is not the default.
+    pub(super) fn is_null(&self, key: &str) -> bool {
+        let document = self.sources.document;
+        let entry = document.and_then(|document| entry(&document.root, key));
+        entry.is_some_and(|entry| matches!(entry.node.value, Value::Null))
+    }
+
     /// Reports a problem at a line of the file.
     pub(super) fn report_line(&mut self, line: usize, key: &str, text: impl Into<String>) {
         let path = self.sources.document.map(|document| document.path.clone());
@@ -220,6 +227,11 @@ pub(super) fn scalar<T>(node: &Node, form: &Form<T>) -> Result<T, String> {
 
 /// The entry of a key, unless its value is null.
 fn find<'n>(node: &'n Node, key: &str) -> Option<&'n Entry> {
+    entry(node, key).filter(|entry| !matches!(entry.node.value, Value::Null))
+}
+
+/// The entry of a key.
+fn entry<'n>(node: &'n Node, key: &str) -> Option<&'n Entry> {
     let (first, rest) = match key.split_once('.') {
         Some((first, rest)) => (first, Some(rest)),
         None => (key, None),
@@ -227,10 +239,9 @@ fn find<'n>(node: &'n Node, key: &str) -> Option<&'n Entry> {
     let Value::Map(entries) = &node.value else {
         return None;
     };
-    let entry = entries.iter().find(|entry| entry.key == first)?;
+    let found = entries.iter().find(|entry| entry.key == first)?;
     match rest {
-        Some(rest) => find(&entry.node, rest),
-        None if matches!(entry.node.value, Value::Null) => None,
-        None => Some(entry),
+        Some(rest) => self::entry(&found.node, rest),
+        None => Some(found),
     }
 }

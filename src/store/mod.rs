@@ -3,7 +3,7 @@
 //! policies up is `policy` (§2.5).
 
 mod error;
-pub mod postgres;
+mod postgres;
 mod record;
 mod settings;
 mod sqlite;
@@ -11,6 +11,7 @@ mod sqlite;
 pub(crate) mod temporary;
 
 pub use error::StoreError;
+pub use postgres::PostgresStore;
 pub use record::{
     DayStatistics, NewRecord, RecordFilter, RecordPage, RecordSummary, RetentionLimits,
     SessionFilter, SessionSummary, StoredRecord, VerdictFilter,
@@ -97,6 +98,15 @@ pub trait RecordStore: Send + Sync {
 
     /// Writes what is queued and closes the store; later calls get [`StoreError::Closed`].
     async fn close(&self);
+}
+
+/// What a migration found and made: versions of the schema, 0 for an empty database.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Migrated {
+    /// Before.
+    pub from: i64,
+    /// Now.
+    pub to: i64,
 }
 
 /// One page of whole records, newest first.

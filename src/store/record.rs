@@ -51,7 +51,9 @@ impl NewRecord {
 /// What a list shows of a record.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RecordSummary {
-    /// Place in the store's order; the cursor of [`RecordFilter::before`].
+    /// Place in the store's order, which is that of receipt or that of insertion: they differ for
+    /// records handed over late and between servers whose clocks do. The cursor of
+    /// [`RecordFilter::before`].
     pub seq: i64,
     /// The record.
     pub id: RecordId,

@@ -1,6 +1,6 @@
 //! Brings a database to the schema this program writes. Forward only; a newer schema is refused.
 
-use crate::store::StoreError;
+use crate::store::{Migrated, StoreError};
 use sqlx::{Connection, SqliteConnection};
 
 /// The schema's versions in order: the first one makes version 1 out of an empty file.
@@ -12,19 +12,19 @@ pub(super) const MIGRATIONS: &[&str] = &[
 
 /// Applies what is missing, all of it or nothing. The connection must not enforce foreign keys, so
 /// that a table can be made anew; it does afterwards.
-pub(super) async fn migrate(connection: &mut SqliteConnection) -> Result<(), StoreError> {
-    apply(connection, MIGRATIONS).await?;
+pub(super) async fn migrate(connection: &mut SqliteConnection) -> Result<Migrated, StoreError> {
+    let migrated = apply(connection, MIGRATIONS).await?;
     sqlx::raw_sql("PRAGMA foreign_keys = ON")
         .execute(connection)
         .await?;
-    Ok(())
+    Ok(migrated)
 }
 
 /// Applies what is missing of these.
 pub(super) async fn apply(
     connection: &mut SqliteConnection,
     migrations: &[&'static str],
-) -> Result<(), StoreError> {
+) -> Result<Migrated, StoreError> {
     // Taken at once, so that two processes starting together do not both migrate.
     let mut transaction = connection.begin_with("BEGIN IMMEDIATE").await?;
     sqlx::raw_sql("CREATE TABLE IF NOT EXISTS schema_version (version INTEGER NOT NULL) STRICT")
@@ -49,5 +49,8 @@ pub(super) async fn apply(
             .await?;
     }
     transaction.commit().await?;
-    Ok(())
+    Ok(Migrated {
+        from: found,
+        to: known,
+    })
 }

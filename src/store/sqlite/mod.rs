@@ -21,7 +21,7 @@ mod tokens;
 mod write;
 mod writer;
 
-use super::StoreError;
+use super::{Migrated, StoreError};
 use changes::Changes;
 use sqlx::sqlite::{
     SqliteAutoVacuum, SqliteConnectOptions, SqliteJournalMode, SqlitePool, SqlitePoolOptions,
@@ -53,9 +53,15 @@ pub struct SqliteStore {
     writer: Writer,
     policy_written: watch::Sender<()>,
     changes: Changes,
+    migrated: Migrated,
 }
 
 impl SqliteStore {
+    /// What opening it did to its schema.
+    pub fn migrated(&self) -> Migrated {
+        self.migrated
+    }
+
     /// Opens the file, making it (mode 0600) and bringing its schema up to date where needed.
     /// Its writer task runs on the calling runtime, which has to outlive the store.
     ///
@@ -81,11 +87,14 @@ impl SqliteStore {
             .connect()
             .await
             .map_err(|error| failed(error.to_string()))?;
-        if let Err(error) = migrate::migrate(&mut connection).await {
-            // The first error is the one to report.
-            let _ = connection.close().await;
-            return Err(error);
-        }
+        let migrated = match migrate::migrate(&mut connection).await {
+            Ok(migrated) => migrated,
+            Err(error) => {
+                // The first error is the one to report.
+                let _ = connection.close().await;
+                return Err(error);
+            }
+        };
         let readers = SqlitePoolOptions::new()
             .max_connections(READERS)
             .acquire_timeout(BUSY_TIMEOUT)
@@ -95,6 +104,7 @@ impl SqliteStore {
             .connect_lazy_with(options.read_only(true).pragma("cache_size", READER_CACHE));
         Ok(Self {
             readers,
+            migrated,
             writer: Writer::start(connection),
             policy_written: watch::Sender::new(()),
             changes: Changes::new(),

@@ -9,7 +9,7 @@ mod rules;
 
 use super::router;
 use crate::analysis::{Caller, Expiry, FirstRun, NewToken, Service};
-use crate::config::{AnalysisSettings, Services};
+use crate::config::{AnalysisSettings, RetentionSettings, Services};
 use crate::store::temporary::TemporaryFolder;
 use crate::store::{Scope, Scopes};
 use axum::Router;
@@ -39,6 +39,12 @@ fn settings() -> AnalysisSettings {
         listen: Vec::new(),
         operations: ([127, 0, 0, 1], 0).into(),
         database: None,
+        store: None,
+        retention: RetentionSettings {
+            days: None,
+            rows: None,
+            bytes: None,
+        },
         max_body: MAX_BODY,
         first_token: None,
         services: Services::default(),
