@@ -5,9 +5,31 @@
 
 mod support;
 
+#[path = "analysis/admin_applications.rs"]
+mod admin_applications;
+#[path = "analysis/admin_audit.rs"]
+mod admin_audit;
+#[path = "analysis/admin_authority.rs"]
+mod admin_authority;
+#[path = "analysis/admin_cli.rs"]
+mod admin_cli;
+#[path = "analysis/admin_tokens.rs"]
+mod admin_tokens;
+#[path = "analysis/admin_versions.rs"]
+mod admin_versions;
+#[path = "analysis/admin_world.rs"]
+mod admin_world;
 #[path = "analysis/api.rs"]
 mod api;
+#[path = "analysis/batches.rs"]
+mod batches;
+#[path = "analysis/keeping.rs"]
+mod keeping;
+#[path = "analysis/overrides.rs"]
+mod overrides;
 #[path = "analysis/path.rs"]
 mod path;
+#[path = "analysis/reading.rs"]
+mod reading;
 #[path = "analysis/world.rs"]
 mod world;

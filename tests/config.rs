@@ -12,5 +12,7 @@ mod problems;
 mod reference;
 #[path = "config/sources.rs"]
 mod sources;
+#[path = "config/store.rs"]
+mod store;
 #[path = "config/world.rs"]
 mod world;

@@ -1,10 +1,13 @@
 //! Which application a message belongs to, and its rules (§2.7, CONTRACT 7 and 27).
 
+use super::authority::Caller;
 use super::cache::Cache;
-use super::error::{ApiError, Resource};
+use super::error::ApiError;
 use super::rules::ApplicationRules;
-use crate::model::ApplicationId;
-use crate::store::{SettingsStore, StoreError, Token};
+use crate::detect::Compiled;
+use crate::model::{ApplicationId, Policy, Stage};
+use crate::store::{Application, Store, StoreError};
+use serde_json::Value;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -15,29 +18,65 @@ const REMEMBERED: usize = 4096;
 /// An application with its rules read.
 pub(super) struct Loaded {
     pub(super) id: ApplicationId,
-    pub(super) rules_version: i64,
-    pub(super) rules: ApplicationRules,
+    pub(super) version: i64,
+    pub(super) policy: Option<Policy>,
+    pub(super) rules: Arc<CompiledRules>,
+}
+
+/// An application's rules, ready for use. A regex that no longer compiles is told with each verdict.
+pub(super) struct CompiledRules {
+    pub(super) keep_original: bool,
+    pre: Arc<Compiled>,
+    post: Arc<Compiled>,
+}
+
+impl CompiledRules {
+    /// The rules of one direction.
+    pub(super) fn of(&self, stage: Stage) -> &Arc<Compiled> {
+        match stage {
+            Stage::PreCall => &self.pre,
+            Stage::PostCall => &self.post,
+        }
+    }
+}
+
+impl From<ApplicationRules> for CompiledRules {
+    fn from(rules: ApplicationRules) -> Self {
+        Self {
+            keep_original: rules.keep_original,
+            pre: Arc::new(rules.pre.into()),
+            post: Arc::new(rules.post.into()),
+        }
+    }
+}
+
+/// Reads and compiles a stored document, away from the threads that serve connections.
+pub(super) async fn compile(document: Value) -> Result<Arc<CompiledRules>, ApiError> {
+    let rules: ApplicationRules =
+        serde_json::from_value(document).map_err(|_| StoreError::Unreadable("set of rules"))?;
+    let compiled = tokio::task::spawn_blocking(|| CompiledRules::from(rules));
+    Ok(Arc::new(compiled.await.map_err(|_| ApiError::Internal)?))
 }
 
 /// The applications of the store.
 pub(super) struct Applications {
-    store: Arc<dyn SettingsStore>,
+    store: Arc<dyn Store>,
     known: Cache<ApplicationId, Arc<Loaded>>,
 }
 
 impl Applications {
-    pub(super) fn new(store: Arc<dyn SettingsStore>) -> Self {
+    pub(super) fn new(store: Arc<dyn Store>) -> Self {
         Self {
             store,
             known: Cache::new(REMEMBERED, BELIEVED_FOR),
         }
     }
 
-    /// The application named in a request, else the one the token is bound to.
+    /// The application named in a request, else the one the caller is bound to.
     pub(super) async fn resolve(
         &self,
         named: Option<&str>,
-        token: &Token,
+        caller: &Caller,
     ) -> Result<Arc<Loaded>, ApiError> {
         let problem = |problem| ApiError::Field {
             field: "application_id",
@@ -46,21 +85,17 @@ impl Applications {
         let named = named
             .map(|text| text.parse().map_err(|_| problem("must be a UUID")))
             .transpose()?;
-        let id = match (named, token.application_id) {
-            // Said before looking, so that a bound token cannot find out which others exist.
-            (Some(named), Some(bound)) if named != bound => {
-                return Err(ApiError::OtherApplication(Resource::Application));
-            }
-            (Some(id), _) | (None, Some(id)) => id,
-            (None, None) => {
-                return Err(problem(
-                    "missing, and the access token is bound to no application",
-                ));
-            }
-        };
+        let id = caller
+            .narrow(named)?
+            .ok_or_else(|| problem("missing, and the access token is bound to no application"))?;
         self.load(id)
             .await?
             .ok_or_else(|| problem("no application has this id"))
+    }
+
+    /// Believes nothing that is remembered: applications were changed.
+    pub(super) fn doubt(&self) {
+        self.known.doubt();
     }
 
     async fn load(&self, id: ApplicationId) -> Result<Option<Arc<Loaded>>, ApiError> {
@@ -68,16 +103,27 @@ impl Applications {
         if let Some(known) = self.known.get(&id, now) {
             return Ok(Some(known));
         }
+        let asked = self.known.moment();
         let loaded = match self.store.application(id).await? {
-            Some(stored) => Some(Arc::new(Loaded {
-                id,
-                rules_version: stored.rules_version,
-                rules: serde_json::from_value(stored.rules)
-                    .map_err(|_| StoreError::Unreadable("set of rules"))?,
-            })),
+            Some(stored) => Some(self.read(stored).await?),
             None => None,
         };
-        self.known.set(id, loaded.clone(), now);
+        self.known.set(id, loaded.clone(), asked, now);
         Ok(loaded)
+    }
+
+    /// The rules of an unchanged version are not compiled again.
+    async fn read(&self, stored: Application) -> Result<Arc<Loaded>, ApiError> {
+        let known = self.known.peek(&stored.id);
+        let rules = match known.filter(|known| known.version == stored.version) {
+            Some(known) => known.rules.clone(),
+            None => compile(stored.rules).await?,
+        };
+        Ok(Arc::new(Loaded {
+            id: stored.id,
+            version: stored.version,
+            policy: stored.policy.and_then(Result::ok),
+            rules,
+        }))
     }
 }

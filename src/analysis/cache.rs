@@ -1,20 +1,28 @@
 //! A small bounded memory of what the store said, so that a request does not read it again. What
-//! another process changes is seen when the time to live is over.
+//! another process changes is seen when the time to live is over, or once the memory is doubted.
 
 use std::collections::HashMap;
 use std::hash::Hash;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 /// Keys to values, each believed for a while.
 pub(super) struct Cache<K, V> {
     entries: Mutex<HashMap<K, Entry<V>>>,
+    /// How often everything was doubted.
+    doubted: AtomicU64,
     time_to_live: Duration,
     capacity: usize,
 }
 
+/// When the store was asked, in numbers of doubts.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) struct Moment(u64);
+
 struct Entry<V> {
     value: V,
+    asked: Moment,
     believed_until: Instant,
 }
 
@@ -22,6 +30,7 @@ impl<K: Eq + Hash, V: Clone> Cache<K, V> {
     pub(super) fn new(capacity: usize, time_to_live: Duration) -> Self {
         Self {
             entries: Mutex::default(),
+            doubted: AtomicU64::new(0),
             time_to_live,
             capacity,
         }
@@ -29,10 +38,14 @@ impl<K: Eq + Hash, V: Clone> Cache<K, V> {
 
     /// The value, if it is still believed. The first caller to find it too old gets nothing and is
     /// expected to ask the store; the others keep the old value meanwhile, so that the end of a
-    /// time to live does not send every request to the store at once.
+    /// time to live does not send every request to the store at once. What is doubted nobody gets.
     pub(super) fn get(&self, key: &K, now: Instant) -> Option<V> {
         let mut entries = self.lock();
+        let moment = self.moment();
         let entry = entries.get_mut(key)?;
+        if entry.asked != moment {
+            return None;
+        }
         if now < entry.believed_until {
             return Some(entry.value.clone());
         }
@@ -40,9 +53,30 @@ impl<K: Eq + Hash, V: Clone> Cache<K, V> {
         None
     }
 
-    /// Remembers what the store said: None forgets the key.
-    pub(super) fn set(&self, key: K, value: Option<V>, now: Instant) {
+    /// The value, believed or not.
+    pub(super) fn peek(&self, key: &K) -> Option<V> {
+        self.lock().get(key).map(|entry| entry.value.clone())
+    }
+
+    /// To be taken before the store is asked, and given to [`Cache::set`].
+    pub(super) fn moment(&self) -> Moment {
+        Moment(self.doubted.load(Ordering::Acquire))
+    }
+
+    /// Believes nothing any more, nor what is being asked of the store right now.
+    pub(super) fn doubt(&self) {
+        let entries = self.lock();
+        self.doubted.fetch_add(1, Ordering::Release);
+        drop(entries);
+    }
+
+    /// Remembers what the store said: None forgets the key. An answer that may be older than the
+    /// last [`Cache::doubt`] is not kept.
+    pub(super) fn set(&self, key: K, value: Option<V>, asked: Moment, now: Instant) {
         let mut entries = self.lock();
+        if asked != self.moment() {
+            return;
+        }
         let Some(value) = value else {
             entries.remove(&key);
             return;
@@ -57,6 +91,7 @@ impl<K: Eq + Hash, V: Clone> Cache<K, V> {
             key,
             Entry {
                 value,
+                asked,
                 believed_until: now + self.time_to_live,
             },
         );
@@ -78,11 +113,11 @@ mod tests {
     fn an_old_value_sends_one_caller_to_the_store_and_serves_the_others() {
         let cache = Cache::new(8, SECOND);
         let start = Instant::now();
-        cache.set("a", Some(1), start);
+        cache.set("a", Some(1), cache.moment(), start);
         assert_eq!(cache.get(&"a", start), Some(1));
         assert_eq!(cache.get(&"a", start + SECOND), None);
         assert_eq!(cache.get(&"a", start + SECOND), Some(1));
-        cache.set("a", Some(2), start + SECOND);
+        cache.set("a", Some(2), cache.moment(), start + SECOND);
         assert_eq!(cache.get(&"a", start + SECOND), Some(2));
     }
 
@@ -90,9 +125,24 @@ mod tests {
     fn what_the_store_no_longer_knows_is_forgotten() {
         let cache = Cache::new(8, SECOND);
         let start = Instant::now();
-        cache.set("a", Some(1), start);
-        cache.set("a", None, start);
+        cache.set("a", Some(1), cache.moment(), start);
+        cache.set("a", None, cache.moment(), start);
         assert_eq!(cache.get(&"a", start), None);
+    }
+
+    #[test]
+    fn an_answer_from_before_a_doubt_is_not_believed() {
+        let cache = Cache::new(8, SECOND);
+        let start = Instant::now();
+        cache.set("a", Some(1), cache.moment(), start);
+        let asked = cache.moment();
+        cache.doubt();
+        assert_eq!(cache.get(&"a", start), None);
+        assert_eq!(cache.peek(&"a"), Some(1));
+        cache.set("a", Some(1), asked, start);
+        assert_eq!(cache.get(&"a", start), None);
+        cache.set("a", Some(2), cache.moment(), start);
+        assert_eq!(cache.get(&"a", start), Some(2));
     }
 
     #[test]
@@ -100,7 +150,7 @@ mod tests {
         let cache = Cache::new(2, SECOND);
         let start = Instant::now();
         for key in 0..10 {
-            cache.set(key, Some(key), start);
+            cache.set(key, Some(key), cache.moment(), start);
             assert!(cache.lock().len() <= 2);
             assert_eq!(cache.get(&key, start), Some(key));
         }

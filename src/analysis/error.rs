@@ -1,6 +1,7 @@
 //! Every refusal of the analysis API (CONTRACT 27), with its status and its envelope (§2.6) in one
 //! match. The texts carry nothing of the message or the token.
 
+use super::fields::RulesProblem;
 use crate::model::{ErrorEnvelope, ErrorType};
 use crate::observe::Throttle;
 use crate::store::{Scope, StoreError};
@@ -8,16 +9,30 @@ use std::sync::LazyLock;
 use std::time::Duration;
 use thiserror::Error;
 
+/// What a client is told to wait when the store is down, in seconds.
+const STORE_RETRY_AFTER: u64 = 1;
+
 static STORE_FAILED: LazyLock<Throttle> =
     LazyLock::new(|| Throttle::every(Duration::from_secs(10)));
 
-/// What a token of one application was used for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Resource {
-    /// A message for another application.
-    Application,
-    /// A record of another application.
-    Record,
+/// One field that is wrong, with what it may be.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("{field}: {problem}")]
+pub struct FieldProblem {
+    /// The field's path, such as `rules.pre.dataclean.patterns[0]`.
+    pub field: String,
+    /// What is wrong with it, then what is allowed. Quotes no phrase, no text of a rule, no token.
+    pub problem: String,
+}
+
+impl FieldProblem {
+    /// A problem of one field.
+    pub fn new(field: impl Into<String>, problem: impl Into<String>) -> Self {
+        Self {
+            field: field.into(),
+            problem: problem.into(),
+        }
+    }
 }
 
 /// A refusal.
@@ -34,7 +49,13 @@ pub enum ApiError {
     ScopeMissing(Scope),
     /// The token is bound to another application.
     #[error("the access token is bound to another application")]
-    OtherApplication(Resource),
+    OtherApplication,
+    /// Only a token that is bound to no application may do this.
+    #[error("this takes an access token that is bound to no application")]
+    NotForBound,
+    /// The caller would hand out what it does not have.
+    #[error("scopes: the access token does not have `{}` itself, so it cannot give it", .0.as_str())]
+    ScopeNotOwn(Scope),
     /// The body is not JSON, or did not arrive.
     #[error("the body is not JSON{0}")]
     NotJson(String),
@@ -44,6 +65,9 @@ pub enum ApiError {
     /// `Content-Type` is not JSON.
     #[error("the body must be JSON: send `Content-Type: application/json`")]
     NotJsonType,
+    /// `Content-Type` is not NDJSON.
+    #[error("the body must be NDJSON: send `Content-Type: application/x-ndjson`")]
+    NotNdjsonType,
     /// A field has the wrong shape or value.
     #[error("{field}: {problem}")]
     Field {
@@ -52,6 +76,32 @@ pub enum ApiError {
         /// What is wrong with it.
         problem: &'static str,
     },
+    /// Fields of an administrative call, all that are wrong at once.
+    #[error("{}", joined(.0))]
+    Fields(Vec<FieldProblem>),
+    /// The version a change was made from is not the latest one, which is this.
+    #[error("version: the application is at version {0} by now; read it and make the change again")]
+    VersionConflict(i64),
+    /// A change does not say which version it was made from.
+    #[error("version: missing; send the version the change was made from, or its ETag as If-Match")]
+    VersionMissing,
+    /// What is there stands against it.
+    #[error("{0}")]
+    Conflict(&'static str),
+    /// Rules that cannot be used: everything that is wrong with them.
+    #[error("{}", joined(.0))]
+    Rules(Vec<RulesProblem>),
+    /// The access key has used up its requests; seconds until the next one is taken.
+    #[error("more than {limit} requests per second with this access token: try again")]
+    TooManyRequests {
+        /// Requests per second.
+        limit: usize,
+        /// Whole seconds to wait.
+        retry_after: u64,
+    },
+    /// A batch has too many lines.
+    #[error("the batch has more than {0} lines")]
+    TooManyLines(usize),
     /// No such path or record.
     #[error("not found")]
     NotFound,
@@ -71,15 +121,30 @@ impl ApiError {
     pub fn status(&self) -> u16 {
         match self {
             Self::TokenMissing | Self::TokenInvalid => 401,
-            Self::ScopeMissing(_) | Self::OtherApplication(_) => 403,
+            Self::ScopeMissing(_)
+            | Self::OtherApplication
+            | Self::NotForBound
+            | Self::ScopeNotOwn(_) => 403,
             Self::NotJson(_) => 400,
-            Self::TooLarge(_) => 413,
-            Self::NotJsonType => 415,
-            Self::Field { .. } => 422,
+            Self::TooLarge(_) | Self::TooManyLines(_) => 413,
+            Self::NotJsonType | Self::NotNdjsonType => 415,
+            Self::Field { .. } | Self::Fields(_) | Self::Rules(_) => 422,
+            Self::VersionConflict(_) | Self::Conflict(_) => 409,
+            Self::VersionMissing => 428,
+            Self::TooManyRequests { .. } => 429,
             Self::NotFound => 404,
             Self::MethodNotAllowed => 405,
             Self::StoreDown => 503,
             Self::Internal => 500,
+        }
+    }
+
+    /// Whole seconds after which the same call may succeed (`Retry-After`).
+    pub fn retry_after(&self) -> Option<u64> {
+        match self {
+            Self::TooManyRequests { retry_after, .. } => Some(*retry_after),
+            Self::StoreDown => Some(STORE_RETRY_AFTER),
+            _ => None,
         }
     }
 
@@ -93,6 +158,17 @@ impl ApiError {
         };
         ErrorEnvelope::new(kind, status, self.to_string())
     }
+}
+
+impl From<FieldProblem> for ApiError {
+    fn from(problem: FieldProblem) -> Self {
+        Self::Fields(vec![problem])
+    }
+}
+
+fn joined(problems: &[impl ToString]) -> String {
+    let texts: Vec<_> = problems.iter().map(ToString::to_string).collect();
+    texts.join("; ")
 }
 
 impl From<StoreError> for ApiError {

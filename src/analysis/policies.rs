@@ -3,7 +3,7 @@
 
 use crate::model::{ApplicationId, Policy, PolicyProblems};
 use crate::policy::{Content, PolicyStore, PolicyStoreError};
-use crate::store::{PolicyTable, StoreError};
+use crate::store::{Store, StoreError};
 use async_trait::async_trait;
 use std::sync::Arc;
 use std::time::Duration;
@@ -28,7 +28,7 @@ pub enum SetPolicyError {
 }
 
 pub(super) async fn set(
-    store: &dyn PolicyTable,
+    store: &dyn Store,
     application: ApplicationId,
     policy: Policy,
 ) -> Result<(), SetPolicyError> {
@@ -43,13 +43,13 @@ pub(super) async fn set(
 
 /// The store of this process as the gateway's policy store.
 pub(super) struct LocalPolicies {
-    store: Arc<dyn PolicyTable>,
+    store: Arc<dyn Store>,
     written: watch::Receiver<()>,
     seen: Option<i64>,
 }
 
 impl LocalPolicies {
-    pub(super) fn new(store: Arc<dyn PolicyTable>) -> Self {
+    pub(super) fn new(store: Arc<dyn Store>) -> Self {
         let written = store.policy_written();
         Self {
             store,

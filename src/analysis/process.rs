@@ -1,19 +1,24 @@
-//! From a message to its record: checks the parameters, runs the engine, keeps the result (§4.3).
+//! Judging a message: its parameters, the rules that hold, the engine, the answer (§4.3, §4.4). What
+//! is kept of it stands in `keep`.
 
 use super::applications::Loaded;
-use super::clock::{now_ms, steady_us};
+use super::clock::steady_us;
 use super::error::ApiError;
-use crate::detect::{Encoding, Engine, Report};
+use super::inline::{Inline, Validation};
+use crate::config::Services;
+use crate::detect::{Compiled, Encoding, Engine, Report};
 use crate::model::{
-    AnalysisResponse, CustomPolicyReport, GuardrailsReport, RecordId, SCHEMA_VERSION, Stage,
+    AnalysisResponse, AppMode, CustomPolicyReport, GuardrailsReport, Policy, RecordId,
+    SCHEMA_VERSION, Stage,
 };
-use crate::store::NewRecord;
 use serde_json::{Map, Value};
 use std::sync::Arc;
 use tokio::sync::Semaphore;
 
 /// Longer messages are analysed away from the threads that serve connections.
 const INLINE_BYTES: usize = 64 * 1024;
+/// The same where custom regexes look at them, whose cost for a byte is not known.
+const INLINE_BYTES_OF_REGEXES: usize = 4 * 1024;
 
 /// §2.7 as it came in; the field checks are the analysis's own.
 #[derive(Clone, Debug, Default)]
@@ -26,21 +31,28 @@ pub struct ProcessInput {
     pub additional_parameters: Map<String, Value>,
 }
 
+/// One call: §2.7, or §2.8 where it brings its own rules.
+pub(super) struct Asked {
+    pub(super) stage: Stage,
+    pub(super) input: ProcessInput,
+    pub(super) validation: Option<Validation>,
+}
+
 /// The engine with its bound on long messages.
 pub(super) struct Analyst {
-    engine: Arc<Engine>,
-    long_messages: Semaphore,
+    pub(super) engine: Arc<Engine>,
+    long_messages: Arc<Semaphore>,
 }
 
 impl Analyst {
     /// Builds the engine and warms it up, which takes tens of milliseconds.
-    pub(super) fn new() -> Self {
+    pub(super) fn new(services: Services) -> Self {
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
-        let engine = Arc::new(Engine::new());
+        let engine = Arc::new(Engine::new(services));
         engine.warm_up(Encoding::default());
         Self {
             engine,
-            long_messages: Semaphore::new(cores),
+            long_messages: Arc::new(Semaphore::new(cores)),
         }
     }
 
@@ -48,22 +60,27 @@ impl Analyst {
     pub(super) async fn analyse(
         &self,
         message: String,
-        application: &Arc<Loaded>,
-        stage: Stage,
+        rules: &Arc<Compiled>,
     ) -> Result<(String, Report), ApiError> {
-        if message.len() <= INLINE_BYTES {
-            let rules = application.rules.of(stage);
+        let longest = match rules.has_regexes() {
+            true => INLINE_BYTES_OF_REGEXES,
+            false => INLINE_BYTES,
+        };
+        if message.len() <= longest {
             let report = self.engine.analyse(&message, rules, &steady_us);
             return Ok((message, report));
         }
-        let (engine, application) = (self.engine.clone(), application.clone());
-        let _permit = self
+        let (engine, rules) = (self.engine.clone(), rules.clone());
+        // Not given back when the caller goes: the work goes on.
+        let permit = self
             .long_messages
-            .acquire()
+            .clone()
+            .acquire_owned()
             .await
             .map_err(|_| ApiError::Internal)?;
         tokio::task::spawn_blocking(move || {
-            let report = engine.analyse(&message, application.rules.of(stage), &steady_us);
+            let report = engine.analyse(&message, &rules, &steady_us);
+            drop(permit);
             (message, report)
         })
         .await
@@ -73,9 +90,9 @@ impl Analyst {
 
 /// The parameters this program understands (§2.7, CONTRACT 5).
 pub(super) struct Parameters {
-    user_id: Option<String>,
-    session_id: Option<String>,
-    exchange_id: Option<String>,
+    pub(super) user_id: Option<String>,
+    pub(super) session_id: Option<String>,
+    pub(super) exchange_id: Option<String>,
 }
 
 impl Parameters {
@@ -105,8 +122,32 @@ fn text(
     }
 }
 
-/// What the caller is told. Guardrails and custom policies are asked for by no rule yet, so that they
-/// are not flagged and not missing (CONTRACT 26).
+/// What judges one message: the rules of its application, or those that came with it (§4.4).
+pub(super) struct Judging {
+    pub(super) application: Arc<Loaded>,
+    pub(super) stage: Stage,
+    pub(super) inline: Option<Inline>,
+}
+
+impl Judging {
+    pub(super) fn rules(&self) -> &Arc<Compiled> {
+        match &self.inline {
+            Some(inline) => &inline.rules,
+            None => self.application.rules.of(self.stage),
+        }
+    }
+
+    /// What the caller is told.
+    pub(super) fn answer(&self, report: Report) -> AnalysisResponse {
+        let warnings = self.inline.as_ref().map(|inline| inline.warnings.clone());
+        AnalysisResponse {
+            warnings: warnings.unwrap_or_default(),
+            ..answer(report)
+        }
+    }
+}
+
+/// §2.9 under a new identifier.
 pub(super) fn answer(report: Report) -> AnalysisResponse {
     AnalysisResponse {
         request_id: RecordId::random(),
@@ -122,25 +163,15 @@ pub(super) fn answer(report: Report) -> AnalysisResponse {
     }
 }
 
-/// What is kept. The original stays only where the application asks for it.
-pub(super) fn record(
-    application: &Loaded,
-    stage: Stage,
-    parameters: Parameters,
-    message: String,
-    additional_parameters: Map<String, Value>,
-    answer: AnalysisResponse,
-) -> NewRecord {
-    NewRecord {
-        application_id: application.id,
-        stage,
-        exchange_id: parameters.exchange_id,
-        user_id: parameters.user_id,
-        session_id: parameters.session_id,
-        created_at_ms: now_ms(),
-        rules_version: application.rules_version,
-        message: application.rules.keep_original.then_some(message),
-        additional_parameters,
-        answer,
-    }
+/// Whether a policy blocks on a verdict, on this side of the exchange (CONTRACT 12 and 15).
+pub(super) fn blocks(policy: &Policy, stage: Stage, answer: &AnalysisResponse) -> bool {
+    let applies = match stage {
+        Stage::PreCall => true,
+        Stage::PostCall => policy.replace_response,
+    };
+    let on = policy.block_on;
+    let is_found = on.guardrails && answer.guardrails.flagged
+        || on.custom_policy && answer.custom_policy.flagged
+        || on.dataclean && answer.dataclean.flagged;
+    policy.app_mode == AppMode::Sync && applies && is_found
 }

@@ -1,32 +1,35 @@
 //! The analysis as one object: what the HTTP endpoints and the in-process gateway call.
 
 use super::applications::Applications;
-use super::error::{ApiError, Resource};
+use super::authority::Caller;
+use super::error::ApiError;
+use super::freshness::Freshness;
+use super::inline::InlineRules;
+use super::keep::{self, Judged, Told};
 use super::policies::{self, LocalPolicies, SetPolicyError};
-use super::process::{self, Analyst, Parameters, ProcessInput};
+use super::process::{Analyst, Asked, Judging, Parameters, ProcessInput};
+use super::rate::Rate;
 use super::start::{self, FirstRun, StartError};
-use super::tokens::{self, Tokens};
+use super::tokens::Tokens;
 use crate::config::settings::AnalysisSettings;
 use crate::model::{
-    AnalysisResponse, ApplicationId, ApplicationPolicy, Policy, RecordId, Secret, Stage,
-    StoredPolicy,
+    AnalysisResponse, ApplicationId, ApplicationPolicy, Policy, Secret, Stage, StoredPolicy,
 };
 use crate::policy::PolicyStore;
-use crate::store::{
-    Durable, NewRecord, PolicyTable, RecordFilter, RecordPage, RecordStore, Scope, Scopes,
-    SettingsStore, StoreError, StoredRecord, Token,
-};
+use crate::store::{Durable, NewRecord, Scope, Store, StoreError};
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Instant;
 
 /// Checks tokens, analyses messages, keeps and reads records.
 pub struct Service {
-    records: Arc<dyn RecordStore>,
-    settings: Arc<dyn SettingsStore>,
-    policies: Arc<dyn PolicyTable>,
-    applications: Applications,
-    tokens: Tokens,
-    analyst: Analyst,
+    pub(super) store: Arc<dyn Store>,
+    pub(super) applications: Arc<Applications>,
+    pub(super) tokens: Arc<Tokens>,
+    freshness: Freshness,
+    pub(super) analyst: Analyst,
+    pub(super) inline_rules: InlineRules,
+    rate: Rate,
     max_body: u64,
 }
 
@@ -41,17 +44,18 @@ impl Service {
         settings: &AnalysisSettings,
         data_dir: &Path,
     ) -> Result<(Arc<Self>, FirstRun), StartError> {
-        let store = Arc::new(start::open_store(settings, data_dir).await?);
-        let shared: Arc<dyn SettingsStore> = store.clone();
-        let tokens = Tokens::new(shared.clone());
-        let first_run = start::first_run(&*shared, &tokens, settings.first_token.as_ref()).await?;
+        let store: Arc<dyn Store> = start::open_store(settings, data_dir).await?;
+        let tokens = Arc::new(Tokens::new(store.clone()));
+        let applications = Arc::new(Applications::new(store.clone()));
+        let first_run = start::first_run(&*store, &tokens, settings.first_token.as_ref()).await?;
         let service = Self {
-            records: store.clone(),
-            settings: shared.clone(),
-            policies: store,
-            applications: Applications::new(shared),
+            freshness: Freshness::start(store.clone(), applications.clone(), tokens.clone()),
+            applications,
+            store,
             tokens,
-            analyst: Analyst::new(),
+            analyst: Analyst::new(settings.services),
+            inline_rules: InlineRules::default(),
+            rate: Rate::new(settings.requests_per_second),
             max_body: settings.max_body,
         };
         Ok((Arc::new(service), first_run))
@@ -68,8 +72,13 @@ impl Service {
         key: &Secret,
         input: ProcessInput,
     ) -> Result<AnalysisResponse, ApiError> {
-        let token = self.authorise(key, Scope::Ingest).await?;
-        self.process_as(&token, stage, input).await
+        let caller = self.recognise(key, Scope::Ingest).await?;
+        let asked = Asked {
+            stage,
+            input,
+            validation: None,
+        };
+        self.process_as(&caller, asked).await
     }
 
     /// As [`Service::process`], but the answer is given as soon as it stands and the record is on its
@@ -84,25 +93,17 @@ impl Service {
         key: &Secret,
         input: ProcessInput,
     ) -> Result<(AnalysisResponse, Durable), ApiError> {
-        let token = self.authorise(key, Scope::Ingest).await?;
-        let record = self.analyse(&token, stage, input).await?;
-        let answer = record.answer.clone();
-        Ok((answer, self.records.begin_insert(record).await?))
-    }
-
-    /// Makes a token; this is the only time its value is seen (CONTRACT 30).
-    ///
-    /// # Errors
-    /// [`StartError::Store`] and [`StartError::Random`].
-    pub async fn create_token(
-        &self,
-        name: &str,
-        scopes: Scopes,
-        application: Option<ApplicationId>,
-    ) -> Result<Secret, StartError> {
-        let value = tokens::random_value().map_err(|_| StartError::Random)?;
-        self.tokens.add(&value, name, scopes, application).await?;
-        Ok(value)
+        let caller = self.recognise(key, Scope::Ingest).await?;
+        let asked = Asked {
+            stage,
+            input,
+            validation: None,
+        };
+        let (record, told) = self.analyse(&caller, asked).await?;
+        let mut answer = record.answer.clone();
+        let durable = self.store.begin_insert(record).await?;
+        Told::restore(told, &mut answer);
+        Ok((answer, durable))
     }
 
     /// Sets an application's policy; it is in force for the gateway of this process at once, for any
@@ -115,7 +116,7 @@ impl Service {
         application: ApplicationId,
         policy: Policy,
     ) -> Result<(), SetPolicyError> {
-        policies::set(&*self.policies, application, policy).await
+        policies::set(&*self.store, application, policy).await
     }
 
     /// Every application that has a policy, with what is wrong where it cannot be read.
@@ -123,12 +124,12 @@ impl Service {
     /// # Errors
     /// [`StoreError`] when the store cannot be read.
     pub async fn policies(&self) -> Result<Vec<StoredPolicy>, StoreError> {
-        self.policies.policies().await
+        self.store.policies().await
     }
 
     /// The policies of this store for the gateway of the same process.
     pub fn policy_store(&self) -> Box<dyn PolicyStore> {
-        Box::new(LocalPolicies::new(self.policies.clone()))
+        Box::new(LocalPolicies::new(self.store.clone()))
     }
 
     /// Makes the applications that a configuration file lists and the store does not have, so that
@@ -141,9 +142,13 @@ impl Service {
         listed: &[ApplicationPolicy],
     ) -> Result<(), StoreError> {
         for application in listed {
-            if self.settings.application(application.id).await?.is_none() {
+            if self.store.application(application.id).await?.is_none() {
                 let (id, name) = (application.id, application.name.clone());
-                start::add_application(&*self.settings, id, name).await?;
+                let added = start::add_application(&*self.store, id, name).await;
+                // Another server may have been first.
+                if added.is_err() && self.store.application(id).await?.is_none() {
+                    return added;
+                }
             }
         }
         Ok(())
@@ -151,80 +156,115 @@ impl Service {
 
     /// Writes what is queued and closes the store. Calls after it get [`ApiError::StoreDown`].
     pub async fn shutdown(&self) {
-        self.records.close().await;
+        self.freshness.stop().await;
+        self.store.close().await;
     }
 
     pub(super) fn max_body(&self) -> u64 {
         self.max_body
     }
 
-    pub(super) async fn authorise(&self, key: &Secret, scope: Scope) -> Result<Token, ApiError> {
-        self.tokens.authorise(key, scope).await
+    /// Who makes a call over HTTP, which counts as one request of the token.
+    pub(super) async fn authorise(&self, key: &Secret, scope: Scope) -> Result<Caller, ApiError> {
+        self.authorise_any(key, &[scope]).await
+    }
+
+    /// Like [`Service::authorise`], for what any of several scopes allows.
+    pub(super) async fn authorise_any(
+        &self,
+        key: &Secret,
+        scopes: &[Scope],
+    ) -> Result<Caller, ApiError> {
+        let caller = self.tokens.authorise(key, scopes).await?;
+        self.admit(&caller)?;
+        Ok(caller)
+    }
+
+    /// Who makes a call whose requests are counted elsewhere, or not at all.
+    pub(super) async fn recognise(&self, key: &Secret, scope: Scope) -> Result<Caller, ApiError> {
+        self.tokens.authorise(key, &[scope]).await
+    }
+
+    /// Believes nothing that is remembered of applications and tokens: they were changed.
+    pub(super) fn doubt_settings(&self) {
+        self.applications.doubt();
+        self.tokens.doubt();
+    }
+
+    /// Counts one request of the caller's token.
+    pub(super) fn admit(&self, caller: &Caller) -> Result<(), ApiError> {
+        match caller.token_id {
+            Some(id) => self.rate.take(id, Instant::now()),
+            None => Ok(()),
+        }
     }
 
     pub(super) async fn process_as(
         &self,
-        token: &Token,
-        stage: Stage,
-        input: ProcessInput,
+        caller: &Caller,
+        asked: Asked,
     ) -> Result<AnalysisResponse, ApiError> {
-        let record = self.analyse(token, stage, input).await?;
-        Ok(self.records.insert(record).await?)
+        let (record, told) = self.analyse(caller, asked).await?;
+        let mut answer = self.store.insert(record).await?;
+        Told::restore(told, &mut answer);
+        Ok(answer)
     }
 
+    /// The record of a message, not kept yet, and what of its answer is told differently.
     async fn analyse(
         &self,
-        token: &Token,
-        stage: Stage,
-        input: ProcessInput,
-    ) -> Result<NewRecord, ApiError> {
+        caller: &Caller,
+        asked: Asked,
+    ) -> Result<(NewRecord, Option<Told>), ApiError> {
+        let Asked {
+            stage,
+            input,
+            validation,
+        } = asked;
         let application = self
             .applications
-            .resolve(input.application_id.as_deref(), token)
+            .resolve(input.application_id.as_deref(), caller)
             .await?;
         let parameters = Parameters::read(&input.additional_parameters)?;
-        let (message, report) = self
-            .analyst
-            .analyse(input.message, &application, stage)
-            .await?;
-        let answer = process::answer(report);
-        Ok(process::record(
-            &application,
+        let inline = match validation {
+            Some(validation) => Some(self.inline_rules.compile(validation).await?),
+            None => None,
+        };
+        let judging = Judging {
+            application,
             stage,
+            inline,
+        };
+        let judged = self.judged(&judging, input, parameters).await?;
+        Ok(keep::record(&judging, judged))
+    }
+
+    async fn judged(
+        &self,
+        judging: &Judging,
+        mut input: ProcessInput,
+        parameters: Parameters,
+    ) -> Result<Judged, ApiError> {
+        let (message, mut report) = self.analyst.analyse(input.message, judging.rules()).await?;
+        if !judging.application.rules.keep_original {
+            let rules = judging.rules();
+            keep::clean_error(
+                &self.analyst.engine,
+                rules,
+                &mut input.additional_parameters,
+            );
+        }
+        Ok(Judged {
             parameters,
             message,
-            input.additional_parameters,
-            answer,
-        ))
+            additional_parameters: input.additional_parameters,
+            masked_text: report.masked_text.take(),
+            cleaned_in_part: report.cleaned_in_part,
+            answer: judging.answer(report),
+        })
     }
 
-    /// A page of records; a bound token sees its own application only.
-    pub(super) async fn page(
-        &self,
-        token: &Token,
-        mut filter: RecordFilter,
-    ) -> Result<RecordPage, ApiError> {
-        if let Some(bound) = token.application_id {
-            if filter.application_id.is_some_and(|asked| asked != bound) {
-                return Err(ApiError::OtherApplication(Resource::Application));
-            }
-            filter.application_id = Some(bound);
-        }
-        Ok(self.records.page(&filter).await?)
-    }
-
-    /// One record; a bound token sees its own application only.
-    pub(super) async fn record(
-        &self,
-        token: &Token,
-        id: RecordId,
-    ) -> Result<StoredRecord, ApiError> {
-        let record = self.records.record(id).await?.ok_or(ApiError::NotFound)?;
-        match token.application_id {
-            Some(bound) if bound != record.summary.application_id => {
-                Err(ApiError::OtherApplication(Resource::Record))
-            }
-            _ => Ok(record),
-        }
+    pub(super) fn store(&self) -> &dyn Store {
+        &*self.store
     }
 }

@@ -5,10 +5,14 @@ use super::clock::now_ms;
 use super::tokens::{self, Tokens};
 use crate::config::settings::AnalysisSettings;
 use crate::model::{ApplicationId, Secret};
-use crate::store::{Application, Scope, Scopes, SettingsStore, SqliteStore, StoreError};
+use crate::store::{
+    Application, Migrated, PostgresStore, RecordStore, Scope, Scopes, SqliteStore, Store,
+    StoreError,
+};
 use std::fs::DirBuilder;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use thiserror::Error;
 
 const DATABASE: &str = "monitor.db";
@@ -45,6 +49,32 @@ pub enum StartError {
 pub(super) async fn open_store(
     settings: &AnalysisSettings,
     data_dir: &Path,
+) -> Result<Arc<dyn Store>, StartError> {
+    match &settings.store {
+        Some(store) => {
+            private_folder(data_dir)?;
+            Ok(Arc::new(PostgresStore::open(store).await?))
+        }
+        None => Ok(Arc::new(open_file(settings, data_dir).await?)),
+    }
+}
+
+/// Brings the schema of the configured database up to date, and does nothing else with it.
+///
+/// # Errors
+/// [`StartError`] when it cannot be opened or written, or is of a later version.
+pub async fn migrate(settings: &AnalysisSettings, data_dir: &Path) -> Result<Migrated, StartError> {
+    if let Some(store) = &settings.store {
+        return Ok(PostgresStore::migrate(store).await?);
+    }
+    let store = open_file(settings, data_dir).await?;
+    store.close().await;
+    Ok(store.migrated())
+}
+
+async fn open_file(
+    settings: &AnalysisSettings,
+    data_dir: &Path,
 ) -> Result<SqliteStore, StartError> {
     let path = settings
         .database
@@ -71,7 +101,7 @@ fn private_folder(path: &Path) -> Result<(), StartError> {
 
 /// Makes the first application and the first token where there are none.
 pub(super) async fn first_run(
-    store: &dyn SettingsStore,
+    store: &dyn Store,
     tokens: &Tokens,
     configured: Option<&Secret>,
 ) -> Result<FirstRun, StartError> {
@@ -88,9 +118,8 @@ pub(super) async fn first_run(
         None => None,
     };
     if let Some(key) = &access_key {
-        tokens
-            .add(key, "first", Scopes::of(&Scope::ALL), None)
-            .await?;
+        let first = tokens::new_token("first", Scopes::of(&Scope::ALL), None);
+        tokens.add(key, first).await?;
     }
     Ok(FirstRun {
         application_id,
@@ -98,15 +127,17 @@ pub(super) async fn first_run(
     })
 }
 
-async fn add_default_application(store: &dyn SettingsStore) -> Result<ApplicationId, StartError> {
+async fn add_default_application(store: &dyn Store) -> Result<ApplicationId, StartError> {
     let id = ApplicationId::random();
     add_application(store, id, "default".to_owned()).await?;
-    Ok(id)
+    // Another server may have been first.
+    let first = store.first_application().await?;
+    Ok(first.map_or(id, |first| first.id))
 }
 
 /// Adds an application with default rules and no policy.
 pub(super) async fn add_application(
-    store: &dyn SettingsStore,
+    store: &dyn Store,
     id: ApplicationId,
     name: String,
 ) -> Result<(), StoreError> {
@@ -116,7 +147,9 @@ pub(super) async fn add_application(
             name,
             description: String::new(),
             created_at_ms: now_ms(),
-            rules_version: 1,
+            updated_at_ms: now_ms(),
+            version: 1,
+            policy: None,
             // No keys: the defaults of the running version hold, also those of a later one.
             rules: serde_json::json!({}),
         })

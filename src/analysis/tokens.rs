@@ -1,11 +1,12 @@
 //! Bearer tokens (§5, CONTRACT 30): making them and checking them. Values are never kept, logged or
 //! shown again; what is remembered between requests is the hash.
 
+use super::authority::Caller;
 use super::cache::Cache;
 use super::clock::now_ms;
 use super::error::ApiError;
 use crate::model::{ApplicationId, Secret};
-use crate::store::{Scope, Scopes, SettingsStore, StoreError, Token, TokenHash, TokenId};
+use crate::store::{Scope, Scopes, Store, StoreError, Token, TokenHash, TokenId};
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use std::sync::Arc;
@@ -13,8 +14,8 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::{Duration, Instant};
 use uuid::Uuid;
 
-/// How long a revocation by another process may go unseen.
-const BELIEVED_FOR: Duration = Duration::from_secs(2);
+/// How long a revocation by another process may go unseen where the store does not tell of it.
+const BELIEVED_FOR: Duration = Duration::from_millis(500);
 const REMEMBERED: usize = 4096;
 /// A token's last use is written at most this often.
 const TOUCHED_EVERY_MS: i64 = 60_000;
@@ -26,20 +27,24 @@ struct Known {
 
 /// The tokens of the store.
 pub(super) struct Tokens {
-    store: Arc<dyn SettingsStore>,
+    store: Arc<dyn Store>,
     known: Cache<TokenHash, Arc<Known>>,
 }
 
 impl Tokens {
-    pub(super) fn new(store: Arc<dyn SettingsStore>) -> Self {
+    pub(super) fn new(store: Arc<dyn Store>) -> Self {
         Self {
             store,
             known: Cache::new(REMEMBERED, BELIEVED_FOR),
         }
     }
 
-    /// The token of this value, if it may be used now and has the scope.
-    pub(super) async fn authorise(&self, key: &Secret, scope: Scope) -> Result<Token, ApiError> {
+    /// Whose value this is, if it may be used now and has one of the scopes.
+    pub(super) async fn authorise(
+        &self,
+        key: &Secret,
+        scopes: &[Scope],
+    ) -> Result<Caller, ApiError> {
         let known = self
             .load(TokenHash::of(key))
             .await?
@@ -48,31 +53,19 @@ impl Tokens {
         if !known.token.is_valid_at(now_ms) {
             return Err(ApiError::TokenInvalid);
         }
-        if !known.token.scopes.allow(scope) {
-            return Err(ApiError::ScopeMissing(scope));
-        }
+        let caller = Caller::from(&known.token);
+        caller.must_have(scopes)?;
         self.touch(&known, now_ms);
-        Ok(known.token.clone())
+        Ok(caller)
+    }
+
+    /// Believes nothing that is remembered: tokens were changed.
+    pub(super) fn doubt(&self) {
+        self.known.doubt();
     }
 
     /// Keeps a token with this value; one that is known already stays as it is.
-    pub(super) async fn add(
-        &self,
-        value: &Secret,
-        name: &str,
-        scopes: Scopes,
-        application_id: Option<ApplicationId>,
-    ) -> Result<(), StoreError> {
-        let token = Token {
-            id: TokenId(Uuid::new_v4()),
-            name: name.to_owned(),
-            scopes,
-            application_id,
-            created_at_ms: now_ms(),
-            expires_at_ms: None,
-            revoked_at_ms: None,
-            last_used_at_ms: None,
-        };
+    pub(super) async fn add(&self, value: &Secret, token: Token) -> Result<(), StoreError> {
         self.store.add_token(TokenHash::of(value), token).await
     }
 
@@ -81,6 +74,7 @@ impl Tokens {
         if let Some(known) = self.known.get(&hash, now) {
             return Ok(Some(known));
         }
+        let asked = self.known.moment();
         let known = self.store.token(&hash).await?.map(|token| {
             let touched_at_ms = AtomicI64::new(token.last_used_at_ms.unwrap_or(0));
             Arc::new(Known {
@@ -88,7 +82,7 @@ impl Tokens {
                 touched_at_ms,
             })
         });
-        self.known.set(hash, known.clone(), now);
+        self.known.set(hash, known.clone(), asked, now);
         Ok(known)
     }
 
@@ -103,6 +97,24 @@ impl Tokens {
         {
             self.store.touch_token(known.token.id, now_ms);
         }
+    }
+}
+
+/// A token made now, valid until it is revoked.
+pub(super) fn new_token(
+    name: impl Into<String>,
+    scopes: Scopes,
+    application_id: Option<ApplicationId>,
+) -> Token {
+    Token {
+        id: TokenId(Uuid::new_v4()),
+        name: name.into(),
+        scopes,
+        application_id,
+        created_at_ms: now_ms(),
+        expires_at_ms: None,
+        revoked_at_ms: None,
+        last_used_at_ms: None,
     }
 }
 

@@ -4,15 +4,15 @@ use super::gateway::{backend_runtime, run_server};
 use super::http::{UnderWay, WebApp};
 use super::lifecycle::Readiness;
 use super::status::Overview;
-use super::{listeners, operations, welcome};
-use crate::analysis::{Service, router};
+use super::{docs, listeners, operations, welcome};
+use crate::analysis::{RetentionTask, Service, router};
 use crate::config::{Listener, Settings};
 use crate::observe::Metrics;
-use crate::store::{Scope, Scopes};
 use anyhow::Result;
 use pingora_core::services::listening::Service as Listening;
 use std::net::SocketAddr;
 use std::sync::Arc;
+use tokio::runtime::Runtime;
 
 /// Runs the analysis API until it is told to stop.
 ///
@@ -26,6 +26,7 @@ pub fn run_analysis(mut settings: Settings) -> Result<()> {
     let (service, first) =
         runtime.block_on(Service::open(&settings.analysis, &settings.data_dir))?;
     let (metrics, readiness) = (Arc::new(Metrics::new()?), Arc::new(Readiness::default()));
+    let retention = retention(&runtime, &settings, &service, &metrics);
     let under_way = UnderWay::default();
     let api = api(&settings, service.clone(), under_way.clone())?;
     let address = settings.analysis.operations;
@@ -52,8 +53,20 @@ pub fn run_analysis(mut settings: Settings) -> Result<()> {
         server.add_service(api);
         server.add_service(operations);
     })?;
+    runtime.block_on(retention.stop());
     runtime.block_on(service.shutdown());
     Ok(())
+}
+
+/// Keeps the store within its limits, on the backend's runtime.
+pub(super) fn retention(
+    runtime: &Runtime,
+    settings: &Settings,
+    service: &Service,
+    metrics: &Arc<Metrics>,
+) -> RetentionTask {
+    let _entered = runtime.enter();
+    RetentionTask::start(service, settings.analysis.retention, metrics.clone())
 }
 
 /// The API's listeners.
@@ -63,7 +76,8 @@ pub(super) fn api(
     under_way: UnderWay,
 ) -> Result<Listening<WebApp>> {
     let header_timeout = settings.gateway.limits.header_timeout;
-    let app = WebApp::counted(router(service), header_timeout, under_way);
+    let router = docs::router().merge(router(service));
+    let app = WebApp::counted(router, header_timeout, under_way);
     let mut api = Listening::new("analysis".into(), app);
     listeners::add(&mut api, &settings.analysis.listen)?;
     Ok(api)
@@ -85,31 +99,4 @@ pub(super) fn operations_service(
     service.threads = Some(1);
     service.add_tcp(&address.to_string());
     service
-}
-
-/// Makes a token in the store of `settings` and gives it back, the only time it can be read.
-///
-/// # Errors
-/// When the store cannot be opened or a scope is unknown.
-pub fn create_token(settings: &Settings, name: &str, scopes: &[String]) -> Result<String> {
-    let runtime = backend_runtime()?;
-    runtime.block_on(async {
-        let (service, first) = Service::open(&settings.analysis, &settings.data_dir).await?;
-        if let Some(key) = welcome::new_key(settings, &first) {
-            eprintln!("first access key (shown this once): {}", key.expose());
-        }
-        let token = service.create_token(name, named(scopes)?, None).await?;
-        service.shutdown().await;
-        Ok(token.expose().to_owned())
-    })
-}
-
-fn named(scopes: &[String]) -> Result<Scopes> {
-    let one = |name: &String| {
-        Scope::from_name(name)
-            .ok_or_else(|| anyhow::anyhow!("unknown scope {name:?}; allowed: ingest, read, admin"))
-    };
-    Ok(Scopes::of(
-        &scopes.iter().map(one).collect::<Result<Vec<_>>>()?,
-    ))
 }

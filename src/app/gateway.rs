@@ -1,6 +1,6 @@
 //! The gateway as a process, alone or with the analysis backend beside it.
 
-use super::analysis::{addresses, api, operations_service};
+use super::analysis::{addresses, api, operations_service, retention};
 use super::http::UnderWay;
 use super::inspect::LocalInspector;
 use super::lifecycle::{Readiness, Signals, wait_for_the_last_call};
@@ -45,6 +45,7 @@ struct Plan {
     /// Listeners of others to wait for.
     extra: Vec<SocketAddr>,
     under_way: UnderWay,
+    metrics: Arc<Metrics>,
 }
 
 impl Plan {
@@ -77,7 +78,8 @@ pub fn run_all(mut settings: Settings) -> Result<()> {
         settings.gateway.upstream.url = Some(start_demo(&runtime)?);
     }
     let analyzer = analyzer_of(&mut settings, &service, &first)?;
-    let under_way = UnderWay::default();
+    let (under_way, metrics) = (UnderWay::default(), Arc::new(Metrics::new()?));
+    let retention = retention(&runtime, &settings, &service, &metrics);
     let plan = Plan {
         analyzer: Some(analyzer),
         policies: policies::open(&settings, &runtime, Some(&service))?,
@@ -85,11 +87,13 @@ pub fn run_all(mut settings: Settings) -> Result<()> {
         configuration,
         extra: addresses(&settings.analysis.listen),
         under_way: under_way.clone(),
+        metrics,
     };
     let api = api(&settings, service.clone(), under_way)?;
     serve_gateway(&settings, &runtime, plan, |server| {
         server.add_service(api);
     })?;
+    runtime.block_on(retention.stop());
     runtime.block_on(service.shutdown());
     Ok(())
 }
@@ -138,6 +142,7 @@ pub fn run_gateway(mut settings: Settings) -> Result<()> {
         configuration,
         extra: Vec::new(),
         under_way: UnderWay::default(),
+        metrics: Arc::new(Metrics::new()?),
     };
     serve_gateway(&settings, &runtime, plan, |_| {})
 }
@@ -191,7 +196,7 @@ fn serve_gateway(
     add: impl FnOnce(&mut Server),
 ) -> Result<()> {
     let gateway = &settings.gateway;
-    let metrics = Arc::new(Metrics::new()?);
+    let metrics = plan.metrics.clone();
     let spool = match &plan.analyzer {
         Some(analyzer) => Some(spool::start(settings, runtime, analyzer.clone(), &metrics)?),
         None => None,

@@ -1,6 +1,7 @@
 //! What can be typed: subcommands and flags. Values are checked by `config`, beside those of the
 //! file and the environment (CONTRACT 32).
 
+use super::token::TokenCommand;
 use crate::config::{Overrides, Role, env};
 use crate::model::GATEWAY_VERSION;
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -34,6 +35,8 @@ pub(super) enum Command {
     Analysis(AnalysisArgs),
     /// Check a configuration and say what it amounts to; start nothing.
     Check(CheckArgs),
+    /// Bring the database's schema up to date; start nothing.
+    Migrate(MigrateArgs),
     /// Manage access keys.
     #[command(subcommand)]
     Token(TokenCommand),
@@ -131,20 +134,8 @@ impl From<RoleArg> for Role {
     }
 }
 
-#[derive(Debug, Subcommand)]
-pub(super) enum TokenCommand {
-    /// Make an access key and print it, once.
-    Create(TokenArgs),
-}
-
 #[derive(Debug, Args)]
-pub(super) struct TokenArgs {
-    /// What the key is for, as lists will show it.
-    #[arg(long, value_parser = clap::builder::NonEmptyStringValueParser::new())]
-    pub(super) name: String,
-    /// What the key may do.
-    #[arg(long, value_enum, value_delimiter = ',', default_values_t = [Scope::Ingest])]
-    pub(super) scope: Vec<Scope>,
+pub(super) struct MigrateArgs {
     /// YAML file [env: MONITOR_CONFIG].
     #[arg(long, value_name = "FILE")]
     pub(super) config: Option<PathBuf>,
@@ -170,28 +161,6 @@ impl From<DatabaseRole> for Role {
         match role {
             DatabaseRole::All => Self::All,
             DatabaseRole::Analysis => Self::Analysis,
-        }
-    }
-}
-
-/// What an access key may do (CONTRACT 30).
-#[derive(Clone, Copy, Debug, ValueEnum)]
-pub(super) enum Scope {
-    /// Send messages for analysis.
-    Ingest,
-    /// Read records.
-    Read,
-    /// Change settings and keys.
-    Admin,
-}
-
-impl Scope {
-    /// The scope's name in the store.
-    pub(super) fn name(self) -> &'static str {
-        match self {
-            Self::Ingest => "ingest",
-            Self::Read => "read",
-            Self::Admin => "admin",
         }
     }
 }

@@ -1,7 +1,9 @@
 //! What a checked configuration amounts to, one line per part. Problems print themselves
 //! (CONTRACT 32 `check`).
 
-use crate::config::{AnalysisSettings, GatewaySettings, Listener, Role, Settings};
+use crate::config::{
+    AnalysisSettings, GatewaySettings, Listener, RetentionSettings, Role, Services, Settings,
+};
 use std::fmt::Write;
 use std::path::Path;
 
@@ -27,6 +29,8 @@ pub(super) fn summary(file: Option<&Path>, role: Role, settings: &Settings) -> S
     if role != Role::Gateway {
         line("analysis", listeners(&settings.analysis.listen));
         line("database", database(&settings.analysis, settings));
+        line("retention", retention(settings.analysis.retention));
+        line("services", services(settings.analysis.services));
     }
     if role == Role::Analysis {
         line("operations", settings.analysis.operations.to_string());
@@ -57,7 +61,24 @@ fn monitor(gateway: &GatewaySettings, role: Role) -> String {
     }
 }
 
+fn services(services: Services) -> String {
+    let stages = [
+        ("dataclean", services.dataclean),
+        ("guardrails", services.guardrails),
+        ("custom_policy", services.custom_policy),
+    ];
+    let shown = stages.map(|(stage, is_on)| match is_on {
+        true => stage.to_owned(),
+        false => format!("{stage} (off)"),
+    });
+    shown.join(", ")
+}
+
 fn database(analysis: &AnalysisSettings, settings: &Settings) -> String {
+    if let Some(store) = &analysis.store {
+        let (user, host, port, db) = (&store.user, &store.host, store.port, &store.db);
+        return format!("PostgreSQL {db} at {host}:{port}, as {user}");
+    }
     let default = || settings.data_dir.join("monitor.db");
     analysis
         .database
@@ -65,4 +86,18 @@ fn database(analysis: &AnalysisSettings, settings: &Settings) -> String {
         .unwrap_or_else(default)
         .display()
         .to_string()
+}
+
+fn retention(limits: RetentionSettings) -> String {
+    let one = |bound: Option<u64>, unit: &str| bound.map(|bound| format!("{bound} {unit}"));
+    let bounds = [
+        one(limits.days.map(u64::from), "days"),
+        one(limits.rows, "records"),
+        one(limits.bytes, "bytes"),
+    ];
+    let bounds: Vec<String> = bounds.into_iter().flatten().collect();
+    match bounds.is_empty() {
+        true => "without a bound".to_owned(),
+        false => bounds.join(", "),
+    }
 }

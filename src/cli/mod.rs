@@ -3,12 +3,13 @@
 
 mod args;
 mod check;
+mod token;
 
 pub use args::Cli;
 
 use crate::config::{self, LogFormat, LogSettings, Overrides, Problems, Role, Settings};
 use crate::{app, gateway, observe};
-use args::{CheckArgs, Command, TokenArgs, TokenCommand};
+use args::{CheckArgs, Command, MigrateArgs};
 use std::fmt;
 use std::io::{self, Write};
 use std::path::PathBuf;
@@ -73,7 +74,8 @@ pub fn run(cli: Cli) -> Result<(), Failure> {
             Ok(app::run_analysis(start(Role::Analysis, file, &overrides)?)?)
         }
         Command::Check(args) => check(args),
-        Command::Token(TokenCommand::Create(args)) => create_token(args),
+        Command::Migrate(args) => migrate(args),
+        Command::Token(command) => print(token::run(command)?.as_bytes()),
         Command::Openapi => print(gateway::docs::openapi_json()),
         Command::DemoUpstream(args) => {
             let log = LogSettings {
@@ -93,19 +95,13 @@ fn check(args: CheckArgs) -> Result<(), Failure> {
     print(check::summary(file.as_deref(), role, &settings).as_bytes())
 }
 
-fn create_token(args: TokenArgs) -> Result<(), Failure> {
+fn migrate(args: MigrateArgs) -> Result<(), Failure> {
     let overrides = Overrides {
         data_dir: args.data_dir,
         ..Overrides::default()
     };
     let settings = load(args.role.into(), file_or_variable(args.config), &overrides)?;
-    let scopes: Vec<String> = args
-        .scope
-        .iter()
-        .map(|scope| scope.name().to_owned())
-        .collect();
-    let token = app::create_token(&settings, &args.name, &scopes)?;
-    print(format!("{token}\n").as_bytes())
+    print(format!("{}\n", app::migrate(&settings)?).as_bytes())
 }
 
 /// Settings for a process that is about to run, with its log set up.

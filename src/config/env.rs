@@ -51,39 +51,41 @@ pub const VARIABLES: &[Variable] = &[
     Variable {
         name: "STORE_HOST",
         default: "",
-        meaning: "Host of the PostgreSQL with the policies. Unset, `monitor all` takes them from its \
-                  own database and `monitor gateway` from `applications`; without any, no call is \
+        meaning: "Host of the PostgreSQL in which the analysis server keeps everything and gateways \
+                  find policies. Unset, the analysis server keeps a file of its own, \
+                  `monitor gateway` takes policies from `applications`, and without any no call is \
                   blocked.",
         key: "store.host",
-        roles: GATEWAY,
+        roles: EVERY,
     },
     Variable {
         name: "STORE_PORT",
         default: "5432",
         meaning: "Its port.",
         key: "store.port",
-        roles: GATEWAY,
+        roles: EVERY,
     },
     Variable {
         name: "STORE_DB",
         default: "",
         meaning: "Its database.",
         key: "store.db",
-        roles: GATEWAY,
+        roles: EVERY,
     },
     Variable {
         name: "STORE_USER",
         default: "",
-        meaning: "Its user, who needs `SELECT` on the view `gateway_policies` and nothing else.",
+        meaning: "Its user: for an analysis server one who may create tables, for a gateway alone one \
+                  who may `SELECT` from the view `gateway_policies`.",
         key: "store.user",
-        roles: GATEWAY,
+        roles: EVERY,
     },
     Variable {
         name: "STORE_PASSWORD",
         default: "",
         meaning: "The user's password.",
         key: "store.password",
-        roles: GATEWAY,
+        roles: EVERY,
     },
     Variable {
         name: "STORE_SSL",
@@ -91,7 +93,7 @@ pub const VARIABLES: &[Variable] = &[
         meaning: "`true`: TLS with a certificate that is good for the host; `false`: none; `auto`: \
                   where the server offers it, unchecked.",
         key: "store.ssl",
-        roles: GATEWAY,
+        roles: EVERY,
     },
     Variable {
         name: "MONITOR_TIMEOUT",

@@ -3,7 +3,7 @@
 //! Knows no key by name; those are declared in `schema`.
 
 use super::problem::{Origin, Problem};
-use super::units::Form;
+use super::units::{self, Form};
 use super::yaml::{Document, Entry, Node, Value, join};
 use super::{Environment, Overrides, Role, env, suggest};
 use std::collections::BTreeMap;
@@ -52,6 +52,18 @@ impl<'a> Reader<'a> {
         })
     }
 
+    /// A switch, or None for the default.
+    pub(super) fn switch(&mut self, key: &str) -> Option<bool> {
+        let form = units::word(&[("true", true), ("false", false)]);
+        self.read_with(key, |_, raw| match raw {
+            Raw::Text(text) => form.parse(text).map_err(Some),
+            Raw::Node(node) => match node.value {
+                Value::Flag(flag) => Ok(flag),
+                _ => Err(Some(form.refuse(&format!("is {}", node.value.shape())))),
+            },
+        })
+    }
+
     /// As [`Reader::read`], for values that are more than one scalar. `take` gives an error text, or
     /// None when it has reported what is wrong itself.
     pub(super) fn read_with<T>(
@@ -72,6 +84,13 @@ impl<'a> Reader<'a> {
             }
         }
         found
+    }
+
+    /// Whether the file says null, for the few keys where that is not the default.
+    pub(super) fn is_null(&self, key: &str) -> bool {
+        let document = self.sources.document;
+        let entry = document.and_then(|document| entry(&document.root, key));
+        entry.is_some_and(|entry| matches!(entry.node.value, Value::Null))
     }
 
     /// Reports a problem at a line of the file.
@@ -208,6 +227,11 @@ pub(super) fn scalar<T>(node: &Node, form: &Form<T>) -> Result<T, String> {
 
 /// The entry of a key, unless its value is null.
 fn find<'n>(node: &'n Node, key: &str) -> Option<&'n Entry> {
+    entry(node, key).filter(|entry| !matches!(entry.node.value, Value::Null))
+}
+
+/// The entry of a key.
+fn entry<'n>(node: &'n Node, key: &str) -> Option<&'n Entry> {
     let (first, rest) = match key.split_once('.') {
         Some((first, rest)) => (first, Some(rest)),
         None => (key, None),
@@ -215,10 +239,9 @@ fn find<'n>(node: &'n Node, key: &str) -> Option<&'n Entry> {
     let Value::Map(entries) = &node.value else {
         return None;
     };
-    let entry = entries.iter().find(|entry| entry.key == first)?;
+    let found = entries.iter().find(|entry| entry.key == first)?;
     match rest {
-        Some(rest) => find(&entry.node, rest),
-        None if matches!(entry.node.value, Value::Null) => None,
-        None => Some(entry),
+        Some(rest) => self::entry(&found.node, rest),
+        None => Some(found),
     }
 }

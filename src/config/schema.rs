@@ -4,7 +4,8 @@
 use super::reader::{Reader, Sources};
 use super::settings::{
     AnalysisSettings, GatewaySettings, Http2, Limits, Listener, LogFormat, LogSettings,
-    MonitorSettings, Settings, ShutdownSettings, StreamSettings, UpstreamSettings,
+    MonitorSettings, RetentionSettings, Services, Settings, ShutdownSettings, StreamSettings,
+    UpstreamSettings,
 };
 use super::{Overrides, Role, applications, listen, spool, store, units, url};
 use std::net::{Ipv4Addr, SocketAddr};
@@ -28,7 +29,11 @@ pub(super) fn read(reader: &mut Reader<'_>, role: Role) -> Settings {
         env: &|_| None,
     });
     let (gateway, analysis) = match role {
-        Role::All => (gateway(reader), analysis(reader, "analysis.")),
+        Role::All => {
+            let (gateway, mut analysis) = (gateway(reader), analysis(reader, "analysis."));
+            analysis.store.clone_from(&gateway.store);
+            (gateway, analysis)
+        }
         Role::Gateway => (gateway(reader), analysis(&mut unset, "")),
         Role::Analysis => (gateway(&mut unset), analysis(reader, "")),
     };
@@ -150,10 +155,50 @@ fn analysis(r: &mut Reader<'_>, prefix: &str) -> AnalysisSettings {
         }
         .unwrap_or(loopback(4201)),
         database: r.read(&key("database"), &units::path()),
+        // In one file with a gateway it is the gateway's.
+        store: match prefix {
+            "" => store::read(r),
+            _ => None,
+        },
+        retention: retention(r, &key("retention.")),
         max_body: r
             .read(&key("max_body"), &units::size(KIB..=GIB))
             .unwrap_or(16 * MIB),
         first_token: r.read(&key("first_token"), &units::access_key()),
+        services: services(r, &key("services.")),
+        requests_per_second: r.read(
+            &key("limits.requests_per_second"),
+            &units::count(1..=1_000_000),
+        ),
+    }
+}
+
+fn services(r: &mut Reader<'_>, prefix: &str) -> Services {
+    let mut is_on = |name: &str| r.switch(&format!("{prefix}{name}")).unwrap_or(true);
+    Services {
+        dataclean: is_on("dataclean"),
+        guardrails: is_on("guardrails"),
+        custom_policy: is_on("custom_policy"),
+    }
+}
+
+fn retention(r: &mut Reader<'_>, prefix: &str) -> RetentionSettings {
+    let days = bound(r, &format!("{prefix}days"), &units::count(1..=36_500));
+    let rows = bound(r, &format!("{prefix}rows"), &units::count(1..=1 << 50));
+    let bytes = bound(r, &format!("{prefix}bytes"), &units::size(MIB..=1 << 60));
+    RetentionSettings {
+        days: days.map_or(Some(90), |days| u32::try_from(days?).ok()),
+        rows: rows.map_or(Some(10_000_000), |rows| u64::try_from(rows?).ok()),
+        bytes: bytes.unwrap_or(Some(50 * GIB)),
+    }
+}
+
+/// A bound that `null` takes away: None where nothing is said.
+fn bound<T>(r: &mut Reader<'_>, key: &str, form: &units::Form<T>) -> Option<Option<T>> {
+    let read = r.read(key, form);
+    match r.is_null(key) {
+        true => Some(None),
+        false => read.map(Some),
     }
 }
 

@@ -112,7 +112,7 @@ pub struct MonitorSettings {
     pub application_id: Option<ApplicationId>,
 }
 
-/// The policy store in PostgreSQL (§8.2, CONTRACT 16).
+/// The analysis server's PostgreSQL, where gateways find policies (§8.2, CONTRACT 16).
 #[derive(Clone, Debug, PartialEq)]
 pub struct StoreSettings {
     /// STORE_HOST: a host name, an address without brackets, or the folder of a Unix socket.
@@ -222,13 +222,54 @@ pub struct AnalysisSettings {
     pub listen: Vec<Listener>,
     /// Metrics and health of a separate analysis server, default 127.0.0.1:4201.
     pub operations: SocketAddr,
-    /// SQLite file; None is `<data_dir>/monitor.db`.
+    /// SQLite file; None is `<data_dir>/monitor.db`. None beside `store`.
     pub database: Option<PathBuf>,
+    /// PostgreSQL instead of the file; in `monitor all` that of the gateway's policies.
+    pub store: Option<StoreSettings>,
+    /// How long records are kept.
+    pub retention: RetentionSettings,
     /// Largest body of one analysis request, default 16 MiB (over it 413): room for a text of
     /// `limits.recorded_bytes` and its escapes.
     pub max_body: u64,
     /// An access key to accept from the first start on, instead of one made and printed once.
     pub first_token: Option<Secret>,
+    /// What this deployment offers to the rules of applications and requests (§4.4).
+    pub services: Services,
+    /// Requests per second that one access key may send over HTTP; None: as many as it likes.
+    pub requests_per_second: Option<usize>,
+}
+
+/// The stages of an analysis that may run. One that rules ask for and that is off is told in
+/// `errors` (CONTRACT 26).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Services {
+    /// Sensitive data.
+    pub dataclean: bool,
+    /// Built-in policies.
+    pub guardrails: bool,
+    /// Custom policies.
+    pub custom_policy: bool,
+}
+
+impl Default for Services {
+    fn default() -> Self {
+        Self {
+            dataclean: true,
+            guardrails: true,
+            custom_policy: true,
+        }
+    }
+}
+
+/// How long records are kept, whatever their application; None is without that bound (CONTRACT 38).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RetentionSettings {
+    /// Days since they were received, default 90.
+    pub days: Option<u32>,
+    /// Records, default 10,000,000.
+    pub rows: Option<u64>,
+    /// Bytes of their texts and lists together, default 50 GiB.
+    pub bytes: Option<u64>,
 }
 
 /// Logging.

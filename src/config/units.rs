@@ -64,7 +64,7 @@ pub(super) fn duration(range: RangeInclusive<Duration>) -> Form<Duration> {
         show_duration(*range.end())
     );
     Form::new(allowed, move |text| {
-        let value = parse_duration(text).ok_or_else(|| not_a("duration", text))?;
+        let value = duration_from_text(text).ok_or_else(|| not_a("duration", text))?;
         within(&range, value, text)
     })
 }
@@ -246,7 +246,9 @@ fn show_size(value: u64) -> String {
     }
 }
 
-fn parse_duration(text: &str) -> Option<Duration> {
+/// A duration as files and flags write it: `500ms`, `60s`, `2m`, `1h`, `90d` or bare seconds
+/// (CONTRACT 33).
+pub fn duration_from_text(text: &str) -> Option<Duration> {
     let (number, unit) = split_unit(text);
     let seconds = match unit {
         "ms" => 0.001,
@@ -332,7 +334,7 @@ mod tests {
             ("99999999999999999999999999999", None),
         ] {
             let expected = millis.map(Duration::from_millis);
-            assert_eq!(parse_duration(text), expected, "{text:?}");
+            assert_eq!(duration_from_text(text), expected, "{text:?}");
         }
     }
 

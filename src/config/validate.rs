@@ -13,6 +13,7 @@ pub(super) fn contradictions(settings: &Settings, role: Role, reader: &mut Reade
     let listeners = listeners(settings, role);
     shared_addresses(&listeners, reader);
     tls_files(&listeners, reader);
+    records_store(settings, role, reader);
     if role == Role::Analysis {
         return;
     }
@@ -45,11 +46,30 @@ pub(super) fn contradictions(settings: &Settings, role: Role, reader: &mut Reade
     }
 }
 
-/// Policies come from one place, and its certificate authority can be read.
-fn policy_store(gateway: &GatewaySettings, reader: &mut Reader<'_>) {
-    let Some(store) = &gateway.store else { return };
+/// Records are kept in one place, and its certificate authority can be read.
+fn records_store(settings: &Settings, role: Role, reader: &mut Reader<'_>) {
+    let store = match role {
+        Role::Analysis => &settings.analysis.store,
+        Role::All | Role::Gateway => &settings.gateway.store,
+    };
+    let Some(store) = store else { return };
     if let Some(ca) = &store.ca {
         readable(ca, "store.ca", "", reader);
+    }
+    if settings.analysis.database.is_some() {
+        let key = match role {
+            Role::All => "analysis.database",
+            Role::Gateway | Role::Analysis => "database",
+        };
+        let text = "cannot go with PostgreSQL (store.host); allowed: one of the two";
+        reader.contradiction(key, text);
+    }
+}
+
+/// Policies come from one place.
+fn policy_store(gateway: &GatewaySettings, reader: &mut Reader<'_>) {
+    if gateway.store.is_none() {
+        return;
     }
     if !gateway.applications.is_empty() {
         let text = "cannot go with a policy store (store.host); allowed: one of the two";

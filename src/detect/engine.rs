@@ -1,16 +1,19 @@
 //! Runs the stages over one text and gathers their reports. A stage that fails is an entry in
 //! `errors` and lowers the status; it is never a silent pass (CONTRACT 26). No rule of detection stands here.
 
+use super::compiled::Compiled;
 use super::dataclean::{self, Detector, Found};
 use super::report::{self, Report};
-use super::rules::{DatacleanRules, Rules};
+use super::rules::{CleanType, DatacleanRules, Rules, TokenThresholds};
 use super::tokens::Encoding;
+use crate::config::settings::Services;
 use crate::model::{DatacleanReport, Status, Timings, TokensReport};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// Every detector, built once. Shared between threads.
 pub struct Engine {
     detectors: Vec<Box<dyn Detector>>,
+    services: Services,
 }
 
 /// How a stage that was asked for ended.
@@ -21,27 +24,39 @@ enum Outcome {
     Failed,
 }
 
+/// What the dataclean stage gives beside its report.
+#[derive(Default)]
+struct Cleaned {
+    report: DatacleanReport,
+    masked_text: Option<String>,
+    in_part: bool,
+}
+
+const SWITCHED_OFF: &str = "switched off at this deployment (services)";
+const NOT_AVAILABLE: &str = "not available in this version";
+
 impl Default for Engine {
     fn default() -> Self {
-        Self::new()
+        Self::new(Services::default())
     }
 }
 
 impl Engine {
-    /// Builds every detector of the registry.
-    pub fn new() -> Self {
+    /// Builds every detector of the registry; `services` are those this deployment offers.
+    pub fn new(services: Services) -> Self {
         Self {
             detectors: dataclean::detectors(),
+            services,
         }
     }
 
     /// Unpacks the token vocabulary and the numbering plans, so that the first message does not
     /// wait for them. Takes tens of milliseconds; without it the first analysis takes them.
     pub fn warm_up(&self, encoding: Encoding) {
-        let rules = Rules {
+        let rules = Compiled::new(Rules {
             encoding,
             ..Rules::default()
-        };
+        });
         self.analyse(
             "+7 912 345-67-89, +1 212 456 1234, +44 20 7946 0958",
             &rules,
@@ -50,18 +65,21 @@ impl Engine {
     }
 
     /// Analyses one text. `clock` gives microseconds and only ever goes forward. Time is linear in
-    /// the text's length.
-    pub fn analyse(&self, text: &str, rules: &Rules, clock: &dyn Fn() -> u64) -> Report {
+    /// the text's length; that of custom patterns is bounded beside.
+    pub fn analyse(&self, text: &str, rules: &Compiled, clock: &dyn Fn() -> u64) -> Report {
         let started = clock();
         let mut errors = Vec::new();
-        let (tokens, tokens_outcome) = count_tokens(text, rules.encoding, &mut errors);
+        let (tokens, tokens_outcome) = count_tokens(text, rules.rules(), &mut errors);
         let counted = clock();
         let mut outcomes = vec![tokens_outcome];
-        let mut dataclean = DatacleanReport::default();
-        if let Some(rules) = &rules.dataclean {
-            let (found, outcome) = self.clean(text, rules, &mut errors);
-            dataclean = found;
+        let mut cleaned = Cleaned::default();
+        if rules.rules().dataclean.is_some() {
+            let outcome = self.clean(text, rules, clock, (&mut cleaned, &mut errors));
             outcomes.push(outcome);
+        }
+        for error in self.not_offered(rules.rules()) {
+            errors.push(error);
+            outcomes.push(Outcome::Failed);
         }
         let ended = clock();
         let timings = Timings {
@@ -73,57 +91,115 @@ impl Engine {
             status: status(&outcomes),
             errors,
             tokens,
-            dataclean,
+            dataclean: cleaned.report,
+            masked_text: cleaned.masked_text,
+            cleaned_in_part: cleaned.in_part,
             timings,
         }
+    }
+
+    /// A short text with what the rules look for masked; None where the stage is off or did not run
+    /// whole.
+    pub fn mask(&self, text: &str, rules: &Compiled, clock: &dyn Fn() -> u64) -> Option<String> {
+        let dataclean = rules.rules().dataclean.as_ref()?;
+        let mask = || {
+            let found = dataclean::find(&self.detectors, text, rules, clock);
+            let style = dataclean.mask_style;
+            (!found.in_part)
+                .then(|| dataclean::clean(text, &found.spans, CleanType::Masking, style))
+        };
+        let masked = catch_unwind(AssertUnwindSafe(mask)).ok();
+        masked.flatten().filter(|_| self.services.dataclean)
+    }
+
+    /// Stages that the rules ask for and nothing here runs: never a silent pass (CONTRACT 26).
+    fn not_offered(&self, rules: &Rules) -> impl Iterator<Item = String> {
+        let stages = [
+            (
+                "guardrails",
+                rules.guardrails.is_some(),
+                self.services.guardrails,
+            ),
+            (
+                "custom_policy",
+                !rules.custom_policies.is_empty(),
+                self.services.custom_policy,
+            ),
+        ];
+        stages
+            .into_iter()
+            .filter(|(_, is_asked, _)| *is_asked)
+            .map(|(stage, _, is_on)| match is_on {
+                true => format!("{stage}: {NOT_AVAILABLE}"),
+                false => format!("{stage}: {SWITCHED_OFF}"),
+            })
     }
 
     fn clean(
         &self,
         text: &str,
-        rules: &DatacleanRules,
-        errors: &mut Vec<String>,
-    ) -> (DatacleanReport, Outcome) {
+        rules: &Compiled,
+        clock: &dyn Fn() -> u64,
+        (cleaned, errors): (&mut Cleaned, &mut Vec<String>),
+    ) -> Outcome {
+        if !self.services.dataclean {
+            errors.push(format!("dataclean: {SWITCHED_OFF}"));
+            return Outcome::Failed;
+        }
         let stage = || {
-            let Found { spans, failures } = dataclean::find(&self.detectors, text, &rules.patterns);
-            if !rules.patterns.is_empty() && failures.len() == rules.patterns.len() {
-                return (None, failures);
-            }
-            let cleaned = dataclean::clean(text, &spans, rules.clean_type, rules.mask_style);
-            (Some(report::dataclean(text, &spans, cleaned)), failures)
+            let found = dataclean::find(&self.detectors, text, rules, clock);
+            let has_run = found.ran > 0 || found.failures.is_empty();
+            let result = match &rules.rules().dataclean {
+                Some(dataclean) if has_run => Some(clean(text, dataclean, &found)),
+                _ => None,
+            };
+            (result, found.failures)
         };
         // The panic's own text is dropped: it may quote the message.
-        let Ok((report, failures)) = catch_unwind(AssertUnwindSafe(stage)) else {
+        let Ok((result, failures)) = catch_unwind(AssertUnwindSafe(stage)) else {
             errors.push("dataclean: the stage failed".to_owned());
-            return (DatacleanReport::default(), Outcome::Failed);
+            return Outcome::Failed;
         };
-        let whole = failures.is_empty();
-        errors.extend(
-            failures
-                .into_iter()
-                .map(|failure| format!("dataclean: {failure}")),
-        );
-        match report {
-            Some(report) if whole => (report, Outcome::Ran),
-            Some(report) => (report, Outcome::RanInPart),
-            None => (DatacleanReport::default(), Outcome::Failed),
+        let is_whole = failures.is_empty();
+        let failures = failures.into_iter();
+        errors.extend(failures.map(|failure| format!("dataclean: {failure}")));
+        let Some(result) = result else {
+            return Outcome::Failed;
+        };
+        *cleaned = result;
+        match is_whole {
+            true => Outcome::Ran,
+            false => Outcome::RanInPart,
         }
     }
 }
 
-fn count_tokens(
-    text: &str,
-    encoding: Encoding,
-    errors: &mut Vec<String>,
-) -> (TokensReport, Outcome) {
-    match catch_unwind(|| encoding.count(text)) {
-        Ok(count) => (
-            TokensReport {
+fn clean(text: &str, dataclean: &DatacleanRules, found: &Found<'_>) -> Cleaned {
+    let DatacleanRules {
+        clean_type,
+        mask_style,
+        ..
+    } = *dataclean;
+    let cleaned_text = dataclean::clean(text, &found.spans, clean_type, mask_style);
+    let is_shown = clean_type == CleanType::Detection && !found.spans.is_empty();
+    Cleaned {
+        report: report::dataclean(text, &found.spans, cleaned_text),
+        masked_text: is_shown
+            .then(|| dataclean::clean(text, &found.spans, CleanType::Masking, mask_style)),
+        in_part: found.in_part,
+    }
+}
+
+fn count_tokens(text: &str, rules: &Rules, errors: &mut Vec<String>) -> (TokensReport, Outcome) {
+    match catch_unwind(|| rules.encoding.count(text)) {
+        Ok(count) => {
+            let severity = |thresholds: TokenThresholds| thresholds.severity(count);
+            let tokens = TokensReport {
                 count,
-                usage_severity: None,
-            },
-            Outcome::Ran,
-        ),
+                usage_severity: rules.tokens.and_then(severity),
+            };
+            (tokens, Outcome::Ran)
+        }
         Err(_) => {
             errors.push("tokens: the stage failed".to_owned());
             (TokensReport::default(), Outcome::Failed)
@@ -145,7 +221,7 @@ fn status(outcomes: &[Outcome]) -> Status {
 mod tests {
     use super::*;
     use crate::detect::dataclean::{PatternName, Span, Text};
-    use crate::detect::rules::CleanType;
+    use crate::detect::rules::Pattern;
 
     struct Broken;
 
@@ -159,25 +235,25 @@ mod tests {
         }
     }
 
-    fn only(patterns: Vec<PatternName>) -> Rules {
+    fn only(patterns: Vec<PatternName>) -> Compiled {
         let dataclean = DatacleanRules {
-            patterns,
+            patterns: Some(patterns.into_iter().map(Pattern::from).collect()),
             ..DatacleanRules::default()
         };
-        Rules {
+        Compiled::new(Rules {
             dataclean: Some(dataclean),
             ..Rules::default()
-        }
+        })
     }
 
     #[test]
     fn a_detector_that_panics_is_named_and_the_others_still_count() {
-        let mut engine = Engine::new();
+        let mut engine = Engine::default();
         engine
             .detectors
             .retain(|detector| detector.name() != PatternName::Emails);
         engine.detectors.push(Box::new(Broken));
-        let report = engine.analyse("10.0.0.1 a@b.ru", &Rules::default(), &|| 0);
+        let report = engine.analyse("10.0.0.1 a@b.ru", &Compiled::new(Rules::default()), &|| 0);
         assert_eq!(report.status, Status::PartialSuccess);
         assert_eq!(report.errors, ["dataclean: the detector of EMAILS failed"]);
         assert_eq!(
@@ -190,6 +266,7 @@ mod tests {
     fn a_stage_without_any_working_detector_has_failed() {
         let engine = Engine {
             detectors: vec![Box::new(Broken)],
+            services: Services::default(),
         };
         let report = engine.analyse("a@b.ru", &only(vec![PatternName::Emails]), &|| 0);
         assert_eq!(report.status, Status::PartialSuccess);
@@ -199,9 +276,11 @@ mod tests {
 
     #[test]
     fn a_pattern_without_a_detector_is_named_only_when_asked_for() {
-        let engine = Engine::new();
+        let engine = Engine::default();
         assert_eq!(
-            engine.analyse("x", &Rules::default(), &|| 0).status,
+            engine
+                .analyse("x", &Compiled::new(Rules::default()), &|| 0)
+                .status,
             Status::Success
         );
         let asked = only(vec![PatternName::Diagnosis, PatternName::Ip]);
@@ -220,7 +299,7 @@ mod tests {
             dataclean: None,
             ..Rules::default()
         };
-        let report = Engine::new().analyse("a@b.ru", &rules, &|| 0);
+        let report = Engine::default().analyse("a@b.ru", &rules.into(), &|| 0);
         assert_eq!(
             (report.status, report.dataclean),
             (Status::Success, DatacleanReport::default())
@@ -245,7 +324,7 @@ mod tests {
         }
         let tick = std::cell::Cell::new(0);
         let clock = || tick.replace(tick.get() + 5);
-        let report = Engine::new().analyse("a@b.ru", &rules, &clock);
+        let report = Engine::default().analyse("a@b.ru", &rules.into(), &clock);
         assert_eq!(report.dataclean.cleaned_text.as_deref(), Some("a@b.ru"));
         assert!(report.dataclean.flagged);
         assert_eq!((report.timings.tokens_us, report.timings.total_us), (5, 10));

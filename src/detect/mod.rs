@@ -1,12 +1,14 @@
 //! Detection: a pure engine that reads a text and says what is in it (§1.7, §2.9). No I/O, no clock
 //! of its own, no store, no runtime; what a caller does with the report is not decided here.
 
+mod compiled;
 pub mod dataclean;
 mod engine;
 mod report;
 pub mod rules;
 pub mod tokens;
 
+pub use compiled::{Compiled, LARGEST_TOGETHER, PatternFailure};
 pub use dataclean::{Local, PatternName, Span};
 pub use engine::Engine;
 pub use report::Report;

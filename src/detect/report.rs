@@ -1,7 +1,7 @@
 //! What the engine found, in the shapes of §2.9. No verdict: whether a find blocks anything is the
 //! policy's business.
 
-use super::dataclean::Span;
+use super::dataclean::{Kind, Span};
 use crate::model::{DatacleanReport, Entity, Status, Timings, TokensReport, TypeCount};
 
 /// The outcome of one analysis.
@@ -11,16 +11,25 @@ pub struct Report {
     pub status: Status,
     /// One entry per failure, beginning with the stage's name; never a piece of the text.
     pub errors: Vec<String>,
-    /// Token count; the severity is left to the caller, who knows the thresholds.
+    /// Token count and its severity.
     pub tokens: TokensReport,
     /// Sensitive data.
     pub dataclean: DatacleanReport,
+    /// What may be kept where originals are not: the masked text where `cleaned_text` is the text
+    /// itself (DETECTION); None where the two are the same.
+    pub masked_text: Option<String>,
+    /// A pattern was not looked for everywhere, so that the cleaned text may not be clean.
+    pub cleaned_in_part: bool,
     /// Microseconds per stage.
     pub timings: Timings,
 }
 
 /// The report of a dataclean stage that ran. `spans` are sorted and do not overlap.
-pub(super) fn dataclean(text: &str, spans: &[Span], cleaned_text: String) -> DatacleanReport {
+pub(super) fn dataclean(
+    text: &str,
+    spans: &[Span<Kind<'_>>],
+    cleaned_text: String,
+) -> DatacleanReport {
     DatacleanReport {
         flagged: !spans.is_empty(),
         cleaned_text: Some(cleaned_text),
@@ -29,7 +38,7 @@ pub(super) fn dataclean(text: &str, spans: &[Span], cleaned_text: String) -> Dat
     }
 }
 
-fn types(spans: &[Span]) -> Vec<TypeCount> {
+fn types(spans: &[Span<Kind<'_>>]) -> Vec<TypeCount> {
     let mut types: Vec<TypeCount> = Vec::new();
     for span in spans {
         let kind = span.kind.as_str();
@@ -45,14 +54,14 @@ fn types(spans: &[Span]) -> Vec<TypeCount> {
 }
 
 /// Byte offsets to code points, in one walk over the text.
-fn entities(text: &str, spans: &[Span]) -> Vec<Entity> {
+fn entities(text: &str, spans: &[Span<Kind<'_>>]) -> Vec<Entity> {
     let (mut byte, mut point) = (0, 0);
     let mut to_point = |offset: usize| {
         point += text[byte..offset].chars().count();
         byte = offset;
         point
     };
-    let entity = |span: &Span| {
+    let entity = |span: &Span<Kind<'_>>| {
         let (start, end) = (to_point(span.start), to_point(span.end));
         Entity {
             kind: span.kind.as_str().to_owned(),
@@ -74,7 +83,7 @@ mod tests {
         let span = |kind, value: &str| {
             let start = text.find(value).unwrap_or_default();
             Span {
-                kind,
+                kind: Kind::Predefined(kind),
                 start,
                 end: start + value.len(),
                 strength: Strength::Form,

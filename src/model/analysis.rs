@@ -92,6 +92,17 @@ pub enum Severity {
     Critical,
 }
 
+impl Severity {
+    /// The word used on the wire.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Low => "low",
+            Self::High => "high",
+            Self::Critical => "critical",
+        }
+    }
+}
+
 /// §2.9 and the additive fields of CONTRACT 37.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct AnalysisResponse {

@@ -220,6 +220,28 @@ impl Unchecked<'_> {
     }
 }
 
+/// A round of retention ended.
+pub struct RetentionRan {
+    /// Records removed.
+    pub removed: u64,
+    /// Why it did not come to its end.
+    pub failure: Option<String>,
+}
+
+impl RetentionRan {
+    /// Counts; says what went, and what did not.
+    pub fn emit(&self, metrics: &Metrics) {
+        metrics.records_removed.inc_by(self.removed);
+        if self.removed > 0 {
+            info!(target: "retention", "removed {} records beyond the limits", self.removed);
+        }
+        if let Some(failure) = &self.failure {
+            metrics.retention_failures.inc();
+            warn!(target: "retention", "records beyond the limits have to wait: {failure}");
+        }
+    }
+}
+
 /// An upstream connection failed before it could accept a byte; the call is tried again once.
 pub struct UpstreamRetried;
 

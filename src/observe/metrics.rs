@@ -62,6 +62,10 @@ pub struct Metrics {
     pub heartbeats: IntCounter,
     /// Second attempts after a connection that could not have accepted a byte.
     pub upstream_retries: IntCounter,
+    /// Records that retention removed.
+    pub records_removed: IntCounter,
+    /// Rounds of retention that did not come to their end.
+    pub retention_failures: IntCounter,
     /// 1 while the process drains.
     pub draining: IntGauge,
 }
@@ -142,6 +146,16 @@ impl Metrics {
                 &registry,
                 "monitor_upstream_retries_total",
                 "Second attempts after a connection that accepted no byte.",
+            )?,
+            records_removed: counter(
+                &registry,
+                "monitor_records_removed_total",
+                "Records removed because they were beyond the limits of retention.",
+            )?,
+            retention_failures: counter(
+                &registry,
+                "monitor_retention_failures_total",
+                "Rounds of retention that did not come to their end.",
             )?,
             draining: gauge(
                 &registry,

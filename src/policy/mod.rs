@@ -11,6 +11,7 @@ mod refresher;
 pub use cached::{Found, Policies, PolicyFault, PolicyStatus};
 pub use file::FileStore;
 pub use postgres::PostgresStore;
+pub(crate) use postgres::postgres_options;
 pub use refresher::Refresher;
 
 use crate::model::StoredPolicy;

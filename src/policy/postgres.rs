@@ -53,31 +53,7 @@ struct Link {
 impl PostgresStore {
     /// The store that these settings name. Nothing is connected yet.
     pub fn new(settings: &StoreSettings) -> Self {
-        let mut options = PgConnectOptions::new_without_pgpass()
-            .port(settings.port)
-            .database(&settings.db)
-            .username(&settings.user)
-            // Also where there is none: what PGPASSWORD says was meant for something else.
-            .password(
-                settings
-                    .password
-                    .as_ref()
-                    .map_or("", |password| password.expose()),
-            )
-            .application_name("monitor-gateway")
-            .ssl_mode(match settings.ssl {
-                StoreSsl::Off => PgSslMode::Disable,
-                StoreSsl::Auto => PgSslMode::Prefer,
-                StoreSsl::On => PgSslMode::VerifyFull,
-            })
-            .disable_statement_logging();
-        options = match settings.host.starts_with('/') {
-            true => options.socket(&settings.host),
-            false => options.host(&settings.host),
-        };
-        if let Some(ca) = &settings.ca {
-            options = options.ssl_root_cert(ca);
-        }
+        let options = postgres_options(settings, "monitor-gateway").disable_statement_logging();
         Self {
             options,
             link: None,
@@ -201,6 +177,35 @@ impl Link {
             Err(_) => false,
         }
     }
+}
+
+/// How the settings reach a PostgreSQL; `name` is what the server shows of the connection.
+pub(crate) fn postgres_options(settings: &StoreSettings, name: &str) -> PgConnectOptions {
+    let mut options = PgConnectOptions::new_without_pgpass()
+        .port(settings.port)
+        .database(&settings.db)
+        .username(&settings.user)
+        // Also where there is none: what PGPASSWORD says was meant for something else.
+        .password(
+            settings
+                .password
+                .as_ref()
+                .map_or("", |password| password.expose()),
+        )
+        .application_name(name)
+        .ssl_mode(match settings.ssl {
+            StoreSsl::Off => PgSslMode::Disable,
+            StoreSsl::Auto => PgSslMode::Prefer,
+            StoreSsl::On => PgSslMode::VerifyFull,
+        });
+    options = match settings.host.starts_with('/') {
+        true => options.socket(&settings.host),
+        false => options.host(&settings.host),
+    };
+    if let Some(ca) = &settings.ca {
+        options = options.ssl_root_cert(ca);
+    }
+    options
 }
 
 fn stored_policy(row: &PgRow) -> Result<StoredPolicy, sqlx::Error> {

@@ -3,7 +3,7 @@
 //! policies up is `policy` (§2.5).
 
 mod error;
-pub mod postgres;
+mod postgres;
 mod record;
 mod settings;
 mod sqlite;
@@ -11,8 +11,15 @@ mod sqlite;
 pub(crate) mod temporary;
 
 pub use error::StoreError;
-pub use record::{NewRecord, RecordFilter, RecordPage, RecordSummary, StoredRecord};
-pub use settings::{Application, Scope, Scopes, Token, TokenHash, TokenId};
+pub use postgres::PostgresStore;
+pub use record::{
+    DayStatistics, NewRecord, RecordFilter, RecordPage, RecordSummary, RetentionLimits,
+    SessionFilter, SessionSummary, StoredRecord, VerdictFilter,
+};
+pub use settings::{
+    Application, ApplicationChange, ApplicationFilter, ApplicationPage, ApplicationVersion,
+    AuditEntry, AuditFilter, Changed, Scope, Scopes, Token, TokenChange, TokenHash, TokenId,
+};
 pub use sqlite::SqliteStore;
 
 use crate::model::{AnalysisResponse, ApplicationId, Policy, RecordId, StoredPolicy};
@@ -55,11 +62,82 @@ pub trait RecordStore: Send + Sync {
     /// [`StoreError`] when the store cannot be read.
     async fn record(&self, id: RecordId) -> Result<Option<StoredRecord>, StoreError>;
 
+    /// The whole records of a page, for exports and replays.
+    ///
+    /// # Errors
+    /// [`StoreError`] when the store cannot be read.
+    async fn whole_page(&self, filter: &RecordFilter) -> Result<WholePage, StoreError> {
+        let _ = filter;
+        Err(StoreError::Unavailable("whole_page".into()))
+    }
+
+    /// One page of sessions, the one with the latest record first.
+    ///
+    /// # Errors
+    /// [`StoreError`] when the store cannot be read.
+    async fn sessions(&self, filter: &SessionFilter) -> Result<Vec<SessionSummary>, StoreError> {
+        let _ = filter;
+        Err(StoreError::Unavailable("sessions".into()))
+    }
+
+    /// The days from `first` to `last` (days since 1970), of one application or of all. Kept as the
+    /// records come in, so that its cost does not grow with them; retention does not lower it.
+    ///
+    /// # Errors
+    /// [`StoreError`] when the store cannot be read.
+    async fn statistics(
+        &self,
+        application: Option<ApplicationId>,
+        first: i64,
+        last: i64,
+    ) -> Result<Vec<DayStatistics>, StoreError> {
+        let _ = (application, first, last);
+        Err(StoreError::Unavailable("statistics".into()))
+    }
+
+    /// Removes the oldest records beyond the limits, of the whole store or of one application, in
+    /// bounded steps; gives how many went. Bytes count what the store itself takes for them.
+    ///
+    /// # Errors
+    /// [`StoreError`] when the store cannot be written; what went before stays gone.
+    async fn enforce_retention(
+        &self,
+        application: Option<ApplicationId>,
+        limits: RetentionLimits,
+        now_ms: i64,
+    ) -> Result<u64, StoreError> {
+        let _ = (application, limits, now_ms);
+        Err(StoreError::Unavailable("enforce_retention".into()))
+    }
+
     /// Writes what is queued and closes the store; later calls get [`StoreError::Closed`].
     async fn close(&self);
 }
 
-/// Applications and tokens.
+/// What a migration found and made: versions of the schema, 0 for an empty database.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Migrated {
+    /// Before.
+    pub from: i64,
+    /// Now.
+    pub to: i64,
+}
+
+/// One page of whole records, newest first.
+#[derive(Clone, Debug)]
+pub struct WholePage {
+    /// The records.
+    pub records: Vec<StoredRecord>,
+    /// [`RecordFilter::before`] of the next page; None when this is the last one.
+    pub next_before: Option<i64>,
+}
+
+/// Everything that is kept, as one object.
+pub trait Store: RecordStore + SettingsStore + PolicyTable {}
+
+impl<T: RecordStore + SettingsStore + PolicyTable> Store for T {}
+
+/// Applications, tokens and the audit log.
 #[async_trait]
 pub trait SettingsStore: Send + Sync {
     /// The application made first.
@@ -85,6 +163,90 @@ pub trait SettingsStore: Send + Sync {
 
     /// Notes a token's use, milliseconds since 1970. Never waits; may be lost under load.
     fn touch_token(&self, id: TokenId, used_at_ms: i64);
+
+    /// One page of applications.
+    async fn applications(
+        &self,
+        filter: &ApplicationFilter,
+    ) -> Result<ApplicationPage, StoreError> {
+        let _ = filter;
+        Err(StoreError::Unavailable("applications".into()))
+    }
+
+    /// Changes an application and keeps the version before it, in one step. Equal content is a
+    /// change too. The store's own constraints may refuse the policy: [`StoreError::Unavailable`].
+    async fn change_application(&self, change: ApplicationChange) -> Result<Changed, StoreError> {
+        let _ = change;
+        Err(StoreError::Unavailable("change_application".into()))
+    }
+
+    /// Removes an application with its versions, policy and tokens, if it has the expected version.
+    /// Its records go too, in bounded steps by the store's own housekeeping, and no list shows them
+    /// from now on.
+    async fn remove_application(
+        &self,
+        id: ApplicationId,
+        expected_version: i64,
+    ) -> Result<Changed, StoreError> {
+        let _ = (id, expected_version);
+        Err(StoreError::Unavailable("remove_application".into()))
+    }
+
+    /// Versions of an application, newest first, those before `before`.
+    async fn application_versions(
+        &self,
+        id: ApplicationId,
+        before: Option<i64>,
+        limit: u32,
+    ) -> Result<Vec<ApplicationVersion>, StoreError> {
+        let _ = (id, before, limit);
+        Err(StoreError::Unavailable("application_versions".into()))
+    }
+
+    /// Every token, newest first, also expired and revoked ones; those before `before`
+    /// (`created_at_ms` and id of the last one of the page before).
+    async fn tokens(
+        &self,
+        application: Option<ApplicationId>,
+        before: Option<(i64, TokenId)>,
+        limit: u32,
+    ) -> Result<Vec<Token>, StoreError> {
+        let _ = (application, before, limit);
+        Err(StoreError::Unavailable("tokens".into()))
+    }
+
+    /// One token by its identifier, also an expired or revoked one.
+    async fn token_by_id(&self, id: TokenId) -> Result<Option<Token>, StoreError> {
+        self.change_token(id, TokenChange::default()).await
+    }
+
+    /// Changes a token; gives it as it is now, None where there is none.
+    async fn change_token(
+        &self,
+        id: TokenId,
+        change: TokenChange,
+    ) -> Result<Option<Token>, StoreError> {
+        let _ = (id, change);
+        Err(StoreError::Unavailable("change_token".into()))
+    }
+
+    /// Adds a line to the audit log.
+    async fn add_audit(&self, entry: AuditEntry) -> Result<(), StoreError> {
+        let _ = entry;
+        Err(StoreError::Unavailable("add_audit".into()))
+    }
+
+    /// One page of the audit log, newest first.
+    async fn audit(&self, filter: &AuditFilter) -> Result<Vec<AuditEntry>, StoreError> {
+        let _ = filter;
+        Err(StoreError::Unavailable("audit".into()))
+    }
+
+    /// Waits until applications or tokens were changed, by this process or another one sharing the
+    /// store, or until it is worth looking again; who waits then forgets what it remembers.
+    async fn settings_changed(&self) {
+        std::future::pending().await
+    }
 }
 
 /// Policies of the applications (§2.5).

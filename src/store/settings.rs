@@ -1,6 +1,6 @@
 //! Applications and tokens (CONTRACT 30 and 38). A token's value is not here: only its hash is kept.
 
-use crate::model::{ApplicationId, Secret};
+use crate::model::{ApplicationId, Policy, PolicyProblems, Secret};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 use uuid::Uuid;
@@ -16,10 +16,133 @@ pub struct Application {
     pub description: String,
     /// When it was made, milliseconds since 1970.
     pub created_at_ms: i64,
-    /// Counts the changes of `rules`, from 1.
-    pub rules_version: i64,
+    /// When it was last changed, milliseconds since 1970.
+    pub updated_at_ms: i64,
+    /// Counts the changes of everything below, from 1; a record names the one that judged it.
+    pub version: i64,
     /// The rules as JSON; the analysis knows their shape.
     pub rules: Value,
+    /// The gateway's policy (§2.5); None: none, calls are async. Err where another program wrote what
+    /// cannot be read.
+    pub policy: Option<Result<Policy, PolicyProblems>>,
+}
+
+/// What an application is changed to, whole.
+#[derive(Clone, Debug)]
+pub struct ApplicationChange {
+    /// The application.
+    pub id: ApplicationId,
+    /// The version the change was made from; another one in the store refuses it (CONTRACT 38).
+    pub expected_version: i64,
+    /// For people.
+    pub name: String,
+    /// For people.
+    pub description: String,
+    /// The rules as JSON.
+    pub rules: Value,
+    /// The policy, checked by the caller; None takes it away.
+    pub policy: Option<Policy>,
+    /// When, milliseconds since 1970.
+    pub changed_at_ms: i64,
+    /// Who: a token's or a person's name.
+    pub changed_by: String,
+}
+
+/// What a change of an application came to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Changed {
+    /// It is in the store under this version.
+    Done(i64),
+    /// The store holds this other version; nothing was changed.
+    Conflict(i64),
+    /// There is no such application.
+    Unknown,
+}
+
+/// One version of an application as it was (CONTRACT 38). The latest is the application's own.
+#[derive(Clone, Debug)]
+pub struct ApplicationVersion {
+    /// From 1.
+    pub version: i64,
+    /// For people.
+    pub name: String,
+    /// For people.
+    pub description: String,
+    /// The rules as JSON.
+    pub rules: Value,
+    /// The policy as JSON.
+    pub policy: Option<Value>,
+    /// When it was made, milliseconds since 1970.
+    pub changed_at_ms: i64,
+    /// Who made it.
+    pub changed_by: String,
+}
+
+/// Which applications a list shows, in the order they were made.
+#[derive(Clone, Debug, Default)]
+pub struct ApplicationFilter {
+    /// Only this one: what a bound token may see.
+    pub id: Option<ApplicationId>,
+    /// Only names that hold this text, in any letter case.
+    pub name: Option<String>,
+    /// Only applications made after the one with this place ([`ApplicationPage::next_after`]).
+    pub after: Option<i64>,
+    /// Applications per page, from 1.
+    pub limit: u32,
+}
+
+/// One page of applications.
+#[derive(Clone, Debug)]
+pub struct ApplicationPage {
+    /// Oldest first.
+    pub applications: Vec<Application>,
+    /// [`ApplicationFilter::after`] of the next page; None when this is the last one.
+    pub next_after: Option<i64>,
+}
+
+/// What is changed of a token; None leaves it.
+#[derive(Clone, Debug, Default)]
+pub struct TokenChange {
+    /// Its name.
+    pub name: Option<String>,
+    /// When it ends; Some(None) for never.
+    pub expires_at_ms: Option<Option<i64>>,
+    /// Revokes it at this time; a revoked token stays so.
+    pub revoked_at_ms: Option<i64>,
+}
+
+/// One line of the audit log: who did what to what. Never a token's value, a message or a phrase.
+#[derive(Clone, Debug, PartialEq)]
+pub struct AuditEntry {
+    /// Place in the log; 0 in an entry that is not stored yet.
+    pub seq: i64,
+    /// When, milliseconds since 1970.
+    pub at_ms: i64,
+    /// The token's or the person's name.
+    pub actor: String,
+    /// The token that was used.
+    pub token_id: Option<TokenId>,
+    /// Verb and noun, such as `application.change`.
+    pub action: String,
+    /// The identifier of what was acted on.
+    pub target: String,
+    /// The application concerned.
+    pub application_id: Option<ApplicationId>,
+    /// More, as JSON: versions, counts, names of changed fields.
+    pub details: Value,
+}
+
+/// Which entries of the audit log a list shows, newest first.
+#[derive(Clone, Debug, Default)]
+pub struct AuditFilter {
+    /// Only this application.
+    pub application_id: Option<ApplicationId>,
+    /// Only this action.
+    pub action: Option<String>,
+    /// Only entries before this [`AuditEntry::seq`].
+    pub before: Option<i64>,
+    /// Entries per page, from 1.
+    pub limit: u32,
 }
 
 /// Identifies a token without being one.
@@ -88,6 +211,12 @@ impl Scopes {
     /// Whether the set has this member.
     pub fn allow(self, scope: Scope) -> bool {
         self.0 & scope.bit() != 0
+    }
+
+    /// The words of its members.
+    pub fn names(self) -> Vec<&'static str> {
+        let members = Scope::ALL.into_iter().filter(|scope| self.allow(*scope));
+        members.map(Scope::as_str).collect()
     }
 
     pub(crate) fn bits(self) -> i64 {

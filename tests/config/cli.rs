@@ -16,6 +16,7 @@ fn the_help_names_the_subcommands() {
         "gateway",
         "analysis",
         "check",
+        "migrate",
         "token",
         "openapi",
         "demo-upstream",
@@ -61,6 +62,27 @@ fn a_failure_while_running_ends_with_1() {
     );
     assert_eq!((run.code, run.stdout.as_str()), (1, ""), "{}", run.stderr);
     assert!(run.stderr.starts_with("monitor: "), "{}", run.stderr);
+}
+
+#[test]
+fn migrate_says_from_which_version_to_which_and_starts_nothing() {
+    // CONTRACT 32.
+    let folder = Folder::new();
+    let data_dir = folder.path().join("data").display().to_string();
+    let migrate = ["migrate", "--data-dir", &data_dir];
+    let first = monitor(&migrate, &[]);
+    assert!(
+        first.stdout.starts_with("schema version 0 -> "),
+        "{}",
+        first.stdout
+    );
+    let again = monitor(&migrate, &[]);
+    assert!(
+        again.stdout.ends_with(", nothing to do\n"),
+        "{}",
+        again.stdout
+    );
+    assert_eq!((first.code, again.code), (0, 0));
 }
 
 #[test]

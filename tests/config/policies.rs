@@ -198,14 +198,6 @@ fn a_store_needs_what_belongs_to_it_and_stands_alone() {
             run.stderr
         );
     }
-    let analysis = check("analysis", "store: {host: x}", &[]);
-    assert!(
-        analysis
-            .stderr
-            .starts_with("f.yaml:1: store: is an unknown key"),
-        "{}",
-        analysis.stderr
-    );
 }
 
 #[test]

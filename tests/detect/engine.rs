@@ -1,7 +1,7 @@
 //! The engine as its callers use it: masking, token counts, offsets, and hostile texts.
 
 use monitor_gateway::detect::{
-    CleanType, DatacleanRules, Encoding, Engine, MaskStyle, PatternName, Report, Rules,
+    CleanType, Compiled, DatacleanRules, Encoding, Engine, MaskStyle, PatternName, Report, Rules,
 };
 use monitor_gateway::model::Status;
 use std::time::{Duration, Instant};
@@ -18,7 +18,7 @@ fn analyse(text: &str, clean_type: CleanType, mask_style: MaskStyle) -> Report {
         dataclean: Some(dataclean),
         ..Rules::default()
     };
-    Engine::new().analyse(text, &rules, &|| 0)
+    Engine::default().analyse(text, &rules.into(), &|| 0)
 }
 
 fn cleaned(clean_type: CleanType, mask_style: MaskStyle) -> Option<String> {
@@ -93,8 +93,8 @@ fn contract_24_tokens_use_the_encoding_of_the_rules() {
             encoding,
             ..Rules::default()
         };
-        Engine::new()
-            .analyse("Привет, как дела?", &rules, &|| 0)
+        Engine::default()
+            .analyse("Привет, как дела?", &rules.into(), &|| 0)
             .tokens
             .count
     };
@@ -107,18 +107,18 @@ fn contract_24_tokens_use_the_encoding_of_the_rules() {
 
 #[test]
 fn contract_26_a_pattern_nobody_can_find_yet_is_said_and_not_passed_over() {
-    let engine = Engine::new();
+    let engine = Engine::default();
     for name in PatternName::all() {
         let dataclean = DatacleanRules {
-            patterns: vec![name],
+            patterns: Some(vec![name.into()]),
             ..DatacleanRules::default()
         };
         let report = engine.analyse(
             "x",
-            &Rules {
+            &Compiled::new(Rules {
                 dataclean: Some(dataclean),
                 ..Rules::default()
-            },
+            }),
             &|| 0,
         );
         if PatternName::available().any(|available| available == name) {
@@ -181,8 +181,8 @@ const HOSTILE: &[&str] = &[
 
 #[test]
 fn hostile_texts_are_answered_in_linear_time_and_without_a_failure() {
-    let rules = Rules::default();
-    let engine = Engine::new();
+    let rules = Compiled::new(Rules::default());
+    let engine = Engine::default();
     engine.warm_up(Encoding::default());
     for unit in HOSTILE {
         let text = unit.repeat(200_000 / unit.len());
@@ -201,7 +201,8 @@ fn hostile_texts_are_answered_in_linear_time_and_without_a_failure() {
 #[test]
 fn every_cut_of_a_text_is_analysed_without_a_failure() {
     let text = "ИНН/КПП 7752601811/770701001 +7 (912) 345‑67‑89 é@пример.рф [2001:db8::1]:443 СНИЛС 777-741-215 45";
-    let engine = Engine::new();
+    let engine = Engine::default();
+    let rules = Compiled::new(Rules::default());
     let cuts: Vec<usize> = text
         .char_indices()
         .map(|(at, _)| at)
@@ -209,7 +210,7 @@ fn every_cut_of_a_text_is_analysed_without_a_failure() {
         .collect();
     for (index, from) in cuts.iter().enumerate() {
         for to in &cuts[index..] {
-            let report = engine.analyse(&text[*from..*to], &Rules::default(), &|| 0);
+            let report = engine.analyse(&text[*from..*to], &rules, &|| 0);
             assert_eq!(
                 report.errors,
                 Vec::<String>::new(),

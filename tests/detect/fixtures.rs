@@ -1,6 +1,6 @@
 //! Every pattern that has a detector has a table of good examples and near misses.
 
-use monitor_gateway::detect::{DatacleanRules, Engine, PatternName, Rules};
+use monitor_gateway::detect::{Compiled, DatacleanRules, Engine, PatternName, Rules};
 use serde::Deserialize;
 use std::path::Path;
 
@@ -36,7 +36,7 @@ fn fixture(name: PatternName) -> Fixture {
 }
 
 /// What `engine` finds of one pattern, cut out of the text by code points.
-fn found(engine: &Engine, text: &str, rules: &Rules, name: PatternName) -> Vec<String> {
+fn found(engine: &Engine, text: &str, rules: &Compiled, name: PatternName) -> Vec<String> {
     let report = engine.analyse(text, rules, &|| 0);
     assert_eq!(report.errors, Vec::<String>::new(), "{text}");
     let cut = |start, end| text.chars().skip(start).take(end - start).collect();
@@ -49,10 +49,10 @@ fn found(engine: &Engine, text: &str, rules: &Rules, name: PatternName) -> Vec<S
 
 /// Runs every row and gathers all failures, so that one run shows the whole picture.
 fn check(rules: impl Fn(PatternName) -> Rules) {
-    let engine = Engine::new();
+    let engine = Engine::default();
     let mut wrong = Vec::new();
     for name in PatternName::available() {
-        let rules = rules(name);
+        let rules = Compiled::new(rules(name));
         let fixture = fixture(name);
         let positive = fixture.positive.into_iter().map(|row| (row.text, row.find));
         let negative = fixture
@@ -80,7 +80,7 @@ fn check(rules: impl Fn(PatternName) -> Rules) {
 fn every_pattern_alone_finds_its_good_examples_and_no_near_miss() {
     check(|name| {
         let dataclean = DatacleanRules {
-            patterns: vec![name],
+            patterns: Some(vec![name.into()]),
             ..DatacleanRules::default()
         };
         Rules {

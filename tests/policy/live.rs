@@ -171,14 +171,9 @@ fn migrating_twice_changes_nothing_and_a_newer_schema_is_refused() {
     let database = server.database();
     let runtime = tokio::runtime::Runtime::new().unwrap();
     let migrate = || {
-        runtime.block_on(async {
-            let pool = sqlx::postgres::PgPool::connect_with(database.options())
-                .await
-                .unwrap();
-            let done = monitor_gateway::store::postgres::migrate(&pool).await;
-            pool.close().await;
-            done
-        })
+        runtime.block_on(monitor_gateway::store::PostgresStore::migrate(
+            &database.settings(),
+        ))
     };
     database.add(&new_id(), &sync("kept"));
     migrate().unwrap();

@@ -6,6 +6,8 @@ use super::PATIENCE;
 use super::fault::free_port;
 use super::process::Process;
 use super::stack::Folder;
+use monitor_gateway::config::{StoreSettings, StoreSsl};
+use monitor_gateway::model::Secret;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -71,21 +73,21 @@ impl Postgres {
         Some(server)
     }
 
-    /// A new database.
-    pub fn database(&self) -> Database {
-        let database = self.empty_database();
-        database.migrate();
-        database.execute(&format!("GRANT SELECT ON gateway_policies TO {GATEWAY}"));
-        database
-    }
-
-    /// A new database without a schema.
+    /// A new database without the program's schema.
     pub fn empty_database(&self) -> Database {
         static SERIAL: AtomicU32 = AtomicU32::new(0);
         let name = format!("test_{}", SERIAL.fetch_add(1, Ordering::Relaxed));
         self.admin("postgres")
             .execute(&format!("CREATE DATABASE {name}"));
         self.admin(&name)
+    }
+
+    /// A new database.
+    pub fn database(&self) -> Database {
+        let database = self.empty_database();
+        database.migrate();
+        database.execute(&format!("GRANT SELECT ON gateway_policies TO {GATEWAY}"));
+        database
     }
 
     /// Stops it as an operator would: connections are ended.
@@ -328,21 +330,39 @@ impl Database {
             .password(PASSWORD)
     }
 
+    /// What names it to an analysis server, as its owner.
+    pub fn settings(&self) -> StoreSettings {
+        StoreSettings {
+            host: "127.0.0.1".to_owned(),
+            port: self.port,
+            db: self.name.clone(),
+            user: ADMIN.to_owned(),
+            password: Some(Secret::new(PASSWORD)),
+            ssl: StoreSsl::Off,
+            ca: None,
+        }
+    }
+
+    /// As [`Database::env`], for an analysis server, which owns the schema.
+    pub fn owner_env(&self) -> [(&'static str, String); 6] {
+        let mut env = self.env();
+        for (name, value) in &mut env {
+            if *name == "STORE_USER" {
+                *value = ADMIN.to_owned();
+            }
+        }
+        env
+    }
+
     /// Brings it to the schema of this program.
     pub fn migrate(&self) {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
             .build()
             .unwrap();
-        runtime.block_on(async {
-            let pool = sqlx::postgres::PgPool::connect_with(self.options())
-                .await
-                .unwrap();
-            monitor_gateway::store::postgres::migrate(&pool)
-                .await
-                .unwrap();
-            pool.close().await;
-        });
+        let settings = self.settings();
+        let migrated = monitor_gateway::store::PostgresStore::migrate(&settings);
+        runtime.block_on(migrated).unwrap();
     }
 }
 

@@ -48,7 +48,12 @@ impl Request {
 
     /// POST of JSON.
     pub fn post(path: &str, body: impl AsRef<[u8]>) -> Self {
-        let mut request = Self::new("POST", path).header("Content-Type", "application/json");
+        Self::json("POST", path, body)
+    }
+
+    /// JSON by any method.
+    pub fn json(method: &str, path: &str, body: impl AsRef<[u8]>) -> Self {
+        let mut request = Self::new(method, path).header("Content-Type", "application/json");
         request.body = Some(body.as_ref().to_vec());
         request
     }
@@ -77,6 +82,12 @@ impl Request {
     pub fn header(mut self, name: &str, value: &str) -> Self {
         self.headers.push((name.into(), value.into()));
         self
+    }
+
+    /// Says what the body is instead of JSON.
+    pub fn content_type(mut self, kind: &str) -> Self {
+        self.headers.retain(|(name, _)| name != "Content-Type");
+        self.header("Content-Type", kind)
     }
 
     /// Sends the body in chunks of that many bytes instead of by length.

@@ -186,9 +186,9 @@ impl Stack {
     }
 
     /// `monitor all`, with [`KEY`] as its first access key and, unless the test names one, the
-    /// built-in demo upstream.
+    /// built-in demo upstream. Lines that [`Builder::yaml`] adds indented first go on under `analysis:`.
     pub fn all() -> Builder {
-        Builder::new("all").yaml(&format!("analysis: {{first_token: {KEY}}}"))
+        Builder::new("all").yaml(&format!("analysis:\n  first_token: {KEY}"))
     }
 
     /// `monitor all` that makes and prints its own first access key.

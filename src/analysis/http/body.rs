@@ -1,8 +1,11 @@
 //! The body of an analysis request: read under the size limit, then taken apart field by field so
-//! that an error names the field (§2.7, CONTRACT 27).
+//! that an error names the field (§2.7, §2.8, CONTRACT 27).
 
 use super::surrogates::replace_lone;
+use crate::analysis::inline::Validation;
+use crate::analysis::process::Asked;
 use crate::analysis::{ApiError, ProcessInput};
+use crate::model::Stage;
 use axum::body::{Bytes, HttpBody as _};
 use axum::extract::Request;
 use axum::http::{HeaderMap, header};
@@ -14,11 +17,25 @@ use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 use std::error::Error as _;
 
-/// The whole body.
+/// Whose rules hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum RulesOf {
+    /// The application's own (§4.3).
+    Application,
+    /// Those in `validation_config` (§4.4).
+    Request,
+}
+
+/// The whole body of a call that sends JSON.
 pub(super) async fn read(request: Request, max_bytes: u64) -> Result<Bytes, ApiError> {
     if !is_json(request.headers()) {
         return Err(ApiError::NotJsonType);
     }
+    read_any(request, max_bytes).await
+}
+
+/// The whole body, of any type.
+pub(super) async fn read_any(request: Request, max_bytes: u64) -> Result<Bytes, ApiError> {
     let body = request.into_body();
     if body.size_hint().lower() > max_bytes {
         return Err(ApiError::TooLarge(max_bytes));
@@ -59,10 +76,13 @@ struct Fields<'a> {
     message: Option<&'a RawValue>,
     #[serde(borrow)]
     additional_parameters: Option<&'a RawValue>,
+    #[serde(borrow)]
+    validation_config: Option<&'a RawValue>,
 }
 
-/// The fields of §2.7. Keys it does not know at the top level are passed over.
-pub(super) fn parse(bytes: &[u8]) -> Result<ProcessInput, ApiError> {
+/// The fields of §2.7, and of §2.8 where the rules come with the request. Keys it does not know at
+/// the top level are passed over.
+pub(super) fn parse(bytes: &[u8], stage: Stage, rules: RulesOf) -> Result<Asked, ApiError> {
     let bytes = replace_lone(bytes);
     // The derived reader would also take an array for the three fields in order.
     if bytes.trim_ascii_start().first() != Some(&b'{') {
@@ -80,6 +100,17 @@ pub(super) fn parse(bytes: &[u8]) -> Result<ProcessInput, ApiError> {
             },
             _ => not_json(&error),
         })?;
+    Ok(Asked {
+        stage,
+        input: input(&fields)?,
+        validation: match rules {
+            RulesOf::Application => None,
+            RulesOf::Request => Some(validation(&fields, stage)?),
+        },
+    })
+}
+
+fn input(fields: &Fields<'_>) -> Result<ProcessInput, ApiError> {
     let problem = |field, problem| ApiError::Field { field, problem };
     let message = fields.message.ok_or(problem("message", "missing"))?;
     Ok(ProcessInput {
@@ -94,7 +125,19 @@ pub(super) fn parse(bytes: &[u8]) -> Result<ProcessInput, ApiError> {
     })
 }
 
-fn not_json(error: &serde_json::Error) -> ApiError {
+fn validation(fields: &Fields<'_>, stage: Stage) -> Result<Validation, ApiError> {
+    let value = fields.validation_config.map(|raw| {
+        serde_json::from_str(raw.get()).map_err(|_| ApiError::Field {
+            field: "validation_config",
+            problem: UNREADABLE,
+        })
+    });
+    Validation::read(value.transpose()?.as_ref(), stage).map_err(ApiError::Rules)
+}
+
+const UNREADABLE: &str = "nested too deep, or a number out of range";
+
+pub(super) fn not_json(error: &serde_json::Error) -> ApiError {
     // The place only: the parser's own words could quote the body.
     ApiError::NotJson(format!(
         ", see line {} column {}",
@@ -117,6 +160,6 @@ fn object(raw: &RawValue) -> Result<Map<String, Value>, ApiError> {
     }
     serde_json::from_str(raw.get()).map_err(|_| ApiError::Field {
         field: FIELD,
-        problem: "nested too deep, or a number out of range",
+        problem: UNREADABLE,
     })
 }

@@ -12,6 +12,7 @@ const PAGE: &str = "<!doctype html>
 <li><code>POST /process_response/</code> analyses a model response</li>
 <li><code>GET /records</code> lists what was analysed</li>
 <li><code>GET /records/{request_id}</code> shows one record</li>
+<li><code>/applications</code>, <code>/tokens</code> and <code>/audit</code> administer</li>
 </ul>
 </html>
 ";

@@ -1,34 +1,66 @@
 //! The analysis API over HTTP (§4.3, CONTRACT 27): paths, methods and how an error looks. Works on
 //! any listener; what is behind the paths is [`Service`].
 
+mod admin;
+mod applications;
+mod audit;
 mod auth;
+mod batch;
 mod body;
+mod csv;
+mod export;
+mod fields;
+mod filters;
 mod home;
 mod ingest;
+mod parts;
+mod query;
 mod records;
+mod sessions;
+mod shapes;
+mod statistics;
 mod surrogates;
 #[cfg(test)]
 mod tests;
+mod tokens;
+mod version;
+mod versions;
+
+pub use tokens::token_json;
 
 use super::Service;
 use super::error::ApiError;
 use axum::Router;
 use axum::body::Body;
 use axum::http::{HeaderValue, StatusCode, header};
+use axum::middleware::map_response;
 use axum::response::{IntoResponse, Response};
 use axum::routing::{MethodRouter, get, post};
 use std::sync::Arc;
 
-/// What a client is told to wait when the store is down, in seconds.
-const RETRY_AFTER: &str = "1";
-
 /// The API. Every path also with its trailing slash and under `/api`.
 pub fn router(service: Arc<Service>) -> Router {
     let api = Router::new();
-    let api = both(api, "/process_request", post(ingest::request));
-    let api = both(api, "/process_response", post(ingest::response));
+    let api = [
+        ("/process_request", post(ingest::request)),
+        ("/process_response", post(ingest::response)),
+        ("/process_request/override", post(ingest::request_override)),
+        (
+            "/process_response/override",
+            post(ingest::response_override),
+        ),
+        ("/process_batch", post(batch::process)),
+    ]
+    .into_iter()
+    .fold(api, |api, (path, methods)| {
+        both(api, path, methods.layer(map_response(takes_batches)))
+    });
     let api = both(api, "/records", get(records::list));
+    let api = both(api, "/records/export", get(export::records));
     let api = both(api, "/records/{id}", get(records::one));
+    let api = both(api, "/sessions", get(sessions::list));
+    let api = both(api, "/statistics", get(statistics::list));
+    let api = admin::routes(api);
     Router::new()
         .route("/", get(home::page))
         .nest("/api", api.clone())
@@ -48,29 +80,40 @@ fn both(
         .route(&format!("{path}/"), methods)
 }
 
+/// Tells a gateway that registrations may come in batches (CONTRACT 39).
+async fn takes_batches(mut response: Response) -> Response {
+    let headers = response.headers_mut();
+    headers.insert("x-monitor-batch", HeaderValue::from_static("1"));
+    response
+}
+
 impl IntoResponse for ApiError {
     fn into_response(self) -> Response {
         let status =
             StatusCode::from_u16(self.status()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
         let mut response = json(status, self.envelope().to_json());
         let headers = response.headers_mut();
-        match self {
-            Self::TokenMissing | Self::TokenInvalid => {
-                headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
-            }
-            Self::StoreDown => {
-                headers.insert(header::RETRY_AFTER, HeaderValue::from_static(RETRY_AFTER));
-            }
-            _ => {}
+        if matches!(self, Self::TokenMissing | Self::TokenInvalid) {
+            headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+        }
+        if let Self::VersionConflict(latest) = self {
+            headers.insert(header::ETAG, version::etag(latest));
+        }
+        if let Some(seconds) = self.retry_after() {
+            headers.insert(header::RETRY_AFTER, HeaderValue::from(seconds));
         }
         response
     }
 }
 
 fn json(status: StatusCode, bytes: Vec<u8>) -> Response {
+    content(status, "application/json", bytes)
+}
+
+fn content(status: StatusCode, kind: &'static str, bytes: Vec<u8>) -> Response {
     let mut response = Response::new(Body::from(bytes));
     *response.status_mut() = status;
-    let json = HeaderValue::from_static("application/json");
-    response.headers_mut().insert(header::CONTENT_TYPE, json);
+    let kind = HeaderValue::from_static(kind);
+    response.headers_mut().insert(header::CONTENT_TYPE, kind);
     response
 }

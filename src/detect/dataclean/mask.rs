@@ -1,6 +1,6 @@
 //! The cleaned text (CONTRACT 25). Takes the finds as they are; finds nothing itself.
 
-use super::{PatternName, Span};
+use super::{Kind, PatternName, Span};
 use crate::detect::rules::{CleanType, MaskStyle};
 use std::collections::HashMap;
 use std::fmt::Write;
@@ -8,7 +8,7 @@ use std::fmt::Write;
 /// Cleans a text. `spans` are sorted and do not overlap.
 pub(in crate::detect) fn clean(
     text: &str,
-    spans: &[Span],
+    spans: &[Span<Kind<'_>>],
     clean_type: CleanType,
     style: MaskStyle,
 ) -> String {
@@ -19,19 +19,19 @@ pub(in crate::detect) fn clean(
     }
 }
 
-fn mask(text: &str, spans: &[Span], style: MaskStyle) -> String {
+fn mask(text: &str, spans: &[Span<Kind<'_>>], style: MaskStyle) -> String {
     let mut out = String::with_capacity(text.len());
     let mut pseudonyms = Pseudonyms::default();
     let mut from = 0;
     for span in spans {
         out.push_str(&text[from..span.start]);
-        let (kind, value) = (span.kind, &text[span.start..span.end]);
+        let (kind, value) = (span.kind.as_str(), &text[span.start..span.end]);
         // Writing to a String has no failing case.
         let _ = match style {
             MaskStyle::Label => write!(out, "[{kind}]"),
             MaskStyle::X => write!(out, "{}", "x".repeat(value.chars().count())),
             MaskStyle::Length => write!(out, "[{kind}:{}]", value.chars().count()),
-            MaskStyle::Pseudonym => write!(out, "[{kind}_{}]", pseudonyms.number(kind, value)),
+            MaskStyle::Pseudonym => write!(out, "[{kind}_{}]", pseudonyms.number(span.kind, value)),
         };
         from = span.end;
     }
@@ -40,7 +40,7 @@ fn mask(text: &str, spans: &[Span], style: MaskStyle) -> String {
 }
 
 /// Removes each span and one adjoining space: the one before it, else the one after it.
-fn delete(text: &str, spans: &[Span]) -> String {
+fn delete<K>(text: &str, spans: &[Span<K>]) -> String {
     let mut out = String::with_capacity(text.len());
     let mut from = 0;
     for span in spans {
@@ -55,16 +55,16 @@ fn delete(text: &str, spans: &[Span]) -> String {
 
 /// Numbers the distinct values of each pattern in the order of their first appearance.
 #[derive(Default)]
-struct Pseudonyms {
-    numbers: HashMap<(PatternName, String), usize>,
-    last: HashMap<PatternName, usize>,
+struct Pseudonyms<'r> {
+    numbers: HashMap<(&'r str, String), usize>,
+    last: HashMap<&'r str, usize>,
 }
 
-impl Pseudonyms {
-    fn number(&mut self, kind: PatternName, value: &str) -> usize {
-        let key = (kind, same_value(kind, value));
+impl<'r> Pseudonyms<'r> {
+    fn number(&mut self, kind: Kind<'r>, value: &str) -> usize {
+        let key = (kind.as_str(), same_value(kind, value));
         *self.numbers.entry(key).or_insert_with(|| {
-            let last = self.last.entry(kind).or_default();
+            let last = self.last.entry(kind.as_str()).or_default();
             *last += 1;
             *last
         })
@@ -72,12 +72,12 @@ impl Pseudonyms {
 }
 
 /// Two spellings of one value give the same key: a number counts by its digits alone.
-fn same_value(kind: PatternName, value: &str) -> String {
+fn same_value(kind: Kind<'_>, value: &str) -> String {
     use PatternName as P;
     match kind {
-        P::BankCardNumber | P::Inn | P::PassportNumber | P::PhoneNumber | P::Snils => {
-            value.chars().filter(char::is_ascii_digit).collect()
-        }
+        Kind::Predefined(
+            P::BankCardNumber | P::Inn | P::PassportNumber | P::PhoneNumber | P::Snils,
+        ) => value.chars().filter(char::is_ascii_digit).collect(),
         _ => value.to_lowercase(),
     }
 }
@@ -89,14 +89,14 @@ mod tests {
 
     const TEXT: &str = "Пишите Я@б.рф или a@b.ru, я@б.рф";
 
-    fn spans() -> Vec<Span> {
+    fn spans() -> Vec<Span<Kind<'static>>> {
         let span = |(start, value): (usize, &str)| Span {
-            kind: PatternName::Emails,
+            kind: Kind::Predefined(PatternName::Emails),
             start,
             end: start + value.len(),
             strength: Strength::Form,
         };
-        let mut spans: Vec<Span> = TEXT
+        let mut spans: Vec<_> = TEXT
             .match_indices("@б.рф")
             .map(|(at, _)| span((at - 2, "я@б.рф")))
             .collect();

@@ -3,6 +3,7 @@
 
 pub(crate) mod checksum;
 pub(crate) mod context;
+pub(crate) mod custom;
 mod detectors;
 mod local;
 mod mask;
@@ -17,7 +18,14 @@ pub(super) use mask::clean;
 pub use registry::PatternName;
 pub use text::{Run, Text};
 
+use super::compiled::Compiled;
+use custom::Ended;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+
+/// The longest that all custom patterns together may take for one message, in microseconds.
+pub(crate) const CUSTOM_TIME_US: u64 = 1_000_000;
+/// The most places that custom patterns may find in one message.
+pub(crate) const MOST_CUSTOM_FINDS: usize = 100_000;
 
 /// Finds one pattern. Pure, linear in the text's length.
 pub trait Detector: Send + Sync {
@@ -34,17 +42,34 @@ pub trait Detector: Send + Sync {
     }
 }
 
-/// One find.
+/// One find. A detector's are of its own pattern; put together, they are of any [`Kind`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Span {
+pub struct Span<K = PatternName> {
     /// The pattern.
-    pub kind: PatternName,
+    pub kind: K,
     /// First byte in the original text.
     pub start: usize,
     /// One past the last byte.
     pub end: usize,
     /// What speaks for it.
     pub strength: Strength,
+}
+
+/// What was found: a predefined pattern or one of the caller's, by its name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(super) enum Kind<'r> {
+    Predefined(PatternName),
+    Custom(&'r str),
+}
+
+impl<'r> Kind<'r> {
+    /// The entity type of §2.9.
+    pub(super) fn as_str(self) -> &'r str {
+        match self {
+            Self::Predefined(name) => name.as_str(),
+            Self::Custom(name) => name,
+        }
+    }
 }
 
 /// What speaks for a find, weakest first.
@@ -54,16 +79,21 @@ pub enum Strength {
     Form,
     /// A word beside it says so.
     Context,
-    /// Its check digits are right.
+    /// Its check digits are right; or a custom pattern says so, which is the application's own word.
     CheckDigits,
 }
 
 /// The finds of one text and what could not be looked for.
-pub(super) struct Found {
+pub(super) struct Found<'r> {
     /// Sorted, not overlapping.
-    pub(super) spans: Vec<Span>,
+    pub(super) spans: Vec<Span<Kind<'r>>>,
     /// One entry per pattern that was asked for and could not run.
     pub(super) failures: Vec<String>,
+    /// Patterns that ran, whole or in part.
+    pub(super) ran: usize,
+    /// A pattern that can be looked for was not looked for everywhere: what was not found may be
+    /// there.
+    pub(super) in_part: bool,
 }
 
 /// Builds every detector there is.
@@ -73,25 +103,112 @@ pub(super) fn detectors() -> Vec<Box<dyn Detector>> {
         .collect()
 }
 
-/// Looks for `patterns`; a detector that panics costs its own finds only.
-pub(super) fn find(detectors: &[Box<dyn Detector>], text: &str, patterns: &[PatternName]) -> Found {
-    let text = Text::new(text);
+/// Looks for what the rules ask for; a detector that panics costs its own finds only.
+pub(super) fn find<'r>(
+    detectors: &[Box<dyn Detector>],
+    text: &str,
+    rules: &'r Compiled,
+    clock: &dyn Fn() -> u64,
+) -> Found<'r> {
+    let mut found = Found {
+        spans: Vec::new(),
+        failures: Vec::new(),
+        ran: 0,
+        in_part: false,
+    };
+    find_predefined(detectors, &Text::new(text), rules.patterns(), &mut found);
+    find_custom(text, rules, clock, &mut found);
+    if rules.has_exceptions() {
+        found.spans = overlap::except(found.spans, |span| {
+            rules.allows(&text[span.start..span.end])
+        });
+    }
+    found.spans = overlap::resolve(found.spans);
+    found
+}
+
+fn find_predefined(
+    detectors: &[Box<dyn Detector>],
+    text: &Text,
+    patterns: &[PatternName],
+    found: &mut Found<'_>,
+) {
     let mut spans = Vec::new();
-    let mut failures = Vec::new();
     for name in patterns {
         let Some(detector) = detectors.iter().find(|detector| detector.name() == *name) else {
-            failures.push(format!("pattern {name} has no detector"));
+            found
+                .failures
+                .push(format!("pattern {name} has no detector"));
             continue;
         };
-        let before = spans.len();
-        let run = AssertUnwindSafe(|| detector.find(&text, &mut spans));
+        let run = AssertUnwindSafe(|| detector.find(text, &mut spans));
         if catch_unwind(run).is_err() {
-            spans.truncate(before);
-            failures.push(format!("the detector of {name} failed"));
+            spans.clear();
+            found
+                .failures
+                .push(format!("the detector of {name} failed"));
+            found.in_part = true;
+            continue;
+        }
+        found.ran += 1;
+        found.spans.extend(spans.drain(..).map(|span| Span {
+            kind: Kind::Predefined(span.kind),
+            start: span.start,
+            end: span.end,
+            strength: span.strength,
+        }));
+    }
+}
+
+/// Custom patterns, within their bounds of time and number for one message.
+fn find_custom<'r>(
+    text: &str,
+    rules: &'r Compiled,
+    clock: &dyn Fn() -> u64,
+    found: &mut Found<'r>,
+) {
+    for failure in rules.failures() {
+        let (name, reason) = (&failure.name, &failure.reason);
+        found
+            .failures
+            .push(format!("custom pattern {name}: its regex {reason}"));
+        found.in_part = true;
+    }
+    let deadline = match rules.custom().is_empty() {
+        true => return,
+        false => clock().saturating_add(CUSTOM_TIME_US),
+    };
+    let mut room = MOST_CUSTOM_FINDS;
+    for custom in rules.custom() {
+        let take = |start, end| {
+            if room == 0 {
+                return false;
+            }
+            room -= 1;
+            found.spans.push(Span {
+                kind: Kind::Custom(&custom.name),
+                start,
+                end,
+                strength: Strength::CheckDigits,
+            });
+            true
+        };
+        let ended = custom.find(text, || clock() < deadline, take);
+        found.ran += 1;
+        if ended == Ended::Stopped {
+            found.failures.push(stopped(&custom.name, room));
+            found.in_part = true;
         }
     }
-    Found {
-        spans: overlap::resolve(spans),
-        failures,
-    }
+}
+
+fn stopped(name: &str, room: usize) -> String {
+    let bound = match room {
+        0 => format!("more than {MOST_CUSTOM_FINDS} finds of custom patterns"),
+        _ => format!(
+            "custom patterns took longer than {} ms",
+            CUSTOM_TIME_US / 1000
+        ),
+    };
+    format!("custom pattern {name} was stopped: {bound}")
 }

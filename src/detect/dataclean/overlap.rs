@@ -1,16 +1,16 @@
 //! One winner per place (CONTRACT 25): check digits, then context, then length. Two detectors never
-//! both count the same characters.
+//! both count the same characters. A custom pattern counts like right check digits.
 
 use super::Span;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 /// Keeps the winners, sorted by place. O(n log n).
-pub(super) fn resolve(mut spans: Vec<Span>) -> Vec<Span> {
+pub(super) fn resolve<K: Copy + Ord>(mut spans: Vec<Span<K>>) -> Vec<Span<K>> {
     spans.retain(|span| span.start < span.end);
     // The name breaks the last tie, so that the answer does not hang on the order of the rules.
     spans.sort_by_key(|s| (Reverse((s.strength, s.end - s.start)), s.start, s.kind));
-    let mut kept: BTreeMap<usize, Span> = BTreeMap::new();
+    let mut kept: BTreeMap<usize, Span<K>> = BTreeMap::new();
     for span in spans {
         let left = kept.range(..span.end).next_back();
         if left.is_none_or(|(_, other)| other.end <= span.start) {
@@ -18,6 +18,28 @@ pub(super) fn resolve(mut spans: Vec<Span>) -> Vec<Span> {
         }
     }
     kept.into_values().collect()
+}
+
+/// Takes out the finds that are allowed, and with each those that lie inside it: an address that may
+/// be shown may be shown with its host. O(n log n).
+pub(super) fn except<K: Copy>(
+    spans: Vec<Span<K>>,
+    is_allowed: impl Fn(&Span<K>) -> bool,
+) -> Vec<Span<K>> {
+    let (mut allowed, mut rest): (Vec<_>, Vec<_>) = spans.into_iter().partition(is_allowed);
+    allowed.sort_by_key(|span| span.start);
+    // From here on, `end` is the furthest of all that begin at this place or before it.
+    let mut furthest = 0;
+    for span in &mut allowed {
+        furthest = furthest.max(span.end);
+        span.end = furthest;
+    }
+    rest.retain(|span| {
+        let before = allowed.partition_point(|other| other.start <= span.start);
+        let reach = allowed[..before].last().map_or(0, |other| other.end);
+        span.end > reach
+    });
+    rest
 }
 
 #[cfg(test)]
@@ -41,6 +63,15 @@ mod tests {
         let long = span(PatternName::Emails, 0, 30, Strength::Form);
         assert_eq!(resolve(vec![long, named, checked]), [checked]);
         assert_eq!(resolve(vec![long, named]), [named]);
+    }
+
+    #[test]
+    fn an_allowed_find_goes_with_everything_inside_it() {
+        let allowed = span(PatternName::Emails, 0, 20, Strength::Form);
+        let inside = span(PatternName::Domain, 8, 20, Strength::Form);
+        let across = span(PatternName::Ip, 15, 25, Strength::Form);
+        let is_allowed = |span: &Span| span.kind == PatternName::Emails;
+        assert_eq!(except(vec![inside, across, allowed], is_allowed), [across]);
     }
 
     #[test]

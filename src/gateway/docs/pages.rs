@@ -28,13 +28,13 @@ struct Viewer {
 }
 
 const SWAGGER_UI: Viewer = Viewer {
-    title: "Monitor Gateway: try it",
+    title: "Monitor: try the API",
     style: r#"<link rel="stylesheet" href="{files}swagger-ui.css?v=5.35.0">"#,
     bundle: "swagger-ui-bundle.js?v=5.35.0",
 };
 
 const REDOC: Viewer = Viewer {
-    title: "Monitor Gateway: reference",
+    title: "Monitor: API reference",
     style: "",
     bundle: "redoc.standalone.js?v=2.5.4",
 };

@@ -1,12 +1,14 @@
 //! Brings a database to the schema this program writes. Forward only; a newer schema is refused.
 
-use crate::store::StoreError;
-use sqlx::postgres::PgPool;
+use crate::store::{Migrated, StoreError};
+use sqlx::Connection;
+use sqlx::postgres::PgConnection;
 
 /// The schema's versions in order: the first one makes version 1 out of an empty database.
 const MIGRATIONS: &[&str] = &[
     include_str!("migrations/0001_first.sql"),
     include_str!("migrations/0002_local_patterns.sql"),
+    include_str!("migrations/0003_analysis.sql"),
 ];
 
 /// Names the lock under which one process migrates at a time: "monitor" in ASCII.
@@ -19,8 +21,8 @@ const VERSIONS: &str = "CREATE TABLE IF NOT EXISTS schema_version (
 ///
 /// # Errors
 /// [`StoreError::NewerSchema`] for a database of a later version, [`StoreError::Unavailable`].
-pub async fn migrate(pool: &PgPool) -> Result<(), StoreError> {
-    let mut transaction = pool.begin().await?;
+pub(super) async fn migrate(connection: &mut PgConnection) -> Result<Migrated, StoreError> {
+    let mut transaction = connection.begin().await?;
     sqlx::raw_sql(LOCK).execute(&mut *transaction).await?;
     sqlx::raw_sql(VERSIONS).execute(&mut *transaction).await?;
     let found: Option<i64> = sqlx::query_scalar("SELECT max(version) FROM schema_version")
@@ -42,5 +44,8 @@ pub async fn migrate(pool: &PgPool) -> Result<(), StoreError> {
             .await?;
     }
     transaction.commit().await?;
-    Ok(())
+    Ok(Migrated {
+        from: found,
+        to: known,
+    })
 }

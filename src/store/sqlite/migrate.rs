@@ -1,17 +1,31 @@
 //! Brings a database to the schema this program writes. Forward only; a newer schema is refused.
 
-use crate::store::StoreError;
+use crate::store::{Migrated, StoreError};
 use sqlx::{Connection, SqliteConnection};
 
 /// The schema's versions in order: the first one makes version 1 out of an empty file.
-const MIGRATIONS: &[&str] = &[
+pub(super) const MIGRATIONS: &[&str] = &[
     include_str!("migrations/0001_first.sql"),
     include_str!("migrations/0002_policies.sql"),
     include_str!("migrations/0003_local_patterns.sql"),
+    include_str!("migrations/0004_analysis.sql"),
 ];
 
-/// Applies what is missing, all of it or nothing.
-pub(super) async fn migrate(connection: &mut SqliteConnection) -> Result<(), StoreError> {
+/// Applies what is missing, all of it or nothing. The connection must not enforce foreign keys, so
+/// that a table can be made anew; it does afterwards.
+pub(super) async fn migrate(connection: &mut SqliteConnection) -> Result<Migrated, StoreError> {
+    let migrated = apply(connection, MIGRATIONS).await?;
+    sqlx::raw_sql("PRAGMA foreign_keys = ON")
+        .execute(connection)
+        .await?;
+    Ok(migrated)
+}
+
+/// Applies what is missing of these.
+pub(super) async fn apply(
+    connection: &mut SqliteConnection,
+    migrations: &[&'static str],
+) -> Result<Migrated, StoreError> {
     // Taken at once, so that two processes starting together do not both migrate.
     let mut transaction = connection.begin_with("BEGIN IMMEDIATE").await?;
     sqlx::raw_sql("CREATE TABLE IF NOT EXISTS schema_version (version INTEGER NOT NULL) STRICT")
@@ -21,12 +35,12 @@ pub(super) async fn migrate(connection: &mut SqliteConnection) -> Result<(), Sto
         .fetch_one(&mut *transaction)
         .await?;
     let found = found.unwrap_or(0);
-    let known = MIGRATIONS.len() as i64;
+    let known = migrations.len() as i64;
     if found > known {
         return Err(StoreError::NewerSchema { found, known });
     }
     for (version, sql) in (1..)
-        .zip(MIGRATIONS)
+        .zip(migrations)
         .filter(|(version, _)| *version > found)
     {
         sqlx::raw_sql(*sql).execute(&mut *transaction).await?;
@@ -36,5 +50,8 @@ pub(super) async fn migrate(connection: &mut SqliteConnection) -> Result<(), Sto
             .await?;
     }
     transaction.commit().await?;
-    Ok(())
+    Ok(Migrated {
+        from: found,
+        to: known,
+    })
 }

@@ -1,8 +1,9 @@
 //! The SQL of policies (CONTRACT 16).
 
 use super::SqliteStore;
-use super::settings::{bytes, uuid};
-use super::writer::{Write, Written};
+use super::rows::{bytes, uuid};
+use super::write::Write;
+use super::writer::Written;
 use crate::model::{ApplicationId, Policy, StoredPolicy};
 use crate::store::{PolicyTable, StoreError};
 use async_trait::async_trait;
@@ -33,6 +34,7 @@ impl PolicyTable for SqliteStore {
         let text = policy.map(|policy| policy.to_json());
         let written = self.writer.write(Write::Policy(id, text)).await?;
         self.policy_written.send_replace(());
+        self.changes.written();
         Ok(!matches!(written, Written::Nothing))
     }
 

@@ -1,55 +1,42 @@
-//! The SQL of applications and tokens.
+//! Applications, tokens and the audit log as the trait asks for them; the SQL is in the files beside.
 
-use super::SqliteStore;
-use super::writer::Write;
+use super::write::Write;
+use super::writer::Written;
+use super::{SqliteStore, applications, audit, tokens};
 use crate::model::ApplicationId;
-use crate::store::{Application, Scopes, SettingsStore, StoreError, Token, TokenHash, TokenId};
+use crate::store::{
+    Application, ApplicationChange, ApplicationFilter, ApplicationPage, ApplicationVersion,
+    AuditEntry, AuditFilter, Changed, SettingsStore, StoreError, Token, TokenChange, TokenHash,
+    TokenId,
+};
 use async_trait::async_trait;
-use sqlx::sqlite::SqliteRow;
-use sqlx::{Row as _, SqliteConnection};
-use uuid::Uuid;
 
 #[async_trait]
 impl SettingsStore for SqliteStore {
     async fn first_application(&self) -> Result<Option<Application>, StoreError> {
-        let row = sqlx::query("SELECT * FROM applications ORDER BY seq LIMIT 1")
-            .fetch_optional(&self.readers)
-            .await?;
-        row.as_ref().map(application).transpose()
+        applications::first(&self.readers).await
     }
 
     async fn application(&self, id: ApplicationId) -> Result<Option<Application>, StoreError> {
-        let row = sqlx::query("SELECT * FROM applications WHERE id = ?1")
-            .bind(bytes(id.0))
-            .fetch_optional(&self.readers)
-            .await?;
-        row.as_ref().map(application).transpose()
+        applications::one(&self.readers, id).await
     }
 
     async fn add_application(&self, application: Application) -> Result<(), StoreError> {
-        self.writer
-            .write(Write::Application(Box::new(application)))
+        self.write_setting(Write::Application(Box::new(application)))
             .await
             .map(drop)
     }
 
     async fn has_tokens(&self) -> Result<bool, StoreError> {
-        Ok(sqlx::query_scalar("SELECT EXISTS (SELECT 1 FROM tokens)")
-            .fetch_one(&self.readers)
-            .await?)
+        tokens::any_made(&self.readers).await
     }
 
     async fn token(&self, hash: &TokenHash) -> Result<Option<Token>, StoreError> {
-        let row = sqlx::query("SELECT * FROM tokens WHERE hash = ?1")
-            .bind(hash.0.to_vec())
-            .fetch_optional(&self.readers)
-            .await?;
-        row.as_ref().map(token).transpose()
+        tokens::by_hash(&self.readers, hash).await
     }
 
     async fn add_token(&self, hash: TokenHash, token: Token) -> Result<(), StoreError> {
-        self.writer
-            .write(Write::Token(hash, Box::new(token)))
+        self.write_setting(Write::Token(hash, Box::new(token)))
             .await
             .map(drop)
     }
@@ -57,98 +44,90 @@ impl SettingsStore for SqliteStore {
     fn touch_token(&self, id: TokenId, used_at_ms: i64) {
         self.writer.write_later(Write::Touch(id, used_at_ms));
     }
+
+    async fn applications(
+        &self,
+        filter: &ApplicationFilter,
+    ) -> Result<ApplicationPage, StoreError> {
+        applications::page(&self.readers, filter).await
+    }
+
+    async fn change_application(&self, change: ApplicationChange) -> Result<Changed, StoreError> {
+        let change = Write::ChangeApplication(Box::new(change));
+        self.change(change).await
+    }
+
+    async fn remove_application(
+        &self,
+        id: ApplicationId,
+        expected_version: i64,
+    ) -> Result<Changed, StoreError> {
+        self.change(Write::RemoveApplication(id, expected_version))
+            .await
+    }
+
+    async fn application_versions(
+        &self,
+        id: ApplicationId,
+        before: Option<i64>,
+        limit: u32,
+    ) -> Result<Vec<ApplicationVersion>, StoreError> {
+        applications::versions(&self.readers, id, before, limit).await
+    }
+
+    async fn tokens(
+        &self,
+        application: Option<ApplicationId>,
+        before: Option<(i64, TokenId)>,
+        limit: u32,
+    ) -> Result<Vec<Token>, StoreError> {
+        tokens::page(&self.readers, application, before, limit).await
+    }
+
+    async fn token_by_id(&self, id: TokenId) -> Result<Option<Token>, StoreError> {
+        tokens::by_id(&self.readers, id).await
+    }
+
+    async fn change_token(
+        &self,
+        id: TokenId,
+        change: TokenChange,
+    ) -> Result<Option<Token>, StoreError> {
+        match self.write_setting(Write::ChangeToken(id, change)).await? {
+            Written::Token(token) => Ok(token.map(|token| *token)),
+            _ => Ok(None),
+        }
+    }
+
+    async fn add_audit(&self, entry: AuditEntry) -> Result<(), StoreError> {
+        self.writer
+            .write(Write::Audit(Box::new(entry)))
+            .await
+            .map(drop)
+    }
+
+    async fn audit(&self, filter: &AuditFilter) -> Result<Vec<AuditEntry>, StoreError> {
+        audit::page(&self.readers, filter).await
+    }
+
+    async fn settings_changed(&self) {
+        self.changes.wait(&self.readers).await;
+    }
 }
 
-pub(super) async fn insert_application(
-    connection: &mut SqliteConnection,
-    application: Application,
-) -> Result<(), StoreError> {
-    sqlx::query(
-        "INSERT INTO applications (id, name, description, created_at_ms, rules_version, rules)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
-    )
-    .bind(bytes(application.id.0))
-    .bind(application.name)
-    .bind(application.description)
-    .bind(application.created_at_ms)
-    .bind(application.rules_version)
-    .bind(application.rules.to_string())
-    .execute(connection)
-    .await?;
-    Ok(())
-}
+impl SqliteStore {
+    async fn change(&self, write: Write) -> Result<Changed, StoreError> {
+        match self.write_setting(write).await? {
+            Written::Changed(changed) => Ok(changed),
+            _ => Ok(Changed::Unknown),
+        }
+    }
 
-pub(super) async fn insert_token(
-    connection: &mut SqliteConnection,
-    hash: TokenHash,
-    token: Token,
-) -> Result<(), StoreError> {
-    sqlx::query(
-        "INSERT INTO tokens (id, name, hash, scopes, application_id, created_at_ms,
-                             expires_at_ms, revoked_at_ms, last_used_at_ms)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9) ON CONFLICT (hash) DO NOTHING",
-    )
-    .bind(bytes(token.id.0))
-    .bind(token.name)
-    .bind(hash.0.to_vec())
-    .bind(token.scopes.bits())
-    .bind(token.application_id.map(|id| bytes(id.0)))
-    .bind(token.created_at_ms)
-    .bind(token.expires_at_ms)
-    .bind(token.revoked_at_ms)
-    .bind(token.last_used_at_ms)
-    .execute(connection)
-    .await?;
-    Ok(())
-}
-
-pub(super) async fn touch(
-    connection: &mut SqliteConnection,
-    id: TokenId,
-    used_at_ms: i64,
-) -> Result<(), StoreError> {
-    sqlx::query(
-        "UPDATE tokens SET last_used_at_ms = max(coalesce(last_used_at_ms, 0), ?2) WHERE id = ?1",
-    )
-    .bind(bytes(id.0))
-    .bind(used_at_ms)
-    .execute(connection)
-    .await?;
-    Ok(())
-}
-
-/// A UUID as its column holds it.
-pub(super) fn bytes(id: Uuid) -> Vec<u8> {
-    id.as_bytes().to_vec()
-}
-
-/// A UUID out of its column.
-pub(super) fn uuid(bytes: &[u8]) -> Result<Uuid, StoreError> {
-    Uuid::from_slice(bytes).map_err(|_| StoreError::Unreadable("identifier"))
-}
-
-fn application(row: &SqliteRow) -> Result<Application, StoreError> {
-    Ok(Application {
-        id: ApplicationId(uuid(row.try_get("id")?)?),
-        name: row.try_get("name")?,
-        description: row.try_get("description")?,
-        created_at_ms: row.try_get("created_at_ms")?,
-        rules_version: row.try_get("rules_version")?,
-        rules: serde_json::from_str(row.try_get("rules")?)
-            .map_err(|_| StoreError::Unreadable("set of rules"))?,
-    })
-}
-
-fn token(row: &SqliteRow) -> Result<Token, StoreError> {
-    let application: Option<&[u8]> = row.try_get("application_id")?;
-    Ok(Token {
-        id: TokenId(uuid(row.try_get("id")?)?),
-        name: row.try_get("name")?,
-        scopes: Scopes::from_bits(row.try_get("scopes")?),
-        application_id: application.map(uuid).transpose()?.map(ApplicationId),
-        created_at_ms: row.try_get("created_at_ms")?,
-        expires_at_ms: row.try_get("expires_at_ms")?,
-        revoked_at_ms: row.try_get("revoked_at_ms")?,
-        last_used_at_ms: row.try_get("last_used_at_ms")?,
-    })
+    /// Makes a change and tells everybody in this process who waits for one.
+    async fn write_setting(&self, write: Write) -> Result<Written, StoreError> {
+        let written = self.writer.write(write).await?;
+        self.changes.written();
+        self.policy_written.send_replace(());
+        Ok(written)
+    }
 }

@@ -1,9 +1,11 @@
 //! The one connection that writes. A task takes everything that is queued into one transaction, so
 //! that many callers share one sync to disk, and answers them only after COMMIT.
 
-use super::{policies, records, settings};
-use crate::model::{AnalysisResponse, ApplicationId};
-use crate::store::{Application, StoreError, Token, TokenHash, TokenId};
+use super::insert;
+use super::rows::NewRow;
+use super::write::{Write, apply};
+use crate::model::AnalysisResponse;
+use crate::store::{Changed, StoreError, Token};
 use sqlx::{Connection, SqliteConnection};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
@@ -12,22 +14,12 @@ use tokio::task::JoinHandle;
 use tokio::time::{Instant, timeout_at};
 
 /// Writes in one transaction at most.
-const BATCH: usize = 256;
+const BATCH: usize = 512;
 /// Writes waiting for the next transaction at most; beyond it callers wait for room.
 const QUEUE: usize = 1024;
 
 /// How long changes that nobody waits for wait for others.
 const GATHER: Duration = Duration::from_millis(5);
-
-/// One change of the database.
-pub(super) enum Write {
-    Record(Box<records::Row>),
-    Application(Box<Application>),
-    /// The policy as JSON, or none.
-    Policy(ApplicationId, Option<String>),
-    Token(TokenHash, Box<Token>),
-    Touch(TokenId, i64),
-}
 
 /// What a change came to.
 pub(super) enum Written {
@@ -37,9 +29,15 @@ pub(super) enum Written {
     Earlier(Box<AnalysisResponse>),
     /// There was nothing to change.
     Nothing,
+    /// What became of an application.
+    Changed(Changed),
+    /// The token as it is now, if there is one.
+    Token(Option<Box<Token>>),
+    /// So many records, or pages, are gone.
+    Removed(u64),
 }
 
-type Outcome = Result<Written, StoreError>;
+pub(super) type Outcome = Result<Written, StoreError>;
 
 struct Job {
     write: Write,
@@ -187,30 +185,33 @@ fn answer(replies: Vec<oneshot::Sender<Outcome>>, outcomes: Result<Vec<Outcome>,
     }
 }
 
-/// One transaction. A statement that fails takes back itself only, so that one bad row does not cost
-/// the others their place; what takes back everything shows at COMMIT.
+/// One transaction: first what is no record, in its order, then the records together. A change that
+/// fails takes back itself only, so that one bad row does not cost the others their place; what takes
+/// back everything shows at COMMIT.
 async fn commit(
     connection: &mut SqliteConnection,
     writes: Vec<Write>,
 ) -> Result<Vec<Outcome>, StoreError> {
     let mut transaction = connection.begin_with("BEGIN IMMEDIATE").await?;
-    let mut outcomes = Vec::with_capacity(writes.len());
+    let mut others = Vec::new();
+    let mut rows: Vec<NewRow> = Vec::with_capacity(writes.len());
+    let mut is_record = Vec::with_capacity(writes.len());
     for write in writes {
-        outcomes.push(apply(&mut transaction, write).await);
-    }
-    transaction.commit().await?;
-    Ok(outcomes)
-}
-
-async fn apply(connection: &mut SqliteConnection, write: Write) -> Outcome {
-    match write {
-        Write::Record(row) => return records::insert(connection, *row).await,
-        Write::Application(application) => {
-            settings::insert_application(connection, *application).await?;
+        is_record.push(matches!(write, Write::Record(_)));
+        match write {
+            Write::Record(row) => rows.push(*row),
+            other => others.push(apply(&mut transaction, other).await),
         }
-        Write::Policy(id, policy) => return policies::set(connection, id, policy).await,
-        Write::Token(hash, token) => settings::insert_token(connection, hash, *token).await?,
-        Write::Touch(id, used_at_ms) => settings::touch(connection, id, used_at_ms).await?,
     }
-    Ok(Written::New)
+    let records = match rows.is_empty() {
+        true => Vec::new(),
+        false => insert::insert(&mut transaction, &rows).await?,
+    };
+    transaction.commit().await?;
+    let (mut others, mut records) = (others.into_iter(), records.into_iter());
+    let in_order = is_record.into_iter().filter_map(|record| match record {
+        true => records.next(),
+        false => others.next(),
+    });
+    Ok(in_order.collect())
 }

@@ -4,10 +4,12 @@
 
 mod answers;
 mod refusals;
+mod replays;
+mod rules;
 
 use super::router;
-use crate::analysis::{FirstRun, Service};
-use crate::config::settings::AnalysisSettings;
+use crate::analysis::{Caller, Expiry, FirstRun, NewToken, Service};
+use crate::config::{AnalysisSettings, RetentionSettings, Services};
 use crate::store::temporary::TemporaryFolder;
 use crate::store::{Scope, Scopes};
 use axum::Router;
@@ -37,8 +39,16 @@ fn settings() -> AnalysisSettings {
         listen: Vec::new(),
         operations: ([127, 0, 0, 1], 0).into(),
         database: None,
+        store: None,
+        retention: RetentionSettings {
+            days: None,
+            rows: None,
+            bytes: None,
+        },
         max_body: MAX_BODY,
         first_token: None,
+        services: Services::default(),
+        requests_per_second: None,
     }
 }
 
@@ -64,12 +74,14 @@ impl World {
 
     async fn token(&self, scopes: &[Scope], bound: bool) -> String {
         let application = bound.then_some(self.first.application_id);
-        let made = self
-            .service
-            .create_token("t", Scopes::of(scopes), application)
-            .await
-            .unwrap();
-        made.expose().to_owned()
+        let new = NewToken {
+            name: "t".to_owned(),
+            scopes: Scopes::of(scopes),
+            application_id: application,
+            expiry: Expiry::Never,
+        };
+        let made = self.service.make_token(&Caller::command_line(), new).await;
+        made.unwrap().value.expose().to_owned()
     }
 
     async fn send(&self, request: Request<Body>) -> Answer {

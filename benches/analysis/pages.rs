@@ -1,0 +1,90 @@
+//! Lists of a large store: how long a page takes, and how long a start.
+
+use super::support::KEY;
+use super::support::stack::Stack;
+use super::table::{Table, percentile};
+use super::{Kind, Scale, fill, store};
+use monitor_gateway::store::{PostgresStore, SqliteStore, Store};
+use std::sync::Arc;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+/// Times each page is read.
+const TIMES: usize = 15;
+
+/// What is read, and within which time.
+const PAGES: [(&str, &str, &str); 9] = [
+    ("list page", "/records", "≤ 100 ms"),
+    ("of a user", "/records?user_id=user4711", "≤ 200 ms"),
+    ("of a common type", "/records?type=EMAILS", "≤ 200 ms"),
+    ("of a rare type", "/records?type=SNILS", "≤ 200 ms"),
+    (
+        "of a user and a type",
+        "/records?user_id=user9&type=SNILS",
+        "≤ 200 ms",
+    ),
+    ("flagged", "/records?verdict=flagged", "≤ 200 ms"),
+    ("with a text that is nowhere", "/records?text=xyzzy", ""),
+    ("sessions", "/sessions", "≤ 100 ms"),
+    ("statistics of 30 days", "/statistics", "≤ 100 ms"),
+];
+
+pub(crate) fn run(case: &'static str, kind: Kind, scale: &Scale, table: &mut Table) {
+    let Some((server, builder)) = store(kind) else {
+        return table.skip(case, "PostgreSQL is not installed");
+    };
+    let folder = super::support::stack::Folder::new();
+    let builder = builder.folder(&folder);
+    // The first start makes schema, application and token.
+    let stack = builder.clone().start();
+    let application = stack.application_id().parse().unwrap();
+    drop(stack);
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    let filled = Instant::now();
+    runtime.block_on(async {
+        let store: Arc<dyn Store> = match &server {
+            None => {
+                let path = folder.path().join("data/monitor.db");
+                Arc::new(SqliteStore::open(&path).await.unwrap())
+            }
+            Some((_, database)) => Arc::new(
+                PostgresStore::open(&database.owner_settings())
+                    .await
+                    .unwrap(),
+            ),
+        };
+        fill::fill(store.clone(), application, scale.rows, now_ms()).await;
+        store.close().await;
+    });
+    let rate = scale.rows as f64 / filled.elapsed().as_secs_f64();
+    table.note(case, "records filled in per second", rate.round(), "");
+    let begin = Instant::now();
+    let stack = builder.start();
+    table.add(case, "start to ready", begin.elapsed(), "≤ 2 s");
+    for (name, path, goal) in PAGES {
+        let mut taken: Vec<Duration> = (0..TIMES).map(|_| read(&stack, path)).collect();
+        table.add(case, name, percentile(&mut taken, 0.5), goal);
+    }
+    table.note(case, "resident MiB", resident_mib(&stack), "≤ 200");
+}
+
+fn read(stack: &Stack, path: &str) -> Duration {
+    let begin = Instant::now();
+    let response = stack.analysis(path, KEY);
+    assert_eq!(response.status(), 200, "{path}");
+    begin.elapsed()
+}
+
+/// Resident memory of the program.
+pub(crate) fn resident_mib(stack: &Stack) -> f64 {
+    let status = std::fs::read_to_string(format!("/proc/{}/status", stack.id())).unwrap();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+    let kib: f64 = line
+        .and_then(|line| line.trim().strip_suffix(" kB")?.parse().ok())
+        .unwrap();
+    (kib / 1024.0).round()
+}
+
+fn now_ms() -> i64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
+    i64::try_from(since.as_millis()).unwrap()
+}

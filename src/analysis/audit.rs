@@ -1,0 +1,121 @@
+//! The audit log: who changed what, from which version to which, and the names of the fields, never
+//! a token's value, a phrase or the text of a rule (CONTRACT 30, 38). A line is written after its
+//! change succeeded and before the change is answered: a change whose line cannot be written is
+//! answered with 503, although it is in force, and the process's log names it. A token's value is
+//! answered only behind its line.
+
+use super::Service;
+use super::authority::Caller;
+use super::clock::now_ms;
+use super::error::ApiError;
+use crate::model::ApplicationId;
+use crate::store::{AuditEntry, AuditFilter, TokenId};
+use serde_json::Value;
+
+/// What was done, as the log names it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Action {
+    ApplicationCreate,
+    ApplicationChange,
+    ApplicationRestore,
+    ApplicationRemove,
+    TokenCreate,
+    TokenChange,
+    TokenRotate,
+    TokenRevoke,
+}
+
+impl Action {
+    pub(super) const ALL: [Self; 8] = [
+        Self::ApplicationCreate,
+        Self::ApplicationChange,
+        Self::ApplicationRestore,
+        Self::ApplicationRemove,
+        Self::TokenCreate,
+        Self::TokenChange,
+        Self::TokenRotate,
+        Self::TokenRevoke,
+    ];
+
+    pub(super) fn as_str(self) -> &'static str {
+        match self {
+            Self::ApplicationCreate => "application.create",
+            Self::ApplicationChange => "application.change",
+            Self::ApplicationRestore => "application.restore",
+            Self::ApplicationRemove => "application.remove",
+            Self::TokenCreate => "token.create",
+            Self::TokenChange => "token.change",
+            Self::TokenRotate => "token.rotate",
+            Self::TokenRevoke => "token.revoke",
+        }
+    }
+}
+
+/// What an action was done to.
+pub(super) enum Target {
+    Application(ApplicationId),
+    /// A token and the application it is bound to.
+    Token(TokenId, Option<ApplicationId>),
+}
+
+impl Target {
+    fn id(&self) -> String {
+        match self {
+            Self::Application(id) => id.to_string(),
+            Self::Token(id, _) => id.0.to_string(),
+        }
+    }
+
+    fn application_id(&self) -> Option<ApplicationId> {
+        match self {
+            Self::Application(id) => Some(*id),
+            Self::Token(_, application) => *application,
+        }
+    }
+}
+
+impl Service {
+    /// Writes the line of something that was just done.
+    pub(super) async fn audited(
+        &self,
+        caller: &Caller,
+        action: Action,
+        target: Target,
+        details: Value,
+    ) -> Result<(), ApiError> {
+        let entry = AuditEntry {
+            seq: 0,
+            at_ms: now_ms(),
+            actor: caller.name.clone(),
+            token_id: caller.token_id,
+            action: action.as_str().to_owned(),
+            target: target.id(),
+            application_id: target.application_id(),
+            details,
+        };
+        self.store.add_audit(entry).await.map_err(|error| {
+            log::error!(
+                "{} of {} was done, its line in the audit log could not be written",
+                action.as_str(),
+                target.id(),
+            );
+            ApiError::from(error)
+        })
+    }
+
+    /// One page of the log; a bound caller sees its own application's lines.
+    pub(super) async fn audit_log(
+        &self,
+        caller: &Caller,
+        mut filter: AuditFilter,
+    ) -> Result<(Vec<AuditEntry>, Option<i64>), ApiError> {
+        filter.application_id = caller.narrow(filter.application_id)?;
+        let limit = filter.limit;
+        filter.limit = limit.saturating_add(1);
+        let mut entries = self.store.audit(&filter).await?;
+        let is_last = entries.len() <= limit as usize;
+        entries.truncate(limit as usize);
+        let next = entries.last().map(|entry| entry.seq);
+        Ok((entries, next.filter(|_| !is_last)))
+    }
+}

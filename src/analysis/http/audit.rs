@@ -1,0 +1,84 @@
+//! `GET /audit` (scope admin): who changed what, newest first (CONTRACT 30, 38).
+
+use super::admin::{self, administrator};
+use super::query::{Given, Query};
+use crate::analysis::audit::Action;
+use crate::analysis::{ApiError, Service};
+use crate::model::ApplicationId;
+use crate::store::{AuditEntry, AuditFilter};
+use axum::extract::State;
+use axum::http::{HeaderMap, StatusCode};
+use axum::response::Response;
+use serde::Serialize;
+use serde_json::Value;
+use std::sync::Arc;
+use uuid::Uuid;
+
+#[derive(Serialize)]
+struct List<'a> {
+    entries: Vec<Item<'a>>,
+    /// `before` of the next page; null on the last one.
+    next_before: Option<i64>,
+}
+
+#[derive(Serialize)]
+struct Item<'a> {
+    seq: i64,
+    at_ms: i64,
+    actor: &'a str,
+    token_id: Option<Uuid>,
+    action: &'a str,
+    target: &'a str,
+    application_id: Option<ApplicationId>,
+    details: &'a Value,
+}
+
+pub(super) async fn list(
+    State(service): State<Arc<Service>>,
+    given: Given,
+    headers: HeaderMap,
+) -> Result<Response, ApiError> {
+    let caller = administrator(&service, &headers).await?;
+    let filter = filter(Query::read(given)?)?;
+    let (entries, next_before) = service.audit_log(&caller, filter).await?;
+    let list = List {
+        entries: entries.iter().map(Item::from).collect(),
+        next_before,
+    };
+    admin::answer(StatusCode::OK, &list)
+}
+
+fn filter(mut query: Query) -> Result<AuditFilter, ApiError> {
+    let uuid = |text: &str| text.parse().ok();
+    let known = |text: &str| {
+        Action::ALL
+            .into_iter()
+            .find(|action| action.as_str() == text)
+    };
+    let actions: Vec<_> = Action::ALL.into_iter().map(Action::as_str).collect();
+    let problem = format!("must be one of {}", actions.join(", "));
+    let action = query.typed("action", &problem, known)?;
+    let filter = AuditFilter {
+        application_id: query.typed("application_id", "must be a UUID", uuid)?,
+        action: action.map(|action| action.as_str().to_owned()),
+        before: query.typed("before", "must be an integer", |text| text.parse().ok())?,
+        limit: query.limit()?,
+    };
+    query.finish()?;
+    Ok(filter)
+}
+
+impl<'a> From<&'a AuditEntry> for Item<'a> {
+    fn from(entry: &'a AuditEntry) -> Self {
+        Self {
+            seq: entry.seq,
+            at_ms: entry.at_ms,
+            actor: &entry.actor,
+            token_id: entry.token_id.map(|id| id.0),
+            action: &entry.action,
+            target: &entry.target,
+            application_id: entry.application_id,
+            details: &entry.details,
+        }
+    }
+}

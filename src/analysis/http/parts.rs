@@ -1,0 +1,132 @@
+//! `/applications/{id}/rules` and `/applications/{id}/policy` (CONTRACT 16, 38): one document of an
+//! application beside the application's version, `{"version", "rules"}` and `{"version", "policy"}`.
+
+use super::admin::{Id, administrator, application_id, reader, versioned};
+use super::applications::PolicyView;
+use super::fields::Fields;
+use super::version::stated;
+use crate::analysis::application_admin::Basis;
+use crate::analysis::draft::{Edit, Part};
+use crate::analysis::{ApiError, Service};
+use crate::store::Application;
+use axum::extract::{Request, State};
+use axum::http::{HeaderMap, StatusCode};
+use axum::response::Response;
+use serde::Serialize;
+use serde_json::Value;
+use std::sync::Arc;
+
+type Api = State<Arc<Service>>;
+type Outcome = Result<Response, ApiError>;
+
+#[derive(Serialize)]
+struct Rules<'a> {
+    version: i64,
+    rules: &'a Value,
+}
+
+#[derive(Serialize)]
+struct OfPolicy<'a> {
+    version: i64,
+    #[serde(flatten)]
+    policy: PolicyView<'a>,
+}
+
+/// One document of an application.
+#[derive(Clone, Copy)]
+enum Document {
+    Rules,
+    Policy,
+}
+
+pub(super) async fn rules(State(service): Api, id: Id, headers: HeaderMap) -> Outcome {
+    read(&service, Document::Rules, id, &headers).await
+}
+
+pub(super) async fn policy(State(service): Api, id: Id, headers: HeaderMap) -> Outcome {
+    read(&service, Document::Policy, id, &headers).await
+}
+
+pub(super) async fn replace_rules(State(service): Api, id: Id, request: Request) -> Outcome {
+    write(&service, (Document::Rules, Part::Whole), id, request).await
+}
+
+pub(super) async fn change_rules(State(service): Api, id: Id, request: Request) -> Outcome {
+    write(&service, (Document::Rules, Part::Over), id, request).await
+}
+
+pub(super) async fn replace_policy(State(service): Api, id: Id, request: Request) -> Outcome {
+    write(&service, (Document::Policy, Part::Whole), id, request).await
+}
+
+pub(super) async fn change_policy(State(service): Api, id: Id, request: Request) -> Outcome {
+    write(&service, (Document::Policy, Part::Over), id, request).await
+}
+
+async fn read(service: &Service, document: Document, id: Id, headers: &HeaderMap) -> Outcome {
+    let caller = reader(service, headers).await?;
+    let application = service
+        .one_application(&caller, application_id(id)?)
+        .await?;
+    document.show(&application)
+}
+
+async fn write(
+    service: &Service,
+    (document, part): (Document, fn(Value) -> Part),
+    id: Id,
+    request: Request,
+) -> Outcome {
+    let headers = request.headers().clone();
+    let caller = administrator(service, &headers).await?;
+    let id = application_id(id)?;
+    let mut fields = Fields::read(request).await?;
+    let version = stated(&mut fields, &headers);
+    let given = fields.take(document.name());
+    if given.is_none() {
+        fields.refuse(document.name(), "missing");
+    }
+    fields.finish()?;
+    let version = version.settle()?;
+    let edit = document.edit(given.map(part));
+    let basis = Basis { id, version };
+    let changed = service.change_application(&caller, basis, edit).await?;
+    document.show(&changed)
+}
+
+impl Document {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Rules => "rules",
+            Self::Policy => "policy",
+        }
+    }
+
+    fn edit(self, part: Option<Part>) -> Edit {
+        let edit = Edit::default();
+        match self {
+            Self::Rules => Edit {
+                rules: part,
+                ..edit
+            },
+            Self::Policy => Edit {
+                policy: part,
+                ..edit
+            },
+        }
+    }
+
+    fn show(self, application: &Application) -> Outcome {
+        let version = application.version;
+        match self {
+            Self::Rules => {
+                let rules = &application.rules;
+                versioned(StatusCode::OK, version, &Rules { version, rules })
+            }
+            Self::Policy => {
+                let policy = PolicyView::from(application);
+                versioned(StatusCode::OK, version, &OfPolicy { version, policy })
+            }
+        }
+    }
+}

@@ -1,0 +1,71 @@
+//! `GET /sessions`: records grouped by `session_id` (CONTRACT 38). What was said in one stands at
+//! `GET /records?application_id=…&session_id=…`.
+
+use super::filters::{self, session_cursor};
+use super::query::Given;
+use super::records::{answer, reader};
+use crate::analysis::{ApiError, Service};
+use crate::model::ApplicationId;
+use crate::store::SessionSummary;
+use axum::extract::State;
+use axum::http::HeaderMap;
+use axum::response::Response;
+use serde::Serialize;
+use std::sync::Arc;
+
+#[derive(Serialize)]
+struct List<'a> {
+    sessions: Vec<Item<'a>>,
+    /// `before` of the next page; null on the last one.
+    next_before: Option<String>,
+}
+
+#[derive(Serialize)]
+struct Item<'a> {
+    application_id: ApplicationId,
+    session_id: &'a str,
+    user_id: Option<&'a str>,
+    first_ms: i64,
+    last_ms: i64,
+    messages: u64,
+    flagged: u64,
+    tokens: u64,
+}
+
+pub(super) async fn list(
+    State(service): State<Arc<Service>>,
+    given: Given,
+    headers: HeaderMap,
+) -> Result<Response, ApiError> {
+    let caller = reader(&service, &headers).await?;
+    let mut filter = filters::sessions(given)?;
+    let limit = filter.limit as usize;
+    // One more than asked for tells that there is a next page.
+    filter.limit += 1;
+    let mut sessions = service.sessions(&caller, filter).await?;
+    let more = sessions.len() > limit;
+    sessions.truncate(limit);
+    let last = sessions.last().filter(|_| more);
+    let next_before = last.map(|session| {
+        session_cursor(session.last_ms, session.application_id, &session.session_id)
+    });
+    answer(&List {
+        sessions: sessions.iter().map(Item::from).collect(),
+        next_before,
+    })
+}
+
+impl<'a> From<&'a SessionSummary> for Item<'a> {
+    fn from(session: &'a SessionSummary) -> Self {
+        Self {
+            application_id: session.application_id,
+            session_id: &session.session_id,
+            user_id: session.user_id.as_deref(),
+            first_ms: session.first_ms,
+            last_ms: session.last_ms,
+            messages: session.messages,
+            flagged: session.flagged,
+            tokens: session.tokens,
+        }
+    }
+}

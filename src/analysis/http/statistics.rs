@@ -1,0 +1,87 @@
+//! `GET /statistics`: what was analysed per day (UTC), application and stage (CONTRACT 38). They are
+//! counted as records come in, so that retention does not lower them.
+
+use super::filters;
+use super::query::Given;
+use super::records::{answer, reader};
+use crate::analysis::clock::now_ms;
+use crate::analysis::{ApiError, Service};
+use crate::model::{ApplicationId, Stage, TypeCount};
+use crate::store::DayStatistics;
+use axum::extract::State;
+use axum::http::HeaderMap;
+use axum::response::Response;
+use serde::Serialize;
+use std::sync::Arc;
+
+const DAY_MS: i64 = 24 * 60 * 60 * 1000;
+
+#[derive(Serialize)]
+struct List<'a> {
+    from: Option<String>,
+    to: Option<String>,
+    days: Vec<Item<'a>>,
+}
+
+#[derive(Serialize)]
+struct Item<'a> {
+    day: Option<String>,
+    application_id: ApplicationId,
+    stage: Stage,
+    messages: u64,
+    flagged: Flagged,
+    blocked: u64,
+    failed: u64,
+    tokens: u64,
+    /// Microseconds of analysis: of all messages together, and of the longest.
+    total_us: u64,
+    max_us: u64,
+    types: &'a [TypeCount],
+}
+
+#[derive(Serialize)]
+struct Flagged {
+    guardrails: u64,
+    custom_policy: u64,
+    dataclean: u64,
+}
+
+pub(super) async fn list(
+    State(service): State<Arc<Service>>,
+    given: Given,
+    headers: HeaderMap,
+) -> Result<Response, ApiError> {
+    let caller = reader(&service, &headers).await?;
+    let today = now_ms().div_euclid(DAY_MS);
+    let filter = filters::statistics(given, today)?;
+    let days = service
+        .statistics(&caller, filter.application_id, filter.days)
+        .await?;
+    answer(&List {
+        from: filters::day_text(filter.days.0),
+        to: filters::day_text(filter.days.1),
+        days: days.iter().map(Item::from).collect(),
+    })
+}
+
+impl<'a> From<&'a DayStatistics> for Item<'a> {
+    fn from(day: &'a DayStatistics) -> Self {
+        Self {
+            day: filters::day_text(day.day),
+            application_id: day.application_id,
+            stage: day.stage,
+            messages: day.messages,
+            flagged: Flagged {
+                guardrails: day.flagged_guardrails,
+                custom_policy: day.flagged_custom_policy,
+                dataclean: day.flagged_dataclean,
+            },
+            blocked: day.blocked,
+            failed: day.failed,
+            tokens: day.tokens,
+            total_us: day.total_us,
+            max_us: day.max_us,
+            types: &day.types,
+        }
+    }
+}

@@ -1,0 +1,65 @@
+//! Reading what is kept: records, sessions, statistics. A bound caller sees its own application
+//! only. How a filter is written in an address is `http`'s business.
+
+use super::Service;
+use super::authority::Caller;
+use super::error::ApiError;
+use crate::model::{ApplicationId, RecordId};
+use crate::store::{
+    DayStatistics, RecordFilter, RecordPage, SessionFilter, SessionSummary, StoredRecord, WholePage,
+};
+
+impl Service {
+    /// A page of the list.
+    pub(super) async fn page(
+        &self,
+        caller: &Caller,
+        mut filter: RecordFilter,
+    ) -> Result<RecordPage, ApiError> {
+        filter.application_id = caller.narrow(filter.application_id)?;
+        Ok(self.store().page(&filter).await?)
+    }
+
+    /// A page of whole records.
+    pub(super) async fn whole_page(
+        &self,
+        caller: &Caller,
+        mut filter: RecordFilter,
+    ) -> Result<WholePage, ApiError> {
+        filter.application_id = caller.narrow(filter.application_id)?;
+        Ok(self.store().whole_page(&filter).await?)
+    }
+
+    /// One record.
+    pub(super) async fn record(
+        &self,
+        caller: &Caller,
+        id: RecordId,
+    ) -> Result<StoredRecord, ApiError> {
+        let record = self.store().record(id).await?;
+        record
+            .filter(|record| caller.sees(Some(record.summary.application_id)))
+            .ok_or(ApiError::NotFound)
+    }
+
+    /// A page of sessions, the one with the latest record first.
+    pub(super) async fn sessions(
+        &self,
+        caller: &Caller,
+        mut filter: SessionFilter,
+    ) -> Result<Vec<SessionSummary>, ApiError> {
+        filter.application_id = caller.narrow(filter.application_id)?;
+        Ok(self.store().sessions(&filter).await?)
+    }
+
+    /// Statistics of the days from `first` to `last`, days since 1970.
+    pub(super) async fn statistics(
+        &self,
+        caller: &Caller,
+        application: Option<ApplicationId>,
+        (first, last): (i64, i64),
+    ) -> Result<Vec<DayStatistics>, ApiError> {
+        let application = caller.narrow(application)?;
+        Ok(self.store().statistics(application, first, last).await?)
+    }
+}

@@ -1,0 +1,274 @@
+//! `monitor token …`: its flags, and how a token looks on a terminal. The actions are those of the
+//! API (CONTRACT 30).
+
+use super::args::DatabaseRole;
+use super::{Failure, file_or_variable, load};
+use crate::analysis::{Expiry, MadeToken, NewToken, Rotation, token_json};
+use crate::app;
+use crate::config::{Overrides, Settings, duration_from_text};
+use crate::model::ApplicationId;
+use crate::store::{self, Scopes, Token, TokenId};
+use clap::builder::NonEmptyStringValueParser;
+use clap::{Args, Subcommand, ValueEnum};
+use serde_json::{Value, json};
+use std::path::PathBuf;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use uuid::Uuid;
+
+#[derive(Debug, Subcommand)]
+pub(super) enum TokenCommand {
+    /// Make an access key and print it, once.
+    Create(CreateArgs),
+    /// List access keys, never their values.
+    List(ListArgs),
+    /// Revoke an access key for good.
+    Revoke(OneArgs),
+    /// Make a new value for an access key and print it, once.
+    Rotate(RotateArgs),
+}
+
+#[derive(Debug, Args)]
+pub(super) struct CreateArgs {
+    /// What the key is for, as lists will show it.
+    #[arg(long, value_parser = NonEmptyStringValueParser::new())]
+    name: String,
+    /// What the key may do.
+    #[arg(long, value_enum, value_delimiter = ',', default_values_t = [Scope::Ingest])]
+    scope: Vec<Scope>,
+    /// The only application it may be used for; any, unless given.
+    #[arg(long, value_name = "UUID")]
+    application: Option<Uuid>,
+    /// How long it is accepted, such as 90d; for ever, unless given.
+    #[arg(long, value_name = "DURATION", value_parser = duration)]
+    expires: Option<Duration>,
+    #[command(flatten)]
+    output: Output,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct ListArgs {
+    /// Only keys that are bound to this application.
+    #[arg(long, value_name = "UUID")]
+    application: Option<Uuid>,
+    #[command(flatten)]
+    output: Output,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct OneArgs {
+    /// The key's id, as `monitor token list` shows it.
+    id: Uuid,
+    #[command(flatten)]
+    output: Output,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct RotateArgs {
+    /// The key's id, as `monitor token list` shows it.
+    id: Uuid,
+    /// How long the old value goes on being accepted, such as 10m; not at all, unless given.
+    #[arg(long, value_name = "DURATION", value_parser = duration, default_value = "0")]
+    grace: Duration,
+    #[command(flatten)]
+    output: Output,
+}
+
+/// Which store, and how the answer looks.
+#[derive(Debug, Args)]
+struct Output {
+    /// Print JSON, as the API shows it.
+    #[arg(long)]
+    json: bool,
+    /// YAML file [env: MONITOR_CONFIG].
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+    /// Whose file it is.
+    #[arg(long, value_enum, default_value_t = DatabaseRole::All)]
+    role: DatabaseRole,
+    /// Folder of the database [env: MONITOR_DATA_DIR].
+    #[arg(long, value_name = "DIR")]
+    data_dir: Option<String>,
+}
+
+/// What an access key may do (CONTRACT 30).
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Scope {
+    /// Send messages for analysis.
+    Ingest,
+    /// Read records.
+    Read,
+    /// Change settings and keys.
+    Admin,
+}
+
+impl From<Scope> for store::Scope {
+    fn from(scope: Scope) -> Self {
+        match scope {
+            Scope::Ingest => Self::Ingest,
+            Scope::Read => Self::Read,
+            Scope::Admin => Self::Admin,
+        }
+    }
+}
+
+/// Does it and gives what is to be printed.
+pub(super) fn run(command: TokenCommand) -> Result<String, Failure> {
+    match command {
+        TokenCommand::Create(args) => {
+            let settings = args.output.settings()?;
+            let scopes: Vec<_> = args.scope.into_iter().map(store::Scope::from).collect();
+            let new = NewToken {
+                name: args.name,
+                scopes: Scopes::of(&scopes),
+                application_id: args.application.map(ApplicationId),
+                expiry: args.expires.map_or(Expiry::Never, Expiry::In),
+            };
+            let made = app::create_token(&settings, new)?;
+            Ok(args.output.made(&made))
+        }
+        TokenCommand::List(args) => {
+            let application = args.application.map(ApplicationId);
+            let tokens = app::list_tokens(&args.output.settings()?, application)?;
+            Ok(args.output.list(&tokens))
+        }
+        TokenCommand::Revoke(args) => {
+            let token = app::revoke_token(&args.output.settings()?, TokenId(args.id))?;
+            Ok(args.output.list(std::slice::from_ref(&token)))
+        }
+        TokenCommand::Rotate(args) => {
+            let rotation = Rotation {
+                grace: args.grace,
+                expiry: None,
+            };
+            let settings = args.output.settings()?;
+            let made = app::rotate_token(&settings, TokenId(args.id), rotation)?;
+            Ok(args.output.made(&made))
+        }
+    }
+}
+
+impl Output {
+    fn settings(&self) -> Result<Settings, Failure> {
+        let overrides = Overrides {
+            data_dir: self.data_dir.clone(),
+            ..Overrides::default()
+        };
+        let file = file_or_variable(self.config.clone());
+        Ok(load(self.role.into(), file, &overrides)?)
+    }
+
+    /// The value alone, so that a shell can keep it.
+    fn made(&self, made: &MadeToken) -> String {
+        if !self.json {
+            return format!("{}\n", made.value.expose());
+        }
+        let mut token = token_json(&made.token);
+        if let Value::Object(fields) = &mut token {
+            fields.insert("value".to_owned(), json!(made.value.expose()));
+        }
+        format!("{token}\n")
+    }
+
+    fn list(&self, tokens: &[Token]) -> String {
+        match self.json {
+            true => format!("{}\n", Value::from_iter(tokens.iter().map(token_json))),
+            false => table(tokens),
+        }
+    }
+}
+
+fn table(tokens: &[Token]) -> String {
+    const HEAD: [&str; 7] = [
+        "ID",
+        "STATE",
+        "SCOPES",
+        "APPLICATION",
+        "EXPIRES",
+        "LAST USED",
+        "NAME",
+    ];
+    let now = SystemTime::now().duration_since(UNIX_EPOCH);
+    let now_ms = now.map_or(0, |now| now.as_millis() as i64);
+    let mut rows = vec![HEAD.map(str::to_owned)];
+    rows.extend(tokens.iter().map(|token| row(token, now_ms)));
+    let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max();
+    let widths: [usize; 7] = std::array::from_fn(|column| width(column).unwrap_or(0));
+    let mut text = String::new();
+    for row in &rows {
+        let cells = row
+            .iter()
+            .zip(widths)
+            .map(|(cell, width)| format!("{cell:<width$}"));
+        text += cells.collect::<Vec<_>>().join("  ").trim_end();
+        text.push('\n');
+    }
+    text
+}
+
+fn row(token: &Token, now_ms: i64) -> [String; 7] {
+    let state = match token.revoked_at_ms {
+        Some(_) => "revoked",
+        None if token.is_valid_at(now_ms) => "valid",
+        None => "expired",
+    };
+    [
+        token.id.0.to_string(),
+        state.to_owned(),
+        token.scopes.names().join(","),
+        token
+            .application_id
+            .map_or("any".to_owned(), |id| id.to_string()),
+        token.expires_at_ms.map_or("never".to_owned(), minute),
+        token.last_used_at_ms.map_or("never".to_owned(), minute),
+        token.name.chars().filter(|c| !c.is_control()).collect(),
+    ]
+}
+
+fn duration(text: &str) -> Result<Duration, String> {
+    duration_from_text(text)
+        .ok_or_else(|| "write it as 10m, 12h, 90d or in bare seconds".to_owned())
+}
+
+/// Milliseconds since 1970 as `2026-11-21T07:35Z`.
+fn minute(ms: i64) -> String {
+    let minutes = ms.div_euclid(60_000);
+    let (day, minutes) = (minutes.div_euclid(1_440), minutes.rem_euclid(1_440));
+    let (year, month, day) = date(day);
+    format!(
+        "{year:04}-{month:02}-{day:02}T{:02}:{:02}Z",
+        minutes / 60,
+        minutes % 60
+    )
+}
+
+/// The date of a day since 1970, by eras of 400 years that begin on 1 March.
+fn date(day: i64) -> (i64, i64, i64) {
+    let day = day + 719_468;
+    let (era, day) = (day.div_euclid(146_097), day.rem_euclid(146_097));
+    let year = (day - day / 1_460 + day / 36_524 - day / 146_096) / 365;
+    let day = day - (365 * year + year / 4 - year / 100);
+    let month = (5 * day + 2) / 153;
+    let day = day - (153 * month + 2) / 5 + 1;
+    let month = if month < 10 { month + 3 } else { month - 9 };
+    (era * 400 + year + i64::from(month <= 2), month, day)
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::expect_used)]
+mod tests {
+    use super::minute;
+
+    #[test]
+    fn moments_are_shown_to_the_minute() {
+        for (ms, text) in [
+            (0, "1970-01-01T00:00Z"),
+            (951_782_399_999, "2000-02-28T23:59Z"),
+            (951_782_400_000, "2000-02-29T00:00Z"),
+            (1_767_225_599_000, "2025-12-31T23:59Z"),
+            (253_402_300_799_999, "9999-12-31T23:59Z"),
+            (-1, "1969-12-31T23:59Z"),
+        ] {
+            assert_eq!(minute(ms), text);
+        }
+    }
+}

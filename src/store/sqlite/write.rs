@@ -1,0 +1,75 @@
+//! The changes that the writer makes, one enum value each, and which file carries each out.
+
+use super::rows::NewRow;
+use super::writer::{Outcome, Written};
+use super::{applications, audit, policies, retention, tokens};
+use crate::model::ApplicationId;
+use crate::store::{
+    Application, ApplicationChange, AuditEntry, StoreError, Token, TokenChange, TokenHash, TokenId,
+};
+use sqlx::{Connection, SqliteConnection};
+
+/// One change of the database.
+pub(super) enum Write {
+    /// Goes with the other records of its batch and not through [`apply`].
+    Record(Box<NewRow>),
+    Application(Box<Application>),
+    ChangeApplication(Box<ApplicationChange>),
+    RemoveApplication(ApplicationId, i64),
+    /// The policy as JSON, or none.
+    Policy(ApplicationId, Option<String>),
+    Token(TokenHash, Box<Token>),
+    ChangeToken(TokenId, TokenChange),
+    Touch(TokenId, i64),
+    Audit(Box<AuditEntry>),
+    /// One step of removing records.
+    Retention(retention::Due),
+    /// One step of giving free pages back.
+    GiveBack,
+}
+
+/// Makes one change that is no record, all of it or nothing.
+pub(super) async fn apply(connection: &mut SqliteConnection, write: Write) -> Outcome {
+    // Within the batch's transaction this is a savepoint.
+    let mut part = connection.begin().await?;
+    match carry_out(&mut part, write).await {
+        Ok(written) => {
+            part.commit().await?;
+            Ok(written)
+        }
+        Err(error) => {
+            part.rollback().await?;
+            Err(error)
+        }
+    }
+}
+
+async fn carry_out(connection: &mut SqliteConnection, write: Write) -> Outcome {
+    match write {
+        Write::Record(_) => return Err(StoreError::Unreadable("record")),
+        Write::Application(application) => applications::add(connection, *application).await?,
+        Write::ChangeApplication(change) => {
+            return Ok(Written::Changed(
+                applications::change(connection, *change).await?,
+            ));
+        }
+        Write::RemoveApplication(id, version) => {
+            return Ok(Written::Changed(
+                applications::remove(connection, id, version).await?,
+            ));
+        }
+        Write::Policy(id, policy) => return policies::set(connection, id, policy).await,
+        Write::Token(hash, token) => tokens::add(connection, hash, *token).await?,
+        Write::ChangeToken(id, change) => {
+            let token = tokens::change(connection, id, change).await?;
+            return Ok(Written::Token(token.map(Box::new)));
+        }
+        Write::Touch(id, used_at_ms) => tokens::touch(connection, id, used_at_ms).await?,
+        Write::Audit(entry) => audit::add(connection, *entry).await?,
+        Write::Retention(due) => {
+            return Ok(Written::Removed(retention::step(connection, due).await?));
+        }
+        Write::GiveBack => return Ok(Written::Removed(retention::give_back(connection).await?)),
+    }
+    Ok(Written::New)
+}

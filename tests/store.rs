@@ -1,0 +1,37 @@
+//! What every store has to do (CONTRACT 5, 16, 23, 30, 38), at the library's door: one suite, run on
+//! each database by `store_contract!`. What only one database does stands in that database's file.
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
+mod support;
+
+#[macro_use]
+#[path = "store/contract.rs"]
+mod contract;
+#[path = "store/applications.rs"]
+mod applications;
+#[path = "store/audit.rs"]
+mod audit;
+#[path = "store/bed.rs"]
+mod bed;
+#[path = "store/filters.rs"]
+mod filters;
+#[path = "store/policies.rs"]
+mod policies;
+#[path = "store/postgres.rs"]
+mod postgres;
+#[path = "store/records.rs"]
+mod records;
+#[path = "store/removed.rs"]
+mod removed;
+#[path = "store/retention.rs"]
+mod retention;
+#[path = "store/sessions.rs"]
+mod sessions;
+#[path = "store/sharing.rs"]
+mod sharing;
+#[path = "store/sqlite.rs"]
+mod sqlite;
+#[path = "store/statistics.rs"]
+mod statistics;
+#[path = "store/tokens.rs"]
+mod tokens;

@@ -1,0 +1,72 @@
+//! The suite's list. `store_contract!(path)` makes a test of every line; `path` is a function that
+//! gives a new empty database, or None where its server cannot be had here.
+
+macro_rules! store_contract {
+    ($new:path) => {
+        store_contract! { $new =>
+            records: a_record_comes_back_as_it_went_in
+            records: texts_of_every_kind_come_back_whole
+            records: rules_that_came_with_the_request_are_kept_in_place_of_a_version
+            records: the_same_exchange_and_stage_is_kept_once_with_the_first_answer
+            records: records_without_an_exchange_and_of_other_applications_stand_alone
+            records: many_at_once_are_all_kept_and_duplicates_among_them_once
+            records: a_record_of_an_unknown_application_costs_only_itself
+            records: an_identifier_that_is_there_already_costs_only_itself
+            records: pages_hold_their_place_while_records_come_in
+            records: a_whole_page_is_the_page_with_its_texts
+            records: a_message_of_a_megabyte_comes_back
+            sharing: two_stores_keep_an_exchange_once
+            sharing: what_was_acknowledged_is_there_after_opening_again
+            sharing: a_closed_store_says_so
+            sharing: whoever_waits_is_told_of_a_change_made_here
+            sharing: whoever_waits_is_told_of_a_change_made_by_another_store
+            filters: every_condition_and_every_pair_finds_what_it_says
+            filters: a_text_is_found_in_any_letter_case_and_has_no_special_characters
+            filters: a_text_is_looked_for_in_what_was_kept
+            filters: a_rare_text_is_reached_by_short_pages
+            sessions: records_of_a_session_are_put_together
+            sessions: equal_names_of_two_applications_are_two_sessions
+            sessions: pages_go_from_the_latest_to_the_oldest_also_between_equal_times
+            statistics: days_end_at_midnight_and_stages_stand_apart
+            statistics: everything_is_counted_and_a_duplicate_once
+            statistics: a_span_and_an_application_narrow_them
+            retention: by_days_the_oldest_go_and_the_border_stays
+            retention: by_rows_the_newest_stay
+            retention: by_bytes_the_newest_stay
+            retention: of_one_application_leaves_the_others
+            retention: many_go_in_steps_and_statistics_stay
+            retention: without_limits_nothing_goes
+            removed: nothing_of_a_removed_application_is_shown
+            removed: its_records_go_with_the_next_housekeeping
+            removed: an_exchange_of_it_is_refused
+            applications: one_comes_back_as_it_was_added
+            applications: pages_go_in_the_order_they_were_made
+            applications: names_are_found_in_any_letter_case
+            applications: a_change_keeps_the_version_before_it
+            applications: a_lost_update_is_refused
+            applications: of_many_changes_at_once_one_is_made
+            applications: versions_come_by_page_newest_first
+            applications: a_change_sets_and_takes_away_the_policy
+            tokens: one_comes_back_by_its_hash_only_and_is_not_replaced
+            tokens: a_change_leaves_what_it_does_not_name
+            tokens: a_revoked_one_stays_so
+            tokens: pages_go_from_new_to_old
+            tokens: a_use_is_noted_and_never_goes_back
+            audit: lines_come_back_newest_first
+            audit: an_application_and_an_action_narrow_them
+            policies: one_is_set_replaced_and_taken_away
+            policies: every_change_counts
+            policies: the_program_and_the_store_agree_on_what_a_policy_is
+        }
+    };
+    ($new:path => $($module:ident: $name:ident)+) => {
+        $(
+            #[test]
+            fn $name() {
+                if let Some(database) = $new() {
+                    $crate::bed::run(database, async |bed| $crate::$module::$name(bed).await);
+                }
+            }
+        )+
+    };
+}

@@ -1,0 +1,83 @@
+//! Policies beside their applications (CONTRACT 16). What may stand in a row at all is tested with
+//! each database's constraints in the policy tests.
+
+use crate::bed::Bed;
+use monitor_gateway::model::{ApplicationId, Policy};
+use monitor_gateway::store::{Changed, StoreError};
+
+fn policy(text: &str) -> Policy {
+    Policy::from_json(text).unwrap()
+}
+
+async fn changes(bed: &Bed) -> i64 {
+    bed.store.policy_changes().await.unwrap()
+}
+
+pub(crate) async fn one_is_set_replaced_and_taken_away(bed: &Bed) {
+    let (store, id) = (&bed.store, bed.application);
+    let mut written = store.policy_written();
+    for text in [
+        r#"{"app_mode":"sync","phrase":"нет \"так\" \\ 100%"}"#,
+        r#"{"app_mode":"async","scan_roles":["tool","system"]}"#,
+    ] {
+        assert!(store.set_policy(id, Some(policy(text))).await.unwrap());
+        let listed = store.policies().await.unwrap();
+        assert_eq!((listed.len(), listed[0].id), (1, id));
+        assert_eq!(
+            (&*listed[0].name, &listed[0].policy),
+            ("first", &Ok(policy(text)))
+        );
+        assert!(written.has_changed().unwrap());
+        written.mark_unchanged();
+    }
+    assert!(store.set_policy(id, None).await.unwrap());
+    assert!(store.policies().await.unwrap().is_empty());
+    let unknown = store.set_policy(ApplicationId::random(), None).await;
+    assert!(!unknown.unwrap());
+}
+
+pub(crate) async fn every_change_counts(bed: &Bed) {
+    let (store, id) = (&bed.store, bed.application);
+    let mut seen = vec![changes(bed).await];
+    let blocking = policy(r#"{"app_mode":"sync","phrase":"no"}"#);
+    store.set_policy(id, Some(blocking.clone())).await.unwrap();
+    seen.push(changes(bed).await);
+    let mut renamed = bed.change(1, "renamed");
+    renamed.policy = Some(blocking);
+    store.change_application(renamed).await.unwrap();
+    seen.push(changes(bed).await);
+    let other = bed.database.open().await;
+    let taken = other.change_application(bed.change(2, "without")).await;
+    assert_eq!(taken.unwrap(), Changed::Done(3));
+    seen.push(changes(bed).await);
+    other.close().await;
+    assert!(seen.is_sorted_by(|one, next| one != next), "{seen:?}");
+}
+
+pub(crate) async fn the_program_and_the_store_agree_on_what_a_policy_is(bed: &Bed) {
+    let mut refused = policy(r#"{"app_mode":"async"}"#);
+    refused.replace_response = true;
+    let constraint = |said: StoreError| {
+        assert!(
+            said.to_string().contains("policy_without_contradiction"),
+            "{said}"
+        );
+    };
+    let set = bed
+        .store
+        .set_policy(bed.application, Some(refused.clone()))
+        .await;
+    constraint(set.unwrap_err());
+    let mut change = bed.change(1, "contradiction");
+    change.policy = Some(refused);
+    constraint(bed.store.change_application(change).await.unwrap_err());
+    let now = bed
+        .store
+        .application(bed.application)
+        .await
+        .unwrap()
+        .unwrap();
+    assert_eq!((&*now.name, now.version, now.policy), ("first", 1, None));
+    let versions = bed.store.application_versions(now.id, None, 5).await;
+    assert_eq!(versions.unwrap().len(), 1, "nothing of the change is left");
+}

@@ -1,0 +1,125 @@
+//! What a removed application leaves behind: nothing that is shown, and soon nothing at all.
+
+use crate::bed::{Bed, everything, found, token};
+use monitor_gateway::model::{ApplicationId, Policy, RecordId};
+use monitor_gateway::store::{
+    ApplicationFilter, Changed, RecordFilter, RetentionLimits, SessionFilter, StoreError, TokenHash,
+};
+
+/// An application with a record, and then without itself.
+async fn removed(bed: &Bed) -> (ApplicationId, RecordId) {
+    let id = bed.add_application("doomed").await;
+    let policy = Policy::from_json(r#"{"app_mode":"async"}"#).unwrap();
+    assert!(bed.store.set_policy(id, Some(policy)).await.unwrap());
+    let bound = bed
+        .store
+        .add_token(TokenHash([1; 32]), token("bound", Some(id)));
+    bound.await.unwrap();
+    let free = bed.store.add_token(TokenHash([2; 32]), token("free", None));
+    free.await.unwrap();
+    let mut record = bed.exchange("x");
+    record.application_id = id;
+    record.user_id = Some("u".to_owned());
+    record.session_id = Some("s".to_owned());
+    record.answer.dataclean.flagged = true;
+    record.answer.dataclean.types = vec![found("IP", 1)];
+    let record = bed.keep(record).await;
+    let store = &bed.store;
+    let other = ApplicationId::random();
+    assert_eq!(
+        store.remove_application(other, 1).await.unwrap(),
+        Changed::Unknown
+    );
+    assert_eq!(
+        store.remove_application(id, 2).await.unwrap(),
+        Changed::Conflict(1)
+    );
+    assert!(store.record(record).await.unwrap().is_some());
+    let done = store.remove_application(id, 1).await.unwrap();
+    assert!(matches!(done, Changed::Done(_)));
+    (id, record)
+}
+
+/// Conditions that the record of a removed application meets.
+fn meeting(id: ApplicationId) -> Vec<RecordFilter> {
+    let some = |text: &str| Some(text.to_owned());
+    vec![
+        everything(),
+        RecordFilter {
+            application_id: Some(id),
+            ..everything()
+        },
+        RecordFilter {
+            user_id: some("u"),
+            ..everything()
+        },
+        RecordFilter {
+            session_id: some("s"),
+            ..everything()
+        },
+        RecordFilter {
+            kind: some("IP"),
+            ..everything()
+        },
+        RecordFilter {
+            text: some("text"),
+            ..everything()
+        },
+    ]
+}
+
+pub(crate) async fn nothing_of_a_removed_application_is_shown(bed: &Bed) {
+    let (id, record) = removed(bed).await;
+    let store = &bed.store;
+    for filter in meeting(id) {
+        assert!(bed.ids(filter.clone()).await.is_empty(), "{filter:?}");
+    }
+    assert!(store.record(record).await.unwrap().is_none());
+    let sessions = SessionFilter {
+        limit: 5,
+        ..SessionFilter::default()
+    };
+    assert!(store.sessions(&sessions).await.unwrap().is_empty());
+    assert!(store.statistics(None, 0, 99_999).await.unwrap().is_empty());
+    assert!(store.application(id).await.unwrap().is_none());
+    let applications = ApplicationFilter {
+        limit: 5,
+        ..ApplicationFilter::default()
+    };
+    let page = store.applications(&applications).await.unwrap();
+    let left: Vec<_> = page.applications.iter().map(|one| one.id).collect();
+    assert_eq!(left, [bed.application]);
+    assert!(
+        store
+            .application_versions(id, None, 5)
+            .await
+            .unwrap()
+            .is_empty()
+    );
+    assert!(store.policies().await.unwrap().is_empty());
+    assert!(store.token(&TokenHash([1; 32])).await.unwrap().is_none());
+    let tokens = store.tokens(None, None, 5).await.unwrap();
+    assert!(tokens.len() == 1 && tokens[0].name == "free");
+    let again = store.remove_application(id, 1).await.unwrap();
+    assert_eq!(again, Changed::Unknown);
+}
+
+pub(crate) async fn its_records_go_with_the_next_housekeeping(bed: &Bed) {
+    let (_, record) = removed(bed).await;
+    let own = bed.keep(bed.record()).await;
+    let limits = RetentionLimits::default();
+    let store = &bed.store;
+    store.enforce_retention(None, limits, 0).await.unwrap();
+    assert!(store.record(record).await.unwrap().is_none());
+    assert_eq!(bed.ids(everything()).await, [own]);
+    let again = store.enforce_retention(None, limits, 0).await.unwrap();
+    assert_eq!(again, 0, "nothing was left");
+}
+
+pub(crate) async fn an_exchange_of_it_is_refused(bed: &Bed) {
+    let (id, _) = removed(bed).await;
+    let mut late = bed.exchange("x");
+    late.application_id = id;
+    let refused = bed.store.insert(late).await;
+    assert!(matches!(refused, Err(StoreError::Unavailable(_))));
+}
