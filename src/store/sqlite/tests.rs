@@ -1,353 +1,57 @@
-//! The embedded store against a real file: durability, idempotency, paging, schema, privacy.
+//! What only this database does: its file, its schema, and the plans of its queries. What every store
+//! does is tested by the contract in `tests/store`.
 
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
-use super::SqliteStore;
-use crate::model::{
-    AnalysisResponse, ApplicationId, CustomPolicyReport, DatacleanReport, Entity, GuardrailsReport,
-    RecordId, Severity, Stage, Status, Timings, TokensReport, TypeCount,
-};
+use super::{SqliteStore, filters, migrate, sessions, statistics, tokens};
+use crate::model::{ApplicationId, Stage, TypeCount};
 use crate::store::temporary::TemporaryFolder;
 use crate::store::{
-    Application, NewRecord, RecordFilter, RecordStore, Scope, Scopes, SettingsStore, StoreError,
-    Token, TokenHash, TokenId,
+    AuditFilter, RecordFilter, RecordStore, RetentionLimits, SessionFilter, SettingsStore,
+    StoreError, TokenId, VerdictFilter,
 };
-use serde_json::{Map, json};
+use serde_json::json;
+use sqlx::sqlite::SqliteConnectOptions;
+use sqlx::{AssertSqlSafe, ConnectOptions, Row, SqliteConnection};
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
-use std::sync::Arc;
 use uuid::Uuid;
 
 struct World {
     folder: TemporaryFolder,
-    store: Arc<SqliteStore>,
-    application: ApplicationId,
 }
 
 impl World {
-    async fn new() -> Self {
+    fn new() -> Self {
         let folder = TemporaryFolder::unmade();
         std::fs::create_dir(folder.path()).unwrap();
-        let store = Arc::new(
-            SqliteStore::open(&folder.path().join("a.db"))
-                .await
-                .unwrap(),
-        );
-        let application = ApplicationId::random();
-        store
-            .add_application(an_application(application))
-            .await
-            .unwrap();
-        Self {
-            folder,
-            store,
-            application,
-        }
+        Self { folder }
     }
 
     fn file(&self) -> PathBuf {
         self.folder.path().join("a.db")
     }
 
-    fn record(&self, exchange: Option<&str>, text: &str) -> NewRecord {
-        NewRecord {
-            application_id: self.application,
-            stage: Stage::PreCall,
-            exchange_id: exchange.map(str::to_owned),
-            user_id: Some("u1".to_owned()),
-            session_id: None,
-            created_at_ms: 1_700_000_000_000,
-            rules_version: Some(1),
-            inline_rules: None,
-            blocked: false,
-            message: None,
-            additional_parameters: Map::new(),
-            answer: an_answer(text),
-        }
+    async fn store(&self) -> SqliteStore {
+        SqliteStore::open(&self.file()).await.unwrap()
     }
-}
 
-fn an_application(id: ApplicationId) -> Application {
-    Application {
-        id,
-        name: "default".to_owned(),
-        description: String::new(),
-        created_at_ms: 1,
-        updated_at_ms: 1,
-        version: 1,
-        policy: None,
-        rules: json!({"keep_original": true}),
+    async fn connection(&self) -> SqliteConnection {
+        let options = SqliteConnectOptions::new().filename(self.file());
+        let options = options.create_if_missing(true).foreign_keys(false);
+        options.connect().await.unwrap()
     }
-}
-
-fn an_answer(text: &str) -> AnalysisResponse {
-    AnalysisResponse {
-        request_id: RecordId::random(),
-        schema_version: "2.0.0".to_owned(),
-        status: Status::PartialSuccess,
-        errors: vec!["tokens: the stage failed".to_owned()],
-        tokens: TokensReport {
-            count: 7,
-            usage_severity: Some(Severity::High),
-        },
-        guardrails: GuardrailsReport::default(),
-        custom_policy: CustomPolicyReport::default(),
-        dataclean: DatacleanReport {
-            flagged: true,
-            cleaned_text: Some(text.to_owned()),
-            types: vec![TypeCount {
-                kind: "IP".to_owned(),
-                count: 1,
-            }],
-            entities: vec![Entity {
-                kind: "IP".to_owned(),
-                start: 0,
-                end: 7,
-            }],
-        },
-        warnings: Vec::new(),
-        timings: Timings::default(),
-    }
-}
-
-fn everything() -> RecordFilter {
-    RecordFilter {
-        limit: 200,
-        ..RecordFilter::default()
-    }
-}
-
-#[tokio::test]
-async fn a_record_comes_back_as_it_went_in() {
-    let world = World::new().await;
-    let mut record = world.record(Some("x"), "[IP] и\0 \u{1F600}");
-    record.message = Some("1.1.1.1".to_owned());
-    record
-        .additional_parameters
-        .insert("error".to_owned(), json!({"code": 502}));
-    record
-        .additional_parameters
-        .insert("incomplete".to_owned(), json!(true));
-    let id = record.answer.request_id;
-    let answer = world.store.insert(record.clone()).await.unwrap();
-    let stored = world.store.record(id).await.unwrap().unwrap();
-    for back in [&answer, &stored.answer] {
-        assert_eq!(json!(back), json!(record.answer));
-    }
-    assert_eq!(stored.message, record.message);
-    assert_eq!(stored.additional_parameters, record.additional_parameters);
-    let summary = stored.summary;
-    assert_eq!(
-        (summary.id, summary.application_id),
-        (id, world.application)
-    );
-    assert_eq!(
-        (summary.status, summary.severity),
-        (Status::PartialSuccess, Some(Severity::High))
-    );
-    assert!(summary.flagged_dataclean && summary.failed && summary.incomplete);
-    assert!(!summary.flagged_guardrails && !summary.flagged_custom_policy);
-    assert_eq!(summary.types, record.answer.dataclean.types);
-}
-
-#[tokio::test]
-async fn the_same_exchange_and_stage_is_kept_once_with_the_first_answer() {
-    let world = World::new().await;
-    let first = world
-        .store
-        .insert(world.record(Some("x"), "first"))
-        .await
-        .unwrap();
-    let again = world
-        .store
-        .insert(world.record(Some("x"), "second"))
-        .await
-        .unwrap();
-    assert_eq!(json!(again), json!(first));
-    let mut post = world.record(Some("x"), "post");
-    post.stage = Stage::PostCall;
-    let post = world.store.insert(post).await.unwrap();
-    assert_ne!(post.request_id, first.request_id);
-    assert_eq!(
-        world.store.page(&everything()).await.unwrap().records.len(),
-        2
-    );
-}
-
-#[tokio::test]
-async fn records_without_an_exchange_and_of_other_applications_stand_alone() {
-    let world = World::new().await;
-    let other = ApplicationId::random();
-    world
-        .store
-        .add_application(an_application(other))
-        .await
-        .unwrap();
-    let mut foreign = world.record(Some("x"), "foreign");
-    foreign.application_id = other;
-    for record in [world.record(None, "a"), world.record(None, "b"), foreign] {
-        let id = record.answer.request_id;
-        assert_eq!(world.store.insert(record).await.unwrap().request_id, id);
-    }
-    let own = world
-        .store
-        .insert(world.record(Some("x"), "own"))
-        .await
-        .unwrap();
-    assert_eq!(own.dataclean.cleaned_text.as_deref(), Some("own"));
-}
-
-#[tokio::test]
-async fn many_writers_at_once_are_all_kept_and_duplicates_among_them_once() {
-    let world = World::new().await;
-    let mut tasks = Vec::new();
-    for number in 0..600 {
-        let record = world.record(Some(&format!("x{}", number / 2)), "text");
-        let store = world.store.clone();
-        tasks.push(tokio::spawn(async move { store.insert(record).await }));
-    }
-    let mut ids = std::collections::HashSet::new();
-    for task in tasks {
-        ids.insert(task.await.unwrap().unwrap().request_id);
-    }
-    assert_eq!(ids.len(), 300);
-    let mut filter = everything();
-    let mut seen = 0;
-    loop {
-        let page = world.store.page(&filter).await.unwrap();
-        seen += page.records.len();
-        filter.before = page.next_before;
-        if filter.before.is_none() {
-            break;
-        }
-    }
-    assert_eq!(seen, 300);
-}
-
-#[tokio::test]
-async fn a_record_that_breaks_a_rule_does_not_cost_its_neighbours_their_place() {
-    let world = World::new().await;
-    let mut orphan = world.record(None, "orphan");
-    orphan.application_id = ApplicationId::random();
-    let good = world.record(None, "good");
-    let (orphan, good) = tokio::join!(world.store.insert(orphan), world.store.insert(good));
-    assert!(matches!(orphan, Err(StoreError::Unavailable(_))));
-    assert!(good.is_ok());
-    assert_eq!(
-        world.store.page(&everything()).await.unwrap().records.len(),
-        1
-    );
-}
-
-#[tokio::test]
-async fn pages_go_from_new_to_old_without_gap_or_overlap() {
-    let world = World::new().await;
-    for number in 0..5 {
-        world
-            .store
-            .insert(world.record(None, &number.to_string()))
-            .await
-            .unwrap();
-    }
-    let mut filter = RecordFilter {
-        limit: 2,
-        user_id: Some("u1".to_owned()),
-        ..everything()
-    };
-    let mut seen = Vec::new();
-    for expected in [2, 2, 1] {
-        let page = world.store.page(&filter).await.unwrap();
-        assert_eq!(page.records.len(), expected);
-        seen.extend(page.records.iter().map(|record| record.seq));
-        filter.before = page.next_before;
-    }
-    assert_eq!(filter.before, None);
-    assert!(seen.is_sorted_by(|one, next| one > next) && seen.len() == 5);
-    filter.session_id = Some("none".to_owned());
-    assert!(world.store.page(&filter).await.unwrap().records.is_empty());
-}
-
-#[tokio::test]
-async fn what_was_acknowledged_is_there_after_closing_and_opening() {
-    let world = World::new().await;
-    let id = world
-        .store
-        .insert(world.record(None, "kept"))
-        .await
-        .unwrap()
-        .request_id;
-    world.store.close().await;
-    assert!(matches!(
-        world.store.record(id).await,
-        Err(StoreError::Closed)
-    ));
-    let late = world.store.insert(world.record(None, "late")).await;
-    assert!(matches!(late, Err(StoreError::Closed)));
-    let again = SqliteStore::open(&world.file()).await.unwrap();
-    assert!(again.record(id).await.unwrap().is_some());
-    let first = again.first_application().await.unwrap().unwrap();
-    assert_eq!(
-        (first.id, first.rules),
-        (world.application, json!({"keep_original": true}))
-    );
-    again.close().await;
-}
-
-fn a_token(application: ApplicationId) -> Token {
-    Token {
-        id: TokenId(Uuid::new_v4()),
-        name: "ci".to_owned(),
-        scopes: Scopes::of(&[Scope::Read]),
-        application_id: Some(application),
-        created_at_ms: 5,
-        expires_at_ms: Some(9),
-        revoked_at_ms: None,
-        last_used_at_ms: None,
-    }
-}
-
-#[tokio::test]
-async fn a_token_comes_back_by_its_hash_only_and_is_not_replaced() {
-    let World {
-        store,
-        application,
-        folder: _folder,
-    } = World::new().await;
-    let (token, later) = (a_token(application), a_token(application));
-    let hash = TokenHash([7; 32]);
-    assert!(!store.has_tokens().await.unwrap());
-    store.add_token(hash, token.clone()).await.unwrap();
-    store.add_token(hash, later).await.unwrap();
-    // The order of the queue makes the touch visible once the next write is done.
-    store.touch_token(token.id, 6);
-    store
-        .add_application(an_application(ApplicationId::random()))
-        .await
-        .unwrap();
-    let back = store.token(&hash).await.unwrap().unwrap();
-    assert_eq!((back.id, back.scopes), (token.id, token.scopes));
-    assert_eq!(
-        (back.application_id, back.last_used_at_ms),
-        (Some(application), Some(6))
-    );
-    assert!(back.is_valid_at(8) && !back.is_valid_at(9));
-    assert!(store.token(&TokenHash([8; 32])).await.unwrap().is_none());
 }
 
 #[tokio::test]
 async fn a_newer_schema_is_refused_in_plain_words() {
-    let world = World::new().await;
-    world.store.close().await;
-    let mut connection = super::SqliteConnectOptions::new()
-        .filename(world.file())
-        .connect()
-        .await;
-    use sqlx::ConnectOptions as _;
+    let world = World::new();
+    world.store().await.close().await;
+    let mut connection = world.connection().await;
     sqlx::query("INSERT INTO schema_version (version) VALUES (99)")
-        .execute(connection.as_mut().unwrap())
+        .execute(&mut connection)
         .await
         .unwrap();
-    drop(connection);
     let error = SqliteStore::open(&world.file()).await.err().unwrap();
     assert!(
         matches!(error, StoreError::NewerSchema { found: 99, .. }),
@@ -357,11 +61,295 @@ async fn a_newer_schema_is_refused_in_plain_words() {
 
 #[tokio::test]
 async fn every_file_of_the_store_is_for_its_owner_only() {
-    let world = World::new().await;
+    let world = World::new();
+    let store = world.store().await;
     let mut modes = Vec::new();
     for entry in std::fs::read_dir(world.folder.path()).unwrap() {
         modes.push(entry.unwrap().metadata().unwrap().permissions().mode() & 0o777);
     }
     // The database, its log and the log's index.
     assert_eq!(modes, [0o600; 3]);
+    store.close().await;
+}
+
+const OWN: ApplicationId = ApplicationId(Uuid::from_u128(1));
+
+/// An application, a token and 3,000 records as the version before this schema wrote them.
+const EARLIER_CONTENT: &str = r#"
+    INSERT INTO applications (id, name, description, created_at_ms, rules_version, rules)
+    VALUES (x'00000000000000000000000000000001', 'old', 'about', 5, 1, '{"keep_original":true}');
+    INSERT INTO tokens (id, name, hash, scopes, application_id, created_at_ms)
+    VALUES (x'00000000000000000000000000000002', 't', x'07', 1,
+            x'00000000000000000000000000000001', 6);
+    WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < 3000)
+    INSERT INTO records (id, application_id, stage, exchange_id, user_id, session_id, created_at_ms,
+        rules_version, status, flagged_guardrails, flagged_custom_policy, flagged_dataclean,
+        token_count, severity, types, failed, incomplete)
+    SELECT randomblob(16), x'00000000000000000000000000000001', iif(n % 2, 'pre', 'post'), 'x' || (n / 2),
+        iif(n % 4, 'u' || (n % 10), NULL), iif(n % 3, 's' || (n / 100), NULL), 86400000 * (n / 1000) - 1,
+        1, 'success', 0, 0, n % 5 = 0, 2, NULL,
+        iif(n % 5 = 0, '[{"type":"IP","count":2}]', '[]'), n % 7 = 0, 0
+    FROM numbers;
+    INSERT INTO record_bodies
+    SELECT seq, 'message ' || seq, 'cleaned ' || seq || char(0) || 'end', '[]', '{"n":' || seq || '}', '{
+        "request_id":"00000000-0000-0000-0000-000000000009","schema_version":"2.0.0","status":"success",
+        "errors":[],"tokens":{"count":2,"usage_severity":null},"guardrails":{"flagged":false},
+        "custom_policy":{"flagged":false},"timings":{"total_us":4},
+        "dataclean":{"flagged":false,"cleaned_text":null,"types":[]}}'
+    FROM records;
+"#;
+
+async fn earlier_database(world: &World) {
+    let mut connection = world.connection().await;
+    let earlier = &migrate::MIGRATIONS[..migrate::MIGRATIONS.len() - 1];
+    migrate::apply(&mut connection, earlier).await.unwrap();
+    sqlx::raw_sql(EARLIER_CONTENT)
+        .execute(&mut connection)
+        .await
+        .unwrap();
+}
+
+#[tokio::test]
+async fn a_database_of_the_previous_schema_keeps_everything() {
+    let world = World::new();
+    earlier_database(&world).await;
+    let store = world.store().await;
+    let application = store.first_application().await.unwrap().unwrap();
+    assert_eq!((application.id, &*application.name), (OWN, "old"));
+    assert_eq!((application.updated_at_ms, application.version), (5, 1));
+    assert_eq!(application.rules, json!({"keep_original": true}));
+    assert!(store.has_tokens().await.unwrap());
+    let tokens = store.tokens(Some(OWN), None, 9).await.unwrap();
+    assert_eq!(tokens.len(), 1);
+    let everything = RecordFilter {
+        limit: 5000,
+        ..RecordFilter::default()
+    };
+    let records = store.whole_page(&everything).await.unwrap().records;
+    assert_eq!(records.len(), 3000);
+    for (place, record) in (1..=3000).rev().zip(&records) {
+        assert_eq!(record.summary.seq, place);
+        assert_eq!(record.message, Some(format!("message {place}")));
+        let cleaned = format!("cleaned {place}\0end");
+        assert_eq!(record.answer.dataclean.cleaned_text, Some(cleaned));
+        assert_eq!(record.additional_parameters["n"], place);
+        assert_eq!(record.summary.rules_version, Some(1));
+        assert_eq!(
+            (record.summary.total_us, record.summary.blocked),
+            (4, false)
+        );
+    }
+    kept_besides(&store).await;
+    store.close().await;
+    // A second start has nothing to do.
+    world.store().await.close().await;
+}
+
+/// What the previous schema did not have was computed from its records.
+async fn kept_besides(store: &SqliteStore) {
+    let sessions = SessionFilter {
+        limit: 99,
+        ..SessionFilter::default()
+    };
+    let sessions = store.sessions(&sessions).await.unwrap();
+    assert_eq!(sessions.len(), 30);
+    let messages: u64 = sessions.iter().map(|session| session.messages).sum();
+    assert_eq!(messages, 2000);
+    assert!(sessions.iter().all(|session| session.user_id.is_some()));
+    let days = store.statistics(Some(OWN), -1, 9).await.unwrap();
+    let counted: Vec<_> = days.iter().map(|day| (day.day, day.messages)).collect();
+    let expected = [
+        (-1, 499),
+        (-1, 500),
+        (0, 500),
+        (0, 500),
+        (1, 500),
+        (1, 500),
+        (2, 1),
+    ];
+    let mut counted = counted;
+    counted.sort_unstable();
+    assert_eq!(counted, expected);
+    let types: u64 = days.iter().flat_map(|day| &day.types).map(count).sum();
+    assert_eq!(types, 1200);
+    let of_kind = RecordFilter {
+        kind: Some("IP".to_owned()),
+        to_ms: Some(86_400_000 - 1),
+        limit: 999,
+        ..RecordFilter::default()
+    };
+    let page = store.page(&of_kind).await.unwrap();
+    assert_eq!(page.records.len(), 199);
+    let rows = RetentionLimits {
+        rows: Some(10),
+        ..RetentionLimits::default()
+    };
+    let gone = store.enforce_retention(None, rows, 0).await.unwrap();
+    assert_eq!(gone, 2990);
+}
+
+fn count(kind: &TypeCount) -> u64 {
+    kind.count
+}
+
+/// Fails on a plan that reads a whole table or sorts.
+async fn check_plan(store: &SqliteStore, what: &str, sql: &str) {
+    let rows = sqlx::query(AssertSqlSafe(format!("EXPLAIN QUERY PLAN {sql}")))
+        .fetch_all(&store.readers)
+        .await
+        .unwrap();
+    for row in rows {
+        let step: &str = row.get("detail");
+        let reads_all = step.starts_with("SCAN") && !step.contains("INDEX");
+        // One row for each 1024 records, and one for each application being removed.
+        let small = step.contains("record_blocks") || step.contains("removed_applications");
+        assert!(!reads_all || small, "{what}: {step}");
+        assert!(!step.contains("TEMP B-TREE"), "{what}: {step}");
+    }
+}
+
+/// Every single condition, and every one beside an application.
+fn narrowed() -> Vec<RecordFilter> {
+    let verdicts = [
+        VerdictFilter::Flagged,
+        VerdictFilter::Clean,
+        VerdictFilter::Guardrails,
+        VerdictFilter::CustomPolicy,
+        VerdictFilter::Dataclean,
+        VerdictFilter::Blocked,
+        VerdictFilter::Failed,
+    ];
+    let none = RecordFilter::default();
+    let some = || Some("x".to_owned());
+    let mut filters = vec![
+        RecordFilter {
+            user_id: some(),
+            ..none.clone()
+        },
+        RecordFilter {
+            session_id: some(),
+            ..none.clone()
+        },
+        RecordFilter {
+            kind: some(),
+            ..none.clone()
+        },
+        RecordFilter {
+            stage: Some(Stage::PreCall),
+            ..none.clone()
+        },
+        RecordFilter {
+            application_id: Some(OWN),
+            ..none.clone()
+        },
+        RecordFilter {
+            user_id: some(),
+            kind: some(),
+            ..none.clone()
+        },
+    ];
+    filters.extend(verdicts.map(|verdict| RecordFilter {
+        verdict: Some(verdict),
+        ..none.clone()
+    }));
+    let mut both = filters.clone();
+    for filter in &mut both {
+        filter.application_id = Some(OWN);
+        filter.from_ms = Some(1);
+        filter.to_ms = Some(2);
+        filter.before = Some(3);
+    }
+    filters.extend(both);
+    filters
+}
+
+#[tokio::test]
+async fn no_condition_makes_a_list_read_the_whole_table() {
+    let world = World::new();
+    let store = world.store().await;
+    for filter in narrowed() {
+        let sql = filters::query(&filter, "r.*", "", 1).into_sql();
+        check_plan(&store, &format!("{filter:?}"), sql.as_str()).await;
+    }
+    // In the order of the table itself, from the place of the page or the places of the time on.
+    let timed = RecordFilter {
+        from_ms: Some(1),
+        to_ms: Some(2),
+        ..RecordFilter::default()
+    };
+    let sql = filters::query(&timed, "r.*", "", 1).into_sql();
+    assert!(sql.as_str().contains("NOT INDEXED"));
+    check_plan(&store, "time", sql.as_str()).await;
+    for (user_id, application_id) in [(None, Some(OWN)), (Some("u".to_owned()), None)] {
+        let before = Some((1, OWN, "s".to_owned()));
+        let filter = SessionFilter {
+            application_id,
+            user_id,
+            before,
+            limit: 1,
+        };
+        check_plan(
+            &store,
+            "sessions",
+            sessions::query(&filter).into_sql().as_str(),
+        )
+        .await;
+    }
+    for application in [None, Some(OWN)] {
+        let before = Some((1, TokenId(Uuid::nil())));
+        let sql = tokens::page_query(application, before, 1).into_sql();
+        check_plan(&store, "tokens", sql.as_str()).await;
+        for table in ["statistics", "statistics_types"] {
+            let sql = statistics::select(table, application.is_some());
+            check_plan(&store, table, &sql).await;
+        }
+    }
+    let filter = AuditFilter {
+        action: Some("a".to_owned()),
+        before: Some(1),
+        ..AuditFilter::default()
+    };
+    check_plan(
+        &store,
+        "audit",
+        super::audit::query(&filter).into_sql().as_str(),
+    )
+    .await;
+    store.close().await;
+}
+
+#[tokio::test]
+async fn room_that_stays_free_is_given_back() {
+    let first = World::new();
+    let new = first.store().await;
+    let way: i64 = number(&new, "PRAGMA auto_vacuum").await;
+    assert_eq!(way, 2, "a new file gives room back step by step");
+    new.close().await;
+    let world = World::new();
+    earlier_database(&world).await;
+    let mut connection = world.connection().await;
+    // What a new file has from the start.
+    sqlx::raw_sql("PRAGMA auto_vacuum = 2; VACUUM")
+        .execute(&mut connection)
+        .await
+        .unwrap();
+    drop(connection);
+    let store = world.store().await;
+    let none = RetentionLimits {
+        rows: Some(0),
+        ..RetentionLimits::default()
+    };
+    store.enforce_retention(None, none, 0).await.unwrap();
+    let free = number(&store, "PRAGMA freelist_count").await;
+    let pages = number(&store, "PRAGMA page_count").await;
+    assert!(
+        free * 10 <= pages && pages < 120,
+        "{free} of {pages} pages are free"
+    );
+    store.close().await;
+}
+
+async fn number(store: &SqliteStore, sql: &'static str) -> i64 {
+    let number = sqlx::query_scalar(sql).fetch_one(&store.readers).await;
+    number.unwrap()
 }
