@@ -101,7 +101,7 @@ impl Service {
     /// [`ApiError`]: another application's record, no such record, store.
     pub async fn explain(&self, token: &Token, id: RecordId) -> Result<Explanation, ApiError> {
         let record = self.record(token, id).await?;
-        let judge = self.judge(&record).await?;
+        let judge = self.judge_of(&record).await?;
         let mut explanation = Explanation {
             request_id: id,
             basis: differences::text(&record).0,
@@ -180,7 +180,7 @@ impl Service {
         Ok(Some((basis, process::answer(report))))
     }
 
-    async fn judge(&self, record: &StoredRecord) -> Result<Option<Judge>, ApiError> {
+    async fn judge_of(&self, record: &StoredRecord) -> Result<Option<Judge>, ApiError> {
         let application = record.summary.application_id;
         if let Some(document) = &record.inline_rules {
             let rules: Rules = serde_json::from_value(document.clone())

@@ -175,7 +175,7 @@ impl Service {
     ) -> Result<AnalysisResponse, ApiError> {
         let Asked {
             stage,
-            mut input,
+            input,
             validation,
         } = asked;
         let application = self
@@ -192,6 +192,19 @@ impl Service {
             stage,
             inline,
         };
+        let judged = self.judge(&judging, input, parameters).await?;
+        let (record, told) = keep::record(&judging, judged);
+        let mut answer = self.store.insert(record).await?;
+        Told::restore(told, &mut answer);
+        Ok(answer)
+    }
+
+    async fn judge(
+        &self,
+        judging: &Judging,
+        mut input: ProcessInput,
+        parameters: Parameters,
+    ) -> Result<Judged, ApiError> {
         let (message, mut report) = self.analyst.analyse(input.message, judging.rules()).await?;
         if !judging.application.rules.keep_original {
             let rules = judging.rules();
@@ -201,18 +214,14 @@ impl Service {
                 &mut input.additional_parameters,
             );
         }
-        let judged = Judged {
+        Ok(Judged {
             parameters,
             message,
             additional_parameters: input.additional_parameters,
             masked_text: report.masked_text.take(),
             cleaned_in_part: report.cleaned_in_part,
             answer: judging.answer(report),
-        };
-        let (record, told) = keep::record(&judging, judged);
-        let mut answer = self.store.insert(record).await?;
-        Told::restore(told, &mut answer);
-        Ok(answer)
+        })
     }
 
     /// A page of records; a bound token sees its own application only.

@@ -248,7 +248,7 @@ impl UnknownName {
     pub(crate) fn new(field: &'static str, given: &str, choices: Vec<&'static str>) -> Self {
         Self {
             field,
-            given: given.to_owned(),
+            given: given.chars().take(LONGEST_NAME).collect(),
             choices,
         }
     }

@@ -186,18 +186,19 @@ fn find_custom<'r>(
         let ended = custom.find(text, || clock() < deadline, take);
         found.ran += 1;
         if ended == Ended::Stopped {
-            let bound = match room {
-                0 => format!("more than {MOST_CUSTOM_FINDS} finds of custom patterns"),
-                _ => format!(
-                    "custom patterns took longer than {} ms",
-                    CUSTOM_TIME_US / 1000
-                ),
-            };
-            let name = &custom.name;
-            found
-                .failures
-                .push(format!("custom pattern {name} was stopped: {bound}"));
+            found.failures.push(stopped(&custom.name, room));
             found.in_part = true;
         }
     }
+}
+
+fn stopped(name: &str, room: usize) -> String {
+    let bound = match room {
+        0 => format!("more than {MOST_CUSTOM_FINDS} finds of custom patterns"),
+        _ => format!(
+            "custom patterns took longer than {} ms",
+            CUSTOM_TIME_US / 1000
+        ),
+    };
+    format!("custom pattern {name} was stopped: {bound}")
 }

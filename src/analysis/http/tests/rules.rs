@@ -137,7 +137,7 @@ async fn a_stored_regex_that_does_not_compile_is_told_with_every_verdict() {
         field: "pre.dataclean.patterns[1].regex".to_owned(),
         problem: "is no regex: unclosed group".to_owned(),
     };
-    assert_eq!(problems, [problem.clone()]);
+    assert_eq!(problems, std::slice::from_ref(&problem));
     assert_eq!(ApiError::Rules(vec![problem]).status(), 422);
     let broken = Application {
         id: ApplicationId::random(),
