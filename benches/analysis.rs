@@ -12,7 +12,7 @@ mod fill;
 mod load;
 #[path = "analysis/pages.rs"]
 mod pages;
-#[allow(dead_code, unused_imports)]
+#[allow(unused_imports)]
 #[path = "../tests/support/mod.rs"]
 mod support;
 #[path = "analysis/table.rs"]
