@@ -42,6 +42,7 @@ fn input(record: &Record) -> ProcessInput {
 fn as_analyzer_error(error: ApiError) -> AnalyzerError {
     match error.status() {
         status @ (401 | 403) => AnalyzerError::KeyRefused(status),
+        status @ (408 | 429) => AnalyzerError::Busy(status),
         status @ 400..=499 => AnalyzerError::Refused(status),
         status => AnalyzerError::Unavailable(format!("status {status}")),
     }

@@ -3,7 +3,7 @@
 
 use super::Role;
 use super::reader::Reader;
-use super::settings::{BaseUrl, GatewaySettings, Listener, Settings};
+use super::settings::{BaseUrl, Durability, GatewaySettings, Listener, OnDiskFailure, Settings};
 use std::fs::File;
 use std::net::{IpAddr, SocketAddr};
 use std::path::Path;
@@ -22,6 +22,11 @@ pub(super) fn contradictions(settings: &Settings, role: Role, reader: &mut Reade
         readable(ca, "upstream.ca", "", reader);
     }
     policy_store(gateway, reader);
+    let batched = gateway.spool.durability == Durability::Batched;
+    if batched && gateway.spool.on_disk_failure == OnDiskFailure::Closed {
+        let text = "closed does nothing with durability batched, which waits for no disk; allowed: open, or durability before_upstream";
+        reader.contradiction("spool.on_disk_failure", text);
+    }
     match &gateway.upstream.url {
         Some(url) if leads_back(url, &gateway.listen) => {
             let text = "is this gateway's own listener; allowed: the model server's address";

@@ -59,9 +59,7 @@ label!(
         Delivered => "delivered",
         /// Refused by the backend (4xx).
         Refused => "refused",
-        /// Not delivered: unreachable, late, or a server error.
-        Failed => "failed",
-        /// Never tried, the queue was full.
+        /// Not taken: the spool's disk refused and memory was full.
         Dropped => "dropped",
     }
 );

@@ -113,7 +113,7 @@ impl HttpAnalyzer {
             200..=299 => serde_json::from_slice(&body)
                 .map_err(|_| unavailable("its answer is no analysis response (§2.9)")),
             401 | 403 => Err(AnalyzerError::KeyRefused(status)),
-            408 | 429 => Err(unavailable("it asks to wait")),
+            408 | 429 => Err(AnalyzerError::Busy(status)),
             400..=499 => Err(AnalyzerError::Refused(status)),
             _ => Err(AnalyzerError::Unavailable(format!("status {status}"))),
         }

@@ -53,6 +53,9 @@ pub enum AnalyzerError {
     /// The record itself is refused (another 4xx); sending it again would not help.
     #[error("the backend refused the record (status {0})")]
     Refused(u16),
+    /// It asks to wait (408, 429): the record is fine, now is not the time.
+    #[error("the backend asks to wait (status {0})")]
+    Busy(u16),
     /// Not reachable, too slow, or broken.
     #[error("the backend did not answer: {0}")]
     Unavailable(String),

@@ -3,13 +3,14 @@
 
 use super::client_gone;
 use super::record::{Registration, failure_of};
+use crate::config::settings::Durability;
 use crate::gateway::Shared;
 use crate::gateway::context::CallContext;
 use crate::gateway::error::CallError;
 use crate::model::{AnalysisResponse, BlockOn, OnBackendFailure, Policy, Stage, Status};
 use crate::observe::events::{RecordLeft, Unchecked};
 use crate::observe::{Metrics, TelemetryOutcome, UncheckedReason, VerdictType};
-use crate::telemetry::{AnalyzerError, Record, Verdict};
+use crate::telemetry::{Analyzer, AnalyzerError, Record, Verdict};
 use pingora_core::protocols::http::ServerSession;
 use std::time::Instant;
 use tokio::time::timeout;
@@ -59,7 +60,7 @@ impl Check<'_> {
         let limit = shared.settings.monitor.timeout;
         let answer = tokio::select! {
             biased;
-            answer = timeout(limit, analyzer.judge(record)) => answer,
+            answer = timeout(limit, judge(shared, &**analyzer, record)) => answer,
             () = client_gone(session) => {
                 ctx.clock.waited_for_backend(started);
                 return self.abandoned();
@@ -96,26 +97,23 @@ impl Check<'_> {
 
     fn failed(mut self, metrics: &Metrics, error: &AnalyzerError) -> Checked {
         let said = error.to_string();
-        match error {
+        let reason = match error {
             AnalyzerError::KeyRefused(_) => {
                 self.left(metrics, TelemetryOutcome::Refused, &said);
-                Checked::KeyRefused
+                return Checked::KeyRefused;
             }
-            AnalyzerError::Refused(_) => {
-                self.left(metrics, TelemetryOutcome::Refused, &said);
-                self.unknown(metrics, UncheckedReason::Refused, &said)
+            AnalyzerError::Refused(_) => UncheckedReason::Refused,
+            AnalyzerError::Unavailable(_) | AnalyzerError::Busy(_) => UncheckedReason::Unavailable,
+        };
+        // What is refused for good the spool keeps as a dead letter (CONTRACT 23).
+        if let Some(mut record) = self.record.take() {
+            record.unchecked = self.is_open();
+            if !self.is_open() && record.stage == Stage::PostCall {
+                record.failure = Some(failure_of(&CallError::Unchecked));
             }
-            AnalyzerError::Unavailable(_) => {
-                if let Some(mut record) = self.record.take() {
-                    record.unchecked = self.is_open();
-                    if !self.is_open() && record.stage == Stage::PostCall {
-                        record.failure = Some(failure_of(&CallError::Unchecked));
-                    }
-                    self.registration.push(record);
-                }
-                self.unknown(metrics, UncheckedReason::Unavailable, &said)
-            }
+            self.registration.push(record);
         }
+        self.unknown(metrics, reason, &said)
     }
 
     /// The backend may have the record or not: it takes the same one twice as one.
@@ -168,6 +166,22 @@ pub(super) fn no_verdict(
         consequence,
     }
     .emit(metrics);
+}
+
+/// A prompt that has to be on disk before the upstream call is kept together with its verdict.
+async fn judge(
+    shared: &Shared,
+    analyzer: &dyn Analyzer,
+    record: &Record,
+) -> Result<Verdict, AnalyzerError> {
+    let before = shared.settings.spool.durability == Durability::BeforeUpstream;
+    if record.stage == Stage::PreCall && before {
+        return Ok(Verdict {
+            analysis: analyzer.analyse(record).await?,
+            kept: None,
+        });
+    }
+    analyzer.judge(record).await
 }
 
 /// The first finding that blocks, in the order of CONTRACT 12.

@@ -188,6 +188,11 @@ impl Entry {
         self.owed().saturating_sub(u64::from(self.in_flight))
     }
 
+    /// For a segment that is not read to its end: records acknowledged, or in memory on their way.
+    pub(super) fn unread(&self) -> Option<u64> {
+        (!self.sealed).then(|| u64::from(self.acked.count) + u64::from(self.in_flight))
+    }
+
     /// Whether every record so far is acknowledged, and there is one.
     pub(super) fn is_delivered(&self) -> bool {
         self.records > 0 && self.acked.count >= self.records

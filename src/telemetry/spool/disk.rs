@@ -1,15 +1,16 @@
 //! The thread of a spool that owns its folder: writes and syncs what was taken, notes what was
-//! acknowledged, removes what is delivered, and reads back what memory could not hold (CONTRACT 23).
+//! acknowledged, removes what is delivered (CONTRACT 23), and has [`super::back`] read back.
 //! A disk that refuses keeps nothing from the clients: bytes wait in memory and are tried again.
 
-use super::segment::{self, Next, Reader, SegmentId};
-use super::state::{Chunk, Cursor, Loss, State};
-use super::{Shared, dead, entry, ledger, now_ms};
-use crate::observe::events::{SpoolDamaged, SpoolDisk, SpoolLost};
+use super::back::Back;
+use super::segment::{self, SegmentId};
+use super::state::{Chunk, Gone, Loss, State};
+use super::{Shared, dead, ledger, now_ms};
+use crate::observe::events::{SpoolDisk, SpoolLost};
 use std::collections::{BTreeMap, VecDeque};
 use std::fs::File;
 use std::io::{self, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, MutexGuard};
 use std::time::Duration;
 
@@ -19,8 +20,6 @@ const GATHER: Duration = Duration::from_millis(5);
 const TICK: Duration = Duration::from_millis(200);
 /// Between two tries of a disk that refuses.
 const RETRY: Duration = Duration::from_millis(250);
-/// Frames read back at once.
-const FRAMES: usize = 256;
 
 pub(super) struct Disk {
     shared: Arc<Shared>,
@@ -29,9 +28,7 @@ pub(super) struct Disk {
     _lock: File,
     open: Option<Open>,
     waiting: VecDeque<Chunk>,
-    reader: Option<(SegmentId, Reader)>,
-    /// The newest segment of an earlier process: its end may be torn.
-    newest_found: Option<SegmentId>,
+    back: Back,
     refuses: bool,
 }
 
@@ -39,6 +36,7 @@ pub(super) struct Disk {
 struct Open {
     segment: SegmentId,
     file: File,
+    /// Bytes that are synced; what stands behind them is cut off before the next write.
     length: u64,
 }
 
@@ -47,7 +45,7 @@ struct Work {
     pushed: u64,
     acks: BTreeMap<SegmentId, Vec<u32>>,
     dead: Vec<Vec<u8>>,
-    gone: Vec<SegmentId>,
+    gone: Vec<Gone>,
     last: bool,
 }
 
@@ -58,14 +56,14 @@ impl Disk {
         lock: File,
         newest_found: Option<SegmentId>,
     ) -> Self {
+        let back = Back::new(shared.clone(), folder.clone(), newest_found);
         Self {
             shared,
             folder,
             _lock: lock,
             open: None,
             waiting: VecDeque::new(),
-            reader: None,
-            newest_found,
+            back,
             refuses: false,
         }
     }
@@ -79,11 +77,11 @@ impl Disk {
                 self.shared.durable.send_replace(work.pushed);
             }
             self.note(&work);
-            self.read_back();
+            let read = self.back.read_back(&self.waiting);
             if work.last {
-                return;
+                return self.leave(&work);
             }
-            if !written {
+            if !written || !read {
                 std::thread::sleep(RETRY);
             }
         }
@@ -131,28 +129,27 @@ impl Disk {
 
     /// Writes and syncs; false where the disk refused, and then nothing is half done.
     fn write_all(&mut self) -> bool {
-        let mut written = 0;
-        let mut refused = None;
-        while let Some(chunk) = self.waiting.front() {
-            match append(&mut self.open, &self.folder, chunk) {
-                Ok(()) => written += chunk.bytes.len() as u64,
-                Err(error) => {
-                    refused = Some(error);
-                    break;
-                }
-            }
-            self.waiting.pop_front();
-        }
-        if written > 0 {
-            let synced = self
-                .open
-                .as_ref()
-                .map_or(Ok(()), |open| open.file.sync_data());
-            refused = refused.or(synced.err());
-            self.shared.lock().unwritten -= written;
-        }
+        let refused = self.try_write().err();
         self.say(refused.as_ref());
         refused.is_none()
+    }
+
+    fn try_write(&mut self) -> io::Result<()> {
+        while let Some(chunk) = self.waiting.front() {
+            append(&mut self.open, &self.folder, chunk)?;
+            self.shared.lock().unwritten -= chunk.bytes.len() as u64;
+            self.waiting.pop_front();
+        }
+        Ok(())
+    }
+
+    /// Says what goes with the process because the disk did not take it.
+    fn leave(&self, work: &Work) {
+        if !self.waiting.is_empty() {
+            let taken = work.pushed - *self.shared.durable.borrow();
+            let count = taken.min(self.shared.lock().book.owed());
+            self.report((count > 0).then_some((Loss::Disk, count)));
+        }
     }
 
     fn say(&mut self, refused: Option<&io::Error>) {
@@ -176,7 +173,11 @@ impl Disk {
         if let Err(error) = dead::append(&self.folder, &work.dead) {
             SpoolDisk { error: &error }.emit(&self.shared.metrics);
         }
-        for segment in &work.gone {
+        for Gone { segment, unread } in &work.gone {
+            if let Some(unread) = unread {
+                let lost = unread.lost(&segment::path(&self.folder, *segment));
+                self.report(lost);
+            }
             let unwritten = self
                 .waiting
                 .iter()
@@ -191,138 +192,11 @@ impl Disk {
             {
                 self.open = None;
             }
-            if self.reader.as_ref().is_some_and(|(id, _)| id == segment) {
-                self.reader = None;
-            }
+            self.back.forget(*segment);
             // The ledger first: left behind, it would vouch for another segment of that number.
             let _ = std::fs::remove_file(ledger::path(&self.folder, *segment));
             let _ = std::fs::remove_file(segment::path(&self.folder, *segment));
         }
-    }
-
-    /// Hands records that memory could not hold to the lanes, as far as these have room.
-    fn read_back(&mut self) {
-        loop {
-            let (cursor, end) = {
-                let state = self.shared.lock();
-                let Some(cursor) = state
-                    .behind
-                    .filter(|_| state.wants_more() && !state.closing)
-                else {
-                    return;
-                };
-                let id = cursor.place.segment;
-                let held_back = self.waiting.iter().filter(|chunk| chunk.segment == id);
-                let held_back = held_back.map(|chunk| chunk.bytes.len() as u64).sum();
-                (cursor, state.written(id, held_back))
-            };
-            if !self.hand_over(cursor, end) {
-                return;
-            }
-        }
-    }
-
-    /// One step of reading back; false when there is nothing more to do now.
-    fn hand_over(&mut self, cursor: Cursor, end: u64) -> bool {
-        let (frames, at_end) = self.frames(cursor, end);
-        let mut state = self.shared.lock();
-        if state.behind != Some(cursor) {
-            return true;
-        }
-        let mut next = cursor;
-        for (content, length) in &frames {
-            if state.book.read(next.place) {
-                let Some(record) = entry::decode(content) else {
-                    SpoolDamaged { bytes: *length }.emit(&self.shared.metrics);
-                    state.settled_unread(next.place);
-                    next.advance(*length);
-                    continue;
-                };
-                if !state.offer(next.place, record) {
-                    state.behind = Some(next);
-                    return false;
-                }
-            }
-            next.advance(*length);
-        }
-        state.behind = Some(next);
-        if !at_end {
-            return true;
-        }
-        let segment = next.place.segment;
-        if segment < state.current() {
-            if state
-                .book
-                .get(segment)
-                .is_some_and(|entry| entry.bytes > end)
-            {
-                return false;
-            }
-            state.read_to_its_end(segment);
-            if state.behind == Some(next) {
-                let after = state.book.after(segment).unwrap_or(state.current());
-                state.behind = Some(Cursor::start(after));
-            }
-            return true;
-        }
-        // Level with the request path: from here on records go to the lanes from memory.
-        let caught_up = state
-            .book
-            .get(segment)
-            .is_none_or(|entry| entry.bytes == next.offset);
-        if caught_up {
-            state.behind = None;
-        }
-        false
-    }
-
-    /// Some frames from the cursor on with their lengths in the file, and whether the segment ends
-    /// behind them.
-    fn frames(&mut self, cursor: Cursor, end: u64) -> (Vec<(Vec<u8>, u64)>, bool) {
-        let id = cursor.place.segment;
-        let mut frames = Vec::new();
-        let fits =
-            |(open, reader): &(SegmentId, Reader)| *open == id && reader.offset() == cursor.offset;
-        if !self.reader.as_ref().is_some_and(fits) {
-            self.reader = match Reader::open_at(&segment::path(&self.folder, id), cursor.offset) {
-                Ok(reader) => Some((id, reader)),
-                Err(error) if error.kind() == io::ErrorKind::NotFound => return (frames, true),
-                Err(_) => {
-                    self.set_aside(id, end);
-                    return (frames, true);
-                }
-            };
-        }
-        while frames.len() < FRAMES
-            && let Some((_, reader)) = &mut self.reader
-        {
-            let before = reader.offset();
-            match reader.next(end) {
-                Ok(Next::Frame(content)) => frames.push((content, reader.offset() - before)),
-                Ok(Next::End) => return (frames, true),
-                Ok(Next::Broken(at)) => {
-                    // The last write of a process that was killed is no damage.
-                    if self.newest_found != Some(id) {
-                        self.set_aside(id, end - at);
-                    }
-                    return (frames, true);
-                }
-                Err(error) => {
-                    SpoolDisk { error: &error }.emit(&self.shared.metrics);
-                    self.set_aside(id, end - before);
-                    return (frames, true);
-                }
-            }
-        }
-        (frames, false)
-    }
-
-    /// Keeps a copy of a segment that cannot be read whole; what can be read of it is delivered.
-    fn set_aside(&self, id: SegmentId, bytes: u64) {
-        let path = segment::path(&self.folder, id);
-        // It may stand there from an earlier start.
-        let _ = std::fs::hard_link(&path, path.with_extension("damaged"));
-        SpoolDamaged { bytes }.emit(&self.shared.metrics);
     }
 
     fn report(&self, lost: Option<(Loss, u64)>) {
@@ -336,16 +210,14 @@ impl Disk {
     }
 }
 
-/// Adds a chunk to its segment's file. What a failure leaves behind the last whole chunk is cut off
-/// by the next try, and read as a torn end until then.
-fn append(open: &mut Option<Open>, folder: &std::path::Path, chunk: &Chunk) -> io::Result<()> {
+/// Adds a chunk to its segment's file and syncs it. What a failure leaves behind the last whole chunk
+/// is cut off by the next try, and read as a torn end until then. A sync that failed is never just
+/// repeated: the system may have given up the bytes and say nothing the second time.
+fn append(open: &mut Option<Open>, folder: &Path, chunk: &Chunk) -> io::Result<()> {
     let fits = open
         .as_ref()
         .is_some_and(|open| open.segment == chunk.segment);
     if !fits {
-        if let Some(old) = open.take() {
-            old.file.sync_data()?;
-        }
         let file = segment::create(folder, chunk.segment)?;
         *open = Some(Open {
             segment: chunk.segment,
@@ -356,11 +228,11 @@ fn append(open: &mut Option<Open>, folder: &std::path::Path, chunk: &Chunk) -> i
     let Some(open) = open else {
         return Ok(());
     };
-    // A failed write may have left a part of itself.
     if open.file.metadata()?.len() != open.length {
         open.file.set_len(open.length)?;
     }
     open.file.write_all(&chunk.bytes)?;
+    open.file.sync_data()?;
     open.length += chunk.bytes.len() as u64;
     Ok(())
 }
@@ -372,5 +244,28 @@ impl Loss {
             Self::Old => "old",
             Self::Disk => "disk",
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    #[test]
+    fn contract_23_what_a_failed_sync_leaves_does_not_count_as_written() {
+        // Takes every byte and cannot be synced.
+        let file = File::options().append(true).open("/dev/null").unwrap();
+        let mut open = Some(Open {
+            segment: 1,
+            file,
+            length: 0,
+        });
+        let chunk = Chunk {
+            segment: 1,
+            bytes: b"bytes".to_vec(),
+        };
+        assert!(append(&mut open, Path::new("/nowhere"), &chunk).is_err());
+        assert_eq!(open.unwrap().length, 0);
     }
 }

@@ -22,6 +22,8 @@ struct State {
     /// Failures one after another; 0 is healthy.
     failures: u32,
     next_try: Option<Instant>,
+    /// Counts the failures that shut the gate further: what several lanes saw at once is one.
+    round: u64,
     /// Counts the successes, so that a lane can tell whether others had one meanwhile.
     successes: u64,
 }
@@ -39,9 +41,13 @@ impl Gate {
         }
     }
 
-    /// No answer came.
-    pub(super) fn failed(&self) {
+    /// No answer came to a try that began in this round.
+    pub(super) fn failed(&self, round: u64) {
         let mut state = self.lock();
+        if state.round != round {
+            return;
+        }
+        state.round += 1;
         state.failures = state.failures.saturating_add(1);
         let doubled = FIRST_WAIT * 2_u32.pow(state.failures.clamp(1, 8) - 1);
         let part = RandomState::new().build_hasher().finish() % 500;
@@ -64,18 +70,18 @@ impl Gate {
         self.lock().failures == 0
     }
 
-    /// Returns at once while all is well; else when it is this lane's turn to try.
-    pub(super) async fn pass(&self) {
+    /// Returns at once while all is well; else when it is this lane's turn to try. Gives the round.
+    pub(super) async fn pass(&self) -> u64 {
         loop {
             let opened = self.opened.notified();
             let wait = {
                 let mut state = self.lock();
                 match (state.failures, state.next_try) {
-                    (0, _) => return,
+                    (0, _) => return state.round,
                     (_, Some(at)) if at <= Instant::now() => {
                         // This lane tries; the others wait for what comes of it, or for a while.
                         state.next_try = Some(Instant::now() + LONGEST_WAIT * 2);
-                        return;
+                        return state.round;
                     }
                     (_, at) => at.map_or(FIRST_WAIT, |at| {
                         at.saturating_duration_since(Instant::now())
@@ -103,8 +109,8 @@ mod tests {
     #[tokio::test]
     async fn while_it_is_shut_one_tries_and_an_answer_lets_all_through() {
         let gate = Arc::new(Gate::default());
-        gate.pass().await;
-        gate.failed();
+        let round = gate.pass().await;
+        gate.failed(round);
         let tries = Arc::new(AtomicU32::new(0));
         let lanes: Vec<_> = (0..8)
             .map(|_| {
@@ -125,5 +131,18 @@ mod tests {
         }
         assert_eq!(tries.load(Ordering::Relaxed), 8);
         assert!(gate.is_open());
+    }
+
+    #[tokio::test]
+    async fn what_many_lanes_saw_at_once_is_one_failure() {
+        let gate = Gate::default();
+        let round = gate.pass().await;
+        for _ in 0..16 {
+            gate.failed(round);
+        }
+        assert_eq!(gate.lock().failures, 1);
+        let next = gate.pass().await;
+        gate.failed(next);
+        assert_eq!(gate.lock().failures, 2);
     }
 }

@@ -105,10 +105,8 @@ impl Lane {
             Err(AnalyzerError::KeyRefused(status) | AnalyzerError::Refused(status)) => {
                 self.bury(&item, status, "the backend refused to keep it");
             }
-            Err(AnalyzerError::Unavailable(_)) if item.place.is_some() => {
-                self.deliver(item).await;
-            }
-            Err(AnalyzerError::Unavailable(_)) => {
+            Err(_) if item.place.is_some() => self.deliver(item).await,
+            Err(_) => {
                 self.shared.lock().settled(None, item.weight);
                 self.shared.push(item.record);
             }
@@ -119,7 +117,7 @@ impl Lane {
     async fn judge(&mut self, record: &Record) -> Fate {
         let (gate, mut own_failures) = (&self.shared.gate, 0);
         loop {
-            gate.pass().await;
+            let round = gate.pass().await;
             let before = gate.successes();
             // A panic must not take the lane and all that is behind it.
             let verdict = AssertUnwindSafe(self.analyzer.judge(record)).catch_unwind();
@@ -128,22 +126,24 @@ impl Lane {
                     gate.answered();
                     return kept.map_or(Fate::Delivered, Fate::Judged);
                 }
-                Err(AnalyzerError::Unavailable(reason)) => reason,
-                Err(refused) => {
+                Err(refused @ (AnalyzerError::KeyRefused(_) | AnalyzerError::Refused(_))) => {
                     gate.answered();
                     return dead(&refused);
                 }
+                Err(error) => error,
             };
-            own_failures += u32::from(gate.successes() > before || gate.is_open());
+            // Who asks to wait has nothing against the record.
+            let own = !matches!(error, AnalyzerError::Busy(_));
+            own_failures += u32::from(own && (gate.successes() > before || gate.is_open()));
             if own_failures > MAX_OWN_FAILURES {
-                return Fate::Dead(0, error);
+                return dead(&error);
             }
             RecordDelayed {
                 stage: record.stage,
-                reason: &error,
+                reason: &error.to_string(),
             }
             .emit(&self.shared.metrics);
-            gate.failed();
+            gate.failed(round);
         }
     }
 
@@ -171,7 +171,7 @@ impl Lane {
 fn dead(refused: &AnalyzerError) -> Fate {
     let status = match refused {
         AnalyzerError::KeyRefused(status) | AnalyzerError::Refused(status) => *status,
-        AnalyzerError::Unavailable(_) => 0,
+        AnalyzerError::Unavailable(_) | AnalyzerError::Busy(_) => 0,
     };
     Fate::Dead(status, refused.to_string())
 }

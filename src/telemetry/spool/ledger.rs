@@ -22,7 +22,14 @@ pub(super) fn append(folder: &Path, id: SegmentId, ordinals: &[u32]) -> io::Resu
         bytes.extend_from_slice(&ordinal.to_le_bytes());
         bytes.extend_from_slice(&check(*ordinal).to_le_bytes());
     }
-    open(&path(folder, id))?.write_all(&bytes)
+    let mut file = open(&path(folder, id))?;
+    // Half an entry, left by a full disk or a crash, would make all behind it unreadable.
+    let length = file.metadata()?.len();
+    let odd = length % ENTRY as u64;
+    if odd > 0 {
+        file.set_len(length - odd)?;
+    }
+    file.write_all(&bytes)
 }
 
 fn open(path: &Path) -> io::Result<File> {
@@ -74,5 +81,7 @@ mod tests {
         bytes.extend_from_slice(&[0; 11]);
         std::fs::write(path(folder.path(), 1), bytes).unwrap();
         assert_eq!(read(folder.path(), 1), [0, 3]);
+        append(folder.path(), 1, &[5]).unwrap();
+        assert_eq!(read(folder.path(), 1), [0, 3, 5]);
     }
 }

@@ -7,6 +7,7 @@
 //! when they do not, so that no backlog grows in memory. Bounded by bytes and by age; over either the
 //! oldest records go, counted and said.
 
+mod back;
 mod book;
 mod dead;
 mod disk;
@@ -89,6 +90,11 @@ pub struct Closer {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Receipt(pub(crate) u64);
 
+impl Receipt {
+    /// Of a record that was not taken: never on disk.
+    const NEVER: Self = Self(u64::MAX);
+}
+
 struct Shared {
     state: Mutex<State>,
     wake: Condvar,
@@ -152,7 +158,8 @@ impl Spool {
         self.shared.lock().follow(record, kept);
     }
 
-    /// Resolves when the record is on disk; pends while the disk refuses.
+    /// Resolves when the record is on disk; pends while the disk refuses, for good where the record
+    /// was not taken, so that the caller has to bound it.
     pub async fn durable(&self, receipt: Receipt) {
         let mut written = self.shared.durable.subscribe();
         {
@@ -162,7 +169,7 @@ impl Spool {
                 self.shared.wake.notify_one();
             }
         }
-        // An error means that the spool is closed, and then everything is written.
+        // The sender lives as long as this end does.
         let _ = written.wait_for(|count| *count >= receipt.0).await;
     }
 
@@ -199,7 +206,10 @@ impl Shared {
         let stage = record.stage;
         let mut state = self.lock();
         let lost = state.push(record, now_ms());
-        let receipt = Receipt(state.pushed);
+        let receipt = match lost {
+            Some((Loss::Disk, _)) => Receipt::NEVER,
+            _ => Receipt(state.pushed),
+        };
         let wake = state.idle;
         drop(state);
         if wake {
@@ -266,9 +276,13 @@ struct Found {
 impl Found {
     fn look(folder: &Path, metrics: &Metrics) -> io::Result<Self> {
         let mut ids = Vec::new();
+        let mut newest_damaged = 0;
         for file in std::fs::read_dir(folder)? {
             let name = file?.file_name();
-            ids.extend(name.to_str().and_then(segment::id_of));
+            let name = name.to_str().unwrap_or_default();
+            ids.extend(segment::id_of(name));
+            let damaged = segment::id_of(&name.replace(".damaged", ".seg"));
+            newest_damaged = newest_damaged.max(damaged.unwrap_or(0));
         }
         ids.sort_unstable();
         let mut book = Book::default();
@@ -291,7 +305,8 @@ impl Found {
         forget_strays(folder, &ids)?;
         Ok(Self {
             book,
-            next: ids.last().map_or(1, |newest| newest + 1),
+            // A number is not given again, or what was set aside would be in the way.
+            next: newest_damaged.max(ids.last().copied().unwrap_or(0)) + 1,
             newest: ids.last().copied(),
         })
     }

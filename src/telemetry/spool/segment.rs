@@ -76,6 +76,8 @@ pub(super) enum Next {
     Frame(Vec<u8>),
     /// Nothing more, or not yet.
     End,
+    /// A frame that goes beyond the end, from this offset on: the rest was never written.
+    Torn(u64),
     /// Bytes that are no frame, from this offset on.
     Broken(u64),
 }
@@ -128,7 +130,7 @@ impl Reader {
         }
         let mut header = [0; FRAME_HEADER];
         if left < FRAME_HEADER as u64 {
-            return Ok(Next::Broken(self.offset));
+            return Ok(Next::Torn(self.offset));
         }
         self.file.read_exact(&mut header)?;
         let [a, b, c, d, e, f, g, h] = header;
@@ -137,7 +139,11 @@ impl Reader {
             u32::from_le_bytes([e, f, g, h]),
         );
         let whole = FRAME_HEADER as u64 + u64::from(length);
-        if whole > left || length as usize > MAX_FRAME {
+        if whole > left {
+            self.again()?;
+            return Ok(Next::Torn(self.offset));
+        }
+        if length as usize > MAX_FRAME {
             return self.broken();
         }
         let mut content = vec![0; length as usize];
@@ -150,8 +156,13 @@ impl Reader {
     }
 
     fn broken(&mut self) -> io::Result<Next> {
-        self.file.seek(SeekFrom::Start(self.offset))?;
+        self.again()?;
         Ok(Next::Broken(self.offset))
+    }
+
+    /// The next read begins with the same frame.
+    fn again(&mut self) -> io::Result<()> {
+        self.file.seek(SeekFrom::Start(self.offset)).map(drop)
     }
 }
 
@@ -224,7 +235,7 @@ mod tests {
             bytes[place] ^= 1;
             let (found, last) = read(&bytes);
             assert!(
-                found.len() < 3 && matches!(last, Next::Broken(_)),
+                found.len() < 3 && matches!(last, Next::Broken(_) | Next::Torn(_)),
                 "{place}"
             );
         }

@@ -5,8 +5,9 @@
 use super::SpoolBounds;
 use super::book::{Book, Place};
 use super::entry;
-use super::segment::{self, HEADER, SegmentId};
+use super::segment::{self, HEADER, Next, Reader, SegmentId};
 use crate::telemetry::{Kept, Record};
+use std::path::Path;
 use tokio::sync::mpsc;
 
 /// Bytes after which a new segment begins.
@@ -69,6 +70,34 @@ pub(super) enum Loss {
     Disk,
 }
 
+/// A segment whose file may go.
+pub(super) struct Gone {
+    pub(super) segment: SegmentId,
+    /// Present where it is dropped before anybody knew what it holds.
+    pub(super) unread: Option<Unread>,
+}
+
+/// What is known of a segment that was never read to its end.
+pub(super) struct Unread {
+    /// Records of it that are acknowledged, or in memory on their way.
+    known: u64,
+    loss: Loss,
+}
+
+impl Unread {
+    /// Counts what is lost with the file.
+    pub(super) fn lost(&self, path: &Path) -> Option<(Loss, u64)> {
+        let end = std::fs::metadata(path).ok()?.len();
+        let mut reader = Reader::open(path).ok()?;
+        let mut frames = 0_u64;
+        while let Ok(Next::Frame(_)) = reader.next(end) {
+            frames += 1;
+        }
+        let lost = frames.saturating_sub(self.known);
+        (lost > 0).then_some((self.loss, lost))
+    }
+}
+
 pub(super) struct State {
     pub(super) book: Book,
     bounds: SpoolBounds,
@@ -81,8 +110,7 @@ pub(super) struct State {
     pub(super) acks: Vec<Place>,
     /// Entries for the dead-letter file.
     pub(super) dead: Vec<Vec<u8>>,
-    /// Segments whose files may go.
-    pub(super) gone: Vec<SegmentId>,
+    pub(super) gone: Vec<Gone>,
     lanes: Vec<mpsc::UnboundedSender<Item>>,
     /// Bytes of the records in the lanes.
     pub(super) held: u64,
@@ -90,6 +118,8 @@ pub(super) struct State {
     pub(super) in_lanes: u64,
     /// Where to read on; None while records go to the lanes from memory.
     pub(super) behind: Option<Cursor>,
+    /// The lanes had no room for the record that is next to be read, and none has left one since.
+    no_room: bool,
     /// Somebody waits for the disk.
     pub(super) urgent: bool,
     pub(super) closing: bool,
@@ -120,6 +150,7 @@ impl State {
             held: 0,
             in_lanes: 0,
             behind,
+            no_room: false,
             urgent: false,
             closing: false,
             idle: false,
@@ -149,6 +180,7 @@ impl State {
     pub(super) fn offer(&mut self, place: Place, record: Record) -> bool {
         let weight = record.weight();
         if self.held + weight > self.bounds.memory && self.held > 0 {
+            self.no_room = true;
             return false;
         }
         let sent = self.send(Item {
@@ -191,6 +223,7 @@ impl State {
 
     /// A record left its lane for good.
     pub(super) fn settled(&mut self, place: Option<Place>, weight: u64) {
+        self.no_room = false;
         self.held -= weight;
         self.in_lanes -= 1;
         let Some(place) = place else { return };
@@ -230,14 +263,14 @@ impl State {
         while let Some((id, entry)) = self.book.oldest()
             && now_ms.saturating_sub(entry.last_ms) > limit
         {
-            lost += self.drop_segment(id);
+            lost += self.drop_segment(id, Loss::Old);
         }
         (lost > 0).then_some((Loss::Old, lost))
     }
 
     /// Whether lanes have room for records that are read back.
     pub(super) fn wants_more(&self) -> bool {
-        self.behind.is_some() && self.held <= self.bounds.memory / 2
+        self.behind.is_some() && !self.no_room && self.held <= self.bounds.memory / 2
     }
 
     /// Bytes of a segment that are in its file.
@@ -297,21 +330,33 @@ impl State {
             let Some((oldest, _)) = self.book.oldest() else {
                 break;
             };
-            if oldest == self.current {
-                self.rotate();
-            }
-            lost += self.drop_segment(oldest);
+            lost += self.drop_segment(oldest, Loss::Full);
         }
         (lost > 0).then_some((Loss::Full, lost))
     }
 
-    fn drop_segment(&mut self, id: SegmentId) -> u64 {
+    /// Gives what is lost, as far as it is known; a segment nobody has read is counted by the disk
+    /// thread, before its file goes.
+    fn drop_segment(&mut self, id: SegmentId, loss: Loss) -> u64 {
+        self.leave(id);
+        let Some(entry) = self.book.get(id) else {
+            return 0;
+        };
+        let lost = entry.lost();
+        let known = entry.unread();
+        self.give_up(id);
+        let (Some(known), Some(gone)) = (known, self.gone.last_mut()) else {
+            return lost;
+        };
+        gone.unread = Some(Unread { known, loss });
+        0
+    }
+
+    /// No more records go to this segment.
+    pub(super) fn leave(&mut self, id: SegmentId) {
         if id == self.current {
             self.rotate();
         }
-        let lost = self.book.get(id).map_or(0, |entry| entry.lost());
-        self.give_up(id);
-        lost
     }
 
     /// Takes a segment out of the book; its file goes with the disk thread's next step.
@@ -326,7 +371,10 @@ impl State {
         self.unwritten -= unwritten;
         self.pending.retain(|chunk| chunk.segment != id);
         self.acks.retain(|place| place.segment != id);
-        self.gone.push(id);
+        self.gone.push(Gone {
+            segment: id,
+            unread: None,
+        });
         if let Some(cursor) = self.behind
             && cursor.place.segment == id
         {

@@ -16,6 +16,8 @@ struct Backend {
     status: AtomicU16,
     taken: Mutex<Vec<(u128, Stage)>>,
     asked: AtomicUsize,
+    /// How often it still has no time for exchange 0.
+    busy: AtomicUsize,
 }
 
 #[async_trait]
@@ -23,6 +25,15 @@ impl Analyzer for Backend {
     async fn analyse(&self, record: &Record) -> Result<AnalysisResponse, AnalyzerError> {
         self.asked.fetch_add(1, Ordering::Relaxed);
         tokio::task::yield_now().await;
+        let less = |left: usize| left.checked_sub(1);
+        if record.context.exchange.0.is_nil()
+            && self
+                .busy
+                .fetch_update(Ordering::Relaxed, Ordering::Relaxed, less)
+                .is_ok()
+        {
+            return Err(AnalyzerError::Busy(429));
+        }
         match self.status.load(Ordering::Relaxed) {
             200 => {
                 let key = (record.context.exchange.0.as_u128(), record.stage);
@@ -357,3 +368,5 @@ async fn a_folder_has_one_owner() {
     assert!(matches!(second, Err(SpoolError::InUse { .. })));
     world.close().await;
 }
+
+mod faults;

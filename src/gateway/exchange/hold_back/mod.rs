@@ -136,6 +136,9 @@ impl HoldBack {
             }
             self.waiting.pass(frame.bytes, frame.is_whole);
         }
+        if self.waiting.is_over() {
+            self.waiting.finish(&self.judge);
+        }
         self.show(out);
     }
 

@@ -212,6 +212,18 @@ fn text_that_cannot_be_part_of_a_find_goes_on_in_the_same_push() {
 }
 
 #[test]
+fn what_says_nothing_does_not_wait_without_a_bound() {
+    let mut held = held_back(OnBackendFailure::Open);
+    assert_eq!(held.push(delta(0, "a sec").into()).bytes, "");
+    let comment = format!(": {}\n\n", "x".repeat(1_000));
+    let mut sent = 0;
+    while held.push(comment.clone().into()).bytes.is_empty() {
+        sent += comment.len();
+        assert!(sent < 5 << 20);
+    }
+}
+
+#[test]
 fn a_find_ends_every_choice_and_shows_nothing_of_another_that_is_not_settled() {
     let stream = [
         delta(0, "zero"),

@@ -66,10 +66,12 @@ impl Waiting {
             pieces.push(Place { key, start, end });
         }
         self.hold(raw, true, pieces, said.choices);
-        if self.bytes > MOST_WAITING {
-            self.finish(judge);
-        }
         true
+    }
+
+    /// Whether more waits than may. What says nothing waits behind what does.
+    pub(super) fn is_over(&self) -> bool {
+        self.bytes > MOST_WAITING
     }
 
     /// Nothing more follows: what waits is judged as it stands.

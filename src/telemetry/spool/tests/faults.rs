@@ -1,0 +1,109 @@
+//! The spool where the backend has no time, memory no room, the disk no more, or the files are not
+//! this version's (CONTRACT 23).
+
+use super::*;
+
+#[tokio::test(flavor = "multi_thread")]
+async fn contract_23_a_backend_that_asks_to_wait_is_asked_until_it_takes_the_record() {
+    let folder = TemporaryFolder::unmade();
+    let world = World::open(folder.path(), BOUNDS, 200);
+    world.backend.busy.store(12, Ordering::Relaxed);
+    world.spool.push(record(0, Stage::PreCall));
+    for exchange in 1.. {
+        // Others are taken meanwhile, so that each failure is the record's own.
+        world.spool.push(record(exchange, Stage::PreCall));
+        tokio::time::sleep(Duration::from_millis(20)).await;
+        if world.spool.waiting() == 0 && world.backend.busy.load(Ordering::Relaxed) == 0 {
+            break;
+        }
+    }
+    assert!(world.close().await.contains(&(0, Stage::PreCall)));
+    assert_eq!(dead_letters(folder.path()).unwrap().len(), 0);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn contract_23_what_an_earlier_process_left_is_counted_when_it_is_dropped_unread() {
+    let folder = TemporaryFolder::unmade();
+    let world = World::open(folder.path(), BOUNDS, 0);
+    for exchange in 0..50 {
+        world.spool.push(record(exchange, Stage::PreCall));
+    }
+    let receipt = world.spool.push(record(50, Stage::PreCall));
+    world.spool.durable(receipt).await;
+    let left = copy(folder.path());
+    let bounds = SpoolBounds {
+        bytes: 4_000,
+        memory: 1,
+        ..BOUNDS
+    };
+    let again = World::open(left.path(), bounds, 0);
+    again.spool.push(record(51, Stage::PreCall));
+    eventually(|| again.metric("monitor_spool_lost_total{reason=\"full\"}") > 0.0).await;
+    again.says(200);
+    eventually(|| again.spool.waiting() == 0).await;
+    let lost = again.metric("monitor_spool_lost_total{reason=\"full\"}") as usize;
+    assert_eq!(again.close().await.len() + lost, 52);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn contract_23_an_entry_of_another_version_is_kept_aside() {
+    let folder = TemporaryFolder::unmade();
+    let world = World::open(folder.path(), BOUNDS, 0);
+    let receipt = world.spool.push(record(1, Stage::PreCall));
+    world.spool.durable(receipt).await;
+    let left = copy(folder.path());
+    let path = segment::path(left.path(), 1);
+    let mut bytes = std::fs::read(&path).unwrap();
+    segment::frame(&mut bytes, |out| out.extend_from_slice(b"\xffnewer"));
+    std::fs::write(&path, &bytes).unwrap();
+    let again = World::open(left.path(), BOUNDS, 200);
+    eventually(|| again.spool.waiting() == 0).await;
+    assert_eq!(again.close().await, [(1, Stage::PreCall)]);
+    let kept = std::fs::read(path.with_extension("damaged")).unwrap();
+    assert_eq!(kept, bytes);
+    let once_more = World::open(left.path(), BOUNDS, 200);
+    let receipt = once_more.spool.push(record(2, Stage::PreCall));
+    once_more.spool.durable(receipt).await;
+    assert!(
+        segment::path(left.path(), 2).exists(),
+        "no number is given twice"
+    );
+    once_more.close().await;
+}
+
+#[test]
+fn a_record_that_found_no_room_is_not_read_again_before_another_has_left() {
+    let bounds = SpoolBounds {
+        memory: 2_000,
+        ..BOUNDS
+    };
+    let (lane, _items) = mpsc::unbounded_channel();
+    let mut state = State::new(Book::default(), 1, bounds, vec![lane]);
+    state.push(record(1, Stage::PreCall), 0);
+    let held = state.held;
+    let mut large = record(2, Stage::PreCall);
+    large.message = "x".repeat(2_000);
+    state.push(large, 0);
+    assert!(state.behind.is_some() && held <= 1_000);
+    assert!(!state.wants_more());
+    let place = book::Place {
+        segment: 1,
+        ordinal: 0,
+    };
+    state.settled(Some(place), held);
+    assert!(state.wants_more());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_record_the_disk_cannot_take_is_never_called_durable() {
+    let folder = TemporaryFolder::unmade();
+    let world = World::open(folder.path(), BOUNDS, 0);
+    world.spool.shared.lock().unwritten = u64::MAX / 2;
+    let receipt = world.spool.push(record(1, Stage::PreCall));
+    world.spool.shared.lock().unwritten = 0;
+    let written = world.spool.push(record(2, Stage::PreCall));
+    world.spool.durable(written).await;
+    let never = world.spool.durable(receipt);
+    let never = tokio::time::timeout(Duration::from_millis(50), never);
+    assert!(never.await.is_err());
+}
