@@ -117,15 +117,7 @@ fn lay_over(base: &mut Value, patch: Value) {
 }
 
 fn check_rules(document: &Value) -> Vec<FieldProblem> {
-    let wrong = ApplicationRules::parse(document).err().unwrap_or_default();
-    let named = |field: &str| match field {
-        "" => "rules".to_owned(),
-        field => format!("rules.{field}"),
-    };
-    let mut problems: Vec<_> = wrong
-        .into_iter()
-        .map(|wrong| FieldProblem::new(named(&wrong.field), wrong.problem))
-        .collect();
+    let mut problems = ApplicationRules::parse(document).err().unwrap_or_default();
     problems.extend(check_no_nul("rules", document).err());
     problems
 }
