@@ -124,7 +124,8 @@ impl<'v> Object<'v> {
         })
     }
 
-    /// A text that has to be there: 1 to `longest` code points.
+    /// A text that has to be there: 1 to `longest` code points, none of them NUL, which not every
+    /// database keeps.
     pub(super) fn text(
         &self,
         key: &str,
@@ -137,6 +138,7 @@ impl<'v> Object<'v> {
                 length if length > longest => {
                     format!("has {length} characters; allowed: 1 to {longest}")
                 }
+                _ if text.contains('\0') => "has the character NUL".to_owned(),
                 _ => return Some(text),
             },
             Some(_) => "must be a string".to_owned(),

@@ -5,6 +5,7 @@
 use super::direction;
 use super::error::FieldProblem;
 use super::fields::{Object, Problems};
+use super::texts::check_no_nul;
 use crate::detect::Rules;
 use crate::model::Stage;
 use crate::store::RetentionLimits;
@@ -73,6 +74,9 @@ impl ApplicationRules {
             if let Some(dataclean) = &rules.of(stage).dataclean {
                 direction::check_regexes(&path, dataclean, &mut problems);
             }
+        }
+        if let Err(problem) = check_no_nul(ROOT, document) {
+            problems.add(problem.field, problem.problem);
         }
         problems.or(rules)
     }
