@@ -46,9 +46,9 @@ pub(crate) fn run(case: &'static str, kind: Kind, scale: &Scale, table: &mut Tab
                 let path = folder.path().join("data/monitor.db");
                 Arc::new(SqliteStore::open(&path).await.unwrap())
             }
-            Some((_, database)) => Arc::new(
-                PostgresStore::open(&database.settings()).await.unwrap(),
-            ),
+            Some((_, database)) => {
+                Arc::new(PostgresStore::open(&database.settings()).await.unwrap())
+            }
         };
         fill::fill(store.clone(), application, scale.rows, now_ms()).await;
         store.close().await;
