@@ -112,13 +112,14 @@ impl Load {
             "additional_parameters": {"request_id": exchange, "session_id": "s", "user_id": "u"},
         });
         let request = authorised(Request::post("/process_request/", body.to_string()));
+        let spread: usize = exchange.bytes().map(usize::from).sum();
         for tried in 0.. {
             if self.ended.load(Ordering::SeqCst) {
                 break;
             }
             let server = {
                 let servers = self.servers.lock().unwrap();
-                servers[(exchange.len() + tried) % servers.len()]
+                servers[(spread + tried) % servers.len()]
             };
             match line.call(server, &request) {
                 Some((200, body)) => return Some(request_id(&body)),
