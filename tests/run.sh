@@ -80,4 +80,4 @@ export MONITOR_TEST_POSTGRES=required
 cargo fmt --check
 cargo clippy --all-targets -- -D warnings
 cargo test
-cargo test --bench gateway --bench json --bench policy
+cargo test --bench gateway --bench analysis --bench json --bench policy

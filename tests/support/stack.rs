@@ -139,13 +139,13 @@ impl Builder {
                 command.env(kept, value);
             }
         }
-        if self.listens_at.is_none() {
+        if self.listens_at.is_none() && self.command != "analysis" {
             command.env("GATEWAY_LISTEN", gateway_addr.to_string());
         }
         command
             .env("OPERATIONS_LISTEN", operations_addr.to_string())
             .env("MONITOR_DATA_DIR", self.folder.path().join("data"));
-        if self.command == "all" {
+        if self.command != "gateway" {
             command.env("ANALYSIS_LISTEN", analysis_addr.to_string());
         }
         command.envs(self.env.iter().map(|(name, value)| (name, value)));
@@ -159,7 +159,8 @@ impl Builder {
             gateway_addr,
             operations_addr,
             analysis_addr,
-            serves_analysis: self.command == "all",
+            serves_gateway: self.command != "analysis",
+            serves_analysis: self.command != "gateway",
             folder: self.folder.clone(),
         }
     }
@@ -173,8 +174,9 @@ pub struct Stack {
     pub gateway_addr: SocketAddr,
     /// Metrics and health.
     pub operations_addr: SocketAddr,
-    /// The analysis API, in `monitor all` only.
+    /// The analysis API.
     pub analysis_addr: SocketAddr,
+    serves_gateway: bool,
     serves_analysis: bool,
     folder: Arc<Folder>,
 }
@@ -183,6 +185,11 @@ impl Stack {
     /// `monitor gateway`.
     pub fn gateway() -> Builder {
         Builder::new("gateway")
+    }
+
+    /// `monitor analysis`, with [`KEY`] as its first access key.
+    pub fn analysis_server() -> Builder {
+        Builder::new("analysis").yaml(&format!("first_token: {KEY}"))
     }
 
     /// `monitor all`, with [`KEY`] as its first access key and, unless the test names one, the
@@ -223,7 +230,7 @@ impl Stack {
         self.process.stderr()
     }
 
-    /// The id of the first application, as `monitor all` prints it.
+    /// The id of the first application, as the analysis server prints it.
     #[track_caller]
     pub fn application_id(&self) -> String {
         let pattern = regex::Regex::new(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}").unwrap();
@@ -289,7 +296,7 @@ impl Stack {
                 .without_key()
                 .try_status(self.operations_addr)
                 == Some(200)
-            && listens(self.gateway_addr)
+            && (!self.serves_gateway || listens(self.gateway_addr))
             && (!self.serves_analysis || listens(self.analysis_addr))
     }
 }
