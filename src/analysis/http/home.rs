@@ -15,7 +15,7 @@ const PAGE: &str = "<!doctype html>
 <li><code>POST /records/{request_id}/explain</code> judges one again by the rules of its time</li>
 <li><code>GET /sessions</code>, <code>/statistics</code> and <code>/records/export</code> sum them up</li>
 <li><code>/applications</code>, <code>/tokens</code> and <code>/audit</code> administer</li>
-<li><a href="docs">/docs</a>, <a href="redoc">/redoc</a> and <a href="openapi.json">/openapi.json</a>
+<li><a href=\"docs\">/docs</a>, <a href=\"redoc\">/redoc</a> and <a href=\"openapi.json\">/openapi.json</a>
 describe it all</li>
 </ul>
 </html>
