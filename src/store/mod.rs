@@ -52,19 +52,13 @@ pub trait RecordStore: Send + Sync {
     ///
     /// # Errors
     /// [`StoreError`] when the store cannot be read.
-    async fn whole_page(&self, filter: &RecordFilter) -> Result<WholePage, StoreError> {
-        let _ = filter;
-        Err(StoreError::Unavailable("whole_page".into()))
-    }
+    async fn whole_page(&self, filter: &RecordFilter) -> Result<WholePage, StoreError>;
 
     /// One page of sessions, the one with the latest record first.
     ///
     /// # Errors
     /// [`StoreError`] when the store cannot be read.
-    async fn sessions(&self, filter: &SessionFilter) -> Result<Vec<SessionSummary>, StoreError> {
-        let _ = filter;
-        Err(StoreError::Unavailable("sessions".into()))
-    }
+    async fn sessions(&self, filter: &SessionFilter) -> Result<Vec<SessionSummary>, StoreError>;
 
     /// The days from `first` to `last` (days since 1970), of one application or of all. Kept as the
     /// records come in, so that its cost does not grow with them; retention does not lower it.
@@ -76,10 +70,7 @@ pub trait RecordStore: Send + Sync {
         application: Option<ApplicationId>,
         first: i64,
         last: i64,
-    ) -> Result<Vec<DayStatistics>, StoreError> {
-        let _ = (application, first, last);
-        Err(StoreError::Unavailable("statistics".into()))
-    }
+    ) -> Result<Vec<DayStatistics>, StoreError>;
 
     /// Removes the oldest records beyond the limits, of the whole store or of one application, in
     /// bounded steps; gives how many went. Bytes count what the store itself takes for them.
@@ -91,10 +82,7 @@ pub trait RecordStore: Send + Sync {
         application: Option<ApplicationId>,
         limits: RetentionLimits,
         now_ms: i64,
-    ) -> Result<u64, StoreError> {
-        let _ = (application, limits, now_ms);
-        Err(StoreError::Unavailable("enforce_retention".into()))
-    }
+    ) -> Result<u64, StoreError>;
 
     /// Writes what is queued and closes the store; later calls get [`StoreError::Closed`].
     async fn close(&self);
@@ -151,20 +139,12 @@ pub trait SettingsStore: Send + Sync {
     fn touch_token(&self, id: TokenId, used_at_ms: i64);
 
     /// One page of applications.
-    async fn applications(
-        &self,
-        filter: &ApplicationFilter,
-    ) -> Result<ApplicationPage, StoreError> {
-        let _ = filter;
-        Err(StoreError::Unavailable("applications".into()))
-    }
+    async fn applications(&self, filter: &ApplicationFilter)
+    -> Result<ApplicationPage, StoreError>;
 
     /// Changes an application and keeps the version before it, in one step. Equal content is a
     /// change too. The store's own constraints may refuse the policy: [`StoreError::Unavailable`].
-    async fn change_application(&self, change: ApplicationChange) -> Result<Changed, StoreError> {
-        let _ = change;
-        Err(StoreError::Unavailable("change_application".into()))
-    }
+    async fn change_application(&self, change: ApplicationChange) -> Result<Changed, StoreError>;
 
     /// Removes an application with its versions, policy and tokens, if it has the expected version.
     /// Its records go too, in bounded steps by the store's own housekeeping, and no list shows them
@@ -173,10 +153,7 @@ pub trait SettingsStore: Send + Sync {
         &self,
         id: ApplicationId,
         expected_version: i64,
-    ) -> Result<Changed, StoreError> {
-        let _ = (id, expected_version);
-        Err(StoreError::Unavailable("remove_application".into()))
-    }
+    ) -> Result<Changed, StoreError>;
 
     /// Versions of an application, newest first, those before `before`.
     async fn application_versions(
@@ -184,10 +161,7 @@ pub trait SettingsStore: Send + Sync {
         id: ApplicationId,
         before: Option<i64>,
         limit: u32,
-    ) -> Result<Vec<ApplicationVersion>, StoreError> {
-        let _ = (id, before, limit);
-        Err(StoreError::Unavailable("application_versions".into()))
-    }
+    ) -> Result<Vec<ApplicationVersion>, StoreError>;
 
     /// Every token, newest first, also expired and revoked ones; those before `before`
     /// (`created_at_ms` and id of the last one of the page before).
@@ -196,43 +170,27 @@ pub trait SettingsStore: Send + Sync {
         application: Option<ApplicationId>,
         before: Option<(i64, TokenId)>,
         limit: u32,
-    ) -> Result<Vec<Token>, StoreError> {
-        let _ = (application, before, limit);
-        Err(StoreError::Unavailable("tokens".into()))
-    }
+    ) -> Result<Vec<Token>, StoreError>;
 
     /// One token by its identifier, also an expired or revoked one.
-    async fn token_by_id(&self, id: TokenId) -> Result<Option<Token>, StoreError> {
-        self.change_token(id, TokenChange::default()).await
-    }
+    async fn token_by_id(&self, id: TokenId) -> Result<Option<Token>, StoreError>;
 
     /// Changes a token; gives it as it is now, None where there is none.
     async fn change_token(
         &self,
         id: TokenId,
         change: TokenChange,
-    ) -> Result<Option<Token>, StoreError> {
-        let _ = (id, change);
-        Err(StoreError::Unavailable("change_token".into()))
-    }
+    ) -> Result<Option<Token>, StoreError>;
 
     /// Adds a line to the audit log.
-    async fn add_audit(&self, entry: AuditEntry) -> Result<(), StoreError> {
-        let _ = entry;
-        Err(StoreError::Unavailable("add_audit".into()))
-    }
+    async fn add_audit(&self, entry: AuditEntry) -> Result<(), StoreError>;
 
     /// One page of the audit log, newest first.
-    async fn audit(&self, filter: &AuditFilter) -> Result<Vec<AuditEntry>, StoreError> {
-        let _ = filter;
-        Err(StoreError::Unavailable("audit".into()))
-    }
+    async fn audit(&self, filter: &AuditFilter) -> Result<Vec<AuditEntry>, StoreError>;
 
     /// Waits until applications or tokens were changed, by this process or another one sharing the
     /// store, or until it is worth looking again; who waits then forgets what it remembers.
-    async fn settings_changed(&self) {
-        std::future::pending().await
-    }
+    async fn settings_changed(&self);
 }
 
 /// Policies of the applications (§2.5).

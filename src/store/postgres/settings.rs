@@ -87,6 +87,10 @@ impl SettingsStore for PostgresStore {
         self.find_token(hash).await
     }
 
+    async fn token_by_id(&self, id: TokenId) -> Result<Option<Token>, StoreError> {
+        self.token_of_id(id).await
+    }
+
     async fn add_token(&self, hash: TokenHash, token: Token) -> Result<(), StoreError> {
         self.insert_token(hash, token).await
     }

@@ -27,6 +27,11 @@ impl PostgresStore {
         self.all(query).await?.first().map(token).transpose()
     }
 
+    pub(super) async fn token_of_id(&self, id: TokenId) -> Result<Option<Token>, StoreError> {
+        let query = sqlx::query("SELECT * FROM tokens WHERE id = $1").bind(id.0);
+        self.all(query).await?.first().map(token).transpose()
+    }
+
     pub(super) async fn insert_token(
         &self,
         hash: TokenHash,
