@@ -31,5 +31,7 @@ mod overrides;
 mod path;
 #[path = "analysis/reading.rs"]
 mod reading;
+#[path = "analysis/replays.rs"]
+mod replays;
 #[path = "analysis/world.rs"]
 mod world;

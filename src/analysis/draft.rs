@@ -50,7 +50,11 @@ impl Edit {
         let new_rules = self
             .rules
             .map_or_else(|| base.rules.clone(), |part| part.over(&base.rules));
-        problems.extend(check_rules(&new_rules));
+        problems.extend(
+            ApplicationRules::parse(&new_rules)
+                .err()
+                .unwrap_or_default(),
+        );
         let policy = match self.policy {
             Some(part) => read_policy(part.over(&policy_value(base))),
             None => kept_policy(base),
@@ -114,20 +118,6 @@ fn lay_over(base: &mut Value, patch: Value) {
         }
         (base, patch) => *base = patch,
     }
-}
-
-fn check_rules(document: &Value) -> Vec<FieldProblem> {
-    let wrong = ApplicationRules::parse(document).err().unwrap_or_default();
-    let named = |field: &str| match field {
-        "" => "rules".to_owned(),
-        field => format!("rules.{field}"),
-    };
-    let mut problems: Vec<_> = wrong
-        .into_iter()
-        .map(|wrong| FieldProblem::new(named(&wrong.field), wrong.problem))
-        .collect();
-    problems.extend(check_no_nul("rules", document).err());
-    problems
 }
 
 fn read_policy(document: Value) -> Result<Option<Policy>, Vec<FieldProblem>> {

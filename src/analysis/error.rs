@@ -1,7 +1,6 @@
 //! Every refusal of the analysis API (CONTRACT 27), with its status and its envelope (§2.6) in one
 //! match. The texts carry nothing of the message or the token.
 
-use super::fields::RulesProblem;
 use crate::model::{ErrorEnvelope, ErrorType};
 use crate::observe::Throttle;
 use crate::store::{Scope, StoreError};
@@ -76,7 +75,7 @@ pub enum ApiError {
         /// What is wrong with it.
         problem: &'static str,
     },
-    /// Fields of an administrative call, all that are wrong at once.
+    /// Fields, all that are wrong at once.
     #[error("{}", joined(.0))]
     Fields(Vec<FieldProblem>),
     /// The version a change was made from is not the latest one, which is this.
@@ -88,9 +87,6 @@ pub enum ApiError {
     /// What is there stands against it.
     #[error("{0}")]
     Conflict(&'static str),
-    /// Rules that cannot be used: everything that is wrong with them.
-    #[error("{}", joined(.0))]
-    Rules(Vec<RulesProblem>),
     /// The access key has used up its requests; seconds until the next one is taken.
     #[error("more than {limit} requests per second with this access token: try again")]
     TooManyRequests {
@@ -128,7 +124,7 @@ impl ApiError {
             Self::NotJson(_) => 400,
             Self::TooLarge(_) | Self::TooManyLines(_) => 413,
             Self::NotJsonType | Self::NotNdjsonType => 415,
-            Self::Field { .. } | Self::Fields(_) | Self::Rules(_) => 422,
+            Self::Field { .. } | Self::Fields(_) => 422,
             Self::VersionConflict(_) | Self::Conflict(_) => 409,
             Self::VersionMissing => 428,
             Self::TooManyRequests { .. } => 429,

@@ -1,9 +1,9 @@
 //! Reads a JSON document field by field and remembers everything that is wrong with it, each with the
 //! path of its field (CONTRACT 27, 38). Knows no field by name; those are in `rules` and `inline`.
 
+use super::error::FieldProblem;
 use crate::detect::UnknownName;
 use serde_json::{Map, Value};
-use std::fmt;
 use std::ops::RangeInclusive;
 use std::str::FromStr;
 
@@ -12,27 +12,9 @@ const MOST_PROBLEMS: usize = 50;
 /// Characters of an unknown field's name that are repeated to the caller.
 const SHOWN: usize = 40;
 
-/// One thing that is wrong with a set of rules.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct RulesProblem {
-    /// The field's path, such as `pre.dataclean.patterns[3].regex`; empty for the whole document.
-    pub field: String,
-    /// What is wrong, then what is allowed. Quotes nothing but unknown words of the document.
-    pub problem: String,
-}
-
-impl fmt::Display for RulesProblem {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.field.as_str() {
-            "" => write!(f, "rules: {}", self.problem),
-            field => write!(f, "{field}: {}", self.problem),
-        }
-    }
-}
-
 /// What was found wrong so far.
 #[derive(Default)]
-pub(super) struct Problems(Vec<RulesProblem>);
+pub(super) struct Problems(Vec<FieldProblem>);
 
 impl Problems {
     pub(super) fn add(&mut self, field: impl Into<String>, problem: impl Into<String>) {
@@ -40,15 +22,12 @@ impl Problems {
         // The first thing said of a field is the one to mend first.
         let is_known = self.0.iter().any(|known| known.field == field);
         if self.0.len() < MOST_PROBLEMS && !is_known {
-            self.0.push(RulesProblem {
-                field,
-                problem: problem.into(),
-            });
+            self.0.push(FieldProblem::new(field, problem));
         }
     }
 
     /// The value, if nothing was wrong.
-    pub(super) fn or<T>(self, value: T) -> Result<T, Vec<RulesProblem>> {
+    pub(super) fn or<T>(self, value: T) -> Result<T, Vec<FieldProblem>> {
         match self.0.is_empty() {
             true => Ok(value),
             false => Err(self.0),
@@ -83,10 +62,7 @@ impl<'v> Object<'v> {
 
     /// The path of a field of this object.
     pub(super) fn path(&self, key: &str) -> String {
-        match self.path.as_str() {
-            "" => key.to_owned(),
-            path => format!("{path}.{key}"),
-        }
+        format!("{}.{key}", self.path)
     }
 
     /// The fields that are none of these.
@@ -148,7 +124,8 @@ impl<'v> Object<'v> {
         })
     }
 
-    /// A text that has to be there: 1 to `longest` code points.
+    /// A text that has to be there: 1 to `longest` code points, none of them NUL, which not every
+    /// database keeps.
     pub(super) fn text(
         &self,
         key: &str,
@@ -161,6 +138,7 @@ impl<'v> Object<'v> {
                 length if length > longest => {
                     format!("has {length} characters; allowed: 1 to {longest}")
                 }
+                _ if text.contains('\0') => "has the character NUL".to_owned(),
                 _ => return Some(text),
             },
             Some(_) => "must be a string".to_owned(),

@@ -2,8 +2,8 @@
 //! compiled, so that a caller who sends the same rules each time has them compiled once.
 
 use super::direction::{dataclean_fields, policies};
-use super::error::ApiError;
-use super::fields::{Object, Problems, RulesProblem};
+use super::error::{ApiError, FieldProblem};
+use super::fields::{Object, Problems};
 use crate::detect::rules::GuardrailsRules;
 use crate::detect::{Compiled, Rules};
 use crate::model::Stage;
@@ -45,7 +45,7 @@ impl Validation {
     ///
     /// # Errors
     /// Everything that is wrong, also in sections that are off.
-    pub(super) fn read(value: Option<&Value>, stage: Stage) -> Result<Self, Vec<RulesProblem>> {
+    pub(super) fn read(value: Option<&Value>, stage: Stage) -> Result<Self, Vec<FieldProblem>> {
         let mut problems = Problems::default();
         let mut warnings = Vec::new();
         let rules = match value {
@@ -150,7 +150,7 @@ impl InlineRules {
     /// Makes rules ready, away from the threads that serve connections where that takes time.
     ///
     /// # Errors
-    /// [`ApiError::Rules`] with every regex that cannot be used.
+    /// [`ApiError::Fields`] with every regex that cannot be used.
     pub(super) async fn compile(&self, validation: Validation) -> Result<Inline, ApiError> {
         let Validation { rules, warnings } = validation;
         let hash = hash(&rules);
@@ -165,7 +165,7 @@ impl InlineRules {
             let field = format!("{INLINE}.dataclean.{}", failure.place);
             problems.add(field, &*failure.reason);
         }
-        let rules = problems.or(Arc::new(compiled)).map_err(ApiError::Rules)?;
+        let rules = problems.or(Arc::new(compiled)).map_err(ApiError::Fields)?;
         self.keep(hash, rules.clone());
         Ok(Inline { rules, warnings })
     }

@@ -33,7 +33,6 @@ mod tokens;
 pub use authority::Caller;
 pub use differences::{Basis, Difference};
 pub use error::{ApiError, FieldProblem};
-pub use fields::RulesProblem;
 pub use http::{router, token_json};
 pub use openapi::openapi_json;
 pub use policies::SetPolicyError;

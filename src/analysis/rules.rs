@@ -3,13 +3,17 @@
 //! tolerantly, so that one of another version still counts.
 
 use super::direction;
-use super::fields::{Object, Problems, RulesProblem};
+use super::error::FieldProblem;
+use super::fields::{Object, Problems};
+use super::texts::check_no_nul;
 use crate::detect::Rules;
 use crate::model::Stage;
 use crate::store::RetentionLimits;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+/// Where the document stands: the first part of every field's path.
+const ROOT: &str = "rules";
 const MOST_DAYS: u64 = 36_500;
 const MOST: u64 = i64::MAX as u64;
 
@@ -62,14 +66,17 @@ impl ApplicationRules {
     ///
     /// # Errors
     /// Everything that is wrong: unknown fields, shapes, words, limits, regexes.
-    pub fn parse(document: &Value) -> Result<Self, Vec<RulesProblem>> {
+    pub fn parse(document: &Value) -> Result<Self, Vec<FieldProblem>> {
         let mut problems = Problems::default();
         let rules = read(document, &mut problems);
         for stage in [Stage::PreCall, Stage::PostCall] {
-            let path = format!("{}.dataclean", key(stage));
+            let path = format!("{ROOT}.{}.dataclean", key(stage));
             if let Some(dataclean) = &rules.of(stage).dataclean {
                 direction::check_regexes(&path, dataclean, &mut problems);
             }
+        }
+        if let Err(problem) = check_no_nul(ROOT, document) {
+            problems.add(problem.field, problem.problem);
         }
         problems.or(rules)
     }
@@ -83,7 +90,7 @@ fn key(stage: Stage) -> &'static str {
 }
 
 fn read(document: &Value, problems: &mut Problems) -> ApplicationRules {
-    let Some(fields) = Object::read("", document, problems) else {
+    let Some(fields) = Object::read(ROOT, document, problems) else {
         return ApplicationRules::default();
     };
     fields.only(&["keep_original", "retention", "pre", "post"], problems);
@@ -196,7 +203,8 @@ mod tests {
             "post.custom_policies",
             "post.encoding",
         ] {
-            assert!(fields.contains(&field.to_owned()), "{field} in {fields:?}");
+            let field = format!("rules.{field}");
+            assert!(fields.contains(&field), "{field} in {fields:?}");
         }
         assert_eq!(fields.len(), 15, "{fields:?}");
     }
@@ -209,8 +217,8 @@ mod tests {
         assert_eq!(
             problems(&document),
             [
-                "pre.dataclean.patterns: has 101 elements; allowed: at most 100",
-                "post.dataclean.patterns[0].regex: has 2001 characters; allowed: 1 to 2000"
+                "rules.pre.dataclean.patterns: has 101 elements; allowed: at most 100",
+                "rules.post.dataclean.patterns[0].regex: has 2001 characters; allowed: 1 to 2000"
             ]
         );
         assert_eq!(problems(&json!([])), ["rules: must be an object"]);

@@ -41,7 +41,7 @@ pub(super) enum Command {
     #[command(subcommand)]
     Token(TokenCommand),
     /// Print the gateway's OpenAPI document.
-    Openapi,
+    Openapi(OpenapiArgs),
     /// Run a stand-in for a model server, for trying things out.
     DemoUpstream(DemoArgs),
 }
@@ -163,6 +163,13 @@ impl From<DatabaseRole> for Role {
             DatabaseRole::Analysis => Self::Analysis,
         }
     }
+}
+
+#[derive(Debug, Args)]
+pub(super) struct OpenapiArgs {
+    /// The analysis API's instead.
+    #[arg(long)]
+    pub(super) analysis: bool,
 }
 
 #[derive(Debug, Args)]

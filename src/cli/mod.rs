@@ -8,7 +8,7 @@ mod token;
 pub use args::Cli;
 
 use crate::config::{self, LogFormat, LogSettings, Overrides, Problems, Role, Settings};
-use crate::{app, gateway, observe};
+use crate::{analysis, app, gateway, observe};
 use args::{CheckArgs, Command, MigrateArgs};
 use std::fmt;
 use std::io::{self, Write};
@@ -76,7 +76,8 @@ pub fn run(cli: Cli) -> Result<(), Failure> {
         Command::Check(args) => check(args),
         Command::Migrate(args) => migrate(args),
         Command::Token(command) => print(token::run(command)?.as_bytes()),
-        Command::Openapi => print(gateway::docs::openapi_json()),
+        Command::Openapi(args) if args.analysis => print(analysis::openapi_json()),
+        Command::Openapi(_) => print(gateway::docs::openapi_json()),
         Command::DemoUpstream(args) => {
             let log = LogSettings {
                 level: "info".to_owned(),

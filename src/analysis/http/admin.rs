@@ -1,55 +1,60 @@
 //! The paths of the administration (CONTRACT 30, 38), and what its handlers share: who calls, which
 //! application, how an answer looks.
 
-use super::{applications, audit, auth, both, json, parts, tokens, version, versions};
+use super::{Route, applications, audit, auth, json, parts, replays, tokens, version, versions};
 use crate::analysis::{ApiError, Caller, Service};
 use crate::model::ApplicationId;
 use crate::store::Scope;
-use axum::Router;
 use axum::extract::Path;
 use axum::extract::rejection::PathRejection;
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::Response;
 use axum::routing::{get, post};
 use serde::Serialize;
-use std::sync::Arc;
 
 /// A part of the path as axum reads it.
 pub(super) type Id = Result<Path<String>, PathRejection>;
 
-pub(super) fn routes(api: Router<Arc<Service>>) -> Router<Arc<Service>> {
-    let api = both(
-        api,
-        "/applications",
-        get(applications::list).post(applications::create),
-    );
-    let one = get(applications::one)
-        .put(applications::replace)
-        .patch(applications::change)
-        .delete(applications::remove);
-    let api = both(api, "/applications/{id}", one);
-    let rules = get(parts::rules)
-        .put(parts::replace_rules)
-        .patch(parts::change_rules);
-    let api = both(api, "/applications/{id}/rules", rules);
-    let policy = get(parts::policy)
-        .put(parts::replace_policy)
-        .patch(parts::change_policy);
-    let api = both(api, "/applications/{id}/policy", policy);
-    let api = both(api, "/applications/{id}/versions", get(versions::list));
-    let api = both(
-        api,
-        "/applications/{id}/versions/{version}",
-        get(versions::one),
-    );
-    let api = both(api, "/applications/{id}/restore", post(versions::restore));
-    let api = both(api, "/tokens", get(tokens::list).post(tokens::create));
-    let one = get(tokens::one)
-        .patch(tokens::change)
-        .delete(tokens::revoke);
-    let api = both(api, "/tokens/{id}", one);
-    let api = both(api, "/tokens/{id}/rotate", post(tokens::rotate));
-    both(api, "/audit", get(audit::list))
+/// The paths with their methods.
+pub(super) fn routes() -> Vec<Route> {
+    vec![
+        (
+            "/applications",
+            get(applications::list).post(applications::create),
+        ),
+        (
+            "/applications/{id}",
+            get(applications::one)
+                .put(applications::replace)
+                .patch(applications::change)
+                .delete(applications::remove),
+        ),
+        (
+            "/applications/{id}/rules",
+            get(parts::rules)
+                .put(parts::replace_rules)
+                .patch(parts::change_rules),
+        ),
+        (
+            "/applications/{id}/policy",
+            get(parts::policy)
+                .put(parts::replace_policy)
+                .patch(parts::change_policy),
+        ),
+        ("/applications/{id}/versions", get(versions::list)),
+        ("/applications/{id}/versions/{version}", get(versions::one)),
+        ("/applications/{id}/restore", post(versions::restore)),
+        ("/applications/{id}/replay", post(replays::replay)),
+        ("/tokens", get(tokens::list).post(tokens::create)),
+        (
+            "/tokens/{id}",
+            get(tokens::one)
+                .patch(tokens::change)
+                .delete(tokens::revoke),
+        ),
+        ("/tokens/{id}/rotate", post(tokens::rotate)),
+        ("/audit", get(audit::list)),
+    ]
 }
 
 /// Whoever may change settings.

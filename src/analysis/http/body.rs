@@ -132,7 +132,7 @@ fn validation(fields: &Fields<'_>, stage: Stage) -> Result<Validation, ApiError>
             problem: UNREADABLE,
         })
     });
-    Validation::read(value.transpose()?.as_ref(), stage).map_err(ApiError::Rules)
+    Validation::read(value.transpose()?.as_ref(), stage).map_err(ApiError::Fields)
 }
 
 const UNREADABLE: &str = "nested too deep, or a number out of range";

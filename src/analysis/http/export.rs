@@ -51,8 +51,11 @@ pub(super) async fn records(
     let caller = reader(&service, &headers).await?;
     let mut query = Query::read(given)?;
     let format = query.typed("format", "must be jsonl or csv", Format::named)?;
-    let count = |text: &str| text.parse().ok().filter(|count| *count > 0);
-    let left = query.typed("limit", "must be a positive integer", count)?;
+    let count = |text: &str| {
+        let count: i64 = text.parse().ok()?;
+        u64::try_from(count).ok().filter(|count| *count > 0)
+    };
+    let left = query.typed("limit", "must be a positive integer of 64 bits", count)?;
     let filter = RecordFilter {
         limit: PAGE,
         ..filters::narrowed(&mut query)?

@@ -109,7 +109,10 @@ impl Fields {
 
     /// Everything that is wrong, unknown fields included.
     pub(super) fn finish(mut self) -> Result<(), ApiError> {
-        let allowed = self.known.join(", ");
+        let allowed = match self.known.as_slice() {
+            [] => "none".to_owned(),
+            known => known.join(", "),
+        };
         for name in self.map.keys() {
             let name: String = name.chars().take(LONGEST_QUOTED).collect();
             let problem = format!("is an unknown field; allowed: {allowed}");

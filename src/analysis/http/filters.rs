@@ -32,9 +32,25 @@ pub(super) fn records(given: Given) -> Result<RecordFilter, ApiError> {
 
 /// The same without a page's size, which other lists have a meaning of their own for.
 pub(super) fn narrowed(query: &mut Query) -> Result<RecordFilter, ApiError> {
-    let stage = "must be pre or post";
     Ok(RecordFilter {
         application_id: query.typed("application_id", UUID, application)?,
+        ..conditions(query)?
+    })
+}
+
+/// The filter of a replay, whose application stands in its path.
+pub(super) fn replay(given: Given) -> Result<RecordFilter, ApiError> {
+    let mut query = Query::read(given)?;
+    let mut filter = conditions(&mut query)?;
+    filter.limit = query.limit()?;
+    query.finish()?;
+    Ok(filter)
+}
+
+fn conditions(query: &mut Query) -> Result<RecordFilter, ApiError> {
+    let stage = "must be pre or post";
+    Ok(RecordFilter {
+        application_id: None,
         user_id: text(query, "user_id")?,
         session_id: text(query, "session_id")?,
         stage: query.typed("stage", stage, stage_of)?,

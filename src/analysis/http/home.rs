@@ -12,7 +12,11 @@ const PAGE: &str = "<!doctype html>
 <li><code>POST /process_response/</code> analyses a model response</li>
 <li><code>GET /records</code> lists what was analysed</li>
 <li><code>GET /records/{request_id}</code> shows one record</li>
+<li><code>POST /records/{request_id}/explain</code> judges one again by the rules of its time</li>
+<li><code>GET /sessions</code>, <code>/statistics</code> and <code>/records/export</code> sum them up</li>
 <li><code>/applications</code>, <code>/tokens</code> and <code>/audit</code> administer</li>
+<li><a href=\"docs\">/docs</a>, <a href=\"redoc\">/redoc</a> and <a href=\"openapi.json\">/openapi.json</a>
+describe it all</li>
 </ul>
 </html>
 ";

@@ -16,6 +16,7 @@ mod ingest;
 mod parts;
 mod query;
 mod records;
+mod replays;
 mod sessions;
 mod shapes;
 mod statistics;
@@ -38,29 +39,17 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::{MethodRouter, get, post};
 use std::sync::Arc;
 
+/// A path without its slash at the end, and what it takes.
+pub(super) type Route = (&'static str, MethodRouter<Arc<Service>>);
+
 /// The API. Every path also with its trailing slash and under `/api`.
 pub fn router(service: Arc<Service>) -> Router {
-    let api = Router::new();
-    let api = [
-        ("/process_request", post(ingest::request)),
-        ("/process_response", post(ingest::response)),
-        ("/process_request/override", post(ingest::request_override)),
-        (
-            "/process_response/override",
-            post(ingest::response_override),
-        ),
-        ("/process_batch", post(batch::process)),
-    ]
-    .into_iter()
-    .fold(api, |api, (path, methods)| {
-        both(api, path, methods.layer(map_response(takes_batches)))
-    });
-    let api = both(api, "/records", get(records::list));
-    let api = both(api, "/records/export", get(export::records));
-    let api = both(api, "/records/{id}", get(records::one));
-    let api = both(api, "/sessions", get(sessions::list));
-    let api = both(api, "/statistics", get(statistics::list));
-    let api = admin::routes(api);
+    let api = routes()
+        .into_iter()
+        .fold(Router::new(), |api, (path, methods)| {
+            api.route(path, methods.clone())
+                .route(&format!("{path}/"), methods)
+        });
     Router::new()
         .route("/", get(home::page))
         .nest("/api", api.clone())
@@ -70,14 +59,30 @@ pub fn router(service: Arc<Service>) -> Router {
         .with_state(service)
 }
 
-fn both(
-    router: Router<Arc<Service>>,
-    path: &str,
-    methods: MethodRouter<Arc<Service>>,
-) -> Router<Arc<Service>> {
-    router
-        .route(path, methods.clone())
-        .route(&format!("{path}/"), methods)
+/// Everything below `/`; `openapi.json` describes the same.
+pub(super) fn routes() -> Vec<Route> {
+    let mut routes = vec![
+        ("/records", get(records::list)),
+        ("/records/export", get(export::records)),
+        ("/records/{id}", get(records::one)),
+        ("/records/{id}/explain", post(replays::explain)),
+        ("/sessions", get(sessions::list)),
+        ("/statistics", get(statistics::list)),
+    ];
+    let processing = [
+        ("/process_request", post(ingest::request)),
+        ("/process_response", post(ingest::response)),
+        ("/process_request/override", post(ingest::request_override)),
+        (
+            "/process_response/override",
+            post(ingest::response_override),
+        ),
+        ("/process_batch", post(batch::process)),
+    ];
+    let tells = |(path, methods): Route| (path, methods.layer(map_response(takes_batches)));
+    routes.extend(processing.into_iter().map(tells));
+    routes.extend(admin::routes());
+    routes
 }
 
 /// Tells a gateway that registrations may come in batches (CONTRACT 39).

@@ -1,13 +1,14 @@
 //! `GET /records` and `GET /records/{id}` (read scope). The list shows no text; one record shows its
 //! cleaned text, and the original only where the application keeps it.
 
+use super::admin::Id;
 use super::filters;
 use super::query::Given;
 use super::shapes::{Item, Whole};
 use super::{auth, json};
 use crate::analysis::{ApiError, Caller, Service};
+use crate::model::RecordId;
 use crate::store::Scope;
-use axum::extract::rejection::PathRejection;
 use axum::extract::{Path, State};
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::Response;
@@ -38,16 +39,19 @@ pub(super) async fn list(
 
 pub(super) async fn one(
     State(service): State<Arc<Service>>,
-    id: Result<Path<String>, PathRejection>,
+    id: Id,
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
     let caller = reader(&service, &headers).await?;
-    let id = id
-        .ok()
-        .and_then(|Path(text)| text.parse().ok())
-        .ok_or(ApiError::NotFound)?;
-    let record = service.record(&caller, id).await?;
+    let record = service.record(&caller, record_id(id)?).await?;
     answer(&Whole::from(&record))
+}
+
+/// The record of a path. What is no UUID is no record's.
+pub(super) fn record_id(id: Id) -> Result<RecordId, ApiError> {
+    id.ok()
+        .and_then(|Path(text)| text.parse().ok())
+        .ok_or(ApiError::NotFound)
 }
 
 /// The caller, if it may read.

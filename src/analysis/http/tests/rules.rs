@@ -1,7 +1,7 @@
 //! An application's own rules: what they find, what blocks, what is kept.
 
 use super::{Answer, World};
-use crate::analysis::RulesProblem;
+use crate::analysis::FieldProblem;
 use crate::analysis::{ApiError, ApplicationRules};
 use crate::model::{AppMode, ApplicationId, Policy, RecordId, Stage};
 use crate::store::{Application, StoredRecord};
@@ -133,12 +133,10 @@ async fn a_stored_regex_that_does_not_compile_is_told_with_every_verdict() {
     let id = world.with(json!({}), None).await;
     let rules = json!({"pre": {"dataclean": {"patterns": ["IP", {"name": "N", "regex": "("}]}}});
     let problems = ApplicationRules::parse(&rules).unwrap_err();
-    let problem = RulesProblem {
-        field: "pre.dataclean.patterns[1].regex".to_owned(),
-        problem: "is no regex: unclosed group".to_owned(),
-    };
+    let field = "rules.pre.dataclean.patterns[1].regex";
+    let problem = FieldProblem::new(field, "is no regex: unclosed group");
     assert_eq!(problems, std::slice::from_ref(&problem));
-    assert_eq!(ApiError::Rules(vec![problem]).status(), 422);
+    assert_eq!(ApiError::Fields(vec![problem]).status(), 422);
     let broken = Application {
         id: ApplicationId::random(),
         rules,
