@@ -14,7 +14,7 @@ mod load;
 mod pages;
 #[path = "analysis/process.rs"]
 mod process;
-#[allow(dead_code, unused_imports)]
+#[allow(unused_imports)]
 #[path = "../tests/support/mod.rs"]
 mod support;
 #[path = "analysis/table.rs"]
