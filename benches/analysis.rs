@@ -12,6 +12,8 @@ mod fill;
 mod load;
 #[path = "analysis/pages.rs"]
 mod pages;
+#[path = "analysis/process.rs"]
+mod process;
 #[allow(unused_imports)]
 #[path = "../tests/support/mod.rs"]
 mod support;
@@ -79,6 +81,7 @@ fn main() {
         named
     };
     let mut table = Table::default();
+    let busy = process::load_average();
     for case in cases {
         eprintln!("{case}");
         match case {
@@ -90,6 +93,8 @@ fn main() {
         }
     }
     println!("{}", table.render());
+    let (before, after) = (busy, process::load_average());
+    println!("Processes that wanted to run: {before} before, {after} after.");
     if !scale.full || cfg!(debug_assertions) {
         println!("A quick or unoptimised run: it shows that every case runs, not how fast.");
     }
@@ -146,7 +151,9 @@ fn ingest(case: &'static str, kind: Kind, scale: &Scale, table: &mut Table) {
         time: Duration::from_secs(scale.seconds),
     };
     load(Pace::Fast).run();
+    let before = process::cpu_of_children();
     let fast = load(Pace::Fast).run();
+    let cpu = process::cpu_of_children().saturating_sub(before);
     table.note(
         case,
         "durable records per second",
@@ -154,6 +161,13 @@ fn ingest(case: &'static str, kind: Kind, scale: &Scale, table: &mut Table) {
         "≥ 3000",
     );
     assert_eq!(fast.errors, 0);
+    let each = cpu.as_secs_f64() * 1e6 / fast.taken.len() as f64;
+    table.note(
+        case,
+        "CPU µs per record, database included",
+        each.round(),
+        "",
+    );
     let mut half = load(Pace::Rate(fast.rate() / 2.0)).run();
     assert_eq!(half.errors, 0);
     table.add(
@@ -168,7 +182,7 @@ fn ingest(case: &'static str, kind: Kind, scale: &Scale, table: &mut Table) {
         percentile(&mut half.taken, 0.99),
         "≤ 25 ms",
     );
-    table.note(case, "resident MiB", pages::resident_mib(&stack), "≤ 200");
+    table.note(case, "resident MiB", process::resident_mib(&stack), "≤ 200");
     drop(stack);
     drop(server);
 }

@@ -3,7 +3,7 @@
 use super::support::KEY;
 use super::support::stack::Stack;
 use super::table::{Table, percentile};
-use super::{Kind, Scale, fill, store};
+use super::{Kind, Scale, fill, process, store};
 use monitor_gateway::store::{PostgresStore, SqliteStore, Store};
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -62,7 +62,7 @@ pub(crate) fn run(case: &'static str, kind: Kind, scale: &Scale, table: &mut Tab
         let mut taken: Vec<Duration> = (0..TIMES).map(|_| read(&stack, path)).collect();
         table.add(case, name, percentile(&mut taken, 0.5), goal);
     }
-    table.note(case, "resident MiB", resident_mib(&stack), "≤ 200");
+    table.note(case, "resident MiB", process::resident_mib(&stack), "≤ 200");
 }
 
 fn read(stack: &Stack, path: &str) -> Duration {
@@ -70,16 +70,6 @@ fn read(stack: &Stack, path: &str) -> Duration {
     let response = stack.analysis(path, KEY);
     assert_eq!(response.status(), 200, "{path}");
     begin.elapsed()
-}
-
-/// Resident memory of the program.
-pub(crate) fn resident_mib(stack: &Stack) -> f64 {
-    let status = std::fs::read_to_string(format!("/proc/{}/status", stack.process.id())).unwrap();
-    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
-    let kib: f64 = line
-        .and_then(|line| line.trim().strip_suffix(" kB")?.parse().ok())
-        .unwrap();
-    (kib / 1024.0).round()
 }
 
 fn now_ms() -> i64 {

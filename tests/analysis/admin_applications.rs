@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 
 #[test]
 fn an_application_is_made_read_changed_and_removed_on_every_form_of_its_path() {
+    // CONTRACT 38.
     let stack = Stack::all().start();
     let made = call(
         &stack,
@@ -76,6 +77,7 @@ fn an_application_is_made_read_changed_and_removed_on_every_form_of_its_path() {
 
 #[test]
 fn a_list_pages_by_key_and_finds_names_in_any_letter_case() {
+    // CONTRACT 38.
     let stack = Stack::all().start();
     for number in 0..5 {
         application(&stack, &format!("Бот {number}"));
@@ -105,6 +107,7 @@ fn a_list_pages_by_key_and_finds_names_in_any_letter_case() {
 
 #[test]
 fn names_are_data_whatever_they_look_like() {
+    // CONTRACT 38.
     let stack = Stack::all().start();
     for name in [
         "<script>alert(1)</script>",
@@ -125,6 +128,7 @@ fn names_are_data_whatever_they_look_like() {
 
 #[test]
 fn everything_that_is_wrong_is_named_with_its_limit() {
+    // CONTRACT 38.
     let stack = Stack::all().start();
     let id = stack.application_id();
     let path = format!("/applications/{id}");
@@ -198,6 +202,7 @@ fn everything_that_is_wrong_is_named_with_its_limit() {
 
 #[test]
 fn refusals_of_the_wire_have_their_status() {
+    // CONTRACT 38.
     let stack = Stack::all().start();
     let large = json!({"name": "x".repeat(1 << 20)}).to_string();
     let untyped = authorised(Request::new("POST", "/applications"));
@@ -237,6 +242,7 @@ fn refusals_of_the_wire_have_their_status() {
 
 #[test]
 fn rules_are_in_force_for_the_very_next_message() {
+    // CONTRACT 38.
     let stack = Stack::all().start();
     let path = format!("/applications/{}/rules", stack.application_id());
     let cleaned =
@@ -265,6 +271,7 @@ fn rules_are_in_force_for_the_very_next_message() {
 
 #[test]
 fn a_policy_is_live_at_the_gateway_without_a_restart() {
+    // CONTRACT 38.
     let stack = Stack::all().start();
     let path = format!("/applications/{}/policy", stack.application_id());
     let ask = || {
@@ -309,6 +316,7 @@ fn a_policy_is_live_at_the_gateway_without_a_restart() {
 
 #[test]
 fn a_removed_application_takes_its_tokens_along() {
+    // CONTRACT 38.
     let stack = Stack::all().start();
     let id = application(&stack, "short-lived");
     let (token_id, value) = token(

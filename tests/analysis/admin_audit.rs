@@ -11,6 +11,7 @@ fn audit(stack: &Stack, query: &str) -> Vec<Value> {
 
 #[test]
 fn every_action_leaves_a_line_with_names_of_fields_and_no_values() {
+    // CONTRACT 30, 38.
     let stack = Stack::all().start();
     let made = expect(
         &stack,
@@ -133,6 +134,7 @@ fn every_action_leaves_a_line_with_names_of_fields_and_no_values() {
 
 #[test]
 fn refused_actions_and_reads_leave_none() {
+    // CONTRACT 30, 38.
     let stack = Stack::all().start();
     let path = format!("/applications/{}", stack.application_id());
     call(&stack, "PATCH", &path, json!({"version": 9, "name": "x"}));
@@ -144,6 +146,7 @@ fn refused_actions_and_reads_leave_none() {
 
 #[test]
 fn the_log_is_narrowed_and_paged() {
+    // CONTRACT 30, 38.
     let stack = Stack::all().start();
     for number in 0..3 {
         token(

@@ -41,6 +41,7 @@ impl Tenants {
 
 #[test]
 fn reading_takes_the_scope_read_or_admin_and_changing_takes_admin() {
+    // CONTRACT 27, 30.
     let stack = Stack::all().start();
     let id = stack.application_id();
     let keys = ["ingest", "read", "admin"]
@@ -82,6 +83,7 @@ fn reading_takes_the_scope_read_or_admin_and_changing_takes_admin() {
 
 #[test]
 fn a_bound_administrator_manages_its_own_application() {
+    // CONTRACT 27, 30.
     let tenants = Tenants::with_scopes(&["ingest", "admin"]);
     let own = format!("/applications/{}", tenants.own);
     let list = tenants.call("GET", "/applications", Value::Null).json();
@@ -128,6 +130,7 @@ fn a_bound_administrator_manages_its_own_application() {
 
 #[test]
 fn another_application_is_forbidden_where_it_is_named_and_not_there_where_it_is_not() {
+    // CONTRACT 27, 30.
     let tenants = Tenants::with_scopes(&["ingest", "read", "admin"]);
     let unknown = "00000000-0000-4000-8000-000000000000";
     // The same answer for one that exists and one that does not.
@@ -182,6 +185,7 @@ fn another_application_is_forbidden_where_it_is_named_and_not_there_where_it_is_
 
 #[test]
 fn making_and_removing_applications_takes_an_unbound_token() {
+    // CONTRACT 27, 30.
     let tenants = Tenants::with_scopes(&["ingest", "read", "admin"]);
     let words = (403, "bound to no application");
     tenants.refused(
@@ -195,6 +199,7 @@ fn making_and_removing_applications_takes_an_unbound_token() {
 
 #[test]
 fn nobody_hands_out_a_scope_he_does_not_have() {
+    // CONTRACT 27, 30.
     let tenants = Tenants::with_scopes(&["admin"]);
     let words = (403, "scopes: the access token does not have `read` itself");
     tenants.refused(

@@ -52,6 +52,7 @@ impl World {
 
 #[test]
 fn a_key_made_rotated_and_revoked_on_the_command_line_is_so_at_the_server() {
+    // CONTRACT 30, 32.
     let world = World::new();
     let key = world.done(&["create", "--name", "shell", "--expires", "90d"]);
     let key = key.trim();
@@ -111,6 +112,7 @@ fn a_key_made_rotated_and_revoked_on_the_command_line_is_so_at_the_server() {
 
 #[test]
 fn the_table_shows_what_a_key_may_do_and_never_its_value() {
+    // CONTRACT 30, 32.
     let world = World::new();
     let application = world.stack.application_id();
     let key = world.done(&[
@@ -137,6 +139,7 @@ fn the_table_shows_what_a_key_may_do_and_never_its_value() {
 
 #[test]
 fn what_cannot_be_done_says_why() {
+    // CONTRACT 30, 32.
     let world = World::new();
     let unknown = "00000000-0000-4000-8000-000000000000";
     for (args, code, words) in [

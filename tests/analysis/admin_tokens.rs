@@ -12,6 +12,7 @@ fn ingest(name: &str) -> Value {
 
 #[test]
 fn a_value_is_in_the_answer_that_makes_it_and_nowhere_else() {
+    // CONTRACT 30.
     let folder = Folder::new();
     let stack = Stack::all().folder(&folder).start();
     let made = call(&stack, "POST", "/tokens", ingest("gateway 1"));
@@ -57,6 +58,7 @@ fn a_value_is_in_the_answer_that_makes_it_and_nowhere_else() {
 
 #[test]
 fn a_rotated_token_lives_beside_the_new_one_for_the_grace_that_was_named() {
+    // CONTRACT 30.
     let stack = Stack::all().start();
     let application = stack.application_id();
     let (id, old) = token(&stack, ingest("rotated"));
@@ -99,6 +101,7 @@ fn a_rotated_token_lives_beside_the_new_one_for_the_grace_that_was_named() {
 
 #[test]
 fn a_revocation_is_live_on_every_path_at_once() {
+    // CONTRACT 30.
     let stack = Stack::all().start();
     let application = stack.application_id();
     let (id, value) = token(
@@ -169,6 +172,7 @@ fn a_revoked_key_is_refused_by_the_gateway_of_the_same_process() {
 
 #[test]
 fn a_token_ends_when_it_was_said_to() {
+    // CONTRACT 30.
     let stack = Stack::all().start();
     let application = stack.application_id();
     let body = json!({"name": "short", "scopes": ["ingest"], "expires_in": "1s"});
@@ -195,6 +199,7 @@ fn a_token_ends_when_it_was_said_to() {
 
 #[test]
 fn everything_that_is_wrong_with_a_token_is_named() {
+    // CONTRACT 30.
     let stack = Stack::all().start();
     let unknown = "00000000-0000-4000-8000-000000000000";
     for (body, words) in [
@@ -285,6 +290,7 @@ fn everything_that_is_wrong_with_a_token_is_named() {
 
 #[test]
 fn the_list_pages_by_key_newest_first() {
+    // CONTRACT 30.
     let stack = Stack::all().start();
     for number in 0..4 {
         token(&stack, ingest(&format!("t{number}")));
@@ -315,6 +321,7 @@ fn the_list_pages_by_key_newest_first() {
 
 #[test]
 fn the_last_use_is_noted() {
+    // CONTRACT 30.
     let stack = Stack::all().start();
     let (id, value) = token(&stack, ingest("used"));
     let used = || {
@@ -328,6 +335,7 @@ fn the_last_use_is_noted() {
 
 #[test]
 fn an_unauthorised_caller_sends_no_body_to_be_read() {
+    // CONTRACT 30.
     // The token is looked at before the body: its answer does not wait for one.
     let stack = Stack::all().start();
     let request = Request::json("POST", "/tokens", vec![b'x'; 1 << 10]).without_key();

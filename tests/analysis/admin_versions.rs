@@ -27,6 +27,7 @@ fn patch_if_match(
 
 #[test]
 fn of_changes_made_at_once_from_one_version_exactly_one_wins() {
+    // CONTRACT 38.
     let stack = Stack::all().start();
     let path = format!("/applications/{}", application(&stack, "contended"));
     for version in 1..=10 {
@@ -64,6 +65,7 @@ fn of_changes_made_at_once_from_one_version_exactly_one_wins() {
 
 #[test]
 fn a_change_has_to_say_which_version_it_was_made_from() {
+    // CONTRACT 38.
     let stack = Stack::all().start();
     let id = stack.application_id();
     let path = format!("/applications/{id}");
@@ -92,6 +94,7 @@ fn a_change_has_to_say_which_version_it_was_made_from() {
 
 #[test]
 fn every_version_can_be_read_and_made_the_latest_again() {
+    // CONTRACT 38.
     let stack = Stack::all().start();
     let path = format!("/applications/{}", application(&stack, "one"));
     let policy = json!({"app_mode": "sync", "phrase": "No."});

@@ -8,6 +8,7 @@ use serde_json::json;
 
 #[test]
 fn the_answer_has_every_field_of_2_9() {
+    // CONTRACT 28, 37.
     let stack = Stack::all().start();
     let answer = analyse(&stack, "write to a@example.org from 10.0.0.1", json!({}));
     for (pointer, value) in [
@@ -35,6 +36,7 @@ fn the_answer_has_every_field_of_2_9() {
 
 #[test]
 fn a_registration_delivered_twice_is_one_record() {
+    // CONTRACT 23.
     let stack = Stack::all().start();
     let parameters =
         json!({"request_id": "9b0e5a0e-6ad1-4a3c-8f4e-1f2d3c4b5a69", "session_id": "s"});
@@ -45,6 +47,7 @@ fn a_registration_delivered_twice_is_one_record() {
 
 #[test]
 fn a_token_that_is_missing_or_unknown_gives_401_on_every_path() {
+    // CONTRACT 27.
     let stack = Stack::all().start();
     for request in [
         Request::post("/process_request/", "{}"),
@@ -67,6 +70,7 @@ fn a_token_that_is_missing_or_unknown_gives_401_on_every_path() {
 
 #[test]
 fn refusals_over_the_wire_carry_their_status_and_the_envelope() {
+    // CONTRACT 27.
     let stack = Stack::all().start();
     let large = "x".repeat(17 << 20);
     let typed = |body: &str| authorised(Request::post("/process_request/", body));
@@ -93,6 +97,7 @@ fn refusals_over_the_wire_carry_their_status_and_the_envelope() {
 
 #[test]
 fn a_message_may_be_empty_long_or_cut_inside_an_emoji() {
+    // CONTRACT 27, 37.
     let stack = Stack::all().start();
     assert_eq!(
         analyse(&stack, "", json!({}))["dataclean"]["cleaned_text"],
@@ -114,6 +119,7 @@ fn a_message_may_be_empty_long_or_cut_inside_an_emoji() {
 
 #[test]
 fn an_application_that_does_not_exist_is_named_as_the_wrong_field() {
+    // CONTRACT 27.
     let stack = Stack::all().start();
     for id in ["not-a-uuid", "00000000-0000-4000-8000-000000000000"] {
         let response = post(

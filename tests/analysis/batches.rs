@@ -35,6 +35,7 @@ fn line(stack: &Stack, stage: &str, message: &str, exchange: &str) -> String {
 
 #[test]
 fn every_line_gets_its_own_verdict_in_its_place() {
+    // CONTRACT 39.
     let stack = Stack::all().start();
     let lines = [
         line(&stack, "pre", "write to a@example.org", "one"),
@@ -78,6 +79,7 @@ fn every_line_gets_its_own_verdict_in_its_place() {
 
 #[test]
 fn a_batch_is_bounded_in_lines_and_bytes_and_has_its_own_type() {
+    // CONTRACT 39.
     let stack = Stack::all().start();
     let full: Vec<_> = (0..1000)
         .map(|number| line(&stack, "pre", "hello", &format!("{number}")))
@@ -104,6 +106,7 @@ fn a_batch_is_bounded_in_lines_and_bytes_and_has_its_own_type() {
 
 #[test]
 fn the_process_endpoints_say_that_batches_are_taken() {
+    // CONTRACT 39.
     let stack = Stack::all().start();
     let known = json!({"application_id": stack.application_id(), "message": "x"});
     for (path, body) in [

@@ -11,6 +11,7 @@ const MAIL: &str = "anna.secret@example.org";
 
 #[test]
 fn no_clean_type_and_no_path_brings_a_secret_to_the_disk() {
+    // CONTRACT 38.
     let folder = Folder::new();
     let stack = Stack::all().folder(&folder).start();
     let message = format!("card {CARD} of {MAIL}");

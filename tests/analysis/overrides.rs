@@ -30,6 +30,7 @@ fn check(stack: &Stack, path: &str, message: &str, rules: &Value) -> Value {
 
 #[test]
 fn section_4_4_only_the_rules_of_the_request_decide() {
+    // CONTRACT 25, 27.
     let stack = Stack::all().start();
     let text = "ORD-123456 from a@example.org, 10.0.0.1";
     let order = json!({"name": "ORDER", "regex": "ORD-\\d{6}"});
@@ -264,6 +265,7 @@ fn contract_26_a_service_that_is_off_at_the_deployment_is_told() {
 
 #[test]
 fn an_override_is_recorded_once_with_its_rules_and_no_version() {
+    // CONTRACT 38.
     let stack = Stack::all().start();
     let mut body = body(
         &stack,
@@ -291,6 +293,7 @@ fn an_override_is_recorded_once_with_its_rules_and_no_version() {
 
 #[test]
 fn offsets_are_code_points_whatever_stands_before_a_find() {
+    // CONTRACT 36, 37.
     let stack = Stack::all().start();
     let rules =
         json!({"dataclean": {"patterns": ["IP", {"name": "ORDER", "regex": "(?i)ord\\d+"}]}});
@@ -325,6 +328,7 @@ fn offsets_are_code_points_whatever_stands_before_a_find() {
 
 #[test]
 fn a_runaway_regex_on_a_large_message_is_stopped_and_told() {
+    // CONTRACT 26.
     let stack = Stack::all().start();
     // Digits without a period, so that no automaton of a few states reads them.
     let mut state = 1_u32;
@@ -358,6 +362,7 @@ fn a_runaway_regex_on_a_large_message_is_stopped_and_told() {
 
 #[test]
 fn the_number_of_custom_finds_is_bounded_and_told() {
+    // CONTRACT 26.
     let stack = Stack::all().start();
     let rules = json!({"dataclean": {"patterns": [{"name": "X", "regex": "x"}]}});
     let answer = check(&stack, REQUEST, &"x ".repeat(100_001), &rules);
@@ -375,6 +380,7 @@ fn the_number_of_custom_finds_is_bounded_and_told() {
 
 #[test]
 fn a_token_may_send_as_many_requests_as_the_deployment_says() {
+    // CONTRACT 27.
     let stack = Stack::all()
         .yaml("  limits: {requests_per_second: 1}\n")
         .start();

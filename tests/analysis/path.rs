@@ -18,6 +18,7 @@ fn chat_with_card() -> Request {
 
 #[test]
 fn a_call_is_found_as_two_records_with_its_card_number_masked() {
+    // CONTRACT 5, 25.
     let stack = Stack::all().start();
     assert_eq!(stack.call(&chat_with_card()).status(), 200);
     let list = eventually("both records of the call", || {
@@ -67,6 +68,7 @@ fn neither_the_card_number_nor_the_token_reaches_a_file_or_the_log() {
 
 #[test]
 fn a_record_that_was_answered_is_there_after_a_kill() {
+    // CONTRACT 23.
     let folder = Folder::new();
     let mut stack = Stack::all().folder(&folder).start();
     let answers: Vec<Value> = (0..20)

@@ -75,6 +75,7 @@ fn contract_38_records_are_narrowed_by_every_filter() {
 
 #[test]
 fn a_filter_that_cannot_be_meant_is_refused_by_name() {
+    // CONTRACT 38.
     let stack = Stack::all().start();
     for (path, word) in [
         ("/records?user=x", "query"),
@@ -95,6 +96,7 @@ fn a_filter_that_cannot_be_meant_is_refused_by_name() {
 
 #[test]
 fn sessions_group_records_and_page_by_a_cursor() {
+    // CONTRACT 38.
     let stack = Stack::all().start();
     three(&stack);
     let sessions = get(&stack, "/sessions")["sessions"].clone();
@@ -118,6 +120,7 @@ fn sessions_group_records_and_page_by_a_cursor() {
 
 #[test]
 fn statistics_count_each_day_application_and_stage() {
+    // CONTRACT 38.
     let stack = Stack::all().start();
     three(&stack);
     let statistics = get(&stack, "/statistics");
@@ -148,6 +151,7 @@ fn statistics_count_each_day_application_and_stage() {
 
 #[test]
 fn an_export_streams_every_record_in_both_formats() {
+    // CONTRACT 38.
     let stack = Stack::all().start();
     for number in 0..450 {
         analyse(
@@ -189,6 +193,7 @@ fn an_export_streams_every_record_in_both_formats() {
 
 #[test]
 fn the_documentation_needs_no_token() {
+    // CONTRACT 38.
     let stack = Stack::all().start();
     for path in [
         "/openapi.json",

@@ -60,6 +60,7 @@ fn two_servers_over_one_database_share_applications_policies_and_records() {
 
 #[test]
 fn a_database_that_goes_away_is_503_and_comes_back_by_itself() {
+    // CONTRACT 27.
     let Some(mut server) = Postgres::start() else {
         return;
     };

@@ -10,6 +10,7 @@ use std::os::unix::fs::PermissionsExt;
 
 #[tokio::test]
 async fn the_answer_is_that_of_2_9_and_the_record_holds_the_masked_text_only() {
+    // CONTRACT 28.
     let world = World::new().await;
     let answer = world
         .analyse("Моя карта 4111 1111 1111 1111, спасибо")
@@ -51,6 +52,7 @@ async fn the_answer_is_that_of_2_9_and_the_record_holds_the_masked_text_only() {
 
 #[tokio::test]
 async fn every_path_answers_with_and_without_slash_and_under_api() {
+    // CONTRACT 27.
     let world = World::new().await;
     let body = json!({"application_id": world.application(), "message": "x"}).to_string();
     for path in [
@@ -77,6 +79,7 @@ async fn every_path_answers_with_and_without_slash_and_under_api() {
 
 #[tokio::test]
 async fn parameters_are_kept_shown_and_give_idempotency() {
+    // CONTRACT 5, 27.
     let world = World::new().await;
     let parameters = json!({
         "user_id": "u", "session_id": "s", "request_id": "r-1", "incomplete": true,
@@ -109,6 +112,7 @@ async fn parameters_are_kept_shown_and_give_idempotency() {
 
 #[tokio::test]
 async fn the_list_filters_and_pages() {
+    // CONTRACT 38.
     let world = World::new().await;
     for (path, session) in [
         ("/process_request", "s"),
@@ -148,6 +152,7 @@ async fn the_list_filters_and_pages() {
 
 #[tokio::test]
 async fn an_empty_message_and_one_cut_inside_an_emoji_are_valid() {
+    // CONTRACT 27.
     let world = World::new().await;
     let empty = world.analyse("").await;
     assert_eq!(
@@ -168,6 +173,7 @@ async fn an_empty_message_and_one_cut_inside_an_emoji_are_valid() {
 
 #[tokio::test]
 async fn a_long_message_is_analysed_whole() {
+    // CONTRACT 37.
     let world = World::new().await;
     let answer = world
         .analyse(&format!("{} a@example.org", "word ".repeat(20_000)))
@@ -180,6 +186,7 @@ async fn a_long_message_is_analysed_whole() {
 
 #[tokio::test]
 async fn only_the_first_start_makes_a_token_and_the_application_stays() {
+    // CONTRACT 30.
     let world = World::new().await;
     assert_eq!(
         std::fs::metadata(world.folder.path())
@@ -216,6 +223,7 @@ async fn only_the_first_start_makes_a_token_and_the_application_stays() {
 
 #[tokio::test]
 async fn a_configured_token_is_accepted_from_the_first_start_on() {
+    // CONTRACT 30.
     let folder = TemporaryFolder::unmade();
     let key = Secret::new("configured");
     let settings = AnalysisSettings {

@@ -9,6 +9,7 @@ use serde_json::json;
 
 #[tokio::test]
 async fn a_token_that_is_missing_or_unknown_gives_401() {
+    // CONTRACT 27.
     let world = World::new().await;
     for request in [
         Request::post("/process_request/").body(Body::from("x")),
@@ -34,6 +35,7 @@ async fn a_token_that_is_missing_or_unknown_gives_401() {
 
 #[tokio::test]
 async fn a_scope_or_an_application_that_is_not_the_tokens_gives_403() {
+    // CONTRACT 27.
     let world = World::new().await;
     let reader = world.token(&[Scope::Read], false).await;
     world
@@ -66,6 +68,7 @@ async fn a_scope_or_an_application_that_is_not_the_tokens_gives_403() {
 
 #[tokio::test]
 async fn a_body_that_is_not_json_too_large_or_of_another_type_is_refused() {
+    // CONTRACT 27.
     let world = World::new().await;
     for body in ["", "{", "not json", r#"{"message":"x"} x"#, "[1,"] {
         world
@@ -107,6 +110,7 @@ async fn a_body_that_is_not_json_too_large_or_of_another_type_is_refused() {
 
 #[tokio::test]
 async fn a_wrong_shape_gives_422_and_names_the_field() {
+    // CONTRACT 27.
     let world = World::new().await;
     let id = world.application();
     let unknown = "00000000-0000-4000-8000-000000000000";
@@ -146,6 +150,7 @@ async fn a_wrong_shape_gives_422_and_names_the_field() {
 
 #[tokio::test]
 async fn another_method_gives_405_with_allow_and_a_missing_record_404() {
+    // CONTRACT 27.
     let world = World::new().await;
     let answer = world.get("/process_request/", world.key()).await;
     answer.assert_envelope(405);
@@ -160,6 +165,7 @@ async fn another_method_gives_405_with_allow_and_a_missing_record_404() {
 
 #[tokio::test]
 async fn a_store_that_is_down_gives_503_with_retry_after() {
+    // CONTRACT 27.
     let world = World::new().await;
     assert_eq!(world.analyse("x").await.status, 200);
     world.service.shutdown().await;

@@ -55,6 +55,7 @@ fn flags(differences: &[Difference]) -> Vec<&'static str> {
 
 #[tokio::test]
 async fn a_verdict_is_explained_by_the_version_that_judged_it() {
+    // CONTRACT 38.
     let world = World::new().await;
     let caller = world.reader().await;
     for (keep_original, basis) in [(true, Basis::Original), (false, Basis::CleanedText)] {
@@ -77,6 +78,7 @@ async fn a_verdict_is_explained_by_the_version_that_judged_it() {
 
 #[tokio::test]
 async fn an_override_is_explained_by_its_own_rules() {
+    // CONTRACT 38.
     let world = World::new().await;
     let inline = json!({"dataclean": {"patterns": [{"name": "ORDER", "regex": "ORD-\\d"}]}});
     let body = json!({"application_id": world.application(), "message": "ORD-1 a@example.org",
@@ -99,6 +101,7 @@ async fn an_override_is_explained_by_its_own_rules() {
 
 #[tokio::test]
 async fn a_draft_shows_which_verdicts_it_would_change_page_by_page() {
+    // CONTRACT 38.
     let world = World::new().await;
     for (keep_original, basis) in [(true, Basis::Original), (false, Basis::CleanedText)] {
         let policy = Policy::new(AppMode::Sync, "No.");
@@ -148,6 +151,7 @@ async fn a_draft_shows_which_verdicts_it_would_change_page_by_page() {
 
 #[tokio::test]
 async fn a_record_without_text_or_of_another_application_has_no_second_verdict() {
+    // CONTRACT 38.
     let world = World::new().await;
     let off = json!({"pre": {"dataclean": null}});
     let id = world.with(off, None).await;

@@ -107,6 +107,7 @@ async fn contract_12_and_15_a_record_says_whether_the_policy_blocks_on_it() {
 
 #[tokio::test]
 async fn detection_without_originals_keeps_masked_text_and_answers_the_same_twice() {
+    // CONTRACT 25, 38.
     let world = World::new().await;
     for (keep_original, kept) in [(false, "to [EMAILS:13]"), (true, "to a@example.org")] {
         let dataclean = json!({"clean_type": "DETECTION", "mask_style": "length"});
@@ -129,6 +130,7 @@ async fn detection_without_originals_keeps_masked_text_and_answers_the_same_twic
 
 #[tokio::test]
 async fn a_stored_regex_that_does_not_compile_is_told_with_every_verdict() {
+    // CONTRACT 26.
     let world = World::new().await;
     let id = world.with(json!({}), None).await;
     let rules = json!({"pre": {"dataclean": {"patterns": ["IP", {"name": "N", "regex": "("}]}}});
