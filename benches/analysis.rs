@@ -114,10 +114,8 @@ fn message(number: usize) -> String {
 }
 
 fn engine(scale: &Scale, table: &mut Table) {
-    let (engine, rules) = (
-        Engine::new(Services::default()),
-        Compiled::new(Rules::default()),
-    );
+    let engine = Engine::new(Services::default());
+    let rules = Compiled::new(Rules::default());
     let start = Instant::now();
     let clock = move || u64::try_from(start.elapsed().as_micros()).unwrap_or(u64::MAX);
     engine.warm_up(rules.rules().encoding);

@@ -268,6 +268,19 @@ fn files_that_are_named_must_be_readable() {
 }
 
 #[test]
+fn a_disk_that_nobody_waits_for_cannot_close_the_way() {
+    let env = [("UPSTREAM_URL", "http://model.example")];
+    let run = check("gateway", "spool: {on_disk_failure: closed}", &env);
+    assert_eq!(run.code, 2);
+    assert!(
+        run.stderr
+            .contains("closed does nothing with durability batched")
+    );
+    let text = "spool: {on_disk_failure: closed, durability: before_upstream}";
+    assert_eq!(check("gateway", text, &env).stderr, "");
+}
+
+#[test]
 fn a_gateway_needs_an_upstream_that_is_not_itself() {
     let run = check("gateway", "", &[]);
     let expected = "configuration: upstream.url: is not set; set UPSTREAM_URL or upstream.url\n";

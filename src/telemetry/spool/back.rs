@@ -2,7 +2,7 @@
 //! spool's thread; what can be read of a damaged segment is delivered, and a copy of it is kept.
 
 use super::segment::{self, Next, Reader, SegmentId};
-use super::state::{Chunk, Cursor};
+use super::state::{Chunk, Cursor, State};
 use super::{Shared, entry};
 use crate::observe::events::{SpoolDamaged, SpoolDisk};
 use std::collections::VecDeque;
@@ -91,42 +91,15 @@ impl Back {
         if state.behind != Some(cursor) {
             return true;
         }
-        let mut next = cursor;
-        for (content, length) in frames {
-            if state.book.read(next.place) {
-                let Some(record) = entry::decode(content) else {
-                    // Another version's, perhaps: it is not ours to throw away.
-                    self.set_aside(next.place.segment, *length);
-                    state.settled_unread(next.place);
-                    next.advance(*length);
-                    continue;
-                };
-                if !state.offer(next.place, record) {
-                    state.behind = Some(next);
-                    return false;
-                }
-            }
-            next.advance(*length);
-        }
-        state.behind = Some(next);
+        let Some(next) = self.offer(&mut state, cursor, frames) else {
+            return false;
+        };
+        let segment = next.place.segment;
         if reached != Reached::End {
             return true;
         }
-        let segment = next.place.segment;
         if segment < state.current() {
-            if state
-                .book
-                .get(segment)
-                .is_some_and(|entry| entry.bytes > end)
-            {
-                return false;
-            }
-            state.read_to_its_end(segment);
-            if state.behind == Some(next) {
-                let after = state.book.after(segment).unwrap_or(state.current());
-                state.behind = Some(Cursor::start(after));
-            }
-            return true;
+            return go_on_behind(&mut state, next, end);
         }
         // Level with the request path: from here on records go to the lanes from memory.
         let caught_up = state
@@ -137,6 +110,36 @@ impl Back {
             state.behind = None;
         }
         false
+    }
+
+    /// Puts what is owed of these frames into the lanes and gives the place behind them; None where
+    /// the lanes are full.
+    fn offer(
+        &self,
+        state: &mut State,
+        mut next: Cursor,
+        frames: &[(Vec<u8>, u64)],
+    ) -> Option<Cursor> {
+        for (content, length) in frames {
+            if state.book.read(next.place) {
+                match entry::decode(content) {
+                    Some(record) => {
+                        if !state.offer(next.place, record) {
+                            state.behind = Some(next);
+                            return None;
+                        }
+                    }
+                    None => {
+                        // Another version's, perhaps: it is not ours to throw away.
+                        self.set_aside(next.place.segment, *length);
+                        state.settled_unread(next.place);
+                    }
+                }
+            }
+            next.advance(*length);
+        }
+        state.behind = Some(next);
+        Some(next)
     }
 
     /// Some frames from the cursor on with their lengths in the file, and how far they go.
@@ -222,13 +225,28 @@ impl Back {
     }
 }
 
+/// Goes to the next segment; false while some of this one is not written yet.
+fn go_on_behind(state: &mut State, next: Cursor, end: u64) -> bool {
+    let segment = next.place.segment;
+    let entry = state.book.get(segment);
+    if entry.is_some_and(|entry| entry.bytes > end) {
+        return false;
+    }
+    state.read_to_its_end(segment);
+    if state.behind == Some(next) {
+        let after = state.book.after(segment).unwrap_or(state.current());
+        state.behind = Some(Cursor::start(after));
+    }
+    true
+}
+
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
     use crate::observe::Metrics;
     use crate::store::temporary::TemporaryFolder;
-    use crate::telemetry::spool::{Book, Gate, SpoolBounds, State};
+    use crate::telemetry::spool::{Book, Gate, SpoolBounds};
     use std::io::Write;
     use std::sync::{Condvar, Mutex};
     use tokio::sync::watch;

@@ -1,0 +1,19 @@
+//! The table of metrics as it is rendered (CONTRACT 35).
+#![allow(clippy::unwrap_used)]
+use super::*;
+
+#[test]
+fn every_metric_registers_and_every_label_has_its_place() {
+    let metrics = Metrics::new().unwrap();
+    metrics.call_started(RouteLabel::Other);
+    metrics.call_ended(RouteLabel::Other, Outcome::ClientGone, CallTimes::default());
+    metrics.telemetry(Stage::PostCall, TelemetryOutcome::Dropped);
+    let text = String::from_utf8(metrics.render()).unwrap();
+    assert!(text.contains(r#"monitor_requests_total{outcome="client_gone",route="other"} 1"#));
+    assert!(
+        text.contains(r#"monitor_telemetry_records_total{outcome="dropped",stage="llm_answer"} 1"#)
+    );
+    assert_eq!(metrics.in_flight(), 1);
+    metrics.call_left(RouteLabel::Other);
+    assert_eq!(metrics.in_flight(), 0);
+}
