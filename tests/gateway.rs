@@ -52,6 +52,8 @@ mod routes;
 mod smuggling;
 #[path = "gateway/spool.rs"]
 mod spool;
+#[path = "gateway/spool_commands.rs"]
+mod spool_commands;
 #[path = "gateway/startup.rs"]
 mod startup;
 #[path = "gateway/status.rs"]

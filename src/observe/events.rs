@@ -106,7 +106,7 @@ impl RecordDelayed<'_> {
 
 /// Records left the spool without having been delivered.
 pub struct SpoolLost {
-    /// `full` or `old`.
+    /// `full`, `old` or `disk`.
     pub reason: &'static str,
     /// How many.
     pub count: u64,
@@ -118,7 +118,7 @@ impl SpoolLost {
         metrics.spool_lost(self.reason, self.count);
         log::error!(
             target: "telemetry",
-            "{} records left the spool undelivered: it is {} (spool.max_bytes, spool.max_age)",
+            "{} records left the spool undelivered, reason: {} (spool.max_bytes, spool.max_age)",
             self.count,
             self.reason,
         );

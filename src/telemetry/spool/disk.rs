@@ -2,9 +2,11 @@
 //! acknowledged, removes what is delivered, and reads back what memory could not hold (CONTRACT 23).
 //! A disk that refuses keeps nothing from the clients: bytes wait in memory and are tried again.
 
+use super::dead::Letters;
+use super::incoming::Incoming;
 use super::segment::{self, Next, Reader, SegmentId};
 use super::state::{Chunk, Cursor, Loss, State};
-use super::{Shared, dead, entry, ledger, now_ms};
+use super::{Shared, entry, ledger, now_ms};
 use crate::observe::events::{SpoolDamaged, SpoolDisk, SpoolLost};
 use std::collections::{BTreeMap, VecDeque};
 use std::fs::File;
@@ -33,6 +35,8 @@ pub(super) struct Disk {
     /// The newest segment of an earlier process: its end may be torn.
     newest_found: Option<SegmentId>,
     refuses: bool,
+    letters: Letters,
+    incoming: Incoming,
 }
 
 /// The segment being written.
@@ -58,6 +62,7 @@ impl Disk {
         lock: File,
         newest_found: Option<SegmentId>,
     ) -> Self {
+        let incoming = Incoming::new(&folder);
         Self {
             shared,
             folder,
@@ -67,21 +72,26 @@ impl Disk {
             reader: None,
             newest_found,
             refuses: false,
+            letters: Letters::default(),
+            incoming,
         }
     }
 
     /// Runs until the spool is closed and everything is written.
     pub(super) fn run(mut self) {
         loop {
-            let work = self.take();
+            let mut work = self.take();
             let written = self.write_all();
             if written {
                 self.shared.durable.send_replace(work.pushed);
             }
-            self.note(&work);
+            self.note(&mut work);
             self.read_back();
             if work.last {
                 return;
+            }
+            if written {
+                self.incoming.step(&self.shared);
             }
             if !written {
                 std::thread::sleep(RETRY);
@@ -125,6 +135,7 @@ impl Disk {
         !state.pending.is_empty()
             || !self.waiting.is_empty()
             || state.closing
+            || self.incoming.is_under_way()
             || !state.dead.is_empty()
             || state.wants_more()
     }
@@ -167,14 +178,12 @@ impl Disk {
 
     /// Acknowledgements, dead letters and files that may go. What fails here costs a record sent
     /// twice or a file that stays, never a record.
-    fn note(&mut self, work: &Work) {
+    fn note(&mut self, work: &mut Work) {
+        self.note_letters(std::mem::take(&mut work.dead));
         for (segment, ordinals) in &work.acks {
             if let Err(error) = ledger::append(&self.folder, *segment, ordinals) {
                 SpoolDisk { error: &error }.emit(&self.shared.metrics);
             }
-        }
-        if let Err(error) = dead::append(&self.folder, &work.dead) {
-            SpoolDisk { error: &error }.emit(&self.shared.metrics);
         }
         for segment in &work.gone {
             let unwritten = self
@@ -198,6 +207,17 @@ impl Disk {
             let _ = std::fs::remove_file(ledger::path(&self.folder, *segment));
             let _ = std::fs::remove_file(segment::path(&self.folder, *segment));
         }
+    }
+
+    fn note_letters(&mut self, letters: Vec<Vec<u8>>) {
+        let (written, dropped) = self.letters.write(&self.folder, letters);
+        if let Err(error) = written {
+            SpoolDisk { error: &error }.emit(&self.shared.metrics);
+        }
+        self.report((dropped > 0).then_some((Loss::Disk, dropped)));
+        let count = self.letters.count(&self.folder);
+        let metric = &self.shared.metrics.spool_dead_letters;
+        metric.set(i64::try_from(count).unwrap_or(i64::MAX));
     }
 
     /// Hands records that memory could not hold to the lanes, as far as these have room.
