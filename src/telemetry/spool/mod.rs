@@ -7,6 +7,7 @@
 //! when they do not, so that no backlog grows in memory. Bounded by bytes and by age; over either the
 //! oldest records go, counted and said.
 
+mod batch;
 mod book;
 mod dead;
 mod disk;
