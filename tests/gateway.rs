@@ -8,6 +8,8 @@ mod support;
 mod all_in_one;
 #[path = "gateway/auth.rs"]
 mod auth;
+#[path = "gateway/batches.rs"]
+mod batches;
 #[path = "gateway/bytes.rs"]
 mod bytes;
 #[path = "gateway/crowd.rs"]
