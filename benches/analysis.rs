@@ -12,14 +12,15 @@ mod fill;
 mod load;
 #[path = "analysis/pages.rs"]
 mod pages;
-#[allow(dead_code, unused_imports)]
+#[allow(unused_imports)]
 #[path = "../tests/support/mod.rs"]
 mod support;
 #[path = "analysis/table.rs"]
 mod table;
 
 use load::{Load, Pace};
-use monitor_gateway::detect::{Engine, Rules};
+use monitor_gateway::config::Services;
+use monitor_gateway::detect::{Compiled, Engine, Rules};
 use std::time::{Duration, Instant};
 use support::postgres::{Database, Postgres};
 use support::stack::{Builder, Stack};
@@ -108,10 +109,13 @@ fn message(number: usize) -> String {
 }
 
 fn engine(scale: &Scale, table: &mut Table) {
-    let (engine, rules) = (Engine::new(), Rules::default());
+    let (engine, rules) = (
+        Engine::new(Services::default()),
+        Compiled::new(Rules::default()),
+    );
     let start = Instant::now();
     let clock = move || u64::try_from(start.elapsed().as_micros()).unwrap_or(u64::MAX);
-    engine.warm_up(rules.encoding);
+    engine.warm_up(rules.rules().encoding);
     let mut taken = Vec::with_capacity(scale.messages);
     for number in 0..scale.messages {
         let text = message(number);

@@ -46,11 +46,9 @@ pub(crate) fn run(case: &'static str, kind: Kind, scale: &Scale, table: &mut Tab
                 let path = folder.path().join("data/monitor.db");
                 Arc::new(SqliteStore::open(&path).await.unwrap())
             }
-            Some((_, database)) => Arc::new(
-                PostgresStore::open(&database.owner_settings())
-                    .await
-                    .unwrap(),
-            ),
+            Some((_, database)) => {
+                Arc::new(PostgresStore::open(&database.settings()).await.unwrap())
+            }
         };
         fill::fill(store.clone(), application, scale.rows, now_ms()).await;
         store.close().await;
@@ -76,7 +74,7 @@ fn read(stack: &Stack, path: &str) -> Duration {
 
 /// Resident memory of the program.
 pub(crate) fn resident_mib(stack: &Stack) -> f64 {
-    let status = std::fs::read_to_string(format!("/proc/{}/status", stack.id())).unwrap();
+    let status = std::fs::read_to_string(format!("/proc/{}/status", stack.process.id())).unwrap();
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
     let kib: f64 = line
         .and_then(|line| line.trim().strip_suffix(" kB")?.parse().ok())

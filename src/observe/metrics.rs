@@ -5,10 +5,11 @@ use super::labels::{
     EndReason, Outcome, RouteLabel, TelemetryOutcome, UncheckedReason, UnrestoredReason,
     VerdictType,
 };
+use super::registered::{children, counter, counters, gauge, histograms};
 use crate::model::{GATEWAY_VERSION, Stage};
 use prometheus::{
-    Encoder, Gauge, Histogram, HistogramOpts, HistogramVec, IntCounter, IntCounterVec, IntGauge,
-    IntGaugeVec, Opts, Registry, TextEncoder,
+    Encoder, Gauge, Histogram, IntCounter, IntCounterVec, IntGauge, IntGaugeVec, Opts, Registry,
+    TextEncoder,
 };
 
 /// Seconds; fine where a gateway's own share lies, wide where a model's answer lies.
@@ -343,53 +344,6 @@ fn unrestored(registry: &Registry) -> prometheus::Result<IntCounterVec> {
         unrestored.with_label_values(&[reason.as_str()]);
     }
     Ok(unrestored)
-}
-
-fn counters(
-    registry: &Registry,
-    name: &str,
-    help: &str,
-    labels: &[&str],
-) -> prometheus::Result<IntCounterVec> {
-    let metric = IntCounterVec::new(Opts::new(name, help), labels)?;
-    registry.register(Box::new(metric.clone()))?;
-    Ok(metric)
-}
-
-fn histograms(
-    registry: &Registry,
-    name: &str,
-    help: &str,
-    buckets: &[f64],
-) -> prometheus::Result<HistogramVec> {
-    let metric = HistogramVec::new(
-        HistogramOpts::new(name, help).buckets(buckets.to_vec()),
-        &["route"],
-    )?;
-    registry.register(Box::new(metric.clone()))?;
-    Ok(metric)
-}
-
-fn counter(registry: &Registry, name: &str, help: &str) -> prometheus::Result<IntCounter> {
-    let metric = IntCounter::new(name, help)?;
-    registry.register(Box::new(metric.clone()))?;
-    Ok(metric)
-}
-
-fn gauge(registry: &Registry, name: &str, help: &str) -> prometheus::Result<IntGauge> {
-    let metric = IntGauge::new(name, help)?;
-    registry.register(Box::new(metric.clone()))?;
-    Ok(metric)
-}
-
-fn children(
-    metric: &IntCounterVec,
-    first: &str,
-    second: impl Iterator<Item = &'static str>,
-) -> Vec<IntCounter> {
-    second
-        .map(|value| metric.with_label_values(&[first, value]))
-        .collect()
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@ pub mod events;
 mod labels;
 pub mod logging;
 mod metrics;
+mod registered;
 mod throttle;
 
 pub use labels::{

@@ -147,12 +147,13 @@ fn a_postgresql_database_of_the_schema_before_keeps_rows_triggers_and_rights() {
             )),
         }
     }
-    let all = "SELECT * FROM applications ORDER BY seq";
+    let all = "SELECT seq, id, name, description, created_at, rules_version, rules, policy, \
+               policy_version, policy_updated_at FROM applications ORDER BY seq";
     let before = database.query(all);
     database.migrate();
     database.migrate();
     assert_eq!(database.query(all), before);
-    assert_eq!(database.query("SELECT count(*) FROM schema_version"), "2");
+    assert_eq!(database.query("SELECT count(*) FROM schema_version"), "3");
     let policies = crate::world::Running::of(&database).policies;
     let problems = &policies.status().faults;
     assert_eq!(

@@ -133,6 +133,11 @@ impl Process {
         number.expect("a number of KiB").parse().unwrap()
     }
 
+    /// Its id.
+    pub fn id(&self) -> u32 {
+        self.child.id()
+    }
+
     /// Sends a signal by name, such as `TERM`.
     pub fn signal(&self, name: &str) {
         let id = self.child.id().to_string();

@@ -87,14 +87,7 @@ pub(super) async fn remove_all(
         rows: u64::MAX,
         bytes: 0,
     };
-    let mut gone = 0;
-    for _ in 0..STEPS {
-        match step(connection, narrow, everything).await? {
-            (0, _) => break,
-            (rows, _) => gone += rows,
-        }
-    }
-    Ok(gone)
+    remove_excess(connection, narrow, everything).await
 }
 
 /// What is to go, in records and in bytes; whichever asks for more.
@@ -136,12 +129,11 @@ async fn by_amount(connection: &mut PgConnection, scope: Scope) -> Result<u64, S
         let today = Day::of(scope.now_ms);
         for (day, kept) in kept.into_iter().take_while(|(day, _)| *day < today) {
             let whole = kept.0 <= excess.rows || kept.1 <= excess.bytes;
-            if !whole {
-                break;
-            }
-            let Some(dropped) = drop_day(connection, day).await? else {
-                break;
+            let dropped = match whole {
+                true => drop_day(connection, day).await?,
+                false => None,
             };
+            let Some(dropped) = dropped else { break };
             gone += dropped;
             excess = excess.without(kept);
         }
@@ -151,6 +143,16 @@ async fn by_amount(connection: &mut PgConnection, scope: Scope) -> Result<u64, S
         below: None,
         only_default: false,
     };
+    Ok(gone + remove_excess(connection, narrow, excess).await?)
+}
+
+/// Removes the oldest until no more are to go, in steps; gives how many records went.
+async fn remove_excess(
+    connection: &mut PgConnection,
+    narrow: Narrow,
+    mut excess: Excess,
+) -> Result<u64, StoreError> {
+    let mut gone = 0;
     for _ in 0..STEPS {
         if excess.is_none() {
             break;

@@ -7,7 +7,6 @@
 -- have a count of their own.
 ALTER TABLE applications ADD COLUMN updated_at timestamptz NOT NULL DEFAULT now();
 ALTER TABLE applications ADD COLUMN updated_by text NOT NULL DEFAULT '';
-UPDATE applications SET updated_at = greatest(created_at, policy_updated_at);
 
 CREATE TABLE application_versions (
     application_id uuid        NOT NULL REFERENCES applications (id) ON DELETE CASCADE,
