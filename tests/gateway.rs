@@ -8,6 +8,8 @@ mod support;
 mod all_in_one;
 #[path = "gateway/auth.rs"]
 mod auth;
+#[path = "gateway/batches.rs"]
+mod batches;
 #[path = "gateway/bytes.rs"]
 mod bytes;
 #[path = "gateway/crowd.rs"]
@@ -52,6 +54,8 @@ mod routes;
 mod smuggling;
 #[path = "gateway/spool.rs"]
 mod spool;
+#[path = "gateway/spool_commands.rs"]
+mod spool_commands;
 #[path = "gateway/startup.rs"]
 mod startup;
 #[path = "gateway/status.rs"]

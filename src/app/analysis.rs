@@ -34,6 +34,7 @@ pub fn run_analysis(mut settings: Settings) -> Result<()> {
         metrics: metrics.clone(),
         readiness: readiness.clone(),
         policies: None,
+        spool: None,
         configuration,
         under_way: under_way.clone(),
     });

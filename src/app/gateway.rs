@@ -54,6 +54,7 @@ impl Plan {
             metrics: metrics.clone(),
             readiness: readiness.clone(),
             policies: self.policies.clone(),
+            spool: None,
             configuration: self.configuration.clone(),
             under_way: self.under_way.clone(),
         }
@@ -215,7 +216,11 @@ fn serve_gateway(
     listeners::add(&mut front, &gateway.listen)?;
     let readiness = Arc::new(Readiness::default());
     let address = gateway.operations;
-    let router = operations::router(plan.overview(&metrics, &readiness));
+    let overview = Overview {
+        spool: spool.as_ref().map(spool::Running::spool),
+        ..plan.overview(&metrics, &readiness)
+    };
+    let router = operations::router(overview);
     let operations = operations_service(address, settings, router);
     let mut open = addresses(&gateway.listen);
     open.push(address);

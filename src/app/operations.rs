@@ -1,9 +1,9 @@
 //! The operations listener (CONTRACT 35): metrics, health and status, on loopback by default.
 
-use super::lifecycle::Readiness;
 use super::policies;
 use super::status::Overview;
 use crate::observe::Metrics;
+use crate::telemetry::Spool;
 use axum::http::{StatusCode, header};
 use axum::response::IntoResponse;
 use axum::routing::get;
@@ -16,7 +16,7 @@ pub(super) fn router(overview: Overview) -> Router {
     let (measured, shown) = (overview.clone(), overview.clone());
     Router::new()
         .route("/livez", get(|| async { "ok\n" }))
-        .route("/readyz", get(|| async move { ready(&overview.readiness) }))
+        .route("/readyz", get(|| async move { ready(&overview) }))
         .route("/metrics", get(|| async move { figures(&measured) }))
         .route("/status", get(|| async move { Json(shown.page()) }))
 }
@@ -28,8 +28,11 @@ fn figures(overview: &Overview) -> impl IntoResponse + use<> {
     text(&overview.metrics)
 }
 
-fn ready(readiness: &Readiness) -> impl IntoResponse + use<> {
-    match readiness.state() {
+fn ready(overview: &Overview) -> impl IntoResponse + use<> {
+    // A disk that refuses is no reason to send the calls elsewhere: they are answered as ever.
+    let degraded = overview.spool.as_ref().is_some_and(Spool::is_degraded);
+    match overview.readiness.state() {
+        "ready" if degraded => (StatusCode::OK, "ready, spool degraded\n".to_owned()),
         "ready" => (StatusCode::OK, "ready\n".to_owned()),
         other => (StatusCode::SERVICE_UNAVAILABLE, format!("{other}\n")),
     }

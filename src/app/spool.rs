@@ -37,8 +37,7 @@ pub(super) fn start(
         memory: queue.max_bytes,
         lanes: queue.concurrency,
     };
-    let inside = || settings.data_dir.join("spool");
-    let folder = spool.dir.clone().unwrap_or_else(inside);
+    let folder = settings.spool_dir();
     let (spool, worker, closer) = Spool::open(&folder, bounds, analyzer, metrics.clone())?;
     runtime.spawn(worker.run());
     Ok(Running { spool, closer })

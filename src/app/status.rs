@@ -6,6 +6,7 @@ use super::lifecycle::Readiness;
 use crate::model::GATEWAY_VERSION;
 use crate::observe::Metrics;
 use crate::policy::{Policies, PolicyStatus};
+use crate::telemetry::Spool;
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
 
@@ -18,6 +19,8 @@ pub(super) struct Overview {
     pub(super) readiness: Arc<Readiness>,
     /// None where no policy store is configured.
     pub(super) policies: Option<Policies>,
+    /// None where nothing is registered.
+    pub(super) spool: Option<Spool>,
     /// The hash that `monitor check` prints for the same settings.
     pub(super) configuration: String,
     pub(super) under_way: UnderWay,
@@ -41,8 +44,22 @@ impl Overview {
             "state": self.readiness.state(),
             "in_flight": self.in_flight(),
             "policies": policies,
+            "spool": self.spool.as_ref().map(owed),
         })
     }
+}
+
+fn owed(spool: &Spool) -> Value {
+    let status = spool.status();
+    json!({
+        "bytes": status.bytes,
+        "records": status.records,
+        "oldest_seconds": status.oldest_seconds,
+        "degraded": status.degraded,
+        "dead_letters": status.dead_letters,
+        "in_memory": status.in_memory,
+        "backend_answers": status.backend_answers,
+    })
 }
 
 fn shown(status: PolicyStatus) -> Value {

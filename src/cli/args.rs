@@ -1,6 +1,7 @@
 //! What can be typed: subcommands and flags. Values are checked by `config`, beside those of the
 //! file and the environment (CONTRACT 32).
 
+use super::spool::SpoolCommand;
 use super::token::TokenCommand;
 use crate::config::{Overrides, Role, env};
 use crate::model::GATEWAY_VERSION;
@@ -40,6 +41,9 @@ pub(super) enum Command {
     /// Manage access keys.
     #[command(subcommand)]
     Token(TokenCommand),
+    /// Look after the records that wait for the backend.
+    #[command(subcommand)]
+    Spool(SpoolCommand),
     /// Print the gateway's OpenAPI document.
     Openapi(OpenapiArgs),
     /// Run a stand-in for a model server, for trying things out.

@@ -3,6 +3,7 @@
 
 mod args;
 mod check;
+mod spool;
 mod token;
 
 pub use args::Cli;
@@ -76,6 +77,7 @@ pub fn run(cli: Cli) -> Result<(), Failure> {
         Command::Check(args) => check(args),
         Command::Migrate(args) => migrate(args),
         Command::Token(command) => print(token::run(command)?.as_bytes()),
+        Command::Spool(command) => print(spool::run(command)?.as_bytes()),
         Command::Openapi(args) if args.analysis => print(analysis::openapi_json()),
         Command::Openapi(_) => print(gateway::docs::openapi_json()),
         Command::DemoUpstream(args) => {

@@ -230,7 +230,7 @@ fn duration(text: &str) -> Result<Duration, String> {
 }
 
 /// Milliseconds since 1970 as `2026-11-21T07:35Z`.
-fn minute(ms: i64) -> String {
+pub(super) fn minute(ms: i64) -> String {
     let minutes = ms.div_euclid(60_000);
     let (day, minutes) = (minutes.div_euclid(1_440), minutes.rem_euclid(1_440));
     let (year, month, day) = date(day);

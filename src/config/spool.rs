@@ -2,8 +2,9 @@
 //! (CONTRACT 11, 23, 34).
 
 use super::reader::Reader;
-use super::settings::{Durability, OnDiskFailure, QueueSettings, SpoolSettings};
+use super::settings::{Durability, OnDiskFailure, QueueSettings, Settings, SpoolSettings};
 use super::units;
+use std::path::PathBuf;
 use std::time::Duration;
 
 const MIB: u64 = 1 << 20;
@@ -18,6 +19,14 @@ const ON_DISK_FAILURE: &[(&str, OnDiskFailure)] = &[
     ("open", OnDiskFailure::Open),
     ("closed", OnDiskFailure::Closed),
 ];
+
+impl Settings {
+    /// The folder of the spool: `spool.dir`, else `<data_dir>/spool`.
+    pub fn spool_dir(&self) -> PathBuf {
+        let inside = || self.data_dir.join("spool");
+        self.gateway.spool.dir.clone().unwrap_or_else(inside)
+    }
+}
 
 pub(super) fn queue(r: &mut Reader<'_>) -> QueueSettings {
     QueueSettings {

@@ -55,6 +55,8 @@ pub struct Metrics {
     /// 1 while the spool's disk refuses to be written.
     pub spool_degraded: IntGauge,
     spool_lost: IntCounterVec,
+    /// Records the backend refused for good, kept beside the spool.
+    pub spool_dead_letters: IntGauge,
     /// Parts of the spool's files that could not be read.
     pub spool_damaged: IntCounter,
     /// Attempts to deliver a record that will be repeated.
@@ -128,6 +130,11 @@ impl Metrics {
                 "1 while the spool's disk refuses to be written.",
             )?,
             spool_lost: spool_lost(&registry)?,
+            spool_dead_letters: gauge(
+                &registry,
+                "monitor_spool_dead_letters",
+                "Records the backend refused for good, kept until they are put back.",
+            )?,
             spool_damaged: counter(
                 &registry,
                 "monitor_spool_damaged_total",

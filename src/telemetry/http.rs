@@ -1,7 +1,7 @@
 //! The backend over HTTP: POST /process_request/ and /process_response/ with the access key as
-//! bearer token (§4.2), over pooled HTTP/1.1 connections.
+//! bearer token (§4.2), over pooled HTTP/1.1 connections; and batches where it offers them.
 
-use super::{Analyzer, AnalyzerError, Record};
+use super::{Analyzer, AnalyzerError, Record, batch};
 use crate::config::BaseUrl;
 use crate::model::{AnalysisRequest, AnalysisResponse, Secret};
 use async_trait::async_trait;
@@ -13,6 +13,7 @@ use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
 use hyper_util::client::legacy::Client;
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::{TokioExecutor, TokioTimer};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use tokio::time::timeout;
 
@@ -26,7 +27,17 @@ pub struct HttpAnalyzer {
     client: Client<HttpsConnector<HttpConnector>, Full<Bytes>>,
     request_uri: Uri,
     response_uri: Uri,
+    batch_uri: Uri,
+    /// Whether the latest answer said so.
+    takes_batches: AtomicBool,
     timeout: Duration,
+}
+
+/// An answer, read whole.
+struct Answer {
+    status: u16,
+    offers_batches: bool,
+    body: Bytes,
 }
 
 impl HttpAnalyzer {
@@ -72,6 +83,8 @@ impl HttpAnalyzer {
             client,
             request_uri: uri(crate::model::Stage::PreCall.path())?,
             response_uri: uri(crate::model::Stage::PostCall.path())?,
+            batch_uri: uri(batch::PATH)?,
+            takes_batches: AtomicBool::new(false),
             timeout,
         })
     }
@@ -87,16 +100,30 @@ impl HttpAnalyzer {
             crate::model::Stage::PreCall => &self.request_uri,
             crate::model::Stage::PostCall => &self.response_uri,
         };
+        self.post(uri, "application/json", (record, body))
+    }
+
+    fn post(
+        &self,
+        uri: &Uri,
+        content_type: &'static str,
+        (record, body): (&Record, Vec<u8>),
+    ) -> Result<Request<Full<Bytes>>, AnalyzerError> {
         Request::post(uri.clone())
             .header(AUTHORIZATION, bearer(&record.context.access_key)?)
-            .header(CONTENT_TYPE, "application/json")
+            .header(CONTENT_TYPE, content_type)
             .header(USER_AGENT, "monitor-gateway")
             .body(Full::new(Bytes::from(body)))
             .map_err(|_| AnalyzerError::Refused(400))
     }
 
-    async fn call(&self, request: Request<Full<Bytes>>) -> Result<AnalysisResponse, AnalyzerError> {
-        let unavailable = |what: &str| AnalyzerError::Unavailable(what.into());
+    async fn call(&self, request: Request<Full<Bytes>>) -> Result<Answer, AnalyzerError> {
+        timeout(self.timeout, self.call_unbounded(request))
+            .await
+            .unwrap_or_else(|_| Err(unavailable("no answer within MONITOR_TIMEOUT")))
+    }
+
+    async fn call_unbounded(&self, request: Request<Full<Bytes>>) -> Result<Answer, AnalyzerError> {
         let answer = self.client.request(request).await.map_err(|error| {
             unavailable(if error.is_connect() {
                 "no connection"
@@ -104,20 +131,33 @@ impl HttpAnalyzer {
                 "the connection broke"
             })
         })?;
+        let offer = answer.headers().get(batch::OFFER);
+        let offers_batches = offer.is_some_and(|value| value == "1");
         let status = answer.status().as_u16();
         let body = Limited::new(answer.into_body(), MAX_ANSWER).collect().await;
         let body = body
             .map_err(|_| unavailable("its answer broke off"))?
             .to_bytes();
-        match status {
-            200..=299 => serde_json::from_slice(&body)
-                .map_err(|_| unavailable("its answer is no analysis response (§2.9)")),
-            401 | 403 => Err(AnalyzerError::KeyRefused(status)),
-            408 | 429 => Err(AnalyzerError::Busy(status)),
-            400..=499 => Err(AnalyzerError::Refused(status)),
-            _ => Err(AnalyzerError::Unavailable(format!("status {status}"))),
-        }
+        Ok(Answer {
+            status,
+            offers_batches,
+            body,
+        })
     }
+}
+
+/// What a status that is no success means for its record.
+pub(super) fn refusal(status: u16) -> AnalyzerError {
+    match status {
+        401 | 403 => AnalyzerError::KeyRefused(status),
+        408 | 429 => AnalyzerError::Busy(status),
+        400..=499 => AnalyzerError::Refused(status),
+        _ => AnalyzerError::Unavailable(format!("status {status}")),
+    }
+}
+
+fn unavailable(what: &str) -> AnalyzerError {
+    AnalyzerError::Unavailable(what.into())
 }
 
 fn bearer(key: &Secret) -> Result<HeaderValue, AnalyzerError> {
@@ -130,13 +170,31 @@ fn bearer(key: &Secret) -> Result<HeaderValue, AnalyzerError> {
 #[async_trait]
 impl Analyzer for HttpAnalyzer {
     async fn analyse(&self, record: &Record) -> Result<AnalysisResponse, AnalyzerError> {
-        let request = self.request(record)?;
-        timeout(self.timeout, self.call(request))
-            .await
-            .unwrap_or_else(|_| {
-                Err(AnalyzerError::Unavailable(
-                    "no answer within MONITOR_TIMEOUT".into(),
-                ))
-            })
+        let answer = self.call(self.request(record)?).await?;
+        self.takes_batches
+            .store(answer.offers_batches, Ordering::Relaxed);
+        match answer.status {
+            200..=299 => serde_json::from_slice(&answer.body)
+                .map_err(|_| unavailable("its answer is no analysis response (§2.9)")),
+            status => Err(refusal(status)),
+        }
+    }
+
+    fn takes_batches(&self) -> bool {
+        self.takes_batches.load(Ordering::Relaxed)
+    }
+
+    async fn analyse_batch(&self, records: &[&Record]) -> Option<Vec<Result<(), AnalyzerError>>> {
+        let first = records.first()?;
+        let body = batch::lines(records)?;
+        let request = self.post(&self.batch_uri, batch::CONTENT_TYPE, (first, body));
+        let answer = self.call(request.ok()?).await.ok()?;
+        if let 200..=299 = answer.status {
+            return Some(batch::fates(&answer.body, records.len()));
+        }
+        // What the whole is refused for, its key or its size, each record is told on its own.
+        self.takes_batches
+            .store(answer.offers_batches, Ordering::Relaxed);
+        None
     }
 }

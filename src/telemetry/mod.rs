@@ -1,6 +1,7 @@
 //! The gateway's view of the backend: what a record is, who can judge one ([`Analyzer`]), and the
 //! way there ([`Spool`]). Nothing here runs on the request path but [`Spool::push`], which never waits.
 
+mod batch;
 mod http;
 mod inspect;
 mod record;
@@ -34,7 +35,18 @@ pub trait Analyzer: Send + Sync {
     /// exchange's id and the stage (CONTRACT 23).
     async fn analyse(&self, record: &Record) -> Result<AnalysisResponse, AnalyzerError>;
 
-    /// The same, without waiting for what the verdict does not need where the backend can tell the
+    /// Whether the backend takes several records in one call (CONTRACT 39).
+    fn takes_batches(&self) -> bool {
+        false
+    }
+
+    /// Registers records of one access key, no two of one exchange: what became of each, in their
+    /// order. None where the backend takes no batch, or not this one; then nothing is registered.
+    async fn analyse_batch(&self, _: &[&Record]) -> Option<Vec<Result<(), AnalyzerError>>> {
+        None
+    }
+
+    /// As [`Analyzer::analyse`], without waiting for what the verdict does not need where the backend can tell the
     /// two apart.
     async fn judge(&self, record: &Record) -> Result<Verdict, AnalyzerError> {
         Ok(Verdict {

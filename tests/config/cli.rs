@@ -18,6 +18,7 @@ fn the_help_names_the_subcommands() {
         "check",
         "migrate",
         "token",
+        "spool",
         "openapi",
         "demo-upstream",
     ] {
@@ -38,6 +39,7 @@ fn wrong_usage_ends_with_2() {
         &["token", "create"],
         &["token", "create", "--name", ""],
         &["token", "create", "--name", "x", "--scope", "everything"],
+        &["spool", "empty"],
         &["demo-upstream", "--listen", "nowhere"],
         &["analysis", "--upstream-url", "http://m"],
     ] {

@@ -279,11 +279,17 @@ fn contract_23_a_full_disk_costs_no_call_and_no_record_once_it_is_free_again() {
     let refused = closed.call(&Request::chat(&long));
     assert_eq!(refused.status(), 502);
     assert_envelope(&refused.body, "gateway_error", 502);
-    assert_eq!(open.operations("/readyz").status(), 200);
+    let readyz = open.operations("/readyz");
+    assert_eq!(
+        (readyz.status(), readyz.text().as_str()),
+        (200, "ready, spool degraded\n")
+    );
+    assert_eq!(open.operations("/status").json()["spool"]["degraded"], true);
     std::fs::remove_file(&ballast).unwrap();
     eventually("it is well again", || {
         (open.metric("monitor_spool_degraded") == 0.0).then_some(())
     });
+    assert_eq!(open.operations("/readyz").text(), "ready\n");
     assert_eq!(closed.call(&Request::chat(&long)).status(), 200);
     backend.recovers();
     // Two answered calls at one, a refused and an answered one at the other.

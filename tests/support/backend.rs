@@ -129,6 +129,43 @@ impl Backend {
         }
     }
 
+    /// A backend that takes batches while `offers` says so and gives each record the status that the
+    /// test says.
+    pub fn batching(
+        offers: &Arc<AtomicBool>,
+        status: impl Fn(&Call) -> u16 + Send + Sync + 'static,
+    ) -> Self {
+        let offers = offers.clone();
+        let script = move |peer: &mut super::server::Peer| {
+            while let Some(request) = peer.read_request() {
+                let offered = match offers.load(Ordering::Relaxed) {
+                    true => "X-Monitor-Batch: 1\r\n",
+                    false => "",
+                };
+                let many = request.head.target() == BATCH;
+                let calls = calls(&request);
+                let (status, body) = match (many, &calls[..]) {
+                    (true, _) if offered.is_empty() => (404, REFUSAL.to_owned()),
+                    (true, calls) => (200, calls.iter().map(|call| line(status(call))).collect()),
+                    (false, [call, ..]) => (status(call), VERDICT.to_owned()),
+                    (false, []) => (400, REFUSAL.to_owned()),
+                };
+                peer.send(super::upstream::response(status, offered, body.as_bytes()));
+            }
+        };
+        Self {
+            server: Server::start(Box::new(clear), Box::new(script)),
+            well: Arc::default(),
+        }
+    }
+
+    /// The records of each batch so far.
+    pub fn batches(&self) -> Vec<Vec<Call>> {
+        let seen = self.server.ledger.now().requests;
+        let batches = seen.iter().filter(|request| request.head.target() == BATCH);
+        batches.map(calls).collect()
+    }
+
     /// A backend that flags every message which contains `word`, as sensitive data.
     pub fn flagging(word: &'static str) -> Self {
         Self::judging(move |call| match call.message().contains(word) {
@@ -144,7 +181,8 @@ impl Backend {
 
     /// Every call so far, in order of arrival.
     pub fn calls(&self) -> Vec<Call> {
-        self.server.ledger.now().requests.iter().map(call).collect()
+        let seen = self.server.ledger.now().requests;
+        seen.iter().flat_map(calls).collect()
     }
 
     /// Forgets every call so far.
@@ -168,7 +206,7 @@ impl Backend {
         self.server
             .ledger
             .wait(&format!("{count} post-call records"), |seen| {
-                let calls: Vec<Call> = seen.requests.iter().map(call).collect();
+                let calls: Vec<Call> = seen.requests.iter().flat_map(calls).collect();
                 (calls.iter().filter(|c| !c.is_pre()).count() >= count).then_some(calls)
             })
     }
@@ -183,6 +221,35 @@ impl Backend {
             one(false).expect("a post-call record"),
         )
     }
+}
+
+const BATCH: &str = "/process_batch/";
+
+fn line(status: u16) -> String {
+    let body = if status == 200 { VERDICT } else { REFUSAL };
+    format!("{{\"status\":{status},\"body\":{body}}}\n")
+}
+
+/// The calls that a request stands for.
+fn calls(request: &Received) -> Vec<Call> {
+    if request.head.target() != BATCH {
+        return vec![call(request)];
+    }
+    let text = std::str::from_utf8(&request.body).expect("NDJSON");
+    let one = |line: &str| {
+        let mut line: Value = serde_json::from_str(line).expect("a line of JSON");
+        let path = match line["stage"].as_str() {
+            Some("pre") => "/process_request/",
+            Some("post") => "/process_response/",
+            other => panic!("stage {other:?}"),
+        };
+        Call {
+            path: path.to_owned(),
+            head: request.head.clone(),
+            json: line["body"].take(),
+        }
+    };
+    text.lines().map(one).collect()
 }
 
 fn call(request: &Received) -> Call {

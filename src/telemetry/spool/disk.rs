@@ -3,9 +3,11 @@
 //! A disk that refuses keeps nothing from the clients: bytes wait in memory and are tried again.
 
 use super::back::Back;
+use super::dead::Letters;
+use super::incoming::Incoming;
 use super::segment::{self, SegmentId};
 use super::state::{Chunk, Gone, Loss, State};
-use super::{Shared, dead, ledger, now_ms};
+use super::{Shared, ledger, now_ms};
 use crate::observe::events::{SpoolDisk, SpoolLost};
 use std::collections::{BTreeMap, VecDeque};
 use std::fs::File;
@@ -30,6 +32,8 @@ pub(super) struct Disk {
     waiting: VecDeque<Chunk>,
     back: Back,
     refuses: bool,
+    letters: Letters,
+    incoming: Incoming,
 }
 
 /// The segment being written.
@@ -57,6 +61,7 @@ impl Disk {
         newest_found: Option<SegmentId>,
     ) -> Self {
         let back = Back::new(shared.clone(), folder.clone(), newest_found);
+        let incoming = Incoming::new(&folder);
         Self {
             shared,
             folder,
@@ -65,21 +70,26 @@ impl Disk {
             waiting: VecDeque::new(),
             back,
             refuses: false,
+            letters: Letters::default(),
+            incoming,
         }
     }
 
     /// Runs until the spool is closed and everything is written.
     pub(super) fn run(mut self) {
         loop {
-            let work = self.take();
+            let mut work = self.take();
             let written = self.write_all();
             if written {
                 self.shared.durable.send_replace(work.pushed);
             }
-            self.note(&work);
+            self.note(&mut work);
             let read = self.back.read_back(&self.waiting);
             if work.last {
                 return self.leave(&work);
+            }
+            if written {
+                self.incoming.step(&self.shared);
             }
             if !written || !read {
                 std::thread::sleep(RETRY);
@@ -123,6 +133,7 @@ impl Disk {
         !state.pending.is_empty()
             || !self.waiting.is_empty()
             || state.closing
+            || self.incoming.is_under_way()
             || !state.dead.is_empty()
             || state.wants_more()
     }
@@ -164,14 +175,12 @@ impl Disk {
 
     /// Acknowledgements, dead letters and files that may go. What fails here costs a record sent
     /// twice or a file that stays, never a record.
-    fn note(&mut self, work: &Work) {
+    fn note(&mut self, work: &mut Work) {
+        self.note_letters(std::mem::take(&mut work.dead));
         for (segment, ordinals) in &work.acks {
             if let Err(error) = ledger::append(&self.folder, *segment, ordinals) {
                 SpoolDisk { error: &error }.emit(&self.shared.metrics);
             }
-        }
-        if let Err(error) = dead::append(&self.folder, &work.dead) {
-            SpoolDisk { error: &error }.emit(&self.shared.metrics);
         }
         for Gone { segment, unread } in &work.gone {
             if let Some(unread) = unread {
@@ -197,6 +206,17 @@ impl Disk {
             let _ = std::fs::remove_file(ledger::path(&self.folder, *segment));
             let _ = std::fs::remove_file(segment::path(&self.folder, *segment));
         }
+    }
+
+    fn note_letters(&mut self, letters: Vec<Vec<u8>>) {
+        let (written, dropped) = self.letters.write(&self.folder, letters);
+        if let Err(error) = written {
+            SpoolDisk { error: &error }.emit(&self.shared.metrics);
+        }
+        self.report((dropped > 0).then_some((Loss::Disk, dropped)));
+        let count = self.letters.count(&self.folder);
+        let metric = &self.shared.metrics.spool_dead_letters;
+        metric.set(i64::try_from(count).unwrap_or(i64::MAX));
     }
 
     fn report(&self, lost: Option<(Loss, u64)>) {

@@ -3,17 +3,19 @@
 //! not change: kept, or refused for good (CONTRACT 23).
 
 use super::state::Item;
-use super::{Shared, dead, now_ms};
+use super::{Shared, batch, dead, now_ms};
 use crate::observe::TelemetryOutcome;
 use crate::observe::events::{RecordDelayed, RecordLeft};
 use crate::telemetry::{Analyzer, AnalyzerError, Kept, Record, Verdict};
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use futures_util::stream::{FuturesUnordered, StreamExt};
+use std::collections::VecDeque;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
+use tokio::time::Instant;
 
 /// Failures of one record, each while the backend answered others, after which it is given up: what
 /// the backend can never take must not stand before all that come behind it.
@@ -42,6 +44,8 @@ struct Lane {
     items: mpsc::UnboundedReceiver<Item>,
     analyzer: Arc<dyn Analyzer>,
     shared: Arc<Shared>,
+    /// When the latest batch went out.
+    latest_batch: Option<Instant>,
     ways: FuturesUnordered<BoxFuture<'static, (Item, Result<(), AnalyzerError>)>>,
 }
 
@@ -54,6 +58,7 @@ impl Worker {
                 items,
                 analyzer: self.analyzer.clone(),
                 shared: self.shared.clone(),
+                latest_batch: None,
                 ways: FuturesUnordered::new(),
             };
             lanes.spawn(lane.run());
@@ -69,6 +74,7 @@ impl Lane {
                 biased;
                 Some((item, result)) = self.ways.next() => self.kept(item, result).await,
                 item = self.items.recv(), if self.ways.len() < AHEAD => match item {
+                    Some(item) if self.analyzer.takes_batches() => self.take_many(item).await,
                     Some(item) => self.take(item).await,
                     None => break,
                 },
@@ -84,6 +90,54 @@ impl Lane {
             Some(kept) => self.follow(item, kept),
             None => self.deliver(item).await,
         }
+    }
+
+    /// Takes what has come with this one, as batches; what the backend does not take so, alone.
+    async fn take_many(&mut self, first: Item) {
+        let mut waiting = VecDeque::from([first]);
+        while !waiting.is_empty() {
+            let there = waiting.len() + self.items.len();
+            if let Some(latest) = self.latest_batch.filter(|_| there < batch::MOST) {
+                tokio::time::sleep_until(latest + batch::PAUSE).await;
+            }
+            while waiting.len() < batch::MOST
+                && let Ok(item) = self.items.try_recv()
+            {
+                waiting.push_back(item);
+            }
+            let mut items = batch::take(&mut waiting);
+            // While the backend is away, single records ask for it.
+            match items.len() > 1 && self.shared.gate.is_open() {
+                true => items = self.deliver_batch(items).await,
+                false => self.latest_batch = None,
+            }
+            for item in items {
+                self.take(item).await;
+            }
+        }
+    }
+
+    /// Gives back what has to be sent alone.
+    async fn deliver_batch(&mut self, items: Vec<Item>) -> Vec<Item> {
+        self.latest_batch = Some(Instant::now());
+        let records: Vec<_> = items.iter().map(|item| &item.record).collect();
+        let call = AssertUnwindSafe(self.analyzer.analyse_batch(&records)).catch_unwind();
+        let Some(results) = call.await.unwrap_or_default() else {
+            return items;
+        };
+        let mut alone = Vec::new();
+        for (item, result) in items.into_iter().zip(results) {
+            match result {
+                Ok(()) => self.settle(&item, TelemetryOutcome::Delivered, ""),
+                Err(AnalyzerError::Unavailable(_) | AnalyzerError::Busy(_)) => alone.push(item),
+                Err(AnalyzerError::KeyRefused(status) | AnalyzerError::Refused(status)) => {
+                    self.bury(&item, status, "the backend refused it");
+                }
+            }
+        }
+        // A backend that takes none of them is asked again by the first of those.
+        self.shared.gate.answered();
+        alone
     }
 
     async fn deliver(&mut self, item: Item) {

@@ -8,18 +8,24 @@
 //! oldest records go, counted and said.
 
 mod back;
+mod batch;
 mod book;
 mod dead;
 mod disk;
 mod entry;
 mod gate;
+mod incoming;
 mod lanes;
 mod ledger;
+mod replay;
 mod segment;
 mod state;
+mod survey;
 
-pub use dead::{DeadLetter, dead_letters, remove_dead_letters};
+pub use dead::{DeadLetter, dead_letters};
 pub use lanes::Worker;
+pub use replay::put_back;
+pub use survey::{Survey, survey};
 
 use super::{Analyzer, Kept, Record};
 use crate::observe::Metrics;
@@ -78,6 +84,25 @@ pub enum SpoolError {
 #[derive(Clone)]
 pub struct Spool {
     shared: Arc<Shared>,
+}
+
+/// A spool as its process knows it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SpoolStatus {
+    /// Bytes of its files.
+    pub bytes: u64,
+    /// Records the backend has not taken, as far as their segments have been read.
+    pub records: u64,
+    /// Age of the oldest segment in seconds; 0 where there is none.
+    pub oldest_seconds: f64,
+    /// Its disk refuses to be written.
+    pub degraded: bool,
+    /// Records the backend refused for good.
+    pub dead_letters: i64,
+    /// Records in memory on their way.
+    pub in_memory: u64,
+    /// Whether the backend answered when it was last asked.
+    pub backend_answers: bool,
 }
 
 /// Ends a spool in order.
@@ -179,6 +204,25 @@ impl Spool {
         state.in_lanes + u64::from(state.behind.is_some())
     }
 
+    /// Whether the spool's disk refuses to be written.
+    pub fn is_degraded(&self) -> bool {
+        self.shared.metrics.spool_degraded.get() != 0
+    }
+
+    /// What an operator wants to know.
+    pub fn status(&self) -> SpoolStatus {
+        let state = self.shared.lock();
+        SpoolStatus {
+            bytes: state.book.bytes(),
+            records: state.book.owed(),
+            oldest_seconds: state.age_seconds(now_ms()),
+            degraded: self.is_degraded(),
+            dead_letters: self.shared.metrics.spool_dead_letters.get(),
+            in_memory: state.in_lanes,
+            backend_answers: self.backend_answers(),
+        }
+    }
+
     /// Whether the backend answered when it was last asked.
     pub fn backend_answers(&self) -> bool {
         self.shared.gate.is_open()
@@ -258,11 +302,7 @@ impl Shared {
         self.metrics
             .queue_bytes
             .set(i64::try_from(state.held).unwrap_or(i64::MAX));
-        let age = state
-            .book
-            .oldest()
-            .map_or(0, |(_, entry)| now_ms() - entry.last_ms);
-        self.metrics.spool_age.set(age.max(0) as f64 / 1e3);
+        self.metrics.spool_age.set(state.age_seconds(now_ms()));
     }
 }
 

@@ -122,6 +122,11 @@ impl Reader {
         self.offset
     }
 
+    /// Bytes of the file, now.
+    pub(super) fn length(&self) -> io::Result<u64> {
+        Ok(self.file.get_ref().metadata()?.len())
+    }
+
     /// The next frame among the first `end` bytes of the file.
     pub(super) fn next(&mut self, end: u64) -> io::Result<Next> {
         let left = end.saturating_sub(self.offset);

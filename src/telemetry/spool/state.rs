@@ -281,6 +281,13 @@ impl State {
         bytes.saturating_sub(pending + held_back)
     }
 
+    /// Age of the oldest segment; 0 where there is none.
+    pub(super) fn age_seconds(&self, now_ms: i64) -> f64 {
+        let oldest = self.book.oldest();
+        let age = oldest.map_or(0, |(_, entry)| now_ms - entry.last_ms);
+        age.max(0) as f64 / 1e3
+    }
+
     /// The segment that takes new records.
     pub(super) fn current(&self) -> SegmentId {
         self.current

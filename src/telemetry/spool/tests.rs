@@ -369,4 +369,17 @@ async fn a_folder_has_one_owner() {
     world.close().await;
 }
 
+#[test]
+fn contract_23_a_clock_that_jumps_back_costs_nothing_and_ahead_what_is_then_too_old() {
+    let age = i64::try_from(BOUNDS.age.as_millis()).unwrap();
+    let at = |then: i64, now: i64| {
+        let mut state = State::new(Book::default(), 1, BOUNDS, Vec::new());
+        state.push(record(1, Stage::PreCall), then);
+        state.tick(now)
+    };
+    assert_eq!(at(10 * age, 0), None);
+    assert_eq!(at(0, age), None);
+    assert_eq!(at(0, 10 * age), Some((Loss::Old, 1)));
+}
+
 mod faults;

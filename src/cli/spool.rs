@@ -1,0 +1,148 @@
+//! `monitor spool …`: what waits in a spool's folder, on a terminal (CONTRACT 23). It works on the
+//! files, beside the process that owns them or without one. No text and no key is ever shown.
+
+use super::token::minute;
+use super::{Failure, file_or_variable, load};
+use crate::config::{Overrides, Role};
+use crate::telemetry::spool::{self, DeadLetter, Survey};
+use anyhow::Context;
+use clap::{Args, Subcommand};
+use serde_json::{Value, json};
+use std::path::{Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+#[derive(Debug, Subcommand)]
+pub(super) enum SpoolCommand {
+    /// Say how much waits for the backend.
+    Status(Where),
+    /// List the records that the backend refused for good, never their texts.
+    Dead(Where),
+    /// Send the refused records again; a gateway that runs takes them up within a second or two.
+    Replay(Where),
+}
+
+/// Which spool, and how the answer looks.
+#[derive(Debug, Args)]
+pub(super) struct Where {
+    /// Print JSON.
+    #[arg(long)]
+    json: bool,
+    /// YAML file [env: MONITOR_CONFIG].
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+    /// The spool's folder; what the configuration says, unless given.
+    #[arg(long, value_name = "DIR")]
+    dir: Option<PathBuf>,
+}
+
+/// Does it and gives what is to be printed.
+pub(super) fn run(command: SpoolCommand) -> Result<String, Failure> {
+    let (SpoolCommand::Status(place) | SpoolCommand::Dead(place) | SpoolCommand::Replay(place)) =
+        &command;
+    let folder = place.folder()?;
+    let unusable = || format!("the spool's folder {} cannot be used", folder.display());
+    let text = match &command {
+        SpoolCommand::Status(_) => spool::survey(&folder).map(|found| place.status(&found)),
+        SpoolCommand::Dead(_) => existing(&folder)
+            .and_then(spool::dead_letters)
+            .map(|letters| place.letters(&letters)),
+        SpoolCommand::Replay(_) => existing(&folder)
+            .and_then(spool::put_back)
+            .map(|count| place.replayed(count)),
+    };
+    Ok(text.with_context(unusable)?)
+}
+
+/// A name that was mistyped is no empty spool.
+fn existing(folder: &Path) -> std::io::Result<&Path> {
+    std::fs::read_dir(folder).map(|_| folder)
+}
+
+impl Where {
+    fn folder(&self) -> Result<PathBuf, Failure> {
+        if let Some(folder) = &self.dir {
+            return Ok(folder.clone());
+        }
+        let file = file_or_variable(self.config.clone());
+        Ok(load(Role::All, file, &Overrides::default())?.spool_dir())
+    }
+
+    fn status(&self, found: &Survey) -> String {
+        let oldest = found.oldest_ms.map(|at| (now_ms() - at).max(0) / 1_000);
+        if self.json {
+            let value = json!({
+                "segments": found.segments,
+                "bytes": found.bytes,
+                "records": found.records,
+                "oldest_seconds": oldest,
+                "put_back": found.put_back,
+                "dead_letters": found.dead_letters,
+                "damaged_files": found.damaged_files,
+            });
+            return format!("{value}\n");
+        }
+        let oldest = oldest.map_or("none".to_owned(), |seconds| format!("{seconds} s"));
+        [
+            ("segments", found.segments.to_string()),
+            ("bytes", found.bytes.to_string()),
+            ("records owed", found.records.to_string()),
+            ("oldest", oldest),
+            ("put back, not yet taken up", found.put_back.to_string()),
+            ("dead letters", found.dead_letters.to_string()),
+            ("damaged files", found.damaged_files.to_string()),
+        ]
+        .map(|(name, value)| format!("{name}: {value}\n"))
+        .concat()
+    }
+
+    fn letters(&self, letters: &[DeadLetter]) -> String {
+        match self.json {
+            true => format!("{}\n", Value::from_iter(letters.iter().map(value))),
+            false => letters.iter().map(line).collect(),
+        }
+    }
+
+    fn replayed(&self, count: u64) -> String {
+        match self.json {
+            true => format!("{}\n", json!({ "put_back": count })),
+            false => format!("{count} dead letters put back\n"),
+        }
+    }
+}
+
+fn value(letter: &DeadLetter) -> Value {
+    let (record, context) = (&letter.record, &letter.record.context);
+    json!({
+        "at_ms": letter.at_ms,
+        "stage": record.stage.as_str(),
+        "status": letter.status,
+        "request_id": context.exchange.to_string(),
+        "application_id": context.application_id,
+        "user_id": context.user_id,
+        "message_bytes": record.message.len(),
+    })
+}
+
+/// One letter; what clients gave as names stands in quotes, so that it cannot pass for another line.
+fn line(letter: &DeadLetter) -> String {
+    let (record, context) = (&letter.record, &letter.record.context);
+    let named = |name: &Option<String>| {
+        let name = name.as_ref();
+        name.map_or("-".to_owned(), |name| format!("{name:?}"))
+    };
+    format!(
+        "{} {} status={} request_id={} application={} user={} bytes={}\n",
+        minute(letter.at_ms),
+        record.stage.as_str(),
+        letter.status,
+        context.exchange,
+        named(&context.application_id),
+        named(&context.user_id),
+        record.message.len(),
+    )
+}
+
+fn now_ms() -> i64 {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH);
+    i64::try_from(now.unwrap_or_default().as_millis()).unwrap_or(i64::MAX)
+}
