@@ -246,7 +246,8 @@ mod tests {
     use super::*;
     use crate::observe::Metrics;
     use crate::store::temporary::TemporaryFolder;
-    use crate::telemetry::spool::{Book, Gate, SpoolBounds};
+    use crate::telemetry::spool::book::Book;
+    use crate::telemetry::spool::{Gate, SpoolBounds};
     use std::io::Write;
     use std::sync::{Condvar, Mutex};
     use tokio::sync::watch;

@@ -13,6 +13,7 @@ mod book;
 mod dead;
 mod disk;
 mod entry;
+mod found;
 mod gate;
 mod incoming;
 mod lanes;
@@ -30,11 +31,10 @@ pub use survey::{Survey, survey};
 use super::{Analyzer, Kept, Record};
 use crate::observe::Metrics;
 use crate::observe::TelemetryOutcome;
-use crate::observe::events::{RecordLeft, SpoolDamaged, SpoolLost};
-use book::Book;
+use crate::observe::events::{RecordLeft, SpoolLost};
 use disk::Disk;
+use found::Found;
 use gate::Gate;
-use segment::SegmentId;
 use state::{Loss, State};
 use std::fs::{DirBuilder, File, OpenOptions};
 use std::io;
@@ -304,69 +304,6 @@ impl Shared {
             .set(i64::try_from(state.held).unwrap_or(i64::MAX));
         self.metrics.spool_age.set(state.age_seconds(now_ms()));
     }
-}
-
-/// What an earlier process left.
-struct Found {
-    book: Book,
-    next: SegmentId,
-    newest: Option<SegmentId>,
-}
-
-impl Found {
-    fn look(folder: &Path, metrics: &Metrics) -> io::Result<Self> {
-        let mut ids = Vec::new();
-        let mut newest_damaged = 0;
-        for file in std::fs::read_dir(folder)? {
-            let name = file?.file_name();
-            let name = name.to_str().unwrap_or_default();
-            ids.extend(segment::id_of(name));
-            let damaged = segment::id_of(&name.replace(".damaged", ".seg"));
-            newest_damaged = newest_damaged.max(damaged.unwrap_or(0));
-        }
-        ids.sort_unstable();
-        let mut book = Book::default();
-        for id in &ids {
-            let path = segment::path(folder, *id);
-            let about = std::fs::metadata(&path)?;
-            if segment::Reader::open(&path).is_err() {
-                std::fs::rename(&path, path.with_extension("damaged"))?;
-                SpoolDamaged { bytes: about.len() }.emit(metrics);
-                continue;
-            }
-            let time = about
-                .modified()?
-                .duration_since(UNIX_EPOCH)
-                .unwrap_or_default();
-            let last_ms = i64::try_from(time.as_millis()).unwrap_or(i64::MAX);
-            let acked = ledger::read(folder, *id);
-            book.found(*id, (about.len(), last_ms), &acked);
-        }
-        forget_strays(folder, &ids)?;
-        Ok(Self {
-            book,
-            // A number is not given again, or what was set aside would be in the way.
-            next: newest_damaged.max(ids.last().copied().unwrap_or(0)) + 1,
-            newest: ids.last().copied(),
-        })
-    }
-}
-
-/// A ledger whose segment is gone would vouch for a later one of the same number.
-fn forget_strays(folder: &Path, ids: &[SegmentId]) -> io::Result<()> {
-    for file in std::fs::read_dir(folder)? {
-        let path = file?.path();
-        let stem = path
-            .file_stem()
-            .and_then(|stem| stem.to_str())
-            .unwrap_or_default();
-        let id = segment::id_of(&format!("{stem}.seg"));
-        let ledger = path.extension().is_some_and(|kind| kind == "ack");
-        if ledger && id.is_some_and(|id| ids.binary_search(&id).is_err()) {
-            std::fs::remove_file(path)?;
-        }
-    }
-    Ok(())
 }
 
 fn lock(folder: &Path) -> Result<File, SpoolError> {
