@@ -166,6 +166,10 @@ fn ingest(case: &'static str, kind: Kind, scale: &Scale, table: &mut Table) {
         each.round(),
         "",
     );
+    if let Some((_, database)) = &server {
+        // A server that has run for a while has log files to use again; a new one makes and syncs each.
+        database.execute("CHECKPOINT");
+    }
     let mut half = load(Pace::Rate(fast.rate() / 2.0)).run();
     assert_eq!(half.errors, 0);
     table.add(
@@ -191,7 +195,13 @@ fn store(kind: Kind) -> Option<(Option<(Postgres, Database)>, Builder)> {
         Kind::Sqlite => Some((None, Stack::all())),
         Kind::Postgres => {
             let mut server = Postgres::start()?;
-            server.restart_with(&["fsync=on".into(), "shared_buffers=256MB".into()]);
+            let settings = [
+                "fsync=on",
+                "shared_buffers=256MB",
+                "max_wal_size=4GB",
+                "min_wal_size=2GB",
+            ];
+            server.restart_with(&settings.map(str::to_owned));
             let database = server.database();
             let mut builder = Stack::all();
             for (name, value) in database.owner_env() {

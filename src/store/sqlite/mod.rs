@@ -8,6 +8,7 @@ mod filters;
 mod insert;
 mod migrate;
 mod policies;
+mod priority;
 mod records;
 mod retention;
 mod rows;
@@ -82,7 +83,8 @@ impl SqliteStore {
             // does not give it back.
             .auto_vacuum(SqliteAutoVacuum::Incremental)
             .pragma("cache_size", WRITER_CACHE)
-            .pragma("wal_autocheckpoint", CHECKPOINT);
+            .pragma("wal_autocheckpoint", CHECKPOINT)
+            .thread_name(|_| priority::WRITER_THREAD.into());
         let mut connection = writing
             .connect()
             .await
@@ -95,6 +97,7 @@ impl SqliteStore {
                 return Err(error);
             }
         };
+        priority::stand_back();
         let readers = SqlitePoolOptions::new()
             .max_connections(READERS)
             .acquire_timeout(BUSY_TIMEOUT)
