@@ -135,6 +135,7 @@ fn record(exchange: u128, stage: Stage) -> Record {
         unchecked: false,
         replaced: None,
         failure: None,
+        files: None,
     }
 }
 
