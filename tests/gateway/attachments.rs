@@ -299,7 +299,7 @@ fn a_client_does_not_wait_for_a_backend_that_takes_no_files() {
         &stack,
         &json!([{"content_base64": "aGk="}, {"content_base64": "aGk="}]),
     );
-    await_outcome(&stack, "no_record", 2.0);
+    await_outcome(&stack, "no_record", 1.0);
     assert_eq!(refusing.files(), []);
 }
 
