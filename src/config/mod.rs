@@ -22,10 +22,10 @@ mod yaml;
 
 pub use problem::{Origin, Problem, Problems};
 pub use settings::{
-    AnalysisSettings, BaseUrl, Durability, GatewaySettings, Http2, Limits, Listener, LogFormat,
-    LogSettings, MonitorSettings, OnDiskFailure, QueueSettings, RetentionSettings, Services,
-    Settings, ShutdownSettings, SpoolSettings, StoreSettings, StoreSsl, StreamSettings, TlsFiles,
-    UpstreamSettings,
+    AnalysisSettings, AttachmentSettings, BaseUrl, Durability, GatewaySettings, Http2, Limits,
+    Listener, LogFormat, LogSettings, MonitorSettings, OnDiskFailure, QueueSettings,
+    RetentionSettings, Services, Settings, ShutdownSettings, SpoolSettings, StoreSettings,
+    StoreSsl, StreamSettings, TlsFiles, UpstreamSettings,
 };
 pub use units::duration_from_text;
 
