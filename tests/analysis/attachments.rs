@@ -170,7 +170,7 @@ fn without_originals_the_bytes_are_not_kept_and_the_findings_are() {
 #[test]
 fn limits_are_told_by_name_and_a_file_of_several_megabytes_passes() {
     let stack = Stack::all()
-        .yaml("analysis:\n  attachments: {max_bytes: 5MiB, max_files: 2}\n")
+        .yaml("  attachments: {max_bytes: 5MiB, max_files: 2}\n")
         .start();
     let id = prompt_of(&stack, "u");
     let large = vec![b'x'; 5 << 20];
