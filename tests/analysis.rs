@@ -21,6 +21,8 @@ mod admin_versions;
 mod admin_world;
 #[path = "analysis/api.rs"]
 mod api;
+#[path = "analysis/attachments.rs"]
+mod attachments;
 #[path = "analysis/batches.rs"]
 mod batches;
 #[path = "analysis/keeping.rs"]

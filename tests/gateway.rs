@@ -10,6 +10,8 @@ mod all_in_one;
 mod attachments;
 #[path = "gateway/attachments_guard.rs"]
 mod attachments_guard;
+#[path = "gateway/attachments_kept.rs"]
+mod attachments_kept;
 #[path = "gateway/auth.rs"]
 mod auth;
 #[path = "gateway/batches.rs"]

@@ -3,6 +3,7 @@
 
 mod application_admin;
 mod applications;
+mod attachments;
 mod audit;
 mod authority;
 mod cache;
@@ -10,8 +11,11 @@ mod clock;
 mod differences;
 mod direction;
 mod draft;
+mod erasure;
 mod error;
 mod fields;
+mod file_text;
+mod files;
 mod freshness;
 mod http;
 mod inline;
@@ -30,6 +34,7 @@ mod texts;
 mod token_admin;
 mod tokens;
 
+pub use attachments::{AttachTo, NewFile};
 pub use authority::Caller;
 pub use differences::{Basis, Difference};
 pub use error::{ApiError, FieldProblem};

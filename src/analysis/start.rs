@@ -6,8 +6,8 @@ use super::tokens::{self, Tokens};
 use crate::config::settings::AnalysisSettings;
 use crate::model::{ApplicationId, Secret};
 use crate::store::{
-    Application, Migrated, PostgresStore, RecordStore, Scope, Scopes, SqliteStore, Store,
-    StoreError,
+    Application, BlobStore, Migrated, PostgresStore, RecordStore, Scope, Scopes, SqliteStore,
+    Store, StoreError,
 };
 use std::fs::DirBuilder;
 use std::os::unix::fs::DirBuilderExt;
@@ -16,6 +16,7 @@ use std::sync::Arc;
 use thiserror::Error;
 
 const DATABASE: &str = "monitor.db";
+const BLOBS: &str = "blobs";
 
 /// What the operator is told at start.
 #[derive(Clone, Debug)]
@@ -57,6 +58,19 @@ pub(super) async fn open_store(
         }
         None => Ok(Arc::new(open_file(settings, data_dir).await?)),
     }
+}
+
+/// Opens the folder of attached files.
+pub(super) fn open_blobs(
+    settings: &AnalysisSettings,
+    data_dir: &Path,
+) -> Result<BlobStore, StartError> {
+    let folder = settings.blobs.clone();
+    let path = folder.unwrap_or_else(|| data_dir.join(BLOBS));
+    BlobStore::local(&path).map_err(|error| StartError::Folder {
+        path,
+        reason: error.to_string(),
+    })
 }
 
 /// Brings the schema of the configured database up to date, and does nothing else with it.

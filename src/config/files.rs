@@ -11,7 +11,8 @@ use std::time::Duration;
 const MIB: u64 = 1 << 20;
 const GIB: u64 = 1 << 30;
 const MILLISECOND: Duration = Duration::from_millis(1);
-const HOUR: Duration = Duration::from_secs(3_600);
+/// What all downloads of one call may take together.
+const TEN_MINUTES: Duration = Duration::from_secs(600);
 
 pub(super) fn read(r: &mut Reader<'_>) -> FilesSettings {
     FilesSettings {
@@ -22,7 +23,7 @@ pub(super) fn read(r: &mut Reader<'_>) -> FilesSettings {
             .read("files.max_concurrency", &units::count(1..=64))
             .unwrap_or(4),
         timeout: r
-            .read("files.timeout", &units::duration(MILLISECOND..=HOUR))
+            .read("files.timeout", &units::duration(MILLISECOND..=TEN_MINUTES))
             .unwrap_or(Duration::from_secs(60)),
         allow_networks: list(r, "files.allow_networks", &network()),
         allow_hosts: list(r, "files.allow_hosts", &host()),

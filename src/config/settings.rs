@@ -253,8 +253,21 @@ pub struct AnalysisSettings {
     pub first_token: Option<Secret>,
     /// What this deployment offers to the rules of applications and requests (§4.4).
     pub services: Services,
+    /// Folder of attached files; None is `<data_dir>/blobs`.
+    pub blobs: Option<PathBuf>,
+    /// Bounds of attached files (CONTRACT 29).
+    pub attachments: AttachmentSettings,
     /// Requests per second that one access key may send over HTTP; None: as many as it likes.
     pub requests_per_second: Option<usize>,
+}
+
+/// Bounds of files that are attached to records; over them 413.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AttachmentSettings {
+    /// Bytes of one file, default 20 MiB.
+    pub max_bytes: u64,
+    /// Files of one request, default 64.
+    pub max_files: usize,
 }
 
 /// The stages of an analysis that may run. One that rules ask for and that is off is told in

@@ -138,8 +138,6 @@ label!(
         Refused => "refused",
         /// The backend did not take it.
         Undelivered => "undelivered",
-        /// The backend takes no attachments.
-        Unsupported => "unsupported",
         /// Too much was waiting.
         Dropped => "dropped",
     }

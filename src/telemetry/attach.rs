@@ -36,9 +36,19 @@ pub enum AttachError {
     /// Asked, and too slow or broken.
     #[error("the backend did not take it: {0}")]
     Failed(String),
-    /// There are no attachments at this backend.
-    #[error("this backend takes no attachments")]
-    Unsupported,
+}
+
+impl AttachError {
+    /// What a status that is no success means for its file.
+    pub fn of_status(status: u16) -> Self {
+        match status {
+            408 | 429 => Self::Unavailable("it asks to wait"),
+            // Its store, or whoever stands before it, has nothing against the file.
+            502..=504 => Self::Unavailable("it is not ready"),
+            400..=499 => Self::Refused(status),
+            _ => Self::Failed(format!("status {status}")),
+        }
+    }
 }
 
 /// Head, content and end of the body.

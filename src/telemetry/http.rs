@@ -181,9 +181,7 @@ impl HttpAnalyzer {
             200..=299 => body
                 .map(drop)
                 .map_err(|_| failed("its answer broke off")),
-            408 | 429 => Err(AttachError::Unavailable("it asks to wait")),
-            400..=499 => Err(AttachError::Refused(status)),
-            _ => Err(AttachError::Failed(format!("status {status}"))),
+            status => Err(AttachError::of_status(status)),
         }
     }
 }

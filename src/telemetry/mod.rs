@@ -67,12 +67,10 @@ pub trait Analyzer: Send + Sync {
     /// the same file twice as one.
     async fn attach(
         &self,
-        _key: &Secret,
-        _record: RecordId,
-        _file: Attachment,
-    ) -> Result<(), AttachError> {
-        Err(AttachError::Unsupported)
-    }
+        key: &Secret,
+        record: RecordId,
+        file: Attachment,
+    ) -> Result<(), AttachError>;
 }
 
 /// Why a record got no verdict. The texts carry nothing of the record.

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use std::sync::Mutex;
 use std::sync::mpsc::channel;
 
-const HEADER: &str = "X-Attached-Files";
+pub(crate) const HEADER: &str = "X-Attached-Files";
 
 /// A gateway that may fetch from this machine.
 pub(crate) fn local(upstream: &Upstream, backend: &Backend, fields: &str) -> Builder {
@@ -323,12 +323,4 @@ fn a_stop_lets_files_under_way_arrive() {
         files(&backend),
         [file("late", "application/octet-stream", "late")]
     );
-}
-
-#[test]
-fn a_backend_without_attachments_is_said_and_the_call_goes_on() {
-    let upstream = Upstream::ok();
-    let stack = Stack::all().upstream(&upstream).start();
-    call_with(&stack, &json!([{"content_base64": "aGk="}]));
-    await_outcome(&stack, "unsupported", 1.0);
 }

@@ -167,6 +167,28 @@ impl Backend {
         }
     }
 
+    /// A backend that takes every record and answers the posts of files as the test says, which gets
+    /// how many came before.
+    pub fn answering_files(status: impl Fn(usize, &Attached) -> u16 + Send + Sync + 'static) -> Self {
+        let before = std::sync::atomic::AtomicUsize::new(0);
+        let script = move |peer: &mut super::server::Peer| {
+            while let Some(request) = peer.read_request() {
+                let status = match is_call(&request) {
+                    true => 200,
+                    false => {
+                        let before = before.fetch_add(1, Ordering::Relaxed);
+                        status(before, &attached(&request))
+                    }
+                };
+                peer.send(json(status, if status == 200 { VERDICT } else { REFUSAL }));
+            }
+        };
+        Self {
+            server: Server::start(Box::new(clear), Box::new(script)),
+            well: Arc::default(),
+        }
+    }
+
     /// The records of each batch so far.
     pub fn batches(&self) -> Vec<Vec<Call>> {
         let seen = self.server.ledger.now().requests;

@@ -41,7 +41,6 @@ impl Fault {
             Self::Backend(AttachError::Unavailable(_) | AttachError::Failed(_)) => {
                 AttachmentOutcome::Undelivered
             }
-            Self::Backend(AttachError::Unsupported) => AttachmentOutcome::Unsupported,
         }
     }
 }

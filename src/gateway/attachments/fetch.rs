@@ -174,3 +174,44 @@ impl tower_service::Service<Name> for Pinned {
         ready(Ok(self.0.clone().into_iter()))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+    use crate::config::FilesSettings;
+    use std::time::Duration;
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+    use tokio::net::TcpListener;
+
+    /// What a name means later is nothing to a download: the judged address is the one asked.
+    #[tokio::test]
+    async fn a_name_is_not_looked_up_again_once_its_addresses_are_judged() {
+        let judged = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = judged.local_addr().unwrap();
+        let server = tokio::spawn(async move {
+            let (mut peer, _) = judged.accept().await.unwrap();
+            let mut head = [0; 1024];
+            let read = peer.read(&mut head).await.unwrap();
+            let answer = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi";
+            peer.write_all(answer.as_bytes()).await.unwrap();
+            String::from_utf8(head[..read].to_vec()).unwrap()
+        });
+        let settings = FilesSettings {
+            max_bytes: 2,
+            max_concurrency: 1,
+            timeout: Duration::from_secs(60),
+            allow_networks: Vec::new(),
+            allow_hosts: Vec::new(),
+        };
+        let fetcher = Fetcher::new(Guard::new(&settings), settings.max_bytes);
+        // By name, and by its other meaning: localhost, where no judged address stands on this port.
+        let url = Url::parse("http://rebound.invalid:1/a").unwrap();
+        let web = fetcher.web(&url, vec![address]).unwrap();
+        let request = Request::get(url.as_str()).body(Empty::new()).unwrap();
+        let answer = web.request(request).await.unwrap();
+        let fetched = fetcher.read(&url, answer).await.unwrap();
+        assert_eq!(fetched.content, "hi");
+        assert!(server.await.unwrap().contains("host: rebound.invalid:1"));
+    }
+}

@@ -1,0 +1,183 @@
+//! The text of a file, to be looked at like a message (CONTRACT 29): plain text of any kind, CSV and
+//! HTML. PDF and office documents are not read. What is found is `attachments`.
+
+use std::borrow::Cow;
+
+/// Types whose text stands in them as it is, beside `text/*`.
+const PLAIN: [&str; 8] = [
+    "application/json",
+    "application/x-ndjson",
+    "application/xml",
+    "application/csv",
+    "application/yaml",
+    "application/x-yaml",
+    "application/javascript",
+    "application/sql",
+];
+/// Ends of names, for files that come without a type of their own.
+const PLAIN_ENDS: [&str; 10] = [
+    "txt", "csv", "tsv", "md", "json", "jsonl", "log", "xml", "yaml", "yml",
+];
+const HTML_ENDS: [&str; 2] = ["html", "htm"];
+
+/// How a file is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Form {
+    Plain,
+    Html,
+}
+
+/// The text of a file's beginning; None where its type has none that can be read, or it is not the
+/// text that its type promises.
+pub(super) fn read(kind: &str, name: &str, beginning: &[u8]) -> Option<String> {
+    let form = form(kind, name)?;
+    let text = decode(beginning)?;
+    Some(match form {
+        Form::Plain => text.into_owned(),
+        Form::Html => html(&text),
+    })
+}
+
+fn form(kind: &str, name: &str) -> Option<Form> {
+    let essence = kind.split(';').next().unwrap_or_default().trim();
+    let essence = essence.to_ascii_lowercase();
+    match essence.as_str() {
+        "text/html" | "application/xhtml+xml" => Some(Form::Html),
+        "" | "application/octet-stream" => by_end(name),
+        other => {
+            let is_plain = other.starts_with("text/") || PLAIN.contains(&other);
+            let is_built = other.ends_with("+json") || other.ends_with("+xml");
+            (is_plain || is_built).then_some(Form::Plain)
+        }
+    }
+}
+
+fn by_end(name: &str) -> Option<Form> {
+    let (_, end) = name.rsplit_once('.')?;
+    let end = end.to_ascii_lowercase();
+    if HTML_ENDS.contains(&end.as_str()) {
+        return Some(Form::Html);
+    }
+    PLAIN_ENDS.contains(&end.as_str()).then_some(Form::Plain)
+}
+
+/// UTF-8, or UTF-16 that says so. What is cut off or wrong becomes replacement characters.
+fn decode(bytes: &[u8]) -> Option<Cow<'_, str>> {
+    let units: fn([u8; 2]) -> u16 = match bytes {
+        [0xFF, 0xFE, ..] => u16::from_le_bytes,
+        [0xFE, 0xFF, ..] => u16::from_be_bytes,
+        _ => {
+            let text = bytes.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(bytes);
+            return (!text.contains(&0)).then(|| String::from_utf8_lossy(text));
+        }
+    };
+    let (pairs, _) = bytes.as_chunks::<2>();
+    let units = pairs.iter().skip(1).map(|pair| units(*pair));
+    let text = char::decode_utf16(units).map(|unit| unit.unwrap_or(char::REPLACEMENT_CHARACTER));
+    Some(Cow::Owned(text.collect()))
+}
+
+/// Text and the values of attributes, where addresses hide; the names of tags and attributes are left
+/// out. Not a reader of the language: what is broken is read as text rather than passed over.
+fn html(source: &str) -> String {
+    let mut text = String::with_capacity(source.len());
+    let mut rest = source;
+    while let Some((before, after)) = rest.split_once('<') {
+        text.push_str(before);
+        match after.split_once('>') {
+            Some((tag, next)) => {
+                text.push(' ');
+                for value in tag.split(['"', '\'']).skip(1).step_by(2) {
+                    text.push_str(value);
+                    text.push(' ');
+                }
+                rest = next;
+            }
+            None => rest = after,
+        }
+    }
+    text.push_str(rest);
+    unescape(&text)
+}
+
+fn unescape(text: &str) -> String {
+    /// The longest reference that is known, with its sign.
+    const LONGEST: usize = 10;
+    let mut plain = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once('&') {
+        plain.push_str(before);
+        let end = after.bytes().take(LONGEST).position(|byte| byte == b';');
+        let found =
+            end.and_then(|end| Some((character(after.get(..end)?)?, after.get(end + 1..)?)));
+        let (character, next) = found.unwrap_or(('&', after));
+        plain.push(character);
+        rest = next;
+    }
+    plain.push_str(rest);
+    plain
+}
+
+fn character(reference: &str) -> Option<char> {
+    match reference {
+        "amp" => Some('&'),
+        "lt" => Some('<'),
+        "gt" => Some('>'),
+        "quot" => Some('"'),
+        "apos" => Some('\''),
+        "nbsp" => Some(' '),
+        "commat" => Some('@'),
+        _ => {
+            let number = reference.strip_prefix('#')?;
+            let code = match number.strip_prefix(['x', 'X']) {
+                Some(hex) => u32::from_str_radix(hex, 16),
+                None => number.parse(),
+            };
+            char::from_u32(code.ok()?)
+        }
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::expect_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_type_says_how_a_file_is_read_and_the_name_where_there_is_none() {
+        for (kind, name, expected) in [
+            ("text/plain", "a", Some(Form::Plain)),
+            ("Text/CSV; charset=utf-8", "a", Some(Form::Plain)),
+            ("text/html", "a.txt", Some(Form::Html)),
+            ("application/problem+json", "a", Some(Form::Plain)),
+            ("application/octet-stream", "a.CSV", Some(Form::Plain)),
+            ("", "page.htm", Some(Form::Html)),
+            ("", "noend", None),
+            ("application/pdf", "a.txt", None),
+            ("image/png", "a.png", None),
+        ] {
+            assert_eq!(form(kind, name), expected, "{kind} {name}");
+        }
+    }
+
+    #[test]
+    fn html_gives_its_text_and_its_values() {
+        for (source, expected) in [
+            ("<p>write to <b>a&#64;b.org</b></p>", " write to  a@b.org  "),
+            ("<a href=\"mailto:a@b.org\">x</a>", " mailto:a@b.org x "),
+            ("1 < 2 &amp; &unknown; &", "1  2 & &unknown; &"),
+            ("<p title='x&#x41;' broken", "p title='xA' broken"),
+        ] {
+            assert_eq!(html(source), expected, "{source}");
+        }
+    }
+
+    #[test]
+    fn bytes_become_text_or_none() {
+        assert_eq!(decode(b"\xEF\xBB\xBFabc").unwrap(), "abc");
+        assert_eq!(decode(b"\xFF\xFEa\0b\0").unwrap(), "ab");
+        assert_eq!(decode(b"\xFE\xFF\0a\0b\0").unwrap(), "ab");
+        assert_eq!(decode("я".as_bytes().split_at(1).0).unwrap(), "\u{FFFD}");
+        assert!(decode(b"PK\x03\x04\0\0").is_none());
+    }
+}
