@@ -178,9 +178,7 @@ impl HttpAnalyzer {
         // Read to its end, so that the connection can be used again.
         let body = Limited::new(answer.into_body(), MAX_ANSWER).collect().await;
         match status {
-            200..=299 => body
-                .map(drop)
-                .map_err(|_| failed("its answer broke off")),
+            200..=299 => body.map(drop).map_err(|_| failed("its answer broke off")),
             status => Err(AttachError::of_status(status)),
         }
     }

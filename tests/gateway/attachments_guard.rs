@@ -3,7 +3,9 @@
 
 use crate::attachments::{await_outcome, call_with, local};
 use crate::support::backend::Backend;
-use crate::support::stack::Stack;
+use crate::support::server::Peer;
+use crate::support::stack::{Folder, Stack};
+use crate::support::tls::Identity;
 use crate::support::upstream::{Upstream, response};
 use serde_json::{Value, json};
 
@@ -167,4 +169,33 @@ fn contract_31_no_proxy_of_the_environment_is_asked() {
     call_with(&stack, &json!([{"url": store.url()}]));
     await_outcome(&stack, "attached", 1.0);
     proxy.assert_untouched();
+}
+
+#[test]
+fn contract_31_a_certificate_is_checked_against_the_name_that_was_asked_for() {
+    let (upstream, backend) = (Upstream::ok(), Backend::start());
+    let (identity, folder) = (Identity::new(), Folder::new());
+    let authority = folder.write("ca.pem", &identity.cert_pem);
+    let answer = |peer: &mut Peer| {
+        while peer.read_request().is_some() {
+            peer.send(response(200, "", b"x"));
+        }
+    };
+    let store = Upstream::over("https", identity.wrap(), Box::new(answer));
+    let port = store.address().port();
+    let named = json!([{"url": format!("https://localhost:{port}/a")}]);
+    let trusting = local(&upstream, &backend, "")
+        .env("SSL_CERT_FILE", authority.display().to_string())
+        .start();
+    call_with(&trusting, &named);
+    await_outcome(&trusting, "attached", 1.0);
+    call_with(
+        &trusting,
+        &json!([{"url": format!("https://127.0.0.2:{port}/b")}]),
+    );
+    await_outcome(&trusting, "unreachable", 1.0);
+    let stack = local(&upstream, &backend, "").start();
+    call_with(&stack, &named);
+    await_outcome(&stack, "unreachable", 1.0);
+    assert_eq!(backend.files().len(), 1);
 }

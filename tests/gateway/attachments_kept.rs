@@ -48,7 +48,10 @@ fn contract_23_files_of_a_killed_process_are_fetched_by_the_next_one() {
     let folder = Folder::new();
     let mut stack = on_disk(local(&upstream, &backend, ""), &folder);
     let inline = json!({"content_base64": "aW5saW5l", "name": "b"});
-    call_with(&stack, &json!([{"url": format!("{}/a", store.url())}, inline]));
+    call_with(
+        &stack,
+        &json!([{"url": format!("{}/a", store.url())}, inline]),
+    );
     store.await_heads(1);
     stack.process.signal("KILL");
     stack.process.await_exit();
@@ -60,7 +63,11 @@ fn contract_23_files_of_a_killed_process_are_fetched_by_the_next_one() {
     let contents: HashSet<_> = files.iter().map(|file| file.content.as_slice()).collect();
     assert_eq!(contents, HashSet::from([&b"kept"[..], b"inline"]));
     let path = format!("/user_prompt_analysis/{ANALYSIS}/attach_files");
-    assert!(files.iter().all(|file| file.path == path && file.key == KEY));
+    assert!(
+        files
+            .iter()
+            .all(|file| file.path == path && file.key == KEY)
+    );
     let exchanges: HashSet<_> = prompts(&backend).into_iter().collect();
     assert_eq!(exchanges.len(), 1);
     eventually("nothing is owed any more", || {
@@ -75,7 +82,10 @@ fn contract_23_files_of_a_checked_call_survive_the_process_too() {
     let folder = Folder::new();
     let start = || {
         let stack = sync(&upstream, "").monitor(&backend);
-        on_disk(stack.yaml("files: {allow_networks: [127.0.0.0/8]}"), &folder)
+        on_disk(
+            stack.yaml("files: {allow_networks: [127.0.0.0/8]}"),
+            &folder,
+        )
     };
     let mut stack = start();
     let list = json!([{"url": store.url()}]).to_string();
@@ -97,16 +107,30 @@ fn contract_39_files_follow_records_that_go_in_batches() {
     let upstream = Upstream::ok();
     let well = Arc::new(AtomicBool::new(false));
     let is_well = well.clone();
-    let status = move |_: &Call| if is_well.load(Ordering::Relaxed) { 200 } else { 500 };
+    let status = move |_: &Call| {
+        if is_well.load(Ordering::Relaxed) {
+            200
+        } else {
+            500
+        }
+    };
     let backend = Backend::batching(&Arc::new(AtomicBool::new(true)), status);
-    let stack = local(&upstream, &backend, "").yaml("queue: {concurrency: 1}").start();
+    let stack = local(&upstream, &backend, "")
+        .yaml("queue: {concurrency: 1}")
+        .start();
     for number in 0..CALLS {
-        call_with(&stack, &json!([{"content_base64": "aGk=", "name": format!("{number:02}")}]));
+        call_with(
+            &stack,
+            &json!([{"content_base64": "aGk=", "name": format!("{number:02}")}]),
+        );
     }
     well.store(true, Ordering::Relaxed);
     await_outcome(&stack, "attached", CALLS as f64);
     let batched = backend.batches().concat();
-    assert!(batched.iter().any(Call::is_pre), "no prompt went in a batch");
+    assert!(
+        batched.iter().any(Call::is_pre),
+        "no prompt went in a batch"
+    );
     let names: HashSet<_> = backend.files().into_iter().map(|file| file.name).collect();
     assert_eq!(names.len(), CALLS);
 }
@@ -138,7 +162,9 @@ fn slow_files_hold_up_no_record() {
     const CALLS: usize = 80;
     let (upstream, backend) = (Upstream::ok(), Backend::start());
     let (store, _never) = reluctant();
-    let stack = local(&upstream, &backend, "").yaml("queue: {concurrency: 1}").start();
+    let stack = local(&upstream, &backend, "")
+        .yaml("queue: {concurrency: 1}")
+        .start();
     for _ in 0..CALLS {
         call_with(&stack, &json!([{"url": store.url()}]));
     }
@@ -146,6 +172,29 @@ fn slow_files_hold_up_no_record() {
     let prompts: HashSet<_> = prompts(&backend).into_iter().collect();
     assert_eq!(prompts.len(), CALLS);
     assert_eq!(backend.files(), []);
+}
+
+#[test]
+fn lists_that_wait_take_half_of_the_memory_and_what_is_beyond_is_counted() {
+    let (upstream, backend) = (Upstream::ok(), Backend::start());
+    let (store, opened) = reluctant();
+    let stack = local(&upstream, &backend, "")
+        .yaml("queue: {concurrency: 1, max_bytes: 1MiB}")
+        .start();
+    let long = "AAAA".repeat(50_000);
+    for _ in 0..4 {
+        call_with(
+            &stack,
+            &json!([{"url": store.url()}, {"content_base64": long, "name": "b"}]),
+        );
+    }
+    // Two lists of 200 kB are half a mebibyte.
+    await_outcome(&stack, "dropped", 2.0);
+    backend.await_posts(4);
+    opened.store(true, Ordering::Relaxed);
+    let log = stack.stderr();
+    assert!(log.contains("attachments of a call dropped"), "{log}");
+    assert!(!log.contains("AAAA"), "{log}");
 }
 
 #[test]
@@ -200,16 +249,24 @@ fn section_4_1_4_in_one_process_the_record_has_the_file() {
     let keeps = json!({"version": 1, "rules": {"keep_original": true}}).to_string();
     let change = Request::json("PATCH", &path, &keeps).without_key();
     let bearer = format!("Bearer {KEY}");
-    let changed = change.header("Authorization", &bearer).call(stack.analysis_addr);
+    let changed = change
+        .header("Authorization", &bearer)
+        .call(stack.analysis_addr);
     assert_eq!(changed.status(), 200, "{}", changed.text());
-    let list = json!([{"content_base64": "bWFpbCBhQGV4YW1wbGUub3Jn", "name": "note.txt"}]).to_string();
+    let list =
+        json!([{"content_base64": "bWFpbCBhQGV4YW1wbGUub3Jn", "name": "note.txt"}]).to_string();
     let answer = stack.call(&Request::chat(HELLO).header(HEADER, &list));
     assert_eq!((answer.status(), answer.text().as_str()), (200, ANSWER));
     await_outcome(&stack, "attached", 1.0);
     let listed = stack.analysis("/records", KEY).json();
     let records = listed["records"].as_array().unwrap();
-    let prompt = records.iter().find(|record| record["record"] == "user_prompt");
-    let id = prompt.expect("a prompt")["request_id"].as_str().unwrap().to_owned();
+    let prompt = records
+        .iter()
+        .find(|record| record["record"] == "user_prompt");
+    let id = prompt.expect("a prompt")["request_id"]
+        .as_str()
+        .unwrap()
+        .to_owned();
     let record: Value = stack.analysis(&format!("/records/{id}"), KEY).json();
     let file = &record["attachments"][0];
     assert_eq!(file["name"], "note.txt", "{record}");

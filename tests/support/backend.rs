@@ -169,7 +169,9 @@ impl Backend {
 
     /// A backend that takes every record and answers the posts of files as the test says, which gets
     /// how many came before.
-    pub fn answering_files(status: impl Fn(usize, &Attached) -> u16 + Send + Sync + 'static) -> Self {
+    pub fn answering_files(
+        status: impl Fn(usize, &Attached) -> u16 + Send + Sync + 'static,
+    ) -> Self {
         let before = std::sync::atomic::AtomicUsize::new(0);
         let script = move |peer: &mut super::server::Peer| {
             while let Some(request) = peer.read_request() {

@@ -27,7 +27,9 @@ impl Budget {
         let spent = milliseconds(time);
         let less = |left: u64| Some(left.saturating_sub(spent));
         // The closure refuses nothing.
-        let _ = self.0.fetch_update(Ordering::Relaxed, Ordering::Relaxed, less);
+        let _ = self
+            .0
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, less);
     }
 }
 

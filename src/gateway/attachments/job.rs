@@ -8,9 +8,7 @@ use crate::config::FilesSettings;
 use crate::model::RecordId;
 use crate::observe::Metrics;
 use crate::observe::events::AttachmentsEnded;
-use crate::telemetry::{
-    Analyzer, AttachError, Attachment, FileList, FilesOwed, RecordContext,
-};
+use crate::telemetry::{Analyzer, AttachError, Attachment, FileList, FilesOwed, RecordContext};
 use futures_util::stream::{self, StreamExt};
 use serde_json::value::RawValue;
 use std::sync::Arc;
@@ -164,7 +162,12 @@ impl Target {
         let key = &self.context.access_key;
         let (mut wait, mut failures) = (FIRST_WAIT, 0);
         loop {
-            let error = match self.tools.backend.attach(key, self.record, file.clone()).await {
+            let error = match self
+                .tools
+                .backend
+                .attach(key, self.record, file.clone())
+                .await
+            {
                 Err(error @ (AttachError::Unavailable(_) | AttachError::Failed(_))) => error,
                 done => return Ok(done?),
             };

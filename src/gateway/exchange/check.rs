@@ -150,7 +150,11 @@ impl Check<'_> {
     }
 
     fn files_refused(&self, metrics: &Metrics) {
-        if let Some(list) = self.record.as_ref().and_then(|record| record.files.as_ref()) {
+        if let Some(list) = self
+            .record
+            .as_ref()
+            .and_then(|record| record.files.as_ref())
+        {
             AttachmentsLeft {
                 request_id: &list.request_id,
                 outcome: AttachmentOutcome::NoRecord,

@@ -59,7 +59,10 @@ impl Owing {
         if let Ok(room) = self.room.clone().try_acquire_many_owned(weight) {
             return Some(room);
         }
-        if self.latest_in_vain().is_some_and(|at| at.elapsed() < RESPITE) {
+        if self
+            .latest_in_vain()
+            .is_some_and(|at| at.elapsed() < RESPITE)
+        {
             return None;
         }
         let room = self.room.clone().acquire_many_owned(weight);
