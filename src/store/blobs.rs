@@ -9,7 +9,7 @@ use object_store::local::LocalFileSystem;
 use object_store::path::Path as Key;
 use object_store::{ObjectStore, ObjectStoreExt as _, WriteMultipart};
 use sha2::{Digest, Sha256};
-use std::fs::{DirBuilder, Permissions};
+use std::fs::{DirBuilder, File, Permissions};
 use std::os::unix::fs::{DirBuilderExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -117,6 +117,14 @@ impl BlobStore {
             private_folder(folder)?;
         }
         Ok(self.objects.copy(&received.key, &key).await?)
+    }
+
+    /// What came in, to be read.
+    ///
+    /// # Errors
+    /// [`BlobError`] when it cannot be opened.
+    pub fn open(&self, received: &Received) -> Result<File, BlobError> {
+        Ok(File::open(self.path(&received.key)?)?)
     }
 
     /// Forgets what came in.

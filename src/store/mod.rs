@@ -13,8 +13,8 @@ mod sqlite;
 pub(crate) mod temporary;
 
 pub use attachment::{
-    Attached, Attachment, AttachmentStore, BlobHash, Erased, Erasure, Findings, NewAttachment,
-    Scanned,
+    Attached, Attachment, AttachmentStore, BlobHash, Erased, Erasure, Extraction, Findings,
+    NewAttachment, REMOVAL, Scanned,
 };
 pub use blobs::{BlobError, BlobStore, Bytes as BlobBytes, Received, Upload};
 pub use error::StoreError;

@@ -14,6 +14,7 @@ pub(crate) fn file(byte: u8) -> Attachment {
         size: 1_000,
         kept: true,
         findings: Findings {
+            extraction: None,
             scanned: Scanned::Whole,
             types: vec![found("EMAILS", 2)],
         },
