@@ -22,8 +22,8 @@ mod yaml;
 
 pub use problem::{Origin, Problem, Problems};
 pub use settings::{
-    AnalysisSettings, AttachmentSettings, BaseUrl, Durability, GatewaySettings, Http2, Limits,
-    Listener, LogFormat, LogSettings, MonitorSettings, OnDiskFailure, QueueSettings,
+    AnalysisSettings, AttachmentSettings, BaseUrl, BlobPlace, Durability, GatewaySettings, Http2,
+    Limits, Listener, LogFormat, LogSettings, MonitorSettings, OnDiskFailure, QueueSettings,
     RetentionSettings, Services, Settings, ShutdownSettings, SpoolSettings, StoreSettings,
     StoreSsl, StreamSettings, TlsFiles, UpstreamSettings,
 };

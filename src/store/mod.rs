@@ -4,6 +4,8 @@
 
 mod attachment;
 mod blobs;
+mod bucket;
+mod bucket_client;
 mod error;
 mod postgres;
 mod record;
