@@ -144,3 +144,32 @@ fn told(output: &[u8], status: ExitStatus) -> Result<Extracted, Extraction> {
     let text = String::from_utf8_lossy(text).into_owned();
     Ok(Extracted { text, is_whole })
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::expect_used)]
+mod tests {
+    use super::*;
+
+    fn ended(output: &[u8], signal: i32) -> Result<Extracted, Extraction> {
+        told(output, ExitStatus::from_raw(signal))
+    }
+
+    #[test]
+    fn the_end_of_the_process_says_what_became_of_the_file() {
+        let text = "я".to_owned();
+        let is_whole = true;
+        assert_eq!(ended("Wя".as_bytes(), 0), Ok(Extracted { text, is_whole }));
+        assert!(!ended(b"P", 0).unwrap().is_whole);
+        for (output, signal, expected) in [
+            (&b"M"[..], 0, Extraction::Malformed),
+            (b"E", 0, Extraction::Encrypted),
+            (b"L", 0, Extraction::TooLarge),
+            (b"", SIGXCPU, Extraction::TimedOut),
+            (b"", 6, Extraction::Failed),
+            (b"", 0, Extraction::Failed),
+            (b"some other program", 0, Extraction::Failed),
+        ] {
+            assert_eq!(ended(output, signal), Err(expected));
+        }
+    }
+}
