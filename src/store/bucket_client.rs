@@ -2,7 +2,7 @@
 //! system's certificates. Signing and retries are the crate's.
 
 use async_trait::async_trait;
-use futures_util::stream;
+use futures_util::{StreamExt as _, stream};
 use http_body_util::{BodyExt as _, StreamBody};
 use hyper::body::{Frame, Incoming};
 use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
@@ -83,5 +83,5 @@ fn bounded(body: Incoming) -> HttpResponseBody {
         let rest = next.is_ok().then_some(body);
         Some((next, rest))
     });
-    HttpResponseBody::new(StreamBody::new(frames))
+    HttpResponseBody::new(StreamBody::new(frames.fuse()))
 }

@@ -43,10 +43,10 @@ pub(super) fn read(bytes: &[u8], text: &mut Text) -> Result<(), Broken> {
         let mut part = BufReader::new(part.take(left));
         let read = take_text(&mut part, text);
         left = part.get_ref().limit();
-        match read {
+        match left {
             // Cut at the bound, not broken.
-            Err(_) if left == 0 => text.leave_out(),
-            read => read?,
+            0 => text.leave_out(),
+            _ => read?,
         }
     }
     if names.len() > PARTS {

@@ -26,7 +26,8 @@ pub(super) fn read(bytes: &[u8], text: &mut Text) -> Result<(), Broken> {
     let Ok(Ok(mut document)) = loaded else {
         return Err(Broken::Malformed);
     };
-    if document.is_encrypted() && document.decrypt("").is_err() {
+    // One that needs no password has been decrypted by now, in most of its forms.
+    if document.trailer.has(b"Encrypt") && document.decrypt("").is_err() {
         return Err(Broken::Encrypted);
     }
     let pages = document.get_pages();
