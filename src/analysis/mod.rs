@@ -10,6 +10,7 @@ mod cache;
 mod clock;
 mod differences;
 mod direction;
+pub mod documents;
 mod draft;
 mod erasure;
 mod error;

@@ -167,7 +167,7 @@ fn analysis(r: &mut Reader<'_>, prefix: &str) -> AnalysisSettings {
             .unwrap_or(16 * MIB),
         first_token: r.read(&key("first_token"), &units::access_key()),
         services: services(r, &key("services.")),
-        blobs: r.read(&key("blobs"), &units::path()),
+        blobs: r.read(&key("blobs"), &url::blob_place()),
         attachments: attachments(r, &key("attachments.")),
         requests_per_second: r.read(
             &key("limits.requests_per_second"),

@@ -253,12 +253,26 @@ pub struct AnalysisSettings {
     pub first_token: Option<Secret>,
     /// What this deployment offers to the rules of applications and requests (§4.4).
     pub services: Services,
-    /// Folder of attached files; None is `<data_dir>/blobs`.
-    pub blobs: Option<PathBuf>,
+    /// Where attached files are kept; None is the folder `<data_dir>/blobs`.
+    pub blobs: Option<BlobPlace>,
     /// Bounds of attached files (CONTRACT 29).
     pub attachments: AttachmentSettings,
     /// Requests per second that one access key may send over HTTP; None: as many as it likes.
     pub requests_per_second: Option<usize>,
+}
+
+/// Where the bytes of attached files are kept.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum BlobPlace {
+    /// A folder of this machine.
+    Folder(PathBuf),
+    /// A bucket of an S3-compatible store; how it is reached stands in the AWS_* variables.
+    Bucket {
+        /// Its name.
+        name: String,
+        /// What the keys of all files begin with, without slashes around it; empty for nothing.
+        prefix: String,
+    },
 }
 
 /// Bounds of files that are attached to records; over them 413.

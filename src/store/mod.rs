@@ -4,6 +4,8 @@
 
 mod attachment;
 mod blobs;
+mod bucket;
+mod bucket_client;
 mod error;
 mod postgres;
 mod record;
@@ -13,8 +15,8 @@ mod sqlite;
 pub(crate) mod temporary;
 
 pub use attachment::{
-    Attached, Attachment, AttachmentStore, BlobHash, Erased, Erasure, Findings, NewAttachment,
-    Scanned,
+    Attached, Attachment, AttachmentStore, BlobHash, Erased, Erasure, Extraction, Findings,
+    NewAttachment, REMOVAL, Scanned,
 };
 pub use blobs::{BlobError, BlobStore, Bytes as BlobBytes, Received, Upload};
 pub use error::StoreError;

@@ -8,7 +8,7 @@ use super::{Route, auth};
 use crate::analysis::attachments::{AttachTo, Place};
 use crate::analysis::{ApiError, Service};
 use crate::model::{Stage, TypeCount};
-use crate::store::{Attachment, BlobHash, Scanned, Scope};
+use crate::store::{Attachment, BlobHash, Extraction, Scanned, Scope};
 use axum::body::Body;
 use axum::extract::multipart::Field;
 use axum::extract::rejection::PathRejection;
@@ -46,6 +46,8 @@ pub(super) struct Shown<'a> {
 #[derive(Serialize)]
 struct Found<'a> {
     scanned: Scanned,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    extraction: Option<Extraction>,
     types: &'a [TypeCount],
 }
 
@@ -210,6 +212,7 @@ impl<'a> From<&'a Attachment> for Shown<'a> {
             attached_at_ms: file.attached_at_ms,
             findings: Found {
                 scanned: file.findings.scanned,
+                extraction: file.findings.extraction,
                 types: &file.findings.types,
             },
         }
