@@ -205,13 +205,14 @@ mod tests {
             allow_hosts: Vec::new(),
         };
         let fetcher = Fetcher::new(Guard::new(&settings), settings.max_bytes);
-        // By name, and by its other meaning: localhost, where no judged address stands on this port.
-        let url = Url::parse("http://rebound.invalid:1/a").unwrap();
+        let port = address.port();
+        let url = Url::parse(&format!("http://rebound.invalid:{port}/a")).unwrap();
         let web = fetcher.web(&url, vec![address]).unwrap();
         let request = Request::get(url.as_str()).body(Empty::new()).unwrap();
         let answer = web.request(request).await.unwrap();
         let fetched = fetcher.read(&url, answer).await.unwrap();
         assert_eq!(fetched.content, "hi");
-        assert!(server.await.unwrap().contains("host: rebound.invalid:1"));
+        let head = server.await.unwrap();
+        assert!(head.contains(&format!("host: rebound.invalid:{port}")), "{head}");
     }
 }
