@@ -5,13 +5,14 @@ use super::insert;
 use super::rows::NewRow;
 use super::write::{Write, apply};
 use crate::model::AnalysisResponse;
-use crate::store::{Changed, StoreError, Token};
+use crate::store::{Attached, BlobHash, Changed, Erased, StoreError, Token};
 use sqlx::{Connection, SqliteConnection};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, timeout_at};
+use uuid::Uuid;
 
 /// Writes in one transaction at most.
 const BATCH: usize = 512;
@@ -35,6 +36,16 @@ pub(super) enum Written {
     Token(Option<Box<Token>>),
     /// So many records, or pages, are gone.
     Removed(u64),
+    /// The ticket of a claim, unless the bytes are being removed.
+    Ticket(Option<i64>),
+    /// What became of a link.
+    Attached(Attached),
+    /// Bytes without a link.
+    Hashes(Vec<BlobHash>),
+    /// The tombstone that holds.
+    Tombstone(Uuid),
+    /// What one step of an erasure removed.
+    Erased(Erased),
 }
 
 pub(super) type Outcome = Result<Written, StoreError>;
