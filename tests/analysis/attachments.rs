@@ -235,6 +235,21 @@ fn what_cannot_be_attached_is_refused_with_its_reason() {
 }
 
 #[test]
+fn a_head_of_a_file_that_never_ends_is_refused_before_its_end() {
+    let stack = Stack::all().start();
+    let id = prompt_of(&stack, "u");
+    let name = "x".repeat(8 << 20);
+    let body = multipart("attached_files", &[(&name, "text/plain", b"a")]);
+    let request = Request::post(&prompt(&id), body)
+        .without_key()
+        .header("Authorization", &format!("Bearer {KEY}"))
+        .content_type("multipart/form-data; boundary=xyz");
+    let mut connection = crate::support::http::Conn::open(stack.analysis_addr);
+    let _ = connection.try_send(&request.bytes());
+    assert_refused(&connection.response(), 400, "multipart");
+}
+
+#[test]
 fn an_empty_file_is_a_file() {
     let stack = Stack::all().start();
     keep_originals(&stack);

@@ -4,7 +4,7 @@ use crate::admin_world::{application, assert_refused, call, call_as, expect, tok
 use crate::attachments::{TEXT, attach, blobs, keep_originals, prompt_of};
 use crate::support::request::Request;
 use crate::support::stack::Stack;
-use crate::support::{KEY, eventually};
+use crate::support::{KEY, contains, eventually};
 use crate::world::{analyse, authorised, records};
 use serde_json::{Value, json};
 
@@ -124,4 +124,23 @@ fn late_records_of_batches_and_of_a_gateways_spool_are_taken_and_not_kept() {
         (records(&stack, "user_id=boris").len() == 3).then_some(())
     });
     assert!(records(&stack, "user_id=anna").is_empty());
+}
+
+#[test]
+fn nothing_of_an_erased_text_is_left_in_the_embedded_database() {
+    let stack = Stack::all().start();
+    let keeps = |words: &str| {
+        let folder = std::fs::read_dir(stack.data_dir()).unwrap();
+        folder.map(|file| file.unwrap().path()).any(|file| {
+            let is_database = file.to_string_lossy().contains("monitor.db");
+            is_database && contains(&std::fs::read(file).unwrap(), words.as_bytes())
+        })
+    };
+    // Longer than a page, so that some of it stands outside of the row.
+    let text = "zephyrine ".repeat(2_000);
+    analyse(&stack, &text, json!({"user_id": "anna-karenina"}));
+    assert!(keeps("zephyrine") && keeps("anna-karenina"));
+    let erase = ("DELETE", "/records?user_id=anna-karenina");
+    expect(&stack, 200, erase, Value::Null);
+    assert!(!keeps("zephyrine") && !keeps("anna-karenina"));
 }
