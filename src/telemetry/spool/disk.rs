@@ -3,15 +3,20 @@
 //! A disk that refuses keeps nothing from the clients: bytes wait in memory and are tried again.
 
 use super::back::Back;
-use super::dead::Letters;
+use super::dead::Letter;
+use super::fault::{self, Point};
+use super::gone::{Gone, Loss};
 use super::incoming::Incoming;
+use super::item::Chunk;
+use super::letters::Letters;
 use super::segment::{self, SegmentId};
-use super::state::{Chunk, Gone, Loss, State};
+use super::state::State;
 use super::{Shared, ledger, now_ms};
-use crate::observe::events::{SpoolDisk, SpoolLost};
+use crate::observe::events::{LettersLost, SpoolDisk, SpoolLost, SpoolThread};
 use std::collections::{BTreeMap, VecDeque};
 use std::fs::File;
-use std::io::{self, Write};
+use std::io;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, MutexGuard};
 use std::time::Duration;
@@ -31,7 +36,6 @@ pub(super) struct Disk {
     open: Option<Open>,
     waiting: VecDeque<Chunk>,
     back: Back,
-    refuses: bool,
     letters: Letters,
     incoming: Incoming,
 }
@@ -48,7 +52,7 @@ struct Open {
 struct Work {
     pushed: u64,
     acks: BTreeMap<SegmentId, Vec<u32>>,
-    dead: Vec<Vec<u8>>,
+    dead: Vec<Letter>,
     gone: Vec<Gone>,
     last: bool,
 }
@@ -60,8 +64,10 @@ impl Disk {
         lock: File,
         newest_found: Option<SegmentId>,
     ) -> Self {
+        let dead_bytes = shared.lock().bounds().dead;
         let back = Back::new(shared.clone(), folder.clone(), newest_found);
         let incoming = Incoming::new(&folder);
+        let letters = Letters::new(&folder, dead_bytes);
         Self {
             shared,
             folder,
@@ -69,32 +75,48 @@ impl Disk {
             open: None,
             waiting: VecDeque::new(),
             back,
-            refuses: false,
-            letters: Letters::default(),
+            letters,
             incoming,
         }
     }
 
-    /// Runs until the spool is closed and everything is written.
+    /// Runs until the spool is closed and everything is written. A panic is a disk that refuses: it
+    /// is said, and the thread goes on where it stood. What it costs is a record sent twice.
     pub(super) fn run(mut self) {
         loop {
-            let mut work = self.take();
-            let written = self.write_all();
-            if written {
-                self.shared.durable.send_replace(work.pushed);
-            }
-            self.note(&mut work);
-            let read = self.back.read_back(&self.waiting);
-            if work.last {
-                return self.leave(&work);
-            }
-            if written {
-                self.incoming.step(&self.shared);
-            }
-            if !written || !read {
-                std::thread::sleep(RETRY);
+            match catch_unwind(AssertUnwindSafe(|| self.step())) {
+                Ok(true) => return,
+                Ok(false) => {}
+                Err(_) => {
+                    self.shared.set_degraded(true);
+                    SpoolThread.emit(&self.shared.metrics);
+                    std::thread::sleep(RETRY);
+                }
             }
         }
+    }
+
+    /// One round; true for the last one.
+    fn step(&mut self) -> bool {
+        let mut work = self.take();
+        let written = self.write_all();
+        if written {
+            self.shared.durable.send_replace(work.pushed);
+        }
+        self.note(&mut work);
+        let read = self.back.read_back(&self.waiting);
+        if work.last {
+            self.leave(&work);
+            return true;
+        }
+        if written {
+            self.incoming.step(&self.shared);
+            self.shared.set_degraded(false);
+        }
+        if !written || !read {
+            std::thread::sleep(RETRY);
+        }
+        false
     }
 
     /// Waits for something to do.
@@ -123,7 +145,7 @@ impl Disk {
         Work {
             pushed: state.pushed,
             acks,
-            dead: std::mem::take(&mut state.dead),
+            dead: state.take_dead(),
             gone: std::mem::take(&mut state.gone),
             last: state.closing,
         }
@@ -140,9 +162,12 @@ impl Disk {
 
     /// Writes and syncs; false where the disk refused, and then nothing is half done.
     fn write_all(&mut self) -> bool {
-        let refused = self.try_write().err();
-        self.say(refused.as_ref());
-        refused.is_none()
+        let Err(error) = self.try_write() else {
+            return true;
+        };
+        self.shared.set_degraded(true);
+        SpoolDisk { error: &error }.emit(&self.shared.metrics);
+        false
     }
 
     fn try_write(&mut self) -> io::Result<()> {
@@ -160,16 +185,6 @@ impl Disk {
             let taken = work.pushed - *self.shared.durable.borrow();
             let count = taken.min(self.shared.lock().book.owed());
             self.report((count > 0).then_some((Loss::Disk, count)));
-        }
-    }
-
-    fn say(&mut self, refused: Option<&io::Error>) {
-        if refused.is_some() != self.refuses {
-            self.refuses = refused.is_some();
-            self.shared.set_degraded(self.refuses);
-        }
-        if let Some(error) = refused {
-            SpoolDisk { error }.emit(&self.shared.metrics);
         }
     }
 
@@ -204,19 +219,29 @@ impl Disk {
             self.back.forget(*segment);
             // The ledger first: left behind, it would vouch for another segment of that number.
             let _ = std::fs::remove_file(ledger::path(&self.folder, *segment));
+            fault::at(Point::Delete);
             let _ = std::fs::remove_file(segment::path(&self.folder, *segment));
+            fault::at(Point::Deleted);
         }
     }
 
-    fn note_letters(&mut self, letters: Vec<Vec<u8>>) {
-        let (written, dropped) = self.letters.write(&self.folder, letters);
-        if let Err(error) = written {
+    fn note_letters(&mut self, letters: Vec<Letter>) {
+        let step = self.letters.write(letters);
+        if let Some(error) = step.error {
             SpoolDisk { error: &error }.emit(&self.shared.metrics);
         }
-        self.report((dropped > 0).then_some((Loss::Disk, dropped)));
-        let count = self.letters.count(&self.folder);
-        let metric = &self.shared.metrics.spool_dead_letters;
-        metric.set(i64::try_from(count).unwrap_or(i64::MAX));
+        self.report((step.refused > 0).then_some((Loss::Disk, step.refused)));
+        if step.over > 0 {
+            LettersLost { count: step.over }.emit(&self.shared.metrics);
+        }
+        let (count, bytes) = self.letters.extent();
+        let metrics = &self.shared.metrics;
+        for (metric, value) in [
+            (&metrics.spool_dead_letters, count),
+            (&metrics.spool_dead_letter_bytes, bytes),
+        ] {
+            metric.set(i64::try_from(value).unwrap_or(i64::MAX));
+        }
     }
 
     fn report(&self, lost: Option<(Loss, u64)>) {
@@ -251,20 +276,12 @@ fn append(open: &mut Option<Open>, folder: &Path, chunk: &Chunk) -> io::Result<(
     if open.file.metadata()?.len() != open.length {
         open.file.set_len(open.length)?;
     }
-    open.file.write_all(&chunk.bytes)?;
+    fault::write(Point::Write, &mut open.file, &chunk.bytes)?;
+    fault::at(Point::Sync);
     open.file.sync_data()?;
+    fault::at(Point::Synced);
     open.length += chunk.bytes.len() as u64;
     Ok(())
-}
-
-impl Loss {
-    fn reason(self) -> &'static str {
-        match self {
-            Self::Full => "full",
-            Self::Old => "old",
-            Self::Disk => "disk",
-        }
-    }
 }
 
 #[cfg(test)]

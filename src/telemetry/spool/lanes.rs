@@ -2,10 +2,12 @@
 //! before post; lanes run beside each other. A record leaves its lane only with an answer that will
 //! not change: kept, or refused for good (CONTRACT 23).
 
-use super::state::Item;
-use super::{Shared, batch, dead, now_ms};
+use super::dead::Letter;
+use super::item::Item;
+use super::parked::{Parked, Tried};
+use super::{Shared, batch, now_ms};
 use crate::observe::TelemetryOutcome;
-use crate::observe::events::{RecordDelayed, RecordLeft};
+use crate::observe::events::{LettersLost, RecordDelayed, RecordLeft};
 use crate::telemetry::{Analyzer, AnalyzerError, Kept, Record, Verdict};
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
@@ -17,9 +19,11 @@ use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 
-/// Failures of one record, each while the backend answered others, after which it is given up: what
-/// the backend can never take must not stand before all that come behind it.
-const MAX_OWN_FAILURES: u32 = 8;
+/// Failures of one record after which it is put aside: what the backend cannot take must not stand
+/// before all that come behind it.
+const MAX_OWN_FAILURES: u32 = 3;
+/// The part of `queue.max_bytes` that records which are put aside may take beside the others.
+const ASIDE: u64 = 4;
 /// Records of one lane at most that are judged and not yet kept.
 const AHEAD: usize = 64;
 
@@ -35,8 +39,10 @@ enum Fate {
     Delivered,
     /// Its verdict is known; it is about to be kept.
     Judged(Kept),
-    /// The status it was refused with; 0 for none.
+    /// The status it was refused with.
     Dead(u16, String),
+    /// The backend has failed on it since then, and takes others, as far as is known.
+    Failing(Instant),
 }
 
 /// One record is judged at a time, in order; several may be on their way to be kept.
@@ -46,6 +52,7 @@ struct Lane {
     shared: Arc<Shared>,
     /// When the latest batch went out.
     latest_batch: Option<Instant>,
+    parked: Parked,
     ways: FuturesUnordered<BoxFuture<'static, (Item, Result<(), AnalyzerError>)>>,
 }
 
@@ -53,12 +60,15 @@ impl Worker {
     /// Delivers.
     pub async fn run(self) {
         let mut lanes = JoinSet::new();
+        let bounds = self.shared.lock().bounds();
+        let aside = bounds.memory / ASIDE / bounds.lanes.max(1) as u64;
         for items in self.lanes {
             let lane = Lane {
                 items,
                 analyzer: self.analyzer.clone(),
                 shared: self.shared.clone(),
                 latest_batch: None,
+                parked: Parked::new(aside),
                 ways: FuturesUnordered::new(),
             };
             lanes.spawn(lane.run());
@@ -73,6 +83,7 @@ impl Lane {
             tokio::select! {
                 biased;
                 Some((item, result)) = self.ways.next() => self.kept(item, result).await,
+                () = due(self.parked.next_try()) => self.retry().await,
                 item = self.items.recv(), if self.ways.len() < AHEAD => match item {
                     Some(item) if self.analyzer.takes_batches() => self.take_many(item).await,
                     Some(item) => self.take(item).await,
@@ -88,8 +99,22 @@ impl Lane {
     async fn take(&mut self, mut item: Item) {
         match item.kept.take() {
             Some(kept) => self.follow(item, kept),
-            None => self.deliver(item).await,
+            None => {
+                if let Some(item) = self.join(item) {
+                    self.deliver(item).await;
+                }
+            }
         }
+    }
+
+    /// Gives the record back unless an earlier one of its exchange is put aside.
+    fn join(&mut self, item: Item) -> Option<Item> {
+        let weight = item.weight;
+        let back = self.parked.join(item);
+        if back.is_none() {
+            self.shared.lock().park(weight);
+        }
+        back
     }
 
     /// Takes what has come with this one, as batches; what the backend does not take so, alone.
@@ -106,6 +131,10 @@ impl Lane {
                 waiting.push_back(item);
             }
             let mut items = batch::take(&mut waiting);
+            items = items
+                .into_iter()
+                .filter_map(|item| self.join(item))
+                .collect();
             // While the backend is away, single records ask for it.
             match items.len() > 1 && self.shared.gate.is_open() {
                 true => items = self.deliver_batch(items).await,
@@ -141,10 +170,61 @@ impl Lane {
     }
 
     async fn deliver(&mut self, item: Item) {
-        match self.judge(&item.record).await {
+        let since = match self.judge(&item.record).await {
+            Fate::Failing(since) => since,
+            fate => return self.conclude(item, fate),
+        };
+        while !self.parked.has_room(item.weight) {
+            due(self.parked.next_try()).await;
+            self.retry().await;
+        }
+        self.shared.lock().park(item.weight);
+        self.parked.add(item, since);
+    }
+
+    fn conclude(&mut self, item: Item, fate: Fate) {
+        match fate {
             Fate::Judged(kept) => self.follow(item, kept),
             Fate::Delivered => self.settle(&item, TelemetryOutcome::Delivered, ""),
             Fate::Dead(status, reason) => self.bury(&item, status, &reason),
+            Fate::Failing(_) => self.bury(&item, 0, "the backend failed on it for spool.max_age"),
+        }
+    }
+
+    /// Tries the record once that was put aside and is next. One that the backend fails on for as
+    /// long as any record is kept becomes a dead letter.
+    async fn retry(&mut self) {
+        let Some(mut aside) = self.parked.take() else {
+            return;
+        };
+        let Some(record) = aside.items.front().map(|item| &item.record) else {
+            return;
+        };
+        let round = self.shared.gate.pass().await;
+        let own = self.shared.gate.is_open();
+        let fate = match self.ask(record).await {
+            Ok(fate) => fate,
+            Err(error) => {
+                self.delayed(record, &error);
+                Fate::Failing(aside.since)
+            }
+        };
+        let patience = self.shared.lock().bounds().age;
+        match fate {
+            Fate::Failing(_) if !own => {
+                self.shared.gate.failed(round);
+                self.parked.put_back(aside, Tried::NoAnswer);
+            }
+            Fate::Failing(since) if since.elapsed() < patience => {
+                self.parked.put_back(aside, Tried::Failed);
+            }
+            fate => {
+                if let Some(item) = aside.items.pop_front() {
+                    self.shared.lock().unpark(item.weight);
+                    self.conclude(item, fate);
+                }
+                self.parked.put_back(aside, Tried::Left);
+            }
         }
     }
 
@@ -167,43 +247,65 @@ impl Lane {
         }
     }
 
-    /// Asks until there is an answer.
+    /// Asks until there is an answer, or until it shows that the backend fails on this record alone.
+    /// Where nobody can tell that from an outage, one record of the lane stands aside all the same: the
+    /// next one tells.
     async fn judge(&mut self, record: &Record) -> Fate {
-        let (gate, mut own_failures) = (&self.shared.gate, 0);
+        let (mut failures, mut own_failures) = (0, 0);
+        let since = Instant::now();
         loop {
-            let round = gate.pass().await;
-            let before = gate.successes();
-            // A panic must not take the lane and all that is behind it.
-            let verdict = AssertUnwindSafe(self.analyzer.judge(record)).catch_unwind();
-            let error = match verdict.await.unwrap_or_else(|_| Err(panicked())) {
-                Ok(Verdict { kept, .. }) => {
-                    gate.answered();
-                    return kept.map_or(Fate::Delivered, Fate::Judged);
-                }
-                Err(refused @ (AnalyzerError::KeyRefused(_) | AnalyzerError::Refused(_))) => {
-                    gate.answered();
-                    return dead(&refused);
-                }
+            let round = self.shared.gate.pass().await;
+            let before = self.shared.gate.successes();
+            let error = match self.ask(record).await {
+                Ok(fate) => return fate,
                 Err(error) => error,
             };
+            self.delayed(record, &error);
+            let gate = &self.shared.gate;
             // Who asks to wait has nothing against the record.
-            let own = !matches!(error, AnalyzerError::Busy(_));
-            own_failures += u32::from(own && (gate.successes() > before || gate.is_open()));
-            if own_failures > MAX_OWN_FAILURES {
-                return dead(&error);
+            if !matches!(error, AnalyzerError::Busy(_)) {
+                failures += 1;
+                own_failures += u32::from(gate.successes() > before || gate.is_open());
             }
-            RecordDelayed {
-                stage: record.stage,
-                reason: &error.to_string(),
+            let in_doubt = failures >= MAX_OWN_FAILURES && self.parked.is_empty();
+            if own_failures >= MAX_OWN_FAILURES || in_doubt {
+                return Fate::Failing(since);
             }
-            .emit(&self.shared.metrics);
             gate.failed(round);
         }
     }
 
+    /// Asks once.
+    async fn ask(&mut self, record: &Record) -> Result<Fate, AnalyzerError> {
+        // A panic must not take the lane and all that is behind it.
+        let verdict = AssertUnwindSafe(self.analyzer.judge(record)).catch_unwind();
+        let fate = match verdict.await.unwrap_or_else(|_| Err(panicked())) {
+            Ok(Verdict { kept, .. }) => kept.map_or(Fate::Delivered, Fate::Judged),
+            Err(AnalyzerError::KeyRefused(status)) => {
+                Fate::Dead(status, AnalyzerError::KeyRefused(status).to_string())
+            }
+            Err(AnalyzerError::Refused(status)) => {
+                Fate::Dead(status, AnalyzerError::Refused(status).to_string())
+            }
+            Err(error) => return Err(error),
+        };
+        self.shared.gate.answered();
+        Ok(fate)
+    }
+
+    fn delayed(&self, record: &Record, error: &AnalyzerError) {
+        RecordDelayed {
+            stage: record.stage,
+            reason: &error.to_string(),
+        }
+        .emit(&self.shared.metrics);
+    }
+
     fn bury(&self, item: &Item, status: u16, reason: &str) {
-        let letter = dead::encode(now_ms(), status, &item.record);
-        self.shared.lock().dead.push(letter);
+        let letter = Letter::new(now_ms(), status, &item.record);
+        if !self.shared.lock().bury(letter) {
+            LettersLost { count: 1 }.emit(&self.shared.metrics);
+        }
         self.settle(item, TelemetryOutcome::Refused, reason);
     }
 
@@ -222,12 +324,12 @@ impl Lane {
     }
 }
 
-fn dead(refused: &AnalyzerError) -> Fate {
-    let status = match refused {
-        AnalyzerError::KeyRefused(status) | AnalyzerError::Refused(status) => *status,
-        AnalyzerError::Unavailable(_) | AnalyzerError::Busy(_) => 0,
-    };
-    Fate::Dead(status, refused.to_string())
+/// Never, where nothing is put aside.
+async fn due(at: Option<Instant>) {
+    match at {
+        Some(at) => tokio::time::sleep_until(at).await,
+        None => std::future::pending().await,
+    }
 }
 
 fn panicked() -> AnalyzerError {

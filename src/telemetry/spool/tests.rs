@@ -18,6 +18,8 @@ struct Backend {
     asked: AtomicUsize,
     /// How often it still has no time for exchange 0.
     busy: AtomicUsize,
+    /// How often it still fails on exchange 0.
+    fails: AtomicUsize,
 }
 
 #[async_trait]
@@ -33,6 +35,14 @@ impl Analyzer for Backend {
                 .is_ok()
         {
             return Err(AnalyzerError::Busy(429));
+        }
+        if record.context.exchange.0.is_nil()
+            && self
+                .fails
+                .fetch_update(Ordering::Relaxed, Ordering::Relaxed, less)
+                .is_ok()
+        {
+            return Err(AnalyzerError::Unavailable("status 500".into()));
         }
         match self.status.load(Ordering::Relaxed) {
             200 => {
@@ -61,6 +71,7 @@ const BOUNDS: SpoolBounds = SpoolBounds {
     age: Duration::from_secs(3_600),
     memory: 1 << 20,
     lanes: 4,
+    dead: 1 << 20,
 };
 
 struct World {
