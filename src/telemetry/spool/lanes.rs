@@ -268,10 +268,10 @@ impl Lane {
                 own_failures += u32::from(gate.successes() > before || gate.is_open());
             }
             let in_doubt = failures >= MAX_OWN_FAILURES && self.parked.is_empty();
+            gate.failed(round);
             if own_failures >= MAX_OWN_FAILURES || in_doubt {
                 return Fate::Failing(since);
             }
-            gate.failed(round);
         }
     }
 
