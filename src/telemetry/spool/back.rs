@@ -271,7 +271,7 @@ mod tests {
             dead: 0,
         };
         let shared = Arc::new(Shared {
-            state: Mutex::new(State::new(Book::default(), 2, bounds, Vec::new())),
+            state: Mutex::new(State::new(Book::default(), 2, bounds, None)),
             wake: Condvar::new(),
             durable: watch::Sender::new(0),
             degraded: watch::Sender::new(false),

@@ -15,7 +15,8 @@ use futures_util::stream::{FuturesUnordered, StreamExt};
 use std::collections::VecDeque;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
-use tokio::sync::mpsc;
+use std::time::Duration;
+use tokio::sync::{Notify, mpsc};
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 
@@ -24,12 +25,15 @@ use tokio::time::Instant;
 const MAX_OWN_FAILURES: u32 = 3;
 /// The part of `queue.max_bytes` that records which are put aside may take beside the others.
 const ASIDE: u64 = 4;
+/// Records that come within this time go to their lanes together.
+const GATHER: Duration = Duration::from_millis(5);
 /// Records of one lane at most that are judged and not yet kept.
 const AHEAD: usize = 64;
 
 /// The backend's end of a spool: runs until the spool is closed and its lanes are empty.
 pub struct Worker {
-    pub(super) lanes: Vec<mpsc::UnboundedReceiver<Item>>,
+    /// Told when records wait for their lanes.
+    pub(super) outlet: Arc<Notify>,
     pub(super) analyzer: Arc<dyn Analyzer>,
     pub(super) shared: Arc<Shared>,
 }
@@ -61,18 +65,22 @@ impl Worker {
     pub async fn run(self) {
         let mut lanes = JoinSet::new();
         let bounds = self.shared.lock().bounds();
-        let aside = bounds.memory / ASIDE / bounds.lanes.max(1) as u64;
-        for items in self.lanes {
+        let count = bounds.lanes.max(1);
+        let mut ends = Vec::with_capacity(count);
+        for _ in 0..count {
+            let (end, items) = mpsc::unbounded_channel();
+            ends.push(end);
             let lane = Lane {
                 items,
                 analyzer: self.analyzer.clone(),
                 shared: self.shared.clone(),
                 latest_batch: None,
-                parked: Parked::new(aside),
+                parked: Parked::new(bounds.memory / ASIDE / count as u64),
                 ways: FuturesUnordered::new(),
             };
             lanes.spawn(lane.run());
         }
+        lanes.spawn(hand_out(self.shared, self.outlet, ends));
         while lanes.join_next().await.is_some() {}
     }
 }
@@ -320,6 +328,27 @@ impl Lane {
         state.settled(item.place, item.weight);
         if state.idle && (state.wants_more() || !state.dead.is_empty()) {
             self.shared.wake.notify_one();
+        }
+    }
+}
+
+/// Gives records to their lanes: one exchange, one lane. What comes within a moment goes together, since
+/// each time a lane is woken costs as much as a good part of a call.
+async fn hand_out(
+    shared: Arc<Shared>,
+    outlet: Arc<Notify>,
+    lanes: Vec<mpsc::UnboundedSender<Item>>,
+) {
+    let mut goes_on = true;
+    while goes_on {
+        outlet.notified().await;
+        tokio::time::sleep(GATHER).await;
+        let items;
+        (items, goes_on) = shared.lock().take_outbox();
+        for item in items {
+            let lane = item.record.context.exchange.0.as_u128() % lanes.len() as u128;
+            // A lane ends with this end of it.
+            let _ = lanes[lane as usize].send(item);
         }
     }
 }

@@ -50,7 +50,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use thiserror::Error;
-use tokio::sync::{mpsc, watch};
+use tokio::sync::{Notify, watch};
 
 /// What a spool may use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -159,11 +159,9 @@ impl Spool {
     ) -> Result<(Self, Worker, Closer), SpoolError> {
         let lock = lock(folder)?;
         let found = Found::look(folder, &metrics).map_err(|error| refused(folder, &error))?;
-        let (senders, receivers) = (0..bounds.lanes.max(1))
-            .map(|_| mpsc::unbounded_channel())
-            .unzip();
+        let outlet = Arc::new(Notify::new());
         let newest = found.newest;
-        let state = State::new(found.book, found.next, bounds, senders);
+        let state = State::new(found.book, found.next, bounds, Some(outlet.clone()));
         let shared = Arc::new(Shared {
             state: Mutex::new(state),
             wake: Condvar::new(),
@@ -178,7 +176,7 @@ impl Spool {
             .spawn(move || disk.run())
             .map_err(|error| refused(folder, &error))?;
         let worker = Worker {
-            lanes: receivers,
+            outlet,
             analyzer,
             shared: shared.clone(),
         };

@@ -11,7 +11,8 @@ use super::item::{Chunk, Item};
 use super::letters::MAX_WAITING;
 use super::segment::{self, HEADER, SegmentId};
 use crate::telemetry::{Kept, Record};
-use tokio::sync::mpsc;
+use std::sync::Arc;
+use tokio::sync::Notify;
 
 /// Bytes after which a new segment begins.
 const SEGMENT_BYTES: u64 = 16 << 20;
@@ -62,7 +63,10 @@ pub(super) struct State {
     pub(super) dead: Vec<Letter>,
     dead_bytes: usize,
     pub(super) gone: Vec<Gone>,
-    lanes: Vec<mpsc::UnboundedSender<Item>>,
+    /// Told when records wait for their lanes; None where nobody delivers, or not any more.
+    outlet: Option<Arc<Notify>>,
+    /// Records that wait for their lanes.
+    outbox: Vec<Item>,
     /// Bytes of the records in the lanes, but for those that are parked.
     pub(super) held: u64,
     /// Records in the lanes.
@@ -86,7 +90,7 @@ impl State {
         book: Book,
         current: SegmentId,
         bounds: SpoolBounds,
-        lanes: Vec<mpsc::UnboundedSender<Item>>,
+        outlet: Option<Arc<Notify>>,
     ) -> Self {
         let behind = book.oldest().map(|(id, _)| Cursor::start(id));
         Self {
@@ -100,7 +104,8 @@ impl State {
             dead: Vec::new(),
             dead_bytes: 0,
             gone: Vec::new(),
-            lanes,
+            outlet,
+            outbox: Vec::new(),
             held: 0,
             in_lanes: 0,
             parked: 0,
@@ -166,19 +171,22 @@ impl State {
         });
     }
 
-    /// One exchange, one lane.
     fn send(&mut self, item: Item) -> bool {
-        if self.lanes.is_empty() {
+        let Some(outlet) = &self.outlet else {
             return false;
+        };
+        self.held += item.weight;
+        self.in_lanes += 1;
+        self.outbox.push(item);
+        if self.outbox.len() == 1 {
+            outlet.notify_one();
         }
-        let weight = item.weight;
-        let lane = item.record.context.exchange.0.as_u128() % self.lanes.len() as u128;
-        let sent = self.lanes[lane as usize].send(item).is_ok();
-        if sent {
-            self.held += weight;
-            self.in_lanes += 1;
-        }
-        sent
+        true
+    }
+
+    /// What waits for its lanes, and whether more may come.
+    pub(super) fn take_outbox(&mut self) -> (Vec<Item>, bool) {
+        (std::mem::take(&mut self.outbox), self.outlet.is_some())
     }
 
     /// A record left its lane for good.
@@ -290,7 +298,9 @@ impl State {
 
     /// Lets the lanes end once they are empty.
     pub(super) fn close_lanes(&mut self) {
-        self.lanes.clear();
+        if let Some(outlet) = self.outlet.take() {
+            outlet.notify_one();
+        }
     }
 
     fn current_bytes(&self) -> u64 {

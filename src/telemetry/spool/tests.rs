@@ -384,7 +384,7 @@ async fn a_folder_has_one_owner() {
 fn contract_23_a_clock_that_jumps_back_costs_nothing_and_ahead_what_is_then_too_old() {
     let age = i64::try_from(BOUNDS.age.as_millis()).unwrap();
     let at = |then: i64, now: i64| {
-        let mut state = State::new(book::Book::default(), 1, BOUNDS, Vec::new());
+        let mut state = State::new(book::Book::default(), 1, BOUNDS, None);
         state.push(record(1, Stage::PreCall), then);
         state.tick(now)
     };

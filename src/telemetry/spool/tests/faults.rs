@@ -77,8 +77,7 @@ fn a_record_that_found_no_room_is_not_read_again_before_another_has_left() {
         memory: 2_000,
         ..BOUNDS
     };
-    let (lane, _items) = mpsc::unbounded_channel();
-    let mut state = State::new(book::Book::default(), 1, bounds, vec![lane]);
+    let mut state = State::new(book::Book::default(), 1, bounds, Some(Arc::default()));
     state.push(record(1, Stage::PreCall), 0);
     let held = state.held;
     let mut large = record(2, Stage::PreCall);
