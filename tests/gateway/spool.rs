@@ -122,6 +122,32 @@ fn contract_23_killed_under_load_every_record_older_than_50_ms_arrives() {
 }
 
 #[test]
+fn contract_23_told_to_stop_under_load_it_delivers_every_answered_call_before_it_ends() {
+    for durability in ["batched", "before_upstream"] {
+        let (upstream, backend) = (Upstream::ok(), Backend::start());
+        let mut stack = registering(&upstream, &backend, durability).start();
+        let (stop, answered) = (Arc::new(AtomicBool::new(false)), Answered::default());
+        let clients = load(&stack, 0, &stop, &answered);
+        eventually("some calls are answered", || {
+            (answered.lock().unwrap().len() > 40).then_some(())
+        });
+        stack.process.signal("TERM");
+        for client in clients {
+            client.join().unwrap();
+        }
+        let (status, _) = stack.process.await_exit();
+        assert!(status.success(), "{durability}");
+        let found = registered(&backend.calls());
+        for user in answered.lock().unwrap().keys() {
+            for pre in [true, false] {
+                let exchanges = found.get(&(pre, user.clone()));
+                assert_eq!(exchanges.map(Vec::len), Some(1), "{durability}: {user}");
+            }
+        }
+    }
+}
+
+#[test]
 fn contract_23_an_outage_delays_records_and_loses_none() {
     for manner in [Manner::Refuses(500), Manner::Refuses(429), Manner::Hangs] {
         let (upstream, backend) = (Upstream::ok(), Backend::that(manner));

@@ -160,3 +160,16 @@ async fn contract_11_a_disk_that_hangs_is_known_to_refuse_until_it_takes_somethi
     eventually(|| !world.spool.is_degraded()).await;
     world.close().await;
 }
+
+#[test]
+fn contract_23_records_that_come_rarely_are_not_kept_much_longer_than_max_age() {
+    let age = i64::try_from(BOUNDS.age.as_millis()).unwrap();
+    let mut state = State::new(book::Book::default(), 1, BOUNDS, None);
+    for part in 0..16 {
+        let now = part * age / 16;
+        state.push(record(1, Stage::PreCall), now);
+        assert_eq!(state.tick(now), None);
+    }
+    let lost = state.tick(age * 20 / 16);
+    assert!(matches!(lost, Some((Loss::Old, 2..=4))), "{lost:?}");
+}
