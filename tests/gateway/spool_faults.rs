@@ -133,28 +133,40 @@ fn contract_23_killed_while_it_writes_a_dead_letter_every_refused_record_becomes
     if !knows_faults() {
         return;
     }
-    let (upstream, backend) = (Upstream::ok(), Backend::that(Manner::Refuses(422)));
-    let folder = Folder::new();
-    let start = |fault: &str| {
-        registering(&upstream, &backend, &folder)
-            .yaml("spool: {durability: before_upstream}")
-            .env("MONITOR_SPOOL_FAULT", fault)
-            .start()
-    };
-    let mut stack = start("letters:3:kill");
-    let mut promised = answered(&stack, "first");
-    stack.process.await_exit();
-    let stack = start("");
-    promised.extend(answered(&stack, "second"));
-    eventually("all are dead letters", || {
-        let letters = dead(&folder);
-        let is_there = |user: &String| {
-            letters
-                .iter()
-                .any(|letter| letter["stage"] == "pre_call" && letter["user_id"] == **user)
+    for fault in ["letters:3:kill", "letters:3:panic"] {
+        let (upstream, backend) = (Upstream::ok(), Backend::that(Manner::Refuses(422)));
+        let folder = Folder::new();
+        let start = |fault: &str| {
+            registering(&upstream, &backend, &folder)
+                .yaml("spool: {durability: before_upstream}")
+                .env("MONITOR_SPOOL_FAULT", fault)
+                .start()
         };
-        promised.iter().all(is_there).then_some(())
-    });
+        let mut stack = start(fault);
+        let mut promised = answered(&stack, "first");
+        if fault.ends_with("panic") {
+            eventually("the thread panicked", || {
+                (stack.metric("monitor_spool_thread_panics_total") == 1.0).then_some(())
+            });
+            stack.process.signal("TERM");
+        }
+        stack.process.await_exit();
+        let stack = start("");
+        promised.extend(answered(&stack, "second"));
+        eventually("all are dead letters", || {
+            let letters = dead(&folder);
+            let pre = letters
+                .iter()
+                .filter(|letter| letter["stage"] == "pre_call");
+            let users: HashSet<_> = pre
+                .filter_map(|letter| letter["user_id"].as_str())
+                .collect();
+            promised
+                .iter()
+                .all(|user| users.contains(&**user))
+                .then_some(())
+        });
+    }
 }
 
 /// What `monitor spool dead` lists.

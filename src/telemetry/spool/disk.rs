@@ -37,6 +37,7 @@ pub(super) struct Disk {
     waiting: VecDeque<Chunk>,
     back: Back,
     letters: Letters,
+    notes: Notes,
     incoming: Incoming,
 }
 
@@ -48,12 +49,18 @@ struct Open {
     length: u64,
 }
 
-/// What one step takes from the shared state.
-struct Work {
-    pushed: u64,
+/// What is to be noted. It outlives a step, so that a panic in one loses nothing of it.
+#[derive(Default)]
+struct Notes {
     acks: BTreeMap<SegmentId, Vec<u32>>,
     dead: Vec<Letter>,
-    gone: Vec<Gone>,
+    gone: VecDeque<Gone>,
+}
+
+/// What one step knows of the shared state.
+struct Work {
+    /// Records taken so far.
+    pushed: u64,
     last: bool,
 }
 
@@ -76,6 +83,7 @@ impl Disk {
             waiting: VecDeque::new(),
             back,
             letters,
+            notes: Notes::default(),
             incoming,
         }
     }
@@ -98,12 +106,12 @@ impl Disk {
 
     /// One round; true for the last one.
     fn step(&mut self) -> bool {
-        let mut work = self.take();
+        let work = self.take();
         let written = self.write_all();
         if written {
             self.shared.durable.send_replace(work.pushed);
         }
-        self.note(&mut work);
+        self.note();
         let read = self.back.read_back(&self.waiting);
         if work.last {
             self.leave(&work);
@@ -138,15 +146,15 @@ impl Disk {
         shared.measure(&state);
         state.urgent = false;
         self.waiting.extend(state.pending.drain(..));
-        let mut acks = BTreeMap::<_, Vec<_>>::new();
+        let notes = &mut self.notes;
         for place in state.acks.drain(..) {
-            acks.entry(place.segment).or_default().push(place.ordinal);
+            let acks = notes.acks.entry(place.segment).or_default();
+            acks.push(place.ordinal);
         }
+        notes.dead.extend(state.take_dead());
+        notes.gone.extend(state.gone.drain(..));
         Work {
             pushed: state.pushed,
-            acks,
-            dead: state.take_dead(),
-            gone: std::mem::take(&mut state.gone),
             last: state.closing,
         }
     }
@@ -190,43 +198,44 @@ impl Disk {
 
     /// Acknowledgements, dead letters and files that may go. What fails here costs a record sent
     /// twice or a file that stays, never a record.
-    fn note(&mut self, work: &mut Work) {
-        self.note_letters(std::mem::take(&mut work.dead));
-        for (segment, ordinals) in &work.acks {
-            if let Err(error) = ledger::append(&self.folder, *segment, ordinals) {
+    fn note(&mut self) {
+        self.note_letters();
+        while let Some((segment, ordinals)) = self.notes.acks.pop_first() {
+            if let Err(error) = ledger::append(&self.folder, segment, &ordinals) {
                 SpoolDisk { error: &error }.emit(&self.shared.metrics);
             }
         }
-        for Gone { segment, unread } in &work.gone {
+        while let Some(Gone { segment, unread }) = self.notes.gone.pop_front() {
             if let Some(unread) = unread {
-                let lost = unread.lost(&segment::path(&self.folder, *segment));
+                let lost = unread.lost(&segment::path(&self.folder, segment));
                 self.report(lost);
             }
-            let unwritten = self
-                .waiting
-                .iter()
-                .filter(|chunk| chunk.segment == *segment);
-            let unwritten: u64 = unwritten.map(|chunk| chunk.bytes.len() as u64).sum();
-            self.shared.lock().unwritten -= unwritten;
-            self.waiting.retain(|chunk| chunk.segment != *segment);
-            if self
-                .open
-                .as_ref()
-                .is_some_and(|open| open.segment == *segment)
-            {
-                self.open = None;
-            }
-            self.back.forget(*segment);
-            // The ledger first: left behind, it would vouch for another segment of that number.
-            let _ = std::fs::remove_file(ledger::path(&self.folder, *segment));
-            fault::at(Point::Delete);
-            let _ = std::fs::remove_file(segment::path(&self.folder, *segment));
-            fault::at(Point::Deleted);
+            self.remove(segment);
         }
     }
 
-    fn note_letters(&mut self, letters: Vec<Letter>) {
-        let step = self.letters.write(letters);
+    fn remove(&mut self, segment: SegmentId) {
+        let unwritten = self.waiting.iter().filter(|chunk| chunk.segment == segment);
+        let unwritten: u64 = unwritten.map(|chunk| chunk.bytes.len() as u64).sum();
+        self.shared.lock().unwritten -= unwritten;
+        self.waiting.retain(|chunk| chunk.segment != segment);
+        if self
+            .open
+            .as_ref()
+            .is_some_and(|open| open.segment == segment)
+        {
+            self.open = None;
+        }
+        self.back.forget(segment);
+        // The ledger first: left behind, it would vouch for another segment of that number.
+        let _ = std::fs::remove_file(ledger::path(&self.folder, segment));
+        fault::at(Point::Delete);
+        let _ = std::fs::remove_file(segment::path(&self.folder, segment));
+        fault::at(Point::Deleted);
+    }
+
+    fn note_letters(&mut self) {
+        let step = self.letters.write(std::mem::take(&mut self.notes.dead));
         if let Some(error) = step.error {
             SpoolDisk { error: &error }.emit(&self.shared.metrics);
         }
