@@ -7,7 +7,9 @@
 //! 1 MiB with an answer of 1 KiB, `1m-answer` the reverse; `sse` is a stream of 200 frames, which
 //! reach the proxy as fast as the mock can write them; `held` is silent streams; `body` one large
 //! request; `sync-local` and `sync-http` are sync mode at half load, the subject in the gateway's
-//! column: `monitor all`, and a gateway whose backend is a mock. It is no test of behaviour, and no figure of it fails a build: goals are only printed.
+//! column: `monitor all`, and a gateway whose backend is a mock. `spool` and `spool-batch` are
+//! telemetry over HTTP to a mock that takes records one by one or in batches, `backlog` and
+//! `backlog-batch` what an outage left, delivered afterwards. It is no test of behaviour, and no figure of it fails a build: goals are only printed.
 
 #[path = "gateway/answer.rs"]
 mod answer;
@@ -27,6 +29,8 @@ mod mock;
 mod open;
 #[path = "gateway/process.rs"]
 mod process;
+#[path = "gateway/spool.rs"]
+mod spool;
 #[path = "gateway/sync.rs"]
 mod sync;
 #[path = "gateway/table.rs"]
@@ -49,8 +53,11 @@ fn main() -> Result<()> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     match words.as_slice() {
-        ["--role", "mock"] => mock::run(Answer::Json1k),
-        ["--role", "backend"] => mock::run(Answer::Verdict),
+        ["--role", "mock"] => mock::run(Answer::Json1k, mock::ANYWHERE),
+        ["--role", "backend"] => mock::run(Answer::Verdict, mock::ANYWHERE),
+        ["--role", "backend", listen] => mock::run(Answer::Verdict, listen),
+        ["--role", "batches"] => mock::run_batches(mock::ANYWHERE),
+        ["--role", "batches", listen] => mock::run_batches(listen),
         ["--role", "bare", listen, upstream] => bare::run(listen, upstream),
         ["--role", "load", plan] => load::run(plan),
         words => bench(&Choice::read(words)?),
@@ -100,11 +107,13 @@ fn bench(choice: &Choice) -> Result<()> {
     let folder = Folder::create("mock")?;
     let (_mock, mock) = answering("mock", &bench, pinning, &folder)?;
     let (_backend, backend) = answering("backend", &bench, pinning, &folder)?;
+    let (_batches, batches) = answering("batches", &bench, pinning, &folder)?;
     let world = World {
         pinning,
         bench,
         mock,
         backend,
+        batches,
     };
     let mut table = Table::default();
     let mut records = Records::default();
@@ -141,8 +150,13 @@ fn answering(
 
 /// Every target of a case once.
 fn round_of(case: &Case, choice: &Choice, world: &World, table: &mut Table) -> Result<Records> {
-    if let Work::Sync(subject) = case.work {
-        return sync::measure(case, subject, &choice.scale, world, table);
+    match case.work {
+        Work::Sync(subject) => return sync::measure(case, subject, &choice.scale, world, table),
+        Work::Spool(subject) => return spool::measure(case, subject, &choice.scale, world, table),
+        Work::Backlog(subject) => {
+            return spool::backlog(case, subject, &choice.scale, world, table);
+        }
+        _ => {}
     }
     let mut records = Records::default();
     for target in Target::ALL

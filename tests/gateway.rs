@@ -62,6 +62,8 @@ mod smuggling;
 mod spool;
 #[path = "gateway/spool_commands.rs"]
 mod spool_commands;
+#[path = "gateway/spool_faults.rs"]
+mod spool_faults;
 #[path = "gateway/startup.rs"]
 mod startup;
 #[path = "gateway/status.rs"]

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Installs what the tests need and is missing, then runs all of them. Needs cargo and a C compiler;
-# everything it installs goes under target/test-env, but for the browser, PostgreSQL, Python's venv
-# module and Node.js, which come from the system's packages when this runs as root.
+# everything it installs goes under target/test-env, but for the browser, PostgreSQL, libfaketime,
+# Python's venv module and Node.js, which come from the system's packages when this runs as root.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -30,6 +30,10 @@ install_postgres() {
   packages postgresql-common
   echo 'create_main_cluster = false' >>/etc/postgresql-common/createcluster.conf
   packages postgresql
+}
+
+find_faketime() {
+  ls /usr/lib/*/faketime/libfaketimeMT.so.1 2>/dev/null | grep .
 }
 
 find_browser() {
@@ -70,12 +74,14 @@ unless_installed tests/clients/requirements.txt "$environment/python.installed" 
 unless_installed tests/clients/package.json "$environment/node.installed" install_node
 find_browser >/dev/null || packages chromium
 find_postgres >/dev/null || install_postgres
+find_faketime >/dev/null || packages faketime
 
 export MONITOR_TEST_PYTHON="$environment/python/bin/python"
 export MONITOR_TEST_NODE_DIR="$environment/node"
 MONITOR_TEST_CHROMIUM="$(find_browser)"
 export MONITOR_TEST_CHROMIUM
 export MONITOR_TEST_POSTGRES=required
+export MONITOR_TEST_FAKETIME=required
 
 cargo fmt --check
 cargo clippy --all-targets -- -D warnings

@@ -88,6 +88,22 @@ impl Answer {
     }
 }
 
+/// What a monitoring backend that takes batches says of so many records (CONTRACT 39).
+pub(crate) fn batch(lines: usize) -> Vec<u8> {
+    let line = format!("{{\"status\":200,\"body\":{VERDICT}}}\n");
+    let body = line.repeat(lines);
+    let head = json_head(body.len());
+    let (head, rest) = head.split_at(head.len() - 2);
+    format!("{head}X-Monitor-Batch: 1\r\n{rest}{body}").into_bytes()
+}
+
+/// As the verdict on one record, with the offer to take several.
+pub(crate) fn offer() -> Vec<u8> {
+    let head = json_head(VERDICT.len());
+    let (head, rest) = head.split_at(head.len() - 2);
+    format!("{head}X-Monitor-Batch: 1\r\n{rest}{VERDICT}").into_bytes()
+}
+
 const SSE_HEAD: &str = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\
     Cache-Control: no-cache\r\nTransfer-Encoding: chunked\r\n\r\n";
 

@@ -28,6 +28,10 @@ pub(crate) enum Work {
     Body,
     /// Sync mode of that target at half load; see `sync`.
     Sync(Target),
+    /// Telemetry of that target over HTTP, through the spool; see `spool`.
+    Spool(Target),
+    /// What waits in that target's spool after an outage; see `spool`.
+    Backlog(Target),
 }
 
 /// One case.
@@ -56,7 +60,7 @@ const fn calls(
 }
 
 /// All cases, in the order of the table.
-pub(crate) const CASES: [Case; 10] = [
+pub(crate) const CASES: [Case; 14] = [
     calls("1k", KIB, Answer::Json1k, Some(1.0)),
     calls("32k", 32 * KIB, Answer::Json32k, Some(1.0)),
     calls("1m", MIB, Answer::Json1k, Some(0.8)),
@@ -87,6 +91,26 @@ pub(crate) const CASES: [Case; 10] = [
         work: Work::Sync(Target::SyncHttp),
         cpu_goal: None,
     },
+    Case {
+        name: "spool",
+        work: Work::Spool(Target::Spool),
+        cpu_goal: Some(1.9),
+    },
+    Case {
+        name: "spool-batch",
+        work: Work::Spool(Target::SpoolBatch),
+        cpu_goal: Some(1.4),
+    },
+    Case {
+        name: "backlog",
+        work: Work::Backlog(Target::Spool),
+        cpu_goal: None,
+    },
+    Case {
+        name: "backlog-batch",
+        work: Work::Backlog(Target::SpoolBatch),
+        cpu_goal: None,
+    },
 ];
 
 impl Case {
@@ -107,6 +131,8 @@ pub(crate) struct Scale {
     pub(crate) idle_calls: u64,
     pub(crate) streams: usize,
     pub(crate) body_bytes: usize,
+    /// Calls whose records wait in the spool, two of each.
+    pub(crate) backlog_calls: u64,
 }
 
 impl Scale {
@@ -120,6 +146,7 @@ impl Scale {
         idle_calls: 5_000,
         streams: 1_000,
         body_bytes: 100_000_000,
+        backlog_calls: 50_000,
     };
     /// Enough to see that every case still runs; its figures mean nothing.
     pub(crate) const QUICK: Self = Self {
@@ -131,6 +158,7 @@ impl Scale {
         idle_calls: 20,
         streams: 20,
         body_bytes: 8_000_000,
+        backlog_calls: 200,
     };
 }
 
@@ -167,11 +195,14 @@ pub(crate) fn measure(
         }
         Work::Held => held(scale, world, target),
         Work::Body => body(scale, world, target),
-        Work::Sync(_) => bail!("sync mode is measured by pairs of targets"),
+        Work::Sync(_) | Work::Spool(_) | Work::Backlog(_) => {
+            bail!("such a case is measured by pairs of targets")
+        }
     }
 }
 
-fn run_loop(plan: Plan, world: &World, target: &Running) -> Result<Findings> {
+/// The plan on a running target: CPU until its last record is delivered, latency.
+pub(crate) fn run_loop(plan: Plan, world: &World, target: &Running) -> Result<Findings> {
     let mut load = Load::start(&plan, world)?;
     let records = target.settle()?;
     let before = cpu_us(target.process.id())?;
@@ -190,7 +221,8 @@ fn run_loop(plan: Plan, world: &World, target: &Running) -> Result<Findings> {
     Ok((found, records))
 }
 
-fn idle(address: SocketAddr, scale: &Scale, world: &World) -> Result<Report> {
+/// One call at a time.
+pub(crate) fn idle(address: SocketAddr, scale: &Scale, world: &World) -> Result<Report> {
     let one = Plan {
         connections: 1,
         max_calls: scale.idle_calls,
@@ -240,7 +272,7 @@ fn body(scale: &Scale, world: &World, target: &Running) -> Result<Findings> {
 }
 
 /// Lets a fresh process allocate what any traffic makes it allocate.
-fn warm(scale: &Scale, world: &World, target: &Running) -> Result<()> {
+pub(crate) fn warm(scale: &Scale, world: &World, target: &Running) -> Result<()> {
     let calls = scale.connections as u64 * scale.warm_up;
     let plan = Plan {
         max_calls: calls,

@@ -30,6 +30,12 @@ pub(crate) enum Measure {
     StreamsMib,
     /// Growth of the peak by one body, relative to its size.
     BodyFactor,
+    /// Median latency of one call at a time, less the bare proxy's.
+    TelemetryP50,
+    /// Records delivered a second.
+    Delivered,
+    /// Growth of the peak while records wait and are delivered.
+    SpoolMib,
 }
 
 impl Measure {
@@ -47,6 +53,9 @@ impl Measure {
             Self::StreamKib => "KiB per stream",
             Self::StreamsMib => "MiB for all streams",
             Self::BodyFactor => "peak growth ÷ body",
+            Self::TelemetryP50 => "added p50 µs",
+            Self::Delivered => "records/s delivered",
+            Self::SpoolMib => "peak growth MiB",
         }
     }
 
@@ -60,6 +69,9 @@ impl Measure {
             Self::AroundP50 => Some((value, 200.0)),
             Self::StreamsMib => Some((value, 60.0)),
             Self::BodyFactor => Some((value, 2.0)),
+            Self::TelemetryP50 => Some((value, 50.0)),
+            Self::Delivered => Some((value, 5_000.0)),
+            Self::SpoolMib => Some((value, 64.0)),
             Self::P50 | Self::P99 | Self::StreamKib | Self::Rate | Self::BackendP50 => None,
         }
     }
@@ -117,10 +129,14 @@ impl Row {
         } else {
             1
         };
+        let at_least = self.measure == Measure::Delivered;
+        let sign = if at_least { "≥" } else { "≤" };
         let goal = match self.measure.goal(&self.case, gateway, ratio) {
-            Some((_, goal)) if !judge => format!("≤ {goal}"),
-            Some((value, goal)) if value <= goal => format!("≤ {goal}, met"),
-            Some((_, goal)) => format!("≤ {goal}, **missed**"),
+            Some((_, goal)) if !judge => format!("{sign} {goal}"),
+            Some((value, goal)) if value == goal || (value > goal) == at_least => {
+                format!("{sign} {goal}, met")
+            }
+            Some((_, goal)) => format!("{sign} {goal}, **missed**"),
             None => String::new(),
         };
         format!(

@@ -28,6 +28,10 @@ pub(crate) enum Target {
     SyncAll,
     /// `monitor gateway` in sync mode: every prompt awaited, from a backend over HTTP.
     SyncHttp,
+    /// `monitor gateway` with telemetry to a backend over HTTP, one record a call.
+    Spool,
+    /// The same to a backend that takes batches.
+    SpoolBatch,
 }
 
 /// The application of sync mode.
@@ -44,6 +48,8 @@ impl Target {
             Self::All => "all",
             Self::SyncAll => "sync-all",
             Self::SyncHttp => "sync-http",
+            Self::Spool => "spool",
+            Self::SpoolBatch => "spool-batch",
         }
     }
 
@@ -62,6 +68,7 @@ pub(crate) struct World {
     pub(crate) bench: PathBuf,
     pub(crate) mock: SocketAddr,
     pub(crate) backend: SocketAddr,
+    pub(crate) batches: SocketAddr,
 }
 
 /// A started target.
@@ -102,7 +109,7 @@ impl Running {
                 folder.path().join("data").to_string_lossy().into_owned(),
             ),
         ];
-        environment.extend(of_sync_mode(target, world));
+        environment.extend(monitoring(target, world));
         let launch = Launch {
             name: target.name(),
             program: &program,
@@ -112,7 +119,7 @@ impl Running {
         };
         let mut process = Process::start(launch, world.pinning, folder.path())?;
         process.wait_for(address)?;
-        let has_backend = target.command() == "all" || target == Target::SyncHttp;
+        let has_backend = !matches!(target, Target::Bare | Target::Gateway);
         let operations = has_backend.then_some(operations);
         Ok(Self {
             process,
@@ -130,21 +137,10 @@ impl Running {
         };
         let deadline = Instant::now() + SETTLE_PATIENCE;
         loop {
-            let metrics = get(operations, "/metrics").context("reading the metrics")?;
-            let sum = |prefix: &str, part: &str| -> f64 {
-                let lines = metrics
-                    .lines()
-                    .filter(|line| line.starts_with(prefix) && line.contains(part));
-                lines
-                    .filter_map(|line| line.rsplit(' ').next()?.parse::<f64>().ok())
-                    .sum()
-            };
-            let records = Records {
-                stored: sum("monitor_telemetry_records_total", "\"delivered\""),
-                made: sum("monitor_telemetry_records_total", "outcome="),
-            };
+            let metrics = Metrics::read(operations)?;
+            let records = metrics.records();
             // Each call leaves one record for its prompt and one for its answer.
-            if records.made >= 2.0 * sum("monitor_requests_total", "route=\"chat\"") {
+            if records.made >= 2.0 * metrics.sum("monitor_requests_total", "route=\"chat\"") {
                 return Ok(records);
             }
             if Instant::now() > deadline {
@@ -154,6 +150,38 @@ impl Running {
                 );
             }
             std::thread::sleep(POLL);
+        }
+    }
+
+    /// Its metrics; an error where it has none.
+    pub(crate) fn metrics(&self) -> Result<Metrics> {
+        Metrics::read(self.operations.context("a target without metrics")?)
+    }
+}
+
+/// What `/metrics` says.
+pub(crate) struct Metrics(String);
+
+impl Metrics {
+    fn read(operations: SocketAddr) -> Result<Self> {
+        let text = get(operations, "/metrics").context("reading the metrics")?;
+        Ok(Self(text))
+    }
+
+    /// The sum of the series that begin so and contain `part`.
+    pub(crate) fn sum(&self, prefix: &str, part: &str) -> f64 {
+        let lines = self.0.lines();
+        let lines = lines.filter(|line| line.starts_with(prefix) && line.contains(part));
+        lines
+            .filter_map(|line| line.rsplit(' ').next()?.parse::<f64>().ok())
+            .sum()
+    }
+
+    /// The records that left the process so far.
+    pub(crate) fn records(&self) -> Records {
+        Records {
+            stored: self.sum("monitor_telemetry_records_total", "\"delivered\""),
+            made: self.sum("monitor_telemetry_records_total", "outcome="),
         }
     }
 }
@@ -167,12 +195,14 @@ pub(crate) struct Records {
     pub(crate) made: f64,
 }
 
-fn of_sync_mode(target: Target, world: &World) -> Vec<(&'static str, String)> {
+fn monitoring(target: Target, world: &World) -> Vec<(&'static str, String)> {
     let application = ("MONITOR_APPLICATION_ID", APPLICATION.to_owned());
-    let backend = ("MONITOR_URL", format!("http://{}", world.backend));
+    let url = |address: SocketAddr| ("MONITOR_URL", format!("http://{address}"));
     match target {
         Target::SyncAll => vec![application],
-        Target::SyncHttp => vec![application, backend],
+        Target::SyncHttp => vec![application, url(world.backend)],
+        Target::Spool => vec![url(world.backend)],
+        Target::SpoolBatch => vec![url(world.batches)],
         _ => Vec::new(),
     }
 }

@@ -26,6 +26,8 @@ pub(crate) struct Head {
     pub(crate) answer: Option<Answer>,
     /// Whether the peer said `Connection: close`.
     pub(crate) close: bool,
+    /// Whether it is a request that carries several records.
+    pub(crate) batch: bool,
 }
 
 /// How a body ends.
@@ -76,6 +78,22 @@ impl Wire {
         match framing {
             Framing::Length(length) => self.skip(length).await,
             Framing::Chunked => self.chunks().await,
+        }
+    }
+
+    /// Reads a body of that length to its end and returns how many lines it has.
+    pub(crate) async fn lines(&mut self, length: u64) -> Result<usize> {
+        let (mut left, mut lines) = (length, 0);
+        loop {
+            let take = left.min((self.end - self.start) as u64);
+            let taken = &self.buffer[self.start..self.start + take as usize];
+            lines += memchr::memchr_iter(b'\n', taken).count();
+            self.start += take as usize;
+            left -= take;
+            if left == 0 {
+                return Ok(lines);
+            }
+            self.fill().await?;
         }
     }
 
@@ -174,6 +192,7 @@ fn parse(head: &[u8]) -> Result<Head> {
         framing: Framing::Length(0),
         answer: None,
         close: false,
+        batch: first.contains(" /process_batch/ "),
     };
     for (name, value) in lines.filter_map(|line| line.split_once(':')) {
         let value = value.trim();

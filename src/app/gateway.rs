@@ -122,7 +122,8 @@ pub fn run_gateway(mut settings: Settings) -> Result<()> {
     let configuration = settings.hash();
     listeners::claim_all("gateway", &mut settings.gateway.listen)?;
     settings.gateway.operations = listeners::claim("operations", settings.gateway.operations)?;
-    let runtime = backend_runtime()?;
+    // It only waits for the network, and two threads would wake each other for nothing.
+    let runtime = runtime_of(1)?;
     let analyzer: Option<Arc<dyn Analyzer>> = match &settings.gateway.monitor.url {
         Some(url) => Some(Arc::new(HttpAnalyzer::new(
             url,
@@ -169,9 +170,13 @@ pub fn run_demo_upstream(address: SocketAddr) -> Result<()> {
 
 /// The runtime of everything that is not a pingora service.
 pub(super) fn backend_runtime() -> Result<Runtime> {
+    runtime_of(2)
+}
+
+fn runtime_of(threads: usize) -> Result<Runtime> {
     let mut builder = tokio::runtime::Builder::new_multi_thread();
     Ok(builder
-        .worker_threads(2)
+        .worker_threads(threads)
         .thread_name("backend")
         .enable_all()
         .build()?)

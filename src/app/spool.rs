@@ -37,6 +37,7 @@ pub(super) fn start(
         age: spool.max_age,
         memory: queue.max_bytes,
         lanes: queue.concurrency,
+        dead: spool.max_dead_bytes,
     };
     let folder = settings.spool_dir();
     let (spool, mut worker, closer) =

@@ -57,6 +57,9 @@ fn owed(spool: &Spool) -> Value {
         "oldest_seconds": status.oldest_seconds,
         "degraded": status.degraded,
         "dead_letters": status.dead_letters,
+        "dead_letter_bytes": status.dead_letter_bytes,
+        "dead_letters_lost": status.dead_letters_dropped,
+        "retried_apart": status.retried_apart,
         "in_memory": status.in_memory,
         "backend_answers": status.backend_answers,
     })

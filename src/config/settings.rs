@@ -200,6 +200,8 @@ pub struct SpoolSettings {
     pub max_bytes: u64,
     /// How long a record is kept for a backend that does not take it.
     pub max_age: Duration,
+    /// Bytes of the records the backend refused for good; beyond it the oldest go, counted.
+    pub max_dead_bytes: u64,
     /// When a record counts as registered (CONTRACT 11).
     pub durability: Durability,
     /// What `durability: before_upstream` does while the disk refuses.

@@ -51,6 +51,9 @@ pub(super) fn read(r: &mut Reader<'_>) -> SpoolSettings {
                 &units::duration(Duration::from_secs(60)..=365 * DAY),
             )
             .unwrap_or(7 * DAY),
+        max_dead_bytes: r
+            .read("spool.max_dead_bytes", &units::size(MIB..=64 * GIB))
+            .unwrap_or(128 * MIB),
         durability: r
             .read("spool.durability", &units::word(DURABILITY))
             .unwrap_or(Durability::Batched),

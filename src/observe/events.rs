@@ -125,6 +125,40 @@ impl SpoolLost {
     }
 }
 
+/// Dead letters for which `spool.max_dead_bytes` left no room, or that went to make some.
+pub struct LettersLost {
+    /// How many.
+    pub count: u64,
+}
+
+impl LettersLost {
+    /// Counts; says it at most once in ten seconds, with how often it came since.
+    pub fn emit(&self, metrics: &Metrics) {
+        metrics.spool_letters_lost.inc_by(self.count);
+        if let Some(count) = LETTERS.pass() {
+            log::error!(
+                target: "telemetry",
+                "{} dead letters are gone (spool.max_dead_bytes; {count} such lines since the last one)",
+                self.count,
+            );
+        }
+    }
+}
+
+/// The spool's thread panicked and goes on.
+pub struct SpoolThread;
+
+impl SpoolThread {
+    /// Counts and says it.
+    pub fn emit(&self, metrics: &Metrics) {
+        metrics.spool_panics.inc();
+        log::error!(
+            target: "telemetry",
+            "the thread that writes the spool panicked and goes on; until it writes again the disk counts as refusing",
+        );
+    }
+}
+
 /// A part of the spool's files could not be read and is kept beside it.
 pub struct SpoolDamaged {
     /// Its size.
@@ -163,6 +197,7 @@ impl SpoolDisk<'_> {
 }
 
 static DELAYED: LazyLock<Throttle> = LazyLock::new(|| Throttle::every(Duration::from_secs(10)));
+static LETTERS: LazyLock<Throttle> = LazyLock::new(|| Throttle::every(Duration::from_secs(10)));
 static DISK: LazyLock<Throttle> = LazyLock::new(|| Throttle::every(Duration::from_secs(10)));
 
 /// A call was answered with its policy's phrase (§2.4).

@@ -52,13 +52,19 @@ pub struct Metrics {
     pub spool_bytes: IntGauge,
     /// Records on disk that the backend has not taken, as far as they have been read.
     pub spool_records: IntGauge,
-    /// Age of the oldest segment of the spool, in seconds.
+    /// Age of the oldest record that the backend has not taken, in seconds.
     pub spool_age: Gauge,
     /// 1 while the spool's disk refuses to be written.
     pub spool_degraded: IntGauge,
     spool_lost: IntCounterVec,
     /// Records the backend refused for good, kept beside the spool.
     pub spool_dead_letters: IntGauge,
+    /// Bytes of their files.
+    pub spool_dead_letter_bytes: IntGauge,
+    /// Those that went, or were not kept, because of the bound.
+    pub spool_letters_lost: IntCounter,
+    /// Panics of the thread that writes the spool.
+    pub spool_panics: IntCounter,
     /// Parts of the spool's files that could not be read.
     pub spool_damaged: IntCounter,
     /// Attempts to deliver a record that will be repeated.
@@ -86,7 +92,7 @@ impl Metrics {
         registry.register(Box::new(policies_age.clone()))?;
         let spool_age = Gauge::new(
             "monitor_spool_age_seconds",
-            "Age of the oldest segment of the spool.",
+            "Age of the oldest record that the backend has not taken.",
         )?;
         registry.register(Box::new(spool_age.clone()))?;
         let build = IntGaugeVec::new(Opts::new("monitor_build_info", "Always 1."), &["version"])?;
@@ -137,6 +143,21 @@ impl Metrics {
                 &registry,
                 "monitor_spool_dead_letters",
                 "Records the backend refused for good, kept until they are put back.",
+            )?,
+            spool_dead_letter_bytes: gauge(
+                &registry,
+                "monitor_spool_dead_letter_bytes",
+                "Bytes of the files with the records the backend refused for good.",
+            )?,
+            spool_letters_lost: counter(
+                &registry,
+                "monitor_spool_dead_letters_lost_total",
+                "Records the backend refused for good that spool.max_dead_bytes left no room for.",
+            )?,
+            spool_panics: counter(
+                &registry,
+                "monitor_spool_thread_panics_total",
+                "Panics of the thread that writes the spool; it goes on.",
             )?,
             spool_damaged: counter(
                 &registry,

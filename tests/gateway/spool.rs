@@ -122,6 +122,32 @@ fn contract_23_killed_under_load_every_record_older_than_50_ms_arrives() {
 }
 
 #[test]
+fn contract_23_told_to_stop_under_load_it_delivers_every_answered_call_before_it_ends() {
+    for durability in ["batched", "before_upstream"] {
+        let (upstream, backend) = (Upstream::ok(), Backend::start());
+        let mut stack = registering(&upstream, &backend, durability).start();
+        let (stop, answered) = (Arc::new(AtomicBool::new(false)), Answered::default());
+        let clients = load(&stack, 0, &stop, &answered);
+        eventually("some calls are answered", || {
+            (answered.lock().unwrap().len() > 40).then_some(())
+        });
+        stack.process.signal("TERM");
+        for client in clients {
+            client.join().unwrap();
+        }
+        let (status, _) = stack.process.await_exit();
+        assert!(status.success(), "{durability}");
+        let found = registered(&backend.calls());
+        for user in answered.lock().unwrap().keys() {
+            for pre in [true, false] {
+                let exchanges = found.get(&(pre, user.clone()));
+                assert_eq!(exchanges.map(Vec::len), Some(1), "{durability}: {user}");
+            }
+        }
+    }
+}
+
+#[test]
 fn contract_23_an_outage_delays_records_and_loses_none() {
     for manner in [Manner::Refuses(500), Manner::Refuses(429), Manner::Hangs] {
         let (upstream, backend) = (Upstream::ok(), Backend::that(manner));
@@ -276,6 +302,12 @@ fn contract_23_a_full_disk_costs_no_call_and_no_record_once_it_is_free_again() {
     eventually("it says so", || {
         (open.metric("monitor_spool_degraded") == 1.0).then_some(())
     });
+    // As long as the disk is known to be full no call waits for it: 40 waits would be 80 seconds.
+    let begin = Instant::now();
+    for _ in 0..40 {
+        assert_eq!(open.call(&Request::chat(HELLO)).status(), 200);
+    }
+    assert!(begin.elapsed() < Duration::from_secs(40));
     let refused = closed.call(&Request::chat(&long));
     assert_eq!(refused.status(), 502);
     assert_envelope(&refused.body, "gateway_error", 502);
@@ -292,8 +324,8 @@ fn contract_23_a_full_disk_costs_no_call_and_no_record_once_it_is_free_again() {
     assert_eq!(open.operations("/readyz").text(), "ready\n");
     assert_eq!(closed.call(&Request::chat(&long)).status(), 200);
     backend.recovers();
-    // Two answered calls at one, a refused and an answered one at the other.
-    let calls = backend.await_posts(4);
+    // 42 answered calls at one, a refused and an answered one at the other.
+    let calls = backend.await_posts(44);
     let mut exchanges: Vec<_> = calls
         .iter()
         .filter(|call| call.is_pre())
@@ -301,5 +333,5 @@ fn contract_23_a_full_disk_costs_no_call_and_no_record_once_it_is_free_again() {
         .collect();
     exchanges.sort();
     exchanges.dedup();
-    assert_eq!(exchanges.len(), 4);
+    assert_eq!(exchanges.len(), 44);
 }

@@ -231,9 +231,14 @@ pub struct Conn {
 impl Conn {
     /// Connects.
     pub fn open(address: SocketAddr) -> Self {
-        let socket = connect(address);
-        let control = socket.try_clone().unwrap();
-        Self::over(Box::new(socket), control)
+        Self::try_open(address).expect("the listener accepts")
+    }
+
+    /// Connects where somebody listens.
+    pub fn try_open(address: SocketAddr) -> io::Result<Self> {
+        let socket = try_connect(address)?;
+        let control = socket.try_clone()?;
+        Ok(Self::over(Box::new(socket), control))
     }
 
     /// Wraps a stream, such as a TLS one, whose socket is `control`.
@@ -372,11 +377,15 @@ impl Conn {
 
 /// A connected socket with bounded reads.
 pub fn connect(address: SocketAddr) -> TcpStream {
-    let socket = TcpStream::connect(address).expect("the listener accepts");
-    socket.set_read_timeout(Some(PATIENCE)).unwrap();
-    socket.set_write_timeout(Some(PATIENCE)).unwrap();
-    socket.set_nodelay(true).unwrap();
-    socket
+    try_connect(address).expect("the listener accepts")
+}
+
+fn try_connect(address: SocketAddr) -> io::Result<TcpStream> {
+    let socket = TcpStream::connect(address)?;
+    socket.set_read_timeout(Some(PATIENCE))?;
+    socket.set_write_timeout(Some(PATIENCE))?;
+    socket.set_nodelay(true)?;
+    Ok(socket)
 }
 
 /// Whether a read ended because its time was up.

@@ -3,7 +3,7 @@
 
 use super::KEY;
 use super::http::{Conn, Response};
-use std::net::{SocketAddr, TcpStream};
+use std::net::SocketAddr;
 
 /// The chat completion that tests send unless they are about bodies.
 pub const HELLO: &str = r#"{"model":"test-model","messages":[{"role":"user","content":"hello"}]}"#;
@@ -147,8 +147,7 @@ impl Request {
 
     /// The status of the answer, None when the listener does not serve yet or no more.
     pub fn try_status(&self, address: SocketAddr) -> Option<u16> {
-        TcpStream::connect(address).ok()?;
-        let mut conn = Conn::open(address);
+        let mut conn = Conn::try_open(address).ok()?;
         conn.try_send(&self.bytes()).ok()?;
         Some(conn.try_head()?.status())
     }

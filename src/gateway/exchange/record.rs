@@ -121,9 +121,21 @@ impl Registration {
             return Ok(());
         };
         let receipt = Receipt(open.receipt.load(Ordering::Relaxed));
-        let written = timeout(DISK_PATIENCE, spool.durable(receipt)).await;
-        match (written, settings.on_disk_failure) {
-            (Err(_), OnDiskFailure::Closed) => Err(CallError::Unregistered),
+        let closed = settings.on_disk_failure == OnDiskFailure::Closed;
+        let written = async {
+            tokio::select! {
+                biased;
+                () = spool.durable(receipt) => true,
+                // Known to refuse: who is let go on without it waits for nothing.
+                () = spool.refused(), if !closed => false,
+            }
+        };
+        let written = timeout(DISK_PATIENCE, written).await;
+        if written.is_err() {
+            spool.gave_up();
+        }
+        match written {
+            Err(_) if closed => Err(CallError::Unregistered),
             _ => Ok(()),
         }
     }

@@ -1,8 +1,9 @@
 //! Reading back what memory could not hold or an earlier process left (CONTRACT 23). Runs on the
 //! spool's thread; what can be read of a damaged segment is delivered, and a copy of it is kept.
 
+use super::item::Chunk;
 use super::segment::{self, Next, Reader, SegmentId};
-use super::state::{Chunk, Cursor, State};
+use super::state::{Cursor, State};
 use super::{Shared, entry};
 use crate::observe::events::{SpoolDamaged, SpoolDisk};
 use std::collections::VecDeque;
@@ -267,11 +268,13 @@ mod tests {
             age: std::time::Duration::MAX,
             memory: 1 << 30,
             lanes: 0,
+            dead: 0,
         };
         let shared = Arc::new(Shared {
-            state: Mutex::new(State::new(Book::default(), 2, bounds, Vec::new())),
+            state: Mutex::new(State::new(Book::default(), 2, bounds, None)),
             wake: Condvar::new(),
             durable: watch::Sender::new(0),
+            degraded: watch::Sender::new(false),
             metrics: Arc::new(Metrics::new().unwrap()),
             gate: Gate::default(),
             files: super::super::owed::Owing::new(1).0,

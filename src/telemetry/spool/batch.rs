@@ -1,7 +1,7 @@
 //! Which records of a lane go together in one call (CONTRACT 39): of one access key, no two of one
 //! exchange, so that a pre-call record that has to be sent again is still before its answer.
 
-use super::state::Item;
+use super::item::Item;
 use std::collections::{HashSet, VecDeque};
 use std::time::Duration;
 

@@ -23,8 +23,22 @@ pub(super) struct Entry {
     pub(super) bytes: u64,
     /// When its latest record came, milliseconds since 1970.
     pub(super) last_ms: i64,
+    /// When some of its records came, by their numbers.
+    times: Times,
+    /// An earlier process wrote it.
+    found: bool,
     /// Records of it that are in memory on their way.
     pub(super) in_flight: u32,
+}
+
+/// The file of a segment that an earlier process left; times in milliseconds since 1970.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct FoundFile {
+    pub(super) bytes: u64,
+    /// When it was made, or no later than its first record came as far as that is known.
+    pub(super) begun_ms: i64,
+    /// When it was last written to.
+    pub(super) last_ms: i64,
 }
 
 /// All segments.
@@ -32,6 +46,44 @@ pub(super) struct Entry {
 pub(super) struct Book {
     segments: BTreeMap<SegmentId, Entry>,
     bytes: u64,
+}
+
+/// Every so often the number of a record and when it came, milliseconds since 1970.
+#[derive(Debug, Default)]
+struct Times {
+    points: Vec<(u32, i64)>,
+    /// Milliseconds between two of them at least.
+    spacing: i64,
+}
+
+impl Times {
+    const MOST: usize = 512;
+
+    fn note(&mut self, ordinal: u32, now_ms: i64) {
+        // A clock that was set back begins anew.
+        let next = self.points.last().map(|(_, at)| at + self.spacing);
+        if next.is_some_and(|next| (next - self.spacing..next).contains(&now_ms)) {
+            return;
+        }
+        if self.points.len() == Self::MOST {
+            let mut keep = false;
+            self.points.retain(|_| {
+                keep = !keep;
+                keep
+            });
+            self.spacing *= 2;
+        }
+        self.spacing = self.spacing.max(500);
+        self.points.push((ordinal, now_ms));
+    }
+
+    /// No later than when that record came.
+    fn of(&self, ordinal: u32) -> Option<i64> {
+        let behind = self
+            .points
+            .partition_point(|(number, _)| *number <= ordinal);
+        Some(self.points.get(behind.checked_sub(1)?)?.1)
+    }
 }
 
 #[derive(Debug, Default)]
@@ -62,6 +114,14 @@ impl Bits {
         self.count = self.words.iter().map(|word| word.count_ones()).sum();
     }
 
+    /// The first that is not set.
+    fn first_unset(&self) -> u32 {
+        let full = self.words.iter().take_while(|word| **word == u64::MAX);
+        let full = full.count();
+        let more = self.words.get(full).map_or(0, |word| word.trailing_ones());
+        u32::try_from(full).unwrap_or(0) * 64 + more
+    }
+
     fn has(&self, bit: u32) -> bool {
         let word = self.words.get(bit as usize / 64);
         word.is_some_and(|word| word & (1 << (bit % 64)) != 0)
@@ -77,20 +137,35 @@ impl Entry {
     fn owed(&self) -> u64 {
         u64::from(self.records.saturating_sub(self.acked.count))
     }
+
+    /// When the oldest record that is owed came, or no later; one of an earlier process counts from
+    /// when its segment was begun.
+    fn oldest_owed_ms(&self) -> Option<i64> {
+        let unread = self.found && !self.sealed;
+        let first = self.acked.first_unset();
+        (unread || first < self.records).then(|| self.times.of(first))?
+    }
+
+    /// When its first record came.
+    pub(super) fn begun_ms(&self) -> Option<i64> {
+        self.times.of(0)
+    }
 }
 
 impl Book {
     /// A segment found in the folder, with the acknowledgements its ledger holds.
-    pub(super) fn found(&mut self, id: SegmentId, (bytes, last_ms): (u64, i64), acked: &[u32]) {
+    pub(super) fn found(&mut self, id: SegmentId, file: FoundFile, acked: &[u32]) {
         let mut entry = Entry {
-            bytes,
-            last_ms,
+            bytes: file.bytes,
+            last_ms: file.last_ms,
+            found: true,
             ..Entry::default()
         };
+        entry.times.note(0, file.begun_ms);
         acked.iter().for_each(|ordinal| {
             entry.acked.set(*ordinal);
         });
-        self.bytes += bytes;
+        self.bytes += file.bytes;
         self.segments.insert(id, entry);
     }
 
@@ -107,6 +182,7 @@ impl Book {
         entry.records += 1;
         entry.bytes += bytes;
         entry.last_ms = now_ms;
+        entry.times.note(ordinal, now_ms);
         self.bytes += bytes;
         Place {
             segment: id,
@@ -160,6 +236,11 @@ impl Book {
         self.segments.values().map(Entry::owed).sum()
     }
 
+    /// When the oldest record that is owed came, milliseconds since 1970.
+    pub(super) fn oldest_owed_ms(&self) -> Option<i64> {
+        self.segments.values().find_map(Entry::oldest_owed_ms)
+    }
+
     /// A segment, changeable.
     pub(super) fn get_mut(&mut self, id: SegmentId) -> Option<&mut Entry> {
         self.segments.get_mut(&id)
@@ -203,6 +284,50 @@ impl Entry {
 mod tests {
     use super::*;
 
+    fn file() -> FoundFile {
+        FoundFile {
+            bytes: 100,
+            begun_ms: 1,
+            last_ms: 7,
+        }
+    }
+
+    #[test]
+    fn contract_23_the_age_is_that_of_the_oldest_record_owed() {
+        let mut book = Book::default();
+        let places: Vec<_> = (0..20_000_i64)
+            .map(|second| book.add(1, 10, second * 1_000))
+            .collect();
+        assert_eq!(book.oldest_owed_ms(), Some(0));
+        for place in &places[..15_000] {
+            book.ack(*place);
+        }
+        let oldest = book.oldest_owed_ms().unwrap_or_default();
+        assert!((14_900_000..=15_000_000).contains(&oldest), "{oldest}");
+        book.seal(1);
+        let next = book.add(2, 10, 30_000_000);
+        places[15_000..].iter().for_each(|place| {
+            book.ack(*place);
+        });
+        assert_eq!(book.oldest_owed_ms(), Some(30_000_000));
+        book.ack(next);
+        assert_eq!(book.oldest_owed_ms(), None);
+    }
+
+    #[test]
+    fn what_an_earlier_process_left_is_as_old_as_its_file() {
+        let mut book = Book::default();
+        book.found(3, file(), &[0]);
+        assert_eq!(book.oldest_owed_ms(), Some(1));
+        let place = |ordinal| Place {
+            segment: 3,
+            ordinal,
+        };
+        book.read(place(0));
+        assert!(book.seal(3));
+        assert_eq!(book.oldest_owed_ms(), None);
+    }
+
     #[test]
     fn a_segment_may_go_once_it_is_sealed_and_all_is_acknowledged() {
         let mut book = Book::default();
@@ -230,7 +355,7 @@ mod tests {
     #[test]
     fn an_old_segment_owes_what_its_ledger_does_not_hold() {
         let mut book = Book::default();
-        book.found(3, (100, 1), &[0, 2, 2]);
+        book.found(3, file(), &[0, 2, 2]);
         let place = |ordinal| Place {
             segment: 3,
             ordinal,
@@ -247,7 +372,7 @@ mod tests {
     #[test]
     fn a_ledger_that_says_more_than_the_segment_holds_changes_nothing() {
         let mut book = Book::default();
-        book.found(3, (100, 1), &[0, 9, 64, 700]);
+        book.found(3, file(), &[0, 9, 64, 700]);
         let place = |ordinal| Place {
             segment: 3,
             ordinal,

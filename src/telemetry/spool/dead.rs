@@ -1,27 +1,19 @@
 //! Records the backend refuses for good, kept for people to look at and to send again (CONTRACT 23):
-//! one file of frames, each with the time, the status and the record. It never fills a disk: when it
-//! is full it becomes the older file of two, and what that held is gone.
+//! files of frames, each with the time, the status and the record. What is refused for its access key
+//! has files of its own, so that keys somebody made up push out nothing else. This is how letters
+//! look and how they are read; [`super::letters`] writes them and keeps them within their bounds.
 
 use super::entry;
-use super::segment::{self, Next, Reader};
+use super::segment::{Next, Reader};
 use crate::telemetry::Record;
-use std::fs::{File, OpenOptions};
-use std::io::{self, Write};
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::fs::File;
+use std::hash::BuildHasher;
+use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
 
-const NAME: &str = "dead.letters";
-const OLDER: &str = "dead.letters.old";
-/// What those two are called while their letters are put back; one that is found was left by a try
-/// that did not come to its end.
-const TAKEN: &str = "dead.letters.taken";
-const OLDER_TAKEN: &str = "dead.letters.old.taken";
-/// Bytes of letters that wait for a disk which refuses; beyond it the oldest are dropped.
-const MAX_WAITING: usize = 8 << 20;
-/// Bytes of a frame before the record's own.
+/// Bytes of a letter before the record's own.
 const LETTER_HEADER: usize = 10;
-/// Bytes of one of the two files.
-const MAX_BYTES: u64 = 64 << 20;
 
 /// A record that was refused.
 pub struct DeadLetter {
@@ -33,102 +25,74 @@ pub struct DeadLetter {
     pub record: Record,
 }
 
-/// What the spool's thread knows of its dead letters.
-#[derive(Default)]
-pub(super) struct Letters {
-    /// Not yet in the file.
-    waiting: Vec<Vec<u8>>,
-    count: u64,
-    /// Bytes of the files when they were counted.
-    size: u64,
+/// Why letters are refused, as far as it decides where they are kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Class {
+    /// For what they are.
+    Record,
+    /// For their access key (401, 403).
+    Key,
 }
 
-impl Letters {
-    /// Writes these and those that a failure left waiting; gives how many had to be dropped.
-    pub(super) fn write(&mut self, folder: &Path, new: Vec<Vec<u8>>) -> (io::Result<()>, u64) {
-        self.waiting.extend(new);
-        let written = append(folder, &self.waiting);
-        if written.is_ok() {
-            self.waiting.clear();
-        }
-        let mut held: usize = self.waiting.iter().map(Vec::len).sum();
-        let too_many = self.waiting.iter().take_while(|letter| {
-            let over = held > MAX_WAITING;
-            held -= letter.len();
-            over
-        });
-        let too_many = too_many.count();
-        self.waiting.drain(..too_many);
-        (written, too_many as u64)
-    }
-
-    /// How many there are; looks into the files only where somebody changed them.
-    pub(super) fn count(&mut self, folder: &Path) -> u64 {
-        let size = size(folder);
-        if size != self.size
-            && let Ok(count) = count(folder)
-        {
-            (self.count, self.size) = (count, size);
-        }
-        self.count + self.waiting.len() as u64
-    }
+/// A letter on its way to its file.
+pub(super) struct Letter {
+    pub(super) class: Class,
+    /// Stands for its access key in this process.
+    pub(super) key: u64,
+    pub(super) bytes: Vec<u8>,
 }
 
-/// The bytes of one entry.
-pub(super) fn encode(at_ms: i64, status: u16, record: &Record) -> Vec<u8> {
-    let mut out = Vec::new();
-    out.extend_from_slice(&at_ms.to_le_bytes());
-    out.extend_from_slice(&status.to_le_bytes());
-    entry::encode(record, &mut out);
-    out
-}
+impl Class {
+    pub(super) const ALL: [Self; 2] = [Self::Record, Self::Key];
 
-/// Adds entries. What a failure leaves of them is cut off again.
-pub(super) fn append(folder: &Path, entries: &[Vec<u8>]) -> io::Result<()> {
-    if entries.is_empty() {
-        return Ok(());
-    }
-    let path = folder.join(NAME);
-    if std::fs::metadata(&path).is_ok_and(|about| about.len() > MAX_BYTES) {
-        std::fs::rename(&path, folder.join(OLDER))?;
-    }
-    let mut file = open(&path)?;
-    let length = file.metadata()?.len();
-    let mut bytes = Vec::new();
-    if length == 0 {
-        bytes.extend_from_slice(segment::MAGIC);
-    }
-    for content in entries {
-        segment::frame(&mut bytes, |out| out.extend_from_slice(content));
-    }
-    file.write_all(&bytes)
-        .and_then(|()| file.sync_data())
-        .inspect_err(|_| {
-            // What fails here too is read as a torn end.
-            let _ = file.set_len(length);
-        })
-}
-
-/// The file, locked, so that nobody takes it away before the letters are in it.
-fn open(path: &Path) -> io::Result<File> {
-    loop {
-        let file = OpenOptions::new()
-            .append(true)
-            .create(true)
-            .mode(0o600)
-            .open(path)?;
-        file.lock()?;
-        let (opened, named) = (file.metadata()?, std::fs::metadata(path));
-        if named.is_ok_and(|named| (named.dev(), named.ino()) == (opened.dev(), opened.ino())) {
-            return Ok(file);
+    /// The file being written.
+    pub(super) fn newer(self) -> &'static str {
+        match self {
+            Self::Record => "dead.letters",
+            Self::Key => "dead.keys",
         }
     }
+
+    /// What it becomes when it is full.
+    pub(super) fn older(self) -> &'static str {
+        match self {
+            Self::Record => "dead.letters.old",
+            Self::Key => "dead.keys.old",
+        }
+    }
+}
+
+impl Letter {
+    pub(super) fn new(at_ms: i64, status: u16, record: &Record) -> Self {
+        let mut bytes = Vec::new();
+        bytes.extend_from_slice(&at_ms.to_le_bytes());
+        bytes.extend_from_slice(&status.to_le_bytes());
+        entry::encode(record, &mut bytes);
+        Self {
+            class: match status {
+                401 | 403 => Class::Key,
+                _ => Class::Record,
+            },
+            key: key(record),
+            bytes,
+        }
+    }
+}
+
+/// What stands for the access key of a letter that was read; None where it is no letter.
+pub(super) fn key_of(content: &[u8]) -> Option<u64> {
+    entry::decode(content.get(LETTER_HEADER..)?).map(|record| key(&record))
+}
+
+fn key(record: &Record) -> u64 {
+    static KEYS: LazyLock<std::hash::RandomState> = LazyLock::new(Default::default);
+    KEYS.hash_one(record.context.access_key.expose())
 }
 
 /// Takes one file of letters out of the way of whoever writes them; None where there is none left.
 pub(super) fn take_one(folder: &Path) -> io::Result<Option<PathBuf>> {
-    for (name, taken) in [(OLDER, OLDER_TAKEN), (NAME, TAKEN)] {
-        let (path, taken) = (folder.join(name), folder.join(taken));
+    for name in names() {
+        let (path, taken) = (folder.join(name), taken(folder, name));
         if taken.exists() {
             return Ok(Some(taken));
         }
@@ -152,15 +116,24 @@ pub(super) fn entry_of(content: &[u8]) -> Option<&[u8]> {
 }
 
 /// Bytes of the files, so that a change of others shows.
-fn size(folder: &Path) -> u64 {
+pub(super) fn size(folder: &Path) -> u64 {
     let sizes = files(folder).map(|path| std::fs::metadata(path).map_or(0, |about| about.len()));
-    sizes.iter().sum()
+    sizes.sum()
 }
 
 /// How many letters there are.
 pub(super) fn count(folder: &Path) -> io::Result<u64> {
     let mut count = 0;
-    each(folder, |_| count += 1)?;
+    for path in files(folder) {
+        count += count_in(&path)?;
+    }
+    Ok(count)
+}
+
+/// How many letters a file holds; none where it is missing.
+pub(super) fn count_in(path: &Path) -> io::Result<u64> {
+    let mut count = 0;
+    each(path, |_, _| count += 1)?;
     Ok(count)
 }
 
@@ -170,27 +143,72 @@ pub(super) fn count(folder: &Path) -> io::Result<u64> {
 /// When a file is there and cannot be opened.
 pub fn dead_letters(folder: &Path) -> io::Result<Vec<DeadLetter>> {
     let mut letters = Vec::new();
-    each(folder, |content| letters.extend(decode(content)))?;
+    for path in files(folder) {
+        each(&path, |content, _| letters.extend(decode(content)))?;
+    }
+    letters.sort_by_key(|letter| letter.at_ms);
     Ok(letters)
 }
 
-fn each(folder: &Path, mut see: impl FnMut(&[u8])) -> io::Result<()> {
-    for path in files(folder) {
-        let mut reader = match Reader::open(&path) {
-            Ok(reader) => reader,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
-            Err(error) => return Err(error),
-        };
-        let end = reader.length()?;
-        while let Next::Frame(content) = reader.next(end)? {
-            see(&content);
+/// Shows each whole letter of a file, and where it ends; what is damaged between them is passed over.
+pub(super) fn each(path: &Path, mut see: impl FnMut(&[u8], u64)) -> io::Result<()> {
+    let mut reader = match Reader::open(path) {
+        Ok(reader) => reader,
+        Err(error) => {
+            return match error.kind() {
+                // Missing, or no file of letters.
+                io::ErrorKind::NotFound | io::ErrorKind::InvalidData => Ok(()),
+                _ => Err(error),
+            };
+        }
+    };
+    let end = reader.length()?;
+    loop {
+        match reader.next(end)? {
+            Next::Frame(content) => see(&content, reader.offset()),
+            Next::End => return Ok(()),
+            Next::Broken(_) | Next::Torn(_) => {
+                if !reader.resume(end, begins_as_letter)? {
+                    return Ok(());
+                }
+            }
         }
     }
-    Ok(())
 }
 
-fn files(folder: &Path) -> [PathBuf; 4] {
-    [OLDER_TAKEN, OLDER, TAKEN, NAME].map(|name| folder.join(name))
+/// Whether a frame's content may be a letter, by its first bytes: a time, a status, a record.
+pub(super) fn begins_as_letter(content: &[u8]) -> bool {
+    const LAST_MS: i64 = 1 << 46;
+    let time = content.first_chunk().map(|time| i64::from_le_bytes(*time));
+    let status = content.get(8..10);
+    time.is_some_and(|time| (0..LAST_MS).contains(&time))
+        && status.is_some_and(|status| u16::from_le_bytes([status[0], status[1]]) < 1_000)
+        && content.get(LETTER_HEADER) == Some(&entry::VERSION)
+}
+
+/// Where a file of letters that cannot be read whole is kept.
+pub(super) fn damaged(path: &Path) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(".damaged");
+    name.into()
+}
+
+/// Every file there may be, those that are being put back among them.
+fn files(folder: &Path) -> impl Iterator<Item = PathBuf> {
+    names()
+        .into_iter()
+        .flat_map(move |name| [taken(folder, name), folder.join(name)])
+}
+
+fn names() -> [&'static str; 4] {
+    let [record, key] = Class::ALL;
+    [record.older(), record.newer(), key.older(), key.newer()]
+}
+
+/// What a file is called while its letters are put back; one that is found was left by a try that did
+/// not come to its end.
+fn taken(folder: &Path, name: &str) -> PathBuf {
+    folder.join(format!("{name}.taken"))
 }
 
 fn decode(content: &[u8]) -> Option<DeadLetter> {
@@ -201,37 +219,4 @@ fn decode(content: &[u8]) -> Option<DeadLetter> {
         status: u16::from_le_bytes(*status),
         record: entry::decode(rest)?,
     })
-}
-
-#[cfg(test)]
-mod tests {
-    #![allow(clippy::unwrap_used)]
-    use super::*;
-    use crate::store::temporary::TemporaryFolder;
-
-    #[test]
-    fn dead_letters_come_back_in_order_until_they_are_taken_away() {
-        let folder = TemporaryFolder::unmade();
-        std::fs::create_dir_all(folder.path()).unwrap();
-        assert!(dead_letters(folder.path()).unwrap().is_empty());
-        for number in 0..3 {
-            let record = entry::tests::record(u64::from(number));
-            let bytes = encode(i64::from(number), 400 + number, &record);
-            append(folder.path(), &[bytes]).unwrap();
-        }
-        let letters = dead_letters(folder.path()).unwrap();
-        let seen: Vec<_> = letters
-            .iter()
-            .map(|letter| (letter.at_ms, letter.status))
-            .collect();
-        assert_eq!(seen, [(0, 400), (1, 401), (2, 402)]);
-        assert_eq!(letters[2].record.context.access_key.expose(), "key2");
-        assert_eq!(count(folder.path()).unwrap(), 3);
-        let taken = take_one(folder.path()).unwrap().unwrap();
-        append(folder.path(), &[encode(3, 403, &entry::tests::record(3))]).unwrap();
-        assert_eq!(count(folder.path()).unwrap(), 4, "none is out of sight");
-        assert_eq!(take_one(folder.path()).unwrap(), Some(taken.clone()));
-        std::fs::remove_file(taken).unwrap();
-        assert_eq!(count(folder.path()).unwrap(), 1);
-    }
 }

@@ -3,15 +3,20 @@
 //! A disk that refuses keeps nothing from the clients: bytes wait in memory and are tried again.
 
 use super::back::Back;
-use super::dead::Letters;
+use super::dead::Letter;
+use super::fault::{self, Point};
+use super::gone::{Gone, Loss};
 use super::incoming::Incoming;
+use super::item::Chunk;
+use super::letters::Letters;
 use super::segment::{self, SegmentId};
-use super::state::{Chunk, Gone, Loss, State};
+use super::state::State;
 use super::{Shared, ledger, now_ms};
-use crate::observe::events::{SpoolDisk, SpoolLost};
+use crate::observe::events::{LettersLost, SpoolDisk, SpoolLost, SpoolThread};
 use std::collections::{BTreeMap, VecDeque};
 use std::fs::File;
-use std::io::{self, Write};
+use std::io;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, MutexGuard};
 use std::time::Duration;
@@ -31,8 +36,8 @@ pub(super) struct Disk {
     open: Option<Open>,
     waiting: VecDeque<Chunk>,
     back: Back,
-    refuses: bool,
     letters: Letters,
+    notes: Notes,
     incoming: Incoming,
 }
 
@@ -44,12 +49,18 @@ struct Open {
     length: u64,
 }
 
-/// What one step takes from the shared state.
-struct Work {
-    pushed: u64,
+/// What is to be noted. It outlives a step, so that a panic in one loses nothing of it.
+#[derive(Default)]
+struct Notes {
     acks: BTreeMap<SegmentId, Vec<u32>>,
-    dead: Vec<Vec<u8>>,
-    gone: Vec<Gone>,
+    dead: Vec<Letter>,
+    gone: VecDeque<Gone>,
+}
+
+/// What one step knows of the shared state.
+struct Work {
+    /// Records taken so far.
+    pushed: u64,
     last: bool,
 }
 
@@ -60,8 +71,10 @@ impl Disk {
         lock: File,
         newest_found: Option<SegmentId>,
     ) -> Self {
+        let dead_bytes = shared.lock().bounds().dead;
         let back = Back::new(shared.clone(), folder.clone(), newest_found);
         let incoming = Incoming::new(&folder);
+        let letters = Letters::new(&folder, dead_bytes);
         Self {
             shared,
             folder,
@@ -69,32 +82,49 @@ impl Disk {
             open: None,
             waiting: VecDeque::new(),
             back,
-            refuses: false,
-            letters: Letters::default(),
+            letters,
+            notes: Notes::default(),
             incoming,
         }
     }
 
-    /// Runs until the spool is closed and everything is written.
+    /// Runs until the spool is closed and everything is written. A panic is a disk that refuses: it
+    /// is said, and the thread goes on where it stood. What it costs is a record sent twice.
     pub(super) fn run(mut self) {
         loop {
-            let mut work = self.take();
-            let written = self.write_all();
-            if written {
-                self.shared.durable.send_replace(work.pushed);
-            }
-            self.note(&mut work);
-            let read = self.back.read_back(&self.waiting);
-            if work.last {
-                return self.leave(&work);
-            }
-            if written {
-                self.incoming.step(&self.shared);
-            }
-            if !written || !read {
-                std::thread::sleep(RETRY);
+            match catch_unwind(AssertUnwindSafe(|| self.step())) {
+                Ok(true) => return,
+                Ok(false) => {}
+                Err(_) => {
+                    self.shared.set_degraded(true);
+                    SpoolThread.emit(&self.shared.metrics);
+                    std::thread::sleep(RETRY);
+                }
             }
         }
+    }
+
+    /// One round; true for the last one.
+    fn step(&mut self) -> bool {
+        let work = self.take();
+        let written = self.write_all();
+        if written {
+            self.shared.durable.send_replace(work.pushed);
+        }
+        self.note();
+        let read = self.back.read_back(&self.waiting);
+        if work.last {
+            self.leave(&work);
+            return true;
+        }
+        if written {
+            self.incoming.step(&self.shared);
+            self.shared.set_degraded(false);
+        }
+        if !written || !read {
+            std::thread::sleep(RETRY);
+        }
+        false
     }
 
     /// Waits for something to do.
@@ -116,15 +146,15 @@ impl Disk {
         shared.measure(&state);
         state.urgent = false;
         self.waiting.extend(state.pending.drain(..));
-        let mut acks = BTreeMap::<_, Vec<_>>::new();
+        let notes = &mut self.notes;
         for place in state.acks.drain(..) {
-            acks.entry(place.segment).or_default().push(place.ordinal);
+            let acks = notes.acks.entry(place.segment).or_default();
+            acks.push(place.ordinal);
         }
+        notes.dead.extend(state.take_dead());
+        notes.gone.extend(state.gone.drain(..));
         Work {
             pushed: state.pushed,
-            acks,
-            dead: std::mem::take(&mut state.dead),
-            gone: std::mem::take(&mut state.gone),
             last: state.closing,
         }
     }
@@ -140,9 +170,12 @@ impl Disk {
 
     /// Writes and syncs; false where the disk refused, and then nothing is half done.
     fn write_all(&mut self) -> bool {
-        let refused = self.try_write().err();
-        self.say(refused.as_ref());
-        refused.is_none()
+        let Err(error) = self.try_write() else {
+            return true;
+        };
+        self.shared.set_degraded(true);
+        SpoolDisk { error: &error }.emit(&self.shared.metrics);
+        false
     }
 
     fn try_write(&mut self) -> io::Result<()> {
@@ -163,60 +196,61 @@ impl Disk {
         }
     }
 
-    fn say(&mut self, refused: Option<&io::Error>) {
-        if refused.is_some() != self.refuses {
-            self.refuses = refused.is_some();
-            self.shared.set_degraded(self.refuses);
-        }
-        if let Some(error) = refused {
-            SpoolDisk { error }.emit(&self.shared.metrics);
-        }
-    }
-
     /// Acknowledgements, dead letters and files that may go. What fails here costs a record sent
     /// twice or a file that stays, never a record.
-    fn note(&mut self, work: &mut Work) {
-        self.note_letters(std::mem::take(&mut work.dead));
-        for (segment, ordinals) in &work.acks {
-            if let Err(error) = ledger::append(&self.folder, *segment, ordinals) {
+    fn note(&mut self) {
+        self.note_letters();
+        while let Some((segment, ordinals)) = self.notes.acks.pop_first() {
+            if let Err(error) = ledger::append(&self.folder, segment, &ordinals) {
                 SpoolDisk { error: &error }.emit(&self.shared.metrics);
             }
         }
-        for Gone { segment, unread } in &work.gone {
+        while let Some(Gone { segment, unread }) = self.notes.gone.pop_front() {
             if let Some(unread) = unread {
-                let lost = unread.lost(&segment::path(&self.folder, *segment));
+                let lost = unread.lost(&segment::path(&self.folder, segment));
                 self.report(lost);
             }
-            let unwritten = self
-                .waiting
-                .iter()
-                .filter(|chunk| chunk.segment == *segment);
-            let unwritten: u64 = unwritten.map(|chunk| chunk.bytes.len() as u64).sum();
-            self.shared.lock().unwritten -= unwritten;
-            self.waiting.retain(|chunk| chunk.segment != *segment);
-            if self
-                .open
-                .as_ref()
-                .is_some_and(|open| open.segment == *segment)
-            {
-                self.open = None;
-            }
-            self.back.forget(*segment);
-            // The ledger first: left behind, it would vouch for another segment of that number.
-            let _ = std::fs::remove_file(ledger::path(&self.folder, *segment));
-            let _ = std::fs::remove_file(segment::path(&self.folder, *segment));
+            self.remove(segment);
         }
     }
 
-    fn note_letters(&mut self, letters: Vec<Vec<u8>>) {
-        let (written, dropped) = self.letters.write(&self.folder, letters);
-        if let Err(error) = written {
+    fn remove(&mut self, segment: SegmentId) {
+        let unwritten = self.waiting.iter().filter(|chunk| chunk.segment == segment);
+        let unwritten: u64 = unwritten.map(|chunk| chunk.bytes.len() as u64).sum();
+        self.shared.lock().unwritten -= unwritten;
+        self.waiting.retain(|chunk| chunk.segment != segment);
+        if self
+            .open
+            .as_ref()
+            .is_some_and(|open| open.segment == segment)
+        {
+            self.open = None;
+        }
+        self.back.forget(segment);
+        // The ledger first: left behind, it would vouch for another segment of that number.
+        let _ = std::fs::remove_file(ledger::path(&self.folder, segment));
+        fault::at(Point::Delete);
+        let _ = std::fs::remove_file(segment::path(&self.folder, segment));
+        fault::at(Point::Deleted);
+    }
+
+    fn note_letters(&mut self) {
+        let step = self.letters.write(std::mem::take(&mut self.notes.dead));
+        if let Some(error) = step.error {
             SpoolDisk { error: &error }.emit(&self.shared.metrics);
         }
-        self.report((dropped > 0).then_some((Loss::Disk, dropped)));
-        let count = self.letters.count(&self.folder);
-        let metric = &self.shared.metrics.spool_dead_letters;
-        metric.set(i64::try_from(count).unwrap_or(i64::MAX));
+        self.report((step.refused > 0).then_some((Loss::Disk, step.refused)));
+        if step.over > 0 {
+            LettersLost { count: step.over }.emit(&self.shared.metrics);
+        }
+        let (count, bytes) = self.letters.extent();
+        let metrics = &self.shared.metrics;
+        for (metric, value) in [
+            (&metrics.spool_dead_letters, count),
+            (&metrics.spool_dead_letter_bytes, bytes),
+        ] {
+            metric.set(i64::try_from(value).unwrap_or(i64::MAX));
+        }
     }
 
     fn report(&self, lost: Option<(Loss, u64)>) {
@@ -251,20 +285,12 @@ fn append(open: &mut Option<Open>, folder: &Path, chunk: &Chunk) -> io::Result<(
     if open.file.metadata()?.len() != open.length {
         open.file.set_len(open.length)?;
     }
-    open.file.write_all(&chunk.bytes)?;
+    fault::write(Point::Write, &mut open.file, &chunk.bytes)?;
+    fault::at(Point::Sync);
     open.file.sync_data()?;
+    fault::at(Point::Synced);
     open.length += chunk.bytes.len() as u64;
     Ok(())
-}
-
-impl Loss {
-    fn reason(self) -> &'static str {
-        match self {
-            Self::Full => "full",
-            Self::Old => "old",
-            Self::Disk => "disk",
-        }
-    }
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use uuid::Uuid;
 
 /// First byte of every entry.
-const VERSION: u8 = 1;
+pub(super) const VERSION: u8 = 1;
 
 const POST_CALL: u8 = 1;
 const INCOMPLETE: u8 = 1 << 1;

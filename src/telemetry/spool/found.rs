@@ -1,13 +1,14 @@
 //! A spool's folder as an earlier process left it (CONTRACT 23). Segments are listed, not read.
 
-use super::book::Book;
+use super::book::{Book, FoundFile};
 use super::ledger;
 use super::segment::{self, SegmentId};
 use crate::observe::Metrics;
 use crate::observe::events::SpoolDamaged;
+use std::fs::Metadata;
 use std::io;
 use std::path::Path;
-use std::time::UNIX_EPOCH;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 /// What an earlier process left.
 pub(super) struct Found {
@@ -40,13 +41,8 @@ impl Found {
                 SpoolDamaged { bytes: about.len() }.emit(metrics);
                 continue;
             }
-            let time = about
-                .modified()?
-                .duration_since(UNIX_EPOCH)
-                .unwrap_or_default();
-            let last_ms = i64::try_from(time.as_millis()).unwrap_or(i64::MAX);
             let acked = ledger::read(folder, *id);
-            book.found(*id, (about.len(), last_ms), &acked);
+            book.found(*id, file_of(&about)?, &acked);
         }
         forget_strays(folder, &ids)?;
         Ok(Self {
@@ -56,6 +52,20 @@ impl Found {
             newest: ids.last().copied(),
         })
     }
+}
+
+/// What the system says of a segment's file. Not every file system knows when it was made.
+pub(super) fn file_of(about: &Metadata) -> io::Result<FoundFile> {
+    let ms = |time: SystemTime| {
+        let since = time.duration_since(UNIX_EPOCH).unwrap_or_default();
+        i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
+    };
+    let last_ms = ms(about.modified()?);
+    Ok(FoundFile {
+        bytes: about.len(),
+        begun_ms: about.created().map_or(last_ms, ms).min(last_ms),
+        last_ms,
+    })
 }
 
 /// A ledger whose segment is gone would vouch for a later one of the same number.

@@ -2,10 +2,13 @@
 //! before post; lanes run beside each other. A record leaves its lane only with an answer that will
 //! not change: kept, or refused for good (CONTRACT 23).
 
-use super::state::Item;
-use super::{Shared, batch, dead, now_ms};
+use super::dead::Letter;
+use super::item::Item;
+use super::outlet::hand_out;
+use super::parked::{Parked, Tried};
+use super::{Shared, batch, now_ms};
 use crate::model::RecordId;
-use crate::observe::events::{AttachmentsLeft, RecordDelayed, RecordLeft};
+use crate::observe::events::{LettersLost, RecordDelayed, RecordLeft};
 use crate::observe::{AttachmentOutcome, TelemetryOutcome};
 use crate::telemetry::{Analyzer, AnalyzerError, FilesOwed, Kept, Record, Verdict};
 use futures_util::FutureExt;
@@ -14,19 +17,22 @@ use futures_util::stream::{FuturesUnordered, StreamExt};
 use std::collections::VecDeque;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
-use tokio::sync::mpsc;
+use tokio::sync::{Notify, mpsc};
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 
-/// Failures of one record, each while the backend answered others, after which it is given up: what
-/// the backend can never take must not stand before all that come behind it.
-const MAX_OWN_FAILURES: u32 = 8;
+/// Failures of one record after which it is put aside: what the backend cannot take must not stand
+/// before all that come behind it.
+const MAX_OWN_FAILURES: u32 = 3;
+/// The part of `queue.max_bytes` that records which are put aside may take beside the others.
+const ASIDE: u64 = 4;
 /// Records of one lane at most that are judged and not yet kept.
 const AHEAD: usize = 64;
 
 /// The backend's end of a spool: runs until the spool is closed and its lanes are empty.
 pub struct Worker {
-    pub(super) lanes: Vec<mpsc::UnboundedReceiver<Item>>,
+    /// Told when records wait for their lanes.
+    pub(super) outlet: Arc<Notify>,
     pub(super) analyzer: Arc<dyn Analyzer>,
     pub(super) shared: Arc<Shared>,
     pub(super) owed: Option<mpsc::UnboundedReceiver<FilesOwed>>,
@@ -38,20 +44,23 @@ enum Fate {
     Delivered(RecordId),
     /// Its verdict is known; it is about to be kept under this id.
     Judged(RecordId, Kept),
-    /// The status it was refused with; 0 for none.
+    /// The status it was refused with.
     Dead(u16, String),
+    /// The backend has failed on it since then, and takes others, as far as is known.
+    Failing(Instant),
 }
 
 /// One record is judged at a time, in order; several may be on their way to be kept.
-struct Lane {
+pub(super) struct Lane {
     items: mpsc::UnboundedReceiver<Item>,
     analyzer: Arc<dyn Analyzer>,
-    shared: Arc<Shared>,
+    pub(super) shared: Arc<Shared>,
     /// When the latest batch went out.
     latest_batch: Option<Instant>,
+    parked: Parked,
     ways: FuturesUnordered<BoxFuture<'static, (Item, Settled)>>,
     /// Records whose files are under way; nothing waits for these.
-    files: FuturesUnordered<BoxFuture<'static, Item>>,
+    pub(super) files: FuturesUnordered<BoxFuture<'static, Item>>,
 }
 
 /// Whether a record is kept, under this id.
@@ -67,17 +76,24 @@ impl Worker {
     /// Delivers.
     pub async fn run(self) {
         let mut lanes = JoinSet::new();
-        for items in self.lanes {
+        let bounds = self.shared.lock().bounds();
+        let count = bounds.lanes.max(1);
+        let mut ends = Vec::with_capacity(count);
+        for _ in 0..count {
+            let (end, items) = mpsc::unbounded_channel();
+            ends.push(end);
             let lane = Lane {
                 items,
                 analyzer: self.analyzer.clone(),
                 shared: self.shared.clone(),
                 latest_batch: None,
+                parked: Parked::new(bounds.memory / ASIDE / count as u64),
                 ways: FuturesUnordered::new(),
                 files: FuturesUnordered::new(),
             };
             lanes.spawn(lane.run());
         }
+        lanes.spawn(hand_out(self.shared, self.outlet, ends));
         while lanes.join_next().await.is_some() {}
     }
 }
@@ -89,6 +105,7 @@ impl Lane {
                 biased;
                 Some((item, settled)) = self.ways.next() => self.kept(item, settled).await,
                 Some(item) = self.files.next() => self.release(&item),
+                () = due(self.parked.next_try()) => self.retry().await,
                 item = self.items.recv(), if self.ways.len() < AHEAD => match item {
                     Some(item) if self.analyzer.takes_batches() => self.take_many(item).await,
                     Some(item) => self.take(item).await,
@@ -105,8 +122,22 @@ impl Lane {
         match (item.kept.take(), item.record.registered()) {
             (Some((id, kept)), _) => self.follow(item, id, kept),
             (None, Some(id)) => self.owe(item, id).await,
-            (None, None) => self.deliver(item).await,
+            (None, None) => {
+                if let Some(item) = self.join(item) {
+                    self.deliver(item).await;
+                }
+            }
         }
+    }
+
+    /// Gives the record back unless an earlier one of its exchange is put aside.
+    fn join(&mut self, item: Item) -> Option<Item> {
+        let weight = item.weight;
+        let back = self.parked.join(item);
+        if back.is_none() {
+            self.shared.lock().park(weight);
+        }
+        back
     }
 
     /// Takes what has come with this one, as batches; what the backend does not take so, alone.
@@ -123,6 +154,10 @@ impl Lane {
                 waiting.push_back(item);
             }
             let mut items = batch::take(&mut waiting);
+            items = items
+                .into_iter()
+                .filter_map(|item| self.join(item))
+                .collect();
             // While the backend is away, single records ask for it.
             match items.len() > 1 && self.shared.gate.is_open() {
                 true => items = self.deliver_batch(items).await,
@@ -160,10 +195,61 @@ impl Lane {
     }
 
     async fn deliver(&mut self, item: Item) {
-        match self.judge(&item.record).await {
+        let since = match self.judge(&item.record).await {
+            Fate::Failing(since) => since,
+            fate => return self.conclude(item, fate).await,
+        };
+        while !self.parked.has_room(item.weight) {
+            due(self.parked.next_try()).await;
+            self.retry().await;
+        }
+        self.shared.lock().park(item.weight);
+        self.parked.add(item, since);
+    }
+
+    async fn conclude(&mut self, item: Item, fate: Fate) {
+        match fate {
             Fate::Judged(id, kept) => self.follow(item, id, kept),
             Fate::Delivered(id) => self.delivered(item, Some(id)).await,
             Fate::Dead(status, reason) => self.bury(&item, status, &reason),
+            Fate::Failing(_) => self.bury(&item, 0, "the backend failed on it for spool.max_age"),
+        }
+    }
+
+    /// Tries the record once that was put aside and is next. One that the backend fails on for as
+    /// long as any record is kept becomes a dead letter.
+    async fn retry(&mut self) {
+        let Some(mut aside) = self.parked.take() else {
+            return;
+        };
+        let Some(record) = aside.items.front().map(|item| &item.record) else {
+            return;
+        };
+        let round = self.shared.gate.pass().await;
+        let own = self.shared.gate.is_open();
+        let fate = match self.ask(record).await {
+            Ok(fate) => fate,
+            Err(error) => {
+                self.delayed(record, &error);
+                Fate::Failing(aside.since)
+            }
+        };
+        let patience = self.shared.lock().bounds().age;
+        match fate {
+            Fate::Failing(_) if !own => {
+                self.shared.gate.failed(round);
+                self.parked.put_back(aside, Tried::NoAnswer);
+            }
+            Fate::Failing(since) if since.elapsed() < patience => {
+                self.parked.put_back(aside, Tried::Failed);
+            }
+            fate => {
+                if let Some(item) = aside.items.pop_front() {
+                    self.shared.lock().unpark(item.weight);
+                    self.conclude(item, fate).await;
+                }
+                self.parked.put_back(aside, Tried::Left);
+            }
         }
     }
 
@@ -186,88 +272,68 @@ impl Lane {
         }
     }
 
-    /// Asks until there is an answer.
+    /// Asks until there is an answer, or until it shows that the backend fails on this record alone.
+    /// Where nobody can tell that from an outage, one record of the lane stands aside all the same: the
+    /// next one tells.
     async fn judge(&mut self, record: &Record) -> Fate {
-        let (gate, mut own_failures) = (&self.shared.gate, 0);
+        let (mut failures, mut own_failures) = (0, 0);
+        let since = Instant::now();
         loop {
-            let round = gate.pass().await;
-            let before = gate.successes();
-            // A panic must not take the lane and all that is behind it.
-            let verdict = AssertUnwindSafe(ask(&*self.analyzer, record)).catch_unwind();
-            let error = match verdict.await.unwrap_or_else(|_| Err(panicked())) {
-                Ok(Verdict { analysis, kept }) => {
-                    gate.answered();
-                    let id = analysis.request_id;
-                    return match kept {
-                        Some(kept) => Fate::Judged(id, kept),
-                        None => Fate::Delivered(id),
-                    };
-                }
-                Err(refused @ (AnalyzerError::KeyRefused(_) | AnalyzerError::Refused(_))) => {
-                    gate.answered();
-                    return dead(&refused);
-                }
+            let round = self.shared.gate.pass().await;
+            let before = self.shared.gate.successes();
+            let error = match self.ask(record).await {
+                Ok(fate) => return fate,
                 Err(error) => error,
             };
+            self.delayed(record, &error);
+            let gate = &self.shared.gate;
             // Who asks to wait has nothing against the record.
-            let own = !matches!(error, AnalyzerError::Busy(_));
-            own_failures += u32::from(own && (gate.successes() > before || gate.is_open()));
-            if own_failures > MAX_OWN_FAILURES {
-                return dead(&error);
+            if !matches!(error, AnalyzerError::Busy(_)) {
+                failures += 1;
+                own_failures += u32::from(gate.successes() > before || gate.is_open());
             }
-            RecordDelayed {
-                stage: record.stage,
-                reason: &error.to_string(),
-            }
-            .emit(&self.shared.metrics);
+            let in_doubt = failures >= MAX_OWN_FAILURES && self.parked.is_empty();
             gate.failed(round);
-        }
-    }
-
-    async fn delivered(&mut self, item: Item, id: Option<RecordId>) {
-        self.left(&item, TelemetryOutcome::Delivered, "");
-        match id.filter(|_| item.record.files.is_some()) {
-            None => self.release(&item),
-            Some(id) if item.place.is_some() => self.owe(item, id).await,
-            // So that its files are in the spool, as others' are.
-            Some(id) => {
-                self.release(&item);
-                item.record
-                    .into_files_owed(id)
-                    .map(|record| self.shared.push(record));
+            if own_failures >= MAX_OWN_FAILURES || in_doubt {
+                return Fate::Failing(since);
             }
         }
     }
 
-    /// The item stays until its files have come to their ends.
-    async fn owe(&mut self, item: Item, id: RecordId) {
-        let (list, context) = (item.record.files.clone(), item.record.context.clone());
-        let ended = match list {
-            Some(list) => {
-                let owing = &self.shared.files;
-                owing.hand_over(item.weight, (list, context), id).await
+    /// Asks once.
+    async fn ask(&mut self, record: &Record) -> Result<Fate, AnalyzerError> {
+        // A panic must not take the lane and all that is behind it.
+        let verdict = AssertUnwindSafe(ask(&*self.analyzer, record)).catch_unwind();
+        let fate = match verdict.await.unwrap_or_else(|_| Err(panicked())) {
+            Ok(Verdict { analysis, kept }) => match kept {
+                Some(kept) => Fate::Judged(analysis.request_id, kept),
+                None => Fate::Delivered(analysis.request_id),
+            },
+            Err(AnalyzerError::KeyRefused(status)) => {
+                Fate::Dead(status, AnalyzerError::KeyRefused(status).to_string())
             }
-            None => None,
-        };
-        let Some(ended) = ended else {
-            self.files_left(&item, AttachmentOutcome::Dropped, "too many wait already");
-            return self.release(&item);
-        };
-        self.files.push(
-            async move {
-                if ended.await.is_err() {
-                    // The process ends: they are owed at the next start.
-                    std::future::pending::<()>().await;
-                }
-                item
+            Err(AnalyzerError::Refused(status)) => {
+                Fate::Dead(status, AnalyzerError::Refused(status).to_string())
             }
-            .boxed(),
-        );
+            Err(error) => return Err(error),
+        };
+        self.shared.gate.answered();
+        Ok(fate)
+    }
+
+    fn delayed(&self, record: &Record, error: &AnalyzerError) {
+        RecordDelayed {
+            stage: record.stage,
+            reason: &error.to_string(),
+        }
+        .emit(&self.shared.metrics);
     }
 
     fn bury(&self, item: &Item, status: u16, reason: &str) {
-        let letter = dead::encode(now_ms(), status, &item.record);
-        self.shared.lock().dead.push(letter);
+        let letter = Letter::new(now_ms(), status, &item.record);
+        if !self.shared.lock().bury(letter) {
+            LettersLost { count: 1 }.emit(&self.shared.metrics);
+        }
         self.left(item, TelemetryOutcome::Refused, reason);
         if item.record.files.is_some() {
             let reason = "the backend refused the record";
@@ -276,7 +342,7 @@ impl Lane {
         self.release(item);
     }
 
-    fn left(&self, item: &Item, outcome: TelemetryOutcome, reason: &str) {
+    pub(super) fn left(&self, item: &Item, outcome: TelemetryOutcome, reason: &str) {
         RecordLeft {
             stage: item.record.stage,
             outcome,
@@ -285,18 +351,8 @@ impl Lane {
         .emit(&self.shared.metrics);
     }
 
-    fn files_left(&self, item: &Item, outcome: AttachmentOutcome, reason: &'static str) {
-        let list = item.record.files.as_ref();
-        AttachmentsLeft {
-            request_id: list.map_or("", |list| &list.request_id),
-            outcome,
-            reason,
-        }
-        .emit(&self.shared.metrics);
-    }
-
     /// Nothing of it is owed any more.
-    fn release(&self, item: &Item) {
+    pub(super) fn release(&self, item: &Item) {
         let mut state = self.shared.lock();
         state.settled(item.place, item.weight);
         if state.idle && (state.wants_more() || !state.dead.is_empty()) {
@@ -316,12 +372,12 @@ async fn ask(analyzer: &dyn Analyzer, record: &Record) -> Result<Verdict, Analyz
     })
 }
 
-fn dead(refused: &AnalyzerError) -> Fate {
-    let status = match refused {
-        AnalyzerError::KeyRefused(status) | AnalyzerError::Refused(status) => *status,
-        AnalyzerError::Unavailable(_) | AnalyzerError::Busy(_) => 0,
-    };
-    Fate::Dead(status, refused.to_string())
+/// Never, where nothing is put aside.
+async fn due(at: Option<Instant>) {
+    match at {
+        Some(at) => tokio::time::sleep_until(at).await,
+        None => std::future::pending().await,
+    }
 }
 
 fn panicked() -> AnalyzerError {

@@ -2,9 +2,10 @@
 //! a check of itself. Written without waiting for the disk: an acknowledgement that is lost means a
 //! record sent twice, which the backend takes for one (CONTRACT 23).
 
+use super::fault::{self, Point};
 use super::segment::SegmentId;
 use std::fs::{File, OpenOptions};
-use std::io::{self, Write};
+use std::io;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
@@ -29,7 +30,7 @@ pub(super) fn append(folder: &Path, id: SegmentId, ordinals: &[u32]) -> io::Resu
     if odd > 0 {
         file.set_len(length - odd)?;
     }
-    file.write_all(&bytes)
+    fault::write(Point::Ledger, &mut file, &bytes)
 }
 
 fn open(path: &Path) -> io::Result<File> {

@@ -13,12 +13,19 @@ mod book;
 mod dead;
 mod disk;
 mod entry;
+mod fault;
+mod files;
 mod found;
 mod gate;
+mod gone;
 mod incoming;
+mod item;
 mod lanes;
 mod ledger;
+mod letters;
+mod outlet;
 mod owed;
+mod parked;
 mod replay;
 mod segment;
 mod state;
@@ -37,8 +44,9 @@ use crate::observe::events::{RecordLeft, SpoolLost};
 use disk::Disk;
 use found::Found;
 use gate::Gate;
+use gone::Loss;
 use owed::Owing;
-use state::{Loss, State};
+use state::State;
 use std::fs::{DirBuilder, File, OpenOptions};
 use std::io;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
@@ -47,7 +55,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use thiserror::Error;
-use tokio::sync::{mpsc, watch};
+use tokio::sync::{Notify, watch};
 
 /// What a spool may use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,6 +68,8 @@ pub struct SpoolBounds {
     pub memory: u64,
     /// Calls to the backend at once.
     pub lanes: usize,
+    /// Bytes of the dead letters.
+    pub dead: u64,
 }
 
 /// Why a spool cannot be opened.
@@ -96,12 +106,18 @@ pub struct SpoolStatus {
     pub bytes: u64,
     /// Records the backend has not taken, as far as their segments have been read.
     pub records: u64,
-    /// Age of the oldest segment in seconds; 0 where there is none.
+    /// Age in seconds of the oldest record that the backend has not taken; 0 where there is none.
     pub oldest_seconds: f64,
     /// Its disk refuses to be written.
     pub degraded: bool,
     /// Records the backend refused for good.
     pub dead_letters: i64,
+    /// Bytes of their files.
+    pub dead_letter_bytes: i64,
+    /// Those of this process's time that `spool.max_dead_bytes` left no room for.
+    pub dead_letters_dropped: u64,
+    /// Records that the backend fails on while it takes others; they are tried again by themselves.
+    pub retried_apart: u64,
     /// Records in memory on their way.
     pub in_memory: u64,
     /// Whether the backend answered when it was last asked.
@@ -128,6 +144,8 @@ struct Shared {
     wake: Condvar,
     /// Records on disk so far.
     durable: watch::Sender<u64>,
+    /// The disk refuses, hangs, or its thread broke.
+    degraded: watch::Sender<bool>,
     metrics: Arc<Metrics>,
     gate: Gate,
     files: Owing,
@@ -147,16 +165,15 @@ impl Spool {
     ) -> Result<(Self, Worker, Closer), SpoolError> {
         let lock = lock(folder)?;
         let found = Found::look(folder, &metrics).map_err(|error| refused(folder, &error))?;
-        let (senders, receivers) = (0..bounds.lanes.max(1))
-            .map(|_| mpsc::unbounded_channel())
-            .unzip();
+        let outlet = Arc::new(Notify::new());
         let newest = found.newest;
         let (files, owed) = Owing::new(bounds.memory / 2);
-        let state = State::new(found.book, found.next, bounds, senders);
+        let state = State::new(found.book, found.next, bounds, Some(outlet.clone()));
         let shared = Arc::new(Shared {
             state: Mutex::new(state),
             wake: Condvar::new(),
             durable: watch::Sender::new(0),
+            degraded: watch::Sender::new(false),
             metrics,
             gate: Gate::default(),
             files,
@@ -167,7 +184,7 @@ impl Spool {
             .spawn(move || disk.run())
             .map_err(|error| refused(folder, &error))?;
         let worker = Worker {
-            lanes: receivers,
+            outlet,
             analyzer,
             shared: shared.clone(),
             owed: Some(owed),
@@ -205,26 +222,42 @@ impl Spool {
         let _ = written.wait_for(|count| *count >= receipt.0).await;
     }
 
-    /// Records in memory on their way; 1 more while there are others on disk.
+    /// Resolves as soon as the spool's disk is known to refuse.
+    pub async fn refused(&self) {
+        let mut degraded = self.shared.degraded.subscribe();
+        let _ = degraded.wait_for(|degraded| *degraded).await;
+    }
+
+    /// Says that a call gave up its wait for the disk. One that hangs is as good as one that refuses:
+    /// until it takes something, no other call waits for it.
+    pub fn gave_up(&self) {
+        self.shared.set_degraded(true);
+    }
+
+    /// Records in memory on their way, but for those that are retried apart; 1 more while there are
+    /// others on disk.
     pub fn waiting(&self) -> u64 {
         let state = self.shared.lock();
-        state.in_lanes + u64::from(state.behind.is_some())
+        state.in_lanes - state.parked + u64::from(state.behind.is_some())
     }
 
     /// Whether the spool's disk refuses to be written.
     pub fn is_degraded(&self) -> bool {
-        self.shared.metrics.spool_degraded.get() != 0
+        *self.shared.degraded.borrow()
     }
 
     /// What an operator wants to know.
     pub fn status(&self) -> SpoolStatus {
-        let state = self.shared.lock();
+        let (state, metrics) = (self.shared.lock(), &self.shared.metrics);
         SpoolStatus {
             bytes: state.book.bytes(),
             records: state.book.owed(),
             oldest_seconds: state.age_seconds(now_ms()),
             degraded: self.is_degraded(),
-            dead_letters: self.shared.metrics.spool_dead_letters.get(),
+            dead_letters: metrics.spool_dead_letters.get(),
+            dead_letter_bytes: metrics.spool_dead_letter_bytes.get(),
+            dead_letters_dropped: metrics.spool_letters_lost.get(),
+            retried_apart: state.parked,
             in_memory: state.in_lanes,
             backend_answers: self.backend_answers(),
         }
@@ -296,7 +329,10 @@ impl Shared {
     }
 
     fn set_degraded(&self, degraded: bool) {
-        self.metrics.spool_degraded.set(i64::from(degraded));
+        let changed = |was: &mut bool| std::mem::replace(was, degraded) != degraded;
+        if self.degraded.send_if_modified(changed) {
+            self.metrics.spool_degraded.set(i64::from(degraded));
+        }
     }
 
     fn measure(&self, state: &State) {

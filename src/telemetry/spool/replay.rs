@@ -36,7 +36,7 @@ pub fn put_back(folder: &Path) -> io::Result<u64> {
         if whole {
             std::fs::remove_file(&taken)?;
         } else {
-            std::fs::rename(&taken, taken.with_extension("damaged"))?;
+            std::fs::rename(&taken, dead::damaged(&taken))?;
         }
     }
     Ok(count)
@@ -59,7 +59,10 @@ fn copy(taken: &Path, arrivals: &Path) -> io::Result<(u64, bool)> {
             Next::End => break,
             Next::Broken(_) | Next::Torn(_) => {
                 whole = false;
-                break;
+                match reader.resume(end, dead::begins_as_letter)? {
+                    true => continue,
+                    false => break,
+                }
             }
         };
         let Some(entry) = dead::entry_of(&content) else {

@@ -2,6 +2,7 @@
 //! only ever appended. A reader stops at the first frame that is not whole and says whether that is
 //! the torn end of a write or damage in the middle.
 
+use super::fault::{self, Point};
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufReader, Read, Seek, SeekFrom};
 use std::os::unix::fs::OpenOptionsExt;
@@ -14,6 +15,11 @@ pub(super) const HEADER: u64 = MAGIC.len() as u64;
 pub(super) const FRAME_HEADER: usize = 8;
 /// Longest content of a frame; a longer length is damage, not a frame.
 pub(super) const MAX_FRAME: usize = 256 << 20;
+
+/// Bytes of a frame that are looked at where one may begin: its header and the first of its content.
+const PROBE: usize = FRAME_HEADER + 11;
+/// Bytes searched at once for the next whole frame behind damage.
+const WINDOW: u64 = 1 << 20;
 
 /// The number a segment is named by; they count up and are never used twice in a folder.
 pub(super) type SegmentId = u64;
@@ -38,6 +44,7 @@ pub(super) fn create(folder: &Path, id: SegmentId) -> io::Result<File> {
         .create_new(true)
         .mode(0o600)
         .open(path(folder, id))?;
+    fault::at(Point::Create);
     let begun = io::Write::write_all(&mut file, MAGIC);
     // The name itself has to survive a crash.
     let begun = begun.and_then(|()| File::open(folder)?.sync_all());
@@ -158,6 +165,34 @@ impl Reader {
         }
         self.offset += whole;
         Ok(Next::Frame(content))
+    }
+
+    /// Goes on behind damage: to the next place where a whole frame begins whose content begins as
+    /// `fits` wants. False where there is none among the first `end` bytes.
+    pub(super) fn resume(&mut self, end: u64, fits: fn(&[u8]) -> bool) -> io::Result<bool> {
+        let mut from = self.offset.max(HEADER) + 1;
+        while from + PROBE as u64 <= end {
+            let mut window = Vec::new();
+            self.file.seek(SeekFrom::Start(from))?;
+            let length = WINDOW.min(end - from);
+            Read::take(&mut self.file, length).read_to_end(&mut window)?;
+            if window.len() < PROBE {
+                return Ok(false);
+            }
+            let probes = window.windows(PROBE).enumerate();
+            let likely = probes.filter(|(_, probe)| fits(&probe[FRAME_HEADER..]));
+            for (place, _) in likely {
+                self.offset = from + place as u64;
+                self.again()?;
+                if let Next::Frame(_) = self.next(end)? {
+                    self.offset = from + place as u64;
+                    self.again()?;
+                    return Ok(true);
+                }
+            }
+            from += (window.len() - PROBE) as u64 + 1;
+        }
+        Ok(false)
     }
 
     fn broken(&mut self) -> io::Result<Next> {

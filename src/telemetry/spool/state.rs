@@ -3,13 +3,17 @@
 //! No file is touched here; [`super::disk`] does that.
 
 use super::SpoolBounds;
-use super::book::{Book, Place};
+use super::book::{Book, Entry, Place};
+use super::dead::Letter;
 use super::entry;
-use super::segment::{self, HEADER, Next, Reader, SegmentId};
+use super::gone::{Gone, Loss, Unread};
+use super::item::{Chunk, Item};
+use super::letters::MAX_WAITING;
+use super::segment::{self, HEADER, SegmentId};
 use crate::model::RecordId;
 use crate::telemetry::{Kept, Record};
-use std::path::Path;
-use tokio::sync::mpsc;
+use std::sync::Arc;
+use tokio::sync::Notify;
 
 /// Bytes after which a new segment begins.
 const SEGMENT_BYTES: u64 = 16 << 20;
@@ -17,22 +21,8 @@ const SEGMENT_BYTES: u64 = 16 << 20;
 const MAX_PENDING: u64 = 32 << 20;
 /// How long a segment whose records are all delivered stays when no new ones come.
 const IDLE_MS: i64 = 5_000;
-
-/// A record on its way through a lane.
-pub(super) struct Item {
-    /// None for one that is not in the spool: its verdict is known, and it is about to be kept.
-    pub(super) place: Option<Place>,
-    pub(super) record: Record,
-    pub(super) weight: u64,
-    /// Ends once the record is kept under this id, where its verdict is known.
-    pub(super) kept: Option<(RecordId, Kept)>,
-}
-
-/// Frames for one segment.
-pub(super) struct Chunk {
-    pub(super) segment: SegmentId,
-    pub(super) bytes: Vec<u8>,
-}
+/// A segment takes records for this part of `spool.max_age` at most.
+const AGE_PARTS: i64 = 8;
 
 /// Where reading back goes on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,45 +50,6 @@ impl Cursor {
     }
 }
 
-/// Why records went without being delivered.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Loss {
-    /// spool.max_bytes.
-    Full,
-    /// spool.max_age.
-    Old,
-    /// The disk took nothing and memory is full.
-    Disk,
-}
-
-/// A segment whose file may go.
-pub(super) struct Gone {
-    pub(super) segment: SegmentId,
-    /// Present where it is dropped before anybody knew what it holds.
-    pub(super) unread: Option<Unread>,
-}
-
-/// What is known of a segment that was never read to its end.
-pub(super) struct Unread {
-    /// Records of it that are acknowledged, or in memory on their way.
-    known: u64,
-    loss: Loss,
-}
-
-impl Unread {
-    /// Counts what is lost with the file.
-    pub(super) fn lost(&self, path: &Path) -> Option<(Loss, u64)> {
-        let end = std::fs::metadata(path).ok()?.len();
-        let mut reader = Reader::open(path).ok()?;
-        let mut frames = 0_u64;
-        while let Ok(Next::Frame(_)) = reader.next(end) {
-            frames += 1;
-        }
-        let lost = frames.saturating_sub(self.known);
-        (lost > 0).then_some((self.loss, lost))
-    }
-}
-
 pub(super) struct State {
     pub(super) book: Book,
     bounds: SpoolBounds,
@@ -109,14 +60,20 @@ pub(super) struct State {
     /// Records taken so far.
     pub(super) pushed: u64,
     pub(super) acks: Vec<Place>,
-    /// Entries for the dead-letter file.
-    pub(super) dead: Vec<Vec<u8>>,
+    /// Dead letters that are to be written.
+    pub(super) dead: Vec<Letter>,
+    dead_bytes: usize,
     pub(super) gone: Vec<Gone>,
-    lanes: Vec<mpsc::UnboundedSender<Item>>,
-    /// Bytes of the records in the lanes.
+    /// Told when records wait for their lanes; None where nobody delivers, or not any more.
+    outlet: Option<Arc<Notify>>,
+    /// Records that wait for their lanes.
+    outbox: Vec<Item>,
+    /// Bytes of the records in the lanes, but for those that are parked.
     pub(super) held: u64,
     /// Records in the lanes.
     pub(super) in_lanes: u64,
+    /// Records in the lanes that the backend fails on while it takes others.
+    pub(super) parked: u64,
     /// Where to read on; None while records go to the lanes from memory.
     pub(super) behind: Option<Cursor>,
     /// The lanes had no room for the record that is next to be read, and none has left one since.
@@ -134,7 +91,7 @@ impl State {
         book: Book,
         current: SegmentId,
         bounds: SpoolBounds,
-        lanes: Vec<mpsc::UnboundedSender<Item>>,
+        outlet: Option<Arc<Notify>>,
     ) -> Self {
         let behind = book.oldest().map(|(id, _)| Cursor::start(id));
         Self {
@@ -146,16 +103,24 @@ impl State {
             pushed: 0,
             acks: Vec::new(),
             dead: Vec::new(),
+            dead_bytes: 0,
             gone: Vec::new(),
-            lanes,
+            outlet,
+            outbox: Vec::new(),
             held: 0,
             in_lanes: 0,
+            parked: 0,
             behind,
             no_room: false,
             urgent: false,
             closing: false,
             idle: false,
         }
+    }
+
+    /// What the spool may use.
+    pub(super) fn bounds(&self) -> SpoolBounds {
+        self.bounds
     }
 
     /// Takes a record; what was lost for it, if anything: the record itself, or older ones.
@@ -207,19 +172,22 @@ impl State {
         });
     }
 
-    /// One exchange, one lane.
     fn send(&mut self, item: Item) -> bool {
-        if self.lanes.is_empty() {
+        let Some(outlet) = &self.outlet else {
             return false;
+        };
+        self.held += item.weight;
+        self.in_lanes += 1;
+        self.outbox.push(item);
+        if self.outbox.len() == 1 {
+            outlet.notify_one();
         }
-        let weight = item.weight;
-        let lane = item.record.context.exchange.0.as_u128() % self.lanes.len() as u128;
-        let sent = self.lanes[lane as usize].send(item).is_ok();
-        if sent {
-            self.held += weight;
-            self.in_lanes += 1;
-        }
-        sent
+        true
+    }
+
+    /// What waits for its lanes, and whether more may come.
+    pub(super) fn take_outbox(&mut self) -> (Vec<Item>, bool) {
+        (std::mem::take(&mut self.outbox), self.outlet.is_some())
     }
 
     /// A record left its lane for good.
@@ -235,6 +203,37 @@ impl State {
         if self.book.ack(place) {
             self.give_up(place.segment);
         }
+    }
+
+    /// A record stands aside in its lane: it takes no memory from those that come behind it. Its lane
+    /// bounds what is parked.
+    pub(super) fn park(&mut self, weight: u64) {
+        self.no_room = false;
+        self.held -= weight;
+        self.parked += 1;
+    }
+
+    /// A parked record is about to leave its lane.
+    pub(super) fn unpark(&mut self, weight: u64) {
+        self.held += weight;
+        self.parked -= 1;
+    }
+
+    /// Takes a dead letter for the disk thread; false where that has not written the others yet and
+    /// there is no room for it.
+    pub(super) fn bury(&mut self, letter: Letter) -> bool {
+        if self.dead_bytes > MAX_WAITING {
+            return false;
+        }
+        self.dead_bytes += letter.bytes.len();
+        self.dead.push(letter);
+        true
+    }
+
+    /// The dead letters that are to be written.
+    pub(super) fn take_dead(&mut self) -> Vec<Letter> {
+        self.dead_bytes = 0;
+        std::mem::take(&mut self.dead)
     }
 
     /// A frame that holds no record this program knows is done with.
@@ -255,11 +254,15 @@ impl State {
     /// What is done once in a while: old segments go, a delivered one is closed so that its file
     /// does not outlive its records.
     pub(super) fn tick(&mut self, now_ms: i64) -> Option<(Loss, u64)> {
-        let current = self.book.get(self.current);
-        if current.is_some_and(|entry| entry.is_delivered() && now_ms - entry.last_ms > IDLE_MS) {
+        let limit = i64::try_from(self.bounds.age.as_millis()).unwrap_or(i64::MAX);
+        let is_done = |entry: &Entry| {
+            entry.is_delivered() && now_ms - entry.last_ms > IDLE_MS
+                // Segments go by their latest record: a long one would keep its first for longer.
+                || entry.begun_ms().is_some_and(|at| now_ms - at > limit / AGE_PARTS)
+        };
+        if self.book.get(self.current).is_some_and(is_done) {
             self.rotate();
         }
-        let limit = i64::try_from(self.bounds.age.as_millis()).unwrap_or(i64::MAX);
         let mut lost = 0;
         while let Some((id, entry)) = self.book.oldest()
             && now_ms.saturating_sub(entry.last_ms) > limit
@@ -282,10 +285,10 @@ impl State {
         bytes.saturating_sub(pending + held_back)
     }
 
-    /// Age of the oldest segment; 0 where there is none.
+    /// Age of the oldest record that is owed; 0 where there is none.
     pub(super) fn age_seconds(&self, now_ms: i64) -> f64 {
-        let oldest = self.book.oldest();
-        let age = oldest.map_or(0, |(_, entry)| now_ms - entry.last_ms);
+        let oldest = self.book.oldest_owed_ms();
+        let age = oldest.map_or(0, |at| now_ms - at);
         age.max(0) as f64 / 1e3
     }
 
@@ -296,7 +299,9 @@ impl State {
 
     /// Lets the lanes end once they are empty.
     pub(super) fn close_lanes(&mut self) {
-        self.lanes.clear();
+        if let Some(outlet) = self.outlet.take() {
+            outlet.notify_one();
+        }
     }
 
     fn current_bytes(&self) -> u64 {

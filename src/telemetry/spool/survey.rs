@@ -1,11 +1,11 @@
 //! What is in a spool's folder, read without owning it (CONTRACT 23): also while a process works in
 //! it, and then a picture of one moment or another.
 
+use super::found::file_of;
 use super::segment::{self, Next, Reader, SegmentId};
 use super::{dead, incoming, ledger};
 use std::io;
 use std::path::Path;
-use std::time::UNIX_EPOCH;
 
 /// A spool as its files show it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -16,7 +16,7 @@ pub struct Survey {
     pub bytes: u64,
     /// Records that the backend has not taken.
     pub records: u64,
-    /// When the oldest segment with such a record was last written to, milliseconds since 1970.
+    /// When the oldest segment with such a record was begun, milliseconds since 1970.
     pub oldest_ms: Option<i64>,
     /// Records put back that the process has not taken up yet.
     pub put_back: u64,
@@ -76,9 +76,7 @@ impl Survey {
         self.bytes += about.len();
         self.records += owed;
         if owed > 0 && self.oldest_ms.is_none() {
-            let since = about.modified()?.duration_since(UNIX_EPOCH);
-            let since = since.unwrap_or_default().as_millis();
-            self.oldest_ms = i64::try_from(since).ok();
+            self.oldest_ms = Some(file_of(&about)?.begun_ms);
         }
         Ok(())
     }

@@ -18,6 +18,8 @@ struct Backend {
     asked: AtomicUsize,
     /// How often it still has no time for exchange 0.
     busy: AtomicUsize,
+    /// How often it still fails on exchange 0.
+    fails: AtomicUsize,
 }
 
 #[async_trait]
@@ -26,13 +28,14 @@ impl Analyzer for Backend {
         self.asked.fetch_add(1, Ordering::Relaxed);
         tokio::task::yield_now().await;
         let less = |left: usize| left.checked_sub(1);
-        if record.context.exchange.0.is_nil()
-            && self
-                .busy
-                .fetch_update(Ordering::Relaxed, Ordering::Relaxed, less)
-                .is_ok()
-        {
+        let is_first = record.context.exchange.0.is_nil();
+        let turns =
+            |left: &AtomicUsize| left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, less);
+        if is_first && turns(&self.busy).is_ok() {
             return Err(AnalyzerError::Busy(429));
+        }
+        if is_first && turns(&self.fails).is_ok() {
+            return Err(AnalyzerError::Unavailable("status 500".into()));
         }
         match self.status.load(Ordering::Relaxed) {
             200 => {
@@ -65,6 +68,7 @@ const BOUNDS: SpoolBounds = SpoolBounds {
     age: Duration::from_secs(3_600),
     memory: 1 << 20,
     lanes: 4,
+    dead: 1 << 20,
 };
 
 struct World {
@@ -378,7 +382,7 @@ async fn a_folder_has_one_owner() {
 fn contract_23_a_clock_that_jumps_back_costs_nothing_and_ahead_what_is_then_too_old() {
     let age = i64::try_from(BOUNDS.age.as_millis()).unwrap();
     let at = |then: i64, now: i64| {
-        let mut state = State::new(book::Book::default(), 1, BOUNDS, Vec::new());
+        let mut state = State::new(book::Book::default(), 1, BOUNDS, None);
         state.push(record(1, Stage::PreCall), then);
         state.tick(now)
     };

@@ -77,8 +77,7 @@ fn a_record_that_found_no_room_is_not_read_again_before_another_has_left() {
         memory: 2_000,
         ..BOUNDS
     };
-    let (lane, _items) = mpsc::unbounded_channel();
-    let mut state = State::new(book::Book::default(), 1, bounds, vec![lane]);
+    let mut state = State::new(book::Book::default(), 1, bounds, Some(Arc::default()));
     state.push(record(1, Stage::PreCall), 0);
     let held = state.held;
     let mut large = record(2, Stage::PreCall);
@@ -106,4 +105,71 @@ async fn a_record_the_disk_cannot_take_is_never_called_durable() {
     let never = world.spool.durable(receipt);
     let never = tokio::time::timeout(Duration::from_millis(50), never);
     assert!(never.await.is_err());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn contract_23_a_record_the_backend_fails_on_waits_aside_and_arrives() {
+    let folder = TemporaryFolder::unmade();
+    let bounds = SpoolBounds { lanes: 1, ..BOUNDS };
+    let world = World::open(folder.path(), bounds, 200);
+    world.backend.fails.store(9, Ordering::Relaxed);
+    world.spool.push(record(0, Stage::PreCall));
+    world.spool.push(record(0, Stage::PostCall));
+    for exchange in 1..200 {
+        world.spool.push(record(exchange, Stage::PreCall));
+        tokio::task::yield_now().await;
+    }
+    // All others arrive while it fails, through the same lane.
+    world.delivered(199).await;
+    assert_eq!(world.spool.waiting(), 0);
+    assert_eq!(world.spool.status().retried_apart, 2);
+    world.delivered(201).await;
+    assert_eq!(world.backend.fails.load(Ordering::Relaxed), 0);
+    let taken = world.close().await;
+    assert_eq!(taken[199..], [(0, Stage::PreCall), (0, Stage::PostCall)]);
+    assert_eq!(dead_letters(folder.path()).unwrap().len(), 0);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn contract_23_a_record_the_backend_fails_on_for_max_age_becomes_a_dead_letter() {
+    let folder = TemporaryFolder::unmade();
+    let bounds = SpoolBounds {
+        age: Duration::from_secs(1),
+        ..BOUNDS
+    };
+    let world = World::open(folder.path(), bounds, 200);
+    world.backend.fails.store(usize::MAX, Ordering::Relaxed);
+    world.spool.push(record(0, Stage::PreCall));
+    eventually(|| {
+        world.spool.push(record(5, Stage::PreCall));
+        world.metric("monitor_spool_dead_letters") == 1.0
+    })
+    .await;
+    world.close().await;
+    let letters = dead_letters(folder.path()).unwrap();
+    assert_eq!(letters[0].status, 0);
+    assert!(letters[0].record.context.exchange.0.is_nil());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn contract_11_a_disk_that_hangs_is_known_to_refuse_until_it_takes_something() {
+    let folder = TemporaryFolder::unmade();
+    let world = World::open(folder.path(), BOUNDS, 200);
+    world.spool.gave_up();
+    world.spool.refused().await;
+    eventually(|| !world.spool.is_degraded()).await;
+    world.close().await;
+}
+
+#[test]
+fn contract_23_records_that_come_rarely_are_not_kept_much_longer_than_max_age() {
+    let age = i64::try_from(BOUNDS.age.as_millis()).unwrap();
+    let mut state = State::new(book::Book::default(), 1, BOUNDS, None);
+    for part in 0..16 {
+        let now = part * age / 16;
+        state.push(record(1, Stage::PreCall), now);
+        assert_eq!(state.tick(now), None);
+    }
+    let lost = state.tick(age * 20 / 16);
+    assert!(matches!(lost, Some((Loss::Old, 2..=4))), "{lost:?}");
 }

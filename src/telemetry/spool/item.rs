@@ -1,0 +1,22 @@
+//! What is on its way: a record to the backend, bytes to their file. Nothing is decided here.
+
+use super::book::Place;
+use super::segment::SegmentId;
+use crate::model::RecordId;
+use crate::telemetry::{Kept, Record};
+
+/// A record on its way through a lane.
+pub(super) struct Item {
+    /// None for one that is not in the spool: its verdict is known, and it is about to be kept.
+    pub(super) place: Option<Place>,
+    pub(super) record: Record,
+    pub(super) weight: u64,
+    /// Ends once the record is kept under this id, where its verdict is known.
+    pub(super) kept: Option<(RecordId, Kept)>,
+}
+
+/// Frames for one segment.
+pub(super) struct Chunk {
+    pub(super) segment: SegmentId,
+    pub(super) bytes: Vec<u8>,
+}
