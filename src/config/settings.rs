@@ -1,5 +1,6 @@
 //! The configuration as the program uses it: every field has a value, in its own unit.
 
+use super::network::Network;
 use crate::model::{ApplicationId, ApplicationPolicy, Secret};
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -39,6 +40,8 @@ pub struct GatewaySettings {
     pub queue: QueueSettings,
     /// Records on disk that the backend has not taken.
     pub spool: SpoolSettings,
+    /// Attached files.
+    pub files: FilesSettings,
     /// Policies from this file instead of a store, each checked, no id twice.
     pub applications: Vec<ApplicationPolicy>,
     /// Policies from PostgreSQL. None beside `applications`.
@@ -147,6 +150,21 @@ pub enum StoreSsl {
 pub struct StreamSettings {
     /// GATEWAY_STREAM_HEARTBEAT_SECONDS, default 60 s.
     pub heartbeat: Duration,
+}
+
+/// Attached files (§8, CONTRACT 31).
+#[derive(Clone, Debug, PartialEq)]
+pub struct FilesSettings {
+    /// MONITOR_FILES_MAX_BYTES, default 20 MiB: one file.
+    pub max_bytes: u64,
+    /// MONITOR_FILES_MAX_CONCURRENCY, default 4: files of one call under way at once.
+    pub max_concurrency: usize,
+    /// MONITOR_FILES_TIMEOUT, default 60 s: one download.
+    pub timeout: Duration,
+    /// Networks that files may come from although they are not public.
+    pub allow_networks: Vec<Network>,
+    /// Hosts that files may come from wherever they are, in lower case.
+    pub allow_hosts: Vec<String>,
 }
 
 /// Bounds of one gateway.
