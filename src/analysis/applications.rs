@@ -52,8 +52,7 @@ impl From<ApplicationRules> for CompiledRules {
 
 /// Reads and compiles a stored document, away from the threads that serve connections.
 pub(super) async fn compile(document: Value) -> Result<Arc<CompiledRules>, ApiError> {
-    let rules: ApplicationRules =
-        serde_json::from_value(document).map_err(|_| StoreError::Unreadable("set of rules"))?;
+    let rules = ApplicationRules::stored(document).ok_or(StoreError::Unreadable("set of rules"))?;
     let compiled = tokio::task::spawn_blocking(|| CompiledRules::from(rules));
     Ok(Arc::new(compiled.await.map_err(|_| ApiError::Internal)?))
 }

@@ -62,6 +62,13 @@ impl ApplicationRules {
         }
     }
 
+    /// A stored document; None where it cannot be read. It may hold what a later version knows, and
+    /// null for what is left out.
+    pub(super) fn stored(mut document: Value) -> Option<Self> {
+        leave_out_nulls(&mut document);
+        serde_json::from_value(document).ok()
+    }
+
     /// Reads and checks a document. Every regex is compiled, which may take some milliseconds each.
     ///
     /// # Errors
@@ -111,6 +118,14 @@ fn read(document: &Value, problems: &mut Problems) -> ApplicationRules {
     }
 }
 
+/// Null is as good as nothing, but for the stage that is on unless null switches it off.
+fn leave_out_nulls(document: &mut Value) {
+    if let Value::Object(fields) = document {
+        fields.retain(|key, value| !value.is_null() || key == "dataclean");
+        fields.values_mut().for_each(leave_out_nulls);
+    }
+}
+
 fn retention(fields: &Object<'_>, problems: &mut Problems) -> Retention {
     fields.only(&["days", "rows", "bytes"], problems);
     let days = fields.count("days", 1..=MOST_DAYS, problems);
@@ -139,9 +154,12 @@ mod tests {
             json!({"pre": {"dataclean": {"patterns": ["EMAILS"], "clean_type": "MASKING",
                 "mask_style": "label"}, "encoding": "o200k_base"}}),
             json!({"keep_original": true, "post": {"dataclean": null}}),
+            json!({"keep_original": null, "retention": null, "pre": null, "post": {
+                "custom_policies": null, "guardrails": null, "encoding": null, "tokens": null,
+                "dataclean": {"patterns": null, "clean_type": null, "mask_style": null}}}),
         ] {
             let strict = ApplicationRules::parse(&document).unwrap();
-            let tolerant: ApplicationRules = serde_json::from_value(document).unwrap();
+            let tolerant = ApplicationRules::stored(document).unwrap();
             assert_eq!(strict, tolerant);
         }
         let later = json!({"pre": {"weather": 1}, "colour": "red"});
