@@ -5,6 +5,7 @@ pub(crate) mod checksum;
 pub(crate) mod context;
 pub(crate) mod custom;
 mod detectors;
+mod labels;
 mod local;
 mod mask;
 pub(crate) mod numbering;

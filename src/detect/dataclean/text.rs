@@ -23,6 +23,7 @@ impl Run {
 pub struct Text<'a> {
     original: &'a str,
     runs: Vec<Run>,
+    stable: usize,
 }
 
 impl<'a> Text<'a> {
@@ -31,7 +32,21 @@ impl<'a> Text<'a> {
         Self {
             original,
             runs: runs(original.as_bytes()),
+            stable: original.len(),
         }
+    }
+
+    /// A message that is still growing; behind `stable` its letters may still be read otherwise.
+    pub(super) fn growing(original: &'a str, stable: usize) -> Self {
+        Self {
+            stable,
+            ..Self::new(original)
+        }
+    }
+
+    /// The part whose letters stay as they are.
+    pub(super) fn stable(&self) -> &'a str {
+        &self.original[..self.stable]
     }
 
     /// The message, untouched. Spans are byte offsets into it.
@@ -83,6 +98,11 @@ impl<'a> Text<'a> {
     /// e-mail address. A label of its own kind may be glued to its front.
     pub(crate) fn isolated(&self, start: usize, end: usize, own: Label) -> bool {
         self.free_before(start, own) && self.free_after(end)
+    }
+
+    /// A number in a path or a query is somebody's key, unless a label says otherwise.
+    pub(crate) fn is_key(&self, start: usize) -> bool {
+        matches!(self.before(start), Some('/' | '=' | '&' | '#'))
     }
 
     /// The left half of [`Text::isolated`].

@@ -58,7 +58,7 @@ fn bare(text: &Text, at: usize) -> bool {
     if cue.is_some_and(|cue| cue.has(Label::Card)) {
         return true;
     }
-    let key = matches!(text.before(run.start), Some('/' | '=' | '&' | '#'));
+    let key = text.is_key(run.start);
     !key && !cue.is_some_and(|cue| cue.denies(Label::Card)) && !is_barcode(&values)
 }
 

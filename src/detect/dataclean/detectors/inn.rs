@@ -51,7 +51,7 @@ fn single(text: &Text, at: usize) -> bool {
         return true;
     }
     let denied = cue.is_some_and(|cue| cue.denies(Label::Inn));
-    kpp_behind(text, run) || (run.digits() == 12 && !denied && !in_path(text, run))
+    kpp_behind(text, run) || (run.digits() == 12 && !denied && !text.is_key(run.start))
 }
 
 /// "77 52 601811": digits in groups are an INN only right behind the word.
@@ -89,11 +89,6 @@ fn kpp_behind(text: &Text, run: Run) -> bool {
             .iter()
             .all(|byte| byte.is_ascii_digit() || byte.is_ascii_uppercase());
     kpp && !rest.get(9).is_some_and(u8::is_ascii_alphanumeric)
-}
-
-/// A number in a path or a query is somebody's key, unless a label says otherwise.
-fn in_path(text: &Text, run: Run) -> bool {
-    matches!(text.before(run.start), Some('/' | '=' | '&' | '#'))
 }
 
 #[cfg(test)]

@@ -53,7 +53,7 @@ fn bare(text: &Text, at: usize) -> bool {
         return true;
     }
     let denied = cue.is_some_and(|cue| cue.denies(Label::Snils));
-    let key = matches!(text.before(run.start), Some('/' | '=' | '&' | '#'));
+    let key = text.is_key(run.start);
     check == SnilsCheck::Right && !matches!(values[0], 7 | 8) && !denied && !key
 }
 
