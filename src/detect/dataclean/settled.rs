@@ -73,7 +73,7 @@ fn goes_on(behind: &str) -> bool {
 
 /// Whether everything behind a number that can bear on it is there. No digit is among it.
 pub(super) fn is_read(text: &Text, end: usize) -> bool {
-    let behind = text.stable().get(end..).unwrap_or_default();
+    let behind = &text.original()[end..];
     let words = behind.split(|c: char| !c.is_alphanumeric());
     behind.len() >= REACH
         || behind.contains(['\n', ';'])

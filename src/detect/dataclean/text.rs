@@ -19,34 +19,55 @@ impl Run {
     }
 }
 
+/// What a detector cannot do without.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Needs {
+    /// It may find something in any text.
+    Nothing,
+    /// A digit.
+    Digit,
+    /// An `@`.
+    At,
+    /// A dot.
+    Dot,
+    /// A dot and digits, or a colon.
+    DotOrColon,
+}
+
 /// A message under analysis.
 pub struct Text<'a> {
     original: &'a str,
     runs: Vec<Run>,
-    stable: usize,
+    marks: u8,
 }
+
+/// Bits of `marks`.
+const DIGIT: u8 = 1;
+const AT: u8 = 2;
+const DOT: u8 = 4;
+const COLON: u8 = 8;
 
 impl<'a> Text<'a> {
     /// Finds the digits of a message.
     pub fn new(original: &'a str) -> Self {
+        let (runs, marks) = scan(original.as_bytes());
         Self {
             original,
-            runs: runs(original.as_bytes()),
-            stable: original.len(),
+            runs,
+            marks,
         }
     }
 
-    /// A message that is still growing; behind `stable` its letters may still be read otherwise.
-    pub(super) fn growing(original: &'a str, stable: usize) -> Self {
-        Self {
-            stable,
-            ..Self::new(original)
+    /// Whether a detector with such needs can find anything.
+    pub(super) fn holds(&self, needs: Needs) -> bool {
+        let holds = |bits| self.marks & bits != 0;
+        match needs {
+            Needs::Nothing => true,
+            Needs::Digit => holds(DIGIT),
+            Needs::At => holds(AT),
+            Needs::Dot => holds(DOT),
+            Needs::DotOrColon => holds(COLON) || holds(DOT) && holds(DIGIT),
         }
-    }
-
-    /// The part whose letters stay as they are.
-    pub(super) fn stable(&self) -> &'a str {
-        &self.original[..self.stable]
     }
 
     /// The message, untouched. Spans are byte offsets into it.
@@ -163,17 +184,17 @@ pub(crate) fn separator(gap: &str) -> Option<char> {
     }
 }
 
-fn runs(bytes: &[u8]) -> Vec<Run> {
+/// The runs of digits, and which of the characters that detectors need there are.
+fn scan(bytes: &[u8]) -> (Vec<Run>, u8) {
     const BLOCK: usize = 32;
-    let mut runs = Vec::new();
+    let (mut runs, mut marks) = (Vec::new(), 0);
     let mut at = 0;
     while at < bytes.len() {
         // Branch-free over a block, so that the compiler turns it into vector instructions.
         let block = &bytes[at..bytes.len().min(at + BLOCK)];
-        if !block
-            .iter()
-            .fold(false, |any, byte| any | byte.is_ascii_digit())
-        {
+        let found = block.iter().fold(0, |found, byte| found | mark(*byte));
+        marks |= found;
+        if found & DIGIT == 0 {
             at += BLOCK;
             continue;
         }
@@ -190,7 +211,15 @@ fn runs(bytes: &[u8]) -> Vec<Run> {
             at += digits.max(1);
         }
     }
-    runs
+    (runs, marks)
+}
+
+fn mark(byte: u8) -> u8 {
+    let bit = |is: bool, bit: u8| u8::from(is) * bit;
+    bit(byte.is_ascii_digit(), DIGIT)
+        | bit(byte == b'@', AT)
+        | bit(byte == b'.', DOT)
+        | bit(byte == b':', COLON)
 }
 
 #[cfg(test)]

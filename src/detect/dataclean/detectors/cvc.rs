@@ -5,7 +5,7 @@ use super::cvc_labels as labels;
 use super::phone_forms::is_amount;
 use crate::detect::dataclean::settled::is_read;
 use crate::detect::dataclean::text::{is_blank, is_dash, separator};
-use crate::detect::dataclean::{Detector, PatternName, Span, Strength, Text, checksum};
+use crate::detect::dataclean::{Detector, Needs, PatternName, Span, Strength, Text, checksum};
 
 /// See the file's head.
 pub(crate) struct Cvc;
@@ -22,6 +22,10 @@ const REACH: usize = 96;
 impl Detector for Cvc {
     fn name(&self) -> PatternName {
         PatternName::Cvc
+    }
+
+    fn needs(&self) -> Needs {
+        Needs::Digit
     }
 
     fn find(&self, text: &Text, out: &mut Vec<Span>) {

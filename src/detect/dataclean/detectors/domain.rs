@@ -3,7 +3,7 @@
 
 use super::domain_evidence::{is_named, is_plain};
 use super::email_domain::{LONGEST_DOMAIN, domain_length, label_char};
-use crate::detect::dataclean::{Detector, PatternName, Span, Strength, Text};
+use crate::detect::dataclean::{Detector, Needs, PatternName, Span, Strength, Text};
 
 /// See the file's head.
 pub(crate) struct Domain;
@@ -16,6 +16,10 @@ const FRAMEWORKS: &[&str] = &["asp.net", "ado.net", "vb.net", "ml.net"];
 impl Detector for Domain {
     fn name(&self) -> PatternName {
         PatternName::Domain
+    }
+
+    fn needs(&self) -> Needs {
+        Needs::Dot
     }
 
     fn find(&self, text: &Text, out: &mut Vec<Span>) {

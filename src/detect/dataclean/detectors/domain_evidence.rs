@@ -135,6 +135,10 @@ pub(super) fn is_named(head: &str, tail: &str) -> bool {
 
 /// Whether a name says by itself that it is a host.
 pub(super) fn is_plain(name: &str) -> bool {
+    let last = name.rsplit('.').next().unwrap_or_default();
+    if last.starts_with(char::is_uppercase) && last.contains(char::is_lowercase) {
+        return false;
+    }
     let lower = name.to_lowercase();
     let mut labels = lower.split('.');
     let first = labels.next().unwrap_or_default();

@@ -5,7 +5,7 @@
 use crate::detect::dataclean::context::Label;
 use crate::detect::dataclean::settled::numbers;
 use crate::detect::dataclean::text::separator;
-use crate::detect::dataclean::{Detector, PatternName, Run, Span, Strength, Text, checksum};
+use crate::detect::dataclean::{Detector, Needs, PatternName, Run, Span, Strength, Text, checksum};
 
 /// See the file's head.
 pub(crate) struct Inn;
@@ -13,6 +13,10 @@ pub(crate) struct Inn;
 impl Detector for Inn {
     fn name(&self) -> PatternName {
         PatternName::Inn
+    }
+
+    fn needs(&self) -> Needs {
+        Needs::Digit
     }
 
     fn find(&self, text: &Text, out: &mut Vec<Span>) {

@@ -4,7 +4,7 @@
 
 use crate::detect::dataclean::context::Label;
 use crate::detect::dataclean::settled::numbers;
-use crate::detect::dataclean::{Detector, PatternName, Run, Span, Strength, Text, checksum};
+use crate::detect::dataclean::{Detector, Needs, PatternName, Run, Span, Strength, Text, checksum};
 
 /// See the file's head.
 pub(crate) struct Kpp;
@@ -18,6 +18,10 @@ const REACH: usize = LENGTH + 8;
 impl Detector for Kpp {
     fn name(&self) -> PatternName {
         PatternName::Kpp
+    }
+
+    fn needs(&self) -> Needs {
+        Needs::Digit
     }
 
     fn find(&self, text: &Text, out: &mut Vec<Span>) {
@@ -37,9 +41,10 @@ impl Detector for Kpp {
 
     fn settled(&self, text: &Text) -> Option<usize> {
         // A code with letters is no chain of digits.
-        let open = text.original().len().saturating_sub(REACH);
+        let near = text.original().len().saturating_sub(REACH);
         let runs = text.runs();
-        let code = runs[runs.partition_point(|run| run.start < open)..].first();
+        let near = runs.partition_point(|run| run.start < near);
+        let code = runs[near..].iter().find(|run| may_be_code(text, **run));
         Some(code.map_or(numbers(text), |run| run.start.min(numbers(text))))
     }
 }
@@ -49,12 +54,20 @@ fn is_code(text: &Text, run: Run) -> bool {
         .original()
         .as_bytes()
         .get(run.start..run.start + LENGTH);
-    bytes.is_some_and(|code| {
-        let reason = |byte: &u8| byte.is_ascii_digit() || byte.is_ascii_uppercase();
-        code[..4].iter().chain(&code[6..]).all(u8::is_ascii_digit)
-            && code[4..6].iter().all(reason)
-            && !code.starts_with(b"00")
-    })
+    bytes.is_some_and(is_code_so_far)
+}
+
+/// Whether what stands at the end of a text is a code or the beginning of one.
+fn may_be_code(text: &Text, run: Run) -> bool {
+    let bytes = &text.original().as_bytes()[run.start..];
+    is_code_so_far(&bytes[..bytes.len().min(LENGTH)])
+}
+
+fn is_code_so_far(code: &[u8]) -> bool {
+    let fits = |(at, byte): (usize, &u8)| {
+        byte.is_ascii_digit() || matches!(at, 4 | 5) && byte.is_ascii_uppercase()
+    };
+    !code.starts_with(b"00") && code.iter().enumerate().all(fits)
 }
 
 fn named(text: &Text, at: usize, end: usize) -> bool {

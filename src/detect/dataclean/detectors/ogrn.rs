@@ -4,7 +4,7 @@
 use super::register::{Register, is_register_year};
 use crate::detect::dataclean::context::Label;
 use crate::detect::dataclean::settled::numbers;
-use crate::detect::dataclean::{Detector, PatternName, Span, Text, checksum};
+use crate::detect::dataclean::{Detector, Needs, PatternName, Span, Text, checksum};
 
 /// See the file's head.
 pub(crate) struct Ogrn;
@@ -20,6 +20,10 @@ const REGISTER: Register = Register {
 impl Detector for Ogrn {
     fn name(&self) -> PatternName {
         REGISTER.name
+    }
+
+    fn needs(&self) -> Needs {
+        Needs::Digit
     }
 
     fn find(&self, text: &Text, out: &mut Vec<Span>) {

@@ -109,28 +109,32 @@ pub(super) fn is_calendar_year(series: Run, values: &[u8]) -> bool {
 }
 
 fn bridge(gap: &str) -> Option<Bridge> {
-    if gap.is_empty() || gap.len() > LONGEST_BRIDGE || gap.contains(['\n', ';']) {
+    if gap.is_empty() || gap.len() > LONGEST_BRIDGE {
         return None;
     }
-    let word = gap.trim_matches(is_loose).to_lowercase();
+    let sign = gap.trim_start_matches(is_loose);
+    let sign = sign.trim_end_matches(|c| is_blank(c) || matches!(c, '.' | ':'));
     let blank = gap.chars().all(is_blank) && gap.chars().count() == 1;
-    match word.as_str() {
+    match sign {
         "" if blank => Some(Bridge::Blank),
-        "" => Some(Bridge::Loose),
-        _ => SIGNS.contains(&word.as_str()).then_some(Bridge::Sign),
+        "" => gap.chars().all(is_loose).then_some(Bridge::Loose),
+        _ => SIGNS
+            .contains(&sign.to_lowercase().as_str())
+            .then_some(Bridge::Sign),
     }
 }
 
 /// Whether text behind a run may still become a bridge.
 fn may_join(behind: &str) -> bool {
-    if behind.len() > LONGEST_BRIDGE || behind.contains(['\n', ';']) {
-        return false;
-    }
-    let word = behind.trim_matches(is_loose).to_lowercase();
-    SIGNS.iter().any(|sign| sign.starts_with(&word))
+    let sign = behind.trim_start_matches(is_loose);
+    let sign = sign.trim_end_matches(|c| is_blank(c) || matches!(c, '.' | ':'));
+    let sign = sign.to_lowercase();
+    let begun = sign.is_empty() && behind.chars().all(is_loose);
+    let signed = !sign.is_empty() && SIGNS.iter().any(|known| known.starts_with(&sign));
+    behind.len() <= LONGEST_BRIDGE && (begun || signed)
 }
 
-/// What may stand around the sign.
+/// What may stand before the sign, or instead of it.
 fn is_loose(c: char) -> bool {
-    is_blank(c) || is_dash(c) || matches!(c, ',' | '.' | ':' | '/')
+    is_blank(c) || is_dash(c) || c == ','
 }

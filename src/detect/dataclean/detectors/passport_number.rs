@@ -7,7 +7,7 @@ use super::phone_forms::is_amount;
 use crate::detect::dataclean::context::{Cue, Label};
 use crate::detect::dataclean::settled::{numbers, open_chain};
 use crate::detect::dataclean::text::separator;
-use crate::detect::dataclean::{Detector, PatternName, Span, Strength, Text, checksum};
+use crate::detect::dataclean::{Detector, Needs, PatternName, Span, Strength, Text, checksum};
 
 /// See the file's head.
 pub(crate) struct PassportNumber;
@@ -19,6 +19,10 @@ const WORDS_BEFORE_FOREIGN: usize = 3;
 impl Detector for PassportNumber {
     fn name(&self) -> PatternName {
         PatternName::PassportNumber
+    }
+
+    fn needs(&self) -> Needs {
+        Needs::Digit
     }
 
     fn find(&self, text: &Text, out: &mut Vec<Span>) {

@@ -21,7 +21,7 @@ pub(super) struct Register {
 
 /// Groups that one number is written in.
 const MOST_GROUPS: usize = 6;
-const LONGEST_GROUP: usize = 8;
+const LONGEST_GROUP: usize = 10;
 
 impl Register {
     /// Adds every number of this register.
@@ -48,7 +48,8 @@ impl Register {
     fn bare(&self, text: &Text, at: usize) -> bool {
         let run = text.runs()[at];
         let values = text.values(&[run]);
-        if !(self.is_right)(&values) || !text.isolated(run.start, run.end, self.labels[0]) {
+        let alone = text.isolated(run.start, run.end, self.labels[0]) && !is_sum(text, run.end);
+        if !(self.is_right)(&values) || !alone {
             return false;
         }
         let cue = text.cue_before(run.start);
@@ -80,6 +81,12 @@ impl Register {
     fn named(&self, cue: Option<Cue>) -> bool {
         cue.is_some_and(|cue| self.labels.iter().any(|label| cue.has(*label)))
     }
+}
+
+/// "5077896265684,50"
+fn is_sum(text: &Text, end: usize) -> bool {
+    let cents = text.original()[end..].strip_prefix(',').unwrap_or_default();
+    matches!(cents.bytes().take_while(u8::is_ascii_digit).count(), 1 | 2)
 }
 
 /// Years since the registers were opened. No clock is read here, so that some to come are among them.
