@@ -9,5 +9,8 @@ mod engine;
 mod evasion;
 #[path = "detect/fixtures.rs"]
 mod fixtures;
+#[path = "detect/scan.rs"]
+mod scan;
 #[path = "detect/settled.rs"]
 mod settled;
+mod support;
