@@ -50,7 +50,7 @@ const TABLE: [(PatternName, &str, Option<Build>); 21] = [
         Some(|| Box::new(BankCardNumber)),
     ),
     (P::Company, "COMPANY", None),
-    (P::Cvc, "CVC", Some(|| Box::new(Cvc))),
+    (P::Cvc, "CVC", Some(|| Box::new(Cvc::new()))),
     (P::Date, "DATE", None),
     (P::DeadlineDate, "DEADLINE_DATE", None),
     (P::Diagnosis, "DIAGNOSIS", None),

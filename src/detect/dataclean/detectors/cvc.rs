@@ -6,9 +6,23 @@ use super::phone_forms::is_amount;
 use crate::detect::dataclean::settled::is_read;
 use crate::detect::dataclean::text::{is_blank, is_dash, separator};
 use crate::detect::dataclean::{Detector, Needs, PatternName, Span, Strength, Text, checksum};
+use regex::Regex;
+use std::cell::OnceCell;
 
 /// See the file's head.
-pub(crate) struct Cvc;
+pub(crate) struct Cvc {
+    /// A part of every label; None where it did not compile, and then every text may hold one.
+    cues: Option<Regex>,
+}
+
+impl Cvc {
+    /// Compiles what every label has a part of.
+    pub(crate) fn new() -> Self {
+        Self {
+            cues: Regex::new(&format!("(?i){}", labels::CUES.join("|"))).ok(),
+        }
+    }
+}
 
 const DIGITS: usize = 3;
 const AMEX_DIGITS: usize = 4;
@@ -29,8 +43,18 @@ impl Detector for Cvc {
     }
 
     fn find(&self, text: &Text, out: &mut Vec<Span>) {
+        let labelled = OnceCell::new();
+        let is_match = || {
+            self.cues
+                .as_ref()
+                .is_none_or(|cues| cues.is_match(text.original()))
+        };
         for (at, run) in text.runs().iter().enumerate() {
-            if matches!(run.digits(), DIGITS | AMEX_DIGITS) && is_cvc(text, at) {
+            if !matches!(run.digits(), DIGITS | AMEX_DIGITS) {
+                continue;
+            }
+            let named = *labelled.get_or_init(is_match) && is_named(text, at);
+            if (named || behind_card(text, at)) && stands_alone(text, run.start, run.end) {
                 out.push(Span {
                     kind: self.name(),
                     start: run.start,
@@ -50,18 +74,14 @@ impl Detector for Cvc {
     }
 }
 
-fn is_cvc(text: &Text, at: usize) -> bool {
+fn is_named(text: &Text, at: usize) -> bool {
     let run = text.runs()[at];
     let (head, tail) = (&text.original()[..run.start], &text.original()[run.end..]);
-    if !stands_alone(text, run.start, run.end) {
-        return false;
-    }
     let named = labels::named_before(head, run.digits());
     if run.digits() == AMEX_DIGITS {
         return named && labels::is_amex(head, tail);
     }
-    let labelled = named && !labels::counts(tail) && !is_amount(text, run.end);
-    labelled || labels::named_after(tail) || behind_card(text, at)
+    named && !labels::counts(tail) && !is_amount(text, run.end) || labels::named_after(tail)
 }
 
 /// A label may be glued to the front; nothing else may.
@@ -83,14 +103,16 @@ fn goes_back(head: &str) -> bool {
 
 /// "4276 5493 6034 4563 12/26 123": a right card number, month and year, and then the code.
 fn behind_card(text: &Text, at: usize) -> bool {
-    let Some(card) = at.checked_sub(3) else {
+    let runs = text.runs();
+    let Some(card) = at.checked_sub(3).filter(|_| runs[at].digits() == DIGITS) else {
         return false;
     };
-    let runs = text.runs();
+    if text.gap(at - 2).map(str::trim) != Some("/") {
+        return false;
+    }
     let month = text.values(&runs[at - 2..at - 1]);
     let year = matches!(runs[at - 1].digits(), 2 | 4);
     let is_month = matches!(month[..], [0, 1..=9] | [1, 0..=2]);
-    let slash = text.gap(at - 2).map(str::trim) == Some("/");
     let close = |gap: &str| {
         gap.chars()
             .all(|c| is_blank(c) || matches!(c, ',' | '/' | '|' | ':'))
@@ -100,7 +122,7 @@ fn behind_card(text: &Text, at: usize) -> bool {
     let dated = text
         .gap(card)
         .is_some_and(|gap| gap.len() <= BEFORE_DATE && !gap.contains('\n'));
-    is_month && year && slash && near && dated && ends_card(text, card)
+    is_month && year && near && dated && ends_card(text, card)
 }
 
 fn ends_card(text: &Text, last: usize) -> bool {
@@ -152,9 +174,12 @@ mod tests {
     #[test]
     fn good_examples() {
         let text = "CVC 123, cvv: 047; CVV2=901, код безопасности 555. Ещё 321 (CVC)";
-        assert_eq!(found(&Cvc, text), ["123", "047", "901", "555", "321"]);
+        assert_eq!(
+            found(&Cvc::new(), text),
+            ["123", "047", "901", "555", "321"]
+        );
         let text = "CID 1234 (Amex), карта 4276 5493 6034 4563 12/26 124";
-        assert_eq!(found(&Cvc, text), ["1234", "124"]);
+        assert_eq!(found(&Cvc::new(), text), ["1234", "124"]);
     }
 
     #[test]
@@ -169,7 +194,7 @@ mod tests {
             "CVV 1234",
             "CID 123",
         ] {
-            assert!(found(&Cvc, text).is_empty(), "{text}");
+            assert!(found(&Cvc::new(), text).is_empty(), "{text}");
         }
     }
 }

@@ -17,6 +17,23 @@ const NAMES: &[&str] = &[
 const CODE: &[&str] = &["код", "code", "цифр", "digit", "трёхзначн", "трехзначн"];
 const BACK: &[&str] = &["оборот", "обратн", "тыльн", "сзади", "back"];
 const AMEX: &[&str] = &["amex", "american express", "амекс", "американ экспресс"];
+/// Parts of words; a text without any of them holds no label.
+pub(super) const CUES: &[&str] = &[
+    "cv[cvn]",
+    "cav2",
+    "csc",
+    "cid",
+    "цвв",
+    "цвц",
+    "безопасн",
+    "security",
+    "verification",
+    "код",
+    "code",
+    "цифр",
+    "digit",
+    "тр[её]хзначн",
+];
 /// Where "CID" is a card's and not a customer's or a chat's.
 const CARDS: &[&str] = &["amex", "express", "card", "карт", "cvv", "cvc", "visa"];
 /// Words after which a number is that of something else.
