@@ -2,6 +2,8 @@
 //! pass, so that a text without digits costs the number detectors nothing. Judges nothing but edges.
 
 use super::context::{self, Cue, Label};
+use std::cell::RefCell;
+use std::collections::HashMap;
 
 /// A run of ASCII digits, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,6 +41,8 @@ pub struct Text<'a> {
     original: &'a str,
     runs: Vec<Run>,
     marks: u8,
+    /// Labels that were looked up: several detectors ask about the same number.
+    cues: RefCell<HashMap<usize, Option<Cue>>>,
 }
 
 /// Bits of `marks`.
@@ -55,6 +59,7 @@ impl<'a> Text<'a> {
             original,
             runs,
             marks,
+            cues: RefCell::default(),
         }
     }
 
@@ -107,7 +112,12 @@ impl<'a> Text<'a> {
 
     /// The nearest label before a number.
     pub(crate) fn cue_before(&self, at: usize) -> Option<Cue> {
-        context::before(self.original, at)
+        let known = self.cues.borrow().get(&at).copied();
+        known.unwrap_or_else(|| {
+            let cue = context::before(self.original, at);
+            self.cues.borrow_mut().insert(at, cue);
+            cue
+        })
     }
 
     /// Whether a label of this kind names the number that ends here: "7752601811 (ИНН)".

@@ -92,7 +92,7 @@ fn stands_alone(text: &Text, start: usize, end: usize) -> bool {
     let bound = head.ends_with(glued)
         || goes_back(head)
         || decimal.is_some_and(|head| head.ends_with(|c: char| c.is_ascii_digit()));
-    (!bound || labels::is_glued(head)) && text.free_after(end)
+    text.free_after(end) && (!bound || labels::is_glued(head))
 }
 
 /// "12-123": a dash between digits or letters makes them one thing.

@@ -8,6 +8,7 @@ use crate::detect::dataclean::text::{is_blank, is_dash};
 const BETWEEN: usize = 25;
 /// What is read before a code and behind it, in bytes.
 const REACH_BEFORE: usize = 130;
+const REACH_LABEL: usize = 70;
 const REACH_AFTER: usize = 80;
 const MOST_WORDS: usize = 5;
 
@@ -107,7 +108,7 @@ const LINKING: &[&str] = &["это", "is", "my", "the", "мой", "наш", "her
 
 /// Whether the words before digits call them a code.
 pub(super) fn named_before(head: &str, digits: usize) -> bool {
-    let near = near_before(head);
+    let near = near_before(head, REACH_LABEL);
     let words = words(&near);
     for at in (0..words.len()).rev() {
         let between = &near[words[at].1..];
@@ -115,7 +116,9 @@ pub(super) fn named_before(head: &str, digits: usize) -> bool {
             return false;
         }
         if is_label(&words[..=at]) {
-            let certain = words[at].0 != "cid" || digits == 4 || holds(&near, CARDS);
+            let certain = words[at].0 != "cid"
+                || digits == 4
+                || holds(&near_before(head, REACH_BEFORE), CARDS);
             return certain && !ends_sentence(between) && !is_denied(between);
         }
     }
@@ -165,7 +168,7 @@ pub(super) fn may_follow(behind: &str) -> bool {
 
 /// A label directly before digits, as in "CVC123".
 pub(super) fn is_glued(head: &str) -> bool {
-    let near = near_before(head);
+    let near = near_before(head, REACH_LABEL);
     words(&near)
         .last()
         .is_some_and(|word| word.1 == near.len() && NAMES.contains(&word.0))
@@ -173,7 +176,7 @@ pub(super) fn is_glued(head: &str) -> bool {
 
 /// Whether the card is an American Express, whose codes have four digits.
 pub(super) fn is_amex(head: &str, tail: &str) -> bool {
-    let near = near_before(head);
+    let near = near_before(head, REACH_BEFORE);
     let behind = &tail[..tail.floor_char_boundary(REACH_AFTER / 2)];
     let behind = behind
         .split(|c: char| c.is_ascii_digit())
@@ -222,8 +225,8 @@ fn ends_sentence(between: &str) -> bool {
     lines || between.contains(';') || [". ", "! ", "? "].iter().any(|end| between.contains(end))
 }
 
-fn near_before(head: &str) -> String {
-    let cut = head.ceil_char_boundary(head.len().saturating_sub(REACH_BEFORE));
+fn near_before(head: &str, reach: usize) -> String {
+    let cut = head.ceil_char_boundary(head.len().saturating_sub(reach));
     let near = &head[cut..];
     // Half a word at the edge says nothing.
     let whole = match cut {
