@@ -8,7 +8,7 @@ use crate::detect::dataclean::text::{is_blank, is_dash};
 const BETWEEN: usize = 25;
 /// What is read before a code and behind it, in bytes.
 const REACH_BEFORE: usize = 130;
-const REACH_LABEL: usize = 70;
+const REACH_LABEL: usize = 100;
 const REACH_AFTER: usize = 80;
 const MOST_WORDS: usize = 5;
 
