@@ -5,6 +5,8 @@
 
 #[path = "detect/engine.rs"]
 mod engine;
+#[path = "detect/evasion.rs"]
+mod evasion;
 #[path = "detect/fixtures.rs"]
 mod fixtures;
 #[path = "detect/scan.rs"]

@@ -33,9 +33,15 @@ pub const PATTERN_NAMES: [&str; 21] = [
 /// judge them by itself (CONTRACT 41). A further one is one line here.
 pub const LOCAL_PATTERNS: &[&str] = &[
     "BANK_CARD_NUMBER",
+    "CVC",
+    "DOMAIN",
     "EMAILS",
     "INN",
     "IP",
+    "KPP",
+    "OGRN",
+    "OGRNIP",
+    "PASSPORT_NUMBER",
     "PHONE_NUMBER",
     "SNILS",
 ];

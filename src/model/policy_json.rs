@@ -286,7 +286,7 @@ mod tests {
             "scan_roles[0] \"user\" is unknown; allowed: last_user, all_user,",
             "scan_roles[2] names tool again",
             "stream_in_sync is no word; allowed: off, hold_back",
-            "local_patterns[0] \"EMAIL\" is unknown; allowed: BANK_CARD_NUMBER, EMAILS,",
+            "local_patterns[0] \"EMAIL\" is unknown; allowed: BANK_CARD_NUMBER, CVC,",
             "local_patterns[1] \"DATE\" is found by the backend only; allowed: BANK_CARD_NUMBER,",
             "local_patterns[3] names IP again",
             "local_patterns[4] is a number; allowed: BANK_CARD_NUMBER,",

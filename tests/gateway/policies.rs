@@ -133,7 +133,7 @@ fn options_that_contradict_each_other_are_refused_at_the_start() {
         (", local_patterns: [IP]", "needs stream_in_sync hold_back"),
         (
             ", redact_upstream: true, local_patterns: [DATE]",
-            "is found by the backend only; allowed: BANK_CARD_NUMBER, EMAILS,",
+            "is found by the backend only; allowed: BANK_CARD_NUMBER, CVC,",
         ),
     ] {
         let (status, stderr) = sync(&Upstream::ok(), fields).refused();

@@ -189,7 +189,7 @@ const ACCEPTED: &[&str] = &[
     r#"{"app_mode":"sync","phrase":"x","stream_in_sync":"off"}"#,
     r#"{"app_mode":"async","scan_roles":["tool","assistant","system","all_user","last_user"],"redact_upstream":false}"#,
     r#"{"app_mode":"sync","phrase":"x","stream_in_sync":"hold_back","block_on":{"dataclean":true},"redact_upstream":false}"#,
-    r#"{"app_mode":"sync","phrase":"x","stream_in_sync":"hold_back","local_patterns":["BANK_CARD_NUMBER","EMAILS","INN","IP","PHONE_NUMBER","SNILS"]}"#,
+    r#"{"app_mode":"sync","phrase":"x","stream_in_sync":"hold_back","local_patterns":["BANK_CARD_NUMBER","CVC","DOMAIN","EMAILS","INN","IP","KPP","OGRN","OGRNIP","PASSPORT_NUMBER","PHONE_NUMBER","SNILS"]}"#,
     r#"{"app_mode":"sync","phrase":"x","replace_response":true,"redact_upstream":true,"local_patterns":["IP"]}"#,
     r#"{"app_mode":"async","redact_upstream":true,"local_patterns":null}"#,
     r#"{"app_mode":"async","local_patterns":null}"#,

@@ -44,6 +44,27 @@ pub(crate) fn inn(digits: &[u8]) -> bool {
     }
 }
 
+/// A number of the register of companies, 13 digits. No number begins with 0.
+pub(crate) fn ogrn(digits: &[u8]) -> bool {
+    digits.len() == 13 && digits[0] != 0 && remainder_ends(digits, 11)
+}
+
+/// A number of the register of sole traders, 15 digits that begin with 3 or 4.
+pub(crate) fn ogrnip(digits: &[u8]) -> bool {
+    digits.len() == 15 && matches!(digits[0], 3 | 4) && remainder_ends(digits, 13)
+}
+
+/// Whether the remainder of the number before the last digit ends in that digit.
+fn remainder_ends(digits: &[u8], by: u64) -> bool {
+    let [number @ .., check] = digits else {
+        return false;
+    };
+    let number = number
+        .iter()
+        .fold(0, |number, digit| number * 10 + u64::from(*digit));
+    number % by % 10 == u64::from(*check)
+}
+
 /// What the last two digits of a SNILS say.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum SnilsCheck {
@@ -124,6 +145,18 @@ mod tests {
             only_the_last_digit_fits(valid, inn);
         }
         assert!(!inn(&[0; 10]) && !inn(&[0; 12]) && !inn(&digits("77526018110")));
+    }
+
+    #[test]
+    fn register_numbers() {
+        for valid in ["1037749746506", "1167752917034", "1117723667126"] {
+            only_the_last_digit_fits(valid, ogrn);
+        }
+        // The remainder of the last one has two digits.
+        for valid in ["322772440268590", "322775289078668", "316776176031372"] {
+            only_the_last_digit_fits(valid, ogrnip);
+        }
+        assert!(!ogrn(&[]) && !ogrn(&[0; 13]) && !ogrnip(&[0; 15]));
     }
 
     #[test]

@@ -1,21 +1,14 @@
-//! The words beside a number that say what it is: "ИНН 7752601811", "call 123-45-67". One table of
-//! labels; a number belongs to the nearest label before it. Knows no check digits.
+//! The words beside a number that say what it is: "ИНН 7752601811", "call 123-45-67". A number belongs
+//! to the nearest label before it; the labels stand in `labels`. Knows no check digits.
 
-/// What a word says a number is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Label {
-    Card,
-    Inn,
-    Phone,
-    Snils,
-    /// Something none of the detectors looks for: an order, an account, a serial number.
-    Other,
-}
+pub(crate) use super::labels::Label;
+use super::labels::Label::{Other, Phone};
+use super::labels::label_of;
 
 /// The label nearest to a number; several when they are joined ("ИНН/КПП").
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Cue {
-    labels: u8,
+    labels: u16,
     /// Words between label and number, fillers such as "номер" not counted.
     pub(crate) words: usize,
     /// Other numbers stand between them, as in a list.
@@ -31,6 +24,11 @@ impl Cue {
     /// The number stands right behind the label.
     pub(crate) fn direct(self) -> bool {
         self.words == 0 && !self.listed
+    }
+
+    /// One of these labels is at most so many words away.
+    pub(crate) fn within(self, words: usize, labels: &[Label]) -> bool {
+        self.words <= words && labels.iter().any(|label| self.has(*label))
     }
 
     /// The label says directly that the number is something else.
@@ -62,150 +60,6 @@ const FILLERS: &[&str] = &[
     "по",
     "мой",
     "n",
-];
-
-use Label::{Card, Inn, Other, Phone, Snils};
-
-/// Words as they are.
-const WORDS: &[(&str, Label)] = &[
-    ("cc", Card),
-    ("pan", Card),
-    ("visa", Card),
-    ("amex", Card),
-    ("инн", Inn),
-    ("inn", Inn),
-    ("tin", Inn),
-    ("тел", Phone),
-    ("tel", Phone),
-    ("моб", Phone),
-    ("ph", Phone),
-    ("fax", Phone),
-    ("cell", Phone),
-    ("dial", Phone),
-    ("ring", Phone),
-    ("sms", Phone),
-    ("смс", Phone),
-    ("снилс", Snils),
-    ("snils", Snils),
-    ("id", Other),
-    ("ид", Other),
-    ("кпп", Other),
-    ("kpp", Other),
-    ("огрн", Other),
-    ("ogrn", Other),
-    ("огрнип", Other),
-    ("ogrnip", Other),
-    ("бик", Other),
-    ("bic", Other),
-    ("bik", Other),
-    ("окпо", Other),
-    ("оквэд", Other),
-    ("октмо", Other),
-    ("гост", Other),
-    ("ту", Other),
-    ("vin", Other),
-    ("iban", Other),
-    ("imei", Other),
-    ("isbn", Other),
-    ("issn", Other),
-    ("ean", Other),
-    ("upc", Other),
-    ("sku", Other),
-    ("uuid", Other),
-    ("guid", Other),
-    ("hash", Other),
-    ("epoch", Other),
-    ("room", Other),
-    ("чек", Other),
-];
-
-/// Beginnings of words.
-const STEMS: &[(&str, Label)] = &[
-    ("карт", Card),
-    ("card", Card),
-    ("mastercard", Card),
-    ("maestro", Card),
-    ("налогоплательщик", Inn),
-    ("taxpayer", Inn),
-    ("телефон", Phone),
-    ("мобильн", Phone),
-    ("сотов", Phone),
-    ("звон", Phone),
-    ("позвон", Phone),
-    ("перезвон", Phone),
-    ("созвон", Phone),
-    ("дозвон", Phone),
-    ("набер", Phone),
-    ("набир", Phone),
-    ("факс", Phone),
-    ("ватсап", Phone),
-    ("вотсап", Phone),
-    ("вайбер", Phone),
-    ("телеграм", Phone),
-    ("контакт", Phone),
-    ("свяж", Phone),
-    ("связ", Phone),
-    ("phone", Phone),
-    ("telephone", Phone),
-    ("cellphone", Phone),
-    ("call", Phone),
-    ("mobile", Phone),
-    ("whatsapp", Phone),
-    ("viber", Phone),
-    ("telegram", Phone),
-    ("contact", Phone),
-    ("reach", Phone),
-    ("hotline", Phone),
-    ("answering", Phone),
-    ("страхов", Snils),
-    ("пенсионн", Snils),
-    ("заказ", Other),
-    ("трек", Other),
-    ("отправлен", Other),
-    ("артикул", Other),
-    ("счет", Other),
-    ("счёт", Other),
-    ("договор", Other),
-    ("накладн", Other),
-    ("заявк", Other),
-    ("тикет", Other),
-    ("транзакци", Other),
-    ("операци", Other),
-    ("идентификатор", Other),
-    ("штрихкод", Other),
-    ("штрих", Other),
-    ("серийн", Other),
-    ("лицензи", Other),
-    ("полис", Other),
-    ("паспорт", Other),
-    ("версия", Other),
-    ("версии", Other),
-    ("хеш", Other),
-    ("хэш", Other),
-    ("метк", Other),
-    ("кадастр", Other),
-    ("инвентар", Other),
-    ("order", Other),
-    ("track", Other),
-    ("parcel", Other),
-    ("shipment", Other),
-    ("invoice", Other),
-    ("account", Other),
-    ("contract", Other),
-    ("ticket", Other),
-    ("transaction", Other),
-    ("receipt", Other),
-    ("serial", Other),
-    ("barcode", Other),
-    ("timestamp", Other),
-    ("passport", Other),
-    ("licen", Other),
-    ("polic", Other),
-    ("version", Other),
-    ("commit", Other),
-    ("error", Other),
-    ("request", Other),
-    ("session", Other),
 ];
 
 /// Words that name a phone only when they stand behind it: "455 6186 office".
@@ -278,13 +132,6 @@ pub(crate) fn ends_with_label(head: &str, label: Label) -> bool {
     label_of(&near[letters..].to_lowercase()) == Some(label)
 }
 
-fn label_of(word: &str) -> Option<Label> {
-    let exact = WORDS.iter().find(|(label, _)| *label == word);
-    exact
-        .or_else(|| STEMS.iter().find(|(stem, _)| word.starts_with(stem)))
-        .map(|(_, label)| *label)
-}
-
 /// The text in which a label may stand, and whether a list of numbers was stepped over.
 fn window_before(text: &str, at: usize) -> (&str, bool) {
     let near = &text[text.floor_char_boundary(at.saturating_sub(LIST_REACH))..at];
@@ -329,6 +176,7 @@ fn joins(between: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use super::Label::{Card, Inn, Kpp, Other, Phone};
     use super::*;
 
     fn nearest(text: &str) -> Option<Cue> {
@@ -338,7 +186,7 @@ mod tests {
     #[test]
     fn the_nearest_label_counts_and_joined_labels_count_together() {
         let cue = nearest("Заказ 5, ИНН/КПП организации: ").unwrap_or_default();
-        assert!(cue.has(Inn) && cue.has(Other) && !cue.has(Phone) && cue.words == 1);
+        assert!(cue.has(Inn) && cue.has(Kpp) && !cue.has(Phone) && cue.words == 1);
         let cue = nearest("ИНН 7752601811, заказ № ").unwrap_or_default();
         assert!(cue.has(Other) && !cue.has(Inn) && cue.direct() && cue.denies(Card));
         assert_eq!(nearest("просто число "), None);

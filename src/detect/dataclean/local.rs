@@ -1,6 +1,7 @@
 //! Judging a text that is still growing (CONTRACT 41): what is found in it so far, and up to where
 //! nothing that follows can change that. Only detectors that say so themselves take part.
 
+use super::fold::View;
 use super::{Detector, PatternName, Span, Text, overlap};
 
 /// The detectors that can judge a growing text, built once. Shared between threads. One that panics
@@ -31,7 +32,11 @@ impl Local {
 
     /// What the detectors of the patterns in `among` find in a whole text: in order, not overlapping.
     pub fn find(&self, text: &str, among: impl Fn(PatternName) -> bool) -> Vec<Span> {
-        overlap::resolve(self.proposed(&Text::new(text), &among))
+        let plain = Text::new(text);
+        let view = View::new(&plain);
+        let spans = self.proposed(&Text::new(view.text()), &among);
+        let spans = spans.into_iter().filter_map(|span| view.original(span));
+        overlap::resolve(spans.collect())
     }
 
     /// The first byte whose judgement could still change when more text follows; `text.len()` when
@@ -41,37 +46,46 @@ impl Local {
     /// that no proposed find reaches across it, because which of two overlapping finds stands is known
     /// only when both are:
     ///
-    /// - BANK_CARD_NUMBER, INN, PHONE_NUMBER, SNILS and IPv4: `settled::numbers`. Digits with what may
+    /// - A word at the end, and digits one by one, are not judged yet: `fold` may still read them otherwise.
+    /// - BANK_CARD_NUMBER, INN, OGRN, OGRNIP, PHONE_NUMBER, SNILS and IPv4: `settled::numbers`. Digits with what may
     ///   stand between them are one chain; a chain at the end is open as long as it may go on, or as
     ///   long as a label behind it may still come (five words, 64 bytes, a line's end, a semicolon or
     ///   a digit end that). A closed chain of fewer than six digits and four groups is nothing.
     /// - EMAILS: a word at the end may become a local part (64 bytes of one alphabet at most); behind an
     ///   `@` the domain is open until a character that cannot stand in one, or 255 bytes.
+    /// - KPP: also a short run of digits in the last 17 bytes, to which letters may come. PASSPORT_NUMBER:
+    ///   also what may stand between series and number, and capital letters before it. CVC: three digits
+    ///   as long as the words behind them may name them.
+    /// - DOMAIN: a run of host characters at the end, and the 64 bytes of a local part behind it.
     /// - IPv6: a run of hexadecimal digits, colons and dots at the end that may still become one.
     pub fn settled(&self, text: &str, among: impl Fn(PatternName) -> bool) -> usize {
-        let text = Text::new(text);
+        let plain = Text::new(text);
+        let view = View::new(&plain);
+        // What the end of the text is read as may still change: only what is certain is judged.
+        let certain = Text::new(view.certain());
         let asked = self.detectors.iter().filter(|one| among(one.name()));
-        let whole = text.original().len();
+        let whole = certain.original().len();
         let mut settled = asked
-            .filter_map(|one| one.settled(&text))
+            .filter_map(|one| one.settled(&certain))
             .min()
             .unwrap_or(whole);
         if settled == whole {
-            return whole;
+            return view.place(whole);
         }
-        let mut spans = self.proposed(&text, &among);
+        let mut spans = self.proposed(&certain, &among);
         spans.sort_by_key(|span| span.start);
         for span in spans.iter().rev() {
             if span.start < settled && settled < span.end {
                 settled = span.start;
             }
         }
-        settled
+        view.place(settled)
     }
 
     fn proposed(&self, text: &Text, among: &impl Fn(PatternName) -> bool) -> Vec<Span> {
         let mut spans = Vec::new();
-        for detector in self.detectors.iter().filter(|one| among(one.name())) {
+        let asked = self.detectors.iter().filter(|one| among(one.name()));
+        for detector in asked.filter(|one| text.holds(one.needs())) {
             detector.find(text, &mut spans);
         }
         spans
@@ -101,12 +115,14 @@ mod tests {
             ("Hello, wor", 7),
             ("Привет, мир! ", 22),
             ("In 2024 ", 3),
-            ("In 2024 t", 8),
+            ("In 2024 t", 3),
+            ("In 2024 to ", 11),
             ("call 8 916 123-45-67 ", 5),
             ("ask a.b@c.ru", 4),
             ("ask a.b@c.ru,", 13),
             ("at 12:30 ", 6),
-            ("at 12:30 we", 9),
+            ("at 12:30 we", 6),
+            ("at 12:30 we go", 12),
             ("see (", 4),
             ("😀", 4),
         ] {

@@ -1,6 +1,7 @@
 //! The cleaned text (CONTRACT 25). Takes the finds as they are; finds nothing itself.
 
-use super::{Kind, PatternName, Span};
+use super::fold::View;
+use super::{Kind, PatternName, Span, Text};
 use crate::detect::rules::{CleanType, MaskStyle};
 use std::collections::HashMap;
 use std::fmt::Write;
@@ -71,14 +72,22 @@ impl<'r> Pseudonyms<'r> {
     }
 }
 
-/// Two spellings of one value give the same key: a number counts by its digits alone.
+/// Two spellings of one value give the same key: it counts as it is read, a number by its digits alone.
 fn same_value(kind: Kind<'_>, value: &str) -> String {
     use PatternName as P;
+    let plain = Text::new(value);
+    let view = View::new(&plain);
     match kind {
         Kind::Predefined(
-            P::BankCardNumber | P::Inn | P::PassportNumber | P::PhoneNumber | P::Snils,
-        ) => value.chars().filter(char::is_ascii_digit).collect(),
-        _ => value.to_lowercase(),
+            P::BankCardNumber
+            | P::Inn
+            | P::Ogrn
+            | P::Ogrnip
+            | P::PassportNumber
+            | P::PhoneNumber
+            | P::Snils,
+        ) => view.text().chars().filter(char::is_ascii_digit).collect(),
+        _ => view.text().to_lowercase(),
     }
 }
 

@@ -2,9 +2,12 @@
 //! Each detector only proposes spans; which of two overlapping ones stands is decided in `overlap`.
 
 pub(crate) mod checksum;
+mod confusables;
 pub(crate) mod context;
 pub(crate) mod custom;
 mod detectors;
+mod fold;
+mod labels;
 mod local;
 mod mask;
 pub(crate) mod numbering;
@@ -16,10 +19,11 @@ mod text;
 pub use local::Local;
 pub(super) use mask::clean;
 pub use registry::PatternName;
-pub use text::{Run, Text};
+pub use text::{Needs, Run, Text};
 
 use super::compiled::Compiled;
 use custom::Ended;
+use fold::View;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// The longest that all custom patterns together may take for one message, in microseconds.
@@ -33,6 +37,11 @@ pub trait Detector: Send + Sync {
     fn name(&self) -> PatternName;
     /// Adds its finds to `out`, in any order.
     fn find(&self, text: &Text, out: &mut Vec<Span>);
+
+    /// What a text must hold for it to find anything: without that it is not asked.
+    fn needs(&self) -> Needs {
+        Needs::Nothing
+    }
 
     /// The first byte from which on its finds could still change when more text follows: those that
     /// begin before it are the same in every longer text. It never falls as a text grows. None for a
@@ -116,7 +125,7 @@ pub(super) fn find<'r>(
         ran: 0,
         in_part: false,
     };
-    find_predefined(detectors, &Text::new(text), rules.patterns(), &mut found);
+    find_predefined(detectors, text, rules.patterns(), &mut found);
     find_custom(text, rules, clock, &mut found);
     if rules.has_exceptions() {
         found.spans = overlap::except(found.spans, |span| {
@@ -129,10 +138,14 @@ pub(super) fn find<'r>(
 
 fn find_predefined(
     detectors: &[Box<dyn Detector>],
-    text: &Text,
+    original: &str,
     patterns: &[PatternName],
     found: &mut Found<'_>,
 ) {
+    let plain = Text::new(original);
+    let view = View::new(&plain);
+    let folded = view.folded().map(Text::new);
+    let text = folded.as_ref().unwrap_or(&plain);
     let mut spans = Vec::new();
     for name in patterns {
         let Some(detector) = detectors.iter().find(|detector| detector.name() == *name) else {
@@ -141,7 +154,11 @@ fn find_predefined(
                 .push(format!("pattern {name} has no detector"));
             continue;
         };
-        let run = AssertUnwindSafe(|| detector.find(text, &mut spans));
+        let run = AssertUnwindSafe(|| {
+            if text.holds(detector.needs()) {
+                detector.find(text, &mut spans);
+            }
+        });
         if catch_unwind(run).is_err() {
             spans.clear();
             found
@@ -151,7 +168,8 @@ fn find_predefined(
             continue;
         }
         found.ran += 1;
-        found.spans.extend(spans.drain(..).map(|span| Span {
+        let spans = spans.drain(..).filter_map(|span| view.original(span));
+        found.spans.extend(spans.map(|span| Span {
             kind: Kind::Predefined(span.kind),
             start: span.start,
             end: span.end,

@@ -2,7 +2,8 @@
 //! `detectors/` and one changed row here.
 
 use super::Detector;
-use super::detectors::{BankCardNumber, Emails, Inn, Ip, PhoneNumber, Snils};
+use super::detectors::{BankCardNumber, Cvc, Domain, Emails, Inn, Ip};
+use super::detectors::{Kpp, Ogrn, Ogrnip, PassportNumber, PhoneNumber, Snils};
 use crate::detect::rules::UnknownName;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -49,22 +50,26 @@ const TABLE: [(PatternName, &str, Option<Build>); 21] = [
         Some(|| Box::new(BankCardNumber)),
     ),
     (P::Company, "COMPANY", None),
-    (P::Cvc, "CVC", None),
+    (P::Cvc, "CVC", Some(|| Box::new(Cvc::new()))),
     (P::Date, "DATE", None),
     (P::DeadlineDate, "DEADLINE_DATE", None),
     (P::Diagnosis, "DIAGNOSIS", None),
-    (P::Domain, "DOMAIN", None),
+    (P::Domain, "DOMAIN", Some(|| Box::new(Domain))),
     (P::Duration, "DURATION", None),
     (P::Emails, "EMAILS", Some(|| Box::new(Emails))),
     (P::Inn, "INN", Some(|| Box::new(Inn))),
     (P::Ip, "IP", Some(|| Box::new(Ip))),
     (P::JobRole, "JOB_ROLE", None),
-    (P::Kpp, "KPP", None),
+    (P::Kpp, "KPP", Some(|| Box::new(Kpp))),
     (P::Money, "MONEY", None),
     (P::Name, "NAME", None),
-    (P::Ogrn, "OGRN", None),
-    (P::Ogrnip, "OGRNIP", None),
-    (P::PassportNumber, "PASSPORT_NUMBER", None),
+    (P::Ogrn, "OGRN", Some(|| Box::new(Ogrn))),
+    (P::Ogrnip, "OGRNIP", Some(|| Box::new(Ogrnip))),
+    (
+        P::PassportNumber,
+        "PASSPORT_NUMBER",
+        Some(|| Box::new(PassportNumber)),
+    ),
     (
         P::PhoneNumber,
         "PHONE_NUMBER",

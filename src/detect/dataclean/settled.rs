@@ -19,40 +19,50 @@ const WORDS: usize = 5;
 /// What is read behind the slash of "7752601811/770701001".
 const KPP: usize = 10;
 
+/// What holds the runs of one number together.
+pub(super) struct Links {
+    /// Whether this can stand between two of them.
+    pub(super) joins: fn(&str) -> bool,
+    /// Whether this can be the beginning of what stands between two of them.
+    pub(super) may_join: fn(&str) -> bool,
+}
+
+const NUMBERS: Links = Links {
+    joins: |gap| gap.chars().count() <= LONGEST_GAP && gap.chars().all(links),
+    may_join: goes_on,
+};
+
 /// The first byte from which on a number could still begin, end, or be named by what follows.
 pub(super) fn numbers(text: &Text) -> usize {
     let whole = text.original();
     // A bracket or plus sign belongs to the number that may follow it.
     let open = whole.len() - usize::from(whole.ends_with(['(', '+']));
-    let chain = open_chain(text).unwrap_or(open);
+    let chain = open_chain(text, &NUMBERS).unwrap_or(open);
     chain.min(open).min(open_kpp(text).unwrap_or(open))
 }
 
-fn open_chain(text: &Text) -> Option<usize> {
+/// Where the last number begins, unless nothing that follows can bear on it.
+pub(super) fn open_chain(text: &Text, links: &Links) -> Option<usize> {
     let runs = text.runs();
     let last = runs.len().checked_sub(1)?;
     if runs[last].digits() > MOST_DIGITS {
         return None;
     }
+    let joined = |left: usize| {
+        runs[left].digits() <= MOST_DIGITS && (links.joins)(text.gap(left).unwrap_or_default())
+    };
     let (mut first, mut digits) = (last, runs[last].digits());
-    while last - first + 1 < MOST_RUNS && first > 0 && joined(text, first - 1) {
+    while last - first + 1 < MOST_RUNS && first > 0 && joined(first - 1) {
         first -= 1;
         digits += runs[first].digits();
     }
-    let behind = &text.original()[runs[last].end..];
-    let goes_on = goes_on(behind);
+    let goes_on = (links.may_join)(&text.original()[runs[last].end..]);
     let nothing = digits < FEWEST_DIGITS && last - first + 1 < FEWEST_RUNS;
-    if !goes_on && (nothing || is_read(behind)) {
+    if !goes_on && (nothing || is_read(text, runs[last].end)) {
         return None;
     }
     let start = runs[first].start;
     Some(start - usize::from(matches!(text.before(start), Some('(' | '+'))))
-}
-
-fn joined(text: &Text, left: usize) -> bool {
-    let gap = text.gap(left).unwrap_or_default();
-    let short = gap.chars().count() <= LONGEST_GAP;
-    short && gap.chars().all(links) && text.runs()[left].digits() <= MOST_DIGITS
 }
 
 /// Whether what stands behind a run is all that can stand between two, so that a further may follow.
@@ -62,7 +72,8 @@ fn goes_on(behind: &str) -> bool {
 }
 
 /// Whether everything behind a number that can bear on it is there. No digit is among it.
-fn is_read(behind: &str) -> bool {
+pub(super) fn is_read(text: &Text, end: usize) -> bool {
+    let behind = &text.original()[end..];
     let words = behind.split(|c: char| !c.is_alphanumeric());
     behind.len() >= REACH
         || behind.contains(['\n', ';'])

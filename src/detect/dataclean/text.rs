@@ -2,6 +2,8 @@
 //! pass, so that a text without digits costs the number detectors nothing. Judges nothing but edges.
 
 use super::context::{self, Cue, Label};
+use std::cell::RefCell;
+use std::collections::HashMap;
 
 /// A run of ASCII digits, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,18 +21,57 @@ impl Run {
     }
 }
 
+/// What a detector cannot do without.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Needs {
+    /// It may find something in any text.
+    Nothing,
+    /// A digit.
+    Digit,
+    /// An `@`.
+    At,
+    /// A dot.
+    Dot,
+    /// A dot and digits, or a colon.
+    DotOrColon,
+}
+
 /// A message under analysis.
 pub struct Text<'a> {
     original: &'a str,
     runs: Vec<Run>,
+    marks: u8,
+    /// Labels that were looked up: several detectors ask about the same number.
+    cues: RefCell<HashMap<usize, Option<Cue>>>,
 }
+
+/// Bits of `marks`.
+const DIGIT: u8 = 1;
+const AT: u8 = 2;
+const DOT: u8 = 4;
+const COLON: u8 = 8;
 
 impl<'a> Text<'a> {
     /// Finds the digits of a message.
     pub fn new(original: &'a str) -> Self {
+        let (runs, marks) = scan(original.as_bytes());
         Self {
             original,
-            runs: runs(original.as_bytes()),
+            runs,
+            marks,
+            cues: RefCell::default(),
+        }
+    }
+
+    /// Whether a detector with such needs can find anything.
+    pub(super) fn holds(&self, needs: Needs) -> bool {
+        let holds = |bits| self.marks & bits != 0;
+        match needs {
+            Needs::Nothing => true,
+            Needs::Digit => holds(DIGIT),
+            Needs::At => holds(AT),
+            Needs::Dot => holds(DOT),
+            Needs::DotOrColon => holds(COLON) || holds(DOT) && holds(DIGIT),
         }
     }
 
@@ -71,7 +112,12 @@ impl<'a> Text<'a> {
 
     /// The nearest label before a number.
     pub(crate) fn cue_before(&self, at: usize) -> Option<Cue> {
-        context::before(self.original, at)
+        let known = self.cues.borrow().get(&at).copied();
+        known.unwrap_or_else(|| {
+            let cue = context::before(self.original, at);
+            self.cues.borrow_mut().insert(at, cue);
+            cue
+        })
     }
 
     /// Whether a label of this kind names the number that ends here: "7752601811 (ИНН)".
@@ -83,6 +129,11 @@ impl<'a> Text<'a> {
     /// e-mail address. A label of its own kind may be glued to its front.
     pub(crate) fn isolated(&self, start: usize, end: usize, own: Label) -> bool {
         self.free_before(start, own) && self.free_after(end)
+    }
+
+    /// A number in a path or a query is somebody's key, unless a label says otherwise.
+    pub(crate) fn is_key(&self, start: usize) -> bool {
+        matches!(self.before(start), Some('/' | '=' | '&' | '#'))
     }
 
     /// The left half of [`Text::isolated`].
@@ -143,17 +194,17 @@ pub(crate) fn separator(gap: &str) -> Option<char> {
     }
 }
 
-fn runs(bytes: &[u8]) -> Vec<Run> {
+/// The runs of digits, and which of the characters that detectors need there are.
+fn scan(bytes: &[u8]) -> (Vec<Run>, u8) {
     const BLOCK: usize = 32;
-    let mut runs = Vec::new();
+    let (mut runs, mut marks) = (Vec::new(), 0);
     let mut at = 0;
     while at < bytes.len() {
         // Branch-free over a block, so that the compiler turns it into vector instructions.
         let block = &bytes[at..bytes.len().min(at + BLOCK)];
-        if !block
-            .iter()
-            .fold(false, |any, byte| any | byte.is_ascii_digit())
-        {
+        let found = block.iter().fold(0, |found, byte| found | mark(*byte));
+        marks |= found;
+        if found & DIGIT == 0 {
             at += BLOCK;
             continue;
         }
@@ -170,7 +221,15 @@ fn runs(bytes: &[u8]) -> Vec<Run> {
             at += digits.max(1);
         }
     }
-    runs
+    (runs, marks)
+}
+
+fn mark(byte: u8) -> u8 {
+    let bit = |is: bool, bit: u8| u8::from(is) * bit;
+    bit(byte.is_ascii_digit(), DIGIT)
+        | bit(byte == b'@', AT)
+        | bit(byte == b'.', DOT)
+        | bit(byte == b':', COLON)
 }
 
 #[cfg(test)]

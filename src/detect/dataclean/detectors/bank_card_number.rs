@@ -5,7 +5,7 @@ use super::card_systems::{is_barcode, known_system, usual_groups};
 use crate::detect::dataclean::context::Label;
 use crate::detect::dataclean::settled::numbers;
 use crate::detect::dataclean::text::separator;
-use crate::detect::dataclean::{Detector, PatternName, Span, Strength, Text, checksum};
+use crate::detect::dataclean::{Detector, Needs, PatternName, Span, Strength, Text, checksum};
 
 /// See the file's head.
 pub(crate) struct BankCardNumber;
@@ -16,6 +16,10 @@ const MOST_GROUPS: usize = 6;
 impl Detector for BankCardNumber {
     fn name(&self) -> PatternName {
         PatternName::BankCardNumber
+    }
+
+    fn needs(&self) -> Needs {
+        Needs::Digit
     }
 
     fn find(&self, text: &Text, out: &mut Vec<Span>) {
@@ -58,7 +62,7 @@ fn bare(text: &Text, at: usize) -> bool {
     if cue.is_some_and(|cue| cue.has(Label::Card)) {
         return true;
     }
-    let key = matches!(text.before(run.start), Some('/' | '=' | '&' | '#'));
+    let key = text.is_key(run.start);
     !key && !cue.is_some_and(|cue| cue.denies(Label::Card)) && !is_barcode(&values)
 }
 

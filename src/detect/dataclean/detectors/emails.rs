@@ -2,7 +2,7 @@
 //! local parts and no bare host names; a user in a URL or an SSH remote is not an e-mail address.
 
 use super::email_domain::{LONGEST_DOMAIN, domain_length, is_latin, label_char};
-use crate::detect::dataclean::{Detector, PatternName, Span, Strength, Text};
+use crate::detect::dataclean::{Detector, Needs, PatternName, Span, Strength, Text};
 
 /// See the file's head.
 pub(crate) struct Emails;
@@ -17,6 +17,10 @@ const URL_REACH: usize = 128;
 impl Detector for Emails {
     fn name(&self) -> PatternName {
         PatternName::Emails
+    }
+
+    fn needs(&self) -> Needs {
+        Needs::At
     }
 
     fn find(&self, text: &Text, out: &mut Vec<Span>) {

@@ -5,7 +5,7 @@
 use crate::detect::dataclean::context::Label;
 use crate::detect::dataclean::settled::numbers;
 use crate::detect::dataclean::text::separator;
-use crate::detect::dataclean::{Detector, PatternName, Run, Span, Strength, Text, checksum};
+use crate::detect::dataclean::{Detector, Needs, PatternName, Run, Span, Strength, Text, checksum};
 
 /// See the file's head.
 pub(crate) struct Inn;
@@ -13,6 +13,10 @@ pub(crate) struct Inn;
 impl Detector for Inn {
     fn name(&self) -> PatternName {
         PatternName::Inn
+    }
+
+    fn needs(&self) -> Needs {
+        Needs::Digit
     }
 
     fn find(&self, text: &Text, out: &mut Vec<Span>) {
@@ -51,7 +55,7 @@ fn single(text: &Text, at: usize) -> bool {
         return true;
     }
     let denied = cue.is_some_and(|cue| cue.denies(Label::Inn));
-    kpp_behind(text, run) || (run.digits() == 12 && !denied && !in_path(text, run))
+    kpp_behind(text, run) || (run.digits() == 12 && !denied && !text.is_key(run.start))
 }
 
 /// "77 52 601811": digits in groups are an INN only right behind the word.
@@ -89,11 +93,6 @@ fn kpp_behind(text: &Text, run: Run) -> bool {
             .iter()
             .all(|byte| byte.is_ascii_digit() || byte.is_ascii_uppercase());
     kpp && !rest.get(9).is_some_and(u8::is_ascii_alphanumeric)
-}
-
-/// A number in a path or a query is somebody's key, unless a label says otherwise.
-fn in_path(text: &Text, run: Run) -> bool {
-    matches!(text.before(run.start), Some('/' | '=' | '&' | '#'))
 }
 
 #[cfg(test)]

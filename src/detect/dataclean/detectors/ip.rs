@@ -3,7 +3,7 @@
 
 use super::ip_version::is_version;
 use crate::detect::dataclean::settled::numbers;
-use crate::detect::dataclean::{Detector, PatternName, Span, Strength, Text};
+use crate::detect::dataclean::{Detector, Needs, PatternName, Span, Strength, Text};
 use std::net::{Ipv4Addr, Ipv6Addr};
 
 /// See the file's head.
@@ -14,6 +14,10 @@ const LONGEST_V6: usize = 45;
 impl Detector for Ip {
     fn name(&self) -> PatternName {
         PatternName::Ip
+    }
+
+    fn needs(&self) -> Needs {
+        Needs::DotOrColon
     }
 
     fn find(&self, text: &Text, out: &mut Vec<Span>) {

@@ -15,6 +15,8 @@ const VERSION_STEMS: &[&str] = &[
     "прошивк",
     "firmware",
     "раздел",
+    "параграф",
+    "paragraph",
     "глав",
     "пункт",
     "section",

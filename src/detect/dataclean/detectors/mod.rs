@@ -3,19 +3,35 @@
 
 mod bank_card_number;
 mod card_systems;
+mod cvc;
+mod cvc_labels;
+mod domain;
+mod domain_evidence;
 mod email_domain;
 mod emails;
 mod inn;
 mod ip;
 mod ip_version;
+mod kpp;
+mod ogrn;
+mod ogrnip;
+mod passport_forms;
+mod passport_number;
 mod phone_forms;
 mod phone_number;
+mod register;
 mod snils;
 
 pub(super) use bank_card_number::BankCardNumber;
+pub(super) use cvc::Cvc;
+pub(super) use domain::Domain;
 pub(super) use emails::Emails;
 pub(super) use inn::Inn;
 pub(super) use ip::Ip;
+pub(super) use kpp::Kpp;
+pub(super) use ogrn::Ogrn;
+pub(super) use ogrnip::Ogrnip;
+pub(super) use passport_number::PassportNumber;
 pub(super) use phone_number::PhoneNumber;
 pub(super) use snils::Snils;
 

@@ -6,7 +6,7 @@ use super::phone_forms::{self as forms, Group, Home};
 use crate::detect::dataclean::context::{Cue, Label};
 use crate::detect::dataclean::numbering::Plans;
 use crate::detect::dataclean::settled::numbers;
-use crate::detect::dataclean::{Detector, PatternName, Span, Strength, Text};
+use crate::detect::dataclean::{Detector, Needs, PatternName, Span, Strength, Text};
 
 /// See the file's head.
 pub(crate) struct PhoneNumber {
@@ -25,6 +25,10 @@ impl PhoneNumber {
 impl Detector for PhoneNumber {
     fn name(&self) -> PatternName {
         PatternName::PhoneNumber
+    }
+
+    fn needs(&self) -> Needs {
+        Needs::Digit
     }
 
     fn find(&self, text: &Text, out: &mut Vec<Span>) {

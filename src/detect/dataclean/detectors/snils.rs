@@ -5,7 +5,7 @@ use crate::detect::dataclean::checksum::{self, SnilsCheck};
 use crate::detect::dataclean::context::{Cue, Label};
 use crate::detect::dataclean::settled::numbers;
 use crate::detect::dataclean::text::separator;
-use crate::detect::dataclean::{Detector, PatternName, Span, Strength, Text};
+use crate::detect::dataclean::{Detector, Needs, PatternName, Span, Strength, Text};
 
 /// See the file's head.
 pub(crate) struct Snils;
@@ -13,6 +13,10 @@ pub(crate) struct Snils;
 impl Detector for Snils {
     fn name(&self) -> PatternName {
         PatternName::Snils
+    }
+
+    fn needs(&self) -> Needs {
+        Needs::Digit
     }
 
     fn find(&self, text: &Text, out: &mut Vec<Span>) {
@@ -53,7 +57,7 @@ fn bare(text: &Text, at: usize) -> bool {
         return true;
     }
     let denied = cue.is_some_and(|cue| cue.denies(Label::Snils));
-    let key = matches!(text.before(run.start), Some('/' | '=' | '&' | '#'));
+    let key = text.is_key(run.start);
     check == SnilsCheck::Right && !matches!(values[0], 7 | 8) && !denied && !key
 }
 

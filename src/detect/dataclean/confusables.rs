@@ -1,0 +1,166 @@
+//! Characters that stand for others: the tables behind `fold`. Which of them are taken for another one,
+//! and where, is decided there.
+
+/// What becomes of one character, whatever stands around it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Reading {
+    /// It is not seen.
+    Nothing,
+    /// It lies over the character before it.
+    Mark,
+    /// It stands for this one, mostly itself.
+    As(char),
+}
+
+/// Zeros of the decimal digits of other scripts.
+const ZEROS: &[u32] = &[
+    0x660, 0x6f0, 0x7c0, 0x966, 0x9e6, 0xa66, 0xae6, 0xb66, 0xbe6, 0xc66, 0xce6, 0xd66, 0xe50,
+    0xed0, 0xf20, 0x1040, 0x17e0, 0x1810,
+];
+/// Letters of other alphabets and the Latin ones they look like.
+const LATIN: (&str, &str) = (
+    "АВЕЅІЈКМНОРСТХУаеѕіјкорсхуԁһԛԝΑΒΕΖΗΙΚΜΝΟΡΤΥΧορνα",
+    "ABESIJKMHOPCTXYaesijkopcxydhqwABEZHIKMNOPTYXopva",
+);
+/// Latin letters and the Cyrillic ones they look like.
+const CYRILLIC: (&str, &str) = ("ABEKMHOPCTXYaekopcxy", "АВЕКМНОРСТХУаекорсху");
+
+/// How one character is read.
+pub(super) fn reading(c: char) -> Reading {
+    let code = u32::from(c);
+    let shifted = |code: u32| char::from_u32(code).map_or(Reading::As(c), Reading::As);
+    match code {
+        0..0xad => Reading::As(c),
+        0xad
+        | 0x34f
+        | 0x61c
+        | 0x180e
+        | 0x200b..=0x200f
+        | 0x202a..=0x202e
+        | 0x2060..=0x206f
+        | 0xfe00..=0xfe0f
+        | 0xfeff
+        | 0xe0000..=0xe01ef => Reading::Nothing,
+        0x300..=0x36f | 0x20d0..=0x20ff => Reading::Mark,
+        0x3000 => Reading::As(' '),
+        0x3002 | 0xff61 => Reading::As('.'),
+        0xff01..=0xff5e => shifted(code - 0xfee0),
+        0x1d400..=0x1d6a3 => shifted(mathematical(code - 0x1d400)),
+        0x1d7ce..=0x1d7ff => shifted(u32::from('0') + (code - 0x1d7ce) % 10),
+        0x660..=0x1819 => match ZEROS
+            .iter()
+            .find(|zero| (**zero..**zero + 10).contains(&code))
+        {
+            Some(zero) => shifted(u32::from('0') + code - zero),
+            None => Reading::As(c),
+        },
+        _ => Reading::As(c),
+    }
+}
+
+/// Mathematical letters come in alphabets of 26 capital and 26 small ones.
+fn mathematical(place: u32) -> u32 {
+    let letter = place % 52;
+    u32::from(if letter < 26 { 'A' } else { 'a' }) + letter % 26
+}
+
+/// The Latin letter that a letter of another alphabet looks like.
+pub(super) fn as_latin(c: char) -> Option<char> {
+    same_place(LATIN, c)
+}
+
+/// The Cyrillic letter that a Latin one looks like.
+pub(super) fn as_cyrillic(c: char) -> Option<char> {
+    same_place(CYRILLIC, c)
+}
+
+fn same_place((from, to): (&str, &str), c: char) -> Option<char> {
+    let at = from.chars().position(|other| other == c)?;
+    to.chars().nth(at)
+}
+
+/// Whether a text can hold anything that is read otherwise than it stands, spaced digits apart. Says
+/// yes too often (to most scripts but Latin and Cyrillic), never no wrongly.
+pub(super) fn is_suspicious(text: &str) -> bool {
+    const BLOCK: usize = 64;
+    let bytes = text.as_bytes();
+    // A block is read with the byte before it and the two behind it.
+    let mut edge = [0; BLOCK + 3];
+    let first = bytes.len().min(BLOCK + 2);
+    edge[1..=first].copy_from_slice(&bytes[..first]);
+    if is_odd(&edge, BLOCK) {
+        return true;
+    }
+    let mut at = BLOCK - 1;
+    while at + BLOCK + 3 <= bytes.len() {
+        if is_odd(&bytes[at..at + BLOCK + 3], BLOCK) {
+            return true;
+        }
+        at += BLOCK;
+    }
+    let rest = bytes.get(at..).unwrap_or_default();
+    edge = [0; BLOCK + 3];
+    edge[..rest.len()].copy_from_slice(rest);
+    is_odd(&edge, BLOCK)
+}
+
+/// Without branches, so that the compiler turns it into vector instructions.
+fn is_odd(bytes: &[u8], count: usize) -> bool {
+    let (before, here) = (&bytes[..count], &bytes[1..=count]);
+    let (next, after) = (&bytes[2..count + 2], &bytes[3..count + 3]);
+    let mut odd = false;
+    for at in 0..count {
+        let (p, c, n, m) = (before[at], here[at], next[at], after[at]);
+        let cyrillic = (c == 0xd0) | (c == 0xd1);
+        let mixed = cyrillic & (is_letter(p) | is_letter(m));
+        let soft = (c == 0xc2) & (n == 0xad);
+        let unseen = (n == 0x80) & ((m.wrapping_sub(0x8b) < 5) | (m.wrapping_sub(0xaa) < 5));
+        let zero = (c == 0xe2) & (unseen | (n == 0x81) & (m >= 0xa0) | (n == 0x83));
+        let other = (c >= 0xcc) & !cyrillic & (c != 0xe2);
+        odd |= mixed | soft | zero | other;
+    }
+    odd
+}
+
+fn is_letter(byte: u8) -> bool {
+    (byte | 0x20).wrapping_sub(b'a') < 26
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tables_pair_letter_with_letter() {
+        for (from, to) in [LATIN, CYRILLIC] {
+            assert_eq!(from.chars().count(), to.chars().count());
+        }
+        assert_eq!((as_latin('Н'), as_cyrillic('H')), (Some('H'), Some('Н')));
+        assert_eq!((as_latin('ж'), as_cyrillic('z')), (None, None));
+    }
+
+    #[test]
+    fn what_is_read_otherwise_is_suspected_at_every_place() {
+        for odd in [
+            "\u{200b}",
+            "\u{ad}",
+            "\u{2060}",
+            "７",
+            "٣",
+            "𝟕",
+            "a\u{430}",
+            "\u{430}a",
+            "1\u{20e3}",
+            "1\u{336}",
+            "\u{feff}",
+            "\u{202e}",
+        ] {
+            for lead in 0..140 {
+                let text = format!("{}{odd}{}", " ".repeat(lead), " ".repeat(lead % 7));
+                assert!(is_suspicious(&text), "{odd:?} behind {lead}");
+            }
+        }
+        let plain = "Обычный текст — «кавычки», 100 €, № 5 и English words, café… ".repeat(9);
+        assert!(!is_suspicious(&plain) && !is_suspicious(""));
+    }
+}
