@@ -33,9 +33,13 @@ pub const PATTERN_NAMES: [&str; 21] = [
 /// judge them by itself (CONTRACT 41). A further one is one line here.
 pub const LOCAL_PATTERNS: &[&str] = &[
     "BANK_CARD_NUMBER",
+    "DATE",
+    "DEADLINE_DATE",
+    "DURATION",
     "EMAILS",
     "INN",
     "IP",
+    "MONEY",
     "PHONE_NUMBER",
     "SNILS",
 ];

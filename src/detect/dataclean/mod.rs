@@ -7,6 +7,7 @@ pub(crate) mod custom;
 mod detectors;
 mod local;
 mod mask;
+mod mentions;
 pub(crate) mod numbering;
 mod overlap;
 mod registry;

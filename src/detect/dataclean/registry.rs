@@ -2,7 +2,9 @@
 //! `detectors/` and one changed row here.
 
 use super::Detector;
-use super::detectors::{BankCardNumber, Emails, Inn, Ip, PhoneNumber, Snils};
+use super::detectors::{
+    BankCardNumber, Date, DeadlineDate, Duration, Emails, Inn, Ip, Money, PhoneNumber, Snils,
+};
 use crate::detect::rules::UnknownName;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -50,17 +52,17 @@ const TABLE: [(PatternName, &str, Option<Build>); 21] = [
     ),
     (P::Company, "COMPANY", None),
     (P::Cvc, "CVC", None),
-    (P::Date, "DATE", None),
-    (P::DeadlineDate, "DEADLINE_DATE", None),
+    (P::Date, "DATE", Some(|| Box::new(Date))),
+    (P::DeadlineDate, "DEADLINE_DATE", Some(|| Box::new(DeadlineDate))),
     (P::Diagnosis, "DIAGNOSIS", None),
     (P::Domain, "DOMAIN", None),
-    (P::Duration, "DURATION", None),
+    (P::Duration, "DURATION", Some(|| Box::new(Duration))),
     (P::Emails, "EMAILS", Some(|| Box::new(Emails))),
     (P::Inn, "INN", Some(|| Box::new(Inn))),
     (P::Ip, "IP", Some(|| Box::new(Ip))),
     (P::JobRole, "JOB_ROLE", None),
     (P::Kpp, "KPP", None),
-    (P::Money, "MONEY", None),
+    (P::Money, "MONEY", Some(|| Box::new(Money))),
     (P::Name, "NAME", None),
     (P::Ogrn, "OGRN", None),
     (P::Ogrnip, "OGRNIP", None),

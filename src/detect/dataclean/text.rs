@@ -2,6 +2,8 @@
 //! pass, so that a text without digits costs the number detectors nothing. Judges nothing but edges.
 
 use super::context::{self, Cue, Label};
+use super::mentions::Mentions;
+use std::sync::OnceLock;
 
 /// A run of ASCII digits, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,6 +25,7 @@ impl Run {
 pub struct Text<'a> {
     original: &'a str,
     runs: Vec<Run>,
+    mentions: OnceLock<Mentions>,
 }
 
 impl<'a> Text<'a> {
@@ -31,6 +34,7 @@ impl<'a> Text<'a> {
         Self {
             original,
             runs: runs(original.as_bytes()),
+            mentions: OnceLock::new(),
         }
     }
 
@@ -42,6 +46,11 @@ impl<'a> Text<'a> {
     /// All runs of ASCII digits.
     pub fn runs(&self) -> &[Run] {
         &self.runs
+    }
+
+    /// Its amounts, dates and durations, read at the first call.
+    pub(crate) fn mentions(&self) -> &Mentions {
+        self.mentions.get_or_init(|| Mentions::of(self.original))
     }
 
     /// What stands between run `left` and the next one; None after the last.

@@ -3,21 +3,48 @@
 
 mod bank_card_number;
 mod card_systems;
+mod date;
+mod deadline_date;
+mod duration;
 mod email_domain;
 mod emails;
 mod inn;
 mod ip;
 mod ip_version;
+mod money;
 mod phone_forms;
 mod phone_number;
 mod snils;
 
 pub(super) use bank_card_number::BankCardNumber;
+pub(super) use date::Date;
+pub(super) use deadline_date::DeadlineDate;
+pub(super) use duration::Duration;
 pub(super) use emails::Emails;
 pub(super) use inn::Inn;
 pub(super) use ip::Ip;
+pub(super) use money::Money;
 pub(super) use phone_number::PhoneNumber;
 pub(super) use snils::Snils;
+
+use super::mentions::Sort;
+use super::{PatternName, Span, Strength, Text};
+
+/// Adds the mentions of one sort: what the four detectors of amounts and dates share. A word says what
+/// an amount is; a date in digits has its form only.
+fn mentioned(text: &Text, sort: Sort, kind: PatternName, out: &mut Vec<Span>) {
+    let strength = match sort {
+        Sort::Money | Sort::Duration => Strength::Context,
+        Sort::Date | Sort::Deadline => Strength::Form,
+    };
+    let all = text.mentions().all.iter();
+    out.extend(all.filter(|mention| mention.sort == sort).map(|mention| Span {
+        kind,
+        start: mention.start,
+        end: mention.end,
+        strength,
+    }));
+}
 
 /// Runs one detector over a text and gives what it found, in the order of the text.
 #[cfg(test)]
