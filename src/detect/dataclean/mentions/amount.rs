@@ -18,8 +18,14 @@ pub(super) struct Amount {
     pub(super) scaled: bool,
 }
 
-/// The amount that begins at a place.
+/// The amount that begins at a place, and is not the rest of something longer.
 pub(super) fn amount(chain: &Chain, at: usize) -> Option<Amount> {
+    let start = chain.tokens.get(at)?.start;
+    chain.free_before(start).then(|| further(chain, at)).flatten()
+}
+
+/// The amount at a place inside something that began before it: "7" of "5–7", "30" of "1h30m".
+pub(super) fn further(chain: &Chain, at: usize) -> Option<Amount> {
     let mut found = match chain.word(at)? {
         Word::Number => literal(chain, at)?,
         _ => worded(chain, at)?,
@@ -34,7 +40,7 @@ pub(super) fn amount(chain: &Chain, at: usize) -> Option<Amount> {
 pub(super) fn second(chain: &Chain, first: &Amount) -> Option<Amount> {
     let gap = chain.lead(first.end, first.next)?;
     let joined = dash(gap) || glue(gap, &["до", "to", "or", "или"]);
-    joined.then(|| amount(chain, first.next)).flatten()
+    joined.then(|| further(chain, first.next)).flatten()
 }
 
 /// Digits, in groups or not, with or without a fraction.
@@ -57,7 +63,7 @@ fn literal(chain: &Chain, at: usize) -> Option<Amount> {
     let end = chain.end(last);
     // A third part makes it a version, an address or a date.
     let goes_on = matches!(chain.gap(last), Some("." | "," | "/" | ":")) && chain.digits(last + 1) > 0;
-    (chain.free_before(start) && !goes_on).then(|| Amount {
+    (!goes_on).then(|| Amount {
         start,
         end,
         next: last + 1,
@@ -89,9 +95,8 @@ fn worded(chain: &Chain, at: usize) -> Option<Amount> {
         last += 1;
         scaled |= scale(last);
     }
-    let start = chain.start(at);
-    chain.free_before(start).then(|| Amount {
-        start,
+    Some(Amount {
+        start: chain.start(at),
         end: chain.end(last),
         next: last + 1,
         value: first.filter(|_| last == at),

@@ -76,6 +76,12 @@ impl<'a> Chain<'a> {
         }
     }
 
+    /// Whether a word that ends here is the first part of a longer one: "март-апрельский".
+    pub(super) fn compound(&self, end: usize) -> bool {
+        let behind = self.behind(end).strip_prefix('-');
+        behind.is_some_and(|behind| behind.starts_with(char::is_alphabetic))
+    }
+
     /// Whether a number that ends here does not go on.
     pub(super) fn free_after(&self, end: usize) -> bool {
         let mut behind = self.behind(end).chars();

@@ -16,7 +16,12 @@ const REACH: usize = 120;
 const WORDS_BETWEEN: usize = 5;
 
 /// Small words that make the date right behind them a deadline.
-const SMALL: &[&str] = &["до", "к", "ко", "by", "until", "till"];
+const SMALL: &[&str] = &["до", "к", "ко", "by", "until", "till", "before"];
+/// What something is ahead of a date by: "за неделю до 5 мая" is no deadline.
+const AHEAD: &[&str] = &[
+    "день", "дня", "дней", "сутки", "неделю", "недели", "недель", "месяц", "месяца", "месяцев", "год", "года", "лет", "day",
+    "days", "week", "weeks", "month", "months", "year", "years",
+];
 /// Words that say it by themselves, with other words between or not.
 const NOUNS: &[&str] = &[
     "срок", "срока", "сроком", "сроки", "сроку", "дедлайн", "дедлайна", "дедлайном", "дедлайны", "deadline",
@@ -32,7 +37,7 @@ const FILLERS: &[&str] = &["the", "on", "this", "this", "числа", "это", 
 pub(super) fn sort(chain: &Chain, date: &Date, last: Option<&Mention>) -> Option<Sort> {
     let plain = (date.weight != Weight::Near).then_some(Sort::Date);
     if continues(chain, date, last) {
-        return plain.or(last.map(|last| last.sort).filter(|sort| *sort == Sort::Deadline));
+        return plain;
     }
     let head = &chain.text[chain.text.floor_char_boundary(date.start.saturating_sub(REACH))..date.start];
     let under = match cue(head) {
@@ -43,15 +48,13 @@ pub(super) fn sort(chain: &Chain, date: &Date, last: Option<&Mention>) -> Option
     if under { Some(Sort::Deadline) } else { plain }
 }
 
-/// The far end of a range, or what something happened before: "с 5 мая до 10 мая", "за 3 дня до 5 мая".
+/// The far end of a range: "с 5 мая до 10 мая".
 fn continues(chain: &Chain, date: &Date, last: Option<&Mention>) -> bool {
-    let Some(last) = last.filter(|last| matches!(last.sort, Sort::Date | Sort::Duration)) else {
+    let Some(last) = last.filter(|last| last.sort == Sort::Date) else {
         return false;
     };
     let between = chain.text.get(last.end..date.start).unwrap_or("?").trim().to_lowercase();
-    let joins = matches!(between.as_str(), "до" | "по" | "to" | "until" | "till" | "before" | "-" | "–" | "—");
-    let ago = last.sort == Sort::Duration && !matches!(between.as_str(), "до" | "before");
-    joins && !ago
+    matches!(between.as_str(), "до" | "по" | "to" | "until" | "till" | "before" | "-" | "–" | "—")
 }
 
 enum Cue {
@@ -70,17 +73,13 @@ fn cue(head: &str) -> Cue {
             return Cue::None;
         };
         rest = before;
-        if NOUNS.contains(&word.as_str()) {
-            return Cue::Noun;
-        }
-        if negated(&word, rest) {
+        let because = word == "due" && head[rest.len() + word.len()..].starts_with(" to ");
+        if NOUNS.contains(&word.as_str()) && !because || negated(&word, rest) {
             return Cue::Noun;
         }
         if near && SMALL.contains(&word.as_str()) {
-            return Cue::Small;
-        }
-        if near && word == "before" {
-            return Cue::Small;
+            let counted = step(rest, true).is_some_and(|(unit, _)| AHEAD.contains(&unit.as_str()));
+            return if counted { Cue::None } else { Cue::Small };
         }
         if near && OTHERWISE.contains(&word.as_str()) {
             return Cue::None;

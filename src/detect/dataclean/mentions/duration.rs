@@ -1,7 +1,7 @@
 //! How long something takes: number and unit ("3 рабочих дня", "two weeks", "1 ч 30 мин", PT5M). An
 //! age, a time of day and an ordinal are none.
 
-use super::amount::{Amount, amount, second};
+use super::amount::{Amount, amount, further, second};
 use super::chain::{Chain, blanks, glue};
 use super::word::{Unit, Word, YearForm};
 use super::{Mention, Sort};
@@ -88,7 +88,11 @@ fn size(chain: &Chain, at: usize, found: &Amount) -> Option<Unit> {
 
 /// Abbreviated units: they may touch their number, and keep their dot.
 fn short(chain: &Chain, at: usize) -> bool {
-    chain.raw(at).chars().count() <= 4 && !matches!(chain.raw(at).to_lowercase().as_str(), "дня" | "дни" | "год" | "час" | "лет" | "day" | "week" | "year")
+    matches!(
+        chain.raw(at).to_lowercase().as_str(),
+        "сек" | "мин" | "ч" | "дн" | "сут" | "нед" | "мес" | "мс" | "ms" | "sec" | "secs" | "min" | "mins" | "h" | "hr" | "hrs"
+            | "wk" | "wks" | "mo" | "mos" | "yr" | "yrs"
+    )
 }
 
 /// A further, smaller part: "2 часа 30 минут", "1h30m".
@@ -100,7 +104,7 @@ fn part(chain: &Chain, end: usize, next: usize) -> Option<(Unit, usize, usize)> 
     if chain.word(next) == Some(Word::Half) && glue(gap, &["and a", "с"]) {
         return Some((Unit::Second, chain.end(next), next + 1));
     }
-    let found = amount(chain, next)?;
+    let found = further(chain, next)?;
     let minutes = found.scaled && chain.raw(found.next - 1).eq_ignore_ascii_case("m");
     if minutes {
         return Some((Unit::Minute, found.end, found.next));
@@ -138,7 +142,8 @@ fn is_clock(chain: &Chain, first: &Amount, unit: (Unit, usize, usize)) -> bool {
     let noon = chain.behind(end).trim_start().starts_with("дня");
     let hour = first.value.is_some_and(|value| value <= 24) || chain.word(first.next) == Some(Word::Half);
     let before = last_word(chain.text[..first.start].trim_end()).to_lowercase();
-    part || noon || hour && matches!(before.as_str(), "в" | "к" | "после" | "с" | "около" | "at")
+    let late = first.value.is_some_and(|value| (13..24).contains(&value)) && matches!(before.as_str(), "на" | "до");
+    part || noon || late || hour && matches!(before.as_str(), "в" | "к" | "после" | "с" | "около" | "at")
 }
 
 /// Whether a word before says that "one day" lasts rather than "once".

@@ -87,7 +87,7 @@ fn mention(chain: &Chain, at: usize, last: Option<&Mention>) -> Option<(Mention,
 }
 
 fn dated(chain: &Chain, at: usize, last: Option<&Mention>) -> Option<(Mention, usize)> {
-    let date = date::date(chain, at)?;
+    let date = date::date(chain, at).filter(|date| !chain.compound(date.end))?;
     let mention = Mention {
         sort: cue::sort(chain, &date, last)?,
         start: date.start,

@@ -1,8 +1,8 @@
 //! An amount of money: number and currency in either order, ranges, small change behind it, with the
 //! multiplier between. A number without a currency is none.
 
-use super::amount::{Amount, amount, second};
-use super::chain::{Chain, blanks, glue};
+use super::amount::{Amount, amount, further, second};
+use super::chain::{Chain, blanks, dash, glue};
 use super::word::Word;
 use super::{Mention, Sort};
 
@@ -34,7 +34,7 @@ fn marked(chain: &Chain, at: usize) -> Option<(usize, usize, usize)> {
     let mut last = first;
     if let Some(gap) = chain.lead(first.end, first.next) {
         let skip = usize::from(matches!(chain.word(first.next), Some(Word::Sign | Word::Code)));
-        let joined = super::chain::dash(gap) || glue(gap, &["to", "до", "or", "и", "and"]) && skip == 1;
+        let joined = dash(gap) || glue(gap, &["to", "до"]);
         let more = joined.then(|| literal_after(chain, first.next + skip)).flatten();
         last = more.unwrap_or(last);
     }
@@ -49,7 +49,7 @@ fn literal_after(chain: &Chain, at: usize) -> Option<Amount> {
     if chain.word(at) != Some(Word::Number) {
         return None;
     }
-    let found = amount(chain, at)?;
+    let found = further(chain, at)?;
     let plain = found.end == chain.end(found.next - 1);
     let glued = chain.behind(found.end).chars().next();
     (!plain || !glued.is_some_and(|c| c.is_alphanumeric() || c == '_')).then_some(found)

@@ -26,7 +26,7 @@ pub(super) struct Date {
 pub(super) enum Weight {
     /// Names a day, a month or the like.
     Whole,
-    /// Names a year, a decade or a century; the year, where it is in digits.
+    /// Names no day, but a year, or a part of one; the year is zero for a century.
     Years(u64),
     /// A date only where a cue says so: "tomorrow", "12.03".
     Near,

@@ -3,7 +3,7 @@
 
 use super::super::chain::{Chain, blanks, dash, glue};
 use super::super::word::Word;
-use super::time::{time, year_behind};
+use super::time::{time, year_behind, year_of};
 use super::{Date, Weight, before, preposition};
 
 /// A month by its name: its place is a word of one of the three kinds.
@@ -101,7 +101,11 @@ pub(super) fn month_first(chain: &Chain, at: usize) -> Option<Date> {
         return Some(found);
     }
     if year_behind(chain, chain.end(month), month + 1).is_some() {
-        return Some(with_year(chain, start, month));
+        let found = with_year(chain, start, month);
+        return Some(Date {
+            weight: year_of(chain, month + 1, found.next),
+            ..found
+        });
     }
     let whole = !matches!(chain.word(at), Some(Word::MonthShort(_)));
     let capital = !chain.raw(at).is_ascii() || chain.raw(at).starts_with(|c: char| c.is_uppercase());

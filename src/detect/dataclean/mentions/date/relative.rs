@@ -21,8 +21,9 @@ pub(super) fn weekday(chain: &Chain, at: usize) -> Option<Date> {
     }
     let word = before(chain, start);
     let place = word == "в" && chain.raw(at).to_lowercase() == "среде";
-    let fits = chain.word(at) == Some(Word::Weekday) && preposition(&word) && !place && !matches!(word.as_str(), "за" | "по" | "mid");
-    fits.then(|| alone(chain, start, at, Weight::Whole))
+    let dated = preposition(&word) && !matches!(word.as_str(), "за" | "по" | "mid");
+    let weight = if dated { Weight::Whole } else { Weight::Near };
+    (chain.word(at) == Some(Word::Weekday) && !place).then(|| alone(chain, start, at, weight))
 }
 
 fn alone(chain: &Chain, start: usize, last: usize, weight: Weight) -> Date {
@@ -43,7 +44,7 @@ pub(super) fn near(chain: &Chain, at: usize) -> Option<Date> {
     let this = chain.word(at) == Some(Word::This);
     let plain = this || matches!(chain.raw(at).to_lowercase().as_str(), "previous" | "following");
     let weight = match chain.word(at + 1)? {
-        Word::Weekday => Weight::Whole,
+        Word::Weekday => return weekday(chain, at + 1).map(|found| Date { start, weight: Weight::Whole, ..found }),
         Word::Unit(Unit::Week | Unit::Month | Unit::Year) | Word::Quarter | Word::Century if plain => Weight::Near,
         Word::Year(YearForm::Both | YearForm::Name) if plain => Weight::Near,
         Word::Unit(Unit::Week | Unit::Month) | Word::Century | Word::Quarter => Weight::Whole,

@@ -2,6 +2,7 @@
 
 use super::super::chain::{Chain, blanks};
 use super::super::word::{Word, YearForm};
+use super::Weight;
 
 /// The end of a time of day behind a date, and the first word behind it.
 pub(super) fn time(chain: &Chain, end: usize, next: usize) -> Option<(usize, usize)> {
@@ -64,6 +65,12 @@ fn named_year(chain: &Chain, at: usize) -> bool {
     matches!(chain.word(at), Some(Word::Year(YearForm::Both | YearForm::Name)))
 }
 
+/// The weight of a part of a year: that of the year, where one stands among the words of it.
+pub(super) fn year_of(chain: &Chain, from: usize, to: usize) -> Weight {
+    let year = (from..to).find(|at| chain.digits(*at) == 4).and_then(|at| chain.number(at));
+    year.map_or(Weight::Whole, Weight::Years)
+}
+
 /// Whether the number at a place can be a year: nothing counts with it.
 pub(super) fn is_year(chain: &Chain, at: usize) -> bool {
     let counted = chain.close(at)
@@ -74,8 +81,10 @@ pub(super) fn is_year(chain: &Chain, at: usize) -> bool {
             _ => false,
         };
     let value = chain.number(at).is_some_and(|value| (1000..2200).contains(&value));
-    let decimal = matches!(chain.gap(at), Some("." | "," | ":")) && chain.digits(at + 1) > 0;
-    value && !counted && !decimal && !chain.behind(chain.end(at)).trim_start().starts_with('%')
+    let behind = chain.behind(chain.end(at));
+    let decimal = matches!(chain.gap(at), Some("." | ",")) && chain.digits(at + 1) > 0
+        || behind.strip_prefix(':').is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_alphanumeric() || c == ':'));
+    value && !counted && !decimal && !behind.trim_start_matches(' ').starts_with('%')
 }
 
 /// The end of a year with the word "год" behind it.

@@ -3,7 +3,7 @@
 
 use super::super::chain::{Chain, blanks, dash, glue};
 use super::super::word::{Word, YearForm};
-use super::time::{is_year, with_word, year_behind};
+use super::time::{is_year, with_word, year_behind, year_of};
 use super::{Date, Weight, before, preposition};
 
 /// A year or several.
@@ -15,13 +15,13 @@ pub(super) fn year(chain: &Chain, at: usize) -> Option<Date> {
         .filter(|_| chain.free_before(start) || behind_dash(chain, start))
 }
 
-fn years(chain: &Chain, start: usize, (end, next): (usize, usize), value: u64) -> Option<Date> {
-    Some(Date {
+fn years(start: usize, (end, next): (usize, usize), value: u64) -> Date {
+    Date {
         start,
         end,
         next,
         weight: Weight::Years(value),
-    })
+    }
 }
 
 /// A year may stand behind the em dash of "1946—1998".
@@ -40,26 +40,21 @@ fn range(chain: &Chain, at: usize) -> Option<Date> {
     let free = worded || chain.free_after(chain.end(at + 1)) && value >= 1800 && gap.len() <= 5;
     let identifier = matches!(chain.text[..chain.start(at)].chars().next_back(), Some('№' | '#' | '+' | '('))
         && !chain.behind(end).starts_with(')');
-    (fits && free && !identifier).then(|| years(chain, chain.start(at), (end, next), value)).flatten()
+    (fits && free && !identifier).then(|| years(chain.start(at), (end, next), value))
 }
 
-/// "1990-е годы", "90-х годов", "the 1990s".
+/// "1990-е годы", "90-х годов". The English "1990s" is none by the conventions of our data.
 fn decade(chain: &Chain, at: usize) -> Option<Date> {
     let value = chain.number(at).filter(|value| value % 10 == 0)?;
     let long = chain.digits(at) == 4 && (1000..2200).contains(&value);
     if chain.word(at + 1) != Some(Word::Suffix) || !(long || chain.digits(at) == 2) {
         return None;
     }
-    let (start, ending, gap) = (chain.start(at), chain.raw(at + 1).to_lowercase(), chain.gap(at)?);
+    let (start, ending) = (chain.start(at), chain.raw(at + 1).to_lowercase());
     let (end, next) = with_word(chain, at);
-    let fits = match ending.as_str() {
-        "s" => matches!(gap, "" | "'" | "’") && (long || chain.text[..start].ends_with(['\'', '’']) || before(chain, start) == "the"),
-        "е" | "х" | "ые" | "ых" | "м" => gap == "-" && (long && !matches!(ending.as_str(), "м") || next > at + 2 || edge_word(&before(chain, start)) && ending != "м"),
-        _ => false,
-    };
-    let counted = ending == "s" && chain.close(at + 1) && matches!(chain.word(at + 2), Some(Word::Currency));
-    let (end, next) = if ending == "s" { (chain.end(at + 1), at + 2) } else { (end, next) };
-    (fits && !counted).then(|| years(chain, start, (end, next), value)).flatten()
+    let plural = matches!(ending.as_str(), "е" | "х" | "ые" | "ых") && (long || edge_word(&before(chain, start)));
+    let fits = chain.gap(at) == Some("-") && (plural || next > at + 2);
+    fits.then(|| years(start, (end, next), value))
 }
 
 fn edge_word(word: &str) -> bool {
@@ -72,7 +67,7 @@ fn single(chain: &Chain, at: usize) -> Option<Date> {
     let (end, next) = with_word(chain, at);
     if chain.digits(at) < 4 {
         let named = next == at + 2 && chain.raw(at + 1).to_lowercase() == "году" && before(chain, start) == "в";
-        return (named && value > 0).then(|| years(chain, start, (end, next), value)).flatten();
+        return (named && value > 0).then(|| years(start, (end, next), value));
     }
     if chain.digits(at) != 4 || !is_year(chain, at) {
         return None;
@@ -87,7 +82,7 @@ fn single(chain: &Chain, at: usize) -> Option<Date> {
         _ if suffixed => recent && preposition(&word),
         _ => bare(chain, at, &word),
     };
-    fits.then(|| years(chain, start, (end, next), value)).flatten()
+    fits.then(|| years(start, (end, next), value))
 }
 
 /// Four digits alone: behind a preposition and before nothing that they count, or in brackets.
@@ -102,7 +97,8 @@ fn bare(chain: &Chain, at: usize, word: &str) -> bool {
         Some(c) => !"°+*=%$€₽".contains(c) && chain.free_after(end),
         None => true,
     };
-    let named = preposition(word) && !matches!(word, "на" | "за" | "last" | "next") || matches!(word, "year" | "summer");
+    let second = at > 0 && chain.digits(at - 1) == 4 && matches!(word, "and" | "to" | "or" | "и" | "или");
+    let named = preposition(word) && !matches!(word, "на" | "за" | "last" | "next") || word == "year" || second;
     recent && (brackets || named && alone)
 }
 
@@ -121,12 +117,12 @@ pub(super) fn century(chain: &Chain, at: usize) -> Option<Date> {
     let last = at + usize::from(ended);
     if chain.word(last + 1) == Some(Word::Century) && chain.close(last) {
         let ordinal = ended || chain.word(at) != Some(Word::Number) || preposition(&before(chain, start));
-        return ordinal.then(|| years(chain, start, (chain.end(last + 1), last + 2), 0)).flatten();
+        return ordinal.then(|| years(start, (chain.end(last + 1), last + 2), 0));
     }
     let behind = chain.behind(chain.end(at));
     let short = [" вв.", " в."].into_iter().find(|short| behind.starts_with(short));
     let length = short.filter(|_| chain.word(at) == Some(Word::Roman))?.len();
-    years(chain, start, (chain.end(at) + length, at + 1), 0)
+    Some(years(start, (chain.end(at) + length, at + 1), 0))
 }
 
 /// "III квартал 2024 года", "в третьем квартале", "2-е полугодие 2023 г."
@@ -184,6 +180,6 @@ pub(super) fn season(chain: &Chain, at: usize) -> Option<Date> {
         start: chain.start(at),
         end,
         next,
-        weight: Weight::Whole,
+        weight: year_of(chain, at + 1, next),
     })
 }
