@@ -12,6 +12,8 @@ use super::{Mention, Sort};
 const FIRST_YEAR: u64 = 2020;
 /// How far before a date its cue may begin, in bytes.
 const REACH: usize = 120;
+/// The most that stands between the ends of a range, in bytes.
+const LONGEST_JOINT: usize = 16;
 /// Words between a noun such as "срок" and its date.
 const WORDS_BETWEEN: usize = 5;
 
@@ -53,6 +55,9 @@ fn continues(chain: &Chain, date: &Date, last: Option<&Mention>) -> bool {
     let Some(last) = last.filter(|last| last.sort == Sort::Date) else {
         return false;
     };
+    if date.start.saturating_sub(last.end) > LONGEST_JOINT {
+        return false;
+    }
     let between = chain.text.get(last.end..date.start).unwrap_or("?").trim().to_lowercase();
     matches!(between.as_str(), "до" | "по" | "to" | "until" | "till" | "before" | "-" | "–" | "—")
 }

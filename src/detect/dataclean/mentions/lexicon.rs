@@ -8,8 +8,10 @@ use std::sync::OnceLock;
 
 /// Room for every form four times over, so that most strangers meet an empty place.
 const SLOTS: usize = 8192;
+/// Bits of the filter: a stranger passes it once in forty times.
+const FILTER_BITS: usize = 1 << 16;
 const SEED: u64 = 0xcbf2_9ce4_8422_2325;
-const PRIME: u64 = 0x0100_0000_01b3;
+const FACTOR: u64 = 0x9e37_79b9_7f4a_7c15;
 
 /// The hash of the letters so far. Starts as `Hash::default()`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,28 +24,39 @@ impl Default for Hash {
 }
 
 impl Hash {
-    /// Takes in one letter, as a byte of its own: ASCII in lower case, Russian from 0x80 up.
+    /// Takes in one letter beyond ASCII as a byte of its own, or up to eight of ASCII in small letters.
     #[inline]
-    pub(super) fn letter(self, letter: u8) -> Self {
-        Self((self.0 ^ u64::from(letter)).wrapping_mul(PRIME))
+    pub(super) fn with(self, letters: u64) -> Self {
+        Self((self.0 ^ letters).wrapping_mul(FACTOR))
     }
 }
 
-/// A Russian letter of two bytes as one byte, upper and lower case alike, and "ё" like "е"; zero for
-/// any other.
+/// A Russian letter of two bytes, led by 0xd0 or 0xd1, as one byte: upper and lower case alike, "ё"
+/// like "е". Zero for any other.
 #[inline]
 pub(super) fn russian(lead: u8, second: u8) -> u8 {
-    match (lead, second) {
-        (0xd0, 0x90..=0xaf) => second - 0x10,
-        (0xd0, 0xb0..=0xbf) => second - 0x30,
-        (0xd1, 0x80..=0x8f) => second + 0x10,
-        (0xd0, 0x81) | (0xd1, 0x91) => 0x85,
-        _ => 0,
-    }
+    RUSSIAN[usize::from(lead & 1) << 6 | usize::from(second & 0x3f)]
 }
+
+const RUSSIAN: [u8; 128] = {
+    let mut letters = [0; 128];
+    let mut at = 0;
+    while at < 32 {
+        let letter = 0x80 + at as u8;
+        // Capitals follow each other under 0xd0; the small ones begin there and go on under 0xd1.
+        letters[0x10 + at] = letter;
+        letters[0x30 + at] = letter;
+        at += 1;
+    }
+    letters[0x01] = 0x85;
+    letters[0x51] = 0x85;
+    letters
+};
 
 /// The table.
 pub(super) struct Lexicon {
+    /// One bit for each hash that may be there: small enough to stay near the processor.
+    filter: Vec<u64>,
     slots: Vec<Option<(u64, Word)>>,
 }
 
@@ -56,20 +69,27 @@ impl Lexicon {
 
     fn new() -> Self {
         let mut slots = vec![None; SLOTS];
+        let mut filter = vec![0; FILTER_BITS / 64];
         for (word, form) in forms() {
             let hash = hash_of(form);
+            let (place_of_bit, bit) = bit(hash);
+            filter[place_of_bit] |= bit;
             let mut at = place(hash);
             while slots[at].is_some_and(|(other, _)| other != hash) {
                 at = (at + 1) % SLOTS;
             }
             slots[at] = Some((hash, word));
         }
-        Self { slots }
+        Self { filter, slots }
     }
 
     /// The class of the word with these letters.
     #[inline]
     pub(super) fn get(&self, hash: Hash) -> Option<Word> {
+        let (place_of_bit, bit) = bit(hash.0);
+        if self.filter[place_of_bit] & bit == 0 {
+            return None;
+        }
         let mut at = place(hash.0);
         loop {
             let (other, word) = self.slots[at]?;
@@ -82,8 +102,14 @@ impl Lexicon {
 }
 
 #[inline]
+fn bit(hash: u64) -> (usize, u64) {
+    let at = (hash >> 48) as usize % FILTER_BITS;
+    (at / 64, 1 << (at % 64))
+}
+
+#[inline]
 fn place(hash: u64) -> usize {
-    (hash >> 24) as usize % SLOTS
+    (hash >> 51) as usize % SLOTS
 }
 
 fn forms() -> impl Iterator<Item = (Word, &'static str)> {
@@ -92,15 +118,7 @@ fn forms() -> impl Iterator<Item = (Word, &'static str)> {
 }
 
 fn hash_of(form: &str) -> u64 {
-    let letters = form.chars().map(|c| {
-        let mut bytes = [0; 4];
-        match c.encode_utf8(&mut bytes).as_bytes() {
-            [letter] => *letter,
-            [lead, second] => russian(*lead, *second),
-            _ => 0,
-        }
-    });
-    letters.fold(Hash::default(), Hash::letter).0
+    super::scan::letters(form.as_bytes(), 0).1.0
 }
 
 #[cfg(test)]

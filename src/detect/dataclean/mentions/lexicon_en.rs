@@ -113,6 +113,7 @@ pub(super) const FORMS: &[(Word, &str)] = &[
     (Coins, "cent cents pence penny kopeck kopecks"),
     (Nation, "us american canadian australian british swiss hong kong singapore russian indian mexican"),
     (Tail, "sterling"),
+    (Glue, "of and a an the or to till until at on in is by"),
     (Code, "usd eur rub rur gbp chf uah kzt byn cny jpy aed inr pln czk sek nok dkk usdt btc gel amd uzs kgs rmb brl ils krw"),
     (CapitalCode, "try cad aud nzd hkd sgd eth huf thb mxn zar tjs mdl azn"),
 ];

@@ -17,34 +17,68 @@ const LONGEST_WORD: usize = 48;
 /// What may be read behind a chain to see that it ends there, in bytes.
 const LOOK_AHEAD: usize = 16;
 
-/// Small words that stand between the words of an amount or a date.
-const GLUE: &[&str] = &[
-    "of", "and", "a", "an", "the", "or", "to", "till", "until", "at", "on", "in", "is", "и", "по", "до", "или",
-    "в", "во", "с", "со", "от", "к", "на", "вв", "это", "by", "числа",
-];
-
 /// What a text holds.
+#[derive(Default)]
 pub(super) struct Scan {
     pub(super) tokens: Vec<Token>,
     /// Index ranges of tokens, in order.
     pub(super) chains: Vec<Range<usize>>,
+    /// A word of no lexicon stands behind the last token.
+    parted: bool,
 }
 
 impl Scan {
     /// O(n).
     pub(super) fn new(text: &str) -> Self {
-        let tokens = tokens(text);
-        let mut chains: Vec<Range<usize>> = Vec::new();
-        for (index, token) in tokens.iter().enumerate() {
-            let open = chains.last_mut().filter(|chain| {
-                chain.len() < MOST_TOKENS && links(&text[tokens[index - 1].end..token.start])
-            });
-            match open {
-                Some(chain) => chain.end = index + 1,
-                None => chains.push(index..index + 1),
+        let (bytes, lexicon) = (text.as_bytes(), Lexicon::shared());
+        let mut scan = Self::default();
+        let mut at = 0;
+        while let Some(&byte) = bytes.get(at) {
+            let start = at;
+            let word = match CLASSES[usize::from(byte)] {
+                Class::Other => {
+                    at += 1;
+                    continue;
+                }
+                Class::Digit => {
+                    at = digits(bytes, at);
+                    (at - start <= MOST_DIGITS).then_some(Word::Number)
+                }
+                Class::Symbol => {
+                    let (length, sign) = symbol(&bytes[at..]);
+                    at += length;
+                    if !sign {
+                        continue;
+                    }
+                    Some(Word::Sign)
+                }
+                Class::Letter => {
+                    let hash;
+                    (at, hash) = letters(bytes, at);
+                    (at - start <= LONGEST_WORD).then(|| lexicon.get(hash)).flatten()
+                }
+            };
+            // The last word may yet become another.
+            let whole = at < bytes.len() || at - start > LONGEST_WORD;
+            match word {
+                Some(Word::Glue) => {}
+                Some(word) => scan.push(Token { start, end: at, word }),
+                None => scan.parted |= whole,
             }
         }
-        Self { tokens, chains }
+        scan
+    }
+
+    fn push(&mut self, token: Token) {
+        let index = self.tokens.len();
+        let close = |last: &Token| token.start - last.end <= WIDEST_GAP && !self.parted;
+        let linked = self.tokens.last().is_some_and(close);
+        match self.chains.last_mut() {
+            Some(chain) if linked && chain.len() < MOST_TOKENS => chain.end = index + 1,
+            _ => self.chains.push(index..index + 1),
+        }
+        self.tokens.push(token);
+        self.parted = false;
     }
 
     /// The first byte whose reading could change when more text follows.
@@ -54,11 +88,10 @@ impl Scan {
             return partial;
         };
         let end = self.tokens[chain.end - 1].end;
-        let start = self.tokens[chain.start].start;
-        let tail = &text[end.min(partial)..partial];
         let full = chain.len() == MOST_TOKENS && text.len() - end < LOOK_AHEAD;
-        if full || links(tail) || text.len() - end < 2 {
-            start.min(partial)
+        let open = !self.parted && partial.saturating_sub(end) <= WIDEST_GAP;
+        if full || open {
+            self.tokens[chain.start].start.min(partial)
         } else {
             partial
         }
@@ -67,53 +100,8 @@ impl Scan {
 
 /// Where the word begins that the end of the text cuts, or may cut.
 fn partial_word(text: &str) -> usize {
-    let letters = text.trim_end_matches(char::is_alphanumeric);
-    match text.len() - letters.len() {
-        0..=LONGEST_WORD => letters.len(),
-        _ => text.len(),
-    }
-}
-
-/// Whether two words with this between them can belong together.
-fn links(gap: &str) -> bool {
-    let word = |part: &str| part.is_empty() || GLUE.contains(&part.to_lowercase().as_str());
-    match gap.as_bytes() {
-        [] | [b' '] => true,
-        _ => gap.len() <= WIDEST_GAP && gap.split(|c: char| !c.is_alphanumeric()).all(word),
-    }
-}
-
-fn tokens(text: &str) -> Vec<Token> {
-    let (bytes, lexicon) = (text.as_bytes(), Lexicon::shared());
-    let mut tokens = Vec::new();
-    let mut at = 0;
-    while let Some(&byte) = bytes.get(at) {
-        let start = at;
-        let word = match CLASSES[usize::from(byte)] {
-            Class::Other => {
-                at += 1;
-                continue;
-            }
-            Class::Digit => {
-                at = digits(bytes, at);
-                (at - start <= MOST_DIGITS).then_some(Word::Number)
-            }
-            Class::Symbol => {
-                let (length, sign) = symbol(&bytes[at..]);
-                at += length;
-                sign.then_some(Word::Sign)
-            }
-            Class::Letter | Class::Russian | Class::Foreign => {
-                let hash;
-                (at, hash) = letters(bytes, at);
-                (at - start <= LONGEST_WORD).then(|| lexicon.get(hash)).flatten()
-            }
-        };
-        if let Some(word) = word {
-            tokens.push(Token { start, end: at, word });
-        }
-    }
-    tokens
+    let start = text.trim_end_matches(char::is_alphanumeric).len();
+    if text.len() - start <= LONGEST_WORD { start } else { text.len() }
 }
 
 fn digits(bytes: &[u8], from: usize) -> usize {
@@ -123,27 +111,51 @@ fn digits(bytes: &[u8], from: usize) -> usize {
 
 /// The end of the word that begins here, and its hash.
 #[inline]
-fn letters(bytes: &[u8], mut at: usize) -> (usize, Hash) {
+pub(super) fn letters(bytes: &[u8], mut at: usize) -> (usize, Hash) {
     let mut hash = Hash::default();
     while let Some(&byte) = bytes.get(at) {
-        match CLASSES[usize::from(byte)] {
-            Class::Letter => {
-                hash = hash.letter(byte | 0x20);
-                at += 1;
-            }
-            Class::Russian => {
-                let second = bytes.get(at + 1).copied().unwrap_or_default();
-                hash = hash.letter(russian(byte, second));
-                at += 2;
-            }
-            Class::Foreign => {
-                hash = hash.letter(byte);
-                at += 1;
-            }
-            Class::Other | Class::Digit | Class::Symbol => break,
+        if byte.is_ascii_alphabetic() {
+            let (length, letters) = latin(&bytes[at..]);
+            hash = hash.with(letters);
+            at += length;
+        } else if byte & 0xfe == 0xd0 {
+            let second = bytes.get(at + 1).copied().unwrap_or_default();
+            hash = hash.with(u64::from(russian(byte, second)));
+            at += 2;
+        } else if matches!(CLASSES[usize::from(byte)], Class::Letter) {
+            hash = hash.with(u64::from(byte));
+            at += 1;
+        } else {
+            break;
         }
     }
     (at.min(bytes.len()), hash)
+}
+
+/// Up to eight letters of ASCII at once, in small letters, and how many: words end too irregularly to
+/// be gone through letter by letter.
+#[inline]
+fn latin(bytes: &[u8]) -> (usize, u64) {
+    const EVERY: u64 = 0x0101_0101_0101_0101;
+    let chunk = match bytes.first_chunk() {
+        Some(eight) => u64::from_le_bytes(*eight),
+        None => {
+            let mut eight = [0; 8];
+            eight[..bytes.len()].copy_from_slice(bytes);
+            u64::from_le_bytes(eight)
+        }
+    };
+    let small = chunk | 0x20 * EVERY;
+    let low = small & 0x7f * EVERY;
+    // The high bit of a byte: at least "a", beyond "z", beyond ASCII.
+    let (from_a, beyond_z) = (low + 0x1f * EVERY, low + 0x05 * EVERY);
+    let others = !(from_a & !beyond_z & !chunk) & 0x80 * EVERY;
+    let length = (others.trailing_zeros() / 8) as usize;
+    let kept = match length {
+        8 => small,
+        _ => small & ((1 << (8 * length)) - 1),
+    };
+    (length, kept)
 }
 
 /// The bytes of a character that is no letter, and whether it is a currency's sign.
@@ -161,11 +173,8 @@ fn symbol(bytes: &[u8]) -> (usize, bool) {
 enum Class {
     Other,
     Digit,
+    /// A byte of a letter, beyond ASCII too.
     Letter,
-    /// The first byte of a Cyrillic letter.
-    Russian,
-    /// A byte of any other letter.
-    Foreign,
     /// A currency's sign, or the first byte of punctuation beyond ASCII.
     Symbol,
 }
@@ -176,10 +185,8 @@ const CLASSES: [Class; 256] = {
     while at < 256 {
         classes[at] = match at as u8 {
             b'0'..=b'9' => Class::Digit,
-            b'a'..=b'z' | b'A'..=b'Z' => Class::Letter,
             b'$' | 0xc2 | 0xe2 => Class::Symbol,
-            0xd0 | 0xd1 => Class::Russian,
-            0x80.. => Class::Foreign,
+            b'a'..=b'z' | b'A'..=b'Z' | 0x80.. => Class::Letter,
             _ => Class::Other,
         };
         at += 1;

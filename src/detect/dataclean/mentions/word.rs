@@ -86,6 +86,8 @@ pub(super) enum Word {
     Period,
     /// крайний срок, deadline.
     Deadline,
+    /// A small word that stands between those of an amount or a date; kept nowhere.
+    Glue,
 }
 
 /// What "год" in this form can stand for.
