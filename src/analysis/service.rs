@@ -144,7 +144,7 @@ impl Service {
         for application in listed {
             if self.store.application(application.id).await?.is_none() {
                 let (id, name) = (application.id, application.name.clone());
-                let added = start::add_application(&*self.store, id, name).await;
+                let added = start::add_application(&*self.store, id, name, "configuration").await;
                 // Another server may have been first.
                 if added.is_err() && self.store.application(id).await?.is_none() {
                     return added;

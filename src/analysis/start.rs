@@ -129,7 +129,7 @@ pub(super) async fn first_run(
 
 async fn add_default_application(store: &dyn Store) -> Result<ApplicationId, StartError> {
     let id = ApplicationId::random();
-    add_application(store, id, "default".to_owned()).await?;
+    add_application(store, id, "default".to_owned(), "first start").await?;
     // Another server may have been first.
     let first = store.first_application().await?;
     Ok(first.map_or(id, |first| first.id))
@@ -140,18 +140,18 @@ pub(super) async fn add_application(
     store: &dyn Store,
     id: ApplicationId,
     name: String,
+    by: &str,
 ) -> Result<(), StoreError> {
-    store
-        .add_application(Application {
-            id,
-            name,
-            description: String::new(),
-            created_at_ms: now_ms(),
-            updated_at_ms: now_ms(),
-            version: 1,
-            policy: None,
-            // No keys: the defaults of the running version hold, also those of a later one.
-            rules: serde_json::json!({}),
-        })
-        .await
+    let application = Application {
+        id,
+        name,
+        description: String::new(),
+        created_at_ms: now_ms(),
+        updated_at_ms: now_ms(),
+        version: 1,
+        policy: None,
+        // No keys: the defaults of the running version hold, also those of a later one.
+        rules: serde_json::json!({}),
+    };
+    store.add_application(application, by).await
 }

@@ -1,6 +1,7 @@
 //! What can be typed: subcommands and flags. Values are checked by `config`, beside those of the
 //! file and the environment (CONTRACT 32).
 
+use super::scan::ScanArgs;
 use super::spool::SpoolCommand;
 use super::token::TokenCommand;
 use crate::config::{Overrides, Role, env};
@@ -44,6 +45,8 @@ pub(super) enum Command {
     /// Look after the records that wait for the backend.
     #[command(subcommand)]
     Spool(SpoolCommand),
+    /// Look for sensitive data in files and pipes.
+    Scan(ScanArgs),
     /// Print the gateway's OpenAPI document.
     Openapi(OpenapiArgs),
     /// Run a stand-in for a model server, for trying things out.

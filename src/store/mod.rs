@@ -137,8 +137,8 @@ pub trait SettingsStore: Send + Sync {
     /// One application.
     async fn application(&self, id: ApplicationId) -> Result<Option<Application>, StoreError>;
 
-    /// Adds an application.
-    async fn add_application(&self, application: Application) -> Result<(), StoreError>;
+    /// Adds an application; its first version names who made it.
+    async fn add_application(&self, application: Application, by: &str) -> Result<(), StoreError>;
 
     /// Whether any token was ever made.
     async fn has_tokens(&self) -> Result<bool, StoreError>;
