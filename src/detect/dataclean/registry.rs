@@ -53,7 +53,11 @@ const TABLE: [(PatternName, &str, Option<Build>); 21] = [
     (P::Company, "COMPANY", None),
     (P::Cvc, "CVC", None),
     (P::Date, "DATE", Some(|| Box::new(Date))),
-    (P::DeadlineDate, "DEADLINE_DATE", Some(|| Box::new(DeadlineDate))),
+    (
+        P::DeadlineDate,
+        "DEADLINE_DATE",
+        Some(|| Box::new(DeadlineDate)),
+    ),
     (P::Diagnosis, "DIAGNOSIS", None),
     (P::Domain, "DOMAIN", None),
     (P::Duration, "DURATION", Some(|| Box::new(Duration))),

@@ -30,13 +30,17 @@ mod tests {
 
     #[test]
     fn good_examples() {
-        let text = "Сдать до 5 мая 2024 года, оплатить не позднее пятницы. Срок поставки: 12.03.2025";
+        let text =
+            "Сдать до 5 мая 2024 года, оплатить не позднее пятницы. Срок поставки: 12.03.2025";
         assert_eq!(
             found(&DeadlineDate, text),
             ["5 мая 2024 года", "пятницы", "12.03.2025"]
         );
         assert_eq!(
-            found(&DeadlineDate, "Submit it by May 5th or no later than next Friday"),
+            found(
+                &DeadlineDate,
+                "Submit it by May 5th or no later than next Friday"
+            ),
             ["May 5th", "next Friday"]
         );
     }

@@ -34,7 +34,10 @@ mod tests {
             found(&Duration, text),
             ["3 рабочих дня", "полтора года", "месяца", "two weeks"]
         );
-        assert_eq!(found(&Duration, "timeout PT5M, then 1h30m"), ["PT5M", "1h30m"]);
+        assert_eq!(
+            found(&Duration, "timeout PT5M, then 1h30m"),
+            ["PT5M", "1h30m"]
+        );
     }
 
     #[test]

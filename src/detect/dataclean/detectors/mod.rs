@@ -38,12 +38,15 @@ fn mentioned(text: &Text, sort: Sort, kind: PatternName, out: &mut Vec<Span>) {
         Sort::Date | Sort::Deadline => Strength::Form,
     };
     let all = text.mentions().all.iter();
-    out.extend(all.filter(|mention| mention.sort == sort).map(|mention| Span {
-        kind,
-        start: mention.start,
-        end: mention.end,
-        strength,
-    }));
+    out.extend(
+        all.filter(|mention| mention.sort == sort)
+            .map(|mention| Span {
+                kind,
+                start: mention.start,
+                end: mention.end,
+                strength,
+            }),
+    );
 }
 
 /// Runs one detector over a text and gives what it found, in the order of the text.

@@ -29,12 +29,21 @@ mod tests {
 
     #[test]
     fn good_examples() {
-        let text = "долг 5 млн руб. 30 коп., аванс 1 000 000 ₽, ещё полтора миллиона рублей; paid $1.2bn";
+        let text =
+            "долг 5 млн руб. 30 коп., аванс 1 000 000 ₽, ещё полтора миллиона рублей; paid $1.2bn";
         assert_eq!(
             found(&Money, text),
-            ["5 млн руб. 30 коп.", "1 000 000 ₽", "полтора миллиона рублей", "$1.2bn"]
+            [
+                "5 млн руб. 30 коп.",
+                "1 000 000 ₽",
+                "полтора миллиона рублей",
+                "$1.2bn"
+            ]
         );
-        assert_eq!(found(&Money, "two thousand dollars, EUR 15-20 thousand"), ["two thousand dollars", "EUR 15-20 thousand"]);
+        assert_eq!(
+            found(&Money, "two thousand dollars, EUR 15-20 thousand"),
+            ["two thousand dollars", "EUR 15-20 thousand"]
+        );
     }
 
     #[test]

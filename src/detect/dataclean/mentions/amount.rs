@@ -21,7 +21,10 @@ pub(super) struct Amount {
 /// The amount that begins at a place, and is not the rest of something longer.
 pub(super) fn amount(chain: &Chain, at: usize) -> Option<Amount> {
     let start = chain.tokens.get(at)?.start;
-    chain.free_before(start).then(|| further(chain, at)).flatten()
+    chain
+        .free_before(start)
+        .then(|| further(chain, at))
+        .flatten()
 }
 
 /// The amount at a place inside something that began before it: "7" of "5–7", "30" of "1h30m".
@@ -49,20 +52,26 @@ fn literal(chain: &Chain, at: usize) -> Option<Amount> {
     let mut last = at;
     let mut group = None;
     if chain.digits(at) <= 3 {
-        while let Some(mark) = grouped(chain, last).filter(|mark| group.is_none_or(|group| group == *mark)) {
+        while let Some(mark) =
+            grouped(chain, last).filter(|mark| group.is_none_or(|group| group == *mark))
+        {
             group = Some(mark);
             last += 1;
         }
     }
     let mut plain = group.is_none();
-    let fraction = chain.gap(last).and_then(only).filter(|mark| matches!(mark, '.' | ','));
+    let fraction = chain
+        .gap(last)
+        .and_then(only)
+        .filter(|mark| matches!(mark, '.' | ','));
     if fraction.is_some_and(|mark| group != Some(mark)) && chain.digits(last + 1) > 0 {
         last += 1;
         plain = false;
     }
     let end = chain.end(last);
     // A third part makes it a version, an address or a date.
-    let goes_on = matches!(chain.gap(last), Some("." | "," | "/" | ":")) && chain.digits(last + 1) > 0;
+    let goes_on =
+        matches!(chain.gap(last), Some("." | "," | "/" | ":")) && chain.digits(last + 1) > 0;
     (!goes_on).then(|| Amount {
         start,
         end,
@@ -88,7 +97,12 @@ fn worded(chain: &Chain, at: usize) -> Option<Amount> {
         _ => None,
     };
     let first = numeral(at)?;
-    let scale = |at| matches!(chain.word(at), Some(Word::Multiplier | Word::HalfMultiplier));
+    let scale = |at| {
+        matches!(
+            chain.word(at),
+            Some(Word::Multiplier | Word::HalfMultiplier)
+        )
+    };
     let mut scaled = scale(at);
     let mut last = at;
     while numeral(last + 1).is_some() && chain.gap(last).is_some_and(joins) {
@@ -126,7 +140,9 @@ fn multiplied(chain: &Chain, found: &Amount) -> Option<Amount> {
 
 /// "т.р." and "т. руб.": a thousand only before its roubles.
 fn thousand_roubles(chain: &Chain, at: usize) -> bool {
-    let dot = chain.gap(at).is_some_and(|gap| gap.starts_with('.') && gap.trim_matches(['.', ' ']).is_empty());
+    let dot = chain
+        .gap(at)
+        .is_some_and(|gap| gap.starts_with('.') && gap.trim_matches(['.', ' ']).is_empty());
     dot && chain.word(at + 1) == Some(Word::Currency)
 }
 

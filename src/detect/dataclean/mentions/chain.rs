@@ -45,7 +45,9 @@ impl<'a> Chain<'a> {
 
     /// What stands between byte `end` and the word at a place; None where there is no such word.
     pub(super) fn lead(&self, end: usize, at: usize) -> Option<&'a str> {
-        self.tokens.get(at).and_then(|token| self.text.get(end..token.start))
+        self.tokens
+            .get(at)
+            .and_then(|token| self.text.get(end..token.start))
     }
 
     /// What stands between a place and the next one.
@@ -55,7 +57,8 @@ impl<'a> Chain<'a> {
 
     /// Whether a word follows right away or behind blanks.
     pub(super) fn close(&self, at: usize) -> bool {
-        self.gap(at).is_some_and(|gap| gap.is_empty() || blanks(gap))
+        self.gap(at)
+            .is_some_and(|gap| gap.is_empty() || blanks(gap))
     }
 
     /// The text from a byte on.
@@ -109,7 +112,10 @@ pub(super) fn dash(gap: &str) -> bool {
 /// One of these small words between blanks.
 pub(super) fn glue(gap: &str, words: &[&str]) -> bool {
     let word = gap.trim();
-    word.len() + 2 <= gap.len() && words.iter().any(|one| one.eq_ignore_ascii_case(word) || *one == word.to_lowercase())
+    word.len() + 2 <= gap.len()
+        && words
+            .iter()
+            .any(|one| one.eq_ignore_ascii_case(word) || *one == word.to_lowercase())
 }
 
 /// The one character of a gap.

@@ -21,18 +21,88 @@ const WORDS_BETWEEN: usize = 5;
 const SMALL: &[&str] = &["до", "к", "ко", "by", "until", "till", "before"];
 /// What something is ahead of a date by: "за неделю до 5 мая" is no deadline.
 const AHEAD: &[&str] = &[
-    "день", "дня", "дней", "сутки", "неделю", "недели", "недель", "месяц", "месяца", "месяцев", "год", "года", "лет", "day",
-    "days", "week", "weeks", "month", "months", "year", "years",
+    "день",
+    "дня",
+    "дней",
+    "сутки",
+    "неделю",
+    "недели",
+    "недель",
+    "месяц",
+    "месяца",
+    "месяцев",
+    "год",
+    "года",
+    "лет",
+    "day",
+    "days",
+    "week",
+    "weeks",
+    "month",
+    "months",
+    "year",
+    "years",
 ];
 /// Words that say it by themselves, with other words between or not.
 const NOUNS: &[&str] = &[
-    "срок", "срока", "сроком", "сроки", "сроку", "дедлайн", "дедлайна", "дедлайном", "дедлайны", "deadline",
-    "deadlines", "due", "cutoff", "дэдлайн",
+    "срок",
+    "срока",
+    "сроком",
+    "сроки",
+    "сроку",
+    "дедлайн",
+    "дедлайна",
+    "дедлайном",
+    "дедлайны",
+    "deadline",
+    "deadlines",
+    "due",
+    "cutoff",
+    "дэдлайн",
 ];
 /// Words before a date that say it is a beginning or a past, whatever stands before them.
-const OTHERWISE: &[&str] = &["с", "со", "от", "from", "since", "после", "after", "in", "starting", "начиная"];
+const OTHERWISE: &[&str] = &[
+    "с",
+    "со",
+    "от",
+    "from",
+    "since",
+    "после",
+    "after",
+    "in",
+    "starting",
+    "начиная",
+];
 /// Words that stand between a cue and its date.
-const FILLERS: &[&str] = &["the", "on", "this", "this", "числа", "это", "is", "at", "дата", "date", "на", "около", "approximately", "about", "утра", "вечера", "часов", "ч", "am", "pm", "of", "мск", "обеда", "noon", "midnight", "end", "конца"];
+const FILLERS: &[&str] = &[
+    "the",
+    "on",
+    "this",
+    "this",
+    "числа",
+    "это",
+    "is",
+    "at",
+    "дата",
+    "date",
+    "на",
+    "около",
+    "approximately",
+    "about",
+    "утра",
+    "вечера",
+    "часов",
+    "ч",
+    "am",
+    "pm",
+    "of",
+    "мск",
+    "обеда",
+    "noon",
+    "midnight",
+    "end",
+    "конца",
+];
 
 /// What a date is where it stands; None for one that is no date without a cue. `last` is what was
 /// found before it.
@@ -41,7 +111,10 @@ pub(super) fn sort(chain: &Chain, date: &Date, last: Option<&Mention>) -> Option
     if continues(chain, date, last) {
         return plain;
     }
-    let head = &chain.text[chain.text.floor_char_boundary(date.start.saturating_sub(REACH))..date.start];
+    let head = &chain.text[chain
+        .text
+        .floor_char_boundary(date.start.saturating_sub(REACH))
+        ..date.start];
     let under = match cue(head) {
         Cue::Noun => true,
         Cue::Small => !matches!(date.weight, Weight::Years(year) if year < FIRST_YEAR),
@@ -58,8 +131,16 @@ fn continues(chain: &Chain, date: &Date, last: Option<&Mention>) -> bool {
     if date.start.saturating_sub(last.end) > LONGEST_JOINT {
         return false;
     }
-    let between = chain.text.get(last.end..date.start).unwrap_or("?").trim().to_lowercase();
-    matches!(between.as_str(), "до" | "по" | "to" | "until" | "till" | "before" | "-" | "–" | "—")
+    let between = chain
+        .text
+        .get(last.end..date.start)
+        .unwrap_or("?")
+        .trim()
+        .to_lowercase();
+    matches!(
+        between.as_str(),
+        "до" | "по" | "to" | "until" | "till" | "before" | "-" | "–" | "—"
+    )
 }
 
 enum Cue {
@@ -89,7 +170,8 @@ fn cue(head: &str) -> Cue {
         if near && OTHERWISE.contains(&word.as_str()) {
             return Cue::None;
         }
-        let filler = FILLERS.contains(&word.as_str()) || word.starts_with(|c: char| c.is_ascii_digit());
+        let filler =
+            FILLERS.contains(&word.as_str()) || word.starts_with(|c: char| c.is_ascii_digit());
         near &= filler;
         words += usize::from(!filler);
     }
@@ -110,13 +192,20 @@ fn step(rest: &str, near: bool) -> Option<(String, &str)> {
     let trimmed = rest.trim_end_matches(|c: char| !c.is_alphanumeric());
     let between = &rest[trimmed.len()..];
     let ends = between.contains(['!', '?', ';', '\n', ')']) && !between.contains(':');
-    let stops = between.contains(',') && !near || between.contains('.') && (between.contains(' ') || !near);
+    let stops =
+        between.contains(',') && !near || between.contains('.') && (between.contains(' ') || !near);
     if ends || stops || trimmed.is_empty() {
         return None;
     }
-    let start = trimmed.trim_end_matches(|c: char| c.is_alphanumeric() || c == ':').len();
+    let start = trimmed
+        .trim_end_matches(|c: char| c.is_alphanumeric() || c == ':')
+        .len();
     let word = &trimmed[start..];
-    let word = word.rsplit(':').next().filter(|part| !part.starts_with(|c: char| c.is_ascii_digit())).unwrap_or(word);
+    let word = word
+        .rsplit(':')
+        .next()
+        .filter(|part| !part.starts_with(|c: char| c.is_ascii_digit()))
+        .unwrap_or(word);
     Some((word.to_lowercase(), &trimmed[..trimmed.len() - word.len()]))
 }
 

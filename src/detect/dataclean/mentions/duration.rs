@@ -13,7 +13,9 @@ pub(super) fn duration(chain: &Chain, at: usize) -> Option<(Mention, usize)> {
         Word::Period => period(chain, at)?,
         Word::Number | Word::Numeral(_) | Word::Half | Word::Couple => counted(chain, at)?,
         Word::Multiplier => counted(chain, at)?,
-        Word::Unit(_) | Word::Year(YearForm::Both) | Word::Quarter | Word::Century => single(chain, at)?,
+        Word::Unit(_) | Word::Year(YearForm::Both) | Word::Quarter | Word::Century => {
+            single(chain, at)?
+        }
         _ => return None,
     };
     let mention = Mention {
@@ -63,7 +65,10 @@ fn unit(chain: &Chain, found: &Amount) -> Option<(Unit, usize, usize)> {
     let size = size(chain, at, found)?;
     let adjective = chain.word(at) == Some(Word::UnitAdjective);
     let latin = chain.raw(at).is_ascii();
-    if (dash && !adjective && !latin) || (adjective && !dash) || (gap.is_empty() && !short(chain, at)) {
+    if (dash && !adjective && !latin)
+        || (adjective && !dash)
+        || (gap.is_empty() && !short(chain, at))
+    {
         return None;
     }
     let end = chain.end(at);
@@ -79,7 +84,10 @@ fn size(chain: &Chain, at: usize, found: &Amount) -> Option<Unit> {
         Word::Century => Some(Unit::Year),
         Word::Year(YearForm::Count) => Some(Unit::Year),
         // "2024 года" names a year.
-        Word::Year(YearForm::Both) => found.value.is_none_or(|value| value < 1000).then_some(Unit::Year),
+        Word::Year(YearForm::Both) => found
+            .value
+            .is_none_or(|value| value < 1000)
+            .then_some(Unit::Year),
         // "third second" is no time; "5 second" is.
         Word::Ordinal(2) if chain.raw(at).eq_ignore_ascii_case("second") => Some(Unit::Second),
         _ => None,
@@ -90,8 +98,28 @@ fn size(chain: &Chain, at: usize, found: &Amount) -> Option<Unit> {
 fn short(chain: &Chain, at: usize) -> bool {
     matches!(
         chain.raw(at).to_lowercase().as_str(),
-        "сек" | "мин" | "ч" | "дн" | "сут" | "нед" | "мес" | "мс" | "ms" | "sec" | "secs" | "min" | "mins" | "h" | "hr" | "hrs"
-            | "wk" | "wks" | "mo" | "mos" | "yr" | "yrs"
+        "сек"
+            | "мин"
+            | "ч"
+            | "дн"
+            | "сут"
+            | "нед"
+            | "мес"
+            | "мс"
+            | "ms"
+            | "sec"
+            | "secs"
+            | "min"
+            | "mins"
+            | "h"
+            | "hr"
+            | "hrs"
+            | "wk"
+            | "wks"
+            | "mo"
+            | "mos"
+            | "yr"
+            | "yrs"
     )
 }
 
@@ -115,12 +143,34 @@ fn part(chain: &Chain, end: usize, next: usize) -> Option<(Unit, usize, usize)> 
 /// "50 years old", "ему 35 лет", "Иванов, 45 лет,".
 fn is_age(chain: &Chain, start: usize, end: usize, size: Unit) -> bool {
     const OWNERS: &[&str] = &[
-        "мне", "ему", "ей", "им", "нам", "тебе", "вам", "исполнилось", "исполнится", "исполняется", "возраст",
-        "возрасте", "возраста", "старше", "младше", "моложе", "aged", "age", "turned", "turns", "лицам",
+        "мне",
+        "ему",
+        "ей",
+        "им",
+        "нам",
+        "тебе",
+        "вам",
+        "исполнилось",
+        "исполнится",
+        "исполняется",
+        "возраст",
+        "возрасте",
+        "возраста",
+        "старше",
+        "младше",
+        "моложе",
+        "aged",
+        "age",
+        "turned",
+        "turns",
+        "лицам",
     ];
     let behind = chain.behind(end);
     let old = behind.trim_start_matches([' ', '-', '\u{2011}']);
-    let old = old.get(..3).is_some_and(|word| word.eq_ignore_ascii_case("old")) || old.starts_with("от роду");
+    let old = old
+        .get(..3)
+        .is_some_and(|word| word.eq_ignore_ascii_case("old"))
+        || old.starts_with("от роду");
     let head = chain.text[..start].trim_end();
     let owned = OWNERS.contains(&last_word(head).to_lowercase().as_str());
     let aside = head.ends_with([',', '(']) && behind.trim_start().starts_with([',', ')', '.', ';']);
@@ -140,16 +190,21 @@ fn is_clock(chain: &Chain, first: &Amount, unit: (Unit, usize, usize)) -> bool {
     }
     let part = chain.lead(end, next).is_some_and(blanks) && chain.word(next) == Some(Word::DayPart);
     let noon = chain.behind(end).trim_start().starts_with("дня");
-    let hour = first.value.is_some_and(|value| value <= 24) || chain.word(first.next) == Some(Word::Half);
+    let hour =
+        first.value.is_some_and(|value| value <= 24) || chain.word(first.next) == Some(Word::Half);
     let before = last_word(chain.text[..first.start].trim_end()).to_lowercase();
-    let late = first.value.is_some_and(|value| (13..24).contains(&value)) && matches!(before.as_str(), "на" | "до");
-    part || noon || late || hour && matches!(before.as_str(), "в" | "к" | "после" | "с" | "около" | "at")
+    let late = first.value.is_some_and(|value| (13..24).contains(&value))
+        && matches!(before.as_str(), "на" | "до");
+    part || noon
+        || late
+        || hour && matches!(before.as_str(), "в" | "к" | "после" | "с" | "около" | "at")
 }
 
 /// Whether a word before says that "one day" lasts rather than "once".
 fn spans(chain: &Chain, start: usize) -> bool {
     const WORDS: &[&str] = &[
-        "in", "for", "within", "least", "than", "only", "just", "takes", "took", "is", "lasts", "every", "after", "about",
+        "in", "for", "within", "least", "than", "only", "just", "takes", "took", "is", "lasts",
+        "every", "after", "about",
     ];
     let word = last_word(chain.text[..start].trim_end()).to_lowercase();
     WORDS.contains(&word.as_str())
@@ -166,12 +221,17 @@ fn single(chain: &Chain, at: usize) -> Option<(usize, usize, usize)> {
         "a" | "an" => spans_before(head, &word),
         _ => false,
     };
-    let half = chain.gap(at).is_some_and(|gap| glue(gap, &["and a"])) && chain.word(at + 1) == Some(Word::Half);
+    let half = chain.gap(at).is_some_and(|gap| glue(gap, &["and a"]))
+        && chain.word(at + 1) == Some(Word::Half);
     let article = matches!(word.as_str(), "a" | "an");
     if !(lasting || article && half) || is_age(chain, start, next, Unit::Year) {
         return None;
     }
-    let start = if article { head.len() - word.len() } else { start };
+    let start = if article {
+        head.len() - word.len()
+    } else {
+        start
+    };
     Some(match half {
         true => (start, chain.end(at + 1), at + 2),
         false => (start, next, at + 1),
@@ -180,20 +240,30 @@ fn single(chain: &Chain, at: usize) -> Option<(usize, usize, usize)> {
 
 fn spans_before(head: &str, article: &str) -> bool {
     let before = last_word(head[..head.len() - article.len()].trim_end()).to_lowercase();
-    matches!(before.as_str(), "within" | "in" | "for" | "takes" | "took" | "lasts" | "after")
+    matches!(
+        before.as_str(),
+        "within" | "in" | "for" | "takes" | "took" | "lasts" | "after"
+    )
 }
 
 /// ISO 8601: P3Y6M4DT12H30M5S, PT5M, P2W.
 fn period(chain: &Chain, at: usize) -> Option<(usize, usize, usize)> {
     const LONGEST: usize = 40;
     let (start, text) = (chain.start(at), chain.text);
-    let run = text[start..].bytes().take(LONGEST).take_while(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b','));
+    let run = text[start..]
+        .bytes()
+        .take(LONGEST)
+        .take_while(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b','));
     let raw = text[start..start + run.count()].trim_end_matches(['.', ',']);
     let end = start + raw.len();
     if !chain.free_before(start) || !iso_period(raw) || !chain.free_after(end) {
         return None;
     }
-    let next = chain.tokens.iter().position(|token| token.start >= end).unwrap_or(chain.tokens.len());
+    let next = chain
+        .tokens
+        .iter()
+        .position(|token| token.start >= end)
+        .unwrap_or(chain.tokens.len());
     Some((start, end, next))
 }
 
@@ -201,7 +271,9 @@ fn iso_period(raw: &str) -> bool {
     let Some(body) = raw.strip_prefix('P') else {
         return false;
     };
-    let (date, time) = body.split_once('T').map_or((body, None), |(date, time)| (date, Some(time)));
+    let (date, time) = body
+        .split_once('T')
+        .map_or((body, None), |(date, time)| (date, Some(time)));
     let dated = date.is_empty() || parts(date, "YMWD");
     let timed = time.is_none_or(|time| parts(time, "HMS"));
     dated && timed && body.len() >= 2

@@ -27,7 +27,10 @@ pub(super) const FORMS: &[(Word, &str)] = &[
     (MonthShort(10), "oct"),
     (MonthShort(11), "nov"),
     (MonthShort(12), "dec"),
-    (Weekday, "monday tuesday wednesday thursday friday saturday sunday"),
+    (
+        Weekday,
+        "monday tuesday wednesday thursday friday saturday sunday",
+    ),
     (WeekdayShort, "mon tue tues wed thu thur thurs fri sat sun"),
     (Season, "spring summer autumn winter"),
     (Century, "century centuries"),
@@ -36,11 +39,17 @@ pub(super) const FORMS: &[(Word, &str)] = &[
     (Unit(Second), "seconds sec secs millisecond milliseconds ms"),
     (Unit(Minute), "minute minutes min mins"),
     (Unit(Hour), "hour hours hr hrs h"),
-    (Unit(Day), "day days night nights workday workdays weekday weekdays"),
+    (
+        Unit(Day),
+        "day days night nights workday workdays weekday weekdays",
+    ),
     (Unit(Week), "week weeks wk wks fortnight"),
     (Unit(MonthUnit), "month months mo mos"),
     (Unit(YearUnit), "year years yr yrs decade decades"),
-    (Kind, "business working calendar full consecutive academic whole banking"),
+    (
+        Kind,
+        "business working calendar full consecutive academic whole banking",
+    ),
     (Relative, "last next previous following"),
     (This, "this current"),
     (Deictic, "today tomorrow tonight eod eow eom cob"),
@@ -52,7 +61,10 @@ pub(super) const FORMS: &[(Word, &str)] = &[
     (Suffix, "st nd rd th s"),
     (Half, "half"),
     (Couple, "couple dozen"),
-    (Multiplier, "thousand million billion trillion thousands millions billions hundred mln mio"),
+    (
+        Multiplier,
+        "thousand million billion trillion thousands millions billions hundred mln mio",
+    ),
     (Scale, "k m b mn bn mm tn"),
     (Numeral(1), "one"),
     (Numeral(2), "two"),
@@ -102,7 +114,10 @@ pub(super) const FORMS: &[(Word, &str)] = &[
     (Ordinal(19), "nineteenth"),
     (Ordinal(20), "twentieth"),
     (Ordinal(30), "thirtieth"),
-    (Roman, "i ii iii iv v vi vii viii ix x xi xii xiii xiv xv xvi xvii xviii xix xx xxi"),
+    (
+        Roman,
+        "i ii iii iv v vi vii viii ix x xi xii xiii xiv xv xvi xvii xviii xix xx xxi",
+    ),
     (
         Currency,
         "dollar dollars buck bucks euro euros quid yen yuan renminbi ruble rubles rouble roubles rupee rupees \
@@ -111,9 +126,18 @@ pub(super) const FORMS: &[(Word, &str)] = &[
     ),
     (Doubtful, "pound pounds"),
     (Coins, "cent cents pence penny kopeck kopecks"),
-    (Nation, "us american canadian australian british swiss hong kong singapore russian indian mexican"),
+    (
+        Nation,
+        "us american canadian australian british swiss hong kong singapore russian indian mexican",
+    ),
     (Tail, "sterling"),
     (Glue, "of and a an the or to till until at on in is by"),
-    (Code, "usd eur rub rur gbp chf uah kzt byn cny jpy aed inr pln czk sek nok dkk usdt btc gel amd uzs kgs rmb brl ils krw"),
-    (CapitalCode, "try cad aud nzd hkd sgd eth huf thb mxn zar tjs mdl azn"),
+    (
+        Code,
+        "usd eur rub rur gbp chf uah kzt byn cny jpy aed inr pln czk sek nok dkk usdt btc gel amd uzs kgs rmb brl ils krw",
+    ),
+    (
+        CapitalCode,
+        "try cad aud nzd hkd sgd eth huf thb mxn zar tjs mdl azn",
+    ),
 ];

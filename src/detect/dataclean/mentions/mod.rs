@@ -63,7 +63,10 @@ impl Mentions {
 
 /// Whether a chain with this word can hold anything.
 fn is_key(token: &Token) -> bool {
-    !matches!(token.word, Word::Suffix | Word::Iso | Word::Nation | Word::Kind | Word::Scale)
+    !matches!(
+        token.word,
+        Word::Suffix | Word::Iso | Word::Nation | Word::Kind | Word::Scale
+    )
 }
 
 fn read(chain: &Chain, all: &mut Vec<Mention>) {

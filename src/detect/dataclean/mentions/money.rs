@@ -26,16 +26,25 @@ pub(super) fn money(chain: &Chain, at: usize) -> Option<(Mention, usize)> {
 fn marked(chain: &Chain, at: usize) -> Option<(usize, usize, usize)> {
     let gap = chain.gap(at)?;
     let word = matches!(chain.word(at), Some(Word::Code | Word::CapitalCode));
-    let start = if word { code(chain, at)? } else { sign(chain, at)? };
+    let start = if word {
+        code(chain, at)?
+    } else {
+        sign(chain, at)?
+    };
     if !(gap.is_empty() && !word || blanks(gap)) || chain.word(at + 1) == Some(Word::Couple) {
         return None;
     }
     let first = literal_after(chain, at + 1)?;
     let mut last = first;
     if let Some(gap) = chain.lead(first.end, first.next) {
-        let skip = usize::from(matches!(chain.word(first.next), Some(Word::Sign | Word::Code)));
+        let skip = usize::from(matches!(
+            chain.word(first.next),
+            Some(Word::Sign | Word::Code)
+        ));
         let joined = dash(gap) || glue(gap, &["to", "до"]);
-        let more = joined.then(|| literal_after(chain, first.next + skip)).flatten();
+        let more = joined
+            .then(|| literal_after(chain, first.next + skip))
+            .flatten();
         last = more.unwrap_or(last);
     }
     if variable(chain, at, &last) {
@@ -69,11 +78,18 @@ fn variable(chain: &Chain, at: usize, found: &Amount) -> bool {
 fn sign(chain: &Chain, at: usize) -> Option<usize> {
     let start = chain.start(at);
     let head = &chain.text[..start];
-    let letters = head.len() - head.trim_end_matches(|c: char| c.is_ascii_uppercase()).len();
+    let letters = head.len()
+        - head
+            .trim_end_matches(|c: char| c.is_ascii_uppercase())
+            .len();
     let free = head[..start - letters].chars().next_back();
-    let country = matches!(&head[start - letters..], "" | "US" | "A" | "AU" | "C" | "CA" | "HK" | "NZ" | "S" | "R" | "NT");
+    let country = matches!(
+        &head[start - letters..],
+        "" | "US" | "A" | "AU" | "C" | "CA" | "HK" | "NZ" | "S" | "R" | "NT"
+    );
     let number_before = letters == 0 && free.is_some_and(|c| c.is_ascii_digit());
-    (country && !number_before && !free.is_some_and(|c| c.is_alphabetic() || c == '$')).then_some(start - letters)
+    (country && !number_before && !free.is_some_and(|c| c.is_alphabetic() || c == '$'))
+        .then_some(start - letters)
 }
 
 /// Where a code begins, when it stands alone.
@@ -87,13 +103,21 @@ fn code(chain: &Chain, at: usize) -> Option<usize> {
 
 /// A code behind what a sign began: "$5 USD".
 fn trailing(chain: &Chain, end: usize, next: usize) -> (usize, usize) {
-    let close = chain.lead(end, next).is_some_and(|gap| gap.is_empty() || blanks(gap));
+    let close = chain
+        .lead(end, next)
+        .is_some_and(|gap| gap.is_empty() || blanks(gap));
     match chain.word(next) {
         Some(Word::Code | Word::Sign) if close => {
             let more = chain.digits(next + 1) > 0 && chain.close(next);
-            if more { (end, next) } else { (chain.end(next), next + 1) }
+            if more {
+                (end, next)
+            } else {
+                (chain.end(next), next + 1)
+            }
         }
-        Some(Word::CapitalCode) if close && code(chain, next).is_some() => (chain.end(next), next + 1),
+        Some(Word::CapitalCode) if close && code(chain, next).is_some() => {
+            (chain.end(next), next + 1)
+        }
         _ => (end, next),
     }
 }
@@ -130,10 +154,14 @@ fn currency(chain: &Chain, found: &Amount) -> Option<(usize, usize)> {
     }
     let fits = match chain.word(at)? {
         Word::Sign => suffix_sign(chain, at),
-        Word::Code | Word::CapitalCode => code(chain, at).is_some() || gap.is_empty() && chain.word(at) == Some(Word::Code),
+        Word::Code | Word::CapitalCode => {
+            code(chain, at).is_some() || gap.is_empty() && chain.word(at) == Some(Word::Code)
+        }
         Word::Currency => letter_fits(chain, at),
         Word::Coins => !found.scaled,
-        Word::Doubtful => nation || found.scaled || sterling(chain, at) || priced(chain, found.start),
+        Word::Doubtful => {
+            nation || found.scaled || sterling(chain, at) || priced(chain, found.start)
+        }
         Word::Conventional => return conventional(chain, at),
         _ => false,
     };
@@ -159,10 +187,31 @@ fn sterling(chain: &Chain, at: usize) -> bool {
 fn priced(chain: &Chain, start: usize) -> bool {
     const REACH: usize = 40;
     const WORDS: &[&str] = &[
-        "cost", "price", "pay", "paid", "worth", "spent", "spend", "fee", "charge", "owe", "salary", "budget", "bill",
-        "invoice", "refund", "sto", "стои", "цен", "запла", "плат", "стоим", "сумм",
+        "cost",
+        "price",
+        "pay",
+        "paid",
+        "worth",
+        "spent",
+        "spend",
+        "fee",
+        "charge",
+        "owe",
+        "salary",
+        "budget",
+        "bill",
+        "invoice",
+        "refund",
+        "sto",
+        "стои",
+        "цен",
+        "запла",
+        "плат",
+        "стоим",
+        "сумм",
     ];
-    let head = &chain.text[chain.text.floor_char_boundary(start.saturating_sub(REACH))..start].to_lowercase();
+    let head = &chain.text[chain.text.floor_char_boundary(start.saturating_sub(REACH))..start]
+        .to_lowercase();
     WORDS.iter().any(|word| head.contains(word))
 }
 
@@ -170,10 +219,17 @@ fn priced(chain: &Chain, start: usize) -> bool {
 fn conventional(chain: &Chain, at: usize) -> Option<(usize, usize)> {
     let behind = chain.behind(chain.end(at)).strip_prefix('.')?;
     let length = behind.len() - behind.trim_start_matches(' ').len();
-    let end = behind.trim_start().strip_prefix("е.").or_else(|| behind.trim_start().strip_prefix("Е."))?;
+    let end = behind
+        .trim_start()
+        .strip_prefix("е.")
+        .or_else(|| behind.trim_start().strip_prefix("Е."))?;
     let _ = end;
     let end = chain.end(at) + 1 + length + "е.".len();
-    let next = chain.tokens.iter().position(|token| token.start >= end).unwrap_or(chain.tokens.len());
+    let next = chain
+        .tokens
+        .iter()
+        .position(|token| token.start >= end)
+        .unwrap_or(chain.tokens.len());
     Some((end, next))
 }
 
@@ -183,7 +239,10 @@ fn tail(chain: &Chain, at: usize) -> (usize, usize) {
     if matches!(chain.word(at + 1), Some(Word::Tail)) && chain.close(at) {
         return (chain.end(at + 1), at + 2);
     }
-    let short = matches!(chain.raw(at).to_lowercase().as_str(), "руб" | "р" | "коп" | "долл");
+    let short = matches!(
+        chain.raw(at).to_lowercase().as_str(),
+        "руб" | "р" | "коп" | "долл"
+    );
     let dot = short && chain.behind(end).starts_with('.');
     (end + usize::from(dot), at + 1)
 }

@@ -25,6 +25,8 @@ pub(super) struct Scan {
     pub(super) chains: Vec<Range<usize>>,
     /// A word of no lexicon stands behind the last token.
     parted: bool,
+    /// Where the word begins that the end of the text may cut; the end, where there is none.
+    open: usize,
 }
 
 impl Scan {
@@ -33,16 +35,17 @@ impl Scan {
         let (bytes, lexicon) = (text.as_bytes(), Lexicon::shared());
         let mut scan = Self::default();
         let mut at = 0;
+        scan.open = bytes.len();
         while let Some(&byte) = bytes.get(at) {
             let start = at;
-            let word = match CLASSES[usize::from(byte)] {
+            let (word, longest) = match CLASSES[usize::from(byte)] {
                 Class::Other => {
                     at += 1;
                     continue;
                 }
                 Class::Digit => {
                     at = digits(bytes, at);
-                    (at - start <= MOST_DIGITS).then_some(Word::Number)
+                    (Some(Word::Number), MOST_DIGITS)
                 }
                 Class::Symbol => {
                     let (length, sign) = symbol(&bytes[at..]);
@@ -50,23 +53,34 @@ impl Scan {
                     if !sign {
                         continue;
                     }
-                    Some(Word::Sign)
+                    (Some(Word::Sign), length)
                 }
                 Class::Letter => {
                     let hash;
                     (at, hash) = letters(bytes, at);
-                    (at - start <= LONGEST_WORD).then(|| lexicon.get(hash)).flatten()
+                    (lexicon.get(hash), LONGEST_WORD)
                 }
             };
-            // The last word may yet become another.
-            let whole = at < bytes.len() || at - start > LONGEST_WORD;
-            match word {
-                Some(Word::Glue) => {}
-                Some(word) => scan.push(Token { start, end: at, word }),
-                None => scan.parted |= whole,
-            }
+            let fits = at - start <= longest;
+            scan.take(start..at, word.filter(|_| fits), fits && at == bytes.len());
         }
         scan
+    }
+
+    /// Takes in a word, of the lexicon or not; the last of a text may yet become another.
+    fn take(&mut self, place: Range<usize>, word: Option<Word>, last: bool) {
+        if last {
+            self.open = place.start;
+        }
+        match word {
+            Some(Word::Glue) => {}
+            Some(word) => self.push(Token {
+                start: place.start,
+                end: place.end,
+                word,
+            }),
+            None => self.parted |= !last,
+        }
     }
 
     fn push(&mut self, token: Token) {
@@ -83,29 +97,23 @@ impl Scan {
 
     /// The first byte whose reading could change when more text follows.
     pub(super) fn settled(&self, text: &str) -> usize {
-        let partial = partial_word(text);
         let Some(chain) = self.chains.last() else {
-            return partial;
+            return self.open;
         };
         let end = self.tokens[chain.end - 1].end;
         let full = chain.len() == MOST_TOKENS && text.len() - end < LOOK_AHEAD;
-        let open = !self.parted && partial.saturating_sub(end) <= WIDEST_GAP;
-        if full || open {
-            self.tokens[chain.start].start.min(partial)
-        } else {
-            partial
+        let linked = !self.parted && self.open.saturating_sub(end) <= WIDEST_GAP;
+        match full || linked {
+            true => self.tokens[chain.start].start.min(self.open),
+            false => self.open,
         }
     }
 }
 
-/// Where the word begins that the end of the text cuts, or may cut.
-fn partial_word(text: &str) -> usize {
-    let start = text.trim_end_matches(char::is_alphanumeric).len();
-    if text.len() - start <= LONGEST_WORD { start } else { text.len() }
-}
-
 fn digits(bytes: &[u8], from: usize) -> usize {
-    let more = bytes[from..].iter().take_while(|byte| byte.is_ascii_digit());
+    let more = bytes[from..]
+        .iter()
+        .take_while(|byte| byte.is_ascii_digit());
     from + more.count()
 }
 
@@ -223,7 +231,7 @@ mod tests {
             ("Hello", 0),
             ("due 5", 0),
             ("pay $5 ", 4),
-            ("pay $5 then", 7),
+            ("pay $5 then", 4),
             ("pay $5 then ", 12),
             ("in 2024 or t", 3),
         ] {

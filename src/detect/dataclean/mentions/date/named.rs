@@ -8,7 +8,10 @@ use super::{Date, Weight, before, preposition};
 
 /// A month by its name: its place is a word of one of the three kinds.
 fn is_month(chain: &Chain, at: usize) -> bool {
-    matches!(chain.word(at), Some(Word::Month(_) | Word::MonthShort(_) | Word::MonthWord(_)))
+    matches!(
+        chain.word(at),
+        Some(Word::Month(_) | Word::MonthShort(_) | Word::MonthWord(_))
+    )
 }
 
 /// "5 мая", "5-го мая", "«05» мая", "5, 6 и 7 мая", "5th of May".
@@ -21,7 +24,8 @@ pub(super) fn day_first(chain: &Chain, at: usize) -> Option<Date> {
         if is_month(chain, day + 1) {
             return day_and_month(chain, at, day);
         }
-        let listed = dash(gap) || gap == ", " || glue(gap, &["по", "до", "и", "или", "and", "to", "or"]);
+        let listed =
+            dash(gap) || gap == ", " || glue(gap, &["по", "до", "и", "или", "and", "to", "or"]);
         if !listed {
             return None;
         }
@@ -33,16 +37,23 @@ pub(super) fn day_first(chain: &Chain, at: usize) -> Option<Date> {
 /// The last word of a day in digits: the number, or the ending behind it.
 fn numbered(chain: &Chain, at: usize) -> Option<usize> {
     let day = chain.digits(at) <= 2 && chain.number(at).is_some_and(|day| (1..=31).contains(&day));
-    let ending = chain.word(at + 1) == Some(Word::Suffix) && matches!(chain.gap(at), Some("" | "-" | "\u{2011}"));
+    let ending = chain.word(at + 1) == Some(Word::Suffix)
+        && matches!(chain.gap(at), Some("" | "-" | "\u{2011}"));
     day.then_some(at + usize::from(ending))
 }
 
 fn day_and_month(chain: &Chain, at: usize, day: usize) -> Option<Date> {
     let gap = chain.gap(day)?;
-    let quoted = matches!(gap.chars().next(), Some('»' | '"' | '”' | '“')) && blanks(gap.get(gap.chars().next()?.len_utf8()..)?);
+    let quoted = matches!(gap.chars().next(), Some('»' | '"' | '”' | '“'))
+        && blanks(gap.get(gap.chars().next()?.len_utf8()..)?);
     let apart = blanks(gap) || quoted || glue(gap, &["of"]) || matches!(gap, "-" | "/" | ".");
     let start = chain.start(at);
-    if !apart || !chain.free_before(start) || lower_may(chain, day + 1) && !glue(gap, &["of"]) && year_behind(chain, chain.end(day + 1), day + 2).is_none() {
+    if !apart
+        || !chain.free_before(start)
+        || lower_may(chain, day + 1)
+            && !glue(gap, &["of"])
+            && year_behind(chain, chain.end(day + 1), day + 2).is_none()
+    {
         return None;
     }
     let start = match chain.text[..start].chars().next_back() {
@@ -54,7 +65,8 @@ fn day_and_month(chain: &Chain, at: usize, day: usize) -> Option<Date> {
 
 /// "may" and "march" in small letters are mostly no months.
 fn lower_may(chain: &Chain, at: usize) -> bool {
-    matches!(chain.word(at), Some(Word::MonthWord(_))) && chain.raw(at).starts_with(|c: char| c.is_lowercase())
+    matches!(chain.word(at), Some(Word::MonthWord(_)))
+        && chain.raw(at).starts_with(|c: char| c.is_lowercase())
 }
 
 /// The date that ends with a month, a year behind it included.
@@ -94,7 +106,11 @@ pub(super) fn month_first(chain: &Chain, at: usize) -> Option<Date> {
     }
     let gap = chain.gap(at);
     let joined = gap.is_some_and(|gap| dash(gap) || glue(gap, &["to", "по"]));
-    let month = if joined && is_month(chain, at + 1) { at + 1 } else { at };
+    let month = if joined && is_month(chain, at + 1) {
+        at + 1
+    } else {
+        at
+    };
     if chain.raw(at).is_ascii()
         && let Some(found) = latin_day(chain, at)
     {
@@ -108,9 +124,11 @@ pub(super) fn month_first(chain: &Chain, at: usize) -> Option<Date> {
         });
     }
     let whole = !matches!(chain.word(at), Some(Word::MonthShort(_)));
-    let capital = !chain.raw(at).is_ascii() || chain.raw(at).starts_with(|c: char| c.is_uppercase());
+    let capital =
+        !chain.raw(at).is_ascii() || chain.raw(at).starts_with(|c: char| c.is_uppercase());
     let word = before(chain, start);
-    (whole && capital && preposition(&word) && !counted(chain, at)).then(|| with_year(chain, start, at))
+    (whole && capital && preposition(&word) && !counted(chain, at))
+        .then(|| with_year(chain, start, at))
 }
 
 /// A number behind a month makes it something else: a month's day only in English.
@@ -126,7 +144,9 @@ fn latin_day(chain: &Chain, at: usize) -> Option<Date> {
     }
     let mut last = numbered(chain, at + 1)?;
     let suffixed = last > at + 1;
-    if chain.gap(last).is_some_and(|gap| dash(gap) || glue(gap, &["to", "and"]))
+    if chain
+        .gap(last)
+        .is_some_and(|gap| dash(gap) || glue(gap, &["to", "and"]))
         && let Some(second) = numbered(chain, last + 1)
         && !is_month(chain, second + 1)
     {

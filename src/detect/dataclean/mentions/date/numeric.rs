@@ -9,14 +9,25 @@ use super::{Date, Weight, before, preposition};
 
 /// A whole date, or month and year.
 pub(super) fn numeric(chain: &Chain, at: usize) -> Option<Date> {
-    let (start, end) = (chain.start(at), chain.end(at + usize::from(chain.tokens.len() > at + 1)));
+    let (start, end) = (
+        chain.start(at),
+        chain.end(at + usize::from(chain.tokens.len() > at + 1)),
+    );
     if shape(chain, at) {
         return day(chain, at);
     }
     let mark = chain.gap(at).and_then(only)?;
     let (left, right) = (chain.digits(at), chain.digits(at + 1));
-    let months = |at: usize| chain.number(at).is_some_and(|value| (1..=12).contains(&value));
-    let years = |at: usize| chain.number(at).is_some_and(|value| (1900..2100).contains(&value));
+    let months = |at: usize| {
+        chain
+            .number(at)
+            .is_some_and(|value| (1..=12).contains(&value))
+    };
+    let years = |at: usize| {
+        chain
+            .number(at)
+            .is_some_and(|value| (1900..2100).contains(&value))
+    };
     let zero = chain.raw(at).starts_with('0') || preposition(&before(chain, start));
     let fits = match (left, mark, right) {
         (2, '/', 4) => months(at) && years(at + 1),
@@ -28,7 +39,11 @@ pub(super) fn numeric(chain: &Chain, at: usize) -> Option<Date> {
     if !fits || !free || (right == 4 && !is_year(chain, at + 1)) {
         return None;
     }
-    let (end, next) = if right == 4 { with_word(chain, at + 1) } else { (end, at + 2) };
+    let (end, next) = if right == 4 {
+        with_word(chain, at + 1)
+    } else {
+        (end, at + 2)
+    };
     Some(Date {
         start,
         end,
@@ -66,7 +81,10 @@ fn whole(start: usize, end: usize, next: usize) -> Date {
 
 /// Whether three numbers from a place on are a day.
 fn shape(chain: &Chain, at: usize) -> bool {
-    let Some(mark) = chain.gap(at).filter(|gap| matches!(*gap, "." | "/" | "-" | ". " | "\u{2011}")) else {
+    let Some(mark) = chain
+        .gap(at)
+        .filter(|gap| matches!(*gap, "." | "/" | "-" | ". " | "\u{2011}"))
+    else {
         return false;
     };
     if chain.gap(at + 1) != Some(mark) || chain.digits(at + 2) == 0 {
@@ -79,7 +97,9 @@ fn shape(chain: &Chain, at: usize) -> bool {
     let days = |day: u64, month: u64| (1..=31).contains(&day) && (1..=12).contains(&month);
     match digits {
         [4, 1 | 2, 1 | 2] => year(first) && days(third, second),
-        [1 | 2, 1 | 2, 4] => year(third) && (days(first, second) || mark == "/" && days(second, first)),
+        [1 | 2, 1 | 2, 4] => {
+            year(third) && (days(first, second) || mark == "/" && days(second, first))
+        }
         [2, 2, 2] if mark == "." => days(first, second) && !versioned(chain, at),
         [1 | 2, 1 | 2, 2] if mark == "/" => days(first, second) || days(second, first),
         _ => false,
@@ -90,15 +110,34 @@ fn versioned(chain: &Chain, at: usize) -> bool {
     let head = chain.text[..chain.start(at)].trim_end_matches([' ', ':', '.', '№', '=']);
     matches!(
         last_word(head).to_lowercase().as_str(),
-        "версия" | "версии" | "версию" | "версией" | "version" | "ver" | "v" | "build" | "сборка" | "сборки" | "release"
-            | "релиз" | "код" | "оквэд" | "окпд" | "пункт" | "раздел" | "ip" | "тел" | "телефон"
+        "версия"
+            | "версии"
+            | "версию"
+            | "версией"
+            | "version"
+            | "ver"
+            | "v"
+            | "build"
+            | "сборка"
+            | "сборки"
+            | "release"
+            | "релиз"
+            | "код"
+            | "оквэд"
+            | "окпд"
+            | "пункт"
+            | "раздел"
+            | "ip"
+            | "тел"
+            | "телефон"
     )
 }
 
 /// Part of a path or an address of the web.
 fn in_path(chain: &Chain, start: usize) -> bool {
     let head = &chain.text[..start];
-    head.strip_suffix(['/', '\\']).is_some_and(|head| head.ends_with(char::is_alphanumeric))
+    head.strip_suffix(['/', '\\'])
+        .is_some_and(|head| head.ends_with(char::is_alphanumeric))
 }
 
 /// "12.03", "5/12": day and month only where a cue or the other end of a range says so.
@@ -108,16 +147,26 @@ pub(super) fn short(chain: &Chain, at: usize) -> Option<Date> {
     }
     let (start, end) = (chain.start(at), chain.end(at + 1));
     let to = |gap: Option<&str>| gap.is_some_and(|gap| glue(gap, &["по", "до"]));
-    let range = to(chain.gap(at + 1)) && short_shape(chain, at + 2) && matches!(before(chain, start).as_str(), "с" | "со");
-    let end_of_range = at >= 2 && chain.gap(at - 1).is_some_and(|gap| glue(gap, &["по"])) && short_shape(chain, at - 2);
+    let range = to(chain.gap(at + 1))
+        && short_shape(chain, at + 2)
+        && matches!(before(chain, start).as_str(), "с" | "со");
+    let end_of_range = at >= 2
+        && chain.gap(at - 1).is_some_and(|gap| glue(gap, &["по"]))
+        && short_shape(chain, at - 2);
     let behind = chain.behind(end).trim_start();
-    let alone = behind.is_empty() || !behind.starts_with(|c: char| c.is_alphanumeric() || "%°$€₽+*".contains(c)) || behind.starts_with("включительно");
+    let alone = behind.is_empty()
+        || !behind.starts_with(|c: char| c.is_alphanumeric() || "%°$€₽+*".contains(c))
+        || behind.starts_with("включительно");
     let free = chain.free_before(start) && chain.free_after(end);
     (free && (range || end_of_range || alone)).then_some(Date {
         start,
         end,
         next: at + 2,
-        weight: if range || end_of_range { Weight::Whole } else { Weight::Near },
+        weight: if range || end_of_range {
+            Weight::Whole
+        } else {
+            Weight::Near
+        },
     })
 }
 

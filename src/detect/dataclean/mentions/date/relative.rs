@@ -11,10 +11,19 @@ pub(super) fn weekday(chain: &Chain, at: usize) -> Option<Date> {
     if !chain.free_before(start) {
         return None;
     }
-    if let Some(gap) = chain.gap(at).filter(|gap| blanks(gap) || matches!(*gap, ", " | ". " | "., ")) {
-        let digits = matches!(chain.word(at + 1), Some(Word::Number | Word::Month(_) | Word::MonthShort(_) | Word::MonthWord(_)));
+    if let Some(gap) = chain
+        .gap(at)
+        .filter(|gap| blanks(gap) || matches!(*gap, ", " | ". " | "., "))
+    {
+        let digits = matches!(
+            chain.word(at + 1),
+            Some(Word::Number | Word::Month(_) | Word::MonthShort(_) | Word::MonthWord(_))
+        );
         let named = digits.then(|| date(chain, at + 1)).flatten();
-        let named = named.filter(|found| found.weight == Weight::Whole && (gap != ". " || chain.word(at) == Some(Word::WeekdayShort)));
+        let named = named.filter(|found| {
+            found.weight == Weight::Whole
+                && (gap != ". " || chain.word(at) == Some(Word::WeekdayShort))
+        });
         if let Some(found) = named {
             return Some(Date { start, ..found });
         }
@@ -42,10 +51,24 @@ pub(super) fn near(chain: &Chain, at: usize) -> Option<Date> {
         return None;
     }
     let this = chain.word(at) == Some(Word::This);
-    let plain = this || matches!(chain.raw(at).to_lowercase().as_str(), "previous" | "following");
+    let plain = this
+        || matches!(
+            chain.raw(at).to_lowercase().as_str(),
+            "previous" | "following"
+        );
     let weight = match chain.word(at + 1)? {
-        Word::Weekday => return weekday(chain, at + 1).map(|found| Date { start, weight: Weight::Whole, ..found }),
-        Word::Unit(Unit::Week | Unit::Month | Unit::Year) | Word::Quarter | Word::Century if plain => Weight::Near,
+        Word::Weekday => {
+            return weekday(chain, at + 1).map(|found| Date {
+                start,
+                weight: Weight::Whole,
+                ..found
+            });
+        }
+        Word::Unit(Unit::Week | Unit::Month | Unit::Year) | Word::Quarter | Word::Century
+            if plain =>
+        {
+            Weight::Near
+        }
         Word::Year(YearForm::Both | YearForm::Name) if plain => Weight::Near,
         Word::Unit(Unit::Week | Unit::Month) | Word::Century | Word::Quarter => Weight::Whole,
         Word::Unit(Unit::Year) if !decades(chain, at + 1) => Weight::Whole,
@@ -64,8 +87,15 @@ fn decades(chain: &Chain, at: usize) -> bool {
 
 /// "завтра", "завтрашнего дня", "EOD".
 pub(super) fn deictic(chain: &Chain, at: usize) -> Option<Date> {
-    let day = chain.word(at + 1) == Some(Word::Unit(Unit::Day)) && chain.close(at) && !chain.raw(at).is_ascii();
-    Some(alone(chain, chain.start(at), at + usize::from(day), Weight::Near))
+    let day = chain.word(at + 1) == Some(Word::Unit(Unit::Day))
+        && chain.close(at)
+        && !chain.raw(at).is_ascii();
+    Some(alone(
+        chain,
+        chain.start(at),
+        at + usize::from(day),
+        Weight::Near,
+    ))
 }
 
 /// "конца недели", "the end of May": what ends may be a date of its own.
@@ -81,7 +111,10 @@ pub(super) fn edge(chain: &Chain, at: usize) -> Option<Date> {
     }
     let part = matches!(
         chain.word(last)?,
-        Word::Unit(Unit::Day | Unit::Week | Unit::Month | Unit::Year) | Word::Year(YearForm::Both) | Word::Quarter | Word::Century
+        Word::Unit(Unit::Day | Unit::Week | Unit::Month | Unit::Year)
+            | Word::Year(YearForm::Both)
+            | Word::Quarter
+            | Word::Century
     );
     let inner = date(chain, at + 1).or_else(|| month(chain, at + 1));
     let found = inner.unwrap_or_else(|| alone(chain, start, last, Weight::Near));

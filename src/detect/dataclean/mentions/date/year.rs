@@ -34,12 +34,17 @@ fn range(chain: &Chain, at: usize) -> Option<Date> {
     let value = chain.number(at).filter(|_| chain.digits(at) == 4)?;
     let gap = chain.gap(at).filter(|gap| dash(gap))?;
     let other = chain.number(at + 1).filter(|_| chain.digits(at + 1) == 4)?;
-    let fits = (1000..2200).contains(&value) && value < other && other - value < 150 && is_year(chain, at + 1);
+    let fits = (1000..2200).contains(&value)
+        && value < other
+        && other - value < 150
+        && is_year(chain, at + 1);
     let (end, next) = with_word(chain, at + 1);
     let worded = next > at + 2;
     let free = worded || chain.free_after(chain.end(at + 1)) && value >= 1800 && gap.len() <= 5;
-    let identifier = matches!(chain.text[..chain.start(at)].chars().next_back(), Some('№' | '#' | '+' | '('))
-        && !chain.behind(end).starts_with(')');
+    let identifier = matches!(
+        chain.text[..chain.start(at)].chars().next_back(),
+        Some('№' | '#' | '+' | '(')
+    ) && !chain.behind(end).starts_with(')');
     (fits && free && !identifier).then(|| years(chain.start(at), (end, next), value))
 }
 
@@ -52,13 +57,17 @@ fn decade(chain: &Chain, at: usize) -> Option<Date> {
     }
     let (start, ending) = (chain.start(at), chain.raw(at + 1).to_lowercase());
     let (end, next) = with_word(chain, at);
-    let plural = matches!(ending.as_str(), "е" | "х" | "ые" | "ых") && (long || edge_word(&before(chain, start)));
+    let plural = matches!(ending.as_str(), "е" | "х" | "ые" | "ых")
+        && (long || edge_word(&before(chain, start)));
     let fits = chain.gap(at) == Some("-") && (plural || next > at + 2);
     fits.then(|| years(start, (end, next), value))
 }
 
 fn edge_word(word: &str) -> bool {
-    matches!(word, "в" | "с" | "начале" | "начала" | "конце" | "конца" | "середине" | "середины")
+    matches!(
+        word,
+        "в" | "с" | "начале" | "начала" | "конце" | "конца" | "середине" | "середины"
+    )
 }
 
 /// "2024 год", "2024 г.", "2024-м", "в 2019", "(1998)".
@@ -66,7 +75,9 @@ fn single(chain: &Chain, at: usize) -> Option<Date> {
     let (start, value) = (chain.start(at), chain.number(at)?);
     let (end, next) = with_word(chain, at);
     if chain.digits(at) < 4 {
-        let named = next == at + 2 && chain.raw(at + 1).to_lowercase() == "году" && before(chain, start) == "в";
+        let named = next == at + 2
+            && chain.raw(at + 1).to_lowercase() == "году"
+            && before(chain, start) == "в";
         return (named && value > 0).then(|| years(start, (end, next), value));
     }
     if chain.digits(at) != 4 || !is_year(chain, at) {
@@ -76,7 +87,11 @@ fn single(chain: &Chain, at: usize) -> Option<Date> {
     let recent = (1900..2100).contains(&value);
     let suffixed = chain.word(at + 1) == Some(Word::Suffix) && chain.gap(at) == Some("-");
     let fits = match chain.word(next - 1) {
-        Some(Word::Year(YearForm::Letter)) if chain.behind(chain.end(next - 1)).starts_with('.') => recent || preposition(&word),
+        Some(Word::Year(YearForm::Letter))
+            if chain.behind(chain.end(next - 1)).starts_with('.') =>
+        {
+            recent || preposition(&word)
+        }
         Some(Word::Year(YearForm::Letter)) => recent && preposition(&word),
         Some(Word::Year(_)) => true,
         _ if suffixed => recent && preposition(&word),
@@ -97,8 +112,11 @@ fn bare(chain: &Chain, at: usize, word: &str) -> bool {
         Some(c) => !"°+*=%$€₽".contains(c) && chain.free_after(end),
         None => true,
     };
-    let second = at > 0 && chain.digits(at - 1) == 4 && matches!(word, "and" | "to" | "or" | "и" | "или");
-    let named = preposition(word) && !matches!(word, "на" | "за" | "last" | "next") || word == "year" || second;
+    let second =
+        at > 0 && chain.digits(at - 1) == 4 && matches!(word, "and" | "to" | "or" | "и" | "или");
+    let named = preposition(word) && !matches!(word, "на" | "за" | "last" | "next")
+        || word == "year"
+        || second;
     recent && (brackets || named && alone)
 }
 
@@ -116,11 +134,14 @@ pub(super) fn century(chain: &Chain, at: usize) -> Option<Date> {
     let ended = chain.word(at + 1) == Some(Word::Suffix) && matches!(chain.gap(at), Some("" | "-"));
     let last = at + usize::from(ended);
     if chain.word(last + 1) == Some(Word::Century) && chain.close(last) {
-        let ordinal = ended || chain.word(at) != Some(Word::Number) || preposition(&before(chain, start));
+        let ordinal =
+            ended || chain.word(at) != Some(Word::Number) || preposition(&before(chain, start));
         return ordinal.then(|| years(start, (chain.end(last + 1), last + 2), 0));
     }
     let behind = chain.behind(chain.end(at));
-    let short = [" вв.", " в."].into_iter().find(|short| behind.starts_with(short));
+    let short = [" вв.", " в."]
+        .into_iter()
+        .find(|short| behind.starts_with(short));
     let length = short.filter(|_| chain.word(at) == Some(Word::Roman))?.len();
     Some(years(start, (chain.end(at) + length, at + 1), 0))
 }
@@ -131,16 +152,23 @@ pub(super) fn quarter(chain: &Chain, at: usize) -> Option<Date> {
     let ended = chain.word(at + 1) == Some(Word::Suffix) && matches!(chain.gap(at), Some("" | "-"));
     let last = at + usize::from(ended);
     let fits = match chain.word(at)? {
-        Word::Number => chain.number(at).is_some_and(|value| (1..=4).contains(&value)),
+        Word::Number => chain
+            .number(at)
+            .is_some_and(|value| (1..=4).contains(&value)),
         Word::Ordinal(number) => number <= 4,
         _ => true,
     };
-    if !fits || chain.word(last + 1) != Some(Word::Quarter) || !chain.close(last) || !chain.free_before(start) {
+    if !fits
+        || chain.word(last + 1) != Some(Word::Quarter)
+        || !chain.close(last)
+        || !chain.free_before(start)
+    {
         return None;
     }
     let end = chain.end(last + 1);
     let dated = year_behind(chain, end, last + 2);
-    let named = preposition(&before(chain, start)) && (ended || chain.word(at) != Some(Word::Number));
+    let named =
+        preposition(&before(chain, start)) && (ended || chain.word(at) != Some(Word::Number));
     let (end, next) = dated.unwrap_or((end, last + 2));
     (dated.is_some() || named).then_some(Date {
         start,
@@ -152,8 +180,14 @@ pub(super) fn quarter(chain: &Chain, at: usize) -> Option<Date> {
 
 /// "Q3 2024"; alone only under a cue.
 pub(super) fn quarter_sign(chain: &Chain, at: usize) -> Option<Date> {
-    let fits = chain.gap(at) == Some("") && chain.number(at + 1).is_some_and(|value| (1..=4).contains(&value));
-    let (start, end) = (chain.start(at), chain.end(at + usize::from(chain.tokens.len() > at + 1)));
+    let fits = chain.gap(at) == Some("")
+        && chain
+            .number(at + 1)
+            .is_some_and(|value| (1..=4).contains(&value));
+    let (start, end) = (
+        chain.start(at),
+        chain.end(at + usize::from(chain.tokens.len() > at + 1)),
+    );
     if !fits || !chain.free_before(start) {
         return None;
     }
@@ -163,7 +197,11 @@ pub(super) fn quarter_sign(chain: &Chain, at: usize) -> Option<Date> {
         start,
         end,
         next,
-        weight: if dated.is_some() { Weight::Whole } else { Weight::Near },
+        weight: if dated.is_some() {
+            Weight::Whole
+        } else {
+            Weight::Near
+        },
     })
 }
 
@@ -172,7 +210,9 @@ pub(super) fn season(chain: &Chain, at: usize) -> Option<Date> {
     let gap = chain.gap(at)?;
     let apart = blanks(gap) || glue(gap, &["of", "in"]);
     let (end, next) = match chain.word(at + 1)? {
-        Word::Number if chain.digits(at + 1) == 4 && is_year(chain, at + 1) => with_word(chain, at + 1),
+        Word::Number if chain.digits(at + 1) == 4 && is_year(chain, at + 1) => {
+            with_word(chain, at + 1)
+        }
         Word::This | Word::Relative => year_behind(chain, chain.end(at), at + 1)?,
         _ => return None,
     };
