@@ -191,7 +191,8 @@ fn negated(word: &str, rest: &str) -> bool {
 fn step(rest: &str, near: bool) -> Option<(String, &str)> {
     let trimmed = rest.trim_end_matches(|c: char| !c.is_alphanumeric());
     let between = &rest[trimmed.len()..];
-    let ends = between.contains(['!', '?', ';', '\n', ')']) && !between.contains(':');
+    let line = between.contains('\n') && !near;
+    let ends = (line || between.contains(['!', '?', ';', ')'])) && !between.contains(':');
     let stops =
         between.contains(',') && !near || between.contains('.') && (between.contains(' ') || !near);
     if ends || stops || trimmed.is_empty() {

@@ -172,7 +172,14 @@ fn is_age(chain: &Chain, start: usize, end: usize, size: Unit) -> bool {
         .is_some_and(|word| word.eq_ignore_ascii_case("old"))
         || old.starts_with("от роду");
     let head = chain.text[..start].trim_end();
-    let owned = OWNERS.contains(&last_word(head).to_lowercase().as_str());
+    let only = ["всего", "уже", "только", "почти"]
+        .iter()
+        .find_map(|word| head.strip_suffix(word));
+    let owned = OWNERS.contains(
+        &last_word(only.map_or(head, str::trim_end))
+            .to_lowercase()
+            .as_str(),
+    );
     let aside = head.ends_with([',', '(']) && behind.trim_start().starts_with([',', ')', '.', ';']);
     old && size >= Unit::Day || size == Unit::Year && (owned || aside && person(head))
 }
@@ -212,12 +219,18 @@ fn spans(chain: &Chain, start: usize) -> bool {
 
 /// A unit alone behind a word of lasting: "в течение месяца", "within a week".
 fn single(chain: &Chain, at: usize) -> Option<(usize, usize, usize)> {
+    const WIDEST_BLANK: usize = 4;
     let start = chain.start(at);
     let head = chain.text[..start].trim_end();
     let word = last_word(head).to_lowercase();
     let next = chain.end(at);
+    if start - head.len() > WIDEST_BLANK {
+        return None;
+    }
     let lasting = match word.as_str() {
-        "течение" | "протяжении" => true,
+        "течение" | "протяжении" => {
+            !chain.raw(at).to_lowercase().starts_with("веков")
+        }
         "a" | "an" => spans_before(head, &word),
         _ => false,
     };

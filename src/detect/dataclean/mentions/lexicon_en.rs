@@ -55,7 +55,7 @@ pub(super) const FORMS: &[(Word, &str)] = &[
     (Deictic, "today tomorrow tonight eod eow eom cob"),
     (Edge, "end start beginning"),
     (DayPart, "am pm"),
-    (Iso, "t z"),
+    (Iso, "t z y w d"),
     (Period, "p pt"),
     (Deadline, "deadline due"),
     (Suffix, "st nd rd th s"),

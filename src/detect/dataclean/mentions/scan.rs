@@ -97,17 +97,43 @@ impl Scan {
 
     /// The first byte whose reading could change when more text follows.
     pub(super) fn settled(&self, text: &str) -> usize {
-        let Some(chain) = self.chains.last() else {
-            return self.open;
+        let end = |chain: &Range<usize>| self.tokens[chain.end - 1].end;
+        let start = |chain: &Range<usize>| self.tokens[chain.start].start;
+        let full = |chain: &&Range<usize>| {
+            chain.len() == MOST_TOKENS && text.len() - end(chain) < LOOK_AHEAD
         };
-        let end = self.tokens[chain.end - 1].end;
-        let full = chain.len() == MOST_TOKENS && text.len() - end < LOOK_AHEAD;
-        let linked = !self.parted && self.open.saturating_sub(end) <= WIDEST_GAP;
-        match full || linked {
-            true => self.tokens[chain.start].start.min(self.open),
-            false => self.open,
-        }
+        let linked = |chain: &&Range<usize>| {
+            !self.parted && self.open.saturating_sub(end(chain)) <= WIDEST_GAP
+        };
+        let last = self.chains.last().filter(linked);
+        let behind_full = self.chains.iter().rev().take(2).filter(full);
+        let open = behind_full.chain(last).map(start).min();
+        lead_in(text, open.map_or(self.open, |open| open.min(self.open)))
     }
+}
+
+/// Where a find may begin whose first word stands at a byte: with a quotation mark, the country of a
+/// sign, or an article before it.
+fn lead_in(text: &str, at: usize) -> usize {
+    const LONGEST_COUNTRY: usize = 2;
+    const WIDEST_BLANK: usize = 4;
+    let head = text[..at].trim_end_matches(['«', '"', '“', '„']);
+    let capitals = head
+        .bytes()
+        .rev()
+        .take(LONGEST_COUNTRY)
+        .take_while(u8::is_ascii_uppercase)
+        .count();
+    if head.len() < at || capitals > 0 {
+        return head.len() - capitals;
+    }
+    let word = head.trim_end();
+    let letters = word.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+    let article = matches!(
+        word[letters.len()..].to_ascii_lowercase().as_str(),
+        "a" | "an"
+    ) && (1..=WIDEST_BLANK).contains(&(head.len() - word.len()));
+    if article { letters.len() } else { at }
 }
 
 fn digits(bytes: &[u8], from: usize) -> usize {
@@ -173,6 +199,7 @@ fn symbol(bytes: &[u8]) -> (usize, bool) {
         [0xc2, 0xa2 | 0xa3 | 0xa5, ..] => (2, true),
         [0xc2, ..] => (2, false),
         [0xe2, 0x82, 0xa0..=0xbf, ..] => (3, true),
+        [0xf0.., ..] => (4, false),
         _ => (3, false),
     }
 }
@@ -183,7 +210,7 @@ enum Class {
     Digit,
     /// A byte of a letter, beyond ASCII too.
     Letter,
-    /// A currency's sign, or the first byte of punctuation beyond ASCII.
+    /// A currency's sign, or the first byte of punctuation or a picture beyond ASCII.
     Symbol,
 }
 
@@ -193,7 +220,7 @@ const CLASSES: [Class; 256] = {
     while at < 256 {
         classes[at] = match at as u8 {
             b'0'..=b'9' => Class::Digit,
-            b'$' | 0xc2 | 0xe2 => Class::Symbol,
+            b'$' | 0xc2 | 0xe2 | 0xf0.. => Class::Symbol,
             b'a'..=b'z' | b'A'..=b'Z' | 0x80.. => Class::Letter,
             _ => Class::Other,
         };

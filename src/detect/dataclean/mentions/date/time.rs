@@ -130,12 +130,20 @@ pub(super) fn with_word(chain: &Chain, at: usize) -> (usize, usize) {
         last += 1;
     }
     let letter = |at: usize| chain.word(at) == Some(Word::Year(YearForm::Letter));
-    if chain.close(last) && (named_year(chain, last + 1) || letter(last + 1)) {
+    if chain.close(last)
+        && (named_year(chain, last + 1) || letter(last + 1) && !of_birth(chain, last + 1))
+    {
         last += 1;
     }
     let short = last > at && matches!(chain.raw(last).to_lowercase().as_str(), "г" | "гг");
     let dot = short && chain.behind(chain.end(last)).starts_with('.');
     (chain.end(last) + usize::from(dot), last + 1)
+}
+
+/// The "г." of "г.р." belongs to the word behind it.
+fn of_birth(chain: &Chain, at: usize) -> bool {
+    let behind = chain.behind(chain.end(at));
+    [".р", ". р."].iter().any(|rest| behind.starts_with(rest))
 }
 
 /// "две тысячи двадцать четвертого года"

@@ -94,7 +94,7 @@ fn single(chain: &Chain, at: usize) -> Option<Date> {
         }
         Some(Word::Year(YearForm::Letter)) => recent && preposition(&word),
         Some(Word::Year(_)) => true,
-        _ if suffixed => recent && preposition(&word),
+        _ if suffixed => (recent || value % 100 != 0) && preposition(&word),
         _ => bare(chain, at, &word),
     };
     fits.then(|| years(start, (end, next), value))
