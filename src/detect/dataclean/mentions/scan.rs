@@ -199,7 +199,7 @@ fn symbol(bytes: &[u8]) -> (usize, bool) {
         [0xc2, 0xa2 | 0xa3 | 0xa5, ..] => (2, true),
         [0xc2, ..] => (2, false),
         [0xe2, 0x82, 0xa0..=0xbf, ..] => (3, true),
-        [0xf0.., ..] => (4, false),
+        [0xf0..=0xff, ..] => (4, false),
         _ => (3, false),
     }
 }
