@@ -133,7 +133,8 @@ fn part(chain: &Chain, end: usize, next: usize) -> Option<(Unit, usize, usize)> 
         return Some((Unit::Second, chain.end(next), next + 1));
     }
     let found = further(chain, next)?;
-    let minutes = found.scaled && chain.raw(found.next - 1).eq_ignore_ascii_case("m");
+    let minutes =
+        found.scaled && gap != ", " && chain.raw(found.next - 1).eq_ignore_ascii_case("m");
     if minutes {
         return Some((Unit::Minute, found.end, found.next));
     }

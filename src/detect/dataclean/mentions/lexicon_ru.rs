@@ -243,5 +243,9 @@ pub(super) const FORMS: &[(Word, &str)] = &[
     ),
     (Tail, "сша рф стерлингов стерлинга"),
     (Conventional, "у"),
+    (
+        Roman,
+        "хх хi хii xх хx хiх xiх хix хviii хvii хvi хv хiv хxi ххi",
+    ),
     (Glue, "и по до или в во с со от на вв это числа"),
 ];

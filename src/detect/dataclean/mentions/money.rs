@@ -31,7 +31,9 @@ fn marked(chain: &Chain, at: usize) -> Option<(usize, usize, usize)> {
     } else {
         sign(chain, at)?
     };
-    if !(gap.is_empty() && !word || blanks(gap)) || chain.word(at + 1) == Some(Word::Couple) {
+    let glued =
+        gap.is_empty() && (!word || chain.raw(at).bytes().all(|byte| byte.is_ascii_uppercase()));
+    if !(glued || blanks(gap)) || chain.word(at + 1) == Some(Word::Couple) {
         return None;
     }
     let first = literal_after(chain, at + 1)?;
@@ -71,7 +73,7 @@ fn variable(chain: &Chain, at: usize, found: &Amount) -> bool {
     let behind = chain.behind(found.end).chars().next();
     chain.raw(at) == "$"
         && found.value.is_some_and(|value| value < 10)
-        && (around || matches!(behind, Some('}' | '"' | '\'' | '`' | '/')))
+        && (around || matches!(behind, Some('}' | '"' | '\'' | '`')))
 }
 
 /// Where a sign begins, with the country before it: "US$", "A$".

@@ -17,6 +17,9 @@ fn is_month(chain: &Chain, at: usize) -> bool {
 /// "5 мая", "5-го мая", "«05» мая", "5, 6 и 7 мая", "5th of May".
 pub(super) fn day_first(chain: &Chain, at: usize) -> Option<Date> {
     const MOST_DAYS: usize = 5;
+    if street(&chain.text[..chain.start(at)]) {
+        return None;
+    }
     let mut last = at;
     for _ in 0..MOST_DAYS {
         let day = numbered(chain, last)?;
@@ -32,6 +35,25 @@ pub(super) fn day_first(chain: &Chain, at: usize) -> Option<Date> {
         last = day + 1;
     }
     None
+}
+
+/// Whether a street stands before a day that may be its name: "ул. 8 Марта".
+fn street(head: &str) -> bool {
+    const STREETS: &[&str] = &[
+        "ул.",
+        "улица",
+        "улице",
+        "улицу",
+        "улицы",
+        "пл.",
+        "площадь",
+        "площади",
+        "пер.",
+        "просп.",
+    ];
+    let head = head.trim_end();
+    let tail = &head[head.floor_char_boundary(head.len().saturating_sub(16))..].to_lowercase();
+    STREETS.iter().any(|street| tail.ends_with(street))
 }
 
 /// The last word of a day in digits: the number, or the ending behind it.
@@ -116,7 +138,9 @@ pub(super) fn month_first(chain: &Chain, at: usize) -> Option<Date> {
     {
         return Some(found);
     }
-    if year_behind(chain, chain.end(month), month + 1).is_some() {
+    let word = before(chain, start);
+    let dated = year_behind(chain, chain.end(month), month + 1).is_some();
+    if dated && (!lower_may(chain, at) || preposition(&word)) {
         let found = with_year(chain, start, month);
         return Some(Date {
             weight: year_of(chain, month + 1, found.next),
@@ -126,7 +150,6 @@ pub(super) fn month_first(chain: &Chain, at: usize) -> Option<Date> {
     let whole = !matches!(chain.word(at), Some(Word::MonthShort(_)));
     let capital =
         !chain.raw(at).is_ascii() || chain.raw(at).starts_with(|c: char| c.is_uppercase());
-    let word = before(chain, start);
     (whole && capital && preposition(&word) && !counted(chain, at))
         .then(|| with_year(chain, start, at))
 }

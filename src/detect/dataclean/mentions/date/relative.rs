@@ -29,7 +29,8 @@ pub(super) fn weekday(chain: &Chain, at: usize) -> Option<Date> {
         }
     }
     let word = before(chain, start);
-    let place = word == "в" && chain.raw(at).to_lowercase() == "среде";
+    let habitat = chain.behind(chain.end(at)).starts_with(" обитания");
+    let place = habitat || word == "в" && chain.raw(at).to_lowercase() == "среде";
     let dated = preposition(&word) && !matches!(word.as_str(), "за" | "по" | "mid");
     let weight = if dated { Weight::Whole } else { Weight::Near };
     (chain.word(at) == Some(Word::Weekday) && !place).then(|| alone(chain, start, at, weight))

@@ -125,7 +125,7 @@ pub(super) fn century(chain: &Chain, at: usize) -> Option<Date> {
     let start = chain.start(at);
     let fits = match chain.word(at)? {
         Word::Number => chain.digits(at) <= 2,
-        Word::Roman => chain.raw(at).bytes().all(|byte| byte.is_ascii_uppercase()),
+        Word::Roman => chain.raw(at).chars().all(char::is_uppercase),
         _ => true,
     };
     if !fits || !chain.free_before(start) {
