@@ -4,6 +4,7 @@
 use super::scan::ScanArgs;
 use super::spool::SpoolCommand;
 use super::token::TokenCommand;
+use crate::analysis::documents::{self, Document};
 use crate::config::{Overrides, Role, env};
 use crate::model::GATEWAY_VERSION;
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -49,6 +50,9 @@ pub(super) enum Command {
     Scan(ScanArgs),
     /// Print the gateway's OpenAPI document.
     Openapi(OpenapiArgs),
+    /// Read the text of one attached file; the server calls it.
+    #[command(name = documents::COMMAND, hide = true)]
+    ReadDocument(DocumentArgs),
     /// Run a stand-in for a model server, for trying things out.
     DemoUpstream(DemoArgs),
 }
@@ -177,6 +181,12 @@ pub(super) struct OpenapiArgs {
     /// The analysis API's instead.
     #[arg(long)]
     pub(super) analysis: bool,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct DocumentArgs {
+    /// Its format.
+    pub(super) format: Document,
 }
 
 #[derive(Debug, Args)]

@@ -86,6 +86,10 @@ pub fn run(cli: Cli) -> Result<(), Failure> {
         Command::Scan(args) => scan::run(args),
         Command::Openapi(args) if args.analysis => print(analysis::openapi_json()),
         Command::Openapi(_) => print(gateway::docs::openapi_json()),
+        Command::ReadDocument(args) => {
+            let read = analysis::documents::read_document(args.format);
+            read.map_err(|error| Failure::Runtime(error.into()))
+        }
         Command::DemoUpstream(args) => {
             let log = LogSettings {
                 level: "info".to_owned(),

@@ -2,10 +2,11 @@
 
 use super::rows::NewRow;
 use super::writer::{Outcome, Written};
-use super::{applications, audit, policies, retention, tokens};
+use super::{applications, attachments, audit, erasure, policies, retention, tokens};
 use crate::model::ApplicationId;
 use crate::store::{
-    Application, ApplicationChange, AuditEntry, StoreError, Token, TokenChange, TokenHash, TokenId,
+    Application, ApplicationChange, AuditEntry, BlobHash, Erasure, NewAttachment, StoreError,
+    Token, TokenChange, TokenHash, TokenId,
 };
 use sqlx::{Connection, SqliteConnection};
 
@@ -27,6 +28,14 @@ pub(super) enum Write {
     Retention(retention::Due),
     /// One step of giving free pages back.
     GiveBack,
+    /// Bytes that are about to be written: hash, size, ticket.
+    Claim(BlobHash, u64, i64),
+    Attach(Box<NewAttachment>),
+    Unlinked(u32),
+    Forget(Vec<BlobHash>),
+    Tombstone(Box<Erasure>),
+    /// One step of erasing a user's records.
+    Erase(Box<Erasure>),
 }
 
 /// Makes one change that is no record, all of it or nothing.
@@ -73,6 +82,26 @@ async fn carry_out(connection: &mut SqliteConnection, write: Write) -> Outcome {
             return Ok(Written::Removed(retention::step(connection, due).await?));
         }
         Write::GiveBack => return Ok(Written::Removed(retention::give_back(connection).await?)),
+        of_files => return carry_out_files(connection, of_files).await,
     }
     Ok(Written::New)
+}
+
+async fn carry_out_files(connection: &mut SqliteConnection, write: Write) -> Outcome {
+    Ok(match write {
+        Write::Claim(hash, size, ticket) => {
+            Written::Ticket(attachments::claim(connection, (hash, size, ticket)).await?)
+        }
+        Write::Attach(new) => Written::Attached(attachments::attach(connection, *new).await?),
+        Write::Unlinked(limit) => Written::Hashes(attachments::unlinked(connection, limit).await?),
+        Write::Forget(hashes) => {
+            attachments::forget(connection, hashes).await?;
+            Written::New
+        }
+        Write::Tombstone(erasure) => {
+            Written::Tombstone(erasure::add_tombstone(connection, &erasure).await?)
+        }
+        Write::Erase(erasure) => Written::Erased(erasure::step(connection, &erasure).await?),
+        _ => return Err(StoreError::Unreadable("change")),
+    })
 }
