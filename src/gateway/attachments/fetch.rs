@@ -213,6 +213,9 @@ mod tests {
         let fetched = fetcher.read(&url, answer).await.unwrap();
         assert_eq!(fetched.content, "hi");
         let head = server.await.unwrap();
-        assert!(head.contains(&format!("host: rebound.invalid:{port}")), "{head}");
+        assert!(
+            head.contains(&format!("host: rebound.invalid:{port}")),
+            "{head}"
+        );
     }
 }

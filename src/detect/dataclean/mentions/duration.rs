@@ -6,6 +6,31 @@ use super::chain::{Chain, blanks, glue};
 use super::word::{Unit, Word, YearForm};
 use super::{Mention, Sort};
 
+/// Words before a number of years that make it an age.
+const OWNERS: &[&str] = &[
+    "мне",
+    "ему",
+    "ей",
+    "им",
+    "нам",
+    "тебе",
+    "вам",
+    "исполнилось",
+    "исполнится",
+    "исполняется",
+    "возраст",
+    "возрасте",
+    "возраста",
+    "старше",
+    "младше",
+    "моложе",
+    "aged",
+    "age",
+    "turned",
+    "turns",
+    "лицам",
+];
+
 /// The duration that begins at a place, and the first word behind it.
 pub(super) fn duration(chain: &Chain, at: usize) -> Option<(Mention, usize)> {
     let (start, end, next) = match chain.word(at)? {
@@ -143,29 +168,6 @@ fn part(chain: &Chain, end: usize, next: usize) -> Option<(Unit, usize, usize)> 
 
 /// "50 years old", "ему 35 лет", "Иванов, 45 лет,".
 fn is_age(chain: &Chain, start: usize, end: usize, size: Unit) -> bool {
-    const OWNERS: &[&str] = &[
-        "мне",
-        "ему",
-        "ей",
-        "им",
-        "нам",
-        "тебе",
-        "вам",
-        "исполнилось",
-        "исполнится",
-        "исполняется",
-        "возраст",
-        "возрасте",
-        "возраста",
-        "старше",
-        "младше",
-        "моложе",
-        "aged",
-        "age",
-        "turned",
-        "turns",
-        "лицам",
-    ];
     let behind = chain.behind(end);
     let old = behind.trim_start_matches([' ', '-', '\u{2011}']);
     let old = old

@@ -220,13 +220,11 @@ fn priced(chain: &Chain, start: usize) -> bool {
 /// "у. е."
 fn conventional(chain: &Chain, at: usize) -> Option<(usize, usize)> {
     let behind = chain.behind(chain.end(at)).strip_prefix('.')?;
-    let length = behind.len() - behind.trim_start_matches(' ').len();
-    let end = behind
-        .trim_start()
-        .strip_prefix("е.")
-        .or_else(|| behind.trim_start().strip_prefix("Е."))?;
-    let _ = end;
-    let end = chain.end(at) + 1 + length + "е.".len();
+    let unit = behind.trim_start_matches(' ');
+    if !unit.starts_with("е.") && !unit.starts_with("Е.") {
+        return None;
+    }
+    let end = chain.end(at) + 1 + (behind.len() - unit.len()) + "е.".len();
     let next = chain
         .tokens
         .iter()

@@ -9,47 +9,39 @@ use super::{Date, Weight, before, preposition};
 
 /// A whole date, or month and year.
 pub(super) fn numeric(chain: &Chain, at: usize) -> Option<Date> {
-    let (start, end) = (
-        chain.start(at),
-        chain.end(at + usize::from(chain.tokens.len() > at + 1)),
-    );
     if shape(chain, at) {
         return day(chain, at);
     }
     let mark = chain.gap(at).and_then(only)?;
-    let (left, right) = (chain.digits(at), chain.digits(at + 1));
-    let months = |at: usize| {
-        chain
-            .number(at)
-            .is_some_and(|value| (1..=12).contains(&value))
-    };
-    let years = |at: usize| {
-        chain
-            .number(at)
-            .is_some_and(|value| (1900..2100).contains(&value))
-    };
-    let zero = chain.raw(at).starts_with('0') || preposition(&before(chain, start));
-    let fits = match (left, mark, right) {
-        (2, '/', 4) => months(at) && years(at + 1),
-        (2, '.', 4) => months(at) && years(at + 1) && zero,
-        (4, '-', 2) => years(at) && months(at + 1),
-        _ => false,
-    };
+    let (start, end) = (chain.start(at), chain.tokens.get(at + 1)?.end);
     let free = chain.free_before(start) && chain.free_after(end) && !in_path(chain, start);
-    if !fits || !free || (right == 4 && !is_year(chain, at + 1)) {
+    if !free || !months(chain, at, mark) {
         return None;
     }
-    let (end, next) = if right == 4 {
-        with_word(chain, at + 1)
-    } else {
-        (end, at + 2)
+    let (end, next) = match mark {
+        '-' => (end, at + 2),
+        _ => with_word(chain, at + 1),
     };
-    Some(Date {
-        start,
-        end,
-        next,
-        weight: Weight::Whole,
-    })
+    Some(whole(start, end, next))
+}
+
+/// Month and year: "05/2024", "05.2024", "2024-05".
+fn months(chain: &Chain, at: usize, mark: char) -> bool {
+    let digits = (chain.digits(at), mark, chain.digits(at + 1));
+    let value = |at: usize| chain.number(at).unwrap_or_default();
+    let month = |at: usize| (1..=12).contains(&value(at));
+    let year = |at: usize| (1900..2100).contains(&value(at));
+    match digits {
+        (2, '/', 4) => month(at) && year(at + 1) && is_year(chain, at + 1),
+        // "12.2024" may be a decimal; a zero before it or a preposition says it is none.
+        (2, '.', 4) => {
+            let sure =
+                chain.raw(at).starts_with('0') || preposition(&before(chain, chain.start(at)));
+            sure && month(at) && year(at + 1) && is_year(chain, at + 1)
+        }
+        (4, '-', 2) => year(at) && month(at + 1),
+        _ => false,
+    }
 }
 
 fn day(chain: &Chain, at: usize) -> Option<Date> {

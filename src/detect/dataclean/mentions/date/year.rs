@@ -12,7 +12,7 @@ pub(super) fn year(chain: &Chain, at: usize) -> Option<Date> {
     decade(chain, at)
         .or_else(|| range(chain, at))
         .or_else(|| single(chain, at))
-        .filter(|_| chain.free_before(start) || behind_dash(chain, start))
+        .filter(|_| chain.free_before(start))
 }
 
 fn years(start: usize, (end, next): (usize, usize), value: u64) -> Date {
@@ -22,11 +22,6 @@ fn years(start: usize, (end, next): (usize, usize), value: u64) -> Date {
         next,
         weight: Weight::Years(value),
     }
-}
-
-/// A year may stand behind the em dash of "1946—1998".
-fn behind_dash(chain: &Chain, start: usize) -> bool {
-    chain.text[..start].ends_with('—')
 }
 
 /// "2010–2012 гг.", "1941-1945".
