@@ -34,11 +34,15 @@ pub const PATTERN_NAMES: [&str; 21] = [
 pub const LOCAL_PATTERNS: &[&str] = &[
     "BANK_CARD_NUMBER",
     "CVC",
+    "DATE",
+    "DEADLINE_DATE",
     "DOMAIN",
+    "DURATION",
     "EMAILS",
     "INN",
     "IP",
     "KPP",
+    "MONEY",
     "OGRN",
     "OGRNIP",
     "PASSPORT_NUMBER",
@@ -46,15 +50,20 @@ pub const LOCAL_PATTERNS: &[&str] = &[
     "SNILS",
 ];
 
+/// Those of [`LOCAL_PATTERNS`] that identify nobody: looked for only where a policy names them, because
+/// a prompt or an answer without its dates and amounts is seldom of use.
+const ONLY_WHEN_NAMED: &[&str] = &["DATE", "DEADLINE_DATE", "DURATION", "MONEY"];
+
 /// Some of [`LOCAL_PATTERNS`]; never any other name.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct PatternSet(u32);
 
 impl PatternSet {
-    /// Every name that can be judged locally.
+    /// What is judged locally where a policy names nothing.
     pub fn local() -> Self {
         let names = LOCAL_PATTERNS.iter();
-        names.fold(Self::default(), |set, name| set.with(name))
+        let usual = names.filter(|name| !ONLY_WHEN_NAMED.contains(name));
+        usual.fold(Self::default(), |set, name| set.with(name))
     }
 
     /// The set of one name; None for a name that cannot be judged locally.
@@ -114,12 +123,14 @@ fn bit(name: &str) -> u32 {
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
-    use super::{LOCAL_PATTERNS, PATTERN_NAMES, PatternSet};
+    use super::{LOCAL_PATTERNS, ONLY_WHEN_NAMED, PATTERN_NAMES, PatternSet};
 
     #[test]
     fn a_set_holds_the_names_that_were_put_in() {
-        let local: Vec<_> = PatternSet::local().names().collect();
-        assert_eq!(local, LOCAL_PATTERNS);
+        let named = ONLY_WHEN_NAMED.iter().copied().collect();
+        let all: Vec<_> = PatternSet::local().union(named).names().collect();
+        assert_eq!(all, LOCAL_PATTERNS);
+        assert!(!PatternSet::local().contains("DATE") && named.contains("MONEY"));
         let two = PatternSet::of("IP")
             .unwrap()
             .union(PatternSet::of("INN").unwrap());

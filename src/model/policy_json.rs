@@ -275,7 +275,7 @@ mod tests {
         let found = problems(json!({
             "app_mode": "synk", "phrase": ["hidden"], "colour": 1, "replace_response": "yes",
             "block_on": {"guardrails": 1, "regex": true}, "scan_roles": ["user", "tool", "tool"],
-            "stream_in_sync": "hidden ".repeat(9), "local_patterns": ["EMAIL", "DATE", "IP", "IP", 7],
+            "stream_in_sync": "hidden ".repeat(9), "local_patterns": ["EMAIL", "DIAGNOSIS", "IP", "IP", 7],
         }));
         let expected = [
             "app_mode \"synk\" is unknown; allowed: sync, async",
@@ -287,7 +287,7 @@ mod tests {
             "scan_roles[2] names tool again",
             "stream_in_sync is no word; allowed: off, hold_back",
             "local_patterns[0] \"EMAIL\" is unknown; allowed: BANK_CARD_NUMBER, CVC,",
-            "local_patterns[1] \"DATE\" is found by the backend only; allowed: BANK_CARD_NUMBER,",
+            "local_patterns[1] \"DIAGNOSIS\" is found by the backend only; allowed: BANK_CARD_NUMBER,",
             "local_patterns[3] names IP again",
             "local_patterns[4] is a number; allowed: BANK_CARD_NUMBER,",
             "colour is an unknown field; allowed: app_mode, phrase,",

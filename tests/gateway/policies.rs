@@ -132,7 +132,7 @@ fn options_that_contradict_each_other_are_refused_at_the_start() {
         ),
         (", local_patterns: [IP]", "needs stream_in_sync hold_back"),
         (
-            ", redact_upstream: true, local_patterns: [DATE]",
+            ", redact_upstream: true, local_patterns: [DIAGNOSIS]",
             "is found by the backend only; allowed: BANK_CARD_NUMBER, CVC,",
         ),
     ] {
@@ -211,7 +211,7 @@ fn policies_of_postgresql_are_live_within_a_second_and_outlive_it() {
     );
     database.set(
         SYNC,
-        r#"{"app_mode":"sync","phrase":"x","redact_upstream":true,"local_patterns":["DATE"]}"#,
+        r#"{"app_mode":"sync","phrase":"x","redact_upstream":true,"local_patterns":["DIAGNOSIS"]}"#,
     );
     eventually("the policy that cannot be used is reported", || {
         (stack.metric("monitor_policies_problems") == 1.0).then_some(())

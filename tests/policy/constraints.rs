@@ -198,7 +198,7 @@ const ACCEPTED: &[&str] = &[
 /// Rows that every store takes, because its list of names is not theirs to know, and that the program
 /// does not: a pattern without a detector in the gateway, and none at all.
 const NAMES_UNKNOWN: &[&str] = &[
-    r#"{"app_mode":"async","redact_upstream":true,"local_patterns":["DATE"]}"#,
+    r#"{"app_mode":"async","redact_upstream":true,"local_patterns":["DIAGNOSIS"]}"#,
     r#"{"app_mode":"async","redact_upstream":true,"local_patterns":["EMAILS","email"]}"#,
     r#"{"app_mode":"async","redact_upstream":true,"local_patterns":["1","2","3","4","5","6","7","8","9","10","11","12","13","14","15","16","17","18","19","20","21"]}"#,
 ];

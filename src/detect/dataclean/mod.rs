@@ -10,6 +10,7 @@ mod fold;
 mod labels;
 mod local;
 mod mask;
+mod mentions;
 pub(crate) mod numbering;
 mod overlap;
 mod registry;

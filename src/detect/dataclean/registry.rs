@@ -2,8 +2,10 @@
 //! `detectors/` and one changed row here.
 
 use super::Detector;
-use super::detectors::{BankCardNumber, Cvc, Domain, Emails, Inn, Ip};
-use super::detectors::{Kpp, Ogrn, Ogrnip, PassportNumber, PhoneNumber, Snils};
+use super::detectors::{
+    BankCardNumber, Cvc, Date, DeadlineDate, Domain, Duration, Emails, Inn, Ip,
+};
+use super::detectors::{Kpp, Money, Ogrn, Ogrnip, PassportNumber, PhoneNumber, Snils};
 use crate::detect::rules::UnknownName;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -51,17 +53,21 @@ const TABLE: [(PatternName, &str, Option<Build>); 21] = [
     ),
     (P::Company, "COMPANY", None),
     (P::Cvc, "CVC", Some(|| Box::new(Cvc::new()))),
-    (P::Date, "DATE", None),
-    (P::DeadlineDate, "DEADLINE_DATE", None),
+    (P::Date, "DATE", Some(|| Box::new(Date))),
+    (
+        P::DeadlineDate,
+        "DEADLINE_DATE",
+        Some(|| Box::new(DeadlineDate)),
+    ),
     (P::Diagnosis, "DIAGNOSIS", None),
     (P::Domain, "DOMAIN", Some(|| Box::new(Domain))),
-    (P::Duration, "DURATION", None),
+    (P::Duration, "DURATION", Some(|| Box::new(Duration))),
     (P::Emails, "EMAILS", Some(|| Box::new(Emails))),
     (P::Inn, "INN", Some(|| Box::new(Inn))),
     (P::Ip, "IP", Some(|| Box::new(Ip))),
     (P::JobRole, "JOB_ROLE", None),
     (P::Kpp, "KPP", Some(|| Box::new(Kpp))),
-    (P::Money, "MONEY", None),
+    (P::Money, "MONEY", Some(|| Box::new(Money))),
     (P::Name, "NAME", None),
     (P::Ogrn, "OGRN", Some(|| Box::new(Ogrn))),
     (P::Ogrnip, "OGRNIP", Some(|| Box::new(Ogrnip))),

@@ -2,7 +2,8 @@
 //! pass, so that a text without digits costs the number detectors nothing. Judges nothing but edges.
 
 use super::context::{self, Cue, Label};
-use std::cell::RefCell;
+use super::mentions::Mentions;
+use std::cell::{OnceCell, RefCell};
 use std::collections::HashMap;
 
 /// A run of ASCII digits, in bytes.
@@ -43,6 +44,7 @@ pub struct Text<'a> {
     marks: u8,
     /// Labels that were looked up: several detectors ask about the same number.
     cues: RefCell<HashMap<usize, Option<Cue>>>,
+    mentions: OnceCell<Mentions>,
 }
 
 /// Bits of `marks`.
@@ -60,6 +62,7 @@ impl<'a> Text<'a> {
             runs,
             marks,
             cues: RefCell::default(),
+            mentions: OnceCell::new(),
         }
     }
 
@@ -83,6 +86,11 @@ impl<'a> Text<'a> {
     /// All runs of ASCII digits.
     pub fn runs(&self) -> &[Run] {
         &self.runs
+    }
+
+    /// Its amounts, dates and durations, read at the first call.
+    pub(crate) fn mentions(&self) -> &Mentions {
+        self.mentions.get_or_init(|| Mentions::of(self.original))
     }
 
     /// What stands between run `left` and the next one; None after the last.
