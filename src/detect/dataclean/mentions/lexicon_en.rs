@@ -6,9 +6,9 @@ use super::word::Word::{self, *};
 pub(super) const FORMS: &[(Word, &str)] = &[
     (Month(1), "january"),
     (Month(2), "february"),
-    (MonthWord(3), "march"),
+    (MonthHomonym(3), "march"),
     (Month(4), "april"),
-    (MonthWord(5), "may"),
+    (MonthHomonym(5), "may"),
     (Month(6), "june"),
     (Month(7), "july"),
     (Month(8), "august"),

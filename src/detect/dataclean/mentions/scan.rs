@@ -179,11 +179,11 @@ fn latin(bytes: &[u8]) -> (usize, u64) {
             u64::from_le_bytes(eight)
         }
     };
-    let small = chunk | 0x20 * EVERY;
-    let low = small & 0x7f * EVERY;
+    let small = chunk | (0x20 * EVERY);
+    let low = small & (0x7f * EVERY);
     // The high bit of a byte: at least "a", beyond "z", beyond ASCII.
     let (from_a, beyond_z) = (low + 0x1f * EVERY, low + 0x05 * EVERY);
-    let others = !(from_a & !beyond_z & !chunk) & 0x80 * EVERY;
+    let others = !(from_a & !beyond_z & !chunk) & (0x80 * EVERY);
     let length = (others.trailing_zeros() / 8) as usize;
     let kept = match length {
         8 => small,

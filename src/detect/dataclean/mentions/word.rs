@@ -47,7 +47,7 @@ pub(super) enum Word {
     /// A month cut short.
     MonthShort(u8),
     /// may, march: also words of another kind.
-    MonthWord(u8),
+    MonthHomonym(u8),
     /// A day of the week.
     Weekday,
     /// Cut short: only beside a date.

@@ -44,7 +44,9 @@ pub(super) fn date(chain: &Chain, at: usize) -> Option<Date> {
         Word::Ordinal(_) | Word::Numeral(20 | 30) => named::day_in_words(chain, at)
             .or_else(|| year::quarter(chain, at))
             .or_else(|| year::century(chain, at)),
-        Word::Month(_) | Word::MonthShort(_) | Word::MonthWord(_) => named::month_first(chain, at),
+        Word::Month(_) | Word::MonthShort(_) | Word::MonthHomonym(_) => {
+            named::month_first(chain, at)
+        }
         Word::Weekday | Word::WeekdayShort => relative::weekday(chain, at),
         Word::Season => year::season(chain, at),
         Word::Roman => year::century(chain, at).or_else(|| year::quarter(chain, at)),

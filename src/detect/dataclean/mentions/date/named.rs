@@ -10,7 +10,7 @@ use super::{Date, Weight, before, preposition};
 fn is_month(chain: &Chain, at: usize) -> bool {
     matches!(
         chain.word(at),
-        Some(Word::Month(_) | Word::MonthShort(_) | Word::MonthWord(_))
+        Some(Word::Month(_) | Word::MonthShort(_) | Word::MonthHomonym(_))
     )
 }
 
@@ -87,7 +87,7 @@ fn day_and_month(chain: &Chain, at: usize, day: usize) -> Option<Date> {
 
 /// "may" and "march" in small letters are mostly no months.
 fn lower_may(chain: &Chain, at: usize) -> bool {
-    matches!(chain.word(at), Some(Word::MonthWord(_)))
+    matches!(chain.word(at), Some(Word::MonthHomonym(_)))
         && chain.raw(at).starts_with(|c: char| c.is_lowercase())
 }
 

@@ -17,7 +17,7 @@ pub(super) fn weekday(chain: &Chain, at: usize) -> Option<Date> {
     {
         let digits = matches!(
             chain.word(at + 1),
-            Some(Word::Number | Word::Month(_) | Word::MonthShort(_) | Word::MonthWord(_))
+            Some(Word::Number | Word::Month(_) | Word::MonthShort(_) | Word::MonthHomonym(_))
         );
         let named = digits.then(|| date(chain, at + 1)).flatten();
         let named = named.filter(|found| {
@@ -130,7 +130,7 @@ pub(super) fn edge(chain: &Chain, at: usize) -> Option<Date> {
 fn month(chain: &Chain, at: usize) -> Option<Date> {
     let whole = match chain.word(at)? {
         Word::Month(_) => true,
-        Word::MonthWord(_) => chain.raw(at).starts_with(|c: char| c.is_uppercase()),
+        Word::MonthHomonym(_) => chain.raw(at).starts_with(|c: char| c.is_uppercase()),
         Word::Number => chain.digits(at) == 4 && super::time::is_year(chain, at),
         _ => false,
     };

@@ -45,7 +45,7 @@ fn range(chain: &Chain, at: usize) -> Option<Date> {
 
 /// "1990-е годы", "90-х годов". The English "1990s" is none by the conventions of our data.
 fn decade(chain: &Chain, at: usize) -> Option<Date> {
-    let value = chain.number(at).filter(|value| value % 10 == 0)?;
+    let value = chain.number(at).filter(|value| value.is_multiple_of(10))?;
     let long = chain.digits(at) == 4 && (1000..2200).contains(&value);
     if chain.word(at + 1) != Some(Word::Suffix) || !(long || chain.digits(at) == 2) {
         return None;
@@ -89,7 +89,7 @@ fn single(chain: &Chain, at: usize) -> Option<Date> {
         }
         Some(Word::Year(YearForm::Letter)) => recent && preposition(&word),
         Some(Word::Year(_)) => true,
-        _ if suffixed => (recent || value % 100 != 0) && preposition(&word),
+        _ if suffixed => (recent || !value.is_multiple_of(100)) && preposition(&word),
         _ => bare(chain, at, &word),
     };
     fits.then(|| years(start, (end, next), value))
@@ -103,7 +103,7 @@ fn bare(chain: &Chain, at: usize, word: &str) -> bool {
     let brackets = chain.text[..start].ends_with('(') && behind.starts_with(')');
     let recent = (1900..2100).contains(&value);
     let alone = match behind.trim_start_matches([' ', '\u{a0}']).chars().next() {
-        Some(c) if c.is_alphabetic() => value % 100 != 0 && behind.starts_with(' '),
+        Some(c) if c.is_alphabetic() => !value.is_multiple_of(100) && behind.starts_with(' '),
         Some(c) => !"°+*=%$€₽".contains(c) && chain.free_after(end),
         None => true,
     };
