@@ -2,7 +2,7 @@
 //! `detectors/` and one changed row here.
 
 use super::Detector;
-use super::detectors::{BankCardNumber, Emails, Inn, Ip, PhoneNumber, Snils};
+use super::detectors::{BankCardNumber, Emails, Inn, Ip, PhoneNumber, Snils, Tagged};
 use crate::detect::rules::UnknownName;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -42,13 +42,13 @@ type Build = fn() -> Box<dyn Detector>;
 
 /// Name, word on the wire, detector. In the order of the enum.
 const TABLE: [(PatternName, &str, Option<Build>); 21] = [
-    (P::Address, "ADDRESS", None),
+    (P::Address, "ADDRESS", Some(|| Box::new(Tagged(P::Address)))),
     (
         P::BankCardNumber,
         "BANK_CARD_NUMBER",
         Some(|| Box::new(BankCardNumber)),
     ),
-    (P::Company, "COMPANY", None),
+    (P::Company, "COMPANY", Some(|| Box::new(Tagged(P::Company)))),
     (P::Cvc, "CVC", None),
     (P::Date, "DATE", None),
     (P::DeadlineDate, "DEADLINE_DATE", None),
@@ -61,7 +61,7 @@ const TABLE: [(PatternName, &str, Option<Build>); 21] = [
     (P::JobRole, "JOB_ROLE", None),
     (P::Kpp, "KPP", None),
     (P::Money, "MONEY", None),
-    (P::Name, "NAME", None),
+    (P::Name, "NAME", Some(|| Box::new(Tagged(P::Name)))),
     (P::Ogrn, "OGRN", None),
     (P::Ogrnip, "OGRNIP", None),
     (P::PassportNumber, "PASSPORT_NUMBER", None),

@@ -2,6 +2,8 @@
 //! pass, so that a text without digits costs the number detectors nothing. Judges nothing but edges.
 
 use super::context::{self, Cue, Label};
+use super::{Span, tagger};
+use std::cell::OnceCell;
 
 /// A run of ASCII digits, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,6 +25,7 @@ impl Run {
 pub struct Text<'a> {
     original: &'a str,
     runs: Vec<Run>,
+    tagged: OnceCell<Vec<Span>>,
 }
 
 impl<'a> Text<'a> {
@@ -31,6 +34,7 @@ impl<'a> Text<'a> {
         Self {
             original,
             runs: runs(original.as_bytes()),
+            tagged: OnceCell::new(),
         }
     }
 
@@ -42,6 +46,11 @@ impl<'a> Text<'a> {
     /// All runs of ASCII digits.
     pub fn runs(&self) -> &[Run] {
         &self.runs
+    }
+
+    /// The finds of the tagger, made by the first detector that asks.
+    pub(crate) fn tagged(&self) -> &[Span] {
+        self.tagged.get_or_init(|| tagger::find(self.original))
     }
 
     /// What stands between run `left` and the next one; None after the last.

@@ -11,6 +11,7 @@ mod ip_version;
 mod phone_forms;
 mod phone_number;
 mod snils;
+mod tagged;
 
 pub(super) use bank_card_number::BankCardNumber;
 pub(super) use emails::Emails;
@@ -18,6 +19,7 @@ pub(super) use inn::Inn;
 pub(super) use ip::Ip;
 pub(super) use phone_number::PhoneNumber;
 pub(super) use snils::Snils;
+pub(super) use tagged::Tagged;
 
 /// Runs one detector over a text and gives what it found, in the order of the text.
 #[cfg(test)]
