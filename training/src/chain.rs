@@ -2,15 +2,24 @@
 //! AdaGrad, features dropped at random so that no single word carries a decision.
 
 use crate::features::{self, Facts};
-use crate::model::{HEADER, LABELS, MAGIC, may_follow};
+use crate::model::{COMPANY, HEADER, LABELS, MAGIC, NAME, may_follow};
 use crate::random::Random;
 
 /// Rows of the weights, as a power of two.
 pub const BITS: u32 = 19;
 
 
-fn env(name: &str, default: f64) -> f64 {
-    std::env::var(name).ok().and_then(|value| value.parse().ok()).unwrap_or(default)
+/// The first step of AdaGrad; it shrinks to a fifth.
+const RATE: f32 = 0.08;
+/// The share of features dropped at random.
+const DROPPED: f64 = 0.3;
+/// The pull towards nothing.
+const SHRINK: f32 = 2e-6;
+/// How much the first tokens of a name and of an organisation are favoured, so that misses and false
+/// finds weigh the same.
+pub struct Lift {
+    pub name: f32,
+    pub company: f32,
 }
 
 /// One sentence ready for training.
@@ -28,8 +37,6 @@ pub struct Chain {
     squares: Vec<[f32; LABELS]>,
     pairs: [[f32; LABELS]; LABELS + 1],
     pair_squares: [[f32; LABELS]; LABELS + 1],
-    dropped: f64,
-    shrink: f32,
 }
 
 pub fn train(examples: &[Example], epochs: usize, seed: u64) -> Chain {
@@ -38,17 +45,12 @@ pub fn train(examples: &[Example], epochs: usize, seed: u64) -> Chain {
         squares: vec![[1e-3; LABELS]; 1 << BITS],
         pairs: [[0.0; LABELS]; LABELS + 1],
         pair_squares: [[1e-3; LABELS]; LABELS + 1],
-        dropped: 0.0,
-        shrink: 0.0,
     };
-    let self_rate = env("RATE", 0.12) as f32;
-    chain.dropped = env("DROP", 0.25);
-    chain.shrink = env("SHRINK", 2e-6) as f32;
     let mut random = Random::new(seed);
     let mut order: Vec<usize> = (0..examples.len()).collect();
     for epoch in 0..epochs {
         random.shuffle(&mut order);
-        let rate = self_rate * (1.0 - 0.8 * epoch as f32 / epochs as f32);
+        let rate = RATE * (1.0 - 0.8 * epoch as f32 / epochs as f32);
         let mut loss = 0.0;
         let is_early = epoch * 2 < epochs;
         for at in order.iter().filter(|at| is_early || !examples[**at].early) {
@@ -69,12 +71,12 @@ impl Chain {
         for at in 0..length {
             let mut hashes = Vec::new();
             features::features(&example.facts, at, &mut hashes);
-            hashes.retain(|_| !random.chance(self.dropped));
+            hashes.retain(|_| !random.chance(DROPPED));
             let mut sum = [0.0; LABELS];
             for hash in &hashes {
                 let row = &self.rows[(hash >> (32 - BITS)) as usize];
                 for label in 0..LABELS {
-                    sum[label] += row[label] / (1.0 - self.dropped as f32);
+                    sum[label] += row[label] / (1.0 - DROPPED as f32);
                 }
             }
             scores.push(sum);
@@ -89,7 +91,7 @@ impl Chain {
                 let row = (hash >> (32 - BITS)) as usize;
                 for label in 0..LABELS {
                     let weight = &mut self.rows[row][label];
-                    let slope = gradient[label] * example.weight + self.shrink * *weight;
+                    let slope = gradient[label] * example.weight + SHRINK * *weight;
                     let square = &mut self.squares[row][label];
                     *square += slope * slope;
                     *weight -= rate * slope / square.sqrt() * 0.3;
@@ -162,17 +164,19 @@ impl Chain {
     }
 
     /// The file of the weights: each weight in one byte.
-    pub fn write(&self) -> Vec<u8> {
+    pub fn write(&self, lift: &Lift) -> Vec<u8> {
         let most = self.rows.iter().flatten().fold(0.0_f32, |most, weight| most.max(weight.abs()));
         let scale = most / 127.0;
         let mut out = MAGIC.to_vec();
         out.extend(BITS.to_le_bytes());
         out.extend(scale.to_le_bytes());
-        let lift = env("LIFT", 0.0) as f32;
-        let name_lift = env("LIFTN", 0.0) as f32;
         for row in &self.pairs {
             for (label, weight) in row.iter().enumerate() {
-                let extra = match label { 3 => lift, 1 => name_lift, _ => 0.0 };
+                let extra = match label {
+                    NAME => lift.name,
+                    COMPANY => lift.company,
+                    _ => 0.0,
+                };
                 out.extend((weight + extra).to_le_bytes());
             }
         }

@@ -123,6 +123,20 @@ pub fn bare(template: &str) -> String {
     text.chars().filter(|c| c.is_alphanumeric()).collect()
 }
 
+/// English requests that name nobody.
+pub fn english_without(data: &Path) -> Vec<Doc> {
+    let folder = data.join("harmful-behaviors");
+    let mut text = read::text(&folder.join("malicious_instruct_train.txt"));
+    for line in read::text(&folder.join("advbench_train.csv")).lines().skip(1) {
+        let request = line.rsplit_once(',').map_or(line, |(request, _)| request);
+        text += "\n";
+        text += request.trim_matches('"');
+    }
+    let lines = text.lines().filter(|line| !line.trim().is_empty());
+    let docs = lines.map(|line| Doc { group: line.to_owned(), text: line.to_owned(), weight: 0.5, ..Doc::default() });
+    docs.collect()
+}
+
 /// A title is no part of a name.
 pub fn is_title(value: &str) -> bool {
     let value = value.trim_end_matches('.').to_lowercase();

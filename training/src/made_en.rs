@@ -155,6 +155,20 @@ fn value(slot: &str, stock: &Stock, random: &mut Random) -> (String, Option<usiz
         "year" => (format!("19{}", digits(random, 2)), None),
         "age" => (digits(random, 2), None),
         "product" => ((*random.pick(PRODUCTS)).to_owned(), None),
+        "order" => ((*random.pick(&ORDERS.split_whitespace().collect::<Vec<_>>())).to_owned(), None),
+        "code" => ((*random.pick(CODES)).to_owned(), None),
+        "thing" => ((*random.pick(THINGS)).to_owned(), None),
+        "number" => (format!("{}", random.below(1_000_000)), None),
+        "credit_card_number" => {
+            let groups = match random.below(4) {
+                0 => vec![16],
+                1 => vec![4, 6, 5],
+                2 => vec![15],
+                _ => vec![4, 4, 4, 4],
+            };
+            let mark = *random.pick(&[" ", "-"]);
+            (groups.iter().map(|count| digits(random, *count)).collect::<Vec<_>>().join(mark), None)
+        }
         "email" => (format!("{}@example.com", first.to_lowercase()), None),
         "url" => (format!("http://www.{}.com/", last.to_lowercase()), None),
         _ => (format!("{}-{}", digits(random, 3), digits(random, 5)), None),
@@ -257,7 +271,34 @@ const PRODUCTS: &[&str] = &[
 const CITIES: &str = "London, Paris, Berlin, New York, Los Angeles, Chicago, Houston, Madrid, Rome, Tokyo, Sydney, Toronto, Moscow, Vienna, Prague, Warsaw, Lisbon, Dublin, Oslo, Helsinki, Amsterdam, Brussels, Athens, Istanbul, Cairo, Mumbai, Delhi, Beijing, Shanghai, Seoul, Singapore, Bangkok, Boston, Seattle, Denver, Austin, Dallas, Miami, Atlanta, Phoenix, Manchester, Leeds, Bristol, Glasgow, Munich, Hamburg, Milan, Naples, Barcelona, Germany, France, Italy, Spain, Canada, Australia, Japan, China, India, Brazil, Mexico, Russia, Sweden, Norway, Poland, United States, United Kingdom, California, Texas";
 const WORLD_LAST: &str = "Müller Schmidt Fischer Weber Dubois Lefèvre Moreau García Fernández Rossi Bianchi Novák Svoboda Kowalski Wiśniewski Nagy Szabó Horváth Popescu Ionescu Jovanović Petrović Nielsen Hansen Johansson Lindqvist Virtanen Korhonen Silva Santos Oliveira Tanaka Suzuki Yamamoto Kim Park Nguyen Tran Wang Li Zhang Chen Singh Patel Sharma Khan Ali Hussain Okafor Mensah Mbeki Cohen Levi Yılmaz Kaya Papadopoulos Ivanova Smirnova Kuznetsova Petrova Shevchenko Bondarenko Þórsson Ōno Čapek Łukasz Żak Đorđević Åkesson Øster Ñíguez Kovács Tóth Varga Krüger Schäfer Böhm";
 const WORLD_FIRST: &str = "Jürgen François Zoë José María Jesús Miloš Tomáš Péter István László Øyvind Søren Åsa Björn Łukasz Paweł Małgorzata Agnieszka Giulia Matteo Lucía Íñigo João Inês Nuno Yuki Haruto Sakura Min-jun Wei Ling Xiu Priya Arjun Rahul Ananya Mohammed Fatima Aisha Omar Chinedu Amara Kwame Olga Dmitri Svetlana Natalia Sergei Ivan Ekaterina Mehmet Ayşe Eleni Giorgos Ion Elena Bogdan Zlatan Marija Goran";
+const ORDERS: &str = "Describe Rewrite Convert Explain Summarise Summarize Translate List Write Create Generate Find Fix Give Tell Show Compare Classify Extract Imagine Pretend Act Provide Suggest Make Compose Design Develop Outline Identify Discuss Analyze Answer Calculate Draft Edit Improve Help Ignore Forget Repeat Print Sort Remove Add Replace Plan Evaluate Predict Recommend Simplify";
+const CODES: &[&str] = &[
+    "Room", "Order", "Error", "Ticket", "Version", "Flight", "Invoice", "Status", "Code", "Page", "Chapter", "IMEI", "ISBN", "Hash",
+    "Commit", "Build", "Port", "Line", "Step", "Tracking", "Serial", "Account", "CVV", "SKU", "Case", "Bus", "Level",
+];
+const THINGS: &[&str] = &[
+    "the following text", "this sentence", "a short story", "the main idea", "three examples", "a list of movies",
+    "a poem about autumn", "the code below", "an essay on climate change", "a marketing plan", "the benefits of exercise",
+    "ways to save money", "the plot of the novel", "a SQL query", "a job description", "the history of jazz",
+    "legitimate strategies", "a dialogue between two friends", "the rules of chess", "a secret hideout", "a fictional city",
+];
 const FRAMES: &str = r#"
+{{order}} {{thing}}.
+{{order}} {{thing}}, please.
+{{order}} {{thing}} and {{thing}}.
+{{order}} {{thing}} in {{product}}.
+{{order}} {{thing}} in {{number}} words.
+Can you {{order}} {{thing}}?
+You are an expert in {{product}}. {{order}} {{thing}}.
+{{code}} {{number}}, {{code}} {{number}}, {{code}} {{number}}.
+{{code}}: {{number}}\n{{code}}: {{number}}
+{{code}} {{number}} failed with {{code}} {{number}}.
+My Amex is {{credit_card_number}}, CID {{age}}.
+Charge my card {{credit_card_number}} today.
+The card number is {{credit_card_number}} and the {{code}} is {{number}}.
+Call me at {{phone_number}} or at {{phone_number}}.
+The {{code}} number is {{number}}.
+What does the acronym {{code}} stand for?
 Dear {{person}}, thank you for your letter.
 Dear Mr. {{last_name}}, your order has been shipped.
 Hi {{first_name}}, can we move the meeting to Friday?

@@ -17,6 +17,31 @@ mod table;
 #[allow(dead_code)]
 mod token;
 
+#[path = "../../src/detect/dataclean/tagger/companies.rs"]
+#[allow(dead_code)]
+mod companies;
+#[path = "../../src/detect/dataclean/tagger/diagnoses.rs"]
+#[allow(dead_code)]
+mod diagnoses;
+#[path = "../../src/detect/dataclean/tagger/lexicon.rs"]
+#[allow(dead_code)]
+mod lexicon;
+#[path = "../../src/detect/dataclean/tagger/places.rs"]
+#[allow(dead_code)]
+mod places;
+#[path = "../../src/detect/dataclean/tagger/roles.rs"]
+#[allow(dead_code)]
+mod roles;
+#[path = "../../src/detect/dataclean/tagger/sentence.rs"]
+#[allow(dead_code)]
+mod sentence;
+#[path = "../../src/detect/dataclean/tagger/whole.rs"]
+#[allow(dead_code)]
+mod whole;
+#[path = "../../src/detect/dataclean/tagger/words.rs"]
+#[allow(dead_code)]
+mod words;
+
 mod chain;
 mod clusters;
 mod corpus;
@@ -25,7 +50,7 @@ mod made_ru;
 mod random;
 mod read;
 mod run;
-mod words;
+mod tables;
 
 use std::path::PathBuf;
 
@@ -39,7 +64,10 @@ pub struct Options {
     pub navec: Option<PathBuf>,
     /// Writes cross-validated finds here instead of weights.
     pub folds: Option<PathBuf>,
+    /// "words", "ru" or "en": only this.
     pub only: Option<String>,
+    /// Finds in these JSON lines with the present weights; written to standard output.
+    pub scan: Option<PathBuf>,
 }
 
 fn main() {
@@ -49,6 +77,7 @@ fn main() {
         navec: None,
         folds: None,
         only: None,
+        scan: None,
     };
     let mut args = std::env::args().skip(1);
     while let Some(flag) = args.next() {
@@ -58,8 +87,9 @@ fn main() {
             "--out" => options.out = value.into(),
             "--navec" => options.navec = Some(value.into()),
             "--folds" => options.folds = Some(value.into()),
+            "--scan" => options.scan = Some(value.into()),
             "--only" => options.only = Some(value),
-            _ => panic!("unknown option {flag}: --data --out --navec --folds --only"),
+            _ => panic!("unknown option {flag}: --data --out --navec --folds --only --scan"),
         }
     }
     run::run(&options);

@@ -43,6 +43,9 @@ pub(crate) fn bytes(text: &str, tokens: &[Token], run: Run) -> Option<(usize, us
     while first < last && is_trailing(word(last - 1), run.label) {
         last -= 1;
     }
+    if last == tokens.len() && last - first > 1 && word(last - 1) == "." {
+        last -= 1;
+    }
     if first == last || !tokens[first..last].iter().any(|token| token.is_word()) {
         let is_code = run.label == ADDRESS && first < last;
         return is_code.then(|| (tokens[first].start, tokens[last - 1].end));
@@ -66,7 +69,7 @@ fn is_edge(word: &str, label: usize) -> bool {
         let word = word.to_lowercase();
         matches!(
             word.as_str(),
-            "mr" | "mrs" | "ms" | "dr" | "miss" | "mx" | "господин" | "госпожа" | "г-н" | "г-жа"
+            "mr" | "mrs" | "ms" | "dr" | "miss" | "mx" | "prof" | "господин" | "госпожа" | "г-н" | "г-жа"
         )
     };
     is_title || matches!(word, "." | "," | ":" | ";" | ")" | "-" | "—" | "–" | "»" | "”")

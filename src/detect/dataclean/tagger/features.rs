@@ -13,7 +13,7 @@ const LONGEST_WORD: usize = 40;
 /// What is known of one token.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Facts {
-    word: u64,
+    pub(crate) word: u64,
     pub(crate) stem: u64,
     suffix: [u64; 3],
     prefix: u64,

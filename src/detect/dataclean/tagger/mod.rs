@@ -2,97 +2,71 @@
 //! linear-chain tagger with its tables, and rules over the same tokens. The weights are part of the
 //! program; `training/` makes them. Judges whole texts only.
 
+mod companies;
 mod decode;
+mod diagnoses;
 mod features;
+mod lexicon;
 mod model;
+mod places;
+mod roles;
+mod sentence;
 mod table;
 mod token;
+mod whole;
+mod words;
 
 use super::{PatternName, Span, Strength};
-use decode::Run;
-use features::Facts;
+use lexicon::Lexicon;
 use model::Model;
 use std::sync::LazyLock;
 use table::Table;
-use token::{Kind, Token};
+use whole::{Kept, Tagger};
 
 static WORDS: &[u8] = include_bytes!("../weights/words.bin");
 static RUSSIAN: &[u8] = include_bytes!("../weights/ru.bin");
 static ENGLISH: &[u8] = include_bytes!("../weights/en.bin");
 
-/// What the tagger knows.
-struct Knowledge {
-    table: Table<'static>,
-    russian: Model<'static>,
-    english: Model<'static>,
-}
-
-static KNOWLEDGE: LazyLock<Option<Knowledge>> = LazyLock::new(|| {
-    Some(Knowledge {
+static TAGGER: LazyLock<Option<Tagger<'static>>> = LazyLock::new(|| {
+    Some(Tagger {
         table: Table::new(WORDS)?,
         russian: Model::new(RUSSIAN)?,
         english: Model::new(ENGLISH)?,
+        lexicon: Lexicon::new(),
     })
 });
 
 /// All finds of the five patterns in a text, in no order. Linear in its length.
 pub(crate) fn find(text: &str) -> Vec<Span> {
     // A build whose weights do not fit its code has a failing test, and finds nothing.
-    let Some(knowledge) = &*KNOWLEDGE else {
+    let Some(tagger) = &*TAGGER else {
         return Vec::new();
     };
-    let tokens = token::tokens(text);
-    let facts = features::facts(text, &tokens, &knowledge.table);
-    let mut out = Vec::new();
-    for (from, to) in token::sentences(text, &tokens) {
-        let (tokens, facts) = (&tokens[from..to], &facts[from..to]);
-        if !is_candidate(facts) {
-            continue;
-        }
-        let labels = knowledge.model(tokens).label(facts);
-        let runs = decode::runs(&labels);
-        out.extend(runs.into_iter().filter_map(|run| span(text, tokens, run)));
-    }
-    out
+    let spans = tagger.find(text).into_iter().map(|find| Span {
+        kind: name(find.kind),
+        start: find.start,
+        end: find.end,
+        strength: strength(find.kind),
+    });
+    spans.collect()
 }
 
-impl Knowledge {
-    /// The model of the language that most letters of a sentence belong to.
-    fn model(&self, tokens: &[Token]) -> &Model<'static> {
-        let count = |kind| {
-            let words = tokens.iter().filter(|token| token.kind == kind);
-            words.map(|token| token.end - token.start).sum::<usize>()
-        };
-        // A Cyrillic letter has two bytes.
-        match count(Kind::Cyrillic) >= 2 * count(Kind::Latin) {
-            true => &self.russian,
-            false => &self.english,
-        }
+fn name(kind: Kept) -> PatternName {
+    match kind {
+        Kept::Name => PatternName::Name,
+        Kept::Company => PatternName::Company,
+        Kept::Address => PatternName::Address,
+        Kept::JobRole => PatternName::JobRole,
+        Kept::Diagnosis => PatternName::Diagnosis,
     }
 }
 
-/// Whether a sentence may hold a find: a capital, a number or a known name.
-fn is_candidate(facts: &[Facts]) -> bool {
-    const NAMES: u16 = table::FIRST | table::LAST | table::PATRONYMIC | table::FIRST_STEM;
-    facts
-        .iter()
-        .any(|facts| facts.capital || facts.entry.flags & NAMES != 0)
-}
-
-fn span(text: &str, tokens: &[Token], run: Run) -> Option<Span> {
-    let kind = match run.label {
-        model::NAME => PatternName::Name,
-        model::COMPANY => PatternName::Company,
-        model::ADDRESS => PatternName::Address,
-        _ => return None,
-    };
-    let (start, end) = decode::bytes(text, tokens, run)?;
-    Some(Span {
-        kind,
-        start,
-        end,
-        strength: Strength::Form,
-    })
+/// An address holds numbers that look like something else when they stand alone.
+fn strength(kind: Kept) -> Strength {
+    match kind {
+        Kept::Address => Strength::Context,
+        _ => Strength::Form,
+    }
 }
 
 #[cfg(test)]
@@ -101,6 +75,6 @@ mod tests {
 
     #[test]
     fn the_weights_fit_the_code() {
-        assert!(KNOWLEDGE.is_some());
+        assert!(TAGGER.is_some());
     }
 }
