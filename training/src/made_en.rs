@@ -397,4 +397,65 @@ Attendees: {{person}}, {{person}}, {{first_name}} {{last_name}}
 Contact {{first_name}} at {{email}} for details.
 My neighbour {{first_name}} has a dog called Rex.
 the invoice was sent by {{person}} from {{company}}
+The new {{last_name}} record is out in stores.
+It sounds like late {{last_name}}, only louder.
+Every {{last_name}} film ends the same way.
+I prefer an old {{last_name}} painting to this one.
+A classic {{last_name}} melody opens the show.
+"That was a mistake," {{last_name}} admitted.
+"We have no choice," added {{first_name}}.
+{{last_name}} argued that the law was unfair.
+Critics compared {{last_name}} with {{last_name}}.
+Neither {{last_name}} nor {{last_name}} wanted to play.
+{{last_name}} and {{last_name}} wrote the script together.
+The band was founded by {{first_name}} and {{first_name}} in {{year}}.
+It was {{last_name}} who scored the first goal.
+The judge asked {{last_name}} to sit down.
+In the book, {{first_name}} leaves home and meets {{first_name}}.
+Here is {{first_name}}'s phone number: {{phone_number}}
+I borrowed {{first_name}}'s car yesterday.
+{{last_name}}'s theory was rejected at first.
+Before the wedding she was called {{last_name}}.
+She kept her maiden name, {{last_name}}.
+Everybody calls him {{first_name}}.
+My friends know me as {{first_name}}.
+{{first_name}} is kind and always on time.
+Do you remember {{first_name}}, {{first_name}} and {{first_name}}?
+The play stars {{person}} and {{last_name}}.
+Directed by {{person}}, the film won a prize.
+Music by {{person}}, lyrics by {{person}}.
+Have you read anything by {{person}}?
+Tickets for the {{person}} tour are sold out.
+The {{person}} biography was a best-seller.
+A song for {{first_name}}, who left us in {{year}}.
+{{first_name}}, wake up! {{first_name}} is here.
+{{first_name}}: Where is the key?\n{{first_name}}: On the table.
+Goodbye, {{first_name}}.
+The killer of {{person}} was caught.
+{{person}}, {{age}}, of {{city}}, was found guilty.
+The widow of {{person}} thanked the doctors.
+Mr. {{last_name}} is an old friend of Mrs. {{last_name}}.
+Dr. {{last_name}} will see you at noon.
+Please change the name on my card to {{person}}.
+The booking may be under {{last_name}} or {{last_name}}.
+Elves, Dwarves and Hobbits live in the forest.
+Martians landed, and the Romans laughed.
+C'mon, sing along!
+Let's go, it's late, and I'd rather stay.
+The Queen arrived from {{country}} on Sunday.
+Jazz, Blues and Rock are popular in {{country}}.
+{{company}} was founded in {{year}} and serves {{country}}.
+{{company}} is a bank with offices in {{city}}.
+{{company}} invested heavily in chips during {{year}}.
+The {{company}} campus is next to {{street_name}}.
+{{company}} employees went on strike.
+He quit his job at {{company}} two months ago.
+She recorded an album for {{company}}.
+{{company}} software is slow, says {{last_name}}.
+The office of {{company}} is at {{address}}.
+{{company}}\n{{address}}
+{{person}}\n{{company}}\n{{address}}\n{{phone_number}}
+{{person}}\n{{address}}
+I was born in {{city}} and I am {{age}} years old.
+The {{city}} bridge was closed in {{year}}.
 "#;

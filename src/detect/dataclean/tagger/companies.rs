@@ -26,7 +26,7 @@ const NOT: &[&str] = &[
     "PDF", "HTML", "CSS", "SQL", "IP", "DNS", "SSH", "TCP", "UDP", "VPN", "USB", "CPU", "GPU", "RAM",
     "ID", "UUID", "SMS", "СМС", "ОС", "ПО", "ПК", "ТЗ", "ДТП", "ЖКХ", "SSN", "VAT", "FAQ", "ISBN",
     "IMEI", "KPP", "INN", "OGRN", "SNILS", "TODO", "NOTE", "OK", "AI", "ИИ", "LLM", "GPT", "PhD", "CEO",
-    "CFO", "CTO", "HR", "IT", "PR", "QA", "UTC", "GMT", "EUR", "USD", "RUB", "РФ", "США",
+    "CFO", "CTO", "HR", "IT", "PR", "QA", "UTC", "GMT", "TTL", "EUR", "USD", "RUB", "РФ", "США",
 ];
 
 /// Tokens of organisations that their form gives away.
@@ -55,7 +55,8 @@ pub(crate) fn is_none(find: &str) -> bool {
         left.ends_with(char::is_alphanumeric) && right.starts_with(char::is_lowercase)
     });
     let mut words = find.split([' ', '/']);
-    let is_label = words.all(|word| NOT.contains(&word) || !word.contains(char::is_alphabetic));
+    let is_label = find.contains(char::is_alphabetic)
+        && words.all(|word| NOT.contains(&word) || !word.contains(char::is_alphabetic));
     is_label || inner_dot && !find.contains(' ')
 }
 

@@ -81,7 +81,8 @@ impl Tagger<'_> {
             };
             if let Some((start, end)) = decode::bytes(sentence.text, sentence.tokens, run)
                 && !is_account(sentence.text, (start, end))
-                && !(kind == Kept::Company && is_no_company(sentence, run, (start, end)))
+                && !companies::is_none(&sentence.text[start..end])
+                && !(kind == Kept::Company && is_bare_kind(sentence, run))
             {
                 out.push(Find { kind, start, end });
             }
@@ -124,8 +125,8 @@ fn merge(out: &mut Vec<Find>, first: usize, mut find: Find) {
     } else {
         let mut kept = out.split_off(first);
         kept.retain(|other| {
-            let is_inside = other.start == find.start && other.end < find.end;
-            !(is_inside && other.kind == Kept::Company)
+            // "DevOps engineer": what the title's own words were taken for.
+            !(other.start == find.start && other.end < find.end)
         });
         out.append(&mut kept);
         for other in &out[first..] {
@@ -155,12 +156,11 @@ fn is_room(sentence: &Sentence, run: decode::Run) -> bool {
     sentence.is(run.first, lexicon::FLAT) && run.last - run.first <= 3
 }
 
-/// An abbreviation of something else, a domain, or the bare word for a kind of organisation.
-fn is_no_company(sentence: &Sentence, run: decode::Run, (start, end): (usize, usize)) -> bool {
-    let is_kind = run.last - run.first == 1
+/// The bare word for a kind of organisation.
+fn is_bare_kind(sentence: &Sentence, run: decode::Run) -> bool {
+    run.last - run.first == 1
         && sentence.facts[run.first].entry.flags & table::COMPANY_KIND != 0
-        && sentence.tokens[run.first].case != Case::Upper;
-    is_kind || companies::is_none(&sentence.text[start..end])
+        && sentence.tokens[run.first].case != Case::Upper
 }
 
 /// Whether a sentence may hold a find: a capital or a known name.
