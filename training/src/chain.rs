@@ -8,7 +8,6 @@ use crate::random::Random;
 /// Rows of the weights, as a power of two.
 pub const BITS: u32 = 19;
 
-
 /// The first step of AdaGrad; it shrinks to a fifth.
 const RATE: f32 = 0.08;
 /// The share of features dropped at random.
@@ -56,7 +55,10 @@ pub fn train(examples: &[Example], epochs: usize, seed: u64) -> Chain {
         for at in order.iter().filter(|at| is_early || !examples[**at].early) {
             loss += chain.step(&examples[*at], rate, &mut random);
         }
-        eprintln!("epoch {epoch}: loss {:.4}", loss / examples.len().max(1) as f32);
+        eprintln!(
+            "epoch {epoch}: loss {:.4}",
+            loss / examples.len().max(1) as f32
+        );
     }
     chain
 }
@@ -110,11 +112,19 @@ impl Chain {
     }
 
     /// Expected minus seen counts, by token and by pair, and the loss.
-    fn gradients(&self, scores: &Scores, labels: &[usize]) -> (Scores, [[f32; LABELS]; LABELS + 1], f32) {
+    fn gradients(
+        &self,
+        scores: &Scores,
+        labels: &[usize],
+    ) -> (Scores, [[f32; LABELS]; LABELS + 1], f32) {
         let length = scores.len();
         let pair = |before: usize, label: usize| {
             let allowed = may_follow((before < LABELS).then_some(before), label);
-            if allowed { self.pairs[before][label] } else { -1e4 }
+            if allowed {
+                self.pairs[before][label]
+            } else {
+                -1e4
+            }
         };
         let mut forward: Scores = Vec::with_capacity(length);
         for at in 0..length {
@@ -123,7 +133,9 @@ impl Chain {
                 sums[label] = scores[at][label]
                     + match at {
                         0 => pair(LABELS, label),
-                        _ => log_sum(std::array::from_fn(|before| forward[at - 1][before] + pair(before, label))),
+                        _ => log_sum(std::array::from_fn(|before| {
+                            forward[at - 1][before] + pair(before, label)
+                        })),
                     };
             }
             forward.push(sums);
@@ -141,8 +153,9 @@ impl Chain {
         let mut pairs = [[0.0; LABELS]; LABELS + 1];
         let mut right = 0.0;
         for at in 0..length {
-            let mut gradient: [f32; LABELS] =
-                std::array::from_fn(|label| (forward[at][label] + backward[at][label] - total).exp());
+            let mut gradient: [f32; LABELS] = std::array::from_fn(|label| {
+                (forward[at][label] + backward[at][label] - total).exp()
+            });
             gradient[labels[at]] -= 1.0;
             gradients.push(gradient);
             let before = if at == 0 { LABELS } else { labels[at - 1] };
@@ -150,10 +163,16 @@ impl Chain {
             pairs[before][labels[at]] -= 1.0;
             for label in 0..LABELS {
                 match at {
-                    0 => pairs[LABELS][label] += (forward[0][label] + backward[0][label] - total).exp(),
+                    0 => {
+                        pairs[LABELS][label] +=
+                            (forward[0][label] + backward[0][label] - total).exp()
+                    }
                     _ => {
                         for before in 0..LABELS {
-                            let sum = forward[at - 1][before] + pair(before, label) + scores[at][label] + backward[at][label];
+                            let sum = forward[at - 1][before]
+                                + pair(before, label)
+                                + scores[at][label]
+                                + backward[at][label];
                             pairs[before][label] += (sum - total).exp();
                         }
                     }
@@ -165,7 +184,11 @@ impl Chain {
 
     /// The file of the weights: each weight in one byte.
     pub fn write(&self, lift: &Lift) -> Vec<u8> {
-        let most = self.rows.iter().flatten().fold(0.0_f32, |most, weight| most.max(weight.abs()));
+        let most = self
+            .rows
+            .iter()
+            .flatten()
+            .fold(0.0_f32, |most, weight| most.max(weight.abs()));
         let scale = most / 127.0;
         let mut out = MAGIC.to_vec();
         out.extend(BITS.to_le_bytes());
@@ -181,7 +204,12 @@ impl Chain {
             }
         }
         assert_eq!(out.len(), HEADER);
-        out.extend(self.rows.iter().flatten().map(|weight| (weight / scale).round() as i8 as u8));
+        out.extend(
+            self.rows
+                .iter()
+                .flatten()
+                .map(|weight| (weight / scale).round() as i8 as u8),
+        );
         eprintln!("largest weight {most}");
         out
     }
@@ -189,5 +217,9 @@ impl Chain {
 
 fn log_sum(values: [f32; LABELS]) -> f32 {
     let most = values.iter().fold(f32::MIN, |most, value| most.max(*value));
-    most + values.iter().map(|value| (value - most).exp()).sum::<f32>().ln()
+    most + values
+        .iter()
+        .map(|value| (value - most).exp())
+        .sum::<f32>()
+        .ln()
 }

@@ -22,7 +22,8 @@ pub fn classes(navec: &Path, slovnet: &Path) -> Vec<Class> {
     let file = |name: &str| &files.iter().find(|(file, _)| file == name).expect("file").1;
     let vocabulary = read::gunzip(file("vocab.bin"));
     let count = u32::from_le_bytes(vocabulary[..4].try_into().unwrap()) as usize;
-    let number = |at: usize| u32::from_le_bytes(vocabulary[4 + 4 * at..8 + 4 * at].try_into().unwrap());
+    let number =
+        |at: usize| u32::from_le_bytes(vocabulary[4 + 4 * at..8 + 4 * at].try_into().unwrap());
     let words = std::str::from_utf8(&vocabulary[4 + 4 * count..]).expect("words");
     let words: Vec<&str> = words.lines().collect();
     let mut order: Vec<usize> = (0..count).collect();
@@ -62,13 +63,24 @@ struct Quantised {
 
 impl Quantised {
     fn new(bytes: &[u8]) -> Self {
-        let bytes = if bytes.starts_with(&[0x1f, 0x8b]) { read::gunzip(bytes) } else { bytes.to_vec() };
-        let number = |at: usize| u32::from_le_bytes(bytes[4 * at..4 * at + 4].try_into().unwrap()) as usize;
+        let bytes = if bytes.starts_with(&[0x1f, 0x8b]) {
+            read::gunzip(bytes)
+        } else {
+            bytes.to_vec()
+        };
+        let number =
+            |at: usize| u32::from_le_bytes(bytes[4 * at..4 * at + 4].try_into().unwrap()) as usize;
         let (count, dim, parts, centroids) = (number(0), number(1), number(2), number(3));
         let indexes = bytes[16..16 + count * parts].to_vec();
         let codes = floats(&bytes[16 + count * parts..]);
         assert_eq!(codes.len(), centroids * dim);
-        Self { count, dim, parts, indexes, codes }
+        Self {
+            count,
+            dim,
+            parts,
+            indexes,
+            codes,
+        }
     }
 
     fn vectors(&self) -> Vec<f32> {
@@ -87,18 +99,32 @@ impl Quantised {
 
 fn floats(bytes: &[u8]) -> Vec<f32> {
     let chunks = bytes.chunks_exact(4);
-    chunks.map(|chunk| f32::from_le_bytes(chunk.try_into().unwrap())).collect()
+    chunks
+        .map(|chunk| f32::from_le_bytes(chunk.try_into().unwrap()))
+        .collect()
 }
 
 /// The middle tap of the first convolution over the word vectors, behind the rectifier.
 fn project(vectors: &[f32], dim: usize, slovnet: &Path) -> (Vec<f32>, usize) {
     let files = read::tar(slovnet);
-    let array = |name: &str| floats(&files.iter().find(|(file, _)| file == name).expect("array").1);
+    let array = |name: &str| {
+        floats(
+            &files
+                .iter()
+                .find(|(file, _)| file == name)
+                .expect("array")
+                .1,
+        )
+    };
     let weights = array("arrays/1.bin");
     let width = 256;
     let inputs = weights.len() / width / 3;
     let rows: Vec<Vec<f32>> = (0..width)
-        .map(|row| (0..dim).map(|at| weights[(row * inputs + at) * 3 + 1]).collect())
+        .map(|row| {
+            (0..dim)
+                .map(|at| weights[(row * inputs + at) * 3 + 1])
+                .collect()
+        })
         .collect();
     let mut out = Vec::with_capacity(vectors.len() / dim * width);
     for vector in vectors.chunks_exact(dim) {
@@ -117,7 +143,12 @@ fn normalise(vectors: &mut [f32], dim: usize) {
 fn dot(a: &[f32], b: &[f32]) -> f32 {
     let mut sums = [0.0_f32; 8];
     let (left, right) = (a.chunks_exact(8), b.chunks_exact(8));
-    let rest: f32 = left.remainder().iter().zip(right.remainder()).map(|(a, b)| a * b).sum();
+    let rest: f32 = left
+        .remainder()
+        .iter()
+        .zip(right.remainder())
+        .map(|(a, b)| a * b)
+        .sum();
     for (a, b) in left.zip(right) {
         for at in 0..8 {
             sums[at] += a[at] * b[at];
@@ -143,7 +174,9 @@ fn k_means(vectors: &[f32], dim: usize, count: usize, order: &[usize]) -> Vec<us
             let (best, score) = nearest(&centres, vector(*at), dim);
             total += score;
             let sum = &mut sums[best * dim..(best + 1) * dim];
-            sum.iter_mut().zip(vector(*at)).for_each(|(sum, value)| *sum += value);
+            sum.iter_mut()
+                .zip(vector(*at))
+                .for_each(|(sum, value)| *sum += value);
         }
         for centre in 0..count {
             let sum = &mut sums[centre * dim..(centre + 1) * dim];
@@ -153,12 +186,19 @@ fn k_means(vectors: &[f32], dim: usize, count: usize, order: &[usize]) -> Vec<us
         }
         centres = sums;
         normalise(&mut centres, dim);
-        eprintln!("classes {count}, round {round}: {:.4}", total / sample.len() as f32);
+        eprintln!(
+            "classes {count}, round {round}: {:.4}",
+            total / sample.len() as f32
+        );
     }
-    (0..vectors.len() / dim).map(|at| nearest(&centres, vector(at), dim).0).collect()
+    (0..vectors.len() / dim)
+        .map(|at| nearest(&centres, vector(at), dim).0)
+        .collect()
 }
 
 fn nearest(centres: &[f32], vector: &[f32], dim: usize) -> (usize, f32) {
     let scores = centres.chunks_exact(dim).map(|centre| dot(centre, vector));
-    scores.enumerate().fold((0, f32::MIN), |best, (at, score)| if score > best.1 { (at, score) } else { best })
+    scores.enumerate().fold((0, f32::MIN), |best, (at, score)| {
+        if score > best.1 { (at, score) } else { best }
+    })
 }

@@ -21,14 +21,20 @@ pub struct Doc {
 pub fn russian(data: &Path) -> Vec<Doc> {
     let mut places: HashMap<String, Vec<(usize, usize)>> = HashMap::new();
     for (name, content) in read::tar(&data.join("factrueval/factrueval-2016-devset.tar.gz")) {
-        let Some(id) = name.strip_prefix("devset/").and_then(|name| name.strip_suffix(".spans")) else {
+        let Some(id) = name
+            .strip_prefix("devset/")
+            .and_then(|name| name.strip_suffix(".spans"))
+        else {
             continue;
         };
         for line in String::from_utf8_lossy(&content).lines() {
             let parts: Vec<&str> = line.split_whitespace().collect();
             if parts.len() > 3 && parts[1] == "loc_name" {
                 let start: usize = parts[2].parse().expect("start");
-                places.entry(id.to_owned()).or_default().push((start, start + parts[3].parse::<usize>().expect("length")));
+                places
+                    .entry(id.to_owned())
+                    .or_default()
+                    .push((start, start + parts[3].parse::<usize>().expect("length")));
             }
         }
     }
@@ -39,7 +45,11 @@ pub fn russian(data: &Path) -> Vec<Doc> {
         let id = doc.id.trim_start_matches("fre-dev-").to_owned();
         for (start, end) in places.remove(&id).unwrap_or_default() {
             let (start, end) = (points[start], points[end.min(points.len() - 1)]);
-            if doc.spans.iter().all(|span| span.2 <= start || end <= span.1) {
+            if doc
+                .spans
+                .iter()
+                .all(|span| span.2 <= start || end <= span.1)
+            {
                 doc.spans.push((PLACE, start, end));
             }
         }
@@ -64,7 +74,13 @@ pub fn russian_silver() -> Vec<Doc> {
             };
             spans.push((label, at(1), at(2)));
         }
-        Doc { id: String::new(), group: String::new(), text, spans, weight: 0.4 }
+        Doc {
+            id: String::new(),
+            group: String::new(),
+            text,
+            spans,
+            weight: 0.4,
+        }
     });
     docs.collect()
 }
@@ -81,7 +97,13 @@ pub fn labelled(row: &Value) -> Doc {
         }
     }
     let id = row["id"].as_str().expect("id").to_owned();
-    Doc { group: id.clone(), id, text, spans, weight: 1.0 }
+    Doc {
+        group: id.clone(),
+        id,
+        text,
+        spans,
+        weight: 1.0,
+    }
 }
 
 fn label_of(kind: &str) -> Option<usize> {
@@ -111,15 +133,26 @@ pub fn english_generated(data: &Path) -> Vec<Doc> {
             }
         }
         let group = bare(row["masked"].as_str().unwrap_or_default());
-        Doc { id: String::new(), text, spans, group, weight: 1.0 }
+        Doc {
+            id: String::new(),
+            text,
+            spans,
+            group,
+            weight: 1.0,
+        }
     });
     docs.collect()
 }
 
 /// A template without its slots and marks, to tell whether two are the same.
 pub fn bare(template: &str) -> String {
-    let outside = template.split("{{").map(|part| part.split_once("}}").map_or(part, |(_, rest)| rest));
-    let text = outside.collect::<String>().replace("\\n", " ").to_lowercase();
+    let outside = template
+        .split("{{")
+        .map(|part| part.split_once("}}").map_or(part, |(_, rest)| rest));
+    let text = outside
+        .collect::<String>()
+        .replace("\\n", " ")
+        .to_lowercase();
     text.chars().filter(|c| c.is_alphanumeric()).collect()
 }
 
@@ -127,20 +160,31 @@ pub fn bare(template: &str) -> String {
 pub fn english_without(data: &Path) -> Vec<Doc> {
     let folder = data.join("harmful-behaviors");
     let mut text = read::text(&folder.join("malicious_instruct_train.txt"));
-    for line in read::text(&folder.join("advbench_train.csv")).lines().skip(1) {
+    for line in read::text(&folder.join("advbench_train.csv"))
+        .lines()
+        .skip(1)
+    {
         let request = line.rsplit_once(',').map_or(line, |(request, _)| request);
         text += "\n";
         text += request.trim_matches('"');
     }
     let lines = text.lines().filter(|line| !line.trim().is_empty());
-    let docs = lines.map(|line| Doc { group: line.to_owned(), text: line.to_owned(), weight: 0.5, ..Doc::default() });
+    let docs = lines.map(|line| Doc {
+        group: line.to_owned(),
+        text: line.to_owned(),
+        weight: 0.5,
+        ..Doc::default()
+    });
     docs.collect()
 }
 
 /// A title is no part of a name.
 pub fn is_title(value: &str) -> bool {
     let value = value.trim_end_matches('.').to_lowercase();
-    matches!(value.as_str(), "mr" | "mrs" | "ms" | "dr" | "miss" | "prof" | "mx")
+    matches!(
+        value.as_str(),
+        "mr" | "mrs" | "ms" | "dr" | "miss" | "prof" | "mx"
+    )
 }
 
 /// The noisy English texts.
@@ -148,14 +192,23 @@ pub fn english_noisy(data: &Path) -> Vec<Doc> {
     let mut docs = Vec::new();
     for file in ["wnut17train.conll", "emerging.dev.conll"] {
         let text = read::text(&data.join("wnut17").join(file));
-        let mut doc = Doc { weight: 0.5, ..Doc::default() };
+        let mut doc = Doc {
+            weight: 0.5,
+            ..Doc::default()
+        };
         for line in text.lines() {
-            let Some((word, tag)) = line.split_once('\t').filter(|(word, _)| !word.trim().is_empty()) else {
+            let Some((word, tag)) = line
+                .split_once('\t')
+                .filter(|(word, _)| !word.trim().is_empty())
+            else {
                 docs.extend((!doc.text.is_empty()).then(|| std::mem::take(&mut doc)));
                 doc.weight = 0.5;
                 continue;
             };
-            let glued = matches!(word, "." | "," | "!" | "?" | ":" | ";" | "'s" | "n't" | "'m" | "'re" | "'ll" | ")");
+            let glued = matches!(
+                word,
+                "." | "," | "!" | "?" | ":" | ";" | "'s" | "n't" | "'m" | "'re" | "'ll" | ")"
+            );
             if !doc.text.is_empty() && !glued {
                 doc.text.push(' ');
             }

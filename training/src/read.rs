@@ -8,7 +8,11 @@ use std::path::Path;
 
 pub fn bytes(path: &Path) -> Vec<u8> {
     let raw = fs::read(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
-    if raw.starts_with(&[0x1f, 0x8b]) { gunzip(&raw) } else { raw }
+    if raw.starts_with(&[0x1f, 0x8b]) {
+        gunzip(&raw)
+    } else {
+        raw
+    }
 }
 
 pub fn gunzip(raw: &[u8]) -> Vec<u8> {
@@ -24,7 +28,9 @@ pub fn text(path: &Path) -> String {
 pub fn json_lines(path: &Path) -> Vec<Value> {
     let text = text(path);
     let lines = text.lines().filter(|line| !line.trim().is_empty());
-    lines.map(|line| serde_json::from_str(line).expect("JSON")).collect()
+    lines
+        .map(|line| serde_json::from_str(line).expect("JSON"))
+        .collect()
 }
 
 /// Name and content of every file of a tar archive.
@@ -36,7 +42,10 @@ pub fn tar(path: &Path) -> Vec<(String, Vec<u8>)> {
         let header = &bytes[at..at + 512];
         let field = |from: usize, to: usize| {
             let field = &header[from..to];
-            let end = field.iter().position(|byte| *byte == 0).unwrap_or(field.len());
+            let end = field
+                .iter()
+                .position(|byte| *byte == 0)
+                .unwrap_or(field.len());
             String::from_utf8_lossy(&field[..end]).trim().to_owned()
         };
         let size = usize::from_str_radix(&field(124, 136), 8).expect("tar size");

@@ -34,7 +34,11 @@ pub fn run(options: &Options) {
         if options.only.as_deref().is_some_and(|only| only != language) {
             continue;
         }
-        eprintln!("{language}: {} labelled texts, {} made", gold.len(), made.len());
+        eprintln!(
+            "{language}: {} labelled texts, {} made",
+            gold.len(),
+            made.len()
+        );
         match &options.folds {
             Some(folds) => {
                 let lines = cross_validate(options, &table, (language, &gold, &made));
@@ -64,8 +68,14 @@ fn corpora(options: &Options) -> [(&'static str, Vec<Doc>, Vec<Doc>); 2] {
 
 fn lift(language: &str) -> Lift {
     match language {
-        "ru" => Lift { name: 0.3, company: 1.1 },
-        _ => Lift { name: 0.8, company: 0.6 },
+        "ru" => Lift {
+            name: 0.3,
+            company: 1.1,
+        },
+        _ => Lift {
+            name: 0.8,
+            company: 0.6,
+        },
     }
 }
 
@@ -82,22 +92,36 @@ fn examples(docs: &[&Doc], table: &Table) -> Vec<Example> {
                 let common = token.end.min(*end).saturating_sub(token.start.max(*start));
                 common * 2 > token.end - token.start
             };
-            let places: Vec<usize> = (0..tokens.len()).filter(|at| inside(&tokens[*at])).collect();
+            let places: Vec<usize> = (0..tokens.len())
+                .filter(|at| inside(&tokens[*at]))
+                .collect();
             if places.iter().any(|at| labels[*at] != 0) {
                 continue;
             }
             let mut next = *label;
             for at in places {
                 labels[at] = next;
-                next = if *label == crate::model::PLACE { *label } else { label + 1 };
+                next = if *label == crate::model::PLACE {
+                    *label
+                } else {
+                    label + 1
+                };
             }
         }
         for (from, to) in sentences(&doc.text, &tokens) {
             let mut labels = labels[from..to].to_vec();
-            if let Some(first) = labels.first_mut().filter(|label| matches!(label, 2 | 4 | 6)) {
+            if let Some(first) = labels
+                .first_mut()
+                .filter(|label| matches!(label, 2 | 4 | 6))
+            {
                 *first -= 1;
             }
-            out.push(Example { facts: facts[from..to].to_vec(), labels, weight: doc.weight, early: doc.weight < 0.45 });
+            out.push(Example {
+                facts: facts[from..to].to_vec(),
+                labels,
+                weight: doc.weight,
+                early: doc.weight < 0.45,
+            });
         }
     }
     out
@@ -110,7 +134,11 @@ fn train(docs: &[&Doc], table: &Table) -> Chain {
     chain::train(&examples, EPOCHS, SEED)
 }
 
-fn cross_validate(options: &Options, table: &Table, (language, gold, made): (&str, &[Doc], &[Doc])) -> String {
+fn cross_validate(
+    options: &Options,
+    table: &Table,
+    (language, gold, made): (&str, &[Doc], &[Doc]),
+) -> String {
     let mut ids: HashMap<String, String> = HashMap::new();
     if language == "en" {
         for row in read::json_lines(&options.data.join("dev/dev_pii_en.jsonl")) {
@@ -122,12 +150,26 @@ fn cross_validate(options: &Options, table: &Table, (language, gold, made): (&st
     let fold_of = |doc: &Doc| hash(doc.group.chars()) % FOLDS;
     for fold in 0..FOLDS {
         let kept = gold.iter().filter(|doc| fold_of(doc) != fold);
-        let kept: Vec<&Doc> = kept.chain(made.iter().filter(|doc| doc.group.is_empty() || fold_of(doc) != fold)).collect();
+        let kept: Vec<&Doc> = kept
+            .chain(
+                made.iter()
+                    .filter(|doc| doc.group.is_empty() || fold_of(doc) != fold),
+            )
+            .collect();
         let weights = train(&kept, table).write(&lift(language));
         let model = Model::new(&weights).expect("weights");
-        let tagger = Tagger { table: *table, russian: model.clone(), english: model, lexicon: Lexicon::new() };
+        let tagger = Tagger {
+            table: *table,
+            russian: model.clone(),
+            english: model,
+            lexicon: Lexicon::new(),
+        };
         for doc in gold.iter().filter(|doc| fold_of(doc) == fold) {
-            let id = if doc.id.starts_with("fre") { Some(&doc.id) } else { ids.get(&doc.text) };
+            let id = if doc.id.starts_with("fre") {
+                Some(&doc.id)
+            } else {
+                ids.get(&doc.text)
+            };
             let Some(id) = id else { continue };
             out += &line(id, &doc.text, &tagger);
             out.push('\n');
@@ -172,7 +214,9 @@ fn scan(options: &Options, path: &Path) {
         std::hint::black_box(tagger.find(text));
         spent += started.elapsed().as_secs_f64();
         bytes += text.len();
-        let id = row["id"].as_str().map_or_else(|| at.to_string(), str::to_owned);
+        let id = row["id"]
+            .as_str()
+            .map_or_else(|| at.to_string(), str::to_owned);
         println!("{}", line(&id, text, &tagger));
     }
     eprintln!("{bytes} bytes, {:.2} MB/s", bytes as f64 / spent / 1e6);

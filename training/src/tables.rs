@@ -16,21 +16,163 @@ const COMMON_FIRST: u64 = 300;
 const COMMON_RANK: usize = 20_000;
 
 const KINDS: &[&str] = &[
-    "ооо", "оао", "зао", "пао", "ао", "нао", "гуп", "муп", "фгуп", "фгбу", "фгбоу", "гбу", "мбу", "мбоу", "анo", "ано",
-    "нко", "ип", "тоо", "чоп", "тсж", "снт", "банк", "компания", "корпорация", "холдинг", "концерн", "фирма", "завод",
-    "фабрика", "комбинат", "фонд", "институт", "университет", "академия", "школа", "колледж", "министерство", "минфин",
-    "агентство", "комитет", "комиссия", "управление", "департамент", "служба", "совет", "дума", "парламент", "суд",
-    "прокуратура", "полиция", "партия", "движение", "союз", "ассоциация", "федерация", "клуб", "команда", "театр",
-    "музей", "больница", "поликлиника", "клиника", "газета", "журнал", "телеканал", "радиостанция", "издательство",
-    "студия", "группа", "организация", "объединение", "общество", "центр", "лаборатория", "бюро", "администрация",
-    "правительство", "мэрия", "посольство", "штаб", "армия", "флот", "церковь", "епархия", "магазин", "сеть", "биржа",
-    "авиакомпания", "оператор", "трест", "предприятие", "учреждение", "кафедра", "факультет", "редакция", "лига",
-    "inc", "ltd", "llc", "llp", "corp", "corporation", "company", "gmbh", "plc", "bank", "group", "holdings",
-    "partners", "associates", "sons", "university", "institute", "college", "foundation", "agency", "ministry",
-    "department", "committee", "association", "council", "hospital", "clinic", "school", "club", "society", "union",
-    "systems", "technologies", "solutions", "industries", "enterprises", "labs", "laboratories", "software", "media",
-    "capital", "ventures", "insurance", "airlines", "motors", "pharmaceuticals", "logistics", "consulting", "services",
-    "co", "ag", "sa", "nv", "bv", "ab", "oy", "spa", "srl", "pty", "pte",
+    "ооо",
+    "оао",
+    "зао",
+    "пао",
+    "ао",
+    "нао",
+    "гуп",
+    "муп",
+    "фгуп",
+    "фгбу",
+    "фгбоу",
+    "гбу",
+    "мбу",
+    "мбоу",
+    "анo",
+    "ано",
+    "нко",
+    "ип",
+    "тоо",
+    "чоп",
+    "тсж",
+    "снт",
+    "банк",
+    "компания",
+    "корпорация",
+    "холдинг",
+    "концерн",
+    "фирма",
+    "завод",
+    "фабрика",
+    "комбинат",
+    "фонд",
+    "институт",
+    "университет",
+    "академия",
+    "школа",
+    "колледж",
+    "министерство",
+    "минфин",
+    "агентство",
+    "комитет",
+    "комиссия",
+    "управление",
+    "департамент",
+    "служба",
+    "совет",
+    "дума",
+    "парламент",
+    "суд",
+    "прокуратура",
+    "полиция",
+    "партия",
+    "движение",
+    "союз",
+    "ассоциация",
+    "федерация",
+    "клуб",
+    "команда",
+    "театр",
+    "музей",
+    "больница",
+    "поликлиника",
+    "клиника",
+    "газета",
+    "журнал",
+    "телеканал",
+    "радиостанция",
+    "издательство",
+    "студия",
+    "группа",
+    "организация",
+    "объединение",
+    "общество",
+    "центр",
+    "лаборатория",
+    "бюро",
+    "администрация",
+    "правительство",
+    "мэрия",
+    "посольство",
+    "штаб",
+    "армия",
+    "флот",
+    "церковь",
+    "епархия",
+    "магазин",
+    "сеть",
+    "биржа",
+    "авиакомпания",
+    "оператор",
+    "трест",
+    "предприятие",
+    "учреждение",
+    "кафедра",
+    "факультет",
+    "редакция",
+    "лига",
+    "inc",
+    "ltd",
+    "llc",
+    "llp",
+    "corp",
+    "corporation",
+    "company",
+    "gmbh",
+    "plc",
+    "bank",
+    "group",
+    "holdings",
+    "partners",
+    "associates",
+    "sons",
+    "university",
+    "institute",
+    "college",
+    "foundation",
+    "agency",
+    "ministry",
+    "department",
+    "committee",
+    "association",
+    "council",
+    "hospital",
+    "clinic",
+    "school",
+    "club",
+    "society",
+    "union",
+    "systems",
+    "technologies",
+    "solutions",
+    "industries",
+    "enterprises",
+    "labs",
+    "laboratories",
+    "software",
+    "media",
+    "capital",
+    "ventures",
+    "insurance",
+    "airlines",
+    "motors",
+    "pharmaceuticals",
+    "logistics",
+    "consulting",
+    "services",
+    "co",
+    "ag",
+    "sa",
+    "nv",
+    "bv",
+    "ab",
+    "oy",
+    "spa",
+    "srl",
+    "pty",
+    "pte",
 ];
 
 pub fn build(options: &Options) -> Vec<u8> {
@@ -86,7 +228,11 @@ fn keep_classes(entries: &mut BTreeMap<u32, Entry>, path: &Path) {
             let entry = &body[at as usize * ENTRY..(at as usize + 1) * ENTRY];
             let half = |at: usize| u16::from_le_bytes([entry[2 * at], entry[2 * at + 1]]);
             if half(1) != 0 {
-                let kept = Entry { near: half(1), role: half(2), flags: half(3) & table::COMMON };
+                let kept = Entry {
+                    near: half(1),
+                    role: half(2),
+                    flags: half(3) & table::COMMON,
+                };
                 entries.insert((bucket as u32) << 16 | u32::from(half(0)), kept);
             }
         }
@@ -95,7 +241,10 @@ fn keep_classes(entries: &mut BTreeMap<u32, Entry>, path: &Path) {
 
 fn rows(path: &Path) -> Vec<Vec<String>> {
     let text = read::text(path);
-    text.lines().skip(1).map(|line| line.split('\t').map(str::to_lowercase).collect()).collect()
+    text.lines()
+        .skip(1)
+        .map(|line| line.split('\t').map(str::to_lowercase).collect())
+        .collect()
 }
 
 fn russian_names(entries: &mut BTreeMap<u32, Entry>, data: &Path) {
@@ -154,7 +303,11 @@ fn company_words(entries: &mut BTreeMap<u32, Entry>, data: &Path) {
     }
     let names = read::text(&data.join("presidio-research/companies_and_organizations.csv"));
     let mut seen = HashSet::new();
-    for word in names.lines().skip(1).flat_map(|line| line.split(|c: char| !c.is_alphanumeric())) {
+    for word in names
+        .lines()
+        .skip(1)
+        .flat_map(|line| line.split(|c: char| !c.is_alphanumeric()))
+    {
         if word.chars().count() > 2 && seen.insert(word.to_lowercase()) {
             flag(entries, of(word), table::COMPANY_WORD);
         }
@@ -168,7 +321,10 @@ fn diseases(entries: &mut BTreeMap<u32, Entry>, data: &Path) {
     for line in text.lines().skip(1) {
         let name = line.split(';').nth(3).unwrap_or_default().to_lowercase();
         let code = line.split(';').nth(2).unwrap_or_default().trim_matches('"');
-        if matches!(code.chars().next(), Some('V' | 'W' | 'X' | 'Y' | 'Z') | None) {
+        if matches!(
+            code.chars().next(),
+            Some('V' | 'W' | 'X' | 'Y' | 'Z') | None
+        ) {
             continue;
         }
         for word in name.split(|c: char| !c.is_alphabetic()) {
@@ -176,7 +332,9 @@ fn diseases(entries: &mut BTreeMap<u32, Entry>, data: &Path) {
         }
     }
     for (word, _) in count {
-        let known = entries.get(&key(of(&word))).is_some_and(|entry| entry.flags & table::COMMON != 0);
+        let known = entries
+            .get(&key(of(&word)))
+            .is_some_and(|entry| entry.flags & table::COMMON != 0);
         if word.chars().count() > 3 && !known {
             flag(entries, of(&word), table::DISEASE);
         }

@@ -28,14 +28,20 @@ mod tests {
             ["Иван Петров"]
         );
         assert_eq!(
-            found(&Tagged(PatternName::Company), "Счёт выставило ООО «Ромашка»."),
+            found(
+                &Tagged(PatternName::Company),
+                "Счёт выставило ООО «Ромашка»."
+            ),
             ["ООО «Ромашка»"]
         );
     }
 
     #[test]
     fn near_misses() {
-        for text in ["Нажмите Пуск и выберите Настройки.", "Use the Rust compiler."] {
+        for text in [
+            "Нажмите Пуск и выберите Настройки.",
+            "Use the Rust compiler.",
+        ] {
             assert_eq!(found(&Tagged(PatternName::Name), text), [""; 0]);
             assert_eq!(found(&Tagged(PatternName::Company), text), [""; 0]);
         }

@@ -53,7 +53,11 @@ pub(crate) fn bytes(text: &str, tokens: &[Token], run: Run) -> Option<(usize, us
     if run.label == COMPANY {
         (first, last) = with_quotes(&word, tokens, (first, last));
     }
-    if run.label == NAME && tokens.get(last).is_some_and(|token| token.gap == Gap::Glued) {
+    if run.label == NAME
+        && tokens
+            .get(last)
+            .is_some_and(|token| token.gap == Gap::Glued)
+    {
         let is_initial = tokens[last - 1].end - tokens[last - 1].start <= 2
             && tokens[last - 1].kind != Kind::Mark
             && tokens[last - 1].is_capital();
@@ -69,15 +73,31 @@ fn is_edge(word: &str, label: usize) -> bool {
         let word = word.to_lowercase();
         matches!(
             word.as_str(),
-            "mr" | "mrs" | "ms" | "dr" | "miss" | "mx" | "prof" | "господин" | "госпожа" | "г-н" | "г-жа"
+            "mr" | "mrs"
+                | "ms"
+                | "dr"
+                | "miss"
+                | "mx"
+                | "prof"
+                | "господин"
+                | "госпожа"
+                | "г-н"
+                | "г-жа"
         )
     };
-    is_title || matches!(word, "." | "," | ":" | ";" | ")" | "-" | "—" | "–" | "»" | "”")
+    is_title
+        || matches!(
+            word,
+            "." | "," | ":" | ";" | ")" | "-" | "—" | "–" | "»" | "”"
+        )
 }
 
 fn is_trailing(word: &str, label: usize) -> bool {
     match label {
-        COMPANY => matches!(word, "," | ":" | ";" | "(" | "-" | "—" | "–" | "«" | "„" | "!" | "?"),
+        COMPANY => matches!(
+            word,
+            "," | ":" | ";" | "(" | "-" | "—" | "–" | "«" | "„" | "!" | "?"
+        ),
         _ => matches!(
             word,
             "," | ":" | ";" | "(" | "-" | "—" | "–" | "«" | "„" | "\"" | "!" | "?" | "»"

@@ -36,7 +36,10 @@ pub(crate) fn find(sentence: &Sentence, table: &Table) -> Vec<(usize, usize)> {
 
 fn is_cue(sentence: &Sentence, at: usize) -> bool {
     sentence.is(at, DISEASE_CUE)
-        || matches!(sentence.word(at), "МКБ" | "МКБ-10" | "ICD" | "ICD-10" | "Ds" | "Диагноз")
+        || matches!(
+            sentence.word(at),
+            "МКБ" | "МКБ-10" | "ICD" | "ICD-10" | "Ds" | "Диагноз"
+        )
 }
 
 /// Whether a disease by itself, or one that needs a word beside it.
@@ -71,34 +74,73 @@ fn is_russian_form(word: &str, table: &Table) -> bool {
     };
     let by = |endings: &[&str], suffixes: &[&str], first: &str| {
         endings.iter().any(|ending| {
-            word.strip_suffix(ending)
-                .is_some_and(|base| suffixes.iter().any(|s| base.ends_with(s)) && known(base, first))
+            word.strip_suffix(ending).is_some_and(|base| {
+                suffixes.iter().any(|s| base.ends_with(s)) && known(base, first)
+            })
         })
     };
     by(MASCULINE, &["ит", "оз", "ез"], "")
-        || by(FEMININE, &["пати", "еми", "эми", "алги", "ури", "плеги", "пени", "мегали"], "я")
+        || by(
+            FEMININE,
+            &[
+                "пати",
+                "еми",
+                "эми",
+                "алги",
+                "ури",
+                "плеги",
+                "пени",
+                "мегали",
+            ],
+            "я",
+        )
         || by(TUMOURS, &["ом"], "а")
 }
 
 fn is_english_form(word: &str) -> bool {
     const NOT: &[&str] = &[
-        "diagnosis", "prognosis", "osmosis", "hypnosis", "symbiosis", "metamorphosis", "academia",
-        "nostalgia", "homeopathy", "osteopathy", "naturopathy", "telepathy", "psychopathy",
-        "photosynthesis", "apotheosis", "mitosis", "meiosis", "gnosis",
+        "diagnosis",
+        "prognosis",
+        "osmosis",
+        "hypnosis",
+        "symbiosis",
+        "metamorphosis",
+        "academia",
+        "nostalgia",
+        "homeopathy",
+        "osteopathy",
+        "naturopathy",
+        "telepathy",
+        "psychopathy",
+        "photosynthesis",
+        "apotheosis",
+        "mitosis",
+        "meiosis",
+        "gnosis",
     ];
-    const SUFFIXES: &[&str] = &["itis", "osis", "emia", "aemia", "algia", "opathy", "plegia", "penia"];
+    const SUFFIXES: &[&str] = &[
+        "itis", "osis", "emia", "aemia", "algia", "opathy", "plegia", "penia",
+    ];
     let word = word.to_lowercase();
     SUFFIXES.iter().any(|suffix| word.ends_with(suffix)) && !NOT.contains(&word.as_str())
 }
 
-fn disease(sentence: &Sentence, head: usize, is_strong: bool, cued: bool) -> Option<(usize, usize)> {
+fn disease(
+    sentence: &Sentence,
+    head: usize,
+    is_strong: bool,
+    cued: bool,
+) -> Option<(usize, usize)> {
     let mut first = head;
     let mut says_which = cued;
     while first > 0 && sentence.on_line(first) {
         let before = first - 1;
         let numbered = first >= 2
             && sentence.kind(before) == Some(Kind::Digits)
-            && matches!(sentence.word(first - 2).to_lowercase().as_str(), "type" | "stage");
+            && matches!(
+                sentence.word(first - 2).to_lowercase().as_str(),
+                "type" | "stage"
+            );
         let known = sentence.facts[before].entry.flags & table::DISEASE != 0;
         let possessed = first >= 3
             && sentence.word(before) == "s"
@@ -126,17 +168,26 @@ fn end(sentence: &Sentence, start: usize) -> usize {
     let mut last = start;
     while last < sentence.len() && sentence.on_line(last) {
         let word = sentence.word(last);
-        let is_number = sentence.is_number(last, 1..=2) || matches!(word, "I" | "II" | "III" | "IV");
+        let is_number =
+            sentence.is_number(last, 1..=2) || matches!(word, "I" | "II" | "III" | "IV");
         let named = sentence.is(last, DISEASE_BEHIND);
         let known = sentence.facts[last].entry.flags & table::DISEASE != 0
             && sentence.is_lower(last)
             && sentence.kind(last) == Some(Kind::Cyrillic);
-        let kind_before = matches!(sentence.word(last - 1), "типа" | "type" | "stage" | "степени" | "стадии");
-        if is_number && (sentence.is(last + 1, DISEASE_BEHIND) && sentence.kind(last + 1) == Some(Kind::Cyrillic)) {
+        let kind_before = matches!(
+            sentence.word(last - 1),
+            "типа" | "type" | "stage" | "степени" | "стадии"
+        );
+        if is_number
+            && (sentence.is(last + 1, DISEASE_BEHIND)
+                && sentence.kind(last + 1) == Some(Kind::Cyrillic))
+        {
             last += 2;
         } else if is_number && kind_before || named && !is_number || known {
             last += 1;
-        } else if sentence.is(last, DISEASE | DISEASE_WEAK) && sentence.kind(last) == Some(Kind::Latin) {
+        } else if sentence.is(last, DISEASE | DISEASE_WEAK)
+            && sentence.kind(last) == Some(Kind::Latin)
+        {
             last += 1;
         } else if let Some(step) = place(sentence, last) {
             last += step;
@@ -152,9 +203,13 @@ fn place(sentence: &Sentence, at: usize) -> Option<usize> {
     if !matches!(sentence.word(at), "of" | "in") {
         return None;
     }
-    let article = usize::from(matches!(sentence.word(at + 1), "the" | "his" | "her" | "my"));
+    let article = usize::from(matches!(
+        sentence.word(at + 1),
+        "the" | "his" | "her" | "my"
+    ));
     let body = at + 1 + article;
-    (sentence.is(body, DISEASE_BEFORE) && !sentence.is(body, DISEASE_GENERAL)).then_some(2 + article)
+    (sentence.is(body, DISEASE_BEFORE) && !sentence.is(body, DISEASE_GENERAL))
+        .then_some(2 + article)
 }
 
 /// A code such as "J45.0" behind a word that says so.
@@ -167,8 +222,16 @@ fn code(sentence: &Sentence, at: usize, cue: usize) -> Option<(usize, usize)> {
         && word[0].is_ascii_uppercase()
         && word[1].is_ascii_digit()
         && word[2].is_ascii_digit();
-    let glued = |at: usize| sentence.tokens.get(at).is_some_and(|token| token.gap == super::token::Gap::Glued);
-    let has_more = sentence.word(at + 1) == "." && glued(at + 1) && glued(at + 2) && sentence.is_number(at + 2, 1..=2);
+    let glued = |at: usize| {
+        sentence
+            .tokens
+            .get(at)
+            .is_some_and(|token| token.gap == super::token::Gap::Glued)
+    };
+    let has_more = sentence.word(at + 1) == "."
+        && glued(at + 1)
+        && glued(at + 2)
+        && sentence.is_number(at + 2, 1..=2);
     is_code.then_some((at, if has_more { at + 3 } else { at + 1 }))
 }
 
@@ -176,7 +239,10 @@ fn code(sentence: &Sentence, at: usize, cue: usize) -> Option<(usize, usize)> {
 fn behind_cue(sentence: &Sentence, cue: usize) -> Option<(usize, usize)> {
     const MOST: usize = 6;
     let mut first = cue + 1;
-    while matches!(sentence.word(first), ":" | "—" | "–" | "-" | "with" | "from" | "of" | "«" | "\"") {
+    while matches!(
+        sentence.word(first),
+        ":" | "—" | "–" | "-" | "with" | "from" | "of" | "«" | "\""
+    ) {
         first += 1;
     }
     let belongs = |at: usize| {
@@ -184,7 +250,9 @@ fn behind_cue(sentence: &Sentence, cue: usize) -> Option<(usize, usize)> {
             && (sentence.is(at, DISEASE_BEFORE | DISEASE_BEHIND | DISEASE_GENERAL)
                 || sentence.facts[at].entry.flags & table::DISEASE != 0)
     };
-    let last = (first..first + MOST).find(|at| !belongs(*at)).unwrap_or(first + MOST);
+    let last = (first..first + MOST)
+        .find(|at| !belongs(*at))
+        .unwrap_or(first + MOST);
     let known = |at: usize| sentence.facts[at].entry.flags & table::DISEASE != 0;
     (first < last && (first..last).any(known)).then_some((first, last))
 }

@@ -172,10 +172,6 @@ fn shape(token: Token, length: usize) -> u64 {
 /// What the rest of the text says about a word: whether it stands behind a first name, in quotes or
 /// in lower case elsewhere.
 fn look_around(text: &str, tokens: &[Token], facts: &mut [Facts]) {
-    const BEHIND_FIRST: u64 = 1;
-    const IN_LOWER: u64 = 2;
-    const IN_MIDDLE: u64 = 4;
-    const BEFORE_LAST: u64 = 8;
     let mut seen: HashMap<u64, u64> = HashMap::new();
     let mut depth = 0_u64;
     for at in 0..tokens.len() {
@@ -189,51 +185,57 @@ fn look_around(text: &str, tokens: &[Token], facts: &mut [Facts]) {
         if !tokens[at].is_word() {
             continue;
         }
-        let mut bits = 0;
-        let before = at.checked_sub(1).map(|before| (tokens[before], facts[before]));
-        if facts[at].capital {
-            let is_first = |facts: Facts| facts.entry.flags & table::FIRST_COMMON != 0;
-            let named = before.is_some_and(|(token, facts)| token.is_capital() && is_first(facts));
-            let middle = before.is_some_and(|(token, _)| token.case == Case::Lower);
-            let next = tokens.get(at + 1).zip(facts.get(at + 1));
-            let leads = next.is_some_and(|(token, next)| {
-                token.case == Case::Title && next.entry.flags & table::LAST != 0
-            });
-            bits |= u64::from(named) * BEHIND_FIRST
-                + u64::from(middle) * IN_MIDDLE
-                + u64::from(leads) * BEFORE_LAST;
-        } else {
-            bits |= IN_LOWER;
-        }
-        *seen.entry(facts[at].stem).or_default() |= bits;
+        *seen.entry(facts[at].stem).or_default() |= signs(tokens, facts, at);
     }
     for facts in facts.iter_mut().filter(|facts| facts.capital) {
         facts.seen = seen.get(&facts.stem).copied().unwrap_or_default();
     }
 }
 
+/// What the place of one word says about the same word elsewhere.
+fn signs(tokens: &[Token], facts: &[Facts], at: usize) -> u64 {
+    const BEHIND_FIRST: u64 = 1;
+    const IN_LOWER: u64 = 2;
+    const IN_MIDDLE: u64 = 4;
+    const BEFORE_LAST: u64 = 8;
+    if !facts[at].capital {
+        return IN_LOWER;
+    }
+    let before = at
+        .checked_sub(1)
+        .map(|before| (tokens[before], facts[before]));
+    let is_first = |facts: Facts| facts.entry.flags & table::FIRST_COMMON != 0;
+    let named = before.is_some_and(|(token, facts)| token.is_capital() && is_first(facts));
+    let middle = before.is_some_and(|(token, _)| token.case == Case::Lower);
+    let next = tokens.get(at + 1).zip(facts.get(at + 1));
+    let leads = next.is_some_and(|(token, next)| {
+        token.case == Case::Title && next.entry.flags & table::LAST != 0
+    });
+    u64::from(named) * BEHIND_FIRST + u64::from(middle) * IN_MIDDLE + u64::from(leads) * BEFORE_LAST
+}
+
+/// What stands outside of a sentence.
+const NOTHING: Facts = Facts {
+    word: 1,
+    stem: 1,
+    suffix: [1; 3],
+    prefix: 1,
+    shape: 0,
+    entry: Entry {
+        near: 0,
+        role: 0,
+        flags: 0,
+    },
+    seen: 0,
+    quoted: 0,
+    capital: false,
+};
+
 /// Adds the features of the token at `at` of a sentence.
 pub(crate) fn features(facts: &[Facts], at: usize, out: &mut Vec<u32>) {
-    const NOTHING: Facts = Facts {
-        word: 1,
-        stem: 1,
-        suffix: [1; 3],
-        prefix: 1,
-        shape: 0,
-        entry: Entry {
-            near: 0,
-            role: 0,
-            flags: 0,
-        },
-        seen: 0,
-        quoted: 0,
-        capital: false,
-    };
     let near = |offset: isize| -> &Facts {
         let place = at.checked_add_signed(offset);
-        place
-            .and_then(|place| facts.get(place))
-            .unwrap_or(&NOTHING)
+        place.and_then(|place| facts.get(place)).unwrap_or(&NOTHING)
     };
     let around = [near(-2), near(-1), near(0), near(1), near(2)];
     let mut sink = Sink { out, number: 0 };
@@ -284,13 +286,19 @@ fn together(sink: &mut Sink, [second, left, here, right, last]: [&Facts; 5]) {
     sink.add(join(role(right), role(last)), here.shape);
     sink.add(flags(here), here.shape);
     sink.add(join(flags(left), left.shape), join(flags(here), here.shape));
-    sink.add(join(flags(here), here.shape), join(flags(right), right.shape));
+    sink.add(
+        join(flags(here), here.shape),
+        join(flags(right), right.shape),
+    );
     sink.add(left.word, here.shape);
     sink.add(right.word, here.shape);
     sink.add(left.stem, here.stem);
     sink.add(here.stem, right.stem);
     sink.add(join(second.word, left.word), here.shape);
-    sink.add(join(left.suffix[0], here.suffix[0]), join(left.shape, here.shape));
+    sink.add(
+        join(left.suffix[0], here.suffix[0]),
+        join(left.shape, here.shape),
+    );
     sink.add(meaning(here), here.shape);
     sink.add(role(here), here.shape);
 }

@@ -89,10 +89,7 @@ pub(crate) fn may_follow(before: Option<usize>, label: usize) -> bool {
 }
 
 /// The sequence with the highest sum.
-pub(crate) fn best(
-    scores: &[[f32; LABELS]],
-    pairs: &[[f32; LABELS]; LABELS + 1],
-) -> Vec<usize> {
+pub(crate) fn best(scores: &[[f32; LABELS]], pairs: &[[f32; LABELS]; LABELS + 1]) -> Vec<usize> {
     let mut back: Vec<[usize; LABELS]> = Vec::with_capacity(scores.len());
     let mut sums = [f32::NEG_INFINITY; LABELS];
     for (at, score) in scores.iter().enumerate() {

@@ -147,12 +147,19 @@ fn street(sentence: &Sentence, at: usize) -> Option<(usize, Part)> {
             None => lower.then_some((start + 1, Part::Street)),
         };
     }
-    let first = if sentence.is_number(at, 1..=3) { ordinal(sentence, at)? } else { at };
+    let first = if sentence.is_number(at, 1..=3) {
+        ordinal(sentence, at)?
+    } else {
+        at
+    };
     let most = first + LONGEST_NAME - 1;
     let mut end = first;
     while end < most && sentence.is_capital(end) && sentence.kind(end) == Some(Kind::Cyrillic) {
         end += 1;
-        if sentence.is(end, STREET) && sentence.kind(end) == Some(Kind::Cyrillic) && sentence.on_line(end) {
+        if sentence.is(end, STREET)
+            && sentence.kind(end) == Some(Kind::Cyrillic)
+            && sentence.on_line(end)
+        {
             return Some((dotted(sentence, end), Part::Street));
         }
     }
@@ -168,7 +175,10 @@ fn dotted(sentence: &Sentence, at: usize) -> usize {
 /// "1-я", "2-й": where it ends.
 fn ordinal(sentence: &Sentence, at: usize) -> Option<usize> {
     let is_hyphen = sentence.word(at + 1) == "-";
-    let is_ending = matches!(sentence.word(at + 2), "я" | "й" | "ая" | "ый" | "ий" | "го" | "ой");
+    let is_ending = matches!(
+        sentence.word(at + 2),
+        "я" | "й" | "ая" | "ый" | "ий" | "го" | "ой"
+    );
     (is_hyphen && is_ending).then_some(at + 3)
 }
 
@@ -181,7 +191,10 @@ fn name(sentence: &Sentence, start: usize) -> Option<usize> {
             at += 1;
         }
     }
-    if matches!(sentence.word(at), "реки" | "имени" | "академика" | "генерала" | "маршала" | "канала") {
+    if matches!(
+        sentence.word(at),
+        "реки" | "имени" | "академика" | "генерала" | "маршала" | "канала"
+    ) {
         at += 1;
     }
     let words = at;
@@ -214,13 +227,18 @@ fn house(sentence: &Sentence, at: usize, before: &[Part]) -> Option<(usize, Part
     if marked {
         let mut number = dotted(sentence, at);
         number += usize::from(matches!(sentence.word(number), "№" | ":" | "N"));
-        let part = if sentence.is(at, HOUSE) { Part::House } else { Part::Flat };
+        let part = if sentence.is(at, HOUSE) {
+            Part::House
+        } else {
+            Part::Flat
+        };
         return sentence
             .is_number(number, 1..=4)
             .then(|| (number_end(sentence, number), part));
     }
     let behind_street = matches!(before.last(), Some(Part::Street));
-    let behind_house = matches!(before.last(), Some(Part::House)) && at > 0 && sentence.word(at - 1) == ",";
+    let behind_house =
+        matches!(before.last(), Some(Part::House)) && at > 0 && sentence.word(at - 1) == ",";
     (sentence.is_number(at, 1..=4) && (behind_street || behind_house))
         .then(|| (number_end(sentence, at), Part::House))
 }
@@ -228,10 +246,17 @@ fn house(sentence: &Sentence, at: usize, before: &[Part]) -> Option<(usize, Part
 /// A house number with its letter, fraction or flat.
 fn number_end(sentence: &Sentence, at: usize) -> usize {
     let mut end = at + 1;
-    let glued = |at: usize| sentence.tokens.get(at).is_some_and(|token| token.gap == Gap::Glued);
+    let glued = |at: usize| {
+        sentence
+            .tokens
+            .get(at)
+            .is_some_and(|token| token.gap == Gap::Glued)
+    };
     let is_letter = |at: usize| {
         sentence.word(at).chars().count() == 1
-            && sentence.kind(at).is_some_and(|kind| matches!(kind, Kind::Cyrillic | Kind::Latin))
+            && sentence
+                .kind(at)
+                .is_some_and(|kind| matches!(kind, Kind::Cyrillic | Kind::Latin))
     };
     if is_letter(end) && (glued(end) || sentence.is_capital(end) && sentence.on_line(end)) {
         end += 1;
@@ -253,7 +278,9 @@ fn region(sentence: &Sentence, at: usize) -> Option<(usize, Part)> {
     }
     if matches!(sentence.word(at), "Республика" | "Респ") {
         let start = dotted(sentence, at);
-        return sentence.is_capital(start).then_some((start + 1, Part::Region));
+        return sentence
+            .is_capital(start)
+            .then_some((start + 1, Part::Region));
     }
     let second = at + 1 + usize::from(sentence.is_capital(at + 1) && !sentence.is(at + 1, REGION));
     (sentence.is(second, REGION) && sentence.kind(at) == Some(Kind::Cyrillic))
@@ -292,7 +319,11 @@ fn english_street(sentence: &Sentence, at: usize) -> Option<(usize, Part)> {
         end += 1;
     }
     let first = end;
-    while end < first + LONGEST_NAME + 1 && sentence.kind(end) == Some(Kind::Latin) && sentence.is_capital(end) && sentence.on_line(end) {
+    while end < first + LONGEST_NAME + 1
+        && sentence.kind(end) == Some(Kind::Latin)
+        && sentence.is_capital(end)
+        && sentence.on_line(end)
+    {
         if end > first && sentence.is(end, STREET) && !sentence.is(end + 1, STREET) {
             return Some((dotted(sentence, end), Part::StreetHouse));
         }
@@ -316,26 +347,34 @@ fn english_tail(sentence: &Sentence, at: usize, before: &[Part]) -> Option<(usiz
     if sentence.word(at) == "#" && sentence.is_number(at + 1, 1..=4) && !before.is_empty() {
         return Some((at + 2, Part::Flat));
     }
-    let behind = before.iter().any(|part| matches!(part, Part::StreetHouse | Part::Maybe));
+    let behind = before
+        .iter()
+        .any(|part| matches!(part, Part::StreetHouse | Part::Maybe));
     if !behind {
         return None;
     }
-    let state = latin && sentence.is(at, STATE) && sentence.word(at).len() <= 3 && sentence.is_capital(at);
+    let state =
+        latin && sentence.is(at, STATE) && sentence.word(at).len() <= 3 && sentence.is_capital(at);
     if state {
         let end = at + 1 + usize::from(sentence.is_number(at + 1, 5..=5));
         let plus = sentence.word(end) == "-" && sentence.is_number(end + 1, 4..=4);
         return Some((if plus { end + 2 } else { end }, Part::Code));
     }
-    let outward = sentence.kind(at) == Some(Kind::Mixed) && sentence.word(at).len() <= 4 && sentence.is_capital(at);
+    let outward = sentence.kind(at) == Some(Kind::Mixed)
+        && sentence.word(at).len() <= 4
+        && sentence.is_capital(at);
     if outward && sentence.is_number(at + 1, 1..=1) && sentence.word(at + 2).len() == 2 {
         return Some((at + 3, Part::Code));
     }
-    sentence.is_number(at, 5..=5).then_some((at + 1, Part::Code))
+    sentence
+        .is_number(at, 5..=5)
+        .then_some((at + 1, Part::Code))
 }
 
 /// A capitalised word or two where a town may stand.
 fn maybe_town(sentence: &Sentence, at: usize, before: &[Part]) -> Option<(usize, Part)> {
-    let behind_comma = at > 0 && sentence.word(at - 1) == "," || matches!(before.last(), Some(Part::Code | Part::Flat));
+    let behind_comma = at > 0 && sentence.word(at - 1) == ","
+        || matches!(before.last(), Some(Part::Code | Part::Flat));
     let is_place = sentence.labels.get(at) == Some(&PLACE);
     let fits = match before.last() {
         None => is_place || at == 0 || sentence.word(at - 1) == ":",

@@ -50,7 +50,12 @@ fn begin(sentence: &Sentence, head: usize, script: Kind) -> usize {
         first -= 1;
     }
     let acting = |words: [&str; 4]| {
-        first >= 4 && (0..4).all(|at| sentence.word(first - 4 + at).eq_ignore_ascii_case(words[at]))
+        first >= 4
+            && (0..4).all(|at| {
+                sentence
+                    .word(first - 4 + at)
+                    .eq_ignore_ascii_case(words[at])
+            })
     };
     let is_acting = acting(["и", ".", "о", "."]) || acting(["И", ".", "о", "."]);
     if is_acting { first - 4 } else { first }
@@ -97,15 +102,55 @@ fn step(sentence: &Sentence, at: usize) -> usize {
     }
 }
 
+/// Endings of the genitive.
+const ENDINGS: &[&str] = &["а", "я", "ы", "и", "ов", "ев", "ей", "ок"];
+/// Words and endings that are none.
+const NOT: &[&str] = &[
+    "ла",
+    "ли",
+    "ало",
+    "да",
+    "ня",
+    "бя",
+    "если",
+    "или",
+    "после",
+    "всегда",
+    "вчера",
+    "завтра",
+    "дома",
+    "сначала",
+    "нужны",
+    "должны",
+    "должна",
+    "нужна",
+    "хотя",
+    "пока",
+    "снова",
+    "очень",
+    "сейчас",
+    "почти",
+    "ради",
+    "внутри",
+    "опять",
+    "ся",
+    "сь",
+    "ти",
+    "чи",
+    "можно",
+    "мои",
+    "твои",
+    "свои",
+    "наши",
+    "ваши",
+    "когда",
+    "оба",
+    "два",
+    "три",
+];
+
 /// A noun in the genitive behind a title that takes one, as far as its ending says so.
 fn is_object(sentence: &Sentence, at: usize) -> bool {
-    const ENDINGS: &[&str] = &["а", "я", "ы", "и", "ов", "ев", "ей", "ок"];
-    const NOT: &[&str] = &[
-        "ла", "ли", "ало", "да", "ня", "бя", "если", "или", "после", "всегда", "вчера", "завтра",
-        "дома", "сначала", "нужны", "должны", "должна", "нужна", "хотя", "пока", "снова", "очень",
-        "сейчас", "почти", "ради", "внутри", "опять", "ся", "сь", "ти", "чи", "можно", "мои",
-        "твои", "свои", "наши", "ваши", "когда", "оба", "два", "три",
-    ];
     let word = sentence.word(at);
     sentence.is_lower(at)
         && word.chars().count() > 3
@@ -126,7 +171,8 @@ fn english_step(sentence: &Sentence, at: usize) -> usize {
         && !matches!(sentence.word(at + 1), "of" | "for" | "it");
     match joins && names {
         true => {
-            let more = sentence.is(at + 2, JOB_BEHIND) && !matches!(sentence.word(at + 2), "of" | "for");
+            let more =
+                sentence.is(at + 2, JOB_BEHIND) && !matches!(sentence.word(at + 2), "of" | "for");
             2 + usize::from(more)
         }
         false => 0,

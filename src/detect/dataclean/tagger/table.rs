@@ -18,8 +18,10 @@ pub(crate) const PATRONYMIC: u16 = 4;
 /// The stem of a first name.
 pub(crate) const FIRST_STEM: u16 = 8;
 /// The stem of a surname.
+#[allow(dead_code)] // set by the trainer; the chains see all flags at once
 pub(crate) const LAST_STEM: u16 = 16;
 /// A word of names of organisations.
+#[allow(dead_code)] // set by the trainer; the chains see all flags at once
 pub(crate) const COMPANY_WORD: u16 = 32;
 /// A word that names a kind of organisation.
 pub(crate) const COMPANY_KIND: u16 = 64;
@@ -28,6 +30,7 @@ pub(crate) const DISEASE: u16 = 128;
 /// A very frequent first name.
 pub(crate) const FIRST_COMMON: u16 = 256;
 /// A frequent word of the language.
+#[allow(dead_code)] // set by the trainer; the chains see all flags at once
 pub(crate) const COMMON: u16 = 512;
 
 /// What is known of one word; nothing is all zeros.

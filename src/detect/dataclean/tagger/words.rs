@@ -7,10 +7,16 @@ pub(crate) const NOUNS: &[(&str, u32)] = &[
     (JOBS, JOB),
     (JOBS_WEAK, JOB_WEAK),
     (DISEASES, DISEASE),
-    ("водитель машинист слесарь инженер менеджер специалист врач учитель преподаватель тренер монтажник наладчик продавец аппаратчик учительница", JOB_OBJECT),
+    (
+        "водитель машинист слесарь инженер менеджер специалист врач учитель преподаватель тренер монтажник наладчик продавец аппаратчик учительница",
+        JOB_OBJECT,
+    ),
     (DISEASES_WEAK, DISEASE_WEAK),
     ("диагноз патология", DISEASE_CUE),
-    ("улица переулок бульвар площадь набережная аллея тупик проезд шоссе проспект микрорайон квартал линия тракт", STREET),
+    (
+        "улица переулок бульвар площадь набережная аллея тупик проезд шоссе проспект микрорайон квартал линия тракт",
+        STREET,
+    ),
     ("город поселок деревня село станица хутор аул", TOWN),
     ("область край район республика округ", REGION),
     ("дом корпус строение владение литера", HOUSE),
@@ -22,7 +28,10 @@ pub(crate) const ADJECTIVES: &[(&str, u32)] = &[
     (JOB_ADJECTIVES, JOB_BEFORE),
     (DISEASE_ADJECTIVES, DISEASE_BEFORE),
     (DISEASE_GENERAL_ADJECTIVES, DISEASE_GENERAL),
-    ("главнокомандующий управляющий заведующий военнослужащий уполномоченный дежурный горничная ученый", JOB),
+    (
+        "главнокомандующий управляющий заведующий военнослужащий уполномоченный дежурный горничная ученый",
+        JOB,
+    ),
 ];
 
 /// Words that stand as they are.
@@ -30,25 +39,52 @@ pub(crate) const FIXED: &[(&str, u32)] = &[
     (JOB_COMPLEMENTS, JOB_BEHIND),
     (DISEASE_COMPLEMENTS, DISEASE_BEHIND),
     ("и.о врио экс бывший вице", JOB_BEFORE),
-    ("диагностирован диагностирована диагностировано диагностировали диагностирован страдает страдаю болен больна болеет болею", DISEASE_CUE),
-    ("diagnosed diagnosis suffers suffering suffered", DISEASE_CUE),
-    ("орви орз вич спид дцп ибс хобл ковид covid covid-19 коронавирус гэрб онмк вич-инфекция sars-cov-2 тэла всд гб сд оки хсн", DISEASE),
-    ("hiv aids adhd copd ptsd ocd gerd ibs ards dvt uti tb covid covid-19", DISEASE),
-    ("ул пр-т просп пр-кт пер пл наб б-р бул ш пр-д мкр мкрн туп ал", STREET),
+    (
+        "диагностирован диагностирована диагностировано диагностировали диагностирован страдает страдаю болен больна болеет болею",
+        DISEASE_CUE,
+    ),
+    (
+        "diagnosed diagnosis suffers suffering suffered",
+        DISEASE_CUE,
+    ),
+    (
+        "орви орз вич спид дцп ибс хобл ковид covid covid-19 коронавирус гэрб онмк вич-инфекция sars-cov-2 тэла всд гб сд оки хсн",
+        DISEASE,
+    ),
+    (
+        "hiv aids adhd copd ptsd ocd gerd ibs ards dvt uti tb covid covid-19",
+        DISEASE,
+    ),
+    (
+        "ул пр-т просп пр-кт пер пл наб б-р бул ш пр-д мкр мкрн туп ал",
+        STREET,
+    ),
     ("г гор пос п дер с ст-ца пгт рп п.г.т р.п х", TOWN),
     ("обл р-н респ ао", REGION),
     ("д корп стр к вл лит", HOUSE),
     ("кв оф пом ком каб эт под", FLAT),
     ("zip zipcode postcode postal", ZIP),
     ("россия рф", COUNTRY),
-    ("usa uk us england scotland wales ireland canada australia germany france", COUNTRY),
-    ("street st avenue ave road rd lane ln drive dr boulevard blvd way court ct place pl square sq terrace crescent cres highway hwy parkway pkwy close gardens walk row hill quay mews circle cir trail plaza alley", STREET),
+    (
+        "usa uk us england scotland wales ireland canada australia germany france",
+        COUNTRY,
+    ),
+    (
+        "street st avenue ave road rd lane ln drive dr boulevard blvd way court ct place pl square sq terrace crescent cres highway hwy parkway pkwy close gardens walk row hill quay mews circle cir trail plaza alley",
+        STREET,
+    ),
     ("apt apartment suite ste unit flat floor room", FLAT),
-    ("al ak az ar ca co ct de fl ga hi id il in ia ks ky la me md ma mi mn ms mo mt ne nv nh nj nm ny nc nd oh ok or pa ri sc sd tn tx ut vt va wa wv wi wy dc on bc qc ab nsw vic qld", STATE),
+    (
+        "al ak az ar ca co ct de fl ga hi id il in ia ks ky la me md ma mi mn ms mo mt ne nv nh nj nm ny nc nd oh ok or pa ri sc sd tn tx ut vt va wa wv wi wy dc on bc qc ab nsw vic qld",
+        STATE,
+    ),
     (EN_JOB_BEFORE, JOB_BEFORE),
     (EN_JOB_BEHIND, JOB_BEHIND),
     (EN_DISEASE_BEFORE, DISEASE_BEFORE),
-    ("attention deficit eating sleep personality spectrum inflammatory multiple", DISEASE_BEFORE),
+    (
+        "attention deficit eating sleep personality spectrum inflammatory multiple",
+        DISEASE_BEFORE,
+    ),
     (EN_DISEASE_BEHIND, DISEASE_BEHIND),
     (EN_DISEASE_GENERAL, DISEASE_GENERAL),
 ];
@@ -84,10 +120,12 @@ const JOBS: &str = "директор президент вице-президе�
 программист-разработчик энергетик метролог лаборант сметчик прораб бригадир мастер-наладчик секретарь-машинистка
 врач-терапевт няня гувернантка сиделка домработница стилист визажист флорист ювелир портной швея модель-манекенщица
 фотомодель диджей аниматор экскурсовод каскадер оперуполномоченный участковый детектив шериф";
-const JOBS_WEAK: &str = "начальник руководитель глава председатель сопредседатель зампред замглавы заместитель замдиректора помощник
+const JOBS_WEAK: &str =
+    "начальник руководитель глава председатель сопредседатель зампред замглавы заместитель замдиректора помощник
 советник специалист эксперт консультант координатор куратор методист инспектор оператор мастер агент представитель
 командир командующий атташе референт ассистент стажер член секретарь основатель гендиректор замначальника";
-const JOB_ADJECTIVES: &str = "главный старший младший ведущий генеральный исполнительный коммерческий финансовый технический
+const JOB_ADJECTIVES: &str =
+    "главный старший младший ведущий генеральный исполнительный коммерческий финансовый технический
 операционный креативный художественный арт заслуженный народный верховный чрезвычайный полномочный первый действующий
 системный сетевой личный торговый страховой научный медицинский медицинская участковый дежурный детский школьный
 классный социальный военный судебный налоговый таможенный почтовый штатный внештатный независимый
@@ -127,7 +165,8 @@ const DISEASES_WEAK: &str = "болезнь синдром заболевани�
 растяжение ушиб сотрясение травма ожог отек киста полип камень камня камни камней стеноз абсцесс флегмона кровотечение блокада
 дистрофия атрофия гипоплазия дисплазия дефицит непереносимость лихорадка новообразование склероз паралич парез
 интоксикация отравление обморожение отслоение отслойка пролапс протрузия экстрасистолия фибрилляция дискинезия деформация";
-const DISEASE_ADJECTIVES: &str = " подострый рецидивирующий сахарный бронхиальный ишемический гипертонический артериальный
+const DISEASE_ADJECTIVES: &str =
+    " подострый рецидивирующий сахарный бронхиальный ишемический гипертонический артериальный
 ревматоидный железодефицитный внебольничный внутрибольничный вирусный бактериальный атопический аллергический язвенный
 злокачественный доброкачественный наследственный гестационный сердечный почечный печеночный дыхательный
 легочный коронавирусный кишечный менингококковый ротавирусный энтеровирусный клещевой биполярный тревожный депрессивный
@@ -161,7 +200,8 @@ stockbroker underwriter actuary hairdresser tailor butcher baker gardener nanny 
 ceo cfo cto coo cio cmo ciso devops sysadmin webmaster superintendent principal-investigator senator congressman
 governor mayor ambassador diplomat judge prosecutor bailiff magistrate chancellor president vice-president
 physiotherapist optometrist dietitian nutritionist anesthesiologist dermatologist gynecologist neurologist radiographer phlebotomist hygienist";
-const EN_JOBS_WEAK: &str = "manager director officer administrator supervisor coordinator specialist technician representative executive
+const EN_JOBS_WEAK: &str =
+    "manager director officer administrator supervisor coordinator specialist technician representative executive
 assistant clerk agent operator inspector adviser advisor instructor trainer coach driver editor producer writer
 planner buyer trader broker strategist tester lead head chairman chairwoman chairperson partner associate
 practitioner controller treasurer worker guard foreman estimator scheduler";
@@ -178,7 +218,8 @@ history primary secondary university truck bus taxi delivery police fire army na
 event executive personal private certified chartered licensed qualified night shift hotel restaurant kitchen sous
 managing non-executive construction safety health environmental training recruitment talent acquisition community
 development solutions enterprise revenue growth strategy people customs patent trial criminal corporate staff interim acting former";
-const EN_JOB_BEHIND: &str = "of for engineering sales marketing operations finance product technology security research development staff
+const EN_JOB_BEHIND: &str =
+    "of for engineering sales marketing operations finance product technology security research development staff
 people resources human communications compliance design strategy growth data support analytics state education health";
 
 const EN_DISEASES: &str = "diabetes asthma hypertension hypotension pneumonia bronchitis influenza flu cancer leukemia leukaemia lymphoma melanoma
@@ -190,7 +231,8 @@ herpes shingles meningitis encephalitis sepsis glaucoma cataract conjunctivitis 
 pharyngitis laryngitis cystitis nephritis pyelonephritis prostatitis endometriosis fibromyalgia gout lupus scoliosis
 hernia hemorrhoid obesity hypothyroidism hyperthyroidism goiter sarcoidosis neuropathy retinopathy neuralgia sciatica
 covid coronavirus monkeypox ebola eclampsia preeclampsia alcoholism insomnia narcolepsy vertigo tinnitus";
-const EN_DISEASES_WEAK: &str = "disease syndrome disorder infection failure deficiency fracture ulcer injury insufficiency palsy dystrophy
+const EN_DISEASES_WEAK: &str =
+    "disease syndrome disorder infection failure deficiency fracture ulcer injury insufficiency palsy dystrophy
 sclerosis apnea allergy concussion embolism stenosis dysplasia edema attack intolerance fever";
 const EN_DISEASE_BEFORE: &str = " rheumatoid iron deficiency
 coronary artery heart cardiac congestive renal kidney liver hepatic lung pulmonary obstructive respiratory breast
@@ -202,6 +244,7 @@ bacterial viral fungal community-acquired allergic atopic bronchial gestational 
 metastatic ischemic hemorrhagic vein atrial ventricular septic irritable bowel 
 ulcerative gastroesophageal reflux hip femur wrist ankle rib spinal cord herniated hypertensive rheumatic postpartum 
 high-grade low-grade early-stage late-stage end-stage diabetic alcoholic nonalcoholic fatty polycystic ovary autoimmune sickle cell lactose peanut pollen penicillin";
-const EN_DISEASE_BEHIND: &str = "1 2 i ii iii iv mellitus vulgaris simplex zoster tremens nervosa hyperplasia";
+const EN_DISEASE_BEHIND: &str =
+    "1 2 i ii iii iv mellitus vulgaris simplex zoster tremens nervosa hyperplasia";
 const DISEASE_GENERAL_ADJECTIVES: &str = "острый хронический новый закрытый открытый детский первичный вторичный тяжелый легкий средний клинический системный красный пограничный диффузный узловой очаговый двусторонний правосторонний левосторонний боковой пищевой поверхностный врожденный приобретенный лекарственный генерализованный алкогольный токсический инфекционный";
 const EN_DISEASE_GENERAL: &str = "acute chronic severe mild moderate recurrent type essential primary secondary major deep seasonal stage clinical system malignant benign transient borderline infectious";
