@@ -94,7 +94,7 @@ fn is_russian_form(word: &str, table: &Table) -> bool {
             ],
             "я",
         )
-        || by(TUMOURS, &["ом"], "а")
+        || word.len() >= 12 && by(TUMOURS, &["ом"], "а")
 }
 
 fn is_english_form(word: &str) -> bool {

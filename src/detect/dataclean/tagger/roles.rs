@@ -36,8 +36,12 @@ fn title(sentence: &Sentence, head: usize) -> Option<(usize, usize)> {
             && sentence.on_line(last)
             && sentence.kind(last) == Some(Kind::Cyrillic)
     };
+    // "глава государства": whose it is says enough, but is no part of the title.
+    let heads = sentence.word(head).to_lowercase().starts_with("глав")
+        && is_object(sentence, last)
+        && !sentence.is_adjective(last);
     let is_strong = (head..last).any(|at| sentence.is(at, JOB));
-    (is_strong || first < head || last > head + 1 || named()).then_some((first, last))
+    (is_strong || heads || first < head || last > head + 1 || named()).then_some((first, last))
 }
 
 fn begin(sentence: &Sentence, head: usize, script: Kind) -> usize {
@@ -115,6 +119,7 @@ const NOT: &[&str] = &[
     "если",
     "или",
     "после",
+    "тья",
     "всегда",
     "вчера",
     "завтра",

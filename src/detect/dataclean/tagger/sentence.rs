@@ -1,7 +1,7 @@
 //! One sentence as the rules see it. Judges nothing. Shared with the trainer.
 
 use super::features::{Facts, fold, hash};
-use super::lexicon::Lexicon;
+use super::lexicon::{self, Lexicon};
 use super::token::{Gap, Kind, Token};
 
 /// A sentence with what is known of its tokens.
@@ -113,7 +113,7 @@ fn part(text: &str, token: Token, facts: &Facts, lexicon: &Lexicon) -> u32 {
     let of = |half: &str| lexicon.get(hash(half.chars().map(fold)));
     let first = word.split('-').next().map_or(0, of);
     match first {
-        0 => word.rsplit('-').next().map_or(0, of),
+        0 | lexicon::JOB_BEFORE => word.rsplit('-').next().map_or(first, of),
         _ => first,
     }
 }
