@@ -21,8 +21,16 @@ mod admin_versions;
 mod admin_world;
 #[path = "analysis/api.rs"]
 mod api;
+#[path = "analysis/attachments.rs"]
+mod attachments;
 #[path = "analysis/batches.rs"]
 mod batches;
+#[path = "analysis/bucket.rs"]
+mod bucket;
+#[path = "analysis/documents.rs"]
+mod documents;
+#[path = "analysis/erasure.rs"]
+mod erasure;
 #[path = "analysis/keeping.rs"]
 mod keeping;
 #[path = "analysis/overrides.rs"]

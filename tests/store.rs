@@ -9,10 +9,14 @@ mod support;
 mod contract;
 #[path = "store/applications.rs"]
 mod applications;
+#[path = "store/attachments.rs"]
+mod attachments;
 #[path = "store/audit.rs"]
 mod audit;
 #[path = "store/bed.rs"]
 mod bed;
+#[path = "store/erasure.rs"]
+mod erasure;
 #[path = "store/filters.rs"]
 mod filters;
 #[path = "store/policies.rs"]

@@ -11,6 +11,7 @@ use super::error::ApiError;
 use crate::model::ApplicationId;
 use crate::store::{AuditEntry, AuditFilter, TokenId};
 use serde_json::Value;
+use uuid::Uuid;
 
 /// What was done, as the log names it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,10 +24,11 @@ pub(super) enum Action {
     TokenChange,
     TokenRotate,
     TokenRevoke,
+    RecordsErase,
 }
 
 impl Action {
-    pub(super) const ALL: [Self; 8] = [
+    pub(super) const ALL: [Self; 9] = [
         Self::ApplicationCreate,
         Self::ApplicationChange,
         Self::ApplicationRestore,
@@ -35,6 +37,7 @@ impl Action {
         Self::TokenChange,
         Self::TokenRotate,
         Self::TokenRevoke,
+        Self::RecordsErase,
     ];
 
     pub(super) fn as_str(self) -> &'static str {
@@ -47,6 +50,7 @@ impl Action {
             Self::TokenChange => "token.change",
             Self::TokenRotate => "token.rotate",
             Self::TokenRevoke => "token.revoke",
+            Self::RecordsErase => "records.erase",
         }
     }
 }
@@ -56,6 +60,8 @@ pub(super) enum Target {
     Application(ApplicationId),
     /// A token and the application it is bound to.
     Token(TokenId, Option<ApplicationId>),
+    /// What is left of an erased user, of one application or of all.
+    Tombstone(Uuid, Option<ApplicationId>),
 }
 
 impl Target {
@@ -63,13 +69,14 @@ impl Target {
         match self {
             Self::Application(id) => id.to_string(),
             Self::Token(id, _) => id.0.to_string(),
+            Self::Tombstone(id, _) => id.to_string(),
         }
     }
 
     fn application_id(&self) -> Option<ApplicationId> {
         match self {
             Self::Application(id) => Some(*id),
-            Self::Token(_, application) => *application,
+            Self::Token(_, application) | Self::Tombstone(_, application) => *application,
         }
     }
 }

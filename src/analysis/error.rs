@@ -67,6 +67,18 @@ pub enum ApiError {
     /// `Content-Type` is not NDJSON.
     #[error("the body must be NDJSON: send `Content-Type: application/x-ndjson`")]
     NotNdjsonType,
+    /// A file is over its bound, in bytes.
+    #[error("attached_files: a file is larger than attachments.max_bytes, {0} bytes")]
+    FileTooLarge(u64),
+    /// Too many files in one request.
+    #[error("attached_files: more files than attachments.max_files, {0}")]
+    TooManyFiles(usize),
+    /// `Content-Type` is not that of files.
+    #[error("the body must be files: send `Content-Type: multipart/form-data`")]
+    NotMultipart,
+    /// The files did not arrive whole.
+    #[error("the body is not multipart/form-data, or it broke off")]
+    BrokenMultipart,
     /// A field has the wrong shape or value.
     #[error("{field}: {problem}")]
     Field {
@@ -121,9 +133,12 @@ impl ApiError {
             | Self::OtherApplication
             | Self::NotForBound
             | Self::ScopeNotOwn(_) => 403,
-            Self::NotJson(_) => 400,
-            Self::TooLarge(_) | Self::TooManyLines(_) => 413,
-            Self::NotJsonType | Self::NotNdjsonType => 415,
+            Self::NotJson(_) | Self::BrokenMultipart => 400,
+            Self::TooLarge(_)
+            | Self::TooManyLines(_)
+            | Self::FileTooLarge(_)
+            | Self::TooManyFiles(_) => 413,
+            Self::NotJsonType | Self::NotNdjsonType | Self::NotMultipart => 415,
             Self::Field { .. } | Self::Fields(_) => 422,
             Self::VersionConflict(_) | Self::Conflict(_) => 409,
             Self::VersionMissing => 428,

@@ -3,15 +3,20 @@
 
 mod application_admin;
 mod applications;
+mod attachments;
 mod audit;
 mod authority;
 mod cache;
 mod clock;
 mod differences;
 mod direction;
+pub mod documents;
 mod draft;
+mod erasure;
 mod error;
 mod fields;
+mod file_text;
+mod files;
 mod freshness;
 mod http;
 mod inline;
@@ -30,6 +35,7 @@ mod texts;
 mod token_admin;
 mod tokens;
 
+pub use attachments::{AttachTo, NewFile};
 pub use authority::Caller;
 pub use differences::{Basis, Difference};
 pub use error::{ApiError, FieldProblem};

@@ -1,8 +1,10 @@
 //! Removes records beyond the limits (CONTRACT 38): of each application that has limits of its own,
-//! then of the whole store, at the start and every hour. How records are removed is the store's.
+//! then of the whole store, at the start and every hour; then the files that no record has any more.
+//! How records are removed is the store's.
 
 use super::Service;
 use super::clock::now_ms;
+use super::files::Files;
 use super::rules::Retention;
 use crate::config::RetentionSettings;
 use crate::model::ApplicationId;
@@ -31,10 +33,10 @@ impl RetentionTask {
     /// Starts it on the calling runtime.
     pub fn start(service: &Service, limits: RetentionSettings, metrics: Arc<Metrics>) -> Self {
         let (stop, mut stopped) = watch::channel(false);
-        let store = service.store.clone();
+        let files = service.files.clone();
         let task = tokio::spawn(async move {
             tokio::select! {
-                () = run(&*store, limits, &metrics) => {}
+                () = run(&files, limits, &metrics) => {}
                 _ = stopped.wait_for(|stopped| *stopped) => {}
             }
         });
@@ -50,10 +52,11 @@ impl RetentionTask {
     }
 }
 
-async fn run(store: &dyn Store, limits: RetentionSettings, metrics: &Metrics) {
+async fn run(files: &Files, limits: RetentionSettings, metrics: &Metrics) {
     loop {
         let mut removed = 0;
-        let failure = round(store, limits, &mut removed).await.err();
+        let kept = round(&*files.store, limits, &mut removed).await;
+        let failure = kept.and(files.collect().await).err();
         let ran = RetentionRan {
             removed,
             failure: failure.as_ref().map(ToString::to_string),

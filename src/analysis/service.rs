@@ -2,7 +2,10 @@
 
 use super::applications::Applications;
 use super::authority::Caller;
+use super::documents;
+use super::erasure;
 use super::error::ApiError;
+use super::files::Files;
 use super::freshness::Freshness;
 use super::inline::InlineRules;
 use super::keep::{self, Judged, Told};
@@ -27,6 +30,8 @@ pub struct Service {
     pub(super) applications: Arc<Applications>,
     pub(super) tokens: Arc<Tokens>,
     freshness: Freshness,
+    pub(super) files: Files,
+    pub(super) documents: documents::Reader,
     pub(super) analyst: Analyst,
     pub(super) inline_rules: InlineRules,
     rate: Rate,
@@ -48,9 +53,16 @@ impl Service {
         let tokens = Arc::new(Tokens::new(store.clone()));
         let applications = Arc::new(Applications::new(store.clone()));
         let first_run = start::first_run(&*store, &tokens, settings.first_token.as_ref()).await?;
+        let files = Files {
+            blobs: start::open_blobs(settings, data_dir)?,
+            store: store.clone(),
+            limits: settings.attachments,
+        };
         let service = Self {
             freshness: Freshness::start(store.clone(), applications.clone(), tokens.clone()),
             applications,
+            files,
+            documents: documents::Reader::default(),
             store,
             tokens,
             analyst: Analyst::new(settings.services),
@@ -101,7 +113,7 @@ impl Service {
         };
         let (record, told) = self.analyse(&caller, asked).await?;
         let mut answer = record.answer.clone();
-        let durable = self.store.begin_insert(record).await?;
+        let durable = erasure::settle_later(self.store.begin_insert(record).await)?;
         Told::restore(told, &mut answer);
         Ok((answer, durable))
     }
@@ -144,7 +156,7 @@ impl Service {
         for application in listed {
             if self.store.application(application.id).await?.is_none() {
                 let (id, name) = (application.id, application.name.clone());
-                let added = start::add_application(&*self.store, id, name).await;
+                let added = start::add_application(&*self.store, id, name, "configuration").await;
                 // Another server may have been first.
                 if added.is_err() && self.store.application(id).await?.is_none() {
                     return added;
@@ -205,7 +217,8 @@ impl Service {
         asked: Asked,
     ) -> Result<AnalysisResponse, ApiError> {
         let (record, told) = self.analyse(caller, asked).await?;
-        let mut answer = self.store.insert(record).await?;
+        let own = record.answer.clone();
+        let mut answer = erasure::settle(self.store.insert(record).await, own)?;
         Told::restore(told, &mut answer);
         Ok(answer)
     }

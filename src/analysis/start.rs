@@ -3,11 +3,12 @@
 
 use super::clock::now_ms;
 use super::tokens::{self, Tokens};
+use crate::config::BlobPlace;
 use crate::config::settings::AnalysisSettings;
 use crate::model::{ApplicationId, Secret};
 use crate::store::{
-    Application, Migrated, PostgresStore, RecordStore, Scope, Scopes, SqliteStore, Store,
-    StoreError,
+    Application, BlobStore, Migrated, PostgresStore, RecordStore, Scope, Scopes, SqliteStore,
+    Store, StoreError,
 };
 use std::fs::DirBuilder;
 use std::os::unix::fs::DirBuilderExt;
@@ -16,6 +17,7 @@ use std::sync::Arc;
 use thiserror::Error;
 
 const DATABASE: &str = "monitor.db";
+const BLOBS: &str = "blobs";
 
 /// What the operator is told at start.
 #[derive(Clone, Debug)]
@@ -29,8 +31,8 @@ pub struct FirstRun {
 /// Why the analysis cannot start.
 #[derive(Debug, Error)]
 pub enum StartError {
-    /// A folder cannot be made.
-    #[error("cannot make the folder {path}: {reason}")]
+    /// A folder cannot be made or used.
+    #[error("cannot open {path}: {reason}")]
     Folder {
         /// The folder.
         path: PathBuf,
@@ -57,6 +59,23 @@ pub(super) async fn open_store(
         }
         None => Ok(Arc::new(open_file(settings, data_dir).await?)),
     }
+}
+
+/// Opens the place of attached files.
+pub(super) fn open_blobs(
+    settings: &AnalysisSettings,
+    data_dir: &Path,
+) -> Result<BlobStore, StartError> {
+    let own = data_dir.join(BLOBS);
+    let (path, opened) = match &settings.blobs {
+        None => (&own, BlobStore::local(&own)),
+        Some(BlobPlace::Folder(folder)) => (folder, BlobStore::local(folder)),
+        Some(BlobPlace::Bucket { name, prefix }) => (&own, BlobStore::bucket((name, prefix), &own)),
+    };
+    opened.map_err(|error| StartError::Folder {
+        path: path.clone(),
+        reason: error.to_string(),
+    })
 }
 
 /// Brings the schema of the configured database up to date, and does nothing else with it.
@@ -129,7 +148,7 @@ pub(super) async fn first_run(
 
 async fn add_default_application(store: &dyn Store) -> Result<ApplicationId, StartError> {
     let id = ApplicationId::random();
-    add_application(store, id, "default".to_owned()).await?;
+    add_application(store, id, "default".to_owned(), "first start").await?;
     // Another server may have been first.
     let first = store.first_application().await?;
     Ok(first.map_or(id, |first| first.id))
@@ -140,18 +159,18 @@ pub(super) async fn add_application(
     store: &dyn Store,
     id: ApplicationId,
     name: String,
+    by: &str,
 ) -> Result<(), StoreError> {
-    store
-        .add_application(Application {
-            id,
-            name,
-            description: String::new(),
-            created_at_ms: now_ms(),
-            updated_at_ms: now_ms(),
-            version: 1,
-            policy: None,
-            // No keys: the defaults of the running version hold, also those of a later one.
-            rules: serde_json::json!({}),
-        })
-        .await
+    let application = Application {
+        id,
+        name,
+        description: String::new(),
+        created_at_ms: now_ms(),
+        updated_at_ms: now_ms(),
+        version: 1,
+        policy: None,
+        // No keys: the defaults of the running version hold, also those of a later one.
+        rules: serde_json::json!({}),
+    };
+    store.add_application(application, by).await
 }

@@ -31,6 +31,9 @@ pub enum StoreError {
     /// What is stored does not read back as this type.
     #[error("the database holds a {0} that cannot be read")]
     Unreadable(&'static str),
+    /// The record is of a user whose records were erased: it is not kept.
+    #[error("records of this user were erased")]
+    Erased,
     /// The store is closing or closed.
     #[error("the store is closed")]
     Closed,

@@ -2,6 +2,10 @@
 //! types and three small traits. No SQL here; each database is a folder below. How a gateway looks
 //! policies up is `policy` (§2.5).
 
+mod attachment;
+mod blobs;
+mod bucket;
+mod bucket_client;
 mod error;
 mod postgres;
 mod record;
@@ -10,6 +14,11 @@ mod sqlite;
 #[cfg(test)]
 pub(crate) mod temporary;
 
+pub use attachment::{
+    Attached, Attachment, AttachmentStore, BlobHash, Erased, Erasure, Extraction, Findings,
+    NewAttachment, REMOVAL, Scanned,
+};
+pub use blobs::{BlobError, BlobStore, Bytes as BlobBytes, Received, Upload};
 pub use error::StoreError;
 pub use postgres::PostgresStore;
 pub use record::{
@@ -121,9 +130,9 @@ pub struct WholePage {
 }
 
 /// Everything that is kept, as one object.
-pub trait Store: RecordStore + SettingsStore + PolicyTable {}
+pub trait Store: RecordStore + SettingsStore + PolicyTable + AttachmentStore {}
 
-impl<T: RecordStore + SettingsStore + PolicyTable> Store for T {}
+impl<T: RecordStore + SettingsStore + PolicyTable + AttachmentStore> Store for T {}
 
 /// Applications, tokens and the audit log.
 #[async_trait]
@@ -137,8 +146,8 @@ pub trait SettingsStore: Send + Sync {
     /// One application.
     async fn application(&self, id: ApplicationId) -> Result<Option<Application>, StoreError>;
 
-    /// Adds an application.
-    async fn add_application(&self, application: Application) -> Result<(), StoreError>;
+    /// Adds an application; its first version names who made it.
+    async fn add_application(&self, application: Application, by: &str) -> Result<(), StoreError>;
 
     /// Whether any token was ever made.
     async fn has_tokens(&self) -> Result<bool, StoreError>;

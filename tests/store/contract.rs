@@ -57,6 +57,16 @@ macro_rules! store_contract {
             policies: one_is_set_replaced_and_taken_away
             policies: every_change_counts
             policies: the_program_and_the_store_agree_on_what_a_policy_is
+            attachments: files_come_back_as_they_were_attached
+            attachments: one_file_of_one_record_is_one_link
+            attachments: bytes_without_a_link_are_told_once_the_last_record_is_gone
+            attachments: bytes_that_are_being_removed_are_claimed_anew
+            attachments: the_bytes_of_files_count_for_retention
+            erasure: the_users_records_and_files_go_and_nobody_elses
+            erasure: a_session_of_several_loses_the_name
+            erasure: a_late_record_is_refused_and_costs_only_itself
+            erasure: an_erasure_of_one_application_leaves_the_others
+            erasure: many_records_go_in_steps
         }
     };
     ($new:path => $($module:ident: $name:ident)+) => {

@@ -3,16 +3,19 @@
 
 mod admin;
 mod applications;
+mod attachments;
 mod audit;
 mod auth;
 mod batch;
 mod body;
 mod csv;
+mod erasure;
 mod export;
 mod fields;
 mod filters;
 mod home;
 mod ingest;
+mod paced;
 mod parts;
 mod query;
 mod records;
@@ -62,7 +65,7 @@ pub fn router(service: Arc<Service>) -> Router {
 /// Everything below `/`; `openapi.json` describes the same.
 pub(super) fn routes() -> Vec<Route> {
     let mut routes = vec![
-        ("/records", get(records::list)),
+        ("/records", get(records::list).delete(erasure::records)),
         ("/records/export", get(export::records)),
         ("/records/{id}", get(records::one)),
         ("/records/{id}/explain", post(replays::explain)),
@@ -81,6 +84,7 @@ pub(super) fn routes() -> Vec<Route> {
     ];
     let tells = |(path, methods): Route| (path, methods.layer(map_response(takes_batches)));
     routes.extend(processing.into_iter().map(tells));
+    routes.extend(attachments::routes());
     routes.extend(admin::routes());
     routes
 }

@@ -44,7 +44,8 @@ pub(super) async fn one(
 ) -> Result<Response, ApiError> {
     let caller = reader(&service, &headers).await?;
     let record = service.record(&caller, record_id(id)?).await?;
-    answer(&Whole::from(&record))
+    let files = service.attachments(record.summary.seq).await?;
+    answer(&Whole::with_files(&record, &files))
 }
 
 /// The record of a path. What is no UUID is no record's.

@@ -1,10 +1,11 @@
 //! How records look on the wire (CONTRACT 38): the short form of lists, the whole one of single
 //! records and exports. The list shows no text.
 
+use super::attachments::Shown;
 use crate::model::{
     AnalysisResponse, ApplicationId, Entity, RecordId, Severity, Stage, Status, TypeCount,
 };
-use crate::store::{RecordSummary, StoredRecord};
+use crate::store::{Attachment, RecordSummary, StoredRecord};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
@@ -51,6 +52,19 @@ pub(super) struct Whole<'a> {
     inline_rules: Option<&'a Value>,
     error: Option<&'a Value>,
     answer: &'a AnalysisResponse,
+    /// Of a single record only.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    attachments: Option<Vec<Shown<'a>>>,
+}
+
+impl<'a> Whole<'a> {
+    /// A record with its files.
+    pub(super) fn with_files(record: &'a StoredRecord, files: &'a [Attachment]) -> Self {
+        Self {
+            attachments: Some(files.iter().map(Shown::from).collect()),
+            ..Self::from(record)
+        }
+    }
 }
 
 impl<'a> From<&'a RecordSummary> for Item<'a> {
@@ -97,6 +111,7 @@ impl<'a> From<&'a StoredRecord> for Whole<'a> {
                 .get("error")
                 .filter(|error| !error.is_null()),
             answer: &record.answer,
+            attachments: None,
         }
     }
 }

@@ -8,8 +8,8 @@ use crate::gateway::Shared;
 use crate::gateway::context::CallContext;
 use crate::gateway::error::CallError;
 use crate::model::{AnalysisResponse, BlockOn, OnBackendFailure, Policy, Stage, Status};
-use crate::observe::events::{RecordLeft, Unchecked};
-use crate::observe::{Metrics, TelemetryOutcome, UncheckedReason, VerdictType};
+use crate::observe::events::{AttachmentsLeft, RecordLeft, Unchecked};
+use crate::observe::{AttachmentOutcome, Metrics, TelemetryOutcome, UncheckedReason, VerdictType};
 use crate::telemetry::{Analyzer, AnalyzerError, Record, Verdict};
 use pingora_core::protocols::http::ServerSession;
 use std::time::Instant;
@@ -80,9 +80,14 @@ impl Check<'_> {
 
     fn judged(mut self, metrics: &Metrics, verdict: Verdict) -> Checked {
         let Verdict { analysis, kept } = verdict;
-        match kept.and_then(|kept| Some((self.record.take()?, kept))) {
-            Some((record, kept)) => self.registration.follow(record, kept),
-            None => self.left(metrics, TelemetryOutcome::Delivered, ""),
+        let id = analysis.request_id;
+        if kept.is_none() {
+            self.left(metrics, TelemetryOutcome::Delivered, "");
+        }
+        match (self.record.take(), kept) {
+            (Some(record), Some(kept)) => self.registration.follow(record, (id, kept)),
+            (Some(record), None) => self.registration.files_of(record, id),
+            (None, _) => {}
         }
         match found(self.policy.block_on, &analysis) {
             Some(kind) => Checked::Flagged(Box::new(Finding { kind, analysis })),
@@ -100,6 +105,7 @@ impl Check<'_> {
         let reason = match error {
             AnalyzerError::KeyRefused(_) => {
                 self.left(metrics, TelemetryOutcome::Refused, &said);
+                self.files_refused(metrics);
                 return Checked::KeyRefused;
             }
             AnalyzerError::Refused(_) => UncheckedReason::Refused,
@@ -138,6 +144,21 @@ impl Check<'_> {
                 stage,
                 outcome,
                 reason,
+            }
+            .emit(metrics);
+        }
+    }
+
+    fn files_refused(&self, metrics: &Metrics) {
+        if let Some(list) = self
+            .record
+            .as_ref()
+            .and_then(|record| record.files.as_ref())
+        {
+            AttachmentsLeft {
+                request_id: &list.request_id,
+                outcome: AttachmentOutcome::NoRecord,
+                reason: "the backend refused the access key",
             }
             .emit(metrics);
         }

@@ -1,12 +1,13 @@
 //! One transaction that keeps many records: a few statements over arrays, however many records there
 //! are. What becomes of one that the database refuses is `writer`'s.
 
+use super::attachments::{self, Refused};
 use super::pages;
 use super::row::{Row, stage_number};
 use super::tally::Tally;
 use super::text::text_key;
 use crate::model::AnalysisResponse;
-use crate::store::StoreError;
+use crate::store::{Erasure, StoreError};
 use sqlx::{Connection, PgConnection, Row as _};
 use std::collections::{HashMap, HashSet};
 use uuid::Uuid;
@@ -14,7 +15,8 @@ use uuid::Uuid;
 /// The numbers of the new places, and those of the applications that there are.
 const PREPARE: &str = "
     SELECT ARRAY(SELECT nextval('record_order') FROM generate_series(1, $1)),
-           ARRAY(SELECT id FROM applications WHERE id = ANY ($2))";
+           ARRAY(SELECT id FROM applications WHERE id = ANY ($2)),
+           EXISTS (SELECT FROM erased_users)";
 
 /// Waits where another transaction is keeping the same exchange; sorted keys keep the waits in order.
 const LEDGER: &str = "
@@ -52,6 +54,8 @@ pub(super) enum Kept {
     Earlier(Box<AnalysisResponse>),
     /// Its application is not there.
     NoApplication,
+    /// The records of its user were erased.
+    Erased,
     /// There is one of the same identifier, and no exchange that they could both belong to.
     Taken,
     /// Another record of this batch has the same exchange and stage; its answer is the one to give.
@@ -67,13 +71,15 @@ pub(super) async fn keep(
     rows: &[&Row],
     lane: i16,
 ) -> Result<Vec<Kept>, Failure> {
-    let mut transaction = connection.begin().await?;
-    let (places, known) = prepare(&mut transaction, rows).await?;
+    let mut transaction = connection.begin_with(attachments::LOCK_SHARED).await?;
+    let (places, known, refused) = prepare(&mut transaction, rows).await?;
     let (mut fates, mut new) = (Vec::with_capacity(rows.len()), Vec::new());
     let mut keys = HashSet::new();
     for (row, place) in rows.iter().zip(places) {
         fates.push(if !known.contains(&row.record.application_id.0) {
             Kept::NoApplication
+        } else if is_refused(&refused, row) {
+            Kept::Erased
         } else if !keys.insert(row.key) {
             Kept::TwinOf(row.key)
         } else {
@@ -100,17 +106,34 @@ pub(super) async fn keep(
 async fn prepare(
     connection: &mut PgConnection,
     rows: &[&Row],
-) -> Result<(Vec<i64>, HashSet<Uuid>), Failure> {
+) -> Result<(Vec<i64>, HashSet<Uuid>, Refused), Failure> {
     let applications: HashSet<Uuid> = rows.iter().map(|row| row.record.application_id.0).collect();
     let found = sqlx::query(PREPARE)
         .bind(rows.len() as i64)
         .bind(applications.into_iter().collect::<Vec<_>>())
-        .fetch_one(connection)
+        .fetch_one(&mut *connection)
         .await?;
     let numbers: Vec<i64> = found.try_get(0)?;
     let known: Vec<Uuid> = found.try_get(1)?;
+    let refused = match found.try_get(2)? {
+        true => attachments::refused(connection, rows.iter().filter_map(|row| user(row))).await?,
+        false => Refused::new(),
+    };
     let places = rows.iter().zip(numbers).map(|(row, n)| row.place(n));
-    Ok((places.collect(), known.into_iter().collect()))
+    Ok((places.collect(), known.into_iter().collect(), refused))
+}
+
+fn user(row: &Row) -> Option<&str> {
+    row.record.user_id.as_deref()
+}
+
+fn is_refused(refused: &Refused, row: &Row) -> bool {
+    let Some(user) = user(row).filter(|_| !refused.is_empty()) else {
+        return false;
+    };
+    let hash = Erasure::user_hash(user).to_vec();
+    let of = |application| refused.contains(&(hash.clone(), application));
+    of(None) || of(Some(row.record.application_id.0))
 }
 
 /// Enters the new records into the ledger; takes out of `new` what was there before, and gives the

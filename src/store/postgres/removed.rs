@@ -34,6 +34,24 @@ const EMPTY_SESSIONS: &str = "
     DELETE FROM sessions WHERE messages <= 0
         AND (application_id, session_key) IN (SELECT * FROM unnest($1::uuid[], $2::uuid[]))";
 
+/// Counts bytes that a kept record got later, under its application, stage and day.
+pub(super) async fn count_more(
+    connection: &mut PgConnection,
+    (application, stage, day): (Uuid, i16, i64),
+    bytes: i64,
+) -> Result<(), sqlx::Error> {
+    sqlx::query(COUNTS)
+        .bind(vec![day])
+        .bind(vec![application])
+        .bind(vec![stage])
+        .bind(vec![0_i64])
+        .bind(vec![-bytes])
+        .bind(LANE)
+        .execute(connection)
+        .await
+        .map(drop)
+}
+
 #[derive(Default)]
 struct Session {
     messages: i64,

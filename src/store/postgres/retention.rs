@@ -7,7 +7,7 @@
 
 use super::order::{DAY_MS, Day, place};
 use super::removed::Removed;
-use super::{leftovers, partitions};
+use super::{attachments, leftovers, partitions};
 use crate::store::{RetentionLimits, StoreError};
 use sqlx::postgres::PgRow;
 use sqlx::{Connection as _, PgConnection, Postgres, QueryBuilder, Row as _};
@@ -196,6 +196,9 @@ async fn drop_day(connection: &mut PgConnection, day: Day) -> Result<Option<u64>
     .fetch_one(&mut *connection)
     .await?;
     let dropped = partitions::drop_day(connection, day).await?;
+    if dropped {
+        attachments::clear_day(connection, day).await?;
+    }
     Ok(dropped.then(|| u64::try_from(kept).unwrap_or(0)))
 }
 
@@ -250,13 +253,17 @@ fn oldest(narrow: Narrow) -> QueryBuilder<Postgres> {
 }
 
 /// Deletes records with all that belongs to them; gives how many there were, and their bytes.
-async fn delete(connection: &mut PgConnection, seqs: &[i64]) -> Result<(u64, u64), StoreError> {
+pub(super) async fn delete(
+    connection: &mut PgConnection,
+    seqs: &[i64],
+) -> Result<(u64, u64), StoreError> {
     let (Some(first), Some(last)) = (seqs.iter().min(), seqs.iter().max()) else {
         return Ok((0, 0));
     };
     let rows = within(RECORDS, seqs, (*first, *last));
     let rows = rows.fetch_all(&mut *connection).await?;
     for statement in [
+        "DELETE FROM attachments WHERE seq = ANY ($1) AND seq BETWEEN $2 AND $3",
         "DELETE FROM record_bodies WHERE seq = ANY ($1) AND seq BETWEEN $2 AND $3",
         "DELETE FROM record_types WHERE seq = ANY ($1) AND seq BETWEEN $2 AND $3",
         "DELETE FROM record_ledger WHERE seq = ANY ($1) AND seq BETWEEN $2 AND $3",

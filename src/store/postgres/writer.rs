@@ -290,6 +290,7 @@ fn settle(rows: &[Row], fates: Vec<Kept>, outcomes: &mut [Option<Outcome>]) {
                 Ok(None)
             }
             Kept::Earlier(answer) => Ok(Some(answer)),
+            Kept::Erased => Err(StoreError::Erased),
             Kept::NoApplication => Err(StoreError::Unavailable("no such application".into())),
             Kept::Taken => {
                 let text = "there is a record of this identifier".to_owned();

@@ -1,6 +1,7 @@
 //! Records on their way in: many rows per statement, and what is kept about them besides (entity
 //! types, times, totals, sessions, statistics) once per batch, out of the rows themselves.
 
+use super::erasure;
 use super::rows::{NewRow, answer, bytes, stage_word, uuid, whole};
 use super::writer::{Outcome, Written};
 use crate::store::StoreError;
@@ -51,11 +52,13 @@ pub(super) async fn insert(
     rows: &[NewRow],
 ) -> Result<Vec<Outcome>, StoreError> {
     let (last, known) = look_around(connection, rows).await?;
+    let refused = erasure::refused(connection, rows).await?;
     let first = last + 1;
     let mut outcomes = Vec::with_capacity(rows.len());
     let known: Vec<&NewRow> = rows
         .iter()
         .filter(|row| known.contains(&row.record.application_id.0))
+        .filter(|row| !erasure::is_refused(&refused, row))
         .collect();
     let mut kept = Vec::with_capacity(known.len());
     for range in portions(known.len()) {
@@ -72,6 +75,7 @@ pub(super) async fn insert(
     let mut kept = known.into_iter().zip(kept).peekable();
     for row in rows {
         let outcome = match kept.next_if(|(known, _)| std::ptr::eq(*known, row)) {
+            None if erasure::is_refused(&refused, row) => Err(StoreError::Erased),
             None => Err(StoreError::Unavailable("no such application".to_owned())),
             Some((_, Err(error))) => Err(error),
             Some((_, Ok(true))) => Ok(Written::New),

@@ -2,8 +2,10 @@
 //! driven by one task with group commit, and a few read-only connections beside it.
 
 mod applications;
+mod attachments;
 mod audit;
 mod changes;
+mod erasure;
 mod filters;
 mod insert;
 mod migrate;

@@ -71,11 +71,17 @@ pub(super) async fn step(connection: &mut SqliteConnection, due: Due) -> Result<
         return Ok(0);
     }
     let places: Vec<i64> = line.iter().map(|(seq, _)| *seq).collect();
-    sqlx::query(REMOVE)
-        .bind(serde_json::Value::from(places).to_string())
-        .execute(connection)
-        .await?;
+    remove(connection, serde_json::Value::from(places).to_string()).await?;
     Ok(line.len() as u64)
+}
+
+/// Removes the records at these places (a JSON list) with all that belongs to them.
+pub(super) async fn remove(
+    connection: &mut SqliteConnection,
+    places: String,
+) -> Result<(), StoreError> {
+    sqlx::query(REMOVE).bind(places).execute(connection).await?;
+    Ok(())
 }
 
 /// Gives free pages back to the file system; says how many.

@@ -2,10 +2,11 @@
 
 use super::rows::NewRow;
 use super::writer::{Outcome, Written};
-use super::{applications, audit, policies, retention, tokens};
+use super::{applications, attachments, audit, erasure, policies, retention, tokens};
 use crate::model::ApplicationId;
 use crate::store::{
-    Application, ApplicationChange, AuditEntry, StoreError, Token, TokenChange, TokenHash, TokenId,
+    Application, ApplicationChange, AuditEntry, BlobHash, Erasure, NewAttachment, StoreError,
+    Token, TokenChange, TokenHash, TokenId,
 };
 use sqlx::{Connection, SqliteConnection};
 
@@ -13,7 +14,8 @@ use sqlx::{Connection, SqliteConnection};
 pub(super) enum Write {
     /// Goes with the other records of its batch and not through [`apply`].
     Record(Box<NewRow>),
-    Application(Box<Application>),
+    /// And who made it.
+    Application(Box<Application>, String),
     ChangeApplication(Box<ApplicationChange>),
     RemoveApplication(ApplicationId, i64),
     /// The policy as JSON, or none.
@@ -26,6 +28,14 @@ pub(super) enum Write {
     Retention(retention::Due),
     /// One step of giving free pages back.
     GiveBack,
+    /// Bytes that are about to be written: hash, size, ticket.
+    Claim(BlobHash, u64, i64),
+    Attach(Box<NewAttachment>),
+    Unlinked(u32),
+    Forget(Vec<BlobHash>),
+    Tombstone(Box<Erasure>),
+    /// One step of erasing a user's records.
+    Erase(Box<Erasure>),
 }
 
 /// Makes one change that is no record, all of it or nothing.
@@ -47,7 +57,9 @@ pub(super) async fn apply(connection: &mut SqliteConnection, write: Write) -> Ou
 async fn carry_out(connection: &mut SqliteConnection, write: Write) -> Outcome {
     match write {
         Write::Record(_) => return Err(StoreError::Unreadable("record")),
-        Write::Application(application) => applications::add(connection, *application).await?,
+        Write::Application(application, by) => {
+            applications::add(connection, *application, by).await?
+        }
         Write::ChangeApplication(change) => {
             return Ok(Written::Changed(
                 applications::change(connection, *change).await?,
@@ -70,6 +82,26 @@ async fn carry_out(connection: &mut SqliteConnection, write: Write) -> Outcome {
             return Ok(Written::Removed(retention::step(connection, due).await?));
         }
         Write::GiveBack => return Ok(Written::Removed(retention::give_back(connection).await?)),
+        of_files => return carry_out_files(connection, of_files).await,
     }
     Ok(Written::New)
+}
+
+async fn carry_out_files(connection: &mut SqliteConnection, write: Write) -> Outcome {
+    Ok(match write {
+        Write::Claim(hash, size, ticket) => {
+            Written::Ticket(attachments::claim(connection, (hash, size, ticket)).await?)
+        }
+        Write::Attach(new) => Written::Attached(attachments::attach(connection, *new).await?),
+        Write::Unlinked(limit) => Written::Hashes(attachments::unlinked(connection, limit).await?),
+        Write::Forget(hashes) => {
+            attachments::forget(connection, hashes).await?;
+            Written::New
+        }
+        Write::Tombstone(erasure) => {
+            Written::Tombstone(erasure::add_tombstone(connection, &erasure).await?)
+        }
+        Write::Erase(erasure) => Written::Erased(erasure::step(connection, &erasure).await?),
+        _ => return Err(StoreError::Unreadable("change")),
+    })
 }

@@ -1,17 +1,19 @@
 //! The one connection that writes. A task takes everything that is queued into one transaction, so
 //! that many callers share one sync to disk, and answers them only after COMMIT.
 
+use super::erasure;
 use super::insert;
 use super::rows::NewRow;
 use super::write::{Write, apply};
 use crate::model::AnalysisResponse;
-use crate::store::{Changed, StoreError, Token};
+use crate::store::{Attached, BlobHash, Changed, Erased, StoreError, Token};
 use sqlx::{Connection, SqliteConnection};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, timeout_at};
+use uuid::Uuid;
 
 /// Writes in one transaction at most.
 const BATCH: usize = 512;
@@ -35,6 +37,16 @@ pub(super) enum Written {
     Token(Option<Box<Token>>),
     /// So many records, or pages, are gone.
     Removed(u64),
+    /// The ticket of a claim, unless the bytes are being removed.
+    Ticket(Option<i64>),
+    /// What became of a link.
+    Attached(Attached),
+    /// Bytes without a link.
+    Hashes(Vec<BlobHash>),
+    /// The tombstone that holds.
+    Tombstone(Uuid),
+    /// What one step of an erasure removed.
+    Erased(Erased),
 }
 
 pub(super) type Outcome = Result<Written, StoreError>;
@@ -149,7 +161,11 @@ async fn run(mut connection: SqliteConnection, mut queue: mpsc::Receiver<Job>) {
         gather(&mut batch, &mut queue).await;
         let (writes, replies): (Vec<_>, Vec<_>) =
             batch.drain(..).map(|job| (job.write, job.reply)).unzip();
+        let erases = writes.iter().any(|write| matches!(write, Write::Erase(_)));
         let outcomes = commit(&mut connection, writes).await;
+        if erases {
+            erasure::empty_log(&mut connection).await;
+        }
         answer(replies, outcomes);
     }
     if let Err(error) = connection.close().await {

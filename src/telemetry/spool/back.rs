@@ -274,6 +274,7 @@ mod tests {
             durable: watch::Sender::new(0),
             metrics: Arc::new(Metrics::new().unwrap()),
             gate: Gate::default(),
+            files: super::super::owed::Owing::new(1).0,
         });
         let mut back = Back::new(shared, folder.path().into(), None);
         let (mut cursor, mut read) = (Cursor::start(1), 0);

@@ -1,9 +1,9 @@
 //! A record as bytes of a segment (CONTRACT 23). Little-endian, strings with their length before
 //! them. Not a format for others: only this program reads it, and refuses what it does not know.
 
-use crate::model::{ExchangeId, Secret, Stage};
+use crate::model::{ExchangeId, RecordId, Secret, Stage};
 use crate::observe::VerdictType;
-use crate::telemetry::{CallFailure, ClosedBy, Record, RecordContext};
+use crate::telemetry::{CallFailure, ClosedBy, FileList, Record, RecordContext};
 use std::sync::Arc;
 use uuid::Uuid;
 
@@ -18,6 +18,9 @@ const APPLICATION: u8 = 1 << 4;
 const USER: u8 = 1 << 5;
 const SESSION: u8 = 1 << 6;
 const REPLACED: u8 = 1 << 7;
+
+/// Before what may stand behind the message.
+const FILES: u8 = 1;
 
 /// Adds a record's bytes to `out`.
 pub(super) fn encode(record: &Record, out: &mut Vec<u8>) {
@@ -50,6 +53,21 @@ pub(super) fn encode(record: &Record, out: &mut Vec<u8>) {
         string(&failure.message, out);
     }
     string(&record.message, out);
+    if let Some(files) = &record.files {
+        out.push(FILES);
+        list(files, out);
+    }
+}
+
+fn list(files: &FileList, out: &mut Vec<u8>) {
+    string(&files.request_id, out);
+    out.push(u8::from(files.record.is_some()));
+    out.extend(files.record.iter().flat_map(|id| id.0.into_bytes()));
+    let count = u32::try_from(files.headers.len()).unwrap_or(u32::MAX);
+    out.extend_from_slice(&count.to_le_bytes());
+    for header in files.headers.iter().take(count as usize) {
+        string(header, out);
+    }
 }
 
 fn string(text: &str, out: &mut Vec<u8>) {
@@ -84,8 +102,12 @@ pub(super) fn decode(bytes: &[u8]) -> Option<Record> {
         false => None,
     };
     let message = rest.string()?;
-    if !rest.0.is_empty() {
-        return None;
+    let mut files = None;
+    while let Some(mark) = rest.byte() {
+        match mark {
+            FILES if files.is_none() => files = Some(Arc::new(rest.files()?)),
+            _ => return None,
+        }
     }
     Some(Record {
         stage: match has(POST_CALL) {
@@ -104,6 +126,7 @@ pub(super) fn decode(bytes: &[u8]) -> Option<Record> {
         unchecked: has(UNCHECKED),
         replaced,
         failure,
+        files,
     })
 }
 
@@ -130,6 +153,21 @@ impl<'a> Rest<'a> {
         let length = u32::from_le_bytes(self.take(4)?.try_into().ok()?);
         let bytes = self.take(usize::try_from(length).ok()?)?;
         String::from_utf8(bytes.to_vec()).ok()
+    }
+
+    fn files(&mut self) -> Option<FileList> {
+        let request_id = self.string()?;
+        let record = match self.byte()? {
+            0 => None,
+            1 => Some(RecordId(Uuid::from_slice(self.take(16)?).ok()?)),
+            _ => return None,
+        };
+        let count = u32::from_le_bytes(self.take(4)?.try_into().ok()?);
+        Some(FileList {
+            request_id,
+            record,
+            headers: (0..count).map(|_| self.string()).collect::<Option<_>>()?,
+        })
     }
 
     fn failure(&mut self) -> Option<CallFailure> {
@@ -182,6 +220,13 @@ pub(super) mod tests {
                 message: "broke".into(),
                 closed_by: ClosedBy::Upstream,
             }),
+            files: (number >> 8 & 1 == 1).then(|| {
+                Arc::new(FileList {
+                    headers: (0..number % 3).map(|n| "[я]".repeat(n as usize)).collect(),
+                    request_id: format!("request{number}"),
+                    record: some(1, "").map(|_| RecordId(Uuid::from_u128(number.into()))),
+                })
+            }),
         }
     }
 
@@ -201,6 +246,7 @@ pub(super) mod tests {
             assert_eq!(back.stage, record(number).stage);
             assert_eq!(back.failure, record(number).failure);
             assert_eq!(back.replaced, record(number).replaced);
+            assert_eq!(back.files, record(number).files);
         }
     }
 

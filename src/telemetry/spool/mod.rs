@@ -18,6 +18,7 @@ mod gate;
 mod incoming;
 mod lanes;
 mod ledger;
+mod owed;
 mod replay;
 mod segment;
 mod state;
@@ -29,12 +30,14 @@ pub use replay::put_back;
 pub use survey::{Survey, survey};
 
 use super::{Analyzer, Kept, Record};
+use crate::model::RecordId;
 use crate::observe::Metrics;
 use crate::observe::TelemetryOutcome;
 use crate::observe::events::{RecordLeft, SpoolLost};
 use disk::Disk;
 use found::Found;
 use gate::Gate;
+use owed::Owing;
 use state::{Loss, State};
 use std::fs::{DirBuilder, File, OpenOptions};
 use std::io;
@@ -127,6 +130,7 @@ struct Shared {
     durable: watch::Sender<u64>,
     metrics: Arc<Metrics>,
     gate: Gate,
+    files: Owing,
 }
 
 impl Spool {
@@ -147,6 +151,7 @@ impl Spool {
             .map(|_| mpsc::unbounded_channel())
             .unzip();
         let newest = found.newest;
+        let (files, owed) = Owing::new(bounds.memory / 2);
         let state = State::new(found.book, found.next, bounds, senders);
         let shared = Arc::new(Shared {
             state: Mutex::new(state),
@@ -154,6 +159,7 @@ impl Spool {
             durable: watch::Sender::new(0),
             metrics,
             gate: Gate::default(),
+            files,
         });
         let disk = Disk::new(shared.clone(), folder.into(), lock, newest);
         let thread = std::thread::Builder::new()
@@ -164,6 +170,7 @@ impl Spool {
             lanes: receivers,
             analyzer,
             shared: shared.clone(),
+            owed: Some(owed),
         };
         let spool = Self {
             shared: shared.clone(),
@@ -177,9 +184,9 @@ impl Spool {
         self.shared.push(record)
     }
 
-    /// Sees to it that a record whose verdict is known is kept: when `kept` fails, it is taken like
-    /// any other.
-    pub fn follow(&self, record: Record, kept: Kept) {
+    /// Sees to it that a record whose verdict is known is kept under that id: when `kept` fails, it is
+    /// taken like any other.
+    pub fn follow(&self, record: Record, kept: (RecordId, Kept)) {
         self.shared.lock().follow(record, kept);
     }
 

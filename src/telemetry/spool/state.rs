@@ -6,6 +6,7 @@ use super::SpoolBounds;
 use super::book::{Book, Place};
 use super::entry;
 use super::segment::{self, HEADER, Next, Reader, SegmentId};
+use crate::model::RecordId;
 use crate::telemetry::{Kept, Record};
 use std::path::Path;
 use tokio::sync::mpsc;
@@ -23,8 +24,8 @@ pub(super) struct Item {
     pub(super) place: Option<Place>,
     pub(super) record: Record,
     pub(super) weight: u64,
-    /// Ends once the record is kept, where its verdict is known.
-    pub(super) kept: Option<Kept>,
+    /// Ends once the record is kept under this id, where its verdict is known.
+    pub(super) kept: Option<(RecordId, Kept)>,
 }
 
 /// Frames for one segment.
@@ -197,12 +198,12 @@ impl State {
 
     /// Lets a lane wait for a record that is about to be kept, whatever the bound: it is in memory
     /// already.
-    pub(super) fn follow(&mut self, record: Record, kept: Kept) {
+    pub(super) fn follow(&mut self, record: Record, (id, kept): (RecordId, Kept)) {
         self.send(Item {
             place: None,
             weight: record.weight(),
             record,
-            kept: Some(kept),
+            kept: Some((id, kept)),
         });
     }
 

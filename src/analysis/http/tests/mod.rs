@@ -9,7 +9,7 @@ mod rules;
 
 use super::router;
 use crate::analysis::{Caller, Expiry, FirstRun, NewToken, Service};
-use crate::config::{AnalysisSettings, RetentionSettings, Services};
+use crate::config::{AnalysisSettings, AttachmentSettings, RetentionSettings, Services};
 use crate::store::temporary::TemporaryFolder;
 use crate::store::{Scope, Scopes};
 use axum::Router;
@@ -48,6 +48,11 @@ fn settings() -> AnalysisSettings {
         max_body: MAX_BODY,
         first_token: None,
         services: Services::default(),
+        blobs: None,
+        attachments: AttachmentSettings {
+            max_bytes: 1 << 20,
+            max_files: 4,
+        },
         requests_per_second: None,
     }
 }

@@ -1,0 +1,254 @@
+//! `POST /user_prompt_analysis/{request_id}/attach_files`, its twin for answers (scope ingest), and
+//! `GET /records/{id}/attachments/{sha256}` (scope read), CONTRACT 29. A file goes to disk as it
+//! comes; those before one that is refused stay attached, and sending them again changes nothing.
+
+use super::admin::Id;
+use super::paced::Pace;
+use super::records::{answer, reader, record_id};
+use super::{Route, auth};
+use crate::analysis::attachments::{AttachTo, Place};
+use crate::analysis::{ApiError, Service};
+use crate::model::{Stage, TypeCount};
+use crate::store::{Attachment, BlobHash, Extraction, Scanned, Scope};
+use axum::body::Body;
+use axum::extract::multipart::{Field, MultipartError};
+use axum::extract::rejection::PathRejection;
+use axum::extract::{DefaultBodyLimit, FromRequest as _, Multipart, Path, Request, State};
+use axum::http::{HeaderMap, HeaderValue, header};
+use axum::response::Response;
+use axum::routing::{get, post};
+use serde::Serialize;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::time::timeout;
+
+const FIELD: &str = "attached_files";
+/// Longest wait for the next piece of a body.
+const SILENCE: Duration = Duration::from_secs(60);
+
+type Api = State<Arc<Service>>;
+type Outcome = Result<Response, ApiError>;
+
+#[derive(Serialize)]
+struct Taken<'a> {
+    name: &'a str,
+    #[serde(rename = "type")]
+    kind: &'a str,
+    size: u64,
+    sha256: String,
+}
+
+/// A file as its record shows it.
+#[derive(Serialize)]
+pub(super) struct Shown<'a> {
+    #[serde(flatten)]
+    taken: Taken<'a>,
+    kept: bool,
+    attached_at_ms: i64,
+    findings: Found<'a>,
+}
+
+#[derive(Serialize)]
+struct Found<'a> {
+    scanned: Scanned,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    extraction: Option<Extraction>,
+    types: &'a [TypeCount],
+}
+
+pub(super) fn routes() -> [Route; 3] {
+    // Files have a bound of their own, each.
+    let unbounded = DefaultBodyLimit::disable;
+    [
+        (
+            "/user_prompt_analysis/{id}/attach_files",
+            post(to_prompt).layer(unbounded()),
+        ),
+        (
+            "/llm_response_analysis/{id}/attach_files",
+            post(to_response).layer(unbounded()),
+        ),
+        ("/records/{id}/attachments/{sha256}", get(download)),
+    ]
+}
+
+async fn to_prompt(State(service): Api, id: Id, request: Request) -> Outcome {
+    attach(&service, Stage::PreCall, id, request).await
+}
+
+async fn to_response(State(service): Api, id: Id, request: Request) -> Outcome {
+    attach(&service, Stage::PostCall, id, request).await
+}
+
+/// Token and record are looked at before the body is read.
+async fn attach(service: &Service, stage: Stage, id: Id, request: Request) -> Outcome {
+    let key = auth::bearer(request.headers())?;
+    let caller = service.authorise(&key, Scope::Ingest).await?;
+    let record = record_id(id)?;
+    let place = service.place(&caller, AttachTo { record, stage }).await?;
+    if !is_multipart(request.headers()) {
+        return Err(ApiError::NotMultipart);
+    }
+    let pace = Pace::default();
+    let multipart = Multipart::from_request(pace.bound(request), &()).await;
+    let mut multipart = multipart.map_err(|_| ApiError::BrokenMultipart)?;
+    let mut taken = Vec::new();
+    while let Some(field) = in_time(multipart.next_field()).await? {
+        pace.taken();
+        if field.name() != Some(FIELD) {
+            let problem = "is the only field that is taken";
+            let field = FIELD;
+            return Err(ApiError::Field { field, problem });
+        }
+        if taken.len() == service.max_files() {
+            return Err(ApiError::TooManyFiles(taken.len()));
+        }
+        taken.push(file(service, &place, (field, &pace)).await?);
+    }
+    if taken.is_empty() {
+        let (field, problem) = (FIELD, "missing");
+        return Err(ApiError::Field { field, problem });
+    }
+    answer(&taken.iter().map(Taken::from).collect::<Vec<_>>())
+}
+
+async fn in_time<T>(next: impl Future<Output = Result<T, MultipartError>>) -> Result<T, ApiError> {
+    match timeout(SILENCE, next).await {
+        Ok(Ok(next)) => Ok(next),
+        _ => Err(ApiError::BrokenMultipart),
+    }
+}
+
+async fn file(
+    service: &Service,
+    place: &Place,
+    (mut field, pace): (Field<'_>, &Pace),
+) -> Result<Attachment, ApiError> {
+    let name = field.file_name().unwrap_or("file").to_owned();
+    let kind = field.content_type().map(str::to_owned);
+    let mut upload = service.begin_upload().await?;
+    let taken = loop {
+        match in_time(field.chunk()).await {
+            Ok(Some(bytes)) => {
+                pace.taken();
+                if let Err(error) = service.take(&mut upload, bytes).await {
+                    break Err(error);
+                }
+            }
+            Ok(None) => break Ok((name, kind)),
+            Err(error) => break Err(error),
+        }
+    };
+    service.keep_upload(place, upload, taken).await
+}
+
+fn is_multipart(headers: &HeaderMap) -> bool {
+    let kind = headers.get(header::CONTENT_TYPE);
+    let kind = kind.and_then(|value| value.to_str().ok());
+    let essence = kind.and_then(|kind| kind.split(';').next());
+    essence.is_some_and(|essence| essence.trim().eq_ignore_ascii_case("multipart/form-data"))
+}
+
+async fn download(
+    State(service): Api,
+    path: Result<Path<(String, String)>, PathRejection>,
+    headers: HeaderMap,
+) -> Outcome {
+    let caller = reader(&service, &headers).await?;
+    let Path((id, hash)) = path.map_err(|_| ApiError::NotFound)?;
+    let hash: BlobHash = hash.parse().map_err(|()| ApiError::NotFound)?;
+    let record = record_id(Ok(Path(id)))?;
+    let (file, bytes) = service.attachment(&caller, record, hash).await?;
+    let mut response = Response::new(Body::from_stream(bytes));
+    let headers = response.headers_mut();
+    for (name, value) in [
+        // Never its own type: nothing is to be shown in place of being saved.
+        (header::CONTENT_TYPE, "application/octet-stream"),
+        (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
+        (
+            header::CONTENT_SECURITY_POLICY,
+            "default-src 'none'; sandbox",
+        ),
+        (header::CACHE_CONTROL, "private, no-store"),
+    ] {
+        headers.insert(name, HeaderValue::from_static(value));
+    }
+    headers.insert(header::CONTENT_LENGTH, HeaderValue::from(file.size));
+    let disposition = HeaderValue::from_str(&disposition(&file.name));
+    let disposition = disposition.map_err(|_| ApiError::Internal)?;
+    headers.insert(header::CONTENT_DISPOSITION, disposition);
+    Ok(response)
+}
+
+/// RFC 6266: a plain name for everybody and the whole one for who reads `filename*`. No path, no
+/// leading dot.
+fn disposition(name: &str) -> String {
+    let last = name.rsplit(['/', '\\']).next().unwrap_or_default();
+    let last = last.trim_start_matches('.').trim();
+    let name = if last.is_empty() { "file" } else { last };
+    let plain = |c: char| match c {
+        'A'..='Z' | 'a'..='z' | '0'..='9' | '.' | '-' | '_' | ' ' => c,
+        _ => '_',
+    };
+    let plain: String = name.chars().map(plain).collect();
+    let mut whole = String::new();
+    for byte in name.bytes() {
+        match byte {
+            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'.' | b'-' | b'_' => {
+                whole.push(char::from(byte));
+            }
+            other => whole.push_str(&format!("%{other:02X}")),
+        }
+    }
+    format!("attachment; filename=\"{plain}\"; filename*=UTF-8''{whole}")
+}
+
+impl<'a> From<&'a Attachment> for Taken<'a> {
+    fn from(file: &'a Attachment) -> Self {
+        Self {
+            name: &file.name,
+            kind: &file.kind,
+            size: file.size,
+            sha256: file.hash.to_string(),
+        }
+    }
+}
+
+impl<'a> From<&'a Attachment> for Shown<'a> {
+    fn from(file: &'a Attachment) -> Self {
+        Self {
+            taken: file.into(),
+            kept: file.kept,
+            attached_at_ms: file.attached_at_ms,
+            findings: Found {
+                scanned: file.findings.scanned,
+                extraction: file.findings.extraction,
+                types: &file.findings.types,
+            },
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::disposition;
+
+    #[test]
+    fn a_file_is_saved_under_a_name_that_is_no_path() {
+        for (name, plain, whole) in [
+            ("a b.txt", "a b.txt", "a%20b.txt"),
+            ("../../etc/passwd", "passwd", "passwd"),
+            ("c:\\dir\\.bashrc", "bashrc", "bashrc"),
+            (
+                "отчёт\".pdf",
+                "_____\u{5f}.pdf",
+                "%D0%BE%D1%82%D1%87%D1%91%D1%82%22.pdf",
+            ),
+            ("..", "file", "file"),
+            ("", "file", "file"),
+        ] {
+            let expected = format!("attachment; filename=\"{plain}\"; filename*=UTF-8''{whole}");
+            assert_eq!(disposition(name), expected);
+        }
+    }
+}

@@ -1,0 +1,142 @@
+//! Erasing a user: what is there goes, what comes late is refused (issue: erasure).
+
+use crate::attachments::{attach, file, place};
+use crate::bed::{Bed, MORNING_MS, everything};
+use monitor_gateway::model::ApplicationId;
+use monitor_gateway::store::{Erased, Erasure, NewRecord, SessionFilter, StoreError};
+use uuid::Uuid;
+
+fn of(bed: &Bed, user: &str) -> NewRecord {
+    NewRecord {
+        user_id: Some(user.to_owned()),
+        session_id: Some("s".to_owned()),
+        ..bed.record()
+    }
+}
+
+fn erasure(user: &str, application_id: Option<ApplicationId>) -> Erasure {
+    Erasure {
+        id: Uuid::new_v4(),
+        user_id: user.to_owned(),
+        application_id,
+        at_ms: MORNING_MS,
+    }
+}
+
+/// Tombstone and every step; gives the sums.
+async fn erase(bed: &Bed, erasure: &Erasure) -> Erased {
+    bed.store.add_tombstone(erasure).await.unwrap();
+    let mut sum = Erased::default();
+    loop {
+        let step = bed.store.erase_step(erasure).await.unwrap();
+        if step.records == 0 {
+            return sum;
+        }
+        sum.records += step.records;
+        sum.attachments += step.attachments;
+    }
+}
+
+pub(crate) async fn the_users_records_and_files_go_and_nobody_elses(bed: &Bed) {
+    let name = "анна\0 100%";
+    for _ in 0..3 {
+        let id = bed.keep(of(bed, name)).await;
+        attach(bed, place(bed, id).await, file(1)).await;
+    }
+    let other = bed.keep(of(bed, "анна")).await;
+    let nobody = bed.keep(bed.record()).await;
+    let gone = erase(bed, &erasure(name, None)).await;
+    let expected = Erased {
+        records: 3,
+        attachments: 3,
+    };
+    assert_eq!(gone, expected);
+    assert_eq!(bed.ids(everything()).await, [nobody, other]);
+    assert_eq!(
+        bed.store.unlinked_blobs(9).await.unwrap(),
+        [file(1).hash],
+        "its bytes go with the last link"
+    );
+    let days = bed.store.statistics(None, 0, i64::from(u32::MAX)).await;
+    assert_eq!(days.unwrap()[0].messages, 5, "counts stay");
+    assert_eq!(erase(bed, &erasure(name, None)).await, Erased::default());
+}
+
+pub(crate) async fn a_session_of_several_loses_the_name(bed: &Bed) {
+    let mut nameless = of(bed, "u");
+    nameless.user_id = None;
+    bed.keep(nameless).await;
+    bed.keep(of(bed, "u")).await;
+    erase(bed, &erasure("u", None)).await;
+    let filter = SessionFilter {
+        limit: 9,
+        ..SessionFilter::default()
+    };
+    let sessions = bed.store.sessions(&filter).await.unwrap();
+    assert_eq!((sessions.len(), &sessions[0].user_id), (1, &None));
+    assert_eq!(sessions[0].messages, 1);
+}
+
+pub(crate) async fn a_late_record_is_refused_and_costs_only_itself(bed: &Bed) {
+    erase(bed, &erasure("u", None)).await;
+    let mut tasks = Vec::new();
+    for number in 0..20 {
+        let store = bed.store.clone();
+        let user = ["u", "v"][number % 2];
+        let record = of(bed, user);
+        tasks.push(tokio::spawn(
+            async move { (user, store.insert(record).await) },
+        ));
+    }
+    for task in tasks {
+        let (user, kept) = task.await.unwrap();
+        match user {
+            "u" => assert!(matches!(kept, Err(StoreError::Erased))),
+            _ => assert!(kept.is_ok()),
+        }
+    }
+    assert_eq!(bed.all(everything()).await.len(), 10);
+    let other = bed.database.open().await;
+    let kept = other.insert(of(bed, "u")).await;
+    assert!(
+        matches!(kept, Err(StoreError::Erased)),
+        "also by another store"
+    );
+    other.close().await;
+}
+
+pub(crate) async fn an_erasure_of_one_application_leaves_the_others(bed: &Bed) {
+    let other = bed.add_application("other").await;
+    let of_other = || NewRecord {
+        application_id: other,
+        ..of(bed, "u")
+    };
+    let stays = bed.keep(of_other()).await;
+    bed.keep(of(bed, "u")).await;
+    let own = erasure("u", Some(bed.application));
+    assert_eq!(erase(bed, &own).await.records, 1);
+    assert_eq!(bed.ids(everything()).await, [stays]);
+    let late = bed.store.insert(of(bed, "u")).await;
+    assert!(matches!(late, Err(StoreError::Erased)));
+    assert!(bed.store.insert(of_other()).await.is_ok());
+    let again = erasure("u", Some(bed.application));
+    let id = bed.store.add_tombstone(&again).await.unwrap();
+    assert_eq!(id, own.id, "one tombstone for one user");
+}
+
+pub(crate) async fn many_records_go_in_steps(bed: &Bed) {
+    let mut tasks = Vec::new();
+    for _ in 0..2_100 {
+        let (store, record) = (bed.store.clone(), of(bed, "u"));
+        tasks.push(tokio::spawn(async move { store.insert(record).await }));
+    }
+    for task in tasks {
+        task.await.unwrap().unwrap();
+    }
+    let all = erasure("u", None);
+    bed.store.add_tombstone(&all).await.unwrap();
+    let first = bed.store.erase_step(&all).await.unwrap();
+    assert!((1..2_100).contains(&first.records), "{first:?}");
+    let rest = erase(bed, &all).await;
+    assert_eq!(first.records + rest.records, 2_100);
+}
