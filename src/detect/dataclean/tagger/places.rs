@@ -157,6 +157,7 @@ fn street(sentence: &Sentence, at: usize) -> Option<(usize, Part)> {
     while end < most && sentence.is_capital(end) && sentence.kind(end) == Some(Kind::Cyrillic) {
         end += 1;
         if sentence.is(end, STREET)
+            && !sentence.word(end).starts_with("площад")
             && sentence.kind(end) == Some(Kind::Cyrillic)
             && sentence.on_line(end)
         {
@@ -239,7 +240,9 @@ fn house(sentence: &Sentence, at: usize, before: &[Part]) -> Option<(usize, Part
     let behind_street = matches!(before.last(), Some(Part::Street));
     let behind_house =
         matches!(before.last(), Some(Part::House)) && at > 0 && sentence.word(at - 1) == ",";
-    (sentence.is_number(at, 1..=4) && (behind_street || behind_house))
+    // "8 800 555": digits go on behind a blank.
+    let goes_on = sentence.is_number(at + 1, 1..=12);
+    (sentence.is_number(at, 1..=4) && !goes_on && (behind_street || behind_house))
         .then(|| (number_end(sentence, at), Part::House))
 }
 
