@@ -4,6 +4,9 @@
 #[path = "../../src/detect/dataclean/tagger/decode.rs"]
 #[allow(dead_code)]
 mod decode;
+#[path = "../../src/detect/dataclean/tagger/english_places.rs"]
+#[allow(dead_code)]
+mod english_places;
 #[path = "../../src/detect/dataclean/tagger/features.rs"]
 #[allow(dead_code)]
 mod features;

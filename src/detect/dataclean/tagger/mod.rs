@@ -5,6 +5,7 @@
 mod companies;
 mod decode;
 mod diagnoses;
+mod english_places;
 mod features;
 mod lexicon;
 mod model;

@@ -1,17 +1,18 @@
 //! ADDRESS: the parts of a postal address one behind another, from post code to flat, in the Russian
 //! and the English way of writing. A street without a house, or a town alone, is no address.
 
+use super::english_places;
 use super::lexicon::{COUNTRY, FLAT, HOUSE, REGION, STATE, STREET, TOWN, ZIP};
 use super::model::PLACE;
 use super::sentence::Sentence;
 use super::token::{Gap, Kind};
 
 /// The most tokens a name of a street or a town may have.
-const LONGEST_NAME: usize = 4;
+pub(crate) const LONGEST_NAME: usize = 4;
 
 /// A part of an address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Part {
+pub(crate) enum Part {
     Code,
     Country,
     Region,
@@ -109,8 +110,8 @@ fn part(sentence: &Sentence, at: usize, before: &[Part]) -> Option<(usize, Part)
         .or_else(|| house(sentence, at, before))
         .or_else(|| region(sentence, at))
         .or_else(|| town(sentence, at))
-        .or_else(|| english_street(sentence, at))
-        .or_else(|| english_tail(sentence, at, before))
+        .or_else(|| english_places::street(sentence, at))
+        .or_else(|| english_places::tail(sentence, at, before))
         .or_else(|| maybe_town(sentence, at, before))
 }
 
@@ -168,7 +169,7 @@ fn street(sentence: &Sentence, at: usize) -> Option<(usize, Part)> {
 }
 
 /// Behind a word that may be short for something: over its dot.
-fn dotted(sentence: &Sentence, at: usize) -> usize {
+pub(crate) fn dotted(sentence: &Sentence, at: usize) -> usize {
     let is_dot = sentence.word(at + 1) == "." && sentence.tokens[at + 1].gap == Gap::Glued;
     at + 1 + usize::from(is_dot && at + 2 < sentence.len())
 }
@@ -247,7 +248,7 @@ fn house(sentence: &Sentence, at: usize, before: &[Part]) -> Option<(usize, Part
 }
 
 /// A house number with its letter, fraction or flat.
-fn number_end(sentence: &Sentence, at: usize) -> usize {
+pub(crate) fn number_end(sentence: &Sentence, at: usize) -> usize {
     let mut end = at + 1;
     let glued = |at: usize| {
         sentence
@@ -309,69 +310,6 @@ fn town(sentence: &Sentence, at: usize) -> Option<(usize, Part)> {
         end += 1;
     }
     (end > start).then_some((end, Part::Town))
-}
-
-/// "104 King Avenue", "48 High Road".
-fn english_street(sentence: &Sentence, at: usize) -> Option<(usize, Part)> {
-    if !sentence.is_number(at, 1..=5) {
-        return None;
-    }
-    let single = |at: usize| sentence.word(at).chars().count() == 1;
-    let mut end = at + 1;
-    if single(end) && sentence.tokens[end].gap == Gap::Glued && sentence.tokens[end].is_word() {
-        end += 1;
-    }
-    let first = end;
-    while end < first + LONGEST_NAME + 1
-        && sentence.kind(end) == Some(Kind::Latin)
-        && sentence.is_capital(end)
-        && sentence.on_line(end)
-    {
-        if end > first && sentence.is(end, STREET) && !sentence.is(end + 1, STREET) {
-            return Some((dotted(sentence, end), Part::StreetHouse));
-        }
-        end += 1;
-        if sentence.word(end) == "." && sentence.is_capital(end + 1) {
-            end += 1;
-        }
-    }
-    None
-}
-
-/// What follows or leads an English street: flat, state and code, post code of the United Kingdom.
-fn english_tail(sentence: &Sentence, at: usize, before: &[Part]) -> Option<(usize, Part)> {
-    let latin = sentence.kind(at) == Some(Kind::Latin);
-    if latin && sentence.is(at, FLAT) && sentence.is_capital(at) {
-        let number = dotted(sentence, at);
-        return sentence
-            .is_number(number, 1..=4)
-            .then(|| (number_end(sentence, number), Part::Flat));
-    }
-    if sentence.word(at) == "#" && sentence.is_number(at + 1, 1..=4) && !before.is_empty() {
-        return Some((at + 2, Part::Flat));
-    }
-    let behind = before
-        .iter()
-        .any(|part| matches!(part, Part::StreetHouse | Part::Maybe));
-    if !behind {
-        return None;
-    }
-    let state =
-        latin && sentence.is(at, STATE) && sentence.word(at).len() <= 3 && sentence.is_capital(at);
-    if state {
-        let end = at + 1 + usize::from(sentence.is_number(at + 1, 5..=5));
-        let plus = sentence.word(end) == "-" && sentence.is_number(end + 1, 4..=4);
-        return Some((if plus { end + 2 } else { end }, Part::Code));
-    }
-    let outward = sentence.kind(at) == Some(Kind::Mixed)
-        && sentence.word(at).len() <= 4
-        && sentence.is_capital(at);
-    if outward && sentence.is_number(at + 1, 1..=1) && sentence.word(at + 2).len() == 2 {
-        return Some((at + 3, Part::Code));
-    }
-    sentence
-        .is_number(at, 5..=5)
-        .then_some((at + 1, Part::Code))
 }
 
 /// A capitalised word or two where a town may stand.

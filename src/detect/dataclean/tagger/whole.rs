@@ -10,6 +10,9 @@ use super::table::{self, Table};
 use super::token::{self, Case, Kind, Token};
 use super::{companies, diagnoses, places, roles};
 
+/// The most bytes of a text that are judged at once; a token takes up to 120 bytes while it is.
+const LONGEST_PIECE: usize = 64 * 1024;
+
 /// What a find is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kept {
@@ -39,6 +42,22 @@ pub(crate) struct Tagger<'a> {
 impl Tagger<'_> {
     /// All finds, none of one kind overlapping. Linear in the text's length.
     pub(crate) fn find(&self, text: &str) -> Vec<Find> {
+        let mut out = Vec::new();
+        let mut at = 0;
+        while at < text.len() {
+            let end = at + piece(&text[at..]);
+            let found = self.find_in(&text[at..end]).into_iter();
+            out.extend(found.map(|find| Find {
+                kind: find.kind,
+                start: at + find.start,
+                end: at + find.end,
+            }));
+            at = end;
+        }
+        out
+    }
+
+    fn find_in(&self, text: &str) -> Vec<Find> {
         let tokens = token::tokens(text);
         let facts = features::facts(text, &tokens, &self.table);
         let mut out = Vec::new();
@@ -101,6 +120,17 @@ impl Tagger<'_> {
         }
         add(out, Kept::Diagnosis, diagnoses::find(sentence, &self.table));
     }
+}
+
+/// How much of a text is judged at once, so that memory stays bounded: up to the last end of a line or
+/// blank within the bound.
+fn piece(text: &str) -> usize {
+    if text.len() <= LONGEST_PIECE {
+        return text.len();
+    }
+    let head = &text[..text.floor_char_boundary(LONGEST_PIECE)];
+    let border = head.rfind('\n').or_else(|| head.rfind(' '));
+    border.map_or(head.len(), |at| at + 1)
 }
 
 /// Adds a rule's find to those of the same sentence: addresses grow together and swallow what lies in
