@@ -78,4 +78,28 @@ mod tests {
     fn the_weights_fit_the_code() {
         assert!(TAGGER.is_some());
     }
+
+    #[test]
+    fn a_text_of_several_pieces_has_its_finds_at_the_right_places() {
+        let line = "😀 Договор подписал Иван Петров из ООО «Ромашка».\n";
+        let text = line.repeat(2000);
+        let spans = find(&text);
+        let cut = |span: &Span| &text[span.start..span.end];
+        let of = |kind| spans.iter().filter(move |span| span.kind == kind);
+        assert_eq!(of(PatternName::Name).count(), 2000);
+        assert_eq!(of(PatternName::Company).count(), 2000);
+        assert!(of(PatternName::Name).all(|span| cut(span) == "Иван Петров"));
+        assert!(of(PatternName::Company).all(|span| cut(span) == "ООО «Ромашка»"));
+    }
+
+    #[test]
+    fn text_without_borders_is_cut_between_characters() {
+        for text in [
+            "я".repeat(200_000),
+            "😀".repeat(50_000),
+            "@".repeat(200_000),
+        ] {
+            assert_eq!(find(&text), []);
+        }
+    }
 }
