@@ -174,6 +174,8 @@ fn end(sentence: &Sentence, start: usize) -> usize {
         let known = sentence.facts[last].entry.flags & table::DISEASE != 0
             && sentence.is_lower(last)
             && sentence.kind(last) == Some(Kind::Cyrillic);
+        let english =
+            sentence.is(last, DISEASE | DISEASE_WEAK) && sentence.kind(last) == Some(Kind::Latin);
         let kind_before = matches!(
             sentence.word(last - 1),
             "типа" | "type" | "stage" | "степени" | "стадии"
@@ -183,11 +185,7 @@ fn end(sentence: &Sentence, start: usize) -> usize {
                 && sentence.kind(last + 1) == Some(Kind::Cyrillic))
         {
             last += 2;
-        } else if is_number && kind_before || named && !is_number || known {
-            last += 1;
-        } else if sentence.is(last, DISEASE | DISEASE_WEAK)
-            && sentence.kind(last) == Some(Kind::Latin)
-        {
+        } else if is_number && kind_before || named && !is_number || known || english {
             last += 1;
         } else if let Some(step) = place(sentence, last) {
             last += step;

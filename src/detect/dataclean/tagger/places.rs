@@ -63,7 +63,7 @@ fn address(sentence: &Sentence, start: usize) -> Option<usize> {
         last = end;
         at = separators(sentence, end);
     }
-    while parts.last() == Some(&Part::Maybe) && !follows_street(&parts) {
+    if parts.last() == Some(&Part::Maybe) && !follows_street(&parts) {
         return None;
     }
     is_address(&parts).then_some(last)

@@ -117,9 +117,9 @@ fn wider(gap: Gap, c: char, at: &mut usize) -> Gap {
 
 /// Letters and digits, with hyphens and apostrophes between letters.
 fn word_end(text: &str, start: usize) -> usize {
-    let mut rest = text[start..].char_indices().peekable();
+    let rest = text[start..].char_indices();
     let mut end = start;
-    while let Some((at, c)) = rest.next() {
+    for (at, c) in rest {
         if c.is_alphanumeric() || ('\u{300}'..'\u{370}').contains(&c) {
             end = start + at + c.len_utf8();
             continue;
