@@ -15,6 +15,7 @@ pub(crate) mod numbering;
 mod overlap;
 mod registry;
 mod settled;
+mod tagger;
 mod text;
 
 pub use local::Local;

@@ -5,7 +5,7 @@ use super::Detector;
 use super::detectors::{
     BankCardNumber, Cvc, Date, DeadlineDate, Domain, Duration, Emails, Inn, Ip,
 };
-use super::detectors::{Kpp, Money, Ogrn, Ogrnip, PassportNumber, PhoneNumber, Snils};
+use super::detectors::{Kpp, Money, Ogrn, Ogrnip, PassportNumber, PhoneNumber, Snils, Tagged};
 use crate::detect::rules::UnknownName;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -45,13 +45,13 @@ type Build = fn() -> Box<dyn Detector>;
 
 /// Name, word on the wire, detector. In the order of the enum.
 const TABLE: [(PatternName, &str, Option<Build>); 21] = [
-    (P::Address, "ADDRESS", None),
+    (P::Address, "ADDRESS", Some(|| Box::new(Tagged(P::Address)))),
     (
         P::BankCardNumber,
         "BANK_CARD_NUMBER",
         Some(|| Box::new(BankCardNumber)),
     ),
-    (P::Company, "COMPANY", None),
+    (P::Company, "COMPANY", Some(|| Box::new(Tagged(P::Company)))),
     (P::Cvc, "CVC", Some(|| Box::new(Cvc::new()))),
     (P::Date, "DATE", Some(|| Box::new(Date))),
     (
@@ -59,16 +59,24 @@ const TABLE: [(PatternName, &str, Option<Build>); 21] = [
         "DEADLINE_DATE",
         Some(|| Box::new(DeadlineDate)),
     ),
-    (P::Diagnosis, "DIAGNOSIS", None),
+    (
+        P::Diagnosis,
+        "DIAGNOSIS",
+        Some(|| Box::new(Tagged(P::Diagnosis))),
+    ),
     (P::Domain, "DOMAIN", Some(|| Box::new(Domain))),
     (P::Duration, "DURATION", Some(|| Box::new(Duration))),
     (P::Emails, "EMAILS", Some(|| Box::new(Emails))),
     (P::Inn, "INN", Some(|| Box::new(Inn))),
     (P::Ip, "IP", Some(|| Box::new(Ip))),
-    (P::JobRole, "JOB_ROLE", None),
+    (
+        P::JobRole,
+        "JOB_ROLE",
+        Some(|| Box::new(Tagged(P::JobRole))),
+    ),
     (P::Kpp, "KPP", Some(|| Box::new(Kpp))),
     (P::Money, "MONEY", Some(|| Box::new(Money))),
-    (P::Name, "NAME", None),
+    (P::Name, "NAME", Some(|| Box::new(Tagged(P::Name)))),
     (P::Ogrn, "OGRN", Some(|| Box::new(Ogrn))),
     (P::Ogrnip, "OGRNIP", Some(|| Box::new(Ogrnip))),
     (

@@ -3,6 +3,7 @@
 
 use super::context::{self, Cue, Label};
 use super::mentions::Mentions;
+use super::{Span, tagger};
 use std::cell::{OnceCell, RefCell};
 use std::collections::HashMap;
 
@@ -45,6 +46,7 @@ pub struct Text<'a> {
     /// Labels that were looked up: several detectors ask about the same number.
     cues: RefCell<HashMap<usize, Option<Cue>>>,
     mentions: OnceCell<Mentions>,
+    tagged: OnceCell<Vec<Span>>,
 }
 
 /// Bits of `marks`.
@@ -63,6 +65,7 @@ impl<'a> Text<'a> {
             marks,
             cues: RefCell::default(),
             mentions: OnceCell::new(),
+            tagged: OnceCell::new(),
         }
     }
 
@@ -91,6 +94,11 @@ impl<'a> Text<'a> {
     /// Its amounts, dates and durations, read at the first call.
     pub(crate) fn mentions(&self) -> &Mentions {
         self.mentions.get_or_init(|| Mentions::of(self.original))
+    }
+
+    /// The finds of the tagger, made by the first detector that asks.
+    pub(crate) fn tagged(&self) -> &[Span] {
+        self.tagged.get_or_init(|| tagger::find(self.original))
     }
 
     /// What stands between run `left` and the next one; None after the last.

@@ -25,6 +25,7 @@ mod phone_forms;
 mod phone_number;
 mod register;
 mod snils;
+mod tagged;
 
 pub(super) use bank_card_number::BankCardNumber;
 pub(super) use cvc::Cvc;
@@ -42,6 +43,7 @@ pub(super) use ogrnip::Ogrnip;
 pub(super) use passport_number::PassportNumber;
 pub(super) use phone_number::PhoneNumber;
 pub(super) use snils::Snils;
+pub(super) use tagged::Tagged;
 
 use super::mentions::Sort;
 use super::{PatternName, Span, Strength, Text};

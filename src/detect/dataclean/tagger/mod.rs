@@ -1,0 +1,105 @@
+//! Finds names, organisations, addresses, job titles and diagnoses in Russian and English (§2.8): a
+//! linear-chain tagger with its tables, and rules over the same tokens. The weights are part of the
+//! program; `training/` makes them. Judges whole texts only.
+
+mod companies;
+mod decode;
+mod diagnoses;
+mod english_places;
+mod features;
+mod lexicon;
+mod model;
+mod places;
+mod roles;
+mod sentence;
+mod table;
+mod token;
+mod whole;
+mod words;
+
+use super::{PatternName, Span, Strength};
+use lexicon::Lexicon;
+use model::Model;
+use std::sync::LazyLock;
+use table::Table;
+use whole::{Kept, Tagger};
+
+static WORDS: &[u8] = include_bytes!("../weights/words.bin");
+static RUSSIAN: &[u8] = include_bytes!("../weights/ru.bin");
+static ENGLISH: &[u8] = include_bytes!("../weights/en.bin");
+
+static TAGGER: LazyLock<Option<Tagger<'static>>> = LazyLock::new(|| {
+    Some(Tagger {
+        table: Table::new(WORDS)?,
+        russian: Model::new(RUSSIAN)?,
+        english: Model::new(ENGLISH)?,
+        lexicon: Lexicon::new(),
+    })
+});
+
+/// All finds of the five patterns in a text, in no order. Linear in its length.
+pub(crate) fn find(text: &str) -> Vec<Span> {
+    // A build whose weights do not fit its code has a failing test, and finds nothing.
+    let Some(tagger) = &*TAGGER else {
+        return Vec::new();
+    };
+    let spans = tagger.find(text).into_iter().map(|find| Span {
+        kind: name(find.kind),
+        start: find.start,
+        end: find.end,
+        strength: strength(find.kind),
+    });
+    spans.collect()
+}
+
+fn name(kind: Kept) -> PatternName {
+    match kind {
+        Kept::Name => PatternName::Name,
+        Kept::Company => PatternName::Company,
+        Kept::Address => PatternName::Address,
+        Kept::JobRole => PatternName::JobRole,
+        Kept::Diagnosis => PatternName::Diagnosis,
+    }
+}
+
+/// An address holds numbers that look like something else when they stand alone.
+fn strength(kind: Kept) -> Strength {
+    match kind {
+        Kept::Address => Strength::Context,
+        _ => Strength::Form,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_weights_fit_the_code() {
+        assert!(TAGGER.is_some());
+    }
+
+    #[test]
+    fn a_text_of_several_pieces_has_its_finds_at_the_right_places() {
+        let line = "😀 Договор подписал Иван Петров из ООО «Ромашка».\n";
+        let text = line.repeat(2000);
+        let spans = find(&text);
+        let cut = |span: &Span| &text[span.start..span.end];
+        let of = |kind| spans.iter().filter(move |span| span.kind == kind);
+        assert_eq!(of(PatternName::Name).count(), 2000);
+        assert_eq!(of(PatternName::Company).count(), 2000);
+        assert!(of(PatternName::Name).all(|span| cut(span) == "Иван Петров"));
+        assert!(of(PatternName::Company).all(|span| cut(span) == "ООО «Ромашка»"));
+    }
+
+    #[test]
+    fn text_without_borders_is_cut_between_characters() {
+        for text in [
+            "я".repeat(200_000),
+            "😀".repeat(50_000),
+            "@".repeat(200_000),
+        ] {
+            assert_eq!(find(&text), []);
+        }
+    }
+}
