@@ -1,9 +1,17 @@
 //! What the detectors cost on one core: the pattern tier on mixed prose, the whole engine on messages of
-//! one kilobyte, and texts made to be slow, whose time must grow as they do. Finds nothing out about
-//! what is found. Run: `cargo bench --bench detect [-- quick]`.
+//! one kilobyte, and texts made to be slow, whose time must grow as they do. What is found
+//! and missed is `report`'s. Run: `cargo bench --bench detect [-- quick]`.
+
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
+#[path = "detect/report.rs"]
+mod report;
+#[path = "detect/score.rs"]
+mod score;
 
 use monitor_gateway::detect::{Compiled, Encoding, Engine, Local, Rules};
 use std::hint::black_box;
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 /// Goals in megabytes per second and milliseconds (the bars of the detection report).
@@ -50,6 +58,11 @@ struct Scale {
 fn main() {
     let words: Vec<String> = std::env::args().skip(1).collect();
     let has = |wanted: &str| words.iter().any(|word| word == wanted);
+    if has("report") {
+        let data = words.iter().skip_while(|word| *word != "--data").nth(1);
+        let data = data.map_or("training/dev", String::as_str);
+        return report::run(Path::new(data), Path::new("docs"));
+    }
     let scale = match has("--bench") && !has("quick") {
         true => Scale {
             samples: 15,

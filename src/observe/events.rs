@@ -1,5 +1,7 @@
 //! What happened, one struct per event: the log line and the counter are born together. No event
 //! carries a body, a key or a person's data.
+//!
+//! Long because: it is one table, and each event stands in it once.
 
 use super::labels::{
     AttachmentOutcome, EndReason, Outcome, RouteLabel, TelemetryOutcome, UncheckedReason,

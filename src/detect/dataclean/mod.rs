@@ -86,6 +86,8 @@ impl<'r> Kind<'r> {
 /// What speaks for a find, weakest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Strength {
+    /// It reads like one; what looks like something else at the same place is that.
+    Reading,
     /// It looks like one.
     Form,
     /// A word beside it says so.

@@ -1,4 +1,4 @@
-//! One winner per place (CONTRACT 25): check digits, then context, then length. Two detectors never
+//! One winner per place (CONTRACT 25): check digits, then context, then form, then length. Two detectors never
 //! both count the same characters. A custom pattern counts like right check digits.
 
 use super::Span;
@@ -63,6 +63,13 @@ mod tests {
         let long = span(PatternName::Emails, 0, 30, Strength::Form);
         assert_eq!(resolve(vec![long, named, checked]), [checked]);
         assert_eq!(resolve(vec![long, named]), [named]);
+    }
+
+    #[test]
+    fn what_has_a_form_is_no_name_that_somebody_reads_into_it() {
+        let read = span(PatternName::Company, 0, 30, Strength::Reading);
+        let host = span(PatternName::Domain, 5, 15, Strength::Form);
+        assert_eq!(resolve(vec![read, host]), [host]);
     }
 
     #[test]

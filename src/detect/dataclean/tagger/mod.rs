@@ -66,7 +66,7 @@ fn name(kind: Kept) -> PatternName {
 fn strength(kind: Kept) -> Strength {
     match kind {
         Kept::Address => Strength::Context,
-        _ => Strength::Form,
+        _ => Strength::Reading,
     }
 }
 
