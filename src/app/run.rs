@@ -81,7 +81,7 @@ pub(super) fn run_server(
     let watchdog = Watchdog::start(serving.operations);
     let connected = || live.as_ref().map_or(0, |live| live.connections());
     let in_flight = || {
-        let calls = metrics.in_flight() + under_way.count();
+        let calls = metrics.in_flight() + under_way.count() + upgrades.orders();
         // Who is connected may bring one more request, where that can still be served in peace.
         calls + i64::from(upgrades.is_handed_over()) * connected()
     };

@@ -42,6 +42,7 @@ impl Overview {
             "version": GATEWAY_VERSION,
             "configuration": self.reloads.configuration(),
             "reload": self.reloads.status(),
+            "process": std::process::id(),
             "state": self.readiness.state(),
             "in_flight": self.in_flight(),
             "policies": policies,

@@ -12,6 +12,7 @@ use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 /// Bytes of a line at most.
@@ -68,8 +69,11 @@ impl Control {
         match read_line(stream, ORDER)?.as_str() {
             "take" => self.upgrades.hand_over(stream, &self.sockets),
             "upgrade" => {
-                let pid = start::next_process(&self.upgrades)?;
-                Ok(writeln!(stream, "ok: process {pid} serves")?)
+                self.upgrades.orders.fetch_add(1, Ordering::Relaxed);
+                let said = start::next_process(&self.upgrades)
+                    .and_then(|pid| Ok(writeln!(stream, "ok: process {pid} serves")?));
+                self.upgrades.orders.fetch_sub(1, Ordering::Relaxed);
+                said
             }
             "reload" => {
                 let said = self.reloads.reload()?;

@@ -30,6 +30,7 @@ use std::io::Write;
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use tokio::sync::watch;
@@ -65,6 +66,8 @@ pub(super) struct Upgrades {
     changed: Condvar,
     handed_over: watch::Sender<bool>,
     metrics: Arc<Metrics>,
+    /// Orders that are not answered yet.
+    orders: AtomicI64,
 }
 
 impl Upgrades {
@@ -74,7 +77,13 @@ impl Upgrades {
             changed: Condvar::new(),
             handed_over: watch::Sender::new(false),
             metrics,
+            orders: AtomicI64::new(0),
         }
+    }
+
+    /// Orders under way; whoever gave one waits for the answer.
+    pub(super) fn orders(&self) -> i64 {
+        self.orders.load(Ordering::Relaxed)
     }
 
     /// Resolves once another process serves.
