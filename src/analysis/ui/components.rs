@@ -22,7 +22,6 @@ impl Tone {
         match self {
             Self::Good => "notice good",
             Self::Bad => "notice bad",
-            Self::Plain => "notice",
         }
     }
 }

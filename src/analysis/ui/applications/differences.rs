@@ -95,7 +95,7 @@ fn shown(value: Option<&Value>) -> Markup {
         Some(Value::String(text)) => html! { span.pre { (text) } },
         Some(Value::Array(items)) if items.is_empty() => html! { span.dim { "[]" } },
         Some(Value::Array(items)) => html! {
-            ul.plain { @for item in items { li { (shown(Some(item))) } } }
+            ul.bare { @for item in items { li { (shown(Some(item))) } } }
         },
         Some(Value::Object(fields)) => html! {
             @for (key, value) in fields { div { code.dim { (key) } " " (shown(Some(value))) } }

@@ -177,7 +177,7 @@ fn shown(
                 // The button that the Enter key presses is the first one.
                 @if may_change { button.hidden type="submit" tabindex="-1" aria-hidden="true" { (t.save) } }
                 div.columns-editor {
-                    fieldset.plain disabled[!may_change] {
+                    fieldset.bare disabled[!may_change] {
                         legend.hidden { (t.settings) }
                         (sections::general(t, drawn))
                         (sections::policy(t, drawn))
@@ -189,7 +189,7 @@ fn shown(
                 }
                 @if may_change { div.savebar {
                     button.primary type="submit" { (t.save) }
-                    a.button.quiet href=[stored.map(|_| address.clone())] hidden[stored.is_none()] { (t.discard) }
+                    @if stored.is_some() { a.button.quiet href=(address) { (t.discard) } }
                 } }
             }
             @if let Some(stored) = stored { @if visit.may(Scope::Admin) && visit.account.application_id.is_none() { (removal(visit, stored)) } }

@@ -4,7 +4,7 @@
 use crate::analysis::ApplicationRules;
 use crate::analysis::ui::form::Form;
 use crate::detect::rules::Pattern;
-use crate::detect::{DatacleanRules, Rules};
+use crate::detect::{DatacleanRules, PatternName, Rules};
 use crate::model::{AppMode, Policy, Stage};
 use crate::store::Application;
 
@@ -114,13 +114,16 @@ impl Fields {
 
     fn dataclean(&mut self, prefix: &str, rules: &DatacleanRules) {
         let name = |name: &str| format!("{prefix}{name}");
-        self.set(
-            name("which"),
-            match rules.patterns {
-                None => "all",
-                Some(_) => "chosen",
-            },
-        );
+        match &rules.patterns {
+            None => {
+                self.set(name("which"), "all");
+                // What a choice of some begins with.
+                for known in PatternName::all() {
+                    self.set(name("pattern"), known.as_str());
+                }
+            }
+            Some(_) => self.set(name("which"), "chosen"),
+        }
         for pattern in rules.patterns.iter().flatten() {
             match pattern {
                 Pattern::Predefined(known) => self.set(name("pattern"), known.as_str()),

@@ -110,10 +110,10 @@ fn verdict(t: &Phrases, answer: &AnalysisResponse, blocks: bool) -> Markup {
 
 fn texts(t: &Phrases, text: &str, answer: &AnalysisResponse) -> Markup {
     html! {
-        h4 { (t.found) }
+        h3 { (t.found) }
         pre.text { (marked(text, &answer.dataclean.entities)) }
         @if let Some(cleaned) = &answer.dataclean.cleaned_text {
-            h4 { (t.cleaned_text) }
+            h3 { (t.cleaned_text) }
             pre.text { (cleaned) }
         }
     }
