@@ -179,12 +179,12 @@ fn ten_thousand_applications_are_a_page_and_a_search_away() {
     for number in 0..120 {
         add_application(&stack, &json!({"name": format!("bot {number}")}));
     }
+    let next = regex::Regex::new(r#"href="(/ui/applications\?after=[0-9]+)""#).unwrap();
     let (mut seen, mut path) = (0, "/ui/applications".to_owned());
     loop {
         let page = admin.get(&path).text();
         assert!(page.len() < 150 * 1024);
         seen += page.matches("<tr>").count() - 1;
-        let next = regex::Regex::new(r#"href="(/ui/applications\?after=[0-9]+)""#).unwrap();
         match next.captures(&page) {
             Some(found) => path = found[1].to_owned(),
             None => break,

@@ -12,7 +12,7 @@ use axum::extract::State;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{Html, IntoResponse, Response};
 use maud::{Markup, html};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 pub(super) async fn page(visit: Visit) -> Html<String> {
     shown(&visit, html! {})
@@ -35,11 +35,7 @@ pub(super) async fn change(
     }
     let (address, now) = (visit.view.peer.address, Instant::now());
     if let Some(wait) = ui.attempts.wait(&account.name, address, now) {
-        let seconds = wait.as_secs().max(1);
-        let text = t.too_many_attempts.replace("{}", &seconds.to_string());
-        let wait = [(header::RETRY_AFTER, HeaderValue::from(seconds))];
-        let page = shown(&visit, notice(Tone::Bad, &text));
-        return Ok((StatusCode::TOO_MANY_REQUESTS, wait, page).into_response());
+        return Ok(too_many(&visit, wait));
     }
     ui.attempts.failed(&account.name, address, now);
     let browser = visit.view.browser.clone().ok_or(Failure::SignedOut)?;
@@ -62,6 +58,15 @@ pub(super) async fn change(
         }
         Err(error) => Err(error.into()),
     }
+}
+
+fn too_many(visit: &Visit, wait: Duration) -> Response {
+    let seconds = wait.as_secs().max(1);
+    let text = visit.view.t.too_many_attempts;
+    let text = text.replace("{}", &seconds.to_string());
+    let wait = [(header::RETRY_AFTER, HeaderValue::from(seconds))];
+    let page = shown(visit, notice(Tone::Bad, &text));
+    (StatusCode::TOO_MANY_REQUESTS, wait, page).into_response()
 }
 
 /// The two fields of a new password.

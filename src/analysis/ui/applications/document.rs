@@ -56,20 +56,7 @@ fn direction(form: &Form, stage: Stage, mut rules: Map<String, Value>) -> Map<St
         false => Value::Null,
     };
     put(&mut rules, "dataclean", cleaned, &json!({}));
-    match form.is_on(&name("guardrails")) {
-        true => {
-            let beginning = name("category.");
-            let categories = form.beginning(&beginning);
-            let categories =
-                categories.map(|(name, threshold)| (name.to_owned(), number(threshold)));
-            let categories: Map<_, _> = categories.filter(|(_, value)| !value.is_null()).collect();
-            let known = rules.remove("guardrails");
-            let mut guardrails = object(known.unwrap_or(Value::Null));
-            put_or_remove(&mut guardrails, "categories", categories);
-            rules.insert("guardrails".to_owned(), Value::Object(guardrails));
-        }
-        false => drop(rules.remove("guardrails")),
-    }
+    guardrails(form, prefix, &mut rules);
     let policies = pairs(form, &name("policy."), ("name", "prompt"));
     put(
         &mut rules,
@@ -89,6 +76,22 @@ fn direction(form: &Form, stage: Stage, mut rules: Map<String, Value>) -> Map<St
     }
     put_or_remove(&mut rules, "tokens", tokens);
     rules
+}
+
+fn guardrails(form: &Form, prefix: &str, rules: &mut Map<String, Value>) {
+    let stored = rules.remove("guardrails");
+    if !form.is_on(&format!("{prefix}guardrails")) {
+        return;
+    }
+    let beginning = format!("{prefix}category.");
+    let given = form.beginning(&beginning);
+    let given = given.map(|(name, threshold)| (name.to_owned(), number(threshold)));
+    let categories = given
+        .filter(|(_, threshold)| !threshold.is_null())
+        .collect();
+    let mut guardrails = object(stored.unwrap_or(Value::Null));
+    put_or_remove(&mut guardrails, "categories", categories);
+    rules.insert("guardrails".to_owned(), Value::Object(guardrails));
 }
 
 fn dataclean(form: &Form, prefix: &str, stored: Option<&Value>) -> Value {

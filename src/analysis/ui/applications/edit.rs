@@ -8,6 +8,7 @@ use crate::analysis::ui::components::{Tone, head, notice, refusal, time, token_f
 use crate::analysis::ui::failure::Failure;
 use crate::analysis::ui::form::Form;
 use crate::analysis::ui::layout::{self, Section};
+use crate::analysis::ui::phrases::Phrases;
 use crate::analysis::ui::visit::Visit;
 use crate::analysis::{ApiError, FieldProblem, Service};
 use crate::model::{AppMode, ApplicationId, Stage};
@@ -177,15 +178,8 @@ fn shown(
                 // The button that the Enter key presses is the first one.
                 @if may_change { button.hidden type="submit" tabindex="-1" aria-hidden="true" { (t.save) } }
                 div.columns-editor {
-                    fieldset.bare disabled[!may_change] {
-                        legend.hidden { (t.settings) }
-                        (sections::general(t, drawn))
-                        (sections::policy(t, drawn))
-                        (sections::direction(t, drawn, Stage::PreCall))
-                        (sections::direction(t, drawn, Stage::PostCall))
-                        (sections::keeping(t, drawn))
-                    }
-                    @if may_change { (trial::panel(visit, stored, &address)) }
+                (settings(t, drawn))
+                @if may_change { (trial::panel(visit, stored, &address)) }
                 }
                 @if may_change { div.savebar {
                     button.primary type="submit" { (t.save) }
@@ -195,6 +189,19 @@ fn shown(
             @if let Some(stored) = stored { @if visit.may(Scope::Admin) && visit.account.application_id.is_none() { (removal(visit, stored)) } }
         },
     )
+}
+
+fn settings(t: &Phrases, drawn: Drawn<'_>) -> Markup {
+    html! {
+        fieldset.bare disabled[!drawn.may_change] {
+            legend.hidden { (t.settings) }
+            (sections::general(t, drawn))
+            (sections::policy(t, drawn))
+            (sections::direction(t, drawn, Stage::PreCall))
+            (sections::direction(t, drawn, Stage::PostCall))
+            (sections::keeping(t, drawn))
+        }
+    }
 }
 
 fn beside(visit: &Visit, stored: &Application) -> Markup {

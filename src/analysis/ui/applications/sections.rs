@@ -44,19 +44,25 @@ pub(super) fn policy(t: &Phrases, drawn: Drawn<'_>) -> Markup {
                 (drawn.radio("on_backend_failure", "open", (t.failure_open, "")))
                 (drawn.radio("on_backend_failure", "closed", (t.failure_closed, "")))
             }
-            details {
-                summary { (t.more) }
-                fieldset.columns {
-                    legend { (t.checked_messages) }
-                    @for (role, name) in [
-                        (ScanRole::LastUser, t.role_last_user), (ScanRole::AllUser, t.role_all_user),
-                        (ScanRole::System, t.role_system), (ScanRole::Assistant, t.role_assistant), (ScanRole::Tool, t.role_tool),
-                    ] { (drawn.tick_of("scan_roles", role.as_str(), html! { (name) })) }
-                }
-                (drawn.tick("replace_response", t.replace_response, t.replace_response_hint))
-                (drawn.tick("redact_upstream", t.redact_upstream, t.redact_upstream_hint))
-                (drawn.select("stream_in_sync", t.stream_in_sync, &[("off", t.stream_off), ("hold_back", t.stream_hold_back)]))
+            (more(t, drawn))
+        }
+    }
+}
+
+fn more(t: &Phrases, drawn: Drawn<'_>) -> Markup {
+    html! {
+        details {
+            summary { (t.more) }
+            fieldset.columns {
+                legend { (t.checked_messages) }
+                @for (role, name) in [
+                    (ScanRole::LastUser, t.role_last_user), (ScanRole::AllUser, t.role_all_user),
+                    (ScanRole::System, t.role_system), (ScanRole::Assistant, t.role_assistant), (ScanRole::Tool, t.role_tool),
+                ] { (drawn.tick_of("scan_roles", role.as_str(), html! { (name) })) }
             }
+            (drawn.tick("replace_response", t.replace_response, t.replace_response_hint))
+            (drawn.tick("redact_upstream", t.redact_upstream, t.redact_upstream_hint))
+            (drawn.select("stream_in_sync", t.stream_in_sync, &[("off", t.stream_off), ("hold_back", t.stream_hold_back)]))
         }
     }
 }
