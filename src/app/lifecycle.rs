@@ -119,6 +119,7 @@ impl Signals {
         if let Some(live) = &self.live {
             live.hand_over();
         }
+        self.upgrades.leaves();
     }
 }
 

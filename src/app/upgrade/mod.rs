@@ -30,7 +30,7 @@ use std::io::Write;
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use tokio::sync::watch;
@@ -68,6 +68,8 @@ pub(super) struct Upgrades {
     metrics: Arc<Metrics>,
     /// Orders that are not answered yet.
     orders: AtomicI64,
+    /// This process keeps no connection any more.
+    leaving: AtomicBool,
 }
 
 impl Upgrades {
@@ -78,6 +80,7 @@ impl Upgrades {
             handed_over: watch::Sender::new(false),
             metrics,
             orders: AtomicI64::new(0),
+            leaving: AtomicBool::new(false),
         }
     }
 
@@ -90,6 +93,15 @@ impl Upgrades {
     pub(super) async fn handed_over(&self) {
         // The sender lives as long as this end does.
         let _ = self.handed_over.subscribe().wait_for(|is| *is).await;
+    }
+
+    /// Says that this process keeps no connection from here on: the other one is told of now.
+    pub(super) fn leaves(&self) {
+        self.leaving.store(true, Ordering::Relaxed);
+    }
+
+    fn is_leaving(&self) -> bool {
+        self.leaving.load(Ordering::Relaxed)
     }
 
     /// Whether another process serves.

@@ -72,7 +72,7 @@ pub(super) fn next_process(upgrades: &Upgrades) -> Result<u32> {
     let pid = child.id();
     let until = Instant::now() + READY;
     loop {
-        if upgrades.is_handed_over() {
+        if upgrades.is_leaving() {
             return Ok(pid);
         }
         if let Some(status) = child.try_wait()? {
