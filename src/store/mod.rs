@@ -4,6 +4,7 @@
 
 mod attachment;
 mod blobs;
+mod chain;
 mod error;
 mod postgres;
 mod record;
@@ -17,6 +18,7 @@ pub use attachment::{
     Scanned,
 };
 pub use blobs::{BlobError, BlobStore, Bytes as BlobBytes, Received, Upload};
+pub use chain::{ChainEntry, ChainFilter, ChainRun, ChainState, ChainStore, MOST_RUNS};
 pub use error::StoreError;
 pub use postgres::PostgresStore;
 pub use record::{
@@ -128,9 +130,9 @@ pub struct WholePage {
 }
 
 /// Everything that is kept, as one object.
-pub trait Store: RecordStore + SettingsStore + PolicyTable + AttachmentStore {}
+pub trait Store: RecordStore + SettingsStore + PolicyTable + AttachmentStore + ChainStore {}
 
-impl<T: RecordStore + SettingsStore + PolicyTable + AttachmentStore> Store for T {}
+impl<T: RecordStore + SettingsStore + PolicyTable + AttachmentStore + ChainStore> Store for T {}
 
 /// Applications, tokens and the audit log.
 #[async_trait]

@@ -10,7 +10,7 @@ pub mod spool;
 pub use http::HttpAnalyzer;
 pub use inspect::{Find, Inspector};
 pub use record::{CallFailure, ClosedBy, Record, RecordContext};
-pub use spool::Spool;
+pub use spool::{Held, Spool};
 
 use crate::model::AnalysisResponse;
 use async_trait::async_trait;

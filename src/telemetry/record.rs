@@ -1,6 +1,6 @@
 //! One record on its way to the backend.
 
-use crate::model::{ExchangeId, Secret, Stage};
+use crate::model::{Chain, ChainHash, ExchangeId, Identity, Secret, Stage};
 use crate::observe::VerdictType;
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
@@ -37,6 +37,8 @@ pub struct Record {
     pub replaced: Option<VerdictType>,
     /// Why the exchange failed (CONTRACT 17).
     pub failure: Option<CallFailure>,
+    /// Its place among the gateway's records (CONTRACT 5); the spool gives it.
+    pub chain: Option<Chain>,
 }
 
 /// A failed exchange (CONTRACT 17).
@@ -114,7 +116,25 @@ impl Record {
                 }),
             );
         }
+        if let Some(chain) = &self.chain {
+            map.insert("chain".into(), chain.to_value());
+        }
         map
+    }
+
+    /// What the record's link covers of it (CONTRACT 5).
+    pub fn digest(&self) -> ChainHash {
+        let context = &self.context;
+        let mut exchange = uuid::Uuid::encode_buffer();
+        Identity {
+            request_id: Some(context.exchange.0.hyphenated().encode_lower(&mut exchange)),
+            stage: self.stage,
+            application_id: context.application_id.as_deref(),
+            user_id: context.user_id.as_deref(),
+            session_id: context.session_id.as_deref(),
+            message: &self.message,
+        }
+        .digest()
     }
 
     /// Bytes this record holds in memory, for the queue's bound.

@@ -9,7 +9,7 @@ use crate::gateway::headers::Extensions;
 use crate::model::{ErrorType, ExchangeId, Stage};
 use crate::observe::VerdictType;
 use crate::telemetry::spool::Receipt;
-use crate::telemetry::{CallFailure, ClosedBy, Kept, Record, RecordContext, Spool};
+use crate::telemetry::{CallFailure, ClosedBy, Held, Record, RecordContext, Spool};
 use pingora_core::protocols::http::ServerSession;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -149,6 +149,7 @@ impl Registration {
             unchecked: open.unchecked,
             replaced: open.replaced,
             failure: None,
+            chain: None,
         })
     }
 
@@ -160,10 +161,17 @@ impl Registration {
         }
     }
 
-    /// Sees to it that a record whose verdict is known is kept.
-    pub(super) fn follow(&self, record: Record, kept: Kept) {
-        if let Some((_, spool)) = self.0.as_ref().and_then(Open::with_spool) {
-            spool.follow(record, kept);
+    /// Takes a record that a call of its own is about to deliver; None where nobody wants it.
+    pub(super) fn hold(&self, record: Record) -> Option<Held> {
+        let (_, spool) = self.0.as_ref().and_then(Open::with_spool)?;
+        Some(spool.hold(record))
+    }
+
+    /// Registers a record whose own call came to nothing.
+    pub(super) fn give_back(&self, held: Held) {
+        let receipt = held.give_back();
+        if let Some(open) = &self.0 {
+            open.receipt.store(receipt.0, Ordering::Relaxed);
         }
     }
 

@@ -5,6 +5,7 @@
 use super::back::Back;
 use super::dead::Letters;
 use super::incoming::Incoming;
+use super::numbers::Numbered;
 use super::segment::{self, SegmentId};
 use super::state::{Chunk, Gone, Loss, State};
 use super::{Shared, ledger, now_ms};
@@ -34,6 +35,8 @@ pub(super) struct Disk {
     refuses: bool,
     letters: Letters,
     incoming: Incoming,
+    /// The latest number that the file beside the segments knows.
+    marked: Numbered,
 }
 
 /// The segment being written.
@@ -47,6 +50,8 @@ struct Open {
 /// What one step takes from the shared state.
 struct Work {
     pushed: u64,
+    /// The latest number of the records that were taken.
+    latest: Numbered,
     acks: BTreeMap<SegmentId, Vec<u32>>,
     dead: Vec<Vec<u8>>,
     gone: Vec<Gone>,
@@ -72,6 +77,7 @@ impl Disk {
             refuses: false,
             letters: Letters::default(),
             incoming,
+            marked: Numbered::default(),
         }
     }
 
@@ -81,7 +87,7 @@ impl Disk {
             let mut work = self.take();
             let written = self.write_all();
             if written {
-                self.shared.durable.send_replace(work.pushed);
+                self.is_written(&work);
             }
             self.note(&mut work);
             let read = self.back.read_back(&self.waiting);
@@ -122,6 +128,7 @@ impl Disk {
         }
         Work {
             pushed: state.pushed,
+            latest: state.numbers.latest(),
             acks,
             dead: std::mem::take(&mut state.dead),
             gone: std::mem::take(&mut state.gone),
@@ -154,10 +161,32 @@ impl Disk {
         Ok(())
     }
 
+    /// Lets those go on who waited for these records.
+    fn is_written(&mut self, work: &Work) {
+        if work.latest != self.marked {
+            self.mark(work.latest);
+        }
+        self.shared.durable.send_if_modified(|disk| {
+            let more = disk.count != work.pushed;
+            disk.count = work.pushed;
+            more
+        });
+    }
+
+    fn mark(&mut self, latest: Numbered) {
+        match self.shared.marks.written(latest) {
+            Ok(()) => self.marked = latest,
+            Err(error) => SpoolDisk { error: &error }.emit(&self.shared.metrics),
+        }
+    }
+
     /// Says what goes with the process because the disk did not take it.
     fn leave(&self, work: &Work) {
-        if !self.waiting.is_empty() {
-            let taken = work.pushed - *self.shared.durable.borrow();
+        if self.waiting.is_empty() {
+            // What fails here makes the next start more careful than it had to be.
+            let _ = self.shared.marks.end();
+        } else {
+            let taken = work.pushed - self.shared.durable.borrow().count;
             let count = taken.min(self.shared.lock().book.owed());
             self.report((count > 0).then_some((Loss::Disk, count)));
         }
@@ -182,6 +211,7 @@ impl Disk {
                 SpoolDisk { error: &error }.emit(&self.shared.metrics);
             }
         }
+        self.outlive(work);
         for Gone { segment, unread } in &work.gone {
             if let Some(unread) = unread {
                 let lost = unread.lost(&segment::path(&self.folder, *segment));
@@ -205,6 +235,17 @@ impl Disk {
             // The ledger first: left behind, it would vouch for another segment of that number.
             let _ = std::fs::remove_file(ledger::path(&self.folder, *segment));
             let _ = std::fs::remove_file(segment::path(&self.folder, *segment));
+        }
+    }
+
+    /// The numbers that go with a file are remembered without it.
+    fn outlive(&mut self, work: &Work) {
+        if work.gone.is_empty() {
+            return;
+        }
+        self.mark(work.latest);
+        if let Err(error) = self.shared.marks.sync() {
+            SpoolDisk { error: &error }.emit(&self.shared.metrics);
         }
     }
 

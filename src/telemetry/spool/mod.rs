@@ -15,26 +15,33 @@ mod disk;
 mod entry;
 mod found;
 mod gate;
+mod held;
 mod incoming;
 mod lanes;
 mod ledger;
+mod marks;
+mod numbers;
 mod replay;
 mod segment;
 mod state;
 mod survey;
 
 pub use dead::{DeadLetter, dead_letters};
+pub use held::Held;
 pub use lanes::Worker;
 pub use replay::put_back;
 pub use survey::{Survey, survey};
 
-use super::{Analyzer, Kept, Record};
+use super::{Analyzer, Record};
+use crate::model::Stage;
 use crate::observe::Metrics;
 use crate::observe::TelemetryOutcome;
-use crate::observe::events::{RecordLeft, SpoolLost};
+use crate::observe::events::{RecordLeft, SpoolDisk, SpoolLost};
 use disk::Disk;
 use found::Found;
 use gate::Gate;
+use marks::Marks;
+use numbers::{Digested, Numbered};
 use state::{Loss, State};
 use std::fs::{DirBuilder, File, OpenOptions};
 use std::io;
@@ -123,10 +130,19 @@ impl Receipt {
 struct Shared {
     state: Mutex<State>,
     wake: Condvar,
-    /// Records on disk so far.
-    durable: watch::Sender<u64>,
+    durable: watch::Sender<OnDisk>,
     metrics: Arc<Metrics>,
     gate: Gate,
+    marks: Marks,
+}
+
+/// How the disk keeps up.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct OnDisk {
+    /// Records on disk so far.
+    count: u64,
+    /// It refuses to be written.
+    refuses: bool,
 }
 
 impl Spool {
@@ -147,13 +163,15 @@ impl Spool {
             .map(|_| mpsc::unbounded_channel())
             .unzip();
         let newest = found.newest;
-        let state = State::new(found.book, found.next, bounds, senders);
+        let mut state = State::new(found.book, found.next, bounds, senders);
+        state.numbers = found.numbers;
         let shared = Arc::new(Shared {
             state: Mutex::new(state),
             wake: Condvar::new(),
-            durable: watch::Sender::new(0),
+            durable: watch::Sender::default(),
             metrics,
             gate: Gate::default(),
+            marks: found.marks,
         });
         let disk = Disk::new(shared.clone(), folder.into(), lock, newest);
         let thread = std::thread::Builder::new()
@@ -177,12 +195,6 @@ impl Spool {
         self.shared.push(record)
     }
 
-    /// Sees to it that a record whose verdict is known is kept: when `kept` fails, it is taken like
-    /// any other.
-    pub fn follow(&self, record: Record, kept: Kept) {
-        self.shared.lock().follow(record, kept);
-    }
-
     /// Resolves when the record is on disk; pends while the disk refuses, for good where the record
     /// was not taken, so that the caller has to bound it.
     pub async fn durable(&self, receipt: Receipt) {
@@ -195,7 +207,7 @@ impl Spool {
             }
         }
         // The sender lives as long as this end does.
-        let _ = written.wait_for(|count| *count >= receipt.0).await;
+        let _ = written.wait_for(|disk| disk.count >= receipt.0).await;
     }
 
     /// Records in memory on their way; 1 more while there are others on disk.
@@ -248,8 +260,9 @@ impl Closer {
 impl Shared {
     fn push(&self, record: Record) -> Receipt {
         let stage = record.stage;
+        let digested = Digested::from(record);
         let mut state = self.lock();
-        let lost = state.push(record, now_ms());
+        let lost = state.push(digested, now_ms());
         let receipt = match lost {
             Some((Loss::Disk, _)) => Receipt::NEVER,
             _ => Receipt(state.pushed),
@@ -259,6 +272,11 @@ impl Shared {
         if wake {
             self.wake.notify_one();
         }
+        self.report(stage, lost);
+        receipt
+    }
+
+    fn report(&self, stage: Stage, lost: Option<(Loss, u64)>) {
         match lost {
             None => {}
             Some((Loss::Disk, _)) => RecordLeft {
@@ -273,7 +291,35 @@ impl Shared {
             }
             .emit(&self.metrics),
         }
-        receipt
+    }
+
+    /// Notes that a number leaves before its record is on disk. Where that fails too, the record goes all
+    /// the same: it is worth more than the evidence.
+    fn goes_early(&self, numbered: Numbered) {
+        if let Err(error) = self.marks.early(numbered) {
+            SpoolDisk { error: &error }.emit(&self.metrics);
+        }
+    }
+
+    /// A number that the backend knows has to outlive a crash (CONTRACT 5): no record leaves before it is
+    /// on disk, unless the disk refuses, and then it leaves a note.
+    async fn leaves(&self, ticket: u64, record: &Record) {
+        if !self.written(ticket).await
+            && let Some((_, numbered)) = Numbered::of(record)
+        {
+            self.goes_early(numbered);
+        }
+    }
+
+    /// Returns once so many records are on disk, true; or at once, false, while the disk refuses.
+    async fn written(&self, ticket: u64) -> bool {
+        if self.durable.borrow().count >= ticket {
+            return true;
+        }
+        let mut disk = self.durable.subscribe();
+        let known = disk.wait_for(|disk| disk.count >= ticket || disk.refuses);
+        // The sender lives as long as this end does.
+        known.await.is_ok_and(|disk| disk.count >= ticket)
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -290,6 +336,7 @@ impl Shared {
 
     fn set_degraded(&self, degraded: bool) {
         self.metrics.spool_degraded.set(i64::from(degraded));
+        self.durable.send_modify(|disk| disk.refuses = degraded);
     }
 
     fn measure(&self, state: &State) {

@@ -5,10 +5,13 @@
 use super::SpoolBounds;
 use super::book::{Book, Place};
 use super::entry;
+use super::held::Waiting;
+use super::numbers::{Digested, Numbered, Numbers};
 use super::segment::{self, HEADER, Next, Reader, SegmentId};
 use crate::telemetry::{Kept, Record};
 use std::path::Path;
 use tokio::sync::mpsc;
+use uuid::Uuid;
 
 /// Bytes after which a new segment begins.
 const SEGMENT_BYTES: u64 = 16 << 20;
@@ -19,12 +22,14 @@ const IDLE_MS: i64 = 5_000;
 
 /// A record on its way through a lane.
 pub(super) struct Item {
-    /// None for one that is not in the spool: its verdict is known, and it is about to be kept.
+    /// None for one that the disk took no place for: its verdict is known, and it is about to be kept.
     pub(super) place: Option<Place>,
     pub(super) record: Record,
     pub(super) weight: u64,
     /// Ends once the record is kept, where its verdict is known.
     pub(super) kept: Option<Kept>,
+    /// It leaves its lane once so many records are on disk.
+    pub(super) ticket: u64,
 }
 
 /// Frames for one segment.
@@ -102,6 +107,7 @@ pub(super) struct State {
     pub(super) book: Book,
     bounds: SpoolBounds,
     current: SegmentId,
+    pub(super) numbers: Numbers,
     pub(super) pending: Vec<Chunk>,
     /// Bytes in `pending` and in what the disk thread holds.
     pub(super) unwritten: u64,
@@ -140,6 +146,7 @@ impl State {
             book,
             bounds,
             current,
+            numbers: Numbers::behind(Uuid::new_v4(), Numbered::default(), None),
             pending: Vec::new(),
             unwritten: 0,
             pushed: 0,
@@ -158,26 +165,59 @@ impl State {
     }
 
     /// Takes a record; what was lost for it, if anything: the record itself, or older ones.
-    pub(super) fn push(&mut self, record: Record, now_ms: i64) -> Option<(Loss, u64)> {
+    pub(super) fn push(&mut self, digested: Digested, now_ms: i64) -> Option<(Loss, u64)> {
         if self.unwritten > MAX_PENDING {
             return Some((Loss::Disk, 1));
         }
-        if self.current_bytes() >= SEGMENT_BYTES {
-            self.rotate();
-        }
-        let offset = self.current_bytes();
-        let size = self.encode(&record);
-        let place = self.book.add(self.current, size, now_ms);
-        self.unwritten += size;
-        self.pushed += 1;
-        if self.behind.is_none() && !self.offer(place, record) {
+        let (place, offset, record) = self.place(digested, now_ms);
+        if self.behind.is_none() && !self.offer(place, record, self.pushed) {
             self.behind = Some(Cursor { place, offset });
         }
         self.make_room()
     }
 
+    /// Takes a record that goes to no lane for now; without a place where the disk takes no more.
+    pub(super) fn hold(
+        &mut self,
+        digested: Digested,
+        now_ms: i64,
+    ) -> (Waiting, Option<(Loss, u64)>) {
+        let (place, record) = match self.unwritten > MAX_PENDING {
+            true => (None, digested.record),
+            false => {
+                let (place, _, record) = self.place(digested, now_ms);
+                (Some(place), record)
+            }
+        };
+        if let Some(place) = place
+            && let Some(entry) = self.book.get_mut(place.segment)
+        {
+            entry.hold(place);
+        }
+        let waiting = Waiting {
+            place,
+            record,
+            ticket: self.pushed,
+        };
+        (waiting, self.make_room())
+    }
+
+    /// Numbers a record and adds it to the current segment: its place, where that begins, and it.
+    fn place(&mut self, digested: Digested, now_ms: i64) -> (Place, u64, Record) {
+        if self.current_bytes() >= SEGMENT_BYTES {
+            self.rotate();
+        }
+        let record = self.numbers.give(digested);
+        let offset = self.current_bytes();
+        let size = self.encode(&record);
+        let place = self.book.add(self.current, size, now_ms);
+        self.unwritten += size;
+        self.pushed += 1;
+        (place, offset, record)
+    }
+
     /// Puts a record into its lane; false where memory is full.
-    pub(super) fn offer(&mut self, place: Place, record: Record) -> bool {
+    pub(super) fn offer(&mut self, place: Place, record: Record, ticket: u64) -> bool {
         let weight = record.weight();
         if self.held + weight > self.bounds.memory && self.held > 0 {
             self.no_room = true;
@@ -188,6 +228,7 @@ impl State {
             record,
             weight,
             kept: None,
+            ticket,
         });
         if sent && let Some(entry) = self.book.get_mut(place.segment) {
             entry.in_flight += 1;
@@ -195,19 +236,8 @@ impl State {
         true
     }
 
-    /// Lets a lane wait for a record that is about to be kept, whatever the bound: it is in memory
-    /// already.
-    pub(super) fn follow(&mut self, record: Record, kept: Kept) {
-        self.send(Item {
-            place: None,
-            weight: record.weight(),
-            record,
-            kept: Some(kept),
-        });
-    }
-
-    /// One exchange, one lane.
-    fn send(&mut self, item: Item) -> bool {
+    /// One exchange, one lane. Whatever the bound: [`State::offer`] keeps it.
+    pub(super) fn send(&mut self, item: Item) -> bool {
         if self.lanes.is_empty() {
             return false;
         }
@@ -226,7 +256,13 @@ impl State {
         self.no_room = false;
         self.held -= weight;
         self.in_lanes -= 1;
-        let Some(place) = place else { return };
+        if let Some(place) = place {
+            self.settled_alone(place);
+        }
+    }
+
+    /// As [`State::settled`], of a record that was in no lane.
+    pub(super) fn settled_alone(&mut self, place: Place) {
         if let Some(entry) = self.book.get_mut(place.segment) {
             entry.in_flight -= 1;
             self.acks.push(place);

@@ -135,6 +135,7 @@ fn record(exchange: u128, stage: Stage) -> Record {
         unchecked: false,
         replaced: None,
         failure: None,
+        chain: None,
     }
 }
 
@@ -374,7 +375,7 @@ fn contract_23_a_clock_that_jumps_back_costs_nothing_and_ahead_what_is_then_too_
     let age = i64::try_from(BOUNDS.age.as_millis()).unwrap();
     let at = |then: i64, now: i64| {
         let mut state = State::new(book::Book::default(), 1, BOUNDS, Vec::new());
-        state.push(record(1, Stage::PreCall), then);
+        state.push(record(1, Stage::PreCall).into(), then);
         state.tick(now)
     };
     assert_eq!(at(10 * age, 0), None);

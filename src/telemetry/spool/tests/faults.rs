@@ -79,11 +79,11 @@ fn a_record_that_found_no_room_is_not_read_again_before_another_has_left() {
     };
     let (lane, _items) = mpsc::unbounded_channel();
     let mut state = State::new(book::Book::default(), 1, bounds, vec![lane]);
-    state.push(record(1, Stage::PreCall), 0);
+    state.push(record(1, Stage::PreCall).into(), 0);
     let held = state.held;
     let mut large = record(2, Stage::PreCall);
     large.message = "x".repeat(2_000);
-    state.push(large, 0);
+    state.push(large.into(), 0);
     assert!(state.behind.is_some() && held <= 1_000);
     assert!(!state.wants_more());
     let place = book::Place {
