@@ -151,6 +151,8 @@ fn files(folder: &Path, ending: &str) -> usize {
 fn copy(from: &Path) -> TemporaryFolder {
     let to = TemporaryFolder::unmade();
     std::fs::create_dir_all(to.path()).unwrap();
+    // Of a moment before the segments, which may know more.
+    let _ = std::fs::copy(from.join("chain"), to.path().join("chain"));
     // Ledgers first: what is acknowledged by then is in a segment that is copied after it, or gone.
     for ending in ["ack", "seg"] {
         for file in std::fs::read_dir(from).unwrap() {
@@ -383,4 +385,5 @@ fn contract_23_a_clock_that_jumps_back_costs_nothing_and_ahead_what_is_then_too_
     assert_eq!(at(0, 10 * age), Some((Loss::Old, 1)));
 }
 
+mod chain;
 mod faults;
