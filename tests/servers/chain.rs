@@ -84,7 +84,6 @@ fn contract_5_a_run_of_calls_shows_no_gap_whatever_became_of_them() {
         let upstream = mixed();
         let gateway = registering(server, &upstream).start();
         calls(&gateway, 30);
-        drop(gateway);
         let seen = settled(server, 60, 60);
         assert_eq!(
             (&seen["complete"], &seen["count"]),
