@@ -25,6 +25,12 @@ mod api;
 mod attachments;
 #[path = "analysis/batches.rs"]
 mod batches;
+#[path = "analysis/bucket.rs"]
+mod bucket;
+#[path = "analysis/documents.rs"]
+mod documents;
+#[path = "analysis/erasure.rs"]
+mod erasure;
 #[path = "analysis/keeping.rs"]
 mod keeping;
 #[path = "analysis/overrides.rs"]

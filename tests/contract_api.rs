@@ -22,6 +22,21 @@ fn post(stack: &Stack, path: &str, body: &Value) -> Value {
     response.json()
 }
 
+/// Attaches a file and gives its hash.
+#[track_caller]
+fn attach(stack: &Stack, record: &str) -> String {
+    let body = "--xyz\r\nContent-Disposition: form-data; name=\"attached_files\"; filename=\"a.txt\"\r\n\
+         Content-Type: text/plain\r\n\r\nto a@example.org\r\n--xyz--\r\n";
+    let path = format!("/user_prompt_analysis/{record}/attach_files");
+    let response = Request::post(&path, body)
+        .content_type("multipart/form-data; boundary=xyz")
+        .without_key()
+        .header("Authorization", &format!("Bearer {KEY}"))
+        .call(stack.analysis_addr);
+    assert_eq!(response.status(), 200, "{}", response.text());
+    text(&response.json()[0], "sha256")
+}
+
 fn text(value: &Value, name: &str) -> String {
     value[name].as_str().unwrap().to_owned()
 }
@@ -33,9 +48,12 @@ fn the_analysis_api_keeps_its_document() {
         return;
     };
     let stack = Stack::all().start();
-    let application = text(&post(&stack, "/applications", &json!({"name": "a"})), "id");
+    let made = json!({"name": "a", "rules": {"keep_original": true}});
+    let application = text(&post(&stack, "/applications", &made), "id");
     let message = json!({"application_id": application, "message": "to a@example.org"});
     let record = text(&post(&stack, "/process_request", &message), "request_id");
+    let answer = text(&post(&stack, "/process_response", &message), "request_id");
+    let file = attach(&stack, &record);
     let spare = json!({"name": "spare", "scopes": ["ingest"]});
     let spare = text(&post(&stack, "/tokens", &spare), "id");
     let cases = std::env::var("MONITOR_TEST_CONTRACT_CASES").unwrap_or("50".to_owned());
@@ -52,6 +70,8 @@ fn the_analysis_api_keeps_its_document() {
         .env("CONTRACT_TOKEN", KEY)
         .env("CONTRACT_APPLICATION", &application)
         .env("CONTRACT_RECORD", &record)
+        .env("CONTRACT_ANSWER", &answer)
+        .env("CONTRACT_FILE", &file)
         .env("CONTRACT_SPARE_TOKEN", &spare)
         .output()
         .unwrap();

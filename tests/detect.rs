@@ -7,5 +7,8 @@
 mod engine;
 #[path = "detect/fixtures.rs"]
 mod fixtures;
+#[path = "detect/scan.rs"]
+mod scan;
 #[path = "detect/settled.rs"]
 mod settled;
+mod support;

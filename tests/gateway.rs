@@ -6,6 +6,12 @@ mod support;
 
 #[path = "gateway/all_in_one.rs"]
 mod all_in_one;
+#[path = "gateway/attachments.rs"]
+mod attachments;
+#[path = "gateway/attachments_guard.rs"]
+mod attachments_guard;
+#[path = "gateway/attachments_kept.rs"]
+mod attachments_kept;
 #[path = "gateway/auth.rs"]
 mod auth;
 #[path = "gateway/batches.rs"]

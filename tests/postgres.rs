@@ -5,6 +5,8 @@
 
 mod support;
 
+#[path = "postgres/erased.rs"]
+mod erased;
 #[path = "postgres/kept.rs"]
 mod kept;
 #[path = "postgres/migration.rs"]

@@ -10,6 +10,8 @@ use std::sync::Arc;
 
 /// Writers at once.
 const WRITERS: u64 = 512;
+/// Times a record is sent at most.
+const TRIES: u32 = 10;
 const DAY_MS: i64 = 24 * 60 * 60 * 1000;
 
 /// Adds `rows` records over the last 30 days; every 1000th holds a SNILS, every third an e-mail
@@ -27,13 +29,23 @@ pub(crate) async fn fill(
                 for number in (writer..rows).step_by(WRITERS as usize) {
                     let age = i64::try_from((rows - number) * 30 / rows.max(1)).unwrap();
                     let at = now_ms - age * DAY_MS;
-                    store.insert(record(application, number, at)).await.unwrap();
+                    insert(&*store, application, number, at).await;
                 }
             })
         })
         .collect();
     for task in tasks {
         task.await.unwrap();
+    }
+}
+
+/// A database that writes a checkpoint may be late; a record that is sent again is still one.
+async fn insert(store: &dyn Store, application: ApplicationId, number: u64, at: i64) {
+    for left in (0..TRIES).rev() {
+        match store.insert(record(application, number, at)).await {
+            Ok(_) => return,
+            Err(error) => assert!(left > 0, "record {number}: {error}"),
+        }
     }
 }
 

@@ -65,7 +65,9 @@ impl Service {
             return Err(ApiError::Conflict("id: an application has it already"));
         }
         content.fill(&mut made);
-        self.store.add_application(made.clone()).await?;
+        self.store
+            .add_application(made.clone(), &caller.name)
+            .await?;
         self.applications.doubt();
         let details = json!({"version_from": null, "version_to": 1, "changed": changed});
         let target = Target::Application(made.id);

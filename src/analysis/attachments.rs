@@ -6,10 +6,13 @@ use super::Service;
 use super::applications::Loaded;
 use super::authority::Caller;
 use super::clock::now_ms;
+use super::documents::Extracted;
 use super::error::ApiError;
-use super::file_text;
+use super::file_text::{self, Form};
 use crate::model::{ApplicationId, RecordId, Secret, Stage};
-use crate::store::{Attachment, BlobBytes, BlobHash, Findings, Received, Scanned, Scope, Upload};
+use crate::store::{
+    Attachment, BlobBytes, BlobHash, Extraction, Findings, Received, Scanned, Scope, Upload,
+};
 use bytes::Bytes;
 use std::sync::Arc;
 use std::time::Duration;
@@ -146,15 +149,22 @@ impl Service {
     }
 
     async fn findings(&self, place: &Place, received: &Received, file: &Attachment) -> Findings {
-        let Some(text) = file_text::read(&file.kind, &file.name, &received.beginning) else {
-            return nothing(Scanned::No);
+        let (text, is_whole) = match self.text(received, file).await {
+            Ok(Some(Extracted { text, is_whole })) => (text, is_whole),
+            Ok(None) => return nothing(Scanned::No),
+            Err(reason) => {
+                return Findings {
+                    extraction: Some(reason),
+                    ..nothing(Scanned::No)
+                };
+            }
         };
         let rules = place.application.rules.of(place.stage);
         let analysed = self.analyst.analyse(text, rules);
         let Ok(Ok((_, report))) = tokio::time::timeout(LONGEST_LOOK, analysed).await else {
             return nothing(Scanned::Failed);
         };
-        let is_part = report.cleaned_in_part || received.beginning.len() as u64 != received.size;
+        let is_part = report.cleaned_in_part || !is_whole;
         let scanned = match report.dataclean.cleaned_text {
             // The rules have it off, or it failed.
             None if report.errors.is_empty() => Scanned::No,
@@ -163,8 +173,33 @@ impl Service {
             Some(_) => Scanned::Whole,
         };
         Findings {
-            scanned,
             types: report.dataclean.types,
+            ..nothing(scanned)
+        }
+    }
+
+    /// The text of a file; None where its type has none. Read away from the threads that serve.
+    async fn text(
+        &self,
+        received: &Received,
+        file: &Attachment,
+    ) -> Result<Option<Extracted>, Extraction> {
+        let form = file_text::form(&file.kind, &file.name, &received.beginning);
+        match form {
+            None => Ok(None),
+            Some(Form::Document(document)) => {
+                let opened = self.files.blobs.open(received);
+                let opened = opened.map_err(|_| Extraction::Failed)?;
+                self.documents.read(document, opened).await.map(Some)
+            }
+            Some(form) => {
+                let beginning = received.beginning.clone();
+                let is_whole = beginning.len() as u64 == received.size;
+                let read = move || file_text::read(form, &beginning);
+                let text = tokio::task::spawn_blocking(read).await;
+                let text = text.map_err(|_| Extraction::Failed)?;
+                Ok(text.map(|text| Extracted { text, is_whole }))
+            }
         }
     }
 
@@ -199,6 +234,7 @@ impl Service {
 fn nothing(scanned: Scanned) -> Findings {
     Findings {
         scanned,
+        extraction: None,
         types: Vec::new(),
     }
 }

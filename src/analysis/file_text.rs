@@ -1,6 +1,7 @@
 //! The text of a file, to be looked at like a message (CONTRACT 29): plain text of any kind, CSV and
-//! HTML. PDF and office documents are not read. What is found is `attachments`.
+//! HTML; which files are documents that `documents` reads. What is found is `attachments`.
 
+use super::documents::Document;
 use std::borrow::Cow;
 
 /// Types whose text stands in them as it is, beside `text/*`.
@@ -19,30 +20,40 @@ const PLAIN_ENDS: [&str; 10] = [
     "txt", "csv", "tsv", "md", "json", "jsonl", "log", "xml", "yaml", "yml",
 ];
 const HTML_ENDS: [&str; 2] = ["html", "htm"];
+const DOCX: &str = "application/vnd.openxmlformats-officedocument.wordprocessingml.document";
+/// What a PDF file begins with, whatever its type says.
+const PDF_BEGINNING: &[u8] = b"%PDF-";
 
 /// How a file is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Form {
+pub(super) enum Form {
     Plain,
     Html,
+    /// Whole, and in a process of its own.
+    Document(Document),
 }
 
-/// The text of a file's beginning; None where its type has none that can be read, or it is not the
-/// text that its type promises.
-pub(super) fn read(kind: &str, name: &str, beginning: &[u8]) -> Option<String> {
-    let form = form(kind, name)?;
+/// The text of a file's beginning; None where it is not the text that its type promises.
+pub(super) fn read(form: Form, beginning: &[u8]) -> Option<String> {
     let text = decode(beginning)?;
-    Some(match form {
-        Form::Plain => text.into_owned(),
-        Form::Html => html(&text),
-    })
+    match form {
+        Form::Plain => Some(text.into_owned()),
+        Form::Html => Some(html(&text)),
+        Form::Document(_) => None,
+    }
 }
 
-fn form(kind: &str, name: &str) -> Option<Form> {
+/// How a file is read; None where it has no text that can be read.
+pub(super) fn form(kind: &str, name: &str, beginning: &[u8]) -> Option<Form> {
+    if beginning.starts_with(PDF_BEGINNING) {
+        return Some(Form::Document(Document::Pdf));
+    }
     let essence = kind.split(';').next().unwrap_or_default().trim();
     let essence = essence.to_ascii_lowercase();
     match essence.as_str() {
         "text/html" | "application/xhtml+xml" => Some(Form::Html),
+        "application/pdf" => Some(Form::Document(Document::Pdf)),
+        DOCX => Some(Form::Document(Document::Docx)),
         "" | "application/octet-stream" => by_end(name),
         other => {
             let is_plain = other.starts_with("text/") || PLAIN.contains(&other);
@@ -55,10 +66,12 @@ fn form(kind: &str, name: &str) -> Option<Form> {
 fn by_end(name: &str) -> Option<Form> {
     let (_, end) = name.rsplit_once('.')?;
     let end = end.to_ascii_lowercase();
-    if HTML_ENDS.contains(&end.as_str()) {
-        return Some(Form::Html);
+    match end.as_str() {
+        "pdf" => Some(Form::Document(Document::Pdf)),
+        "docx" => Some(Form::Document(Document::Docx)),
+        end if HTML_ENDS.contains(&end) => Some(Form::Html),
+        end => PLAIN_ENDS.contains(&end).then_some(Form::Plain),
     }
-    PLAIN_ENDS.contains(&end.as_str()).then_some(Form::Plain)
 }
 
 /// UTF-8, or UTF-16 that says so. What is cut off or wrong becomes replacement characters.
@@ -93,7 +106,11 @@ fn html(source: &str) -> String {
                 }
                 rest = next;
             }
-            None => rest = after,
+            // No tag comes any more; looked for once, however many begin.
+            None => {
+                text.push_str(&after.replace('<', " "));
+                rest = "";
+            }
         }
     }
     text.push_str(rest);
@@ -143,6 +160,8 @@ fn character(reference: &str) -> Option<char> {
 mod tests {
     use super::*;
 
+    const PDF: Option<Form> = Some(Form::Document(Document::Pdf));
+
     #[test]
     fn the_type_says_how_a_file_is_read_and_the_name_where_there_is_none() {
         for (kind, name, expected) in [
@@ -153,11 +172,19 @@ mod tests {
             ("application/octet-stream", "a.CSV", Some(Form::Plain)),
             ("", "page.htm", Some(Form::Html)),
             ("", "noend", None),
-            ("application/pdf", "a.txt", None),
+            ("application/pdf", "a.txt", PDF),
+            ("", "a.PDF", PDF),
+            (DOCX, "a", Some(Form::Document(Document::Docx))),
+            (
+                "application/octet-stream",
+                "a.docx",
+                Some(Form::Document(Document::Docx)),
+            ),
             ("image/png", "a.png", None),
         ] {
-            assert_eq!(form(kind, name), expected, "{kind} {name}");
+            assert_eq!(form(kind, name, b"x"), expected, "{kind} {name}");
         }
+        assert_eq!(form("text/plain", "a.txt", b"%PDF-1.7"), PDF);
     }
 
     #[test]
@@ -170,6 +197,12 @@ mod tests {
         ] {
             assert_eq!(html(source), expected, "{source}");
         }
+    }
+
+    #[test]
+    fn a_file_that_only_begins_tags_is_read_once() {
+        let text = html(&"<".repeat(1 << 20));
+        assert!(text.trim().is_empty());
     }
 
     #[test]

@@ -4,10 +4,12 @@
 use super::error::ApiError;
 use crate::config::AttachmentSettings;
 use crate::store::{
-    Attached, Attachment, BlobError, BlobStore, NewAttachment, Received, Store, StoreError,
+    Attached, Attachment, BlobError, BlobHash, BlobStore, NewAttachment, REMOVAL, Received, Store,
+    StoreError,
 };
 use std::sync::Arc;
 use std::time::Duration;
+use tokio::time::timeout;
 use uuid::Uuid;
 
 /// Tries to link a file whose bytes are being removed just then, and the wait after each.
@@ -82,12 +84,20 @@ impl Files {
             if hashes.is_empty() {
                 return Ok(());
             }
-            for hash in &hashes {
-                let removed = self.blobs.remove(*hash).await;
-                removed.map_err(|error| StoreError::Unavailable(error.to_string()))?;
-            }
+            // Half of the time that it has: what is on its way by then arrives within the other half.
+            let removed = timeout(REMOVAL / 2, self.remove(&hashes)).await;
+            let late = |_| StoreError::Unavailable("files are removed too slowly".to_owned());
+            removed.map_err(late)??;
             self.store.forget_blobs(hashes).await?;
         }
+    }
+
+    async fn remove(&self, hashes: &[BlobHash]) -> Result<(), StoreError> {
+        for hash in hashes {
+            let removed = self.blobs.remove(*hash).await;
+            removed.map_err(|error| StoreError::Unavailable(error.to_string()))?;
+        }
+        Ok(())
     }
 }
 

@@ -11,6 +11,7 @@ mod chain;
 mod clock;
 mod differences;
 mod direction;
+pub mod documents;
 mod draft;
 mod erasure;
 mod error;

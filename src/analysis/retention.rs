@@ -1,5 +1,6 @@
 //! Removes records beyond the limits (CONTRACT 38): of each application that has limits of its own,
-//! then of the whole store, at the start and every hour; then the files that no record has any more. How records are removed is the store's.
+//! then of the whole store, at the start and every hour; then the files that no record has any more.
+//! How records are removed is the store's.
 
 use super::Service;
 use super::clock::now_ms;

@@ -2,6 +2,7 @@
 
 use super::applications::Applications;
 use super::authority::Caller;
+use super::documents;
 use super::erasure;
 use super::error::ApiError;
 use super::files::Files;
@@ -30,6 +31,7 @@ pub struct Service {
     pub(super) tokens: Arc<Tokens>,
     freshness: Freshness,
     pub(super) files: Files,
+    pub(super) documents: documents::Reader,
     pub(super) analyst: Analyst,
     pub(super) inline_rules: InlineRules,
     rate: Rate,
@@ -60,6 +62,7 @@ impl Service {
             freshness: Freshness::start(store.clone(), applications.clone(), tokens.clone()),
             applications,
             files,
+            documents: documents::Reader::default(),
             store,
             tokens,
             analyst: Analyst::new(settings.services),
@@ -153,7 +156,7 @@ impl Service {
         for application in listed {
             if self.store.application(application.id).await?.is_none() {
                 let (id, name) = (application.id, application.name.clone());
-                let added = start::add_application(&*self.store, id, name).await;
+                let added = start::add_application(&*self.store, id, name, "configuration").await;
                 // Another server may have been first.
                 if added.is_err() && self.store.application(id).await?.is_none() {
                     return added;

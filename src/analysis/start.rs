@@ -3,6 +3,7 @@
 
 use super::clock::now_ms;
 use super::tokens::{self, Tokens};
+use crate::config::BlobPlace;
 use crate::config::settings::AnalysisSettings;
 use crate::model::{ApplicationId, Secret};
 use crate::store::{
@@ -30,8 +31,8 @@ pub struct FirstRun {
 /// Why the analysis cannot start.
 #[derive(Debug, Error)]
 pub enum StartError {
-    /// A folder cannot be made.
-    #[error("cannot make the folder {path}: {reason}")]
+    /// A folder cannot be made or used.
+    #[error("cannot open {path}: {reason}")]
     Folder {
         /// The folder.
         path: PathBuf,
@@ -60,15 +61,19 @@ pub(super) async fn open_store(
     }
 }
 
-/// Opens the folder of attached files.
+/// Opens the place of attached files.
 pub(super) fn open_blobs(
     settings: &AnalysisSettings,
     data_dir: &Path,
 ) -> Result<BlobStore, StartError> {
-    let folder = settings.blobs.clone();
-    let path = folder.unwrap_or_else(|| data_dir.join(BLOBS));
-    BlobStore::local(&path).map_err(|error| StartError::Folder {
-        path,
+    let own = data_dir.join(BLOBS);
+    let (path, opened) = match &settings.blobs {
+        None => (&own, BlobStore::local(&own)),
+        Some(BlobPlace::Folder(folder)) => (folder, BlobStore::local(folder)),
+        Some(BlobPlace::Bucket { name, prefix }) => (&own, BlobStore::bucket((name, prefix), &own)),
+    };
+    opened.map_err(|error| StartError::Folder {
+        path: path.clone(),
         reason: error.to_string(),
     })
 }
@@ -143,7 +148,7 @@ pub(super) async fn first_run(
 
 async fn add_default_application(store: &dyn Store) -> Result<ApplicationId, StartError> {
     let id = ApplicationId::random();
-    add_application(store, id, "default".to_owned()).await?;
+    add_application(store, id, "default".to_owned(), "first start").await?;
     // Another server may have been first.
     let first = store.first_application().await?;
     Ok(first.map_or(id, |first| first.id))
@@ -154,18 +159,18 @@ pub(super) async fn add_application(
     store: &dyn Store,
     id: ApplicationId,
     name: String,
+    by: &str,
 ) -> Result<(), StoreError> {
-    store
-        .add_application(Application {
-            id,
-            name,
-            description: String::new(),
-            created_at_ms: now_ms(),
-            updated_at_ms: now_ms(),
-            version: 1,
-            policy: None,
-            // No keys: the defaults of the running version hold, also those of a later one.
-            rules: serde_json::json!({}),
-        })
-        .await
+    let application = Application {
+        id,
+        name,
+        description: String::new(),
+        created_at_ms: now_ms(),
+        updated_at_ms: now_ms(),
+        version: 1,
+        policy: None,
+        // No keys: the defaults of the running version hold, also those of a later one.
+        rules: serde_json::json!({}),
+    };
+    store.add_application(application, by).await
 }

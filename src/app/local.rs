@@ -1,8 +1,8 @@
 //! The in-process analyzer of `monitor all`: the same service as behind the API, without the wire.
 
-use crate::analysis::{ApiError, ProcessInput, Service};
-use crate::model::AnalysisResponse;
-use crate::telemetry::{Analyzer, AnalyzerError, Record, Verdict};
+use crate::analysis::{ApiError, AttachTo, NewFile, ProcessInput, Service};
+use crate::model::{AnalysisResponse, RecordId, Secret, Stage};
+use crate::telemetry::{Analyzer, AnalyzerError, AttachError, Attachment, Record, Verdict};
 use async_trait::async_trait;
 use futures_util::{FutureExt, TryFutureExt};
 use std::sync::Arc;
@@ -28,6 +28,27 @@ impl Analyzer for LocalAnalyzer {
             analysis,
             kept: Some(kept.boxed()),
         })
+    }
+
+    async fn attach(
+        &self,
+        key: &Secret,
+        record: RecordId,
+        file: Attachment,
+    ) -> Result<(), AttachError> {
+        let to = AttachTo {
+            record,
+            stage: Stage::PreCall,
+        };
+        let file = NewFile {
+            name: file.name,
+            kind: Some(file.content_type),
+            bytes: file.content,
+        };
+        let attached = self.0.attach(key, to, file).await;
+        attached
+            .map(drop)
+            .map_err(|error| AttachError::of_status(error.status()))
     }
 }
 

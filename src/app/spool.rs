@@ -1,6 +1,7 @@
 //! Starts the spool of one process and stops it in order (CONTRACT 11, 23).
 
 use crate::config::Settings;
+use crate::gateway::attachments::Attachments;
 use crate::observe::Metrics;
 use crate::telemetry::spool::{Closer, SpoolBounds};
 use crate::telemetry::{Analyzer, Spool};
@@ -38,7 +39,13 @@ pub(super) fn start(
         lanes: queue.concurrency,
     };
     let folder = settings.spool_dir();
-    let (spool, worker, closer) = Spool::open(&folder, bounds, analyzer, metrics.clone())?;
+    let (spool, mut worker, closer) =
+        Spool::open(&folder, bounds, analyzer.clone(), metrics.clone())?;
+    if let Some(owed) = worker.files() {
+        let files = &settings.gateway.files;
+        let attachments = Attachments::new(files, owed, analyzer, metrics.clone());
+        runtime.spawn(attachments.run());
+    }
     runtime.spawn(worker.run());
     Ok(Running { spool, closer })
 }

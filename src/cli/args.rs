@@ -1,8 +1,10 @@
 //! What can be typed: subcommands and flags. Values are checked by `config`, beside those of the
 //! file and the environment (CONTRACT 32).
 
+use super::scan::ScanArgs;
 use super::spool::SpoolCommand;
 use super::token::TokenCommand;
+use crate::analysis::documents::{self, Document};
 use crate::config::{Overrides, Role, env};
 use crate::model::GATEWAY_VERSION;
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -44,8 +46,13 @@ pub(super) enum Command {
     /// Look after the records that wait for the backend.
     #[command(subcommand)]
     Spool(SpoolCommand),
+    /// Look for sensitive data in files and pipes.
+    Scan(ScanArgs),
     /// Print the gateway's OpenAPI document.
     Openapi(OpenapiArgs),
+    /// Read the text of one attached file; the server calls it.
+    #[command(name = documents::COMMAND, hide = true)]
+    ReadDocument(DocumentArgs),
     /// Run a stand-in for a model server, for trying things out.
     DemoUpstream(DemoArgs),
 }
@@ -174,6 +181,12 @@ pub(super) struct OpenapiArgs {
     /// The analysis API's instead.
     #[arg(long)]
     pub(super) analysis: bool,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct DocumentArgs {
+    /// Its format.
+    pub(super) format: Document,
 }
 
 #[derive(Debug, Args)]

@@ -3,6 +3,7 @@
 
 mod args;
 mod check;
+mod scan;
 mod spool;
 mod token;
 
@@ -23,14 +24,17 @@ pub enum Failure {
     Configuration(Problems),
     /// It was started and failed.
     Runtime(anyhow::Error),
+    /// A scan found something where nothing was to be found.
+    Found(u64),
 }
 
 impl Failure {
-    /// 2 for the configuration, as for wrong usage; 1 for everything else.
+    /// 2 for the configuration, as for wrong usage; 3 for finds of a scan; 1 for everything else.
     pub fn exit_code(&self) -> ExitCode {
         match self {
             Self::Configuration(_) => ExitCode::from(2),
             Self::Runtime(_) => ExitCode::from(1),
+            Self::Found(_) => ExitCode::from(3),
         }
     }
 }
@@ -40,6 +44,7 @@ impl fmt::Display for Failure {
         match self {
             Self::Configuration(problems) => problems.fmt(f),
             Self::Runtime(error) => write!(f, "monitor: {error:#}"),
+            Self::Found(count) => write!(f, "monitor: sensitive data in {count} places"),
         }
     }
 }
@@ -78,8 +83,13 @@ pub fn run(cli: Cli) -> Result<(), Failure> {
         Command::Migrate(args) => migrate(args),
         Command::Token(command) => print(token::run(command)?.as_bytes()),
         Command::Spool(command) => print(spool::run(command)?.as_bytes()),
+        Command::Scan(args) => scan::run(args),
         Command::Openapi(args) if args.analysis => print(analysis::openapi_json()),
         Command::Openapi(_) => print(gateway::docs::openapi_json()),
+        Command::ReadDocument(args) => {
+            let read = analysis::documents::read_document(args.format);
+            read.map_err(|error| Failure::Runtime(error.into()))
+        }
         Command::DemoUpstream(args) => {
             let log = LogSettings {
                 level: "info".to_owned(),

@@ -117,6 +117,27 @@ pub const VARIABLES: &[Variable] = &[
         roles: GATEWAY,
     },
     Variable {
+        name: "MONITOR_FILES_MAX_BYTES",
+        default: "20MiB",
+        meaning: "Largest attached file; a larger one is skipped.",
+        key: "files.max_bytes",
+        roles: GATEWAY,
+    },
+    Variable {
+        name: "MONITOR_FILES_MAX_CONCURRENCY",
+        default: "4",
+        meaning: "Attached files of one call that are downloaded at once.",
+        key: "files.max_concurrency",
+        roles: GATEWAY,
+    },
+    Variable {
+        name: "MONITOR_FILES_TIMEOUT",
+        default: "60s",
+        meaning: "Longest time for the download of one attached file.",
+        key: "files.timeout",
+        roles: GATEWAY,
+    },
+    Variable {
         name: "GATEWAY_LISTEN",
         default: "0.0.0.0:4100",
         meaning: "Where clients reach the gateway; several addresses are separated by commas.",
@@ -275,7 +296,7 @@ mod tests {
                 "timeout" | "heartbeat" => "7s",
                 "listen" | "operations" => "127.0.0.1:0",
                 "application_id" => "00000000-0000-4000-8000-000000000001",
-                "port" => "7",
+                "port" | "max_bytes" | "max_concurrency" => "7",
                 "ssl" => "false",
                 _ => "elsewhere",
             };

@@ -7,7 +7,9 @@
 
 mod applications;
 pub mod env;
+mod files;
 mod listen;
+mod network;
 mod problem;
 mod reader;
 mod schema;
@@ -20,12 +22,13 @@ mod url;
 mod validate;
 mod yaml;
 
+pub use network::Network;
 pub use problem::{Origin, Problem, Problems};
 pub use settings::{
-    AnalysisSettings, AttachmentSettings, BaseUrl, Durability, GatewaySettings, Http2, Limits,
-    Listener, LogFormat, LogSettings, MonitorSettings, OnDiskFailure, QueueSettings,
-    RetentionSettings, Services, Settings, ShutdownSettings, SpoolSettings, StoreSettings,
-    StoreSsl, StreamSettings, TlsFiles, UpstreamSettings,
+    AnalysisSettings, AttachmentSettings, BaseUrl, BlobPlace, Durability, FilesSettings,
+    GatewaySettings, Http2, Limits, Listener, LogFormat, LogSettings, MonitorSettings,
+    OnDiskFailure, QueueSettings, RetentionSettings, Services, Settings, ShutdownSettings,
+    SpoolSettings, StoreSettings, StoreSsl, StreamSettings, TlsFiles, UpstreamSettings,
 };
 pub use units::duration_from_text;
 

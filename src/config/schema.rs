@@ -7,7 +7,7 @@ use super::settings::{
     LogSettings, MonitorSettings, RetentionSettings, Services, Settings, ShutdownSettings,
     StreamSettings, UpstreamSettings,
 };
-use super::{Overrides, Role, applications, listen, spool, store, units, url};
+use super::{Overrides, Role, applications, files, listen, spool, store, units, url};
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -67,6 +67,7 @@ fn gateway(r: &mut Reader<'_>) -> GatewaySettings {
         shutdown: shutdown(r),
         queue: spool::queue(r),
         spool: spool::read(r),
+        files: files::read(r),
         store: store::read(r),
         applications: applications::read(r, "applications").unwrap_or_default(),
     }
@@ -166,7 +167,7 @@ fn analysis(r: &mut Reader<'_>, prefix: &str) -> AnalysisSettings {
             .unwrap_or(16 * MIB),
         first_token: r.read(&key("first_token"), &units::access_key()),
         services: services(r, &key("services.")),
-        blobs: r.read(&key("blobs"), &units::path()),
+        blobs: r.read(&key("blobs"), &url::blob_place()),
         attachments: attachments(r, &key("attachments.")),
         requests_per_second: r.read(
             &key("limits.requests_per_second"),

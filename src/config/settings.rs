@@ -1,5 +1,6 @@
 //! The configuration as the program uses it: every field has a value, in its own unit.
 
+use super::network::Network;
 use crate::model::{ApplicationId, ApplicationPolicy, Secret};
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -39,6 +40,8 @@ pub struct GatewaySettings {
     pub queue: QueueSettings,
     /// Records on disk that the backend has not taken.
     pub spool: SpoolSettings,
+    /// Attached files.
+    pub files: FilesSettings,
     /// Policies from this file instead of a store, each checked, no id twice.
     pub applications: Vec<ApplicationPolicy>,
     /// Policies from PostgreSQL. None beside `applications`.
@@ -149,6 +152,21 @@ pub struct StreamSettings {
     pub heartbeat: Duration,
 }
 
+/// Attached files (§8, CONTRACT 31).
+#[derive(Clone, Debug, PartialEq)]
+pub struct FilesSettings {
+    /// MONITOR_FILES_MAX_BYTES, default 20 MiB: one file.
+    pub max_bytes: u64,
+    /// MONITOR_FILES_MAX_CONCURRENCY, default 4: files of one call under way at once.
+    pub max_concurrency: usize,
+    /// MONITOR_FILES_TIMEOUT, default 60 s: one download.
+    pub timeout: Duration,
+    /// Networks that files may come from although they are not public.
+    pub allow_networks: Vec<Network>,
+    /// Hosts that files may come from wherever they are, in lower case.
+    pub allow_hosts: Vec<String>,
+}
+
 /// Bounds of one gateway.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Limits {
@@ -235,12 +253,26 @@ pub struct AnalysisSettings {
     pub first_token: Option<Secret>,
     /// What this deployment offers to the rules of applications and requests (§4.4).
     pub services: Services,
-    /// Folder of attached files; None is `<data_dir>/blobs`.
-    pub blobs: Option<PathBuf>,
+    /// Where attached files are kept; None is the folder `<data_dir>/blobs`.
+    pub blobs: Option<BlobPlace>,
     /// Bounds of attached files (CONTRACT 29).
     pub attachments: AttachmentSettings,
     /// Requests per second that one access key may send over HTTP; None: as many as it likes.
     pub requests_per_second: Option<usize>,
+}
+
+/// Where the bytes of attached files are kept.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum BlobPlace {
+    /// A folder of this machine.
+    Folder(PathBuf),
+    /// A bucket of an S3-compatible store; how it is reached stands in the AWS_* variables.
+    Bucket {
+        /// Its name.
+        name: String,
+        /// What the keys of all files begin with, without slashes around it; empty for nothing.
+        prefix: String,
+    },
 }
 
 /// Bounds of files that are attached to records; over them 413.

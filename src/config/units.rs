@@ -32,7 +32,7 @@ impl<T> Form<T> {
     }
 
     /// Refuses YAML numbers and booleans, which a text would otherwise swallow.
-    fn text_only(mut self) -> Self {
+    pub(super) fn text_only(mut self) -> Self {
         self.text_only = true;
         self
     }

@@ -98,6 +98,19 @@ impl Engine {
         }
     }
 
+    /// What the dataclean stage alone says of a text, and one entry per failure; without a clean text
+    /// where the stage did not run.
+    pub fn sensitive_data(
+        &self,
+        text: &str,
+        rules: &Compiled,
+        clock: &dyn Fn() -> u64,
+    ) -> (DatacleanReport, Vec<String>) {
+        let (mut cleaned, mut errors) = (Cleaned::default(), Vec::new());
+        self.clean(text, rules, clock, (&mut cleaned, &mut errors));
+        (cleaned.report, errors)
+    }
+
     /// A short text with what the rules look for masked; None where the stage is off or did not run
     /// whole.
     pub fn mask(&self, text: &str, rules: &Compiled, clock: &dyn Fn() -> u64) -> Option<String> {

@@ -2,6 +2,7 @@
 //! `exchange/` the monitored call.
 
 mod accept;
+pub mod attachments;
 mod auth;
 mod chunks;
 mod connect;

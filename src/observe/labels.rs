@@ -112,3 +112,33 @@ label!(
         Unreadable => "unreadable",
     }
 );
+label!(
+    /// `outcome` label of attached files (§7.3.2, CONTRACT 31). A list that cannot be read, or that is
+    /// dropped unread, counts as one.
+    AttachmentOutcome {
+        /// The backend has it.
+        Attached => "attached",
+        /// The list, the descriptor, its URL or its base64 cannot be read.
+        Malformed => "malformed",
+        /// Beyond the descriptors that one call may have.
+        TooMany => "too_many",
+        /// Its address is none that files may come from.
+        Forbidden => "forbidden",
+        /// No connection, or it broke.
+        Unreachable => "unreachable",
+        /// The download was answered with a status that is no success.
+        Status => "status",
+        /// Larger than files.max_bytes.
+        TooLarge => "too_large",
+        /// Not there within files.timeout, or within the time of all files of one call.
+        Late => "late",
+        /// The record it belongs to was not registered.
+        NoRecord => "no_record",
+        /// The backend refused it.
+        Refused => "refused",
+        /// The backend did not take it.
+        Undelivered => "undelivered",
+        /// Too much was waiting.
+        Dropped => "dropped",
+    }
+);

@@ -1,9 +1,10 @@
 //! The one table of metrics. Labels are enums, so their values are bounded; the children of hot
 //! metrics are resolved once.
+//! Long because: it is one table, and each metric has its name, its help and its labels in it.
 
 use super::labels::{
-    EndReason, Outcome, RouteLabel, TelemetryOutcome, UncheckedReason, UnrestoredReason,
-    VerdictType,
+    AttachmentOutcome, EndReason, Outcome, RouteLabel, TelemetryOutcome, UncheckedReason,
+    UnrestoredReason, VerdictType,
 };
 use super::registered::{children, counter, counters, gauge, histograms};
 use crate::model::{GATEWAY_VERSION, Stage};
@@ -38,6 +39,7 @@ pub struct Metrics {
     unchecked: IntCounterVec,
     ended: IntCounterVec,
     unrestored: IntCounterVec,
+    attachments: IntCounterVec,
     /// Prompts that lost something to placeholders.
     pub redacted_prompts: IntCounter,
     /// Seconds since the policy store was last read; infinite when it never was.
@@ -97,6 +99,7 @@ impl Metrics {
             unchecked: unchecked(&registry)?,
             ended: ended(&registry)?,
             unrestored: unrestored(&registry)?,
+            attachments: attachments(&registry)?,
             redacted_prompts: counter(
                 &registry,
                 "monitor_redacted_prompts_total",
@@ -233,6 +236,12 @@ impl Metrics {
         self.unrestored.with_label_values(&[reason.as_str()]).inc();
     }
 
+    /// Attached files came to this.
+    pub fn attachments(&self, outcome: AttachmentOutcome, count: u64) {
+        let counter = self.attachments.with_label_values(&[outcome.as_str()]);
+        counter.inc_by(count);
+    }
+
     /// Calls under way on all routes.
     pub fn in_flight(&self) -> i64 {
         self.routes.iter().map(|route| route.in_flight.get()).sum()
@@ -344,6 +353,16 @@ fn unrestored(registry: &Registry) -> prometheus::Result<IntCounterVec> {
         unrestored.with_label_values(&[reason.as_str()]);
     }
     Ok(unrestored)
+}
+
+fn attachments(registry: &Registry) -> prometheus::Result<IntCounterVec> {
+    let name = "monitor_attachments_total";
+    let help = "Attached files by what became of them.";
+    let attachments = counters(registry, name, help, &["outcome"])?;
+    for outcome in AttachmentOutcome::ALL {
+        attachments.with_label_values(&[outcome.as_str()]);
+    }
+    Ok(attachments)
 }
 
 #[cfg(test)]

@@ -8,8 +8,8 @@ mod registered;
 mod throttle;
 
 pub use labels::{
-    EndReason, Outcome, RouteLabel, TelemetryOutcome, UncheckedReason, UnrestoredReason,
-    VerdictType,
+    AttachmentOutcome, EndReason, Outcome, RouteLabel, TelemetryOutcome, UncheckedReason,
+    UnrestoredReason, VerdictType,
 };
 pub use metrics::{CallTimes, Metrics};
 pub use throttle::Throttle;

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use std::fmt;
 use std::str::FromStr;
+use std::time::Duration;
 use uuid::Uuid;
 
 /// SHA-256 of a file; 64 hexadecimal digits on the wire.
@@ -60,11 +61,30 @@ pub enum Scanned {
     Failed,
 }
 
+/// Why a document gave no text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Extraction {
+    /// It is not of its format.
+    Malformed,
+    /// It needs a password.
+    Encrypted,
+    /// It is larger than what is read.
+    TooLarge,
+    /// It takes too long.
+    TimedOut,
+    /// Reading it broke off, or needs too much memory.
+    Failed,
+}
+
 /// What was found in a file's text, never the text.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Findings {
     /// How far it was looked at.
     pub scanned: Scanned,
+    /// Why it gave no text, where it is a document that should have.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub extraction: Option<Extraction>,
     /// Finds by entity type.
     pub types: Vec<TypeCount>,
 }
@@ -145,6 +165,9 @@ pub struct Erased {
     pub attachments: u64,
 }
 
+/// Time for removing the bytes that one call of [`AttachmentStore::unlinked_blobs`] gave.
+pub const REMOVAL: Duration = Duration::from_secs(120);
+
 /// Links of files to records, and the erasure of a user's records.
 ///
 /// Bytes are written before their link and removed after it: who keeps bytes claims their hash, writes
@@ -152,7 +175,7 @@ pub struct Erased {
 #[async_trait]
 pub trait AttachmentStore: Send + Sync {
     /// Says that the bytes of this hash are about to be written. Gives the ticket of an earlier claim,
-    /// else the one offered; None while the bytes are being removed.
+    /// else the one offered; None while the bytes are being removed, for [`REMOVAL`] at most.
     ///
     /// # Errors
     /// [`StoreError`] when the store cannot be written; so for every method here that changes it.
@@ -169,8 +192,8 @@ pub trait AttachmentStore: Send + Sync {
     /// The files of the record at this place, in the order in which they came.
     async fn attachments(&self, seq: i64) -> Result<Vec<Attachment>, StoreError>;
 
-    /// Hashes that no record has a link to, at most so many; from now on nobody claims them until
-    /// they are forgotten.
+    /// Hashes that no record has a link to, at most so many, for the caller alone to remove: until
+    /// they are forgotten, or [`REMOVAL`] is over, nobody else is told them, and nobody claims them.
     async fn unlinked_blobs(&self, limit: u32) -> Result<Vec<BlobHash>, StoreError>;
 
     /// The bytes of these are gone.

@@ -1,15 +1,15 @@
 //! The bytes of attachments, each stored once under its SHA-256 (CONTRACT 29), over the crate
-//! `object_store`. Bytes come in under a name of their own while their hash is not known yet. Which
-//! record a file belongs to is `attachment`.
+//! `object_store`: in a folder, or in a bucket. Bytes come into a folder under a name of their own
+//! while their hash is not known yet. Which record a file belongs to is `attachment`.
 
-use super::BlobHash;
+use super::{BlobHash, bucket};
 use futures_util::stream::BoxStream;
 use futures_util::{StreamExt as _, TryStreamExt as _};
 use object_store::local::LocalFileSystem;
 use object_store::path::Path as Key;
 use object_store::{ObjectStore, ObjectStoreExt as _, WriteMultipart};
 use sha2::{Digest, Sha256};
-use std::fs::{DirBuilder, Permissions};
+use std::fs::{DirBuilder, File, Permissions};
 use std::os::unix::fs::{DirBuilderExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -50,8 +50,10 @@ pub type Bytes = BoxStream<'static, Result<bytes::Bytes, BlobError>>;
 /// Where the bytes are.
 #[derive(Clone)]
 pub struct BlobStore {
-    objects: Arc<dyn ObjectStore>,
+    /// Those on their way in, and in a folder all others.
     local: Arc<LocalFileSystem>,
+    /// Those that are kept, where that is not the same folder.
+    bucket: Option<Arc<dyn ObjectStore>>,
 }
 
 /// A file that is coming in.
@@ -86,8 +88,20 @@ impl BlobStore {
         clear_abandoned(&incoming)?;
         let local = Arc::new(LocalFileSystem::new_with_prefix(folder)?.with_fsync(true));
         Ok(Self {
-            objects: local.clone(),
             local,
+            bucket: None,
+        })
+    }
+
+    /// A bucket of an S3-compatible store, by name and prefix, with a folder for what is coming in.
+    /// How it is reached, and as whom, stands in the environment (AWS_*). Nothing is called yet.
+    ///
+    /// # Errors
+    /// [`BlobError`] when the environment contradicts itself, or the folder cannot be made.
+    pub fn bucket(named: (&str, &str), folder: &Path) -> Result<Self, BlobError> {
+        Ok(Self {
+            bucket: Some(bucket::open(named)?),
+            ..Self::local(folder)?
         })
     }
 
@@ -97,7 +111,7 @@ impl BlobStore {
     /// [`BlobError`] when nothing can be written; so for every method here that writes.
     pub async fn begin(&self) -> Result<Upload, BlobError> {
         let key = Key::from_iter([INCOMING, &Uuid::new_v4().to_string()]);
-        let upload = self.objects.put_multipart(&key).await?;
+        let upload = self.local.put_multipart(&key).await?;
         Ok(Upload {
             store: self.clone(),
             key,
@@ -112,17 +126,29 @@ impl BlobStore {
     /// again until it is dropped by [`BlobStore::discard`].
     pub async fn keep(&self, received: &Received) -> Result<(), BlobError> {
         let key = key(received.hash);
+        if let Some(bucket) = &self.bucket {
+            let coming = self.local.get(&received.key).await?.into_stream();
+            return Ok(bucket::put(&**bucket, (&key, received.size), coming).await?);
+        }
         let path = self.path(&key)?;
         if let Some(folder) = path.parent() {
             private_folder(folder)?;
         }
-        Ok(self.objects.copy(&received.key, &key).await?)
+        Ok(self.local.copy(&received.key, &key).await?)
+    }
+
+    /// What came in, to be read.
+    ///
+    /// # Errors
+    /// [`BlobError`] when it cannot be opened.
+    pub fn open(&self, received: &Received) -> Result<File, BlobError> {
+        Ok(File::open(self.path(&received.key)?)?)
     }
 
     /// Forgets what came in.
     pub async fn discard(&self, received: &Received) {
         // What stays is removed by a later start.
-        let _ = self.objects.delete(&received.key).await;
+        let _ = self.local.delete(&received.key).await;
     }
 
     /// The bytes, and how many; None where there are none.
@@ -130,7 +156,7 @@ impl BlobStore {
     /// # Errors
     /// [`BlobError`] when they cannot be read.
     pub async fn read(&self, hash: BlobHash) -> Result<Option<Bytes>, BlobError> {
-        match self.objects.get(&key(hash)).await {
+        match self.kept().get(&key(hash)).await {
             Ok(found) => Ok(Some(found.into_stream().map_err(BlobError::from).boxed())),
             Err(object_store::Error::NotFound { .. }) => Ok(None),
             Err(error) => Err(error.into()),
@@ -139,10 +165,14 @@ impl BlobStore {
 
     /// Removes the bytes, if they are there.
     pub async fn remove(&self, hash: BlobHash) -> Result<(), BlobError> {
-        match self.objects.delete(&key(hash)).await {
+        match self.kept().delete(&key(hash)).await {
             Ok(()) | Err(object_store::Error::NotFound { .. }) => Ok(()),
             Err(error) => Err(error.into()),
         }
+    }
+
+    fn kept(&self) -> &dyn ObjectStore {
+        self.bucket.as_deref().unwrap_or(&*self.local)
     }
 
     fn path(&self, key: &Key) -> Result<PathBuf, BlobError> {

@@ -4,6 +4,8 @@
 
 mod attachment;
 mod blobs;
+mod bucket;
+mod bucket_client;
 mod chain;
 mod error;
 mod postgres;
@@ -14,8 +16,8 @@ mod sqlite;
 pub(crate) mod temporary;
 
 pub use attachment::{
-    Attached, Attachment, AttachmentStore, BlobHash, Erased, Erasure, Findings, NewAttachment,
-    Scanned,
+    Attached, Attachment, AttachmentStore, BlobHash, Erased, Erasure, Extraction, Findings,
+    NewAttachment, REMOVAL, Scanned,
 };
 pub use blobs::{BlobError, BlobStore, Bytes as BlobBytes, Received, Upload};
 pub use chain::{ChainEntry, ChainFilter, ChainRun, ChainState, ChainStore, MOST_RUNS};
@@ -146,8 +148,8 @@ pub trait SettingsStore: Send + Sync {
     /// One application.
     async fn application(&self, id: ApplicationId) -> Result<Option<Application>, StoreError>;
 
-    /// Adds an application.
-    async fn add_application(&self, application: Application) -> Result<(), StoreError>;
+    /// Adds an application; its first version names who made it.
+    async fn add_application(&self, application: Application, by: &str) -> Result<(), StoreError>;
 
     /// Whether any token was ever made.
     async fn has_tokens(&self) -> Result<bool, StoreError>;

@@ -2,8 +2,8 @@
 //! `{"stage","body"}` out, NDJSON lines `{"status",…}` back, one for each in its order.
 
 use super::http::refusal;
-use super::{AnalyzerError, Record};
-use crate::model::{AnalysisRequest, Stage};
+use super::{AnalyzerError, BatchResult, Record};
+use crate::model::{AnalysisRequest, RecordId, Stage};
 use serde::{Deserialize, Serialize};
 
 /// The header of a backend that takes batches; its value is 1.
@@ -23,6 +23,12 @@ struct Line<'a> {
 #[derive(Deserialize)]
 struct Verdict {
     status: u16,
+    body: Option<Body>,
+}
+
+#[derive(Deserialize)]
+struct Body {
+    request_id: Option<RecordId>,
 }
 
 /// The body of a call for these records; None where one of them is no JSON.
@@ -48,19 +54,20 @@ pub(super) fn lines(records: &[&Record]) -> Option<Vec<u8>> {
 
 /// What became of each of `count` records. One whose line is missing or unreadable may have been
 /// taken or not, and is sent again.
-pub(super) fn fates(body: &[u8], count: usize) -> Vec<Result<(), AnalyzerError>> {
+pub(super) fn fates(body: &[u8], count: usize) -> Vec<BatchResult> {
     let lines = body.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii);
     let mut lines = lines.filter(|line| !line.is_empty());
     (0..count).map(|_| fate(lines.next())).collect()
 }
 
-fn fate(line: Option<&[u8]>) -> Result<(), AnalyzerError> {
+fn fate(line: Option<&[u8]>) -> BatchResult {
     let verdict = line.and_then(|line| serde_json::from_slice::<Verdict>(line).ok());
     match verdict {
         Some(Verdict {
-            status: 200..=299, ..
-        }) => Ok(()),
-        Some(Verdict { status }) => Err(refusal(status)),
+            status: 200..=299,
+            body,
+        }) => Ok(body.and_then(|body| body.request_id)),
+        Some(Verdict { status, .. }) => Err(refusal(status)),
         None => Err(AnalyzerError::Unavailable(
             "its answer to a batch is not whole".into(),
         )),

@@ -1,12 +1,14 @@
 //! The backend over HTTP: POST /process_request/ and /process_response/ with the access key as
-//! bearer token (§4.2), over pooled HTTP/1.1 connections; and batches where it offers them.
+//! bearer token (§4.2), over pooled HTTP/1.1 connections; batches where it offers them, and the attach
+//! endpoint (CONTRACT 29).
 
-use super::{Analyzer, AnalyzerError, Record, batch};
+use super::attach::{Body, Multipart, multipart};
+use super::{Analyzer, AnalyzerError, AttachError, Attachment, BatchResult, Record, batch};
 use crate::config::BaseUrl;
-use crate::model::{AnalysisRequest, AnalysisResponse, Secret};
+use crate::model::{AnalysisRequest, AnalysisResponse, RecordId, Secret};
 use async_trait::async_trait;
 use bytes::Bytes;
-use http::header::{AUTHORIZATION, CONTENT_TYPE, USER_AGENT};
+use http::header::{AUTHORIZATION, CONTENT_LENGTH, CONTENT_TYPE, USER_AGENT};
 use http::{HeaderValue, Request, Uri};
 use http_body_util::{BodyExt, Full, Limited};
 use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
@@ -25,6 +27,8 @@ const POOL_IDLE: Duration = Duration::from_secs(30);
 /// An [`Analyzer`] behind MONITOR_URL.
 pub struct HttpAnalyzer {
     client: Client<HttpsConnector<HttpConnector>, Full<Bytes>>,
+    files: Client<HttpsConnector<HttpConnector>, Body>,
+    base: String,
     request_uri: Uri,
     response_uri: Uri,
     batch_uri: Uri,
@@ -70,17 +74,19 @@ impl HttpAnalyzer {
                 .enable_http1()
                 .wrap_connector(tcp)
         };
-        let client = Client::builder(TokioExecutor::new())
+        let mut clients = Client::builder(TokioExecutor::new());
+        clients
             .pool_idle_timeout(POOL_IDLE)
-            .pool_timer(TokioTimer::new())
-            .build(connector);
+            .pool_timer(TokioTimer::new());
         let uri = |path: &str| {
             format!("{base}{path}")
                 .parse()
                 .map_err(|error| broken(&error))
         };
         Ok(Self {
-            client,
+            client: clients.build(connector.clone()),
+            files: clients.build(connector),
+            base: base.to_string(),
             request_uri: uri(crate::model::Stage::PreCall.path())?,
             response_uri: uri(crate::model::Stage::PostCall.path())?,
             batch_uri: uri(batch::PATH)?,
@@ -160,6 +166,24 @@ fn unavailable(what: &str) -> AnalyzerError {
     AnalyzerError::Unavailable(what.into())
 }
 
+impl HttpAnalyzer {
+    async fn send(&self, request: Request<Body>) -> Result<(), AttachError> {
+        let failed = |what: &str| AttachError::Failed(what.into());
+        let answer = self.files.request(request).await;
+        let answer = answer.map_err(|error| match error.is_connect() {
+            true => AttachError::Unavailable("no connection"),
+            false => failed("the connection broke"),
+        })?;
+        let status = answer.status().as_u16();
+        // Read to its end, so that the connection can be used again.
+        let body = Limited::new(answer.into_body(), MAX_ANSWER).collect().await;
+        match status {
+            200..=299 => body.map(drop).map_err(|_| failed("its answer broke off")),
+            status => Err(AttachError::of_status(status)),
+        }
+    }
+}
+
 fn bearer(key: &Secret) -> Result<HeaderValue, AnalyzerError> {
     let mut value = HeaderValue::try_from(format!("Bearer {}", key.expose()))
         .map_err(|_| AnalyzerError::KeyRefused(401))?;
@@ -184,7 +208,7 @@ impl Analyzer for HttpAnalyzer {
         self.takes_batches.load(Ordering::Relaxed)
     }
 
-    async fn analyse_batch(&self, records: &[&Record]) -> Option<Vec<Result<(), AnalyzerError>>> {
+    async fn analyse_batch(&self, records: &[&Record]) -> Option<Vec<BatchResult>> {
         let first = records.first()?;
         let body = batch::lines(records)?;
         let request = self.post(&self.batch_uri, batch::CONTENT_TYPE, (first, body));
@@ -196,5 +220,33 @@ impl Analyzer for HttpAnalyzer {
         self.takes_batches
             .store(answer.offers_batches, Ordering::Relaxed);
         None
+    }
+
+    async fn attach(
+        &self,
+        key: &Secret,
+        record: RecordId,
+        file: Attachment,
+    ) -> Result<(), AttachError> {
+        let refused = || AttachError::Refused(400);
+        let Multipart {
+            body,
+            content_type,
+            length,
+        } = multipart(file).ok_or_else(refused)?;
+        let uri = format!("{}/user_prompt_analysis/{record}/attach_files", self.base);
+        let request = Request::post(uri)
+            .header(AUTHORIZATION, bearer(key).map_err(|_| refused())?)
+            .header(CONTENT_TYPE, content_type)
+            .header(CONTENT_LENGTH, length)
+            .header(USER_AGENT, "monitor-gateway")
+            .body(body)
+            .map_err(|_| refused())?;
+        timeout(self.timeout, self.send(request))
+            .await
+            .unwrap_or_else(|_| {
+                let late = "no answer within MONITOR_TIMEOUT";
+                Err(AttachError::Failed(late.into()))
+            })
     }
 }

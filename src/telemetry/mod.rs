@@ -1,24 +1,31 @@
 //! The gateway's view of the backend: what a record is, who can judge one ([`Analyzer`]), and the
 //! way there ([`Spool`]). Nothing here runs on the request path but [`Spool::push`], which never waits.
 
+mod attach;
 mod batch;
+mod files;
 mod http;
 mod inspect;
 mod record;
 pub mod spool;
 
+pub use attach::{AttachError, Attachment};
+pub use files::{FileList, FilesOwed};
 pub use http::HttpAnalyzer;
 pub use inspect::{Find, Inspector};
 pub use record::{CallFailure, ClosedBy, Record, RecordContext};
 pub use spool::{Held, Spool};
 
-use crate::model::AnalysisResponse;
+use crate::model::{AnalysisResponse, RecordId, Secret};
 use async_trait::async_trait;
 use std::pin::Pin;
 use thiserror::Error;
 
 /// Ends once a record whose verdict is known is kept, or with why it is not.
 pub type Kept = Pin<Box<dyn Future<Output = Result<(), AnalyzerError>> + Send>>;
+
+/// What became of one record of a batch; with the backend's id of it, where its answer has one.
+pub type BatchResult = Result<Option<RecordId>, AnalyzerError>;
 
 /// What [`Analyzer::judge`] gives.
 pub struct Verdict {
@@ -41,8 +48,9 @@ pub trait Analyzer: Send + Sync {
     }
 
     /// Registers records of one access key, no two of one exchange: what became of each, in their
-    /// order. None where the backend takes no batch, or not this one; then nothing is registered.
-    async fn analyse_batch(&self, _: &[&Record]) -> Option<Vec<Result<(), AnalyzerError>>> {
+    /// order, with the record's own id where the answer has it. None where the backend takes no batch,
+    /// or not this one; then nothing is registered.
+    async fn analyse_batch(&self, _: &[&Record]) -> Option<Vec<BatchResult>> {
         None
     }
 
@@ -54,6 +62,15 @@ pub trait Analyzer: Send + Sync {
             kept: None,
         })
     }
+
+    /// Adds a file to the pre-call record of that id (CONTRACT 29). At least once: the backend takes
+    /// the same file twice as one.
+    async fn attach(
+        &self,
+        key: &Secret,
+        record: RecordId,
+        file: Attachment,
+    ) -> Result<(), AttachError>;
 }
 
 /// Why a record got no verdict. The texts carry nothing of the record.

@@ -1,6 +1,7 @@
 //! One record on its way to the backend.
 
-use crate::model::{Chain, ChainHash, ExchangeId, Identity, Secret, Stage};
+use super::FileList;
+use crate::model::{Chain, ChainHash, ExchangeId, Identity, RecordId, Secret, Stage};
 use crate::observe::VerdictType;
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
@@ -37,6 +38,8 @@ pub struct Record {
     pub replaced: Option<VerdictType>,
     /// Why the exchange failed (CONTRACT 17).
     pub failure: Option<CallFailure>,
+    /// What the call lists; of a pre-call record only.
+    pub files: Option<Arc<FileList>>,
     /// Its place among the gateway's records (CONTRACT 5); the spool gives it.
     pub chain: Option<Chain>,
 }
@@ -151,6 +154,24 @@ impl Record {
             .failure
             .as_ref()
             .map_or(0, |failure| failure.message.len());
-        (FIXED + self.message.len() + ids + context.access_key.expose().len() + failure) as u64
+        let files = self.files.as_ref().map_or(0, |files| files.weight());
+        (FIXED + self.message.len() + ids + context.access_key.expose().len() + failure + files)
+            as u64
+    }
+
+    /// What is left to do of a record that the backend has: its files.
+    pub fn into_files_owed(self, record: RecordId) -> Option<Self> {
+        let files = Arc::new(self.files?.of(record));
+        Some(Self {
+            message: String::new(),
+            files: Some(files),
+            chain: None,
+            ..self
+        })
+    }
+
+    /// The backend's id of this record, where only its files are left to be handed over.
+    pub fn registered(&self) -> Option<RecordId> {
+        self.files.as_ref()?.record
     }
 }

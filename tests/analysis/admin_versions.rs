@@ -123,6 +123,7 @@ fn every_version_can_be_read_and_made_the_latest_again() {
         [(3, json!("three")), (2, json!("two")), (1, json!("one"))]
     );
     assert_eq!(list[0]["changed_by"], "first");
+    assert_eq!(list[2]["changed_by"], "first");
     let page = expect(
         &stack,
         200,

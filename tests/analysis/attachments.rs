@@ -1,20 +1,21 @@
-//! Files of records through the binary (CONTRACT 29), and the erasure of a user.
+//! Files of records through the binary (CONTRACT 29).
 
-use crate::admin_world::{application, assert_refused, call, call_as, expect, token};
+use crate::admin_world::{application, assert_refused, expect, token};
 use crate::support::KEY;
+use crate::support::eventually;
 use crate::support::http::Response;
 use crate::support::request::Request;
-use crate::support::stack::Stack;
-use crate::world::{analyse, post, record, records};
+use crate::support::stack::{Folder, Stack};
+use crate::world::{analyse, post, record};
 use serde_json::{Value, json};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-const TEXT: &[u8] = b"write to a@example.org or b@example.org";
+pub(crate) const TEXT: &[u8] = b"write to a@example.org or b@example.org";
 
-type File<'a> = (&'a str, &'a str, &'a [u8]);
+pub(crate) type File<'a> = (&'a str, &'a str, &'a [u8]);
 
-fn multipart(field: &str, files: &[File]) -> Vec<u8> {
+pub(crate) fn multipart(field: &str, files: &[File]) -> Vec<u8> {
     let mut body = Vec::new();
     for (name, kind, bytes) in files {
         let head = format!(
@@ -29,7 +30,7 @@ fn multipart(field: &str, files: &[File]) -> Vec<u8> {
     body
 }
 
-fn send(stack: &Stack, key: &str, path: &str, body: Vec<u8>) -> Response {
+pub(crate) fn send(stack: &Stack, key: &str, path: &str, body: Vec<u8>) -> Response {
     Request::post(path, body)
         .without_key()
         .header("Authorization", &format!("Bearer {key}"))
@@ -37,7 +38,7 @@ fn send(stack: &Stack, key: &str, path: &str, body: Vec<u8>) -> Response {
         .call(stack.analysis_addr)
 }
 
-fn prompt(id: &Value) -> String {
+pub(crate) fn prompt(id: &Value) -> String {
     format!(
         "/user_prompt_analysis/{}/attach_files/",
         id.as_str().unwrap()
@@ -45,25 +46,25 @@ fn prompt(id: &Value) -> String {
 }
 
 #[track_caller]
-fn attach(stack: &Stack, id: &Value, files: &[File]) -> Vec<Value> {
+pub(crate) fn attach(stack: &Stack, id: &Value, files: &[File]) -> Vec<Value> {
     let response = send(stack, KEY, &prompt(id), multipart("attached_files", files));
     assert_eq!(response.status(), 200, "{}", response.text());
     response.json().as_array().unwrap().clone()
 }
 
-fn keep_originals(stack: &Stack) {
+pub(crate) fn keep_originals(stack: &Stack) {
     let path = format!("/applications/{}/rules", stack.application_id());
     let change = json!({"version": 1, "rules": {"keep_original": true}});
     expect(stack, 200, ("PATCH", &path), change);
 }
 
 /// A prompt of this user, whose application keeps originals.
-fn prompt_of(stack: &Stack, user: &str) -> Value {
+pub(crate) fn prompt_of(stack: &Stack, user: &str) -> Value {
     analyse(stack, "hello", json!({"user_id": user}))["request_id"].clone()
 }
 
 /// The files that the server keeps, without those on their way in.
-fn blobs(stack: &Stack) -> Vec<PathBuf> {
+pub(crate) fn blobs(stack: &Stack) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for shard in std::fs::read_dir(stack.data_dir().join("blobs")).unwrap() {
         let shard = shard.unwrap().path();
@@ -170,7 +171,7 @@ fn without_originals_the_bytes_are_not_kept_and_the_findings_are() {
 #[test]
 fn limits_are_told_by_name_and_a_file_of_several_megabytes_passes() {
     let stack = Stack::all()
-        .yaml("analysis:\n  attachments: {max_bytes: 5MiB, max_files: 2}\n")
+        .yaml("  attachments: {max_bytes: 5MiB, max_files: 2}\n")
         .start();
     let id = prompt_of(&stack, "u");
     let large = vec![b'x'; 5 << 20];
@@ -234,79 +235,54 @@ fn what_cannot_be_attached_is_refused_with_its_reason() {
 }
 
 #[test]
-fn an_erased_user_leaves_counts_and_a_tombstone_only() {
+fn a_head_of_a_file_that_never_ends_is_refused_before_its_end() {
     let stack = Stack::all().start();
-    keep_originals(&stack);
-    let id = prompt_of(&stack, "anna");
-    let other = prompt_of(&stack, "boris");
-    attach(
-        &stack,
-        &id,
-        &[("a.txt", "text/plain", TEXT), ("b.txt", "text/plain", b"b")],
-    );
-    attach(&stack, &other, &[("a.txt", "text/plain", TEXT)]);
-    let receipt = expect(
-        &stack,
-        200,
-        ("DELETE", "/records?user_id=anna"),
-        Value::Null,
-    );
-    assert_eq!(
-        (&receipt["records"], &receipt["attachments"]),
-        (&json!(1), &json!(2))
-    );
-    assert!(receipt["at_ms"].as_i64().unwrap() > 0);
-    let path = format!("/records/{}", id.as_str().unwrap());
-    assert_eq!(stack.analysis(&path, KEY).status(), 404);
-    assert_eq!(blobs(&stack).len(), 1, "boris has one of the two");
-    assert!(records(&stack, "user_id=anna").is_empty());
-    let late = analyse(&stack, "write to a@example.org", json!({"user_id": "anna"}));
-    assert_eq!(late["dataclean"]["flagged"], true);
-    assert!(
-        late["warnings"][0]
-            .as_str()
-            .unwrap()
-            .starts_with("erased: ")
-    );
-    assert!(records(&stack, "user_id=anna").is_empty());
-    let audit = stack.analysis("/audit?action=records.erase", KEY).json();
-    assert_eq!(audit["entries"][0]["target"], receipt["tombstone_id"]);
-    assert!(!audit.to_string().contains("anna"));
-    let again = expect(
-        &stack,
-        200,
-        ("DELETE", "/api/records/?user_id=anna"),
-        Value::Null,
-    );
-    assert_eq!(again["tombstone_id"], receipt["tombstone_id"]);
-    assert_eq!(again["records"], 0);
+    let id = prompt_of(&stack, "u");
+    let name = "x".repeat(8 << 20);
+    let body = multipart("attached_files", &[(&name, "text/plain", b"a")]);
+    let request = Request::post(&prompt(&id), body)
+        .without_key()
+        .header("Authorization", &format!("Bearer {KEY}"))
+        .content_type("multipart/form-data; boundary=xyz");
+    let mut connection = crate::support::http::Conn::open(stack.analysis_addr);
+    let _ = connection.try_send(&request.bytes());
+    assert_refused(&connection.response(), 400, "multipart");
 }
 
 #[test]
-fn only_an_administrator_erases_and_a_bound_one_his_own_application() {
+fn an_empty_file_is_a_file() {
     let stack = Stack::all().start();
-    let own = application(&stack, "own");
-    prompt_of(&stack, "anna");
-    let scopes = |scope| json!({"name": "t", "scopes": [scope], "application_id": own});
-    let (_, reader) = token(&stack, scopes("read"));
-    let (_, admin) = token(&stack, scopes("admin"));
-    let path = "/records?user_id=anna";
-    let refused = call_as(&reader, &stack, ("DELETE", path), Value::Null);
-    assert_refused(&refused, 403, "admin");
-    let receipt = call_as(&admin, &stack, ("DELETE", path), Value::Null);
-    assert_eq!(
-        (receipt.status(), &receipt.json()["records"]),
-        (200, &json!(0))
-    );
-    assert_eq!(records(&stack, "user_id=anna").len(), 1);
-    let foreign = format!("{path}&application_id={}", stack.application_id());
-    let refused = call_as(&admin, &stack, ("DELETE", &foreign), Value::Null);
-    assert_refused(&refused, 403, "another application");
-    assert_refused(
-        &call(&stack, "DELETE", "/records", Value::Null),
-        422,
-        "user_id",
-    );
-    let empty = call(&stack, "DELETE", "/records?user_id=", Value::Null);
-    assert_refused(&empty, 422, "user_id");
+    keep_originals(&stack);
+    let id = prompt_of(&stack, "u");
+    let taken = attach(&stack, &id, &[("", "text/plain", b"")]);
+    assert_eq!(taken[0]["size"], 0);
+    let shown = &record(&stack, &id)["attachments"][0];
+    assert_eq!(shown["findings"], json!({"scanned": "whole", "types": []}));
+    let hash = taken[0]["sha256"].as_str().unwrap();
+    let path = format!("/records/{}/attachments/{hash}", id.as_str().unwrap());
+    let response = stack.analysis(&path, KEY);
+    assert_eq!((response.status(), &*response.body), (200, &b""[..]));
+}
+
+#[test]
+fn retention_removes_files_that_no_record_has_any_more() {
+    // CONTRACT 38.
+    let folder = Folder::new();
+    let stack = Stack::all().folder(&folder).start();
+    keep_originals(&stack);
+    let (one, two) = (prompt_of(&stack, "u"), prompt_of(&stack, "v"));
+    let (shared, own): (File, File) = (("a", "text/plain", TEXT), ("b", "text/plain", b"own"));
+    attach(&stack, &one, &[shared, own]);
+    let left = attach(&stack, &two, &[shared]);
+    assert_eq!(blobs(&stack).len(), 2);
+    drop(stack);
+    let stack = Stack::all()
+        .folder(&folder)
+        .yaml("  retention: {rows: 1}\n")
+        .start();
+    eventually("the file of the removed record goes", || {
+        (blobs(&stack).len() == 1).then_some(())
+    });
+    let name = blobs(&stack)[0].file_name().unwrap().to_owned();
+    assert_eq!(name.to_str(), left[0]["sha256"].as_str());
 }

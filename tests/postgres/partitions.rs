@@ -192,7 +192,7 @@ async fn a_removed_application_is_hidden_at_once_and_cleared_by_the_store_itself
     let other = ApplicationId::random();
     world
         .store
-        .add_application(an_application(other))
+        .add_application(an_application(other), "test")
         .await
         .unwrap();
     for _ in 0..30 {

@@ -93,7 +93,7 @@ async fn servers_that_start_together_over_an_empty_database_all_come_up() {
     let stores = futures_util::future::join_all((0..4).map(|_| open(&database))).await;
     let application = ApplicationId::random();
     stores[0]
-        .add_application(an_application(application))
+        .add_application(an_application(application), "test")
         .await
         .unwrap();
     for store in &stores {

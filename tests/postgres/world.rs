@@ -27,7 +27,7 @@ impl World {
         let store = open(&database).await;
         let application = ApplicationId::random();
         store
-            .add_application(an_application(application))
+            .add_application(an_application(application), "test")
             .await
             .unwrap();
         Self {

@@ -32,7 +32,10 @@ pub(crate) async fn one_comes_back_as_it_was_added(bed: &Bed) {
     added.version = 3;
     added.rules = json!({"keep_original": true, "pre": {text: [1.5, null]}});
     added.policy = Some(Ok(policy(r#"{"app_mode":"sync","phrase":"нет"}"#)));
-    bed.store.add_application(added.clone()).await.unwrap();
+    bed.store
+        .add_application(added.clone(), "test")
+        .await
+        .unwrap();
     let back = bed.store.application(added.id).await.unwrap().unwrap();
     assert_eq!(
         (back.id, back.name, back.description),
@@ -49,7 +52,7 @@ pub(crate) async fn one_comes_back_as_it_was_added(bed: &Bed) {
     assert!(unknown.unwrap().is_none());
     let twice = bed
         .store
-        .add_application(application(added.id, "twice"))
+        .add_application(application(added.id, "twice"), "test")
         .await;
     assert!(matches!(twice, Err(StoreError::Unavailable(_))));
 }
@@ -123,6 +126,7 @@ pub(crate) async fn a_change_keeps_the_version_before_it(bed: &Bed) {
         ("second", "who wanted second")
     );
     assert_eq!(versions[0].changed_at_ms, MORNING_MS + 1);
+    assert_eq!(versions[1].changed_by, "who made it");
     assert_eq!(
         (&*versions[1].name, &versions[1].rules),
         ("first", &json!({}))

@@ -14,6 +14,7 @@ pub(crate) fn file(byte: u8) -> Attachment {
         size: 1_000,
         kept: true,
         findings: Findings {
+            extraction: None,
             scanned: Scanned::Whole,
             types: vec![found("EMAILS", 2)],
         },
@@ -113,6 +114,7 @@ pub(crate) async fn bytes_that_are_being_removed_are_claimed_anew(bed: &Bed) {
     let second = bed.store.claim_blob(hash, 1_000, 8).await.unwrap();
     assert_eq!(second, Some(7), "both write the same bytes");
     assert_eq!(unlinked(bed).await, [hash]);
+    assert!(unlinked(bed).await.is_empty(), "one alone removes them");
     let late = bed.store.claim_blob(hash, 1_000, 9).await.unwrap();
     assert_eq!(late, None, "they are being removed");
     let new = |ticket| NewAttachment {

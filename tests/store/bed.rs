@@ -127,7 +127,9 @@ impl Bed {
 
 pub(crate) async fn add_application(store: &dyn Store, name: &str) -> ApplicationId {
     let id = ApplicationId::random();
-    let added = store.add_application(application(id, name)).await;
+    let added = store
+        .add_application(application(id, name), "who made it")
+        .await;
     added.unwrap();
     id
 }

@@ -96,6 +96,10 @@ impl Backend {
     pub fn judging(judge: impl Fn(&Call) -> Vec<u8> + Send + Sync + 'static) -> Self {
         let script = move |peer: &mut super::server::Peer| {
             while let Some(request) = peer.read_request() {
+                if !is_call(&request) {
+                    peer.send(json(200, "{}"));
+                    continue;
+                }
                 let answer = judge(&call(&request));
                 peer.send(answer);
             }
@@ -142,6 +146,10 @@ impl Backend {
                     true => "X-Monitor-Batch: 1\r\n",
                     false => "",
                 };
+                if !is_call(&request) {
+                    peer.send(json(200, "{}"));
+                    continue;
+                }
                 let many = request.head.target() == BATCH;
                 let calls = calls(&request);
                 let (status, body) = match (many, &calls[..]) {
@@ -151,6 +159,30 @@ impl Backend {
                     (false, []) => (400, REFUSAL.to_owned()),
                 };
                 peer.send(super::upstream::response(status, offered, body.as_bytes()));
+            }
+        };
+        Self {
+            server: Server::start(Box::new(clear), Box::new(script)),
+            well: Arc::default(),
+        }
+    }
+
+    /// A backend that takes every record and answers the posts of files as the test says, which gets
+    /// how many came before.
+    pub fn answering_files(
+        status: impl Fn(usize, &Attached) -> u16 + Send + Sync + 'static,
+    ) -> Self {
+        let before = std::sync::atomic::AtomicUsize::new(0);
+        let script = move |peer: &mut super::server::Peer| {
+            while let Some(request) = peer.read_request() {
+                let status = match is_call(&request) {
+                    true => 200,
+                    false => {
+                        let before = before.fetch_add(1, Ordering::Relaxed);
+                        status(before, &attached(&request))
+                    }
+                };
+                peer.send(json(status, if status == 200 { VERDICT } else { REFUSAL }));
             }
         };
         Self {
@@ -181,8 +213,7 @@ impl Backend {
 
     /// Every call so far, in order of arrival.
     pub fn calls(&self) -> Vec<Call> {
-        let seen = self.server.ledger.now().requests;
-        seen.iter().flat_map(calls).collect()
+        calls_of(&self.server.ledger.now().requests)
     }
 
     /// Forgets every call so far.
@@ -194,8 +225,8 @@ impl Backend {
     #[track_caller]
     pub fn await_calls(&self, count: usize) -> Vec<Call> {
         self.server.ledger.wait(&format!("{count} calls"), |seen| {
-            let enough = seen.requests.len() >= count;
-            enough.then(|| seen.requests.iter().map(call).collect())
+            let calls = calls_of(&seen.requests);
+            (calls.len() >= count).then_some(calls)
         })
     }
 
@@ -206,9 +237,18 @@ impl Backend {
         self.server
             .ledger
             .wait(&format!("{count} post-call records"), |seen| {
-                let calls: Vec<Call> = seen.requests.iter().flat_map(calls).collect();
+                let calls = calls_of(&seen.requests);
                 (calls.iter().filter(|c| !c.is_pre()).count() >= count).then_some(calls)
             })
+    }
+
+    /// Every attached file so far, by name.
+    pub fn files(&self) -> Vec<Attached> {
+        let seen = self.server.ledger.now();
+        let requests = seen.requests.iter().filter(|request| !is_call(request));
+        let mut files: Vec<Attached> = requests.map(attached).collect();
+        files.sort_by(|a, b| a.name.cmp(&b.name));
+        files
     }
 
     /// Pre-call and post-call record of the only exchange.
@@ -250,6 +290,56 @@ fn calls(request: &Received) -> Vec<Call> {
         }
     };
     text.lines().map(one).collect()
+}
+
+/// One attached file (CONTRACT 29).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Attached {
+    /// Where it was posted.
+    pub path: String,
+    /// The bearer token.
+    pub key: String,
+    /// The field it stands in.
+    pub field: String,
+    /// Its name.
+    pub name: String,
+    /// Its media type.
+    pub kind: String,
+    /// Its bytes.
+    pub content: Vec<u8>,
+}
+
+fn attached(request: &Received) -> Attached {
+    let kind = request.head.header("content-type").unwrap_or_default();
+    let boundary = kind.strip_prefix("multipart/form-data; boundary=");
+    let fence = format!("--{}", boundary.expect("multipart"));
+    let part = request.body.strip_prefix(fence.as_bytes()).expect("a part");
+    let end = format!("\r\n{fence}--\r\n");
+    let part = part.strip_suffix(end.as_bytes()).expect("its end");
+    let at = super::find(part, b"\r\n\r\n").expect("its head");
+    let head = String::from_utf8(part[..at].to_vec()).expect("text");
+    let after = |mark: &str, until: &str| {
+        let rest = head.split_once(mark).expect(mark).1;
+        rest.split(until).next().unwrap_or_default().to_owned()
+    };
+    let bearer = request.head.header("authorization").unwrap_or_default();
+    Attached {
+        path: request.head.target().to_owned(),
+        key: bearer.trim_start_matches("Bearer ").to_owned(),
+        field: after(" name=\"", "\""),
+        name: after("filename=\"", "\""),
+        kind: after("Content-Type: ", "\r\n"),
+        content: part[at + 4..].to_vec(),
+    }
+}
+
+fn is_call(request: &Received) -> bool {
+    !request.head.target().ends_with("/attach_files")
+}
+
+fn calls_of(requests: &[Received]) -> Vec<Call> {
+    let records = requests.iter().filter(|request| is_call(request));
+    records.flat_map(calls).collect()
 }
 
 fn call(request: &Received) -> Call {

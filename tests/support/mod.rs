@@ -4,6 +4,7 @@
 #![allow(dead_code, unreachable_pub, clippy::unwrap_used, clippy::expect_used)]
 
 pub mod backend;
+pub mod bucket;
 pub mod fault;
 pub mod frames;
 pub mod http;

@@ -3,14 +3,15 @@
 //! comes; those before one that is refused stay attached, and sending them again changes nothing.
 
 use super::admin::Id;
+use super::paced::Pace;
 use super::records::{answer, reader, record_id};
 use super::{Route, auth};
 use crate::analysis::attachments::{AttachTo, Place};
 use crate::analysis::{ApiError, Service};
 use crate::model::{Stage, TypeCount};
-use crate::store::{Attachment, BlobHash, Scanned, Scope};
+use crate::store::{Attachment, BlobHash, Extraction, Scanned, Scope};
 use axum::body::Body;
-use axum::extract::multipart::Field;
+use axum::extract::multipart::{Field, MultipartError};
 use axum::extract::rejection::PathRejection;
 use axum::extract::{DefaultBodyLimit, FromRequest as _, Multipart, Path, Request, State};
 use axum::http::{HeaderMap, HeaderValue, header};
@@ -18,8 +19,12 @@ use axum::response::Response;
 use axum::routing::{get, post};
 use serde::Serialize;
 use std::sync::Arc;
+use std::time::Duration;
+use tokio::time::timeout;
 
 const FIELD: &str = "attached_files";
+/// Longest wait for the next piece of a body.
+const SILENCE: Duration = Duration::from_secs(60);
 
 type Api = State<Arc<Service>>;
 type Outcome = Result<Response, ApiError>;
@@ -46,6 +51,8 @@ pub(super) struct Shown<'a> {
 #[derive(Serialize)]
 struct Found<'a> {
     scanned: Scanned,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    extraction: Option<Extraction>,
     types: &'a [TypeCount],
 }
 
@@ -82,10 +89,12 @@ async fn attach(service: &Service, stage: Stage, id: Id, request: Request) -> Ou
     if !is_multipart(request.headers()) {
         return Err(ApiError::NotMultipart);
     }
-    let multipart = Multipart::from_request(request, &()).await;
+    let pace = Pace::default();
+    let multipart = Multipart::from_request(pace.bound(request), &()).await;
     let mut multipart = multipart.map_err(|_| ApiError::BrokenMultipart)?;
     let mut taken = Vec::new();
-    while let Some(field) = next(&mut multipart).await? {
+    while let Some(field) = in_time(multipart.next_field()).await? {
+        pace.taken();
         if field.name() != Some(FIELD) {
             let problem = "is the only field that is taken";
             let field = FIELD;
@@ -94,7 +103,7 @@ async fn attach(service: &Service, stage: Stage, id: Id, request: Request) -> Ou
         if taken.len() == service.max_files() {
             return Err(ApiError::TooManyFiles(taken.len()));
         }
-        taken.push(file(service, &place, field).await?);
+        taken.push(file(service, &place, (field, &pace)).await?);
     }
     if taken.is_empty() {
         let (field, problem) = (FIELD, "missing");
@@ -103,28 +112,31 @@ async fn attach(service: &Service, stage: Stage, id: Id, request: Request) -> Ou
     answer(&taken.iter().map(Taken::from).collect::<Vec<_>>())
 }
 
-async fn next(multipart: &mut Multipart) -> Result<Option<Field<'_>>, ApiError> {
-    let next = multipart.next_field().await;
-    next.map_err(|_| ApiError::BrokenMultipart)
+async fn in_time<T>(next: impl Future<Output = Result<T, MultipartError>>) -> Result<T, ApiError> {
+    match timeout(SILENCE, next).await {
+        Ok(Ok(next)) => Ok(next),
+        _ => Err(ApiError::BrokenMultipart),
+    }
 }
 
 async fn file(
     service: &Service,
     place: &Place,
-    mut field: Field<'_>,
+    (mut field, pace): (Field<'_>, &Pace),
 ) -> Result<Attachment, ApiError> {
     let name = field.file_name().unwrap_or("file").to_owned();
     let kind = field.content_type().map(str::to_owned);
     let mut upload = service.begin_upload().await?;
     let taken = loop {
-        match field.chunk().await {
+        match in_time(field.chunk()).await {
             Ok(Some(bytes)) => {
+                pace.taken();
                 if let Err(error) = service.take(&mut upload, bytes).await {
                     break Err(error);
                 }
             }
             Ok(None) => break Ok((name, kind)),
-            Err(_) => break Err(ApiError::BrokenMultipart),
+            Err(error) => break Err(error),
         }
     };
     service.keep_upload(place, upload, taken).await
@@ -210,6 +222,7 @@ impl<'a> From<&'a Attachment> for Shown<'a> {
             attached_at_ms: file.attached_at_ms,
             findings: Found {
                 scanned: file.findings.scanned,
+                extraction: file.findings.extraction,
                 types: &file.findings.types,
             },
         }

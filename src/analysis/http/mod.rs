@@ -16,6 +16,7 @@ mod fields;
 mod filters;
 mod home;
 mod ingest;
+mod paced;
 mod parts;
 mod query;
 mod records;

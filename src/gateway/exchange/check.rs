@@ -8,8 +8,8 @@ use crate::gateway::Shared;
 use crate::gateway::context::CallContext;
 use crate::gateway::error::CallError;
 use crate::model::{AnalysisResponse, BlockOn, OnBackendFailure, Policy, Stage, Status};
-use crate::observe::events::{RecordLeft, Unchecked};
-use crate::observe::{Metrics, TelemetryOutcome, UncheckedReason, VerdictType};
+use crate::observe::events::{AttachmentsLeft, RecordLeft, Unchecked};
+use crate::observe::{AttachmentOutcome, Metrics, TelemetryOutcome, UncheckedReason, VerdictType};
 use crate::telemetry::{Analyzer, AnalyzerError, Held, Record, Verdict};
 use pingora_core::protocols::http::ServerSession;
 use std::time::Instant;
@@ -103,10 +103,13 @@ impl<'a> Check<'a> {
 impl Asked<'_> {
     fn judged(self, metrics: &Metrics, verdict: Verdict) -> Checked {
         let Verdict { analysis, kept } = verdict;
-        let policy = self.policy;
+        let (policy, id) = (self.policy, analysis.request_id);
         match kept {
-            Some(kept) => self.held.follow(kept),
-            None => self.left(metrics, TelemetryOutcome::Delivered, ""),
+            Some(kept) => self.held.follow((id, kept)),
+            None => {
+                self.left(metrics, TelemetryOutcome::Delivered, "");
+                self.held.delivered(id);
+            }
         }
         match found(policy.block_on, &analysis) {
             Some(kind) => Checked::Flagged(Box::new(Finding { kind, analysis })),
@@ -125,6 +128,8 @@ impl Asked<'_> {
         let reason = match error {
             AnalyzerError::KeyRefused(_) => {
                 self.left(metrics, TelemetryOutcome::Refused, &said);
+                self.files_refused(metrics);
+                self.held.settle();
                 return Checked::KeyRefused;
             }
             AnalyzerError::Refused(_) => UncheckedReason::Refused,
@@ -155,14 +160,25 @@ impl Asked<'_> {
     }
 
     /// The backend's answer will not change.
-    fn left(self, metrics: &Metrics, outcome: TelemetryOutcome, reason: &str) {
+    fn left(&self, metrics: &Metrics, outcome: TelemetryOutcome, reason: &str) {
         RecordLeft {
             stage: self.stage,
             outcome,
             reason,
         }
         .emit(metrics);
-        self.held.settle();
+    }
+
+    fn files_refused(&self, metrics: &Metrics) {
+        let record = self.held.record();
+        if let Some(list) = record.and_then(|record| record.files.as_ref()) {
+            AttachmentsLeft {
+                request_id: &list.request_id,
+                outcome: AttachmentOutcome::NoRecord,
+                reason: "the backend refused the access key",
+            }
+            .emit(metrics);
+        }
     }
 }
 

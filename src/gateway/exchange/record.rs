@@ -3,13 +3,14 @@
 use super::capture::Captured;
 use crate::config::settings::{OnDiskFailure, SpoolSettings};
 use crate::gateway::Shared;
+use crate::gateway::attachments;
 use crate::gateway::context::CallContext;
 use crate::gateway::error::CallError;
 use crate::gateway::headers::Extensions;
 use crate::model::{ErrorType, ExchangeId, Stage};
 use crate::observe::VerdictType;
 use crate::telemetry::spool::Receipt;
-use crate::telemetry::{CallFailure, ClosedBy, Held, Record, RecordContext, Spool};
+use crate::telemetry::{CallFailure, ClosedBy, FileList, Held, Record, RecordContext, Spool};
 use pingora_core::protocols::http::ServerSession;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -29,6 +30,7 @@ struct Open {
     context: Arc<RecordContext>,
     unchecked: bool,
     replaced: Option<VerdictType>,
+    files: Option<Arc<FileList>>,
 }
 
 impl Open {
@@ -46,7 +48,8 @@ impl Registration {
         let Some(access_key) = ctx.key.take() else {
             return Self(None);
         };
-        let said = Extensions::of(&session.req_header().headers);
+        let headers = &session.req_header().headers;
+        let said = Extensions::of(headers);
         let fallback = || {
             shared
                 .settings
@@ -67,6 +70,7 @@ impl Registration {
             context,
             unchecked: false,
             replaced: None,
+            files: attachments::list(headers, &ctx.request_id),
         }))
     }
 
@@ -149,6 +153,7 @@ impl Registration {
             unchecked: open.unchecked,
             replaced: open.replaced,
             failure: None,
+            files: open.files.clone().filter(|_| stage == Stage::PreCall),
             chain: None,
         })
     }

@@ -8,7 +8,8 @@ use super::row::{count, number, text};
 use super::shared::timed;
 use super::text::{shield, text_key};
 use crate::store::{
-    Attached, Attachment, AttachmentStore, BlobHash, Erased, Erasure, NewAttachment, StoreError,
+    Attached, Attachment, AttachmentStore, BlobHash, Erased, Erasure, NewAttachment, REMOVAL,
+    StoreError,
 };
 use async_trait::async_trait;
 use sqlx::postgres::PgRow;
@@ -24,18 +25,28 @@ pub(super) const LOCK_SHARED: &str =
     "BEGIN; SELECT pg_advisory_xact_lock_shared(30804237540716915)";
 const LOCK: &str = "SELECT pg_advisory_xact_lock(30804237540716915)";
 
+/// A removal that was given up is nobody's any more.
 const CLAIM: &str = "
-    INSERT INTO blobs (sha256, size, ticket) VALUES ($1, $2, $3)
-    ON CONFLICT (sha256) DO UPDATE SET ticket = blobs.ticket RETURNING ticket, removing";
+    INSERT INTO blobs AS b (sha256, size, ticket) VALUES ($1, $2, $3)
+    ON CONFLICT (sha256) DO UPDATE SET
+        ticket = CASE WHEN b.removing BETWEEN 1
+            AND extract(epoch FROM clock_timestamp()) * 1000 - $4
+            THEN excluded.ticket ELSE b.ticket END,
+        removing = CASE WHEN b.removing < extract(epoch FROM clock_timestamp()) * 1000 - $4
+            THEN 0 ELSE b.removing END
+    RETURNING ticket, removing";
 const RECORD: &str = "
     SELECT application_id, stage, created_at_ms FROM records WHERE seq = $1 FOR UPDATE";
-const TICKET: &str = "SELECT ticket FROM blobs WHERE sha256 = $1 AND NOT removing FOR UPDATE";
+const TICKET: &str = "SELECT ticket FROM blobs WHERE sha256 = $1 AND removing = 0 FOR UPDATE";
 const LINK: &str = "
     INSERT INTO attachments (seq, sha256, name, type, size, kept, findings, attached_at_ms)
     VALUES ($1, $2, $3, $4, $5, $6, $7, $8) ON CONFLICT (seq, sha256) DO NOTHING";
 const UNLINKED: &str = "
-    UPDATE blobs SET removing = true WHERE links = 0
-        AND sha256 IN (SELECT sha256 FROM blobs WHERE links = 0 LIMIT $1) RETURNING sha256";
+    UPDATE blobs SET removing = (extract(epoch FROM clock_timestamp()) * 1000)::bigint
+    WHERE sha256 IN (SELECT sha256 FROM blobs WHERE links = 0
+        AND removing < extract(epoch FROM clock_timestamp()) * 1000 - $2
+        LIMIT $1 FOR UPDATE SKIP LOCKED)
+    RETURNING sha256";
 const TOMBSTONE: &str = "
     INSERT INTO erased_users (id, user_hash, application_id, at_ms) VALUES ($1, $2, $3, $4)
     ON CONFLICT (user_hash, coalesce(application_id, '00000000-0000-0000-0000-000000000000'))
@@ -57,10 +68,10 @@ impl AttachmentStore for PostgresStore {
         ticket: i64,
     ) -> Result<Option<i64>, StoreError> {
         let query = sqlx::query(CLAIM).bind(hash.0.to_vec()).bind(number(size));
-        let rows = self.all(query.bind(ticket)).await?;
+        let rows = self.all(query.bind(ticket).bind(longest())).await?;
         let row = rows.first().ok_or(StoreError::Unreadable("file"))?;
-        let removing: bool = row.try_get("removing")?;
-        Ok((!removing).then_some(row.try_get("ticket")?))
+        let removing: i64 = row.try_get("removing")?;
+        Ok((removing == 0).then_some(row.try_get("ticket")?))
     }
 
     async fn attach(&self, new: NewAttachment) -> Result<Attached, StoreError> {
@@ -87,16 +98,15 @@ impl AttachmentStore for PostgresStore {
     }
 
     async fn unlinked_blobs(&self, limit: u32) -> Result<Vec<BlobHash>, StoreError> {
-        let rows = self
-            .all(sqlx::query(UNLINKED).bind(i64::from(limit)))
-            .await?;
+        let query = sqlx::query(UNLINKED).bind(i64::from(limit));
+        let rows = self.all(query.bind(longest())).await?;
         let hash = |row: &PgRow| BlobHash::from_column(row.try_get("sha256")?);
         rows.iter().map(hash).collect()
     }
 
     async fn forget_blobs(&self, hashes: Vec<BlobHash>) -> Result<(), StoreError> {
         let hashes: Vec<_> = hashes.iter().map(|hash| hash.0.to_vec()).collect();
-        let query = sqlx::query("DELETE FROM blobs WHERE removing AND sha256 = ANY ($1)");
+        let query = sqlx::query("DELETE FROM blobs WHERE removing > 0 AND sha256 = ANY ($1)");
         self.all(query.bind(hashes)).await.map(drop)
     }
 
@@ -131,6 +141,11 @@ impl AttachmentStore for PostgresStore {
         super::connect::close(connection).await;
         Ok(erased)
     }
+}
+
+/// Milliseconds that a removal may take.
+fn longest() -> i64 {
+    i64::try_from(REMOVAL.as_millis()).unwrap_or(i64::MAX)
 }
 
 async fn attach(

@@ -53,14 +53,14 @@ impl SettingsStore for PostgresStore {
         rows.first().map(application).transpose()
     }
 
-    async fn add_application(&self, application: Application) -> Result<(), StoreError> {
+    async fn add_application(&self, application: Application, by: &str) -> Result<(), StoreError> {
         let policy = application.policy.and_then(Result::ok);
         let query = sqlx::query(
             "INSERT INTO applications (id, name, description, rules_version, rules, policy,
-                                       created_at, updated_at)
+                                       created_at, updated_at, updated_by)
              VALUES ($1, $2, $3, $4, $5::jsonb, $6::jsonb,
                      timestamptz 'epoch' + $7 * interval '1 millisecond',
-                     timestamptz 'epoch' + $8 * interval '1 millisecond')",
+                     timestamptz 'epoch' + $8 * interval '1 millisecond', $9)",
         );
         let query = query
             .bind(application.id.0)
@@ -70,7 +70,8 @@ impl SettingsStore for PostgresStore {
             .bind(shield_json(application.rules))
             .bind(policy.as_ref().map(Policy::to_json))
             .bind(application.created_at_ms)
-            .bind(application.updated_at_ms);
+            .bind(application.updated_at_ms)
+            .bind(shield(by));
         self.all(query).await?;
         if policy.is_some() {
             self.policy_written.send_replace(());

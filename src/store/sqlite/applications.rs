@@ -14,8 +14,8 @@ use sqlx::{Row as _, SqliteConnection};
 
 const ADD: &str = "
     INSERT INTO applications (id, name, description, created_at_ms, updated_at_ms, rules_version,
-                              rules, policy)
-    SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8
+                              rules, policy, changed_by)
+    SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9
     WHERE NOT EXISTS (SELECT 1 FROM removed_applications WHERE id = ?1)";
 
 const PAGE: &str = "
@@ -122,6 +122,7 @@ pub(super) async fn versions(
 pub(super) async fn add(
     connection: &mut SqliteConnection,
     application: Application,
+    by: String,
 ) -> Result<(), StoreError> {
     let policy = match application.policy {
         None => None,
@@ -137,6 +138,7 @@ pub(super) async fn add(
         .bind(application.version)
         .bind(application.rules.to_string())
         .bind(policy)
+        .bind(by)
         .execute(connection)
         .await?;
     match done.rows_affected() {

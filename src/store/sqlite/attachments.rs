@@ -6,16 +6,22 @@ use super::rows::whole;
 use super::write::Write;
 use super::writer::Written;
 use crate::store::{
-    Attached, Attachment, AttachmentStore, BlobHash, Erased, Erasure, NewAttachment, StoreError,
+    Attached, Attachment, AttachmentStore, BlobHash, Erased, Erasure, NewAttachment, REMOVAL,
+    StoreError,
 };
 use async_trait::async_trait;
 use sqlx::sqlite::SqliteRow;
 use sqlx::{Row as _, SqliteConnection};
 use uuid::Uuid;
 
+/// A removal that was given up is nobody's any more.
 const CLAIM: &str = "
-    INSERT INTO blobs (sha256, size, ticket) VALUES (?1, ?2, ?3)
-    ON CONFLICT (sha256) DO UPDATE SET ticket = ticket RETURNING ticket, removing";
+    INSERT INTO blobs AS b (sha256, size, ticket) VALUES (?1, ?2, ?3)
+    ON CONFLICT (sha256) DO UPDATE SET
+        ticket = iif(b.removing BETWEEN 1 AND unixepoch('subsec') * 1000 - ?4,
+            excluded.ticket, b.ticket),
+        removing = iif(b.removing < unixepoch('subsec') * 1000 - ?4, 0, b.removing)
+    RETURNING ticket, removing";
 const LINK: &str = "
     INSERT INTO attachments (seq, sha256, name, type, size, kept, findings, attached_at_ms)
     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8) ON CONFLICT (seq, sha256) DO NOTHING";
@@ -25,11 +31,13 @@ const COUNT: &str = "
         WHERE application_id = (SELECT application_id FROM records WHERE seq = ?1);
     UPDATE records SET bytes = bytes + ?2 WHERE seq = ?1";
 const UNLINKED: &str = "
-    UPDATE blobs SET removing = 1
-    WHERE sha256 IN (SELECT sha256 FROM blobs WHERE links = 0 LIMIT ?1) RETURNING sha256";
+    UPDATE blobs SET removing = CAST(unixepoch('subsec') * 1000 AS INTEGER)
+    WHERE sha256 IN (SELECT sha256 FROM blobs
+        WHERE links = 0 AND removing < unixepoch('subsec') * 1000 - ?2 LIMIT ?1)
+    RETURNING sha256";
 /// The hashes as a JSON list, in hexadecimal.
 const FORGET: &str = "
-    DELETE FROM blobs WHERE removing AND sha256 IN (SELECT unhex(value) FROM json_each(?1))";
+    DELETE FROM blobs WHERE removing > 0 AND sha256 IN (SELECT unhex(value) FROM json_each(?1))";
 
 #[async_trait]
 impl AttachmentStore for SqliteStore {
@@ -93,10 +101,11 @@ pub(super) async fn claim(
         .bind(hash.0.to_vec())
         .bind(whole(size))
         .bind(ticket)
+        .bind(longest())
         .fetch_one(connection)
         .await?;
-    let removing: bool = row.try_get("removing")?;
-    Ok((!removing).then_some(row.try_get("ticket")?))
+    let removing: i64 = row.try_get("removing")?;
+    Ok((removing == 0).then_some(row.try_get("ticket")?))
 }
 
 pub(super) async fn attach(
@@ -145,7 +154,7 @@ async fn ticket_of(
     connection: &mut SqliteConnection,
     hash: BlobHash,
 ) -> Result<Option<i64>, StoreError> {
-    let ticket = sqlx::query_scalar("SELECT ticket FROM blobs WHERE sha256 = ?1 AND NOT removing");
+    let ticket = sqlx::query_scalar("SELECT ticket FROM blobs WHERE sha256 = ?1 AND removing = 0");
     let ticket = ticket.bind(hash.0.to_vec());
     Ok(ticket.fetch_optional(connection).await?)
 }
@@ -156,10 +165,16 @@ pub(super) async fn unlinked(
 ) -> Result<Vec<BlobHash>, StoreError> {
     let rows = sqlx::query(UNLINKED)
         .bind(limit)
+        .bind(longest())
         .fetch_all(connection)
         .await?;
     let hash = |row: &SqliteRow| BlobHash::from_column(row.try_get("sha256")?);
     rows.iter().map(hash).collect()
+}
+
+/// Milliseconds that a removal may take.
+fn longest() -> i64 {
+    i64::try_from(REMOVAL.as_millis()).unwrap_or(i64::MAX)
 }
 
 pub(super) async fn forget(

@@ -79,11 +79,30 @@ pub(super) async fn step(
         .bind(&*list)
         .fetch_one(&mut *connection)
         .await?;
+    overwrite(connection, true).await?;
     retention::remove(connection, list).await?;
+    overwrite(connection, false).await?;
     Ok(Erased {
         records,
         attachments: attached.unsigned_abs(),
     })
+}
+
+/// Whether the room of what is removed is overwritten. Retention leaves that to later records.
+async fn overwrite(connection: &mut SqliteConnection, is_on: bool) -> Result<(), StoreError> {
+    let pragma = match is_on {
+        true => "PRAGMA secure_delete = ON",
+        false => "PRAGMA secure_delete = OFF",
+    };
+    sqlx::query(pragma).fetch_all(connection).await?;
+    Ok(())
+}
+
+/// Takes the log into the file and empties it: it holds what was removed. Best effort: a reader may
+/// stand in the way, then later records overwrite it.
+pub(super) async fn empty_log(connection: &mut SqliteConnection) {
+    let emptied = sqlx::query("PRAGMA wal_checkpoint(TRUNCATE)");
+    let _ = emptied.fetch_all(connection).await;
 }
 
 /// Those of the rows' users whose records are refused.

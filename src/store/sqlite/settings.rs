@@ -21,8 +21,8 @@ impl SettingsStore for SqliteStore {
         applications::one(&self.readers, id).await
     }
 
-    async fn add_application(&self, application: Application) -> Result<(), StoreError> {
-        self.write_setting(Write::Application(Box::new(application)))
+    async fn add_application(&self, application: Application, by: &str) -> Result<(), StoreError> {
+        self.write_setting(Write::Application(Box::new(application), by.to_owned()))
             .await
             .map(drop)
     }

@@ -14,7 +14,8 @@ use sqlx::{Connection, SqliteConnection};
 pub(super) enum Write {
     /// Goes with the other records of its batch and not through [`apply`].
     Record(Box<NewRow>),
-    Application(Box<Application>),
+    /// And who made it.
+    Application(Box<Application>, String),
     ChangeApplication(Box<ApplicationChange>),
     RemoveApplication(ApplicationId, i64),
     /// The policy as JSON, or none.
@@ -56,7 +57,9 @@ pub(super) async fn apply(connection: &mut SqliteConnection, write: Write) -> Ou
 async fn carry_out(connection: &mut SqliteConnection, write: Write) -> Outcome {
     match write {
         Write::Record(_) => return Err(StoreError::Unreadable("record")),
-        Write::Application(application) => applications::add(connection, *application).await?,
+        Write::Application(application, by) => {
+            applications::add(connection, *application, by).await?
+        }
         Write::ChangeApplication(change) => {
             return Ok(Written::Changed(
                 applications::change(connection, *change).await?,

@@ -1,6 +1,7 @@
 //! The one connection that writes. A task takes everything that is queued into one transaction, so
 //! that many callers share one sync to disk, and answers them only after COMMIT.
 
+use super::erasure;
 use super::insert;
 use super::rows::NewRow;
 use super::write::{Write, apply};
@@ -160,7 +161,11 @@ async fn run(mut connection: SqliteConnection, mut queue: mpsc::Receiver<Job>) {
         gather(&mut batch, &mut queue).await;
         let (writes, replies): (Vec<_>, Vec<_>) =
             batch.drain(..).map(|job| (job.write, job.reply)).unzip();
+        let erases = writes.iter().any(|write| matches!(write, Write::Erase(_)));
         let outcomes = commit(&mut connection, writes).await;
+        if erases {
+            erasure::empty_log(&mut connection).await;
+        }
         answer(replies, outcomes);
     }
     if let Err(error) = connection.close().await {

@@ -276,6 +276,7 @@ mod tests {
             metrics: Arc::new(Metrics::new().unwrap()),
             gate: Gate::default(),
             marks: Marks::open(folder.path(), None).unwrap().0,
+            files: super::super::owed::Owing::new(1).0,
         });
         let mut back = Back::new(shared, folder.path().into(), None);
         let (mut cursor, mut read) = (Cursor::start(1), 0);

@@ -33,9 +33,13 @@ pub(super) fn take(waiting: &mut VecDeque<Item>) -> Vec<Item> {
     batch
 }
 
-/// One that is about to be kept has been sent.
 fn goes_with(first: &Item, item: &Item) -> bool {
-    first.kept.is_none() && item.kept.is_none() && key(first) == key(item)
+    is_unsent(first) && is_unsent(item) && key(first) == key(item)
+}
+
+/// One that is about to be kept has been sent, and so has one whose files are left.
+fn is_unsent(item: &Item) -> bool {
+    item.kept.is_none() && item.record.registered().is_none()
 }
 
 fn key(item: &Item) -> &str {

@@ -1,9 +1,9 @@
 //! A record as bytes of a segment (CONTRACT 23). Little-endian, strings with their length before
 //! them. Not a format for others: only this program reads it, and refuses what it does not know.
 
-use crate::model::{Chain, ChainHash, ExchangeId, Secret, Stage};
+use crate::model::{Chain, ChainHash, ExchangeId, RecordId, Secret, Stage};
 use crate::observe::VerdictType;
-use crate::telemetry::{CallFailure, ClosedBy, Record, RecordContext};
+use crate::telemetry::{CallFailure, ClosedBy, FileList, Record, RecordContext};
 use std::sync::Arc;
 use uuid::Uuid;
 
@@ -25,6 +25,8 @@ const REPLACED: u8 = 1 << 7;
 const CHAIN: u8 = 1;
 /// No number is that high: there is no `after`.
 const NO_AFTER: u64 = u64::MAX;
+/// Before what may stand behind the message.
+const FILES: u8 = 1;
 
 /// Adds a record's bytes to `out`.
 pub(super) fn encode(record: &Record, out: &mut Vec<u8>) {
@@ -63,6 +65,21 @@ pub(super) fn encode(record: &Record, out: &mut Vec<u8>) {
         string(&failure.message, out);
     }
     string(&record.message, out);
+    if let Some(files) = &record.files {
+        out.push(FILES);
+        list(files, out);
+    }
+}
+
+fn list(files: &FileList, out: &mut Vec<u8>) {
+    string(&files.request_id, out);
+    out.push(u8::from(files.record.is_some()));
+    out.extend(files.record.iter().flat_map(|id| id.0.into_bytes()));
+    let count = u32::try_from(files.headers.len()).unwrap_or(u32::MAX);
+    out.extend_from_slice(&count.to_le_bytes());
+    for header in files.headers.iter().take(count as usize) {
+        string(header, out);
+    }
 }
 
 fn string(text: &str, out: &mut Vec<u8>) {
@@ -94,8 +111,12 @@ pub(super) fn decode(bytes: &[u8]) -> Option<Record> {
         false => None,
     };
     let message = rest.string()?;
-    if !rest.0.is_empty() {
-        return None;
+    let mut files = None;
+    while let Some(mark) = rest.byte() {
+        match mark {
+            FILES if files.is_none() => files = Some(Arc::new(rest.files()?)),
+            _ => return None,
+        }
     }
     Some(Record {
         stage: match has(POST_CALL) {
@@ -114,6 +135,7 @@ pub(super) fn decode(bytes: &[u8]) -> Option<Record> {
         unchecked: has(UNCHECKED),
         replaced,
         failure,
+        files,
         chain,
     })
 }
@@ -178,6 +200,21 @@ impl<'a> Rest<'a> {
         String::from_utf8(bytes.to_vec()).ok()
     }
 
+    fn files(&mut self) -> Option<FileList> {
+        let request_id = self.string()?;
+        let record = match self.byte()? {
+            0 => None,
+            1 => Some(RecordId(Uuid::from_slice(self.take(16)?).ok()?)),
+            _ => return None,
+        };
+        let count = u32::from_le_bytes(self.take(4)?.try_into().ok()?);
+        Some(FileList {
+            request_id,
+            record,
+            headers: (0..count).map(|_| self.string()).collect::<Option<_>>()?,
+        })
+    }
+
     fn failure(&mut self) -> Option<CallFailure> {
         let kind = self.string()?;
         let code = u16::from_le_bytes(self.take(2)?.try_into().ok()?);
@@ -228,7 +265,14 @@ pub(super) mod tests {
                 message: "broke".into(),
                 closed_by: ClosedBy::Upstream,
             }),
-            chain: (number >> 8 & 1 == 1).then(|| Chain {
+            files: (number >> 8 & 1 == 1).then(|| {
+                Arc::new(FileList {
+                    headers: (0..number % 3).map(|n| "[я]".repeat(n as usize)).collect(),
+                    request_id: format!("request{number}"),
+                    record: some(1, "").map(|_| RecordId(Uuid::from_u128(number.into()))),
+                })
+            }),
+            chain: (number >> 9 & 1 == 1).then(|| Chain {
                 gateway: Uuid::from_u128(9),
                 sequence: number,
                 previous: ChainHash([7; 32]),
@@ -245,7 +289,7 @@ pub(super) mod tests {
 
     #[test]
     fn every_record_comes_back_whole() {
-        for number in 0..512 {
+        for number in 0..1_024 {
             let given = bytes(&record(number));
             let back = decode(&given).unwrap();
             assert_eq!(bytes(&back), given);
@@ -255,6 +299,7 @@ pub(super) mod tests {
             assert_eq!(back.replaced, record(number).replaced);
             assert_eq!(back.chain, record(number).chain);
             assert_eq!(sequence(&given), back.chain.map(|chain| chain.sequence));
+            assert_eq!(back.files, record(number).files);
         }
     }
 
@@ -269,7 +314,7 @@ pub(super) mod tests {
 
     #[test]
     fn what_was_cut_or_added_to_is_no_record() {
-        let whole = bytes(&record(511));
+        let whole = bytes(&record(639));
         for length in 0..whole.len() {
             assert!(decode(&whole[..length]).is_none(), "{length}");
         }

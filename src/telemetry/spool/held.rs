@@ -6,6 +6,7 @@ use super::book::Place;
 use super::numbers::{Digested, Numbered};
 use super::state::Item;
 use super::{Receipt, Shared, Spool, now_ms};
+use crate::model::RecordId;
 use crate::telemetry::{Kept, Record};
 use std::sync::Arc;
 
@@ -59,7 +60,31 @@ impl Held {
         self.waiting.as_mut().map(|waiting| &mut waiting.record)
     }
 
-    /// The backend has it, or has refused it for good.
+    /// The backend has it under this id; its files go on through a lane.
+    pub fn delivered(mut self, id: RecordId) {
+        let waiting = self
+            .waiting
+            .take_if(|waiting| waiting.record.files.is_some());
+        let Some(waiting) = waiting else {
+            return self.settle();
+        };
+        let Waiting {
+            place,
+            record,
+            ticket,
+        } = waiting;
+        let Some(record) = record.into_files_owed(id) else {
+            return;
+        };
+        self.waiting = Some(Waiting {
+            place,
+            record,
+            ticket,
+        });
+        self.leave();
+    }
+
+    /// Nothing more is to be done with it.
     pub fn settle(mut self) {
         let place = self.waiting.take().and_then(|waiting| waiting.place);
         if let Some(place) = place {
@@ -68,7 +93,7 @@ impl Held {
     }
 
     /// The backend is about to keep it; where it fails to, it is delivered like any other record.
-    pub fn follow(mut self, kept: Kept) {
+    pub fn follow(mut self, kept: (RecordId, Kept)) {
         if let Some(waiting) = self.waiting.take() {
             self.shared.lock().send(waiting.item(Some(kept)));
         }
@@ -101,7 +126,7 @@ impl Drop for Held {
 }
 
 impl Waiting {
-    fn item(self, kept: Option<Kept>) -> Item {
+    fn item(self, kept: Option<(RecordId, Kept)>) -> Item {
         Item {
             place: self.place,
             weight: self.record.weight(),

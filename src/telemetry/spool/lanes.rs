@@ -4,9 +4,10 @@
 
 use super::state::Item;
 use super::{Shared, batch, dead, now_ms};
-use crate::observe::TelemetryOutcome;
-use crate::observe::events::{RecordDelayed, RecordLeft};
-use crate::telemetry::{Analyzer, AnalyzerError, Kept, Record, Verdict};
+use crate::model::RecordId;
+use crate::observe::events::{AttachmentsLeft, RecordDelayed, RecordLeft};
+use crate::observe::{AttachmentOutcome, TelemetryOutcome};
+use crate::telemetry::{Analyzer, AnalyzerError, FilesOwed, Kept, Record, Verdict};
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use futures_util::stream::{FuturesUnordered, StreamExt};
@@ -28,13 +29,15 @@ pub struct Worker {
     pub(super) lanes: Vec<mpsc::UnboundedReceiver<Item>>,
     pub(super) analyzer: Arc<dyn Analyzer>,
     pub(super) shared: Arc<Shared>,
+    pub(super) owed: Option<mpsc::UnboundedReceiver<FilesOwed>>,
 }
 
 /// What became of a record.
 enum Fate {
-    Delivered,
-    /// Its verdict is known; it is about to be kept.
-    Judged(Kept),
+    /// The backend has it under this id.
+    Delivered(RecordId),
+    /// Its verdict is known; it is about to be kept under this id.
+    Judged(RecordId, Kept),
     /// The status it was refused with; 0 for none.
     Dead(u16, String),
 }
@@ -46,10 +49,21 @@ struct Lane {
     shared: Arc<Shared>,
     /// When the latest batch went out.
     latest_batch: Option<Instant>,
-    ways: FuturesUnordered<BoxFuture<'static, (Item, Result<(), AnalyzerError>)>>,
+    ways: FuturesUnordered<BoxFuture<'static, (Item, Settled)>>,
+    /// Records whose files are under way; nothing waits for these.
+    files: FuturesUnordered<BoxFuture<'static, Item>>,
 }
 
+/// Whether a record is kept, under this id.
+type Settled = (RecordId, Result<(), AnalyzerError>);
+
 impl Worker {
+    /// The files of records that the backend has, for whoever handles them; None the second time.
+    /// Where nobody takes this end, files are not handled.
+    pub fn files(&mut self) -> Option<mpsc::UnboundedReceiver<FilesOwed>> {
+        self.owed.take()
+    }
+
     /// Delivers.
     pub async fn run(self) {
         let mut lanes = JoinSet::new();
@@ -60,6 +74,7 @@ impl Worker {
                 shared: self.shared.clone(),
                 latest_batch: None,
                 ways: FuturesUnordered::new(),
+                files: FuturesUnordered::new(),
             };
             lanes.spawn(lane.run());
         }
@@ -72,7 +87,8 @@ impl Lane {
         loop {
             tokio::select! {
                 biased;
-                Some((item, result)) = self.ways.next() => self.kept(item, result).await,
+                Some((item, settled)) = self.ways.next() => self.kept(item, settled).await,
+                Some(item) = self.files.next() => self.release(&item),
                 item = self.items.recv(), if self.ways.len() < AHEAD => match item {
                     Some(item) if self.analyzer.takes_batches() => self.take_many(item).await,
                     Some(item) => self.take(item).await,
@@ -80,15 +96,16 @@ impl Lane {
                 },
             }
         }
-        while let Some((item, result)) = self.ways.next().await {
-            self.kept(item, result).await;
+        while let Some((item, settled)) = self.ways.next().await {
+            self.kept(item, settled).await;
         }
     }
 
     async fn take(&mut self, mut item: Item) {
-        match item.kept.take() {
-            Some(kept) => self.follow(item, kept),
-            None => self.deliver(item).await,
+        match (item.kept.take(), item.record.registered()) {
+            (Some((id, kept)), _) => self.follow(item, id, kept),
+            (None, Some(id)) => self.owe(item, id).await,
+            (None, None) => self.deliver(item).await,
         }
     }
 
@@ -132,7 +149,9 @@ impl Lane {
         let mut alone = Vec::new();
         for (item, result) in items.into_iter().zip(results) {
             match result {
-                Ok(()) => self.settle(&item, TelemetryOutcome::Delivered, ""),
+                // Who does not say the id is asked for it.
+                Ok(None) if item.record.files.is_some() => alone.push(item),
+                Ok(id) => self.delivered(item, id).await,
                 Err(AnalyzerError::Unavailable(_) | AnalyzerError::Busy(_)) => alone.push(item),
                 Err(AnalyzerError::KeyRefused(status) | AnalyzerError::Refused(status)) => {
                     self.bury(&item, status, "the backend refused it");
@@ -147,20 +166,20 @@ impl Lane {
     async fn deliver(&mut self, item: Item) {
         self.shared.leaves(item.ticket, &item.record).await;
         match self.judge(&item.record).await {
-            Fate::Judged(kept) => self.follow(item, kept),
-            Fate::Delivered => self.settle(&item, TelemetryOutcome::Delivered, ""),
+            Fate::Judged(id, kept) => self.follow(item, id, kept),
+            Fate::Delivered(id) => self.delivered(item, Some(id)).await,
             Fate::Dead(status, reason) => self.bury(&item, status, &reason),
         }
     }
 
-    fn follow(&mut self, item: Item, kept: Kept) {
-        self.ways
-            .push(kept.map(move |result| (item, result)).boxed());
+    fn follow(&mut self, item: Item, id: RecordId, kept: Kept) {
+        let settled = kept.map(move |result| (item, (id, result)));
+        self.ways.push(settled.boxed());
     }
 
-    async fn kept(&mut self, item: Item, result: Result<(), AnalyzerError>) {
+    async fn kept(&mut self, item: Item, (id, result): Settled) {
         match result {
-            Ok(()) => self.settle(&item, TelemetryOutcome::Delivered, ""),
+            Ok(()) => self.delivered(item, Some(id)).await,
             Err(AnalyzerError::KeyRefused(status) | AnalyzerError::Refused(status)) => {
                 self.bury(&item, status, "the backend refused to keep it");
             }
@@ -180,11 +199,15 @@ impl Lane {
             let round = gate.pass().await;
             let before = gate.successes();
             // A panic must not take the lane and all that is behind it.
-            let verdict = AssertUnwindSafe(self.analyzer.judge(record)).catch_unwind();
+            let verdict = AssertUnwindSafe(ask(&*self.analyzer, record)).catch_unwind();
             let error = match verdict.await.unwrap_or_else(|_| Err(panicked())) {
-                Ok(Verdict { kept, .. }) => {
+                Ok(Verdict { analysis, kept }) => {
                     gate.answered();
-                    return kept.map_or(Fate::Delivered, Fate::Judged);
+                    let id = analysis.request_id;
+                    return match kept {
+                        Some(kept) => Fate::Judged(id, kept),
+                        None => Fate::Delivered(id),
+                    };
                 }
                 Err(refused @ (AnalyzerError::KeyRefused(_) | AnalyzerError::Refused(_))) => {
                     gate.answered();
@@ -207,25 +230,96 @@ impl Lane {
         }
     }
 
+    async fn delivered(&mut self, item: Item, id: Option<RecordId>) {
+        self.left(&item, TelemetryOutcome::Delivered, "");
+        match id.filter(|_| item.record.files.is_some()) {
+            None => self.release(&item),
+            Some(id) if item.place.is_some() => self.owe(item, id).await,
+            // So that its files are in the spool, as others' are.
+            Some(id) => {
+                self.release(&item);
+                item.record
+                    .into_files_owed(id)
+                    .map(|record| self.shared.push(record));
+            }
+        }
+    }
+
+    /// The item stays until its files have come to their ends.
+    async fn owe(&mut self, item: Item, id: RecordId) {
+        let (list, context) = (item.record.files.clone(), item.record.context.clone());
+        let ended = match list {
+            Some(list) => {
+                let owing = &self.shared.files;
+                owing.hand_over(item.weight, (list, context), id).await
+            }
+            None => None,
+        };
+        let Some(ended) = ended else {
+            self.files_left(&item, AttachmentOutcome::Dropped, "too many wait already");
+            return self.release(&item);
+        };
+        self.files.push(
+            async move {
+                if ended.await.is_err() {
+                    // The process ends: they are owed at the next start.
+                    std::future::pending::<()>().await;
+                }
+                item
+            }
+            .boxed(),
+        );
+    }
+
     fn bury(&self, item: &Item, status: u16, reason: &str) {
         let letter = dead::encode(now_ms(), status, &item.record);
         self.shared.lock().dead.push(letter);
-        self.settle(item, TelemetryOutcome::Refused, reason);
+        self.left(item, TelemetryOutcome::Refused, reason);
+        if item.record.files.is_some() {
+            let reason = "the backend refused the record";
+            self.files_left(item, AttachmentOutcome::NoRecord, reason);
+        }
+        self.release(item);
     }
 
-    fn settle(&self, item: &Item, outcome: TelemetryOutcome, reason: &str) {
+    fn left(&self, item: &Item, outcome: TelemetryOutcome, reason: &str) {
         RecordLeft {
             stage: item.record.stage,
             outcome,
             reason,
         }
         .emit(&self.shared.metrics);
+    }
+
+    fn files_left(&self, item: &Item, outcome: AttachmentOutcome, reason: &'static str) {
+        let list = item.record.files.as_ref();
+        AttachmentsLeft {
+            request_id: list.map_or("", |list| &list.request_id),
+            outcome,
+            reason,
+        }
+        .emit(&self.shared.metrics);
+    }
+
+    /// Nothing of it is owed any more.
+    fn release(&self, item: &Item) {
         let mut state = self.shared.lock();
         state.settled(item.place, item.weight);
         if state.idle && (state.wants_more() || !state.dead.is_empty()) {
             self.shared.wake.notify_one();
         }
     }
+}
+
+/// Files go to the id that the backend keeps, which of a record that is sent again is the first one.
+async fn ask(analyzer: &dyn Analyzer, record: &Record) -> Result<Verdict, AnalyzerError> {
+    if record.files.is_none() {
+        return analyzer.judge(record).await;
+    }
+    Ok(Verdict {
+        analysis: analyzer.analyse(record).await?,
+        kept: None,
+    })
 }
 
 fn dead(refused: &AnalyzerError) -> Fate {

@@ -21,6 +21,7 @@ mod lanes;
 mod ledger;
 mod marks;
 mod numbers;
+mod owed;
 mod replay;
 mod segment;
 mod state;
@@ -42,6 +43,7 @@ use found::Found;
 use gate::Gate;
 use marks::Marks;
 use numbers::{Digested, Numbered};
+use owed::Owing;
 use state::{Loss, State};
 use std::fs::{DirBuilder, File, OpenOptions};
 use std::io;
@@ -134,6 +136,7 @@ struct Shared {
     metrics: Arc<Metrics>,
     gate: Gate,
     marks: Marks,
+    files: Owing,
 }
 
 /// How the disk keeps up.
@@ -163,6 +166,7 @@ impl Spool {
             .map(|_| mpsc::unbounded_channel())
             .unzip();
         let newest = found.newest;
+        let (files, owed) = Owing::new(bounds.memory / 2);
         let mut state = State::new(found.book, found.next, bounds, senders);
         state.numbers = found.numbers;
         let shared = Arc::new(Shared {
@@ -172,6 +176,7 @@ impl Spool {
             metrics,
             gate: Gate::default(),
             marks: found.marks,
+            files,
         });
         let disk = Disk::new(shared.clone(), folder.into(), lock, newest);
         let thread = std::thread::Builder::new()
@@ -182,6 +187,7 @@ impl Spool {
             lanes: receivers,
             analyzer,
             shared: shared.clone(),
+            owed: Some(owed),
         };
         let spool = Self {
             shared: shared.clone(),

@@ -77,7 +77,8 @@ impl Numbers {
     /// The record, numbered.
     pub(super) fn give(&mut self, digested: Digested) -> Record {
         let Digested { mut record, digest } = digested;
-        if record.chain.is_none() {
+        // What the backend has already is no record on its way: its files are.
+        if record.chain.is_none() && record.registered().is_none() {
             let chain = Chain {
                 gateway: self.gateway,
                 sequence: self.latest.sequence + 1,

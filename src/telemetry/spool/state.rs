@@ -8,6 +8,7 @@ use super::entry;
 use super::held::Waiting;
 use super::numbers::{Digested, Numbered, Numbers};
 use super::segment::{self, HEADER, Next, Reader, SegmentId};
+use crate::model::RecordId;
 use crate::telemetry::{Kept, Record};
 use std::path::Path;
 use tokio::sync::mpsc;
@@ -26,8 +27,8 @@ pub(super) struct Item {
     pub(super) place: Option<Place>,
     pub(super) record: Record,
     pub(super) weight: u64,
-    /// Ends once the record is kept, where its verdict is known.
-    pub(super) kept: Option<Kept>,
+    /// Ends once the record is kept under this id, where its verdict is known.
+    pub(super) kept: Option<(RecordId, Kept)>,
     /// It leaves its lane once so many records are on disk.
     pub(super) ticket: u64,
 }

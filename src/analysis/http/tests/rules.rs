@@ -29,7 +29,7 @@ impl World {
         };
         self.service
             .store
-            .add_application(application)
+            .add_application(application, "test")
             .await
             .unwrap();
         if let Some(policy) = policy {
@@ -145,7 +145,12 @@ async fn a_stored_regex_that_does_not_compile_is_told_with_every_verdict() {
         ..world.service.store.application(id).await.unwrap().unwrap()
     };
     let id = broken.id;
-    world.service.store.add_application(broken).await.unwrap();
+    world
+        .service
+        .store
+        .add_application(broken, "test")
+        .await
+        .unwrap();
     let answer = world.judge(id, Stage::PreCall, "10.0.0.1").await.body;
     assert_eq!(answer["dataclean"]["cleaned_text"], "[IP]");
     assert_eq!(answer["status"], "partial_success");

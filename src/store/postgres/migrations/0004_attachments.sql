@@ -6,7 +6,7 @@ CREATE TABLE blobs (
     size     bigint  NOT NULL,
     ticket   bigint  NOT NULL,              -- of whoever claimed them first
     links    bigint  NOT NULL DEFAULT 0,
-    removing boolean NOT NULL DEFAULT false
+    removing bigint  NOT NULL DEFAULT 0     -- when their removal began, milliseconds since 1970; 0: never
 );
 CREATE INDEX blobs_unlinked ON blobs (sha256) WHERE links = 0;
 

@@ -6,7 +6,7 @@ CREATE TABLE blobs (
     size     INTEGER NOT NULL,
     ticket   INTEGER NOT NULL,            -- of whoever claimed them first
     links    INTEGER NOT NULL DEFAULT 0,
-    removing INTEGER NOT NULL DEFAULT 0
+    removing INTEGER NOT NULL DEFAULT 0   -- when their removal began, milliseconds since 1970; 0: never
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX blobs_unlinked ON blobs (sha256) WHERE links = 0;
 

@@ -28,6 +28,10 @@ impl Analyzer for Witness {
         seen.push((chain, chain.link(record.digest())));
         Ok(answer())
     }
+
+    async fn attach(&self, _: &Secret, _: RecordId, _: Attachment) -> Result<(), AttachError> {
+        Ok(())
+    }
 }
 
 /// Every number in a folder's segments, in their order.

@@ -1,0 +1,171 @@
+//! `monitor scan` (CONTRACT 36): the detectors over files and pipes, without any server. One thread
+//! reads, one per CPU looks, this one writes what they found in the order of the input. Nothing here
+//! knows a pattern. Memory is bounded by the blocks under way, not by the size of the input.
+
+mod input;
+mod jsonl;
+mod output;
+mod text;
+
+pub use output::Summary;
+
+use crate::detect::{Compiled, DatacleanRules, Engine, MaskStyle, PatternName, Rules};
+use crate::model::DatacleanReport;
+use anyhow::Context;
+use input::{Block, Blocks, Shape};
+use output::Output;
+use std::io::Write;
+use std::num::NonZero;
+use std::path::PathBuf;
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::{Mutex, PoisonError};
+use std::thread;
+use std::time::Instant;
+
+/// Blocks that were read and not yet written, for each CPU.
+const AHEAD: usize = 4;
+
+/// What to look through and what to write.
+#[derive(Clone, Debug)]
+pub struct ScanRequest {
+    /// Files; `-` is standard input.
+    pub files: Vec<PathBuf>,
+    /// What to look for; None: everything there is a detector for.
+    pub patterns: Option<Vec<PatternName>>,
+    /// Lines `{"id","text"}` in and lines of entities out, instead of text in and a list out.
+    pub jsonl: bool,
+    /// How a masked copy looks, where one is wanted.
+    pub mask: Option<MaskStyle>,
+}
+
+/// What came of one block.
+#[derive(Default)]
+struct Done {
+    /// What is to be written.
+    out: Vec<u8>,
+    /// Entity types in order of appearance, one entry per find.
+    kinds: Vec<String>,
+    /// What could not be looked through, with its place; never a piece of the text.
+    problems: Vec<String>,
+    /// Bytes of input.
+    bytes: u64,
+}
+
+/// The way of a block to a worker, and of its outcome back.
+type Job = (Block, SyncSender<Done>);
+
+/// Looks through everything and writes to `out`; the picture of the progress goes to standard error
+/// where that is a terminal.
+///
+/// # Errors
+/// A file that cannot be read or is not UTF-8, a line over the limit, an output that is closed. What
+/// was found before stands in the output.
+pub fn scan(request: &ScanRequest, out: &mut dyn Write) -> anyhow::Result<Summary> {
+    let scanner = Scanner::new(request);
+    let workers = thread::available_parallelism().map_or(1, NonZero::get);
+    let (jobs, queue) = sync_channel::<Job>(workers);
+    let (order, outcomes) = sync_channel::<Receiver<Done>>(workers * AHEAD);
+    let queue = Mutex::new(queue);
+    let mut output = Output::new(input::total_bytes(&request.files));
+    thread::scope(|scope| {
+        for _ in 0..workers {
+            scope.spawn(|| scanner.work(&queue));
+        }
+        let reading = scope.spawn(|| read(request, jobs, &order_of(order)));
+        let written = output.write_all(&outcomes, out);
+        // A reader that waits for room learns that nobody writes any more.
+        drop(outcomes);
+        let read = reading
+            .join()
+            .unwrap_or_else(|_| anyhow::bail!("reading failed"));
+        written.context("cannot write").and(read)
+    })?;
+    Ok(output.end())
+}
+
+/// Gives every block a place in the order before a worker gets it.
+fn order_of(order: SyncSender<Receiver<Done>>) -> impl Fn() -> Option<SyncSender<Done>> {
+    move || {
+        let (reply, outcome) = sync_channel(1);
+        order.send(outcome).ok().map(|()| reply)
+    }
+}
+
+fn read(
+    request: &ScanRequest,
+    jobs: SyncSender<Job>,
+    place: &dyn Fn() -> Option<SyncSender<Done>>,
+) -> anyhow::Result<()> {
+    let shape = Shape::of(request);
+    for file in &request.files {
+        for block in Blocks::open(file, shape)? {
+            let block = block?;
+            // Both fail only when nobody is left who would write.
+            let Some(reply) = place() else {
+                return Ok(());
+            };
+            if jobs.send((block, reply)).is_err() {
+                return Ok(());
+            }
+        }
+    }
+    Ok(())
+}
+
+/// What every worker needs.
+struct Scanner {
+    engine: Engine,
+    rules: Compiled,
+    jsonl: bool,
+    has_copy: bool,
+    many_files: bool,
+}
+
+impl Scanner {
+    fn new(request: &ScanRequest) -> Self {
+        let patterns = request.patterns.clone();
+        let dataclean = DatacleanRules {
+            patterns: patterns.map(|names| names.into_iter().map(Into::into).collect()),
+            mask_style: request.mask.unwrap_or_default(),
+            ..DatacleanRules::default()
+        };
+        let rules = Rules {
+            dataclean: Some(dataclean),
+            ..Rules::default()
+        };
+        Self {
+            engine: Engine::default(),
+            rules: Compiled::new(rules),
+            jsonl: request.jsonl,
+            has_copy: request.mask.is_some(),
+            many_files: request.files.len() > 1,
+        }
+    }
+
+    /// What is in a text, and one entry per failure.
+    fn look(&self, text: &str) -> (DatacleanReport, Vec<String>) {
+        let start = Instant::now();
+        let clock = move || u64::try_from(start.elapsed().as_micros()).unwrap_or(u64::MAX);
+        self.engine.sensitive_data(text, &self.rules, &clock)
+    }
+
+    /// Ends when the reader is through.
+    fn work(&self, queue: &Mutex<Receiver<Job>>) {
+        loop {
+            let job = queue.lock().unwrap_or_else(PoisonError::into_inner).recv();
+            let Ok((block, reply)) = job else {
+                return;
+            };
+            let mut done = Done {
+                bytes: block.text.len() as u64,
+                ..Done::default()
+            };
+            match self.jsonl {
+                true => jsonl::scan(self, &block, &mut done),
+                false => text::scan(self, &block, &mut done),
+            }
+            // Nobody waits where the output is closed.
+            let _ = reply.send(done);
+        }
+    }
+}

@@ -1,0 +1,86 @@
+//! `monitor scan`: offline detection for people and pipelines (CONTRACT 36). Offsets of `--jsonl` are
+//! Unicode code points, end exclusive; no found value is ever printed.
+
+use super::Failure;
+use crate::app::{self, ScanRequest};
+use crate::detect::{MaskStyle, PatternName};
+use clap::{Args, ValueEnum};
+use std::io;
+use std::path::PathBuf;
+
+#[derive(Debug, Args)]
+pub(super) struct ScanArgs {
+    /// Files of UTF-8 text; `-`, and nothing at all, is standard input.
+    #[arg(value_name = "FILE")]
+    files: Vec<PathBuf>,
+    /// Look for these patterns only, such as EMAILS,INN.
+    #[arg(long, value_name = "NAME", value_delimiter = ',')]
+    patterns: Vec<PatternName>,
+    /// Write a masked copy instead of a list; with --jsonl, add `cleaned_text`.
+    #[arg(long)]
+    mask: bool,
+    /// How a mask looks.
+    #[arg(long, value_enum, requires = "mask", default_value_t = StyleArg::Label)]
+    mask_style: StyleArg,
+    /// Read lines {"id","text"}, write lines {"id","entities":[{"type","start","end"}]}.
+    #[arg(long)]
+    jsonl: bool,
+    /// End with exit code 3 where anything is found.
+    #[arg(long)]
+    fail: bool,
+}
+
+/// A [`MaskStyle`] as it is typed.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum StyleArg {
+    /// [EMAILS]
+    Label,
+    /// One x per character.
+    X,
+    /// [EMAILS:12], the number of characters.
+    Length,
+    /// [EMAILS_1], the same number for the same value within one text.
+    Pseudonym,
+}
+
+impl From<StyleArg> for MaskStyle {
+    fn from(style: StyleArg) -> Self {
+        match style {
+            StyleArg::Label => Self::Label,
+            StyleArg::X => Self::X,
+            StyleArg::Length => Self::Length,
+            StyleArg::Pseudonym => Self::Pseudonym,
+        }
+    }
+}
+
+/// Looks through everything; the summary goes to standard error.
+pub(super) fn run(args: ScanArgs) -> Result<(), Failure> {
+    let fails_on_finds = args.fail;
+    let request = request(args)?;
+    let summary = app::scan(&request, &mut io::stdout().lock())?;
+    eprintln!("{summary}");
+    match (summary.problems, summary.finds()) {
+        (0, finds) if finds > 0 && fails_on_finds => Err(Failure::Found(finds)),
+        (0, _) => Ok(()),
+        (problems, _) => Err(Failure::Runtime(anyhow::anyhow!(
+            "{problems} lines or blocks could not be looked through"
+        ))),
+    }
+}
+
+fn request(args: ScanArgs) -> anyhow::Result<ScanRequest> {
+    let files = match args.files.is_empty() {
+        true => vec![PathBuf::from("-")],
+        false => args.files,
+    };
+    if args.mask && !args.jsonl && files.len() > 1 {
+        anyhow::bail!("--mask writes one copy of one text; name one FILE at a time");
+    }
+    Ok(ScanRequest {
+        files,
+        patterns: (!args.patterns.is_empty()).then_some(args.patterns),
+        jsonl: args.jsonl,
+        mask: args.mask.then(|| args.mask_style.into()),
+    })
+}

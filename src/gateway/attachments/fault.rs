@@ -1,0 +1,46 @@
+//! Why one file of a call is skipped (§7.3.2). The texts carry nothing of the file, its name or its
+//! URL, which may hold what nobody should log.
+
+use crate::observe::AttachmentOutcome;
+use crate::telemetry::AttachError;
+use thiserror::Error;
+
+/// One file's fault; the others go on.
+#[derive(Debug, Error)]
+pub(super) enum Fault {
+    #[error("{0}")]
+    Malformed(&'static str),
+    #[error("a call may have at most 64 files")]
+    TooMany,
+    #[error("{0}")]
+    Forbidden(&'static str),
+    #[error("{0}")]
+    Unreachable(&'static str),
+    #[error("{0}")]
+    Status(u16),
+    #[error("it is over files.max_bytes")]
+    TooLarge,
+    #[error("{0}")]
+    Late(&'static str),
+    #[error("{0}")]
+    Backend(#[from] AttachError),
+}
+
+impl Fault {
+    /// As it is counted.
+    pub(super) fn outcome(&self) -> AttachmentOutcome {
+        match self {
+            Self::Malformed(_) => AttachmentOutcome::Malformed,
+            Self::TooMany => AttachmentOutcome::TooMany,
+            Self::Forbidden(_) => AttachmentOutcome::Forbidden,
+            Self::Unreachable(_) => AttachmentOutcome::Unreachable,
+            Self::Status(_) => AttachmentOutcome::Status,
+            Self::TooLarge => AttachmentOutcome::TooLarge,
+            Self::Late(_) => AttachmentOutcome::Late,
+            Self::Backend(AttachError::Refused(_)) => AttachmentOutcome::Refused,
+            Self::Backend(AttachError::Unavailable(_) | AttachError::Failed(_)) => {
+                AttachmentOutcome::Undelivered
+            }
+        }
+    }
+}

@@ -1,0 +1,373 @@
+//! Where a download may go (CONTRACT 31): the URL is the client's, the network it is fetched from is
+//! not. Every address of a name is judged, and only judged addresses are connected to. Opens no
+//! connection itself.
+
+use super::fault::Fault;
+use crate::config::{FilesSettings, Network};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::sync::LazyLock;
+use url::{Host, Url};
+
+const REFUSED: Fault = Fault::Forbidden("its address is neither public nor allowed");
+/// Addresses of one name that are tried.
+const MAX_ADDRESSES: usize = 8;
+
+/// Names under which clouds serve the secrets of their machines.
+const METADATA_HOSTS: [&str; 6] = [
+    "metadata",
+    "metadata.google.internal",
+    "metadata.goog",
+    "metadata.azure.internal",
+    "instance-data",
+    "instance-data.ec2.internal",
+];
+
+/// IPv4 that is not public (RFC 6890 and its registry), and one address that a cloud keeps for itself.
+const CLOSED_V4: [&str; 17] = [
+    "0.0.0.0/8",
+    "10.0.0.0/8",
+    "100.64.0.0/10",
+    "127.0.0.0/8",
+    "168.63.129.16/32",
+    "169.254.0.0/16",
+    "172.16.0.0/12",
+    "192.0.0.0/24",
+    "192.0.2.0/24",
+    "192.31.196.0/24",
+    "192.52.193.0/24",
+    "192.88.99.0/24",
+    "192.168.0.0/16",
+    "198.18.0.0/15",
+    "198.51.100.0/24",
+    "203.0.113.0/24",
+    // Multicast, reserved and broadcast.
+    "224.0.0.0/3",
+];
+/// IPv6 that is public, of which the next table is taken away.
+const OPEN_V6: &str = "2000::/3";
+/// Protocol assignments with Teredo, benchmarking and ORCHID; documentation; 6to4.
+const CLOSED_V6: [&str; 4] = ["2001::/23", "2001:db8::/32", "2002::/16", "3fff::/20"];
+/// The prefix of a network's own NAT64 (RFC 6052): what stands behind it is judged as IPv4.
+const NAT64: &str = "64:ff9b::/96";
+
+static CLOSED: LazyLock<Vec<Network>> = LazyLock::new(|| {
+    let all = CLOSED_V4.iter().chain(&CLOSED_V6);
+    all.filter_map(|text| text.parse().ok()).collect()
+});
+static OPEN: LazyLock<Option<Network>> = LazyLock::new(|| OPEN_V6.parse().ok());
+static WRAPPING: LazyLock<Option<Network>> = LazyLock::new(|| NAT64.parse().ok());
+
+/// What an operator has opened besides.
+pub(super) struct Guard {
+    networks: Vec<Network>,
+    hosts: Vec<String>,
+}
+
+/// A URL as a client wrote it: http or https, without credentials. Every spelling of an address is
+/// read as the address it is.
+///
+/// # Errors
+/// [`Fault::Malformed`], or [`Fault::Forbidden`] for credentials.
+pub(super) fn parse(text: &str) -> Result<Url, Fault> {
+    let url = Url::parse(text.trim()).map_err(|_| Fault::Malformed("its url cannot be read"))?;
+    admitted(url)
+}
+
+/// Where a redirect leads.
+///
+/// # Errors
+/// As [`parse`].
+pub(super) fn redirected(from: &Url, location: &str) -> Result<Url, Fault> {
+    let url = from.join(location);
+    admitted(url.map_err(|_| Fault::Malformed("it is redirected to what is no url"))?)
+}
+
+fn admitted(url: Url) -> Result<Url, Fault> {
+    if !matches!(url.scheme(), "http" | "https") {
+        return Err(Fault::Malformed("its url is not of http, https or data"));
+    }
+    if !url.username().is_empty() || url.password().is_some() {
+        return Err(Fault::Forbidden("its url has credentials"));
+    }
+    Ok(url)
+}
+
+impl Guard {
+    pub(super) fn new(settings: &FilesSettings) -> Self {
+        Self {
+            networks: settings.allow_networks.clone(),
+            hosts: settings.allow_hosts.clone(),
+        }
+    }
+
+    /// The addresses to connect to for a URL, each of them judged.
+    ///
+    /// # Errors
+    /// [`Fault::Forbidden`] when one of them is closed, [`Fault::Unreachable`] when there is none.
+    pub(super) async fn addresses(&self, url: &Url) -> Result<Vec<SocketAddr>, Fault> {
+        let port = url.port_or_known_default().unwrap_or(443);
+        match url.host() {
+            Some(Host::Ipv4(address)) => self.literal(address.into(), port),
+            Some(Host::Ipv6(address)) => self.literal(address.into(), port),
+            Some(Host::Domain(name)) => self.named(name, port).await,
+            None => Err(Fault::Malformed("its url has no host")),
+        }
+    }
+
+    fn literal(&self, address: IpAddr, port: u16) -> Result<Vec<SocketAddr>, Fault> {
+        let named = self.hosts.contains(&address.to_string());
+        match named || self.permits(address) {
+            true => Ok(vec![SocketAddr::new(address, port)]),
+            false => Err(REFUSED),
+        }
+    }
+
+    async fn named(&self, name: &str, port: u16) -> Result<Vec<SocketAddr>, Fault> {
+        let bare = name.trim_end_matches('.').to_ascii_lowercase();
+        let named = self.hosts.contains(&bare);
+        if !named && METADATA_HOSTS.contains(&bare.as_str()) {
+            return Err(REFUSED);
+        }
+        let found = tokio::net::lookup_host((bare.as_str(), port)).await;
+        let found = found.map_err(|_| Fault::Unreachable("its host has no address"))?;
+        let addresses: Vec<SocketAddr> = found.collect();
+        if !named && !addresses.iter().all(|address| self.permits(address.ip())) {
+            return Err(REFUSED);
+        }
+        match addresses.is_empty() {
+            true => Err(Fault::Unreachable("its host has no address")),
+            false => Ok(addresses.into_iter().take(MAX_ADDRESSES).collect()),
+        }
+    }
+
+    fn permits(&self, address: IpAddr) -> bool {
+        let inner = unwrapped(address);
+        let opened = |address| {
+            self.networks
+                .iter()
+                .any(|network| network.contains(address))
+        };
+        opened(address) || opened(inner) || is_public(inner)
+    }
+}
+
+/// The IPv4 address that an IPv6 one stands for where this is certain: mapped, or behind NAT64.
+/// Every other wrapping is closed as it is.
+fn unwrapped(address: IpAddr) -> IpAddr {
+    let IpAddr::V6(wrapped) = address else {
+        return address;
+    };
+    if let Some(mapped) = wrapped.to_ipv4_mapped() {
+        return mapped.into();
+    }
+    match holds(*WRAPPING, address) {
+        true => last_four(wrapped).into(),
+        false => address,
+    }
+}
+
+fn last_four(address: Ipv6Addr) -> Ipv4Addr {
+    let [.., a, b, c, d] = address.octets();
+    Ipv4Addr::new(a, b, c, d)
+}
+
+fn is_public(address: IpAddr) -> bool {
+    let closed = CLOSED.iter().any(|network| network.contains(address));
+    !closed && (address.is_ipv4() || holds(*OPEN, address))
+}
+
+fn holds(network: Option<Network>, address: IpAddr) -> bool {
+    network.is_some_and(|network| network.contains(address))
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    fn guard(networks: &[&str], hosts: &[&str]) -> Guard {
+        Guard {
+            networks: networks.iter().map(|text| text.parse().unwrap()).collect(),
+            hosts: hosts.iter().map(ToString::to_string).collect(),
+        }
+    }
+
+    async fn judged(guard: &Guard, url: &str) -> Result<Vec<SocketAddr>, Fault> {
+        guard.addresses(&parse(url)?).await
+    }
+
+    #[test]
+    fn every_table_is_whole() {
+        assert_eq!(CLOSED.len(), CLOSED_V4.len() + CLOSED_V6.len());
+        assert!(OPEN.is_some() && WRAPPING.is_some());
+    }
+
+    #[test]
+    fn what_is_not_public_is_closed_however_it_is_wrapped() {
+        let guard = guard(&[], &[]);
+        for closed in [
+            "0.0.0.0",
+            "0.1.2.3",
+            "10.0.0.1",
+            "100.64.0.1",
+            "100.100.100.200",
+            "127.0.0.1",
+            "127.255.255.254",
+            "168.63.129.16",
+            "169.254.169.254",
+            "172.16.0.1",
+            "172.31.255.255",
+            "192.0.0.192",
+            "192.0.2.1",
+            "192.88.99.1",
+            "192.168.1.1",
+            "198.18.0.1",
+            "198.19.255.255",
+            "198.51.100.1",
+            "203.0.113.1",
+            "224.0.0.1",
+            "239.255.255.255",
+            "240.0.0.1",
+            "255.255.255.255",
+            "::",
+            "::1",
+            "::127.0.0.1",
+            "::8.8.8.8",
+            "::ffff:127.0.0.1",
+            "::ffff:10.0.0.1",
+            "::ffff:0:127.0.0.1",
+            "64:ff9b::7f00:1",
+            "64:ff9b::a9fe:a9fe",
+            "64:ff9b:1::7f00:1",
+            "64:ff9b:1::808:808",
+            "100::1",
+            "2001::1",
+            "2001:0:4136:e378::1",
+            "2001:2::1",
+            "2001:10::1",
+            "2001:db8::1",
+            "2002:7f00:1::",
+            "2002:808:808::",
+            "3fff::1",
+            "5f00::1",
+            "fc00::1",
+            "fd00:ec2::254",
+            "fe80::1",
+            "fec0::1",
+            "ff02::1",
+        ] {
+            assert!(!guard.permits(closed.parse().unwrap()), "{closed}");
+        }
+        for open in [
+            "8.8.8.8",
+            "1.1.1.1",
+            "100.63.255.255",
+            "100.128.0.1",
+            "172.15.0.1",
+            "172.32.0.1",
+            "198.17.0.1",
+            "198.20.0.1",
+            "223.255.255.255",
+            "2606:4700::1111",
+            "2a00::1",
+            "::ffff:8.8.8.8",
+            "64:ff9b::808:808",
+        ] {
+            assert!(guard.permits(open.parse().unwrap()), "{open}");
+        }
+    }
+
+    #[tokio::test]
+    async fn every_spelling_of_an_address_is_the_address() {
+        let guard = guard(&[], &[]);
+        for url in [
+            "http://127.0.0.1/",
+            "http://127.0.0.1./",
+            "http://127.1/",
+            "http://127.0.1/",
+            "http://2130706433/",
+            "http://0x7f000001/",
+            "http://0x7f.1/",
+            "http://0177.0.0.1/",
+            "http://017700000001/",
+            "http://1２7.0.0.1/",
+            "http://%31%32%37.0.0.1/",
+            "http://0/",
+            "http://[::1]/",
+            "http://[::ffff:127.0.0.1]/",
+            "http://[0:0:0:0:0:ffff:7f00:1]/",
+            "http://[64:ff9b::7f00:1]/",
+            "http://[::]/",
+            "http://localhost/",
+            "http://LOCALHOST./",
+            "http://metadata.google.internal/",
+            "http://Metadata.Google.Internal./",
+            "http:\\\\127.0.0.1\\",
+            "http:/127.0.0.1/",
+            "ht\ntp://127.0.0.1/",
+            "http://169.254.169.254/latest/meta-data/",
+        ] {
+            let fault = judged(&guard, url).await;
+            assert!(
+                matches!(fault, Err(Fault::Forbidden(_))),
+                "{url}: {fault:?}"
+            );
+        }
+        for url in [
+            "http://user@8.8.8.8/",
+            "http://:p@8.8.8.8/",
+            "http://8.8.8.8@127.0.0.1/",
+        ] {
+            assert!(matches!(parse(url), Err(Fault::Forbidden(_))), "{url}");
+        }
+        for url in [
+            "http://127.0.0.1.1.1.1/",
+            "http://1.2.3.256/",
+            "http://0x.1.2/x y z",
+            "http://[",
+        ] {
+            assert!(judged(&guard, url).await.is_err(), "{url}");
+        }
+        let open = judged(&guard, "http://8.8.8.8:81/a").await.unwrap();
+        assert_eq!(open, ["8.8.8.8:81".parse().unwrap()]);
+    }
+
+    #[tokio::test]
+    async fn what_an_operator_opens_is_open() {
+        let networks = guard(&["127.0.0.0/8"], &[]);
+        for url in [
+            "http://127.0.0.1/",
+            "http://[::ffff:127.0.0.1]/",
+            "http://2130706433/",
+        ] {
+            assert!(judged(&networks, url).await.is_ok(), "{url}");
+        }
+        assert!(judged(&networks, "http://10.0.0.1/").await.is_err());
+        let hosts = guard(&[], &["localhost", "10.0.0.1"]);
+        assert!(judged(&hosts, "http://LocalHost.:81/").await.is_ok());
+        assert!(judged(&hosts, "http://10.0.0.1/").await.is_ok());
+        assert!(judged(&hosts, "http://127.0.0.1/").await.is_err());
+        assert!(judged(&hosts, "http://10.0.0.2/").await.is_err());
+    }
+
+    #[test]
+    fn a_redirect_is_judged_as_a_url_of_its_own() {
+        let from = parse("https://a.example/b/c").unwrap();
+        assert_eq!(
+            redirected(&from, "/d").unwrap().as_str(),
+            "https://a.example/d"
+        );
+        assert_eq!(
+            redirected(&from, "//b.example/").unwrap().as_str(),
+            "https://b.example/"
+        );
+        for location in [
+            "file:///etc/passwd",
+            "ftp://a.example/",
+            "http://u:p@a.example/",
+            "data:,",
+        ] {
+            assert!(redirected(&from, location).is_err(), "{location}");
+        }
+    }
+}

@@ -1,0 +1,202 @@
+//! Text of PDF and DOCX files (CONTRACT 29), and files that are made to break whoever reads them,
+//! through the binary.
+
+use crate::attachments::{attach, prompt_of};
+use crate::support::stack::Stack;
+use crate::world::{analyse, record};
+use flate2::Compression;
+use flate2::write::ZlibEncoder;
+use serde_json::{Value, json};
+use std::io::Write;
+use zip::ZipWriter;
+use zip::write::SimpleFileOptions;
+
+const PDF: &str = "application/pdf";
+const DOCX: &str = "application/vnd.openxmlformats-officedocument.wordprocessingml.document";
+const SHOWN: &str = "BT /F1 12 Tf 72 700 Td (write to a@example.org) Tj ET";
+
+/// A PDF file out of its objects, the first of which is its catalog.
+fn pdf(objects: &[Vec<u8>], trailer: &str) -> Vec<u8> {
+    let mut file = b"%PDF-1.4\n".to_vec();
+    let mut table = String::from("0000000000 65535 f \n");
+    for (number, object) in (1..).zip(objects) {
+        table += &format!("{:010} 00000 n \n", file.len());
+        file.extend(format!("{number} 0 obj\n").bytes());
+        file.extend(object);
+        file.extend(b"\nendobj\n");
+    }
+    let (start, size) = (file.len(), objects.len() + 1);
+    let end = format!(
+        "xref\n0 {size}\n{table}trailer\n<< /Size {size} /Root 1 0 R {trailer} >>\nstartxref\n{start}\n%%EOF\n"
+    );
+    file.extend(end.bytes());
+    file
+}
+
+fn stream(dictionary: &str, bytes: &[u8]) -> Vec<u8> {
+    let head = format!("<< /Length {} {dictionary} >>\nstream\n", bytes.len());
+    [head.as_bytes(), bytes, b"\nendstream"].concat()
+}
+
+/// The objects of a file with one page: what its dictionary has beside, its content, and further ones
+/// from number 6 on.
+fn page(beside: &str, content: Vec<u8>, further: &[&str]) -> Vec<Vec<u8>> {
+    let page = format!(
+        "<< /Type /Page /Parent 2 0 R /Contents 5 0 R {beside} \
+         /Resources << /Font << /F1 4 0 R >> /XObject << /X 6 0 R >> >> >>"
+    );
+    let font = "<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica /Encoding /WinAnsiEncoding >>";
+    let mut objects: Vec<Vec<u8>> = vec![
+        "<< /Type /Catalog /Pages 2 0 R >>".into(),
+        "<< /Type /Pages /Kids [3 0 R] /Count 1 >>".into(),
+        page.into(),
+        font.into(),
+        content,
+    ];
+    objects.extend(further.iter().map(|object| object.as_bytes().to_vec()));
+    objects
+}
+
+const BOX: &str = "/MediaBox [0 0 612 792]";
+
+fn docx(parts: &[(&str, &[u8])]) -> Vec<u8> {
+    let mut archive = ZipWriter::new(std::io::Cursor::new(Vec::new()));
+    for (name, bytes) in parts {
+        archive
+            .start_file(*name, SimpleFileOptions::default())
+            .unwrap();
+        archive.write_all(bytes).unwrap();
+    }
+    archive.finish().unwrap().into_inner()
+}
+
+/// What the record says of a file that was attached to it.
+fn findings(stack: &Stack, kind: &str, bytes: &[u8]) -> Value {
+    let id = prompt_of(stack, "u");
+    attach(stack, &id, &[("file", kind, bytes)]);
+    record(stack, &id)["attachments"][0]["findings"].clone()
+}
+
+fn found(count: u32) -> Value {
+    json!({"scanned": "whole", "types": [{"type": "EMAILS", "count": count}]})
+}
+
+#[test]
+fn a_pdf_is_looked_at_like_a_message_with_its_links_and_fields() {
+    let stack = Stack::all().start();
+    let plain = page(BOX, stream("", SHOWN.as_bytes()), &["null"]);
+    assert_eq!(findings(&stack, PDF, &pdf(&plain, "")), found(1));
+    let link = "<< /Type /Annot /Subtype /Link /A << /S /URI /URI (mailto:b@example.org) >> >>";
+    let field = "<< /FT /Tx /T (mail) /V (c@example.org) >>";
+    let mut packed = ZlibEncoder::new(Vec::new(), Compression::best());
+    packed.write_all(SHOWN.as_bytes()).unwrap();
+    let content = stream("/Filter /FlateDecode", &packed.finish().unwrap());
+    let whole = pdf(&page(BOX, content, &["null", link, field]), "");
+    assert_eq!(
+        findings(&stack, "application/octet-stream", &whole),
+        found(3)
+    );
+}
+
+#[test]
+fn a_docx_is_looked_at_like_a_message_with_its_parts_and_links() {
+    let stack = Stack::all().start();
+    let body = "<w:document xmlns:w=\"w\"><w:body><w:p><w:r><w:t>write to a@exa</w:t></w:r>\
+        <w:r><w:t>mple.org</w:t></w:r></w:p><w:p><w:r><w:delText>b&#64;example.org</w:delText></w:r>\
+        </w:p></w:body></w:document>";
+    let header = "<w:hdr xmlns:w=\"w\"><w:p><w:r><w:t>c@example.org</w:t></w:r></w:p></w:hdr>";
+    let links = "<Relationships><Relationship Id=\"r1\" Target=\"mailto:d@example.org\" \
+        TargetMode=\"External\"/><Relationship Id=\"r2\" Target=\"e@example.org\"/></Relationships>";
+    let file = docx(&[
+        ("[Content_Types].xml", b"<Types/>"),
+        ("word/document.xml", body.as_bytes()),
+        ("word/header1.xml", header.as_bytes()),
+        ("word/_rels/document.xml.rels", links.as_bytes()),
+        ("word/styles.xml", b"<t>f@example.org</t>"),
+    ]);
+    assert_eq!(findings(&stack, DOCX, &file), found(4));
+}
+
+/// A PDF whose only page decompresses to more than its reader may have.
+fn bomb() -> Vec<u8> {
+    let mut packed = ZlibEncoder::new(Vec::new(), Compression::fast());
+    let zeros = vec![b' '; 1 << 20];
+    for _ in 0..800 {
+        packed.write_all(&zeros).unwrap();
+    }
+    let content = stream("/Filter /FlateDecode", &packed.finish().unwrap());
+    pdf(&page(BOX, content, &["null"]), "")
+}
+
+#[test]
+fn a_document_that_breaks_its_reader_gets_a_note_and_nothing_else_happens() {
+    let stack = Stack::all().start();
+    let deep = [&b"%PDF-1.4\n1 0 obj\n"[..], &[b'['; 4 << 20]].concat();
+    let nested = pdf(
+        &page(
+            BOX,
+            stream("", b"/X Do"),
+            &[
+                "<< /Length 5 /Type /XObject /Subtype /Form /BBox [0 0 9 9] \
+         /Resources << /XObject << /X 6 0 R >> >> >>\nstream\n/X Do\nendstream",
+            ],
+        ),
+        "",
+    );
+    let locked = "/Encrypt << /Filter /Standard /V 2 /R 3 /Length 128 /P -4 \
+        /O (12345678901234567890123456789012) /U (12345678901234567890123456789012) >> \
+        /ID [(a) (a)]";
+    let locked = pdf(&page(BOX, stream("", SHOWN.as_bytes()), &["null"]), locked);
+    for (what, kind, bytes) in [
+        ("no PDF", PDF, b"hello".to_vec()),
+        ("a deep one", PDF, deep),
+        ("one that shows itself", PDF, nested),
+        ("a locked one", PDF, locked),
+        ("a large one", PDF, bomb()),
+        ("no archive", DOCX, b"hello".to_vec()),
+        ("no part with text", DOCX, docx(&[("a.xml", b"<a/>")])),
+        (
+            "broken XML",
+            DOCX,
+            docx(&[("word/document.xml", b"<a><w:t>x</a>")]),
+        ),
+    ] {
+        let findings = findings(&stack, kind, &bytes);
+        println!("{what}: {findings}");
+        assert_eq!(
+            (&findings["scanned"], &findings["types"]),
+            (&json!("no"), &json!([])),
+            "{what}"
+        );
+        let note = findings["extraction"].as_str().unwrap();
+        match what {
+            "a locked one" => assert_eq!(note, "encrypted"),
+            "a deep one" | "one that shows itself" | "a large one" => {
+                assert!(["malformed", "failed"].contains(&note), "{what}: {note}");
+            }
+            _ => assert_eq!(note, "malformed", "{what}"),
+        }
+    }
+    assert_eq!(analyse(&stack, "hello", json!({}))["status"], "success");
+}
+
+#[test]
+fn what_can_be_read_of_a_document_is_looked_at() {
+    let stack = Stack::all().start();
+    // Without a size the page cannot be shown; what stands elsewhere can be read.
+    let field = "<< /FT /Tx /T (mail) /V (c@example.org) >>";
+    let odd = pdf(
+        &page("", stream("", SHOWN.as_bytes()), &["null", field]),
+        "",
+    );
+    let one = json!({"scanned": "part", "types": [{"type": "EMAILS", "count": 1}]});
+    assert_eq!(findings(&stack, PDF, &odd), one);
+    // More than is decompressed, behind the text.
+    let mut large = b"<a><w:p><w:t>a@example.org</w:t></w:p>".to_vec();
+    large.resize(80 << 20, b' ');
+    large.extend(b"</a>");
+    assert_eq!(
+        findings(&stack, DOCX, &docx(&[("word/document.xml", &large)])),
+        one
+    );
+}

@@ -1,0 +1,146 @@
+//! The erasure of a user through the binary: receipt, tombstone, and what comes late.
+
+use crate::admin_world::{application, assert_refused, call, call_as, expect, token};
+use crate::attachments::{TEXT, attach, blobs, keep_originals, prompt_of};
+use crate::support::request::Request;
+use crate::support::stack::Stack;
+use crate::support::{KEY, contains, eventually};
+use crate::world::{analyse, authorised, records};
+use serde_json::{Value, json};
+
+#[test]
+fn an_erased_user_leaves_counts_and_a_tombstone_only() {
+    let stack = Stack::all().start();
+    keep_originals(&stack);
+    let id = prompt_of(&stack, "anna");
+    let other = prompt_of(&stack, "boris");
+    attach(
+        &stack,
+        &id,
+        &[("a.txt", "text/plain", TEXT), ("b.txt", "text/plain", b"b")],
+    );
+    attach(&stack, &other, &[("a.txt", "text/plain", TEXT)]);
+    let counts = stack.analysis("/statistics", KEY).json();
+    let receipt = expect(
+        &stack,
+        200,
+        ("DELETE", "/records?user_id=anna"),
+        Value::Null,
+    );
+    assert_eq!(
+        (&receipt["records"], &receipt["attachments"]),
+        (&json!(1), &json!(2))
+    );
+    assert!(receipt["at_ms"].as_i64().unwrap() > 0);
+    let path = format!("/records/{}", id.as_str().unwrap());
+    assert_eq!(stack.analysis(&path, KEY).status(), 404);
+    assert_eq!(blobs(&stack).len(), 1, "boris has one of the two");
+    assert_eq!(stack.analysis("/statistics", KEY).json(), counts);
+    assert!(records(&stack, "user_id=anna").is_empty());
+    let late = analyse(&stack, "write to a@example.org", json!({"user_id": "anna"}));
+    assert_eq!(late["dataclean"]["flagged"], true);
+    assert!(
+        late["warnings"][0]
+            .as_str()
+            .unwrap()
+            .starts_with("erased: ")
+    );
+    assert!(records(&stack, "user_id=anna").is_empty());
+    let audit = stack.analysis("/audit?action=records.erase", KEY).json();
+    assert_eq!(audit["entries"][0]["target"], receipt["tombstone_id"]);
+    assert!(!audit.to_string().contains("anna"));
+    let again = expect(
+        &stack,
+        200,
+        ("DELETE", "/api/records/?user_id=anna"),
+        Value::Null,
+    );
+    assert_eq!(again["tombstone_id"], receipt["tombstone_id"]);
+    assert_eq!(again["records"], 0);
+}
+
+#[test]
+fn only_an_administrator_erases_and_a_bound_one_his_own_application() {
+    let stack = Stack::all().start();
+    let own = application(&stack, "own");
+    prompt_of(&stack, "anna");
+    let scopes = |scope| json!({"name": "t", "scopes": [scope], "application_id": own});
+    let (_, reader) = token(&stack, scopes("read"));
+    let (_, admin) = token(&stack, scopes("admin"));
+    let path = "/records?user_id=anna";
+    let refused = call_as(&reader, &stack, ("DELETE", path), Value::Null);
+    assert_refused(&refused, 403, "admin");
+    let receipt = call_as(&admin, &stack, ("DELETE", path), Value::Null);
+    assert_eq!(
+        (receipt.status(), &receipt.json()["records"]),
+        (200, &json!(0))
+    );
+    assert_eq!(records(&stack, "user_id=anna").len(), 1);
+    let foreign = format!("{path}&application_id={}", stack.application_id());
+    let refused = call_as(&admin, &stack, ("DELETE", &foreign), Value::Null);
+    assert_refused(&refused, 403, "another application");
+    assert_refused(
+        &call(&stack, "DELETE", "/records", Value::Null),
+        422,
+        "user_id",
+    );
+    let empty = call(&stack, "DELETE", "/records?user_id=", Value::Null);
+    assert_refused(&empty, 422, "user_id");
+}
+
+#[test]
+fn late_records_of_batches_and_of_a_gateways_spool_are_taken_and_not_kept() {
+    let stack = Stack::all().start();
+    let erase = ("DELETE", "/records?user_id=anna");
+    expect(&stack, 200, erase, Value::Null);
+    let line = |user: &str| {
+        let body = json!({"message": "hello", "additional_parameters": {"user_id": user}});
+        let application = stack.application_id();
+        let mut body = body;
+        body["application_id"] = application.into();
+        json!({"stage": "pre", "body": body}).to_string()
+    };
+    let batch = format!("{}\n{}\n", line("anna"), line("boris"));
+    let batch = Request::post("/process_batch/", batch);
+    let answer = authorised(batch.content_type("application/x-ndjson")).call(stack.analysis_addr);
+    let text = answer.text();
+    let lines: Vec<Value> = text
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    assert_eq!(
+        (&lines[0]["status"], &lines[1]["status"]),
+        (&json!(200), &json!(200))
+    );
+    let call = |user| {
+        let body =
+            json!({"model": "m", "messages": [{"role": "user", "content": "x"}]}).to_string();
+        let answer = stack.call(&Request::chat(&body).header("X-User-Id", user));
+        assert_eq!(answer.status(), 200, "{}", answer.text());
+    };
+    call("anna");
+    call("boris");
+    eventually("both records of the other user's call arrive", || {
+        (records(&stack, "user_id=boris").len() == 3).then_some(())
+    });
+    assert!(records(&stack, "user_id=anna").is_empty());
+}
+
+#[test]
+fn nothing_of_an_erased_text_is_left_in_the_embedded_database() {
+    let stack = Stack::all().start();
+    let keeps = |words: &str| {
+        let folder = std::fs::read_dir(stack.data_dir()).unwrap();
+        folder.map(|file| file.unwrap().path()).any(|file| {
+            let is_database = file.to_string_lossy().contains("monitor.db");
+            is_database && contains(&std::fs::read(file).unwrap(), words.as_bytes())
+        })
+    };
+    // Longer than a page, so that some of it stands outside of the row.
+    let text = "zephyrine ".repeat(2_000);
+    analyse(&stack, &text, json!({"user_id": "anna-karenina"}));
+    assert!(keeps("zephyrine") && keeps("anna-karenina"));
+    let erase = ("DELETE", "/records?user_id=anna-karenina");
+    expect(&stack, 200, erase, Value::Null);
+    assert!(!keeps("zephyrine") && !keeps("anna-karenina"));
+}
