@@ -4,10 +4,11 @@
 
 use super::back::Back;
 use super::dead::Letters;
+use super::gone::Gone;
 use super::incoming::Incoming;
 use super::numbers::Numbered;
 use super::segment::{self, SegmentId};
-use super::state::{Chunk, Gone, Loss, State};
+use super::state::{Chunk, Loss, State};
 use super::{Shared, ledger, now_ms};
 use crate::observe::events::{SpoolDisk, SpoolLost};
 use std::collections::{BTreeMap, VecDeque};

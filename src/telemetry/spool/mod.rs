@@ -15,6 +15,7 @@ mod disk;
 mod entry;
 mod found;
 mod gate;
+mod gone;
 mod held;
 mod incoming;
 mod lanes;
@@ -299,16 +300,14 @@ impl Shared {
         }
     }
 
-    /// Notes that a number leaves before its record is on disk. Where that fails too, the record goes all
-    /// the same: it is worth more than the evidence.
+    /// Notes that a number leaves before its record is on disk. Where that fails, it goes all the same.
     fn goes_early(&self, numbered: Numbered) {
         if let Err(error) = self.marks.early(numbered) {
             SpoolDisk { error: &error }.emit(&self.metrics);
         }
     }
 
-    /// A number that the backend knows has to outlive a crash (CONTRACT 5): no record leaves before it is
-    /// on disk, unless the disk refuses, and then it leaves a note.
+    /// CONTRACT 5: no record leaves before it is on disk, or where the disk refuses before a note is.
     async fn leaves(&self, ticket: u64, record: &Record) {
         if !self.written(ticket).await
             && let Some((_, numbered)) = Numbered::of(record)
@@ -324,7 +323,6 @@ impl Shared {
         }
         let mut disk = self.durable.subscribe();
         let known = disk.wait_for(|disk| disk.count >= ticket || disk.refuses);
-        // The sender lives as long as this end does.
         known.await.is_ok_and(|disk| disk.count >= ticket)
     }
 

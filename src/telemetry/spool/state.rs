@@ -1,16 +1,15 @@
 //! What the request path, the lanes and the disk thread of a spool share: the bytes not yet written,
-//! the book of what is owed, and whether records go to the lanes from memory or have to be read back.
-//! No file is touched here; [`super::disk`] does that.
+//! the book of what is owed, and whether records go to the lanes from memory. No file is touched here.
 
 use super::SpoolBounds;
 use super::book::{Book, Place};
 use super::entry;
+use super::gone::{Gone, Unread};
 use super::held::Waiting;
 use super::numbers::{Digested, Numbered, Numbers};
-use super::segment::{self, HEADER, Next, Reader, SegmentId};
+use super::segment::{self, HEADER, SegmentId};
 use crate::model::RecordId;
 use crate::telemetry::{Kept, Record};
-use std::path::Path;
 use tokio::sync::mpsc;
 use uuid::Uuid;
 
@@ -74,34 +73,6 @@ pub(super) enum Loss {
     Old,
     /// The disk took nothing and memory is full.
     Disk,
-}
-
-/// A segment whose file may go.
-pub(super) struct Gone {
-    pub(super) segment: SegmentId,
-    /// Present where it is dropped before anybody knew what it holds.
-    pub(super) unread: Option<Unread>,
-}
-
-/// What is known of a segment that was never read to its end.
-pub(super) struct Unread {
-    /// Records of it that are acknowledged, or in memory on their way.
-    known: u64,
-    loss: Loss,
-}
-
-impl Unread {
-    /// Counts what is lost with the file.
-    pub(super) fn lost(&self, path: &Path) -> Option<(Loss, u64)> {
-        let end = std::fs::metadata(path).ok()?.len();
-        let mut reader = Reader::open(path).ok()?;
-        let mut frames = 0_u64;
-        while let Ok(Next::Frame(_)) = reader.next(end) {
-            frames += 1;
-        }
-        let lost = frames.saturating_sub(self.known);
-        (lost > 0).then_some((self.loss, lost))
-    }
 }
 
 pub(super) struct State {
