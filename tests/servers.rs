@@ -4,6 +4,8 @@
 
 mod support;
 
+#[path = "servers/chain.rs"]
+mod chain;
 #[path = "servers/input.rs"]
 mod input;
 #[path = "servers/kill.rs"]

@@ -2,6 +2,7 @@
 //! serde only; no I/O, no decisions.
 
 mod analysis;
+mod chain;
 mod envelope;
 mod ids;
 mod patterns;
@@ -14,6 +15,7 @@ pub use analysis::{
     GuardrailsReport, PolicyRuling, SCHEMA_VERSION, Severity, Stage, Status, Timings, TokensReport,
     TypeCount,
 };
+pub use chain::{Chain, ChainHash, Identity};
 pub use envelope::{ErrorBody, ErrorEnvelope, ErrorType};
 pub use ids::{ApplicationId, ExchangeId, RecordId};
 pub use patterns::{LOCAL_PATTERNS, PATTERN_NAMES, PatternSet};

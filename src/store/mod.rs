@@ -6,6 +6,7 @@ mod attachment;
 mod blobs;
 mod bucket;
 mod bucket_client;
+mod chain;
 mod error;
 mod postgres;
 mod record;
@@ -19,6 +20,7 @@ pub use attachment::{
     NewAttachment, REMOVAL, Scanned,
 };
 pub use blobs::{BlobError, BlobStore, Bytes as BlobBytes, Received, Upload};
+pub use chain::{ChainEntry, ChainFilter, ChainRun, ChainState, ChainStore, MOST_RUNS};
 pub use error::StoreError;
 pub use postgres::PostgresStore;
 pub use record::{
@@ -130,9 +132,9 @@ pub struct WholePage {
 }
 
 /// Everything that is kept, as one object.
-pub trait Store: RecordStore + SettingsStore + PolicyTable + AttachmentStore {}
+pub trait Store: RecordStore + SettingsStore + PolicyTable + AttachmentStore + ChainStore {}
 
-impl<T: RecordStore + SettingsStore + PolicyTable + AttachmentStore> Store for T {}
+impl<T: RecordStore + SettingsStore + PolicyTable + AttachmentStore + ChainStore> Store for T {}
 
 /// Applications, tokens and the audit log.
 #[async_trait]

@@ -1,7 +1,7 @@
 //! One record on its way to the backend.
 
 use super::FileList;
-use crate::model::{ExchangeId, RecordId, Secret, Stage};
+use crate::model::{Chain, ChainHash, ExchangeId, Identity, RecordId, Secret, Stage};
 use crate::observe::VerdictType;
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
@@ -40,6 +40,8 @@ pub struct Record {
     pub failure: Option<CallFailure>,
     /// What the call lists; of a pre-call record only.
     pub files: Option<Arc<FileList>>,
+    /// Its place among the gateway's records (CONTRACT 5); the spool gives it.
+    pub chain: Option<Chain>,
 }
 
 /// A failed exchange (CONTRACT 17).
@@ -117,7 +119,25 @@ impl Record {
                 }),
             );
         }
+        if let Some(chain) = &self.chain {
+            map.insert("chain".into(), chain.to_value());
+        }
         map
+    }
+
+    /// What the record's link covers of it (CONTRACT 5).
+    pub fn digest(&self) -> ChainHash {
+        let context = &self.context;
+        let mut exchange = uuid::Uuid::encode_buffer();
+        Identity {
+            request_id: Some(context.exchange.0.hyphenated().encode_lower(&mut exchange)),
+            stage: self.stage,
+            application_id: context.application_id.as_deref(),
+            user_id: context.user_id.as_deref(),
+            session_id: context.session_id.as_deref(),
+            message: &self.message,
+        }
+        .digest()
     }
 
     /// Bytes this record holds in memory, for the queue's bound.
@@ -145,6 +165,7 @@ impl Record {
         Some(Self {
             message: String::new(),
             files: Some(files),
+            chain: None,
             ..self
         })
     }

@@ -5,6 +5,7 @@
 
 mod attachments;
 mod batch;
+mod chain;
 mod connect;
 mod leftovers;
 mod listener;

@@ -119,7 +119,11 @@ async fn remove(connection: &mut PgConnection, day: Day) -> Result<(), sqlx::Err
              flagged = s.flagged - gone.flagged, tokens = s.tokens - gone.tokens
              FROM gone WHERE s.application_id = gone.application_id AND s.session_key = gone.session_key;
          DELETE FROM sessions s USING gone WHERE s.messages <= 0
-             AND s.application_id = gone.application_id AND s.session_key = gone.session_key"
+             AND s.application_id = gone.application_id AND s.session_key = gone.session_key;
+         INSERT INTO chain_gateways AS g (gateway, stubs)
+             SELECT chain_gateway, count(*) FROM records_{day} WHERE chain_gateway IS NOT NULL
+             GROUP BY 1 ORDER BY 1
+             ON CONFLICT (gateway) DO UPDATE SET stubs = g.stubs + excluded.stubs"
     );
     // Made of constants and numbers, as the next one.
     sqlx::raw_sql(AssertSqlSafe(sessions))

@@ -4,6 +4,7 @@
 mod applications;
 mod attachments;
 mod audit;
+mod chain;
 mod changes;
 mod erasure;
 mod filters;

@@ -171,8 +171,12 @@ impl Lane {
 
     /// Gives back what has to be sent alone.
     async fn deliver_batch(&mut self, items: Vec<Item>) -> Vec<Item> {
-        self.latest_batch = Some(Instant::now());
+        let tickets: Vec<_> = items.iter().map(|item| item.ticket).collect();
         let records: Vec<_> = items.iter().map(|item| &item.record).collect();
+        for (ticket, record) in tickets.into_iter().zip(&records) {
+            self.shared.leaves(ticket, record).await;
+        }
+        self.latest_batch = Some(Instant::now());
         let call = AssertUnwindSafe(self.analyzer.analyse_batch(&records)).catch_unwind();
         let Some(results) = call.await.unwrap_or_default() else {
             return items;
@@ -195,6 +199,7 @@ impl Lane {
     }
 
     async fn deliver(&mut self, item: Item) {
+        self.shared.leaves(item.ticket, &item.record).await;
         let since = match self.judge(&item.record).await {
             Fate::Failing(since) => since,
             fate => return self.conclude(item, fate).await,
@@ -265,6 +270,7 @@ impl Lane {
                 self.bury(&item, status, "the backend refused to keep it");
             }
             Err(_) if item.place.is_some() => self.deliver(item).await,
+            // It was held while the disk took no more.
             Err(_) => {
                 self.shared.lock().settled(None, item.weight);
                 self.shared.push(item.record);

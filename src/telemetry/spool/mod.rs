@@ -18,11 +18,14 @@ mod files;
 mod found;
 mod gate;
 mod gone;
+mod held;
 mod incoming;
 mod item;
 mod lanes;
 mod ledger;
 mod letters;
+mod marks;
+mod numbers;
 mod outlet;
 mod owed;
 mod parked;
@@ -32,19 +35,22 @@ mod state;
 mod survey;
 
 pub use dead::{DeadLetter, dead_letters};
+pub use held::Held;
 pub use lanes::Worker;
 pub use replay::put_back;
 pub use survey::{Survey, survey};
 
-use super::{Analyzer, Kept, Record};
-use crate::model::RecordId;
+use super::{Analyzer, Record};
+use crate::model::Stage;
 use crate::observe::Metrics;
 use crate::observe::TelemetryOutcome;
-use crate::observe::events::{RecordLeft, SpoolLost};
+use crate::observe::events::{RecordLeft, SpoolDisk, SpoolLost};
 use disk::Disk;
 use found::Found;
 use gate::Gate;
 use gone::Loss;
+use marks::Marks;
+use numbers::{Digested, Numbered};
 use owed::Owing;
 use state::State;
 use std::fs::{DirBuilder, File, OpenOptions};
@@ -142,13 +148,20 @@ impl Receipt {
 struct Shared {
     state: Mutex<State>,
     wake: Condvar,
-    /// Records on disk so far.
-    durable: watch::Sender<u64>,
-    /// The disk refuses, hangs, or its thread broke.
-    degraded: watch::Sender<bool>,
+    durable: watch::Sender<OnDisk>,
     metrics: Arc<Metrics>,
     gate: Gate,
+    marks: Marks,
     files: Owing,
+}
+
+/// How the disk keeps up.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct OnDisk {
+    /// Records on disk so far.
+    count: u64,
+    /// It refuses to be written.
+    refuses: bool,
 }
 
 impl Spool {
@@ -168,14 +181,15 @@ impl Spool {
         let outlet = Arc::new(Notify::new());
         let newest = found.newest;
         let (files, owed) = Owing::new(bounds.memory / 2);
-        let state = State::new(found.book, found.next, bounds, Some(outlet.clone()));
+        let mut state = State::new(found.book, found.next, bounds, Some(outlet.clone()));
+        state.numbers = found.numbers;
         let shared = Arc::new(Shared {
             state: Mutex::new(state),
             wake: Condvar::new(),
-            durable: watch::Sender::new(0),
-            degraded: watch::Sender::new(false),
+            durable: watch::Sender::default(),
             metrics,
             gate: Gate::default(),
+            marks: found.marks,
             files,
         });
         let disk = Disk::new(shared.clone(), folder.into(), lock, newest);
@@ -201,12 +215,6 @@ impl Spool {
         self.shared.push(record)
     }
 
-    /// Sees to it that a record whose verdict is known is kept under that id: when `kept` fails, it is
-    /// taken like any other.
-    pub fn follow(&self, record: Record, kept: (RecordId, Kept)) {
-        self.shared.lock().follow(record, kept);
-    }
-
     /// Resolves when the record is on disk; pends while the disk refuses, for good where the record
     /// was not taken, so that the caller has to bound it.
     pub async fn durable(&self, receipt: Receipt) {
@@ -219,13 +227,13 @@ impl Spool {
             }
         }
         // The sender lives as long as this end does.
-        let _ = written.wait_for(|count| *count >= receipt.0).await;
+        let _ = written.wait_for(|disk| disk.count >= receipt.0).await;
     }
 
     /// Resolves as soon as the spool's disk is known to refuse.
     pub async fn refused(&self) {
-        let mut degraded = self.shared.degraded.subscribe();
-        let _ = degraded.wait_for(|degraded| *degraded).await;
+        let mut disk = self.shared.durable.subscribe();
+        let _ = disk.wait_for(|disk| disk.refuses).await;
     }
 
     /// Says that a call gave up its wait for the disk. One that hangs is as good as one that refuses:
@@ -243,7 +251,7 @@ impl Spool {
 
     /// Whether the spool's disk refuses to be written.
     pub fn is_degraded(&self) -> bool {
-        *self.shared.degraded.borrow()
+        self.shared.durable.borrow().refuses
     }
 
     /// What an operator wants to know.
@@ -288,8 +296,9 @@ impl Closer {
 impl Shared {
     fn push(&self, record: Record) -> Receipt {
         let stage = record.stage;
+        let digested = Digested::from(record);
         let mut state = self.lock();
-        let lost = state.push(record, now_ms());
+        let lost = state.push(digested, now_ms());
         let receipt = match lost {
             Some((Loss::Disk, _)) => Receipt::NEVER,
             _ => Receipt(state.pushed),
@@ -299,6 +308,11 @@ impl Shared {
         if wake {
             self.wake.notify_one();
         }
+        self.report(stage, lost);
+        receipt
+    }
+
+    fn report(&self, stage: Stage, lost: Option<(Loss, u64)>) {
         match lost {
             None => {}
             Some((Loss::Disk, _)) => RecordLeft {
@@ -313,7 +327,32 @@ impl Shared {
             }
             .emit(&self.metrics),
         }
-        receipt
+    }
+
+    /// Notes that a number leaves before its record is on disk. Where that fails, it goes all the same.
+    fn goes_early(&self, numbered: Numbered) {
+        if let Err(error) = self.marks.early(numbered) {
+            SpoolDisk { error: &error }.emit(&self.metrics);
+        }
+    }
+
+    /// CONTRACT 5: no record leaves before it is on disk, or where the disk refuses before a note is.
+    async fn leaves(&self, ticket: u64, record: &Record) {
+        if !self.written(ticket).await
+            && let Some((_, numbered)) = Numbered::of(record)
+        {
+            self.goes_early(numbered);
+        }
+    }
+
+    /// Returns once so many records are on disk, true; or at once, false, while the disk refuses.
+    async fn written(&self, ticket: u64) -> bool {
+        if self.durable.borrow().count >= ticket {
+            return true;
+        }
+        let mut disk = self.durable.subscribe();
+        let known = disk.wait_for(|disk| disk.count >= ticket || disk.refuses);
+        known.await.is_ok_and(|disk| disk.count >= ticket)
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -329,8 +368,9 @@ impl Shared {
     }
 
     fn set_degraded(&self, degraded: bool) {
-        let changed = |was: &mut bool| std::mem::replace(was, degraded) != degraded;
-        if self.degraded.send_if_modified(changed) {
+        let changed =
+            |disk: &mut OnDisk| std::mem::replace(&mut disk.refuses, degraded) != degraded;
+        if self.durable.send_if_modified(changed) {
             self.metrics.spool_degraded.set(i64::from(degraded));
         }
     }

@@ -1,19 +1,20 @@
 //! What the request path, the lanes and the disk thread of a spool share: the bytes not yet written,
-//! the book of what is owed, and whether records go to the lanes from memory or have to be read back.
-//! No file is touched here; [`super::disk`] does that.
+//! the book of what is owed, and whether records go to the lanes from memory. No file is touched here.
 
 use super::SpoolBounds;
 use super::book::{Book, Entry, Place};
 use super::dead::Letter;
 use super::entry;
 use super::gone::{Gone, Loss, Unread};
+use super::held::Waiting;
 use super::item::{Chunk, Item};
 use super::letters::MAX_WAITING;
+use super::numbers::{Digested, Numbered, Numbers};
 use super::segment::{self, HEADER, SegmentId};
-use crate::model::RecordId;
-use crate::telemetry::{Kept, Record};
+use crate::telemetry::Record;
 use std::sync::Arc;
 use tokio::sync::Notify;
+use uuid::Uuid;
 
 /// Bytes after which a new segment begins.
 const SEGMENT_BYTES: u64 = 16 << 20;
@@ -54,6 +55,7 @@ pub(super) struct State {
     pub(super) book: Book,
     bounds: SpoolBounds,
     current: SegmentId,
+    pub(super) numbers: Numbers,
     pub(super) pending: Vec<Chunk>,
     /// Bytes in `pending` and in what the disk thread holds.
     pub(super) unwritten: u64,
@@ -98,6 +100,7 @@ impl State {
             book,
             bounds,
             current,
+            numbers: Numbers::behind(Uuid::new_v4(), Numbered::default(), None),
             pending: Vec::new(),
             unwritten: 0,
             pushed: 0,
@@ -124,26 +127,59 @@ impl State {
     }
 
     /// Takes a record; what was lost for it, if anything: the record itself, or older ones.
-    pub(super) fn push(&mut self, record: Record, now_ms: i64) -> Option<(Loss, u64)> {
+    pub(super) fn push(&mut self, digested: Digested, now_ms: i64) -> Option<(Loss, u64)> {
         if self.unwritten > MAX_PENDING {
             return Some((Loss::Disk, 1));
         }
-        if self.current_bytes() >= SEGMENT_BYTES {
-            self.rotate();
-        }
-        let offset = self.current_bytes();
-        let size = self.encode(&record);
-        let place = self.book.add(self.current, size, now_ms);
-        self.unwritten += size;
-        self.pushed += 1;
-        if self.behind.is_none() && !self.offer(place, record) {
+        let (place, offset, record) = self.place(digested, now_ms);
+        if self.behind.is_none() && !self.offer(place, record, self.pushed) {
             self.behind = Some(Cursor { place, offset });
         }
         self.make_room()
     }
 
+    /// Takes a record that goes to no lane for now; without a place where the disk takes no more.
+    pub(super) fn hold(
+        &mut self,
+        digested: Digested,
+        now_ms: i64,
+    ) -> (Waiting, Option<(Loss, u64)>) {
+        let (place, record) = match self.unwritten > MAX_PENDING {
+            true => (None, digested.record),
+            false => {
+                let (place, _, record) = self.place(digested, now_ms);
+                (Some(place), record)
+            }
+        };
+        if let Some(place) = place
+            && let Some(entry) = self.book.get_mut(place.segment)
+        {
+            entry.hold(place);
+        }
+        let waiting = Waiting {
+            place,
+            record,
+            ticket: self.pushed,
+        };
+        (waiting, self.make_room())
+    }
+
+    /// Numbers a record and adds it to the current segment: its place, where that begins, and it.
+    fn place(&mut self, digested: Digested, now_ms: i64) -> (Place, u64, Record) {
+        if self.current_bytes() >= SEGMENT_BYTES {
+            self.rotate();
+        }
+        let record = self.numbers.give(digested);
+        let offset = self.current_bytes();
+        let size = self.encode(&record);
+        let place = self.book.add(self.current, size, now_ms);
+        self.unwritten += size;
+        self.pushed += 1;
+        (place, offset, record)
+    }
+
     /// Puts a record into its lane; false where memory is full.
-    pub(super) fn offer(&mut self, place: Place, record: Record) -> bool {
+    pub(super) fn offer(&mut self, place: Place, record: Record, ticket: u64) -> bool {
         let weight = record.weight();
         if self.held + weight > self.bounds.memory && self.held > 0 {
             self.no_room = true;
@@ -154,6 +190,7 @@ impl State {
             record,
             weight,
             kept: None,
+            ticket,
         });
         if sent && let Some(entry) = self.book.get_mut(place.segment) {
             entry.in_flight += 1;
@@ -161,18 +198,8 @@ impl State {
         true
     }
 
-    /// Lets a lane wait for a record that is about to be kept, whatever the bound: it is in memory
-    /// already.
-    pub(super) fn follow(&mut self, record: Record, (id, kept): (RecordId, Kept)) {
-        self.send(Item {
-            place: None,
-            weight: record.weight(),
-            record,
-            kept: Some((id, kept)),
-        });
-    }
-
-    fn send(&mut self, item: Item) -> bool {
+    /// One exchange, one lane. Whatever the bound: [`State::offer`] keeps it.
+    pub(super) fn send(&mut self, item: Item) -> bool {
         let Some(outlet) = &self.outlet else {
             return false;
         };
@@ -195,7 +222,13 @@ impl State {
         self.no_room = false;
         self.held -= weight;
         self.in_lanes -= 1;
-        let Some(place) = place else { return };
+        if let Some(place) = place {
+            self.settled_alone(place);
+        }
+    }
+
+    /// As [`State::settled`], of a record that was in no lane.
+    pub(super) fn settled_alone(&mut self, place: Place) {
         if let Some(entry) = self.book.get_mut(place.segment) {
             entry.in_flight -= 1;
             self.acks.push(place);
