@@ -3,6 +3,8 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
+#[path = "detect/corpus.rs"]
+mod corpus;
 #[path = "detect/engine.rs"]
 mod engine;
 #[path = "detect/evasion.rs"]

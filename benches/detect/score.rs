@@ -1,6 +1,6 @@
 //! How good finds are: precision, recall and F1 per type. A find is right when its type is right and
 //! either its borders are equal ("exact") or overlap over union is at least one half ("IoU"); one find
-//! answers to one labelled span. Reads sets of lines `{"id","lang","text","entities"[,"types","ignore"]}`
+//! answers to one labelled span. Reads sets of lines `{"text","entities"[,"types","ignore"]}`
 //! with offsets in code points; nothing about how finds are made is known here.
 
 use serde::Deserialize;
@@ -10,7 +10,6 @@ use std::path::Path;
 /// One labelled text.
 #[derive(Deserialize)]
 pub(crate) struct Gold {
-    pub(crate) lang: String,
     pub(crate) text: String,
     pub(crate) entities: Vec<Mark>,
     /// The types it is fully labelled for; others are not judged. None: those that it has and those

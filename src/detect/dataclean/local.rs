@@ -130,5 +130,13 @@ mod tests {
         ] {
             assert_eq!(local.settled(text, |_| true), settled, "{text}");
         }
+        // An amount may go on in the next line, a number of its own kind does not.
+        let of_numbers = |name| !matches!(name, PatternName::Money | PatternName::Duration);
+        let of_numbers = |name| {
+            of_numbers(name) && !matches!(name, PatternName::Date | PatternName::DeadlineDate)
+        };
+        for (text, settled) in [("card 4276 5493 6034 4563\n", 25), ("KPP 770701001\n", 14)] {
+            assert_eq!(local.settled(text, of_numbers), settled, "{text}");
+        }
     }
 }

@@ -182,6 +182,13 @@ impl<'a> Text<'a> {
             _ => !c.is_alphanumeric(),
         }
     }
+
+    /// Whether more text is needed to tell [`Text::free_after`].
+    pub(super) fn is_edge(&self, end: usize) -> bool {
+        let mut behind = self.original[end..].chars();
+        let signs = |c: char| c == '.' || is_dash(c);
+        behind.next().is_none_or(signs) && behind.next().is_none()
+    }
 }
 
 /// A dash or slash may follow a label of the number's own kind or nothing at all.

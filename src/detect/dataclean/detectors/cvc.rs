@@ -147,8 +147,8 @@ fn ends_card(text: &Text, last: usize) -> bool {
 fn is_open(text: &Text, at: usize) -> bool {
     let run = text.runs()[at];
     let behind = &text.original()[run.end..];
-    // Digits that may go on, and the two characters that say whether they stand alone.
-    if run.digits() <= AMEX_DIGITS && behind.chars().count() < 2 {
+    // Digits that may go on, and the characters that say whether they stand alone.
+    if run.digits() <= AMEX_DIGITS && text.is_edge(run.end) {
         return true;
     }
     let head = &text.original()[..run.start];

@@ -60,7 +60,8 @@ fn is_code(text: &Text, run: Run) -> bool {
 /// Whether what stands at the end of a text is a code or the beginning of one.
 fn may_be_code(text: &Text, run: Run) -> bool {
     let bytes = &text.original().as_bytes()[run.start..];
-    is_code_so_far(&bytes[..bytes.len().min(LENGTH)])
+    let begun = &bytes[..bytes.len().min(LENGTH)];
+    is_code_so_far(begun) && (bytes.len() < LENGTH || text.is_edge(run.start + LENGTH))
 }
 
 fn is_code_so_far(code: &[u8]) -> bool {
@@ -74,7 +75,9 @@ fn named(text: &Text, at: usize, end: usize) -> bool {
     let start = text.runs()[at].start;
     let cue = text.cue_before(start);
     let near = cue.is_some_and(|cue| cue.within(WORDS_BETWEEN, &[Label::Kpp]));
-    near || behind_inn(text, at) || text.labelled_after(end, Label::Kpp)
+    // What a code with letters is followed by is not waited for.
+    let plain = text.runs()[at].digits() == LENGTH;
+    near || behind_inn(text, at) || plain && text.labelled_after(end, Label::Kpp)
 }
 
 /// "7752601811/770701001", the taxpayer's number with right check digits.
