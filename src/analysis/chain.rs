@@ -5,19 +5,10 @@
 use super::Service;
 use super::authority::Caller;
 use super::error::ApiError;
-use crate::model::ChainHash;
+use crate::model::{ChainHash, Span};
 use crate::store::{ChainFilter, ChainState, MOST_RUNS};
 use serde::Serialize;
 use uuid::Uuid;
-
-/// Numbers that follow each other, ends included.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub(super) struct Span {
-    /// The first.
-    pub(super) from: u64,
-    /// The last.
-    pub(super) to: u64,
-}
 
 /// What is known of one gateway's numbers.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -30,7 +21,7 @@ pub(super) struct ChainReport {
     pub(super) last: u64,
     /// How many came.
     pub(super) count: u64,
-    /// How many of those records were removed since; they are no gaps.
+    /// Numbers whose records went in order; they are no gaps.
     pub(super) stubs: u64,
     /// How many came again under another record.
     pub(super) repeats: u64,
@@ -38,10 +29,15 @@ pub(super) struct ChainReport {
     pub(super) checked: Span,
     /// Nothing is missing between its ends, every link fits, and no number came twice.
     pub(super) complete: bool,
-    /// Numbers that never came.
+    /// Numbers that no record has, and no stub.
     pub(super) gaps: Vec<Span>,
+    /// Those of them that had come: somebody took them out of the database.
+    pub(super) vanished: Vec<Span>,
     /// Numbers that never came and that the gateway may never have given out: it was cut off then.
     pub(super) interrupted: Vec<Span>,
+    /// Behind each of these numbers the gateway was cut off: what it had taken in its last moments may
+    /// have got no number.
+    pub(super) cut_behind: Vec<u64>,
     /// Numbers whose record names another link before it than the record before it has.
     pub(super) broken_links: Vec<u64>,
     /// `from` of the next part; None where `checked` was looked at whole.
@@ -66,56 +62,64 @@ impl Service {
         filter: ChainFilter,
     ) -> Result<ChainPage, ApiError> {
         caller.must_be_unbound()?;
-        let more = ChainFilter {
-            limit: filter.limit.saturating_add(1),
-            ..filter.clone()
-        };
-        let mut states = self.store().chains(&more).await?;
-        let is_last = states.len() <= filter.limit as usize;
-        states.truncate(filter.limit as usize);
-        let gateways: Vec<_> = states.iter().map(|state| report(state, &filter)).collect();
+        let known = self.store().chains(&filter).await?;
+        let reports = known.gateways.iter().map(|state| report(state, &filter));
+        let gateways: Vec<_> = reports.collect();
         let next = gateways.last().map(|last| last.gateway);
         Ok(ChainPage {
-            next_after: next.filter(|_| !is_last),
+            next_after: next.filter(|_| known.goes_on),
             gateways,
         })
     }
 }
 
 fn report(state: &ChainState, filter: &ChainFilter) -> ChainReport {
-    let runs = &state.runs[..state.runs.len().min(MOST_RUNS)];
-    let is_whole = runs.len() == state.runs.len() && state.cuts.len() < MOST_RUNS;
-    let end = filter.to.unwrap_or(state.bounds.1);
-    let to = match (is_whole, runs.last()) {
-        (false, Some(last)) => last.last.min(end),
-        _ => end,
-    };
-    let mut report = ChainReport {
+    let checked = checked(state, filter);
+    let (from, to) = (checked.from, checked.to);
+    let came = state.runs.iter().map(|run| Span::new(run.first, run.last));
+    let came = Span::join(came.collect());
+    let never = Span::without(&Span::join(vec![checked]), &came);
+    let vanished = Span::within(&state.vanished, &[checked]);
+    // What did come is not excused by a cut.
+    let interrupted = Span::within(&never, &Span::join(state.cuts.clone()));
+    let gaps = Span::without(&never, &interrupted);
+    let gaps = Span::join([&*gaps, &vanished].concat());
+    let nothing_missing = gaps.is_empty() && interrupted.is_empty();
+    let broken_links = broken(state, from, to);
+    let cut = |number: &u64| (from - 1..=to).contains(number);
+    ChainReport {
         gateway: state.gateway,
         first: state.bounds.0,
         last: state.bounds.1,
         count: state.count,
         stubs: state.stubs,
         repeats: state.repeats,
-        checked: Span {
-            from: filter.from,
-            to,
-        },
-        complete: false,
-        gaps: Vec::new(),
-        interrupted: Vec::new(),
-        broken_links: broken(state, filter.from, to),
-        next_from: (to < end).then_some(to + 1),
-    };
-    for hole in holes(state, filter.from, to) {
-        report.take(hole, &state.cuts);
+        complete: nothing_missing && broken_links.is_empty() && state.repeats == 0 && from <= to,
+        gaps,
+        vanished,
+        interrupted,
+        cut_behind: state
+            .cuts
+            .iter()
+            .map(|cut| cut.from - 1)
+            .filter(cut)
+            .collect(),
+        broken_links,
+        next_from: (to < filter.to.unwrap_or(state.bounds.1)).then_some(to + 1),
+        checked,
     }
-    let nothing_missing = report.gaps.is_empty() && report.interrupted.is_empty();
-    report.complete = nothing_missing
-        && report.broken_links.is_empty()
-        && report.repeats == 0
-        && filter.from <= to;
-    report
+}
+
+/// As far as each list goes.
+fn checked(state: &ChainState, filter: &ChainFilter) -> Span {
+    let beyond = [
+        state.runs.get(MOST_RUNS).map(|run| run.first),
+        state.cuts.get(MOST_RUNS).map(|cut| cut.from),
+    ];
+    let end = filter.to.unwrap_or(state.bounds.1);
+    let ends = beyond.into_iter().flatten().map(|first| first - 1);
+    let ends = ends.chain(state.looked_until);
+    Span::new(filter.from, ends.fold(end, u64::min))
 }
 
 /// Links at these numbers that do not fit. The first number has none before it.
@@ -132,55 +136,19 @@ fn broken(state: &ChainState, from: u64, to: u64) -> Vec<u64> {
     broken
 }
 
-fn holes(state: &ChainState, from: u64, to: u64) -> Vec<Span> {
-    let mut next = from;
-    let mut holes = Vec::new();
-    for run in state.runs.iter().take_while(|run| run.first <= to) {
-        if run.first > next {
-            let to = run.first - 1;
-            holes.push(Span { from: next, to });
-        }
-        next = next.max(run.last + 1);
-    }
-    if next <= to {
-        holes.push(Span { from: next, to });
-    }
-    holes
-}
-
-impl ChainReport {
-    /// Parts a hole into what a cut explains and what none does.
-    fn take(&mut self, hole: Span, cuts: &[(u64, u64)]) {
-        let mut next = hole.from;
-        for (first, last) in cuts {
-            let (first, last) = ((*first).max(next), (*last).min(hole.to));
-            if first > last {
-                continue;
-            }
-            if next < first {
-                let to = first - 1;
-                self.gaps.push(Span { from: next, to });
-            }
-            self.interrupted.push(Span {
-                from: first,
-                to: last,
-            });
-            next = last + 1;
-        }
-        if next <= hole.to {
-            let (from, to) = (next, hole.to);
-            self.gaps.push(Span { from, to });
-        }
-    }
-}
-
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
     use crate::store::ChainRun;
 
-    fn state(runs: &[(u64, u64)], cuts: &[(u64, u64)]) -> ChainState {
+    fn spans(spans: &[(u64, u64)]) -> Vec<Span> {
+        let span = |(from, to): &(u64, u64)| Span::new(*from, *to);
+        spans.iter().map(span).collect()
+    }
+
+    /// As the store gives it from a number on; `there` are the records and stubs.
+    fn seen(runs: &[(u64, u64)], there: &[(u64, u64)], asked: u64) -> ChainState {
         let hash = |number: u64| ChainHash([u8::try_from(number % 251).unwrap(); 32]);
         let run = |(first, last): &(u64, u64)| ChainRun {
             first: *first,
@@ -188,67 +156,101 @@ mod tests {
             previous: hash(first - 1),
             link: hash(*last),
         };
+        let bounds = (runs[0].0, runs[runs.len() - 1].1);
+        let reach = runs.iter().filter(|run| run.1 + 1 >= asked);
         ChainState {
             gateway: Uuid::from_u128(1),
-            bounds: (runs[0].0, runs[runs.len() - 1].1),
+            bounds,
             count: runs.iter().map(|(first, last)| last - first + 1).sum(),
             stubs: 0,
             repeats: 0,
-            runs: runs.iter().map(run).collect(),
-            cuts: cuts.to_vec(),
+            runs: reach.take(MOST_RUNS + 1).map(run).collect(),
+            cuts: Vec::new(),
+            vanished: Span::without(&Span::join(spans(runs)), &Span::join(spans(there))),
+            looked_until: None,
         }
     }
 
-    fn asked(from: u64, to: Option<u64>) -> ChainFilter {
-        ChainFilter {
+    /// Nothing of what came has gone.
+    fn state(runs: &[(u64, u64)], asked: (u64, Option<u64>)) -> ChainState {
+        seen(runs, runs, asked.0)
+    }
+
+    fn told(state: &ChainState, (from, to): (u64, Option<u64>)) -> ChainReport {
+        let filter = ChainFilter {
             from,
             to,
             ..ChainFilter::default()
-        }
+        };
+        report(state, &filter)
     }
 
-    fn spans(spans: &[Span]) -> Vec<(u64, u64)> {
-        spans.iter().map(|span| (span.from, span.to)).collect()
+    fn of(runs: &[(u64, u64)], asked: (u64, Option<u64>)) -> ChainReport {
+        told(&state(runs, asked), asked)
     }
 
     #[test]
     fn contract_5_nothing_missing_is_said_of_what_was_asked_for() {
-        let whole = report(&state(&[(1, 90)], &[]), &asked(1, None));
+        let whole = of(&[(1, 90)], (1, None));
         assert!(whole.complete && whole.gaps.is_empty());
-        assert_eq!((whole.checked, whole.count), (Span { from: 1, to: 90 }, 90));
-        let late = report(&state(&[(5, 90)], &[]), &asked(1, None));
+        assert_eq!((whole.checked, whole.count), (Span::new(1, 90), 90));
+        let late = of(&[(5, 90)], (1, None));
         assert!(!late.complete);
-        assert_eq!(spans(&late.gaps), [(1, 4)]);
-        assert!(report(&state(&[(5, 90)], &[]), &asked(5, Some(90))).complete);
-        let beyond = report(&state(&[(1, 90)], &[]), &asked(80, Some(99)));
-        assert_eq!(spans(&beyond.gaps), [(91, 99)]);
-        assert!(!report(&state(&[(1, 9)], &[]), &asked(10, None)).complete);
-        let mut repeated = state(&[(1, 90)], &[]);
+        assert_eq!(late.gaps, spans(&[(1, 4)]));
+        assert!(of(&[(5, 90)], (5, Some(90))).complete);
+        let beyond = of(&[(1, 90)], (80, Some(99)));
+        assert_eq!(beyond.gaps, spans(&[(91, 99)]));
+        assert!(!of(&[(1, 9)], (10, None)).complete);
+        let mut repeated = state(&[(1, 90)], (1, None));
         repeated.repeats = 1;
-        assert!(!report(&repeated, &asked(1, None)).complete);
+        assert!(!told(&repeated, (1, None)).complete);
     }
 
     #[test]
-    fn contract_5_a_cut_explains_what_it_covers_and_no_more() {
-        let runs = [(1, 10), (13, 13), (20, 30)];
-        let seen = report(&state(&runs, &[(12, 19)]), &asked(1, None));
-        assert_eq!(spans(&seen.gaps), [(11, 11)]);
-        assert_eq!(spans(&seen.interrupted), [(12, 12), (14, 19)]);
-        assert!(!seen.complete);
-        let part = report(&state(&runs, &[(12, 19)]), &asked(15, Some(16)));
-        assert_eq!(spans(&part.interrupted), [(15, 16)]);
+    fn contract_5_a_cut_explains_what_it_covers_and_never_came_and_no_more() {
+        let (runs, all) = ([(1, 10), (13, 14), (20, 30)], (1, None));
+        let there = [(1, 10), (13, 13), (20, 30)];
+        let mut state = seen(&runs, &there, 1);
+        state.cuts = spans(&[(12, 19)]);
+        let report = told(&state, all);
+        assert_eq!(report.gaps, spans(&[(11, 11), (14, 14)]));
+        assert_eq!(report.vanished, spans(&[(14, 14)]));
+        assert_eq!(report.interrupted, spans(&[(12, 12), (15, 19)]));
+        assert_eq!((report.complete, &*report.cut_behind), (false, &[11][..]));
+        let part = (16, Some(17));
+        let mut state = seen(&runs, &there, 16);
+        state.cuts = spans(&[(12, 19)]);
+        let report = told(&state, part);
+        assert_eq!(report.interrupted, spans(&[(16, 17)]));
+        assert!(report.cut_behind.is_empty());
+    }
+
+    #[test]
+    fn contract_5_an_end_that_took_no_number_is_named_and_leaves_the_rest_complete() {
+        let mut state = state(&[(1, 30)], (1, None));
+        state.cuts = spans(&[(11, 10), (21, 20)]);
+        let report = told(&state, (1, None));
+        assert_eq!(
+            (report.complete, &*report.cut_behind),
+            (true, &[10, 20][..])
+        );
+        state.looked_until = Some(15);
+        let report = told(&state, (1, None));
+        assert_eq!((report.checked.to, report.next_from), (15, Some(16)));
+        assert_eq!((report.complete, &*report.cut_behind), (true, &[10][..]));
     }
 
     #[test]
     fn contract_5_runs_that_touch_are_a_link_that_does_not_fit() {
-        let mut touching = state(&[(1, 10), (11, 20)], &[]);
+        let (runs, all) = ([(1, 10), (11, 20)], (1, None));
+        let mut touching = state(&runs, all);
         touching.runs[1].previous = ChainHash([255; 32]);
-        let seen = report(&touching, &asked(1, None));
+        let seen = told(&touching, all);
         assert_eq!((&*seen.broken_links, seen.complete), (&[11][..], false));
-        assert_eq!(report(&touching, &asked(11, None)).broken_links, [11]);
-        assert!(report(&touching, &asked(1, Some(10))).complete);
+        assert_eq!(told(&touching, (11, None)).broken_links, [11]);
+        assert!(told(&touching, (1, Some(10))).complete);
         touching.runs[0].previous = ChainHash([1; 32]);
-        assert_eq!(report(&touching, &asked(1, None)).broken_links, [1, 11]);
+        assert_eq!(told(&touching, all).broken_links, [1, 11]);
     }
 
     #[test]
@@ -256,17 +258,12 @@ mod tests {
         let runs: Vec<_> = (0..2_500).map(|n| (2 * n + 1, 2 * n + 1)).collect();
         let (mut from, mut gaps) = (Some(1), Vec::new());
         while let Some(start) = from {
-            // As the store gives them: with the one that ends just before.
-            let reach = runs.iter().filter(|run| run.1 + 1 >= start);
-            let part: Vec<_> = reach.take(MOST_RUNS + 1).copied().collect();
-            let mut part = state(&part, &[]);
-            part.bounds = (1, 4_999);
-            let seen = report(&part, &asked(start, None));
-            gaps.extend(spans(&seen.gaps));
+            let seen = of(&runs, (start, None));
+            gaps.extend(seen.gaps);
             assert!(!seen.complete && seen.next_from.is_none_or(|next| next > start));
             from = seen.next_from;
         }
-        let expected: Vec<_> = (1..2_500).map(|n| (2 * n, 2 * n)).collect();
+        let expected: Vec<_> = (1..2_500).map(|n| Span::new(2 * n, 2 * n)).collect();
         assert_eq!(gaps, expected);
     }
 }

@@ -9,6 +9,7 @@ mod patterns;
 mod policy;
 mod policy_json;
 mod secret;
+mod spans;
 
 pub use analysis::{
     AnalysisRequest, AnalysisResponse, CategoryScore, CustomPolicyReport, DatacleanReport, Entity,
@@ -24,6 +25,7 @@ pub use policy::{
     PolicyProblems, ScanRole, StoredPolicy, StreamInSync,
 };
 pub use secret::Secret;
+pub use spans::Span;
 
 /// The version of the gateway contract this program implements (§9.1).
 pub const GATEWAY_VERSION: &str = "4.1.0";

@@ -1,20 +1,26 @@
-//! Gap evidence as it is kept (CONTRACT 5): not a row for each record but one for each run of numbers
-//! without a hole and with every link right, put together as records come in, in any order. A hole
-//! between two runs is a gap; two runs side by side are a link that does not fit. No SQL here.
+//! Gap evidence as it is kept (CONTRACT 5). No SQL here.
 //!
-//! What removes records, retention or erasure, leaves the runs as they are: a run is the stub of all that
-//! was removed of it, holds the hashes at both its ends, and takes the same room however many there were.
-//! How many were removed is counted beside it. A number that comes a second time, under another record, is
-//! a repeat: the record is kept, the run stays what it was, and the repeat is counted. (A record that comes
-//! again after it was removed counts as one too; its own hash is no longer there to tell.)
+//! **What came** is not a row for each record but one for each run of numbers without a hole and with
+//! every link right, put together as records come in, in any order. A hole between two runs never came;
+//! two runs side by side are a link that does not fit. Nothing takes a run away.
+//!
+//! **What is there** are the records themselves, each with its gateway and number, and spans of numbers
+//! whose records went in order: retention, erasure, a removed application, and what came for an erased
+//! user. The runs hold the hashes around such a span, so that together they are the hash stub of all that
+//! was removed, in the same room however much that was. A number that neither a record nor a stub has is a
+//! hole, whether it never came or somebody took it out of the tables by hand.
+//!
+//! A number that comes a second time, under another record, is a repeat: that record is kept without it,
+//! and counted. (A record that comes again after it was removed is one too.) A number whose record is
+//! there already under another number, or under none, is a stub: nothing is missing.
 
 use super::StoreError;
-use crate::model::ChainHash;
+use crate::model::{ChainHash, RecordId, Span};
 use async_trait::async_trait;
 use std::collections::BTreeMap;
 use uuid::Uuid;
 
-/// Runs of one gateway that one answer looks at, at most, and cuts.
+/// Runs of one gateway that one answer looks at, at most, and as many cuts and vanished spans.
 pub const MOST_RUNS: usize = 1_000;
 /// Numbers further apart than this are looked up one by one, not with all that is between them.
 const NEAR: u64 = 4_096;
@@ -26,7 +32,7 @@ pub trait ChainStore: Send + Sync {
     ///
     /// # Errors
     /// [`StoreError`] when the store cannot be read.
-    async fn chains(&self, filter: &ChainFilter) -> Result<Vec<ChainState>, StoreError>;
+    async fn chains(&self, filter: &ChainFilter) -> Result<ChainStates, StoreError>;
 }
 
 /// One record's number and links.
@@ -59,6 +65,15 @@ pub struct ChainFilter {
     pub to: Option<u64>,
 }
 
+/// What is known of some gateways' numbers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ChainStates {
+    /// In the order of their ids, one at least where there is any.
+    pub gateways: Vec<ChainState>,
+    /// There are more behind the last one.
+    pub goes_on: bool,
+}
+
 /// What is known of one gateway's numbers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ChainState {
@@ -68,15 +83,20 @@ pub struct ChainState {
     pub bounds: (u64, u64),
     /// Numbers that came.
     pub count: u64,
-    /// Those of them whose records were removed.
+    /// Numbers whose records went in order.
     pub stubs: u64,
     /// Numbers that came again under another record.
     pub repeats: u64,
     /// The runs that reach into what is asked for or end just before it, in order, [`MOST_RUNS`] and one
     /// more at most.
     pub runs: Vec<ChainRun>,
-    /// Spans, ends included, of which the gateway does not know whether it gave their numbers out.
-    pub cuts: Vec<(u64, u64)>,
+    /// Spans of which the gateway does not know whether it gave their numbers out, [`MOST_RUNS`] and one
+    /// more at most. An empty one: it was cut off there, and had given out none.
+    pub cuts: Vec<Span>,
+    /// Numbers of the runs that neither a record nor a stub has, in order.
+    pub vanished: Vec<Span>,
+    /// As far as those were looked for; None where that was done for all that is asked for.
+    pub looked_until: Option<u64>,
 }
 
 /// Numbers without a hole whose links fit.
@@ -92,11 +112,12 @@ pub struct ChainRun {
     pub link: ChainHash,
 }
 
-/// A number that comes in, and whether its record is kept: one of an erased user is not.
+/// A number that comes in, and the record that is kept with it: there is none for an erased user, and none
+/// where it was kept before.
 #[derive(Clone, Copy)]
 pub(super) struct Arrival {
     pub(super) entry: ChainEntry,
-    pub(super) kept: bool,
+    pub(super) record: Option<RecordId>,
 }
 
 /// Arrivals of one gateway that lie close together, in order.
@@ -112,9 +133,11 @@ pub(super) struct Changes {
     pub(super) gone: Vec<i64>,
     /// Runs that are new or longer.
     pub(super) runs: Vec<ChainRun>,
-    pub(super) cuts: Vec<(u64, u64)>,
-    pub(super) stubs: i64,
-    pub(super) repeats: i64,
+    pub(super) cuts: Vec<Span>,
+    /// New numbers that no record has.
+    pub(super) stubs: Vec<Span>,
+    /// Records whose number another one has.
+    pub(super) repeats: Vec<RecordId>,
 }
 
 impl Cluster {
@@ -145,14 +168,16 @@ impl Cluster {
     pub(super) fn enter(&self, runs: &[ChainRun]) -> Changes {
         let before: BTreeMap<u64, ChainRun> = runs.iter().map(|run| (run.first, *run)).collect();
         let (mut after, mut changes) = (before.clone(), Changes::default());
-        for Arrival { entry, kept } in &self.arrivals {
-            if let Some(last) = entry.after.filter(|last| last + 1 < entry.sequence) {
-                changes.cuts.push((last + 1, entry.sequence - 1));
+        for Arrival { entry, record } in &self.arrivals {
+            if let Some(last) = entry.after {
+                changes.cuts.push(Span::new(last + 1, entry.sequence - 1));
             }
-            match (add(&mut after, entry), kept) {
-                (true, false) => changes.stubs += 1,
-                (false, true) => changes.repeats += 1,
-                (true, true) | (false, false) => {}
+            match (add(&mut after, entry), record) {
+                (true, None) => changes
+                    .stubs
+                    .push(Span::new(entry.sequence, entry.sequence)),
+                (false, Some(record)) => changes.repeats.push(*record),
+                (true, Some(_)) | (false, None) => {}
             }
         }
         let gone = before.keys().filter(|first| !after.contains_key(first));
@@ -190,6 +215,36 @@ fn add(runs: &mut BTreeMap<u64, ChainRun>, entry: &ChainEntry) -> bool {
     true
 }
 
+/// Numbers that go, of each gateway in the order of their ids, in portions that lie close together.
+pub(super) fn portions(mut gone: Vec<(Uuid, Span)>) -> Vec<(Uuid, Vec<Span>)> {
+    gone.sort_unstable();
+    let near = |(gateway, one): &(Uuid, Span), (other, next): &(Uuid, Span)| {
+        gateway == other && next.from.saturating_sub(one.to) <= NEAR
+    };
+    let portion = |gone: &[(Uuid, Span)]| {
+        let spans = gone.iter().map(|(_, span)| *span).collect();
+        (gone[0].0, Span::join(spans))
+    };
+    gone.chunk_by(near).map(portion).collect()
+}
+
+/// What stubs of a gateway become: those that are no more, by their first numbers, and those that are new
+/// or longer. `before` are all that reach into the new ones or touch them.
+pub(super) fn leave(before: &[Span], new: Vec<Span>) -> (Vec<i64>, Vec<Span>) {
+    let mut after = Span::join([before, &new].concat());
+    let gone = before.iter().filter(|span| !after.contains(span));
+    let gone = gone.map(|span| column(span.from)).collect();
+    after.retain(|span| !before.contains(span));
+    (gone, after)
+}
+
+/// The numbers around these, in order, that matter for them: with one more at each end.
+pub(super) fn around(spans: &[Span]) -> (i64, i64) {
+    let (first, last) = (spans.first(), spans.last());
+    let first = first.map_or(0, |span| span.from.saturating_sub(1));
+    (column(first), column(last.map_or(0, |span| span.to + 1)))
+}
+
 /// A number as its column holds it.
 pub(super) fn column(number: u64) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)
@@ -215,12 +270,12 @@ mod tests {
     }
 
     /// The runs that come of these batches, with repeats and stubs.
-    fn entered(batches: &[&[ChainEntry]]) -> (Vec<ChainRun>, i64, i64) {
+    fn entered(batches: &[&[ChainEntry]]) -> (Vec<ChainRun>, usize, usize) {
         let (mut runs, mut repeats, mut stubs) = (BTreeMap::new(), 0, 0);
         for batch in batches {
             let arrivals = batch.iter().map(|entry| Arrival {
                 entry: *entry,
-                kept: true,
+                record: Some(RecordId::random()),
             });
             for cluster in Cluster::all(arrivals) {
                 let (low, high) = cluster.span();
@@ -234,8 +289,8 @@ mod tests {
                     runs.remove(&u64::try_from(first).unwrap());
                 }
                 runs.extend(changes.runs.into_iter().map(|run| (run.first, run)));
-                repeats += changes.repeats;
-                stubs += changes.stubs;
+                repeats += changes.repeats.len();
+                stubs += changes.stubs.len();
             }
         }
         (runs.into_values().collect(), repeats, stubs)
@@ -282,11 +337,28 @@ mod tests {
         };
         let arrivals = [entry(1), entry(2), entry(2), cut].map(|entry| Arrival {
             entry,
-            kept: entry.sequence == 5,
+            record: (entry.sequence == 5).then(RecordId::random),
         });
         let clusters = Cluster::all(arrivals.into_iter());
         let changes = clusters[0].enter(&[]);
-        assert_eq!((changes.stubs, changes.repeats), (2, 0));
-        assert_eq!(changes.cuts, [(2, 4)]);
+        assert_eq!(changes.stubs, [Span::new(1, 1), Span::new(2, 2)]);
+        assert_eq!(
+            (changes.repeats, changes.cuts),
+            (vec![], vec![Span::new(2, 4)])
+        );
+    }
+
+    #[test]
+    fn contract_5_stubs_that_touch_are_one_and_far_ones_are_looked_up_apart() {
+        let one = Uuid::from_u128(1);
+        let at = |number| (one, Span::new(number, number));
+        let portioned = portions(vec![at(9_000), at(3), at(1), at(2)]);
+        let expected = [vec![Span::new(1, 3)], vec![Span::new(9_000, 9_000)]];
+        assert_eq!(portioned, expected.map(|spans| (one, spans)));
+        let before = [Span::new(1, 2), Span::new(6, 6)];
+        let (gone, new) = leave(&before, vec![Span::new(3, 4)]);
+        assert_eq!((gone, new), (vec![1], vec![Span::new(1, 4)]));
+        assert_eq!(leave(&before, vec![Span::new(6, 6)]), (vec![], vec![]));
+        assert_eq!(around(&[Span::new(3, 4), Span::new(8, 9)]), (2, 10));
     }
 }

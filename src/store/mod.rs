@@ -12,6 +12,7 @@ mod postgres;
 mod record;
 mod settings;
 mod sqlite;
+mod survey;
 #[cfg(test)]
 pub(crate) mod temporary;
 
@@ -20,7 +21,9 @@ pub use attachment::{
     NewAttachment, REMOVAL, Scanned,
 };
 pub use blobs::{BlobError, BlobStore, Bytes as BlobBytes, Received, Upload};
-pub use chain::{ChainEntry, ChainFilter, ChainRun, ChainState, ChainStore, MOST_RUNS};
+pub use chain::{
+    ChainEntry, ChainFilter, ChainRun, ChainState, ChainStates, ChainStore, MOST_RUNS,
+};
 pub use error::StoreError;
 pub use postgres::PostgresStore;
 pub use record::{

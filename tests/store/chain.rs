@@ -1,7 +1,7 @@
 //! Numbers of gateways' records as a store keeps them (CONTRACT 5).
 
 use crate::bed::{Bed, DAY_MS, MORNING_MS};
-use monitor_gateway::model::ChainHash;
+use monitor_gateway::model::{ChainHash, Span};
 use monitor_gateway::store::{
     ChainEntry, ChainFilter, ChainState, Erasure, NewRecord, RetentionLimits, StoreError,
 };
@@ -41,7 +41,7 @@ fn everything() -> ChainFilter {
 }
 
 async fn states(bed: &Bed, filter: &ChainFilter) -> Vec<ChainState> {
-    bed.store.chains(filter).await.unwrap()
+    bed.store.chains(filter).await.unwrap().gateways
 }
 
 fn spans(state: &ChainState) -> Vec<(u64, u64)> {
@@ -64,6 +64,7 @@ pub(crate) async fn numbers_in_any_order_are_put_together_and_a_second_delivery_
     assert_eq!(spans(&seen[1]), [(1, 9)]);
     let run = seen[1].runs[0];
     assert_eq!((run.previous, run.link), (hash(0), hash(9)));
+    assert!(seen.iter().all(|one| one.vanished.is_empty()));
 }
 
 pub(crate) async fn many_at_once_from_two_stores_are_one_run(bed: &Bed) {
@@ -99,7 +100,7 @@ pub(crate) async fn a_cut_is_kept_and_a_filter_narrows(bed: &Bed) {
     bed.keep(behind).await;
     keep(bed, 2, [1]).await;
     let seen = states(bed, &everything()).await;
-    assert_eq!((&*seen[0].cuts, &*seen[1].cuts), (&[(3, 7)][..], &[][..]));
+    assert_eq!((&*seen[0].cuts, &*seen[1].cuts), (&[Span::new(3, 7)][..], &[][..]));
     let narrow = ChainFilter {
         gateway: Some(Uuid::from_u128(1)),
         from: 4,
@@ -117,7 +118,20 @@ pub(crate) async fn a_cut_is_kept_and_a_filter_narrows(bed: &Bed) {
         limit: 1,
         ..everything()
     };
+    assert!(bed.store.chains(&one).await.unwrap().goes_on);
     assert_eq!(states(bed, &one).await.len(), 1);
+}
+
+pub(crate) async fn a_record_that_is_there_under_another_number_is_not_missing(bed: &Bed) {
+    bed.keep(bed.exchange("1-1")).await;
+    keep(bed, 1, [1, 2]).await;
+    let mut other = numbered(bed, 1, 3);
+    other.exchange_id = Some("1-2".to_owned());
+    bed.keep(other).await;
+    let seen = states(bed, &everything()).await;
+    assert_eq!((spans(&seen[0]), seen[0].count), (vec![(1, 3)], 3));
+    assert_eq!((seen[0].stubs, seen[0].repeats), (2, 0));
+    assert_eq!(seen[0].vanished, []);
 }
 
 pub(crate) async fn removed_records_stay_known_as_stubs(bed: &Bed) {
@@ -150,5 +164,5 @@ pub(crate) async fn removed_records_stay_known_as_stubs(bed: &Bed) {
     }
     let seen = states(bed, &everything()).await;
     assert_eq!((spans(&seen[0]), seen[0].stubs), (vec![(1, 21)], 18));
-    assert_eq!(seen[0].repeats, 0);
+    assert_eq!((seen[0].repeats, &*seen[0].vanished), (0, &[][..]));
 }

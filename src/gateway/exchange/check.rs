@@ -126,10 +126,10 @@ impl Asked<'_> {
     fn failed(mut self, metrics: &Metrics, error: &AnalyzerError) -> Checked {
         let said = error.to_string();
         let reason = match error {
-            AnalyzerError::KeyRefused(_) => {
+            AnalyzerError::KeyRefused(status) => {
                 self.left(metrics, TelemetryOutcome::Refused, &said);
                 self.files_refused(metrics);
-                self.held.settle();
+                self.held.refused(*status);
                 return Checked::KeyRefused;
             }
             AnalyzerError::Refused(_) => UncheckedReason::Refused,

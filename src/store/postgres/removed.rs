@@ -3,6 +3,7 @@
 
 use super::chain;
 use super::order::Day;
+use crate::model::Span;
 use sqlx::postgres::PgRow;
 use sqlx::{PgConnection, Row as _};
 use std::collections::BTreeMap;
@@ -68,8 +69,8 @@ pub(super) struct Removed {
     /// Records and bytes by day, application and stage.
     counts: BTreeMap<(i64, Uuid, i16), (i64, i64)>,
     sessions: BTreeMap<(Uuid, Uuid), Session>,
-    /// Numbers by gateway.
-    stubs: BTreeMap<Uuid, i64>,
+    /// Numbers of gateways.
+    numbers: Vec<(Uuid, Span)>,
 }
 
 impl Removed {
@@ -83,8 +84,10 @@ impl Removed {
         *counts = (counts.0 + 1, counts.1 + bytes);
         self.rows += 1;
         self.bytes += u64::try_from(bytes).unwrap_or(0);
-        if let Some(gateway) = row.try_get("chain_gateway")? {
-            *self.stubs.entry(gateway).or_default() += 1;
+        let number = row.try_get::<Option<i64>, _>("chain_sequence")?;
+        if let (Some(gateway), Some(number)) = (row.try_get("chain_gateway")?, number) {
+            let number = number.unsigned_abs();
+            self.numbers.push((gateway, Span::new(number, number)));
         }
         if let Some(session) = row.try_get::<Option<Uuid>, _>("session_key")? {
             let session = self.sessions.entry((application, session)).or_default();
@@ -113,7 +116,7 @@ impl Removed {
             .bind(LANE)
             .execute(&mut *connection)
             .await?;
-        chain::leave_stubs(connection, &self.stubs).await?;
+        chain::leave_stubs(connection, self.numbers).await?;
         Ok((self.rows, self.bytes))
     }
 

@@ -23,12 +23,6 @@ FROM (SELECT application_id, count(*) AS messages, sum(bytes) AS bytes
     FROM records WHERE seq IN (SELECT value FROM json_each(?1)) GROUP BY application_id) AS gone
 WHERE record_totals.application_id = gone.application_id;
 
--- Their numbers stay known.
-INSERT INTO chain_gateways (gateway, stubs)
-SELECT chain_gateway, count(*) FROM records
-WHERE seq IN (SELECT value FROM json_each(?1)) AND chain_gateway IS NOT NULL GROUP BY 1
-ON CONFLICT (gateway) DO UPDATE SET stubs = stubs + excluded.stubs;
-
 DELETE FROM records WHERE seq IN (SELECT value FROM json_each(?1));
 
 DELETE FROM record_blocks WHERE block IN (SELECT value / 1024 FROM json_each(?1))

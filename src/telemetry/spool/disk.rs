@@ -66,6 +66,8 @@ struct Work {
     pushed: u64,
     /// The latest number of the records that were taken.
     latest: Numbered,
+    /// None of them has said yet that the process before was cut off.
+    owes_cut: bool,
     last: bool,
 }
 
@@ -162,6 +164,7 @@ impl Disk {
         Work {
             pushed: state.pushed,
             latest: state.numbers.latest(),
+            owes_cut: state.numbers.owes_cut(),
             last: state.closing,
         }
     }
@@ -217,7 +220,7 @@ impl Disk {
     fn leave(&self, work: &Work) {
         if self.waiting.is_empty() {
             // What fails here makes the next start more careful than it had to be.
-            let _ = self.shared.marks.end();
+            let _ = self.shared.marks.end(work.owes_cut);
         } else {
             let taken = work.pushed - self.shared.durable.borrow().count;
             let count = taken.min(self.shared.lock().book.owed());

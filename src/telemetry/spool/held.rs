@@ -4,7 +4,7 @@
 
 use super::book::Place;
 use super::item::Item;
-use super::numbers::{Digested, Numbered};
+use super::numbers::Digested;
 use super::{Receipt, Shared, Spool, now_ms};
 use crate::model::RecordId;
 use crate::telemetry::{Kept, Record};
@@ -30,17 +30,17 @@ impl Spool {
     /// Takes a record that a call of its own is about to deliver.
     pub fn hold(&self, record: Record) -> Held {
         let digested = Digested::from(record);
-        let (waiting, lost, wake) = {
+        let (waiting, lost, latest, wake) = {
             let mut state = self.shared.lock();
             let (waiting, lost) = state.hold(digested, now_ms());
-            (waiting, lost, state.idle)
+            (waiting, lost, state.numbers.latest(), state.idle)
         };
         if wake {
             self.shared.wake.notify_one();
         }
         self.shared.report(waiting.record.stage, lost);
-        if let Some((_, numbered)) = waiting.place.and_then(|_| Numbered::of(&waiting.record)) {
-            self.shared.goes_early(numbered);
+        if waiting.place.is_some() {
+            self.shared.goes_early(latest);
         }
         Held {
             shared: self.shared.clone(),
@@ -60,35 +60,23 @@ impl Held {
         self.waiting.as_mut().map(|waiting| &mut waiting.record)
     }
 
-    /// The backend has it under this id; its files go on through a lane.
+    /// The backend has it under this id; its files go on as a record of their own, so that a process
+    /// that is killed meanwhile does not register it again.
     pub fn delivered(mut self, id: RecordId) {
-        let waiting = self
-            .waiting
-            .take_if(|waiting| waiting.record.files.is_some());
-        let Some(waiting) = waiting else {
-            return self.settle();
-        };
-        let Waiting {
-            place,
-            record,
-            ticket,
-        } = waiting;
-        let Some(record) = record.into_files_owed(id) else {
+        let Some(Waiting { place, record, .. }) = self.waiting.take() else {
             return;
         };
-        self.waiting = Some(Waiting {
-            place,
-            record,
-            ticket,
-        });
-        self.leave();
+        if let Some(files) = record.into_files_owed(id) {
+            self.shared.push(files);
+        }
+        self.settle(place);
     }
 
-    /// Nothing more is to be done with it.
-    pub fn settle(mut self) {
-        let place = self.waiting.take().and_then(|waiting| waiting.place);
-        if let Some(place) = place {
-            self.shared.lock().settled_alone(place);
+    /// The backend refuses it for good with that status: it is a dead letter.
+    pub fn refused(mut self, status: u16) {
+        if let Some(Waiting { place, record, .. }) = self.waiting.take() {
+            self.shared.bury(status, &record);
+            self.settle(place);
         }
     }
 
@@ -102,6 +90,12 @@ impl Held {
     /// The call came to nothing: the record is delivered like any other.
     pub fn give_back(mut self) -> Receipt {
         self.leave()
+    }
+
+    fn settle(&self, place: Option<Place>) {
+        if let Some(place) = place {
+            self.shared.lock().settled_alone(place);
+        }
     }
 
     fn leave(&mut self) -> Receipt {

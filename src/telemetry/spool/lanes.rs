@@ -2,13 +2,12 @@
 //! before post; lanes run beside each other. A record leaves its lane only with an answer that will
 //! not change: kept, or refused for good (CONTRACT 23).
 
-use super::dead::Letter;
 use super::item::Item;
 use super::outlet::hand_out;
 use super::parked::{Parked, Tried};
-use super::{Shared, batch, now_ms};
+use super::{Shared, batch};
 use crate::model::RecordId;
-use crate::observe::events::{LettersLost, RecordDelayed, RecordLeft};
+use crate::observe::events::{RecordDelayed, RecordLeft};
 use crate::observe::{AttachmentOutcome, TelemetryOutcome};
 use crate::telemetry::{Analyzer, AnalyzerError, FilesOwed, Kept, Record, Verdict};
 use futures_util::FutureExt;
@@ -336,10 +335,7 @@ impl Lane {
     }
 
     fn bury(&self, item: &Item, status: u16, reason: &str) {
-        let letter = Letter::new(now_ms(), status, &item.record);
-        if !self.shared.lock().bury(letter) {
-            LettersLost { count: 1 }.emit(&self.shared.metrics);
-        }
+        self.shared.bury(status, &item.record);
         self.left(item, TelemetryOutcome::Refused, reason);
         if item.record.files.is_some() {
             let reason = "the backend refused the record";

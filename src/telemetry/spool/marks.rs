@@ -84,7 +84,9 @@ impl Marks {
         marks.put(EARLY, early)?;
         marks.sign(false)?;
         File::open(folder)?.sync_all()?;
-        let after = (early.sequence > disk.sequence).then_some(disk.sequence);
+        // A process that ended in order took nothing with it, and a new folder had none.
+        let is_sure = who.map_or(disk.sequence == 0, |who| who.ended);
+        let after = (!is_sure || early.sequence > disk.sequence).then_some(disk.sequence);
         let numbers = Numbers::behind(gateway, higher(disk, early), after);
         Ok((marks, numbers))
     }
@@ -109,9 +111,9 @@ impl Marks {
         self.file.sync_data()
     }
 
-    /// Everything is on disk, and nothing more comes.
-    pub(super) fn end(&self) -> io::Result<()> {
-        self.sign(true)
+    /// Everything is on disk, and nothing more comes. A cut that no record has told of is still to be told.
+    pub(super) fn end(&self, owes_cut: bool) -> io::Result<()> {
+        self.sign(!owes_cut)
     }
 
     fn sign(&self, ended: bool) -> io::Result<()> {

@@ -15,6 +15,7 @@ mod disk;
 mod entry;
 mod fault;
 mod files;
+mod folder;
 mod found;
 mod gate;
 mod gone;
@@ -31,6 +32,7 @@ mod owed;
 mod parked;
 mod replay;
 mod segment;
+mod shared;
 mod state;
 mod survey;
 
@@ -41,25 +43,18 @@ pub use replay::put_back;
 pub use survey::{Survey, survey};
 
 use super::{Analyzer, Record};
-use crate::model::Stage;
 use crate::observe::Metrics;
-use crate::observe::TelemetryOutcome;
-use crate::observe::events::{RecordLeft, SpoolDisk, SpoolLost};
 use disk::Disk;
+use folder::{lock, refused};
 use found::Found;
 use gate::Gate;
-use gone::Loss;
-use marks::Marks;
-use numbers::{Digested, Numbered};
 use owed::Owing;
+use shared::{Shared, now_ms};
 use state::State;
-use std::fs::{DirBuilder, File, OpenOptions};
-use std::io;
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex};
 use std::thread::JoinHandle;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 use thiserror::Error;
 use tokio::sync::{Notify, watch};
 
@@ -143,25 +138,6 @@ pub struct Receipt(pub(crate) u64);
 impl Receipt {
     /// Of a record that was not taken: never on disk.
     const NEVER: Self = Self(u64::MAX);
-}
-
-struct Shared {
-    state: Mutex<State>,
-    wake: Condvar,
-    durable: watch::Sender<OnDisk>,
-    metrics: Arc<Metrics>,
-    gate: Gate,
-    marks: Marks,
-    files: Owing,
-}
-
-/// How the disk keeps up.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct OnDisk {
-    /// Records on disk so far.
-    count: u64,
-    /// It refuses to be written.
-    refuses: bool,
 }
 
 impl Spool {
@@ -291,141 +267,6 @@ impl Closer {
             log::error!("the spool's thread ended before its time");
         }
     }
-}
-
-impl Shared {
-    fn push(&self, record: Record) -> Receipt {
-        let stage = record.stage;
-        let digested = Digested::from(record);
-        let mut state = self.lock();
-        let lost = state.push(digested, now_ms());
-        let receipt = match lost {
-            Some((Loss::Disk, _)) => Receipt::NEVER,
-            _ => Receipt(state.pushed),
-        };
-        let wake = state.idle;
-        drop(state);
-        if wake {
-            self.wake.notify_one();
-        }
-        self.report(stage, lost);
-        receipt
-    }
-
-    fn report(&self, stage: Stage, lost: Option<(Loss, u64)>) {
-        match lost {
-            None => {}
-            Some((Loss::Disk, _)) => RecordLeft {
-                stage,
-                outcome: TelemetryOutcome::Dropped,
-                reason: "the spool's disk takes no more and memory is full",
-            }
-            .emit(&self.metrics),
-            Some((_, count)) => SpoolLost {
-                reason: "full",
-                count,
-            }
-            .emit(&self.metrics),
-        }
-    }
-
-    /// Notes that a number leaves before its record is on disk. Where that fails, it goes all the same.
-    fn goes_early(&self, numbered: Numbered) {
-        if let Err(error) = self.marks.early(numbered) {
-            SpoolDisk { error: &error }.emit(&self.metrics);
-        }
-    }
-
-    /// CONTRACT 5: no record leaves before it is on disk, or where the disk refuses before a note is.
-    async fn leaves(&self, ticket: u64, record: &Record) {
-        if !self.written(ticket).await
-            && let Some((_, numbered)) = Numbered::of(record)
-        {
-            self.goes_early(numbered);
-        }
-    }
-
-    /// Returns once so many records are on disk, true; or at once, false, while the disk refuses.
-    async fn written(&self, ticket: u64) -> bool {
-        if self.durable.borrow().count >= ticket {
-            return true;
-        }
-        let mut disk = self.durable.subscribe();
-        let known = disk.wait_for(|disk| disk.count >= ticket || disk.refuses);
-        known.await.is_ok_and(|disk| disk.count >= ticket)
-    }
-
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn wait<'a>(&self, state: MutexGuard<'a, State>, time: Duration) -> MutexGuard<'a, State> {
-        let (state, _) = self
-            .wake
-            .wait_timeout(state, time)
-            .unwrap_or_else(PoisonError::into_inner);
-        state
-    }
-
-    fn set_degraded(&self, degraded: bool) {
-        let changed =
-            |disk: &mut OnDisk| std::mem::replace(&mut disk.refuses, degraded) != degraded;
-        if self.durable.send_if_modified(changed) {
-            self.metrics.spool_degraded.set(i64::from(degraded));
-        }
-    }
-
-    fn measure(&self, state: &State) {
-        self.metrics
-            .spool_bytes
-            .set(i64::try_from(state.book.bytes()).unwrap_or(i64::MAX));
-        self.metrics
-            .spool_records
-            .set(i64::try_from(state.book.owed()).unwrap_or(i64::MAX));
-        self.metrics
-            .queue_bytes
-            .set(i64::try_from(state.held).unwrap_or(i64::MAX));
-        self.metrics.spool_age.set(state.age_seconds(now_ms()));
-    }
-}
-
-fn lock(folder: &Path) -> Result<File, SpoolError> {
-    let file = private_folder(folder)
-        .and_then(|()| {
-            OpenOptions::new()
-                .write(true)
-                .create(true)
-                .truncate(false)
-                .mode(0o600)
-                .open(folder.join("lock"))
-        })
-        .map_err(|error| refused(folder, &error))?;
-    match file.try_lock() {
-        Ok(()) => Ok(file),
-        Err(std::fs::TryLockError::WouldBlock) => Err(SpoolError::InUse {
-            folder: folder.into(),
-        }),
-        Err(std::fs::TryLockError::Error(error)) => Err(refused(folder, &error)),
-    }
-}
-
-fn private_folder(folder: &Path) -> io::Result<()> {
-    DirBuilder::new().recursive(true).mode(0o700).create(folder)
-}
-
-fn refused(folder: &Path, error: &io::Error) -> SpoolError {
-    SpoolError::Folder {
-        folder: folder.into(),
-        reason: error.to_string(),
-    }
-}
-
-/// Milliseconds since 1970 (UTC); 0 on a machine whose clock stands before it.
-fn now_ms() -> i64 {
-    let since = SystemTime::now()
-        .duration_since(UNIX_EPOCH)
-        .unwrap_or_default();
-    i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
 }
 
 #[cfg(test)]

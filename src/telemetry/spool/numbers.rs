@@ -3,25 +3,28 @@
 //! `model::chain`; the files behind it are `marks`.
 //!
 //! **Where.** A record gets its number in [`super::state::State`] at the moment it takes its place in a
-//! segment: numbers are in the order of the segments. What is not taken, because the disk refuses and
-//! memory is full, has no number. What is taken and lost later keeps its number: spool.max_bytes,
-//! spool.max_age, a dead letter, a file removed by hand all show as a gap. A letter put back keeps the
-//! number it had and closes its gap.
+//! segment: number and record are one append, numbers are in the order of the segments, and a process that
+//! is killed loses a tail of both. What is not taken, because the disk refuses and memory is full, has no
+//! number. What is taken and lost later keeps its number: spool.max_bytes, spool.max_age, a dead letter, a
+//! file removed by hand all show as a gap. A letter put back keeps the number it had and closes its gap.
 //!
 //! **Never twice.** A record goes to the backend only once it is on disk, so that a crash takes back no
 //! number the backend may know; at the next start the numbers go on behind the last one on disk. Two
 //! things go out earlier: the awaited call of sync mode, which cannot wait for a disk, and everything
 //! while the disk refuses. Before such a record leaves, its number and link are noted in place in a file
-//! ([`super::marks::Marks::early`]), which outlives the process without a sync. A start that finds the
-//! note beyond the disk goes on behind the note, and its first record says so with `after`: the last
-//! number on disk. Numbers in between that the backend lacks are calls cut off in the last 10 ms of the
-//! earlier process. Where the machine itself went down, the note may be older than what was sent: the
-//! numbers then go on [`LEAP`] further, said in the same way. Reserving blocks ahead would leave a hole at
-//! every crash; a new id at every start would leave none to be seen.
+//! ([`super::marks::Marks::early`]): one small write, no sync, and it outlives the process. Its record is
+//! in a segment too, as any other 10 ms later, and is held there until its verdict is there. A start that
+//! finds the note beyond the disk goes on behind the note. Where the machine itself went down, the note
+//! may be older than what was sent: the numbers then go on [`LEAP`] further. Reserving blocks ahead would
+//! leave a hole at every crash; a new id at every start would leave none to be seen.
+//!
+//! **Cut off.** The first record behind a process that did not end in order says so with `after`: the last
+//! number on disk. What that process had taken in its last 10 ms may have got no number that anybody
+//! knows. Numbers between `after` and the record's own that the backend lacks went out early or not at
+//! all: they are the ones nobody can be sure of, and they are no gap.
 //!
 //! **Twice delivered** is the same record with the same number. Lanes deliver in any order; the backend
-//! puts the numbers together. The awaited call's record is in a segment too, held until its verdict is
-//! there, so that a kill in between loses neither record nor number.
+//! puts the numbers together.
 
 use super::entry;
 use crate::model::{Chain, ChainHash};
@@ -92,6 +95,11 @@ impl Numbers {
             record.chain = Some(chain);
         }
         record
+    }
+
+    /// Whether no record has said yet that the process before was cut off.
+    pub(super) fn owes_cut(&self) -> bool {
+        self.after.is_some()
     }
 
     /// The latest number given.

@@ -1,11 +1,13 @@
 //! What the request path, the lanes and the disk thread of a spool share: the bytes not yet written,
 //! the book of what is owed, and whether records go to the lanes from memory. No file is touched here.
 
+mod room;
+
 use super::SpoolBounds;
-use super::book::{Book, Entry, Place};
+use super::book::{Book, Place};
 use super::dead::Letter;
 use super::entry;
-use super::gone::{Gone, Loss, Unread};
+use super::gone::{Gone, Loss};
 use super::held::Waiting;
 use super::item::{Chunk, Item};
 use super::letters::MAX_WAITING;
@@ -20,11 +22,6 @@ use uuid::Uuid;
 const SEGMENT_BYTES: u64 = 16 << 20;
 /// Bytes held for a disk that does not take them; beyond it records are dropped.
 const MAX_PENDING: u64 = 32 << 20;
-/// How long a segment whose records are all delivered stays when no new ones come.
-const IDLE_MS: i64 = 5_000;
-/// A segment takes records for this part of `spool.max_age` at most.
-const AGE_PARTS: i64 = 8;
-
 /// Where reading back goes on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Cursor {
@@ -144,20 +141,21 @@ impl State {
         digested: Digested,
         now_ms: i64,
     ) -> (Waiting, Option<(Loss, u64)>) {
-        let (place, record) = match self.unwritten > MAX_PENDING {
-            true => (None, digested.record),
-            false => {
-                let (place, _, record) = self.place(digested, now_ms);
-                (Some(place), record)
-            }
-        };
-        if let Some(place) = place
-            && let Some(entry) = self.book.get_mut(place.segment)
-        {
+        if self.unwritten > MAX_PENDING {
+            let (place, record, ticket) = (None, digested.record, self.pushed);
+            let waiting = Waiting {
+                place,
+                record,
+                ticket,
+            };
+            return (waiting, None);
+        }
+        let (place, _, record) = self.place(digested, now_ms);
+        if let Some(entry) = self.book.get_mut(place.segment) {
             entry.hold(place);
         }
         let waiting = Waiting {
-            place,
+            place: Some(place),
             record,
             ticket: self.pushed,
         };
@@ -284,27 +282,6 @@ impl State {
         }
     }
 
-    /// What is done once in a while: old segments go, a delivered one is closed so that its file
-    /// does not outlive its records.
-    pub(super) fn tick(&mut self, now_ms: i64) -> Option<(Loss, u64)> {
-        let limit = i64::try_from(self.bounds.age.as_millis()).unwrap_or(i64::MAX);
-        let is_done = |entry: &Entry| {
-            entry.is_delivered() && now_ms - entry.last_ms > IDLE_MS
-                // Segments go by their latest record: a long one would keep its first for longer.
-                || entry.begun_ms().is_some_and(|at| now_ms - at > limit / AGE_PARTS)
-        };
-        if self.book.get(self.current).is_some_and(is_done) {
-            self.rotate();
-        }
-        let mut lost = 0;
-        while let Some((id, entry)) = self.book.oldest()
-            && now_ms.saturating_sub(entry.last_ms) > limit
-        {
-            lost += self.drop_segment(id, Loss::Old);
-        }
-        (lost > 0).then_some((Loss::Old, lost))
-    }
-
     /// Whether lanes have room for records that are read back.
     pub(super) fn wants_more(&self) -> bool {
         self.behind.is_some() && !self.no_room && self.held <= self.bounds.memory / 2
@@ -360,72 +337,5 @@ impl State {
         let before = chunk.bytes.len();
         segment::frame(&mut chunk.bytes, |out| entry::encode(record, out));
         (chunk.bytes.len() - before) as u64
-    }
-
-    fn rotate(&mut self) {
-        let old = self.current;
-        self.current += 1;
-        if self.book.seal(old) {
-            self.give_up(old);
-        }
-    }
-
-    fn make_room(&mut self) -> Option<(Loss, u64)> {
-        let mut lost = 0;
-        while self.book.bytes() > self.bounds.bytes {
-            let Some((oldest, _)) = self.book.oldest() else {
-                break;
-            };
-            lost += self.drop_segment(oldest, Loss::Full);
-        }
-        (lost > 0).then_some((Loss::Full, lost))
-    }
-
-    /// Gives what is lost, as far as it is known; a segment nobody has read is counted by the disk
-    /// thread, before its file goes.
-    fn drop_segment(&mut self, id: SegmentId, loss: Loss) -> u64 {
-        self.leave(id);
-        let Some(entry) = self.book.get(id) else {
-            return 0;
-        };
-        let lost = entry.lost();
-        let known = entry.unread();
-        self.give_up(id);
-        let (Some(known), Some(gone)) = (known, self.gone.last_mut()) else {
-            return lost;
-        };
-        gone.unread = Some(Unread { known, loss });
-        0
-    }
-
-    /// No more records go to this segment.
-    pub(super) fn leave(&mut self, id: SegmentId) {
-        if id == self.current {
-            self.rotate();
-        }
-    }
-
-    /// Takes a segment out of the book; its file goes with the disk thread's next step.
-    fn give_up(&mut self, id: SegmentId) {
-        self.book.remove(id);
-        let unwritten: u64 = self
-            .pending
-            .iter()
-            .filter(|chunk| chunk.segment == id)
-            .map(|chunk| chunk.bytes.len() as u64)
-            .sum();
-        self.unwritten -= unwritten;
-        self.pending.retain(|chunk| chunk.segment != id);
-        self.acks.retain(|place| place.segment != id);
-        self.gone.push(Gone {
-            segment: id,
-            unread: None,
-        });
-        if let Some(cursor) = self.behind
-            && cursor.place.segment == id
-        {
-            let next = self.book.after(id).unwrap_or(self.current);
-            self.behind = Some(Cursor::start(next));
-        }
     }
 }

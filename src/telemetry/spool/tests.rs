@@ -2,6 +2,7 @@
 //! taken while the spool works.
 #![allow(clippy::unwrap_used)]
 
+use super::gone::Loss;
 use super::*;
 use crate::model::{AnalysisResponse, ExchangeId, RecordId, Secret, Stage};
 use crate::store::temporary::TemporaryFolder;

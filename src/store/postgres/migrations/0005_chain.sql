@@ -3,7 +3,6 @@
 
 CREATE TABLE chain_gateways (
     gateway uuid   PRIMARY KEY,
-    stubs   bigint NOT NULL DEFAULT 0, -- numbers whose records were removed
     repeats bigint NOT NULL DEFAULT 0  -- numbers that came again under another record
 );
 
@@ -26,5 +25,16 @@ CREATE TABLE chain_cuts (
     PRIMARY KEY (gateway, first)
 );
 
--- Null: the record has no number.
+-- Numbers whose records went in order: retention, erasure, a removed application.
+CREATE TABLE chain_stubs (
+    gateway uuid   NOT NULL,
+    first   bigint NOT NULL,
+    last    bigint NOT NULL,
+    PRIMARY KEY (gateway, first)
+);
+
+-- Null: the record has no number, or another record has it.
 ALTER TABLE records ADD COLUMN chain_gateway uuid;
+ALTER TABLE records ADD COLUMN chain_sequence bigint;
+CREATE INDEX records_by_chain ON records (chain_gateway, chain_sequence)
+    WHERE chain_sequence IS NOT NULL;

@@ -3,7 +3,6 @@
 
 CREATE TABLE chain_gateways (
     gateway BLOB    PRIMARY KEY,
-    stubs   INTEGER NOT NULL DEFAULT 0, -- numbers whose records were removed
     repeats INTEGER NOT NULL DEFAULT 0  -- numbers that came again under another record
 ) STRICT, WITHOUT ROWID;
 
@@ -25,5 +24,16 @@ CREATE TABLE chain_cuts (
     PRIMARY KEY (gateway, first)
 ) STRICT, WITHOUT ROWID;
 
--- Null: the record has no number.
+-- Numbers whose records went in order: retention, erasure, a removed application.
+CREATE TABLE chain_stubs (
+    gateway BLOB    NOT NULL,
+    first   INTEGER NOT NULL,
+    last    INTEGER NOT NULL,
+    PRIMARY KEY (gateway, first)
+) STRICT, WITHOUT ROWID;
+
+-- Null: the record has no number, or another record has it.
 ALTER TABLE records ADD COLUMN chain_gateway BLOB;
+ALTER TABLE records ADD COLUMN chain_sequence INTEGER;
+CREATE INDEX records_by_chain ON records (chain_gateway, chain_sequence)
+    WHERE chain_sequence IS NOT NULL;

@@ -69,7 +69,7 @@ fn contract_5_behind_a_crash_of_the_machine_the_numbers_leap() {
             marks.early(at(3)).unwrap();
         }
         if ended {
-            marks.end().unwrap();
+            marks.end(false).unwrap();
         }
         next(Marks::open(folder.path(), None).unwrap().1)
     };
