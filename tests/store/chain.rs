@@ -100,7 +100,10 @@ pub(crate) async fn a_cut_is_kept_and_a_filter_narrows(bed: &Bed) {
     bed.keep(behind).await;
     keep(bed, 2, [1]).await;
     let seen = states(bed, &everything()).await;
-    assert_eq!((&*seen[0].cuts, &*seen[1].cuts), (&[Span::new(3, 7)][..], &[][..]));
+    assert_eq!(
+        (&*seen[0].cuts, &*seen[1].cuts),
+        (&[Span::new(3, 7)][..], &[][..])
+    );
     let narrow = ChainFilter {
         gateway: Some(Uuid::from_u128(1)),
         from: 4,

@@ -71,6 +71,7 @@ macro_rules! store_contract {
             chain: many_at_once_from_two_stores_are_one_run
             chain: a_number_of_two_records_and_a_wrong_link_show
             chain: a_cut_is_kept_and_a_filter_narrows
+            chain: a_record_that_is_there_under_another_number_is_not_missing
             chain: removed_records_stay_known_as_stubs
         }
     };

@@ -65,10 +65,10 @@ impl Marks {
             (_, _, Some(newest)) => newest,
             (_, _, None) => (Uuid::new_v4(), Numbered::default()),
         };
-        let mut early = numbered(&file, EARLY).unwrap_or_default();
-        if who.is_none_or(|who| who.gateway != gateway) {
-            early = Numbered::default();
-        }
+        // What another one left there says nothing of this one.
+        let who = who.filter(|who| who.gateway == gateway);
+        let early = who.and_then(|_| numbered(&file, EARLY));
+        let mut early = early.unwrap_or_default();
         let crashed = who.is_some_and(|who| !who.ended && who.boot != boot);
         if crashed && early.sequence > 0 {
             early = higher(disk, early);

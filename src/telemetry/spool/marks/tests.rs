@@ -30,9 +30,11 @@ fn contract_5_a_folder_keeps_its_id_and_goes_on_behind_what_is_on_disk() {
     let (marks, numbers) = Marks::open(folder.path(), None).unwrap();
     assert_eq!(next(numbers), (1, ChainHash::default(), None));
     marks.written(at(5)).unwrap();
+    marks.end(false).unwrap();
     let (again, numbers) = Marks::open(folder.path(), None).unwrap();
     assert_eq!(again.gateway, marks.gateway);
     assert_eq!(next(numbers), (6, at(5).link, None));
+    again.end(false).unwrap();
     let newest = Some((marks.gateway, at(7)));
     let (_, numbers) = Marks::open(folder.path(), newest).unwrap();
     assert_eq!(next(numbers), (8, at(7).link, None));
@@ -53,6 +55,7 @@ fn contract_5_what_went_out_early_is_not_given_again_and_the_cut_is_said_until_i
     }
     let (marks, _) = Marks::open(folder.path(), None).unwrap();
     marks.written(at(10)).unwrap();
+    marks.end(false).unwrap();
     let (_, numbers) = Marks::open(folder.path(), None).unwrap();
     assert_eq!(next(numbers), (11, at(10).link, None));
 }
@@ -75,7 +78,21 @@ fn contract_5_behind_a_crash_of_the_machine_the_numbers_leap() {
     };
     assert_eq!(crashed(true, false), (5 + LEAP + 1, at(5).link, Some(5)));
     assert_eq!(crashed(true, true), (6, at(5).link, None));
-    assert_eq!(crashed(false, false), (6, at(5).link, None));
+    assert_eq!(crashed(false, false), (6, at(5).link, Some(5)));
+}
+
+#[test]
+fn contract_5_that_a_process_was_cut_off_is_said_until_a_record_has_told() {
+    let folder = folder();
+    let (marks, _) = Marks::open(folder.path(), None).unwrap();
+    marks.written(at(5)).unwrap();
+    for owes_cut in [true, false] {
+        let (again, numbers) = Marks::open(folder.path(), None).unwrap();
+        assert_eq!(next(numbers), (6, at(5).link, Some(5)));
+        again.end(owes_cut).unwrap();
+    }
+    let (_, numbers) = Marks::open(folder.path(), None).unwrap();
+    assert_eq!(next(numbers), (6, at(5).link, None));
 }
 
 #[test]
