@@ -9,9 +9,10 @@
 //! - `previous` is the link of the record with the number before; 64 zeros for the first.
 
 use super::analysis::Stage;
-use serde_json::{Map, Value};
+use serde::ser::{Serialize, SerializeMap, Serializer};
+use serde_json::Value;
 use sha2::{Digest, Sha256};
-use std::fmt::{self, Write};
+use std::fmt;
 use uuid::Uuid;
 
 const IDENTITY: &[u8] = b"monitor record 1";
@@ -74,6 +75,22 @@ impl Identity<'_> {
     }
 }
 
+/// As `additional_parameters` hold it.
+impl Serialize for Chain {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        let mut gateway = Uuid::encode_buffer();
+        let gateway: &str = self.gateway.hyphenated().encode_lower(&mut gateway);
+        map.serialize_entry("gateway", gateway)?;
+        map.serialize_entry("sequence", &self.sequence)?;
+        map.serialize_entry("previous", &self.previous)?;
+        if let Some(after) = self.after {
+            map.serialize_entry("after", &after)?;
+        }
+        map.end()
+    }
+}
+
 impl Chain {
     /// What the record behind this one names as its previous.
     pub fn link(&self, digest: ChainHash) -> ChainHash {
@@ -83,18 +100,6 @@ impl Chain {
         hasher.update(self.previous.0);
         hasher.update(digest.0);
         ChainHash(hasher.finalize().into())
-    }
-
-    /// As `additional_parameters` hold it.
-    pub fn to_value(&self) -> Value {
-        let mut map = Map::new();
-        map.insert("gateway".into(), self.gateway.to_string().into());
-        map.insert("sequence".into(), self.sequence.into());
-        map.insert("previous".into(), self.previous.to_string().into());
-        if let Some(after) = self.after {
-            map.insert("after".into(), after.into());
-        }
-        map.into()
     }
 
     /// None where it is something else: other callers may use the key for something of their own.
@@ -132,13 +137,27 @@ impl ChainHash {
     }
 }
 
+impl ChainHash {
+    /// Its digits, lent for as long as `whole` takes.
+    fn digits<T>(&self, whole: impl FnOnce(&str) -> T) -> T {
+        let mut digits = [0; 64];
+        for (pair, byte) in digits.chunks_exact_mut(2).zip(self.0) {
+            pair[0] = b"0123456789abcdef"[usize::from(byte >> 4)];
+            pair[1] = b"0123456789abcdef"[usize::from(byte & 15)];
+        }
+        whole(std::str::from_utf8(&digits).unwrap_or_default())
+    }
+}
+
+impl Serialize for ChainHash {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.digits(|digits| serializer.serialize_str(digits))
+    }
+}
+
 impl fmt::Display for ChainHash {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for byte in self.0 {
-            f.write_char(char::from(b"0123456789abcdef"[usize::from(byte >> 4)]))?;
-            f.write_char(char::from(b"0123456789abcdef"[usize::from(byte & 15)]))?;
-        }
-        Ok(())
+        self.digits(|digits| f.pad(digits))
     }
 }
 
@@ -166,7 +185,7 @@ mod tests {
                 ..chain()
             },
         ] {
-            assert_eq!(Chain::read(&chain.to_value()), Some(chain));
+            assert_eq!(Chain::read(&json!(chain)), Some(chain));
         }
         for (key, bad) in [
             ("gateway", json!("gw-1")),
@@ -177,7 +196,7 @@ mod tests {
             ("previous", json!("zz".repeat(32))),
             ("after", json!(3)),
         ] {
-            let mut value = chain().to_value();
+            let mut value = json!(chain());
             value[key] = bad.clone();
             assert_eq!(Chain::read(&value), None, "{key} {bad}");
         }

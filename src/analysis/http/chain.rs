@@ -3,7 +3,7 @@
 use super::auth;
 use super::query::{Given, Query};
 use super::records::answer;
-use crate::analysis::{ApiError, FieldProblem, Service};
+use crate::analysis::{ApiError, Service};
 use crate::store::{ChainFilter, Scope};
 use axum::extract::State;
 use axum::http::HeaderMap;
@@ -39,8 +39,5 @@ fn filter(mut query: Query) -> Result<ChainFilter, ApiError> {
         limit: query.limit()?,
     };
     query.finish()?;
-    if filter.to.is_some_and(|to| to < filter.from) {
-        return Err(FieldProblem::new("from", "must not be more than to").into());
-    }
     Ok(filter)
 }
