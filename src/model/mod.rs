@@ -3,6 +3,8 @@
 
 mod analysis;
 mod chain;
+#[cfg(test)]
+pub(crate) mod document;
 mod envelope;
 mod ids;
 mod patterns;
