@@ -113,7 +113,7 @@ fn arrivals(rows: &[&Row], fates: &[Kept]) -> impl Iterator<Item = Arrival> {
     let arrival = |(row, fate): (&&Row, &Kept)| {
         let record = match fate {
             Kept::New => Some(row.record.answer.request_id),
-            Kept::Earlier(_) | Kept::Erased => None,
+            Kept::Earlier(_) | Kept::TwinOf(_) | Kept::Erased => None,
             _ => return None,
         };
         let entry = row.record.chain?;
