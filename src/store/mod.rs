@@ -2,6 +2,7 @@
 //! types and three small traits. No SQL here; each database is a folder below. How a gateway looks
 //! policies up is `policy` (§2.5).
 
+mod accounts;
 mod attachment;
 mod blobs;
 mod bucket;
@@ -16,6 +17,7 @@ mod survey;
 #[cfg(test)]
 pub(crate) mod temporary;
 
+pub use accounts::{Account, AccountChange, AccountId, AccountStore, Role, SecretHash, SignIn};
 pub use attachment::{
     Attached, Attachment, AttachmentStore, BlobHash, Erased, Erasure, Extraction, Findings,
     NewAttachment, REMOVAL, Scanned,
@@ -135,9 +137,15 @@ pub struct WholePage {
 }
 
 /// Everything that is kept, as one object.
-pub trait Store: RecordStore + SettingsStore + PolicyTable + AttachmentStore + ChainStore {}
+pub trait Store:
+    RecordStore + SettingsStore + PolicyTable + AttachmentStore + ChainStore + AccountStore
+{
+}
 
-impl<T: RecordStore + SettingsStore + PolicyTable + AttachmentStore + ChainStore> Store for T {}
+impl<T> Store for T where
+    T: RecordStore + SettingsStore + PolicyTable + AttachmentStore + ChainStore + AccountStore
+{
+}
 
 /// Applications, tokens and the audit log.
 #[async_trait]

@@ -10,7 +10,8 @@ pub(super) const MIGRATIONS: &[&str] = &[
     include_str!("migrations/0003_local_patterns.sql"),
     include_str!("migrations/0004_analysis.sql"),
     include_str!("migrations/0005_attachments.sql"),
-    include_str!("migrations/0006_chain.sql"),
+    include_str!("migrations/0006_accounts.sql"),
+    include_str!("migrations/0007_chain.sql"),
 ];
 
 /// Applies what is missing, all of it or nothing. The connection must not enforce foreign keys, so
