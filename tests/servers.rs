@@ -4,6 +4,10 @@
 
 mod support;
 
+#[path = "servers/chain.rs"]
+mod chain;
+#[path = "servers/gaps.rs"]
+mod gaps;
 #[path = "servers/input.rs"]
 mod input;
 #[path = "servers/kill.rs"]

@@ -17,6 +17,8 @@ mod attachments;
 mod audit;
 #[path = "store/bed.rs"]
 mod bed;
+#[path = "store/chain.rs"]
+mod chain;
 #[path = "store/erasure.rs"]
 mod erasure;
 #[path = "store/filters.rs"]

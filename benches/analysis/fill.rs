@@ -78,6 +78,7 @@ fn record(application_id: ApplicationId, number: u64, created_at_ms: i64) -> New
         blocked: false,
         message: None,
         additional_parameters,
+        chain: None,
         answer: answer(number, kind),
     }
 }

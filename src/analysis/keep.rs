@@ -63,6 +63,7 @@ pub(super) fn record(judging: &Judging, mut judged: Judged) -> (NewRecord, Optio
         inline_rules: judging.inline.as_ref().map(Inline::document),
         message: keeps_original.then_some(judged.message),
         additional_parameters: judged.additional_parameters,
+        chain: judged.parameters.chain,
         answer: judged.answer,
     };
     (record, told)

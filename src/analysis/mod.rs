@@ -9,6 +9,7 @@ mod attachments;
 mod audit;
 mod authority;
 mod cache;
+mod chain;
 mod clock;
 mod differences;
 mod direction;

@@ -8,9 +8,10 @@ use super::inline::{Inline, Validation};
 use crate::config::Services;
 use crate::detect::{Compiled, Encoding, Engine, Report};
 use crate::model::{
-    AnalysisResponse, AppMode, CustomPolicyReport, GuardrailsReport, Policy, RecordId,
-    SCHEMA_VERSION, Stage,
+    AnalysisResponse, AppMode, Chain, CustomPolicyReport, GuardrailsReport, Identity, Policy,
+    RecordId, SCHEMA_VERSION, Stage,
 };
+use crate::store::ChainEntry;
 use serde_json::{Map, Value};
 use std::sync::Arc;
 use tokio::sync::Semaphore;
@@ -93,6 +94,7 @@ pub(super) struct Parameters {
     pub(super) user_id: Option<String>,
     pub(super) session_id: Option<String>,
     pub(super) exchange_id: Option<String>,
+    pub(super) chain: Option<ChainEntry>,
 }
 
 impl Parameters {
@@ -103,8 +105,34 @@ impl Parameters {
             user_id: text(given, "user_id", "additional_parameters.user_id")?,
             session_id: text(given, "session_id", "additional_parameters.session_id")?,
             exchange_id: exchange_id.filter(|id| !id.is_empty()).map(str::to_owned),
+            chain: None,
         })
     }
+}
+
+/// The number that a gateway gave the message, with the link of what came (CONTRACT 5).
+pub(super) fn chained(
+    stage: Stage,
+    input: &ProcessInput,
+    parameters: &Parameters,
+) -> Option<ChainEntry> {
+    let chain = Chain::read(input.additional_parameters.get("chain")?)?;
+    let digest = Identity {
+        request_id: parameters.exchange_id.as_deref(),
+        stage,
+        application_id: input.application_id.as_deref(),
+        user_id: parameters.user_id.as_deref(),
+        session_id: parameters.session_id.as_deref(),
+        message: &input.message,
+    }
+    .digest();
+    Some(ChainEntry {
+        gateway: chain.gateway,
+        sequence: chain.sequence,
+        previous: chain.previous,
+        link: chain.link(digest),
+        after: chain.after,
+    })
 }
 
 fn text(

@@ -10,7 +10,7 @@ use super::freshness::Freshness;
 use super::inline::InlineRules;
 use super::keep::{self, Judged, Told};
 use super::policies::{self, LocalPolicies, SetPolicyError};
-use super::process::{Analyst, Asked, Judging, Parameters, ProcessInput};
+use super::process::{self, Analyst, Asked, Judging, Parameters, ProcessInput};
 use super::rate::Rate;
 use super::start::{self, FirstRun, StartError};
 use super::tokens::Tokens;
@@ -238,7 +238,8 @@ impl Service {
             .applications
             .resolve(input.application_id.as_deref(), caller)
             .await?;
-        let parameters = Parameters::read(&input.additional_parameters)?;
+        let mut parameters = Parameters::read(&input.additional_parameters)?;
+        parameters.chain = process::chained(stage, &input, &parameters);
         let inline = match validation {
             Some(validation) => Some(self.inline_rules.compile(validation).await?),
             None => None,

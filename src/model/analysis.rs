@@ -2,7 +2,6 @@
 
 use super::ids::RecordId;
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
 
 /// Value of `schema_version` (CONTRACT 27).
 pub const SCHEMA_VERSION: &str = "2.0.0";
@@ -46,15 +45,14 @@ impl Stage {
 
 /// §2.7. The gateway writes it, the backend reads it field by field to name what is wrong.
 #[derive(Clone, Debug, Serialize)]
-pub struct AnalysisRequest<'a> {
+pub struct AnalysisRequest<'a, P> {
     /// As the client named it, a UUID or not; left out when none is known (CONTRACT 7).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub application_id: Option<&'a str>,
     /// The user's message or the model's answer.
     pub message: &'a str,
     /// user_id, session_id, request_id and whatever else the caller tracks.
-    #[serde(skip_serializing_if = "Map::is_empty")]
-    pub additional_parameters: &'a Map<String, Value>,
+    pub additional_parameters: P,
 }
 
 /// §2.9 `status`.

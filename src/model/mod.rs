@@ -2,6 +2,7 @@
 //! serde only; no I/O, no decisions.
 
 mod analysis;
+mod chain;
 #[cfg(test)]
 pub(crate) mod document;
 mod envelope;
@@ -10,12 +11,14 @@ mod patterns;
 mod policy;
 mod policy_json;
 mod secret;
+mod spans;
 
 pub use analysis::{
     AnalysisRequest, AnalysisResponse, CategoryScore, CustomPolicyReport, DatacleanReport, Entity,
     GuardrailsReport, PolicyRuling, SCHEMA_VERSION, Severity, Stage, Status, Timings, TokensReport,
     TypeCount,
 };
+pub use chain::{Chain, ChainHash, Identity};
 pub use envelope::{ErrorBody, ErrorEnvelope, ErrorType};
 pub use ids::{ApplicationId, ExchangeId, RecordId};
 pub use patterns::{LOCAL_PATTERNS, PATTERN_NAMES, PatternSet};
@@ -24,6 +27,7 @@ pub use policy::{
     PolicyProblems, ScanRole, StoredPolicy, StreamInSync,
 };
 pub use secret::Secret;
+pub use spans::Span;
 
 /// The version of the gateway contract this program implements (§9.1).
 pub const GATEWAY_VERSION: &str = "4.1.0";

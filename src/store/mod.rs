@@ -7,11 +7,13 @@ mod attachment;
 mod blobs;
 mod bucket;
 mod bucket_client;
+mod chain;
 mod error;
 mod postgres;
 mod record;
 mod settings;
 mod sqlite;
+mod survey;
 #[cfg(test)]
 pub(crate) mod temporary;
 
@@ -21,6 +23,9 @@ pub use attachment::{
     NewAttachment, REMOVAL, Scanned,
 };
 pub use blobs::{BlobError, BlobStore, Bytes as BlobBytes, Received, Upload};
+pub use chain::{
+    ChainEntry, ChainFilter, ChainRun, ChainState, ChainStates, ChainStore, MOST_RUNS,
+};
 pub use error::StoreError;
 pub use postgres::PostgresStore;
 pub use record::{
@@ -133,11 +138,14 @@ pub struct WholePage {
 
 /// Everything that is kept, as one object.
 pub trait Store:
-    RecordStore + SettingsStore + PolicyTable + AttachmentStore + AccountStore
+    RecordStore + SettingsStore + PolicyTable + AttachmentStore + ChainStore + AccountStore
 {
 }
 
-impl<T: RecordStore + SettingsStore + PolicyTable + AttachmentStore + AccountStore> Store for T {}
+impl<T> Store for T where
+    T: RecordStore + SettingsStore + PolicyTable + AttachmentStore + ChainStore + AccountStore
+{
+}
 
 /// Applications, tokens and the audit log.
 #[async_trait]

@@ -1,6 +1,7 @@
 //! Analysis records as the rest of the program sees them: one type going in, a short one for lists
 //! and a whole one coming out.
 
+use super::ChainEntry;
 use crate::model::{AnalysisResponse, ApplicationId, RecordId, Severity, Stage, Status, TypeCount};
 use serde_json::{Map, Value};
 
@@ -30,6 +31,8 @@ pub struct NewRecord {
     pub message: Option<String>,
     /// As given, with keys this program does not know.
     pub additional_parameters: Map<String, Value>,
+    /// Its number at the gateway that registered it (CONTRACT 5).
+    pub chain: Option<ChainEntry>,
     /// What the caller was told.
     pub answer: AnalysisResponse,
 }

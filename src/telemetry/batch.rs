@@ -2,6 +2,7 @@
 //! `{"stage","body"}` out, NDJSON lines `{"status",…}` back, one for each in its order.
 
 use super::http::refusal;
+use super::record::Parameters;
 use super::{AnalyzerError, BatchResult, Record};
 use crate::model::{AnalysisRequest, RecordId, Stage};
 use serde::{Deserialize, Serialize};
@@ -13,10 +14,13 @@ pub(super) const PATH: &str = "/process_batch/";
 /// What they are.
 pub(super) const CONTENT_TYPE: &str = "application/x-ndjson";
 
+/// Bytes of a call beside its message, mostly; a call with more grows.
+pub(super) const BESIDES: usize = 640;
+
 #[derive(Serialize)]
 struct Line<'a> {
     stage: &'static str,
-    body: AnalysisRequest<'a>,
+    body: AnalysisRequest<'a, Parameters<'a>>,
 }
 
 /// The verdict itself is for nobody here: the client has its answer.
@@ -33,7 +37,8 @@ struct Body {
 
 /// The body of a call for these records; None where one of them is no JSON.
 pub(super) fn lines(records: &[&Record]) -> Option<Vec<u8>> {
-    let mut body = Vec::new();
+    let length = |record: &&Record| BESIDES + record.message.len();
+    let mut body = Vec::with_capacity(records.iter().map(length).sum());
     for record in records {
         let line = Line {
             stage: match record.stage {
@@ -43,7 +48,7 @@ pub(super) fn lines(records: &[&Record]) -> Option<Vec<u8>> {
             body: AnalysisRequest {
                 application_id: record.context.application_id.as_deref(),
                 message: &record.message,
-                additional_parameters: &record.additional_parameters(),
+                additional_parameters: record.parameters(),
             },
         };
         serde_json::to_writer(&mut body, &line).ok()?;

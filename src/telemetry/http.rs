@@ -96,12 +96,13 @@ impl HttpAnalyzer {
     }
 
     fn request(&self, record: &Record) -> Result<Request<Full<Bytes>>, AnalyzerError> {
-        let body = serde_json::to_vec(&AnalysisRequest {
+        let asked = AnalysisRequest {
             application_id: record.context.application_id.as_deref(),
             message: &record.message,
-            additional_parameters: &record.additional_parameters(),
-        })
-        .map_err(|_| AnalyzerError::Refused(400))?;
+            additional_parameters: record.parameters(),
+        };
+        let mut body = Vec::with_capacity(batch::BESIDES + record.message.len());
+        serde_json::to_writer(&mut body, &asked).map_err(|_| AnalyzerError::Refused(400))?;
         let uri = match record.stage {
             crate::model::Stage::PreCall => &self.request_uri,
             crate::model::Stage::PostCall => &self.response_uri,

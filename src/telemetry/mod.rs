@@ -14,7 +14,7 @@ pub use files::{FileList, FilesOwed};
 pub use http::HttpAnalyzer;
 pub use inspect::{Find, Inspector};
 pub use record::{CallFailure, ClosedBy, Record, RecordContext};
-pub use spool::Spool;
+pub use spool::{Held, Spool};
 
 use crate::model::{AnalysisResponse, RecordId, Secret};
 use async_trait::async_trait;

@@ -1,8 +1,9 @@
 //! One record on its way to the backend.
 
 use super::FileList;
-use crate::model::{ExchangeId, RecordId, Secret, Stage};
+use crate::model::{Chain, ChainHash, ExchangeId, Identity, RecordId, Secret, Stage};
 use crate::observe::VerdictType;
+use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
 
@@ -40,6 +41,8 @@ pub struct Record {
     pub failure: Option<CallFailure>,
     /// What the call lists; of a pre-call record only.
     pub files: Option<Arc<FileList>>,
+    /// Its place among the gateway's records (CONTRACT 5); the spool gives it.
+    pub chain: Option<Chain>,
 }
 
 /// A failed exchange (CONTRACT 17).
@@ -76,48 +79,85 @@ impl ClosedBy {
     }
 }
 
-impl Record {
-    /// `additional_parameters` of §2.7 with ours (CONTRACT 5, 17).
-    pub fn additional_parameters(&self) -> Map<String, Value> {
-        let mut map = Map::new();
-        map.insert(
-            "request_id".into(),
-            self.context.exchange.to_string().into(),
-        );
-        for (name, value) in [
-            ("user_id", &self.context.user_id),
-            ("session_id", &self.context.session_id),
-        ] {
+/// `additional_parameters` of §2.7 with ours (CONTRACT 5, 17), written without building them.
+#[derive(Clone, Copy)]
+pub struct Parameters<'a>(&'a Record);
+
+impl Serialize for Parameters<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let (record, context) = (self.0, &self.0.context);
+        let mut map = serializer.serialize_map(None)?;
+        map.serialize_entry("request_id", &context.exchange)?;
+        let named = [
+            ("user_id", &context.user_id),
+            ("session_id", &context.session_id),
+        ];
+        for (name, value) in named {
             if let Some(value) = value {
-                map.insert(name.into(), value.as_str().into());
+                map.serialize_entry(name, value)?;
             }
         }
-        if self.incomplete {
-            map.insert("incomplete".into(), true.into());
+        let marks = [
+            ("incomplete", record.incomplete),
+            ("unchecked", record.unchecked),
+            ("response_replaced", record.replaced.is_some()),
+        ];
+        for (name, _) in marks.into_iter().filter(|(_, is_set)| *is_set) {
+            map.serialize_entry(name, &true)?;
         }
-        if self.unchecked {
-            map.insert("unchecked".into(), true.into());
+        if let Some(kind) = record.replaced {
+            let (stage, kind) = (record.stage.as_str(), kind.as_str());
+            map.serialize_entry(
+                "response_replacement",
+                &json!({"stage": stage, "type": kind}),
+            )?;
         }
-        if let Some(kind) = self.replaced {
-            let stage = self.stage.as_str();
-            map.insert("response_replaced".into(), true.into());
-            map.insert(
-                "response_replacement".into(),
-                json!({"stage": stage, "type": kind.as_str()}),
-            );
-        }
-        if let Some(failure) = &self.failure {
-            map.insert(
-                "error".into(),
-                json!({
+        if let Some(failure) = &record.failure {
+            map.serialize_entry(
+                "error",
+                &json!({
                     "type": failure.kind,
                     "code": failure.code,
                     "message": failure.message,
                     "closed_by": failure.closed_by.as_str(),
                 }),
-            );
+            )?;
         }
-        map
+        if let Some(chain) = &record.chain {
+            map.serialize_entry("chain", chain)?;
+        }
+        map.end()
+    }
+}
+
+impl Record {
+    /// What goes with the message.
+    pub fn parameters(&self) -> Parameters<'_> {
+        Parameters(self)
+    }
+
+    /// The same, built.
+    pub fn additional_parameters(&self) -> Map<String, Value> {
+        match serde_json::to_value(self.parameters()) {
+            Ok(Value::Object(map)) => map,
+            // There is nothing in them that is no JSON.
+            _ => Map::new(),
+        }
+    }
+
+    /// What the record's link covers of it (CONTRACT 5).
+    pub fn digest(&self) -> ChainHash {
+        let context = &self.context;
+        let mut exchange = uuid::Uuid::encode_buffer();
+        Identity {
+            request_id: Some(context.exchange.0.hyphenated().encode_lower(&mut exchange)),
+            stage: self.stage,
+            application_id: context.application_id.as_deref(),
+            user_id: context.user_id.as_deref(),
+            session_id: context.session_id.as_deref(),
+            message: &self.message,
+        }
+        .digest()
     }
 
     /// Bytes this record holds in memory, for the queue's bound.
@@ -145,6 +185,7 @@ impl Record {
         Some(Self {
             message: String::new(),
             files: Some(files),
+            chain: None,
             ..self
         })
     }

@@ -109,6 +109,7 @@ pub(crate) fn a_record(
         blocked: false,
         message: None,
         additional_parameters: Map::new(),
+        chain: None,
         answer: an_answer(text),
     }
 }

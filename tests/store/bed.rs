@@ -65,6 +65,7 @@ impl Bed {
             blocked: false,
             message: None,
             additional_parameters: Map::new(),
+            chain: None,
             answer: answer(),
         }
     }

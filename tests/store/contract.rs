@@ -74,6 +74,12 @@ macro_rules! store_contract {
             erasure: a_late_record_is_refused_and_costs_only_itself
             erasure: an_erasure_of_one_application_leaves_the_others
             erasure: many_records_go_in_steps
+            chain: numbers_in_any_order_are_put_together_and_a_second_delivery_is_none
+            chain: many_at_once_from_two_stores_are_one_run
+            chain: a_number_of_two_records_and_a_wrong_link_show
+            chain: a_cut_is_kept_and_a_filter_narrows
+            chain: a_record_that_is_there_under_another_number_is_not_missing
+            chain: removed_records_stay_known_as_stubs
         }
     };
     ($new:path => $($module:ident: $name:ident)+) => {

@@ -8,6 +8,7 @@ mod audit;
 mod auth;
 mod batch;
 mod body;
+mod chain;
 mod csv;
 mod erasure;
 mod export;
@@ -70,6 +71,7 @@ pub(super) fn routes() -> Vec<Route> {
         ("/records/{id}", get(records::one)),
         ("/records/{id}/explain", post(replays::explain)),
         ("/sessions", get(sessions::list)),
+        ("/chain", get(chain::list)),
         ("/statistics", get(statistics::list)),
     ];
     let processing = [

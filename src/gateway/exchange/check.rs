@@ -10,7 +10,7 @@ use crate::gateway::error::CallError;
 use crate::model::{AnalysisResponse, BlockOn, OnBackendFailure, Policy, Stage, Status};
 use crate::observe::events::{AttachmentsLeft, RecordLeft, Unchecked};
 use crate::observe::{AttachmentOutcome, Metrics, TelemetryOutcome, UncheckedReason, VerdictType};
-use crate::telemetry::{Analyzer, AnalyzerError, Record, Verdict};
+use crate::telemetry::{Analyzer, AnalyzerError, Held, Record, Verdict};
 use pingora_core::protocols::http::ServerSession;
 use std::time::Instant;
 use tokio::time::timeout;
@@ -44,7 +44,15 @@ pub(super) struct Check<'a> {
     pub(super) record: Option<Record>,
 }
 
-impl Check<'_> {
+/// A record on its way to its verdict.
+struct Asked<'a> {
+    policy: &'a Policy,
+    registration: &'a Registration,
+    stage: Stage,
+    held: Held,
+}
+
+impl<'a> Check<'a> {
     /// Waits for the verdict, at most MONITOR_TIMEOUT long.
     pub(super) async fn run(
         self,
@@ -52,25 +60,27 @@ impl Check<'_> {
         session: &mut ServerSession,
         ctx: &mut CallContext,
     ) -> Checked {
-        let (Some(analyzer), Some(record)) = (&shared.analyzer, &self.record) else {
+        let (policy, analyzer) = (self.policy, shared.analyzer.as_ref());
+        let (Some(analyzer), Some(asked)) = (analyzer, self.asked()) else {
             let detail = "there is no backend (MONITOR_URL)";
-            return self.unknown(&shared.metrics, UncheckedReason::NoBackend, detail);
+            no_verdict(&shared.metrics, policy, UncheckedReason::NoBackend, detail);
+            return Checked::Unknown;
         };
         let started = Instant::now();
         let limit = shared.settings.monitor.timeout;
         let answer = tokio::select! {
             biased;
-            answer = timeout(limit, judge(shared, &**analyzer, record)) => answer,
+            answer = timeout(limit, judge(shared, &**analyzer, &asked.held)) => answer,
             () = client_gone(session) => {
                 ctx.clock.waited_for_backend(started);
-                return self.abandoned();
+                return asked.abandoned();
             }
         };
         ctx.clock.waited_for_backend(started);
         let late = || AnalyzerError::Unavailable("no answer within MONITOR_TIMEOUT".into());
         let checked = match answer.unwrap_or_else(|_| Err(late())) {
-            Ok(verdict) => self.judged(&shared.metrics, verdict),
-            Err(error) => self.failed(&shared.metrics, &error),
+            Ok(verdict) => asked.judged(&shared.metrics, verdict),
+            Err(error) => asked.failed(&shared.metrics, &error),
         };
         match checked {
             Checked::Unknown if started.elapsed() >= limit => Checked::Late,
@@ -78,24 +88,37 @@ impl Check<'_> {
         }
     }
 
-    fn judged(mut self, metrics: &Metrics, verdict: Verdict) -> Checked {
+    /// The record has its number before it is sent (CONTRACT 5).
+    fn asked(self) -> Option<Asked<'a>> {
+        let record = self.record?;
+        Some(Asked {
+            policy: self.policy,
+            registration: self.registration,
+            stage: record.stage,
+            held: self.registration.hold(record)?,
+        })
+    }
+}
+
+impl Asked<'_> {
+    fn judged(self, metrics: &Metrics, verdict: Verdict) -> Checked {
         let Verdict { analysis, kept } = verdict;
-        let id = analysis.request_id;
-        if kept.is_none() {
-            self.left(metrics, TelemetryOutcome::Delivered, "");
+        let (policy, id) = (self.policy, analysis.request_id);
+        match kept {
+            Some(kept) => self.held.follow((id, kept)),
+            None => {
+                self.left(metrics, TelemetryOutcome::Delivered, "");
+                self.held.delivered(id);
+            }
         }
-        match (self.record.take(), kept) {
-            (Some(record), Some(kept)) => self.registration.follow(record, (id, kept)),
-            (Some(record), None) => self.registration.files_of(record, id),
-            (None, _) => {}
-        }
-        match found(self.policy.block_on, &analysis) {
+        match found(policy.block_on, &analysis) {
             Some(kind) => Checked::Flagged(Box::new(Finding { kind, analysis })),
             None if analysis.status == Status::Success => Checked::Passed,
             // CONTRACT 26: never a silent pass.
             None => {
                 let detail = "a stage of the check failed";
-                self.unknown(metrics, UncheckedReason::Incomplete, detail)
+                no_verdict(metrics, policy, UncheckedReason::Incomplete, detail);
+                Checked::Unknown
             }
         }
     }
@@ -103,58 +126,52 @@ impl Check<'_> {
     fn failed(mut self, metrics: &Metrics, error: &AnalyzerError) -> Checked {
         let said = error.to_string();
         let reason = match error {
-            AnalyzerError::KeyRefused(_) => {
+            AnalyzerError::KeyRefused(status) => {
                 self.left(metrics, TelemetryOutcome::Refused, &said);
                 self.files_refused(metrics);
+                self.held.refused(*status);
                 return Checked::KeyRefused;
             }
             AnalyzerError::Refused(_) => UncheckedReason::Refused,
             AnalyzerError::Unavailable(_) | AnalyzerError::Busy(_) => UncheckedReason::Unavailable,
         };
         // What is refused for good the spool keeps as a dead letter (CONTRACT 23).
-        if let Some(mut record) = self.record.take() {
-            record.unchecked = self.is_open();
-            if !self.is_open() && record.stage == Stage::PostCall {
+        let is_open = self.policy.on_backend_failure == OnBackendFailure::Open;
+        if let Some(record) = self.held.record_mut() {
+            record.unchecked = is_open;
+            if !is_open && record.stage == Stage::PostCall {
                 record.failure = Some(failure_of(&CallError::Unchecked));
             }
-            self.registration.push(record);
         }
-        self.unknown(metrics, reason, &said)
+        self.registration.give_back(self.held);
+        no_verdict(metrics, self.policy, reason, &said);
+        Checked::Unknown
     }
 
     /// The backend may have the record or not: it takes the same one twice as one.
-    fn abandoned(self) -> Checked {
-        if let Some(mut record) = self.record {
-            if record.stage == Stage::PostCall {
-                record.failure = Some(failure_of(&CallError::ClientGone));
-            }
-            self.registration.push(record);
+    fn abandoned(mut self) -> Checked {
+        if let Some(record) = self.held.record_mut()
+            && record.stage == Stage::PostCall
+        {
+            record.failure = Some(failure_of(&CallError::ClientGone));
         }
+        self.registration.give_back(self.held);
         Checked::ClientGone
     }
 
-    fn is_open(&self) -> bool {
-        self.policy.on_backend_failure == OnBackendFailure::Open
-    }
-
+    /// The backend's answer will not change.
     fn left(&self, metrics: &Metrics, outcome: TelemetryOutcome, reason: &str) {
-        let stage = self.record.as_ref().map(|record| record.stage);
-        if let Some(stage) = stage {
-            RecordLeft {
-                stage,
-                outcome,
-                reason,
-            }
-            .emit(metrics);
+        RecordLeft {
+            stage: self.stage,
+            outcome,
+            reason,
         }
+        .emit(metrics);
     }
 
     fn files_refused(&self, metrics: &Metrics) {
-        if let Some(list) = self
-            .record
-            .as_ref()
-            .and_then(|record| record.files.as_ref())
-        {
+        let record = self.held.record();
+        if let Some(list) = record.and_then(|record| record.files.as_ref()) {
             AttachmentsLeft {
                 request_id: &list.request_id,
                 outcome: AttachmentOutcome::NoRecord,
@@ -162,11 +179,6 @@ impl Check<'_> {
             }
             .emit(metrics);
         }
-    }
-
-    fn unknown(&self, metrics: &Metrics, reason: UncheckedReason, detail: &str) -> Checked {
-        no_verdict(metrics, self.policy, reason, detail);
-        Checked::Unknown
     }
 }
 
@@ -193,8 +205,10 @@ pub(super) fn no_verdict(
 async fn judge(
     shared: &Shared,
     analyzer: &dyn Analyzer,
-    record: &Record,
+    held: &Held,
 ) -> Result<Verdict, AnalyzerError> {
+    let gone = || AnalyzerError::Unavailable("the record is gone".into());
+    let record = held.record().ok_or_else(gone)?;
     let before = shared.settings.spool.durability == Durability::BeforeUpstream;
     if record.stage == Stage::PreCall && before {
         return Ok(Verdict {

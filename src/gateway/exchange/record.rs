@@ -7,10 +7,10 @@ use crate::gateway::attachments;
 use crate::gateway::context::CallContext;
 use crate::gateway::error::CallError;
 use crate::gateway::headers::Extensions;
-use crate::model::{ErrorType, ExchangeId, RecordId, Stage};
+use crate::model::{ErrorType, ExchangeId, Stage};
 use crate::observe::VerdictType;
 use crate::telemetry::spool::Receipt;
-use crate::telemetry::{CallFailure, ClosedBy, FileList, Kept, Record, RecordContext, Spool};
+use crate::telemetry::{CallFailure, ClosedBy, FileList, Held, Record, RecordContext, Spool};
 use pingora_core::protocols::http::ServerSession;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -166,6 +166,7 @@ impl Registration {
             replaced: open.replaced,
             failure: None,
             files: open.files.clone().filter(|_| stage == Stage::PreCall),
+            chain: None,
         })
     }
 
@@ -177,17 +178,17 @@ impl Registration {
         }
     }
 
-    /// Sees to it that a record whose verdict is known is kept under that id.
-    pub(super) fn follow(&self, record: Record, kept: (RecordId, Kept)) {
-        if let Some((_, spool)) = self.0.as_ref().and_then(Open::with_spool) {
-            spool.follow(record, kept);
-        }
+    /// Takes a record that a call of its own is about to deliver; None where nobody wants it.
+    pub(super) fn hold(&self, record: Record) -> Option<Held> {
+        let (_, spool) = self.0.as_ref().and_then(Open::with_spool)?;
+        Some(spool.hold(record))
     }
 
-    /// Registers what is left of a record that the backend has under that id: its files.
-    pub(super) fn files_of(&self, record: Record, id: RecordId) {
-        if let Some(rest) = record.into_files_owed(id) {
-            self.push(rest);
+    /// Registers a record whose own call came to nothing.
+    pub(super) fn give_back(&self, held: Held) {
+        let receipt = held.give_back();
+        if let Some(open) = &self.0 {
+            open.receipt.store(receipt.0, Ordering::Relaxed);
         }
     }
 

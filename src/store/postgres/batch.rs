@@ -2,11 +2,13 @@
 //! are. What becomes of one that the database refuses is `writer`'s.
 
 use super::attachments::{self, Refused};
+use super::chain;
 use super::pages;
 use super::row::{Row, stage_number};
 use super::tally::Tally;
 use super::text::text_key;
 use crate::model::AnalysisResponse;
+use crate::store::chain::Arrival;
 use crate::store::{Erasure, StoreError};
 use sqlx::{Connection, PgConnection, Row as _};
 use std::collections::{HashMap, HashSet};
@@ -30,12 +32,13 @@ const RECORDS: &str = "
     INSERT INTO records (seq, id, application_id, stage, exchange_id, user_id, user_key, session_id,
         session_key, created_at_ms, rules_version, status, flagged, flagged_guardrails,
         flagged_custom_policy, flagged_dataclean, blocked, failed, incomplete, token_count, severity,
-        types, total_us, bytes)
+        types, total_us, bytes, chain_gateway,
+        chain_sequence)
     SELECT * FROM unnest($1::bigint[], $2::uuid[], $3::uuid[], $4::smallint[], $5::text[], $6::text[],
         $7::bigint[], $8::text[], $9::uuid[], $10::bigint[], $11::bigint[], $12::text[],
         $13::boolean[], $14::boolean[], $15::boolean[], $16::boolean[], $17::boolean[],
         $18::boolean[], $19::boolean[], $20::bigint[], $21::text[], $22::text[], $23::bigint[],
-        $24::bigint[])";
+        $24::bigint[], $25::uuid[], $26::bigint[])";
 
 const BODIES: &str = "
     INSERT INTO record_bodies (seq, message, cleaned_text, entities, additional_parameters,
@@ -99,8 +102,24 @@ pub(super) async fn keep(
     if !new.is_empty() {
         write(&mut transaction, &new, lane).await?;
     }
+    chain::enter(&mut transaction, arrivals(rows, &fates)).await?;
     transaction.commit().await.map_err(Failure::at_commit)?;
     Ok(fates)
+}
+
+/// Numbers of the records that are kept or were before, and of those that are refused because their user
+/// was erased.
+fn arrivals(rows: &[&Row], fates: &[Kept]) -> impl Iterator<Item = Arrival> {
+    let arrival = |(row, fate): (&&Row, &Kept)| {
+        let record = match fate {
+            Kept::New => Some(row.record.answer.request_id),
+            Kept::Earlier(_) | Kept::TwinOf(_) | Kept::Erased => None,
+            _ => return None,
+        };
+        let entry = row.record.chain?;
+        Some(Arrival { entry, record })
+    };
+    rows.iter().zip(fates).filter_map(arrival)
 }
 
 async fn prepare(
@@ -260,6 +279,13 @@ async fn write_records(
         .bind(column(new, |row| row.types.as_str()))
         .bind(column(new, Row::total_us))
         .bind(column(new, |row| row.bytes))
+        .bind(column(new, |row| {
+            row.record.chain.map(|chain| chain.gateway)
+        }))
+        .bind(column(new, |row| {
+            let number = row.record.chain.map(|chain| chain.sequence);
+            number.map(crate::store::chain::column)
+        }))
         .execute(connection)
         .await
         .map(drop)

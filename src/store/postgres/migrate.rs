@@ -11,6 +11,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("migrations/0003_analysis.sql"),
     include_str!("migrations/0004_attachments.sql"),
     include_str!("migrations/0005_accounts.sql"),
+    include_str!("migrations/0006_chain.sql"),
 ];
 
 /// Names the lock under which one process migrates at a time: "monitor" in ASCII.

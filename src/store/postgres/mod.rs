@@ -6,6 +6,7 @@
 mod accounts;
 mod attachments;
 mod batch;
+mod chain;
 mod connect;
 mod leftovers;
 mod listener;

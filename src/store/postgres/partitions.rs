@@ -1,11 +1,14 @@
 //! The partitions, one a day: made ahead, and dropped. Both stand in everybody's way for a moment, so
 //! that they give up quickly where they would have to wait, and try again.
 
+use super::chain;
 use super::order::Day;
 use super::versions::now_ms;
+use crate::model::Span;
 use crate::store::StoreError;
 use sqlx::{AssertSqlSafe, Connection as _, PgConnection, Row as _};
 use std::time::Duration;
+use uuid::Uuid;
 
 /// The partitioned tables.
 const TABLES: [&str; 3] = ["records", "record_bodies", "record_types"];
@@ -125,6 +128,7 @@ async fn remove(connection: &mut PgConnection, day: Day) -> Result<(), sqlx::Err
     sqlx::raw_sql(AssertSqlSafe(sessions))
         .execute(&mut *transaction)
         .await?;
+    let numbers = numbers(&mut transaction, day).await?;
     for table in TABLES {
         let sql = format!("DROP TABLE {table}_{day}");
         sqlx::raw_sql(AssertSqlSafe(sql))
@@ -137,5 +141,30 @@ async fn remove(connection: &mut PgConnection, day: Day) -> Result<(), sqlx::Err
     .bind(day.0)
     .execute(&mut *transaction)
     .await?;
+    chain::leave_stubs(&mut transaction, numbers).await?;
     transaction.commit().await
+}
+
+/// Which numbers a day's records have, by their gateways.
+async fn numbers(
+    connection: &mut PgConnection,
+    day: Day,
+) -> Result<Vec<(Uuid, Span)>, sqlx::Error> {
+    let sql = format!(
+        "SELECT gateway, min(number), max(number) FROM (
+             SELECT chain_gateway AS gateway, chain_sequence AS number, chain_sequence - row_number()
+                 OVER (PARTITION BY chain_gateway ORDER BY chain_sequence) AS island
+             FROM records_{day} WHERE chain_sequence IS NOT NULL) AS numbered
+         GROUP BY gateway, island"
+    );
+    // Made of constants and a number.
+    let query = sqlx::query_as::<_, (Uuid, i64, i64)>(AssertSqlSafe(sql));
+    let rows = query.fetch_all(connection).await?;
+    let span = |(gateway, first, last): (Uuid, i64, i64)| {
+        (
+            gateway,
+            Span::new(first.unsigned_abs(), last.unsigned_abs()),
+        )
+    };
+    Ok(rows.into_iter().map(span).collect())
 }

@@ -1,7 +1,9 @@
 //! What removed records take away from the counts of what is kept: of the store, and of each session. A
 //! session goes with its last record. The statistics themselves stay.
 
+use super::chain;
 use super::order::Day;
+use crate::model::Span;
 use sqlx::postgres::PgRow;
 use sqlx::{PgConnection, Row as _};
 use std::collections::BTreeMap;
@@ -67,6 +69,8 @@ pub(super) struct Removed {
     /// Records and bytes by day, application and stage.
     counts: BTreeMap<(i64, Uuid, i16), (i64, i64)>,
     sessions: BTreeMap<(Uuid, Uuid), Session>,
+    /// Numbers of gateways.
+    numbers: Vec<(Uuid, Span)>,
 }
 
 impl Removed {
@@ -80,6 +84,11 @@ impl Removed {
         *counts = (counts.0 + 1, counts.1 + bytes);
         self.rows += 1;
         self.bytes += u64::try_from(bytes).unwrap_or(0);
+        let number = row.try_get::<Option<i64>, _>("chain_sequence")?;
+        if let (Some(gateway), Some(number)) = (row.try_get("chain_gateway")?, number) {
+            let number = number.unsigned_abs();
+            self.numbers.push((gateway, Span::new(number, number)));
+        }
         if let Some(session) = row.try_get::<Option<Uuid>, _>("session_key")? {
             let session = self.sessions.entry((application, session)).or_default();
             session.messages += 1;
@@ -105,8 +114,9 @@ impl Removed {
             .bind(self.counts.values().map(|gone| gone.0).collect::<Vec<_>>())
             .bind(self.counts.values().map(|gone| gone.1).collect::<Vec<_>>())
             .bind(LANE)
-            .execute(connection)
+            .execute(&mut *connection)
             .await?;
+        chain::leave_stubs(connection, self.numbers).await?;
         Ok((self.rows, self.bytes))
     }
 

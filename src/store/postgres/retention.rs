@@ -24,7 +24,8 @@ const UNLOCK: &str = "SELECT pg_advisory_unlock(30804237641770352)";
 
 const RECORDS: &str = "
     DELETE FROM records WHERE seq = ANY ($1) AND seq BETWEEN $2 AND $3
-    RETURNING application_id, stage, created_at_ms, bytes, session_key, flagged, token_count";
+    RETURNING application_id, stage, created_at_ms, bytes, session_key, flagged, token_count,
+        chain_gateway, chain_sequence";
 
 /// What is bounded, and how.
 #[derive(Clone, Copy)]

@@ -1,10 +1,12 @@
 //! Records on their way in: many rows per statement, and what is kept about them besides (entity
 //! types, times, totals, sessions, statistics) once per batch, out of the rows themselves.
 
+use super::chain;
 use super::erasure;
 use super::rows::{NewRow, answer, bytes, stage_word, uuid, whole};
 use super::writer::{Outcome, Written};
 use crate::store::StoreError;
+use crate::store::chain::{Arrival, column};
 use sqlx::sqlite::SqliteArguments;
 use sqlx::{AssertSqlSafe, Row as _, Sqlite, SqliteConnection};
 use std::collections::HashSet;
@@ -18,9 +20,10 @@ const ROWS: usize = 64;
 const RECORDS: &str = "
     INSERT INTO records (seq, id, application_id, stage, exchange_id, user_id, session_id,
         created_at_ms, rules_version, status, flagged_guardrails, flagged_custom_policy,
-        flagged_dataclean, token_count, severity, types, failed, incomplete, blocked, total_us, bytes)
+        flagged_dataclean, token_count, severity, types, failed, incomplete, blocked, total_us, bytes,
+        chain_gateway, chain_sequence)
     VALUES ";
-const RECORD: &str = "(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)";
+const RECORD: &str = "(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)";
 
 /// The second statement finds nothing to add where the first kept nothing.
 const BODIES: &str = "
@@ -83,7 +86,23 @@ pub(super) async fn insert(
         };
         outcomes.push(outcome);
     }
+    chain::enter(connection, arrivals(rows, &outcomes)).await?;
     Ok(outcomes)
+}
+
+/// Numbers of the records that are kept or were before, and of those that are refused because their user
+/// was erased.
+fn arrivals(rows: &[NewRow], outcomes: &[Outcome]) -> impl Iterator<Item = Arrival> {
+    let arrival = |(row, outcome): (&NewRow, &Outcome)| {
+        let record = match outcome {
+            Ok(Written::New) => Some(row.record.answer.request_id),
+            Ok(Written::Earlier(_)) | Err(StoreError::Erased) => None,
+            _ => return None,
+        };
+        let entry = row.record.chain?;
+        Some(Arrival { entry, record })
+    };
+    rows.iter().zip(outcomes).filter_map(arrival)
 }
 
 async fn look_around(
@@ -196,6 +215,8 @@ fn bind_record<'q>(query: Query<'q>, row: &'q NewRow, seq: i64) -> Query<'q> {
         .bind(record.blocked)
         .bind(whole(verdict.timings.total_us))
         .bind(row.bytes())
+        .bind(record.chain.map(|chain| bytes(chain.gateway)))
+        .bind(record.chain.map(|chain| column(chain.sequence)))
 }
 
 async fn earlier(connection: &mut SqliteConnection, row: &NewRow) -> Outcome {

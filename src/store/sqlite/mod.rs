@@ -5,6 +5,7 @@ mod accounts;
 mod applications;
 mod attachments;
 mod audit;
+mod chain;
 mod changes;
 mod erasure;
 mod filters;

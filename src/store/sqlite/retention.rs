@@ -2,6 +2,7 @@
 //! a bounded number in each transaction, with other writes in between. A file made by this version
 //! gives room back that stays free; an older one uses it again.
 
+use super::chain;
 use super::rows::bytes;
 use super::write::Write;
 use super::writer::{Writer, Written};
@@ -80,6 +81,7 @@ pub(super) async fn remove(
     connection: &mut SqliteConnection,
     places: String,
 ) -> Result<(), StoreError> {
+    chain::leave_stubs(connection, &places).await?;
     sqlx::query(REMOVE).bind(places).execute(connection).await?;
     Ok(())
 }

@@ -125,7 +125,7 @@ impl Back {
             if state.book.read(next.place) {
                 match entry::decode(content) {
                     Some(record) => {
-                        if !state.offer(next.place, record) {
+                        if !state.offer(next.place, record, 0) {
                             state.behind = Some(next);
                             return None;
                         }
@@ -248,6 +248,7 @@ mod tests {
     use crate::observe::Metrics;
     use crate::store::temporary::TemporaryFolder;
     use crate::telemetry::spool::book::Book;
+    use crate::telemetry::spool::marks::Marks;
     use crate::telemetry::spool::{Gate, SpoolBounds};
     use std::io::Write;
     use std::sync::{Condvar, Mutex};
@@ -273,10 +274,10 @@ mod tests {
         let shared = Arc::new(Shared {
             state: Mutex::new(State::new(Book::default(), 2, bounds, None)),
             wake: Condvar::new(),
-            durable: watch::Sender::new(0),
-            degraded: watch::Sender::new(false),
+            durable: watch::Sender::default(),
             metrics: Arc::new(Metrics::new().unwrap()),
             gate: Gate::default(),
+            marks: Marks::open(folder.path(), None).unwrap().0,
             files: super::super::owed::Owing::new(1).0,
         });
         let mut back = Back::new(shared, folder.path().into(), None);

@@ -19,6 +19,8 @@ pub(super) struct Entry {
     /// Whether `records` is all there will be.
     sealed: bool,
     acked: Bits,
+    /// Records that a call of their own delivers, or a lane from memory once that failed.
+    held: Bits,
     /// Bytes of its file, or of what its file will be.
     pub(super) bytes: u64,
     /// When its latest record came, milliseconds since 1970.
@@ -190,7 +192,7 @@ impl Book {
         }
     }
 
-    /// A frame of an old segment was read; false where it is acknowledged already.
+    /// A frame of an old segment was read; false where it is acknowledged already, or on its way.
     pub(super) fn read(&mut self, place: Place) -> bool {
         let Some(entry) = self.segments.get_mut(&place.segment) else {
             return false;
@@ -198,7 +200,7 @@ impl Book {
         if !entry.sealed {
             entry.records = entry.records.max(place.ordinal + 1);
         }
-        !entry.acked.has(place.ordinal)
+        !entry.acked.has(place.ordinal) && !entry.held.has(place.ordinal)
     }
 
     /// No record will be added to the segment; true when nothing of it is owed.
@@ -264,6 +266,12 @@ impl Book {
 }
 
 impl Entry {
+    /// A record of it is not read back: it is in memory until it is settled.
+    pub(super) fn hold(&mut self, place: Place) {
+        self.held.set(place.ordinal);
+        self.in_flight += 1;
+    }
+
     /// Records that go with it when it is given up: owed, and not in memory either.
     pub(super) fn lost(&self) -> u64 {
         self.owed().saturating_sub(u64::from(self.in_flight))

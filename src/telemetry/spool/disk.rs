@@ -9,6 +9,7 @@ use super::gone::{Gone, Loss};
 use super::incoming::Incoming;
 use super::item::Chunk;
 use super::letters::Letters;
+use super::numbers::Numbered;
 use super::segment::{self, SegmentId};
 use super::state::State;
 use super::{Shared, ledger, now_ms};
@@ -39,6 +40,8 @@ pub(super) struct Disk {
     letters: Letters,
     notes: Notes,
     incoming: Incoming,
+    /// The latest number that the file beside the segments knows.
+    marked: Numbered,
 }
 
 /// The segment being written.
@@ -61,6 +64,10 @@ struct Notes {
 struct Work {
     /// Records taken so far.
     pushed: u64,
+    /// The latest number of the records that were taken.
+    latest: Numbered,
+    /// None of them has said yet that the process before was cut off.
+    owes_cut: bool,
     last: bool,
 }
 
@@ -85,6 +92,7 @@ impl Disk {
             letters,
             notes: Notes::default(),
             incoming,
+            marked: Numbered::default(),
         }
     }
 
@@ -109,9 +117,9 @@ impl Disk {
         let work = self.take();
         let written = self.write_all();
         if written {
-            self.shared.durable.send_replace(work.pushed);
+            self.is_written(&work);
         }
-        self.note();
+        self.note(&work);
         let read = self.back.read_back(&self.waiting);
         if work.last {
             self.leave(&work);
@@ -155,6 +163,8 @@ impl Disk {
         notes.gone.extend(state.gone.drain(..));
         Work {
             pushed: state.pushed,
+            latest: state.numbers.latest(),
+            owes_cut: state.numbers.owes_cut(),
             last: state.closing,
         }
     }
@@ -187,10 +197,32 @@ impl Disk {
         Ok(())
     }
 
+    /// Lets those go on who waited for these records.
+    fn is_written(&mut self, work: &Work) {
+        if work.latest != self.marked {
+            self.mark(work.latest);
+        }
+        self.shared.durable.send_if_modified(|disk| {
+            let more = disk.count != work.pushed;
+            disk.count = work.pushed;
+            more
+        });
+    }
+
+    fn mark(&mut self, latest: Numbered) {
+        match self.shared.marks.written(latest) {
+            Ok(()) => self.marked = latest,
+            Err(error) => SpoolDisk { error: &error }.emit(&self.shared.metrics),
+        }
+    }
+
     /// Says what goes with the process because the disk did not take it.
     fn leave(&self, work: &Work) {
-        if !self.waiting.is_empty() {
-            let taken = work.pushed - *self.shared.durable.borrow();
+        if self.waiting.is_empty() {
+            // What fails here makes the next start more careful than it had to be.
+            let _ = self.shared.marks.end(work.owes_cut);
+        } else {
+            let taken = work.pushed - self.shared.durable.borrow().count;
             let count = taken.min(self.shared.lock().book.owed());
             self.report((count > 0).then_some((Loss::Disk, count)));
         }
@@ -198,13 +230,14 @@ impl Disk {
 
     /// Acknowledgements, dead letters and files that may go. What fails here costs a record sent
     /// twice or a file that stays, never a record.
-    fn note(&mut self) {
+    fn note(&mut self, work: &Work) {
         self.note_letters();
         while let Some((segment, ordinals)) = self.notes.acks.pop_first() {
             if let Err(error) = ledger::append(&self.folder, segment, &ordinals) {
                 SpoolDisk { error: &error }.emit(&self.shared.metrics);
             }
         }
+        self.outlive(work);
         while let Some(Gone { segment, unread }) = self.notes.gone.pop_front() {
             if let Some(unread) = unread {
                 let lost = unread.lost(&segment::path(&self.folder, segment));
@@ -232,6 +265,17 @@ impl Disk {
         fault::at(Point::Delete);
         let _ = std::fs::remove_file(segment::path(&self.folder, segment));
         fault::at(Point::Deleted);
+    }
+
+    /// The numbers that go with a file are remembered without it.
+    fn outlive(&mut self, work: &Work) {
+        if self.notes.gone.is_empty() {
+            return;
+        }
+        self.mark(work.latest);
+        if let Err(error) = self.shared.marks.sync() {
+            SpoolDisk { error: &error }.emit(&self.shared.metrics);
+        }
     }
 
     fn note_letters(&mut self) {

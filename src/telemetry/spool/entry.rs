@@ -1,14 +1,16 @@
 //! A record as bytes of a segment (CONTRACT 23). Little-endian, strings with their length before
 //! them. Not a format for others: only this program reads it, and refuses what it does not know.
 
-use crate::model::{ExchangeId, RecordId, Secret, Stage};
+use crate::model::{Chain, ChainHash, ExchangeId, RecordId, Secret, Stage};
 use crate::observe::VerdictType;
 use crate::telemetry::{CallFailure, ClosedBy, FileList, Record, RecordContext};
 use std::sync::Arc;
 use uuid::Uuid;
 
 /// First byte of every entry.
-pub(super) const VERSION: u8 = 1;
+pub(super) const VERSION: u8 = 2;
+/// What entries without a byte for [`CHAIN`] begin with; they are still read.
+const BEFORE_CHAINS: u8 = 1;
 
 const POST_CALL: u8 = 1;
 const INCOMPLETE: u8 = 1 << 1;
@@ -19,6 +21,10 @@ const USER: u8 = 1 << 5;
 const SESSION: u8 = 1 << 6;
 const REPLACED: u8 = 1 << 7;
 
+/// In the byte behind those.
+const CHAIN: u8 = 1;
+/// No number is that high: there is no `after`.
+const NO_AFTER: u64 = u64::MAX;
 /// Before what may stand behind the message.
 const FILES: u8 = 1;
 
@@ -34,7 +40,13 @@ pub(super) fn encode(record: &Record, out: &mut Vec<u8>) {
         | flag(context.user_id.is_some(), USER)
         | flag(context.session_id.is_some(), SESSION)
         | flag(record.replaced.is_some(), REPLACED);
-    out.extend_from_slice(&[VERSION, flags]);
+    out.extend_from_slice(&[VERSION, flags, flag(record.chain.is_some(), CHAIN)]);
+    if let Some(chain) = &record.chain {
+        out.extend_from_slice(chain.gateway.as_bytes());
+        out.extend_from_slice(&chain.sequence.to_le_bytes());
+        out.extend_from_slice(&chain.previous.0);
+        out.extend_from_slice(&chain.after.unwrap_or(NO_AFTER).to_le_bytes());
+    }
     out.extend_from_slice(context.exchange.0.as_bytes());
     string(context.access_key.expose(), out);
     let named = [
@@ -80,10 +92,7 @@ fn string(text: &str, out: &mut Vec<u8>) {
 /// The record of these bytes; None where they are none of [`encode`]'s.
 pub(super) fn decode(bytes: &[u8]) -> Option<Record> {
     let mut rest = Rest(bytes);
-    if rest.byte()? != VERSION {
-        return None;
-    }
-    let flags = rest.byte()?;
+    let (flags, chain) = rest.head()?;
     let has = |bit: u8| flags & bit != 0;
     let exchange = ExchangeId(Uuid::from_slice(rest.take(16)?).ok()?);
     let access_key = Secret::new(rest.string()?);
@@ -127,7 +136,14 @@ pub(super) fn decode(bytes: &[u8]) -> Option<Record> {
         replaced,
         failure,
         files,
+        chain,
     })
+}
+
+/// The number an entry has, without reading the rest of it.
+pub(super) fn sequence(bytes: &[u8]) -> Option<u64> {
+    let (_, chain) = Rest(bytes).head()?;
+    chain.map(|chain| chain.sequence)
 }
 
 fn verdict(byte: u8) -> Option<VerdictType> {
@@ -143,6 +159,35 @@ impl<'a> Rest<'a> {
         let (head, tail) = self.0.split_at_checked(length)?;
         self.0 = tail;
         Some(head)
+    }
+
+    /// The flags and the chain.
+    fn head(&mut self) -> Option<(u8, Option<Chain>)> {
+        let version = self.byte()?;
+        let flags = self.byte()?;
+        let more = match version {
+            BEFORE_CHAINS => 0,
+            VERSION => self.byte()?,
+            _ => return None,
+        };
+        match more {
+            0 => Some((flags, None)),
+            CHAIN => Some((flags, Some(self.chain()?))),
+            _ => None,
+        }
+    }
+
+    fn chain(&mut self) -> Option<Chain> {
+        Some(Chain {
+            gateway: Uuid::from_slice(self.take(16)?).ok()?,
+            sequence: self.number()?,
+            previous: ChainHash(self.take(32)?.try_into().ok()?),
+            after: Some(self.number()?).filter(|after| *after != NO_AFTER),
+        })
+    }
+
+    fn number(&mut self) -> Option<u64> {
+        Some(u64::from_le_bytes(self.take(8)?.try_into().ok()?))
     }
 
     fn byte(&mut self) -> Option<u8> {
@@ -227,6 +272,12 @@ pub(super) mod tests {
                     record: some(1, "").map(|_| RecordId(Uuid::from_u128(number.into()))),
                 })
             }),
+            chain: (number >> 9 & 1 == 1).then(|| Chain {
+                gateway: Uuid::from_u128(9),
+                sequence: number,
+                previous: ChainHash([7; 32]),
+                after: (number % 2 == 1).then_some(number / 2),
+            }),
         }
     }
 
@@ -238,7 +289,7 @@ pub(super) mod tests {
 
     #[test]
     fn every_record_comes_back_whole() {
-        for number in 0..512 {
+        for number in 0..1_024 {
             let given = bytes(&record(number));
             let back = decode(&given).unwrap();
             assert_eq!(bytes(&back), given);
@@ -246,13 +297,24 @@ pub(super) mod tests {
             assert_eq!(back.stage, record(number).stage);
             assert_eq!(back.failure, record(number).failure);
             assert_eq!(back.replaced, record(number).replaced);
+            assert_eq!(back.chain, record(number).chain);
+            assert_eq!(sequence(&given), back.chain.map(|chain| chain.sequence));
             assert_eq!(back.files, record(number).files);
         }
     }
 
     #[test]
+    fn an_entry_of_the_version_before_is_read_without_a_chain() {
+        let mut old = bytes(&record(127));
+        old[0] = BEFORE_CHAINS;
+        old.remove(2);
+        let back = decode(&old).unwrap();
+        assert_eq!((back.chain, bytes(&back)), (None, bytes(&record(127))));
+    }
+
+    #[test]
     fn what_was_cut_or_added_to_is_no_record() {
-        let whole = bytes(&record(127));
+        let whole = bytes(&record(639));
         for length in 0..whole.len() {
             assert!(decode(&whole[..length]).is_none(), "{length}");
         }

@@ -1,7 +1,10 @@
-//! A spool's folder as an earlier process left it (CONTRACT 23). Segments are listed, not read.
+//! A spool's folder as an earlier process left it (CONTRACT 23). Segments are listed, and only the newest
+//! one is read, for its numbers.
 
 use super::book::{Book, FoundFile};
 use super::ledger;
+use super::marks::{self, Marks};
+use super::numbers::Numbers;
 use super::segment::{self, SegmentId};
 use crate::observe::Metrics;
 use crate::observe::events::SpoolDamaged;
@@ -17,6 +20,8 @@ pub(super) struct Found {
     pub(super) next: SegmentId,
     /// The newest one found: its end may be torn.
     pub(super) newest: Option<SegmentId>,
+    pub(super) marks: Marks,
+    pub(super) numbers: Numbers,
 }
 
 impl Found {
@@ -45,8 +50,11 @@ impl Found {
             book.found(*id, file_of(&about)?, &acked);
         }
         forget_strays(folder, &ids)?;
+        let (marks, numbers) = Marks::open(folder, marks::newest(folder, &ids))?;
         Ok(Self {
             book,
+            marks,
+            numbers,
             // A number is not given again, or what was set aside would be in the way.
             next: newest_damaged.max(ids.last().copied().unwrap_or(0)) + 1,
             newest: ids.last().copied(),

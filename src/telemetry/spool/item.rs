@@ -7,12 +7,14 @@ use crate::telemetry::{Kept, Record};
 
 /// A record on its way through a lane.
 pub(super) struct Item {
-    /// None for one that is not in the spool: its verdict is known, and it is about to be kept.
+    /// None for one that the disk took no place for: its verdict is known, and it is about to be kept.
     pub(super) place: Option<Place>,
     pub(super) record: Record,
     pub(super) weight: u64,
     /// Ends once the record is kept under this id, where its verdict is known.
     pub(super) kept: Option<(RecordId, Kept)>,
+    /// It leaves its lane once so many records are on disk.
+    pub(super) ticket: u64,
 }
 
 /// Frames for one segment.

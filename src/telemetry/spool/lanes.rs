@@ -2,13 +2,12 @@
 //! before post; lanes run beside each other. A record leaves its lane only with an answer that will
 //! not change: kept, or refused for good (CONTRACT 23).
 
-use super::dead::Letter;
 use super::item::Item;
 use super::outlet::hand_out;
 use super::parked::{Parked, Tried};
-use super::{Shared, batch, now_ms};
+use super::{Shared, batch};
 use crate::model::RecordId;
-use crate::observe::events::{LettersLost, RecordDelayed, RecordLeft};
+use crate::observe::events::{RecordDelayed, RecordLeft};
 use crate::observe::{AttachmentOutcome, TelemetryOutcome};
 use crate::telemetry::{Analyzer, AnalyzerError, FilesOwed, Kept, Record, Verdict};
 use futures_util::FutureExt;
@@ -171,8 +170,12 @@ impl Lane {
 
     /// Gives back what has to be sent alone.
     async fn deliver_batch(&mut self, items: Vec<Item>) -> Vec<Item> {
-        self.latest_batch = Some(Instant::now());
+        let tickets: Vec<_> = items.iter().map(|item| item.ticket).collect();
         let records: Vec<_> = items.iter().map(|item| &item.record).collect();
+        for (ticket, record) in tickets.into_iter().zip(&records) {
+            self.shared.leaves(ticket, record).await;
+        }
+        self.latest_batch = Some(Instant::now());
         let call = AssertUnwindSafe(self.analyzer.analyse_batch(&records)).catch_unwind();
         let Some(results) = call.await.unwrap_or_default() else {
             return items;
@@ -195,6 +198,7 @@ impl Lane {
     }
 
     async fn deliver(&mut self, item: Item) {
+        self.shared.leaves(item.ticket, &item.record).await;
         let since = match self.judge(&item.record).await {
             Fate::Failing(since) => since,
             fate => return self.conclude(item, fate).await,
@@ -265,6 +269,7 @@ impl Lane {
                 self.bury(&item, status, "the backend refused to keep it");
             }
             Err(_) if item.place.is_some() => self.deliver(item).await,
+            // It was held while the disk took no more.
             Err(_) => {
                 self.shared.lock().settled(None, item.weight);
                 self.shared.push(item.record);
@@ -330,10 +335,7 @@ impl Lane {
     }
 
     fn bury(&self, item: &Item, status: u16, reason: &str) {
-        let letter = Letter::new(now_ms(), status, &item.record);
-        if !self.shared.lock().bury(letter) {
-            LettersLost { count: 1 }.emit(&self.shared.metrics);
-        }
+        self.shared.bury(status, &item.record);
         self.left(item, TelemetryOutcome::Refused, reason);
         if item.record.files.is_some() {
             let reason = "the backend refused the record";

@@ -16,46 +16,47 @@ mod disk;
 mod entry;
 mod fault;
 mod files;
+mod folder;
 mod found;
 mod gate;
 mod gone;
+mod held;
 mod incoming;
 mod item;
 mod lanes;
 mod ledger;
 mod letters;
+mod marks;
+mod numbers;
 mod outlet;
 mod owed;
 mod parked;
 mod replay;
 mod segment;
+mod shared;
 mod state;
 mod survey;
 
 pub use adopt::{adopt, folders, used_folders};
 pub use dead::{DeadLetter, dead_letters};
+pub use held::Held;
 pub use lanes::Worker;
 pub use replay::put_back;
 pub use survey::{Survey, survey};
 
-use super::{Analyzer, Kept, Record};
-use crate::model::RecordId;
+use super::{Analyzer, Record};
 use crate::observe::Metrics;
-use crate::observe::TelemetryOutcome;
-use crate::observe::events::{RecordLeft, SpoolLost};
 use disk::Disk;
+use folder::{lock, refused};
 use found::Found;
 use gate::Gate;
-use gone::Loss;
 use owed::Owing;
+use shared::{Shared, now_ms};
 use state::State;
-use std::fs::{DirBuilder, File, OpenOptions};
-use std::io;
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex};
 use std::thread::JoinHandle;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 use thiserror::Error;
 use tokio::sync::{Notify, watch};
 
@@ -141,18 +142,6 @@ impl Receipt {
     const NEVER: Self = Self(u64::MAX);
 }
 
-struct Shared {
-    state: Mutex<State>,
-    wake: Condvar,
-    /// Records on disk so far.
-    durable: watch::Sender<u64>,
-    /// The disk refuses, hangs, or its thread broke.
-    degraded: watch::Sender<bool>,
-    metrics: Arc<Metrics>,
-    gate: Gate,
-    files: Owing,
-}
-
 impl Spool {
     /// Opens the folder, making it where it is missing (0700, files 0600), takes up what an earlier
     /// process left, and starts the thread that writes.
@@ -170,14 +159,15 @@ impl Spool {
         let outlet = Arc::new(Notify::new());
         let newest = found.newest;
         let (files, owed) = Owing::new(bounds.memory / 2);
-        let state = State::new(found.book, found.next, bounds, Some(outlet.clone()));
+        let mut state = State::new(found.book, found.next, bounds, Some(outlet.clone()));
+        state.numbers = found.numbers;
         let shared = Arc::new(Shared {
             state: Mutex::new(state),
             wake: Condvar::new(),
-            durable: watch::Sender::new(0),
-            degraded: watch::Sender::new(false),
+            durable: watch::Sender::default(),
             metrics,
             gate: Gate::default(),
+            marks: found.marks,
             files,
         });
         let disk = Disk::new(shared.clone(), folder.into(), lock, newest);
@@ -203,12 +193,6 @@ impl Spool {
         self.shared.push(record)
     }
 
-    /// Sees to it that a record whose verdict is known is kept under that id: when `kept` fails, it is
-    /// taken like any other.
-    pub fn follow(&self, record: Record, kept: (RecordId, Kept)) {
-        self.shared.lock().follow(record, kept);
-    }
-
     /// Resolves when the record is on disk; pends while the disk refuses, for good where the record
     /// was not taken, so that the caller has to bound it.
     pub async fn durable(&self, receipt: Receipt) {
@@ -221,13 +205,13 @@ impl Spool {
             }
         }
         // The sender lives as long as this end does.
-        let _ = written.wait_for(|count| *count >= receipt.0).await;
+        let _ = written.wait_for(|disk| disk.count >= receipt.0).await;
     }
 
     /// Resolves as soon as the spool's disk is known to refuse.
     pub async fn refused(&self) {
-        let mut degraded = self.shared.degraded.subscribe();
-        let _ = degraded.wait_for(|degraded| *degraded).await;
+        let mut disk = self.shared.durable.subscribe();
+        let _ = disk.wait_for(|disk| disk.refuses).await;
     }
 
     /// Says that a call gave up its wait for the disk. One that hangs is as good as one that refuses:
@@ -245,7 +229,7 @@ impl Spool {
 
     /// Whether the spool's disk refuses to be written.
     pub fn is_degraded(&self) -> bool {
-        *self.shared.degraded.borrow()
+        self.shared.durable.borrow().refuses
     }
 
     /// What an operator wants to know.
@@ -285,109 +269,6 @@ impl Closer {
             log::error!("the spool's thread ended before its time");
         }
     }
-}
-
-impl Shared {
-    fn push(&self, record: Record) -> Receipt {
-        let stage = record.stage;
-        let mut state = self.lock();
-        let lost = state.push(record, now_ms());
-        let receipt = match lost {
-            Some((Loss::Disk, _)) => Receipt::NEVER,
-            _ => Receipt(state.pushed),
-        };
-        let wake = state.idle;
-        drop(state);
-        if wake {
-            self.wake.notify_one();
-        }
-        match lost {
-            None => {}
-            Some((Loss::Disk, _)) => RecordLeft {
-                stage,
-                outcome: TelemetryOutcome::Dropped,
-                reason: "the spool's disk takes no more and memory is full",
-            }
-            .emit(&self.metrics),
-            Some((_, count)) => SpoolLost {
-                reason: "full",
-                count,
-            }
-            .emit(&self.metrics),
-        }
-        receipt
-    }
-
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn wait<'a>(&self, state: MutexGuard<'a, State>, time: Duration) -> MutexGuard<'a, State> {
-        let (state, _) = self
-            .wake
-            .wait_timeout(state, time)
-            .unwrap_or_else(PoisonError::into_inner);
-        state
-    }
-
-    fn set_degraded(&self, degraded: bool) {
-        let changed = |was: &mut bool| std::mem::replace(was, degraded) != degraded;
-        if self.degraded.send_if_modified(changed) {
-            self.metrics.spool_degraded.set(i64::from(degraded));
-        }
-    }
-
-    fn measure(&self, state: &State) {
-        self.metrics
-            .spool_bytes
-            .set(i64::try_from(state.book.bytes()).unwrap_or(i64::MAX));
-        self.metrics
-            .spool_records
-            .set(i64::try_from(state.book.owed()).unwrap_or(i64::MAX));
-        self.metrics
-            .queue_bytes
-            .set(i64::try_from(state.held).unwrap_or(i64::MAX));
-        self.metrics.spool_age.set(state.age_seconds(now_ms()));
-    }
-}
-
-fn lock(folder: &Path) -> Result<File, SpoolError> {
-    let file = private_folder(folder)
-        .and_then(|()| {
-            OpenOptions::new()
-                .write(true)
-                .create(true)
-                .truncate(false)
-                .mode(0o600)
-                .open(folder.join("lock"))
-        })
-        .map_err(|error| refused(folder, &error))?;
-    match file.try_lock() {
-        Ok(()) => Ok(file),
-        Err(std::fs::TryLockError::WouldBlock) => Err(SpoolError::InUse {
-            folder: folder.into(),
-        }),
-        Err(std::fs::TryLockError::Error(error)) => Err(refused(folder, &error)),
-    }
-}
-
-fn private_folder(folder: &Path) -> io::Result<()> {
-    DirBuilder::new().recursive(true).mode(0o700).create(folder)
-}
-
-fn refused(folder: &Path, error: &io::Error) -> SpoolError {
-    SpoolError::Folder {
-        folder: folder.into(),
-        reason: error.to_string(),
-    }
-}
-
-/// Milliseconds since 1970 (UTC); 0 on a machine whose clock stands before it.
-fn now_ms() -> i64 {
-    let since = SystemTime::now()
-        .duration_since(UNIX_EPOCH)
-        .unwrap_or_default();
-    i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
 }
 
 #[cfg(test)]

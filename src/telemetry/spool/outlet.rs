@@ -22,6 +22,9 @@ pub(super) async fn hand_out(
         tokio::time::sleep(GATHER).await;
         let items;
         (items, goes_on) = shared.lock().take_outbox();
+        // So that a lane is not woken once for what comes and once for the disk.
+        let latest = items.iter().map(|item| item.ticket).max();
+        shared.written(latest.unwrap_or(0)).await;
         for item in items {
             let lane = item.record.context.exchange.0.as_u128() % lanes.len() as u128;
             // A lane ends with this end of it.

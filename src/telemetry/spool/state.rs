@@ -1,29 +1,27 @@
 //! What the request path, the lanes and the disk thread of a spool share: the bytes not yet written,
-//! the book of what is owed, and whether records go to the lanes from memory or have to be read back.
-//! No file is touched here; [`super::disk`] does that.
+//! the book of what is owed, and whether records go to the lanes from memory. No file is touched here.
+
+mod room;
 
 use super::SpoolBounds;
-use super::book::{Book, Entry, Place};
+use super::book::{Book, Place};
 use super::dead::Letter;
 use super::entry;
-use super::gone::{Gone, Loss, Unread};
+use super::gone::{Gone, Loss};
+use super::held::Waiting;
 use super::item::{Chunk, Item};
 use super::letters::MAX_WAITING;
+use super::numbers::{Digested, Numbered, Numbers};
 use super::segment::{self, HEADER, SegmentId};
-use crate::model::RecordId;
-use crate::telemetry::{Kept, Record};
+use crate::telemetry::Record;
 use std::sync::Arc;
 use tokio::sync::Notify;
+use uuid::Uuid;
 
 /// Bytes after which a new segment begins.
 const SEGMENT_BYTES: u64 = 16 << 20;
 /// Bytes held for a disk that does not take them; beyond it records are dropped.
 const MAX_PENDING: u64 = 32 << 20;
-/// How long a segment whose records are all delivered stays when no new ones come.
-const IDLE_MS: i64 = 5_000;
-/// A segment takes records for this part of `spool.max_age` at most.
-const AGE_PARTS: i64 = 8;
-
 /// Where reading back goes on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Cursor {
@@ -54,6 +52,7 @@ pub(super) struct State {
     pub(super) book: Book,
     bounds: SpoolBounds,
     current: SegmentId,
+    pub(super) numbers: Numbers,
     pub(super) pending: Vec<Chunk>,
     /// Bytes in `pending` and in what the disk thread holds.
     pub(super) unwritten: u64,
@@ -98,6 +97,7 @@ impl State {
             book,
             bounds,
             current,
+            numbers: Numbers::behind(Uuid::new_v4(), Numbered::default(), None),
             pending: Vec::new(),
             unwritten: 0,
             pushed: 0,
@@ -124,26 +124,60 @@ impl State {
     }
 
     /// Takes a record; what was lost for it, if anything: the record itself, or older ones.
-    pub(super) fn push(&mut self, record: Record, now_ms: i64) -> Option<(Loss, u64)> {
+    pub(super) fn push(&mut self, digested: Digested, now_ms: i64) -> Option<(Loss, u64)> {
         if self.unwritten > MAX_PENDING {
             return Some((Loss::Disk, 1));
         }
-        if self.current_bytes() >= SEGMENT_BYTES {
-            self.rotate();
-        }
-        let offset = self.current_bytes();
-        let size = self.encode(&record);
-        let place = self.book.add(self.current, size, now_ms);
-        self.unwritten += size;
-        self.pushed += 1;
-        if self.behind.is_none() && !self.offer(place, record) {
+        let (place, offset, record) = self.place(digested, now_ms);
+        if self.behind.is_none() && !self.offer(place, record, self.pushed) {
             self.behind = Some(Cursor { place, offset });
         }
         self.make_room()
     }
 
+    /// Takes a record that goes to no lane for now; without a place where the disk takes no more.
+    pub(super) fn hold(
+        &mut self,
+        digested: Digested,
+        now_ms: i64,
+    ) -> (Waiting, Option<(Loss, u64)>) {
+        if self.unwritten > MAX_PENDING {
+            let (place, record, ticket) = (None, digested.record, self.pushed);
+            let waiting = Waiting {
+                place,
+                record,
+                ticket,
+            };
+            return (waiting, None);
+        }
+        let (place, _, record) = self.place(digested, now_ms);
+        if let Some(entry) = self.book.get_mut(place.segment) {
+            entry.hold(place);
+        }
+        let waiting = Waiting {
+            place: Some(place),
+            record,
+            ticket: self.pushed,
+        };
+        (waiting, self.make_room())
+    }
+
+    /// Numbers a record and adds it to the current segment: its place, where that begins, and it.
+    fn place(&mut self, digested: Digested, now_ms: i64) -> (Place, u64, Record) {
+        if self.current_bytes() >= SEGMENT_BYTES {
+            self.rotate();
+        }
+        let record = self.numbers.give(digested);
+        let offset = self.current_bytes();
+        let size = self.encode(&record);
+        let place = self.book.add(self.current, size, now_ms);
+        self.unwritten += size;
+        self.pushed += 1;
+        (place, offset, record)
+    }
+
     /// Puts a record into its lane; false where memory is full.
-    pub(super) fn offer(&mut self, place: Place, record: Record) -> bool {
+    pub(super) fn offer(&mut self, place: Place, record: Record, ticket: u64) -> bool {
         let weight = record.weight();
         if self.held + weight > self.bounds.memory && self.held > 0 {
             self.no_room = true;
@@ -154,6 +188,7 @@ impl State {
             record,
             weight,
             kept: None,
+            ticket,
         });
         if sent && let Some(entry) = self.book.get_mut(place.segment) {
             entry.in_flight += 1;
@@ -161,18 +196,8 @@ impl State {
         true
     }
 
-    /// Lets a lane wait for a record that is about to be kept, whatever the bound: it is in memory
-    /// already.
-    pub(super) fn follow(&mut self, record: Record, (id, kept): (RecordId, Kept)) {
-        self.send(Item {
-            place: None,
-            weight: record.weight(),
-            record,
-            kept: Some((id, kept)),
-        });
-    }
-
-    fn send(&mut self, item: Item) -> bool {
+    /// One exchange, one lane. Whatever the bound: [`State::offer`] keeps it.
+    pub(super) fn send(&mut self, item: Item) -> bool {
         let Some(outlet) = &self.outlet else {
             return false;
         };
@@ -195,7 +220,13 @@ impl State {
         self.no_room = false;
         self.held -= weight;
         self.in_lanes -= 1;
-        let Some(place) = place else { return };
+        if let Some(place) = place {
+            self.settled_alone(place);
+        }
+    }
+
+    /// As [`State::settled`], of a record that was in no lane.
+    pub(super) fn settled_alone(&mut self, place: Place) {
         if let Some(entry) = self.book.get_mut(place.segment) {
             entry.in_flight -= 1;
             self.acks.push(place);
@@ -249,27 +280,6 @@ impl State {
         if self.book.seal(segment) {
             self.give_up(segment);
         }
-    }
-
-    /// What is done once in a while: old segments go, a delivered one is closed so that its file
-    /// does not outlive its records.
-    pub(super) fn tick(&mut self, now_ms: i64) -> Option<(Loss, u64)> {
-        let limit = i64::try_from(self.bounds.age.as_millis()).unwrap_or(i64::MAX);
-        let is_done = |entry: &Entry| {
-            entry.is_delivered() && now_ms - entry.last_ms > IDLE_MS
-                // Segments go by their latest record: a long one would keep its first for longer.
-                || entry.begun_ms().is_some_and(|at| now_ms - at > limit / AGE_PARTS)
-        };
-        if self.book.get(self.current).is_some_and(is_done) {
-            self.rotate();
-        }
-        let mut lost = 0;
-        while let Some((id, entry)) = self.book.oldest()
-            && now_ms.saturating_sub(entry.last_ms) > limit
-        {
-            lost += self.drop_segment(id, Loss::Old);
-        }
-        (lost > 0).then_some((Loss::Old, lost))
     }
 
     /// Whether lanes have room for records that are read back.
@@ -327,72 +337,5 @@ impl State {
         let before = chunk.bytes.len();
         segment::frame(&mut chunk.bytes, |out| entry::encode(record, out));
         (chunk.bytes.len() - before) as u64
-    }
-
-    fn rotate(&mut self) {
-        let old = self.current;
-        self.current += 1;
-        if self.book.seal(old) {
-            self.give_up(old);
-        }
-    }
-
-    fn make_room(&mut self) -> Option<(Loss, u64)> {
-        let mut lost = 0;
-        while self.book.bytes() > self.bounds.bytes {
-            let Some((oldest, _)) = self.book.oldest() else {
-                break;
-            };
-            lost += self.drop_segment(oldest, Loss::Full);
-        }
-        (lost > 0).then_some((Loss::Full, lost))
-    }
-
-    /// Gives what is lost, as far as it is known; a segment nobody has read is counted by the disk
-    /// thread, before its file goes.
-    fn drop_segment(&mut self, id: SegmentId, loss: Loss) -> u64 {
-        self.leave(id);
-        let Some(entry) = self.book.get(id) else {
-            return 0;
-        };
-        let lost = entry.lost();
-        let known = entry.unread();
-        self.give_up(id);
-        let (Some(known), Some(gone)) = (known, self.gone.last_mut()) else {
-            return lost;
-        };
-        gone.unread = Some(Unread { known, loss });
-        0
-    }
-
-    /// No more records go to this segment.
-    pub(super) fn leave(&mut self, id: SegmentId) {
-        if id == self.current {
-            self.rotate();
-        }
-    }
-
-    /// Takes a segment out of the book; its file goes with the disk thread's next step.
-    fn give_up(&mut self, id: SegmentId) {
-        self.book.remove(id);
-        let unwritten: u64 = self
-            .pending
-            .iter()
-            .filter(|chunk| chunk.segment == id)
-            .map(|chunk| chunk.bytes.len() as u64)
-            .sum();
-        self.unwritten -= unwritten;
-        self.pending.retain(|chunk| chunk.segment != id);
-        self.acks.retain(|place| place.segment != id);
-        self.gone.push(Gone {
-            segment: id,
-            unread: None,
-        });
-        if let Some(cursor) = self.behind
-            && cursor.place.segment == id
-        {
-            let next = self.book.after(id).unwrap_or(self.current);
-            self.behind = Some(Cursor::start(next));
-        }
     }
 }

@@ -2,8 +2,9 @@
 //! taken while the spool works.
 #![allow(clippy::unwrap_used)]
 
+use super::gone::Loss;
 use super::*;
-use crate::model::{AnalysisResponse, ExchangeId, Secret, Stage};
+use crate::model::{AnalysisResponse, ExchangeId, RecordId, Secret, Stage};
 use crate::store::temporary::TemporaryFolder;
 use crate::telemetry::{AnalyzerError, AttachError, Attachment, RecordContext};
 use async_trait::async_trait;
@@ -144,6 +145,7 @@ fn record(exchange: u128, stage: Stage) -> Record {
         replaced: None,
         failure: None,
         files: None,
+        chain: None,
     }
 }
 
@@ -159,6 +161,8 @@ fn files(folder: &Path, ending: &str) -> usize {
 fn copy(from: &Path) -> TemporaryFolder {
     let to = TemporaryFolder::unmade();
     std::fs::create_dir_all(to.path()).unwrap();
+    // Of a moment before the segments, which may know more.
+    let _ = std::fs::copy(from.join("chain"), to.path().join("chain"));
     // Ledgers first: what is acknowledged by then is in a segment that is copied after it, or gone.
     for ending in ["ack", "seg"] {
         for file in std::fs::read_dir(from).unwrap() {
@@ -383,7 +387,7 @@ fn contract_23_a_clock_that_jumps_back_costs_nothing_and_ahead_what_is_then_too_
     let age = i64::try_from(BOUNDS.age.as_millis()).unwrap();
     let at = |then: i64, now: i64| {
         let mut state = State::new(book::Book::default(), 1, BOUNDS, None);
-        state.push(record(1, Stage::PreCall), then);
+        state.push(record(1, Stage::PreCall).into(), then);
         state.tick(now)
     };
     assert_eq!(at(10 * age, 0), None);
@@ -391,4 +395,5 @@ fn contract_23_a_clock_that_jumps_back_costs_nothing_and_ahead_what_is_then_too_
     assert_eq!(at(0, 10 * age), Some((Loss::Old, 1)));
 }
 
+mod chain;
 mod faults;

@@ -78,11 +78,11 @@ fn a_record_that_found_no_room_is_not_read_again_before_another_has_left() {
         ..BOUNDS
     };
     let mut state = State::new(book::Book::default(), 1, bounds, Some(Arc::default()));
-    state.push(record(1, Stage::PreCall), 0);
+    state.push(record(1, Stage::PreCall).into(), 0);
     let held = state.held;
     let mut large = record(2, Stage::PreCall);
     large.message = "x".repeat(2_000);
-    state.push(large, 0);
+    state.push(large.into(), 0);
     assert!(state.behind.is_some() && held <= 1_000);
     assert!(!state.wants_more());
     let place = book::Place {
@@ -167,7 +167,7 @@ fn contract_23_records_that_come_rarely_are_not_kept_much_longer_than_max_age() 
     let mut state = State::new(book::Book::default(), 1, BOUNDS, None);
     for part in 0..16 {
         let now = part * age / 16;
-        state.push(record(1, Stage::PreCall), now);
+        state.push(record(1, Stage::PreCall).into(), now);
         assert_eq!(state.tick(now), None);
     }
     let lost = state.tick(age * 20 / 16);

@@ -1,0 +1,43 @@
+//! `GET /chain` (scope read or admin): whether records of a gateway are missing (CONTRACT 5).
+
+use super::auth;
+use super::query::{Given, Query};
+use super::records::answer;
+use crate::analysis::{ApiError, Service};
+use crate::store::{ChainFilter, Scope};
+use axum::extract::State;
+use axum::http::HeaderMap;
+use axum::response::Response;
+use std::sync::Arc;
+use uuid::Uuid;
+
+pub(super) async fn list(
+    State(service): State<Arc<Service>>,
+    given: Given,
+    headers: HeaderMap,
+) -> Result<Response, ApiError> {
+    let scopes = [Scope::Read, Scope::Admin];
+    let caller = service
+        .authorise_any(&auth::bearer(&headers)?, &scopes)
+        .await?;
+    let filter = filter(Query::read(given)?)?;
+    answer(&service.chains(&caller, filter).await?)
+}
+
+fn filter(mut query: Query) -> Result<ChainFilter, ApiError> {
+    let uuid = |text: &str| Uuid::try_parse(text).ok();
+    let number = |text: &str| {
+        let number = text.parse().ok();
+        number.filter(|number| (1..=i64::MAX as u64).contains(number))
+    };
+    let whole = "must be a whole number from 1";
+    let filter = ChainFilter {
+        gateway: query.typed("gateway", "must be a UUID", uuid)?,
+        from: query.typed("from", whole, number)?.unwrap_or(1),
+        to: query.typed("to", whole, number)?,
+        after: query.typed("after", "must be a UUID", uuid)?,
+        limit: query.limit()?,
+    };
+    query.finish()?;
+    Ok(filter)
+}

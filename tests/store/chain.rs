@@ -1,0 +1,171 @@
+//! Numbers of gateways' records as a store keeps them (CONTRACT 5).
+
+use crate::bed::{Bed, DAY_MS, MORNING_MS};
+use monitor_gateway::model::{ChainHash, Span};
+use monitor_gateway::store::{
+    ChainEntry, ChainFilter, ChainState, Erasure, NewRecord, RetentionLimits, StoreError,
+};
+use uuid::Uuid;
+
+fn hash(number: u64) -> ChainHash {
+    let mut hash = [7; 32];
+    hash[..8].copy_from_slice(&number.to_le_bytes());
+    ChainHash(hash)
+}
+
+fn numbered(bed: &Bed, gateway: u128, sequence: u64) -> NewRecord {
+    NewRecord {
+        chain: Some(ChainEntry {
+            gateway: Uuid::from_u128(gateway),
+            sequence,
+            previous: hash(sequence - 1),
+            link: hash(sequence),
+            after: None,
+        }),
+        ..bed.exchange(&format!("{gateway}-{sequence}"))
+    }
+}
+
+async fn keep(bed: &Bed, gateway: u128, numbers: impl IntoIterator<Item = u64>) {
+    for number in numbers {
+        bed.keep(numbered(bed, gateway, number)).await;
+    }
+}
+
+fn everything() -> ChainFilter {
+    ChainFilter {
+        from: 1,
+        limit: 10,
+        ..ChainFilter::default()
+    }
+}
+
+async fn states(bed: &Bed, filter: &ChainFilter) -> Vec<ChainState> {
+    bed.store.chains(filter).await.unwrap().gateways
+}
+
+fn spans(state: &ChainState) -> Vec<(u64, u64)> {
+    state.runs.iter().map(|run| (run.first, run.last)).collect()
+}
+
+pub(crate) async fn numbers_in_any_order_are_put_together_and_a_second_delivery_is_none(bed: &Bed) {
+    keep(bed, 2, [3, 1, 5, 2, 9, 7]).await;
+    keep(bed, 2, [3, 1]).await;
+    keep(bed, 1, [4]).await;
+    bed.keep(bed.exchange("without a number")).await;
+    let seen = states(bed, &everything()).await;
+    assert_eq!(seen.len(), 2);
+    assert_eq!((seen[0].bounds, seen[0].count), ((4, 4), 1));
+    assert_eq!(spans(&seen[1]), [(1, 3), (5, 5), (7, 7), (9, 9)]);
+    assert_eq!((seen[1].bounds, seen[1].count), ((1, 9), 6));
+    assert_eq!((seen[1].stubs, seen[1].repeats), (0, 0));
+    keep(bed, 2, [8, 6, 4]).await;
+    let seen = states(bed, &everything()).await;
+    assert_eq!(spans(&seen[1]), [(1, 9)]);
+    let run = seen[1].runs[0];
+    assert_eq!((run.previous, run.link), (hash(0), hash(9)));
+    assert!(seen.iter().all(|one| one.vanished.is_empty()));
+}
+
+pub(crate) async fn many_at_once_from_two_stores_are_one_run(bed: &Bed) {
+    let other = bed.database.open().await;
+    let records: Vec<_> = (1..=300).map(|n| numbered(bed, 3, n)).collect();
+    let inserts = records.into_iter().enumerate().map(|(index, record)| {
+        let store = [&bed.store, &other][index % 2];
+        async move { store.insert(record).await.unwrap() }
+    });
+    futures_util::future::join_all(inserts).await;
+    let seen = states(bed, &everything()).await;
+    assert_eq!((spans(&seen[0]), seen[0].count), (vec![(1, 300)], 300));
+    other.close().await;
+}
+
+pub(crate) async fn a_number_of_two_records_and_a_wrong_link_show(bed: &Bed) {
+    keep(bed, 1, [1, 2]).await;
+    let mut again = numbered(bed, 1, 2);
+    again.exchange_id = Some("another".to_owned());
+    bed.keep(again).await;
+    let mut wrong = numbered(bed, 1, 3);
+    wrong.chain.as_mut().unwrap().previous = hash(9);
+    bed.keep(wrong).await;
+    let seen = states(bed, &everything()).await;
+    assert_eq!((seen[0].count, seen[0].repeats), (3, 1));
+    assert_eq!(spans(&seen[0]), [(1, 2), (3, 3)]);
+}
+
+pub(crate) async fn a_cut_is_kept_and_a_filter_narrows(bed: &Bed) {
+    keep(bed, 1, [1, 2, 5]).await;
+    let mut behind = numbered(bed, 1, 8);
+    behind.chain.as_mut().unwrap().after = Some(2);
+    bed.keep(behind).await;
+    keep(bed, 2, [1]).await;
+    let seen = states(bed, &everything()).await;
+    assert_eq!(
+        (&*seen[0].cuts, &*seen[1].cuts),
+        (&[Span::new(3, 7)][..], &[][..])
+    );
+    let narrow = ChainFilter {
+        gateway: Some(Uuid::from_u128(1)),
+        from: 4,
+        to: Some(6),
+        ..everything()
+    };
+    let seen = states(bed, &narrow).await;
+    assert_eq!((seen.len(), spans(&seen[0])), (1, vec![(5, 5)]));
+    let behind = ChainFilter {
+        after: Some(Uuid::from_u128(1)),
+        ..everything()
+    };
+    assert_eq!(states(bed, &behind).await[0].gateway, Uuid::from_u128(2));
+    let one = ChainFilter {
+        limit: 1,
+        ..everything()
+    };
+    assert!(bed.store.chains(&one).await.unwrap().goes_on);
+    assert_eq!(states(bed, &one).await.len(), 1);
+}
+
+pub(crate) async fn a_record_that_is_there_under_another_number_is_not_missing(bed: &Bed) {
+    bed.keep(bed.exchange("1-1")).await;
+    keep(bed, 1, [1, 2]).await;
+    let mut other = numbered(bed, 1, 3);
+    other.exchange_id = Some("1-2".to_owned());
+    bed.keep(other).await;
+    let seen = states(bed, &everything()).await;
+    assert_eq!((spans(&seen[0]), seen[0].count), (vec![(1, 3)], 3));
+    assert_eq!((seen[0].stubs, seen[0].repeats), (2, 0));
+    assert_eq!(seen[0].vanished, []);
+}
+
+pub(crate) async fn removed_records_stay_known_as_stubs(bed: &Bed) {
+    for number in 1..=20 {
+        let mut record = numbered(bed, 1, number);
+        record.created_at_ms = MORNING_MS - (20 - number as i64) * DAY_MS;
+        record.user_id = Some(format!("u{}", number % 2));
+        bed.keep(record).await;
+    }
+    let limits = RetentionLimits {
+        days: None,
+        rows: Some(6),
+        bytes: None,
+    };
+    let gone = bed.store.enforce_retention(None, limits, MORNING_MS).await;
+    assert_eq!(gone.unwrap(), 14);
+    let erasure = Erasure {
+        id: Uuid::new_v4(),
+        user_id: "u0".to_owned(),
+        application_id: None,
+        at_ms: MORNING_MS,
+    };
+    bed.store.add_tombstone(&erasure).await.unwrap();
+    assert_eq!(bed.store.erase_step(&erasure).await.unwrap().records, 3);
+    for _ in 0..2 {
+        let mut late = numbered(bed, 1, 21);
+        late.user_id = Some("u0".to_owned());
+        let refused = bed.store.insert(late).await;
+        assert!(matches!(refused, Err(StoreError::Erased)));
+    }
+    let seen = states(bed, &everything()).await;
+    assert_eq!((spans(&seen[0]), seen[0].stubs), (vec![(1, 21)], 18));
+    assert_eq!((seen[0].repeats, &*seen[0].vanished), (0, &[][..]));
+}
