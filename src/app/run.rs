@@ -67,8 +67,6 @@ pub(super) fn run_server(
         predecessor.ready()?;
     }
     seat.sockets.forget_the_rest();
-    serving.readiness.ready();
-    println!("{}", serving.text);
     let control = Control {
         upgrades: upgrades.clone(),
         reloads: serving.reloads,
@@ -77,6 +75,8 @@ pub(super) fn run_server(
     if let Err(error) = control.open(&seat.control) {
         warn!("this process takes no orders, neither upgrade nor reload by command: {error:#}");
     }
+    serving.readiness.ready();
+    println!("{}", serving.text);
     notify::ready();
     let watchdog = Watchdog::start(serving.operations);
     let connected = || live.as_ref().map_or(0, |live| live.connections());

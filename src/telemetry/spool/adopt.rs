@@ -2,8 +2,9 @@
 //! have a spool, each in its folder. Once the older one has ended, what the backend has not taken
 //! goes to the one that runs, in its order, as records that are put back do (CONTRACT 23).
 
+use super::folder::lock;
 use super::segment::{self, Next, Reader, SegmentId};
-use super::{SpoolError, incoming, ledger, lock};
+use super::{SpoolError, incoming, ledger};
 use std::fs::{DirBuilder, File, OpenOptions};
 use std::io::{self, BufWriter, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
