@@ -7,7 +7,11 @@ use async_trait::async_trait;
 use tokio::sync::watch;
 
 /// The list as the configuration has it.
-pub struct FileStore(watch::Receiver<Vec<ApplicationPolicy>>);
+pub struct FileStore {
+    list: watch::Receiver<Vec<ApplicationPolicy>>,
+    /// So that the list stays where nobody ever changes it.
+    _changes: FileList,
+}
 
 /// Whoever reads the configuration again.
 #[derive(Clone)]
@@ -19,7 +23,12 @@ impl FileStore {
         let sender = watch::Sender::new(applications);
         let mut receiver = sender.subscribe();
         receiver.mark_changed();
-        (Self(receiver), FileList(sender))
+        let changes = FileList(sender);
+        let store = Self {
+            list: receiver,
+            _changes: changes.clone(),
+        };
+        (store, changes)
     }
 }
 
@@ -37,10 +46,10 @@ impl PolicyStore for FileStore {
     }
 
     async fn read(&mut self) -> Result<Content, PolicyStoreError> {
-        if !self.0.has_changed().unwrap_or(false) {
+        if !self.list.has_changed().unwrap_or(false) {
             return Ok(Content::Unchanged);
         }
-        let applications = self.0.borrow_and_update().clone();
+        let applications = self.list.borrow_and_update().clone();
         let stored = applications.into_iter().map(|application| StoredPolicy {
             id: application.id,
             name: application.name,
@@ -50,10 +59,10 @@ impl PolicyStore for FileStore {
     }
 
     async fn changed(&mut self) {
-        if self.0.changed().await.is_err() {
+        if self.list.changed().await.is_err() {
             return std::future::pending().await;
         }
         // The next read is to see it too.
-        self.0.mark_changed();
+        self.list.mark_changed();
     }
 }
