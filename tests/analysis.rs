@@ -23,6 +23,8 @@ mod admin_world;
 mod api;
 #[path = "analysis/attachments.rs"]
 mod attachments;
+#[path = "analysis/bad_judges.rs"]
+mod bad_judges;
 #[path = "analysis/batches.rs"]
 mod batches;
 #[path = "analysis/bucket.rs"]
@@ -31,6 +33,8 @@ mod bucket;
 mod documents;
 #[path = "analysis/erasure.rs"]
 mod erasure;
+#[path = "analysis/judging.rs"]
+mod judging;
 #[path = "analysis/keeping.rs"]
 mod keeping;
 #[path = "analysis/overrides.rs"]

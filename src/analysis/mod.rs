@@ -6,6 +6,7 @@ mod applications;
 mod attachments;
 mod audit;
 mod authority;
+mod beside;
 mod cache;
 mod clock;
 mod differences;

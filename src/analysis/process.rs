@@ -7,9 +7,9 @@ use super::error::ApiError;
 use super::inline::{Inline, Validation};
 use crate::config::Services;
 use crate::detect::{Compiled, Encoding, Engine, Report};
+use crate::judge::Remote;
 use crate::model::{
-    AnalysisResponse, AppMode, CustomPolicyReport, GuardrailsReport, Policy, RecordId,
-    SCHEMA_VERSION, Stage,
+    AnalysisResponse, AppMode, GuardrailsReport, Policy, RecordId, SCHEMA_VERSION, Stage,
 };
 use serde_json::{Map, Value};
 use std::sync::Arc;
@@ -38,20 +38,22 @@ pub(super) struct Asked {
     pub(super) validation: Option<Validation>,
 }
 
-/// The engine with its bound on long messages.
+/// The engine with its bound on long messages, and the servers that are asked beside it.
 pub(super) struct Analyst {
     pub(super) engine: Arc<Engine>,
+    pub(super) remote: Remote,
     long_messages: Arc<Semaphore>,
 }
 
 impl Analyst {
     /// Builds the engine and warms it up, which takes tens of milliseconds.
-    pub(super) fn new(services: Services) -> Self {
+    pub(super) fn new(services: Services, remote: Remote) -> Self {
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         let engine = Arc::new(Engine::new(services));
         engine.warm_up(Encoding::default());
         Self {
             engine,
+            remote,
             long_messages: Arc::new(Semaphore::new(cores)),
         }
     }
@@ -156,7 +158,7 @@ pub(super) fn answer(report: Report) -> AnalysisResponse {
         errors: report.errors,
         tokens: report.tokens,
         guardrails: GuardrailsReport::default(),
-        custom_policy: CustomPolicyReport::default(),
+        custom_policy: report.custom_policy,
         dataclean: report.dataclean,
         warnings: Vec::new(),
         timings: report.timings,

@@ -15,6 +15,7 @@ use super::rate::Rate;
 use super::start::{self, FirstRun, StartError};
 use super::tokens::Tokens;
 use crate::config::settings::AnalysisSettings;
+use crate::judge::Remote;
 use crate::model::{
     AnalysisResponse, ApplicationId, ApplicationPolicy, Policy, Secret, Stage, StoredPolicy,
 };
@@ -49,6 +50,18 @@ impl Service {
         settings: &AnalysisSettings,
         data_dir: &Path,
     ) -> Result<(Arc<Self>, FirstRun), StartError> {
+        Self::open_with(settings, data_dir, Remote::default()).await
+    }
+
+    /// The same with servers that are asked beside the engine.
+    ///
+    /// # Errors
+    /// As there.
+    pub async fn open_with(
+        settings: &AnalysisSettings,
+        data_dir: &Path,
+        remote: Remote,
+    ) -> Result<(Arc<Self>, FirstRun), StartError> {
         let store: Arc<dyn Store> = start::open_store(settings, data_dir).await?;
         let tokens = Arc::new(Tokens::new(store.clone()));
         let applications = Arc::new(Applications::new(store.clone()));
@@ -65,7 +78,7 @@ impl Service {
             documents: documents::Reader::default(),
             store,
             tokens,
-            analyst: Analyst::new(settings.services),
+            analyst: Analyst::new(settings.services, remote),
             inline_rules: InlineRules::default(),
             rate: Rate::new(settings.requests_per_second),
             max_body: settings.max_body,
@@ -258,14 +271,11 @@ impl Service {
         mut input: ProcessInput,
         parameters: Parameters,
     ) -> Result<Judged, ApiError> {
-        let (message, mut report) = self.analyst.analyse(input.message, judging.rules()).await?;
+        let (message, mut report) = self.analyst.judge(judging, input.message).await?;
         if !judging.application.rules.keep_original {
-            let rules = judging.rules();
-            keep::clean_error(
-                &self.analyst.engine,
-                rules,
-                &mut input.additional_parameters,
-            );
+            let (engine, rules) = (&self.analyst.engine, judging.rules());
+            keep::clean_error(engine, rules, &mut input.additional_parameters);
+            keep::clean_reasons(engine, rules, &mut report.custom_policy);
         }
         Ok(Judged {
             parameters,

@@ -3,6 +3,7 @@
 use super::gateway::{backend_runtime, run_server};
 use super::http::{UnderWay, WebApp};
 use super::lifecycle::Readiness;
+use super::remote::remote;
 use super::status::Overview;
 use super::{docs, listeners, operations, welcome};
 use crate::analysis::{RetentionTask, Service, router};
@@ -23,9 +24,10 @@ pub fn run_analysis(mut settings: Settings) -> Result<()> {
     listeners::claim_all("analysis", &mut settings.analysis.listen)?;
     settings.analysis.operations = listeners::claim("operations", settings.analysis.operations)?;
     let runtime = backend_runtime()?;
-    let (service, first) =
-        runtime.block_on(Service::open(&settings.analysis, &settings.data_dir))?;
     let (metrics, readiness) = (Arc::new(Metrics::new()?), Arc::new(Readiness::default()));
+    let remote = remote(&settings.analysis, None, &metrics)?;
+    let opened = Service::open_with(&settings.analysis, &settings.data_dir, remote.clone());
+    let (service, first) = runtime.block_on(opened)?;
     let retention = retention(&runtime, &settings, &service, &metrics);
     let under_way = UnderWay::default();
     let api = api(&settings, service.clone(), under_way.clone())?;
@@ -37,6 +39,7 @@ pub fn run_analysis(mut settings: Settings) -> Result<()> {
         spool: None,
         configuration,
         under_way: under_way.clone(),
+        remote,
     });
     let operations = operations_service(address, &settings, router);
     let mut addresses = addresses(&settings.analysis.listen);

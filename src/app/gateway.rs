@@ -5,12 +5,14 @@ use super::http::UnderWay;
 use super::inspect::LocalInspector;
 use super::lifecycle::{Readiness, Signals, wait_for_the_last_call};
 use super::local::LocalAnalyzer;
+use super::remote::remote;
 use super::status::Overview;
 use super::{listeners, operations, policies, spool, welcome};
 use crate::analysis::{FirstRun, Service};
 use crate::config::{BaseUrl, Settings};
 use crate::demo;
 use crate::gateway::{Front, Monitoring, Shared};
+use crate::judge::Remote;
 use crate::observe::Metrics;
 use crate::policy::Policies;
 use crate::telemetry::{Analyzer, HttpAnalyzer};
@@ -46,6 +48,7 @@ struct Plan {
     extra: Vec<SocketAddr>,
     under_way: UnderWay,
     metrics: Arc<Metrics>,
+    remote: Remote,
 }
 
 impl Plan {
@@ -57,6 +60,7 @@ impl Plan {
             spool: None,
             configuration: self.configuration.clone(),
             under_way: self.under_way.clone(),
+            remote: self.remote.clone(),
         }
     }
 }
@@ -71,15 +75,17 @@ pub fn run_all(mut settings: Settings) -> Result<()> {
     listeners::claim_all("analysis", &mut settings.analysis.listen)?;
     settings.gateway.operations = listeners::claim("operations", settings.gateway.operations)?;
     let runtime = backend_runtime()?;
-    let (service, first) =
-        runtime.block_on(Service::open(&settings.analysis, &settings.data_dir))?;
     let demo = settings.gateway.upstream.url.is_none();
     if demo {
         warn!("UPSTREAM_URL is not set: the built-in demo model answers");
         settings.gateway.upstream.url = Some(start_demo(&runtime)?);
     }
-    let analyzer = analyzer_of(&mut settings, &service, &first)?;
     let (under_way, metrics) = (UnderWay::default(), Arc::new(Metrics::new()?));
+    let upstream = settings.gateway.upstream.url.as_ref();
+    let remote = remote(&settings.analysis, upstream, &metrics)?;
+    let opened = Service::open_with(&settings.analysis, &settings.data_dir, remote.clone());
+    let (service, first) = runtime.block_on(opened)?;
+    let analyzer = analyzer_of(&mut settings, &service, &first)?;
     let retention = retention(&runtime, &settings, &service, &metrics);
     let plan = Plan {
         analyzer: Some(analyzer),
@@ -89,6 +95,7 @@ pub fn run_all(mut settings: Settings) -> Result<()> {
         extra: addresses(&settings.analysis.listen),
         under_way: under_way.clone(),
         metrics,
+        remote,
     };
     let api = api(&settings, service.clone(), under_way)?;
     serve_gateway(&settings, &runtime, plan, |server| {
@@ -145,6 +152,7 @@ pub fn run_gateway(mut settings: Settings) -> Result<()> {
         extra: Vec::new(),
         under_way: UnderWay::default(),
         metrics: Arc::new(Metrics::new()?),
+        remote: Remote::default(),
     };
     serve_gateway(&settings, &runtime, plan, |_| {})
 }

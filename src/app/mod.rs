@@ -12,6 +12,7 @@ mod local;
 mod migrate;
 mod operations;
 mod policies;
+mod remote;
 mod scan;
 mod spool;
 mod status;

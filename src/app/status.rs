@@ -3,6 +3,8 @@
 
 use super::http::UnderWay;
 use super::lifecycle::Readiness;
+use super::remote;
+use crate::judge::Remote;
 use crate::model::GATEWAY_VERSION;
 use crate::observe::Metrics;
 use crate::policy::{Policies, PolicyStatus};
@@ -24,6 +26,8 @@ pub(super) struct Overview {
     /// The hash that `monitor check` prints for the same settings.
     pub(super) configuration: String,
     pub(super) under_way: UnderWay,
+    /// What an analysis in this process asks.
+    pub(super) remote: Remote,
 }
 
 impl Overview {
@@ -45,6 +49,7 @@ impl Overview {
             "in_flight": self.in_flight(),
             "policies": policies,
             "spool": self.spool.as_ref().map(owed),
+            "checks": remote::shown(&self.remote),
         })
     }
 }

@@ -8,10 +8,12 @@
 mod applications;
 pub mod env;
 mod files;
+mod judge;
 mod listen;
 mod network;
 mod problem;
 mod reader;
+mod remote;
 mod schema;
 pub mod settings;
 mod spool;
@@ -22,8 +24,10 @@ mod url;
 mod validate;
 mod yaml;
 
+pub use judge::{JudgePlace, JudgeSettings, ResponseFormat};
 pub use network::Network;
 pub use problem::{Origin, Problem, Problems};
+pub use remote::CallLimits;
 pub use settings::{
     AnalysisSettings, AttachmentSettings, BaseUrl, BlobPlace, Durability, FilesSettings,
     GatewaySettings, Http2, Limits, Listener, LogFormat, LogSettings, MonitorSettings,

@@ -4,10 +4,10 @@
 use super::compiled::Compiled;
 use super::dataclean::{self, Detector, Found};
 use super::report::{self, Report};
-use super::rules::{CleanType, DatacleanRules, Rules, TokenThresholds};
+use super::rules::{CleanType, CustomPolicy, DatacleanRules, Rules, TokenThresholds};
 use super::tokens::Encoding;
 use crate::config::settings::Services;
-use crate::model::{DatacleanReport, Status, Timings, TokensReport};
+use crate::model::{CustomPolicyReport, DatacleanReport, Status, Timings, TokensReport};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// Every detector, built once. Shared between threads.
@@ -85,6 +85,7 @@ impl Engine {
         let timings = Timings {
             dataclean_us: ended.saturating_sub(counted),
             tokens_us: counted.saturating_sub(started),
+            custom_policy_us: 0,
             total_us: ended.saturating_sub(started),
         };
         Report {
@@ -92,6 +93,7 @@ impl Engine {
             errors,
             tokens,
             dataclean: cleaned.report,
+            custom_policy: CustomPolicyReport::default(),
             masked_text: cleaned.masked_text,
             cleaned_in_part: cleaned.in_part,
             timings,
@@ -125,6 +127,14 @@ impl Engine {
         masked.flatten().filter(|_| self.services.dataclean)
     }
 
+    /// The custom policies of a direction that are to be judged, beside the engine.
+    pub fn custom_policies<'r>(&self, rules: &'r Compiled) -> &'r [CustomPolicy] {
+        match self.services.custom_policy {
+            true => &rules.rules().custom_policies,
+            false => &[],
+        }
+    }
+
     /// Stages that the rules ask for and nothing here runs: never a silent pass (CONTRACT 26).
     fn not_offered(&self, rules: &Rules) -> impl Iterator<Item = String> {
         let stages = [
@@ -133,9 +143,10 @@ impl Engine {
                 rules.guardrails.is_some(),
                 self.services.guardrails,
             ),
+            // Where they are on, a judge beside the engine rules on them.
             (
                 "custom_policy",
-                !rules.custom_policies.is_empty(),
+                !rules.custom_policies.is_empty() && !self.services.custom_policy,
                 self.services.custom_policy,
             ),
         ];

@@ -2,6 +2,7 @@
 //! of its own, no store, no runtime; what a caller does with the report is not decided here.
 
 mod compiled;
+pub mod custom_policy;
 pub mod dataclean;
 mod engine;
 mod report;

@@ -1,8 +1,11 @@
 //! What the engine found, in the shapes of §2.9. No verdict: whether a find blocks anything is the
 //! policy's business.
 
+use super::custom_policy::Ruling;
 use super::dataclean::{Kind, Span};
-use crate::model::{DatacleanReport, Entity, Status, Timings, TokensReport, TypeCount};
+use crate::model::{
+    CustomPolicyReport, DatacleanReport, Entity, Status, Timings, TokensReport, TypeCount,
+};
 
 /// The outcome of one analysis.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -15,6 +18,8 @@ pub struct Report {
     pub tokens: TokensReport,
     /// Sensitive data.
     pub dataclean: DatacleanReport,
+    /// Custom policies; nothing until a judge's ruling is added.
+    pub custom_policy: CustomPolicyReport,
     /// What may be kept where originals are not: the masked text where `cleaned_text` is the text
     /// itself (DETECTION); None where the two are the same.
     pub masked_text: Option<String>,
@@ -22,6 +27,27 @@ pub struct Report {
     pub cleaned_in_part: bool,
     /// Microseconds per stage.
     pub timings: Timings,
+}
+
+impl Report {
+    /// Adds what a judge said beside the engine, and how long it took in microseconds (CONTRACT 26).
+    pub fn add_custom_policy(&mut self, ruling: Ruling, took_us: u64) {
+        let is_whole = ruling.failures.is_empty();
+        self.status = match (self.status, ruling.has_failed) {
+            (Status::Success, _) if is_whole => Status::Success,
+            (Status::Error, true) => Status::Error,
+            _ => Status::PartialSuccess,
+        };
+        let failures = ruling.failures.into_iter();
+        self.errors
+            .extend(failures.map(|failure| format!("custom_policy: {failure}")));
+        self.custom_policy = CustomPolicyReport {
+            flagged: ruling.policies.iter().any(|policy| policy.flagged),
+            policies: ruling.policies,
+        };
+        self.timings.custom_policy_us = took_us;
+        self.timings.total_us = self.timings.total_us.max(took_us);
+    }
 }
 
 /// The report of a dataclean stage that ran. `spans` are sorted and do not overlap.

@@ -229,6 +229,9 @@ pub struct Timings {
     /// Tokens.
     #[serde(default)]
     pub tokens_us: u64,
+    /// Custom policies, beside the others; waiting for a judge included.
+    #[serde(default)]
+    pub custom_policy_us: u64,
     /// The whole analysis.
     #[serde(default)]
     pub total_us: u64,

@@ -2,6 +2,12 @@
 //! metrics are resolved once.
 //! Long because: it is one table, and each metric has its name, its help and its labels in it.
 
+mod remote;
+#[cfg(test)]
+mod tests;
+
+pub use remote::RemoteMetrics;
+
 use super::labels::{
     AttachmentOutcome, EndReason, Outcome, RouteLabel, TelemetryOutcome, UncheckedReason,
     UnrestoredReason, VerdictType,
@@ -79,6 +85,8 @@ pub struct Metrics {
     pub retention_failures: IntCounter,
     /// 1 while the process drains.
     pub draining: IntGauge,
+    /// Servers that an analysis asks.
+    pub remote: RemoteMetrics,
 }
 
 impl Metrics {
@@ -194,6 +202,7 @@ impl Metrics {
                 "monitor_draining",
                 "1 while the process waits for its last calls.",
             )?,
+            remote: RemoteMetrics::new(&registry)?,
             registry,
         })
     }
@@ -385,6 +394,3 @@ fn attachments(registry: &Registry) -> prometheus::Result<IntCounterVec> {
     }
     Ok(attachments)
 }
-
-#[cfg(test)]
-mod tests;

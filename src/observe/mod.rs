@@ -8,8 +8,8 @@ mod registered;
 mod throttle;
 
 pub use labels::{
-    AttachmentOutcome, EndReason, Outcome, RouteLabel, TelemetryOutcome, UncheckedReason,
-    UnrestoredReason, VerdictType,
+    AttachmentOutcome, EndReason, Outcome, RemoteLabel, RemoteOutcome, RouteLabel,
+    TelemetryOutcome, UncheckedReason, UnrestoredReason, VerdictType,
 };
-pub use metrics::{CallTimes, Metrics};
+pub use metrics::{CallTimes, Metrics, RemoteMetrics};
 pub use throttle::Throttle;

@@ -229,7 +229,8 @@ fn contract_26_what_is_asked_for_and_not_there_is_partial_success() {
         answer["errors"],
         json!([
             "guardrails: not available in this version",
-            "custom_policy: not available in this version"
+            "custom_policy: no judge is configured (judge.url); only the policies' own words were \
+             looked for"
         ])
     );
     assert_eq!(answer["dataclean"]["cleaned_text"], "[EMAILS]");

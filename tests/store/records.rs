@@ -52,6 +52,7 @@ fn full(bed: &Bed) -> NewRecord {
         dataclean_us: 3,
         tokens_us: 4,
         total_us: 9,
+        ..Timings::default()
     };
     record
 }

@@ -54,6 +54,7 @@ fn settings() -> AnalysisSettings {
             max_files: 4,
         },
         requests_per_second: None,
+        judge: None,
     }
 }
 
