@@ -8,8 +8,7 @@ use super::inline::{Inline, Validation};
 use crate::config::Services;
 use crate::detect::{Compiled, Encoding, Engine, Report};
 use crate::model::{
-    AnalysisResponse, AppMode, CustomPolicyReport, GuardrailsReport, Policy, RecordId,
-    SCHEMA_VERSION, Stage,
+    AnalysisResponse, AppMode, CustomPolicyReport, Policy, RecordId, SCHEMA_VERSION, Stage,
 };
 use serde_json::{Map, Value};
 use std::sync::Arc;
@@ -155,7 +154,7 @@ pub(super) fn answer(report: Report) -> AnalysisResponse {
         status: report.status,
         errors: report.errors,
         tokens: report.tokens,
-        guardrails: GuardrailsReport::default(),
+        guardrails: report.guardrails,
         custom_policy: CustomPolicyReport::default(),
         dataclean: report.dataclean,
         warnings: Vec::new(),

@@ -2,10 +2,12 @@
 //! policy's business.
 
 use super::dataclean::{Kind, Span};
-use crate::model::{DatacleanReport, Entity, Status, Timings, TokensReport, TypeCount};
+use crate::model::{
+    DatacleanReport, Entity, GuardrailsReport, Status, Timings, TokensReport, TypeCount,
+};
 
 /// The outcome of one analysis.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Report {
     /// Whether every stage ran (CONTRACT 26).
     pub status: Status,
@@ -13,6 +15,8 @@ pub struct Report {
     pub errors: Vec<String>,
     /// Token count and its severity.
     pub tokens: TokensReport,
+    /// Built-in policies: flags, scores and reasons by category.
+    pub guardrails: GuardrailsReport,
     /// Sensitive data.
     pub dataclean: DatacleanReport,
     /// What may be kept where originals are not: the masked text where `cleaned_text` is the text
