@@ -8,9 +8,7 @@ use super::inline::{Inline, Validation};
 use crate::config::Services;
 use crate::detect::{Compiled, Encoding, Engine, Report};
 use crate::judge::Remote;
-use crate::model::{
-    AnalysisResponse, AppMode, GuardrailsReport, Policy, RecordId, SCHEMA_VERSION, Stage,
-};
+use crate::model::{AnalysisResponse, AppMode, Policy, RecordId, SCHEMA_VERSION, Stage};
 use serde_json::{Map, Value};
 use std::sync::Arc;
 use tokio::sync::Semaphore;
@@ -157,7 +155,7 @@ pub(super) fn answer(report: Report) -> AnalysisResponse {
         status: report.status,
         errors: report.errors,
         tokens: report.tokens,
-        guardrails: GuardrailsReport::default(),
+        guardrails: report.guardrails,
         custom_policy: report.custom_policy,
         dataclean: report.dataclean,
         warnings: Vec::new(),

@@ -254,7 +254,10 @@ impl Service {
         if let Some(document) = &record.inline_rules {
             let rules: Rules = serde_json::from_value(document.clone())
                 .map_err(|_| StoreError::Unreadable("set of rules"))?;
-            let inline = self.inline_rules.compile(Validation::stored(rules)).await?;
+            let inline = self
+                .inline_rules
+                .compile(Validation::stored(record.summary.stage, rules))
+                .await?;
             let stored = self.store.application(application).await?;
             return Ok(Some(Judge {
                 used: RulesUsed::Inline,

@@ -2,9 +2,11 @@
 //! of its own, no store, no runtime; what a caller does with the report is not decided here.
 
 mod compiled;
+mod confusables;
 pub mod custom_policy;
 pub mod dataclean;
 mod engine;
+pub mod guardrails;
 mod report;
 pub mod rules;
 pub mod tokens;

@@ -4,11 +4,12 @@
 use super::custom_policy::Ruling;
 use super::dataclean::{Kind, Span};
 use crate::model::{
-    CustomPolicyReport, DatacleanReport, Entity, Status, Timings, TokensReport, TypeCount,
+    CustomPolicyReport, DatacleanReport, Entity, GuardrailsReport, Status, Timings, TokensReport,
+    TypeCount,
 };
 
 /// The outcome of one analysis.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Report {
     /// Whether every stage ran (CONTRACT 26).
     pub status: Status,
@@ -16,6 +17,8 @@ pub struct Report {
     pub errors: Vec<String>,
     /// Token count and its severity.
     pub tokens: TokensReport,
+    /// Built-in policies: flags, scores and reasons by category.
+    pub guardrails: GuardrailsReport,
     /// Sensitive data.
     pub dataclean: DatacleanReport,
     /// Custom policies; nothing until a judge's ruling is added.

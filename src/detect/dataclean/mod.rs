@@ -2,7 +2,6 @@
 //! Each detector only proposes spans; which of two overlapping ones stands is decided in `overlap`.
 
 pub(crate) mod checksum;
-mod confusables;
 pub(crate) mod context;
 pub(crate) mod custom;
 mod detectors;
@@ -24,6 +23,7 @@ pub use registry::PatternName;
 pub use text::{Needs, Run, Text};
 
 use super::compiled::Compiled;
+use super::confusables;
 use custom::Ended;
 use fold::View;
 use std::panic::{AssertUnwindSafe, catch_unwind};
