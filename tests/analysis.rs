@@ -43,6 +43,8 @@ mod overrides;
 mod path;
 #[path = "analysis/reading.rs"]
 mod reading;
+#[path = "analysis/remote_checks.rs"]
+mod remote_checks;
 #[path = "analysis/replays.rs"]
 mod replays;
 #[path = "analysis/world.rs"]

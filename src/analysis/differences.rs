@@ -2,8 +2,9 @@
 //! engine.
 
 use crate::detect::custom_policy::Ruling;
+use crate::detect::guardrails::in_grey_zone;
 use crate::detect::rules::CustomPolicy;
-use crate::detect::{Compiled, Report};
+use crate::detect::{Compiled, Report, SECOND_OPINION};
 use crate::model::{AnalysisResponse, DatacleanReport, PolicyRuling, TypeCount};
 use crate::store::StoredRecord;
 use serde::Serialize;
@@ -104,6 +105,22 @@ pub(super) fn keep_rulings(
     };
     report.add_custom_policy(ruling, record.answer.timings.custom_policy_us);
     unjudged
+}
+
+/// Takes over a guard model's opinion where the engine is unsure again: it is not asked again either.
+pub(super) fn keep_opinion(report: &mut Report, record: &StoredRecord, rules: &Compiled) {
+    let was = record.answer.guardrails.categories.iter();
+    let was = was.filter(|category| category.flagged && category.reason == SECOND_OPINION);
+    let named: Vec<_> = was
+        .filter_map(|category| {
+            let mut in_force = rules.guardrails().iter();
+            in_force.find(|(one, _)| one.as_str() == category.name)
+        })
+        .map(|(category, from)| (category.as_str(), *from))
+        .collect();
+    if !named.is_empty() && in_grey_zone(&report.guardrails) {
+        report.add_second_opinion(&named);
+    }
 }
 
 /// The differences of a verdict: flags, types, severity, status, and whether it blocks.

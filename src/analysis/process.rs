@@ -6,7 +6,7 @@ use super::clock::steady_us;
 use super::error::ApiError;
 use super::inline::{Inline, Validation};
 use crate::config::Services;
-use crate::detect::{Compiled, Encoding, Engine, Report};
+use crate::detect::{Compiled, Encoding, Engine, Proposed, Report};
 use crate::judge::Remote;
 use crate::model::{AnalysisResponse, AppMode, Policy, RecordId, SCHEMA_VERSION, Stage};
 use serde_json::{Map, Value};
@@ -62,12 +62,24 @@ impl Analyst {
         message: String,
         rules: &Arc<Compiled>,
     ) -> Result<(String, Report), ApiError> {
+        self.analyse_with(message, (rules, Proposed::default()))
+            .await
+    }
+
+    /// The same with finds of sensitive data that others propose.
+    pub(super) async fn analyse_with(
+        &self,
+        message: String,
+        (rules, proposed): (&Arc<Compiled>, Proposed),
+    ) -> Result<(String, Report), ApiError> {
         let longest = match rules.has_regexes() {
             true => INLINE_BYTES_OF_REGEXES,
             false => INLINE_BYTES,
         };
         if message.len() <= longest {
-            let report = self.engine.analyse(&message, rules, &steady_us);
+            let report = self
+                .engine
+                .analyse_with(&message, (rules, &proposed), &steady_us);
             return Ok((message, report));
         }
         let (engine, rules) = (self.engine.clone(), rules.clone());
@@ -79,7 +91,7 @@ impl Analyst {
             .await
             .map_err(|_| ApiError::Internal)?;
         tokio::task::spawn_blocking(move || {
-            let report = engine.analyse(&message, &rules, &steady_us);
+            let report = engine.analyse_with(&message, (&rules, &proposed), &steady_us);
             drop(permit);
             (message, report)
         })

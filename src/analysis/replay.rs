@@ -237,6 +237,7 @@ impl Service {
         if basis == Basis::CleanedText {
             differences::complete(&mut report, record, rules);
         }
+        differences::keep_opinion(&mut report, record, rules);
         let now = match record.summary.stage {
             Stage::PreCall => self.analyst.engine.custom_policies(rules),
             Stage::PostCall => &[],

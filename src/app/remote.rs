@@ -1,7 +1,7 @@
 //! The servers that an analysis asks: from settings to what is asked.
 
 use crate::config::{AnalysisSettings, BaseUrl, JudgePlace};
-use crate::judge::{ModelJudge, Remote};
+use crate::judge::{EndpointStatus, GuardModel, ModelJudge, Presidio, Remote};
 use crate::observe::Metrics;
 use anyhow::{Context, Result};
 use serde_json::{Map, Value, json};
@@ -33,22 +33,36 @@ pub(super) fn remote(
         let made = ModelJudge::new(judge, base, metrics.clone());
         remote = remote.with_judge(made.context("the judge")?);
     }
+    if let Some(presidio) = &settings.checks.presidio {
+        let made = Presidio::new(presidio.clone(), metrics.clone());
+        remote = remote.with_presidio(made.context("the Presidio analyzer")?);
+    }
+    if let Some(guard) = &settings.checks.guard {
+        let made = GuardModel::new(guard.clone(), metrics.clone());
+        remote = remote.with_guard(made.context("the guard model")?);
+    }
     Ok(remote)
 }
 
 /// How they are, for `/status`; null without any.
 pub(super) fn shown(remote: &Remote) -> Value {
     let mut checks = Map::new();
-    if let Some((status, remembered)) = remote.model_judge().map(ModelJudge::status) {
-        checks.insert(
-            "judge".to_owned(),
-            json!({
+    let mut add = |name: &str, status: Option<EndpointStatus>| {
+        if let Some(status) = status {
+            let shown = json!({
                 "answers": !status.is_down,
                 "calls": status.calls,
                 "waiting": status.waiting,
-                "remembered": remembered,
-            }),
-        );
+            });
+            checks.insert(name.to_owned(), shown);
+        }
+    };
+    let judge = remote.model_judge().map(ModelJudge::status);
+    add("judge", judge.map(|(status, _)| status));
+    add("presidio", remote.presidio().map(Presidio::status));
+    add("guard", remote.guard().map(GuardModel::status));
+    if let Some((_, remembered)) = judge {
+        checks["judge"]["remembered"] = remembered.into();
     }
     match checks.is_empty() {
         true => Value::Null,

@@ -6,6 +6,7 @@
 //! it has one, stands in [`env`].
 
 mod applications;
+mod checks;
 pub mod env;
 mod files;
 mod judge;
@@ -24,6 +25,7 @@ mod url;
 mod validate;
 mod yaml;
 
+pub use checks::{ChecksSettings, GuardSettings, GuardTemplate, PresidioSettings};
 pub use judge::{JudgePlace, JudgeSettings, ResponseFormat};
 pub use network::Network;
 pub use problem::{Origin, Problem, Problems};

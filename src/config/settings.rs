@@ -1,5 +1,6 @@
 //! The configuration as the program uses it: every field has a value, in its own unit.
 
+use super::checks::ChecksSettings;
 use super::judge::JudgeSettings;
 use super::network::Network;
 use crate::model::{ApplicationId, ApplicationPolicy, Secret};
@@ -264,6 +265,8 @@ pub struct AnalysisSettings {
     pub requests_per_second: Option<usize>,
     /// Who judges custom policies; None: nobody but their own words.
     pub judge: Option<JudgeSettings>,
+    /// Servers that are asked beside the engine.
+    pub checks: ChecksSettings,
 }
 
 /// Where the bytes of attached files are kept.

@@ -87,12 +87,12 @@ impl Compiled {
     }
 
     /// The predefined patterns to look for, each once.
-    pub(super) fn patterns(&self) -> &[PatternName] {
+    pub fn patterns(&self) -> &[PatternName] {
         &self.patterns
     }
 
     /// The guardrail categories to look for, each with the score from which it is flagged.
-    pub(super) fn guardrails(&self) -> &[(Category, f64)] {
+    pub fn guardrails(&self) -> &[(Category, f64)] {
         &self.guardrails
     }
 

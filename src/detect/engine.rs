@@ -2,7 +2,7 @@
 //! `errors` and lowers the status; it is never a silent pass (CONTRACT 26). No rule of detection stands here.
 
 use super::compiled::Compiled;
-use super::dataclean::{self, Detector, Found};
+use super::dataclean::{self, Detector, Found, Span};
 use super::guardrails::{self, Guardrail};
 use super::report::{self, Report};
 use super::rules::{
@@ -21,6 +21,15 @@ pub struct Engine {
     detectors: Vec<Box<dyn Detector>>,
     guardrails: Vec<Box<dyn Guardrail>>,
     services: Services,
+}
+
+/// What others find in a text, for the engine to weigh with its own finds.
+#[derive(Clone, Debug, Default)]
+pub struct Proposed {
+    /// Their finds, in any order.
+    pub spans: Vec<Span>,
+    /// Why some of them found nothing: the text is then cleaned in part only.
+    pub failures: Vec<String>,
 }
 
 /// How a stage that was asked for ended.
@@ -83,6 +92,16 @@ impl Engine {
     /// Analyses one text. `clock` gives microseconds and only ever goes forward. Time is linear in
     /// the text's length; that of custom patterns is bounded beside.
     pub fn analyse(&self, text: &str, rules: &Compiled, clock: &dyn Fn() -> u64) -> Report {
+        self.analyse_with(text, (rules, &Proposed::default()), clock)
+    }
+
+    /// The same with finds of sensitive data that others propose: byte offsets on borders of characters.
+    pub fn analyse_with(
+        &self,
+        text: &str,
+        (rules, proposed): (&Compiled, &Proposed),
+        clock: &dyn Fn() -> u64,
+    ) -> Report {
         let started = clock();
         let mut errors = Vec::new();
         let (tokens, tokens_outcome) = count_tokens(text, rules.rules(), &mut errors);
@@ -91,7 +110,8 @@ impl Engine {
         let mut cleaned = Cleaned::default();
         let (guarded, cleaned_at) = self.beside(text, rules, || {
             if rules.rules().dataclean.is_some() {
-                let outcome = self.clean(text, rules, clock, (&mut cleaned, &mut errors));
+                let outcome =
+                    self.clean(text, (rules, proposed), clock, (&mut cleaned, &mut errors));
                 outcomes.push(outcome);
             }
             clock()
@@ -196,6 +216,7 @@ impl Engine {
         clock: &dyn Fn() -> u64,
     ) -> (DatacleanReport, Vec<String>) {
         let (mut cleaned, mut errors) = (Cleaned::default(), Vec::new());
+        let rules = (rules, &Proposed::default());
         self.clean(text, rules, clock, (&mut cleaned, &mut errors));
         (cleaned.report, errors)
     }
@@ -205,13 +226,18 @@ impl Engine {
     pub fn mask(&self, text: &str, rules: &Compiled, clock: &dyn Fn() -> u64) -> Option<String> {
         let dataclean = rules.rules().dataclean.as_ref()?;
         let mask = || {
-            let found = dataclean::find(&self.detectors, text, rules, clock);
+            let found = dataclean::find(&self.detectors, text, (rules, &[]), clock);
             let style = dataclean.mask_style;
             (!found.in_part)
                 .then(|| dataclean::clean(text, &found.spans, CleanType::Masking, style))
         };
         let masked = catch_unwind(AssertUnwindSafe(mask)).ok();
         masked.flatten().filter(|_| self.services.dataclean)
+    }
+
+    /// What this deployment offers.
+    pub fn services(&self) -> Services {
+        self.services
     }
 
     /// The custom policies of a direction that are to be judged, beside the engine.
@@ -232,7 +258,7 @@ impl Engine {
     fn clean(
         &self,
         text: &str,
-        rules: &Compiled,
+        (rules, proposed): (&Compiled, &Proposed),
         clock: &dyn Fn() -> u64,
         (cleaned, errors): (&mut Cleaned, &mut Vec<String>),
     ) -> Outcome {
@@ -241,7 +267,10 @@ impl Engine {
             return Outcome::Failed;
         }
         let stage = || {
-            let found = dataclean::find(&self.detectors, text, rules, clock);
+            let sought = (rules, &*proposed.spans);
+            let mut found = dataclean::find(&self.detectors, text, sought, clock);
+            found.in_part |= !proposed.failures.is_empty();
+            found.failures.extend(proposed.failures.iter().cloned());
             let has_run = found.ran > 0 || found.failures.is_empty();
             let result = match &rules.rules().dataclean {
                 Some(dataclean) if has_run => Some(clean(text, dataclean, &found)),

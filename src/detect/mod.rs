@@ -13,7 +13,7 @@ pub mod tokens;
 
 pub use compiled::{Compiled, LARGEST_TOGETHER, PatternFailure};
 pub use dataclean::{Local, PatternName, Span};
-pub use engine::Engine;
-pub use report::Report;
+pub use engine::{Engine, Proposed};
+pub use report::{Report, SECOND_OPINION};
 pub use rules::{CleanType, DatacleanRules, MaskStyle, Rules, UnknownName};
 pub use tokens::Encoding;

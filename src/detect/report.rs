@@ -4,8 +4,8 @@
 use super::custom_policy::Ruling;
 use super::dataclean::{Kind, Span};
 use crate::model::{
-    CustomPolicyReport, DatacleanReport, Entity, GuardrailsReport, Status, Timings, TokensReport,
-    TypeCount,
+    CategoryScore, CustomPolicyReport, DatacleanReport, Entity, GuardrailsReport, Status, Timings,
+    TokensReport, TypeCount,
 };
 
 /// The outcome of one analysis.
@@ -52,6 +52,52 @@ impl Report {
         self.timings.total_us = self.timings.total_us.max(took_us);
     }
 }
+
+impl Report {
+    /// Adds what a guard model says of a message that the guardrails are unsure of: it falls under these
+    /// categories, each with the score from which it is flagged; none named means the likeliest.
+    pub fn add_second_opinion(&mut self, named: &[(&str, f64)]) {
+        let guardrails = &mut self.guardrails;
+        let likeliest = guardrails.categories.first();
+        let likeliest = likeliest.map(|category| (category.name.clone(), category.threshold));
+        let named = named.iter().map(|(name, from)| ((*name).to_owned(), *from));
+        let mut named: Vec<(String, f64)> = named.collect();
+        if named.is_empty() {
+            named.extend(likeliest);
+        }
+        for (name, threshold) in named {
+            let mut known = guardrails.categories.iter();
+            let known = known.position(|category| category.name == name);
+            let score = known.map_or(0.0, |at| guardrails.categories.remove(at).score);
+            guardrails.flagged = true;
+            guardrails.categories.push(CategoryScore {
+                name,
+                score: score.max(threshold),
+                flagged: true,
+                threshold,
+                reason: SECOND_OPINION.to_owned(),
+            });
+        }
+        let categories = &mut guardrails.categories;
+        categories.sort_by(|one, other| other.score.total_cmp(&one.score));
+        let highest = categories.first().map(|category| category.score);
+        guardrails.score = match (guardrails.score, highest) {
+            (Some(one), Some(other)) => Some(one.max(other)),
+            (one, other) => one.or(other),
+        };
+    }
+
+    /// Adds why a stage that ran did so in part only; beginning with the stage's name.
+    pub fn add_failure(&mut self, failure: String) {
+        self.errors.push(failure);
+        if self.status == Status::Success {
+            self.status = Status::PartialSuccess;
+        }
+    }
+}
+
+/// The reason of a category that a guard model flags.
+pub const SECOND_OPINION: &str = "guard_model";
 
 /// The report of a dataclean stage that ran. `spans` are sorted and do not overlap.
 pub(super) fn dataclean(

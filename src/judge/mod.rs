@@ -8,13 +8,18 @@ mod chat;
 mod chunks;
 mod endpoint;
 mod fault;
+mod guard;
+mod hazards;
 mod model;
+mod presidio;
 mod reason;
 mod verdict;
 
 pub use endpoint::{Endpoint, EndpointStatus, Reached, RemoteCheck, SetupError};
 pub use fault::Fault;
+pub use guard::{Asked, GuardModel, Opinion};
 pub use model::ModelJudge;
+pub use presidio::Presidio;
 pub use verdict::INSTRUCTIONS;
 
 use crate::detect::custom_policy::{Cues, Judge};
@@ -26,6 +31,8 @@ use std::sync::Arc;
 #[derive(Clone, Default)]
 pub struct Remote {
     judge: Option<Arc<ModelJudge>>,
+    presidio: Option<Arc<Presidio>>,
+    guard: Option<Arc<GuardModel>>,
     metrics: Option<Arc<Metrics>>,
 }
 
@@ -33,8 +40,8 @@ impl Remote {
     /// No server yet; what is missed by that is counted.
     pub fn none(metrics: Arc<Metrics>) -> Self {
         Self {
-            judge: None,
             metrics: Some(metrics),
+            ..Self::default()
         }
     }
 
@@ -43,6 +50,30 @@ impl Remote {
     pub fn with_judge(mut self, judge: ModelJudge) -> Self {
         self.judge = Some(Arc::new(judge));
         self
+    }
+
+    /// With a finder of sensitive data.
+    #[must_use]
+    pub fn with_presidio(mut self, presidio: Presidio) -> Self {
+        self.presidio = Some(Arc::new(presidio));
+        self
+    }
+
+    /// With a second opinion on guardrails.
+    #[must_use]
+    pub fn with_guard(mut self, guard: GuardModel) -> Self {
+        self.guard = Some(Arc::new(guard));
+        self
+    }
+
+    /// The finder of sensitive data, where there is one.
+    pub fn presidio(&self) -> Option<&Presidio> {
+        self.presidio.as_deref()
+    }
+
+    /// The guard model, where there is one.
+    pub fn guard(&self) -> Option<&GuardModel> {
+        self.guard.as_deref()
     }
 
     /// Who judges custom policies: the model, else their own words.

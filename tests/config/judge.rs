@@ -79,6 +79,30 @@ fn what_cannot_be_meant_together_is_refused_with_its_key() {
             "analysis.judge.model",
             "set JUDGE_MODEL",
         ),
+        (
+            "analysis",
+            "checks: {presidio: {url: \"http://p\", entities: {PERSON: nAmE}}}",
+            "checks.presidio.entities.PERSON",
+            "is no pattern",
+        ),
+        (
+            "analysis",
+            "checks: {presidio: {url: \"http://p\", min_score: 2}}",
+            "checks.presidio.min_score",
+            "0 to 1",
+        ),
+        (
+            "all",
+            "analysis: {checks: {guard: {model: g}}}",
+            "analysis.checks.guard.model",
+            "guard.url",
+        ),
+        (
+            "analysis",
+            "checks: {guard: {url: \"http://g\", template: llama_guard}}",
+            "checks.guard.model",
+            "is not set",
+        ),
     ] {
         let run = check(role, yaml, &[]);
         assert_ne!(run.code, 0, "{yaml}");
@@ -94,6 +118,10 @@ fn a_judge_with_all_it_needs_is_taken() {
         ("analysis", format!("{PLACE}}}")),
         ("analysis", format!("{PLACE}, timeout: 30s}}")),
         ("all", "analysis: {judge: {url: upstream}}".to_owned()),
+        (
+            "analysis",
+            "checks: {presidio: {url: \"http://p\", entities: {DATE_TIME: DATE, ORG: none}}, guard: {url: \"http://g\"}}".to_owned(),
+        ),
     ] {
         let run = check(role, &yaml, &[]);
         assert_eq!(run.code, 0, "{yaml}: {}", run.stderr);
