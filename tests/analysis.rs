@@ -47,5 +47,7 @@ mod reading;
 mod remote_checks;
 #[path = "analysis/replays.rs"]
 mod replays;
+#[path = "analysis/token_sums.rs"]
+mod token_sums;
 #[path = "analysis/world.rs"]
 mod world;

@@ -35,6 +35,7 @@ mod start;
 mod texts;
 mod token_admin;
 mod tokens;
+mod user_sums;
 
 pub use attachments::{AttachTo, NewFile};
 pub use authority::Caller;
@@ -50,3 +51,4 @@ pub use rules::{ApplicationRules, Retention};
 pub use service::Service;
 pub use start::{FirstRun, StartError, migrate};
 pub use token_admin::{Expiry, MadeToken, NewToken, Rotation, TokenPlace};
+pub use user_sums::{MOST_SUMMED, Severities, UserSum, UserSums};

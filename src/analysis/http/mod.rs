@@ -71,6 +71,7 @@ pub(super) fn routes() -> Vec<Route> {
         ("/records/{id}/explain", post(replays::explain)),
         ("/sessions", get(sessions::list)),
         ("/statistics", get(statistics::list)),
+        ("/statistics/users", get(statistics::users)),
     ];
     let processing = [
         ("/process_request", post(ingest::request)),
