@@ -7,6 +7,7 @@ use super::error::ApiError;
 use crate::model::{ApplicationId, Severity};
 use crate::store::{RecordFilter, RecordSummary};
 use serde::Serialize;
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 /// Records that one call sums, at most; the next call goes on behind them.
@@ -89,8 +90,7 @@ impl Service {
         sums.next_before = filter.before;
         sums.user_count = users.len();
         sums.users = users.into_values().collect();
-        sums.users
-            .sort_by(|one, other| other.tokens.cmp(&one.tokens));
+        sums.users.sort_by_key(|one| Reverse(one.tokens));
         sums.users.truncate(listed);
         Ok(sums)
     }
