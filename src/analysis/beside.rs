@@ -4,7 +4,7 @@
 
 use super::clock::steady_us;
 use super::error::ApiError;
-use super::process::{Analyst, Judging};
+use super::process::Analyst;
 use crate::detect::custom_policy::Ruling;
 use crate::detect::guardrails::in_grey_zone;
 use crate::detect::rules::CustomPolicy;
@@ -12,25 +12,26 @@ use crate::detect::{Compiled, Proposed, Report};
 use crate::judge::{Asked, GuardModel};
 use crate::model::Stage;
 use futures_util::future::join;
+use std::sync::Arc;
 
 impl Analyst {
     /// Runs the engine and asks whom it takes; gives the message back with the report. Custom policies
     /// are for user messages only (§4.3).
     pub(super) async fn judge(
         &self,
-        judging: &Judging,
+        by: (Stage, &Arc<Compiled>),
         message: String,
     ) -> Result<(String, Report), ApiError> {
-        let policies = match judging.stage {
-            Stage::PreCall => self.engine.custom_policies(judging.rules()),
+        let policies = match by.0 {
+            Stage::PreCall => self.engine.custom_policies(by.1),
             Stage::PostCall => &[],
         };
         if policies.is_empty() {
-            return self.look(judging, message).await;
+            return self.look(by, message).await;
         }
         let text = message.clone();
         // The judge first: its question is on its way while the engine works on this thread.
-        let (ruled, looked) = join(self.rule(policies, &text), self.look(judging, message)).await;
+        let (ruled, looked) = join(self.rule(policies, &text), self.look(by, message)).await;
         let (message, mut report) = looked?;
         let (ruling, took_us) = ruled;
         report.add_custom_policy(ruling, took_us);
@@ -44,8 +45,12 @@ impl Analyst {
     }
 
     /// The engine between the two that it takes in.
-    async fn look(&self, judging: &Judging, message: String) -> Result<(String, Report), ApiError> {
-        let rules = judging.rules();
+    async fn look(
+        &self,
+        by: (Stage, &Arc<Compiled>),
+        message: String,
+    ) -> Result<(String, Report), ApiError> {
+        let rules = by.1;
         let started = steady_us();
         let proposed = self.proposed(rules, &message).await;
         let waited = steady_us().saturating_sub(started);
@@ -56,7 +61,7 @@ impl Analyst {
             && in_grey_zone(&report.guardrails)
         {
             let started = steady_us();
-            ask_again(guard, judging, (&message, &mut report)).await;
+            ask_again(guard, (by.0, rules), (&message, &mut report)).await;
             let waited = steady_us().saturating_sub(started);
             report.timings.guardrails_us += waited;
             report.timings.total_us += waited;
@@ -74,14 +79,18 @@ impl Analyst {
     }
 }
 
-async fn ask_again(guard: &GuardModel, judging: &Judging, (message, report): (&str, &mut Report)) {
-    let in_force = judging.rules().guardrails();
+async fn ask_again(
+    guard: &GuardModel,
+    (stage, rules): (Stage, &Compiled),
+    (message, report): (&str, &mut Report),
+) {
+    let in_force = rules.guardrails();
     let names: Vec<_> = in_force
         .iter()
         .map(|(category, _)| category.as_str())
         .collect();
     let asked = Asked {
-        stage: judging.stage,
+        stage,
         text: message,
         categories: &names,
     };

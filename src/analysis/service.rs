@@ -271,7 +271,8 @@ impl Service {
         mut input: ProcessInput,
         parameters: Parameters,
     ) -> Result<Judged, ApiError> {
-        let (message, mut report) = self.analyst.judge(judging, input.message).await?;
+        let by = (judging.stage, judging.rules());
+        let (message, mut report) = self.analyst.judge(by, input.message).await?;
         if !judging.application.rules.keep_original {
             let (engine, rules) = (&self.analyst.engine, judging.rules());
             keep::clean_error(engine, rules, &mut input.additional_parameters);
