@@ -4,6 +4,8 @@
 
 /// Characters of the shortest run that is decoded.
 const SHORTEST_RUN: usize = 16;
+/// Letters one by one that are joined, at least.
+const FEWEST_SPACED: usize = 6;
 
 /// Text behind every run of base64 digits that holds some, in the order of the text.
 pub(crate) fn base64(text: &str, most: usize) -> String {
@@ -155,7 +157,7 @@ pub(crate) fn unspaced(text: &str) -> Option<String> {
         }
         at += 1;
     }
-    (joined >= SHORTEST_RUN / 2).then_some(out)
+    (joined >= FEWEST_SPACED).then_some(out)
 }
 
 /// A text whose lines hold one letter of each word, read downwards. None where it is none.
@@ -191,7 +193,9 @@ pub(crate) fn columns(text: &str) -> Option<String> {
 
 /// Russian written with Latin letters, in the usual transcriptions.
 pub(crate) fn transcribed(text: &str) -> String {
-    const PAIRS: [(&str, &str); 40] = [
+    const PAIRS: [(&str, &str); 42] = [
+        ("iya", "ия"),
+        ("ija", "ия"),
         ("shch", "щ"),
         ("sch", "щ"),
         ("zh", "ж"),
