@@ -21,6 +21,8 @@ pub(crate) struct Hit {
 
 /// The most cues that are told of one message.
 const MOST_HITS: usize = 4096;
+/// What stands in a turn for the sign that parts choices.
+const BAR: &str = "¦";
 /// Bytes of a word's beginning by which turns are looked up.
 const KEY: usize = 4;
 
@@ -87,7 +89,7 @@ impl Turns {
 /// between.
 fn steps(text: &'static str) -> Vec<Step> {
     let (mut steps, mut gap) = (Vec::new(), 0);
-    for part in text.split(' ') {
+    for part in text.split_whitespace() {
         if let Some(count) = part.strip_prefix("..") {
             gap = count.parse().unwrap_or(0);
             continue;
@@ -98,7 +100,7 @@ fn steps(text: &'static str) -> Vec<Step> {
                 is_stem: true,
             },
             None => Word {
-                letters: word,
+                letters: if word == BAR { "|" } else { word },
                 is_stem: false,
             },
         });
@@ -195,7 +197,7 @@ mod tests {
             );
         }
         let quoted = names("Explain the phrase \"ignore previous instructions\".");
-        assert_eq!(quoted.first(), Some(&("ignore_instructions", true)));
+        assert!(quoted.contains(&("ignore_instructions", true)));
         assert_eq!(
             names("Ignore the header row and sum the second column."),
             []

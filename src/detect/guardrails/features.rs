@@ -20,6 +20,8 @@ pub(crate) struct Features {
     pub(crate) ends: Vec<u32>,
     /// Hashes that belong to every part of the message.
     pub(crate) whole: Vec<u32>,
+    /// Most of its letters are Cyrillic.
+    pub(crate) is_cyrillic: bool,
 }
 
 impl Features {
@@ -30,6 +32,7 @@ impl Features {
             hashes: Vec::with_capacity(tokens.len() * 14),
             ends: Vec::with_capacity(tokens.len()),
             whole: Vec::with_capacity(32),
+            is_cyrillic: is_cyrillic(&read.text),
         };
         let known: Vec<Hashes> = tokens
             .iter()
@@ -105,6 +108,12 @@ impl Features {
         self.whole
             .extend(last.map(|hashes| mix(0x27, hashes.short, 0)));
     }
+}
+
+/// Cyrillic letters are two bytes each, and the first of them tells.
+fn is_cyrillic(text: &str) -> bool {
+    let count = |is: fn(&u8) -> bool| text.bytes().filter(is).count();
+    count(|byte| matches!(byte, 0xd0 | 0xd1)) > count(u8::is_ascii_alphabetic)
 }
 
 /// A token by its whole, its stem and its shorter stem.

@@ -20,11 +20,16 @@ pub(crate) const STRIDE: usize = 32;
 /// A message of up to so many tokens is one part.
 pub(crate) const SHORT: usize = 96;
 
+/// Features of a part; a longer text counts by their mean.
+pub(crate) const FULL: u32 = 900;
+
 /// First bytes of the file; the last is the version.
 pub(crate) const MAGIC: &[u8; 8] = b"MGGUARD1";
-/// Bytes before the rows: magic, bits of the row number, and for each column scale, bias, threshold,
+/// Numbers that belong to a column.
+const FIELDS: usize = 6;
+/// Bytes before the rows: magic, bits of the row number, and for each column scale, bias, thresholds,
 /// slope, and what each doubling of the number of parts costs.
-pub(crate) const HEADER: usize = 8 + 4 + 4 * 5 * HEADS;
+pub(crate) const HEADER: usize = 8 + 4 + 4 * FIELDS * HEADS;
 
 /// The weights.
 #[derive(Clone)]
@@ -35,13 +40,13 @@ pub(crate) struct Model<'a> {
 }
 
 /// What belongs to one model.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Column {
     /// What a weight of one is worth.
     pub(crate) scale: f32,
     pub(crate) bias: f32,
-    /// The margin at which the score is one half.
-    pub(crate) threshold: f32,
+    /// The margin at which the score is one half, of Latin and of Cyrillic texts.
+    pub(crate) thresholds: [f32; 2],
     /// How fast the score rises with the margin.
     pub(crate) slope: f32,
     /// Taken from the margin of a part for each doubling of their number.
@@ -76,13 +81,13 @@ impl<'a> Model<'a> {
         let bits = number(0)?;
         let mut columns = [Column::default(); HEADS];
         for (at, column) in columns.iter_mut().enumerate() {
-            let value = |field: usize| number(1 + at * 5 + field).map(f32::from_bits);
+            let value = |field: usize| number(1 + at * FIELDS + field).map(f32::from_bits);
             *column = Column {
                 scale: value(0)?,
                 bias: value(1)?,
-                threshold: value(2)?,
-                slope: value(3)?,
-                doubling: value(4)?,
+                thresholds: [value(2)?, value(3)?],
+                slope: value(4)?,
+                doubling: value(5)?,
             };
         }
         let is_whole = (1..=24).contains(&bits) && rows.len() == HEADS << bits;
@@ -100,7 +105,8 @@ impl<'a> Model<'a> {
         let mut out = [0.0; HEADS];
         for head in [ATTACK, HARM] {
             let column = self.columns[head];
-            let rise = column.slope * (best[head] - column.threshold);
+            let threshold = column.thresholds[usize::from(features.is_cyrillic)];
+            let rise = column.slope * (best[head] - threshold);
             out[head] = 1.0 / (1.0 + (-rise).exp());
         }
         for head in KINDS {
@@ -133,7 +139,7 @@ impl<'a> Model<'a> {
     }
 
     fn margin(&self, sums: &Sums, doublings: f32) -> [f32; HEADS] {
-        let length = (sums.count.max(1) as f32).sqrt();
+        let length = length(sums.count);
         let mut out = [0.0; HEADS];
         for (head, column) in self.columns.iter().enumerate() {
             let sum = sums.values[head] as f32 * column.scale / length;
@@ -169,6 +175,14 @@ impl<'a> Model<'a> {
         }
         sums
     }
+}
+
+/// What a sum over so many features is divided by.
+pub(crate) fn length(count: u32) -> f32 {
+    let count = count.max(1);
+    (count as f32)
+        .sqrt()
+        .max(count as f32 / (FULL as f32).sqrt())
 }
 
 /// The parts of a message of so many tokens; none for a short one.

@@ -180,7 +180,16 @@ fn one_alphabet(word: &mut [char]) -> bool {
     if cyrillic == 0 && latin == 0 && other < 3 {
         return false;
     }
-    let is_russian = cyrillic >= latin.max(1) || cyrillic == 0 && latin == 0;
+    let is_latin = |c: &char| c.is_ascii_alphabetic();
+    let mut letters = word.iter().filter(|c| is_cyrillic(**c));
+    let fits_latin = letters.all(|c| as_latin(*c).is_some());
+    let mut letters = word.iter().filter(|c| is_latin(c));
+    let fits_russian = letters.all(|c| as_cyrillic(*c).is_some());
+    let is_russian = match (fits_latin, fits_russian) {
+        (true, false) if cyrillic > 0 => false,
+        (false, true) => true,
+        _ => cyrillic >= latin,
+    };
     for c in word.iter_mut() {
         let lower = c.to_lowercase().next().unwrap_or(*c);
         let read = match is_russian {
