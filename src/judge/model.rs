@@ -3,11 +3,12 @@
 //! `verdict`.
 
 use super::cache::{self, Cache};
+use super::chat;
 use super::chunks::chunks;
 use super::endpoint::{Endpoint, EndpointStatus, Reached, SetupError};
 use super::fault::Fault;
+use super::reason::Quoted;
 use super::verdict::{Question, Verdict};
-use super::{chat, reason};
 use crate::config::{BaseUrl, JudgeSettings};
 use crate::detect::custom_policy::{Judge, Ruling};
 use crate::detect::rules::CustomPolicy;
@@ -101,7 +102,7 @@ impl ModelJudge {
         let deadline = self.endpoint.deadline();
         let asked = parts.iter().map(|part| self.judge_part(part, deadline));
         let verdicts = join_all(asked).await;
-        let mut ruling = put_together(policies, text, parts.iter().zip(verdicts));
+        let mut ruling = put_together(policies, parts.iter().zip(verdicts));
         if !is_whole {
             let most = self.settings.max_text;
             let detail = format!(
@@ -168,7 +169,6 @@ fn batches(policies: &[CustomPolicy]) -> Vec<&[CustomPolicy]> {
 /// A policy is violated where any piece violates it; the first such piece gives the reason.
 fn put_together<'a>(
     policies: &[CustomPolicy],
-    text: &str,
     judged: impl Iterator<Item = (&'a Part<'a>, Result<Vec<Verdict>, Fault>)>,
 ) -> Ruling {
     let mut rulings: Vec<Option<PolicyRuling>> = vec![None; policies.len()];
@@ -176,6 +176,7 @@ fn put_together<'a>(
     for (part, verdicts) in judged {
         match verdicts {
             Ok(verdicts) => {
+                let source = Quoted::of(part.piece);
                 for (at, verdict) in verdicts.into_iter().enumerate() {
                     let at = part.from + at;
                     let known = &mut rulings[at];
@@ -184,7 +185,7 @@ fn put_together<'a>(
                         *known = Some(PolicyRuling {
                             name: policies[at].name.clone(),
                             flagged: verdict.flagged,
-                            reason: reason::cut(&verdict.reason, text, &policies[at].prompt),
+                            reason: source.cut(&verdict.reason, &policies[at].prompt),
                         });
                     }
                 }
