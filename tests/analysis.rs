@@ -31,6 +31,8 @@ mod bucket;
 mod documents;
 #[path = "analysis/erasure.rs"]
 mod erasure;
+#[path = "analysis/guardrails.rs"]
+mod guardrails;
 #[path = "analysis/keeping.rs"]
 mod keeping;
 #[path = "analysis/overrides.rs"]

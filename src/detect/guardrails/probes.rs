@@ -211,7 +211,8 @@ impl Seen {
             for word in FREQUENT {
                 add(word.to_owned(), 1);
                 let letters = word.chars().count();
-                if letters > 1 {
+                // Two letters read backwards are a word too often.
+                if letters > 2 {
                     for (russian, bit) in decode::RUSSIAN.into_iter().zip([2, 16]) {
                         let ring = if word.is_ascii() {
                             26
