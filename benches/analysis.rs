@@ -23,6 +23,7 @@ mod table;
 use load::{Load, Pace};
 use monitor_gateway::config::Services;
 use monitor_gateway::detect::{Compiled, Engine, Rules};
+use monitor_gateway::model::PatternSet;
 use std::time::{Duration, Instant};
 use support::KEY;
 use support::postgres::{Database, Postgres};
@@ -139,29 +140,15 @@ fn engine(scale: &Scale, table: &mut Table) {
 }
 
 /// Patterns that need no tagger: what that costs is the detection bench's to say.
-const PATTERNS: [&str; 12] = [
-    "BANK_CARD_NUMBER",
-    "CVC",
-    "DOMAIN",
-    "EMAILS",
-    "INN",
-    "IP",
-    "KPP",
-    "OGRN",
-    "OGRNIP",
-    "PASSPORT_NUMBER",
-    "PHONE_NUMBER",
-    "SNILS",
-];
-
 fn pattern_rules() -> Rules {
-    serde_json::from_value(serde_json::json!({"dataclean": {"patterns": PATTERNS}})).unwrap()
+    serde_json::from_value(serde_json::json!({"dataclean": {"patterns": PatternSet::local()}}))
+        .unwrap()
 }
 
 /// Has the application look for these only.
 fn look_for_patterns(stack: &Stack) {
     let path = format!("/applications/{}", stack.application_id());
-    let side = serde_json::json!({"dataclean": {"patterns": PATTERNS}});
+    let side = serde_json::json!({"dataclean": {"patterns": PatternSet::local()}});
     let change = serde_json::json!({"version": 1, "rules": {"pre": side, "post": side}});
     let request = Request::json("PATCH", &path, change.to_string());
     let request = request.header("Authorization", &format!("Bearer {KEY}"));

@@ -4,6 +4,7 @@
 use super::load::ACCESS_KEY;
 use super::process::{Cpu, Folder, Launch, Pinning, Process, free_addresses};
 use anyhow::{Context, Result, bail};
+use monitor_gateway::model::PatternSet;
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::path::{Path, PathBuf};
@@ -190,22 +191,6 @@ impl Metrics {
     }
 }
 
-/// Patterns that need no tagger.
-const PATTERNS: [&str; 12] = [
-    "BANK_CARD_NUMBER",
-    "CVC",
-    "DOMAIN",
-    "EMAILS",
-    "INN",
-    "IP",
-    "KPP",
-    "OGRN",
-    "OGRNIP",
-    "PASSPORT_NUMBER",
-    "PHONE_NUMBER",
-    "SNILS",
-];
-
 /// Records of one process, both stages together.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Records {
@@ -269,7 +254,7 @@ fn look_for_patterns(analysis: SocketAddr) -> Result<()> {
     let applications = listed["applications"].as_array().context("no list")?;
     for application in applications {
         let id = application["id"].as_str().context("no id")?;
-        let side = serde_json::json!({"dataclean": {"patterns": PATTERNS}});
+        let side = serde_json::json!({"dataclean": {"patterns": PatternSet::local()}});
         let change = serde_json::json!({
             "version": application["version"],
             "rules": {"pre": side, "post": side},

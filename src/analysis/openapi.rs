@@ -11,6 +11,7 @@ pub fn openapi_json() -> &'static [u8] {
 mod tests {
     use super::*;
     use crate::analysis::http::routes;
+    use crate::model::document::{resolved, visit};
     use crate::model::{AnalysisResponse, ErrorEnvelope, GATEWAY_VERSION};
     use serde_json::{Map, Value};
     use std::collections::{BTreeSet, HashSet};
@@ -36,26 +37,6 @@ mod tests {
                     .map(move |(method, operation)| (path, method, operation))
             })
             .collect()
-    }
-
-    /// Follows `$ref`s to what they name.
-    fn resolved<'a>(document: &'a Value, mut value: &'a Value) -> &'a Value {
-        while let Some(target) = value.get("$ref").and_then(Value::as_str) {
-            let pointer = target.strip_prefix('#').expect("references stay inside");
-            value = document
-                .pointer(pointer)
-                .unwrap_or_else(|| panic!("{target} leads nowhere"));
-        }
-        value
-    }
-
-    fn visit(value: &Value, see: &mut impl FnMut(&Value)) {
-        see(value);
-        match value {
-            Value::Object(fields) => fields.values().for_each(|field| visit(field, see)),
-            Value::Array(items) => items.iter().for_each(|item| visit(item, see)),
-            _ => {}
-        }
     }
 
     #[test]

@@ -2,6 +2,8 @@
 //! serde only; no I/O, no decisions.
 
 mod analysis;
+#[cfg(test)]
+pub(crate) mod document;
 mod envelope;
 mod ids;
 mod patterns;

@@ -1,11 +1,16 @@
 //! What happened, one struct per event: the log line and the counter are born together. No event
 //! carries a body, a key or a person's data.
-//!
-//! Long because: it is one table, and each event stands in it once.
+
+mod attachments;
+mod spool;
+
+pub use attachments::{AttachmentsEnded, AttachmentsLeft};
+pub use spool::{
+    LettersLost, RecordDelayed, RecordLeft, SpoolDamaged, SpoolDisk, SpoolLost, SpoolThread,
+};
 
 use super::labels::{
-    AttachmentOutcome, EndReason, Outcome, RouteLabel, TelemetryOutcome, UncheckedReason,
-    UnrestoredReason, VerdictType,
+    EndReason, Outcome, RouteLabel, UncheckedReason, UnrestoredReason, VerdictType,
 };
 use super::metrics::{CallTimes, Metrics};
 use super::throttle::Throttle;
@@ -51,156 +56,6 @@ impl CallEnded<'_> {
         );
     }
 }
-
-/// A record's fate at the backend.
-pub struct RecordLeft<'a> {
-    /// Which record.
-    pub stage: Stage,
-    /// What became of it.
-    pub outcome: TelemetryOutcome,
-    /// Why, in words of ours; empty when delivered.
-    pub reason: &'a str,
-}
-
-static UNDELIVERED: LazyLock<Throttle> = LazyLock::new(|| Throttle::every(Duration::from_secs(10)));
-
-impl RecordLeft<'_> {
-    /// Counts; warns at most once in ten seconds.
-    pub fn emit(&self, metrics: &Metrics) {
-        metrics.telemetry(self.stage, self.outcome);
-        if self.outcome == TelemetryOutcome::Delivered {
-            return;
-        }
-        if let Some(count) = UNDELIVERED.pass() {
-            warn!(
-                target: "telemetry",
-                "{} record {}: {} ({count} such since the last line)",
-                self.stage.record_name(),
-                self.outcome.as_str(),
-                self.reason,
-            );
-        }
-    }
-}
-
-/// The backend did not answer; the record is sent again.
-pub struct RecordDelayed<'a> {
-    /// Which record.
-    pub stage: Stage,
-    /// Why, in words of ours.
-    pub reason: &'a str,
-}
-
-impl RecordDelayed<'_> {
-    /// Counts; warns at most once in ten seconds.
-    pub fn emit(&self, metrics: &Metrics) {
-        metrics.telemetry_retries.inc();
-        if let Some(count) = DELAYED.pass() {
-            warn!(
-                target: "telemetry",
-                "{} record failed and is sent again: {} ({count} such since the last line)",
-                self.stage.record_name(),
-                self.reason,
-            );
-        }
-    }
-}
-
-/// Records left the spool without having been delivered.
-pub struct SpoolLost {
-    /// `full`, `old` or `disk`.
-    pub reason: &'static str,
-    /// How many.
-    pub count: u64,
-}
-
-impl SpoolLost {
-    /// Counts and says it.
-    pub fn emit(&self, metrics: &Metrics) {
-        metrics.spool_lost(self.reason, self.count);
-        log::error!(
-            target: "telemetry",
-            "{} records left the spool undelivered, reason: {} (spool.max_bytes, spool.max_age)",
-            self.count,
-            self.reason,
-        );
-    }
-}
-
-/// Dead letters for which `spool.max_dead_bytes` left no room, or that went to make some.
-pub struct LettersLost {
-    /// How many.
-    pub count: u64,
-}
-
-impl LettersLost {
-    /// Counts; says it at most once in ten seconds, with how often it came since.
-    pub fn emit(&self, metrics: &Metrics) {
-        metrics.spool_letters_lost.inc_by(self.count);
-        if let Some(count) = LETTERS.pass() {
-            log::error!(
-                target: "telemetry",
-                "{} dead letters are gone (spool.max_dead_bytes; {count} such lines since the last one)",
-                self.count,
-            );
-        }
-    }
-}
-
-/// The spool's thread panicked and goes on.
-pub struct SpoolThread;
-
-impl SpoolThread {
-    /// Counts and says it.
-    pub fn emit(&self, metrics: &Metrics) {
-        metrics.spool_panics.inc();
-        log::error!(
-            target: "telemetry",
-            "the thread that writes the spool panicked and goes on; until it writes again the disk counts as refusing",
-        );
-    }
-}
-
-/// A part of the spool's files could not be read and is kept beside it.
-pub struct SpoolDamaged {
-    /// Its size.
-    pub bytes: u64,
-}
-
-impl SpoolDamaged {
-    /// Counts and says it.
-    pub fn emit(&self, metrics: &Metrics) {
-        metrics.spool_damaged.inc();
-        log::error!(
-            target: "telemetry",
-            "{} bytes of the spool cannot be read; the file is kept with the ending .damaged",
-            self.bytes,
-        );
-    }
-}
-
-/// The spool's disk refuses.
-pub struct SpoolDisk<'a> {
-    /// The system's words.
-    pub error: &'a std::io::Error,
-}
-
-impl SpoolDisk<'_> {
-    /// Says it, at most once in ten seconds.
-    pub fn emit(&self, _metrics: &Metrics) {
-        if let Some(count) = DISK.pass() {
-            log::error!(
-                target: "telemetry",
-                "the spool's disk refuses: {}; records wait in memory ({count} such since the last line)",
-                self.error,
-            );
-        }
-    }
-}
-
-static DELAYED: LazyLock<Throttle> = LazyLock::new(|| Throttle::every(Duration::from_secs(10)));
-static LETTERS: LazyLock<Throttle> = LazyLock::new(|| Throttle::every(Duration::from_secs(10)));
-static DISK: LazyLock<Throttle> = LazyLock::new(|| Throttle::every(Duration::from_secs(10)));
 
 /// A call was answered with its policy's phrase (§2.4).
 pub struct Blocked<'a> {
@@ -354,73 +209,6 @@ impl Unrestored {
                 target: "policy",
                 "an answer to a redacted prompt passes as it is: {} ({count} such since the last line)",
                 self.reason.as_str(),
-            );
-        }
-    }
-}
-
-/// All attached files of one call have come to their ends (§7.3.2).
-pub struct AttachmentsEnded<'a> {
-    /// `X-Request-Id`.
-    pub request_id: &'a str,
-    /// Files that the backend has.
-    pub attached: u64,
-    /// The others: which one of the list, counted from 1 (0 is the list itself), why, and the same
-    /// in words of ours.
-    pub skipped: &'a [(usize, AttachmentOutcome, String)],
-}
-
-impl AttachmentsEnded<'_> {
-    /// Counts; warns in one line for all that were skipped.
-    pub fn emit(&self, metrics: &Metrics) {
-        metrics.attachments(AttachmentOutcome::Attached, self.attached);
-        for (_, outcome, _) in self.skipped {
-            metrics.attachments(*outcome, 1);
-        }
-        if self.skipped.is_empty() {
-            return;
-        }
-        let faults = self.skipped.iter().map(|(place, outcome, why)| {
-            format!(
-                "#{place} {}{}{why}",
-                outcome.as_str(),
-                if why.is_empty() { "" } else { ": " }
-            )
-        });
-        warn!(
-            target: "attachments",
-            "attachments skipped: {} of {}; request_id={}; {}",
-            self.skipped.len(),
-            self.skipped.len() as u64 + self.attached,
-            self.request_id,
-            faults.collect::<Vec<_>>().join("; "),
-        );
-    }
-}
-
-/// The files of one call went without having been looked at; counted as one.
-pub struct AttachmentsLeft<'a> {
-    /// `X-Request-Id`.
-    pub request_id: &'a str,
-    /// `no_record` or `dropped`.
-    pub outcome: AttachmentOutcome,
-    /// Why.
-    pub reason: &'static str,
-}
-
-static UNSEEN: LazyLock<Throttle> = LazyLock::new(|| Throttle::every(Duration::from_secs(10)));
-
-impl AttachmentsLeft<'_> {
-    /// Counts; warns at most once in ten seconds.
-    pub fn emit(&self, metrics: &Metrics) {
-        metrics.attachments(self.outcome, 1);
-        if let Some(count) = UNSEEN.pass() {
-            warn!(
-                target: "attachments",
-                "attachments of a call {}: {}; request_id={} ({count} such since the last line)",
-                self.outcome.as_str(),
-                self.reason,
-                self.request_id,
             );
         }
     }

@@ -1,34 +1,32 @@
 //! English sentences made for training: frames of our own and the templates of the data folder,
 //! filled with names, organisations, addresses and places.
 
+mod companies;
+mod places;
+mod stock;
+mod words;
+
 use crate::corpus::{self, Doc};
 use crate::model::{ADDRESS, COMPANY, NAME, PLACE};
 use crate::random::Random;
-use crate::read;
-use serde_json::Value;
-use std::collections::BTreeSet;
+use companies::company;
+use places::{address, flat, street};
 use std::path::Path;
+use stock::{Stock, capital};
+use words::{CODES, ORDERS, PRODUCTS, THINGS};
 
 const SENTENCES: usize = 9_000;
 
-/// What slots are filled with.
-struct Stock {
-    first: Vec<String>,
-    last: Vec<String>,
-    companies: Vec<String>,
-    cities: Vec<String>,
-}
-
 pub fn docs(data: &Path) -> Vec<Doc> {
     let mut random = Random::new(41);
-    let stock = stock(data);
+    let stock = stock::stock(data);
     let mut frames: Vec<String> = FRAMES
         .lines()
         .map(|line| line.replace("\\n", "\n"))
         .collect();
     frames.retain(|line| !line.is_empty());
     let own = frames.len();
-    frames.extend(templates(data));
+    frames.extend(stock::templates(data));
     let mut out = Vec::new();
     for at in 0..SENTENCES {
         // Every second one is a frame of our own.
@@ -51,106 +49,6 @@ pub fn docs(data: &Path) -> Vec<Doc> {
         });
     }
     out
-}
-
-fn stock(data: &Path) -> Stock {
-    let names = read::text(Path::new("data/names_en.tsv.gz"));
-    let of = |kind: &str| -> Vec<String> {
-        let lines = names.lines().filter_map(|line| line.split_once('\t'));
-        lines
-            .filter(|(found, _)| *found == kind)
-            .map(|(_, name)| capital(name))
-            .collect()
-    };
-    let (mut first, mut last) = (of("first"), of("last"));
-    last.truncate(20_000);
-    let text = read::text(&data.join("russiannames/surnames.tsv.gz"));
-    last.extend(
-        text.lines()
-            .skip(1)
-            .step_by(60)
-            .take(2500)
-            .map(|line| latin(line.split('\t').next().unwrap_or_default())),
-    );
-    let text = read::text(&data.join("russiannames/names.tsv.gz"));
-    first.extend(
-        text.lines()
-            .skip(1)
-            .take(500)
-            .map(|line| latin(line.split('\t').next().unwrap_or_default())),
-    );
-    last.extend(
-        WORLD_LAST
-            .split_whitespace()
-            .cycle()
-            .take(4000)
-            .map(str::to_owned),
-    );
-    first.extend(
-        WORLD_FIRST
-            .split_whitespace()
-            .cycle()
-            .take(2000)
-            .map(str::to_owned),
-    );
-    let rows = read::text(&data.join("presidio-research/generated_large.json"));
-    let rows: Value = serde_json::from_str(&rows).expect("JSON");
-    let mut cities = BTreeSet::new();
-    for span in rows
-        .as_array()
-        .expect("rows")
-        .iter()
-        .flat_map(|row| row["spans"].as_array().expect("spans"))
-    {
-        let value = span["entity_value"].as_str().unwrap_or_default();
-        if span["entity_type"] == "LOCATION" && value.chars().next().is_some_and(char::is_uppercase)
-        {
-            cities.insert(value.to_owned());
-        }
-    }
-    cities.extend(CITIES.split(',').map(|city| city.trim().to_owned()));
-    let companies = read::text(&data.join("presidio-research/companies_and_organizations.csv"));
-    let companies = companies
-        .lines()
-        .skip(1)
-        .map(|line| line.trim().trim_matches('"').to_owned());
-    Stock {
-        first,
-        last,
-        companies: companies
-            .filter(|name| name.len() > 2 && name.len() < 50)
-            .collect(),
-        cities: cities.into_iter().collect(),
-    }
-}
-
-fn templates(data: &Path) -> Vec<String> {
-    let text = read::text(&data.join("presidio-research/templates.txt"));
-    text.lines()
-        .filter(|line| line.contains("{{"))
-        .map(|line| line.replace("\\n", "\n").replace("\\,", ","))
-        .collect()
-}
-
-fn capital(name: &str) -> String {
-    let mut chars = name.chars();
-    chars
-        .next()
-        .map(|first| first.to_uppercase().collect::<String>() + chars.as_str())
-        .unwrap_or_default()
-}
-
-fn latin(name: &str) -> String {
-    const LETTERS: [&str; 32] = [
-        "a", "b", "v", "g", "d", "e", "zh", "z", "i", "y", "k", "l", "m", "n", "o", "p", "r", "s",
-        "t", "u", "f", "kh", "ts", "ch", "sh", "shch", "", "y", "", "e", "yu", "ya",
-    ];
-    let letter = |c: char| match c {
-        'а'..='я' => LETTERS[c as usize - 'а' as usize],
-        'ё' => "e",
-        _ => "",
-    };
-    capital(&name.to_lowercase().chars().map(letter).collect::<String>())
 }
 
 /// A frame with its slots filled; what belongs to one address is one stretch.
@@ -228,7 +126,7 @@ fn value(slot: &str, stock: &Stock, random: &mut Random) -> (String, Option<usiz
         ),
         "secondary_address" => (flat(random), Some(ADDRESS)),
         "postcode" | "zipcode" => (digits(random, 5), Some(ADDRESS)),
-        "state_abbr" => ((*random.pick(STATES)).to_owned(), Some(ADDRESS)),
+        "state_abbr" => ((*random.pick(places::STATES)).to_owned(), Some(ADDRESS)),
         "prefix_male" => ((*random.pick(&["Mr.", "Dr.", "Mr"])).to_owned(), None),
         "prefix_female" => (
             (*random.pick(&["Mrs.", "Ms.", "Dr.", "Miss"])).to_owned(),
@@ -299,122 +197,6 @@ fn last_name(stock: &Stock, random: &mut Random) -> String {
     }
 }
 
-fn company(stock: &Stock, random: &mut Random) -> String {
-    let last = |random: &mut Random| random.pick(&stock.last).clone();
-    let (a, b, c) = (last(random), last(random), last(random));
-    match random.below(12) {
-        0 => format!("{a}, {b} and {c}"),
-        1 => format!("{a}-{b}"),
-        2 => format!(
-            "{a} {}",
-            random.pick(&[
-                "LLC", "Inc", "Ltd", "PLC", "Group", "and Sons", "& Co.", "GmbH", "Inc."
-            ])
-        ),
-        3 => format!("{a} & {b}"),
-        4 => {
-            let suffix = random.pick(&[
-                "Bank",
-                "Systems",
-                "Partners",
-                "Holdings",
-                "Labs",
-                "Airlines",
-                "Insurance",
-                "Logistics",
-                "Media",
-            ]);
-            format!("{} {suffix}", random.pick(WORDS))
-        }
-        5 => format!(
-            "{} {} {}",
-            random.pick(WORDS),
-            random.pick(WORDS),
-            random.pick(&["Corp.", "Inc.", "Ltd", "LLC", "Corporation"])
-        ),
-        _ => random.pick(&stock.companies).clone(),
-    }
-}
-
-fn street(stock: &Stock, random: &mut Random) -> String {
-    let number = 1 + random.below(900);
-    match random.below(5) {
-        0 => format!(
-            "{number} {} {}",
-            random.pick(&["Rue", "Via", "Calle", "Avenida", "Rua", "ul.", "Boulevard"]),
-            random.pick(&stock.last)
-        ),
-        1 => format!(
-            "{}{} {number}",
-            random.pick(&stock.last),
-            random.pick(&["strasse", "straat", "gatan", "vej", "gata", "katu", "veien"])
-        ),
-        2 => format!(
-            "{number} {} {}",
-            random.pick(&["North", "East", "Old", "West", "New"]),
-            random.pick(STREETS)
-        ),
-        _ => format!(
-            "{number} {} {}",
-            random.pick(&stock.last),
-            random.pick(STREETS)
-        ),
-    }
-}
-
-fn flat(random: &mut Random) -> String {
-    let number = 1 + random.below(990);
-    format!(
-        "{} {number}",
-        random.pick(&["Apt.", "Suite", "Unit", "Flat", "Apt", "Floor", "#", "Room"])
-    )
-}
-
-fn address(stock: &Stock, random: &mut Random) -> String {
-    let digits = |random: &mut Random, count: usize| {
-        (0..count)
-            .map(|_| char::from(b'0' + random.below(10) as u8))
-            .collect::<String>()
-    };
-    let street = street(stock, random);
-    let city = random.pick(&stock.cities).clone();
-    let code = digits(random, 5);
-    let state = *random.pick(STATES);
-    match random.below(11) {
-        0 => format!("{street}, {city}, {state} {code}"),
-        1 => format!("{street}\n {}\n {city}\n {code}", flat(random)),
-        2 => format!(
-            "{}, {street}, {city} {}{} {}{}",
-            flat(random),
-            random.pick(&["SW", "BS", "LS", "EC", "M"]),
-            random.below(20),
-            random.below(9),
-            random.pick(&["AA", "TR", "PU", "XD"])
-        ),
-        3 => format!(
-            "{street} {} {city} {}",
-            flat(random),
-            random.pick(&stock.cities)
-        ),
-        4 => format!("{street}, {city}"),
-        5 => format!("{street}"),
-        6 => format!(
-            "Unit {} Box {}\nDPO AP {code}",
-            digits(random, 4),
-            digits(random, 4)
-        ),
-        7 => format!(
-            "PSC {}, Box {}\nAPO {} {code}",
-            digits(random, 4),
-            digits(random, 4),
-            random.pick(&["AE", "AA", "AP"])
-        ),
-        8 => format!("P.O. Box {}, {city}, {state} {code}", digits(random, 4)),
-        9 => format!("{street}\n{city}, {state} {code}"),
-        _ => format!("{street}, {}, {city} {code}", flat(random)),
-    }
-}
-
 fn lower(doc: Doc) -> Doc {
     let text = doc.text.to_lowercase();
     if text.len() == doc.text.len() {
@@ -434,125 +216,5 @@ fn upper_names(mut doc: Doc) -> Doc {
     doc
 }
 
-const STATES: &[&str] = &[
-    "CA", "NY", "TX", "MA", "WA", "IL", "FL", "PA", "OH", "GA", "NC", "MI", "AZ", "CO",
-];
-const STREETS: &[&str] = &[
-    "Street",
-    "St",
-    "St.",
-    "Avenue",
-    "Ave",
-    "Road",
-    "Rd",
-    "Lane",
-    "Drive",
-    "Court",
-    "Boulevard",
-    "Blvd",
-    "Way",
-    "Place",
-    "Square",
-    "Terrace",
-    "Crescent",
-    "Highway",
-    "Parkway",
-    "Close",
-    "Gardens",
-    "Row",
-    "Walk",
-    "Hill",
-];
-const WORDS: &[&str] = &[
-    "Blue",
-    "Northern",
-    "Summit",
-    "Apex",
-    "Global",
-    "Pacific",
-    "Silver",
-    "Granite",
-    "Quantum",
-    "Evergreen",
-    "Vertex",
-    "Pioneer",
-    "Harbor",
-    "Cedar",
-    "Bright",
-    "United",
-    "First",
-    "Delta",
-    "Atlas",
-    "Crystal",
-    "Iron",
-    "Lunar",
-    "Solar",
-    "Prime",
-    "Nova",
-    "Coastal",
-    "Metro",
-    "Digital",
-    "Green",
-    "Royal",
-    "Falcon",
-    "Orion",
-    "Redwood",
-    "Stone",
-];
-const PRODUCTS: &[&str] = &[
-    "Windows",
-    "Excel",
-    "Python",
-    "Kubernetes",
-    "PostgreSQL",
-    "JavaScript",
-    "Rust",
-    "Linux",
-    "Docker",
-    "Photoshop",
-    "Outlook",
-    "Android",
-    "Word",
-    "PowerPoint",
-    "React",
-    "Git",
-    "Bash",
-    "Terraform",
-    "Chrome",
-    "MacBook",
-    "iPhone",
-];
-const CITIES: &str = "London, Paris, Berlin, New York, Los Angeles, Chicago, Houston, Madrid, Rome, Tokyo, Sydney, Toronto, Moscow, Vienna, Prague, Warsaw, Lisbon, Dublin, Oslo, Helsinki, Amsterdam, Brussels, Athens, Istanbul, Cairo, Mumbai, Delhi, Beijing, Shanghai, Seoul, Singapore, Bangkok, Boston, Seattle, Denver, Austin, Dallas, Miami, Atlanta, Phoenix, Manchester, Leeds, Bristol, Glasgow, Munich, Hamburg, Milan, Naples, Barcelona, Germany, France, Italy, Spain, Canada, Australia, Japan, China, India, Brazil, Mexico, Russia, Sweden, Norway, Poland, United States, United Kingdom, California, Texas";
-const WORLD_LAST: &str = "Müller Schmidt Fischer Weber Dubois Lefèvre Moreau García Fernández Rossi Bianchi Novák Svoboda Kowalski Wiśniewski Nagy Szabó Horváth Popescu Ionescu Jovanović Petrović Nielsen Hansen Johansson Lindqvist Virtanen Korhonen Silva Santos Oliveira Tanaka Suzuki Yamamoto Kim Park Nguyen Tran Wang Li Zhang Chen Singh Patel Sharma Khan Ali Hussain Okafor Mensah Mbeki Cohen Levi Yılmaz Kaya Papadopoulos Ivanova Smirnova Kuznetsova Petrova Shevchenko Bondarenko Þórsson Ōno Čapek Łukasz Żak Đorđević Åkesson Øster Ñíguez Kovács Tóth Varga Krüger Schäfer Böhm";
-const WORLD_FIRST: &str = "Jürgen François Zoë José María Jesús Miloš Tomáš Péter István László Øyvind Søren Åsa Björn Łukasz Paweł Małgorzata Agnieszka Giulia Matteo Lucía Íñigo João Inês Nuno Yuki Haruto Sakura Min-jun Wei Ling Xiu Priya Arjun Rahul Ananya Mohammed Fatima Aisha Omar Chinedu Amara Kwame Olga Dmitri Svetlana Natalia Sergei Ivan Ekaterina Mehmet Ayşe Eleni Giorgos Ion Elena Bogdan Zlatan Marija Goran";
-const ORDERS: &str = "Describe Rewrite Convert Explain Summarise Summarize Translate List Write Create Generate Find Fix Give Tell Show Compare Classify Extract Imagine Pretend Act Provide Suggest Make Compose Design Develop Outline Identify Discuss Analyze Answer Calculate Draft Edit Improve Help Ignore Forget Repeat Print Sort Remove Add Replace Plan Evaluate Predict Recommend Simplify";
-const CODES: &[&str] = &[
-    "Room", "Order", "Error", "Ticket", "Version", "Flight", "Invoice", "Status", "Code", "Page",
-    "Chapter", "IMEI", "ISBN", "Hash", "Commit", "Build", "Port", "Line", "Step", "Tracking",
-    "Serial", "Account", "CVV", "SKU", "Case", "Bus", "Level",
-];
-const THINGS: &[&str] = &[
-    "the following text",
-    "this sentence",
-    "a short story",
-    "the main idea",
-    "three examples",
-    "a list of movies",
-    "a poem about autumn",
-    "the code below",
-    "an essay on climate change",
-    "a marketing plan",
-    "the benefits of exercise",
-    "ways to save money",
-    "the plot of the novel",
-    "a SQL query",
-    "a job description",
-    "the history of jazz",
-    "legitimate strategies",
-    "a dialogue between two friends",
-    "the rules of chess",
-    "a secret hideout",
-    "a fictional city",
-];
 /// Sentences with slots, one a line; `\n` is the end of a line.
 const FRAMES: &str = include_str!("../data/frames_en.txt");

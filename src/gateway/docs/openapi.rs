@@ -10,6 +10,7 @@ pub fn openapi_json() -> &'static [u8] {
 #[allow(clippy::unwrap_used, clippy::expect_used)]
 mod tests {
     use super::*;
+    use crate::model::document::{resolved, visit};
     use crate::model::{ErrorEnvelope, GATEWAY_VERSION};
     use serde_json::Value;
     use std::collections::HashSet;
@@ -34,26 +35,6 @@ mod tests {
 
     fn chat(document: &Value) -> Value {
         operation(document, ROUTES[0])
-    }
-
-    /// Follows `$ref`s to what they name.
-    fn resolved<'a>(document: &'a Value, mut value: &'a Value) -> &'a Value {
-        while let Some(target) = value.get("$ref").and_then(Value::as_str) {
-            let pointer = target.strip_prefix('#').expect("references stay inside");
-            value = document
-                .pointer(pointer)
-                .unwrap_or_else(|| panic!("{target} leads nowhere"));
-        }
-        value
-    }
-
-    fn visit(value: &Value, see: &mut impl FnMut(&Value)) {
-        see(value);
-        match value {
-            Value::Object(fields) => fields.values().for_each(|field| visit(field, see)),
-            Value::Array(items) => items.iter().for_each(|item| visit(item, see)),
-            _ => {}
-        }
     }
 
     #[test]

@@ -1,0 +1,160 @@
+//! What happened to records on their way to the backend, in the spool and out of it. The rule for
+//! events stands in `events`.
+
+use crate::model::Stage;
+use crate::observe::labels::TelemetryOutcome;
+use crate::observe::metrics::Metrics;
+use crate::observe::throttle::Throttle;
+use log::warn;
+use std::sync::LazyLock;
+use std::time::Duration;
+
+/// A record's fate at the backend.
+pub struct RecordLeft<'a> {
+    /// Which record.
+    pub stage: Stage,
+    /// What became of it.
+    pub outcome: TelemetryOutcome,
+    /// Why, in words of ours; empty when delivered.
+    pub reason: &'a str,
+}
+
+static UNDELIVERED: LazyLock<Throttle> = LazyLock::new(|| Throttle::every(Duration::from_secs(10)));
+
+impl RecordLeft<'_> {
+    /// Counts; warns at most once in ten seconds.
+    pub fn emit(&self, metrics: &Metrics) {
+        metrics.telemetry(self.stage, self.outcome);
+        if self.outcome == TelemetryOutcome::Delivered {
+            return;
+        }
+        if let Some(count) = UNDELIVERED.pass() {
+            warn!(
+                target: "telemetry",
+                "{} record {}: {} ({count} such since the last line)",
+                self.stage.record_name(),
+                self.outcome.as_str(),
+                self.reason,
+            );
+        }
+    }
+}
+
+/// The backend did not answer; the record is sent again.
+pub struct RecordDelayed<'a> {
+    /// Which record.
+    pub stage: Stage,
+    /// Why, in words of ours.
+    pub reason: &'a str,
+}
+
+impl RecordDelayed<'_> {
+    /// Counts; warns at most once in ten seconds.
+    pub fn emit(&self, metrics: &Metrics) {
+        metrics.telemetry_retries.inc();
+        if let Some(count) = DELAYED.pass() {
+            warn!(
+                target: "telemetry",
+                "{} record failed and is sent again: {} ({count} such since the last line)",
+                self.stage.record_name(),
+                self.reason,
+            );
+        }
+    }
+}
+
+/// Records left the spool without having been delivered.
+pub struct SpoolLost {
+    /// `full`, `old` or `disk`.
+    pub reason: &'static str,
+    /// How many.
+    pub count: u64,
+}
+
+impl SpoolLost {
+    /// Counts and says it.
+    pub fn emit(&self, metrics: &Metrics) {
+        metrics.spool_lost(self.reason, self.count);
+        log::error!(
+            target: "telemetry",
+            "{} records left the spool undelivered, reason: {} (spool.max_bytes, spool.max_age)",
+            self.count,
+            self.reason,
+        );
+    }
+}
+
+/// Dead letters for which `spool.max_dead_bytes` left no room, or that went to make some.
+pub struct LettersLost {
+    /// How many.
+    pub count: u64,
+}
+
+impl LettersLost {
+    /// Counts; says it at most once in ten seconds, with how often it came since.
+    pub fn emit(&self, metrics: &Metrics) {
+        metrics.spool_letters_lost.inc_by(self.count);
+        if let Some(count) = LETTERS.pass() {
+            log::error!(
+                target: "telemetry",
+                "{} dead letters are gone (spool.max_dead_bytes; {count} such lines since the last one)",
+                self.count,
+            );
+        }
+    }
+}
+
+/// The spool's thread panicked and goes on.
+pub struct SpoolThread;
+
+impl SpoolThread {
+    /// Counts and says it.
+    pub fn emit(&self, metrics: &Metrics) {
+        metrics.spool_panics.inc();
+        log::error!(
+            target: "telemetry",
+            "the thread that writes the spool panicked and goes on; until it writes again the disk counts as refusing",
+        );
+    }
+}
+
+/// A part of the spool's files could not be read and is kept beside it.
+pub struct SpoolDamaged {
+    /// Its size.
+    pub bytes: u64,
+}
+
+impl SpoolDamaged {
+    /// Counts and says it.
+    pub fn emit(&self, metrics: &Metrics) {
+        metrics.spool_damaged.inc();
+        log::error!(
+            target: "telemetry",
+            "{} bytes of the spool cannot be read; the file is kept with the ending .damaged",
+            self.bytes,
+        );
+    }
+}
+
+/// The spool's disk refuses.
+pub struct SpoolDisk<'a> {
+    /// The system's words.
+    pub error: &'a std::io::Error,
+}
+
+impl SpoolDisk<'_> {
+    /// Says it, at most once in ten seconds.
+    pub fn emit(&self, _metrics: &Metrics) {
+        if let Some(count) = DISK.pass() {
+            log::error!(
+                target: "telemetry",
+                "the spool's disk refuses: {}; records wait in memory ({count} such since the last line)",
+                self.error,
+            );
+        }
+    }
+}
+
+static DELAYED: LazyLock<Throttle> = LazyLock::new(|| Throttle::every(Duration::from_secs(10)));
+static LETTERS: LazyLock<Throttle> = LazyLock::new(|| Throttle::every(Duration::from_secs(10)));
+static DISK: LazyLock<Throttle> = LazyLock::new(|| Throttle::every(Duration::from_secs(10)));
