@@ -33,6 +33,8 @@ mod bucket;
 mod documents;
 #[path = "analysis/erasure.rs"]
 mod erasure;
+#[path = "analysis/guardrails.rs"]
+mod guardrails;
 #[path = "analysis/judging.rs"]
 mod judging;
 #[path = "analysis/keeping.rs"]

@@ -37,7 +37,7 @@ pub(super) fn read(fields: &Object<'_>, stage: Stage, problems: &mut Problems) -
         dataclean,
         guardrails: fields
             .object("guardrails", problems)
-            .map(|fields| guardrails(&fields, stage, problems)),
+            .map(|fields| guardrails(&fields, problems)),
         custom_policies,
         encoding: fields.word("encoding", problems),
         tokens: fields
@@ -144,24 +144,18 @@ pub(super) fn policies(
     policies
 }
 
-fn guardrails(fields: &Object<'_>, stage: Stage, problems: &mut Problems) -> GuardrailsRules {
+fn guardrails(fields: &Object<'_>, problems: &mut Problems) -> GuardrailsRules {
     fields.only(&["categories", "disabled"], problems);
-    guardrails_fields(fields, stage, problems)
+    guardrails_fields(fields, problems)
 }
 
 /// The fields of a guardrails section, whatever else stands beside them.
-pub(super) fn guardrails_fields(
-    fields: &Object<'_>,
-    stage: Stage,
-    problems: &mut Problems,
-) -> GuardrailsRules {
+pub(super) fn guardrails_fields(fields: &Object<'_>, problems: &mut Problems) -> GuardrailsRules {
     let mut rules = GuardrailsRules::default();
     let disabled = fields.list("disabled", MOST_CATEGORIES, problems);
     for (path, value) in disabled.unwrap_or_default() {
         match value.as_str() {
-            Some(name) => rules
-                .disabled
-                .extend(category((path, name), stage, problems)),
+            Some(name) => rules.disabled.extend(category((path, name), problems)),
             None => problems.add(path, "must be a category's name"),
         }
     }
@@ -182,24 +176,22 @@ pub(super) fn guardrails_fields(
         if score.is_none() {
             problems.add(path.clone(), "must be a number from 0 to 1");
         }
-        let known = category((path, name), stage, problems);
+        let known = category((path, name), problems);
         rules.categories.extend(known.zip(score));
     }
     rules
 }
 
-/// The name of a category of this direction, as it stands in rules.
-fn category((path, name): (String, &str), stage: Stage, problems: &mut Problems) -> Option<String> {
-    let found = Category::of(stage).find(|category| category.as_str() == name);
-    if found.is_none() {
-        let names: Vec<_> = Category::of(stage).map(Category::as_str).collect();
-        let text = format!(
-            "is no category of this direction; one of {}",
-            names.join(", ")
-        );
-        problems.add(path, text);
+/// The name of a category, as it stands in rules. One of the other direction is never looked for in this
+/// one, whatever stands here.
+fn category((path, name): (String, &str), problems: &mut Problems) -> Option<String> {
+    match name.parse::<Category>() {
+        Ok(category) => Some(category.as_str().to_owned()),
+        Err(error) => {
+            problems.add(path, error.to_string());
+            None
+        }
     }
-    found.map(|category| category.as_str().to_owned())
 }
 
 fn thresholds(fields: &Object<'_>, problems: &mut Problems) -> Option<TokenThresholds> {

@@ -50,7 +50,7 @@ impl Validation {
         let mut problems = Problems::default();
         let mut warnings = Vec::new();
         let rules = match value {
-            Some(value) => config(value, stage, (&mut problems, &mut warnings)),
+            Some(value) => config(value, (&mut problems, &mut warnings)),
             None => {
                 problems.add("validation_config", "missing");
                 None
@@ -81,7 +81,7 @@ impl Inline {
 
 type Told<'a> = (&'a mut Problems, &'a mut Vec<String>);
 
-fn config(value: &Value, stage: Stage, (problems, warnings): Told<'_>) -> Option<Rules> {
+fn config(value: &Value, (problems, warnings): Told<'_>) -> Option<Rules> {
     let fields = Object::read("validation_config", value, problems)?;
     passed_over(&fields, &["source", "inline"], warnings);
     match fields.get("source") {
@@ -94,10 +94,10 @@ fn config(value: &Value, stage: Stage, (problems, warnings): Told<'_>) -> Option
     }
     let inline = fields.object("inline", problems)?;
     passed_over(&inline, &["dataclean", "guardrails", "custom"], warnings);
-    Some(sections(&inline, stage, (problems, warnings)))
+    Some(sections(&inline, (problems, warnings)))
 }
 
-fn sections(inline: &Object<'_>, stage: Stage, (problems, warnings): Told<'_>) -> Rules {
+fn sections(inline: &Object<'_>, (problems, warnings): Told<'_>) -> Rules {
     let mut rules = Rules {
         dataclean: None,
         ..Rules::default()
@@ -116,7 +116,7 @@ fn sections(inline: &Object<'_>, stage: Stage, (problems, warnings): Told<'_>) -
     }
     if let Some(fields) = inline.object("guardrails", problems) {
         passed_over(&fields, &["enabled", "categories", "disabled"], warnings);
-        let guardrails = guardrails_fields(&fields, stage, problems);
+        let guardrails = guardrails_fields(&fields, problems);
         rules.guardrails = is_on(&fields, problems).then_some(guardrails);
     }
     if let Some(fields) = inline.object("custom", problems) {

@@ -21,6 +21,7 @@ use crate::model::{
 };
 use crate::policy::PolicyStore;
 use crate::store::{Durable, NewRecord, Scope, Store, StoreError};
+use serde_json::json;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
@@ -169,7 +170,9 @@ impl Service {
         for application in listed {
             if self.store.application(application.id).await?.is_none() {
                 let (id, name) = (application.id, application.name.clone());
-                let added = start::add_application(&*self.store, id, name, "configuration").await;
+                let added =
+                    start::add_application(&*self.store, (id, name, json!({})), "configuration")
+                        .await;
                 // Another server may have been first.
                 if added.is_err() && self.store.application(id).await?.is_none() {
                     return added;

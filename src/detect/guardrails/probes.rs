@@ -139,7 +139,7 @@ fn lines(text: &str, other: fn(&Seen) -> usize, decode: impl Fn(&str) -> String)
     let mut out = String::new();
     for line in text.lines() {
         let seen = Seen::of(&Read::new(line));
-        if other(&seen) > seen.plain {
+        if other(&seen) >= FEWEST && other(&seen) > seen.plain {
             out.push_str(&decode(line));
             out.push('\n');
         }
@@ -196,6 +196,8 @@ struct Seen {
     transcribed: usize,
 }
 
+/// Frequent words in another writing that a line must hold.
+const FEWEST: usize = 2;
 /// Words that are looked at to tell how a text is written.
 const LOOKED_AT: usize = 200;
 
@@ -209,7 +211,8 @@ impl Seen {
             for word in FREQUENT {
                 add(word.to_owned(), 1);
                 let letters = word.chars().count();
-                if letters > 1 {
+                // Two letters read backwards are a word too often.
+                if letters > 2 {
                     for (russian, bit) in decode::RUSSIAN.into_iter().zip([2, 16]) {
                         let ring = if word.is_ascii() {
                             26

@@ -19,7 +19,7 @@ const DECAY: f32 = 2e-6;
 /// Texts that a feature must stand in.
 const LEAST: u8 = 2;
 /// See [`Column::doubling`].
-pub const DOUBLING: f32 = 0.35;
+pub const DOUBLING: f32 = 0.45;
 
 /// A text as the models see it: each reading whole and in parts.
 pub struct Seen {

@@ -90,41 +90,109 @@ pub fn is_flagged(text: &Scored<'_>, [attack, harm]: &[Column; 2]) -> bool {
     text.attack >= attack.thresholds[text.script] || text.harm >= harm.thresholds[text.script]
 }
 
+/// A group of texts that should be flagged.
+type Group = (&'static str, &'static str, fn(&Scored<'_>) -> bool);
+
+const GROUPS: [Group; 4] = [
+    ("attacks, Latin script", "#c33", |text| {
+        is_attack(text) && text.script == 0
+    }),
+    ("attacks, Cyrillic", "#e90", |text| {
+        is_attack(text) && text.script == 1
+    }),
+    ("harmful requests, English", "#38c", |text| {
+        text.row.label == Label::Harm && text.script == 0
+    }),
+    ("harmful requests, Russian", "#3a5", |text| {
+        text.row.label == Label::Harm && text.script == 1
+    }),
+];
+
+fn is_attack(text: &Scored<'_>) -> bool {
+    matches!(text.row.label, Label::Attack(_))
+}
+
+/// How far the higher of the two margins lies above its threshold.
+fn above(text: &Scored<'_>, columns: &[Column; 2]) -> f32 {
+    let of = |column: &Column, margin: f32| margin - column.thresholds[text.script];
+    of(&columns[0], text.attack).max(of(&columns[1], text.harm))
+}
+
+/// The shares of flagged harmless messages and of flagged texts of each group, with the thresholds moved
+/// together.
+fn curves(scored: &[Scored<'_>], columns: &[Column; 2]) -> Vec<(f64, [f64; 4])> {
+    let sorted = |keep: &dyn Fn(&Scored<'_>) -> bool| {
+        let kept = scored.iter().filter(|text| keep(text));
+        let mut values: Vec<f32> = kept.map(|text| above(text, columns)).collect();
+        values.sort_by(|a, b| b.total_cmp(a));
+        values
+    };
+    let benign = sorted(&|text| text.row.label == Label::Benign);
+    let groups = GROUPS.map(|(_, _, is_one)| sorted(&is_one));
+    let steps = (0..=100).map(|step| f64::from(step) / 1000.0);
+    let point = |share: f64| {
+        let limit = benign[((benign.len() - 1) as f64 * share) as usize];
+        let recall = |values: &Vec<f32>| {
+            values.partition_point(|value| *value > limit) as f64 / values.len().max(1) as f64
+        };
+        let recalls = groups.each_ref().map(recall);
+        (share, recalls)
+    };
+    steps.map(point).collect()
+}
+
 /// Recall at several shares of flagged harmless messages.
 pub fn curve(scored: &[Scored<'_>], columns: &[Column; 2]) -> String {
-    let highest = |text: &Scored<'_>| {
-        (text.attack - columns[0].thresholds[text.script])
-            .max(text.harm - columns[1].thresholds[text.script])
-    };
-    let mut benign: Vec<f32> = scored
-        .iter()
-        .filter(|text| {
-            is_hard(text.row) || text.row.kind.contains(' ') && text.row.label == Label::Benign
-        })
-        .map(highest)
-        .collect();
-    benign.sort_by(|a, b| b.total_cmp(a));
-    let mut out = String::new();
-    for share in [0.002, 0.005, 0.01, 0.02, 0.03, 0.05, 0.1] {
-        let limit = benign[(benign.len() as f64 * share) as usize];
-        let recall = |keep: &dyn Fn(&Row) -> bool| {
-            let all: Vec<_> = scored.iter().filter(|text| keep(text.row)).collect();
-            all.iter().filter(|text| highest(text) > limit).count() as f64 / all.len().max(1) as f64
-        };
-        let is_attack = |row: &Row| matches!(row.label, Label::Attack(_));
-        let is_ru = |row: &Row| {
-            row.text.chars().any(|c| ('а'..='я').contains(&c)) || row.kind.contains("smuggling")
-        };
-        let _ = writeln!(
-            out,
-            "{share}: {limit:.2} attack en {:.3} ru {:.3} harm {:.3} {:.3}",
-            recall(&|row| is_attack(row) && !is_ru(row)),
-            recall(&|row| is_attack(row) && is_ru(row)),
-            recall(&|row| row.label == Label::Harm && !is_ru(row)),
-            recall(&|row| row.label == Label::Harm && is_ru(row))
-        );
+    let mut out = String::from(
+        "\n| harmless messages flagged | attacks, Latin | Cyrillic | harmful, English | Russian |\n|---:|---:|---:|---:|---:|\n",
+    );
+    for (share, [a, b, c, d]) in curves(scored, columns) {
+        if [0.002, 0.005, 0.01, 0.02, 0.05, 0.1]
+            .iter()
+            .any(|told| (told - share).abs() < 1e-9)
+        {
+            let _ = writeln!(out, "| {share:.3} | {a:.3} | {b:.3} | {c:.3} | {d:.3} |");
+        }
     }
     out
+}
+
+/// The same as a picture, up to one harmless message of ten.
+pub fn picture(scored: &[Scored<'_>], columns: &[Column; 2]) -> String {
+    const LEFT: f64 = 50.0;
+    const WIDE: f64 = 400.0;
+    const HIGH: f64 = 260.0;
+    let x = |share: f64| LEFT + share * 10.0 * WIDE;
+    let y = |recall: f64| 20.0 + (1.0 - recall) * HIGH;
+    let mut body = String::new();
+    for tenth in 0..=10 {
+        let (share, recall) = (f64::from(tenth) / 100.0, f64::from(tenth) / 10.0);
+        let _ = writeln!(
+            body,
+            "<line x1=\"{LEFT}\" x2=\"{:.0}\" y1=\"{1:.0}\" y2=\"{1:.0}\" stroke=\"#ddd\"/>\
+            <text x=\"8\" y=\"{1:.0}\">{recall:.1}</text><text x=\"{2:.0}\" y=\"298\">{tenth} %</text>",
+            LEFT + WIDE,
+            y(recall),
+            x(share) - 8.0
+        );
+    }
+    let points = curves(scored, columns);
+    for (number, (name, colour, _)) in GROUPS.iter().enumerate() {
+        let line: String = points
+            .iter()
+            .map(|(share, recalls)| format!("{:.1},{:.1} ", x(*share), y(recalls[number])))
+            .collect();
+        let _ = writeln!(
+            body,
+            "<polyline fill=\"none\" stroke=\"{colour}\" stroke-width=\"2\" points=\"{line}\"/>\
+            <text x=\"480\" y=\"{}\" fill=\"{colour}\">{name}</text>",
+            40 + number * 20
+        );
+    }
+    format!(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"680\" height=\"320\" font-family=\"sans-serif\" font-size=\"12\">\n\
+        <rect width=\"680\" height=\"320\" fill=\"#fff\"/>\n<text x=\"50\" y=\"14\">recall on kinds held out, by the share of harmless messages flagged</text>\n{body}</svg>\n"
+    )
 }
 
 /// Kind to flagged, all.

@@ -149,6 +149,11 @@ fn benign(data: &Path, rows: &mut Vec<Row>) {
             _ => words.clear(),
         }
     }
+    for row in read::json_lines(Path::new("data/guard/code.jsonl.gz")) {
+        let field = |name: &str| row[name].as_str().unwrap_or_default();
+        let kind = format!("en/source-{}", field("kind"));
+        rows.push(Row::new(field("text"), kind, Label::Benign, 1.0));
+    }
     for row in read::json_lines(&data.join("bipia/code_train.jsonl")) {
         for field in ["context", "code", "error"] {
             let lines = row[field].as_array().map(Vec::as_slice).unwrap_or_default();

@@ -30,31 +30,9 @@ pub fn run(options: &Options) {
     eprintln!("features after {:?}", started.elapsed());
     let scored = cross_validate(&rows, &seen);
     let columns = measure::columns(&scored);
-    if std::env::var("ERRORS").is_ok() {
-        for head in [0, 1] {
-            let margin = |text: &Scored<'_>| if head == 0 { text.attack } else { text.harm };
-            let mut benign: Vec<_> = scored
-                .iter()
-                .filter(|text| text.row.label == Label::Benign)
-                .collect();
-            benign.sort_by(|a, b| margin(b).total_cmp(&margin(a)));
-            for text in benign.iter().take(60) {
-                let cut: String = text.row.text.chars().take(170).collect();
-                println!(
-                    "TOP{head}\t{}\t{:.2}\t{}\t{}",
-                    text.row.kind,
-                    margin(text),
-                    text.row.text.len(),
-                    cut.replace('\n', " ")
-                );
-            }
-        }
-    }
-    let tables = measure::print(&measure::table(&scored, &columns));
-    println!(
-        "{tables}\n{}\n{columns:?}",
-        measure::curve(&scored, &columns)
-    );
+    let tables =
+        measure::print(&measure::table(&scored, &columns)) + &measure::curve(&scored, &columns);
+    println!("{tables}\n{columns:?}");
     eprintln!("folds after {:?}", started.elapsed());
     let all: Vec<_> = rows.iter().zip(&seen).collect();
     let weights = fit(&all, SEED);
@@ -75,6 +53,12 @@ pub fn run(options: &Options) {
         let folder = options.out.join("../../guardrails/weights");
         fs::create_dir_all(&folder).expect("folder");
         fs::write(folder.join("model.bin"), weights.write(&heads)).expect("weights");
+        fs::write("data/guard/measured.md", tables).expect("tables");
+        fs::write(
+            "../docs/guardrails.svg",
+            measure::picture(&scored, &columns),
+        )
+        .expect("picture");
     }
     eprintln!("ready after {:?}", started.elapsed());
 }
@@ -174,18 +158,5 @@ fn dev(options: &Options, weights: &Weights, columns: &[Column; 2]) -> String {
         .collect();
     let mut out = measure::print(&measure::table(&scored, columns));
     out += &measure::curve(&scored, columns);
-    for text in &scored {
-        let flagged = measure::is_flagged(text, columns);
-        if flagged == (text.row.label == Label::Benign) && std::env::var("ERRORS").is_ok() {
-            let cut: String = text.row.text.chars().take(150).collect();
-            out += &format!(
-                "{}\t{:.2}\t{:.2}\t{}\n",
-                text.row.kind,
-                text.attack - columns[0].thresholds[text.script],
-                text.harm - columns[1].thresholds[text.script],
-                cut.replace('\n', " ")
-            );
-        }
-    }
     out
 }
