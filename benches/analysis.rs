@@ -1,6 +1,6 @@
 //! The analysis API in numbers (issue 4, "Numbers"): `cargo bench --bench analysis [-- quick|full]
-//! [CASE…]`. Cases: `engine` analyses 1 KiB in this process; `sqlite` and `postgres` post 1 KiB messages
-//! to the real binary over kept connections, first as fast as they go, then at half that rate with
+//! [CASE…]`. Cases: `engine` analyses 1 KiB in this process; `judge` has policies judged by a server that
+//! answers at once, and by memory; `sqlite` and `postgres` post 1 KiB messages to the real binary over kept connections, first as fast as they go, then at half that rate with
 //! arrivals that do not wait for answers; `pages-sqlite` and `pages-postgres` fill a store with records
 //! and read lists of it. Load and server share the machine's CPUs. Goals are printed, no figure fails a
 //! build. PostgreSQL runs with fsync on; without its package its cases are skipped and say so.
@@ -8,6 +8,8 @@
 
 #[path = "analysis/fill.rs"]
 mod fill;
+#[path = "analysis/judge.rs"]
+mod judge;
 #[path = "analysis/load.rs"]
 mod load;
 #[path = "analysis/pages.rs"]
@@ -31,8 +33,9 @@ use support::request::Request;
 use support::stack::{Builder, Stack};
 use table::{Table, percentile};
 
-const CASES: [&str; 5] = [
+const CASES: [&str; 6] = [
     "engine",
+    "judge",
     "sqlite",
     "postgres",
     "pages-sqlite",
@@ -89,6 +92,7 @@ fn main() {
         eprintln!("{case}");
         match case {
             "engine" => engine(&scale, &mut table),
+            "judge" => judge::run(&scale, &mut table),
             "sqlite" => ingest(case, Kind::Sqlite, &scale, &mut table),
             "postgres" => ingest(case, Kind::Postgres, &scale, &mut table),
             "pages-sqlite" => pages::run(case, Kind::Sqlite, &scale, &mut table),

@@ -4,6 +4,8 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
+#[path = "detect/guard.rs"]
+mod guard;
 #[path = "detect/report.rs"]
 mod report;
 #[path = "detect/score.rs"]
@@ -78,6 +80,7 @@ fn main() {
     patterns(&scale);
     engine(&scale);
     linear(&scale);
+    guard::speed(&[RUSSIAN, ENGLISH, NUMBERS], scale.messages);
 }
 
 /// The pattern tier without masking and token counts, on texts short enough to run undisturbed.

@@ -11,7 +11,7 @@
 //! | Layer | Rooms | What stands there |
 //! |---|---|---|
 //! | 3 | [`app`], [`cli`] | picks implementations, starts and stops services |
-//! | 2 | [`gateway`], [`analysis`], [`demo`] | the proxy, the API server, the demo model server |
+//! | 2 | [`gateway`], [`analysis`], [`judge`], [`demo`] | the proxy, the API server, the servers it asks, the demo model server |
 //! | 1 | [`json`], [`sse`], [`detect`], [`store`], [`policy`], [`telemetry`] | the scanner, event streams, detection, records, policies, the way to the backend |
 //! | 0 | [`model`], [`config`], [`observe`] | contract types, settings, metrics and events |
 //!
@@ -37,6 +37,7 @@
 //! - A chunk is passed on before the next is waited for: `tests/gateway/streams.rs`.
 //! - A request is sent twice only when its first connection accepted no byte: `tests/gateway/retry.rs`.
 //! - A record that is missing at the backend shows, and none that is there does: `tests/servers/gaps.rs`.
+//! - A judge that fails in any way lets no message pass in silence and blocks none: `tests/analysis/bad_judges.rs`.
 //! - No key, prompt or person's data in a log line, a metric or an error: `tests/gateway/telemetry.rs`.
 //!
 //! # Deliberately absent
@@ -52,6 +53,7 @@ pub mod demo;
 pub mod detect;
 pub mod gateway;
 pub mod json;
+pub mod judge;
 pub mod model;
 pub mod observe;
 pub mod policy;

@@ -23,6 +23,8 @@ mod admin_world;
 mod api;
 #[path = "analysis/attachments.rs"]
 mod attachments;
+#[path = "analysis/bad_judges.rs"]
+mod bad_judges;
 #[path = "analysis/batches.rs"]
 mod batches;
 #[path = "analysis/bucket.rs"]
@@ -31,6 +33,10 @@ mod bucket;
 mod documents;
 #[path = "analysis/erasure.rs"]
 mod erasure;
+#[path = "analysis/guardrails.rs"]
+mod guardrails;
+#[path = "analysis/judging.rs"]
+mod judging;
 #[path = "analysis/keeping.rs"]
 mod keeping;
 #[path = "analysis/overrides.rs"]
@@ -39,7 +45,11 @@ mod overrides;
 mod path;
 #[path = "analysis/reading.rs"]
 mod reading;
+#[path = "analysis/remote_checks.rs"]
+mod remote_checks;
 #[path = "analysis/replays.rs"]
 mod replays;
+#[path = "analysis/token_sums.rs"]
+mod token_sums;
 #[path = "analysis/world.rs"]
 mod world;

@@ -11,6 +11,8 @@ mod engine;
 mod evasion;
 #[path = "detect/fixtures.rs"]
 mod fixtures;
+#[path = "detect/guardrails.rs"]
+mod guardrails;
 #[path = "detect/scan.rs"]
 mod scan;
 #[path = "detect/settled.rs"]

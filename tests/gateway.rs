@@ -40,6 +40,8 @@ mod http2;
 mod interim;
 #[path = "gateway/isolation.rs"]
 mod isolation;
+#[path = "gateway/judged.rs"]
+mod judged;
 #[path = "gateway/limits.rs"]
 mod limits;
 #[path = "gateway/operations.rs"]

@@ -2,6 +2,7 @@
 //! and writes `docs/detection.md` and its picture. The figures are those of this build; nothing is
 //! carried over from an earlier report.
 
+use super::guard;
 use super::score::{self, Gold, Mark, Region, Score};
 use monitor_gateway::config::Services;
 use monitor_gateway::detect::{Compiled, Engine, Rules};
@@ -83,7 +84,7 @@ pub(crate) fn run(data: &Path, docs: &Path) {
         .map(|set| outcome(&engine, &rules, set, &data.join(set.file)))
         .collect();
     std::fs::create_dir_all(docs).unwrap();
-    let text = report(&outcomes);
+    let text = report(&outcomes) + &guard::report(&engine, data);
     print!("{text}");
     std::fs::write(docs.join("detection.md"), text).unwrap();
     std::fs::write(docs.join("detection.svg"), picture(&outcomes)).unwrap();
@@ -123,7 +124,7 @@ fn find(engine: &Engine, rules: &Compiled, gold: &Gold) -> Vec<Mark> {
 fn report(outcomes: &[Outcome]) -> String {
     let mut text = String::from(
         "# Detection, measured\n\n\
-         Written by `cargo bench --bench detect -- report --data training/dev`; not edited by hand.\n\
+         Written by `cargo bench --bench detect -- report --data DIR`, where DIR holds the sets; not edited by hand.\n\
          A find is right when its type is right and its borders are equal (exact) or overlap over\n\
          union is at least one half (IoU). Goals are for F1 (IoU). Sets made from templates say little\n\
          about texts that nobody here has written: a figure near 1 on them proves that the rules are\n\

@@ -44,8 +44,8 @@ impl From<ApplicationRules> for CompiledRules {
     fn from(rules: ApplicationRules) -> Self {
         Self {
             keep_original: rules.keep_original,
-            pre: Arc::new(rules.pre.into()),
-            post: Arc::new(rules.post.into()),
+            pre: Arc::new(Compiled::of(Stage::PreCall, rules.pre)),
+            post: Arc::new(Compiled::of(Stage::PostCall, rules.post)),
         }
     }
 }

@@ -1,8 +1,11 @@
 //! Two verdicts over one record, side by side: the one it has and the one it would get. No store, no
 //! engine.
 
-use crate::detect::{Compiled, Report};
-use crate::model::{AnalysisResponse, DatacleanReport, TypeCount};
+use crate::detect::custom_policy::Ruling;
+use crate::detect::guardrails::in_grey_zone;
+use crate::detect::rules::CustomPolicy;
+use crate::detect::{Compiled, Report, SECOND_OPINION};
+use crate::model::{AnalysisResponse, DatacleanReport, PolicyRuling, TypeCount};
 use crate::store::StoredRecord;
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -71,6 +74,53 @@ pub(super) fn complete(report: &mut Report, record: &StoredRecord, rules: &Compi
     }
     report.dataclean.flagged = !types.is_empty();
     report.dataclean.types = types;
+}
+
+/// Takes over what the record has on custom policies: no judge is asked again. A ruling holds for the
+/// policy that it was given on, `before` being those of its time. Gives how many of `now` have none.
+pub(super) fn keep_rulings(
+    report: &mut Report,
+    record: &StoredRecord,
+    (before, now): (&[CustomPolicy], &[CustomPolicy]),
+) -> usize {
+    const STAGE: &str = "custom_policy: ";
+    if now.is_empty() {
+        return 0;
+    }
+    let was = &record.answer.custom_policy.policies;
+    let ruling = |policy: &CustomPolicy| {
+        let held = before.contains(policy);
+        was.iter()
+            .find(|ruling| held && ruling.name == policy.name)
+            .cloned()
+    };
+    let policies: Vec<PolicyRuling> = now.iter().filter_map(ruling).collect();
+    let unjudged = now.len() - policies.len();
+    let failures = record.answer.errors.iter();
+    let failures = failures.filter_map(|error| error.strip_prefix(STAGE));
+    let ruling = Ruling {
+        has_failed: policies.is_empty(),
+        policies,
+        failures: failures.map(str::to_owned).collect(),
+    };
+    report.add_custom_policy(ruling, record.answer.timings.custom_policy_us);
+    unjudged
+}
+
+/// Takes over a guard model's opinion where the engine is unsure again: it is not asked again either.
+pub(super) fn keep_opinion(report: &mut Report, record: &StoredRecord, rules: &Compiled) {
+    let was = record.answer.guardrails.categories.iter();
+    let was = was.filter(|category| category.flagged && category.reason == SECOND_OPINION);
+    let named: Vec<_> = was
+        .filter_map(|category| {
+            let mut in_force = rules.guardrails().iter();
+            in_force.find(|(one, _)| one.as_str() == category.name)
+        })
+        .map(|(category, from)| (category.as_str(), *from))
+        .collect();
+    if !named.is_empty() && in_grey_zone(&report.guardrails) {
+        report.add_second_opinion(&named);
+    }
 }
 
 /// The differences of a verdict: flags, types, severity, status, and whether it blocks.

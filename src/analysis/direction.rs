@@ -2,6 +2,7 @@
 //! and by rules that come with a request.
 
 use super::fields::{Element, Object, Problems};
+use crate::detect::guardrails::Category;
 use crate::detect::rules::{
     CustomPattern, CustomPolicy, GuardrailsRules, LONGEST_NAME, LONGEST_PROMPT, LONGEST_REGEX,
     MOST_CATEGORIES, MOST_PATTERNS, MOST_POLICIES, Pattern, TokenThresholds,
@@ -144,8 +145,20 @@ pub(super) fn policies(
 }
 
 fn guardrails(fields: &Object<'_>, problems: &mut Problems) -> GuardrailsRules {
-    fields.only(&["categories"], problems);
+    fields.only(&["categories", "disabled"], problems);
+    guardrails_fields(fields, problems)
+}
+
+/// The fields of a guardrails section, whatever else stands beside them.
+pub(super) fn guardrails_fields(fields: &Object<'_>, problems: &mut Problems) -> GuardrailsRules {
     let mut rules = GuardrailsRules::default();
+    let disabled = fields.list("disabled", MOST_CATEGORIES, problems);
+    for (path, value) in disabled.unwrap_or_default() {
+        match value.as_str() {
+            Some(name) => rules.disabled.extend(category((path, name), problems)),
+            None => problems.add(path, "must be a category's name"),
+        }
+    }
     let Some(categories) = fields.object("categories", problems) else {
         return rules;
     };
@@ -157,21 +170,28 @@ fn guardrails(fields: &Object<'_>, problems: &mut Problems) -> GuardrailsRules {
     for (name, threshold) in categories.all() {
         let shown: String = name.chars().take(LONGEST_NAME).collect();
         let path = categories.path(&shown);
-        match threshold
+        let score = threshold
             .as_f64()
-            .filter(|score| (0.0..=1.0).contains(score))
-        {
-            _ if name.is_empty() || shown != *name => {
-                let text = format!("its name must have 1 to {LONGEST_NAME} characters");
-                problems.add(path, text);
-            }
-            Some(score) => {
-                rules.categories.insert(shown, score);
-            }
-            None => problems.add(path, "must be a number from 0 to 1"),
+            .filter(|score| (0.0..=1.0).contains(score));
+        if score.is_none() {
+            problems.add(path.clone(), "must be a number from 0 to 1");
         }
+        let known = category((path, name), problems);
+        rules.categories.extend(known.zip(score));
     }
     rules
+}
+
+/// The name of a category, as it stands in rules. One of the other direction is never looked for in this
+/// one, whatever stands here.
+fn category((path, name): (String, &str), problems: &mut Problems) -> Option<String> {
+    match name.parse::<Category>() {
+        Ok(category) => Some(category.as_str().to_owned()),
+        Err(error) => {
+            problems.add(path, error.to_string());
+            None
+        }
+    }
 }
 
 fn thresholds(fields: &Object<'_>, problems: &mut Problems) -> Option<TokenThresholds> {

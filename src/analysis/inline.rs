@@ -1,10 +1,9 @@
 //! Rules that come with a request (§2.8, §4.4): reading `validation_config`, and remembering what was
 //! compiled, so that a caller who sends the same rules each time has them compiled once.
 
-use super::direction::{dataclean_fields, policies};
+use super::direction::{dataclean_fields, guardrails_fields, policies};
 use super::error::{ApiError, FieldProblem};
 use super::fields::{Object, Problems};
-use crate::detect::rules::GuardrailsRules;
 use crate::detect::{Compiled, Rules};
 use crate::model::Stage;
 use serde_json::Value;
@@ -20,6 +19,7 @@ const INLINE: &str = "validation_config.inline";
 /// A `validation_config` that is right but for its regexes, which are not compiled yet.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Validation {
+    stage: Stage,
     rules: Rules,
     warnings: Vec<String>,
 }
@@ -32,8 +32,9 @@ pub(super) struct Inline {
 
 impl Validation {
     /// Rules that were stored with a record.
-    pub(super) fn stored(rules: Rules) -> Self {
+    pub(super) fn stored(stage: Stage, rules: Rules) -> Self {
         Self {
+            stage,
             rules,
             warnings: Vec::new(),
         }
@@ -62,7 +63,11 @@ impl Validation {
                 "{INLINE}.custom: ignored, custom policies are for user messages only"
             ));
         }
-        problems.or(Self { rules, warnings })
+        problems.or(Self {
+            stage,
+            rules,
+            warnings,
+        })
     }
 }
 
@@ -110,8 +115,9 @@ fn sections(inline: &Object<'_>, (problems, warnings): Told<'_>) -> Rules {
         rules.dataclean = is_on(&fields, problems).then_some(dataclean);
     }
     if let Some(fields) = inline.object("guardrails", problems) {
-        passed_over(&fields, &["enabled"], warnings);
-        rules.guardrails = is_on(&fields, problems).then(GuardrailsRules::default);
+        passed_over(&fields, &["enabled", "categories", "disabled"], warnings);
+        let guardrails = guardrails_fields(&fields, problems);
+        rules.guardrails = is_on(&fields, problems).then_some(guardrails);
     }
     if let Some(fields) = inline.object("custom", problems) {
         passed_over(&fields, &["enabled", "policies"], warnings);
@@ -152,12 +158,16 @@ impl InlineRules {
     /// # Errors
     /// [`ApiError::Fields`] with every regex that cannot be used.
     pub(super) async fn compile(&self, validation: Validation) -> Result<Inline, ApiError> {
-        let Validation { rules, warnings } = validation;
-        let hash = hash(&rules);
+        let Validation {
+            stage,
+            rules,
+            warnings,
+        } = validation;
+        let hash = hash(stage, &rules);
         if let Some(rules) = self.take(&hash) {
             return Ok(Inline { rules, warnings });
         }
-        let compiled = tokio::task::spawn_blocking(|| Compiled::new(rules))
+        let compiled = tokio::task::spawn_blocking(move || Compiled::of(stage, rules))
             .await
             .map_err(|_| ApiError::Internal)?;
         let mut problems = Problems::default();
@@ -197,9 +207,9 @@ impl InlineRules {
     }
 }
 
-fn hash(rules: &Rules) -> [u8; 32] {
+fn hash(stage: Stage, rules: &Rules) -> [u8; 32] {
     // As in `Inline::document`.
-    Sha256::digest(serde_json::to_vec(rules).unwrap_or_default()).into()
+    Sha256::digest(serde_json::to_vec(&(stage, rules)).unwrap_or_default()).into()
 }
 
 #[cfg(test)]

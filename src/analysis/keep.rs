@@ -5,7 +5,7 @@ use super::clock::{now_ms, steady_us};
 use super::inline::Inline;
 use super::process::{self, Judging, Parameters};
 use crate::detect::{Compiled, Engine};
-use crate::model::AnalysisResponse;
+use crate::model::{AnalysisResponse, CustomPolicyReport};
 use crate::store::NewRecord;
 use serde_json::{Map, Value};
 
@@ -79,6 +79,19 @@ fn withhold(judged: &mut Judged) -> Option<Told> {
     };
     let told = std::mem::replace(text, kept.clone());
     Some(Told { kept, told })
+}
+
+/// Cleans the reasons of a judge in place, where sensitive data is looked for: it may have put a piece
+/// of the message there in other words than the message's.
+pub(super) fn clean_reasons(engine: &Engine, rules: &Compiled, report: &mut CustomPolicyReport) {
+    if rules.rules().dataclean.is_none() {
+        return;
+    }
+    let reasons = report.policies.iter_mut().map(|policy| &mut policy.reason);
+    for reason in reasons.filter(|reason| !reason.is_empty()) {
+        let masked = engine.mask(reason, rules, &steady_us);
+        *reason = masked.unwrap_or_else(|| NOT_KEPT.to_owned());
+    }
 }
 
 /// Cleans `error.message` (CONTRACT 17) of the parameters in place: a caller may have put a piece of

@@ -6,10 +6,10 @@ use super::clock::steady_us;
 use super::error::ApiError;
 use super::inline::{Inline, Validation};
 use crate::config::Services;
-use crate::detect::{Compiled, Encoding, Engine, Report};
+use crate::detect::{Compiled, Encoding, Engine, Proposed, Report};
+use crate::judge::Remote;
 use crate::model::{
-    AnalysisResponse, AppMode, Chain, CustomPolicyReport, GuardrailsReport, Identity, Policy,
-    RecordId, SCHEMA_VERSION, Stage,
+    AnalysisResponse, AppMode, Chain, Identity, Policy, RecordId, SCHEMA_VERSION, Stage,
 };
 use crate::store::ChainEntry;
 use serde_json::{Map, Value};
@@ -39,20 +39,22 @@ pub(super) struct Asked {
     pub(super) validation: Option<Validation>,
 }
 
-/// The engine with its bound on long messages.
+/// The engine with its bound on long messages, and the servers that are asked beside it.
 pub(super) struct Analyst {
     pub(super) engine: Arc<Engine>,
+    pub(super) remote: Remote,
     long_messages: Arc<Semaphore>,
 }
 
 impl Analyst {
     /// Builds the engine and warms it up, which takes tens of milliseconds.
-    pub(super) fn new(services: Services) -> Self {
+    pub(super) fn new(services: Services, remote: Remote) -> Self {
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         let engine = Arc::new(Engine::new(services));
         engine.warm_up(Encoding::default());
         Self {
             engine,
+            remote,
             long_messages: Arc::new(Semaphore::new(cores)),
         }
     }
@@ -63,12 +65,24 @@ impl Analyst {
         message: String,
         rules: &Arc<Compiled>,
     ) -> Result<(String, Report), ApiError> {
+        self.analyse_with(message, (rules, Proposed::default()))
+            .await
+    }
+
+    /// The same with finds of sensitive data that others propose.
+    pub(super) async fn analyse_with(
+        &self,
+        message: String,
+        (rules, proposed): (&Arc<Compiled>, Proposed),
+    ) -> Result<(String, Report), ApiError> {
         let longest = match rules.has_regexes() {
             true => INLINE_BYTES_OF_REGEXES,
             false => INLINE_BYTES,
         };
         if message.len() <= longest {
-            let report = self.engine.analyse(&message, rules, &steady_us);
+            let report = self
+                .engine
+                .analyse_with(&message, (rules, &proposed), &steady_us);
             return Ok((message, report));
         }
         let (engine, rules) = (self.engine.clone(), rules.clone());
@@ -80,7 +94,7 @@ impl Analyst {
             .await
             .map_err(|_| ApiError::Internal)?;
         tokio::task::spawn_blocking(move || {
-            let report = engine.analyse(&message, &rules, &steady_us);
+            let report = engine.analyse_with(&message, (&rules, &proposed), &steady_us);
             drop(permit);
             (message, report)
         })
@@ -183,8 +197,8 @@ pub(super) fn answer(report: Report) -> AnalysisResponse {
         status: report.status,
         errors: report.errors,
         tokens: report.tokens,
-        guardrails: GuardrailsReport::default(),
-        custom_policy: CustomPolicyReport::default(),
+        guardrails: report.guardrails,
+        custom_policy: report.custom_policy,
         dataclean: report.dataclean,
         warnings: Vec::new(),
         timings: report.timings,

@@ -9,11 +9,13 @@ use super::error::ApiError;
 use super::inline::Validation;
 use super::process;
 use super::rules::ApplicationRules;
+use crate::detect::rules::CustomPolicy;
 use crate::detect::{Compiled, Rules};
 use crate::model::{AnalysisResponse, ApplicationId, Policy, RecordId, Stage};
 use crate::store::{RecordFilter, StoreError, StoredRecord};
 use serde::Serialize;
 use serde_json::Value;
+use std::collections::HashMap;
 use std::sync::Arc;
 
 /// Records that one call of [`Service::replay`] looks at, at most.
@@ -65,6 +67,9 @@ pub struct ReplayPage {
     pub on_cleaned_text: u64,
     /// Of those, the ones that keep no text at all and were not judged.
     pub without_text: u64,
+    /// Of those, the ones on which a custom policy of the draft has no ruling: no judge is asked, so
+    /// that one of other words than then counts as not violated.
+    pub unjudged: u64,
     /// Verdicts that would be others.
     pub changed: Vec<ChangedVerdict>,
     /// [`RecordFilter::before`] of the next page; None when this is the last one.
@@ -95,6 +100,46 @@ struct Judge {
     policy: Option<Policy>,
 }
 
+/// A second verdict.
+struct Again {
+    basis: Basis,
+    answer: AnalysisResponse,
+    /// A custom policy has no ruling.
+    is_unjudged: bool,
+}
+
+/// What an explanation says of rulings that are not its own.
+const NOT_ASKED: &str = "custom_policy: the rulings are the record's own, no judge was asked again";
+
+/// The custom policies of the versions that a page of records was judged by, each read once.
+#[derive(Default)]
+struct PoliciesOfVersions(HashMap<i64, Vec<CustomPolicy>>);
+
+impl PoliciesOfVersions {
+    async fn of(
+        &mut self,
+        service: &Service,
+        record: &StoredRecord,
+    ) -> Result<Vec<CustomPolicy>, ApiError> {
+        if let Some(document) = &record.inline_rules {
+            let rules = serde_json::from_value::<Rules>(document.clone());
+            return Ok(rules.map_or_else(|_| Vec::new(), |rules| rules.custom_policies));
+        }
+        let Some(version) = record.summary.rules_version else {
+            return Ok(Vec::new());
+        };
+        if let Some(policies) = self.0.get(&version) {
+            return Ok(policies.clone());
+        }
+        let application = record.summary.application_id;
+        let document = service.version(application, version).await?;
+        let rules = document.and_then(|(document, _)| ApplicationRules::stored(document));
+        let policies = rules.map_or_else(Vec::new, |rules| rules.pre.custom_policies);
+        self.0.insert(version, policies.clone());
+        Ok(policies)
+    }
+}
+
 impl Service {
     /// Judges a record again by the rules that judged it, and says what came out differently.
     ///
@@ -116,7 +161,14 @@ impl Service {
         };
         // Strings, flags and finite numbers only: serialisation has no failing case.
         explanation.rules = serde_json::to_value(judge.rules.rules()).ok();
-        if let Some((basis, answer)) = self.judge_again(&record, &judge.rules).await? {
+        let policies = &judge.rules.rules().custom_policies;
+        if let Some(Again {
+            basis, mut answer, ..
+        }) = self.judge_again(&record, &judge.rules, policies).await?
+        {
+            if !answer.custom_policy.policies.is_empty() {
+                answer.warnings.push(NOT_ASKED.to_owned());
+            }
             let now = verdict(&answer, record.summary.stage, judge.policy.as_ref());
             let was = Verdict {
                 answer: &record.answer,
@@ -156,9 +208,14 @@ impl Service {
             next_before: page.next_before,
             ..ReplayPage::default()
         };
+        let mut before = PoliciesOfVersions::default();
         for record in page.records {
             let rules = draft.of(record.summary.stage);
-            let again = self.judge_again(&record, rules).await?;
+            let policies = match rules.rules().custom_policies.is_empty() {
+                true => Vec::new(),
+                false => before.of(self, &record).await?,
+            };
+            let again = self.judge_again(&record, rules, &policies).await?;
             result.add(&record, again, policy.as_ref());
             // A page of short records has no other place where it waits.
             tokio::task::yield_now().await;
@@ -166,11 +223,13 @@ impl Service {
         Ok(result)
     }
 
+    /// `before` are the custom policies that ruled on the record.
     async fn judge_again(
         &self,
         record: &StoredRecord,
         rules: &Arc<Compiled>,
-    ) -> Result<Option<(Basis, AnalysisResponse)>, ApiError> {
+        before: &[CustomPolicy],
+    ) -> Result<Option<Again>, ApiError> {
         let (basis, Some(text)) = differences::text(record) else {
             return Ok(None);
         };
@@ -178,7 +237,17 @@ impl Service {
         if basis == Basis::CleanedText {
             differences::complete(&mut report, record, rules);
         }
-        Ok(Some((basis, process::answer(report))))
+        differences::keep_opinion(&mut report, record, rules);
+        let now = match record.summary.stage {
+            Stage::PreCall => self.analyst.engine.custom_policies(rules),
+            Stage::PostCall => &[],
+        };
+        let unjudged = differences::keep_rulings(&mut report, record, (before, now));
+        Ok(Some(Again {
+            basis,
+            answer: process::answer(report),
+            is_unjudged: unjudged > 0,
+        }))
     }
 
     async fn judge_of(&self, record: &StoredRecord) -> Result<Option<Judge>, ApiError> {
@@ -186,7 +255,10 @@ impl Service {
         if let Some(document) = &record.inline_rules {
             let rules: Rules = serde_json::from_value(document.clone())
                 .map_err(|_| StoreError::Unreadable("set of rules"))?;
-            let inline = self.inline_rules.compile(Validation::stored(rules)).await?;
+            let inline = self
+                .inline_rules
+                .compile(Validation::stored(record.summary.stage, rules))
+                .await?;
             let stored = self.store.application(application).await?;
             return Ok(Some(Judge {
                 used: RulesUsed::Inline,
@@ -238,17 +310,18 @@ fn verdict<'a>(answer: &'a AnalysisResponse, stage: Stage, policy: Option<&Polic
 }
 
 impl ReplayPage {
-    fn add(
-        &mut self,
-        record: &StoredRecord,
-        again: Option<(Basis, AnalysisResponse)>,
-        policy: Option<&Policy>,
-    ) {
+    fn add(&mut self, record: &StoredRecord, again: Option<Again>, policy: Option<&Policy>) {
         self.records += 1;
-        let Some((basis, answer)) = again else {
+        let Some(Again {
+            basis,
+            answer,
+            is_unjudged,
+        }) = again
+        else {
             self.without_text += 1;
             return;
         };
+        self.unjudged += u64::from(is_unjudged);
         self.on_cleaned_text += u64::from(basis == Basis::CleanedText);
         let summary = &record.summary;
         // What the policy says today, of both: only the rules are tried.

@@ -15,11 +15,13 @@ use super::rate::Rate;
 use super::start::{self, FirstRun, StartError};
 use super::tokens::Tokens;
 use crate::config::settings::AnalysisSettings;
+use crate::judge::Remote;
 use crate::model::{
     AnalysisResponse, ApplicationId, ApplicationPolicy, Policy, Secret, Stage, StoredPolicy,
 };
 use crate::policy::PolicyStore;
 use crate::store::{Durable, NewRecord, Scope, Store, StoreError};
+use serde_json::json;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
@@ -49,6 +51,18 @@ impl Service {
         settings: &AnalysisSettings,
         data_dir: &Path,
     ) -> Result<(Arc<Self>, FirstRun), StartError> {
+        Self::open_with(settings, data_dir, Remote::default()).await
+    }
+
+    /// The same with servers that are asked beside the engine.
+    ///
+    /// # Errors
+    /// As there.
+    pub async fn open_with(
+        settings: &AnalysisSettings,
+        data_dir: &Path,
+        remote: Remote,
+    ) -> Result<(Arc<Self>, FirstRun), StartError> {
         let store: Arc<dyn Store> = start::open_store(settings, data_dir).await?;
         let tokens = Arc::new(Tokens::new(store.clone()));
         let applications = Arc::new(Applications::new(store.clone()));
@@ -65,7 +79,7 @@ impl Service {
             documents: documents::Reader::default(),
             store,
             tokens,
-            analyst: Analyst::new(settings.services),
+            analyst: Analyst::new(settings.services, remote),
             inline_rules: InlineRules::default(),
             rate: Rate::new(settings.requests_per_second),
             max_body: settings.max_body,
@@ -156,7 +170,9 @@ impl Service {
         for application in listed {
             if self.store.application(application.id).await?.is_none() {
                 let (id, name) = (application.id, application.name.clone());
-                let added = start::add_application(&*self.store, id, name, "configuration").await;
+                let added =
+                    start::add_application(&*self.store, (id, name, json!({})), "configuration")
+                        .await;
                 // Another server may have been first.
                 if added.is_err() && self.store.application(id).await?.is_none() {
                     return added;
@@ -259,14 +275,12 @@ impl Service {
         mut input: ProcessInput,
         parameters: Parameters,
     ) -> Result<Judged, ApiError> {
-        let (message, mut report) = self.analyst.analyse(input.message, judging.rules()).await?;
+        let by = (judging.stage, judging.rules());
+        let (message, mut report) = self.analyst.judge(by, input.message).await?;
         if !judging.application.rules.keep_original {
-            let rules = judging.rules();
-            keep::clean_error(
-                &self.analyst.engine,
-                rules,
-                &mut input.additional_parameters,
-            );
+            let (engine, rules) = (&self.analyst.engine, judging.rules());
+            keep::clean_error(engine, rules, &mut input.additional_parameters);
+            keep::clean_reasons(engine, rules, &mut report.custom_policy);
         }
         Ok(Judged {
             parameters,

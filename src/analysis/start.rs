@@ -11,6 +11,7 @@ use crate::store::{
     Application, BlobStore, Migrated, PostgresStore, RecordStore, Scope, Scopes, SqliteStore,
     Store, StoreError,
 };
+use serde_json::Value;
 use std::fs::DirBuilder;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
@@ -152,17 +153,19 @@ pub(super) async fn first_run(
 
 async fn add_default_application(store: &dyn Store) -> Result<ApplicationId, StartError> {
     let id = ApplicationId::random();
-    add_application(store, id, "default".to_owned(), "first start").await?;
+    let rules = serde_json::json!({"pre": {"guardrails": {}}});
+    let first = (id, "default".to_owned(), rules);
+    add_application(store, first, "first start").await?;
     // Another server may have been first.
     let first = store.first_application().await?;
     Ok(first.map_or(id, |first| first.id))
 }
 
-/// Adds an application with default rules and no policy.
+/// Adds an application without a policy. Rules without keys: the defaults of the running version hold,
+/// also those of a later one.
 pub(super) async fn add_application(
     store: &dyn Store,
-    id: ApplicationId,
-    name: String,
+    (id, name, rules): (ApplicationId, String, Value),
     by: &str,
 ) -> Result<(), StoreError> {
     let application = Application {
@@ -173,8 +176,7 @@ pub(super) async fn add_application(
         updated_at_ms: now_ms(),
         version: 1,
         policy: None,
-        // No keys: the defaults of the running version hold, also those of a later one.
-        rules: serde_json::json!({}),
+        rules,
     };
     store.add_application(application, by).await
 }

@@ -26,7 +26,7 @@ impl Service {
         let parsed = tokio::task::spawn_blocking(move || ApplicationRules::parse(&draft));
         let parsed = parsed.await.map_err(|_| ApiError::Internal)?;
         let rules = parsed.map_err(ApiError::Fields)?;
-        self.try_rules(rules.of(stage).clone(), text).await
+        self.try_rules((stage, rules.of(stage).clone()), text).await
     }
 
     /// Looks for one regex in a text.
@@ -48,16 +48,21 @@ impl Service {
             dataclean: Some(dataclean),
             ..Rules::default()
         };
-        self.try_rules(rules, text).await
+        self.try_rules((Stage::PreCall, rules), text).await
     }
 
-    async fn try_rules(&self, rules: Rules, text: String) -> Result<AnalysisResponse, ApiError> {
+    async fn try_rules(
+        &self,
+        (stage, rules): (Stage, Rules),
+        text: String,
+    ) -> Result<AnalysisResponse, ApiError> {
         if text.chars().nth(LONGEST_TRIED).is_some() {
             let problem = format!("is too long; allowed: {LONGEST_TRIED} characters");
             return Err(FieldProblem::new("text", problem).into());
         }
-        let inline = self.inline_rules.compile(Validation::stored(rules)).await?;
-        let (_, report) = self.analyst.analyse(text, &inline.rules).await?;
+        let validation = Validation::stored(stage, rules);
+        let inline = self.inline_rules.compile(validation).await?;
+        let (_, report) = self.analyst.judge((stage, &inline.rules), text).await?;
         Ok(process::answer(report))
     }
 }

@@ -6,6 +6,7 @@ use super::http::{UnderWay, WebApp};
 use super::launch::Launch;
 use super::lifecycle::Readiness;
 use super::reload::Parts;
+use super::remote::remote;
 use super::run::{Serving, run_server};
 use super::status::Overview;
 use super::{docs, listeners, operations, welcome};
@@ -28,9 +29,10 @@ pub fn run_analysis(launch: Launch) -> Result<()> {
     sockets.claim_all("analysis", &mut analysis.listen)?;
     analysis.operations = sockets.claim("operations", analysis.operations)?;
     let runtime = backend_runtime()?;
-    let (service, first) =
-        runtime.block_on(Service::open(&settings.analysis, &settings.data_dir))?;
     let (metrics, readiness) = (Arc::new(Metrics::new()?), Arc::new(Readiness::default()));
+    let remote = remote(&settings.analysis, None, &metrics)?;
+    let opened = Service::open_with(&settings.analysis, &settings.data_dir, remote.clone());
+    let (service, first) = runtime.block_on(opened)?;
     let retention = retention(&runtime, &settings, &service, &metrics);
     let (under_way, mut certificates) = (UnderWay::default(), Certificates::default());
     let api = api(
@@ -47,6 +49,7 @@ pub fn run_analysis(launch: Launch) -> Result<()> {
         spool: None,
         reloads: reloads.clone(),
         under_way: under_way.clone(),
+        remote,
     });
     let operations = sockets.serve(operations_service(address, &settings, router))?;
     let api = sockets.serve(api)?;

@@ -8,6 +8,7 @@ use super::launch::{Launch, Seat};
 use super::lifecycle::Readiness;
 use super::local::LocalAnalyzer;
 use super::reload::{Parts, Reloads};
+use super::remote::remote;
 use super::run::{Serving, run_server};
 use super::sockets::Sockets;
 use super::status::Overview;
@@ -16,6 +17,7 @@ use crate::analysis::{FirstRun, Service};
 use crate::config::{BaseUrl, Settings};
 use crate::demo;
 use crate::gateway::{Front, Live, Monitoring, Shared};
+use crate::judge::Remote;
 use crate::observe::Metrics;
 use crate::telemetry::{Analyzer, HttpAnalyzer};
 use anyhow::{Context, Result};
@@ -40,6 +42,7 @@ struct Plan {
     extra: Vec<SocketAddr>,
     under_way: UnderWay,
     metrics: Arc<Metrics>,
+    remote: Remote,
 }
 
 impl Plan {
@@ -51,6 +54,7 @@ impl Plan {
             spool: None,
             reloads: self.reloads.clone(),
             under_way: self.under_way.clone(),
+            remote: self.remote.clone(),
         }
     }
 }
@@ -65,15 +69,17 @@ pub fn run_all(launch: Launch) -> Result<()> {
     let sockets = seat.sockets.clone();
     sockets.claim_all("analysis", &mut settings.analysis.listen)?;
     let runtime = backend_runtime()?;
-    let (service, first) =
-        runtime.block_on(Service::open(&settings.analysis, &settings.data_dir))?;
     let demo = settings.gateway.upstream.url.is_none();
     if demo {
         warn!("UPSTREAM_URL is not set: the built-in demo model answers");
         settings.gateway.upstream.url = Some(start_demo(&runtime)?);
     }
-    let analyzer = analyzer_of(&mut settings, &service, &first)?;
     let (under_way, metrics) = (UnderWay::default(), Arc::new(Metrics::new()?));
+    let upstream = settings.gateway.upstream.url.as_ref();
+    let remote = remote(&settings.analysis, upstream, &metrics)?;
+    let opened = Service::open_with(&settings.analysis, &settings.data_dir, remote.clone());
+    let (service, first) = runtime.block_on(opened)?;
+    let analyzer = analyzer_of(&mut settings, &service, &first)?;
     let retention = retention(&runtime, &settings, &service, &metrics);
     let mut certificates = Certificates::default();
     let api = api(
@@ -91,6 +97,7 @@ pub fn run_all(launch: Launch) -> Result<()> {
         extra: addresses(&settings.analysis.listen),
         under_way,
         metrics,
+        remote,
     };
     let api = sockets.serve(api)?;
     serve_gateway(&settings, &runtime, plan, |server| {
@@ -149,6 +156,7 @@ pub fn run_gateway(launch: Launch) -> Result<()> {
         extra: Vec::new(),
         under_way: UnderWay::default(),
         metrics,
+        remote: Remote::default(),
     };
     serve_gateway(&settings, &runtime, plan, |_| {})
 }

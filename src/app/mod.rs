@@ -16,6 +16,7 @@ mod notify;
 mod operations;
 mod policies;
 mod reload;
+mod remote;
 mod run;
 mod scan;
 mod sockets;

@@ -4,6 +4,8 @@
 use super::http::UnderWay;
 use super::lifecycle::Readiness;
 use super::reload::Reloads;
+use super::remote;
+use crate::judge::Remote;
 use crate::model::GATEWAY_VERSION;
 use crate::observe::Metrics;
 use crate::policy::{Policies, PolicyStatus};
@@ -24,6 +26,8 @@ pub(super) struct Overview {
     pub(super) spool: Option<Spool>,
     pub(super) reloads: Arc<Reloads>,
     pub(super) under_way: UnderWay,
+    /// What an analysis in this process asks.
+    pub(super) remote: Remote,
 }
 
 impl Overview {
@@ -47,6 +51,7 @@ impl Overview {
             "in_flight": self.in_flight(),
             "policies": policies,
             "spool": self.spool.as_ref().map(owed),
+            "checks": remote::shown(&self.remote),
         })
     }
 }

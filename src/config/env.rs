@@ -160,6 +160,36 @@ pub const VARIABLES: &[Variable] = &[
         roles: EVERY,
     },
     Variable {
+        name: "JUDGE_URL",
+        default: "",
+        meaning: "Address of the model server that judges custom policies, or `upstream` in \
+                  `monitor all`. Unset, only the policies' own words are looked for, and answers say \
+                  so.",
+        key: "analysis.judge.url",
+        roles: ANALYSIS,
+    },
+    Variable {
+        name: "JUDGE_MODEL",
+        default: "",
+        meaning: "Name of the judge's model.",
+        key: "analysis.judge.model",
+        roles: ANALYSIS,
+    },
+    Variable {
+        name: "JUDGE_API_KEY",
+        default: "",
+        meaning: "The judge's key, sent to it as bearer token.",
+        key: "analysis.judge.api_key",
+        roles: ANALYSIS,
+    },
+    Variable {
+        name: "JUDGE_TIMEOUT",
+        default: "10s",
+        meaning: "Longest wait for the verdict on one message.",
+        key: "analysis.judge.timeout",
+        roles: ANALYSIS,
+    },
+    Variable {
         name: "MONITOR_DATA_DIR",
         default: "./data",
         meaning: "Folder of the embedded database and other files the service keeps.",
@@ -249,13 +279,14 @@ mod tests {
     use super::super::{Overrides, Role, known_keys, load};
     use super::*;
 
-    /// The hash with an upstream and a store, because what belongs to one has no effect without it,
+    /// The hash with an upstream, a store and a judge, because what belongs to one has no effect without it,
     /// and with one more variable.
     fn hash(name: &str, value: &str) -> String {
         let env = |asked: &str| match asked {
             _ if asked == name => Some(value.to_owned()),
             "UPSTREAM_URL" => Some("http://model.example".to_owned()),
-            "STORE_HOST" | "STORE_DB" | "STORE_USER" => Some("there".to_owned()),
+            "STORE_HOST" | "STORE_DB" | "STORE_USER" | "JUDGE_MODEL" => Some("there".to_owned()),
+            "JUDGE_URL" => Some("http://judge.example".to_owned()),
             _ => None,
         };
         load(Role::All, None, &Overrides::default(), &env)

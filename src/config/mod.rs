@@ -6,12 +6,15 @@
 //! it has one, stands in [`env`].
 
 mod applications;
+mod checks;
 pub mod env;
 mod files;
+mod judge;
 mod listen;
 mod network;
 mod problem;
 mod reader;
+mod remote;
 mod schema;
 pub mod settings;
 mod spool;
@@ -22,8 +25,11 @@ mod url;
 mod validate;
 mod yaml;
 
+pub use checks::{ChecksSettings, GuardSettings, GuardTemplate, PresidioSettings};
+pub use judge::{JudgePlace, JudgeSettings, ResponseFormat};
 pub use network::Network;
 pub use problem::{Origin, Problem, Problems};
+pub use remote::CallLimits;
 pub use settings::{
     AnalysisSettings, AttachmentSettings, BaseUrl, BlobPlace, Durability, FilesSettings,
     GatewaySettings, Http2, Limits, Listener, LogFormat, LogSettings, MonitorSettings,

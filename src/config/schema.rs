@@ -7,7 +7,9 @@ use super::settings::{
     LogSettings, MonitorSettings, RetentionSettings, Services, Settings, ShutdownSettings,
     StreamSettings, UpstreamSettings,
 };
-use super::{Overrides, Role, applications, files, listen, spool, store, units, url};
+use super::{
+    Overrides, Role, applications, checks, files, judge, listen, spool, store, units, url,
+};
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -173,6 +175,8 @@ fn analysis(r: &mut Reader<'_>, prefix: &str) -> AnalysisSettings {
             &key("limits.requests_per_second"),
             &units::count(1..=1_000_000),
         ),
+        judge: judge::read(r, prefix),
+        checks: checks::read(r, prefix),
     }
 }
 

@@ -1,5 +1,7 @@
 //! The configuration as the program uses it: every field has a value, in its own unit.
 
+use super::checks::ChecksSettings;
+use super::judge::JudgeSettings;
 use super::network::Network;
 use crate::model::{ApplicationId, ApplicationPolicy, Secret};
 use std::net::SocketAddr;
@@ -261,6 +263,10 @@ pub struct AnalysisSettings {
     pub attachments: AttachmentSettings,
     /// Requests per second that one access key may send over HTTP; None: as many as it likes.
     pub requests_per_second: Option<usize>,
+    /// Who judges custom policies; None: nobody but their own words.
+    pub judge: Option<JudgeSettings>,
+    /// Servers that are asked beside the engine.
+    pub checks: ChecksSettings,
 }
 
 /// Where the bytes of attached files are kept.

@@ -2,6 +2,7 @@
 //! nothing else outside the settings (CONTRACT 33).
 
 use super::Role;
+use super::judge::JudgePlace;
 use super::reader::Reader;
 use super::settings::{BaseUrl, Durability, GatewaySettings, Listener, OnDiskFailure, Settings};
 use std::fs::File;
@@ -15,13 +16,14 @@ pub(super) fn contradictions(settings: &Settings, role: Role, reader: &mut Reade
     tls_files(&listeners, reader);
     records_store(settings, role, reader);
     if role == Role::Analysis {
-        return;
+        return judge(settings, role, reader);
     }
     let gateway = &settings.gateway;
     if let Some(ca) = &gateway.upstream.ca {
         readable(ca, "upstream.ca", "", reader);
     }
     policy_store(gateway, reader);
+    judge(settings, role, reader);
     let batched = gateway.spool.durability == Durability::Batched;
     if batched && gateway.spool.on_disk_failure == OnDiskFailure::Closed {
         let text = "closed does nothing with durability batched, which waits for no disk; allowed: open, or durability before_upstream";
@@ -79,6 +81,40 @@ fn policy_store(gateway: &GatewaySettings, reader: &mut Reader<'_>) {
     if !gateway.applications.is_empty() {
         let text = "cannot go with a policy store (store.host); allowed: one of the two";
         reader.contradiction("applications", text);
+    }
+}
+
+/// The judge has a model, and is not this process itself.
+fn judge(settings: &Settings, role: Role, reader: &mut Reader<'_>) {
+    let prefix = match role {
+        Role::All => "analysis.judge.",
+        Role::Analysis => "judge.",
+        Role::Gateway => return,
+    };
+    let Some(judge) = &settings.analysis.judge else {
+        return;
+    };
+    let upstream = &settings.gateway.upstream;
+    let is_demo = judge.place == JudgePlace::Upstream && upstream.url.is_none();
+    let key = format!("{prefix}model");
+    if judge.model.is_empty() && !is_demo && !reader.has_problem(&key) {
+        let text = "is not set, but a judge is; set JUDGE_MODEL or judge.model";
+        reader.contradiction(&key, text);
+    }
+    let key = format!("{prefix}url");
+    match &judge.place {
+        JudgePlace::Upstream if upstream.ca.is_some() => {
+            let text = "cannot go with upstream.ca: a judge's certificate is checked by the system's authorities; allowed: an address";
+            reader.contradiction(&key, text);
+        }
+        JudgePlace::Url(url)
+            if role == Role::All && leads_back(url, &settings.gateway.listen)
+                || leads_back(url, &settings.analysis.listen) =>
+        {
+            let text = "is this process's own listener; allowed: a model server's address";
+            reader.contradiction(&key, text);
+        }
+        _ => {}
     }
 }
 

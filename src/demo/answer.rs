@@ -1,6 +1,7 @@
 //! What the demo says: a few fixed sentences chosen by rule, in the language of the question. It
 //! quotes the size of the prompt and never its text, unless asked to with `echo:`. Not a model.
 
+use super::judge;
 use super::request::ChatCall;
 use super::words::{pieces, words_within};
 
@@ -29,6 +30,9 @@ enum Mood {
 
 /// One answer per choice asked for.
 pub(super) fn answers(call: &ChatCall) -> Vec<Answer> {
+    if call.model == judge::NAME {
+        return vec![judge::answer(call)];
+    }
     let of = call.choices;
     (1..=of)
         .map(|number| cut(text(call, number, of), call.max_tokens))

@@ -4,12 +4,13 @@
 //!
 //! Routes: POST `/v1/chat/completions`, POST `/v1/embeddings`, GET `/v1/models`. Any bearer key or
 //! none is accepted, except `invalid` (401). Model names with a meaning: `missing-model` (404),
-//! `rate-limited` (429 with Retry-After), `overloaded` (503 in plain text, not the envelope); every
-//! other name is answered. Token numbers are an estimate, see [`words::estimated_tokens`].
+//! `rate-limited` (429 with Retry-After), `overloaded` (503 in plain text, not the envelope),
+//! `demo-judge` (judges custom policies by their own words); every other name is answered. Token numbers are an estimate, see [`words::estimated_tokens`].
 
 mod answer;
 mod chat;
 mod embeddings;
+mod judge;
 mod models;
 mod refusal;
 mod request;

@@ -3,7 +3,9 @@
 
 use super::dataclean::PatternName;
 use super::dataclean::custom::{self, CustomRegex, LARGEST_COMPILED};
-use super::rules::{CustomPattern, DatacleanRules, Pattern, Rules};
+use super::guardrails::{Category, DEFAULT_THRESHOLD};
+use super::rules::{CustomPattern, DatacleanRules, GuardrailsRules, Pattern, Rules};
+use crate::model::Stage;
 use regex::Regex;
 
 /// The most all regexes of one direction may take compiled, in bytes.
@@ -16,6 +18,7 @@ pub struct Compiled {
     patterns: Vec<PatternName>,
     custom: Vec<CustomRegex>,
     allowed: Vec<Regex>,
+    guardrails: Vec<(Category, f64)>,
     failures: Vec<PatternFailure>,
     weight: usize,
 }
@@ -32,12 +35,21 @@ pub struct PatternFailure {
 }
 
 impl Compiled {
-    /// Makes rules ready. A regex takes up to tens of milliseconds.
+    /// Makes the rules of user messages ready. A regex takes up to tens of milliseconds.
     pub fn new(rules: Rules) -> Self {
+        Self::of(Stage::PreCall, rules)
+    }
+
+    /// Makes the rules of one direction ready.
+    pub fn of(stage: Stage, rules: Rules) -> Self {
+        let asked = rules.guardrails.as_ref();
         let mut compiled = Self {
             patterns: Vec::new(),
             custom: Vec::new(),
             allowed: Vec::new(),
+            guardrails: asked
+                .map(|asked| categories(stage, asked))
+                .unwrap_or_default(),
             failures: Vec::new(),
             weight: 0,
             rules,
@@ -75,8 +87,13 @@ impl Compiled {
     }
 
     /// The predefined patterns to look for, each once.
-    pub(super) fn patterns(&self) -> &[PatternName] {
+    pub fn patterns(&self) -> &[PatternName] {
         &self.patterns
+    }
+
+    /// The guardrail categories to look for, each with the score from which it is flagged.
+    pub fn guardrails(&self) -> &[(Category, f64)] {
+        &self.guardrails
     }
 
     pub(super) fn custom(&self) -> &[CustomRegex] {
@@ -147,6 +164,19 @@ impl Compiled {
         });
         None
     }
+}
+
+/// A name that is stored and no longer known is passed over.
+fn categories(stage: Stage, asked: &GuardrailsRules) -> Vec<(Category, f64)> {
+    let is_on = |category: &Category| !asked.disabled.iter().any(|name| name == category.as_str());
+    let threshold = |category: Category| {
+        let own = asked.categories.get(category.as_str());
+        own.copied().unwrap_or(DEFAULT_THRESHOLD)
+    };
+    Category::of(stage)
+        .filter(is_on)
+        .map(|category| (category, threshold(category)))
+        .collect()
 }
 
 impl From<Rules> for Compiled {

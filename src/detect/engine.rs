@@ -2,18 +2,34 @@
 //! `errors` and lowers the status; it is never a silent pass (CONTRACT 26). No rule of detection stands here.
 
 use super::compiled::Compiled;
-use super::dataclean::{self, Detector, Found};
+use super::dataclean::{self, Detector, Found, Span};
+use super::guardrails::{self, Guardrail};
 use super::report::{self, Report};
-use super::rules::{CleanType, DatacleanRules, Rules, TokenThresholds};
+use super::rules::{
+    CleanType, CustomPolicy, DatacleanRules, GuardrailsRules, Rules, TokenThresholds,
+};
 use super::tokens::Encoding;
 use crate::config::settings::Services;
-use crate::model::{DatacleanReport, Status, Timings, TokensReport};
+use crate::model::{
+    CustomPolicyReport, DatacleanReport, GuardrailsReport, Stage, Status, Timings, TokensReport,
+};
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::thread;
 
 /// Every detector, built once. Shared between threads.
 pub struct Engine {
     detectors: Vec<Box<dyn Detector>>,
+    guardrails: Vec<Box<dyn Guardrail>>,
     services: Services,
+}
+
+/// What others find in a text, for the engine to weigh with its own finds.
+#[derive(Clone, Debug, Default)]
+pub struct Proposed {
+    /// Their finds, in any order.
+    pub spans: Vec<Span>,
+    /// Why some of them found nothing: the text is then cleaned in part only.
+    pub failures: Vec<String>,
 }
 
 /// How a stage that was asked for ended.
@@ -32,8 +48,13 @@ struct Cleaned {
     in_part: bool,
 }
 
+/// What the guardrails give: their report, one entry per failure, and how they ended.
+type Guarded = (GuardrailsReport, Vec<String>, Outcome);
+
+/// From here on guardrails have a thread of their own: starting one takes a small part of the time that
+/// they spend on so long a text.
+const BESIDE_BYTES: usize = 8 * 1024;
 const SWITCHED_OFF: &str = "switched off at this deployment (services)";
-const NOT_AVAILABLE: &str = "not available in this version";
 
 impl Default for Engine {
     fn default() -> Self {
@@ -46,6 +67,7 @@ impl Engine {
     pub fn new(services: Services) -> Self {
         Self {
             detectors: dataclean::detectors(),
+            guardrails: guardrails::guardrails(),
             services,
         }
     }
@@ -53,49 +75,136 @@ impl Engine {
     /// Unpacks the token vocabulary and the numbering plans, so that the first message does not
     /// wait for them. Takes tens of milliseconds; without it the first analysis takes them.
     pub fn warm_up(&self, encoding: Encoding) {
-        let rules = Compiled::new(Rules {
-            encoding,
-            ..Rules::default()
-        });
-        self.analyse(
-            "+7 912 345-67-89, +1 212 456 1234, +44 20 7946 0958",
-            &rules,
-            &|| 0,
-        );
+        for stage in [Stage::PreCall, Stage::PostCall] {
+            let rules = Rules {
+                encoding,
+                guardrails: Some(GuardrailsRules::default()),
+                ..Rules::default()
+            };
+            self.analyse(
+                "+7 912 345-67-89, +1 212 456 1234, +44 20 7946 0958",
+                &Compiled::of(stage, rules),
+                &|| 0,
+            );
+        }
     }
 
     /// Analyses one text. `clock` gives microseconds and only ever goes forward. Time is linear in
     /// the text's length; that of custom patterns is bounded beside.
     pub fn analyse(&self, text: &str, rules: &Compiled, clock: &dyn Fn() -> u64) -> Report {
+        self.analyse_with(text, (rules, &Proposed::default()), clock)
+    }
+
+    /// The same with finds of sensitive data that others propose: byte offsets on borders of characters.
+    pub fn analyse_with(
+        &self,
+        text: &str,
+        (rules, proposed): (&Compiled, &Proposed),
+        clock: &dyn Fn() -> u64,
+    ) -> Report {
         let started = clock();
         let mut errors = Vec::new();
         let (tokens, tokens_outcome) = count_tokens(text, rules.rules(), &mut errors);
         let counted = clock();
         let mut outcomes = vec![tokens_outcome];
         let mut cleaned = Cleaned::default();
-        if rules.rules().dataclean.is_some() {
-            let outcome = self.clean(text, rules, clock, (&mut cleaned, &mut errors));
+        let (guarded, cleaned_at) = self.beside(text, rules, || {
+            if rules.rules().dataclean.is_some() {
+                let outcome =
+                    self.clean(text, (rules, proposed), clock, (&mut cleaned, &mut errors));
+                outcomes.push(outcome);
+            }
+            clock()
+        });
+        let ended = clock();
+        let guardrails = guarded.map(|(report, failures, outcome)| {
+            errors.extend(failures);
             outcomes.push(outcome);
-        }
-        for error in self.not_offered(rules.rules()) {
+            report
+        });
+        if let Some(error) = self.no_judge(rules.rules()) {
             errors.push(error);
             outcomes.push(Outcome::Failed);
         }
-        let ended = clock();
         let timings = Timings {
-            dataclean_us: ended.saturating_sub(counted),
+            dataclean_us: cleaned_at.saturating_sub(counted),
+            guardrails_us: ended.saturating_sub(cleaned_at),
             tokens_us: counted.saturating_sub(started),
+            custom_policy_us: 0,
             total_us: ended.saturating_sub(started),
         };
         Report {
             status: status(&outcomes),
             errors,
             tokens,
+            guardrails: guardrails.unwrap_or_default(),
             dataclean: cleaned.report,
+            custom_policy: CustomPolicyReport::default(),
             masked_text: cleaned.masked_text,
             cleaned_in_part: cleaned.in_part,
             timings,
         }
+    }
+
+    /// Does the other work and the guardrails that the rules ask for: one after the other, or both at
+    /// once where the text is long enough.
+    fn beside<T>(
+        &self,
+        text: &str,
+        rules: &Compiled,
+        other: impl FnOnce() -> T,
+    ) -> (Option<Guarded>, T) {
+        if rules.rules().guardrails.is_none() {
+            return (None, other());
+        }
+        if text.len() < BESIDE_BYTES || !self.services.guardrails {
+            let done = other();
+            return (Some(self.guard(text, rules)), done);
+        }
+        thread::scope(|scope| {
+            let start = || thread::Builder::new().spawn_scoped(scope, || self.guard(text, rules));
+            let guarded = start();
+            let done = other();
+            let guarded = guarded.ok().and_then(|thread| thread.join().ok());
+            // No thread to be had: it takes its turn here.
+            (
+                Some(guarded.unwrap_or_else(|| self.guard(text, rules))),
+                done,
+            )
+        })
+    }
+
+    /// The verdict of the guardrails alone, and one entry per failure. Nothing where the rules do not
+    /// ask for them.
+    pub fn guardrails(&self, text: &str, rules: &Compiled) -> (GuardrailsReport, Vec<String>) {
+        if rules.rules().guardrails.is_none() {
+            return Default::default();
+        }
+        let (report, failures, _) = self.guard(text, rules);
+        (report, failures)
+    }
+
+    fn guard(&self, text: &str, rules: &Compiled) -> Guarded {
+        let failed = |reason| {
+            let failure = format!("guardrails: {reason}");
+            (GuardrailsReport::default(), vec![failure], Outcome::Failed)
+        };
+        if !self.services.guardrails {
+            return failed(SWITCHED_OFF);
+        }
+        let asked = rules.guardrails();
+        let stage = || guardrails::check(&self.guardrails, text, asked);
+        // The panic's own text is dropped: it may quote the message.
+        let Ok((report, failures)) = catch_unwind(AssertUnwindSafe(stage)) else {
+            return failed("the stage failed");
+        };
+        let outcome = match failures.len() {
+            0 => Outcome::Ran,
+            all if all == asked.len() => Outcome::Failed,
+            _ => Outcome::RanInPart,
+        };
+        let told = |failure| format!("guardrails: {failure}");
+        (report, failures.into_iter().map(told).collect(), outcome)
     }
 
     /// What the dataclean stage alone says of a text, and one entry per failure; without a clean text
@@ -107,6 +216,7 @@ impl Engine {
         clock: &dyn Fn() -> u64,
     ) -> (DatacleanReport, Vec<String>) {
         let (mut cleaned, mut errors) = (Cleaned::default(), Vec::new());
+        let rules = (rules, &Proposed::default());
         self.clean(text, rules, clock, (&mut cleaned, &mut errors));
         (cleaned.report, errors)
     }
@@ -116,7 +226,7 @@ impl Engine {
     pub fn mask(&self, text: &str, rules: &Compiled, clock: &dyn Fn() -> u64) -> Option<String> {
         let dataclean = rules.rules().dataclean.as_ref()?;
         let mask = || {
-            let found = dataclean::find(&self.detectors, text, rules, clock);
+            let found = dataclean::find(&self.detectors, text, (rules, &[]), clock);
             let style = dataclean.mask_style;
             (!found.in_part)
                 .then(|| dataclean::clean(text, &found.spans, CleanType::Masking, style))
@@ -125,33 +235,30 @@ impl Engine {
         masked.flatten().filter(|_| self.services.dataclean)
     }
 
-    /// Stages that the rules ask for and nothing here runs: never a silent pass (CONTRACT 26).
-    fn not_offered(&self, rules: &Rules) -> impl Iterator<Item = String> {
-        let stages = [
-            (
-                "guardrails",
-                rules.guardrails.is_some(),
-                self.services.guardrails,
-            ),
-            (
-                "custom_policy",
-                !rules.custom_policies.is_empty(),
-                self.services.custom_policy,
-            ),
-        ];
-        stages
-            .into_iter()
-            .filter(|(_, is_asked, _)| *is_asked)
-            .map(|(stage, _, is_on)| match is_on {
-                true => format!("{stage}: {NOT_AVAILABLE}"),
-                false => format!("{stage}: {SWITCHED_OFF}"),
-            })
+    /// What this deployment offers.
+    pub fn services(&self) -> Services {
+        self.services
+    }
+
+    /// The custom policies of a direction that are to be judged, beside the engine.
+    pub fn custom_policies<'r>(&self, rules: &'r Compiled) -> &'r [CustomPolicy] {
+        match self.services.custom_policy {
+            true => &rules.rules().custom_policies,
+            false => &[],
+        }
+    }
+
+    /// Custom policies that are asked for and switched off: never a silent pass (CONTRACT 26). Where
+    /// they are on, a judge beside the engine rules on them.
+    fn no_judge(&self, rules: &Rules) -> Option<String> {
+        let is_missing = !rules.custom_policies.is_empty() && !self.services.custom_policy;
+        is_missing.then(|| format!("custom_policy: {SWITCHED_OFF}"))
     }
 
     fn clean(
         &self,
         text: &str,
-        rules: &Compiled,
+        (rules, proposed): (&Compiled, &Proposed),
         clock: &dyn Fn() -> u64,
         (cleaned, errors): (&mut Cleaned, &mut Vec<String>),
     ) -> Outcome {
@@ -160,7 +267,10 @@ impl Engine {
             return Outcome::Failed;
         }
         let stage = || {
-            let found = dataclean::find(&self.detectors, text, rules, clock);
+            let sought = (rules, &*proposed.spans);
+            let mut found = dataclean::find(&self.detectors, text, sought, clock);
+            found.in_part |= !proposed.failures.is_empty();
+            found.failures.extend(proposed.failures.iter().cloned());
             let has_run = found.ran > 0 || found.failures.is_empty();
             let result = match &rules.rules().dataclean {
                 Some(dataclean) if has_run => Some(clean(text, dataclean, &found)),
@@ -231,113 +341,4 @@ fn status(outcomes: &[Outcome]) -> Status {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::detect::dataclean::{PatternName, Span, Text};
-    use crate::detect::rules::Pattern;
-
-    struct Broken;
-
-    impl Detector for Broken {
-        fn name(&self) -> PatternName {
-            PatternName::Emails
-        }
-
-        fn find(&self, text: &Text, _: &mut Vec<Span>) {
-            std::panic::resume_unwind(Box::new(text.original().to_owned()));
-        }
-    }
-
-    fn only(patterns: Vec<PatternName>) -> Compiled {
-        let dataclean = DatacleanRules {
-            patterns: Some(patterns.into_iter().map(Pattern::from).collect()),
-            ..DatacleanRules::default()
-        };
-        Compiled::new(Rules {
-            dataclean: Some(dataclean),
-            ..Rules::default()
-        })
-    }
-
-    #[test]
-    fn a_detector_that_panics_is_named_and_the_others_still_count() {
-        let mut engine = Engine::default();
-        engine
-            .detectors
-            .retain(|detector| detector.name() != PatternName::Emails);
-        engine.detectors.push(Box::new(Broken));
-        let report = engine.analyse("10.0.0.1 a@b.ru", &Compiled::new(Rules::default()), &|| 0);
-        assert_eq!(report.status, Status::PartialSuccess);
-        assert_eq!(report.errors, ["dataclean: the detector of EMAILS failed"]);
-        assert_eq!(
-            report.dataclean.cleaned_text.as_deref(),
-            Some("[IP] a@b.ru")
-        );
-    }
-
-    #[test]
-    fn a_stage_without_any_working_detector_has_failed() {
-        let engine = Engine {
-            detectors: vec![Box::new(Broken)],
-            services: Services::default(),
-        };
-        let report = engine.analyse("a@b.ru", &only(vec![PatternName::Emails]), &|| 0);
-        assert_eq!(report.status, Status::PartialSuccess);
-        assert_eq!(report.dataclean, DatacleanReport::default());
-        assert_eq!(report.tokens.count, Encoding::O200kBase.count("a@b.ru"));
-    }
-
-    #[test]
-    fn a_pattern_without_a_detector_is_named_only_when_asked_for() {
-        let mut engine = Engine::default();
-        let offered = engine.analyse("x", &Compiled::new(Rules::default()), &|| 0);
-        assert_eq!(offered.status, Status::Success);
-        let lacks = |name| name == PatternName::Diagnosis;
-        engine.detectors.retain(|detector| !lacks(detector.name()));
-        let asked = only(vec![PatternName::Diagnosis, PatternName::Ip]);
-        let report = engine.analyse("x", &asked, &|| 0);
-        assert_eq!(report.status, Status::PartialSuccess);
-        assert_eq!(
-            report.errors,
-            ["dataclean: pattern DIAGNOSIS has no detector"]
-        );
-        assert_eq!(report.dataclean.cleaned_text.as_deref(), Some("x"));
-    }
-
-    #[test]
-    fn a_stage_that_is_switched_off_flags_nothing() {
-        let rules = Rules {
-            dataclean: None,
-            ..Rules::default()
-        };
-        let report = Engine::default().analyse("a@b.ru", &rules.into(), &|| 0);
-        assert_eq!(
-            (report.status, report.dataclean),
-            (Status::Success, DatacleanReport::default())
-        );
-    }
-
-    #[test]
-    fn all_stages_failing_is_an_error() {
-        assert_eq!(status(&[Outcome::Failed, Outcome::Failed]), Status::Error);
-        assert_eq!(
-            status(&[Outcome::Ran, Outcome::Failed]),
-            Status::PartialSuccess
-        );
-        assert_eq!(status(&[Outcome::RanInPart]), Status::PartialSuccess);
-    }
-
-    #[test]
-    fn detection_leaves_the_text_and_the_clock_is_the_callers() {
-        let mut rules = Rules::default();
-        if let Some(dataclean) = &mut rules.dataclean {
-            dataclean.clean_type = CleanType::Detection;
-        }
-        let tick = std::cell::Cell::new(0);
-        let clock = || tick.replace(tick.get() + 5);
-        let report = Engine::default().analyse("a@b.ru", &rules.into(), &clock);
-        assert_eq!(report.dataclean.cleaned_text.as_deref(), Some("a@b.ru"));
-        assert!(report.dataclean.flagged);
-        assert_eq!((report.timings.tokens_us, report.timings.total_us), (5, 10));
-    }
-}
+mod tests;

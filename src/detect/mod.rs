@@ -2,15 +2,18 @@
 //! of its own, no store, no runtime; what a caller does with the report is not decided here.
 
 mod compiled;
+mod confusables;
+pub mod custom_policy;
 pub mod dataclean;
 mod engine;
+pub mod guardrails;
 mod report;
 pub mod rules;
 pub mod tokens;
 
 pub use compiled::{Compiled, LARGEST_TOGETHER, PatternFailure};
 pub use dataclean::{Local, PatternName, Span};
-pub use engine::Engine;
-pub use report::Report;
+pub use engine::{Engine, Proposed};
+pub use report::{Report, SECOND_OPINION};
 pub use rules::{CleanType, DatacleanRules, MaskStyle, Rules, UnknownName};
 pub use tokens::Encoding;

@@ -1,11 +1,15 @@
 //! What the engine found, in the shapes of §2.9. No verdict: whether a find blocks anything is the
 //! policy's business.
 
+use super::custom_policy::Ruling;
 use super::dataclean::{Kind, Span};
-use crate::model::{DatacleanReport, Entity, Status, Timings, TokensReport, TypeCount};
+use crate::model::{
+    CategoryScore, CustomPolicyReport, DatacleanReport, Entity, GuardrailsReport, Status, Timings,
+    TokensReport, TypeCount,
+};
 
 /// The outcome of one analysis.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Report {
     /// Whether every stage ran (CONTRACT 26).
     pub status: Status,
@@ -13,8 +17,12 @@ pub struct Report {
     pub errors: Vec<String>,
     /// Token count and its severity.
     pub tokens: TokensReport,
+    /// Built-in policies: flags, scores and reasons by category.
+    pub guardrails: GuardrailsReport,
     /// Sensitive data.
     pub dataclean: DatacleanReport,
+    /// Custom policies; nothing until a judge's ruling is added.
+    pub custom_policy: CustomPolicyReport,
     /// What may be kept where originals are not: the masked text where `cleaned_text` is the text
     /// itself (DETECTION); None where the two are the same.
     pub masked_text: Option<String>,
@@ -23,6 +31,73 @@ pub struct Report {
     /// Microseconds per stage.
     pub timings: Timings,
 }
+
+impl Report {
+    /// Adds what a judge said beside the engine, and how long it took in microseconds (CONTRACT 26).
+    pub fn add_custom_policy(&mut self, ruling: Ruling, took_us: u64) {
+        let is_whole = ruling.failures.is_empty();
+        self.status = match (self.status, ruling.has_failed) {
+            (Status::Success, _) if is_whole => Status::Success,
+            (Status::Error, true) => Status::Error,
+            _ => Status::PartialSuccess,
+        };
+        let failures = ruling.failures.into_iter();
+        self.errors
+            .extend(failures.map(|failure| format!("custom_policy: {failure}")));
+        self.custom_policy = CustomPolicyReport {
+            flagged: ruling.policies.iter().any(|policy| policy.flagged),
+            policies: ruling.policies,
+        };
+        self.timings.custom_policy_us = took_us;
+        self.timings.total_us = self.timings.total_us.max(took_us);
+    }
+}
+
+impl Report {
+    /// Adds what a guard model says of a message that the guardrails are unsure of: it falls under these
+    /// categories, each with the score from which it is flagged; none named means the likeliest.
+    pub fn add_second_opinion(&mut self, named: &[(&str, f64)]) {
+        let guardrails = &mut self.guardrails;
+        let likeliest = guardrails.categories.first();
+        let likeliest = likeliest.map(|category| (category.name.clone(), category.threshold));
+        let named = named.iter().map(|(name, from)| ((*name).to_owned(), *from));
+        let mut named: Vec<(String, f64)> = named.collect();
+        if named.is_empty() {
+            named.extend(likeliest);
+        }
+        for (name, threshold) in named {
+            let mut known = guardrails.categories.iter();
+            let known = known.position(|category| category.name == name);
+            let score = known.map_or(0.0, |at| guardrails.categories.remove(at).score);
+            guardrails.flagged = true;
+            guardrails.categories.push(CategoryScore {
+                name,
+                score: score.max(threshold),
+                flagged: true,
+                threshold,
+                reason: SECOND_OPINION.to_owned(),
+            });
+        }
+        let categories = &mut guardrails.categories;
+        categories.sort_by(|one, other| other.score.total_cmp(&one.score));
+        let highest = categories.first().map(|category| category.score);
+        guardrails.score = match (guardrails.score, highest) {
+            (Some(one), Some(other)) => Some(one.max(other)),
+            (one, other) => one.or(other),
+        };
+    }
+
+    /// Adds why a stage that ran did so in part only; beginning with the stage's name.
+    pub fn add_failure(&mut self, failure: String) {
+        self.errors.push(failure);
+        if self.status == Status::Success {
+            self.status = Status::PartialSuccess;
+        }
+    }
+}
+
+/// The reason of a category that a guard model flags.
+pub const SECOND_OPINION: &str = "guard_model";
 
 /// The report of a dataclean stage that ran. `spans` are sorted and do not overlap.
 pub(super) fn dataclean(

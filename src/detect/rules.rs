@@ -97,8 +97,11 @@ pub struct CustomPattern {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct GuardrailsRules {
-    /// Category to the score from which it is flagged, 0 to 1; empty: every category at its own.
+    /// Category to the score from which it is flagged, 0 to 1; those that are missing: each at its own.
     pub categories: BTreeMap<String, f64>,
+    /// Categories that are not looked for.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub disabled: Vec<String>,
 }
 
 /// A policy in the words of whoever wrote it (§2.8 `custom.policies[]`).
@@ -306,7 +309,7 @@ mod tests {
     fn every_kind_of_rule_comes_back_as_it_was_written() {
         let text = r#"{"dataclean":{"patterns":["EMAILS",{"name":"ORDER","regex":"ORD-\\d+"}],
             "allowed_patterns":[{"name":"us","regex":"a@b\\.ru"}],"clean_type":"DELETION"},
-            "guardrails":{"categories":{"injection":0.5}},
+            "guardrails":{"categories":{"prompt_injection":0.5}},
             "custom_policies":[{"name":"p","prompt":"no loans"}],
             "encoding":"cl100k_base","tokens":{"low":1,"high":2,"critical":3}}"#;
         let rules: Rules = serde_json::from_str(text).unwrap();

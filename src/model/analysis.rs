@@ -157,8 +157,14 @@ pub struct CategoryScore {
     pub name: String,
     /// 0 to 1.
     pub score: f64,
-    /// Whether it is over its threshold.
+    /// Whether it has reached its threshold.
     pub flagged: bool,
+    /// The score from which it is flagged.
+    #[serde(default)]
+    pub threshold: f64,
+    /// A code that says why, never a piece of the text.
+    #[serde(default)]
+    pub reason: String,
 }
 
 /// §2.9 `custom_policy`.
@@ -224,9 +230,16 @@ pub struct Timings {
     /// Sensitive data.
     #[serde(default)]
     pub dataclean_us: u64,
+    /// Built-in policies: what they add to the whole, since they run beside sensitive data where a text
+    /// is long.
+    #[serde(default)]
+    pub guardrails_us: u64,
     /// Tokens.
     #[serde(default)]
     pub tokens_us: u64,
+    /// Custom policies, beside the others; waiting for a judge included.
+    #[serde(default)]
+    pub custom_policy_us: u64,
     /// The whole analysis.
     #[serde(default)]
     pub total_us: u64,

@@ -2,9 +2,11 @@
 //! carries a body, a key or a person's data.
 
 mod attachments;
+mod remote;
 mod spool;
 
 pub use attachments::{AttachmentsEnded, AttachmentsLeft};
+pub use remote::{CuesOnly, RemoteAsked, RemoteTurned};
 pub use spool::{
     LettersLost, RecordDelayed, RecordLeft, SpoolDamaged, SpoolDisk, SpoolLost, SpoolThread,
 };

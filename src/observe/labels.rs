@@ -142,3 +142,37 @@ label!(
         Dropped => "dropped",
     }
 );
+label!(
+    /// `check` label: a server that an analysis asks.
+    RemoteLabel {
+        /// The judge of custom policies.
+        Judge => "judge",
+        /// The Presidio analyzer.
+        Presidio => "presidio",
+        /// The guard model.
+        Guard => "guard",
+    }
+);
+label!(
+    /// `outcome` label of what such a server was asked.
+    RemoteOutcome {
+        /// It answered what was asked.
+        Answered => "answered",
+        /// No connection, or it broke.
+        Unreachable => "unreachable",
+        /// No whole answer within the timeout.
+        Late => "late",
+        /// A status that is no success.
+        Status => "status",
+        /// Something else than what was asked for.
+        Nonsense => "nonsense",
+        /// An answer beyond the bound.
+        TooLarge => "too_large",
+        /// Too many calls were waiting; not asked.
+        Busy => "busy",
+        /// It did not answer lately; not asked.
+        Down => "down",
+        /// A text, or policies, beyond what is sent; the rest was not asked about.
+        Cut => "cut",
+    }
+);

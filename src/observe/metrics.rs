@@ -2,6 +2,12 @@
 //! metrics are resolved once.
 //! Long because: it is one table, and each metric has its name, its help and its labels in it.
 
+mod remote;
+#[cfg(test)]
+mod tests;
+
+pub use remote::RemoteMetrics;
+
 use super::labels::{
     AttachmentOutcome, EndReason, Outcome, RouteLabel, TelemetryOutcome, UncheckedReason,
     UnrestoredReason, VerdictType,
@@ -82,6 +88,8 @@ pub struct Metrics {
     pub draining: IntGauge,
     upgrades: IntCounterVec,
     reloads: IntCounterVec,
+    /// Servers that an analysis asks.
+    pub remote: RemoteMetrics,
 }
 
 impl Metrics {
@@ -209,6 +217,7 @@ impl Metrics {
                 "Times the configuration was read again.",
                 &["result"],
             )?,
+            remote: RemoteMetrics::new(&registry)?,
             registry,
         })
     }
@@ -408,6 +417,3 @@ fn attachments(registry: &Registry) -> prometheus::Result<IntCounterVec> {
     }
     Ok(attachments)
 }
-
-#[cfg(test)]
-mod tests;

@@ -9,8 +9,8 @@ mod throttle;
 pub mod upgraded;
 
 pub use labels::{
-    AttachmentOutcome, EndReason, Outcome, RouteLabel, TelemetryOutcome, UncheckedReason,
-    UnrestoredReason, VerdictType,
+    AttachmentOutcome, EndReason, Outcome, RemoteLabel, RemoteOutcome, RouteLabel,
+    TelemetryOutcome, UncheckedReason, UnrestoredReason, VerdictType,
 };
-pub use metrics::{CallTimes, Metrics};
+pub use metrics::{CallTimes, Metrics, RemoteMetrics};
 pub use throttle::Throttle;

@@ -3,6 +3,7 @@
 //! endpoint (CONTRACT 29).
 
 use super::attach::{Body, Multipart, multipart};
+use super::connect::connector;
 use super::{Analyzer, AnalyzerError, AttachError, Attachment, BatchResult, Record, batch};
 use crate::config::BaseUrl;
 use crate::model::{AnalysisRequest, AnalysisResponse, RecordId, Secret};
@@ -11,7 +12,7 @@ use bytes::Bytes;
 use http::header::{AUTHORIZATION, CONTENT_LENGTH, CONTENT_TYPE, USER_AGENT};
 use http::{HeaderValue, Request, Uri};
 use http_body_util::{BodyExt, Full, Limited};
-use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
+use hyper_rustls::HttpsConnector;
 use hyper_util::client::legacy::Client;
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::{TokioExecutor, TokioTimer};
@@ -52,28 +53,7 @@ impl HttpAnalyzer {
     /// makes no URI.
     pub fn new(base: &BaseUrl, timeout: Duration) -> Result<Self, AnalyzerError> {
         let broken = |error: &dyn std::fmt::Display| AnalyzerError::Unavailable(error.to_string());
-        let mut tcp = HttpConnector::new();
-        tcp.enforce_http(false);
-        // A verdict is awaited: no byte of a request waits for an acknowledgement of another.
-        tcp.set_nodelay(true);
-        let connector = if base.tls {
-            HttpsConnectorBuilder::new()
-                .with_native_roots()
-                .map_err(|error| broken(&error))?
-                .https_only()
-                .enable_http1()
-                .wrap_connector(tcp)
-        } else {
-            // No certificate is ever asked for over http, so none are loaded.
-            let config = rustls::ClientConfig::builder()
-                .with_root_certificates(rustls::RootCertStore::empty())
-                .with_no_client_auth();
-            HttpsConnectorBuilder::new()
-                .with_tls_config(config)
-                .https_or_http()
-                .enable_http1()
-                .wrap_connector(tcp)
-        };
+        let connector = connector(base.tls).map_err(|error| broken(&error))?;
         let mut clients = Client::builder(TokioExecutor::new());
         clients
             .pool_idle_timeout(POOL_IDLE)

@@ -3,6 +3,7 @@
 
 mod attach;
 mod batch;
+mod connect;
 mod files;
 mod http;
 mod inspect;
@@ -10,6 +11,7 @@ mod record;
 pub mod spool;
 
 pub use attach::{AttachError, Attachment};
+pub use connect::connector;
 pub use files::{FileList, FilesOwed};
 pub use http::HttpAnalyzer;
 pub use inspect::{Find, Inspector};

@@ -33,6 +33,8 @@ fn full(bed: &Bed) -> NewRecord {
         name: "jailbreak".to_owned(),
         score: 0.75,
         flagged: true,
+        threshold: 0.5,
+        reason: "model".to_owned(),
     }];
     answer.custom_policy.flagged = true;
     answer.custom_policy.policies = vec![PolicyRuling {
@@ -50,8 +52,10 @@ fn full(bed: &Bed) -> NewRecord {
     }];
     answer.timings = Timings {
         dataclean_us: 3,
+        guardrails_us: 2,
         tokens_us: 4,
         total_us: 9,
+        ..Timings::default()
     };
     record
 }

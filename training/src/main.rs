@@ -48,6 +48,7 @@ mod words;
 mod chain;
 mod clusters;
 mod corpus;
+mod guard;
 mod made_en;
 mod made_ru;
 mod random;
@@ -67,7 +68,7 @@ pub struct Options {
     pub navec: Option<PathBuf>,
     /// Writes cross-validated finds here instead of weights.
     pub folds: Option<PathBuf>,
-    /// "words", "ru" or "en": only this.
+    /// "words", "ru", "en" or "guard": only this.
     pub only: Option<String>,
     /// Finds in these JSON lines with the present weights; written to standard output.
     pub scan: Option<PathBuf>,

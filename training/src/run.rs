@@ -23,6 +23,9 @@ pub fn run(options: &Options) {
     if let Some(path) = &options.scan {
         return scan(options, path);
     }
+    if options.only.as_deref() == Some("guard") {
+        return crate::guard::run(options);
+    }
     let path = options.out.join("words.bin");
     fs::create_dir_all(&options.out).expect("folder");
     if options.folds.is_none() && options.only.as_deref().is_none_or(|only| only == "words") {

@@ -73,6 +73,7 @@ pub(super) fn routes() -> Vec<Route> {
         ("/sessions", get(sessions::list)),
         ("/chain", get(chain::list)),
         ("/statistics", get(statistics::list)),
+        ("/statistics/users", get(statistics::users)),
     ];
     let processing = [
         ("/process_request", post(ingest::request)),

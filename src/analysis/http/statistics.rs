@@ -1,11 +1,12 @@
 //! `GET /statistics`: what was analysed per day (UTC), application and stage (CONTRACT 38). They are
-//! counted as records come in, so that retention does not lower them.
+//! counted as records come in, so that retention does not lower them. `GET /statistics/users`: messages
+//! and tokens per end user, of the records that are there.
 
 use super::filters;
 use super::query::Given;
 use super::records::{answer, reader};
 use crate::analysis::clock::now_ms;
-use crate::analysis::{ApiError, Service};
+use crate::analysis::{ApiError, FieldProblem, Service};
 use crate::model::{ApplicationId, Stage, TypeCount};
 use crate::store::DayStatistics;
 use axum::extract::State;
@@ -62,6 +63,21 @@ pub(super) async fn list(
         to: filters::day_text(filter.days.1),
         days: days.iter().map(Item::from).collect(),
     })
+}
+
+/// The filters of `GET /records` but its text; `limit` is that of the users.
+pub(super) async fn users(
+    State(service): State<Arc<Service>>,
+    given: Given,
+    headers: HeaderMap,
+) -> Result<Response, ApiError> {
+    let caller = reader(&service, &headers).await?;
+    let filter = filters::records(given)?;
+    if filter.text.is_some() {
+        let problem = "is no filter of sums; allowed: those of GET /records but this";
+        return Err(FieldProblem::new("text", problem).into());
+    }
+    answer(&service.user_sums(&caller, filter).await?)
 }
 
 impl<'a> From<&'a DayStatistics> for Item<'a> {

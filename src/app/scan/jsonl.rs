@@ -1,8 +1,8 @@
-//! Lines of JSON: `{"id","text"}` in, `{"id","entities",…}` out, one for one. A line that cannot be
+//! Lines of JSON: `{"id","text"}` in, `{"id","entities","guardrails",…}` out, one for one. A line that cannot be
 //! read gets its line too, with `errors`, so that none is missed; no text is ever quoted.
 
 use super::{Block, Done, Scanner};
-use crate::model::Entity;
+use crate::model::{Entity, GuardrailsReport};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
@@ -19,6 +19,8 @@ struct Answer<'l> {
     entities: Vec<Entity>,
     #[serde(skip_serializing_if = "Option::is_none")]
     cleaned_text: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    guardrails: Option<GuardrailsReport>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     errors: Vec<String>,
 }
@@ -56,11 +58,14 @@ pub(super) fn scan(scanner: &Scanner, block: &Block, done: &mut Done) {
 }
 
 fn answer<'l>(scanner: &Scanner, line: Line<'l>) -> Answer<'l> {
-    let (report, errors) = scanner.look(&line.text);
+    let (report, mut errors) = scanner.look(&line.text);
+    let (guardrails, failures) = scanner.judge(&line.text);
+    errors.extend(failures);
     Answer {
         id: line.id,
         entities: report.entities,
         cleaned_text: report.cleaned_text.filter(|_| scanner.has_copy),
+        guardrails: Some(guardrails),
         errors,
     }
 }

@@ -9,8 +9,9 @@ mod text;
 
 pub use output::Summary;
 
+use crate::detect::rules::GuardrailsRules;
 use crate::detect::{Compiled, DatacleanRules, Engine, MaskStyle, PatternName, Rules};
-use crate::model::DatacleanReport;
+use crate::model::{DatacleanReport, GuardrailsReport};
 use anyhow::Context;
 use input::{Block, Blocks, Shape};
 use output::Output;
@@ -131,6 +132,7 @@ impl Scanner {
         };
         let rules = Rules {
             dataclean: Some(dataclean),
+            guardrails: request.jsonl.then(GuardrailsRules::default),
             ..Rules::default()
         };
         Self {
@@ -147,6 +149,11 @@ impl Scanner {
         let start = Instant::now();
         let clock = move || u64::try_from(start.elapsed().as_micros()).unwrap_or(u64::MAX);
         self.engine.sensitive_data(text, &self.rules, &clock)
+    }
+
+    /// What the built-in policies for user messages say of a text, and one entry per failure.
+    fn judge(&self, text: &str) -> (GuardrailsReport, Vec<String>) {
+        self.engine.guardrails(text, &self.rules)
     }
 
     /// Ends when the reader is through.

@@ -2,7 +2,6 @@
 //! Each detector only proposes spans; which of two overlapping ones stands is decided in `overlap`.
 
 pub(crate) mod checksum;
-mod confusables;
 pub(crate) mod context;
 pub(crate) mod custom;
 mod detectors;
@@ -24,6 +23,7 @@ pub use registry::PatternName;
 pub use text::{Needs, Run, Text};
 
 use super::compiled::Compiled;
+use super::confusables;
 use custom::Ended;
 use fold::View;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -64,6 +64,18 @@ pub struct Span<K = PatternName> {
     pub end: usize,
     /// What speaks for it.
     pub strength: Strength,
+}
+
+impl Span {
+    /// Among those of any kind.
+    fn of_any<'r>(self) -> Span<Kind<'r>> {
+        Span {
+            kind: Kind::Predefined(self.kind),
+            start: self.start,
+            end: self.end,
+            strength: self.strength,
+        }
+    }
 }
 
 /// What was found: a predefined pattern or one of the caller's, by its name.
@@ -116,11 +128,12 @@ pub(super) fn detectors() -> Vec<Box<dyn Detector>> {
         .collect()
 }
 
-/// Looks for what the rules ask for; a detector that panics costs its own finds only.
+/// Looks for what the rules ask for; a detector that panics costs its own finds only. `proposed` are
+/// finds of others, which stand or fall like the detectors' own.
 pub(super) fn find<'r>(
     detectors: &[Box<dyn Detector>],
     text: &str,
-    rules: &'r Compiled,
+    (rules, proposed): (&'r Compiled, &[Span]),
     clock: &dyn Fn() -> u64,
 ) -> Found<'r> {
     let mut found = Found {
@@ -131,6 +144,9 @@ pub(super) fn find<'r>(
     };
     find_predefined(detectors, text, rules.patterns(), &mut found);
     find_custom(text, rules, clock, &mut found);
+    found
+        .spans
+        .extend(proposed.iter().map(|span| span.of_any()));
     if rules.has_exceptions() {
         found.spans = overlap::except(found.spans, |span| {
             rules.allows(&text[span.start..span.end])
@@ -173,12 +189,7 @@ fn find_predefined(
         }
         found.ran += 1;
         let spans = spans.drain(..).filter_map(|span| view.original(span));
-        found.spans.extend(spans.map(|span| Span {
-            kind: Kind::Predefined(span.kind),
-            start: span.start,
-            end: span.end,
-            strength: span.strength,
-        }));
+        found.spans.extend(spans.map(|span| span.of_any()));
     }
 }
 

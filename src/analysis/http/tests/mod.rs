@@ -9,7 +9,9 @@ mod rules;
 
 use super::router;
 use crate::analysis::{Caller, Expiry, FirstRun, NewToken, Service};
-use crate::config::{AnalysisSettings, AttachmentSettings, RetentionSettings, Services};
+use crate::config::{
+    AnalysisSettings, AttachmentSettings, ChecksSettings, RetentionSettings, Services,
+};
 use crate::store::temporary::TemporaryFolder;
 use crate::store::{Scope, Scopes};
 use axum::Router;
@@ -54,6 +56,8 @@ fn settings() -> AnalysisSettings {
             max_files: 4,
         },
         requests_per_second: None,
+        judge: None,
+        checks: ChecksSettings::default(),
     }
 }
 

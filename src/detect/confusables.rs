@@ -1,9 +1,9 @@
-//! Characters that stand for others: the tables behind `fold`. Which of them are taken for another one,
+//! Characters that stand for others: the tables behind every reading of a text. Which of them are taken for another one,
 //! and where, is decided there.
 
 /// What becomes of one character, whatever stands around it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Reading {
+pub(crate) enum Reading {
     /// It is not seen.
     Nothing,
     /// It lies over the character before it.
@@ -26,7 +26,7 @@ const LATIN: (&str, &str) = (
 const CYRILLIC: (&str, &str) = ("ABEKMHOPCTXYaekopcxy", "АВЕКМНОРСТХУаекорсху");
 
 /// How one character is read.
-pub(super) fn reading(c: char) -> Reading {
+pub(crate) fn reading(c: char) -> Reading {
     let code = u32::from(c);
     let shifted = |code: u32| char::from_u32(code).map_or(Reading::As(c), Reading::As);
     match code {
@@ -65,12 +65,12 @@ fn mathematical(place: u32) -> u32 {
 }
 
 /// The Latin letter that a letter of another alphabet looks like.
-pub(super) fn as_latin(c: char) -> Option<char> {
+pub(crate) fn as_latin(c: char) -> Option<char> {
     same_place(LATIN, c)
 }
 
 /// The Cyrillic letter that a Latin one looks like.
-pub(super) fn as_cyrillic(c: char) -> Option<char> {
+pub(crate) fn as_cyrillic(c: char) -> Option<char> {
     same_place(CYRILLIC, c)
 }
 
@@ -81,7 +81,7 @@ fn same_place((from, to): (&str, &str), c: char) -> Option<char> {
 
 /// Whether a text can hold anything that is read otherwise than it stands, spaced digits apart. Says
 /// yes too often (to most scripts but Latin and Cyrillic), never no wrongly.
-pub(super) fn is_suspicious(text: &str) -> bool {
+pub(crate) fn is_suspicious(text: &str) -> bool {
     const BLOCK: usize = 64;
     let bytes = text.as_bytes();
     // A block is read with the byte before it and the two behind it.

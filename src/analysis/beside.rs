@@ -1,0 +1,115 @@
+//! What other servers are asked while the engine looks at a message: the judge of custom policies (§2.8)
+//! beside it, a Presidio analyzer before it, a guard model after it where it is unsure. Their answers
+//! become one report with the engine's.
+
+use super::clock::steady_us;
+use super::error::ApiError;
+use super::process::Analyst;
+use crate::detect::custom_policy::Ruling;
+use crate::detect::guardrails::in_grey_zone;
+use crate::detect::rules::CustomPolicy;
+use crate::detect::{Compiled, Proposed, Report};
+use crate::judge::{Asked, GuardModel};
+use crate::model::Stage;
+use futures_util::future::join;
+use std::sync::Arc;
+
+impl Analyst {
+    /// Runs the engine and asks whom it takes; gives the message back with the report. Custom policies
+    /// are for user messages only (§4.3).
+    pub(super) async fn judge(
+        &self,
+        by: (Stage, &Arc<Compiled>),
+        message: String,
+    ) -> Result<(String, Report), ApiError> {
+        let policies = match by.0 {
+            Stage::PreCall => self.engine.custom_policies(by.1),
+            Stage::PostCall => &[],
+        };
+        if policies.is_empty() {
+            return self.look(by, message).await;
+        }
+        let text = message.clone();
+        // The judge first: its question is on its way while the engine works on this thread.
+        let (ruled, looked) = join(self.rule(policies, &text), self.look(by, message)).await;
+        let (message, mut report) = looked?;
+        let (ruling, took_us) = ruled;
+        report.add_custom_policy(ruling, took_us);
+        Ok((message, report))
+    }
+
+    async fn rule(&self, policies: &[CustomPolicy], text: &str) -> (Ruling, u64) {
+        let started = steady_us();
+        let ruling = self.remote.judge().judge(policies, text).await;
+        (ruling, steady_us().saturating_sub(started))
+    }
+
+    /// The engine between the two that it takes in.
+    async fn look(
+        &self,
+        by: (Stage, &Arc<Compiled>),
+        message: String,
+    ) -> Result<(String, Report), ApiError> {
+        let rules = by.1;
+        let started = steady_us();
+        let proposed = self.proposed(rules, &message).await;
+        let waited = steady_us().saturating_sub(started);
+        let (message, mut report) = self.analyse_with(message, (rules, proposed)).await?;
+        report.timings.dataclean_us += waited;
+        report.timings.total_us += waited;
+        if let Some(guard) = self.remote.guard()
+            && in_grey_zone(&report.guardrails)
+        {
+            let started = steady_us();
+            ask_again(guard, (by.0, rules), (&message, &mut report)).await;
+            let waited = steady_us().saturating_sub(started);
+            report.timings.guardrails_us += waited;
+            report.timings.total_us += waited;
+        }
+        Ok((message, report))
+    }
+
+    async fn proposed(&self, rules: &Compiled, message: &str) -> Proposed {
+        match self.remote.presidio() {
+            Some(presidio) if self.engine.services().dataclean => {
+                presidio.propose(message, rules).await
+            }
+            _ => Proposed::default(),
+        }
+    }
+}
+
+async fn ask_again(
+    guard: &GuardModel,
+    (stage, rules): (Stage, &Compiled),
+    (message, report): (&str, &mut Report),
+) {
+    let in_force = rules.guardrails();
+    let names: Vec<_> = in_force
+        .iter()
+        .map(|(category, _)| category.as_str())
+        .collect();
+    let asked = Asked {
+        stage,
+        text: message,
+        categories: &names,
+    };
+    let failed = |why: &str| format!("guardrails: the guard model gave no verdict: {why}");
+    match guard.opinion(asked).await {
+        Ok((opinion, rest)) => {
+            if opinion.is_unsafe {
+                let named = in_force.iter().filter(|(category, _)| {
+                    opinion
+                        .categories
+                        .iter()
+                        .any(|name| name == category.as_str())
+                });
+                let named: Vec<_> = named.map(|(one, from)| (one.as_str(), *from)).collect();
+                report.add_second_opinion(&named);
+            } else if let Some(rest) = rest {
+                report.add_failure(failed(&rest));
+            }
+        }
+        Err(fault) => report.add_failure(failed(&fault.to_string())),
+    }
+}

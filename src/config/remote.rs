@@ -1,0 +1,53 @@
+//! What every server that an analysis asks over HTTP has in common: how long it may take, how many
+//! calls it gets at once, and when it counts as down. Knows none of them by name.
+
+use super::reader::Reader;
+use super::units;
+use std::time::Duration;
+
+const MILLISECOND: Duration = Duration::from_millis(1);
+const MINUTE: Duration = Duration::from_secs(60);
+
+/// Bounds of the calls to one server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CallLimits {
+    /// Longest time for all calls about one message together, waiting included.
+    pub timeout: Duration,
+    /// How long a server that does not answer is left alone before one call tries it again.
+    pub probe_interval: Duration,
+    /// Calls under way at once.
+    pub concurrency: usize,
+    /// Calls that wait for their turn; a further one is not made.
+    pub queue: usize,
+}
+
+/// Reads them; `prefix` ends in a dot.
+pub(super) fn limits(r: &mut Reader<'_>, prefix: &str, timeout: Duration) -> CallLimits {
+    let key = |name: &str| format!("{prefix}{name}");
+    let times = units::duration(10 * MILLISECOND..=10 * MINUTE);
+    let default = timeout;
+    let timeout = r.read(&key("timeout"), &times).unwrap_or(default);
+    let probe_interval = r.read(&key("probe_interval"), &times);
+    let limits = CallLimits {
+        timeout,
+        probe_interval: probe_interval.unwrap_or(timeout.max(default)),
+        concurrency: r
+            .read(&key("concurrency"), &units::count(1..=1_024))
+            .unwrap_or(8),
+        queue: r
+            .read(&key("queue"), &units::count(0..=65_536))
+            .unwrap_or(64),
+    };
+    let short = limits.probe_interval < limits.timeout;
+    let text = "is less than the timeout beside it, so that a server that is down would be asked \
+                twice at once; allowed: at least that";
+    refuse(r, &key("probe_interval"), short, text);
+    limits
+}
+
+/// Reports a contradiction, unless something is wrong with the key already.
+pub(super) fn refuse(r: &mut Reader<'_>, key: &str, contradicts: bool, text: &str) {
+    if contradicts && !r.has_problem(key) {
+        r.contradiction(key, text);
+    }
+}

@@ -1,0 +1,53 @@
+//! One question to a model behind an OpenAI-compatible chat endpoint. The conversation is made here and
+//! the words of the answer are taken out of it; what they mean is the caller's.
+
+use super::fault::Fault;
+use crate::config::ResponseFormat;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+/// Where such an endpoint is asked, below its address.
+pub(super) const PATH: &str = "/v1/chat/completions";
+
+#[derive(Deserialize)]
+struct Completion {
+    choices: Vec<Choice>,
+}
+
+#[derive(Deserialize)]
+struct Choice {
+    message: Message,
+}
+
+#[derive(Deserialize)]
+struct Message {
+    content: Option<String>,
+}
+
+/// The body of a call; `system` may be empty.
+pub(super) fn request(model: &str, (system, user): (&str, &str), format: ResponseFormat) -> Value {
+    let mut messages = Vec::new();
+    if !system.is_empty() {
+        messages.push(json!({"role": "system", "content": system}));
+    }
+    messages.push(json!({"role": "user", "content": user}));
+    let mut request = json!({
+        "model": model,
+        "messages": messages,
+        "temperature": 0,
+        "stream": false,
+    });
+    if format == ResponseFormat::JsonObject {
+        request["response_format"] = json!({"type": "json_object"});
+    }
+    request
+}
+
+/// What the first choice says.
+pub(super) fn content(answer: &[u8]) -> Result<String, Fault> {
+    let completion: Completion =
+        serde_json::from_slice(answer).map_err(|_| Fault::Nonsense("it is no chat completion"))?;
+    let first = completion.choices.into_iter().next();
+    let content = first.and_then(|choice| choice.message.content);
+    content.ok_or(Fault::Nonsense("it says nothing"))
+}

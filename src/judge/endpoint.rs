@@ -1,0 +1,260 @@
+//! A server that is asked over HTTP, and everything that bounds the asking: one deadline for waiting,
+//! calling and reading, a number of calls at once, a number that wait, a size of answers, and a breaker.
+//! What is asked and what an answer means is a [`RemoteCheck`]'s.
+
+use super::breaker::{Admission, Breaker, Turn};
+use super::fault::Fault;
+use crate::config::{BaseUrl, CallLimits};
+use crate::model::Secret;
+use crate::observe::events::{RemoteAsked, RemoteTurned};
+use crate::observe::{Metrics, RemoteLabel, RemoteOutcome};
+use crate::telemetry::connector;
+use bytes::Bytes;
+use http::header::{AUTHORIZATION, CONTENT_TYPE, USER_AGENT};
+use http::{HeaderValue, Request, Uri};
+use http_body_util::{BodyExt, Full, LengthLimitError, Limited};
+use hyper_rustls::HttpsConnector;
+use hyper_util::client::legacy::Client;
+use hyper_util::client::legacy::connect::HttpConnector;
+use hyper_util::rt::{TokioExecutor, TokioTimer};
+use serde_json::Value;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+use thiserror::Error;
+use tokio::sync::{Semaphore, SemaphorePermit};
+use tokio::time::timeout_at;
+
+/// Largest answer that is read.
+const LARGEST_ANSWER: usize = 1 << 20;
+const POOL_IDLE: Duration = Duration::from_secs(30);
+
+/// A question to another server about one text.
+pub trait RemoteCheck: Sync {
+    /// What an answer is read as.
+    type Found: Send;
+
+    /// The body that asks.
+    fn request(&self) -> Value;
+
+    /// What the body of an answer says.
+    ///
+    /// # Errors
+    /// [`Fault::Nonsense`] where it says something else than what was asked for.
+    fn read(&self, answer: &[u8]) -> Result<Self::Found, Fault>;
+}
+
+/// Why a server cannot be asked at all.
+#[derive(Debug, Error)]
+pub enum SetupError {
+    /// The system's certificates cannot be read.
+    #[error("the system's trusted certificates cannot be read: {0}")]
+    Certificates(#[from] std::io::Error),
+    /// Its address or its key cannot be sent.
+    #[error("its address or its key cannot be sent")]
+    Unsendable,
+}
+
+/// Which server, and how it is reached.
+pub struct Reached<'a> {
+    /// What it is, for logs and metrics.
+    pub label: RemoteLabel,
+    /// Its address.
+    pub base: &'a BaseUrl,
+    /// What is asked, below the address.
+    pub path: &'a str,
+    /// Sent as bearer token.
+    pub api_key: Option<&'a Secret>,
+}
+
+/// One server.
+pub struct Endpoint {
+    label: RemoteLabel,
+    client: Client<HttpsConnector<HttpConnector>, Full<Bytes>>,
+    uri: Uri,
+    authorization: Option<HeaderValue>,
+    limits: CallLimits,
+    turns: Semaphore,
+    waiting: AtomicUsize,
+    breaker: Breaker,
+    metrics: Arc<Metrics>,
+}
+
+/// How a server is, for `/status`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct EndpointStatus {
+    /// It is left alone because it did not answer.
+    pub is_down: bool,
+    /// Calls under way.
+    pub calls: usize,
+    /// Calls that wait for their turn.
+    pub waiting: usize,
+}
+
+impl Endpoint {
+    /// Connects nowhere yet.
+    ///
+    /// # Errors
+    /// [`SetupError`].
+    pub fn new(
+        reached: &Reached<'_>,
+        limits: CallLimits,
+        metrics: Arc<Metrics>,
+    ) -> Result<Self, SetupError> {
+        let uri = format!("{}{}", reached.base, reached.path);
+        let mut clients = Client::builder(TokioExecutor::new());
+        clients
+            .pool_idle_timeout(POOL_IDLE)
+            .pool_timer(TokioTimer::new());
+        Ok(Self {
+            label: reached.label,
+            client: clients.build(connector(reached.base.tls)?),
+            uri: uri.parse().map_err(|_| SetupError::Unsendable)?,
+            authorization: reached.api_key.map(bearer).transpose()?,
+            turns: Semaphore::new(limits.concurrency),
+            waiting: AtomicUsize::new(0),
+            breaker: Breaker::new(limits.probe_interval),
+            limits,
+            metrics,
+        })
+    }
+
+    /// When everything about a message that came now has to be over.
+    pub fn deadline(&self) -> Instant {
+        Instant::now() + self.limits.timeout
+    }
+
+    /// How it is.
+    pub fn status(&self) -> EndpointStatus {
+        EndpointStatus {
+            is_down: self.breaker.is_down(),
+            calls: self.limits.concurrency - self.turns.available_permits(),
+            waiting: self.waiting.load(Ordering::Relaxed),
+        }
+    }
+
+    /// Asks, and reads the answer. Counts what came of it.
+    ///
+    /// # Errors
+    /// [`Fault`], at the deadline at the latest.
+    pub async fn ask<C: RemoteCheck>(
+        &self,
+        check: &C,
+        deadline: Instant,
+    ) -> Result<C::Found, Fault> {
+        let started = Instant::now();
+        let answer = self.answer(check, deadline).await;
+        let found = answer.and_then(|answer| check.read(&answer));
+        if !matches!(found, Err(Fault::Down)) {
+            let seconds = started.elapsed().as_secs_f64();
+            self.metrics.remote.took(self.label, seconds);
+        }
+        match &found {
+            Ok(_) => self.came_to(RemoteOutcome::Answered, ""),
+            Err(fault) => self.came_to(fault.outcome(), &fault.to_string()),
+        }
+        found
+    }
+
+    /// Counts and says that something was not asked.
+    pub(super) fn came_to(&self, outcome: RemoteOutcome, detail: &str) {
+        RemoteAsked {
+            check: self.label,
+            outcome,
+            detail,
+        }
+        .emit(&self.metrics);
+    }
+
+    async fn answer<C: RemoteCheck>(&self, check: &C, deadline: Instant) -> Result<Bytes, Fault> {
+        if self.breaker.admit(Instant::now()) == Admission::Shut {
+            return Err(Fault::Down);
+        }
+        let _turn = self.turn(deadline).await?;
+        let body = serde_json::to_vec(&check.request()).unwrap_or_default();
+        let started = Instant::now();
+        let called = timeout_at(deadline.into(), self.post(body)).await;
+        let answer = called.unwrap_or(Err(Fault::Late));
+        let turn = match &answer {
+            // A call that had waited long got less time than a server may take.
+            Err(Fault::Late) if started.elapsed() * 2 < self.limits.timeout => Turn::None,
+            Err(fault) if fault.is_outage() => self.breaker.failed(Instant::now()),
+            Ok(_) | Err(_) => self.breaker.answered(),
+        };
+        if turn != Turn::None {
+            RemoteTurned {
+                check: self.label,
+                is_down: turn == Turn::Down,
+            }
+            .emit(&self.metrics);
+        }
+        answer
+    }
+
+    /// A place among the calls at once, by the deadline.
+    async fn turn(&self, deadline: Instant) -> Result<SemaphorePermit<'_>, Fault> {
+        if let Ok(permit) = self.turns.try_acquire() {
+            return Ok(permit);
+        }
+        let _waiting = Waiting::enter(&self.waiting, self.limits.queue).ok_or(Fault::Busy)?;
+        let acquired = timeout_at(deadline.into(), self.turns.acquire()).await;
+        let permit = acquired.map_err(|_| Fault::Busy)?;
+        match self.breaker.is_down() {
+            // It went down while this call waited.
+            true => Err(Fault::Down),
+            false => permit.map_err(|_| Fault::Busy),
+        }
+    }
+
+    async fn post(&self, body: Vec<u8>) -> Result<Bytes, Fault> {
+        let mut request = Request::post(self.uri.clone())
+            .header(CONTENT_TYPE, "application/json")
+            .header(USER_AGENT, "monitor-gateway");
+        if let Some(authorization) = &self.authorization {
+            request = request.header(AUTHORIZATION, authorization);
+        }
+        let request = request
+            .body(Full::new(Bytes::from(body)))
+            .map_err(|_| Fault::Unreachable("its address cannot be asked"))?;
+        let answer = self.client.request(request).await.map_err(|error| {
+            Fault::Unreachable(match error.is_connect() {
+                true => "no connection",
+                false => "the connection broke",
+            })
+        })?;
+        let status = answer.status();
+        if !status.is_success() {
+            return Err(Fault::Status(status.as_u16()));
+        }
+        let body = Limited::new(answer.into_body(), LARGEST_ANSWER).collect();
+        match body.await {
+            Ok(body) => Ok(body.to_bytes()),
+            Err(error) if error.is::<LengthLimitError>() => Err(Fault::TooLarge(LARGEST_ANSWER)),
+            Err(_) => Err(Fault::Unreachable("its answer broke off")),
+        }
+    }
+}
+
+/// One call that waits, counted as long as it does.
+struct Waiting<'a>(&'a AtomicUsize);
+
+impl<'a> Waiting<'a> {
+    fn enter(waiting: &'a AtomicUsize, most: usize) -> Option<Self> {
+        let before = waiting.fetch_add(1, Ordering::Relaxed);
+        let entered = Self(waiting);
+        (before < most).then_some(entered)
+    }
+}
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+fn bearer(key: &Secret) -> Result<HeaderValue, SetupError> {
+    let value = format!("Bearer {}", key.expose());
+    let mut value = HeaderValue::try_from(value).map_err(|_| SetupError::Unsendable)?;
+    value.set_sensitive(true);
+    Ok(value)
+}

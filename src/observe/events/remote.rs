@@ -1,0 +1,74 @@
+//! Events of the servers that an analysis asks.
+
+use crate::observe::labels::{RemoteLabel, RemoteOutcome};
+use crate::observe::metrics::Metrics;
+use crate::observe::throttle::Throttle;
+use log::{info, warn};
+use std::sync::LazyLock;
+use std::time::Duration;
+
+/// A server that an analysis asks was asked, or could not be.
+pub struct RemoteAsked<'a> {
+    /// Which.
+    pub check: RemoteLabel,
+    /// What came of it.
+    pub outcome: RemoteOutcome,
+    /// The same in words of ours; empty when it answered.
+    pub detail: &'a str,
+}
+
+/// One for each server, so that none hides another.
+static ASKED: LazyLock<[Throttle; 3]> =
+    LazyLock::new(|| std::array::from_fn(|_| Throttle::every(Duration::from_secs(10))));
+
+impl RemoteAsked<'_> {
+    /// Counts; warns at most once in ten seconds and server.
+    pub fn emit(&self, metrics: &Metrics) {
+        metrics.remote.called(self.check, self.outcome);
+        if self.outcome == RemoteOutcome::Answered {
+            return;
+        }
+        let throttle = ASKED.get(self.check as usize);
+        if let Some(count) = throttle.and_then(Throttle::pass) {
+            warn!(
+                target: "analysis",
+                "{} gave no verdict ({}): {} ({count} such since the last line)",
+                self.check.as_str(),
+                self.outcome.as_str(),
+                self.detail,
+            );
+        }
+    }
+}
+
+/// A server that an analysis asks went down or came back.
+pub struct RemoteTurned {
+    /// Which.
+    pub check: RemoteLabel,
+    /// Whether it is left alone from now on.
+    pub is_down: bool,
+}
+
+impl RemoteTurned {
+    /// Sets the gauge and says it.
+    pub fn emit(&self, metrics: &Metrics) {
+        metrics.remote.down(self.check, self.is_down);
+        let check = self.check.as_str();
+        match self.is_down {
+            true => {
+                warn!(target: "analysis", "{check} does not answer and is left alone for a while")
+            }
+            false => info!(target: "analysis", "{check} answers again"),
+        }
+    }
+}
+
+/// Custom policies were looked for by their words, because there is no judge.
+pub struct CuesOnly;
+
+impl CuesOnly {
+    /// Counts. Each answer says it.
+    pub fn emit(&self, metrics: &Metrics) {
+        metrics.remote.cues_only.inc();
+    }
+}

@@ -1,0 +1,81 @@
+//! The metrics of servers that an analysis asks: the judge, the Presidio analyzer, the guard model.
+
+use super::super::labels::{RemoteLabel, RemoteOutcome};
+use super::super::registered::{children, counter, counters};
+use prometheus::Registry;
+use prometheus::{Histogram, HistogramOpts, HistogramVec, IntCounter, IntGauge, IntGaugeVec, Opts};
+
+/// Of each server: calls by outcome, their time, and whether it counts as down.
+pub struct RemoteMetrics {
+    calls: Vec<Vec<IntCounter>>,
+    duration: Vec<Histogram>,
+    down: Vec<IntGauge>,
+    /// Verdicts of the judge that were remembered.
+    pub cache_hits: IntCounter,
+    /// Messages whose custom policies were looked for by their words alone.
+    pub cues_only: IntCounter,
+}
+
+impl RemoteMetrics {
+    pub(super) fn new(registry: &Registry) -> prometheus::Result<Self> {
+        let name = "monitor_remote_checks_total";
+        let help = "What servers that an analysis asks were asked, by outcome.";
+        let calls = counters(registry, name, help, &["check", "outcome"])?;
+        let name = "monitor_remote_check_seconds";
+        let help = "Time of one call to such a server, waiting for its turn included.";
+        let opts = HistogramOpts::new(name, help).buckets(super::LATENCY.to_vec());
+        let duration = HistogramVec::new(opts, &["check"])?;
+        registry.register(Box::new(duration.clone()))?;
+        let name = "monitor_remote_down";
+        let help = "1 while such a server is left alone because it did not answer.";
+        let down = IntGaugeVec::new(Opts::new(name, help), &["check"])?;
+        registry.register(Box::new(down.clone()))?;
+        let labels = RemoteLabel::ALL.iter().map(|label| label.as_str());
+        let outcomes = || RemoteOutcome::ALL.iter().map(|outcome| outcome.as_str());
+        Ok(Self {
+            calls: labels
+                .clone()
+                .map(|label| children(&calls, label, outcomes()))
+                .collect(),
+            duration: labels
+                .clone()
+                .map(|label| duration.with_label_values(&[label]))
+                .collect(),
+            down: labels
+                .map(|label| down.with_label_values(&[label]))
+                .collect(),
+            cache_hits: counter(
+                registry,
+                "monitor_judge_cache_hits_total",
+                "Verdicts of the judge that were remembered.",
+            )?,
+            cues_only: counter(
+                registry,
+                "monitor_custom_policy_unjudged_total",
+                "Messages whose custom policies were looked for by their words, for want of a judge.",
+            )?,
+        })
+    }
+
+    /// One question came to this.
+    pub fn called(&self, check: RemoteLabel, outcome: RemoteOutcome) {
+        let counters = self.calls.get(check as usize);
+        if let Some(counter) = counters.and_then(|all| all.get(outcome as usize)) {
+            counter.inc();
+        }
+    }
+
+    /// One call took so many seconds.
+    pub fn took(&self, check: RemoteLabel, seconds: f64) {
+        if let Some(histogram) = self.duration.get(check as usize) {
+            histogram.observe(seconds);
+        }
+    }
+
+    /// Whether the server counts as down.
+    pub fn down(&self, check: RemoteLabel, is_down: bool) {
+        if let Some(gauge) = self.down.get(check as usize) {
+            gauge.set(i64::from(is_down));
+        }
+    }
+}

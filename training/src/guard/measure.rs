@@ -1,0 +1,239 @@
+//! What the models are worth on kinds of texts they were not fitted to: scores of every held-out text, the
+//! thresholds that follow, and tables.
+
+use super::linear::{ATTACK, Column, HARM};
+use super::rows::{Label, Row};
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+/// Margins of one text under models that have not seen its kind.
+pub struct Scored<'r> {
+    pub row: &'r Row,
+    pub attack: f32,
+    pub harm: f32,
+    /// 0 Latin, 1 Cyrillic.
+    pub script: usize,
+}
+
+/// The share of held-out harmless messages of each script (Latin, Cyrillic) that each of the two models
+/// may flag. Cyrillic requests are few patterns that are known well: more can be asked for.
+const FLAGGED: [[f64; 2]; 2] = [[0.010, 0.007], [0.006, 0.003]];
+
+/// Threshold and slope of the two heads.
+pub fn columns(scored: &[Scored<'_>]) -> [Column; 2] {
+    let heads: [fn(&Scored<'_>) -> f32; 2] = [|text| text.attack, |text| text.harm];
+    let is_right: [fn(&Label) -> bool; 2] = [
+        |label| matches!(label, Label::Attack(_)),
+        |label| *label == Label::Harm,
+    ];
+    [ATTACK, HARM].map(|head| {
+        let margin = heads[head];
+        let thresholds = [0, 1].map(|script| {
+            let benign = scored
+                .iter()
+                .filter(|text| is_hard(text.row) && text.script == script);
+            let mut benign: Vec<f32> = benign.map(margin).collect();
+            benign.sort_by(|a, b| b.total_cmp(a));
+            benign[(benign.len() as f64 * FLAGGED[head][script]) as usize]
+        });
+        let pairs: Vec<(f32, bool)> = scored
+            .iter()
+            .filter(|text| text.row.label == Label::Benign || is_right[head](&text.row.label))
+            .map(|text| {
+                (
+                    margin(text) - thresholds[text.script],
+                    text.row.label != Label::Benign,
+                )
+            })
+            .collect();
+        Column {
+            thresholds,
+            slope: slope(&pairs),
+            ..Column::default()
+        }
+    })
+}
+
+/// Messages that the thresholds are set on: the corpus and the English hard ones.
+fn is_hard(row: &Row) -> bool {
+    row.label == Label::Benign
+        && (row.kind.starts_with("ru/") || row.kind.starts_with("en/"))
+        && row.is_measured
+        && !matches!(
+            row.kind.as_str(),
+            "en/generated" | "en/posts" | "en/stack" | "ru/news"
+        )
+}
+
+/// The slope at which scores come nearest to what share of them is right.
+fn slope(pairs: &[(f32, bool)]) -> f32 {
+    let loss = |slope: f32| -> f64 {
+        let each = pairs.iter().map(|(margin, right)| {
+            let guess = f64::from(1.0 / (1.0 + (-slope * margin).exp())).clamp(1e-6, 1.0 - 1e-6);
+            if *right {
+                -guess.ln()
+            } else {
+                -(1.0 - guess).ln()
+            }
+        });
+        each.sum()
+    };
+    let choices: Vec<f32> = (1..40).map(|step| step as f32 * 0.1).collect();
+    choices
+        .into_iter()
+        .min_by(|a, b| loss(*a).total_cmp(&loss(*b)))
+        .unwrap_or(1.0)
+}
+
+/// Whether a text is flagged by either.
+pub fn is_flagged(text: &Scored<'_>, [attack, harm]: &[Column; 2]) -> bool {
+    text.attack >= attack.thresholds[text.script] || text.harm >= harm.thresholds[text.script]
+}
+
+/// A group of texts that should be flagged.
+type Group = (&'static str, &'static str, fn(&Scored<'_>) -> bool);
+
+const GROUPS: [Group; 4] = [
+    ("attacks, Latin script", "#c33", |text| {
+        is_attack(text) && text.script == 0
+    }),
+    ("attacks, Cyrillic", "#e90", |text| {
+        is_attack(text) && text.script == 1
+    }),
+    ("harmful requests, English", "#38c", |text| {
+        text.row.label == Label::Harm && text.script == 0
+    }),
+    ("harmful requests, Russian", "#3a5", |text| {
+        text.row.label == Label::Harm && text.script == 1
+    }),
+];
+
+fn is_attack(text: &Scored<'_>) -> bool {
+    matches!(text.row.label, Label::Attack(_))
+}
+
+/// How far the higher of the two margins lies above its threshold.
+fn above(text: &Scored<'_>, columns: &[Column; 2]) -> f32 {
+    let of = |column: &Column, margin: f32| margin - column.thresholds[text.script];
+    of(&columns[0], text.attack).max(of(&columns[1], text.harm))
+}
+
+/// The shares of flagged harmless messages and of flagged texts of each group, with the thresholds moved
+/// together.
+fn curves(scored: &[Scored<'_>], columns: &[Column; 2]) -> Vec<(f64, [f64; 4])> {
+    let sorted = |keep: &dyn Fn(&Scored<'_>) -> bool| {
+        let kept = scored.iter().filter(|text| keep(text));
+        let mut values: Vec<f32> = kept.map(|text| above(text, columns)).collect();
+        values.sort_by(|a, b| b.total_cmp(a));
+        values
+    };
+    let benign = sorted(&|text| text.row.label == Label::Benign);
+    let groups = GROUPS.map(|(_, _, is_one)| sorted(&is_one));
+    let steps = (0..=100).map(|step| f64::from(step) / 1000.0);
+    let point = |share: f64| {
+        let limit = benign[((benign.len() - 1) as f64 * share) as usize];
+        let recall = |values: &Vec<f32>| {
+            values.partition_point(|value| *value > limit) as f64 / values.len().max(1) as f64
+        };
+        let recalls = groups.each_ref().map(recall);
+        (share, recalls)
+    };
+    steps.map(point).collect()
+}
+
+/// Recall at several shares of flagged harmless messages.
+pub fn curve(scored: &[Scored<'_>], columns: &[Column; 2]) -> String {
+    let mut out = String::from(
+        "\n| harmless messages flagged | attacks, Latin | Cyrillic | harmful, English | Russian |\n|---:|---:|---:|---:|---:|\n",
+    );
+    for (share, [a, b, c, d]) in curves(scored, columns) {
+        if [0.002, 0.005, 0.01, 0.02, 0.05, 0.1]
+            .iter()
+            .any(|told| (told - share).abs() < 1e-9)
+        {
+            let _ = writeln!(out, "| {share:.3} | {a:.3} | {b:.3} | {c:.3} | {d:.3} |");
+        }
+    }
+    out
+}
+
+/// The same as a picture, up to one harmless message of ten.
+pub fn picture(scored: &[Scored<'_>], columns: &[Column; 2]) -> String {
+    const LEFT: f64 = 50.0;
+    const WIDE: f64 = 400.0;
+    const HIGH: f64 = 260.0;
+    let x = |share: f64| LEFT + share * 10.0 * WIDE;
+    let y = |recall: f64| 20.0 + (1.0 - recall) * HIGH;
+    let mut body = String::new();
+    for tenth in 0..=10 {
+        let (share, recall) = (f64::from(tenth) / 100.0, f64::from(tenth) / 10.0);
+        let _ = writeln!(
+            body,
+            "<line x1=\"{LEFT}\" x2=\"{:.0}\" y1=\"{1:.0}\" y2=\"{1:.0}\" stroke=\"#ddd\"/>\
+            <text x=\"8\" y=\"{1:.0}\">{recall:.1}</text><text x=\"{2:.0}\" y=\"298\">{tenth} %</text>",
+            LEFT + WIDE,
+            y(recall),
+            x(share) - 8.0
+        );
+    }
+    let points = curves(scored, columns);
+    for (number, (name, colour, _)) in GROUPS.iter().enumerate() {
+        let line: String = points
+            .iter()
+            .map(|(share, recalls)| format!("{:.1},{:.1} ", x(*share), y(recalls[number])))
+            .collect();
+        let _ = writeln!(
+            body,
+            "<polyline fill=\"none\" stroke=\"{colour}\" stroke-width=\"2\" points=\"{line}\"/>\
+            <text x=\"480\" y=\"{}\" fill=\"{colour}\">{name}</text>",
+            40 + number * 20
+        );
+    }
+    format!(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"680\" height=\"320\" font-family=\"sans-serif\" font-size=\"12\">\n\
+        <rect width=\"680\" height=\"320\" fill=\"#fff\"/>\n<text x=\"50\" y=\"14\">recall on kinds held out, by the share of harmless messages flagged</text>\n{body}</svg>\n"
+    )
+}
+
+/// Kind to flagged, all.
+pub fn table(
+    scored: &[Scored<'_>],
+    columns: &[Column; 2],
+) -> BTreeMap<(u8, String), (usize, usize)> {
+    let mut out: BTreeMap<(u8, String), (usize, usize)> = BTreeMap::new();
+    for text in scored {
+        let group = match text.row.label {
+            Label::Attack(_) => 0,
+            Label::Harm => 1,
+            Label::Benign => 2,
+        };
+        let entry = out.entry((group, text.row.kind.clone())).or_default();
+        entry.0 += usize::from(is_flagged(text, columns));
+        entry.1 += 1;
+    }
+    out
+}
+
+/// The tables as text.
+pub fn print(table: &BTreeMap<(u8, String), (usize, usize)>) -> String {
+    let mut out = String::new();
+    for (group, name) in ["attacks", "harmful requests", "harmless messages"]
+        .iter()
+        .enumerate()
+    {
+        let rows: Vec<_> = table
+            .iter()
+            .filter(|((other, _), _)| usize::from(*other) == group)
+            .collect();
+        let (flagged, all) = rows
+            .iter()
+            .fold((0, 0), |sum, (_, row)| (sum.0 + row.0, sum.1 + row.1));
+        let share = |flagged: usize, all: usize| flagged as f64 / all.max(1) as f64;
+        let _ = writeln!(out, "\n| {name} | texts | flagged |\n|---|---:|---:|");
+        for ((_, kind), (flagged, all)) in rows {
+            let _ = writeln!(out, "| {kind} | {all} | {:.3} |", share(*flagged, *all));
+        }
+        let _ = writeln!(out, "| **all** | {all} | **{:.3}** |", share(flagged, all));
+    }
+    out
+}
