@@ -90,8 +90,8 @@ fn a_category_that_is_unknown_is_refused_and_the_known_ones_are_named() {
         assert_envelope(&response.body, "invalid_request_error", 422);
         let text = response.text();
         assert!(
-            text.contains(&format!("guardrails.{field}: is no category"))
-                && text.contains("toxicity"),
+            text.contains(&format!("guardrails.{field}: unknown category"))
+                && text.contains("secret_leak"),
             "{text}"
         );
     }
@@ -146,5 +146,5 @@ fn rules_of_an_application_judge_at_the_base_endpoints_and_block_at_the_gateway(
     assert!(!told.contains("admin password"), "{told}");
     assert!(!is_blocked(&ask(PLAIN)));
     let flagged = stack.analysis("/records?verdict=guardrails", KEY).json();
-    assert!(flagged["records"].as_array().unwrap().len() >= 3);
+    assert!(flagged["records"].as_array().unwrap().len() >= 2);
 }

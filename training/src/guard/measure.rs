@@ -17,7 +17,7 @@ pub struct Scored<'r> {
 
 /// The share of held-out harmless messages of each script (Latin, Cyrillic) that each of the two models
 /// may flag. Cyrillic requests are few patterns that are known well: more can be asked for.
-const FLAGGED: [[f64; 2]; 2] = [[0.010, 0.007], [0.006, 0.003]];
+const FLAGGED: [[f64; 2]; 2] = [[0.020, 0.007], [0.006, 0.003]];
 
 /// Threshold and slope of the two heads.
 pub fn columns(scored: &[Scored<'_>]) -> [Column; 2] {
