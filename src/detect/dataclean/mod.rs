@@ -15,6 +15,7 @@ pub(crate) mod numbering;
 mod overlap;
 mod registry;
 mod settled;
+mod small;
 mod tagger;
 mod text;
 
