@@ -14,7 +14,7 @@ const WRITERS: u64 = 512;
 const TRIES: u32 = 10;
 const DAY_MS: i64 = 24 * 60 * 60 * 1000;
 
-/// Adds `rows` records over the last 30 days; every 1000th holds a SNILS, every third an e-mail
+/// Adds `rows` records, spread evenly over the last 30 days; every 1000th holds a SNILS, every third an e-mail
 /// address.
 pub(crate) async fn fill(
     store: Arc<dyn Store>,
@@ -27,8 +27,8 @@ pub(crate) async fn fill(
             let store = store.clone();
             tokio::spawn(async move {
                 for number in (writer..rows).step_by(WRITERS as usize) {
-                    let age = i64::try_from((rows - number) * 30 / rows.max(1)).unwrap();
-                    let at = now_ms - age * DAY_MS;
+                    let left = i64::try_from(rows - number).unwrap();
+                    let at = now_ms - left * 30 * DAY_MS / i64::try_from(rows).unwrap();
                     insert(&*store, application, number, at).await;
                 }
             })

@@ -105,23 +105,24 @@ fn backend(subject: Target, address: SocketAddr, world: &World) -> Result<(Proce
     Ok((process, folder))
 }
 
-/// Records a second, from the first look that shows one delivered to the last record; how long the
-/// gateway waits before it asks again is not counted.
+/// Records a second, from the beginning of the last look that showed none delivered to the last record;
+/// how long the gateway waits before it asks again is not counted.
 fn delivered(running: &Running) -> Result<f64> {
     let began = Instant::now();
-    let first = loop {
-        let stored = running.metrics()?.records().stored;
-        if stored > 0.0 {
-            break stored;
+    let mut since = began;
+    loop {
+        let look = Instant::now();
+        if running.metrics()?.records().stored > 0.0 {
+            break;
         }
+        since = look;
         if began.elapsed() > FIRST_PATIENCE {
             bail!("no record is delivered: {}", running.process.last_words());
         }
         std::thread::sleep(LOOK);
-    };
-    let since = Instant::now();
+    }
     let stored = running.settle()?.stored;
-    Ok((stored - first) / since.elapsed().as_secs_f64())
+    Ok(stored / since.elapsed().as_secs_f64())
 }
 
 fn nothing_lost(running: &Running) -> Result<()> {
