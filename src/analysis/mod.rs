@@ -21,6 +21,7 @@ mod freshness;
 mod http;
 mod inline;
 mod keep;
+mod models;
 mod openapi;
 mod policies;
 mod process;

@@ -6,7 +6,7 @@ use super::clock::steady_us;
 use super::error::ApiError;
 use super::inline::{Inline, Validation};
 use crate::config::Services;
-use crate::detect::{Compiled, Encoding, Engine, Report};
+use crate::detect::{Compiled, Detector, Encoding, Engine, Report};
 use crate::model::{
     AnalysisResponse, AppMode, CustomPolicyReport, GuardrailsReport, Policy, RecordId,
     SCHEMA_VERSION, Stage,
@@ -46,9 +46,9 @@ pub(super) struct Analyst {
 
 impl Analyst {
     /// Builds the engine and warms it up, which takes tens of milliseconds.
-    pub(super) fn new(services: Services) -> Self {
+    pub(super) fn new(services: Services, detectors: Vec<Box<dyn Detector>>) -> Self {
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
-        let engine = Arc::new(Engine::new(services));
+        let engine = Arc::new(Engine::new(services).with(detectors));
         engine.warm_up(Encoding::default());
         Self {
             engine,

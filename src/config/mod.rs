@@ -6,6 +6,7 @@
 //! it has one, stands in [`env`].
 
 mod applications;
+mod detect;
 pub mod env;
 mod files;
 mod listen;
@@ -25,10 +26,11 @@ mod yaml;
 pub use network::Network;
 pub use problem::{Origin, Problem, Problems};
 pub use settings::{
-    AnalysisSettings, AttachmentSettings, BaseUrl, BlobPlace, Durability, FilesSettings,
-    GatewaySettings, Http2, Limits, Listener, LogFormat, LogSettings, MonitorSettings,
-    OnDiskFailure, QueueSettings, RetentionSettings, Services, Settings, ShutdownSettings,
-    SpoolSettings, StoreSettings, StoreSsl, StreamSettings, TlsFiles, UpstreamSettings,
+    AnalysisSettings, AttachmentSettings, BaseUrl, BlobPlace, DetectSettings, Durability,
+    FilesSettings, GatewaySettings, Http2, Limits, Listener, LogFormat, LogSettings,
+    MonitorSettings, OnDiskFailure, QueueSettings, RetentionSettings, Services, Settings,
+    ShutdownSettings, SpoolSettings, StoreSettings, StoreSsl, StreamSettings, TlsFiles,
+    UpstreamSettings,
 };
 pub use units::duration_from_text;
 

@@ -7,7 +7,7 @@ use super::settings::{
     LogSettings, MonitorSettings, RetentionSettings, Services, Settings, ShutdownSettings,
     StreamSettings, UpstreamSettings,
 };
-use super::{Overrides, Role, applications, files, listen, spool, store, units, url};
+use super::{Overrides, Role, applications, detect, files, listen, spool, store, units, url};
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -167,6 +167,7 @@ fn analysis(r: &mut Reader<'_>, prefix: &str) -> AnalysisSettings {
             .unwrap_or(16 * MIB),
         first_token: r.read(&key("first_token"), &units::access_key()),
         services: services(r, &key("services.")),
+        detect: detect::read(r, &key("detect.")),
         blobs: r.read(&key("blobs"), &url::blob_place()),
         attachments: attachments(r, &key("attachments.")),
         requests_per_second: r.read(

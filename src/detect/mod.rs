@@ -4,12 +4,14 @@
 mod compiled;
 pub mod dataclean;
 mod engine;
+#[cfg(feature = "onnx")]
+pub mod onnx;
 mod report;
 pub mod rules;
 pub mod tokens;
 
 pub use compiled::{Compiled, LARGEST_TOGETHER, PatternFailure};
-pub use dataclean::{Local, PatternName, Span};
+pub use dataclean::{Detector, Local, PatternName, Span};
 pub use engine::Engine;
 pub use report::Report;
 pub use rules::{CleanType, DatacleanRules, MaskStyle, Rules, UnknownName};

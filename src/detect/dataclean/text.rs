@@ -47,6 +47,8 @@ pub struct Text<'a> {
     cues: OnceCell<Vec<Cell<Known>>>,
     mentions: OnceCell<Mentions>,
     tagged: OnceCell<Vec<Span>>,
+    #[cfg(feature = "onnx")]
+    modelled: OnceCell<(Vec<Span>, Option<String>)>,
 }
 
 /// A place and the label before it.
@@ -73,6 +75,8 @@ impl<'a> Text<'a> {
             cues: OnceCell::new(),
             mentions: OnceCell::new(),
             tagged: OnceCell::new(),
+            #[cfg(feature = "onnx")]
+            modelled: OnceCell::new(),
         }
     }
 
@@ -106,6 +110,15 @@ impl<'a> Text<'a> {
     /// The finds of the tagger, made by the first detector that asks.
     pub(crate) fn tagged(&self) -> &[Span] {
         self.tagged.get_or_init(|| tagger::find(self.original))
+    }
+
+    /// What a model finds, and why there may be more; read by the first of its detectors that asks.
+    #[cfg(feature = "onnx")]
+    pub(crate) fn modelled(
+        &self,
+        read: impl FnOnce(&str) -> (Vec<Span>, Option<String>),
+    ) -> &(Vec<Span>, Option<String>) {
+        self.modelled.get_or_init(|| read(self.original))
     }
 
     /// What stands between run `left` and the next one; None after the last.

@@ -9,7 +9,9 @@ mod rules;
 
 use super::router;
 use crate::analysis::{Caller, Expiry, FirstRun, NewToken, Service};
-use crate::config::{AnalysisSettings, AttachmentSettings, RetentionSettings, Services};
+use crate::config::{
+    AnalysisSettings, AttachmentSettings, DetectSettings, RetentionSettings, Services,
+};
 use crate::store::temporary::TemporaryFolder;
 use crate::store::{Scope, Scopes};
 use axum::Router;
@@ -48,6 +50,7 @@ fn settings() -> AnalysisSettings {
         max_body: MAX_BODY,
         first_token: None,
         services: Services::default(),
+        detect: DetectSettings::default(),
         blobs: None,
         attachments: AttachmentSettings {
             max_bytes: 1 << 20,
