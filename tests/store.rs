@@ -7,6 +7,8 @@ mod support;
 #[macro_use]
 #[path = "store/contract.rs"]
 mod contract;
+#[path = "store/accounts.rs"]
+mod accounts;
 #[path = "store/applications.rs"]
 mod applications;
 #[path = "store/attachments.rs"]

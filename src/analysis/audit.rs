@@ -9,7 +9,7 @@ use super::authority::Caller;
 use super::clock::now_ms;
 use super::error::ApiError;
 use crate::model::ApplicationId;
-use crate::store::{AuditEntry, AuditFilter, TokenId};
+use crate::store::{AccountId, AuditEntry, AuditFilter, TokenId};
 use serde_json::Value;
 use uuid::Uuid;
 
@@ -25,10 +25,15 @@ pub(super) enum Action {
     TokenRotate,
     TokenRevoke,
     RecordsErase,
+    AccountCreate,
+    AccountChange,
+    AccountLink,
+    AccountPassword,
+    AccountSignIn,
 }
 
 impl Action {
-    pub(super) const ALL: [Self; 9] = [
+    pub(super) const ALL: [Self; 14] = [
         Self::ApplicationCreate,
         Self::ApplicationChange,
         Self::ApplicationRestore,
@@ -38,6 +43,11 @@ impl Action {
         Self::TokenRotate,
         Self::TokenRevoke,
         Self::RecordsErase,
+        Self::AccountCreate,
+        Self::AccountChange,
+        Self::AccountLink,
+        Self::AccountPassword,
+        Self::AccountSignIn,
     ];
 
     pub(super) fn as_str(self) -> &'static str {
@@ -51,6 +61,11 @@ impl Action {
             Self::TokenRotate => "token.rotate",
             Self::TokenRevoke => "token.revoke",
             Self::RecordsErase => "records.erase",
+            Self::AccountCreate => "account.create",
+            Self::AccountChange => "account.change",
+            Self::AccountLink => "account.link",
+            Self::AccountPassword => "account.password",
+            Self::AccountSignIn => "account.sign_in",
         }
     }
 }
@@ -62,6 +77,8 @@ pub(super) enum Target {
     Token(TokenId, Option<ApplicationId>),
     /// What is left of an erased user, of one application or of all.
     Tombstone(Uuid, Option<ApplicationId>),
+    /// A person's account and the application it is bound to.
+    Account(AccountId, Option<ApplicationId>),
 }
 
 impl Target {
@@ -70,13 +87,16 @@ impl Target {
             Self::Application(id) => id.to_string(),
             Self::Token(id, _) => id.0.to_string(),
             Self::Tombstone(id, _) => id.to_string(),
+            Self::Account(id, _) => id.0.to_string(),
         }
     }
 
     fn application_id(&self) -> Option<ApplicationId> {
         match self {
             Self::Application(id) => Some(*id),
-            Self::Token(_, application) | Self::Tombstone(_, application) => *application,
+            Self::Token(_, application)
+            | Self::Tombstone(_, application)
+            | Self::Account(_, application) => *application,
         }
     }
 }

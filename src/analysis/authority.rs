@@ -11,7 +11,7 @@
 
 use super::error::ApiError;
 use crate::model::ApplicationId;
-use crate::store::{Scope, Scopes, Token, TokenId};
+use crate::store::{Account, Role, Scope, Scopes, Token, TokenId};
 
 /// Who does something.
 #[derive(Clone, Debug)]
@@ -35,6 +35,21 @@ impl From<&Token> for Caller {
     }
 }
 
+impl From<&Account> for Caller {
+    fn from(account: &Account) -> Self {
+        Self {
+            name: account.name.clone(),
+            token_id: None,
+            scopes: Scopes::of(match account.role {
+                Role::Administrator => &Scope::ALL,
+                Role::Analyst => &[Scope::Read],
+                Role::Developer => &[Scope::Ingest, Scope::Admin],
+            }),
+            bound: account.application_id,
+        }
+    }
+}
+
 impl Caller {
     /// Whoever may run the program on its own store, who may do everything.
     pub fn command_line() -> Self {
@@ -44,6 +59,11 @@ impl Caller {
             scopes: Scopes::of(&Scope::ALL),
             bound: None,
         }
+    }
+
+    /// Whether it has this scope.
+    pub(super) fn may(&self, scope: Scope) -> bool {
+        self.scopes.allow(scope)
     }
 
     /// Asks for one of these scopes.

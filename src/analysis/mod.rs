@@ -1,6 +1,8 @@
 //! The analysis API: [`Service`] is its core, used over HTTP through [`router`] and in process by
 //! the gateway of `monitor all`. No detection here (that is `detect`) and no SQL (that is `store`).
 
+mod account_admin;
+mod accounts;
 mod application_admin;
 mod applications;
 mod attachments;
@@ -23,6 +25,7 @@ mod inline;
 mod keep;
 mod models;
 mod openapi;
+mod passwords;
 mod policies;
 mod process;
 mod rate;
@@ -35,6 +38,8 @@ mod start;
 mod texts;
 mod token_admin;
 mod tokens;
+mod trial;
+mod ui;
 
 pub use attachments::{AttachTo, NewFile};
 pub use authority::Caller;
@@ -50,3 +55,4 @@ pub use rules::{ApplicationRules, Retention};
 pub use service::Service;
 pub use start::{FirstRun, StartError, migrate};
 pub use token_admin::{Expiry, MadeToken, NewToken, Rotation, TokenPlace};
+pub use ui::{LINK_PATH, Peer};

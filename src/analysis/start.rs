@@ -1,6 +1,7 @@
 //! Opening the store, and what only the first start does: the first application and the first token
 //! (CONTRACT 30 and 32).
 
+use super::accounts;
 use super::clock::now_ms;
 use super::tokens::{self, Tokens};
 use crate::config::BlobPlace;
@@ -26,6 +27,8 @@ pub struct FirstRun {
     pub application_id: ApplicationId,
     /// The first token: at the first start the one just made, with a configured one always that.
     pub access_key: Option<Secret>,
+    /// The one-time link that sets the first administrator's password, while there is none.
+    pub sign_in_link: Option<Secret>,
 }
 
 /// Why the analysis cannot start.
@@ -151,6 +154,7 @@ pub(super) async fn first_run(
     Ok(FirstRun {
         application_id,
         access_key,
+        sign_in_link: accounts::first_link(store).await?,
     })
 }
 

@@ -1,13 +1,15 @@
 //! An axum router on a pingora listener: so every listener has pingora's TLS, hand-over and drain.
 
+use crate::analysis::Peer;
 use async_trait::async_trait;
 use axum::Router;
 use axum::extract::Request;
 use axum::middleware::{Next, from_fn};
 use axum::response::Response;
+use hyper::body::Incoming;
 use hyper::server::conn::http1::Builder;
+use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
-use hyper_util::service::TowerToHyperService;
 use pingora_core::apps::ServerApp;
 use pingora_core::protocols::Stream;
 use pingora_core::server::ShutdownWatch;
@@ -15,6 +17,7 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
+use tower_service::Service as _;
 
 /// Requests under way on the routers of one process; a stop waits for them.
 #[derive(Clone, Debug, Default)]
@@ -76,7 +79,11 @@ impl ServerApp for WebApp {
         stream: Stream,
         shutdown: &ShutdownWatch,
     ) -> Option<Stream> {
-        let service = TowerToHyperService::new(self.router.clone());
+        let (router, peer) = (self.router.clone(), peer(&stream));
+        let service = service_fn(move |mut request: http::Request<Incoming>| {
+            request.extensions_mut().insert(peer);
+            router.clone().call(request)
+        });
         let mut connection = pin!(
             Builder::new()
                 .timer(TokioTimer::new())
@@ -93,5 +100,16 @@ impl ServerApp for WebApp {
             let _ = connection.await;
         }
         None
+    }
+}
+
+/// Who is at the other end of a connection, and whether it is a secret one.
+fn peer(stream: &Stream) -> Peer {
+    let digest = stream.get_socket_digest();
+    let address =
+        digest.and_then(|digest| digest.peer_addr().and_then(|peer| peer.as_inet().copied()));
+    Peer {
+        address: address.map(|address| address.ip()),
+        is_tls: stream.get_ssl_digest().is_some(),
     }
 }

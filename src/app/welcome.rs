@@ -1,7 +1,7 @@
 //! What a person who starts the program sees on stdout.
 
 use super::listeners::local;
-use crate::analysis::FirstRun;
+use crate::analysis::{FirstRun, LINK_PATH};
 use crate::config::{Listener, Settings};
 use crate::model::{GATEWAY_VERSION, Secret};
 
@@ -14,7 +14,7 @@ pub(super) fn all(settings: &Settings, first: &FirstRun, demo: bool) -> String {
         format!("monitor {GATEWAY_VERSION}"),
         format!("  gateway      {gateway}  (documentation at /docs)"),
         format!(
-            "  analysis     {}  (records at /records)",
+            "  analysis     {}  (web UI; API documentation at /docs)",
             url(&settings.analysis.listen)
         ),
         format!(
@@ -31,6 +31,7 @@ pub(super) fn all(settings: &Settings, first: &FirstRun, demo: bool) -> String {
                 .into()
         }
     });
+    lines.extend(sign_in(settings, first));
     let shown = key.map_or("YOUR_KEY", |key| key.expose());
     lines.push(format!(
         "\nTry it:\n  curl -N {first_url}/v1/chat/completions -H 'X-Monitor-Api-Key: {shown}' \
@@ -48,7 +49,19 @@ pub(super) fn analysis(settings: &Settings, first: &FirstRun) -> String {
         let key = key.expose();
         text.push_str(&format!("\n  access key   {key}  (shown this once)"));
     }
+    if let Some(line) = sign_in(settings, first) {
+        text.push_str(&format!("\n{line}"));
+    }
     text
+}
+
+/// The line with the one-time link to the web UI, while nobody can sign in to it.
+fn sign_in(settings: &Settings, first: &FirstRun) -> Option<String> {
+    let link = first.sign_in_link.as_ref()?.expose();
+    let server = url(settings.analysis.listen.get(..1).unwrap_or_default());
+    Some(format!(
+        "  sign in      {server}{LINK_PATH}{link}  (once, within three days)"
+    ))
 }
 
 /// The first token where this start made it; one from the configuration is its owner's to know.

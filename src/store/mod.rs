@@ -2,6 +2,7 @@
 //! types and three small traits. No SQL here; each database is a folder below. How a gateway looks
 //! policies up is `policy` (§2.5).
 
+mod accounts;
 mod attachment;
 mod blobs;
 mod bucket;
@@ -14,6 +15,7 @@ mod sqlite;
 #[cfg(test)]
 pub(crate) mod temporary;
 
+pub use accounts::{Account, AccountChange, AccountId, AccountStore, Role, SecretHash, SignIn};
 pub use attachment::{
     Attached, Attachment, AttachmentStore, BlobHash, Erased, Erasure, Extraction, Findings,
     NewAttachment, REMOVAL, Scanned,
@@ -130,9 +132,12 @@ pub struct WholePage {
 }
 
 /// Everything that is kept, as one object.
-pub trait Store: RecordStore + SettingsStore + PolicyTable + AttachmentStore {}
+pub trait Store:
+    RecordStore + SettingsStore + PolicyTable + AttachmentStore + AccountStore
+{
+}
 
-impl<T: RecordStore + SettingsStore + PolicyTable + AttachmentStore> Store for T {}
+impl<T: RecordStore + SettingsStore + PolicyTable + AttachmentStore + AccountStore> Store for T {}
 
 /// Applications, tokens and the audit log.
 #[async_trait]

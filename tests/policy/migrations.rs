@@ -153,7 +153,7 @@ fn a_postgresql_database_of_the_schema_before_keeps_rows_triggers_and_rights() {
     database.migrate();
     database.migrate();
     assert_eq!(database.query(all), before);
-    assert_eq!(database.query("SELECT count(*) FROM schema_version"), "4");
+    assert_eq!(database.query("SELECT count(*) FROM schema_version"), "5");
     let policies = crate::world::Running::of(&database).policies;
     let problems = &policies.status().faults;
     assert_eq!(

@@ -54,6 +54,13 @@ macro_rules! store_contract {
             tokens: a_use_is_noted_and_never_goes_back
             audit: lines_come_back_newest_first
             audit: an_application_and_an_action_narrow_them
+            accounts: an_account_comes_back_by_name_and_identifier
+            accounts: accounts_come_by_name
+            accounts: an_accounts_change_leaves_what_it_does_not_name
+            accounts: a_link_is_taken_once_and_in_time
+            accounts: a_password_and_disabling_end_the_links
+            accounts: sign_ins_begin_are_seen_and_end
+            accounts: an_account_goes_with_its_application
             policies: one_is_set_replaced_and_taken_away
             policies: every_change_counts
             policies: the_program_and_the_store_agree_on_what_a_policy_is

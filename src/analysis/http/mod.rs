@@ -13,7 +13,6 @@ mod erasure;
 mod export;
 mod fields;
 mod filters;
-mod home;
 mod ingest;
 mod paced;
 mod parts;
@@ -34,6 +33,7 @@ pub use tokens::token_json;
 
 use super::Service;
 use super::error::ApiError;
+use super::ui;
 use axum::Router;
 use axum::body::Body;
 use axum::http::{HeaderValue, StatusCode, header};
@@ -54,12 +54,12 @@ pub fn router(service: Arc<Service>) -> Router {
                 .route(&format!("{path}/"), methods)
         });
     Router::new()
-        .route("/", get(home::page))
         .nest("/api", api.clone())
         .merge(api)
         .fallback(async || ApiError::NotFound)
         .method_not_allowed_fallback(async || ApiError::MethodNotAllowed)
-        .with_state(service)
+        .with_state(service.clone())
+        .merge(ui::router(service))
 }
 
 /// Everything below `/`; `openapi.json` describes the same.

@@ -10,6 +10,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("migrations/0002_local_patterns.sql"),
     include_str!("migrations/0003_analysis.sql"),
     include_str!("migrations/0004_attachments.sql"),
+    include_str!("migrations/0005_accounts.sql"),
 ];
 
 /// Names the lock under which one process migrates at a time: "monitor" in ASCII.

@@ -3,6 +3,7 @@
 //! (`writer`), kept in a partition a day (`partitions`, `retention`), and read in spans of partitions
 //! (`pages`). A server keeps nothing of its own but what `settings_changed` tells it to forget.
 
+mod accounts;
 mod attachments;
 mod batch;
 mod connect;

@@ -10,6 +10,7 @@ pub(super) const MIGRATIONS: &[&str] = &[
     include_str!("migrations/0003_local_patterns.sql"),
     include_str!("migrations/0004_analysis.sql"),
     include_str!("migrations/0005_attachments.sql"),
+    include_str!("migrations/0006_accounts.sql"),
 ];
 
 /// Applies what is missing, all of it or nothing. The connection must not enforce foreign keys, so

@@ -1,6 +1,7 @@
 //! The embedded store: one SQLite file in WAL mode with synchronous=FULL, one writer connection
 //! driven by one task with group commit, and a few read-only connections beside it.
 
+mod accounts;
 mod applications;
 mod attachments;
 mod audit;

@@ -6,7 +6,7 @@ use super::insert;
 use super::rows::NewRow;
 use super::write::{Write, apply};
 use crate::model::AnalysisResponse;
-use crate::store::{Attached, BlobHash, Changed, Erased, StoreError, Token};
+use crate::store::{Account, Attached, BlobHash, Changed, Erased, StoreError, Token};
 use sqlx::{Connection, SqliteConnection};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
@@ -35,6 +35,8 @@ pub(super) enum Written {
     Changed(Changed),
     /// The token as it is now, if there is one.
     Token(Option<Box<Token>>),
+    /// The account concerned.
+    Account(Box<Account>),
     /// So many records, or pages, are gone.
     Removed(u64),
     /// The ticket of a claim, unless the bytes are being removed.

@@ -73,7 +73,7 @@ async fn every_path_answers_with_and_without_slash_and_under_api() {
             "llm_answer"
         );
     }
-    assert_eq!(world.get("/", "").await.status, 200);
+    assert_eq!(world.get("/", "").await.status, 303, "to the web UI");
     assert_eq!(world.get("/nothing", "").await.status, 404);
 }
 

@@ -1,0 +1,233 @@
+//! Signing in, and one's own account: one-time links, passwords, sign-ins. Limits against guessing
+//! stand with the pages (`ui::attempts`), the administration of other accounts in `account_admin`.
+//!
+//! - The value of a link or a sign-in is 256 random bits and kept as its SHA-256 only.
+//! - Each sign-in has a new value, whatever the browser sent before.
+
+use super::Service;
+use super::audit::{Action, Target};
+use super::authority::Caller;
+use super::clock::now_ms;
+use super::error::ApiError;
+use super::{passwords, tokens};
+use crate::model::Secret;
+use crate::store::{
+    Account, AccountChange, AccountId, Role, SecretHash, SignIn, Store, StoreError,
+};
+use serde_json::json;
+use std::time::Duration;
+use uuid::Uuid;
+
+/// The account that a new store has.
+const FIRST_NAME: &str = "admin";
+/// How long a one-time link may be used.
+pub(super) const LINK_LASTS: Duration = Duration::from_secs(3 * 86_400);
+/// How long a sign-in lasts without a page, and at most.
+const IDLE_MS: i64 = 12 * 3_600_000;
+pub(super) const LONGEST_MS: i64 = 7 * 86_400_000;
+/// A sign-in's latest page is written at most this often.
+const TOUCHED_EVERY_MS: i64 = 60_000;
+/// Accounts read at once.
+const PAGE: u32 = 200;
+
+/// Makes a one-time link while nobody can administer: at the first start, and at each later one until
+/// an administrator has a password.
+pub(super) async fn first_link(store: &dyn Store) -> Result<Option<Secret>, StoreError> {
+    if has_administrator(store).await? {
+        return Ok(None);
+    }
+    let account = match store.account_named(FIRST_NAME).await? {
+        Some(account) => account.id,
+        None => {
+            let account = new_account(FIRST_NAME, Role::Administrator);
+            store.add_account(account.clone()).await?;
+            // Another server may have been first.
+            let stored = store.account_named(FIRST_NAME).await?;
+            stored.map_or(account.id, |stored| stored.id)
+        }
+    };
+    let Ok(value) = tokens::random_value() else {
+        return Ok(None);
+    };
+    let ends = now_ms().saturating_add(LINK_LASTS.as_millis() as i64);
+    store
+        .add_link(SecretHash::of(&value), account, ends)
+        .await?;
+    Ok(Some(value))
+}
+
+async fn has_administrator(store: &dyn Store) -> Result<bool, StoreError> {
+    let mut after: Option<String> = None;
+    loop {
+        let accounts = store.accounts(after.as_deref(), PAGE).await?;
+        if accounts.iter().any(can_administer) {
+            return Ok(true);
+        }
+        match accounts.last() {
+            Some(last) => after = Some(last.name.clone()),
+            None => return Ok(false),
+        }
+    }
+}
+
+/// Whether somebody can sign in with it and administer everything.
+pub(super) fn can_administer(account: &Account) -> bool {
+    account.role == Role::Administrator
+        && account.application_id.is_none()
+        && account.disabled_at_ms.is_none()
+        && account.password.is_some()
+}
+
+/// An account without a password.
+pub(super) fn new_account(name: &str, role: Role) -> Account {
+    Account {
+        id: AccountId(Uuid::new_v4()),
+        name: name.to_owned(),
+        role,
+        application_id: None,
+        password: None,
+        created_at_ms: now_ms(),
+        disabled_at_ms: None,
+        signed_in_at_ms: None,
+    }
+}
+
+impl Service {
+    /// Whose one-time link this is.
+    pub(super) async fn link_owner(&self, link: &Secret) -> Result<Option<Account>, ApiError> {
+        let Some(id) = self.store.link(SecretHash::of(link), now_ms()).await? else {
+            return Ok(None);
+        };
+        let account = self.store.account(id).await?;
+        Ok(account.filter(|account| account.disabled_at_ms.is_none()))
+    }
+
+    /// Sets a password by a one-time link, which is used up; None where it is no link any more.
+    pub(super) async fn use_link(
+        &self,
+        link: &Secret,
+        password: Secret,
+    ) -> Result<Option<Account>, ApiError> {
+        let Some(owner) = self.link_owner(link).await? else {
+            return Ok(None);
+        };
+        passwords::check(&password, &owner.name)?;
+        let hash = passwords::hash(password).await?;
+        let taken = self.store.take_link(SecretHash::of(link), now_ms()).await?;
+        if taken != Some(owner.id) {
+            return Ok(None);
+        }
+        self.store.end_other_sign_ins(owner.id, None).await?;
+        self.set_password(&owner, hash).await.map(Some)
+    }
+
+    /// The account of a name and a password. None for every reason alike, after the same work.
+    pub(super) async fn recognise_person(
+        &self,
+        name: &str,
+        password: Secret,
+    ) -> Result<Option<Account>, ApiError> {
+        let account = self
+            .store
+            .account_named(&name.trim().to_lowercase())
+            .await?;
+        let account = account.filter(|account| account.disabled_at_ms.is_none());
+        let hash = account
+            .as_ref()
+            .and_then(|account| account.password.clone());
+        let right = passwords::is_right(password, hash).await?;
+        Ok(account.filter(|_| right))
+    }
+
+    /// Begins a sign-in; gives the value of its cookie.
+    pub(super) async fn begin_sign_in(&self, account: &Account) -> Result<Secret, ApiError> {
+        let value = tokens::random_value().map_err(|_| ApiError::Internal)?;
+        let now_ms = now_ms();
+        let sign_in = SignIn {
+            account: account.id,
+            started_at_ms: now_ms,
+            seen_at_ms: now_ms,
+        };
+        let hash = SecretHash::of(&value);
+        self.store
+            .add_sign_in(hash, sign_in, now_ms - IDLE_MS)
+            .await?;
+        let change = AccountChange {
+            signed_in_at_ms: Some(now_ms),
+            ..AccountChange::default()
+        };
+        self.store.change_account(account.id, change).await?;
+        let target = Target::Account(account.id, account.application_id);
+        self.audited(
+            &Caller::from(account),
+            Action::AccountSignIn,
+            target,
+            json!({}),
+        )
+        .await?;
+        Ok(value)
+    }
+
+    /// Who is signed in with this cookie.
+    pub(super) async fn signed_in(&self, value: &Secret) -> Result<Option<Account>, ApiError> {
+        let hash = SecretHash::of(value);
+        let Some((sign_in, account)) = self.store.sign_in(hash).await? else {
+            return Ok(None);
+        };
+        let now_ms = now_ms();
+        let is_over = now_ms - sign_in.seen_at_ms > IDLE_MS
+            || now_ms - sign_in.started_at_ms > LONGEST_MS
+            || account.disabled_at_ms.is_some();
+        if is_over {
+            return Ok(None);
+        }
+        if now_ms - sign_in.seen_at_ms >= TOUCHED_EVERY_MS {
+            self.store.touch_sign_in(hash, now_ms).await?;
+        }
+        Ok(Some(account))
+    }
+
+    /// Ends a sign-in.
+    pub(super) async fn sign_out(&self, value: &Secret) -> Result<(), ApiError> {
+        Ok(self.store.end_sign_in(SecretHash::of(value)).await?)
+    }
+
+    /// Changes one's own password, which ends one's other sign-ins; false where the old one is
+    /// wrong.
+    pub(super) async fn change_password(
+        &self,
+        account: &Account,
+        (old, new): (Secret, Secret),
+        kept: &Secret,
+    ) -> Result<bool, ApiError> {
+        if !passwords::is_right(old, account.password.clone()).await? {
+            return Ok(false);
+        }
+        passwords::check(&new, &account.name)?;
+        let hash = passwords::hash(new).await?;
+        self.set_password(account, hash).await?;
+        let kept = SecretHash::of(kept);
+        self.store
+            .end_other_sign_ins(account.id, Some(kept))
+            .await?;
+        Ok(true)
+    }
+
+    async fn set_password(&self, owner: &Account, hash: String) -> Result<Account, ApiError> {
+        let change = AccountChange {
+            password: Some(hash),
+            ..AccountChange::default()
+        };
+        let account = self.store.change_account(owner.id, change).await?;
+        let account = account.ok_or(ApiError::NotFound)?;
+        let target = Target::Account(account.id, account.application_id);
+        self.audited(
+            &Caller::from(owner),
+            Action::AccountPassword,
+            target,
+            json!({}),
+        )
+        .await?;
+        Ok(account)
+    }
+}

@@ -1,0 +1,243 @@
+//! `/ui/users`: who may sign in, and as what. Only for administrators of all applications.
+
+use super::Ui;
+use super::components::{Tone, badge, choice, head, maybe_time, notice, refusal, token_field};
+use super::failure::Failure;
+use super::form::Form;
+use super::layout::{self, Section};
+use super::phrases::Phrases;
+use super::visit::Visit;
+use crate::analysis::account_admin::{AccountEdit, NewAccount};
+use crate::analysis::{ApiError, FieldProblem};
+use crate::model::Secret;
+use crate::store::{Account, AccountId, Role};
+use axum::extract::{Path, Query, State};
+use axum::http::StatusCode;
+use axum::response::{Html, IntoResponse, Response};
+use maud::{Markup, html};
+use serde::Deserialize;
+
+const PER_PAGE: u32 = 50;
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Asked {
+    after: Option<String>,
+}
+
+pub(super) async fn list(
+    State(ui): State<Ui>,
+    visit: Visit,
+    Query(asked): Query<Asked>,
+) -> Result<Response, Failure> {
+    visit.must_administer()?;
+    let page = shown(&ui, &visit, asked.after.as_deref(), html! {}).await?;
+    Ok(page.into_response())
+}
+
+pub(super) async fn create(
+    State(ui): State<Ui>,
+    visit: Visit,
+    given: Form,
+) -> Result<Response, Failure> {
+    visit.must_administer()?;
+    let made = match read_new(&given) {
+        Ok(new) => ui.service.make_account(&visit.caller, new).await,
+        Err(problem) => Err(problem.into()),
+    };
+    told(&ui, &visit, made).await
+}
+
+pub(super) async fn new_link(
+    State(ui): State<Ui>,
+    visit: Visit,
+    Path(id): Path<String>,
+    _: Form,
+) -> Result<Response, Failure> {
+    visit.must_administer()?;
+    let made = ui.service.link_for(&visit.caller, account_id(&id)?).await;
+    told(&ui, &visit, made).await
+}
+
+pub(super) async fn edit(
+    State(ui): State<Ui>,
+    visit: Visit,
+    Path(id): Path<String>,
+    given: Form,
+) -> Result<Response, Failure> {
+    visit.must_administer()?;
+    let edit = match given.text("action") {
+        "disable" => AccountEdit::Disable,
+        "enable" => AccountEdit::Enable,
+        _ => AccountEdit::Role(Role::from_name(given.text("role")).ok_or(Failure::NotFound)?),
+    };
+    let (t, id) = (visit.view.t, account_id(&id)?);
+    let (status, message) = match ui.service.edit_account(&visit.caller, id, edit).await {
+        Ok(_) => (StatusCode::OK, notice(Tone::Good, t.saved)),
+        Err(error) => (status_of(&error), refusal(t.not_saved, &error)),
+    };
+    let page = shown(&ui, &visit, None, message).await?;
+    Ok((status, page).into_response())
+}
+
+fn read_new(given: &Form) -> Result<NewAccount, FieldProblem> {
+    let unknown = |field| FieldProblem::new(field, "is not one of the list");
+    let application = given.text("application_id").trim();
+    Ok(NewAccount {
+        name: given.text("name").to_owned(),
+        role: Role::from_name(given.text("role")).ok_or_else(|| unknown("role"))?,
+        application_id: match application {
+            "" => None,
+            id => Some(
+                id.parse()
+                    .map_err(|_| FieldProblem::new("application_id", "must be a UUID"))?,
+            ),
+        },
+    })
+}
+
+fn account_id(text: &str) -> Result<AccountId, Failure> {
+    text.parse().map(AccountId).map_err(|_| Failure::NotFound)
+}
+
+fn status_of(error: &ApiError) -> StatusCode {
+    StatusCode::from_u16(error.status()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR)
+}
+
+/// The page after a link was made, which is seen this once.
+async fn told(
+    ui: &Ui,
+    visit: &Visit,
+    made: Result<(Account, Secret), ApiError>,
+) -> Result<Response, Failure> {
+    let t = visit.view.t;
+    let (status, message) = match made {
+        Ok((account, link)) => {
+            let address = format!("{}{}{}", visit.view.origin, super::LINK_PATH, link.expose());
+            (
+                StatusCode::OK,
+                html! {
+                    div.notice.good role="status" {
+                        strong { (t.link_made) " " (account.name) }
+                        p { (t.link_made_hint) }
+                        div.copy { code #made-link { (address) } button type="button" data-copy="#made-link" { (t.copy) } }
+                    }
+                },
+            )
+        }
+        Err(error) => (status_of(&error), refusal(t.not_saved, &error)),
+    };
+    let page = shown(ui, visit, None, message).await?;
+    Ok((status, page).into_response())
+}
+
+async fn shown(
+    ui: &Ui,
+    visit: &Visit,
+    after: Option<&str>,
+    message: Markup,
+) -> Result<Html<String>, Failure> {
+    let (accounts, next) = ui.service.list_accounts(after, PER_PAGE).await?;
+    let t = visit.view.t;
+    Ok(layout::page(
+        visit,
+        Section::Users,
+        t.users,
+        html! {
+            (head(t.users, html! { p.dim { (t.users_hint) } }, html! {}))
+            (message)
+            (new_form(visit))
+            div.table {
+                table {
+                    caption.hidden { (t.users) }
+                    thead { tr {
+                        th scope="col" { (t.name) } th scope="col" { (t.role) } th scope="col" { (t.state) }
+                        th scope="col" { (t.last_sign_in) } th scope="col" { (t.created) } th scope="col" { span.hidden { (t.actions) } }
+                    } }
+                    tbody { @for account in &accounts { (row(visit, account)) } }
+                }
+            }
+            @if let Some(next) = next {
+                nav.pager aria-label=(t.pages) { a.button href={ "/ui/users?after=" (encoded(&next)) } { (t.next_page) } }
+            }
+        },
+    ))
+}
+
+fn encoded(text: &str) -> String {
+    url::form_urlencoded::byte_serialize(text.as_bytes()).collect()
+}
+
+fn new_form(visit: &Visit) -> Markup {
+    let t = visit.view.t;
+    html! {
+        details.card {
+            summary { (t.add_user) }
+            form.row method="post" action="/ui/users" {
+                (token_field(&visit.view))
+                label { (t.name) input name="name" required maxlength="64" autocapitalize="none" spellcheck="false" autocomplete="off"; }
+                label { (t.role) select name="role" { (roles(t, Role::Analyst)) } }
+                label { (t.only_application) input name="application_id" placeholder="UUID" autocomplete="off" spellcheck="false"; }
+                button.primary type="submit" { (t.make_link) }
+            }
+            p.hint { (t.roles_hint) }
+        }
+    }
+}
+
+fn row(visit: &Visit, account: &Account) -> Markup {
+    let t = visit.view.t;
+    let address = format!("/ui/users/{}", account.id.0);
+    let is_own = account.id == visit.account.id;
+    html! {
+        tr {
+            th scope="row" { (account.name) @if let Some(id) = account.application_id { div.dim.small { code { (id) } } } }
+            td {
+                form.inline method="post" action={ (address) "/edit" } {
+                    (token_field(&visit.view))
+                    select name="role" aria-label={ (t.role) " " (account.name) } data-submit { (roles(t, account.role)) }
+                    button.quiet type="submit" { (t.save) }
+                }
+            }
+            td { (state(t, account)) }
+            td { (maybe_time(account.signed_in_at_ms)) }
+            td { (maybe_time(Some(account.created_at_ms))) }
+            td.actions {
+                form.inline method="post" action={ (address) "/link" } {
+                    (token_field(&visit.view))
+                    button.quiet type="submit" disabled[account.disabled_at_ms.is_some()] { (t.new_link) }
+                }
+                form.inline method="post" action={ (address) "/edit" } {
+                    (token_field(&visit.view))
+                    @if account.disabled_at_ms.is_some() {
+                        button.quiet type="submit" name="action" value="enable" { (t.enable) }
+                    } @else {
+                        button.quiet.danger type="submit" name="action" value="disable" disabled[is_own]
+                            data-confirm={ (t.disable_question) " " (account.name) } { (t.disable) }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn state(t: &Phrases, account: &Account) -> Markup {
+    match (account.disabled_at_ms, &account.password) {
+        (Some(_), _) => badge("bad", t.disabled),
+        (None, None) => badge("warn", t.invited),
+        (None, Some(_)) => badge("good", t.active),
+    }
+}
+
+fn roles(t: &Phrases, chosen: Role) -> Markup {
+    html! { @for role in Role::ALL { (choice(role.as_str(), role_name(t, role), chosen.as_str())) } }
+}
+
+/// A role in the page's language.
+pub(super) fn role_name(t: &Phrases, role: Role) -> &'static str {
+    match role {
+        Role::Administrator => t.administrator,
+        Role::Analyst => t.analyst,
+        Role::Developer => t.developer,
+    }
+}

@@ -1,0 +1,245 @@
+//! Making an application and editing one. A save names the version it was made from; where another
+//! person was first, both versions are shown and nothing is lost.
+
+use super::controls::Drawn;
+use super::{application_id, differences, document, fields, sections, trial};
+use crate::analysis::application_admin::Basis;
+use crate::analysis::ui::components::{Tone, head, notice, refusal, time, token_field};
+use crate::analysis::ui::failure::Failure;
+use crate::analysis::ui::form::Form;
+use crate::analysis::ui::layout::{self, Section};
+use crate::analysis::ui::phrases::Phrases;
+use crate::analysis::ui::visit::Visit;
+use crate::analysis::{ApiError, FieldProblem, Service};
+use crate::model::{AppMode, ApplicationId, Stage};
+use crate::store::{Application, Scope};
+use axum::extract::{Path, Query, State};
+use axum::http::StatusCode;
+use axum::response::{Html, IntoResponse, Redirect, Response};
+use maud::{Markup, html};
+use serde::Deserialize;
+use serde_json::{Value, json};
+use std::sync::Arc;
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Asked {
+    saved: Option<String>,
+}
+
+pub(super) async fn blank(visit: Visit) -> Result<Html<String>, Failure> {
+    visit.must(Scope::Admin)?;
+    let form = fields::of(&new_application());
+    Ok(shown(&visit, None, &form, html! {}))
+}
+
+pub(super) async fn create(
+    State(service): State<Arc<Service>>,
+    visit: Visit,
+    form: Form,
+) -> Result<Response, Failure> {
+    visit.must(Scope::Admin)?;
+    let edit = document::edit(&form, None);
+    match service.make_application(&visit.caller, None, edit).await {
+        Ok(made) => {
+            Ok(Redirect::to(&format!("/ui/applications/{}?saved", made.id)).into_response())
+        }
+        Err(error @ ApiError::Fields(_)) => {
+            let page = shown(&visit, None, &form, refusal(visit.view.t.not_saved, &error));
+            Ok((StatusCode::UNPROCESSABLE_ENTITY, page).into_response())
+        }
+        Err(error) => Err(error.into()),
+    }
+}
+
+pub(super) async fn page(
+    State(service): State<Arc<Service>>,
+    visit: Visit,
+    Path(id): Path<String>,
+    Query(asked): Query<Asked>,
+) -> Result<Html<String>, Failure> {
+    visit.must_see_applications()?;
+    let id = application_id(&id)?;
+    let application = service.one_application(&visit.caller, id).await?;
+    let message = match (&application.policy, asked.saved) {
+        (Some(Err(problems)), _) => notice(Tone::Bad, &problems.to_string()),
+        (_, Some(_)) => notice(Tone::Good, visit.view.t.saved_live),
+        _ => html! {},
+    };
+    let form = fields::of(&application);
+    Ok(shown(&visit, Some(&application), &form, message))
+}
+
+pub(super) async fn save(
+    State(service): State<Arc<Service>>,
+    visit: Visit,
+    Path(id): Path<String>,
+    form: Form,
+) -> Result<Response, Failure> {
+    visit.must(Scope::Admin)?;
+    let (id, t) = (application_id(&id)?, visit.view.t);
+    let stored = service.one_application(&visit.caller, id).await?;
+    let version = form.text("version").parse().unwrap_or_default();
+    let edit = document::edit(&form, Some(&stored));
+    let basis = Basis { id, version };
+    match service.change_application(&visit.caller, basis, edit).await {
+        Ok(_) => Ok(Redirect::to(&format!("/ui/applications/{id}?saved")).into_response()),
+        Err(ApiError::VersionConflict(_)) => {
+            conflict(&service, &visit, (&stored, version), form).await
+        }
+        Err(error @ ApiError::Fields(_)) => {
+            let page = shown(&visit, Some(&stored), &form, refusal(t.not_saved, &error));
+            Ok((StatusCode::UNPROCESSABLE_ENTITY, page).into_response())
+        }
+        Err(error) => Err(error.into()),
+    }
+}
+
+pub(super) async fn remove(
+    State(service): State<Arc<Service>>,
+    visit: Visit,
+    Path(id): Path<String>,
+    form: Form,
+) -> Result<Response, Failure> {
+    visit.must(Scope::Admin)?;
+    let (id, t) = (application_id(&id)?, visit.view.t);
+    let stored = service.one_application(&visit.caller, id).await?;
+    if form.text("confirmation").trim() != stored.name {
+        let problem = FieldProblem::new("confirmation", t.remove_wrong_name);
+        let message = refusal(t.not_removed, &problem.into());
+        let page = shown(&visit, Some(&stored), &fields::of(&stored), message);
+        return Ok((StatusCode::UNPROCESSABLE_ENTITY, page).into_response());
+    }
+    let version = stored.version;
+    service
+        .remove_application(&visit.caller, Basis { id, version })
+        .await?;
+    Ok(Redirect::to("/ui/applications").into_response())
+}
+
+/// What others saved meanwhile beside what was about to be saved. Saving again takes the place of
+/// theirs, knowingly.
+async fn conflict(
+    service: &Service,
+    visit: &Visit,
+    (stored, version): (&Application, i64),
+    form: Form,
+) -> Result<Response, Failure> {
+    let t = visit.view.t;
+    let base = service.one_version(&visit.caller, stored.id, version).await;
+    let base = base.map_or(Value::Null, |base| json!({
+        "name": base.name, "description": base.description, "rules": base.rules, "policy": base.policy,
+    }));
+    let theirs = differences::content(stored);
+    let own = json!({
+        "name": form.text("name").trim(), "description": form.text("description").trim(),
+        "rules": document::rules(&form, stored.rules.clone()), "policy": document::policy(&form, Some(stored)),
+    });
+    let message = html! {
+        div.notice.bad role="alert" {
+            strong { (t.conflict) } " " (t.conflict_hint)
+            h3 { (t.their_changes) }
+            (differences::table(t, &differences::between(&base, &theirs), (t.before, t.theirs)))
+            h3 { (t.own_changes) }
+            (differences::table(t, &differences::between(&theirs, &own), (t.theirs, t.yours)))
+            p { a.button href={ "/ui/applications/" (stored.id) } { (t.take_theirs) } }
+        }
+    };
+    let form = form.with("version", &stored.version.to_string());
+    let page = shown(visit, Some(stored), &form, message);
+    Ok((StatusCode::CONFLICT, page).into_response())
+}
+
+fn shown(
+    visit: &Visit,
+    stored: Option<&Application>,
+    form: &Form,
+    message: Markup,
+) -> Html<String> {
+    let t = visit.view.t;
+    let title = stored.map_or(t.new_application, |stored| stored.name.as_str());
+    let may_change = visit.may(Scope::Admin);
+    let drawn = Drawn { form, may_change };
+    let address = stored.map_or("/ui/applications".to_owned(), |stored| {
+        format!("/ui/applications/{}", stored.id)
+    });
+    layout::page(
+        visit,
+        Section::Applications,
+        title,
+        html! {
+            (head(title, stored.map_or(html! {}, |stored| beside(visit, stored)), html! {
+                @if let Some(stored) = stored { a.button href={ "/ui/applications/" (stored.id) "/versions" } { (t.versions) " (" (stored.version) ")" } }
+            }))
+            (message)
+            form.editor #application method="post" action=(address) data-guard=(t.unsaved) {
+                (token_field(&visit.view))
+                input type="hidden" name="version" value=(form.text("version"));
+                // The button that the Enter key presses is the first one.
+                @if may_change { button.hidden type="submit" tabindex="-1" aria-hidden="true" { (t.save) } }
+                div.columns-editor {
+                (settings(t, drawn))
+                @if may_change { (trial::panel(visit, stored, &address)) }
+                }
+                @if may_change { div.savebar {
+                    button.primary type="submit" { (t.save) }
+                    @if stored.is_some() { a.button.quiet href=(address) { (t.discard) } }
+                } }
+            }
+            @if let Some(stored) = stored { @if visit.may(Scope::Admin) && visit.account.application_id.is_none() { (removal(visit, stored)) } }
+        },
+    )
+}
+
+fn settings(t: &Phrases, drawn: Drawn<'_>) -> Markup {
+    html! {
+        fieldset.bare disabled[!drawn.may_change] {
+            legend.hidden { (t.settings) }
+            (sections::general(t, drawn))
+            (sections::policy(t, drawn))
+            (sections::direction(t, drawn, Stage::PreCall))
+            (sections::direction(t, drawn, Stage::PostCall))
+            (sections::keeping(t, drawn))
+        }
+    }
+}
+
+fn beside(visit: &Visit, stored: &Application) -> Markup {
+    let t = visit.view.t;
+    html! {
+        p.dim {
+            code #application-id { (stored.id) } " "
+            button.quiet.scripted type="button" data-copy="#application-id" { (t.copy) }
+            " · " (t.changed) " " (time(stored.updated_at_ms))
+        }
+    }
+}
+
+fn removal(visit: &Visit, stored: &Application) -> Markup {
+    let t = visit.view.t;
+    html! {
+        details.card.danger {
+            summary { (t.remove_application) }
+            p { (t.remove_hint) }
+            form.row method="post" action={ "/ui/applications/" (stored.id) "/remove" } {
+                (token_field(&visit.view))
+                label { (t.remove_type_name) input name="confirmation" required autocomplete="off" placeholder=(stored.name); }
+                button.danger type="submit" { (t.remove_application) }
+            }
+        }
+    }
+}
+
+/// What a new application begins with: nothing is blocked, everything is looked for.
+fn new_application() -> Application {
+    Application {
+        id: ApplicationId::random(),
+        name: String::new(),
+        description: String::new(),
+        created_at_ms: 0,
+        updated_at_ms: 0,
+        version: 0,
+        rules: json!({}),
+        policy: Some(Ok(crate::model::Policy::new(AppMode::Async, ""))),
+    }
+}

@@ -1,0 +1,143 @@
+//! An application as the fields of its form: what `document` makes of a form, the other way round.
+//! A page is always drawn from fields, stored or just sent, so that nothing typed is lost.
+
+use crate::analysis::ApplicationRules;
+use crate::analysis::ui::form::Form;
+use crate::detect::rules::Pattern;
+use crate::detect::{DatacleanRules, PatternName, Rules};
+use crate::model::{AppMode, Policy, Stage};
+use crate::store::Application;
+
+/// The beginning of the names of a direction's fields.
+pub(super) fn prefix(stage: Stage) -> &'static str {
+    match stage {
+        Stage::PreCall => "pre.",
+        Stage::PostCall => "post.",
+    }
+}
+
+/// The fields of an application as it is stored.
+pub(super) fn of(application: &Application) -> Form {
+    let mut fields = Fields::default();
+    fields.set("name", &application.name);
+    fields.set("description", &application.description);
+    fields.set("version", application.version);
+    match &application.policy {
+        Some(Ok(policy)) => fields.policy(policy),
+        _ => fields.no_policy(),
+    }
+    let rules = ApplicationRules::stored(application.rules.clone()).unwrap_or_default();
+    fields.flag("keep_original", rules.keep_original);
+    let retention = rules.retention.unwrap_or_default();
+    fields.maybe("retention.days", retention.days);
+    fields.maybe("retention.rows", retention.rows);
+    fields.maybe("retention.bytes", retention.bytes);
+    for stage in [Stage::PreCall, Stage::PostCall] {
+        fields.direction(prefix(stage), rules.of(stage));
+    }
+    Form::from_pairs(fields.0)
+}
+
+#[derive(Default)]
+struct Fields(Vec<(String, String)>);
+
+impl Fields {
+    fn set(&mut self, name: impl Into<String>, value: impl ToString) {
+        self.0.push((name.into(), value.to_string()));
+    }
+
+    fn flag(&mut self, name: impl Into<String>, is_on: bool) {
+        if is_on {
+            self.set(name, "on");
+        }
+    }
+
+    fn maybe(&mut self, name: impl Into<String>, value: Option<impl ToString>) {
+        if let Some(value) = value {
+            self.set(name, value);
+        }
+    }
+
+    fn policy(&mut self, policy: &Policy) {
+        self.set(
+            "mode",
+            match policy.app_mode {
+                AppMode::Sync => "sync",
+                AppMode::Async => "async",
+            },
+        );
+        self.set("phrase", &policy.phrase);
+        self.flag("block.guardrails", policy.block_on.guardrails);
+        self.flag("block.custom_policy", policy.block_on.custom_policy);
+        self.flag("block.dataclean", policy.block_on.dataclean);
+        self.set("on_backend_failure", policy.on_backend_failure.as_str());
+        self.flag("replace_response", policy.replace_response);
+        self.set("stream_in_sync", policy.stream_in_sync.as_str());
+        self.flag("redact_upstream", policy.redact_upstream);
+        for role in &policy.scan_roles {
+            self.set("scan_roles", role.as_str());
+        }
+    }
+
+    /// What a policy begins with.
+    fn no_policy(&mut self) {
+        self.policy(&Policy::new(AppMode::Async, ""));
+        self.0.retain(|(name, _)| name != "mode");
+        self.set("mode", "none");
+    }
+
+    fn direction(&mut self, prefix: &str, rules: &Rules) {
+        let name = |name: &str| format!("{prefix}{name}");
+        match &rules.dataclean {
+            Some(dataclean) => {
+                self.flag(name("dataclean"), true);
+                self.dataclean(prefix, dataclean);
+            }
+            None => self.dataclean(prefix, &DatacleanRules::default()),
+        }
+        self.flag(name("guardrails"), rules.guardrails.is_some());
+        for (category, threshold) in rules.guardrails.iter().flat_map(|rules| &rules.categories) {
+            self.set(name(&format!("category.{category}")), threshold);
+        }
+        for policy in &rules.custom_policies {
+            self.set(name("policy.name"), &policy.name);
+            self.set(name("policy.prompt"), &policy.prompt);
+        }
+        self.set(name("encoding"), rules.encoding.as_str());
+        self.maybe(name("tokens.low"), rules.tokens.map(|tokens| tokens.low));
+        self.maybe(name("tokens.high"), rules.tokens.map(|tokens| tokens.high));
+        self.maybe(
+            name("tokens.critical"),
+            rules.tokens.map(|tokens| tokens.critical),
+        );
+    }
+
+    fn dataclean(&mut self, prefix: &str, rules: &DatacleanRules) {
+        let name = |name: &str| format!("{prefix}{name}");
+        match &rules.patterns {
+            None => {
+                self.set(name("which"), "all");
+                // What a choice of some begins with.
+                for known in PatternName::all() {
+                    self.set(name("pattern"), known.as_str());
+                }
+            }
+            Some(_) => self.set(name("which"), "chosen"),
+        }
+        for pattern in rules.patterns.iter().flatten() {
+            match pattern {
+                Pattern::Predefined(known) => self.set(name("pattern"), known.as_str()),
+                Pattern::Custom(custom) => {
+                    self.set(name("custom.name"), &custom.name);
+                    self.set(name("custom.regex"), &custom.regex);
+                }
+            }
+        }
+        for allowed in &rules.allowed_patterns {
+            self.set(name("allowed.name"), &allowed.name);
+            self.set(name("allowed.regex"), &allowed.regex);
+        }
+        self.set(name("clean_type"), rules.clean_type.as_str());
+        self.set(name("mask_style"), rules.mask_style.as_str());
+    }
+}

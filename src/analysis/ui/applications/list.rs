@@ -1,0 +1,128 @@
+//! The list of applications, in the order they were made, with a search for names.
+
+use crate::analysis::Service;
+use crate::analysis::ui::components::{badge, head, time};
+use crate::analysis::ui::failure::Failure;
+use crate::analysis::ui::layout::{self, Section};
+use crate::analysis::ui::visit::Visit;
+use crate::model::AppMode;
+use crate::store::{Application, ApplicationFilter, Scope};
+use axum::extract::{Query, State};
+use axum::response::Html;
+use maud::{Markup, html};
+use serde::Deserialize;
+use std::sync::Arc;
+
+const PER_PAGE: u32 = 50;
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Asked {
+    name: String,
+    after: Option<i64>,
+}
+
+pub(super) async fn page(
+    State(service): State<Arc<Service>>,
+    visit: Visit,
+    Query(asked): Query<Asked>,
+) -> Result<Html<String>, Failure> {
+    visit.must_see_applications()?;
+    let filter = ApplicationFilter {
+        id: None,
+        name: Some(asked.name.trim().to_owned()).filter(|name| !name.is_empty()),
+        after: asked.after,
+        limit: PER_PAGE,
+    };
+    let found = service.list_applications(&visit.caller, filter).await?;
+    let t = visit.view.t;
+    let may_make = visit.may(Scope::Admin) && visit.account.application_id.is_none();
+    let make = html! { @if may_make { a.button.primary href="/ui/applications/new" { (t.new_application) } } };
+    Ok(layout::page(
+        &visit,
+        Section::Applications,
+        t.applications,
+        html! {
+            (head(t.applications, html! {}, make))
+            (search(&visit, &asked.name))
+            @if found.applications.is_empty() {
+                div.empty { (t.nothing_found) }
+            } @else {
+                (table(&visit, &found.applications))
+            }
+            (pager(&visit, &asked, found.next_after))
+        },
+    ))
+}
+
+fn search(visit: &Visit, name: &str) -> Markup {
+    let t = visit.view.t;
+    html! {
+        form.search method="get" action="/ui/applications" role="search" {
+            label { span.hidden { (t.search_names) } input type="search" name="name" value=(name) placeholder=(t.search_names) maxlength="200"; }
+            button type="submit" { (t.search) }
+            @if !name.is_empty() { a.button.quiet href="/ui/applications" { (t.clear) } }
+        }
+    }
+}
+
+fn table(visit: &Visit, applications: &[Application]) -> Markup {
+    let t = visit.view.t;
+    html! {
+        div.table {
+            table {
+                caption.hidden { (t.applications) }
+                thead { tr {
+                    th scope="col" { (t.name) } th scope="col" { (t.mode) } th scope="col" { (t.identifier) }
+                    th.number scope="col" { (t.version) } th scope="col" { (t.changed) }
+                } }
+                tbody { @for application in applications {
+                    tr {
+                        th scope="row" {
+                            a href={ "/ui/applications/" (application.id) } { (application.name) }
+                            @if !application.description.is_empty() { div.dim.small.cut { (application.description) } }
+                        }
+                        td { (mode(visit, application)) }
+                        td { code.small { (application.id) } }
+                        td.number { a href={ "/ui/applications/" (application.id) "/versions" } { (application.version) } }
+                        td { (time(application.updated_at_ms)) }
+                    }
+                } }
+            }
+        }
+    }
+}
+
+fn mode(visit: &Visit, application: &Application) -> Markup {
+    let t = visit.view.t;
+    match &application.policy {
+        None => badge("plain", t.mode_none_short),
+        Some(Err(_)) => badge("bad", t.unreadable),
+        Some(Ok(policy)) => match policy.app_mode {
+            AppMode::Sync => badge("accent", "sync"),
+            AppMode::Async => badge("plain", "async"),
+        },
+    }
+}
+
+fn pager(visit: &Visit, asked: &Asked, next: Option<i64>) -> Markup {
+    let address = |after: Option<i64>| {
+        let mut query = url::form_urlencoded::Serializer::new(String::new());
+        if !asked.name.is_empty() {
+            query.append_pair("name", &asked.name);
+        }
+        if let Some(after) = after {
+            query.append_pair("after", &after.to_string());
+        }
+        format!("/ui/applications?{}", query.finish())
+    };
+    let t = visit.view.t;
+    html! {
+        @if asked.after.is_some() || next.is_some() {
+            nav.pager aria-label=(t.pages) {
+                @if asked.after.is_some() { a.button href=(address(None)) { (t.first_page) } }
+                @if next.is_some() { a.button href=(address(next)) { (t.next_page) } }
+            }
+        }
+    }
+}

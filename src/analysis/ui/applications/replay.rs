@@ -1,0 +1,92 @@
+//! The draft in a form tried on the application's stored records, before it is saved.
+
+use super::{application_id, document};
+use crate::analysis::ui::components::{badge, refusal, time};
+use crate::analysis::ui::failure::Failure;
+use crate::analysis::ui::form::Form;
+use crate::analysis::ui::phrases::Phrases;
+use crate::analysis::ui::visit::Visit;
+use crate::analysis::{ApiError, ApplicationRules, ChangedVerdict, Replay, ReplayPage, Service};
+use crate::model::Stage;
+use crate::store::{RecordFilter, Scope};
+use axum::extract::{Path, State};
+use axum::http::StatusCode;
+use axum::response::{Html, IntoResponse, Response};
+use maud::{Markup, html};
+use serde_json::Value;
+use std::sync::Arc;
+
+/// Records of one look.
+const LOOKED_AT: u32 = 100;
+
+pub(super) async fn page(
+    State(service): State<Arc<Service>>,
+    visit: Visit,
+    Path(id): Path<String>,
+    form: Form,
+) -> Result<Response, Failure> {
+    // What a regex of a draft finds tells of texts: changing rules alone is not enough.
+    visit.must(Scope::Admin)?;
+    visit.must(Scope::Read)?;
+    let id = application_id(&id)?;
+    let stored = service.one_application(&visit.caller, id).await?;
+    let document = document::rules(&form, stored.rules);
+    let draft = tokio::task::spawn_blocking(move || ApplicationRules::parse(&document)).await;
+    let draft = match draft.map_err(|_| ApiError::Internal)? {
+        Ok(draft) => draft,
+        Err(problems) => {
+            let shown = refusal(visit.view.t.not_yet, &ApiError::Fields(problems));
+            return Ok(
+                (StatusCode::UNPROCESSABLE_ENTITY, Html(shown.into_string())).into_response(),
+            );
+        }
+    };
+    let filter = RecordFilter {
+        before: form
+            .given("replay.before")
+            .and_then(|before| before.parse().ok()),
+        limit: LOOKED_AT,
+        ..RecordFilter::default()
+    };
+    let page = service.replay(id, Replay { draft, filter }).await?;
+    let address = format!("/ui/applications/{id}/replay");
+    Ok(Html(shown(visit.view.t, &page, &address).into_string()).into_response())
+}
+
+fn shown(t: &Phrases, page: &ReplayPage, address: &str) -> Markup {
+    html! {
+        p.badges {
+            (badge("plain", &format!("{}: {}", t.records_looked_at, page.records)))
+            (badge(if page.changed.is_empty() { "good" } else { "warn" }, &format!("{}: {}", t.verdicts_changed, page.changed.len())))
+        }
+        @if page.on_cleaned_text > 0 { p.hint { (t.on_cleaned_text) ": " (page.on_cleaned_text) } }
+        @if page.without_text > 0 { p.hint { (t.without_text) ": " (page.without_text) } }
+        ul.changes { @for changed in &page.changed { (one(t, changed)) } }
+        @if let Some(before) = page.next_before {
+            button type="submit" formaction=(address) formnovalidate data-into="#replay-result" name="replay.before" value=(before) { (t.older_records) }
+        }
+    }
+}
+
+fn one(t: &Phrases, changed: &ChangedVerdict) -> Markup {
+    let stage = match changed.stage {
+        Stage::PreCall => t.prompt,
+        Stage::PostCall => t.answer,
+    };
+    html! {
+        li {
+            div { (time(changed.created_at_ms)) " · " (stage) }
+            @for difference in &changed.differences {
+                div.small { code { (difference.field) } ": " (value(&difference.was)) " → " strong { (value(&difference.now)) } }
+            }
+        }
+    }
+}
+
+fn value(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        Value::Null => "–".to_owned(),
+        other => other.to_string(),
+    }
+}

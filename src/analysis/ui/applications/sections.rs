@@ -1,0 +1,187 @@
+//! The sections of an application's form: what it is, what the gateway does with its calls, what is
+//! looked for in each direction, what is kept.
+
+use super::controls::{Drawn, Rows};
+use super::fields::prefix;
+use crate::analysis::ui::phrases::Phrases;
+use crate::detect::{CleanType, Encoding, MaskStyle, PatternName};
+use crate::model::{ScanRole, Stage};
+use maud::{Markup, html};
+
+pub(super) fn general(t: &Phrases, drawn: Drawn<'_>) -> Markup {
+    let form = drawn.form;
+    html! {
+        section.card #general {
+            h2 { (t.general) }
+            label { (t.name) input name="name" value=(form.text("name")) required maxlength="200" autocomplete="off"; }
+            label { (t.description) textarea name="description" rows="2" maxlength="2000" { (form.text("description")) } }
+        }
+    }
+}
+
+pub(super) fn policy(t: &Phrases, drawn: Drawn<'_>) -> Markup {
+    html! {
+        section.card #policy {
+            h2 { (t.gateway_policy) }
+            fieldset {
+                legend { (t.mode) }
+                (drawn.radio("mode", "sync", (t.mode_sync, t.mode_sync_hint)))
+                (drawn.radio("mode", "async", (t.mode_async, t.mode_async_hint)))
+                (drawn.radio("mode", "none", (t.mode_none, t.mode_none_hint)))
+            }
+            label { (t.phrase)
+                textarea name="phrase" rows="2" maxlength="10000" aria-describedby="phrase-hint" { (drawn.form.text("phrase")) }
+            }
+            p.hint #phrase-hint { (t.phrase_hint) }
+            fieldset.columns {
+                legend { (t.blocks_on) }
+                (drawn.tick("block.dataclean", t.sensitive_data, ""))
+                (drawn.tick("block.guardrails", t.guardrails, ""))
+                (drawn.tick("block.custom_policy", t.custom_policies, ""))
+            }
+            fieldset {
+                legend { (t.backend_failure) }
+                (drawn.radio("on_backend_failure", "open", (t.failure_open, "")))
+                (drawn.radio("on_backend_failure", "closed", (t.failure_closed, "")))
+            }
+            (more(t, drawn))
+        }
+    }
+}
+
+fn more(t: &Phrases, drawn: Drawn<'_>) -> Markup {
+    html! {
+        details {
+            summary { (t.more) }
+            fieldset.columns {
+                legend { (t.checked_messages) }
+                @for (role, name) in [
+                    (ScanRole::LastUser, t.role_last_user), (ScanRole::AllUser, t.role_all_user),
+                    (ScanRole::System, t.role_system), (ScanRole::Assistant, t.role_assistant), (ScanRole::Tool, t.role_tool),
+                ] { (drawn.tick_of("scan_roles", role.as_str(), html! { (name) })) }
+            }
+            (drawn.tick("replace_response", t.replace_response, t.replace_response_hint))
+            (drawn.tick("redact_upstream", t.redact_upstream, t.redact_upstream_hint))
+            (drawn.select("stream_in_sync", t.stream_in_sync, &[("off", t.stream_off), ("hold_back", t.stream_hold_back)]))
+        }
+    }
+}
+
+/// What is looked for in prompts, or in answers.
+pub(super) fn direction(t: &Phrases, drawn: Drawn<'_>, stage: Stage) -> Markup {
+    let prefix = prefix(stage);
+    let name = |name: &str| format!("{prefix}{name}");
+    let (id, title) = match stage {
+        Stage::PreCall => ("prompts", t.prompts),
+        Stage::PostCall => ("answers", t.answers),
+    };
+    let policies = Rows {
+        first: ("name", t.name),
+        second: ("prompt", t.instruction),
+        is_long: true,
+        add: t.add_policy,
+        remove: t.remove,
+    };
+    html! {
+        section.card id=(id) {
+            h2 { (title) }
+            (drawn.tick(&name("dataclean"), t.sensitive_data, t.sensitive_data_hint))
+            div.under { (patterns(t, drawn, prefix)) }
+            (drawn.tick(&name("guardrails"), t.guardrails, t.guardrails_hint))
+            div.under { (categories(t, drawn, prefix)) }
+            @if stage == Stage::PreCall {
+                fieldset {
+                    legend { (t.custom_policies) }
+                    p.hint { (t.custom_policies_hint) }
+                    (drawn.rows(&name("policy."), &policies))
+                }
+            }
+            (tokens(t, drawn, prefix))
+        }
+    }
+}
+
+fn patterns(t: &Phrases, drawn: Drawn<'_>, prefix: &str) -> Markup {
+    let name = |name: &str| format!("{prefix}{name}");
+    let rows = |add| Rows {
+        first: ("name", t.name),
+        second: ("regex", t.regex),
+        is_long: false,
+        add,
+        remove: t.remove,
+    };
+    html! {
+        fieldset {
+            legend { (t.patterns) }
+            (drawn.radio(&name("which"), "all", (t.patterns_all, "")))
+            (drawn.radio(&name("which"), "chosen", (t.patterns_chosen, "")))
+            div.chips { @for known in PatternName::all() {
+                (drawn.tick_of(&name("pattern"), known.as_str(), html! { code { (known.as_str()) } }))
+            } }
+        }
+        fieldset { legend { (t.custom_patterns) } (drawn.rows(&name("custom."), &rows(t.add_pattern))) }
+        fieldset {
+            legend { (t.allowed_patterns) }
+            p.hint { (t.allowed_patterns_hint) }
+            (drawn.rows(&name("allowed."), &rows(t.add_allowed)))
+        }
+        div.row {
+            (drawn.select(&name("clean_type"), t.clean_type, &[
+                (CleanType::Masking.as_str(), t.masking), (CleanType::Deletion.as_str(), t.deletion), (CleanType::Detection.as_str(), t.detection),
+            ]))
+            (drawn.select(&name("mask_style"), t.mask_style, &[
+                (MaskStyle::Label.as_str(), "[EMAILS]"), (MaskStyle::X.as_str(), "xxxxxx"),
+                (MaskStyle::Length.as_str(), "[EMAILS:12]"), (MaskStyle::Pseudonym.as_str(), "[EMAILS_1]"),
+            ]))
+        }
+    }
+}
+
+/// Thresholds of single categories; any other has its own default.
+fn categories(t: &Phrases, drawn: Drawn<'_>, prefix: &str) -> Markup {
+    let category = format!("{prefix}category.");
+    let given: Vec<_> = drawn.form.beginning(&category).collect();
+    html! {
+        @for (name, threshold) in given {
+            label.slider { code { (name) }
+                input type="number" name={ (category) (name) } value=(threshold) min="0" max="1" step="any";
+            }
+        }
+        @if drawn.form.beginning(&category).next().is_none() { p.hint { (t.categories_default) } }
+    }
+}
+
+fn tokens(t: &Phrases, drawn: Drawn<'_>, prefix: &str) -> Markup {
+    let name = |name: &str| format!("{prefix}{name}");
+    let encodings = Encoding::ALL.map(|encoding| (encoding.as_str(), encoding.as_str()));
+    html! {
+        fieldset {
+            legend { (t.token_thresholds) }
+            p.hint { (t.token_thresholds_hint) }
+            div.row {
+                (drawn.number(&name("tokens.low"), t.low))
+                (drawn.number(&name("tokens.high"), t.high))
+                (drawn.number(&name("tokens.critical"), t.critical))
+                (drawn.select(&name("encoding"), t.encoding, &encodings))
+            }
+        }
+    }
+}
+
+pub(super) fn keeping(t: &Phrases, drawn: Drawn<'_>) -> Markup {
+    html! {
+        section.card #keeping {
+            h2 { (t.keeping) }
+            (drawn.tick("keep_original", t.keep_original, t.keep_original_hint))
+            fieldset {
+                legend { (t.retention) }
+                p.hint { (t.retention_hint) }
+                div.row {
+                    (drawn.number("retention.days", t.days))
+                    (drawn.number("retention.rows", t.records_count))
+                    (drawn.number("retention.bytes", t.bytes))
+                }
+            }
+        }
+    }
+}

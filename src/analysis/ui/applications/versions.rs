@@ -1,0 +1,116 @@
+//! What an application was: each version with what changed in it, and the way back, which makes a new
+//! version.
+
+use super::{application_id, differences};
+use crate::analysis::Service;
+use crate::analysis::application_admin::Basis;
+use crate::analysis::ui::components::{badge, head, time, token_field};
+use crate::analysis::ui::failure::Failure;
+use crate::analysis::ui::form::Form;
+use crate::analysis::ui::layout::{self, Section};
+use crate::analysis::ui::visit::Visit;
+use crate::store::{Application, ApplicationVersion, Scope};
+use axum::extract::{Path, Query, State};
+use axum::response::{Html, IntoResponse, Redirect, Response};
+use maud::{Markup, html};
+use serde::Deserialize;
+use serde_json::{Value, json};
+use std::sync::Arc;
+
+const PER_PAGE: u32 = 20;
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Asked {
+    before: Option<i64>,
+}
+
+pub(super) async fn page(
+    State(service): State<Arc<Service>>,
+    visit: Visit,
+    Path(id): Path<String>,
+    Query(asked): Query<Asked>,
+) -> Result<Html<String>, Failure> {
+    visit.must_see_applications()?;
+    let id = application_id(&id)?;
+    let application = service.one_application(&visit.caller, id).await?;
+    // One more than is shown: each is compared with the one before it.
+    let asked_for = PER_PAGE + 1;
+    let (versions, _) = service
+        .list_versions(&visit.caller, id, asked.before, asked_for)
+        .await?;
+    let t = visit.view.t;
+    let next =
+        (versions.len() > PER_PAGE as usize).then(|| versions[PER_PAGE as usize - 1].version);
+    let title = format!("{}: {}", application.name, t.versions);
+    let back = format!("/ui/applications/{id}");
+    Ok(layout::page(
+        &visit,
+        Section::Applications,
+        &title,
+        html! {
+            (head(&title, html! {}, html! { a.button href=(back) { (t.back) } }))
+            ol.versions {
+                @for (at, version) in versions.iter().enumerate().take(PER_PAGE as usize) {
+                    (one(&visit, &application, (version, versions.get(at + 1))))
+                }
+            }
+            @if let Some(before) = next {
+                nav.pager aria-label=(t.pages) { a.button href={ (back) "/versions?before=" (before) } { (t.next_page) } }
+            }
+        },
+    ))
+}
+
+pub(super) async fn restore(
+    State(service): State<Arc<Service>>,
+    visit: Visit,
+    Path(id): Path<String>,
+    form: Form,
+) -> Result<Response, Failure> {
+    visit.must(Scope::Admin)?;
+    let id = application_id(&id)?;
+    let number = |name| form.text(name).parse().map_err(|_| Failure::NotFound);
+    let (version, earlier) = (number("version")?, number("restore")?);
+    let basis = Basis { id, version };
+    service
+        .restore_application(&visit.caller, basis, earlier)
+        .await?;
+    Ok(Redirect::to(&format!("/ui/applications/{id}/versions")).into_response())
+}
+
+fn one(
+    visit: &Visit,
+    application: &Application,
+    (version, before): (&ApplicationVersion, Option<&ApplicationVersion>),
+) -> Markup {
+    let t = visit.view.t;
+    let is_latest = version.version == application.version;
+    let found = before.map(|before| differences::between(&document(before), &document(version)));
+    html! {
+        li.card {
+            div.head {
+                h2 { (t.version) " " (version.version) @if is_latest { " " (badge("good", t.latest)) } }
+                div.actions { @if !is_latest && visit.may(Scope::Admin) {
+                    form.inline method="post" action={ "/ui/applications/" (application.id) "/restore" } {
+                        (token_field(&visit.view))
+                        input type="hidden" name="version" value=(application.version);
+                        button.quiet type="submit" name="restore" value=(version.version) data-confirm={ (t.restore_question) " " (version.version) } { (t.restore) }
+                    }
+                } }
+            }
+            p.dim { (time(version.changed_at_ms)) " · " (version.changed_by) }
+            @match &found {
+                Some(found) => (differences::table(t, found, (t.before, t.after))),
+                None => p.dim { (t.first_version) },
+            }
+        }
+    }
+}
+
+fn document(version: &ApplicationVersion) -> Value {
+    json!({
+        "name": version.name, "description": version.description,
+        "rules": version.rules, "policy": version.policy,
+    })
+}

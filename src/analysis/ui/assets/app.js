@@ -1,0 +1,100 @@
+// Comfort for pages that also work without it. No text of a page is ever built from strings here: parts
+// that the server sends are taken as it escaped them.
+(() => {
+  'use strict';
+  const root = document.documentElement;
+  root.classList.add('scripts');
+
+  // Sends a form's fields and puts the page's part that comes back into its place.
+  const asked = new WeakMap();
+  async function ask(form, address, place, extra) {
+    const before = asked.get(place);
+    if (before) before.abort();
+    const control = new AbortController();
+    asked.set(place, control);
+    place.setAttribute('aria-busy', 'true');
+    const fields = new URLSearchParams(new FormData(form));
+    for (const [name, value] of extra || []) fields.set(name, value);
+    try {
+      const response = await fetch(address, {
+        method: 'POST',
+        body: fields,
+        headers: { 'X-Fragment': '1' },
+        signal: control.signal,
+      });
+      const text = await response.text();
+      const part = new DOMParser().parseFromString(text, 'text/html');
+      place.replaceChildren(...part.body.childNodes);
+      place.removeAttribute('aria-busy');
+    } catch (error) {
+      if (error.name !== 'AbortError') place.removeAttribute('aria-busy');
+    }
+  }
+
+  // Results that follow what is typed into their form.
+  for (const place of document.querySelectorAll('[data-live]')) {
+    const form = place.closest('form');
+    const names = place.dataset.of.split(' ');
+    let timer = 0;
+    const due = () => {
+      clearTimeout(timer);
+      timer = setTimeout(() => {
+        const first = form.elements.namedItem(names[0]);
+        if (first.value || place.hasChildNodes()) ask(form, place.dataset.live, place);
+      }, 250);
+    };
+    form.addEventListener('input', due);
+    form.addEventListener('rows', due);
+  }
+
+  document.addEventListener('click', (event) => {
+    const button = event.target.closest('button');
+    if (!button) return;
+    if (button.dataset.copy) {
+      const source = document.querySelector(button.dataset.copy);
+      if (navigator.clipboard) navigator.clipboard.writeText(source.textContent);
+      button.classList.add('done');
+      setTimeout(() => button.classList.remove('done'), 1500);
+    }
+    if (button.dataset.confirm && !window.confirm(button.dataset.confirm)) event.preventDefault();
+    if (button.dataset.into) {
+      event.preventDefault();
+      const place = document.querySelector(button.dataset.into);
+      const extra = button.name ? [[button.name, button.value]] : [];
+      ask(button.form, button.getAttribute('formaction'), place, extra);
+    }
+    if ('addRow' in button.dataset) {
+      const rows = button.closest('[data-rows]');
+      const all = rows.querySelectorAll('[data-row]');
+      const row = all[all.length - 1].cloneNode(true);
+      for (const control of row.querySelectorAll('input, textarea')) control.value = '';
+      button.before(row);
+      row.querySelector('input').focus();
+    }
+    if ('dropRow' in button.dataset) {
+      const row = button.closest('[data-row]');
+      const form = button.form;
+      if (row.parentElement.querySelectorAll('[data-row]').length > 1) row.remove();
+      else for (const control of row.querySelectorAll('input, textarea')) control.value = '';
+      form.dispatchEvent(new Event('rows'));
+      form.dataset.changed = '1';
+    }
+  });
+
+  // A choice that is sent as soon as it is made.
+  for (const select of document.querySelectorAll('select[data-submit]')) {
+    select.form.classList.add('sends-itself');
+    select.addEventListener('change', () => select.form.requestSubmit());
+  }
+
+  // Changes are not lost by leaving the page.
+  for (const form of document.querySelectorAll('form[data-guard]')) {
+    form.addEventListener('input', (event) => {
+      if (!(event.target.name || '').startsWith('try.')) form.dataset.changed = '1';
+    });
+    form.addEventListener('submit', () => delete form.dataset.changed);
+    window.addEventListener('beforeunload', (event) => {
+      if (form.dataset.changed) event.preventDefault();
+    });
+  }
+})();

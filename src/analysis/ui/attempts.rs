@@ -1,0 +1,177 @@
+//! Limits against guessing passwords: failures are counted by account and address together, and by
+//! each alone, so that neither one address tries many accounts nor many addresses one account for
+//! long. Kept in memory, of bounded size; a restart forgets it.
+
+use std::collections::HashMap;
+use std::net::IpAddr;
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+/// Failures before one has to wait: of one account from one address, and of each alone.
+const TOGETHER: u32 = 5;
+const ALONE: u32 = 50;
+/// The first wait; each failure after it doubles the next one.
+const FIRST_WAIT: Duration = Duration::from_secs(30);
+const LONGEST_WAIT: Duration = Duration::from_secs(15 * 60);
+/// Failures are forgotten after this long without another one.
+const FORGOTTEN_AFTER: Duration = Duration::from_secs(3_600);
+/// Counts that are remembered.
+const REMEMBERED: usize = 10_000;
+/// Characters of a name that count.
+const NAME: usize = 64;
+
+#[derive(Clone, PartialEq, Eq, Hash)]
+enum Key {
+    Both(String, Option<IpAddr>),
+    Account(String),
+    Address(Option<IpAddr>),
+}
+
+struct Count {
+    failures: u32,
+    at: Instant,
+    until: Instant,
+}
+
+/// The failures of this process.
+#[derive(Default)]
+pub(super) struct Attempts(Mutex<HashMap<Key, Count>>);
+
+impl Attempts {
+    /// How long to wait before a password of this account is looked at; None for not at all.
+    pub(super) fn wait(
+        &self,
+        name: &str,
+        address: Option<IpAddr>,
+        now: Instant,
+    ) -> Option<Duration> {
+        let counts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let waits = keys(name, address).into_iter().filter_map(|(key, _)| {
+            let until = counts.get(&key)?.until;
+            until
+                .checked_duration_since(now)
+                .filter(|wait| !wait.is_zero())
+        });
+        waits.max()
+    }
+
+    /// Counts a wrong password.
+    pub(super) fn failed(&self, name: &str, address: Option<IpAddr>, now: Instant) {
+        let mut counts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if counts.len() >= REMEMBERED {
+            counts.retain(|_, count| now.duration_since(count.at) < FORGOTTEN_AFTER);
+        }
+        for (key, allowed) in keys(name, address) {
+            if counts.len() >= REMEMBERED && !counts.contains_key(&key) {
+                continue;
+            }
+            let count = counts.entry(key).or_insert(Count {
+                failures: 0,
+                at: now,
+                until: now,
+            });
+            if now.duration_since(count.at) >= FORGOTTEN_AFTER {
+                count.failures = 0;
+            }
+            count.failures = count.failures.saturating_add(1);
+            count.at = now;
+            count.until = now + wait_after(count.failures, allowed);
+        }
+    }
+
+    /// Forgets the failures of an account from an address: its owner is there.
+    pub(super) fn succeeded(&self, name: &str, address: Option<IpAddr>) {
+        let mut counts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let [(both, _), (account, _), _] = keys(name, address);
+        counts.remove(&both);
+        counts.remove(&account);
+    }
+}
+
+fn wait_after(failures: u32, allowed: u32) -> Duration {
+    match failures.checked_sub(allowed) {
+        None => Duration::ZERO,
+        Some(over) => FIRST_WAIT
+            .saturating_mul(2_u32.saturating_pow(over.min(10)))
+            .min(LONGEST_WAIT),
+    }
+}
+
+fn keys(name: &str, address: Option<IpAddr>) -> [(Key, u32); 3] {
+    let name: String = name.trim().to_lowercase().chars().take(NAME).collect();
+    let address = address.map(network);
+    [
+        (Key::Both(name.clone(), address), TOGETHER),
+        (Key::Account(name), ALONE),
+        (Key::Address(address), ALONE),
+    ]
+}
+
+/// One subscriber has a whole /64 of IPv6.
+fn network(address: IpAddr) -> IpAddr {
+    match address.to_canonical() {
+        IpAddr::V6(address) => {
+            let bits = address.to_bits() & !u128::from(u64::MAX);
+            IpAddr::V6(bits.into())
+        }
+        v4 => v4,
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::expect_used)]
+mod tests {
+    use super::*;
+
+    fn address(text: &str) -> Option<IpAddr> {
+        Some(text.parse().unwrap())
+    }
+
+    #[test]
+    fn five_failures_make_one_wait_longer_each_time_and_only_there() {
+        let (attempts, start) = (Attempts::default(), Instant::now());
+        let here = address("10.0.0.1");
+        for _ in 0..TOGETHER {
+            assert_eq!(attempts.wait("Admin", here, start), None);
+            attempts.failed("admin", here, start);
+        }
+        assert_eq!(attempts.wait("admin ", here, start), Some(FIRST_WAIT));
+        assert_eq!(attempts.wait("admin", address("10.0.0.2"), start), None);
+        assert_eq!(attempts.wait("other", here, start), None);
+        let later = start + FIRST_WAIT;
+        assert_eq!(attempts.wait("admin", here, later), None);
+        attempts.failed("admin", here, later);
+        assert_eq!(attempts.wait("admin", here, later), Some(FIRST_WAIT * 2));
+        attempts.succeeded("admin", here);
+        assert_eq!(attempts.wait("admin", here, later), None);
+    }
+
+    #[test]
+    fn one_address_with_many_names_and_many_addresses_with_one_name_wait_too() {
+        let (attempts, now) = (Attempts::default(), Instant::now());
+        for number in 0..ALONE {
+            attempts.failed(&format!("n{number}"), address("2001:db8::1"), now);
+            attempts.failed("admin", address(&format!("10.0.0.{number}")), now);
+        }
+        assert!(
+            attempts
+                .wait("new", address("2001:db8::ffff"), now)
+                .is_some()
+        );
+        assert!(
+            attempts
+                .wait("new", address("2001:db8:1::1"), now)
+                .is_none()
+        );
+        assert!(attempts.wait("admin", address("10.1.1.1"), now).is_some());
+    }
+
+    #[test]
+    fn what_is_remembered_is_bounded() {
+        let (attempts, now) = (Attempts::default(), Instant::now());
+        for number in 0..REMEMBERED {
+            attempts.failed(&number.to_string(), None, now);
+        }
+        assert!(attempts.0.lock().unwrap().len() <= REMEMBERED);
+    }
+}

@@ -1,0 +1,95 @@
+//! A form that a page of ours sent: its fields, read under a size limit, once its token was found to
+//! be that of the browser that sends it.
+
+use super::failure::Failure;
+use super::view::View;
+use crate::model::Secret;
+use axum::extract::{FromRequest, Request};
+
+/// The field with the browser's token.
+pub(super) const TOKEN: &str = "form_token";
+/// The largest form: two directions of rules with every regex and prompt at its longest.
+const LARGEST: usize = 4 << 20;
+/// Fields of a form.
+const MOST_FIELDS: usize = 5_000;
+
+/// The fields of a form, in order.
+pub(super) struct Form(Vec<(String, String)>);
+
+impl Form {
+    /// Fields that no browser sent.
+    pub(super) fn from_pairs(pairs: Vec<(String, String)>) -> Self {
+        Self(pairs)
+    }
+
+    /// The same with one field of another value.
+    pub(super) fn with(mut self, name: &str, value: &str) -> Self {
+        self.0.retain(|(given, _)| given != name);
+        self.0.push((name.to_owned(), value.to_owned()));
+        self
+    }
+
+    /// A field's text; empty where it is missing.
+    pub(super) fn text(&self, name: &str) -> &str {
+        self.given(name).unwrap_or_default()
+    }
+
+    /// A field's text, if it was sent.
+    pub(super) fn given(&self, name: &str) -> Option<&str> {
+        let found = self.0.iter().find(|(given, _)| given == name);
+        found.map(|(_, value)| value.as_str())
+    }
+
+    /// Every value of a field.
+    pub(super) fn all<'f>(&'f self, name: &'f str) -> impl Iterator<Item = &'f str> {
+        let named = self.0.iter().filter(move |(given, _)| given == name);
+        named.map(|(_, value)| value.as_str())
+    }
+
+    /// Names and values of the fields that begin so, without that beginning.
+    pub(super) fn beginning<'f>(
+        &'f self,
+        prefix: &'f str,
+    ) -> impl Iterator<Item = (&'f str, &'f str)> {
+        let pairs = self.0.iter();
+        pairs.filter_map(move |(name, value)| Some((name.strip_prefix(prefix)?, value.as_str())))
+    }
+
+    /// Whether a box is ticked.
+    pub(super) fn is_on(&self, name: &str) -> bool {
+        self.given(name).is_some()
+    }
+
+    /// A secret that a person typed.
+    pub(super) fn secret(&self, name: &str) -> Secret {
+        Secret::new(self.text(name))
+    }
+
+    #[cfg(test)]
+    pub(super) fn of(text: &str) -> Self {
+        Self(read(text.as_bytes()))
+    }
+}
+
+fn read(bytes: &[u8]) -> Vec<(String, String)> {
+    let pairs = url::form_urlencoded::parse(bytes).take(MOST_FIELDS);
+    let lines = |text: std::borrow::Cow<'_, str>| text.replace("\r\n", "\n");
+    pairs
+        .map(|(name, value)| (name.into_owned(), lines(value)))
+        .collect()
+}
+
+impl<S: Send + Sync> FromRequest<S> for Form {
+    type Rejection = Failure;
+
+    async fn from_request(request: Request, _: &S) -> Result<Self, Failure> {
+        let (parts, body) = request.into_parts();
+        let view = View::read(&parts);
+        let bytes = axum::body::to_bytes(body, LARGEST).await;
+        let form = Self(read(&bytes.map_err(|_| Failure::TooLarge)?));
+        match view.is_own_form(form.text(TOKEN)) {
+            true => Ok(form),
+            false => Err(Failure::StaleForm),
+        }
+    }
+}

@@ -1,0 +1,176 @@
+//! The frame of a page: head, navigation, the person's corner, and the pages without navigation.
+
+use super::assets;
+use super::components::token_field;
+use super::view::{Language, Theme, View};
+use super::visit::Visit;
+use crate::model::GATEWAY_VERSION;
+use axum::response::Html;
+use maud::{DOCTYPE, Markup, PreEscaped, html};
+
+/// A section of the navigation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Section {
+    Applications,
+    Users,
+    /// Reached from the person's corner.
+    Own,
+}
+
+struct Item {
+    section: Section,
+    path: &'static str,
+    name: &'static str,
+    /// The path of its picture, 24 by 24.
+    picture: &'static str,
+    is_shown: bool,
+}
+
+fn items(visit: &Visit) -> Vec<Item> {
+    let t = visit.view.t;
+    let items = vec![
+        Item {
+            section: Section::Applications,
+            path: "/ui/applications",
+            name: t.applications,
+            picture: "M4 5h7v6H4zM13 5h7v6h-7zM4 13h7v6H4zM13 13h7v6h-7z",
+            is_shown: true,
+        },
+        Item {
+            section: Section::Users,
+            path: "/ui/users",
+            name: t.users,
+            picture: "M9 11a3.5 3.5 0 1 0 0-7 3.5 3.5 0 0 0 0 7zM3 20c0-4 3-6 6-6s6 2 6 6M16 4.5a3.3 3.3 0 0 1 0 6M17.5 14.5c2.2.8 3.5 2.5 3.5 5.5",
+            is_shown: visit.is_administrator(),
+        },
+    ];
+    items.into_iter().filter(|item| item.is_shown).collect()
+}
+
+/// A page of somebody who is signed in.
+pub(super) fn page(visit: &Visit, section: Section, title: &str, content: Markup) -> Html<String> {
+    let view = &visit.view;
+    let t = view.t;
+    document(
+        view,
+        title,
+        html! {
+            a.skip href="#main" { (t.skip) }
+            div.shell {
+                header.side {
+                    a.brand href="/ui" { img src=(assets::address("icon.svg")) alt="" width="22" height="22"; "Monitor" }
+                    nav aria-label=(t.navigation) {
+                        @for item in items(visit) {
+                            a href=(item.path) aria-current=[(item.section == section).then_some("page")] {
+                                (picture(item.picture)) span { (item.name) }
+                            }
+                        }
+                    }
+                    (corner(visit, section))
+                }
+                main #main tabindex="-1" { (content) }
+            }
+        },
+    )
+}
+
+/// A page of whoever is not signed in.
+pub(super) fn alone(view: &View, title: &str, content: Markup) -> Html<String> {
+    document(
+        view,
+        title,
+        html! {
+            main.alone #main {
+                div.brand { img src=(assets::address("icon.svg")) alt="" width="26" height="26"; "Monitor" }
+                section.card { h1 { (title) } (content) }
+                div.switches { (switches(view)) }
+            }
+        },
+    )
+}
+
+/// A page that says why another one is not shown.
+pub(super) fn failure(view: &View, title: &str, text: &str) -> Html<String> {
+    alone(
+        view,
+        title,
+        html! {
+            p { (text) }
+            p { a.button href="/ui" { (view.t.back_to_start) } }
+        },
+    )
+}
+
+/// The same as a part of a page.
+pub(super) fn fragment_failure(title: &str, text: &str) -> Html<String> {
+    Html(html! { div.notice.bad role="alert" { strong { (title) } " " (text) } }.into_string())
+}
+
+fn document(view: &View, title: &str, body: Markup) -> Html<String> {
+    let page = html! {
+        (DOCTYPE)
+        html lang=(view.language.code()) data-theme=[view.theme.map(Theme::word)] {
+            head {
+                meta charset="utf-8";
+                meta name="viewport" content="width=device-width, initial-scale=1";
+                meta name="color-scheme" content=(view.theme.map_or("light dark", Theme::word));
+                title { (title) " · Monitor" }
+                link rel="icon" href=(assets::address("icon.svg")) type="image/svg+xml";
+                link rel="stylesheet" href=(assets::address("app.css"));
+                script src=(assets::address("app.js")) defer {}
+            }
+            body { (body) }
+        }
+    };
+    Html(page.into_string())
+}
+
+fn picture(path: &str) -> Markup {
+    html! { svg viewBox="0 0 24 24" width="18" height="18" aria-hidden="true" { path d=(path) {} } }
+}
+
+fn corner(visit: &Visit, section: Section) -> Markup {
+    let (view, t) = (&visit.view, visit.view.t);
+    html! {
+        div.corner {
+            div.who {
+                strong { (visit.account.name) }
+                span.dim { (super::accounts::role_name(t, visit.account.role)) }
+            }
+            div.own {
+                a href="/ui/password" aria-current=[(section == Section::Own).then_some("page")] { (t.password) }
+                form method="post" action="/ui/sign-out" {
+                    (token_field(view))
+                    button.link type="submit" { (t.sign_out) }
+                }
+            }
+            div.switches { (switches(view)) }
+            div.dim.small { "Monitor " (GATEWAY_VERSION) }
+        }
+    }
+}
+
+fn switches(view: &View) -> Markup {
+    let t = view.t;
+    let languages = [
+        (Language::English, "EN", "English"),
+        (Language::Russian, "RU", "Русский"),
+    ];
+    let themes = [(Theme::Light, "☀", t.light), (Theme::Dark, "☾", t.dark)];
+    html! {
+        form.switch method="post" action="/ui/preferences" aria-label=(t.language) {
+            (token_field(view)) input type="hidden" name="next" value=(view.here);
+            @for (language, short, name) in languages {
+                button type="submit" name="language" value=(language.code()) title=(name) lang=(language.code())
+                    aria-pressed=(view.language == language) { (short) }
+            }
+        }
+        form.switch method="post" action="/ui/preferences" aria-label=(t.theme) {
+            (token_field(view)) input type="hidden" name="next" value=(view.here);
+            @for (theme, sign, name) in themes {
+                button type="submit" name="theme" value=(theme.word()) title=(name) aria-label=(name)
+                    aria-pressed=(view.theme == Some(theme)) { span aria-hidden="true" { (sign) (PreEscaped("&#xFE0E;")) } }
+            }
+        }
+    }
+}

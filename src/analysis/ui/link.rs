@@ -1,0 +1,86 @@
+//! `/ui/link/{value}`: a one-time link, by which the owner of an account sets its password and is
+//! signed in. Looking at it uses nothing up.
+
+use super::Ui;
+use super::components::{refusal, token_field};
+use super::failure::Failure;
+use super::form::Form;
+use super::layout;
+use super::password::fields;
+use super::sign_in::{enter_as, fresh_browser, with_cookie};
+use super::view::View;
+use crate::analysis::{ApiError, FieldProblem};
+use crate::model::Secret;
+use axum::extract::{Path, State};
+use axum::http::StatusCode;
+use axum::response::{Html, IntoResponse, Response};
+use maud::html;
+
+pub(super) async fn page(
+    State(ui): State<Ui>,
+    mut view: View,
+    Path(value): Path<String>,
+) -> Result<Response, Failure> {
+    let Some(owner) = ui.service.link_owner(&Secret::new(&*value)).await? else {
+        return Ok((StatusCode::NOT_FOUND, used_up(&view)).into_response());
+    };
+    let cookie = fresh_browser(&mut view)?;
+    let page = form(&view, &owner.name, None).into_response();
+    Ok(with_cookie(page, cookie))
+}
+
+pub(super) async fn accept(
+    State(ui): State<Ui>,
+    view: View,
+    Path(value): Path<String>,
+    given: Form,
+) -> Result<Response, Failure> {
+    let link = Secret::new(&*value);
+    let Some(owner) = ui.service.link_owner(&link).await? else {
+        return Ok((StatusCode::NOT_FOUND, used_up(&view)).into_response());
+    };
+    let refused = |error: &ApiError| {
+        let page = form(&view, &owner.name, Some(error));
+        (StatusCode::UNPROCESSABLE_ENTITY, page).into_response()
+    };
+    if given.text("password") != given.text("again") {
+        let problem = FieldProblem::new("again", view.t.passwords_differ);
+        return Ok(refused(&problem.into()));
+    }
+    match ui.service.use_link(&link, given.secret("password")).await {
+        Ok(Some(account)) => enter_as(&ui, &view, &account, "/ui").await,
+        Ok(None) => Ok((StatusCode::NOT_FOUND, used_up(&view)).into_response()),
+        Err(error @ ApiError::Fields(_)) => Ok(refused(&error)),
+        Err(error) => Err(error.into()),
+    }
+}
+
+fn form(view: &View, name: &str, problem: Option<&ApiError>) -> Html<String> {
+    let t = view.t;
+    layout::alone(
+        view,
+        t.set_password,
+        html! {
+            @if let Some(error) = problem { (refusal(t.not_saved, error)) }
+            p { (t.set_password_for) " " strong { (name) } }
+            form.stack method="post" {
+                (token_field(view))
+                input type="hidden" name="name" value=(name) autocomplete="username";
+                (fields(t))
+                button.primary type="submit" { (t.set_and_enter) }
+            }
+        },
+    )
+}
+
+fn used_up(view: &View) -> Html<String> {
+    let t = view.t;
+    layout::alone(
+        view,
+        t.link_over,
+        html! {
+            p { (t.link_over_hint) }
+            p { a.button href="/ui/sign-in" { (t.sign_in) } }
+        },
+    )
+}

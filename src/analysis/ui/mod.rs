@@ -1,0 +1,93 @@
+//! The web UI (§1.7) on the analysis server's port: pages rendered here, for people who sign in.
+//! What a page shows or changes goes through [`Service`] with the rights of whoever looks; no SQL
+//! and no detection here. Every page works without scripts; the two small ones only add comfort.
+//!
+//! - No form is taken without the token of the browser it was made for (`form`).
+//! - Every text that comes from outside is escaped by the templates; none is marked as safe.
+//! - An address below `/ui` is a page; the API's paths stand beside, untouched.
+
+mod accounts;
+mod applications;
+mod assets;
+mod attempts;
+mod components;
+mod cookie;
+mod failure;
+mod form;
+mod layout;
+mod link;
+mod password;
+mod phrases;
+mod preferences;
+mod sign_in;
+mod view;
+mod visit;
+
+use super::Service;
+use attempts::Attempts;
+use axum::Router;
+use axum::extract::FromRef;
+use axum::middleware::from_fn;
+use axum::response::Redirect;
+use axum::routing::{get, post};
+use failure::Failure;
+use std::net::IpAddr;
+use std::sync::Arc;
+
+/// The path of one-time links, which the value of one follows.
+pub const LINK_PATH: &str = "/ui/link/";
+
+/// The other end of a connection; the listener puts it into each request's extensions.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Peer {
+    /// Its address; None on a socket that has none.
+    pub address: Option<IpAddr>,
+    /// Whether the connection is encrypted.
+    pub is_tls: bool,
+}
+
+/// What the pages share.
+#[derive(Clone)]
+struct Ui {
+    service: Arc<Service>,
+    attempts: Arc<Attempts>,
+}
+
+impl FromRef<Ui> for Arc<Service> {
+    fn from_ref(ui: &Ui) -> Self {
+        ui.service.clone()
+    }
+}
+
+/// Everything below `/ui`, and `/`, which leads there.
+pub(super) fn router(service: Arc<Service>) -> Router {
+    let ui = Ui {
+        service,
+        attempts: Arc::default(),
+    };
+    let pages = Router::new()
+        .route("/", get(home))
+        .route("/sign-in", get(sign_in::page).post(sign_in::enter))
+        .route("/sign-out", post(sign_in::leave))
+        .route("/link/{value}", get(link::page).post(link::accept))
+        .route("/preferences", post(preferences::keep))
+        .route("/password", get(password::page).post(password::change))
+        .route("/users", get(accounts::list).post(accounts::create))
+        .route("/users/{id}/link", post(accounts::new_link))
+        .route("/users/{id}/edit", post(accounts::edit))
+        .merge(applications::routes())
+        .fallback(async || Failure::NotFound)
+        .method_not_allowed_fallback(async || Failure::NotFound)
+        .layer(from_fn(failure::frame))
+        .with_state(ui);
+    Router::new()
+        .route("/", get(async || Redirect::to("/ui")))
+        .route("/ui/", get(async || Redirect::to("/ui")))
+        .route("/ui/assets/{version}/{file}", get(assets::file))
+        .nest("/ui", pages)
+}
+
+/// The first page of whoever signed in.
+async fn home(visit: visit::Visit) -> Redirect {
+    Redirect::to(visit.first_page())
+}

@@ -1,0 +1,107 @@
+//! `/ui/password`: one's own password. Changing it ends one's other sign-ins.
+
+use super::Ui;
+use super::components::{Tone, head, notice, refusal, token_field};
+use super::failure::Failure;
+use super::form::Form;
+use super::layout::{self, Section};
+use super::phrases::Phrases;
+use super::visit::Visit;
+use crate::analysis::{ApiError, FieldProblem};
+use axum::extract::State;
+use axum::http::{HeaderValue, StatusCode, header};
+use axum::response::{Html, IntoResponse, Response};
+use maud::{Markup, html};
+use std::time::{Duration, Instant};
+
+pub(super) async fn page(visit: Visit) -> Html<String> {
+    shown(&visit, html! {})
+}
+
+pub(super) async fn change(
+    State(ui): State<Ui>,
+    visit: Visit,
+    given: Form,
+) -> Result<Response, Failure> {
+    let (t, account) = (visit.view.t, &visit.account);
+    let refused = |error: &ApiError| {
+        let page = shown(&visit, refusal(t.not_saved, error));
+        (StatusCode::UNPROCESSABLE_ENTITY, page).into_response()
+    };
+    if given.text("password") != given.text("again") {
+        return Ok(refused(
+            &FieldProblem::new("again", t.passwords_differ).into(),
+        ));
+    }
+    let (address, now) = (visit.view.peer.address, Instant::now());
+    if let Some(wait) = ui.attempts.wait(&account.name, address, now) {
+        return Ok(too_many(&visit, wait));
+    }
+    ui.attempts.failed(&account.name, address, now);
+    let browser = visit.view.browser.clone().ok_or(Failure::SignedOut)?;
+    let passwords = (given.secret("old"), given.secret("password"));
+    match ui
+        .service
+        .change_password(account, passwords, &browser)
+        .await
+    {
+        Ok(true) => {
+            ui.attempts.succeeded(&account.name, address);
+            Ok(shown(&visit, notice(Tone::Good, t.password_changed)).into_response())
+        }
+        Ok(false) => Ok(refused(
+            &FieldProblem::new("old", t.wrong_old_password).into(),
+        )),
+        Err(error @ ApiError::Fields(_)) => {
+            ui.attempts.succeeded(&account.name, address);
+            Ok(refused(&error))
+        }
+        Err(error) => Err(error.into()),
+    }
+}
+
+fn too_many(visit: &Visit, wait: Duration) -> Response {
+    let seconds = wait.as_secs().max(1);
+    let text = visit.view.t.too_many_attempts;
+    let text = text.replace("{}", &seconds.to_string());
+    let wait = [(header::RETRY_AFTER, HeaderValue::from(seconds))];
+    let page = shown(visit, notice(Tone::Bad, &text));
+    (StatusCode::TOO_MANY_REQUESTS, wait, page).into_response()
+}
+
+/// The two fields of a new password.
+pub(super) fn fields(t: &Phrases) -> Markup {
+    html! {
+        label { (t.new_password)
+            input name="password" type="password" required minlength="12" maxlength="200" autocomplete="new-password" aria-describedby="password-hint";
+        }
+        p.hint #password-hint { (t.password_hint) }
+        label { (t.password_again)
+            input name="again" type="password" required minlength="12" maxlength="200" autocomplete="new-password";
+        }
+    }
+}
+
+fn shown(visit: &Visit, message: Markup) -> Html<String> {
+    let (view, t) = (&visit.view, visit.view.t);
+    layout::page(
+        visit,
+        Section::Own,
+        t.password,
+        html! {
+            (head(t.own_password, html! {}, html! {}))
+            (message)
+            section.card.narrow {
+                form.stack method="post" action="/ui/password" {
+                    (token_field(view))
+                    input type="hidden" name="name" value=(visit.account.name) autocomplete="username";
+                    label { (t.old_password)
+                        input name="old" type="password" required autocomplete="current-password";
+                    }
+                    (fields(t))
+                    button.primary type="submit" { (t.save) }
+                }
+            }
+        },
+    )
+}

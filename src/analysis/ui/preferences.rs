@@ -1,0 +1,63 @@
+//! Language and theme, kept in the browser.
+
+use super::cookie;
+use super::form::Form;
+use super::view::{Language, Theme, View};
+use crate::model::Secret;
+use axum::http::header;
+use axum::response::{AppendHeaders, IntoResponse, Redirect, Response};
+use std::time::Duration;
+
+const LASTS: Duration = Duration::from_secs(365 * 86_400);
+
+pub(super) async fn keep(view: View, form: Form) -> Response {
+    let language = form.given("language").and_then(Language::from_code);
+    let theme = form.given("theme").and_then(Theme::from_word);
+    let chosen = [
+        language.map(|language| (cookie::LANGUAGE, language.code())),
+        theme.map(|theme| (cookie::THEME, theme.word())),
+    ];
+    let cookies = chosen.into_iter().flatten().filter_map(|(name, word)| {
+        let set = cookie::set(name, &Secret::new(word), Some(LASTS), view.peer.is_tls)?;
+        Some((header::SET_COOKIE, set))
+    });
+    let cookies: Vec<_> = cookies.collect();
+    (
+        AppendHeaders(cookies),
+        Redirect::to(own_page(form.text("next"))),
+    )
+        .into_response()
+}
+
+/// A page of ours to go on with; any other address is not followed.
+pub(super) fn own_page(path: &str) -> &str {
+    let is_ours = path == "/ui" || path.starts_with("/ui/") || path.starts_with("/ui?");
+    let is_plain = path
+        .bytes()
+        .all(|byte| byte.is_ascii_graphic() && byte != b'\\');
+    match is_ours && is_plain {
+        true => path,
+        false => "/ui",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::own_page;
+
+    #[test]
+    fn only_pages_of_ours_are_followed() {
+        assert_eq!(own_page("/ui/records?text=a%20b"), "/ui/records?text=a%20b");
+        for other in [
+            "",
+            "//evil.example",
+            "https://evil.example/ui/",
+            "/ui\\..",
+            "/uix",
+            "/records",
+            "/ui/a\r\nb",
+        ] {
+            assert_eq!(own_page(other), "/ui", "{other:?}");
+        }
+    }
+}

@@ -1,0 +1,152 @@
+//! How a page is shown to whoever asks, signed in or not: language, theme, and the browser's value
+//! that its forms are bound to.
+
+use super::Peer;
+use super::cookie;
+use super::phrases::{EN, Phrases, RU};
+use crate::model::Secret;
+use axum::extract::FromRequestParts;
+use axum::http::request::Parts;
+use axum::http::{HeaderMap, HeaderValue, header};
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use sha2::{Digest, Sha256};
+use std::convert::Infallible;
+use subtle::ConstantTimeEq;
+
+/// A language of the UI.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Language {
+    English,
+    Russian,
+}
+
+impl Language {
+    pub(super) fn code(self) -> &'static str {
+        match self {
+            Self::English => "en",
+            Self::Russian => "ru",
+        }
+    }
+
+    pub(super) fn from_code(code: &str) -> Option<Self> {
+        [Self::English, Self::Russian]
+            .into_iter()
+            .find(|language| language.code() == code)
+    }
+
+    /// The first of the browser's languages that there is, in its order; weights are not looked at,
+    /// since browsers send their list sorted.
+    fn wanted(headers: &HeaderMap) -> Self {
+        let list = headers.get(header::ACCEPT_LANGUAGE);
+        let list = list
+            .and_then(|value| value.to_str().ok())
+            .unwrap_or_default();
+        let codes = list
+            .split(',')
+            .map(|item| item.trim().get(..2).unwrap_or_default());
+        codes
+            .into_iter()
+            .find_map(|code| Self::from_code(&code.to_lowercase()))
+            .unwrap_or(Self::English)
+    }
+}
+
+/// The colours; `None` in a view follows the system.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Theme {
+    Light,
+    Dark,
+}
+
+impl Theme {
+    pub(super) fn word(self) -> &'static str {
+        match self {
+            Self::Light => "light",
+            Self::Dark => "dark",
+        }
+    }
+
+    pub(super) fn from_word(word: &str) -> Option<Self> {
+        [Self::Light, Self::Dark]
+            .into_iter()
+            .find(|theme| theme.word() == word)
+    }
+}
+
+/// How a page is shown.
+#[derive(Clone)]
+pub(super) struct View {
+    pub(super) language: Language,
+    pub(super) theme: Option<Theme>,
+    pub(super) t: &'static Phrases,
+    pub(super) peer: Peer,
+    /// Path and query of this page.
+    pub(super) here: String,
+    /// `https://host:port`, as the browser wrote it.
+    pub(super) origin: String,
+    /// The value of the browser's cookie.
+    pub(super) browser: Option<Secret>,
+}
+
+impl View {
+    pub(super) fn read(parts: &Parts) -> Self {
+        let peer = parts.extensions.get::<Peer>().copied().unwrap_or_default();
+        let cookie = |name| cookie::read(&parts.headers, name, peer.is_tls);
+        let language = cookie(cookie::LANGUAGE)
+            .and_then(Language::from_code)
+            .unwrap_or_else(|| Language::wanted(&parts.headers));
+        let uri = parts.extensions.get::<axum::extract::OriginalUri>();
+        let uri = uri.map_or(&parts.uri, |original| &original.0);
+        let host = parts.headers.get(header::HOST);
+        let host = host
+            .and_then(|host| host.to_str().ok())
+            .unwrap_or("localhost");
+        Self {
+            language,
+            theme: cookie(cookie::THEME).and_then(Theme::from_word),
+            t: match language {
+                Language::English => &EN,
+                Language::Russian => &RU,
+            },
+            peer,
+            here: uri
+                .path_and_query()
+                .map_or("/ui", |path| path.as_str())
+                .to_owned(),
+            origin: format!("{}://{host}", if peer.is_tls { "https" } else { "http" }),
+            browser: cookie(cookie::BROWSER).map(Secret::new),
+        }
+    }
+
+    /// The token that this browser's forms carry; empty where it has no value yet.
+    pub(super) fn form_token(&self) -> String {
+        self.browser.as_ref().map(form_token).unwrap_or_default()
+    }
+
+    /// Whether a form was made for this browser.
+    pub(super) fn is_own_form(&self, token: &str) -> bool {
+        let own = self.form_token();
+        !own.is_empty() && bool::from(own.as_bytes().ct_eq(token.as_bytes()))
+    }
+
+    /// The header that gives the browser a value.
+    pub(super) fn set_browser(&self, value: &Secret) -> Option<HeaderValue> {
+        cookie::set(cookie::BROWSER, value, None, self.peer.is_tls)
+    }
+}
+
+/// Of a browser's value, which it does not tell.
+fn form_token(browser: &Secret) -> String {
+    let mut hash = Sha256::new_with_prefix(b"form token\0");
+    hash.update(browser.expose().as_bytes());
+    URL_SAFE_NO_PAD.encode(hash.finalize())
+}
+
+impl<S: Sync> FromRequestParts<S> for View {
+    type Rejection = Infallible;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Infallible> {
+        Ok(Self::read(parts))
+    }
+}

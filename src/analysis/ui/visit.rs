@@ -1,0 +1,77 @@
+//! Whoever is signed in, and what a page may do for them.
+
+use super::failure::Failure;
+use super::view::View;
+use crate::analysis::{Caller, Service};
+use crate::store::{Account, Role, Scope};
+use axum::extract::{FromRef, FromRequestParts};
+use axum::http::request::Parts;
+use std::sync::Arc;
+
+/// A signed-in person's look at a page.
+pub(super) struct Visit {
+    pub(super) view: View,
+    pub(super) account: Account,
+    pub(super) caller: Caller,
+}
+
+impl Visit {
+    /// Whether every record, application and token is within reach, and accounts too.
+    pub(super) fn is_administrator(&self) -> bool {
+        self.account.role == Role::Administrator && self.account.application_id.is_none()
+    }
+
+    /// Whether a scope is among the person's.
+    pub(super) fn may(&self, scope: Scope) -> bool {
+        self.caller.may(scope)
+    }
+
+    /// Asks for a scope.
+    pub(super) fn must(&self, scope: Scope) -> Result<(), Failure> {
+        match self.may(scope) {
+            true => Ok(()),
+            false => Err(Failure::Forbidden),
+        }
+    }
+
+    /// Asks for any of two scopes: those who read and those who administer both see applications.
+    pub(super) fn must_see_applications(&self) -> Result<(), Failure> {
+        self.must(Scope::Read).or_else(|_| self.must(Scope::Admin))
+    }
+
+    /// Asks for an administrator of everything.
+    pub(super) fn must_administer(&self) -> Result<(), Failure> {
+        match self.is_administrator() {
+            true => Ok(()),
+            false => Err(Failure::Forbidden),
+        }
+    }
+
+    /// Where this person begins.
+    pub(super) fn first_page(&self) -> &'static str {
+        "/ui/applications"
+    }
+}
+
+impl<S> FromRequestParts<S> for Visit
+where
+    S: Send + Sync,
+    Arc<Service>: FromRef<S>,
+{
+    type Rejection = Failure;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Failure> {
+        let view = View::read(parts);
+        let Some(browser) = &view.browser else {
+            return Err(Failure::SignedOut);
+        };
+        let service = Arc::<Service>::from_ref(state);
+        let account = service.signed_in(browser).await?;
+        let account = account.ok_or(Failure::SignedOut)?;
+        Ok(Self {
+            caller: Caller::from(&account),
+            account,
+            view,
+        })
+    }
+}

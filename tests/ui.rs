@@ -1,0 +1,23 @@
+//! The web UI (§1.7): in a real browser what people see and do, over plain HTTP what they must not be
+//! able to do. `run.sh` names the browser; without it the tests that need one say that they are
+//! skipped. Pages in both themes are left in `target/screenshots`.
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
+mod support;
+
+#[path = "ui/accounts.rs"]
+mod accounts;
+#[path = "ui/applications.rs"]
+mod applications;
+#[path = "ui/browser.rs"]
+mod browser;
+#[path = "ui/defence.rs"]
+mod defence;
+#[path = "ui/looks.rs"]
+mod looks;
+#[path = "ui/sign_in.rs"]
+mod sign_in;
+#[path = "ui/visitor.rs"]
+mod visitor;
+#[path = "ui/world.rs"]
+mod world;

@@ -1,0 +1,118 @@
+//! Other people's accounts: one-time links, roles, disabling.
+
+use crate::support::stack::Stack;
+use crate::visitor::Visitor;
+use crate::world::{ADMIN, PASSWORD, administrator};
+
+/// Makes an account as an administrator and signs its owner in.
+pub(crate) fn colleague(
+    stack: &Stack,
+    admin: &mut Visitor,
+    (name, role): (&str, &str),
+    application: &str,
+) -> Visitor {
+    admin.get("/ui/users");
+    let fields = [
+        ("name", name),
+        ("role", role),
+        ("application_id", application),
+    ];
+    let made = admin.post("/ui/users", &fields);
+    assert_eq!(made.status(), 200, "{}", made.text());
+    let link = regex::Regex::new("/ui/link/[A-Za-z0-9_-]+").unwrap();
+    let link = link.find(&made.text()).unwrap().as_str().to_owned();
+    let mut visitor = Visitor::new(stack.analysis_addr);
+    visitor.get(&link);
+    let entered = visitor.post(&link, &[("password", PASSWORD), ("again", PASSWORD)]);
+    assert_eq!(entered.status(), 303);
+    visitor
+}
+
+/// The path of an account's forms.
+fn account_path(page: &str, name: &str) -> String {
+    let row = page
+        .split("<tr>")
+        .find(|row| row.contains(&format!("\"row\">{name}")))
+        .unwrap();
+    let path = regex::Regex::new("/ui/users/[0-9a-f-]{36}").unwrap();
+    path.find(row).unwrap().as_str().to_owned()
+}
+
+#[test]
+fn roles_open_their_pages_and_no_others() {
+    let stack = Stack::all().start();
+    let mut admin = administrator(&stack);
+    let application = format!("/ui/applications/{}", stack.application_id());
+    let mut analyst = colleague(&stack, &mut admin, ("ann", "analyst"), "");
+    let mut developer = colleague(&stack, &mut admin, ("dev", "developer"), "");
+    for visitor in [&mut analyst, &mut developer] {
+        assert_eq!(visitor.get("/ui/applications").status(), 200);
+        assert_eq!(visitor.get(&application).status(), 200);
+        assert_eq!(visitor.get("/ui/users").status(), 403);
+        assert_eq!(
+            visitor
+                .post("/ui/users", &[("name", "x"), ("role", "administrator")])
+                .status(),
+            403
+        );
+    }
+    assert_eq!(analyst.get("/ui/applications/new").status(), 403);
+    assert_eq!(
+        analyst
+            .post(&application, &[("name", "mine"), ("version", "1")])
+            .status(),
+        403
+    );
+    assert_eq!(developer.get("/ui/applications/new").status(), 200);
+    let replayed = developer.post(&format!("{application}/replay"), &[]);
+    assert_eq!(replayed.status(), 403, "a replay tells of records");
+}
+
+#[test]
+fn a_disabled_account_is_out_at_once_and_the_last_administrator_stays() {
+    let stack = Stack::all().start();
+    let mut admin = administrator(&stack);
+    let mut analyst = colleague(&stack, &mut admin, ("ann", "analyst"), "");
+    assert_eq!(analyst.get("/ui/applications").status(), 200);
+    let page = admin.get("/ui/users").text();
+    let (ann, own) = (account_path(&page, "ann"), account_path(&page, ADMIN));
+    let edit = |path: &str| format!("{path}/edit");
+    assert_eq!(
+        admin.post(&edit(&ann), &[("action", "disable")]).status(),
+        200
+    );
+    assert_eq!(analyst.get("/ui/applications").status(), 303);
+    let fields = [("name", "ann"), ("password", PASSWORD)];
+    analyst.get("/ui/sign-in");
+    assert_eq!(analyst.post("/ui/sign-in", &fields).status(), 422);
+    assert_eq!(
+        admin.post(&edit(&own), &[("action", "disable")]).status(),
+        409
+    );
+    assert_eq!(
+        admin.post(&edit(&own), &[("role", "analyst")]).status(),
+        409
+    );
+    assert_eq!(admin.get("/ui/users").status(), 200);
+}
+
+#[test]
+fn contract_30_what_people_do_stands_in_the_audit_log_without_any_secret() {
+    let stack = Stack::all().start();
+    let mut admin = administrator(&stack);
+    colleague(&stack, &mut admin, ("ann", "analyst"), "");
+    let log = stack.analysis("/audit", crate::support::KEY).text();
+    for action in [
+        "account.create",
+        "account.link",
+        "account.password",
+        "account.sign_in",
+    ] {
+        assert!(log.contains(action), "{action} in {log}");
+    }
+    assert!(
+        !log.contains(PASSWORD) && !log.contains("mon_") && !log.contains("argon2"),
+        "{log}"
+    );
+    assert!(!stack.stderr().contains(PASSWORD));
+}

@@ -1,0 +1,214 @@
+//! Applications in a browser: making one, trying rules out, versions, two people at once.
+
+use crate::defence::add_application;
+use crate::support::KEY;
+use crate::support::stack::Stack;
+use crate::world::{administrator, administrators_browser};
+use serde_json::{Value, json};
+
+fn stored(stack: &Stack, id: &str) -> Value {
+    stack.analysis(&format!("/applications/{id}"), KEY).json()
+}
+
+/// The identifier in the page's address.
+fn opened(browser: &mut crate::browser::Browser) -> String {
+    let path = browser.value("location.pathname");
+    path.as_str()
+        .unwrap()
+        .rsplit('/')
+        .next()
+        .unwrap()
+        .to_owned()
+}
+
+#[test]
+fn an_application_is_made_and_a_custom_pattern_is_seen_to_work_before_it_is_saved() {
+    let stack = Stack::all().start();
+    let Some(mut browser) = administrators_browser(&stack) else {
+        return;
+    };
+    browser.open("/ui/applications/new");
+    browser.fill("[name=name]", "support-bot");
+    browser.click("[name=mode][value=sync]");
+    browser.fill("[name=phrase]", "I cannot help with that.");
+    browser.fill("[name='try.text']", "Order ORD-123456 to ivan@example.org");
+    browser.wait_for("document.querySelector('#try-result mark')?.title === 'EMAILS'");
+    browser.fill("[name='pre.custom.name']", "ORDER");
+    browser.fill("[name='pre.custom.regex']", "ORD-[0-9");
+    browser.wait_for(
+        "document.querySelector('#try-result [role=alert]')?.textContent.includes('regex')",
+    );
+    browser.fill("[name='pre.custom.regex']", "ORD-[0-9]{6}");
+    browser.wait_for("document.querySelector('#try-result mark')?.title === 'ORDER'");
+    let result = browser.text("#try-result");
+    assert!(result.contains("Order [ORDER] to [EMAILS]"), "{result}");
+    assert!(result.contains("would be blocked"), "{result}");
+    browser.click(".savebar button");
+    browser.wait_for("location.search === '?saved'");
+    let id = opened(&mut browser);
+    let stored = stored(&stack, &id);
+    assert_eq!(stored["policy"]["app_mode"], "sync");
+    let patterns = stored["rules"]["pre"]["dataclean"]["patterns"]
+        .as_array()
+        .unwrap()
+        .clone();
+    assert_eq!(
+        patterns.last().unwrap(),
+        &json!({"name": "ORDER", "regex": "ORD-[0-9]{6}"})
+    );
+    assert_eq!(browser.complaints, Vec::<String>::new());
+}
+
+#[test]
+fn rows_are_added_and_taken_away() {
+    let stack = Stack::all().start();
+    let Some(mut browser) = administrators_browser(&stack) else {
+        return;
+    };
+    browser.open(&format!("/ui/applications/{}", stack.application_id()));
+    let rows = "document.querySelectorAll('[name=\"post.custom.name\"]').length";
+    assert_eq!(browser.value(rows), 1);
+    browser.click("#answers [data-add-row]");
+    assert_eq!(browser.value(rows), 2);
+    browser.click("#answers [data-drop-row]");
+    assert_eq!(browser.value(rows), 1);
+}
+
+#[test]
+fn one_regex_is_tried_on_its_own() {
+    let stack = Stack::all().start();
+    let Some(mut browser) = administrators_browser(&stack) else {
+        return;
+    };
+    browser.open("/ui/applications/new");
+    browser.fill("[name='try.regex']", "a+b");
+    browser.fill("[name='try.sample']", "ab aab c");
+    browser.wait_for("document.querySelectorAll('#regex-result mark').length === 2");
+    browser.fill("[name='try.regex']", "(?=a)");
+    browser.wait_for("document.querySelector('#regex-result [role=alert]') !== null");
+}
+
+#[test]
+fn contract_38_of_two_saves_the_later_one_is_shown_both() {
+    let stack = Stack::all().start();
+    let (mut one, id) = (administrator(&stack), stack.application_id());
+    let path = format!("/ui/applications/{id}");
+    one.get(&path);
+    let save = |name, version| {
+        [
+            ("name", name),
+            ("version", version),
+            ("mode", "none"),
+            ("pre.encoding", "o200k_base"),
+            ("post.encoding", "o200k_base"),
+            ("pre.dataclean", "on"),
+            ("post.dataclean", "on"),
+            ("pre.clean_type", "MASKING"),
+            ("pre.mask_style", "label"),
+            ("post.clean_type", "MASKING"),
+            ("post.mask_style", "label"),
+        ]
+    };
+    assert_eq!(one.post(&path, &save("theirs", "1")).status(), 303);
+    let late = one.post(&path, &save("mine", "1"));
+    assert_eq!(late.status(), 409);
+    let page = late.text();
+    assert!(
+        page.contains("theirs") && page.contains("value=\"mine\""),
+        "both are shown"
+    );
+    assert!(
+        page.contains("name=\"version\" value=\"2\""),
+        "saving again is meant"
+    );
+    assert_eq!(stored(&stack, &id)["name"], "theirs");
+    assert_eq!(one.post(&path, &save("mine", "2")).status(), 303);
+    assert_eq!(stored(&stack, &id)["name"], "mine");
+}
+
+#[test]
+fn a_version_is_compared_and_restored() {
+    let stack = Stack::all().start();
+    let Some(mut browser) = administrators_browser(&stack) else {
+        return;
+    };
+    let id = stack.application_id();
+    browser.open(&format!("/ui/applications/{id}"));
+    browser.click("[name=mode][value=sync]");
+    browser.fill("[name=phrase]", "Never.");
+    browser.click(".savebar button");
+    browser.wait_for("location.search === '?saved'");
+    browser.open(&format!("/ui/applications/{id}/versions"));
+    let page = browser.text("main");
+    assert!(
+        page.contains("policy.phrase") && page.contains("Never."),
+        "{page}"
+    );
+    browser.click("button[name=restore][value='1']");
+    browser.wait_for("document.querySelectorAll('.versions > li').length === 3");
+    assert_eq!(stored(&stack, &id)["policy"], Value::Null);
+}
+
+#[test]
+fn a_draft_is_replayed_over_stored_records_before_it_is_saved() {
+    let stack = Stack::all().start();
+    let Some(mut browser) = administrators_browser(&stack) else {
+        return;
+    };
+    let id = stack.application_id();
+    let body = json!({"application_id": id, "message": "Order ORD-123456, please"});
+    let kept = crate::support::request::Request::post("/process_request/", body.to_string())
+        .without_key()
+        .header("Authorization", &format!("Bearer {KEY}"))
+        .call(stack.analysis_addr);
+    assert_eq!(kept.status(), 200);
+    browser.open(&format!("/ui/applications/{id}"));
+    browser.fill("[name='pre.custom.name']", "ORDER");
+    browser.fill("[name='pre.custom.regex']", "ORD-[0-9]{6}");
+    browser.click("button[data-into='#replay-result']");
+    browser.wait_for("document.querySelector('#replay-result .changes li') !== null");
+    let result = browser.text("#replay-result");
+    assert!(result.contains("dataclean.flagged"), "{result}");
+    assert_eq!(stored(&stack, &id)["version"], 1, "nothing is saved");
+}
+
+#[test]
+fn ten_thousand_applications_are_a_page_and_a_search_away() {
+    let stack = Stack::all().start();
+    let mut admin = administrator(&stack);
+    for number in 0..120 {
+        add_application(&stack, &json!({"name": format!("bot {number}")}));
+    }
+    let next = regex::Regex::new(r#"href="(/ui/applications\?after=[0-9]+)""#).unwrap();
+    let (mut seen, mut path) = (0, "/ui/applications".to_owned());
+    loop {
+        let page = admin.get(&path).text();
+        assert!(page.len() < 150 * 1024);
+        seen += page.matches("<tr>").count() - 1;
+        match next.captures(&page) {
+            Some(found) => path = found[1].to_owned(),
+            None => break,
+        }
+    }
+    assert_eq!(seen, 121);
+    let found = admin.get("/ui/applications?name=BOT+11").text();
+    assert_eq!(found.matches("<tr>").count() - 1, 11, "11 and 110 to 119");
+}
+
+#[test]
+fn removing_asks_for_the_name() {
+    let stack = Stack::all().start();
+    let mut admin = administrator(&stack);
+    let id = add_application(&stack, &json!({"name": "temporary"}));
+    let path = format!("/ui/applications/{id}/remove");
+    admin.get("/ui/applications");
+    assert_eq!(
+        admin.post(&path, &[("confirmation", "other")]).status(),
+        422
+    );
+    assert_eq!(
+        admin.post(&path, &[("confirmation", "temporary")]).status(),
+        303
+    );
+    assert_eq!(admin.get(&format!("/ui/applications/{id}")).status(), 404);
+}

@@ -1,0 +1,192 @@
+//! What pages must not let happen: forms of other sites, other tenants' data, texts that become code.
+
+use crate::accounts::colleague;
+use crate::support::KEY;
+use crate::support::request::Request;
+use crate::support::stack::Stack;
+use crate::visitor::Visitor;
+use crate::world::{PASSWORD, administrator, administrators_browser};
+use serde_json::json;
+
+/// Makes an application through the API; gives its id.
+pub(crate) fn add_application(stack: &Stack, body: &serde_json::Value) -> String {
+    let made = Request::post("/applications", body.to_string())
+        .without_key()
+        .header("Authorization", &format!("Bearer {KEY}"))
+        .call(stack.analysis_addr);
+    assert_eq!(made.status(), 201, "{}", made.text());
+    made.json()["id"].as_str().unwrap().to_owned()
+}
+
+#[test]
+fn no_form_is_taken_without_the_token_of_its_browser() {
+    let stack = Stack::all().start();
+    let mut admin = administrator(&stack);
+    let mut other = Visitor::new(stack.analysis_addr);
+    other.get("/ui/sign-in");
+    let application = format!("/ui/applications/{}", stack.application_id());
+    for path in [
+        "/ui/users",
+        "/ui/sign-out",
+        "/ui/password",
+        "/ui/preferences",
+        "/ui/applications",
+        "/ui/applications/try",
+        &application,
+        &format!("{application}/remove"),
+        &format!("{application}/restore"),
+        "/ui/sign-in",
+    ] {
+        let foreign = other.form_token.clone();
+        for token in [
+            vec![],
+            vec![("form_token", "")],
+            vec![("form_token", foreign.as_str())],
+        ] {
+            assert_eq!(
+                admin.post_bare(path, &token).status(),
+                403,
+                "{path} {token:?}"
+            );
+        }
+    }
+    let bare = Visitor::new(stack.analysis_addr).post_bare("/ui/sign-in", &[("form_token", "")]);
+    assert_eq!(
+        bare.status(),
+        403,
+        "nor from a browser that has no value yet"
+    );
+    assert_eq!(
+        admin.get("/ui/users").status(),
+        200,
+        "nobody was signed out"
+    );
+}
+
+#[test]
+fn a_page_may_load_and_send_only_to_its_own_host() {
+    let stack = Stack::all().start();
+    let mut visitor = Visitor::new(stack.analysis_addr);
+    for path in ["/ui/sign-in", "/ui/nothing", "/ui/users"] {
+        let page = visitor.get(path);
+        let policy = page
+            .head
+            .header("content-security-policy")
+            .unwrap()
+            .to_owned();
+        assert!(
+            policy.starts_with("default-src 'none'") && !policy.contains("unsafe"),
+            "{policy}"
+        );
+        assert_eq!(page.head.header("cache-control"), Some("no-store"));
+        assert_eq!(page.head.header("referrer-policy"), Some("no-referrer"));
+        assert_eq!(page.head.header("x-frame-options"), Some("DENY"));
+    }
+    assert_eq!(visitor.get("/ui/nothing").status(), 404);
+    for path in ["/docs", "/redoc", "/openapi.json"] {
+        assert_eq!(visitor.get(path).status(), 200, "{path} stays");
+    }
+    assert_eq!(visitor.get("/").head.header("location"), Some("/ui"));
+    assert_eq!(
+        visitor.get("/applications").status(),
+        401,
+        "the API stands beside, with its tokens"
+    );
+}
+
+#[test]
+fn another_tenants_application_is_not_found() {
+    let stack = Stack::all().start();
+    let mut admin = administrator(&stack);
+    let (own, other) = (
+        stack.application_id(),
+        add_application(&stack, &json!({"name": "other"})),
+    );
+    let mut tenant = colleague(&stack, &mut admin, ("tenant", "administrator"), &own);
+    assert_eq!(tenant.get(&format!("/ui/applications/{own}")).status(), 200);
+    let missing = "00000000-0000-4000-8000-000000000000";
+    for id in [other.as_str(), missing, "nonsense"] {
+        let path = format!("/ui/applications/{id}");
+        assert_eq!(tenant.get(&path).status(), 404, "{id}");
+        assert_eq!(
+            tenant.get(&format!("{path}/versions")).status(),
+            404,
+            "{id}"
+        );
+        for form in ["", "/remove", "/restore", "/replay"] {
+            let fields = [
+                ("version", "1"),
+                ("restore", "1"),
+                ("name", "x"),
+                ("confirmation", "other"),
+            ];
+            let refused = tenant.post(&format!("{path}{form}"), &fields);
+            assert_eq!(refused.status(), 404, "{id}{form}");
+        }
+    }
+    assert!(!tenant.get("/ui/applications").text().contains(&other));
+    assert_eq!(tenant.get("/ui/users").status(), 403);
+    assert_eq!(
+        admin.get(&format!("/ui/applications/{other}")).status(),
+        200
+    );
+}
+
+#[test]
+fn stored_texts_never_become_code() {
+    const EVIL: &str = "\"'><img src=x onerror=window.evil=1><script>window.evil=1</script>";
+    let stack = Stack::all().start();
+    let Some(mut browser) = administrators_browser(&stack) else {
+        return;
+    };
+    let id = add_application(
+        &stack,
+        &json!({
+            "name": EVIL, "description": EVIL,
+            "policy": {"app_mode": "sync", "phrase": EVIL},
+            "rules": {"pre": {
+                "dataclean": {"patterns": [{"name": EVIL.get(..60).unwrap(), "regex": "evil"}]},
+                "custom_policies": [{"name": EVIL.get(..60).unwrap(), "prompt": EVIL}],
+                "guardrails": {"categories": {EVIL.get(..60).unwrap(): 0.5}},
+            }},
+        }),
+    );
+    for path in [
+        "/ui/applications",
+        &format!("/ui/applications/{id}"),
+        &format!("/ui/applications/{id}/versions"),
+    ] {
+        browser.open(path);
+        assert!(
+            browser.text("body").contains("onerror"),
+            "{path} shows the text"
+        );
+        assert_eq!(
+            browser.value("window.evil === undefined && !document.querySelector('img[src=x]')"),
+            true,
+            "{path}"
+        );
+    }
+    browser.open(&format!("/ui/applications/{id}"));
+    browser.fill("[name='try.text']", EVIL);
+    browser.wait_for("document.querySelector('#try-result mark') !== null");
+    assert_eq!(
+        browser.value("window.evil === undefined && !document.querySelector('img[src=x]')"),
+        true
+    );
+    assert_eq!(browser.complaints, Vec::<String>::new());
+}
+
+#[test]
+fn over_tls_the_cookie_is_bound_to_the_host() {
+    // The name and its attributes are tested beside the code; here, that clear text has neither.
+    let stack = Stack::all().start();
+    let mut visitor = Visitor::new(stack.analysis_addr);
+    let page = visitor.get("/ui/sign-in");
+    let cookie = page.head.header("set-cookie").unwrap();
+    assert!(
+        cookie.starts_with("monitor=mon_") && !cookie.contains("Secure"),
+        "{cookie}"
+    );
+    assert!(!page.text().contains(PASSWORD));
+}

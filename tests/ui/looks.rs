@@ -1,0 +1,117 @@
+//! Every page in both themes and both languages: whole at 360 pixels, without a fault that axe-core
+//! knows of. The pictures in `target/screenshots` are for people.
+
+use crate::accounts::colleague;
+use crate::browser::Browser;
+use crate::defence::add_application;
+use crate::support::stack::Stack;
+use crate::world::{administrators_browser, console_link};
+use serde_json::json;
+
+/// Looks at a page in both themes and at both widths.
+fn look(browser: &mut Browser, name: &str) {
+    for theme in ["light", "dark"] {
+        browser.theme(theme);
+        browser.size(1280, 860);
+        browser.screenshot(&format!("{name}-{theme}"), 1280);
+        let violations = browser.violations();
+        assert!(violations.is_empty(), "{name} {theme}: {violations:#?}");
+    }
+    browser.size(360, 740);
+    browser.screenshot(&format!("{name}-narrow"), 360);
+    let fits = "document.documentElement.scrollWidth <= innerWidth";
+    assert_eq!(browser.value(fits), true, "{name} is wider than its window");
+    browser.size(1280, 860);
+}
+
+#[test]
+fn every_page_is_whole_and_accessible() {
+    let stack = Stack::all().start();
+    let Some(mut alone) = Browser::start(stack.analysis_addr) else {
+        return;
+    };
+    alone.open("/ui/sign-in");
+    look(&mut alone, "sign-in");
+    alone.open(&console_link(&stack));
+    look(&mut alone, "link");
+    let Some(mut browser) = administrators_browser(&stack) else {
+        return;
+    };
+    let id = example(&stack);
+    for (path, name) in [
+        ("/ui/applications".to_owned(), "applications"),
+        ("/ui/applications/new".to_owned(), "application-new"),
+        (format!("/ui/applications/{id}/versions"), "versions"),
+        ("/ui/users".to_owned(), "users"),
+        ("/ui/password".to_owned(), "password"),
+        ("/ui/nothing".to_owned(), "not-found"),
+    ] {
+        browser.open(&path);
+        look(&mut browser, name);
+    }
+    browser.open(&format!("/ui/applications/{id}"));
+    browser.fill(
+        "[name='try.text']",
+        "Please refund order ORD-884512 to card 4111 1111 1111 1111, ivan@example.org",
+    );
+    browser.wait_for("document.querySelectorAll('#try-result mark').length === 3");
+    look(&mut browser, "application");
+    browser.click(".switch button[value=ru]");
+    browser.wait_for("document.documentElement.lang === 'ru'");
+    look(&mut browser, "application-ru");
+    assert_eq!(browser.complaints, Vec::<String>::new());
+}
+
+/// An application with something of everything.
+fn example(stack: &Stack) -> String {
+    for (name, mode) in [
+        ("support-bot", "sync"),
+        ("Внутренний помощник", "async"),
+        ("batch-summaries", "async"),
+    ] {
+        add_application(
+            stack,
+            &json!({"name": name, "description": "Answers customers on the web site",
+            "policy": {"app_mode": mode, "phrase": "I cannot help with that."}}),
+        );
+    }
+    add_application(
+        stack,
+        &json!({
+            "name": "orders", "description": "Takes orders and refunds",
+            "policy": {"app_mode": "sync", "phrase": "I cannot help with that."},
+            "rules": {"keep_original": true, "retention": {"days": 90}, "pre": {
+                "dataclean": {"patterns": ["EMAILS", "BANK_CARD_NUMBER", "PHONE_NUMBER", {"name": "ORDER", "regex": "ORD-[0-9]{6}"}],
+                    "allowed_patterns": [{"name": "our own", "regex": ".+@shop\\.example"}]},
+                "guardrails": {},
+                "custom_policies": [{"name": "no price promises", "prompt": "The user must not be promised a price."}],
+                "tokens": {"low": 500, "high": 2000, "critical": 8000},
+            }},
+        }),
+    )
+}
+
+#[test]
+fn the_language_follows_the_browser_and_the_switch() {
+    let stack = Stack::all().start();
+    let mut admin = crate::world::administrator(&stack);
+    let mut ann = colleague(&stack, &mut admin, ("ann", "analyst"), "");
+    assert!(
+        ann.get("/ui/applications")
+            .text()
+            .contains("<html lang=\"en\"")
+    );
+    let chosen = ann.post(
+        "/ui/preferences",
+        &[("language", "ru"), ("next", "/ui/applications")],
+    );
+    assert_eq!(chosen.head.header("location"), Some("/ui/applications"));
+    let page = ann.get("/ui/applications").text();
+    assert!(page.contains("<html lang=\"ru\"") && page.contains("Приложения"));
+    ann.post("/ui/preferences", &[("theme", "dark"), ("next", "/ui")]);
+    assert!(
+        ann.get("/ui/password")
+            .text()
+            .contains("data-theme=\"dark\"")
+    );
+}

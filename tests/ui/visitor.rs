@@ -1,0 +1,71 @@
+//! A client without a browser: keeps cookies, follows nothing, sends forms with the token of the last
+//! page it saw.
+
+use crate::support::http::Response;
+use crate::support::request::Request;
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+
+/// One person's client.
+pub(crate) struct Visitor {
+    address: SocketAddr,
+    pub(crate) cookies: BTreeMap<String, String>,
+    pub(crate) form_token: String,
+}
+
+impl Visitor {
+    pub(crate) fn new(address: SocketAddr) -> Self {
+        Self {
+            address,
+            cookies: BTreeMap::new(),
+            form_token: String::new(),
+        }
+    }
+
+    #[track_caller]
+    pub(crate) fn get(&mut self, path: &str) -> Response {
+        self.send(Request::get(path))
+    }
+
+    /// A form with the last page's token.
+    #[track_caller]
+    pub(crate) fn post(&mut self, path: &str, fields: &[(&str, &str)]) -> Response {
+        let token = self.form_token.clone();
+        let mut all = vec![("form_token", token.as_str())];
+        all.extend(fields);
+        self.post_bare(path, &all)
+    }
+
+    /// A form with these fields only.
+    #[track_caller]
+    pub(crate) fn post_bare(&mut self, path: &str, fields: &[(&str, &str)]) -> Response {
+        let mut body = url::form_urlencoded::Serializer::new(String::new());
+        body.extend_pairs(fields);
+        let request = Request::post(path, body.finish());
+        self.send(request.content_type("application/x-www-form-urlencoded"))
+    }
+
+    #[track_caller]
+    fn send(&mut self, request: Request) -> Response {
+        let cookies: Vec<_> = self
+            .cookies
+            .iter()
+            .map(|(name, value)| format!("{name}={value}"))
+            .collect();
+        let mut request = request.without_key();
+        if !cookies.is_empty() {
+            request = request.header("Cookie", &cookies.join("; "));
+        }
+        let response = request.call(self.address);
+        for cookie in response.head.values("set-cookie") {
+            let (name, rest) = cookie.split_once('=').unwrap();
+            let value = rest.split(';').next().unwrap_or_default();
+            self.cookies.insert(name.to_owned(), value.to_owned());
+        }
+        let token = regex::Regex::new(r#"name="form_token" value="([^"]*)""#).unwrap();
+        if let Some(found) = token.captures(&response.text()) {
+            self.form_token = found[1].to_owned();
+        }
+        response
+    }
+}
