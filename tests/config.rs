@@ -4,6 +4,8 @@
 
 #[path = "config/cli.rs"]
 mod cli;
+#[path = "config/models.rs"]
+mod models;
 #[path = "config/policies.rs"]
 mod policies;
 #[path = "config/problems.rs"]
