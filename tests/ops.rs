@@ -9,6 +9,8 @@ mod crowd;
 mod line;
 #[path = "ops/reload.rs"]
 mod reload;
+#[path = "ops/shipped.rs"]
+mod shipped;
 #[path = "ops/systemd.rs"]
 mod systemd;
 #[path = "ops/upgrade.rs"]
