@@ -1,6 +1,7 @@
 //! A model that marks words, as a set of detectors: one for each pattern that its labels stand for. All of
 //! them share one reading of a text.
 
+use super::vocabulary::Piece;
 use super::windows::windows;
 use super::{Model, Parts, labels};
 use crate::detect::dataclean::{Detector, PatternName, Span, Strength, Text};
@@ -91,10 +92,7 @@ impl Tagger {
             for at in window.judged.clone().filter(|at| pieces[*at].begins) {
                 let row = (at - window.shown.start + 1) * scores.width;
                 let best = best(&scores.values[row..row + scores.width]);
-                let behind = &pieces[at + 1..];
-                let rest = behind.iter().take_while(|piece| !piece.begins).last();
-                let place = (pieces[at].start, rest.unwrap_or(&pieces[at]).end);
-                self.take(&mut spans, best, place, text);
+                self.take(&mut spans, best, word(&pieces[at..]), text);
             }
         }
         (spans, failure)
@@ -121,6 +119,12 @@ impl Tagger {
             strength: Strength::Reading,
         });
     }
+}
+
+/// The place of the word that some pieces begin with.
+fn word(pieces: &[Piece]) -> (usize, usize) {
+    let rest = pieces[1..].iter().take_while(|piece| !piece.begins).last();
+    (pieces[0].start, rest.unwrap_or(&pieces[0]).end)
 }
 
 fn best(scores: &[f32]) -> usize {

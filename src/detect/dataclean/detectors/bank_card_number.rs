@@ -5,7 +5,7 @@ use super::card_systems::{is_barcode, known_system, usual_groups};
 use crate::detect::dataclean::context::Label;
 use crate::detect::dataclean::settled::numbers;
 use crate::detect::dataclean::text::separator;
-use crate::detect::dataclean::{Detector, Needs, PatternName, Span, Strength, Text, checksum};
+use crate::detect::dataclean::{Detector, Needs, PatternName, Run, Span, Strength, Text, checksum};
 
 /// See the file's head.
 pub(crate) struct BankCardNumber;
@@ -100,15 +100,19 @@ fn grouped(text: &Text, first: usize, taken: Option<usize>) -> Option<usize> {
         {
             return false;
         }
-        let mut sizes = [0; MOST_GROUPS];
-        for (size, run) in sizes.iter_mut().zip(runs) {
-            *size = run.digits();
-        }
         let cue = text.cue_before(start);
         let named = cue.is_some_and(|cue| cue.has(Label::Card));
         let denied = cue.is_some_and(|cue| cue.denies(Label::Card));
-        named || (usual_groups(&sizes[..runs.len()]) && !goes_on_before() && !denied)
+        named || (has_usual_groups(runs) && !goes_on_before() && !denied)
     })
+}
+
+fn has_usual_groups(runs: &[Run]) -> bool {
+    let mut sizes = [0; MOST_GROUPS];
+    for (size, run) in sizes.iter_mut().zip(runs) {
+        *size = run.digits();
+    }
+    usual_groups(&sizes[..runs.len()])
 }
 
 #[cfg(test)]
