@@ -68,20 +68,25 @@ fn node(inputs: &[&str], output: &str, kind: &str, attributes: Vec<Message>) -> 
         .fold(node, |node, attribute| node.message(5, attribute))
 }
 
-/// A model that looks each token up in a table of scores; for whole texts, the mean of them.
-fn model(whole: bool) -> Vec<u8> {
-    const FLOAT: u64 = 1;
-    const INT64: u64 = 7;
+const FLOAT: u64 = 1;
+const INT64: u64 = 7;
+
+/// The scores of each word.
+fn table() -> Message {
     let row =
         |label: usize| (0..LABELS.len()).map(move |at| if at == label { 9.0_f32 } else { 0.0 });
     let table = WORDS.iter().flat_map(|(_, label)| row(*label));
     let table: Vec<u8> = table.flat_map(f32::to_le_bytes).collect();
-    let tensor = Message::default()
+    Message::default()
         .number(1, WORDS.len() as u64)
         .number(1, LABELS.len() as u64)
         .number(2, FLOAT)
         .bytes(8, b"table")
-        .bytes(9, &table);
+        .bytes(9, &table)
+}
+
+/// A model that looks each token up in a table of scores; for whole texts, the mean of them.
+fn model(whole: bool) -> Vec<u8> {
     let looked_up = if whole { "each" } else { "logits" };
     let mut graph = Message::default().message(
         1,
@@ -111,7 +116,7 @@ fn model(whole: bool) -> Vec<u8> {
     };
     let graph = graph
         .bytes(2, b"words")
-        .message(5, tensor)
+        .message(5, table())
         .message(11, value("input_ids", INT64, &["one", "tokens"]))
         .message(12, value("logits", FLOAT, scores));
     let opset = Message::default().bytes(1, b"").number(2, 13);
