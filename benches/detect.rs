@@ -6,6 +6,8 @@
 
 #[path = "detect/guard.rs"]
 mod guard;
+#[path = "detect/ordinary.rs"]
+mod ordinary;
 #[path = "detect/report.rs"]
 mod report;
 #[path = "detect/score.rs"]
@@ -64,6 +66,10 @@ fn main() {
         let data = words.iter().skip_while(|word| *word != "--data").nth(1);
         let data = data.map_or("training/dev", String::as_str);
         return report::run(Path::new(data), Path::new("docs"));
+    }
+    if has("ordinary") {
+        let shown = words.iter().skip_while(|word| *word != "ordinary").nth(1);
+        return ordinary::run(shown.map(String::as_str));
     }
     let scale = match has("--bench") && !has("quick") {
         true => Scale {

@@ -6,6 +6,8 @@
 mod cli;
 #[path = "config/judge.rs"]
 mod judge;
+#[path = "config/models.rs"]
+mod models;
 #[path = "config/policies.rs"]
 mod policies;
 #[path = "config/problems.rs"]

@@ -88,4 +88,6 @@ export MONITOR_TEST_SYSTEMD=required
 cargo fmt --check
 cargo clippy --all-targets -- -D warnings
 cargo test
+# Models from a folder: a runtime of their own, so only what needs it.
+cargo test --features onnx --lib -- onnx models::
 cargo test --bench gateway --bench analysis --bench json --bench policy

@@ -84,7 +84,9 @@ pub(crate) fn run(data: &Path, docs: &Path) {
         .map(|set| outcome(&engine, &rules, set, &data.join(set.file)))
         .collect();
     std::fs::create_dir_all(docs).unwrap();
-    let text = report(&outcomes) + &guard::report(&engine, data);
+    let text = report(&outcomes)
+        + &super::ordinary::section(&engine, &rules)
+        + &guard::report(&engine, data);
     print!("{text}");
     std::fs::write(docs.join("detection.md"), text).unwrap();
     std::fs::write(docs.join("detection.svg"), picture(&outcomes)).unwrap();

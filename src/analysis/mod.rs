@@ -25,6 +25,7 @@ mod freshness;
 mod http;
 mod inline;
 mod keep;
+mod models;
 mod openapi;
 mod passwords;
 mod policies;

@@ -6,7 +6,7 @@ use super::clock::steady_us;
 use super::error::ApiError;
 use super::inline::{Inline, Validation};
 use crate::config::Services;
-use crate::detect::{Compiled, Encoding, Engine, Proposed, Report};
+use crate::detect::{Compiled, Detector, Encoding, Engine, Proposed, Report};
 use crate::judge::Remote;
 use crate::model::{
     AnalysisResponse, AppMode, Chain, Identity, Policy, RecordId, SCHEMA_VERSION, Stage,
@@ -48,9 +48,13 @@ pub(super) struct Analyst {
 
 impl Analyst {
     /// Builds the engine and warms it up, which takes tens of milliseconds.
-    pub(super) fn new(services: Services, remote: Remote) -> Self {
+    pub(super) fn new(
+        services: Services,
+        detectors: Vec<Box<dyn Detector>>,
+        remote: Remote,
+    ) -> Self {
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
-        let engine = Arc::new(Engine::new(services));
+        let engine = Arc::new(Engine::new(services).with(detectors));
         engine.warm_up(Encoding::default());
         Self {
             engine,

@@ -43,6 +43,14 @@ pub enum StartError {
         /// The system's words.
         reason: String,
     },
+    /// A model cannot be used.
+    #[error("cannot use the model in {folder}: {reason}")]
+    Model {
+        /// Its folder.
+        folder: PathBuf,
+        /// What is wrong with one of its files.
+        reason: String,
+    },
     /// The store cannot be opened or written.
     #[error(transparent)]
     Store(#[from] StoreError),

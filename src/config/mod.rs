@@ -7,6 +7,7 @@
 
 mod applications;
 mod checks;
+mod detect;
 pub mod env;
 mod files;
 mod judge;
@@ -31,10 +32,11 @@ pub use network::Network;
 pub use problem::{Origin, Problem, Problems};
 pub use remote::CallLimits;
 pub use settings::{
-    AnalysisSettings, AttachmentSettings, BaseUrl, BlobPlace, Durability, FilesSettings,
-    GatewaySettings, Http2, Limits, Listener, LogFormat, LogSettings, MonitorSettings,
-    OnDiskFailure, QueueSettings, RetentionSettings, Services, Settings, ShutdownSettings,
-    SpoolSettings, StoreSettings, StoreSsl, StreamSettings, TlsFiles, UpstreamSettings,
+    AnalysisSettings, AttachmentSettings, BaseUrl, BlobPlace, DetectSettings, Durability,
+    FilesSettings, GatewaySettings, Http2, Limits, Listener, LogFormat, LogSettings,
+    MonitorSettings, OnDiskFailure, QueueSettings, RetentionSettings, Services, Settings,
+    ShutdownSettings, SpoolSettings, StoreSettings, StoreSsl, StreamSettings, TlsFiles,
+    UpstreamSettings,
 };
 pub use units::duration_from_text;
 

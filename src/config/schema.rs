@@ -8,7 +8,7 @@ use super::settings::{
     StreamSettings, UpstreamSettings,
 };
 use super::{
-    Overrides, Role, applications, checks, files, judge, listen, spool, store, units, url,
+    Overrides, Role, applications, checks, detect, files, judge, listen, spool, store, units, url,
 };
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
@@ -169,6 +169,7 @@ fn analysis(r: &mut Reader<'_>, prefix: &str) -> AnalysisSettings {
             .unwrap_or(16 * MIB),
         first_token: r.read(&key("first_token"), &units::access_key()),
         services: services(r, &key("services.")),
+        detect: detect::read(r, &key("detect.")),
         blobs: r.read(&key("blobs"), &url::blob_place()),
         attachments: attachments(r, &key("attachments.")),
         requests_per_second: r.read(

@@ -1,6 +1,8 @@
 //! Characters that stand for others: the tables behind every reading of a text. Which of them are taken for another one,
 //! and where, is decided there.
 
+use std::ops::Range;
+
 /// What becomes of one character, whatever stands around it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Reading {
@@ -79,29 +81,35 @@ fn same_place((from, to): (&str, &str), c: char) -> Option<char> {
     to.chars().nth(at)
 }
 
-/// Whether a text can hold anything that is read otherwise than it stands, spaced digits apart. Says
-/// yes too often (to most scripts but Latin and Cyrillic), never no wrongly.
-pub(crate) fn is_suspicious(text: &str) -> bool {
+/// The next stretch from a place on that can hold anything that is read otherwise than it stands,
+/// spaced digits apart. Says so too often (of most scripts but Latin and Cyrillic), never no wrongly.
+pub(crate) fn suspicious(text: &str, from: usize) -> Option<Range<usize>> {
     const BLOCK: usize = 64;
     let bytes = text.as_bytes();
     // A block is read with the byte before it and the two behind it.
-    let mut edge = [0; BLOCK + 3];
-    let first = bytes.len().min(BLOCK + 2);
-    edge[1..=first].copy_from_slice(&bytes[..first]);
-    if is_odd(&edge, BLOCK) {
-        return true;
-    }
-    let mut at = BLOCK - 1;
-    while at + BLOCK + 3 <= bytes.len() {
-        if is_odd(&bytes[at..at + BLOCK + 3], BLOCK) {
-            return true;
+    let mut at = from;
+    while at < bytes.len() {
+        let end = bytes.len().min(at + BLOCK);
+        let odd = match at
+            .checked_sub(1)
+            .and_then(|before| bytes.get(before..before + BLOCK + 3))
+        {
+            Some(whole) => is_odd(whole, BLOCK),
+            None => {
+                let first = at.saturating_sub(1);
+                let near = &bytes[first..bytes.len().min(end + 2)];
+                let skip = usize::from(at == 0);
+                let mut edge = [0; BLOCK + 3];
+                edge[skip..skip + near.len()].copy_from_slice(near);
+                is_odd(&edge, BLOCK)
+            }
+        };
+        if odd {
+            return Some(at..end);
         }
-        at += BLOCK;
+        at = end;
     }
-    let rest = bytes.get(at..).unwrap_or_default();
-    edge = [0; BLOCK + 3];
-    edge[..rest.len()].copy_from_slice(rest);
-    is_odd(&edge, BLOCK)
+    None
 }
 
 /// Without branches, so that the compiler turns it into vector instructions.
@@ -157,10 +165,14 @@ mod tests {
         ] {
             for lead in 0..140 {
                 let text = format!("{}{odd}{}", " ".repeat(lead), " ".repeat(lead % 7));
-                assert!(is_suspicious(&text), "{odd:?} behind {lead}");
+                let found = suspicious(&text, 0).unwrap_or(0..0);
+                assert!(
+                    found.contains(&lead) || found.contains(&(lead + 1)),
+                    "{odd:?} behind {lead}"
+                );
             }
         }
         let plain = "Обычный текст — «кавычки», 100 €, № 5 и English words, café… ".repeat(9);
-        assert!(!is_suspicious(&plain) && !is_suspicious(""));
+        assert_eq!((suspicious(&plain, 0), suspicious("", 0)), (None, None));
     }
 }

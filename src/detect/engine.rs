@@ -72,6 +72,12 @@ impl Engine {
         }
     }
 
+    /// With further detectors, each beside those of its pattern.
+    pub fn with(mut self, detectors: Vec<Box<dyn Detector>>) -> Self {
+        self.detectors.extend(detectors);
+        self
+    }
+
     /// Unpacks the token vocabulary and the numbering plans, so that the first message does not
     /// wait for them. Takes tens of milliseconds; without it the first analysis takes them.
     pub fn warm_up(&self, encoding: Encoding) {

@@ -7,12 +7,14 @@ pub mod custom_policy;
 pub mod dataclean;
 mod engine;
 pub mod guardrails;
+#[cfg(feature = "onnx")]
+pub mod onnx;
 mod report;
 pub mod rules;
 pub mod tokens;
 
 pub use compiled::{Compiled, LARGEST_TOGETHER, PatternFailure};
-pub use dataclean::{Local, PatternName, Span};
+pub use dataclean::{Detector, Local, PatternName, Span};
 pub use engine::{Engine, Proposed};
 pub use report::{Report, SECOND_OPINION};
 pub use rules::{CleanType, DatacleanRules, MaskStyle, Rules, UnknownName};

@@ -26,6 +26,9 @@ mod companies;
 #[path = "../../src/detect/dataclean/tagger/diagnoses.rs"]
 #[allow(dead_code)]
 mod diagnoses;
+#[path = "../../src/detect/dataclean/tagger/doubts.rs"]
+#[allow(dead_code)]
+mod doubts;
 #[path = "../../src/detect/dataclean/tagger/lexicon.rs"]
 #[allow(dead_code)]
 mod lexicon;

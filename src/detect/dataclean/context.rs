@@ -4,13 +4,15 @@
 pub(crate) use super::labels::Label;
 use super::labels::Label::{Other, Phone};
 use super::labels::label_of;
+use super::small::Small;
+use super::text::{is_letter, is_word_char};
 
 /// The label nearest to a number; several when they are joined ("ИНН/КПП").
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Cue {
     labels: u16,
     /// Words between label and number, fillers such as "номер" not counted.
-    pub(crate) words: usize,
+    pub(crate) words: u8,
     /// Other numbers stand between them, as in a list.
     pub(crate) listed: bool,
 }
@@ -28,7 +30,7 @@ impl Cue {
 
     /// One of these labels is at most so many words away.
     pub(crate) fn within(self, words: usize, labels: &[Label]) -> bool {
-        self.words <= words && labels.iter().any(|label| self.has(*label))
+        usize::from(self.words) <= words && labels.iter().any(|label| self.has(*label))
     }
 
     /// The label says directly that the number is something else.
@@ -76,20 +78,18 @@ pub(crate) fn before(text: &str, at: usize) -> Option<Cue> {
     };
     let mut end = window.len();
     while end > 0 {
-        let head = window[..end].trim_end_matches(|c: char| !c.is_alphanumeric());
+        let head = window[..end].trim_end_matches(|c: char| !is_word_char(c));
         let word = last_word(head);
         let between = &window[head.len()..end];
         if cue.labels != 0 && !joins(between) {
             break;
         }
-        let folded = word.to_lowercase();
+        let folded = Small::of(word);
         match label_of(&folded) {
             Some(Other) if aside && cue.labels == 0 => cue.words += 1,
             Some(label) => cue.labels |= 1 << label as u8,
-            None if cue.labels != 0 && !matches!(folded.as_str(), "и" | "and") => break,
-            None => {
-                cue.words += usize::from(!word.is_empty() && !FILLERS.contains(&folded.as_str()))
-            }
+            None if cue.labels != 0 && !folded.is_one_of(&["и", "and"]) => break,
+            None => cue.words += u8::from(!word.is_empty() && !folded.is_one_of(FILLERS)),
         }
         end = head.len() - word.len();
     }
@@ -105,18 +105,18 @@ pub(crate) fn after(text: &str, end: usize) -> Option<Cue> {
         .next()?;
     let next_is_number = text[end + rest.len()..].starts_with(|c: char| c.is_ascii_digit());
     for (words, (word_end, word)) in words(rest).take(WORDS_BETWEEN).enumerate() {
-        let folded = word.to_lowercase();
-        let phone = words == 0 && PHONE_AFTER.contains(&folded.as_str());
+        let folded = Small::of(word);
+        let phone = words == 0 && folded.is_one_of(PHONE_AFTER);
         if let Some(label) = label_of(&folded).or(phone.then_some(Phone)) {
             let tail = &rest[word_end..];
             // "call 5 times, then phone": only a word right behind the number names it a phone.
             if label == Phone && words > 0 {
                 return None;
             }
-            let belongs_to_next = next_is_number && !tail.contains(char::is_alphanumeric);
+            let belongs_to_next = next_is_number && !tail.contains(is_word_char);
             let cue = Cue {
                 labels: 1 << label as u8,
-                words,
+                words: words as u8,
                 listed: false,
             };
             return (!belongs_to_next).then_some(cue);
@@ -128,8 +128,8 @@ pub(crate) fn after(text: &str, end: usize) -> Option<Cue> {
 /// Whether the word that ends here is a label of this kind.
 pub(crate) fn ends_with_label(head: &str, label: Label) -> bool {
     let near = &head[head.floor_char_boundary(head.len().saturating_sub(REACH))..];
-    let letters = near.trim_end_matches(char::is_alphabetic).len();
-    label_of(&near[letters..].to_lowercase()) == Some(label)
+    let letters = near.trim_end_matches(is_letter).len();
+    label_of(&Small::of(&near[letters..])) == Some(label)
 }
 
 /// The text in which a label may stand, and whether a list of numbers was stepped over.
@@ -150,16 +150,16 @@ fn last_word(head: &str) -> &str {
     let start = head
         .char_indices()
         .rev()
-        .take_while(|(_, c)| c.is_alphanumeric())
+        .take_while(|(_, c)| is_word_char(*c))
         .last();
     start.map_or("", |(at, _)| &head[at..])
 }
 
 /// Words with the byte where each ends.
 fn words(text: &str) -> impl Iterator<Item = (usize, &str)> {
-    let parts = text.split_inclusive(|c: char| !c.is_alphanumeric());
+    let parts = text.split_inclusive(|c: char| !is_word_char(c));
     let placed = parts.scan(0, |at, part| {
-        let word = part.trim_end_matches(|c: char| !c.is_alphanumeric());
+        let word = part.trim_end_matches(|c: char| !is_word_char(c));
         let end = *at + word.len();
         *at += part.len();
         Some((end, word))

@@ -5,9 +5,14 @@
 //! The reading of a text that grows only grows: what is pending at its end (a word, digits one by one) is
 //! left out of [`View::certain`].
 
-use super::confusables::{Reading, as_cyrillic, as_latin, is_suspicious, reading};
+mod alphabet;
+mod odd;
+
+use super::confusables::{Reading, reading};
 use super::text::{Text, is_blank, is_dash};
 use super::{Span, Strength};
+use alphabet::one_alphabet;
+use odd::{Odd, last_rest, next_rest};
 use std::ops::Range;
 
 /// Letters of the longest word that is looked at for letters of another alphabet.
@@ -47,10 +52,10 @@ impl<'a> View<'a> {
     /// Reads a message. Linear.
     pub(super) fn new(text: &Text<'a>) -> Self {
         let plain = text.original();
-        let odd = is_suspicious(plain) || is_spaced(text);
+        let mut odd = Odd::of(text);
         Self {
             plain,
-            folded: odd.then(|| Folded::new(plain)),
+            folded: odd.next(0).map(|first| Folded::new(plain, first, odd)),
         }
     }
 
@@ -70,7 +75,7 @@ impl<'a> View<'a> {
             return &folded.text[..folded.certain];
         }
         let near = self.plain.len().saturating_sub(PENDING);
-        let tail = Folded::new(&self.plain[self.plain.ceil_char_boundary(near)..]);
+        let tail = Folded::whole(&self.plain[self.plain.ceil_char_boundary(near)..]);
         let pending = tail.text.len() - tail.certain;
         &self.plain[..self.plain.len() - pending]
     }
@@ -108,17 +113,28 @@ impl<'a> View<'a> {
 }
 
 impl Folded {
-    fn new(original: &str) -> Self {
+    /// Reads the stretches in which anything may be read otherwise, and copies what lies between.
+    fn new(original: &str, first: Range<usize>, mut odd: Odd) -> Self {
         let mut writer = Writer::default();
-        for (at, c) in original.char_indices() {
-            let length = c.len_utf8();
-            match reading(c) {
-                Reading::Nothing => {}
-                Reading::Mark if writer.after_digit() => {}
-                Reading::Mark => writer.push(Item { c, at, length }),
-                Reading::As(c) => writer.push(Item { c, at, length }),
-            }
+        writer.out.text.reserve(original.len());
+        let (mut at, mut stretch) = (0, Some(first));
+        while let Some(place) = stretch {
+            let from = last_rest(original, at..place.start);
+            writer.copy(original, at..from);
+            at = next_rest(original, place.end);
+            writer.read(original, from..at);
+            stretch = odd.next(at);
         }
+        // What is pending at the end is told by reading it.
+        let from = last_rest(original, at..original.len());
+        writer.copy(original, at..from);
+        writer.read(original, from..original.len());
+        writer.finish()
+    }
+
+    fn whole(original: &str) -> Self {
+        let mut writer = Writer::default();
+        writer.read(original, 0..original.len());
         writer.finish()
     }
 
@@ -179,6 +195,38 @@ enum State {
 }
 
 impl Writer {
+    fn read(&mut self, original: &str, place: Range<usize>) {
+        for (at, c) in original[place.clone()].char_indices() {
+            let (at, length) = (place.start + at, c.len_utf8());
+            match reading(c) {
+                Reading::Nothing => {}
+                Reading::Mark if self.after_digit() => {}
+                Reading::Mark => self.push(Item { c, at, length }),
+                Reading::As(c) => self.push(Item { c, at, length }),
+            }
+        }
+    }
+
+    /// Takes over what is read as it stands, from one rest to another.
+    fn copy(&mut self, original: &str, place: Range<usize>) {
+        if place.is_empty() {
+            return;
+        }
+        let folded = self.out.text.len();
+        self.out.text.push_str(&original[place.clone()]);
+        match self.out.pieces.last_mut() {
+            Some(piece) if piece.is_same && piece.original + piece.length == place.start => {
+                piece.length += place.len();
+            }
+            _ => self.out.pieces.push(Piece {
+                folded,
+                original: place.start,
+                length: place.len(),
+                is_same: true,
+            }),
+        }
+    }
+
     fn push(&mut self, item: Item) {
         if item.c.is_alphabetic() {
             self.letter(item);
@@ -327,49 +375,4 @@ impl Writer {
 /// What may stand between digits one by one.
 fn is_sign(c: char) -> bool {
     is_blank(c) || is_dash(c) || matches!(c, '.' | '_')
-}
-
-/// Writes a word of two alphabets in one, where all letters of the other look like letters of it. A letter
-/// with a mark looks like none, so that what is no mixture of plain letters stays as it is.
-fn one_alphabet(word: &mut [Item]) {
-    let is_latin = |c: char| c.is_ascii_alphabetic();
-    let latin = word.iter().filter(|item| is_latin(item.c)).count();
-    if latin == 0 || latin == word.len() {
-        return;
-    }
-    let to = |read: fn(char) -> Option<char>, own: fn(char) -> bool| {
-        let letter = move |item: &Item| {
-            if own(item.c) {
-                Some(item.c)
-            } else {
-                read(item.c)
-            }
-        };
-        word.iter().map(letter).collect::<Option<Vec<char>>>()
-    };
-    let as_one = to(as_latin, is_latin);
-    let as_other = to(as_cyrillic, |c| ('\u{400}'..='\u{52f}').contains(&c));
-    let read = match (as_one, as_other) {
-        (Some(one), Some(_)) if latin * 2 > word.len() => Some(one),
-        (one, other) => other.or(one),
-    };
-    for (item, c) in word.iter_mut().zip(read.into_iter().flatten()) {
-        item.c = c;
-    }
-}
-
-/// Whether enough digits stand one by one.
-fn is_spaced(text: &Text) -> bool {
-    let mut count = 0;
-    let mut end = 0;
-    text.runs().iter().any(|run| {
-        let close = run.start - end <= '\u{2212}'.len_utf8();
-        end = run.end;
-        count = match run.digits() {
-            1 if close => count + 1,
-            1 => 1,
-            _ => 0,
-        };
-        count >= *DIGITS.start()
-    })
 }

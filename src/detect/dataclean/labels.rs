@@ -1,5 +1,6 @@
 //! The table of words that say what a number is. How far they reach is decided in `context`.
 
+use super::small::Small;
 use std::sync::OnceLock;
 
 /// What a word says a number is.
@@ -17,13 +18,13 @@ pub(crate) enum Label {
     Other,
 }
 
-/// What a word in small letters says; a whole word before a beginning.
-pub(crate) fn label_of(word: &str) -> Option<Label> {
+/// What a word says; a whole word before a beginning.
+pub(super) fn label_of(word: &Small) -> Option<Label> {
     static TABLE: OnceLock<Vec<Vec<Row>>> = OnceLock::new();
-    let rows = &TABLE.get_or_init(buckets)[bucket(word)];
+    let rows = &TABLE.get_or_init(buckets)[bucket(word.bytes())];
     let fits = |row: &&Row| match row.is_whole {
-        true => word == row.word,
-        false => word.starts_with(row.word),
+        true => word.is(row.word),
+        false => word.bytes().starts_with(row.word.as_bytes()),
     };
     rows.iter().find(fits).map(|row| row.label)
 }
@@ -34,11 +35,17 @@ struct Row {
     is_whole: bool,
 }
 
-/// Words are kept by their first letter, so that a lookup compares with a few.
-const BUCKETS: usize = 64;
+/// Words are kept by their first two letters, so that most strangers meet none.
+const BUCKETS: usize = 1024;
 
-fn bucket(word: &str) -> usize {
-    word.chars().next().map_or(0, |c| c as usize % BUCKETS)
+fn bucket(word: &[u8]) -> usize {
+    let bytes = if word.first().is_some_and(u8::is_ascii) {
+        2
+    } else {
+        4
+    };
+    let letters = word.iter().take(bytes);
+    letters.fold(0, |sum, byte| sum * 37 + usize::from(*byte)) % BUCKETS
 }
 
 fn buckets() -> Vec<Vec<Row>> {
@@ -46,7 +53,7 @@ fn buckets() -> Vec<Vec<Row>> {
     for (words, is_whole) in [(WORDS, true), (STEMS, false)] {
         for (label, words) in words {
             for word in *words {
-                buckets[bucket(word)].push(Row {
+                buckets[bucket(word.as_bytes())].push(Row {
                     word,
                     label: *label,
                     is_whole,

@@ -14,6 +14,7 @@ pub(crate) mod numbering;
 mod overlap;
 mod registry;
 mod settled;
+mod small;
 mod tagger;
 mod text;
 
@@ -43,6 +44,12 @@ pub trait Detector: Send + Sync {
     /// What a text must hold for it to find anything: without that it is not asked.
     fn needs(&self) -> Needs {
         Needs::Nothing
+    }
+
+    /// Why it could not look at the whole of a text that [`Detector::find`] was given, for those that
+    /// can fail without panicking.
+    fn failure(&self, _text: &Text) -> Option<String> {
+        None
     }
 
     /// The first byte from which on its finds could still change when more text follows: those that
@@ -121,6 +128,16 @@ pub(super) struct Found<'r> {
     pub(super) in_part: bool,
 }
 
+impl Found<'_> {
+    /// Something could not look everywhere; told once, whatever the patterns it looks for.
+    fn fail(&mut self, failure: String) {
+        self.in_part = true;
+        if !self.failures.contains(&failure) {
+            self.failures.push(failure);
+        }
+    }
+}
+
 /// Builds every detector there is.
 pub(super) fn detectors() -> Vec<Box<dyn Detector>> {
     PatternName::available()
@@ -168,28 +185,43 @@ fn find_predefined(
     let text = folded.as_ref().unwrap_or(&plain);
     let mut spans = Vec::new();
     for name in patterns {
-        let Some(detector) = detectors.iter().find(|detector| detector.name() == *name) else {
-            found
-                .failures
-                .push(format!("pattern {name} has no detector"));
-            continue;
-        };
-        let run = AssertUnwindSafe(|| {
-            if text.holds(detector.needs()) {
-                detector.find(text, &mut spans);
+        let own = detectors.iter().filter(|one| one.name() == *name);
+        let mut ran = None;
+        for detector in own {
+            let ended = run(&**detector, text, &mut spans);
+            ran = Some(ran.unwrap_or(false) || ended.is_ok());
+            if let Err(failure) = ended {
+                found.fail(failure);
             }
-        });
-        if catch_unwind(run).is_err() {
-            spans.clear();
-            found
-                .failures
-                .push(format!("the detector of {name} failed"));
-            found.in_part = true;
-            continue;
         }
-        found.ran += 1;
+        match ran {
+            Some(ran) => found.ran += usize::from(ran),
+            None => found
+                .failures
+                .push(format!("pattern {name} has no detector")),
+        }
         let spans = spans.drain(..).filter_map(|span| view.original(span));
         found.spans.extend(spans.map(|span| span.of_any()));
+    }
+}
+
+/// Runs one detector. What it found before it failed without panicking counts.
+fn run(detector: &dyn Detector, text: &Text, spans: &mut Vec<Span>) -> Result<(), String> {
+    let before = spans.len();
+    let run = AssertUnwindSafe(|| {
+        if text.holds(detector.needs()) {
+            detector.find(text, spans);
+            return detector.failure(text);
+        }
+        None
+    });
+    let name = detector.name();
+    match catch_unwind(run) {
+        Ok(failure) => failure.map_or(Ok(()), |why| Err(format!("model: {why}"))),
+        Err(_) => {
+            spans.truncate(before);
+            Err(format!("the detector of {name} failed"))
+        }
     }
 }
 

@@ -9,6 +9,8 @@ use std::sync::OnceLock;
 
 /// Calling codes have one to three digits and none begins another.
 const CODES: usize = 1000;
+/// More digits than any national number has.
+const MOST_DIGITS: usize = 24;
 
 /// The plans, each compiled at its first use and then shared by all threads.
 pub(crate) struct Plans {
@@ -24,16 +26,27 @@ impl Plans {
     }
 
     /// Whether a number with its calling code, in digit values, is in the plan of its country.
-    pub(crate) fn know(&self, values: &[u8]) -> bool {
-        let digits: String = values
-            .iter()
-            .map(|value| char::from(b'0' + value))
-            .collect();
-        (1..=3).any(|length| {
-            let code = digits.get(..length).and_then(|code| code.parse().ok());
-            code.and_then(|code| self.plan(code))
-                .is_some_and(|plan| plan.is_match(&digits[length..]))
+    pub(crate) fn know_whole(&self, values: &[u8]) -> bool {
+        (1..=values.len().min(3)).any(|length| {
+            let (code, national) = values.split_at(length);
+            let code = code
+                .iter()
+                .fold(0, |code, value| code * 10 + u16::from(*value));
+            self.know(code, national)
         })
+    }
+
+    /// Whether a national number, in digit values, is in the plan of a calling code.
+    pub(crate) fn know(&self, code: u16, national: &[u8]) -> bool {
+        let mut digits = [0; MOST_DIGITS];
+        let Some(digits) = digits.get_mut(..national.len()) else {
+            return false;
+        };
+        for (digit, value) in digits.iter_mut().zip(national) {
+            *digit = b'0' + value;
+        }
+        let digits = str::from_utf8(digits).unwrap_or_default();
+        self.plan(code).is_some_and(|plan| plan.is_match(digits))
     }
 
     fn plan(&self, code: u16) -> Option<&Regex> {
@@ -101,7 +114,7 @@ mod tests {
             ("7", false),
         ] {
             let values: Vec<u8> = number.bytes().map(|byte| byte - b'0').collect();
-            assert_eq!(plans.know(&values), known, "{number}");
+            assert_eq!(plans.know_whole(&values), known, "{number}");
         }
     }
 

@@ -8,16 +8,37 @@ use std::collections::BTreeMap;
 /// Keeps the winners, sorted by place. O(n log n).
 pub(super) fn resolve<K: Copy + Ord>(mut spans: Vec<Span<K>>) -> Vec<Span<K>> {
     spans.retain(|span| span.start < span.end);
+    spans.sort_unstable_by_key(|span| span.start);
+    let mut kept = Vec::with_capacity(spans.len());
+    let mut first = 0;
+    while let Some(span) = spans.get(first) {
+        // What nothing reaches across parts the finds into heaps that know nothing of each other.
+        let (mut end, mut next) = (span.end, first + 1);
+        while let Some(other) = spans.get(next).filter(|other| other.start < end) {
+            end = end.max(other.end);
+            next += 1;
+        }
+        match &mut spans[first..next] {
+            [alone] => kept.push(*alone),
+            heap => winners(heap, &mut kept),
+        }
+        first = next;
+    }
+    kept
+}
+
+/// Adds the winners among finds that stand together.
+fn winners<K: Copy + Ord>(spans: &mut [Span<K>], all: &mut Vec<Span<K>>) {
     // The name breaks the last tie, so that the answer does not hang on the order of the rules.
     spans.sort_by_key(|s| (Reverse((s.strength, s.end - s.start)), s.start, s.kind));
     let mut kept: BTreeMap<usize, Span<K>> = BTreeMap::new();
-    for span in spans {
+    for span in spans.iter().copied() {
         let left = kept.range(..span.end).next_back();
         if left.is_none_or(|(_, other)| other.end <= span.start) {
             kept.insert(span.start, span);
         }
     }
-    kept.into_values().collect()
+    all.extend(kept.into_values());
 }
 
 /// Takes out the finds that are allowed, and with each those that lie inside it: an address that may

@@ -3,9 +3,9 @@
 
 use super::context::{self, Cue, Label};
 use super::mentions::Mentions;
+use super::small::Digits;
 use super::{Span, tagger};
-use std::cell::{OnceCell, RefCell};
-use std::collections::HashMap;
+use std::cell::{Cell, OnceCell};
 
 /// A run of ASCII digits, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,10 +44,19 @@ pub struct Text<'a> {
     runs: Vec<Run>,
     marks: u8,
     /// Labels that were looked up: several detectors ask about the same number.
-    cues: RefCell<HashMap<usize, Option<Cue>>>,
+    cues: OnceCell<Vec<Cell<Known>>>,
     mentions: OnceCell<Mentions>,
     tagged: OnceCell<Vec<Span>>,
+    #[cfg(feature = "onnx")]
+    modelled: OnceCell<(Vec<Span>, Option<String>)>,
 }
+
+/// A place and the label before it.
+type Known = (usize, Option<Cue>);
+
+/// Places for labels that were looked up: at least two for each number, and at most so many. A label
+/// that lost its place is looked up again.
+const MOST_CUES: usize = 1 << 16;
 
 /// Bits of `marks`.
 const DIGIT: u8 = 1;
@@ -63,9 +72,11 @@ impl<'a> Text<'a> {
             original,
             runs,
             marks,
-            cues: RefCell::default(),
+            cues: OnceCell::new(),
             mentions: OnceCell::new(),
             tagged: OnceCell::new(),
+            #[cfg(feature = "onnx")]
+            modelled: OnceCell::new(),
         }
     }
 
@@ -101,6 +112,15 @@ impl<'a> Text<'a> {
         self.tagged.get_or_init(|| tagger::find(self.original))
     }
 
+    /// What a model finds, and why there may be more; read by the first of its detectors that asks.
+    #[cfg(feature = "onnx")]
+    pub(crate) fn modelled(
+        &self,
+        read: impl FnOnce(&str) -> (Vec<Span>, Option<String>),
+    ) -> &(Vec<Span>, Option<String>) {
+        self.modelled.get_or_init(|| read(self.original))
+    }
+
     /// What stands between run `left` and the next one; None after the last.
     pub(crate) fn gap(&self, left: usize) -> Option<&'a str> {
         let next = self.runs.get(left + 1)?;
@@ -118,22 +138,30 @@ impl<'a> Text<'a> {
     }
 
     /// Digit values of runs that stand side by side.
-    pub(crate) fn values(&self, runs: &[Run]) -> Vec<u8> {
-        let bytes = |run: &Run| self.original.as_bytes()[run.start..run.end].iter();
-        runs.iter()
-            .flat_map(bytes)
-            .map(|byte| byte - b'0')
-            .collect()
+    pub(super) fn values(&self, runs: &[Run]) -> Digits {
+        let mut digits = Digits::default();
+        for run in runs {
+            let bytes = &self.original.as_bytes()[run.start..run.end];
+            digits.extend(bytes.iter().map(|byte| byte - b'0'));
+        }
+        digits
     }
 
     /// The nearest label before a number.
     pub(crate) fn cue_before(&self, at: usize) -> Option<Cue> {
-        let known = self.cues.borrow().get(&at).copied();
-        known.unwrap_or_else(|| {
-            let cue = context::before(self.original, at);
-            self.cues.borrow_mut().insert(at, cue);
-            cue
-        })
+        const NOWHERE: Known = (usize::MAX, None);
+        let slots = self.cues.get_or_init(|| {
+            let count = (2 * self.runs.len()).next_power_of_two().min(MOST_CUES);
+            vec![Cell::new(NOWHERE); count]
+        });
+        let slot = &slots[spread(at) % slots.len()];
+        let (place, known) = slot.get();
+        if place == at {
+            return known;
+        }
+        let cue = context::before(self.original, at);
+        slot.set((at, cue));
+        cue
     }
 
     /// Whether a label of this kind names the number that ends here: "7752601811 (ИНН)".
@@ -164,7 +192,7 @@ impl<'a> Text<'a> {
             '/' if outer.is_some_and(|c| c.is_ascii_digit()) => true,
             '/' | '\\' | '_' => glued_to(&self.original[..start - c.len_utf8()], own),
             _ if is_dash(c) => glued_to(&self.original[..start - c.len_utf8()], own),
-            _ if c.is_alphanumeric() => context::ends_with_label(&self.original[..start], own),
+            _ if is_word_char(c) => context::ends_with_label(&self.original[..start], own),
             _ => true,
         }
     }
@@ -179,7 +207,7 @@ impl<'a> Text<'a> {
             '@' | '%' | '_' => false,
             '.' => !outer.is_some_and(|c| c.is_ascii_digit() || c.is_ascii_lowercase()),
             _ if is_dash(c) => !outer.is_some_and(|c| c.is_ascii_alphanumeric()),
-            _ => !c.is_alphanumeric(),
+            _ => !is_word_char(c),
         }
     }
 
@@ -191,9 +219,32 @@ impl<'a> Text<'a> {
     }
 }
 
+/// Numbers stand at even distances in tables; their places should not.
+fn spread(at: usize) -> usize {
+    at.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40
+}
+
 /// A dash or slash may follow a label of the number's own kind or nothing at all.
 fn glued_to(head: &str, own: Label) -> bool {
-    !head.ends_with(char::is_alphanumeric) || context::ends_with_label(head, own)
+    !head.ends_with(is_word_char) || context::ends_with_label(head, own)
+}
+
+/// A letter or a digit; those of our two alphabets are known at a glance.
+pub(crate) fn is_word_char(c: char) -> bool {
+    match c {
+        _ if c.is_ascii() => c.is_ascii_alphanumeric(),
+        '\u{400}'..='\u{481}' | '\u{48a}'..='\u{52f}' => true,
+        _ => c.is_alphanumeric(),
+    }
+}
+
+/// A letter; those of our two alphabets are known at a glance.
+pub(crate) fn is_letter(c: char) -> bool {
+    match c {
+        _ if c.is_ascii() => c.is_ascii_alphabetic(),
+        '\u{400}'..='\u{481}' | '\u{48a}'..='\u{52f}' => true,
+        _ => c.is_alphabetic(),
+    }
 }
 
 /// Hyphens and dashes that people and editors put between digits; the em dash separates words.
@@ -208,6 +259,12 @@ pub(crate) fn is_blank(c: char) -> bool {
 
 /// The separator a gap of exactly one blank or dash stands for: `' '` or `'-'`.
 pub(crate) fn separator(gap: &str) -> Option<char> {
+    match gap.as_bytes() {
+        [] => return None,
+        b" " => return Some(' '),
+        b"-" => return Some('-'),
+        _ => {}
+    }
     let mut chars = gap.chars();
     let c = chars.next().filter(|_| chars.next().is_none())?;
     if is_blank(c) {
@@ -233,15 +290,15 @@ fn scan(bytes: &[u8]) -> (Vec<Run>, u8) {
         }
         let end = at + block.len();
         while at < end {
-            let rest = &bytes[at..];
-            let digits = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
-            if digits > 0 {
-                runs.push(Run {
-                    start: at,
-                    end: at + digits,
-                });
+            let start = at;
+            while bytes.get(at).is_some_and(u8::is_ascii_digit) {
+                at += 1;
             }
-            at += digits.max(1);
+            if at > start {
+                runs.push(Run { start, end: at });
+            } else {
+                at += 1;
+            }
         }
     }
     (runs, marks)

@@ -10,7 +10,8 @@ mod rules;
 use super::router;
 use crate::analysis::{Caller, Expiry, FirstRun, NewToken, Service};
 use crate::config::{
-    AnalysisSettings, AttachmentSettings, ChecksSettings, RetentionSettings, Services,
+    AnalysisSettings, AttachmentSettings, ChecksSettings, DetectSettings, RetentionSettings,
+    Services,
 };
 use crate::store::temporary::TemporaryFolder;
 use crate::store::{Scope, Scopes};
@@ -50,6 +51,7 @@ fn settings() -> AnalysisSettings {
         max_body: MAX_BODY,
         first_token: None,
         services: Services::default(),
+        detect: DetectSettings::default(),
         blobs: None,
         attachments: AttachmentSettings {
             max_bytes: 1 << 20,

@@ -5,7 +5,7 @@ use super::card_systems::{is_barcode, known_system, usual_groups};
 use crate::detect::dataclean::context::Label;
 use crate::detect::dataclean::settled::numbers;
 use crate::detect::dataclean::text::separator;
-use crate::detect::dataclean::{Detector, Needs, PatternName, Span, Strength, Text, checksum};
+use crate::detect::dataclean::{Detector, Needs, PatternName, Run, Span, Strength, Text, checksum};
 
 /// See the file's head.
 pub(crate) struct BankCardNumber;
@@ -70,7 +70,8 @@ fn bare(text: &Text, at: usize) -> bool {
 fn grouped(text: &Text, first: usize, taken: Option<usize>) -> Option<usize> {
     let between = separator(text.gap(first)?)?;
     let runs = &text.runs()[first..];
-    let (mut digits, mut ends) = (runs[0].digits(), Vec::new());
+    let mut digits = runs[0].digits();
+    let (mut ends, mut count) = ([first; MOST_GROUPS], 0);
     for last in first + 1..first + MOST_GROUPS {
         if text.gap(last - 1).and_then(separator) != Some(between) {
             break;
@@ -78,15 +79,18 @@ fn grouped(text: &Text, first: usize, taken: Option<usize>) -> Option<usize> {
         digits += text.runs()[last].digits();
         match digits {
             0..13 => {}
-            13..=MOST_DIGITS => ends.push(last),
+            13..=MOST_DIGITS => {
+                ends[count] = last;
+                count += 1;
+            }
             _ => break,
         }
     }
     let joined = |left: usize| text.gap(left).and_then(separator) == Some(between);
     let four = |at: usize| text.runs().get(at).is_some_and(|run| run.digits() == 4);
     let goes_on_before =
-        first > 0 && joined(first - 1) && four(first - 1) && taken != Some(first - 1);
-    ends.into_iter().rev().find(|last| {
+        || first > 0 && joined(first - 1) && four(first - 1) && taken != Some(first - 1);
+    ends[..count].iter().rev().copied().find(|last| {
         let runs = &text.runs()[first..=*last];
         let (start, end) = (runs[0].start, runs[runs.len() - 1].end);
         let values = text.values(runs);
@@ -96,12 +100,19 @@ fn grouped(text: &Text, first: usize, taken: Option<usize>) -> Option<usize> {
         {
             return false;
         }
-        let sizes: Vec<usize> = runs.iter().map(|run| run.digits()).collect();
         let cue = text.cue_before(start);
         let named = cue.is_some_and(|cue| cue.has(Label::Card));
         let denied = cue.is_some_and(|cue| cue.denies(Label::Card));
-        named || (usual_groups(&sizes) && !goes_on_before && !denied)
+        named || (has_usual_groups(runs) && !goes_on_before() && !denied)
     })
+}
+
+fn has_usual_groups(runs: &[Run]) -> bool {
+    let mut sizes = [0; MOST_GROUPS];
+    for (size, run) in sizes.iter_mut().zip(runs) {
+        *size = run.digits();
+    }
+    usual_groups(&sizes[..runs.len()])
 }
 
 #[cfg(test)]

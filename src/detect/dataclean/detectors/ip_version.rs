@@ -1,5 +1,8 @@
 //! Four numbers with dots that are a version or a section and no address: the words before them say it.
 
+use crate::detect::dataclean::small::Small;
+use crate::detect::dataclean::text::is_word_char;
+
 /// How far back a word such as "version" is looked for, in bytes.
 const REACH: usize = 60;
 const WORDS_BACK: usize = 3;
@@ -54,25 +57,30 @@ const TO: &[&str] = &["до", "to"];
 pub(super) fn is_version(head: &str) -> bool {
     let near = head[head.floor_char_boundary(head.len().saturating_sub(REACH))..].trim_end();
     let parts = near
-        .rsplit(|c: char| !c.is_alphanumeric())
+        .rsplit(|c: char| !is_word_char(c))
         .filter(|word| !word.is_empty());
-    let (numbers, words): (Vec<&str>, Vec<&str>) = parts
-        .take(WORDS_BACK + 4)
-        .partition(|word| word.bytes().all(|byte| byte.is_ascii_digit()));
-    let words: Vec<String> = words
-        .into_iter()
-        .take(WORDS_BACK)
-        .map(str::to_lowercase)
-        .collect();
-    let begins = |word: &String, stems: &[&str]| stems.iter().any(|stem| word.starts_with(stem));
-    let Some(last) = words.first() else {
+    let (mut words, mut count, mut numbers) = ([Small::of(""); WORDS_BACK], 0, false);
+    for word in parts.take(WORDS_BACK + 4) {
+        if word.bytes().all(|byte| byte.is_ascii_digit()) {
+            numbers = true;
+        } else if let Some(place) = words.get_mut(count) {
+            *place = Small::of(word);
+            count += 1;
+        }
+    }
+    let [last, rest @ ..] = &words[..count] else {
         return near.ends_with('§');
     };
-    let named = begins(last, VERSION_STEMS) || VERSION_WORDS.contains(&last.as_str());
+    let named = last.begins_with(VERSION_STEMS) || last.is_one_of(VERSION_WORDS);
     // "version is 1.2.3.4", "from version 1.2.3.4 to 1.2.3.5", but "the version on 10.0.0.1"
-    let place = numbers.is_empty() && PLACES.iter().any(|place| last.starts_with(place));
-    let once_removed = words.get(1).is_some_and(|word| begins(word, VERSION_STEMS)) && !place;
-    let updated =
-        TO.contains(&last.as_str()) && words.iter().any(|word| begins(word, UPDATE_STEMS));
+    let place = !numbers && last.begins_with(PLACES);
+    let once_removed = rest
+        .first()
+        .is_some_and(|word| word.begins_with(VERSION_STEMS))
+        && !place;
+    let updated = last.is_one_of(TO)
+        && words[..count]
+            .iter()
+            .any(|word| word.begins_with(UPDATE_STEMS));
     near.ends_with('§') || named || once_removed || updated
 }

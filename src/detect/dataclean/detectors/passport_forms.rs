@@ -2,6 +2,7 @@
 //! countries. Whether such a thing is a passport is decided in `passport_number`.
 
 use crate::detect::dataclean::settled::Links;
+use crate::detect::dataclean::small::Small;
 use crate::detect::dataclean::text::{is_blank, is_dash};
 use crate::detect::dataclean::{Run, Text};
 
@@ -66,8 +67,8 @@ pub(super) fn foreign(text: &Text, first: usize) -> Option<(usize, usize)> {
         9 => Some((lettered, first)),
         2 => {
             let next = text.runs().get(first + 1)?;
-            bridge(text.gap(first)?)?;
-            (next.digits() == 7).then_some((run.start, first + 1))
+            let fits = next.digits() == 7 && bridge(text.gap(first)?).is_some();
+            fits.then_some((run.start, first + 1))
         }
         _ => None,
     }
@@ -77,13 +78,22 @@ pub(super) fn foreign(text: &Text, first: usize) -> Option<(usize, usize)> {
 pub(super) fn with_letters(whole: &str, at: usize) -> usize {
     let head = &whole[..at];
     let head = head.strip_suffix(is_blank).unwrap_or(head);
-    let letters = head.trim_end_matches(char::is_uppercase);
+    let letters = head.trim_end_matches(is_capital);
     let count = head[letters.len()..].chars().count();
     let free = !letters.ends_with(char::is_alphanumeric);
     if (1..=LETTERS).contains(&count) && free {
         letters.len()
     } else {
         at
+    }
+}
+
+/// A capital letter; those of our two alphabets are known at a glance.
+fn is_capital(c: char) -> bool {
+    match c {
+        _ if c.is_ascii() => c.is_ascii_uppercase(),
+        'а'..='я' => false,
+        _ => c.is_uppercase(),
     }
 }
 
@@ -118,9 +128,7 @@ fn bridge(gap: &str) -> Option<Bridge> {
     match sign {
         "" if blank => Some(Bridge::Blank),
         "" => gap.chars().all(is_loose).then_some(Bridge::Loose),
-        _ => SIGNS
-            .contains(&sign.to_lowercase().as_str())
-            .then_some(Bridge::Sign),
+        _ => Small::of(sign).is_one_of(SIGNS).then_some(Bridge::Sign),
     }
 }
 

@@ -2,14 +2,17 @@
 //! Says what may be one; whether it is one is decided in `phone_number`.
 
 use crate::detect::dataclean::Text;
+use crate::detect::dataclean::small::Small;
 use crate::detect::dataclean::text::{is_blank, is_dash};
+use std::ops::Deref;
 
 /// The shortest number anybody calls: six digits of a town.
-pub(super) const FEWEST_DIGITS: usize = 6;
+const FEWEST_DIGITS: usize = 6;
 const MOST_DIGITS: usize = 15;
 const MOST_GROUPS: usize = 7;
 
 /// One group of digits and what stands before it inside the number.
+#[derive(Clone, Copy)]
 pub(super) struct Group {
     /// Digits in it.
     pub(super) digits: usize,
@@ -19,46 +22,93 @@ pub(super) struct Group {
     before: char,
 }
 
-/// The groups that can belong to one number beginning with run `first`.
-pub(super) fn groups(text: &Text, first: usize) -> Vec<Group> {
-    let mut groups: Vec<Group> = Vec::new();
-    let mut digits = 0;
-    let mut before = ' ';
-    for (at, run) in text.runs().iter().enumerate().skip(first).take(MOST_GROUPS) {
-        digits += run.digits();
-        if digits > MOST_DIGITS {
-            break;
-        }
-        let first = text.original().as_bytes()[run.start] - b'0';
-        groups.push(Group {
-            digits: run.digits(),
-            first,
-            before,
-        });
-        match text.gap(at).and_then(joint) {
-            Some(separator) => before = separator,
-            None => break,
+/// The groups of one number, at least one. Filled anew for each: a text has many.
+pub(super) struct Groups {
+    all: [Group; MOST_GROUPS],
+    sizes: [usize; MOST_GROUPS],
+    count: usize,
+}
+
+impl Groups {
+    /// Digits in each.
+    pub(super) fn sizes(&self) -> &[usize] {
+        &self.sizes[..self.count]
+    }
+
+    /// Room for the groups of a number.
+    pub(super) fn room() -> Self {
+        let nothing = Group {
+            digits: 0,
+            first: 0,
+            before: ' ',
+        };
+        Self {
+            all: [nothing; MOST_GROUPS],
+            sizes: [0; MOST_GROUPS],
+            count: 0,
         }
     }
-    groups
+
+    /// Reads the groups that can belong to one number beginning with run `first`; false where they
+    /// have too few digits for any.
+    pub(super) fn read(&mut self, text: &Text, first: usize) -> bool {
+        let (mut digits, mut whole, mut before) = (0, 0, ' ');
+        self.count = 0;
+        for (at, run) in text.runs().iter().enumerate().skip(first).take(MOST_GROUPS) {
+            digits += run.digits();
+            if digits > MOST_DIGITS {
+                break;
+            }
+            let first = text.original().as_bytes()[run.start] - b'0';
+            self.push(Group {
+                digits: run.digits(),
+                first,
+                before,
+            });
+            whole = digits;
+            match text.gap(at).and_then(joint) {
+                Some(separator) => before = separator,
+                None => break,
+            }
+        }
+        whole >= FEWEST_DIGITS
+    }
+
+    fn push(&mut self, group: Group) {
+        self.all[self.count] = group;
+        self.sizes[self.count] = group.digits;
+        self.count += 1;
+    }
+}
+
+impl Deref for Groups {
+    type Target = [Group];
+
+    fn deref(&self) -> &[Group] {
+        &self.all[..self.count]
+    }
 }
 
 /// What a gap of one to three characters says, when it can stand inside a phone number.
 fn joint(gap: &str) -> Option<char> {
     const LONGEST: usize = 3;
-    let plain = |c: char| match c {
-        '(' | ')' => Some(')'),
-        '.' => Some('.'),
-        _ if is_dash(c) => Some('-'),
-        _ => is_blank(c).then_some(' '),
-    };
-    let signs: Option<Vec<char>> = gap.chars().take(LONGEST + 1).map(plain).collect();
-    let signs = signs.filter(|signs| (1..=LONGEST).contains(&signs.len()))?;
-    let lone_dot = signs.contains(&'.') && signs.len() > 1;
-    [')', '-', '.', ' ']
-        .into_iter()
-        .find(|sign| signs.contains(sign))
-        .filter(|_| !lone_dot)
+    const SIGNS: [char; 4] = [')', '-', '.', ' '];
+    let (mut most, mut dot, mut count) = (SIGNS.len(), false, 0);
+    for c in gap.chars().take(LONGEST + 1) {
+        let place = match c {
+            '(' | ')' => 0,
+            '.' => 2,
+            _ if is_dash(c) => 1,
+            _ if is_blank(c) => 3,
+            _ => return None,
+        };
+        (most, dot, count) = (most.min(place), dot || place == 2, count + 1);
+    }
+    let lone_dot = dot && count > 1;
+    SIGNS
+        .get(most)
+        .copied()
+        .filter(|_| count <= LONGEST && !lone_dot)
 }
 
 /// A `+` directly before the run,.
@@ -107,16 +157,16 @@ pub(super) enum Home {
 }
 
 /// How many groups make a national number, and whose, by form alone.
-pub(super) fn national(text: &Text, first: usize, groups: &[Group]) -> Option<(usize, Home)> {
-    let sizes: Vec<usize> = groups.iter().map(|group| group.digits).collect();
+pub(super) fn national(text: &Text, first: usize, groups: &Groups) -> Option<(usize, Home)> {
+    let sizes = groups.sizes();
     let bracket = text.before(text.runs()[first].start) == Some('(');
     let seen = |at: usize| groups.get(at).map(|group| group.before);
     if matches!(groups[0].first, 7 | 8)
-        && let Some(count) = with_trunk(groups, &sizes)
+        && let Some(count) = with_trunk(groups, sizes)
     {
         return Some((count, Home::Russia));
     }
-    match sizes.as_slice() {
+    match sizes {
         [3, 3, 2, 2, ..] if seen(3) == Some('-') || bracket => Some((4, Home::Russia)),
         [3..=5, 1..=3, 2, 2, ..] if bracket && sizes[..4].iter().sum::<usize>() == 10 => {
             Some((4, Home::Russia))
@@ -157,15 +207,15 @@ fn with_trunk(groups: &[Group], sizes: &[usize]) -> Option<usize> {
 
 /// The last run of a number that a label may call a phone: no date, no years, no odd groups, no rest
 /// of a longer number.
-pub(super) fn labelled(text: &Text, first: usize, groups: &[Group]) -> Option<usize> {
-    let sizes: Vec<usize> = groups.iter().map(|group| group.digits).collect();
+pub(super) fn labelled(text: &Text, first: usize, groups: &Groups) -> Option<usize> {
+    let sizes = groups.sizes();
     let digits: usize = sizes.iter().sum();
     let last = first + groups.len() - 1;
     let plus = has_plus(text, first);
     // What begins like a Russian number must be a whole one.
     let broken = groups[0].first == 7 && plus || sizes[0] == 1 && matches!(groups[0].first, 7 | 8);
     let dashed = groups.iter().skip(1).all(|group| group.before == '-');
-    let fits = match sizes.as_slice() {
+    let fits = match sizes {
         [7 | 10..=12] => true,
         [2, 2, 2] => dashed && !plus,
         [head, tail @ ..] => {
@@ -177,8 +227,8 @@ pub(super) fn labelled(text: &Text, first: usize, groups: &[Group]) -> Option<us
         }
         [] => false,
     };
-    let inside = first > 0 && text.gap(first - 1).and_then(joint).is_some();
-    (fits && !broken && !inside && !is_date(text, first, &sizes)).then_some(last)
+    let inside = || first > 0 && text.gap(first - 1).and_then(joint).is_some();
+    (fits && !broken && !inside() && !is_date(text, first, sizes)).then_some(last)
 }
 
 /// "2024-01-15", "15.01.2024", "2023-2024".
@@ -221,6 +271,5 @@ pub(super) fn is_amount(text: &Text, end: usize) -> bool {
         "км",
     ];
     let rest = &text.original()[end..text.original().floor_char_boundary(end + 24)];
-    let rest = rest.trim_start_matches(is_blank).to_lowercase();
-    UNITS.iter().any(|unit| rest.starts_with(unit))
+    Small::of(rest.trim_start_matches(is_blank)).begins_with(UNITS)
 }

@@ -2,7 +2,7 @@
 //! as "тел." or "call" calls a number. The digits are joined by hand, the numbering plans
 //! (libphonenumber) judge what came out; the forms stand in `phone_forms`.
 
-use super::phone_forms::{self as forms, Group, Home};
+use super::phone_forms::{self as forms, Groups, Home};
 use crate::detect::dataclean::context::{Cue, Label};
 use crate::detect::dataclean::numbering::Plans;
 use crate::detect::dataclean::settled::numbers;
@@ -32,9 +32,11 @@ impl Detector for PhoneNumber {
     }
 
     fn find(&self, text: &Text, out: &mut Vec<Span>) {
-        let mut next = 0;
+        let (mut next, mut groups) = (0, Groups::room());
         while next < text.runs().len() {
-            let Some((last, strength)) = phone_at(&self.plans, text, next) else {
+            let whole = groups.read(text, next);
+            let find = whole.then(|| phone_at(&self.plans, text, next, &groups));
+            let Some((last, strength)) = find.flatten() else {
                 next += 1;
                 continue;
             };
@@ -58,11 +60,12 @@ impl Detector for PhoneNumber {
 }
 
 /// The last run of the phone number that begins with run `first`.
-fn phone_at(plans: &Plans, text: &Text, first: usize) -> Option<(usize, Strength)> {
-    let groups = forms::groups(text, first);
-    if groups.iter().map(|group| group.digits).sum::<usize>() < forms::FEWEST_DIGITS {
-        return None;
-    }
+fn phone_at(
+    plans: &Plans,
+    text: &Text,
+    first: usize,
+    groups: &Groups,
+) -> Option<(usize, Strength)> {
     let alone = |last: &usize| {
         let (start, end) = forms::borders(text, first, *last);
         let free = text.before(start) == Some('/') || text.free_before(start, Label::Phone);
@@ -70,9 +73,9 @@ fn phone_at(plans: &Plans, text: &Text, first: usize) -> Option<(usize, Strength
     };
     let plus = forms::has_plus(text, first);
     let certain = if plus {
-        international(plans, text, first, &groups)
+        international(plans, text, first, groups)
     } else {
-        national(plans, text, first, &groups)
+        national(plans, text, first, groups)
     };
     if let Some(last) = certain.filter(alone) {
         let (start, end) = forms::borders(text, first, last);
@@ -86,7 +89,7 @@ fn phone_at(plans: &Plans, text: &Text, first: usize) -> Option<(usize, Strength
         };
         return (!denied).then_some((last, strength));
     }
-    let last = forms::labelled(text, first, &groups).filter(alone)?;
+    let last = forms::labelled(text, first, groups).filter(alone)?;
     let (start, end) = forms::borders(text, first, last);
     // Groups speak for themselves a little; digits in a row need the label right beside them.
     let cue = text
@@ -99,33 +102,31 @@ fn phone_at(plans: &Plans, text: &Text, first: usize) -> Option<(usize, Strength
 /// The label is close enough to vouch for a number that only looks like a phone.
 fn near(cue: Option<Cue>) -> bool {
     const WORDS_BETWEEN: usize = 4;
-    cue.is_some_and(|cue| cue.has(Label::Phone) && cue.words <= WORDS_BETWEEN)
+    cue.is_some_and(|cue| cue.within(WORDS_BETWEEN, &[Label::Phone]))
 }
 
 /// `+` and 7 to 15 digits; the longest reading that the numbering plan of its country knows.
-fn international(plans: &Plans, text: &Text, first: usize, groups: &[Group]) -> Option<usize> {
+fn international(plans: &Plans, text: &Text, first: usize, groups: &Groups) -> Option<usize> {
     let reading = |last: &usize| {
         let mut values = text.values(&text.runs()[first..=*last]);
         if *last > first && forms::trunk_zero(groups) {
             values.remove(groups[0].digits);
         }
-        (7..=15).contains(&values.len()) && plans.know(&values)
+        (7..=15).contains(&values.len()) && plans.know_whole(&values)
     };
     (first..first + groups.len()).rev().find(reading)
 }
 
 /// Russian numbers with 8 or 7 before them or written 3-3-2-2, North American ones written 3-3-4.
-fn national(plans: &Plans, text: &Text, first: usize, groups: &[Group]) -> Option<usize> {
+fn national(plans: &Plans, text: &Text, first: usize, groups: &Groups) -> Option<usize> {
     let (count, home) = forms::national(text, first, groups)?;
     let last = first + count - 1;
     let values = text.values(&text.runs()[first..=last]);
     let national = &values[values.len() - 10..];
     let known = match home {
         // 7 belongs to Kazakhstan, whose numbers are written with +7.
-        Home::Russia => {
-            matches!(national[0], 3 | 4 | 8 | 9) && plans.know(&[&[7], national].concat())
-        }
-        Home::NorthAmerica => plans.know(&[&[1], national].concat()),
+        Home::Russia => matches!(national[0], 3 | 4 | 8 | 9) && plans.know(7, national),
+        Home::NorthAmerica => plans.know(1, national),
     };
     known.then_some(last)
 }

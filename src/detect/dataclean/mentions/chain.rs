@@ -1,16 +1,48 @@
 //! A chain of words as a grammar reads it: what stands at a place, and what between two. No meaning.
 
 use super::word::{Token, Word};
-use crate::detect::dataclean::text::{is_blank, is_dash};
+use crate::detect::dataclean::small::Small;
+use crate::detect::dataclean::text::{is_blank, is_dash, is_letter, is_word_char};
 
 /// A chain and the text it stands in. Places are indices of its words.
 #[derive(Clone, Copy)]
 pub(super) struct Chain<'a> {
     pub(super) text: &'a str,
     pub(super) tokens: &'a [Token],
+    ends: Ends,
+}
+
+/// Up to where the words stand without which nothing of a sort begins.
+#[derive(Clone, Copy)]
+struct Ends {
+    money: usize,
+    duration: usize,
 }
 
 impl<'a> Chain<'a> {
+    /// A chain of these words of a text.
+    pub(super) fn new(text: &'a str, tokens: &'a [Token]) -> Self {
+        let end = |is: fn(Word) -> bool| {
+            let last = tokens.iter().rposition(|token| is(token.word));
+            last.map_or(0, |last| last + 1)
+        };
+        let ends = Ends {
+            money: end(is_of_money),
+            duration: end(is_of_duration),
+        };
+        Self { text, tokens, ends }
+    }
+
+    /// Whether an amount of money can begin at a place.
+    pub(super) fn may_be_money(&self, at: usize) -> bool {
+        at < self.ends.money
+    }
+
+    /// Whether a duration can begin at a place.
+    pub(super) fn may_be_duration(&self, at: usize) -> bool {
+        at < self.ends.duration
+    }
+
     pub(super) fn word(&self, at: usize) -> Option<Word> {
         self.tokens.get(at).map(|token| token.word)
     }
@@ -30,7 +62,7 @@ impl<'a> Chain<'a> {
     /// The digits at a place, as a number; None where there is none.
     pub(super) fn number(&self, at: usize) -> Option<u64> {
         match self.word(at)? {
-            Word::Number => self.raw(at).parse().ok(),
+            Word::Number => value(&self.text.as_bytes()[self.start(at)..self.end(at)]),
             _ => None,
         }
     }
@@ -73,8 +105,8 @@ impl<'a> Chain<'a> {
         match before.next() {
             Some('.' | ',' | ':' | '/') => !outer_digit(before.next()),
             Some('_' | '#' | '@' | '\\' | '&') => false,
-            Some(c) if is_dash(c) => !before.next().is_some_and(char::is_alphanumeric),
-            Some(c) => !c.is_alphanumeric(),
+            Some(c) if is_dash(c) => !before.next().is_some_and(is_word_char),
+            Some(c) => !is_word_char(c),
             None => true,
         }
     }
@@ -82,7 +114,7 @@ impl<'a> Chain<'a> {
     /// Whether a word that ends here is the first part of a longer one: "март-апрельский".
     pub(super) fn compound(&self, end: usize) -> bool {
         let behind = self.behind(end).strip_prefix('-');
-        behind.is_some_and(|behind| behind.starts_with(char::is_alphabetic))
+        behind.is_some_and(|behind| behind.starts_with(is_letter))
     }
 
     /// Whether a number that ends here does not go on.
@@ -92,10 +124,44 @@ impl<'a> Chain<'a> {
             Some('.' | ',' | ':' | '/') => !behind.next().is_some_and(|c| c.is_ascii_digit()),
             Some('_' | '%' | '@' | '\\') => false,
             Some(c) if is_dash(c) => !behind.next().is_some_and(|c| c.is_ascii_digit()),
-            Some(c) => !c.is_alphanumeric(),
+            Some(c) => !is_word_char(c),
             None => true,
         }
     }
+}
+
+fn is_of_money(word: Word) -> bool {
+    matches!(
+        word,
+        Word::Sign
+            | Word::Code
+            | Word::CapitalCode
+            | Word::Currency
+            | Word::Coins
+            | Word::Doubtful
+            | Word::Conventional
+    )
+}
+
+fn is_of_duration(word: Word) -> bool {
+    matches!(
+        word,
+        Word::HalfUnit
+            | Word::Period
+            | Word::Unit(_)
+            | Word::UnitAdjective
+            | Word::Quarter
+            | Word::Century
+            | Word::Year(_)
+            | Word::Ordinal(_)
+    )
+}
+
+/// Digits as a number; None where there are too many for one.
+fn value(digits: &[u8]) -> Option<u64> {
+    const MOST_DIGITS: usize = 19;
+    let number = |number, digit: &u8| number * 10 + u64::from(digit - b'0');
+    (digits.len() <= MOST_DIGITS).then(|| digits.iter().fold(0, number))
 }
 
 /// A blank or several, or the end of a line.
@@ -112,10 +178,7 @@ pub(super) fn dash(gap: &str) -> bool {
 /// One of these small words between blanks.
 pub(super) fn glue(gap: &str, words: &[&str]) -> bool {
     let word = gap.trim();
-    word.len() + 2 <= gap.len()
-        && words
-            .iter()
-            .any(|one| one.eq_ignore_ascii_case(word) || *one == word.to_lowercase())
+    word.len() + 2 <= gap.len() && !word.is_empty() && Small::of(word).is_one_of(words)
 }
 
 /// The one character of a gap.

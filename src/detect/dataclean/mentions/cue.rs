@@ -6,6 +6,8 @@ use super::date::{Date, Weight};
 use super::duration::last_word;
 use super::word::Word;
 use super::{Mention, Sort};
+use crate::detect::dataclean::small::Small;
+use crate::detect::dataclean::text::is_word_char;
 
 /// Years before it are history, not a deadline, where only a small word stands before them: nobody
 /// talked to a model then.
@@ -159,19 +161,19 @@ fn cue(head: &str) -> Cue {
             return Cue::None;
         };
         rest = before;
-        let because = word == "due" && head[rest.len() + word.len()..].starts_with(" to ");
-        if NOUNS.contains(&word.as_str()) && !because || negated(&word, rest) {
+        let because = word.is("due") && head[rest.len() + word.bytes().len()..].starts_with(" to ");
+        if word.is_one_of(NOUNS) && !because || negated(&word, rest) {
             return Cue::Noun;
         }
-        if near && SMALL.contains(&word.as_str()) {
-            let counted = step(rest, true).is_some_and(|(unit, _)| AHEAD.contains(&unit.as_str()));
+        if near && word.is_one_of(SMALL) {
+            let counted = step(rest, true).is_some_and(|(unit, _)| unit.is_one_of(AHEAD));
             return if counted { Cue::None } else { Cue::Small };
         }
-        if near && OTHERWISE.contains(&word.as_str()) {
+        if near && word.is_one_of(OTHERWISE) {
             return Cue::None;
         }
         let filler =
-            FILLERS.contains(&word.as_str()) || word.starts_with(|c: char| c.is_ascii_digit());
+            word.is_one_of(FILLERS) || word.bytes().first().is_some_and(u8::is_ascii_digit);
         near &= filler;
         words += usize::from(!filler);
     }
@@ -179,17 +181,17 @@ fn cue(head: &str) -> Cue {
 }
 
 /// "не позднее", "no later than", "at the latest".
-fn negated(word: &str, rest: &str) -> bool {
-    match word {
-        "позднее" | "позже" => last_word(rest.trim_end()).to_lowercase() == "не",
+fn negated(word: &Small, rest: &str) -> bool {
+    match word.as_str() {
+        "позднее" | "позже" => Small::of(last_word(rest.trim_end())).is("не"),
         "than" => rest.trim_end().to_lowercase().ends_with("later"),
         _ => false,
     }
 }
 
 /// The last word of a text in lower case and what stands before it; None across the end of a sentence.
-fn step(rest: &str, near: bool) -> Option<(String, &str)> {
-    let trimmed = rest.trim_end_matches(|c: char| !c.is_alphanumeric());
+fn step(rest: &str, near: bool) -> Option<(Small, &str)> {
+    let trimmed = rest.trim_end_matches(|c: char| !is_word_char(c));
     let between = &rest[trimmed.len()..];
     let line = between.contains('\n') && !near;
     let ends = (line || between.contains(['!', '?', ';', ')'])) && !between.contains(':');
@@ -199,7 +201,7 @@ fn step(rest: &str, near: bool) -> Option<(String, &str)> {
         return None;
     }
     let start = trimmed
-        .trim_end_matches(|c: char| c.is_alphanumeric() || c == ':')
+        .trim_end_matches(|c: char| is_word_char(c) || c == ':')
         .len();
     let word = &trimmed[start..];
     let word = word
@@ -207,7 +209,7 @@ fn step(rest: &str, near: bool) -> Option<(String, &str)> {
         .next()
         .filter(|part| !part.starts_with(|c: char| c.is_ascii_digit()))
         .unwrap_or(word);
-    Some((word.to_lowercase(), &trimmed[..trimmed.len() - word.len()]))
+    Some((Small::of(word), &trimmed[..trimmed.len() - word.len()]))
 }
 
 /// "5 мая — крайний срок", "May 5 deadline".

@@ -5,6 +5,8 @@ use super::amount::{Amount, amount, further, second};
 use super::chain::{Chain, blanks, glue};
 use super::word::{Unit, Word, YearForm};
 use super::{Mention, Sort};
+use crate::detect::dataclean::small::Small;
+use crate::detect::dataclean::text::is_letter;
 
 /// Words before a number of years that make it an age.
 const OWNERS: &[&str] = &[
@@ -122,7 +124,7 @@ fn size(chain: &Chain, at: usize, found: &Amount) -> Option<Unit> {
 /// Abbreviated units: they may touch their number, and keep their dot.
 fn short(chain: &Chain, at: usize) -> bool {
     matches!(
-        chain.raw(at).to_lowercase().as_str(),
+        Small::of(chain.raw(at)).as_str(),
         "сек"
             | "мин"
             | "ч"
@@ -178,11 +180,8 @@ fn is_age(chain: &Chain, start: usize, end: usize, size: Unit) -> bool {
     let only = ["всего", "уже", "только", "почти"]
         .iter()
         .find_map(|word| head.strip_suffix(word));
-    let owned = OWNERS.contains(
-        &last_word(only.map_or(head, str::trim_end))
-            .to_lowercase()
-            .as_str(),
-    );
+    let owner = last_word(only.map_or(head, str::trim_end));
+    let owned = Small::of(owner).is_one_of(OWNERS);
     let aside = head.ends_with([',', '(']) && behind.trim_start().starts_with([',', ')', '.', ';']);
     old && size >= Unit::Day || size == Unit::Year && (owned || aside && person(head))
 }
@@ -202,7 +201,7 @@ fn is_clock(chain: &Chain, first: &Amount, unit: (Unit, usize, usize)) -> bool {
     let noon = chain.behind(end).trim_start().starts_with("дня");
     let hour =
         first.value.is_some_and(|value| value <= 24) || chain.word(first.next) == Some(Word::Half);
-    let before = last_word(chain.text[..first.start].trim_end()).to_lowercase();
+    let before = Small::of(last_word(chain.text[..first.start].trim_end()));
     let late = first.value.is_some_and(|value| (13..24).contains(&value))
         && matches!(before.as_str(), "на" | "до");
     part || noon
@@ -216,8 +215,8 @@ fn spans(chain: &Chain, start: usize) -> bool {
         "in", "for", "within", "least", "than", "only", "just", "takes", "took", "is", "lasts",
         "every", "after", "about",
     ];
-    let word = last_word(chain.text[..start].trim_end()).to_lowercase();
-    WORDS.contains(&word.as_str())
+    let word = Small::of(last_word(chain.text[..start].trim_end()));
+    word.is_one_of(WORDS)
 }
 
 /// A unit alone behind a word of lasting: "в течение месяца", "within a week".
@@ -225,16 +224,17 @@ fn single(chain: &Chain, at: usize) -> Option<(usize, usize, usize)> {
     const WIDEST_BLANK: usize = 4;
     let start = chain.start(at);
     let head = chain.text[..start].trim_end();
-    let word = last_word(head).to_lowercase();
+    let folded = last_word(head);
+    let word = Small::of(folded);
     let next = chain.end(at);
     if start - head.len() > WIDEST_BLANK {
         return None;
     }
     let lasting = match word.as_str() {
         "течение" | "протяжении" => {
-            !chain.raw(at).to_lowercase().starts_with("веков")
+            !Small::of(chain.raw(at)).begins_with(&["веков"])
         }
-        "a" | "an" => spans_before(head, &word),
+        "a" | "an" => spans_before(head, folded),
         _ => false,
     };
     let half = chain.gap(at).is_some_and(|gap| glue(gap, &["and a"]))
@@ -244,7 +244,7 @@ fn single(chain: &Chain, at: usize) -> Option<(usize, usize, usize)> {
         return None;
     }
     let start = if article {
-        head.len() - word.len()
+        head.len() - folded.len()
     } else {
         start
     };
@@ -255,7 +255,7 @@ fn single(chain: &Chain, at: usize) -> Option<(usize, usize, usize)> {
 }
 
 fn spans_before(head: &str, article: &str) -> bool {
-    let before = last_word(head[..head.len() - article.len()].trim_end()).to_lowercase();
+    let before = Small::of(last_word(head[..head.len() - article.len()].trim_end()));
     matches!(
         before.as_str(),
         "within" | "in" | "for" | "takes" | "took" | "lasts" | "after"
@@ -314,6 +314,6 @@ fn parts(text: &str, letters: &str) -> bool {
 }
 
 pub(super) fn last_word(head: &str) -> &str {
-    let letters = head.trim_end_matches(char::is_alphabetic);
+    let letters = head.trim_end_matches(is_letter);
     &head[letters.len()..]
 }

@@ -51,7 +51,7 @@ impl Mentions {
         for chain in &scan.chains {
             let tokens = &scan.tokens[chain.clone()];
             if tokens.iter().any(is_key) {
-                read(&Chain { text, tokens }, &mut all);
+                read(&Chain::new(text, tokens), &mut all);
             }
         }
         Self {
@@ -84,9 +84,14 @@ fn read(chain: &Chain, all: &mut Vec<Mention>) {
 
 /// What begins at a place. Each sort needs words that the others do not have.
 fn mention(chain: &Chain, at: usize, last: Option<&Mention>) -> Option<(Mention, usize)> {
+    let money = || chain.may_be_money(at).then(|| money::money(chain, at));
+    let duration = || {
+        let may = chain.may_be_duration(at);
+        may.then(|| duration::duration(chain, at))
+    };
     dated(chain, at, last)
-        .or_else(|| money::money(chain, at))
-        .or_else(|| duration::duration(chain, at))
+        .or_else(|| money().flatten())
+        .or_else(|| duration().flatten())
 }
 
 fn dated(chain: &Chain, at: usize, last: Option<&Mention>) -> Option<(Mention, usize)> {

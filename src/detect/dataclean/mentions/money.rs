@@ -5,6 +5,7 @@ use super::amount::{Amount, amount, further, second};
 use super::chain::{Chain, blanks, dash, glue};
 use super::word::Word;
 use super::{Mention, Sort};
+use crate::detect::dataclean::small::Small;
 
 /// The money that begins at a place, and the first word behind it.
 pub(super) fn money(chain: &Chain, at: usize) -> Option<(Mention, usize)> {
@@ -240,7 +241,7 @@ fn tail(chain: &Chain, at: usize) -> (usize, usize) {
         return (chain.end(at + 1), at + 2);
     }
     let short = matches!(
-        chain.raw(at).to_lowercase().as_str(),
+        Small::of(chain.raw(at)).as_str(),
         "руб" | "р" | "коп" | "долл"
     );
     let dot = short && chain.behind(end).starts_with('.');

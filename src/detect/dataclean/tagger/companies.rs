@@ -151,6 +151,17 @@ const NOT: &[&str] = &[
     "США",
 ];
 
+/// More of them: of computers, of money and offices, of schools, of medicine, of law.
+const NOT_EITHER: &str = "SLA SLO SPF DKIM DMARC SOC SIEM DLP MFA SSO CI CD DBA ORM MIME TLS SSL NAT DHCP \
+    CRM ERP CMS SDK IDE REST RPC FTP SSD HDD BIOS UEFI GUI CLI OTP QR NFC GPS LED UPS DoS DDoS XSS CSRF RCE \
+    CVE CWE WAF IDS IPS EDR LAN WAN IoT JWT UTF ASCII WAL ACL RBAC CAPTCHA GDPR PCI EULA NaN PIN2 SIM eSIM \
+    EBITDA ROI KPI NPS NDA PO RFC RFP FYI ASAP ETA TBD EOD DIY VIP POS ATM CV CVs RSVP HOA \
+    MRI CT ECG DNA RNA PCR BMI ADHD PTSD OCD HIV AIDS COVID ICU NICU GCSE MBA BSc MSc PE \
+    NPC RPG MMO DLC PvP UFO GTA ERROR WARN WARNING INFO DEBUG FATAL TRACE STOP START GET POST PUT DELETE \
+    ЕГЭ ОГЭ ГИА ВПР ФГОС ПДД КоАП УК ГК ТК НК СК УПК АПК ГПК ДСП НСД СКУД ИБ ПИН ЭЦП ЭП КЭП СУБД ИБП \
+    МРТ КТ УЗИ ЭКГ ОРВИ ОРЗ ВИЧ ЭКО ДНК РНК ИМТ СДВГ ПТСР ЛПНП ЛПВП ЛФК БАД ДМС ОМС НДФЛ УСН ЕНВД МРОТ \
+    ГОСТ ТУ ЛЭП НИОКР ЧП ЧС КБК ГПХ НЛО ВОВ ХХ ИМХО ЗП БД ТД ТП ООО ИП СТОП";
+
 /// Tokens of organisations that their form gives away.
 pub(crate) fn find(sentence: &Sentence) -> Vec<(usize, usize)> {
     let mut out: Vec<(usize, usize)> = Vec::new();
@@ -178,8 +189,13 @@ pub(crate) fn is_none(find: &str) -> bool {
     });
     let mut words = find.split([' ', '/']);
     let is_label = find.contains(char::is_alphabetic)
-        && words.all(|word| NOT.contains(&word) || !word.contains(char::is_alphabetic));
+        && words.all(|word| is_abbreviation(word) || !word.contains(char::is_alphabetic));
     is_label || inner_dot && !find.contains(' ')
+}
+
+fn is_abbreviation(word: &str) -> bool {
+    let mut others = NOT_EITHER.split_whitespace();
+    NOT.contains(&word) || others.any(|other| other == word)
 }
 
 /// "ООО «Ромашка»", "компания «Север»", "АО Вектор".

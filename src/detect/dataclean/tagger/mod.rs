@@ -5,6 +5,7 @@
 mod companies;
 mod decode;
 mod diagnoses;
+mod doubts;
 mod english_places;
 mod features;
 mod lexicon;

@@ -18,7 +18,6 @@ pub(crate) const PATRONYMIC: u16 = 4;
 /// The stem of a first name.
 pub(crate) const FIRST_STEM: u16 = 8;
 /// The stem of a surname.
-#[allow(dead_code)] // set by the trainer; the chains see all flags at once
 pub(crate) const LAST_STEM: u16 = 16;
 /// A word of names of organisations.
 #[allow(dead_code)] // set by the trainer; the chains see all flags at once

@@ -8,7 +8,7 @@ use super::model::{ADDRESS, COMPANY, Model, NAME, OUTSIDE};
 use super::sentence::Sentence;
 use super::table::{self, Table};
 use super::token::{self, Case, Kind, Token};
-use super::{companies, diagnoses, places, roles};
+use super::{companies, diagnoses, doubts, places, roles};
 
 /// The most bytes of a text that are judged at once; a token takes up to 120 bytes while it is.
 const LONGEST_PIECE: usize = 64 * 1024;
@@ -102,6 +102,7 @@ impl Tagger<'_> {
                 && !is_account(sentence.text, (start, end))
                 && !companies::is_none(&sentence.text[start..end])
                 && !(kind == Kept::Company && is_bare_kind(sentence, run))
+                && !doubts::is_doubtful(sentence, run)
             {
                 out.push(Find { kind, start, end });
             }

@@ -10,6 +10,7 @@ mod year;
 use super::chain::Chain;
 use super::duration::last_word;
 use super::word::Word;
+use crate::detect::dataclean::small::Small;
 
 /// A date in its place.
 #[derive(Clone, Copy, Debug)]
@@ -32,15 +33,29 @@ pub(super) enum Weight {
     Near,
 }
 
+/// Of a year, the longest number in a date.
+const MOST_DIGITS: usize = 4;
+
 /// The date that begins at a place.
 pub(super) fn date(chain: &Chain, at: usize) -> Option<Date> {
+    // Digits of days, months and years that follow each other; most pairs of numbers are none.
+    let (paired, short) = match (chain.digits(at), chain.digits(at + 1)) {
+        (1 | 2, 1 | 2) => (true, true),
+        (4, 1 | 2) | (2, 4) => (true, false),
+        _ => (false, false),
+    };
+    let numeric = |at| paired.then(|| numeric::numeric(chain, at)).flatten();
+    let short = |at| short.then(|| numeric::short(chain, at)).flatten();
     match chain.word(at)? {
-        Word::Number => numeric::numeric(chain, at)
+        // Only "0003 квартал" is written with more.
+        Word::Number if chain.digits(at) > MOST_DIGITS => year::quarter(chain, at),
+        Word::Number if chain.gap(at).is_none() => year::year(chain, at),
+        Word::Number => numeric(at)
             .or_else(|| named::day_first(chain, at))
             .or_else(|| year::quarter(chain, at))
             .or_else(|| year::century(chain, at))
             .or_else(|| year::year(chain, at))
-            .or_else(|| numeric::short(chain, at)),
+            .or_else(|| short(at)),
         Word::Ordinal(_) | Word::Numeral(20 | 30) => named::day_in_words(chain, at)
             .or_else(|| year::quarter(chain, at))
             .or_else(|| year::century(chain, at)),
@@ -59,18 +74,18 @@ pub(super) fn date(chain: &Chain, at: usize) -> Option<Date> {
 }
 
 /// The word right before a byte, in lower case; empty where punctuation stands between.
-fn before(chain: &Chain, start: usize) -> String {
+fn before(chain: &Chain, start: usize) -> Small {
     let head = chain.text[..start].trim_end_matches([' ', '\u{a0}']);
-    match head.len() < start {
-        true => last_word(head).to_lowercase(),
-        false => String::new(),
-    }
+    Small::of(match head.len() < start {
+        true => last_word(head),
+        false => "",
+    })
 }
 
 /// Prepositions behind which a month, a day of the week or a year is a date.
-fn preposition(word: &str) -> bool {
+fn preposition(word: &Small) -> bool {
     matches!(
-        word,
+        word.as_str(),
         "в" | "во"
             | "с"
             | "со"

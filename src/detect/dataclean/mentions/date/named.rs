@@ -17,15 +17,15 @@ fn is_month(chain: &Chain, at: usize) -> bool {
 /// "5 мая", "5-го мая", "«05» мая", "5, 6 и 7 мая", "5th of May".
 pub(super) fn day_first(chain: &Chain, at: usize) -> Option<Date> {
     const MOST_DAYS: usize = 5;
-    if street(&chain.text[..chain.start(at)]) {
-        return None;
-    }
     let mut last = at;
     for _ in 0..MOST_DAYS {
         let day = numbered(chain, last)?;
         let gap = chain.gap(day)?;
         if is_month(chain, day + 1) {
-            return day_and_month(chain, at, day);
+            let in_street = street(&chain.text[..chain.start(at)]);
+            return (!in_street)
+                .then(|| day_and_month(chain, at, day))
+                .flatten();
         }
         let listed =
             dash(gap) || gap == ", " || glue(gap, &["по", "до", "и", "или", "and", "to", "or"]);

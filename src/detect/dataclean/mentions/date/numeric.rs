@@ -6,6 +6,7 @@ use super::super::duration::last_word;
 use super::super::word::Word;
 use super::time::{is_year, time, with_word};
 use super::{Date, Weight, before, preposition};
+use crate::detect::dataclean::small::Small;
 
 /// A whole date, or month and year.
 pub(super) fn numeric(chain: &Chain, at: usize) -> Option<Date> {
@@ -14,8 +15,8 @@ pub(super) fn numeric(chain: &Chain, at: usize) -> Option<Date> {
     }
     let mark = chain.gap(at).and_then(only)?;
     let (start, end) = (chain.start(at), chain.tokens.get(at + 1)?.end);
-    let free = chain.free_before(start) && chain.free_after(end) && !in_path(chain, start);
-    if !free || !months(chain, at, mark) {
+    let free = || chain.free_before(start) && chain.free_after(end) && !in_path(chain, start);
+    if !months(chain, at, mark) || !free() {
         return None;
     }
     let (end, next) = match mark {
@@ -101,7 +102,7 @@ fn shape(chain: &Chain, at: usize) -> bool {
 fn versioned(chain: &Chain, at: usize) -> bool {
     let head = chain.text[..chain.start(at)].trim_end_matches([' ', ':', '.', '№', '=']);
     matches!(
-        last_word(head).to_lowercase().as_str(),
+        Small::of(last_word(head)).as_str(),
         "версия"
             | "версии"
             | "версию"

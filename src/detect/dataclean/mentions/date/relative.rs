@@ -4,6 +4,7 @@
 use super::super::chain::{Chain, blanks, glue};
 use super::super::word::{Unit, Word, YearForm};
 use super::{Date, Weight, before, date, preposition};
+use crate::detect::dataclean::small::Small;
 
 /// "в пятницу", "on Monday", "Friday, May 5".
 pub(super) fn weekday(chain: &Chain, at: usize) -> Option<Date> {
@@ -30,7 +31,7 @@ pub(super) fn weekday(chain: &Chain, at: usize) -> Option<Date> {
     }
     let word = before(chain, start);
     let habitat = chain.behind(chain.end(at)).starts_with(" обитания");
-    let place = habitat || word == "в" && chain.raw(at).to_lowercase() == "среде";
+    let place = habitat || word.is("в") && Small::of(chain.raw(at)).is("среде");
     let dated = preposition(&word) && !matches!(word.as_str(), "за" | "по" | "mid");
     let weight = if dated { Weight::Whole } else { Weight::Near };
     (chain.word(at) == Some(Word::Weekday) && !place).then(|| alone(chain, start, at, weight))
@@ -52,11 +53,7 @@ pub(super) fn near(chain: &Chain, at: usize) -> Option<Date> {
         return None;
     }
     let this = chain.word(at) == Some(Word::This);
-    let plain = this
-        || matches!(
-            chain.raw(at).to_lowercase().as_str(),
-            "previous" | "following"
-        );
+    let plain = this || matches!(Small::of(chain.raw(at)).as_str(), "previous" | "following");
     let weight = match chain.word(at + 1)? {
         Word::Weekday => {
             return weekday(chain, at + 1).map(|found| Date {
@@ -83,7 +80,7 @@ pub(super) fn near(chain: &Chain, at: usize) -> Option<Date> {
 }
 
 fn decades(chain: &Chain, at: usize) -> bool {
-    chain.raw(at).to_lowercase().starts_with("decade")
+    Small::of(chain.raw(at)).begins_with(&["decade"])
 }
 
 /// "завтра", "завтрашнего дня", "EOD".

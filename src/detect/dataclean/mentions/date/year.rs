@@ -5,6 +5,7 @@ use super::super::chain::{Chain, blanks, dash, glue};
 use super::super::word::{Word, YearForm};
 use super::time::{is_year, with_word, year_behind, year_of};
 use super::{Date, Weight, before, preposition};
+use crate::detect::dataclean::small::Small;
 
 /// A year or several.
 pub(super) fn year(chain: &Chain, at: usize) -> Option<Date> {
@@ -45,12 +46,15 @@ fn range(chain: &Chain, at: usize) -> Option<Date> {
 
 /// "1990-е годы", "90-х годов". The English "1990s" is none by the conventions of our data.
 fn decade(chain: &Chain, at: usize) -> Option<Date> {
-    let value = chain.number(at).filter(|value| value.is_multiple_of(10))?;
-    let long = chain.digits(at) == 4 && (1000..2200).contains(&value);
-    if chain.word(at + 1) != Some(Word::Suffix) || !(long || chain.digits(at) == 2) {
+    if chain.word(at + 1) != Some(Word::Suffix) {
         return None;
     }
-    let (start, ending) = (chain.start(at), chain.raw(at + 1).to_lowercase());
+    let value = chain.number(at).filter(|value| value.is_multiple_of(10))?;
+    let long = chain.digits(at) == 4 && (1000..2200).contains(&value);
+    if !(long || chain.digits(at) == 2) {
+        return None;
+    }
+    let (start, ending) = (chain.start(at), Small::of(chain.raw(at + 1)));
     let (end, next) = with_word(chain, at);
     let plural = matches!(ending.as_str(), "е" | "х" | "ые" | "ых")
         && (long || edge_word(&before(chain, start)));
@@ -58,24 +62,28 @@ fn decade(chain: &Chain, at: usize) -> Option<Date> {
     fits.then(|| years(start, (end, next), value))
 }
 
-fn edge_word(word: &str) -> bool {
+fn edge_word(word: &Small) -> bool {
     matches!(
-        word,
+        word.as_str(),
         "в" | "с" | "начале" | "начала" | "конце" | "конца" | "середине" | "середины"
     )
 }
 
 /// "2024 год", "2024 г.", "2024-м", "в 2019", "(1998)".
 fn single(chain: &Chain, at: usize) -> Option<Date> {
-    let (start, value) = (chain.start(at), chain.number(at)?);
+    let (start, digits, value) = (chain.start(at), chain.digits(at), chain.number(at)?);
+    let worded = || matches!(chain.word(at + 1), Some(Word::Year(_)));
+    if digits > 4 || digits < 4 && !worded() {
+        return None;
+    }
     let (end, next) = with_word(chain, at);
-    if chain.digits(at) < 4 {
+    if digits < 4 {
         let named = next == at + 2
-            && chain.raw(at + 1).to_lowercase() == "году"
-            && before(chain, start) == "в";
+            && Small::of(chain.raw(at + 1)).is("году")
+            && before(chain, start).is("в");
         return (named && value > 0).then(|| years(start, (end, next), value));
     }
-    if chain.digits(at) != 4 || !is_year(chain, at) {
+    if !is_year(chain, at) {
         return None;
     }
     let word = before(chain, start);
@@ -96,7 +104,7 @@ fn single(chain: &Chain, at: usize) -> Option<Date> {
 }
 
 /// Four digits alone: behind a preposition and before nothing that they count, or in brackets.
-fn bare(chain: &Chain, at: usize, word: &str) -> bool {
+fn bare(chain: &Chain, at: usize, word: &Small) -> bool {
     let (start, end) = (chain.start(at), chain.end(at));
     let value = chain.number(at).unwrap_or_default();
     let behind = chain.behind(end);
@@ -108,9 +116,9 @@ fn bare(chain: &Chain, at: usize, word: &str) -> bool {
         None => true,
     };
     let second =
-        at > 0 && chain.digits(at - 1) == 4 && matches!(word, "and" | "to" | "or" | "и" | "или");
-    let named = preposition(word) && !matches!(word, "на" | "за" | "last" | "next")
-        || word == "year"
+        at > 0 && chain.digits(at - 1) == 4 && word.is_one_of(&["and", "to", "or", "и", "или"]);
+    let named = preposition(word) && !word.is_one_of(&["на", "за", "last", "next"])
+        || word.is("year")
         || second;
     recent && (brackets || named && alone)
 }
@@ -123,7 +131,10 @@ pub(super) fn century(chain: &Chain, at: usize) -> Option<Date> {
         Word::Roman => chain.raw(at).chars().all(char::is_uppercase),
         _ => true,
     };
-    if !fits || !chain.free_before(start) {
+    let number = chain.word(at) == Some(Word::Number);
+    let near = chain.tokens.iter().skip(at).take(3);
+    let mut near = near.map(|token| token.word);
+    if !fits || number && !near.any(|word| word == Word::Century) || !chain.free_before(start) {
         return None;
     }
     let ended = chain.word(at + 1) == Some(Word::Suffix) && matches!(chain.gap(at), Some("" | "-"));

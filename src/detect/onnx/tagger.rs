@@ -1,0 +1,161 @@
+//! A model that marks words, as a set of detectors: one for each pattern that its labels stand for. All of
+//! them share one reading of a text.
+
+use super::vocabulary::Piece;
+use super::windows::windows;
+use super::{Model, Parts, labels};
+use crate::detect::dataclean::{Detector, PatternName, Span, Strength, Text};
+use std::sync::Arc;
+
+/// A loaded model and what its labels stand for.
+pub struct Tagger {
+    model: Model,
+    /// For each number of the model's answers: the pattern, and whether it goes on with the word before.
+    meanings: Vec<Option<(PatternName, bool)>>,
+}
+
+impl Tagger {
+    /// Makes a model ready. `meant` says which label stands for which pattern; a label that is named
+    /// like a pattern stands for it anyway. `max_windows` bounds how much of a text it is shown.
+    ///
+    /// # Errors
+    /// What is wrong with one of the files, or that no label stands for any pattern.
+    pub fn new(
+        parts: Parts,
+        meant: &[(String, PatternName)],
+        max_windows: usize,
+    ) -> Result<Self, String> {
+        let model = Model::new(parts, max_windows)?;
+        let meaning = |label: &String| {
+            let (kind, goes_on) = labels::parts(label);
+            let named = meant.iter().find(|(name, _)| name == kind || name == label);
+            let pattern = named.map(|(_, pattern)| *pattern).or(kind.parse().ok())?;
+            Some((pattern, goes_on))
+        };
+        let meanings: Vec<_> = model.labels.iter().map(meaning).collect();
+        if meanings.iter().all(Option::is_none) {
+            return Err(format!(
+                "none of the model's labels stands for a pattern: {}",
+                model.labels.join(", ")
+            ));
+        }
+        Ok(Self { model, meanings })
+    }
+
+    /// One detector for each pattern of its labels.
+    pub fn detectors(self) -> Vec<Box<dyn Detector>> {
+        let tagger = Arc::new(self);
+        let meant = |name: &PatternName| {
+            let mut meanings = tagger.meanings.iter().flatten();
+            meanings.any(|(pattern, _)| pattern == name)
+        };
+        PatternName::all()
+            .filter(meant)
+            .map(|name| {
+                let tagger = tagger.clone();
+                Box::new(Modelled { name, tagger }) as Box<dyn Detector>
+            })
+            .collect()
+    }
+
+    /// All finds of a text, and why there may be more.
+    fn find(&self, text: &str) -> (Vec<Span>, Option<String>) {
+        let mut spans: Vec<Span> = Vec::new();
+        let most = self
+            .model
+            .max_windows
+            .saturating_mul(super::windows::WINDOW);
+        let (pieces, whole) = self.model.vocabulary.pieces(text, most);
+        let cut = || format!("the model was shown the first {most} pieces of words only");
+        let mut failure = (!whole).then(cut);
+        for window in windows(pieces.len()) {
+            let shown = &pieces[window.shown.clone()];
+            let scores = match self
+                .model
+                .session
+                .run::<3>(&self.model.vocabulary.framed(shown))
+            {
+                Ok(scores) if scores.values.len() == (shown.len() + 2) * scores.width => scores,
+                Ok(_) => {
+                    return (
+                        spans,
+                        Some("the model answers other than word by word".into()),
+                    );
+                }
+                Err(why) => return (spans, Some(why)),
+            };
+            if scores.width != self.meanings.len() {
+                failure =
+                    Some("the model answers more or fewer labels than config.json has".into());
+                break;
+            }
+            for at in window.judged.clone().filter(|at| pieces[*at].begins) {
+                let row = (at - window.shown.start + 1) * scores.width;
+                let best = best(&scores.values[row..row + scores.width]);
+                self.take(&mut spans, best, word(&pieces[at..]), text);
+            }
+        }
+        (spans, failure)
+    }
+
+    /// Adds a word to the finds by its label.
+    fn take(&self, spans: &mut Vec<Span>, label: usize, (start, end): (usize, usize), text: &str) {
+        /// What stands between two words of one find, in bytes.
+        const WIDEST_GAP: usize = 3;
+        let Some((kind, goes_on)) = self.meanings[label] else {
+            return;
+        };
+        if let Some(last) = spans.last_mut().filter(|last| goes_on && last.kind == kind) {
+            let gap = &text[last.end..start];
+            if gap.len() <= WIDEST_GAP && !gap.contains(['\n', ';', '|']) {
+                last.end = end;
+                return;
+            }
+        }
+        spans.push(Span {
+            kind,
+            start,
+            end,
+            strength: Strength::Reading,
+        });
+    }
+}
+
+/// The place of the word that some pieces begin with.
+fn word(pieces: &[Piece]) -> (usize, usize) {
+    let rest = pieces[1..].iter().take_while(|piece| !piece.begins).last();
+    (pieces[0].start, rest.unwrap_or(&pieces[0]).end)
+}
+
+fn best(scores: &[f32]) -> usize {
+    let scores = scores.iter().enumerate();
+    let best = scores.max_by(|(_, one), (_, other)| one.total_cmp(other));
+    best.map_or(0, |(at, _)| at)
+}
+
+/// One pattern of a model.
+struct Modelled {
+    name: PatternName,
+    tagger: Arc<Tagger>,
+}
+
+impl Modelled {
+    fn reading<'t>(&self, text: &'t Text) -> &'t (Vec<Span>, Option<String>) {
+        text.modelled(|original| self.tagger.find(original))
+    }
+}
+
+impl Detector for Modelled {
+    fn name(&self) -> PatternName {
+        self.name
+    }
+
+    fn find(&self, text: &Text, out: &mut Vec<Span>) {
+        let (spans, _) = self.reading(text);
+        out.extend(spans.iter().filter(|span| span.kind == self.name));
+    }
+
+    fn failure(&self, text: &Text) -> Option<String> {
+        self.reading(text).1.clone()
+    }
+}
