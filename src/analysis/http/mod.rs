@@ -3,16 +3,16 @@
 
 mod admin;
 mod applications;
-mod attachments;
+pub(super) mod attachments;
 mod audit;
 mod auth;
 mod batch;
 mod body;
 mod csv;
 mod erasure;
-mod export;
+pub(super) mod export;
 mod fields;
-mod filters;
+pub(super) mod filters;
 mod ingest;
 mod paced;
 mod parts;
@@ -20,7 +20,7 @@ mod query;
 mod records;
 mod replays;
 mod sessions;
-mod shapes;
+pub(super) mod shapes;
 mod statistics;
 mod surrogates;
 #[cfg(test)]
