@@ -73,6 +73,7 @@ phrases! {
     over_threshold: "over its threshold", "выше порога";
     not_checked: "Failed checks", "Несостоявшиеся проверки";
     warnings: "Warnings", "Предупреждения";
+    details: "Details", "Подробности";
     rules: "Rules", "Правила";
     rules_version: "version", "версия";
     rules_inline: "came with the request", "пришли с запросом";

@@ -80,7 +80,7 @@ fn message(view: &View, record: &StoredRecord) -> Markup {
     let text = record.message.as_deref().or(report.cleaned_text.as_deref());
     let (text, is_cut) = beginning(text.unwrap_or_default(), SHOWN);
     html! {
-        li.card class=(summary.stage.as_str()) {
+        li class={ "card " (summary.stage.as_str()) } {
             div.facts { strong { (row::kind(view, summary.stage)) } span.dim { (time_exact(summary.created_at_ms)) }
                 a href={ "/ui/records/" (summary.id) } { (r.whole_record) } }
             @if text.is_empty() { p.dim { (r.no_text) } } @else { p.pre { (marked(text, entities)) @if is_cut { "…" } } }

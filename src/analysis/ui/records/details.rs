@@ -55,7 +55,7 @@ pub(super) fn card(visit: &Visit, record: &StoredRecord) -> Markup {
     ];
     html! {
         section.card {
-            h2 { (t.settings) }
+            h2 { (r.details) }
             dl.pairs {
                 dt { (r.rules) } dd { (rules(visit, record)) }
                 dt { (t.state) } dd { code { (summary.status.as_str()) } }
@@ -99,7 +99,6 @@ pub(super) fn files(view: &View, address: &str, files: &[Attachment]) -> Markup 
                     caption.hidden { (r.attachments) }
                     thead { tr {
                         th scope="col" { (r.file) } th.number scope="col" { (r.size) } th scope="col" { (r.finds) }
-                        th scope="col" { span.hidden { (view.t.actions) } }
                     } }
                     tbody { @for file in files { (row_of(view, address, file)) } }
                 } }
@@ -118,15 +117,14 @@ fn row_of(view: &View, address: &str, file: &Attachment) -> Markup {
     };
     html! {
         tr {
-            th scope="row" { (file.name) div.dim.small { (file.kind) } }
+            th scope="row" {
+                @if file.kept { a href={ (address) "/attachments/" (file.hash) } download title=(r.save_file) { (file.name) } } @else { (file.name) }
+                div.dim.small { (file.kind) @if !file.kept { " · " (r.not_kept) } }
+            }
             td.number { (bytes(file.size)) }
             td {
                 div.badges { @for found in &file.findings.types { (badge("warn", &format!("{} × {}", found.kind, found.count))) } }
                 span.dim.small { (scanned) }
-            }
-            td.actions {
-                @if file.kept { a.button.quiet href={ (address) "/attachments/" (file.hash) } download aria-label={ (r.save_file) " " (file.name) } { (r.save_file) } }
-                @else { span.dim { (r.not_kept) } }
             }
         }
     }

@@ -119,8 +119,8 @@ fn table(view: &View, page: &RecordPage, names: &row::Names) -> Markup {
             table.records {
                 caption.hidden { (r.records) }
                 thead { tr {
-                    th scope="col" { (r.time) } th scope="col" { (r.kind) } th scope="col" { (r.application) }
-                    th scope="col" { (r.user) } th scope="col" { (r.session) } th scope="col" { (r.verdict) }
+                    th scope="col" { (r.time) } th scope="col" { (r.kind) } th scope="col" { (r.verdict) }
+                    th scope="col" { (r.application) } th scope="col" { (r.user) } th scope="col" { (r.session) }
                     th.number scope="col" { (t.tokens) }
                 } }
                 tbody { (row::rows(view, &page.records, names)) }

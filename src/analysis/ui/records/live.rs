@@ -81,7 +81,9 @@ pub(super) async fn stream(
     let floor = after.and_then(|(_, text)| text.parse().ok()).unwrap_or(0);
     let asked = Asked::read(Query(pairs)).with("before", None);
     let browser = visit.view.browser.clone().ok_or(Failure::SignedOut)?;
-    let filter = asked.records()?;
+    let mut filter = asked.records()?;
+    // Refused here, since a stream that has begun has no status any more.
+    filter.application_id = visit.caller.narrow(filter.application_id)?;
     let Ok(permit) = ui.tails.try_acquire_owned() else {
         return Ok(StatusCode::SERVICE_UNAVAILABLE.into_response());
     };

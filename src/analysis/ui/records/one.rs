@@ -55,7 +55,7 @@ fn beside(view: &View, record: &StoredRecord, names: &row::Names) -> Markup {
     let (r, summary) = (view.r(), &record.summary);
     html! {
         p.facts {
-            (time_exact(summary.created_at_ms)) " UTC"
+            span { (time_exact(summary.created_at_ms)) " UTC" }
             (row::application(r, summary.application_id, names))
             @if let Some(user) = &summary.user_id {
                 a.plain.cut href=(row::address("/ui/records", &[("user_id", user)])) { (r.user) " " (user) }

@@ -44,10 +44,10 @@ fn row(view: &View, record: &RecordSummary, names: &Names) -> Markup {
         tr data-record=(record.id) data-seq=(record.seq) {
             th scope="row" { a href={ "/ui/records/" (record.id) } { (time_exact(record.created_at_ms)) } }
             td { (kind(view, record.stage)) }
+            td { div.badges { (verdict(r, record)) } }
             td { (application(r, record.application_id, names)) }
             td { @if let Some(user) = &record.user_id { a.plain.cut href=(filtered("user_id", user)) title=(user) { (user) } } @else { span.dim { "–" } } }
             td { @if let Some(session) = &record.session_id { a.plain.cut href=(session_address(record.application_id, session)) title=(session) { (session) } } @else { span.dim { "–" } } }
-            td { div.badges { (verdict(r, record)) } }
             td.number { (record.token_count) @if let Some(severity) = record.severity { " " (badge("warn", severity.as_str())) } }
         }
     }
