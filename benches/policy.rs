@@ -52,7 +52,7 @@ fn filled() -> Policies {
         name: format!("application {number}"),
         policy: Policy::new(AppMode::Sync, format!("{number:.<PHRASE$}")),
     });
-    let store = FileStore::new(listed.collect());
+    let (store, _) = FileStore::new(listed.collect());
     let (policies, mut refresher) = Policies::over(Box::new(store), None);
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_time()

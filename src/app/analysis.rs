@@ -1,8 +1,12 @@
 //! The analysis server as a process of its own.
 
-use super::gateway::{backend_runtime, run_server};
+use super::certificates::Certificates;
+use super::gateway::{backend_runtime, reloads};
 use super::http::{UnderWay, WebApp};
+use super::launch::Launch;
 use super::lifecycle::Readiness;
+use super::reload::Parts;
+use super::run::{Serving, run_server};
 use super::status::Overview;
 use super::{docs, listeners, operations, welcome};
 use crate::analysis::{RetentionTask, Service, router};
@@ -18,34 +22,47 @@ use tokio::runtime::Runtime;
 ///
 /// # Errors
 /// When a listener or the store cannot be opened.
-pub fn run_analysis(mut settings: Settings) -> Result<()> {
-    let configuration = settings.hash();
-    listeners::claim_all("analysis", &mut settings.analysis.listen)?;
-    settings.analysis.operations = listeners::claim("operations", settings.analysis.operations)?;
+pub fn run_analysis(launch: Launch) -> Result<()> {
+    let (mut settings, seat) = launch.begin()?;
+    let (sockets, analysis) = (seat.sockets.clone(), &mut settings.analysis);
+    sockets.claim_all("analysis", &mut analysis.listen)?;
+    analysis.operations = sockets.claim("operations", analysis.operations)?;
     let runtime = backend_runtime()?;
     let (service, first) =
         runtime.block_on(Service::open(&settings.analysis, &settings.data_dir))?;
     let (metrics, readiness) = (Arc::new(Metrics::new()?), Arc::new(Readiness::default()));
     let retention = retention(&runtime, &settings, &service, &metrics);
-    let under_way = UnderWay::default();
-    let api = api(&settings, service.clone(), under_way.clone())?;
+    let (under_way, mut certificates) = (UnderWay::default(), Certificates::default());
+    let api = api(
+        &settings,
+        service.clone(),
+        (under_way.clone(), &mut certificates),
+    )?;
+    let reloads = reloads(&seat, &metrics);
     let address = settings.analysis.operations;
     let router = operations::router(Overview {
         metrics: metrics.clone(),
         readiness: readiness.clone(),
         policies: None,
         spool: None,
-        configuration,
+        reloads: reloads.clone(),
         under_way: under_way.clone(),
     });
-    let operations = operations_service(address, &settings, router);
+    let operations = sockets.serve(operations_service(address, &settings, router))?;
+    let api = sockets.serve(api)?;
     let mut addresses = addresses(&settings.analysis.listen);
     addresses.push(address);
-    let serving = super::gateway::Serving {
+    let serving = Serving {
         addresses,
+        operations: address,
         readiness,
         metrics,
-        shared: None,
+        parts: Parts {
+            certificates,
+            ..Parts::default()
+        },
+        seat,
+        reloads,
         spool: None,
         under_way,
         text: welcome::analysis(&settings, &first),
@@ -74,13 +91,13 @@ pub(super) fn retention(
 pub(super) fn api(
     settings: &Settings,
     service: Arc<Service>,
-    under_way: UnderWay,
+    (under_way, certificates): (UnderWay, &mut Certificates),
 ) -> Result<Listening<WebApp>> {
     let header_timeout = settings.gateway.limits.header_timeout;
     let router = docs::router().merge(router(service));
     let app = WebApp::counted(router, header_timeout, under_way);
     let mut api = Listening::new("analysis".into(), app);
-    listeners::add(&mut api, &settings.analysis.listen)?;
+    listeners::add(&mut api, &settings.analysis.listen, certificates)?;
     Ok(api)
 }
 

@@ -1,47 +1,41 @@
 //! The gateway as a process, alone or with the analysis backend beside it.
 
 use super::analysis::{addresses, api, operations_service, retention};
+use super::certificates::Certificates;
 use super::http::UnderWay;
 use super::inspect::LocalInspector;
-use super::lifecycle::{Readiness, Signals, wait_for_the_last_call};
+use super::launch::{Launch, Seat};
+use super::lifecycle::Readiness;
 use super::local::LocalAnalyzer;
+use super::reload::{Parts, Reloads};
+use super::run::{Serving, run_server};
+use super::sockets::Sockets;
 use super::status::Overview;
 use super::{listeners, operations, policies, spool, welcome};
 use crate::analysis::{FirstRun, Service};
 use crate::config::{BaseUrl, Settings};
 use crate::demo;
-use crate::gateway::{Front, Monitoring, Shared};
+use crate::gateway::{Front, Live, Monitoring, Shared};
 use crate::observe::Metrics;
-use crate::policy::Policies;
 use crate::telemetry::{Analyzer, HttpAnalyzer};
 use anyhow::{Context, Result};
 use log::warn;
 use pingora_core::connectors::ConnectorOptions;
+use pingora_core::server::Server;
 use pingora_core::server::configuration::ServerConf;
-use pingora_core::server::{RunArgs, Server};
 use pingora_core::services::listening::Service as Listening;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use tokio::runtime::Runtime;
 
-/// What runs besides the listeners.
-pub(super) struct Serving {
-    pub(super) addresses: Vec<SocketAddr>,
-    pub(super) readiness: Arc<Readiness>,
-    pub(super) metrics: Arc<Metrics>,
-    pub(super) shared: Option<Arc<Shared>>,
-    pub(super) spool: Option<spool::Running>,
-    pub(super) under_way: UnderWay,
-    pub(super) text: String,
-}
-
 /// What a gateway is started with.
 struct Plan {
     analyzer: Option<Arc<dyn Analyzer>>,
-    policies: Option<Policies>,
+    policies: Option<policies::Opened>,
     text: String,
-    /// The hash of the settings as they were given.
-    configuration: String,
+    seat: Seat,
+    reloads: Arc<Reloads>,
+    certificates: Certificates,
     /// Listeners of others to wait for.
     extra: Vec<SocketAddr>,
     under_way: UnderWay,
@@ -53,9 +47,9 @@ impl Plan {
         Overview {
             metrics: metrics.clone(),
             readiness: readiness.clone(),
-            policies: self.policies.clone(),
+            policies: self.policies.as_ref().map(|opened| opened.policies.clone()),
             spool: None,
-            configuration: self.configuration.clone(),
+            reloads: self.reloads.clone(),
             under_way: self.under_way.clone(),
         }
     }
@@ -65,11 +59,11 @@ impl Plan {
 ///
 /// # Errors
 /// When a listener, the store or the upstream's settings cannot be used.
-pub fn run_all(mut settings: Settings) -> Result<()> {
-    let configuration = settings.hash();
-    listeners::claim_all("gateway", &mut settings.gateway.listen)?;
-    listeners::claim_all("analysis", &mut settings.analysis.listen)?;
-    settings.gateway.operations = listeners::claim("operations", settings.gateway.operations)?;
+pub fn run_all(launch: Launch) -> Result<()> {
+    let (mut settings, seat) = launch.begin()?;
+    claim_gateway(&seat.sockets, &mut settings)?;
+    let sockets = seat.sockets.clone();
+    sockets.claim_all("analysis", &mut settings.analysis.listen)?;
     let runtime = backend_runtime()?;
     let (service, first) =
         runtime.block_on(Service::open(&settings.analysis, &settings.data_dir))?;
@@ -81,16 +75,24 @@ pub fn run_all(mut settings: Settings) -> Result<()> {
     let analyzer = analyzer_of(&mut settings, &service, &first)?;
     let (under_way, metrics) = (UnderWay::default(), Arc::new(Metrics::new()?));
     let retention = retention(&runtime, &settings, &service, &metrics);
+    let mut certificates = Certificates::default();
+    let api = api(
+        &settings,
+        service.clone(),
+        (under_way.clone(), &mut certificates),
+    )?;
     let plan = Plan {
         analyzer: Some(analyzer),
         policies: policies::open(&settings, &runtime, Some(&service))?,
         text: welcome::all(&settings, &first, demo),
-        configuration,
+        reloads: reloads(&seat, &metrics),
+        seat,
+        certificates,
         extra: addresses(&settings.analysis.listen),
-        under_way: under_way.clone(),
+        under_way,
         metrics,
     };
-    let api = api(&settings, service.clone(), under_way)?;
+    let api = sockets.serve(api)?;
     serve_gateway(&settings, &runtime, plan, |server| {
         server.add_service(api);
     })?;
@@ -118,10 +120,9 @@ fn analyzer_of(
 ///
 /// # Errors
 /// When a listener, the upstream's or the backend's settings cannot be used.
-pub fn run_gateway(mut settings: Settings) -> Result<()> {
-    let configuration = settings.hash();
-    listeners::claim_all("gateway", &mut settings.gateway.listen)?;
-    settings.gateway.operations = listeners::claim("operations", settings.gateway.operations)?;
+pub fn run_gateway(launch: Launch) -> Result<()> {
+    let (mut settings, seat) = launch.begin()?;
+    claim_gateway(&seat.sockets, &mut settings)?;
     // It only waits for the network, and two threads would wake each other for nothing.
     let runtime = runtime_of(1)?;
     let analyzer: Option<Arc<dyn Analyzer>> = match &settings.gateway.monitor.url {
@@ -137,16 +138,32 @@ pub fn run_gateway(mut settings: Settings) -> Result<()> {
             None
         }
     };
+    let metrics = Arc::new(Metrics::new()?);
     let plan = Plan {
         analyzer,
         policies: policies::open(&settings, &runtime, None)?,
         text: welcome::alone("gateway", &settings.gateway.listen),
-        configuration,
+        reloads: reloads(&seat, &metrics),
+        seat,
+        certificates: Certificates::default(),
         extra: Vec::new(),
         under_way: UnderWay::default(),
-        metrics: Arc::new(Metrics::new()?),
+        metrics,
     };
     serve_gateway(&settings, &runtime, plan, |_| {})
+}
+
+fn claim_gateway(sockets: &Sockets, settings: &mut Settings) -> Result<()> {
+    let gateway = &mut settings.gateway;
+    sockets.claim_all("gateway", &mut gateway.listen)?;
+    gateway.operations = sockets.claim("operations", gateway.operations)?;
+    Ok(())
+}
+
+/// The configuration in force, which the seat's loader reads again.
+pub(super) fn reloads(seat: &Seat, metrics: &Arc<Metrics>) -> Arc<Reloads> {
+    let (load, given) = (seat.load.clone(), seat.given.clone());
+    Arc::new(Reloads::new(load, given, metrics.clone()))
 }
 
 /// The demo model server alone, until it is interrupted.
@@ -198,27 +215,42 @@ fn start_demo(runtime: &Runtime) -> Result<BaseUrl> {
 fn serve_gateway(
     settings: &Settings,
     runtime: &Runtime,
-    plan: Plan,
+    mut plan: Plan,
     add: impl FnOnce(&mut Server),
 ) -> Result<()> {
     let gateway = &settings.gateway;
     let metrics = plan.metrics.clone();
     let spool = match &plan.analyzer {
-        Some(analyzer) => Some(spool::start(settings, runtime, analyzer.clone(), &metrics)?),
+        Some(analyzer) => {
+            let takes_over = plan.seat.predecessor.is_some();
+            let analyzer = analyzer.clone();
+            Some(spool::start(
+                settings,
+                runtime,
+                analyzer,
+                (&metrics, takes_over),
+            )?)
+        }
         None => None,
     };
     let monitoring = Monitoring {
         spool: spool.as_ref().map(spool::Running::spool),
         analyzer: plan.analyzer.clone(),
-        policies: plan.policies.clone(),
+        policies: plan.policies.as_ref().map(|opened| opened.policies.clone()),
         inspector: Some(Arc::new(LocalInspector::new())),
     };
     let conf = Arc::new(server_conf(settings));
     let options = ConnectorOptions::from_server_conf(&conf);
-    let shared = Shared::new(gateway.clone(), options, monitoring, metrics.clone());
-    let shared = Arc::new(shared.context("no upstream: set UPSTREAM_URL or upstream.url")?);
-    let mut front = Listening::new("gateway".into(), Front::new(&conf, shared.clone()));
-    listeners::add(&mut front, &gateway.listen)?;
+    let shared = Shared::new(
+        gateway.clone(),
+        options.clone(),
+        monitoring,
+        metrics.clone(),
+    );
+    let shared = shared.context("no upstream: set UPSTREAM_URL or upstream.url")?;
+    let live = Arc::new(Live::new(shared, options));
+    let mut front = Listening::new("gateway".into(), Front::new(&conf, live.clone()));
+    listeners::add(&mut front, &gateway.listen, &mut plan.certificates)?;
     let readiness = Arc::new(Readiness::default());
     let address = gateway.operations;
     let overview = Overview {
@@ -226,15 +258,24 @@ fn serve_gateway(
         ..plan.overview(&metrics, &readiness)
     };
     let router = operations::router(overview);
-    let operations = operations_service(address, settings, router);
+    let sockets = plan.seat.sockets.clone();
+    let operations = sockets.serve(operations_service(address, settings, router))?;
+    let front = sockets.serve(front)?;
     let mut open = addresses(&gateway.listen);
     open.push(address);
     open.extend(plan.extra);
     let serving = Serving {
         addresses: open,
+        operations: address,
         readiness,
         metrics,
-        shared: Some(shared),
+        parts: Parts {
+            live: Some(live),
+            applications: plan.policies.and_then(|opened| opened.list),
+            certificates: plan.certificates,
+        },
+        seat: plan.seat,
+        reloads: plan.reloads,
         spool,
         under_way: plan.under_way,
         text: plan.text,
@@ -246,7 +287,7 @@ fn serve_gateway(
     })
 }
 
-fn server_conf(settings: &Settings) -> ServerConf {
+pub(super) fn server_conf(settings: &Settings) -> ServerConf {
     let gateway = &settings.gateway;
     let cores = std::thread::available_parallelism().map_or(1, |cores| cores.get());
     let threads = gateway.limits.threads.unwrap_or(cores);
@@ -258,44 +299,4 @@ fn server_conf(settings: &Settings) -> ServerConf {
         ca_file: ca.map(|path| path.to_string_lossy().into_owned()),
         ..ServerConf::default()
     }
-}
-
-/// Starts the server, says so, and comes back when the last call is answered and delivered.
-pub(super) fn run_server(
-    settings: &Settings,
-    serving: Serving,
-    add: impl FnOnce(&mut Server),
-) -> Result<()> {
-    let mut server = Server::new_with_opt_and_conf(None, server_conf(settings));
-    server.bootstrap();
-    add(&mut server);
-    let draining = serving.shared.clone();
-    let signals = Signals {
-        readiness: serving.readiness.clone(),
-        min_drain: settings.gateway.shutdown.min_drain,
-        on_drain: Box::new(move || {
-            if let Some(shared) = &draining {
-                shared.drain();
-            }
-        }),
-    };
-    let run = move || {
-        server.run(RunArgs {
-            shutdown_signal: Box::new(signals),
-        })
-    };
-    let running = std::thread::Builder::new()
-        .name("server".into())
-        .spawn(run)?;
-    listeners::wait_until_open(&serving.addresses, || running.is_finished())?;
-    serving.readiness.ready();
-    println!("{}", serving.text);
-    let (metrics, under_way) = (&serving.metrics, &serving.under_way);
-    let grace = settings.gateway.shutdown.grace;
-    let in_flight = || metrics.in_flight() + under_way.count();
-    wait_for_the_last_call(&running, &serving.readiness, grace, in_flight);
-    if let Some(spool) = serving.spool {
-        spool.stop(serving.readiness.is_interrupted());
-    }
-    Ok(())
 }

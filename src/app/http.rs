@@ -4,6 +4,8 @@ use crate::analysis::{Peer, Stopping};
 use async_trait::async_trait;
 use axum::Router;
 use axum::extract::Request;
+use axum::http::HeaderValue;
+use axum::http::header::CONNECTION;
 use axum::middleware::{Next, from_fn};
 use axum::response::Response;
 use hyper::body::Incoming;
@@ -15,31 +17,46 @@ use pingora_core::protocols::Stream;
 use pingora_core::server::ShutdownWatch;
 use std::pin::pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::time::Duration;
 use tower_service::Service as _;
 
+/// How long a connection may wait for one more request after a hand-over.
+const PEACE: Duration = Duration::from_secs(5);
+
 /// Requests under way on the routers of one process; a stop waits for them.
 #[derive(Clone, Debug, Default)]
-pub(super) struct UnderWay(Arc<AtomicI64>);
+pub(super) struct UnderWay {
+    requests: Arc<AtomicI64>,
+    /// Another process serves: who is connected here may finish in peace.
+    handed_over: Arc<AtomicBool>,
+}
 
 /// Counted until it is dropped, however the request ends.
 struct Counted(UnderWay);
 
 impl UnderWay {
     pub(super) fn count(&self) -> i64 {
-        self.0.load(Ordering::Relaxed)
+        self.requests.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn hand_over(&self) {
+        self.handed_over.store(true, Ordering::Relaxed);
+    }
+
+    fn is_handed_over(&self) -> bool {
+        self.handed_over.load(Ordering::Relaxed)
     }
 
     fn enter(&self) -> Counted {
-        self.0.fetch_add(1, Ordering::Relaxed);
+        self.requests.fetch_add(1, Ordering::Relaxed);
         Counted(self.clone())
     }
 }
 
 impl Drop for Counted {
     fn drop(&mut self) {
-        self.0.0.fetch_sub(1, Ordering::Relaxed);
+        self.0.requests.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
@@ -47,6 +64,7 @@ impl Drop for Counted {
 pub(super) struct WebApp {
     router: Router,
     header_timeout: Duration,
+    under_way: UnderWay,
 }
 
 impl WebApp {
@@ -55,20 +73,29 @@ impl WebApp {
         Self {
             router,
             header_timeout,
+            under_way: UnderWay::default(),
         }
     }
 
     /// The same, with its requests counted.
     pub(super) fn counted(router: Router, header_timeout: Duration, under_way: UnderWay) -> Self {
+        let handed = under_way.clone();
         let count = move |request: Request, next: Next| {
             let counted = under_way.enter();
             async move {
-                let response: Response = next.run(request).await;
+                let mut response: Response = next.run(request).await;
+                if counted.0.is_handed_over() {
+                    let close = HeaderValue::from_static("close");
+                    response.headers_mut().insert(CONNECTION, close);
+                }
                 drop(counted);
                 response
             }
         };
-        Self::new(router.layer(from_fn(count)), header_timeout)
+        Self {
+            under_way: handed,
+            ..Self::new(router.layer(from_fn(count)), header_timeout)
+        }
     }
 }
 
@@ -97,6 +124,15 @@ impl ServerApp for WebApp {
             ended = connection.as_mut() => Some(ended),
             _ = shutdown.wait_for(|stopping| *stopping) => None,
         };
+        if ended.is_none() && self.under_way.is_handed_over() {
+            // A request may be on its way; its answer closes the connection.
+            if tokio::time::timeout(PEACE, connection.as_mut())
+                .await
+                .is_ok()
+            {
+                return None;
+            }
+        }
         if ended.is_none() {
             connection.as_mut().graceful_shutdown();
             let _ = connection.await;

@@ -1,12 +1,18 @@
 //! Start and stop of one process: readiness, the signals, and the wait for the last call.
 
+use super::http::UnderWay;
+use super::notify;
+use super::reload::Reloads;
+use super::sockets::Sockets;
+use super::upgrade::Upgrades;
+use crate::gateway::Live;
 use async_trait::async_trait;
 use log::info;
 use pingora_core::server::{ShutdownSignal, ShutdownSignalWatch};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::time::{Duration, Instant};
-use tokio::signal::unix::{SignalKind, signal};
+use tokio::signal::unix::{Signal, SignalKind, signal};
 
 const STARTING: u8 = 0;
 const READY: u8 = 1;
@@ -51,39 +57,89 @@ impl Readiness {
     }
 }
 
-/// Turns signals into pingora's shutdown, readiness first.
+/// Turns signals and hand-overs into pingora's shutdown, readiness first.
 pub(super) struct Signals {
     pub(super) readiness: Arc<Readiness>,
     pub(super) min_drain: Duration,
-    /// Called once when draining begins.
-    pub(super) on_drain: Box<dyn Fn() + Send + Sync>,
+    /// None in a process without a gateway.
+    pub(super) live: Option<Arc<Live>>,
+    pub(super) under_way: UnderWay,
+    pub(super) upgrades: Arc<Upgrades>,
+    pub(super) reloads: Arc<Reloads>,
+    pub(super) sockets: Sockets,
+}
+
+/// Why a process ends.
+enum Ending {
+    Terminated,
+    Interrupted,
+    HandedOver,
+}
+
+impl Signals {
+    /// Reloads and starts upgrades until there is a reason to end.
+    async fn ending(&self, interrupt: &mut Signal) -> std::io::Result<Ending> {
+        let mut terminate = signal(SignalKind::terminate())?;
+        let (mut quit, mut hangup) = (signal(SignalKind::quit())?, signal(SignalKind::hangup())?);
+        loop {
+            tokio::select! {
+                _ = terminate.recv() => return Ok(Ending::Terminated),
+                _ = interrupt.recv() => return Ok(Ending::Interrupted),
+                () = self.upgrades.handed_over() => return Ok(Ending::HandedOver),
+                _ = quit.recv() => {
+                    let upgrades = self.upgrades.clone();
+                    tokio::task::spawn_blocking(move || upgrades.signalled());
+                }
+                _ = hangup.recv() => {
+                    let reloads = self.reloads.clone();
+                    // What came of it is in the log, the status and a metric.
+                    tokio::task::spawn_blocking(move || drop(reloads.reload()));
+                }
+            }
+        }
+    }
+
+    /// Says that calls are welcome elsewhere, for as long as load balancers need to hear it.
+    async fn drain(&self, interrupt: &mut Signal) {
+        info!("asked to stop, draining");
+        notify::stopping();
+        self.readiness.set(DRAINING);
+        if let Some(live) = &self.live {
+            live.drain();
+        }
+        tokio::select! {
+            () = tokio::time::sleep(self.min_drain) => {}
+            _ = interrupt.recv() => {}
+        }
+    }
+
+    fn hand_over(&self) {
+        self.readiness.set(DRAINING);
+        self.under_way.hand_over();
+        if let Some(live) = &self.live {
+            live.hand_over();
+        }
+        self.upgrades.leaves();
+    }
 }
 
 #[async_trait]
 impl ShutdownSignalWatch for Signals {
     async fn recv(&self) -> ShutdownSignal {
-        let (Ok(mut terminate), Ok(mut interrupt)) = (
-            signal(SignalKind::terminate()),
-            signal(SignalKind::interrupt()),
-        ) else {
+        let Ok(mut interrupt) = signal(SignalKind::interrupt()) else {
             return ShutdownSignal::FastShutdown;
         };
-        tokio::select! {
-            _ = terminate.recv() => {}
-            _ = interrupt.recv() => {
+        match self.ending(&mut interrupt).await {
+            Ok(Ending::Terminated) => self.drain(&mut interrupt).await,
+            Ok(Ending::HandedOver) => self.hand_over(),
+            Ok(Ending::Interrupted) | Err(_) => {
                 info!("interrupted, stopping at once");
                 self.readiness.set(INTERRUPTED);
                 return ShutdownSignal::FastShutdown;
             }
         }
-        info!("asked to stop, draining");
-        self.readiness.set(DRAINING);
-        (self.on_drain)();
-        tokio::select! {
-            () = tokio::time::sleep(self.min_drain) => {}
-            _ = interrupt.recv() => {}
-        }
         self.readiness.set(STOPPING);
+        self.sockets.close();
         // Whoever will not wait for the last call interrupts.
         tokio::spawn(async move {
             interrupt.recv().await;

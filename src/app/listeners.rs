@@ -1,53 +1,43 @@
-//! Addresses to listen on: claimed before anything starts, so that a port in use is an error that
-//! names it and not a panic inside a service.
+//! Listeners of a service, clear or TLS, and the wait until they answer. Whose sockets they are is
+//! [`super::sockets`]'s.
 
-use crate::config::{Listener, TlsFiles};
-use anyhow::{Context, Result};
+use super::certificates::{Certificate, Certificates};
+use crate::config::Listener;
+use anyhow::Result;
 use pingora_core::listeners::tls::TlsSettings;
 use pingora_core::listeners::{L4BufferSettings, ListenerConfig};
 use pingora_core::services::listening::Service;
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::net::{SocketAddr, TcpStream};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// Longest wait for a listener to answer after the start.
 const START: Duration = Duration::from_secs(30);
 
-/// Checks that `address` is free and gives it back with its port settled.
-pub(super) fn claim(what: &str, address: SocketAddr) -> Result<SocketAddr> {
-    let listener = TcpListener::bind(address).with_context(|| {
-        format!("{what}: cannot listen on {address}; stop what holds it or choose another address")
-    })?;
-    Ok(listener.local_addr()?)
-}
-
-/// Claims all addresses of a list.
-pub(super) fn claim_all(what: &str, listeners: &mut [Listener]) -> Result<()> {
-    for listener in listeners {
-        listener.address = claim(what, listener.address)?;
-    }
-    Ok(())
-}
-
 /// Adds the listeners to a service; TLS ones offer HTTP/2 too.
-pub(super) fn add<A>(service: &mut Service<A>, listeners: &[Listener]) -> Result<()> {
+pub(super) fn add<A>(
+    service: &mut Service<A>,
+    listeners: &[Listener],
+    certificates: &mut Certificates,
+) -> Result<()> {
     for listener in listeners {
         let address = listener.address.to_string();
         // Every reader above has a buffer of its own; pingora's would add 64 KiB to each connection.
         let buffers = L4BufferSettings::default().read(0);
         let mut endpoint = ListenerConfig::tcp(address.clone()).l4_buffer(buffers);
-        if let Some(files) = &listener.tls {
-            endpoint = endpoint.tls(tls(&address, files)?);
+        if let Some(certificate) = certificates.of(listener)? {
+            endpoint = endpoint.tls(tls(certificate)?);
         }
         service.add_listener(endpoint);
     }
     Ok(())
 }
 
-fn tls(address: &str, files: &TlsFiles) -> Result<TlsSettings> {
-    let (cert, key) = (files.cert.to_string_lossy(), files.key.to_string_lossy());
-    let mut tls = TlsSettings::intermediate(&cert, &key).map_err(|_| {
-        anyhow::anyhow!("{address}: certificate or key is not usable: {cert}, {key}")
-    })?;
+fn tls(certificate: Arc<Certificate>) -> Result<TlsSettings> {
+    // No paths: the resolver has what they hold.
+    let mut tls = TlsSettings::intermediate("", "")
+        .map_err(|error| anyhow::anyhow!("TLS cannot be set up: {error}"))?;
+    tls.set_cert_resolver(certificate);
     tls.enable_h2();
     Ok(tls)
 }

@@ -2,24 +2,34 @@
 //! knows both the gateway and the analysis backend.
 
 mod analysis;
+mod certificates;
 mod docs;
 mod gateway;
 mod http;
 mod inspect;
+mod launch;
 mod lifecycle;
 mod listeners;
 mod local;
 mod migrate;
+mod notify;
 mod operations;
 mod policies;
+mod reload;
+mod run;
 mod scan;
+mod sockets;
 mod spool;
 mod status;
 mod tokens;
+mod upgrade;
+mod watchdog;
 mod welcome;
 
 pub use analysis::run_analysis;
 pub use gateway::{run_all, run_demo_upstream, run_gateway};
+pub use launch::{Launch, Load};
 pub use migrate::migrate;
 pub use scan::{ScanRequest, Summary, scan};
 pub use tokens::{create_token, list_tokens, revoke_token, rotate_token};
+pub use upgrade::{order_reload, order_upgrade};

@@ -3,7 +3,7 @@
 use crate::analysis::Service;
 use crate::config::Settings;
 use crate::observe::Metrics;
-use crate::policy::{FileStore, Policies, PolicyStore, PostgresStore};
+use crate::policy::{FileList, FileStore, Policies, PolicyStore, PostgresStore};
 use anyhow::{Context, Result};
 use std::time::Duration;
 use tokio::runtime::Runtime;
@@ -11,14 +11,21 @@ use tokio::runtime::Runtime;
 /// How long a start waits for the store; the last good copy is in force meanwhile.
 const FIRST_READ: Duration = Duration::from_secs(5);
 
+/// Policies, and the way to change them where they come from the configuration file.
+pub(super) struct Opened {
+    pub(super) policies: Policies,
+    pub(super) list: Option<FileList>,
+}
+
 /// Policies under refresh: from PostgreSQL, else from the file, else from the store of this process.
 /// None where there is no store at all.
 pub(super) fn open(
     settings: &Settings,
     runtime: &Runtime,
     service: Option<&Service>,
-) -> Result<Option<Policies>> {
+) -> Result<Option<Opened>> {
     let gateway = &settings.gateway;
+    let mut list = None;
     let (store, copy): (Box<dyn PolicyStore>, _) = if let Some(store) = &gateway.store {
         let copy = Some(settings.data_dir.as_path());
         (Box::new(PostgresStore::new(store)), copy)
@@ -28,7 +35,9 @@ pub(super) fn open(
             let added = runtime.block_on(listed);
             added.context("cannot add the applications of the configuration to the store")?;
         }
-        (Box::new(FileStore::new(gateway.applications.clone())), None)
+        let (store, changes) = FileStore::new(gateway.applications.clone());
+        list = Some(changes);
+        (Box::new(store), None)
     } else if let Some(service) = service {
         (service.policy_store(), None)
     } else {
@@ -37,7 +46,7 @@ pub(super) fn open(
     let (policies, mut refresher) = Policies::over(store, copy);
     runtime.block_on(refresher.first_read(FIRST_READ));
     runtime.spawn(refresher.run());
-    Ok(Some(policies))
+    Ok(Some(Opened { policies, list }))
 }
 
 /// Brings the gauges up to date for a look at them.

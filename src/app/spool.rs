@@ -3,22 +3,28 @@
 use crate::config::Settings;
 use crate::gateway::attachments::Attachments;
 use crate::observe::Metrics;
-use crate::telemetry::spool::{Closer, SpoolBounds};
+use crate::telemetry::spool::{self, Closer, SpoolBounds, SpoolError};
 use crate::telemetry::{Analyzer, Spool};
 use anyhow::Result;
-use log::warn;
+use log::{info, warn};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 use tokio::runtime::Runtime;
 
 /// How long a stop waits for a backend that answers to take what is on its way.
 const FLUSH: Duration = Duration::from_secs(30);
 const LOOK: Duration = Duration::from_millis(10);
+/// How often folders of processes before are looked at.
+const ADOPT: Duration = Duration::from_millis(500);
 
 /// A spool at work.
 pub(super) struct Running {
     spool: Spool,
     closer: Closer,
+    adopting: Adopting,
 }
 
 /// Opens the spool's folder and starts its lanes on `runtime`.
@@ -29,26 +35,86 @@ pub(super) fn start(
     settings: &Settings,
     runtime: &Runtime,
     analyzer: Arc<dyn Analyzer>,
-    metrics: &Arc<Metrics>,
+    (metrics, takes_over): (&Arc<Metrics>, bool),
 ) -> Result<Running> {
-    let (queue, spool) = (&settings.gateway.queue, &settings.gateway.spool);
+    let (queue, limits) = (&settings.gateway.queue, &settings.gateway.spool);
     let bounds = SpoolBounds {
-        bytes: spool.max_bytes,
-        age: spool.max_age,
+        bytes: limits.max_bytes,
+        age: limits.max_age,
         memory: queue.max_bytes,
         lanes: queue.concurrency,
-        dead: spool.max_dead_bytes,
+        dead: limits.max_dead_bytes,
     };
-    let folder = settings.spool_dir();
-    let (spool, mut worker, closer) =
-        Spool::open(&folder, bounds, analyzer.clone(), metrics.clone())?;
+    let base = settings.spool_dir();
+    let open = |folder: &Path| Spool::open(folder, bounds, analyzer.clone(), metrics.clone());
+    let (folder, (spool, mut worker, closer)) = match takes_over {
+        true => first_free(&base, open)?,
+        false => (base.clone(), open(&base)?),
+    };
+    let adopting = Adopting::start(&base, folder);
     if let Some(owed) = worker.files() {
         let files = &settings.gateway.files;
         let attachments = Attachments::new(files, owed, analyzer, metrics.clone());
         runtime.spawn(attachments.run());
     }
     runtime.spawn(worker.run());
-    Ok(Running { spool, closer })
+    Ok(Running {
+        spool,
+        closer,
+        adopting,
+    })
+}
+
+/// A spool in the first folder that no other process has: the one before works in its own until it
+/// has ended.
+fn first_free<T>(
+    base: &Path,
+    open: impl Fn(&Path) -> Result<T, SpoolError>,
+) -> Result<(PathBuf, T), SpoolError> {
+    let mut last = None;
+    for folder in spool::folders(base) {
+        match open(&folder) {
+            Err(error @ SpoolError::InUse { .. }) => last = Some(error),
+            opened => return Ok((folder, opened?)),
+        }
+    }
+    Err(last.unwrap_or_else(|| SpoolError::InUse {
+        folder: base.into(),
+    }))
+}
+
+/// Looks after the folders of processes before, from a thread of its own, until it is dropped.
+struct Adopting(Option<(mpsc::Sender<()>, JoinHandle<()>)>);
+
+impl Adopting {
+    fn start(base: &Path, own: PathBuf) -> Self {
+        let (base, (stop, stopped)) = (base.to_owned(), mpsc::channel());
+        let thread = std::thread::Builder::new().name("adopting".into());
+        let looking = thread.spawn(move || {
+            while stopped.recv_timeout(ADOPT) == Err(RecvTimeoutError::Timeout) {
+                let others = spool::used_folders(&base);
+                for from in others.into_iter().filter(|folder| *folder != own) {
+                    match spool::adopt(&from, &own) {
+                        Ok(None | Some(0)) => {}
+                        Ok(Some(count)) => info!("{count} records of the process before go on"),
+                        Err(error) => {
+                            warn!("spool: {} cannot be taken over: {error}", from.display())
+                        }
+                    }
+                }
+            }
+        });
+        Self(looking.ok().map(|thread| (stop, thread)))
+    }
+}
+
+impl Drop for Adopting {
+    fn drop(&mut self) {
+        if let Some((stop, thread)) = self.0.take() {
+            drop(stop);
+            let _ = thread.join();
+        }
+    }
 }
 
 impl Running {
@@ -60,6 +126,7 @@ impl Running {
     /// Lets a backend that answers take what is on its way, unless it has to be quick; the rest waits
     /// on disk for the next start.
     pub(super) fn stop(self, quick: bool) {
+        drop(self.adopting);
         let since = Instant::now();
         let worth = || self.spool.waiting() > 0 && self.spool.backend_answers();
         while !quick && worth() && since.elapsed() < FLUSH {

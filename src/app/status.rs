@@ -3,6 +3,7 @@
 
 use super::http::UnderWay;
 use super::lifecycle::Readiness;
+use super::reload::Reloads;
 use crate::model::GATEWAY_VERSION;
 use crate::observe::Metrics;
 use crate::policy::{Policies, PolicyStatus};
@@ -21,8 +22,7 @@ pub(super) struct Overview {
     pub(super) policies: Option<Policies>,
     /// None where nothing is registered.
     pub(super) spool: Option<Spool>,
-    /// The hash that `monitor check` prints for the same settings.
-    pub(super) configuration: String,
+    pub(super) reloads: Arc<Reloads>,
     pub(super) under_way: UnderWay,
 }
 
@@ -40,7 +40,9 @@ impl Overview {
             .map(|policies| shown(policies.status()));
         json!({
             "version": GATEWAY_VERSION,
-            "configuration": self.configuration,
+            "configuration": self.reloads.configuration(),
+            "reload": self.reloads.status(),
+            "process": std::process::id(),
             "state": self.readiness.state(),
             "in_flight": self.in_flight(),
             "policies": policies,

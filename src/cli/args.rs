@@ -38,6 +38,10 @@ pub(super) enum Command {
     Analysis(AnalysisArgs),
     /// Check a configuration and say what it amounts to; start nothing.
     Check(CheckArgs),
+    /// Have the running process read its configuration again, and say what took effect.
+    Reload(OrderArgs),
+    /// Have the running process put the program as it is installed now in its place.
+    Upgrade(OrderArgs),
     /// Bring the database's schema up to date; start nothing.
     Migrate(MigrateArgs),
     /// Manage access keys.
@@ -74,18 +78,32 @@ pub(super) struct GatewayArgs {
     /// Folder of files the service keeps [env: MONITOR_DATA_DIR].
     #[arg(long, value_name = "DIR")]
     data_dir: Option<String>,
+    /// Take the place of the process that runs with this folder, without a dropped call.
+    #[arg(long)]
+    upgrade: bool,
+}
+
+/// What a process that is about to run was told on its command line.
+pub(super) struct Given {
+    pub(super) file: Option<PathBuf>,
+    /// What is to win over it.
+    pub(super) overrides: Overrides,
+    pub(super) takes_over: bool,
 }
 
 impl GatewayArgs {
-    /// The file, and what is to win over it.
-    pub(super) fn split(self) -> (Option<PathBuf>, Overrides) {
-        let overrides = Overrides {
-            listen: self.listen,
-            upstream_url: self.upstream_url,
-            monitor_url: self.monitor_url,
-            data_dir: self.data_dir,
-        };
-        (self.config, overrides)
+    /// What of it the settings come from.
+    pub(super) fn split(self) -> Given {
+        Given {
+            file: self.config,
+            overrides: Overrides {
+                listen: self.listen,
+                upstream_url: self.upstream_url,
+                monitor_url: self.monitor_url,
+                data_dir: self.data_dir,
+            },
+            takes_over: self.upgrade,
+        }
     }
 }
 
@@ -100,17 +118,23 @@ pub(super) struct AnalysisArgs {
     /// Folder of the database [env: MONITOR_DATA_DIR].
     #[arg(long, value_name = "DIR")]
     data_dir: Option<String>,
+    /// Take the place of the process that runs with this folder, without a dropped call.
+    #[arg(long)]
+    upgrade: bool,
 }
 
 impl AnalysisArgs {
-    /// The file, and what is to win over it.
-    pub(super) fn split(self) -> (Option<PathBuf>, Overrides) {
-        let overrides = Overrides {
-            listen: self.listen,
-            data_dir: self.data_dir,
-            ..Overrides::default()
-        };
-        (self.config, overrides)
+    /// What of it the settings come from.
+    pub(super) fn split(self) -> Given {
+        Given {
+            file: self.config,
+            overrides: Overrides {
+                listen: self.listen,
+                data_dir: self.data_dir,
+                ..Overrides::default()
+            },
+            takes_over: self.upgrade,
+        }
     }
 }
 
@@ -122,6 +146,20 @@ pub(super) struct CheckArgs {
     /// Whose file it is.
     #[arg(long, value_enum, default_value_t = RoleArg::All)]
     pub(super) role: RoleArg,
+}
+
+/// Which running process is meant.
+#[derive(Debug, Args)]
+pub(super) struct OrderArgs {
+    /// YAML file of the process [env: MONITOR_CONFIG].
+    #[arg(long, value_name = "FILE")]
+    pub(super) config: Option<PathBuf>,
+    /// What it does.
+    #[arg(long, value_enum, default_value_t = RoleArg::All)]
+    pub(super) role: RoleArg,
+    /// Its folder of files [env: MONITOR_DATA_DIR].
+    #[arg(long, value_name = "DIR")]
+    pub(super) data_dir: Option<String>,
 }
 
 /// A [`Role`] as it is typed.

@@ -9,13 +9,15 @@ mod token;
 
 pub use args::Cli;
 
+use crate::app::Launch;
 use crate::config::{self, LogFormat, LogSettings, Overrides, Problems, Role, Settings};
 use crate::{analysis, app, gateway, observe};
-use args::{CheckArgs, Command, MigrateArgs};
+use args::{CheckArgs, Command, Given, MigrateArgs, OrderArgs};
 use std::fmt;
 use std::io::{self, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::sync::Arc;
 
 /// Why a command did not end well.
 #[derive(Debug)]
@@ -67,19 +69,12 @@ impl From<anyhow::Error> for Failure {
 /// Wrong configuration, or a failure while running.
 pub fn run(cli: Cli) -> Result<(), Failure> {
     match cli.command.unwrap_or(Command::All(cli.all)) {
-        Command::All(args) => {
-            let (file, overrides) = args.split();
-            Ok(app::run_all(start(Role::All, file, &overrides)?)?)
-        }
-        Command::Gateway(args) => {
-            let (file, overrides) = args.split();
-            Ok(app::run_gateway(start(Role::Gateway, file, &overrides)?)?)
-        }
-        Command::Analysis(args) => {
-            let (file, overrides) = args.split();
-            Ok(app::run_analysis(start(Role::Analysis, file, &overrides)?)?)
-        }
+        Command::All(args) => Ok(app::run_all(start(Role::All, args.split())?)?),
+        Command::Gateway(args) => Ok(app::run_gateway(start(Role::Gateway, args.split())?)?),
+        Command::Analysis(args) => Ok(app::run_analysis(start(Role::Analysis, args.split())?)?),
         Command::Check(args) => check(args),
+        Command::Reload(args) => order(args, app::order_reload),
+        Command::Upgrade(args) => order(args, app::order_upgrade),
         Command::Migrate(args) => migrate(args),
         Command::Token(command) => print(token::run(command)?.as_bytes()),
         Command::Spool(command) => print(spool::run(command)?.as_bytes()),
@@ -117,11 +112,31 @@ fn migrate(args: MigrateArgs) -> Result<(), Failure> {
     print(format!("{}\n", app::migrate(&settings)?).as_bytes())
 }
 
-/// Settings for a process that is about to run, with its log set up.
-fn start(role: Role, file: Option<PathBuf>, overrides: &Overrides) -> Result<Settings, Problems> {
-    let settings = load(role, file_or_variable(file), overrides)?;
+fn order(
+    args: OrderArgs,
+    give: impl Fn(&Settings, Role) -> anyhow::Result<String>,
+) -> Result<(), Failure> {
+    let overrides = Overrides {
+        data_dir: args.data_dir,
+        ..Overrides::default()
+    };
+    let role = args.role.into();
+    let settings = load(role, file_or_variable(args.config), &overrides)?;
+    print(format!("{}\n", give(&settings, role)?).as_bytes())
+}
+
+/// What a process needs that is about to run, with its log set up.
+fn start(role: Role, given: Given) -> Result<Launch, Problems> {
+    let file = file_or_variable(given.file);
+    let settings = load(role, file.clone(), &given.overrides)?;
     observe::logging::init(&settings.log);
-    Ok(settings)
+    let overrides = given.overrides;
+    Ok(Launch {
+        settings,
+        role,
+        takes_over: given.takes_over,
+        load: Arc::new(move || load(role, file.clone(), &overrides)),
+    })
 }
 
 fn load(role: Role, file: Option<PathBuf>, overrides: &Overrides) -> Result<Settings, Problems> {

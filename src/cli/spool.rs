@@ -8,6 +8,7 @@ use crate::telemetry::spool::{self, DeadLetter, Survey};
 use anyhow::Context;
 use clap::{Args, Subcommand};
 use serde_json::{Value, json};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -42,20 +43,24 @@ pub(super) fn run(command: SpoolCommand) -> Result<String, Failure> {
     let folder = place.folder()?;
     let unusable = || format!("the spool's folder {} cannot be used", folder.display());
     let text = match &command {
-        SpoolCommand::Status(_) => spool::survey(&folder).map(|found| place.status(&found)),
-        SpoolCommand::Dead(_) => existing(&folder)
-            .and_then(spool::dead_letters)
-            .map(|letters| place.letters(&letters)),
-        SpoolCommand::Replay(_) => existing(&folder)
-            .and_then(spool::put_back)
-            .map(|count| place.replayed(count)),
+        SpoolCommand::Status(_) => all(&folder, spool::survey)
+            .map(|found| found.into_iter().fold(Survey::default(), Survey::and))
+            .map(|found| place.status(&found)),
+        SpoolCommand::Dead(_) => all(&folder, spool::dead_letters)
+            .map(|letters| place.letters(&letters.into_iter().flatten().collect::<Vec<_>>())),
+        SpoolCommand::Replay(_) => {
+            all(&folder, spool::put_back).map(|counts| place.replayed(counts.into_iter().sum()))
+        }
     };
     Ok(text.with_context(unusable)?)
 }
 
-/// A name that was mistyped is no empty spool.
-fn existing(folder: &Path) -> std::io::Result<&Path> {
-    std::fs::read_dir(folder).map(|_| folder)
+/// In the spool's folder and in those beside it, which processes have while one follows the other. A
+/// name that was mistyped is no empty spool.
+fn all<T>(folder: &Path, each: impl Fn(&Path) -> io::Result<T>) -> io::Result<Vec<T>> {
+    std::fs::read_dir(folder)?;
+    let folders = spool::used_folders(folder);
+    folders.iter().map(|folder| each(folder)).collect()
 }
 
 impl Where {

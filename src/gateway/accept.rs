@@ -4,7 +4,7 @@
 
 use super::prefixed::Prefixed;
 use super::watch::Watch;
-use super::{Gateway, Shared};
+use super::{Gateway, Live};
 use crate::observe::EndReason;
 use crate::observe::events::ConnectionEnded;
 use async_trait::async_trait;
@@ -17,8 +17,9 @@ use pingora_core::server::ShutdownWatch;
 use pingora_core::server::configuration::ServerConf;
 use pingora_proxy::{HttpProxy, http_proxy};
 use std::sync::Arc;
+use std::time::Duration;
 use tokio::io::AsyncReadExt;
-use tokio::time::timeout;
+use tokio::time::{Instant, sleep, timeout};
 
 /// RFC 9113 §3.4.
 const H2_PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
@@ -26,6 +27,8 @@ const HEAD_END: &[u8] = b"\r\n\r\n";
 /// A head still open beyond this is left to pingora, which knows the limit.
 const LONGEST_FIRST_READ: usize = 64 << 10;
 const FIRST_READ: usize = 4 << 10;
+/// How often the last connections are looked at.
+const LOOK: Duration = Duration::from_millis(20);
 
 /// HTTP/2: requests of one connection at a time. What follows bounds what a client can have kept or
 /// done for it beyond them; past a limit the connection ends with GOAWAY.
@@ -44,23 +47,23 @@ const RESET_FOR_ERRORS: usize = 100;
 /// The application behind the client-facing listeners.
 pub struct Front {
     proxy: Arc<HttpProxy<Gateway>>,
-    shared: Arc<Shared>,
+    live: Arc<Live>,
 }
 
 impl Front {
     /// Puts the gateway behind pingora's proxy logic.
-    pub fn new(conf: &Arc<ServerConf>, shared: Arc<Shared>) -> Self {
-        let mut proxy = http_proxy(conf, Gateway::new(shared.clone()));
+    pub fn new(conf: &Arc<ServerConf>, live: Arc<Live>) -> Self {
+        let mut proxy = http_proxy(conf, Gateway::new(live.clone()));
         let mut options = HttpServerOptions::default();
         options.h2c = true;
         // Let through to be refused with an envelope (CONTRACT 10).
         options.allow_connect_method_proxying = true;
-        options.h2_idle_timeout = Some(shared.settings.limits.idle_timeout);
+        options.h2_idle_timeout = Some(live.now().settings.limits.idle_timeout);
         proxy.server_options = Some(options);
         proxy.h2_options = Some(http2_limits());
         Self {
             proxy: Arc::new(proxy),
-            shared,
+            live,
         }
     }
 
@@ -75,19 +78,19 @@ impl Front {
                 }
             }
         };
-        let in_time = timeout(self.shared.settings.limits.header_timeout, reading)
+        let in_time = timeout(self.live.now().settings.limits.header_timeout, reading)
             .await
             .is_ok();
         if !in_time {
             let reason = EndReason::SlowHead;
-            ConnectionEnded { reason }.emit(&self.shared.metrics);
+            ConnectionEnded { reason }.emit(self.live.metrics());
         }
         (in_time && !bytes.is_empty()).then_some(bytes)
     }
 
     async fn http1(&self, stream: Stream, first: BytesMut, shutdown: &ShutdownWatch) {
-        let limits = &self.shared.settings.limits;
-        let watch = Watch::http1(&first, limits.header_timeout, self.shared.metrics.clone());
+        let limits = self.live.now().settings.limits.clone();
+        let watch = Watch::http1(&first, limits.header_timeout, self.live.metrics().clone());
         let stream = Box::new(Prefixed::watched(BytesMut::new(), stream, watch));
         let mut session = ServerSession::new_http1(stream);
         let keep = (!*shutdown.borrow()).then_some(limits.idle_timeout.as_secs().max(1));
@@ -132,12 +135,13 @@ impl ServerApp for Front {
         mut stream: Stream,
         shutdown: &ShutdownWatch,
     ) -> Option<Stream> {
+        let _counted = self.live.connected();
         let first = self.first_bytes(&mut stream).await?;
         let negotiated = matches!(stream.selected_alpn_proto(), Some(ALPN::H2));
         let clear = stream.get_ssl_digest().is_none();
         if negotiated || (clear && first.starts_with(H2_PREFACE)) {
-            let limit = self.shared.settings.limits.header_timeout;
-            let watch = Watch::http2(limit, self.shared.metrics.clone());
+            let limit = self.live.now().settings.limits.header_timeout;
+            let watch = Watch::http2(limit, self.live.metrics().clone());
             let stream = Box::new(Prefixed::watched(first, stream, watch));
             return self.proxy.process_new(stream, shutdown).await;
         }
@@ -145,7 +149,15 @@ impl ServerApp for Front {
         None
     }
 
+    /// Nothing is accepted any more. Pingora then drops the connections that wait for a request; where
+    /// another process serves, nothing is gained by that, and a request may be on its way: these end
+    /// with their next answer, or when they have been idle for as long as any may be.
     async fn cleanup(&self) {
+        let idle = self.live.now().settings.limits.idle_timeout;
+        let since = Instant::now();
+        while self.live.is_handed_over() && self.live.connections() > 0 && since.elapsed() < idle {
+            sleep(LOOK).await;
+        }
         self.proxy.http_cleanup().await;
     }
 }

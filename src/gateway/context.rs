@@ -1,5 +1,6 @@
 //! What one call carries from its first phase to its access line.
 
+use super::Shared;
 use crate::model::Secret;
 use crate::observe::events::CallEnded;
 use crate::observe::{CallTimes, Metrics, Outcome, RouteLabel};
@@ -8,6 +9,8 @@ use std::time::{Duration, Instant};
 
 /// The context of one call; counted as in flight until it is dropped, after the last byte.
 pub struct CallContext {
+    /// What the call began with; a reload does not reach it.
+    pub(crate) shared: Arc<Shared>,
     pub(crate) request_id: String,
     pub(crate) outcome: Outcome,
     pub(crate) status: u16,
@@ -34,9 +37,11 @@ pub(crate) struct Clock {
 }
 
 impl CallContext {
-    pub(crate) fn new(metrics: Arc<Metrics>) -> Self {
+    pub(crate) fn new(shared: Arc<Shared>) -> Self {
+        let metrics = shared.metrics.clone();
         metrics.call_started(RouteLabel::Other);
         Self {
+            shared,
             request_id: String::new(),
             outcome: Outcome::Ok,
             status: 0,

@@ -13,6 +13,7 @@ mod error;
 mod exchange;
 mod frames;
 mod headers;
+mod live;
 mod peer;
 mod prefixed;
 mod proxy;
@@ -21,6 +22,7 @@ mod route;
 mod watch;
 
 pub use accept::Front;
+pub use live::Live;
 pub use proxy::Gateway;
 
 use crate::config::GatewaySettings;
@@ -31,13 +33,12 @@ use connect::Connections;
 use peer::Upstream;
 use pingora_core::connectors::ConnectorOptions;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
-/// What all calls of one gateway share.
+/// What all calls of one gateway share, for as long as its settings do not change.
 pub struct Shared {
     pub(crate) settings: GatewaySettings,
     pub(crate) upstream: Upstream,
-    pub(crate) connections: Connections,
+    pub(crate) connections: Arc<Connections>,
     /// The way to the backend; None sends no telemetry (§1.9).
     pub(crate) telemetry: Option<Spool>,
     /// Who gives the verdict that sync mode awaits; as `telemetry`.
@@ -47,7 +48,6 @@ pub struct Shared {
     /// What the gateway judges by itself; None only where there are no policies to ask for it.
     pub(crate) inspector: Option<Arc<dyn Inspector>>,
     pub(crate) metrics: Arc<Metrics>,
-    draining: AtomicBool,
 }
 
 /// What a gateway is told by others. Empty, it forwards and registers nothing.
@@ -76,23 +76,32 @@ impl Shared {
         Some(Self {
             settings,
             upstream,
-            connections,
+            connections: Arc::new(connections),
             telemetry: monitoring.spool,
             analyzer: monitoring.analyzer,
             policies: monitoring.policies,
             inspector: monitoring.inspector,
             metrics,
-            draining: AtomicBool::new(false),
         })
     }
 
-    /// From now on no connection is kept for another request.
-    pub fn drain(&self) {
-        self.draining.store(true, Ordering::Relaxed);
-        self.metrics.draining.set(1);
-    }
-
-    pub(crate) fn is_draining(&self) -> bool {
-        self.draining.load(Ordering::Relaxed)
+    /// The same with other settings; connections to the same upstream are kept. None when the settings
+    /// name no upstream.
+    fn with(&self, settings: GatewaySettings, options: &ConnectorOptions) -> Option<Self> {
+        let connections = match settings.upstream == self.settings.upstream {
+            true => self.connections.clone(),
+            false => Arc::new(Connections::new(&settings.upstream, options.clone())),
+        };
+        let upstream = Upstream::new(settings.upstream.clone())?;
+        Some(Self {
+            settings,
+            upstream,
+            connections,
+            telemetry: self.telemetry.clone(),
+            analyzer: self.analyzer.clone(),
+            policies: self.policies.clone(),
+            inspector: self.inspector.clone(),
+            metrics: self.metrics.clone(),
+        })
     }
 }

@@ -8,7 +8,7 @@ use super::headers::{self, check_framing};
 use super::prefixed::Prefixed;
 use super::route::Route;
 use super::watch::Framing;
-use super::{Shared, auth, exchange, respond};
+use super::{Live, auth, exchange, respond};
 use crate::observe::Outcome;
 use crate::observe::events::UpstreamRetried;
 use async_trait::async_trait;
@@ -24,12 +24,12 @@ use std::time::Instant;
 
 /// The gateway's phases over what its calls share.
 pub struct Gateway {
-    shared: Arc<Shared>,
+    live: Arc<Live>,
 }
 
 impl Gateway {
-    pub(crate) fn new(shared: Arc<Shared>) -> Self {
-        Self { shared }
+    pub(crate) fn new(live: Arc<Live>) -> Self {
+        Self { live }
     }
 
     /// Route, framing, key, in this order (CONTRACT 9). What is left is one of §4.1's routes.
@@ -62,9 +62,9 @@ impl Gateway {
     }
 
     /// A request head makes pingora keep its connection for ever; ours has a limit.
-    fn limit_idle_time(&self, session: &mut Session) {
-        let kept = session.get_keepalive().is_some() && !self.shared.is_draining();
-        let limit = self.shared.settings.limits.idle_timeout.as_secs().max(1);
+    fn limit_idle_time(&self, session: &mut Session, ctx: &CallContext) {
+        let kept = session.get_keepalive().is_some() && !self.live.is_draining();
+        let limit = ctx.shared.settings.limits.idle_timeout.as_secs().max(1);
         session.set_keepalive(kept.then_some(limit));
     }
 
@@ -85,7 +85,10 @@ impl Gateway {
     async fn serve(&self, session: &mut Session, ctx: &mut CallContext) -> Result<bool> {
         let framing = Self::framing(session);
         match self.admit(session, ctx, framing) {
-            Ok(Route::Chat) => Box::pin(exchange::run(&self.shared, session, ctx)).await,
+            Ok(Route::Chat) => {
+                let shared = ctx.shared.clone();
+                Box::pin(exchange::run(&shared, session, ctx)).await
+            }
             Ok(Route::Docs(asset)) => Box::pin(respond::asset(session, ctx, &asset)).await,
             Ok(_) => {
                 if headers::expects_continue(session.req_header()) {
@@ -104,16 +107,16 @@ impl ProxyHttp for Gateway {
     type CTX = CallContext;
 
     fn new_ctx(&self) -> CallContext {
-        CallContext::new(self.shared.metrics.clone())
+        CallContext::new(self.live.now())
     }
 
     /// No modules: bodies pass as they are.
     fn init_downstream_modules(&self, _modules: &mut HttpModules) {}
 
     async fn request_filter(&self, session: &mut Session, ctx: &mut CallContext) -> Result<bool> {
-        self.limit_idle_time(session);
-        session.set_write_timeout(Some(self.shared.upstream.timeout()));
-        session.set_read_timeout(Some(self.shared.settings.limits.header_timeout));
+        self.limit_idle_time(session, ctx);
+        session.set_write_timeout(Some(ctx.shared.upstream.timeout()));
+        session.set_read_timeout(Some(ctx.shared.settings.limits.header_timeout));
         let answered = self.serve(session, ctx).await?;
         if ctx.cut {
             return Error::e_explain(ErrorType::ConnectionClosed, "the answer was cut");
@@ -126,7 +129,7 @@ impl ProxyHttp for Gateway {
         _session: &mut Session,
         ctx: &mut CallContext,
     ) -> Result<Box<HttpPeer>> {
-        let peer = self.shared.upstream.peer(ctx.attempts).await;
+        let peer = ctx.shared.upstream.peer(ctx.attempts).await;
         let mut peer = HttpPeer::clone(&*peer.map_err(|_| unresolved())?);
         peer.options.http_upstream_request_policy.h1_upgrade = H1UpgradePolicy::Deny;
         Ok(Box::new(peer))
@@ -140,7 +143,7 @@ impl ProxyHttp for Gateway {
     ) -> Result<()> {
         headers::for_upstream(
             upstream_request,
-            self.shared.upstream.base(),
+            ctx.shared.upstream.base(),
             &ctx.request_id,
             None,
         )
@@ -178,9 +181,9 @@ impl ProxyHttp for Gateway {
         mut error: Box<Error>,
     ) -> Box<Error> {
         ctx.attempts += 1;
-        let again = ctx.attempts < self.shared.upstream.addresses();
+        let again = ctx.attempts < ctx.shared.upstream.addresses();
         if again {
-            UpstreamRetried.emit(&self.shared.metrics);
+            UpstreamRetried.emit(&ctx.shared.metrics);
         }
         error.set_retry(again);
         error

@@ -1,16 +1,46 @@
 //! Log lines on stderr, for people or as JSON.
 
 use crate::config::{LogFormat, LogSettings};
-use log::{Record, error};
+use arc_swap::ArcSwapOption;
+use log::{Metadata, Record, error};
 use std::io::Write;
 use std::panic::PanicHookInfo;
+use std::sync::{Arc, LazyLock};
 
 /// What is said of pingora by default: it reports each broken connection as an error, and the
 /// gateway's own events already say whose fault it was.
 const QUIET: &str = "pingora_core=error,pingora_proxy=off,sqlx=warn,h2=warn,rustls=warn,hyper=warn";
 
-/// Starts logging, of panics too. A second call changes nothing but the panic hook.
+/// The logger of this process, which a reload changes.
+static LOGGER: LazyLock<Logger> = LazyLock::new(|| Logger(ArcSwapOption::empty()));
+
+struct Logger(ArcSwapOption<env_logger::Logger>);
+
+impl log::Log for Logger {
+    fn enabled(&self, metadata: &Metadata<'_>) -> bool {
+        let now = self.0.load();
+        now.as_ref().is_some_and(|logger| logger.enabled(metadata))
+    }
+
+    fn log(&self, record: &Record<'_>) {
+        if let Some(logger) = &*self.0.load() {
+            logger.log(record);
+        }
+    }
+
+    fn flush(&self) {}
+}
+
+/// Starts logging, of panics too.
 pub fn init(settings: &LogSettings) {
+    set(settings);
+    // Only a second call finds a logger in place, and it is this one.
+    let _ = log::set_logger(&*LOGGER);
+    std::panic::set_hook(Box::new(report_panic));
+}
+
+/// Puts other levels and another format in force.
+pub fn set(settings: &LogSettings) {
     let mut builder = env_logger::Builder::new();
     builder.parse_filters(&format!("{QUIET},{}", settings.level));
     if settings.format == LogFormat::Json {
@@ -22,8 +52,9 @@ pub fn init(settings: &LogSettings) {
             )
         });
     }
-    let _ = builder.try_init();
-    std::panic::set_hook(Box::new(report_panic));
+    let logger = builder.build();
+    log::set_max_level(logger.filter());
+    LOGGER.0.store(Some(Arc::new(logger)));
 }
 
 /// A panic's message may quote what was worked on, so only its place is told.

@@ -7,6 +7,7 @@ use super::labels::{
     UnrestoredReason, VerdictType,
 };
 use super::registered::{children, counter, counters, gauge, histograms};
+use super::upgraded::UpgradeResult;
 use crate::model::{GATEWAY_VERSION, Stage};
 use prometheus::{
     Encoder, Gauge, Histogram, IntCounter, IntCounterVec, IntGauge, IntGaugeVec, Opts, Registry,
@@ -79,6 +80,8 @@ pub struct Metrics {
     pub retention_failures: IntCounter,
     /// 1 while the process drains.
     pub draining: IntGauge,
+    upgrades: IntCounterVec,
+    reloads: IntCounterVec,
 }
 
 impl Metrics {
@@ -194,6 +197,18 @@ impl Metrics {
                 "monitor_draining",
                 "1 while the process waits for its last calls.",
             )?,
+            upgrades: counters(
+                &registry,
+                "monitor_upgrades_total",
+                "Hand-overs to another process.",
+                &["result"],
+            )?,
+            reloads: counters(
+                &registry,
+                "monitor_reloads_total",
+                "Times the configuration was read again.",
+                &["result"],
+            )?,
             registry,
         })
     }
@@ -274,6 +289,14 @@ impl Metrics {
         // Writing into memory cannot fail.
         let _ = TextEncoder::new().encode(&self.registry.gather(), &mut text);
         text
+    }
+
+    pub(super) fn upgrade_ended(&self, result: UpgradeResult) {
+        self.upgrades.with_label_values(&[result.as_str()]).inc();
+    }
+
+    pub(super) fn reload_ended(&self, result: UpgradeResult) {
+        self.reloads.with_label_values(&[result.as_str()]).inc();
     }
 
     fn route(&self, route: RouteLabel) -> &PerRoute {

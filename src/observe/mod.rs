@@ -6,6 +6,7 @@ pub mod logging;
 mod metrics;
 mod registered;
 mod throttle;
+pub mod upgraded;
 
 pub use labels::{
     AttachmentOutcome, EndReason, Outcome, RouteLabel, TelemetryOutcome, UncheckedReason,

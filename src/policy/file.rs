@@ -4,14 +4,29 @@
 use super::{Content, PolicyStore, PolicyStoreError};
 use crate::model::{ApplicationPolicy, StoredPolicy};
 use async_trait::async_trait;
+use tokio::sync::watch;
 
-/// A fixed list.
-pub struct FileStore(Option<Vec<ApplicationPolicy>>);
+/// The list as the configuration has it.
+pub struct FileStore(watch::Receiver<Vec<ApplicationPolicy>>);
+
+/// Whoever reads the configuration again.
+#[derive(Clone)]
+pub struct FileList(watch::Sender<Vec<ApplicationPolicy>>);
 
 impl FileStore {
-    /// The list of `applications:`.
-    pub fn new(applications: Vec<ApplicationPolicy>) -> Self {
-        Self(Some(applications))
+    /// The list of `applications:`, and the way to change it.
+    pub fn new(applications: Vec<ApplicationPolicy>) -> (Self, FileList) {
+        let sender = watch::Sender::new(applications);
+        let mut receiver = sender.subscribe();
+        receiver.mark_changed();
+        (Self(receiver), FileList(sender))
+    }
+}
+
+impl FileList {
+    /// Puts another list in the place of the present one.
+    pub fn replace(&self, applications: Vec<ApplicationPolicy>) {
+        self.0.send_replace(applications);
     }
 }
 
@@ -22,9 +37,10 @@ impl PolicyStore for FileStore {
     }
 
     async fn read(&mut self) -> Result<Content, PolicyStoreError> {
-        let Some(applications) = self.0.take() else {
+        if !self.0.has_changed().unwrap_or(false) {
             return Ok(Content::Unchanged);
-        };
+        }
+        let applications = self.0.borrow_and_update().clone();
         let stored = applications.into_iter().map(|application| StoredPolicy {
             id: application.id,
             name: application.name,
@@ -34,6 +50,10 @@ impl PolicyStore for FileStore {
     }
 
     async fn changed(&mut self) {
-        std::future::pending().await
+        if self.0.changed().await.is_err() {
+            return std::future::pending().await;
+        }
+        // The next read is to see it too.
+        self.0.mark_changed();
     }
 }

@@ -9,7 +9,7 @@ mod postgres;
 mod refresher;
 
 pub use cached::{Found, Policies, PolicyFault, PolicyStatus};
-pub use file::FileStore;
+pub use file::{FileList, FileStore};
 pub use postgres::PostgresStore;
 pub(crate) use postgres::postgres_options;
 pub use refresher::Refresher;

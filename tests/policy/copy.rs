@@ -36,7 +36,7 @@ fn listed(id: ApplicationId, phrase: &str) -> ApplicationPolicy {
 /// Leaves a copy of these policies in the folder, as a process that ended.
 fn leave(folder: &Arc<Folder>, applications: Vec<ApplicationPolicy>) {
     drop(Running::over(
-        Box::new(FileStore::new(applications)),
+        Box::new(FileStore::new(applications).0),
         Some(folder),
     ));
 }
@@ -105,7 +105,7 @@ fn a_folder_that_cannot_be_written_costs_nothing_but_the_copy() {
     let file = folder.write("in-the-way", "");
     let id = ApplicationId::random();
     let runtime = tokio::runtime::Runtime::new().unwrap();
-    let store = Box::new(FileStore::new(vec![listed(id, "good")]));
+    let store = Box::new(FileStore::new(vec![listed(id, "good")]).0);
     let (policies, refresher) = monitor_gateway::policy::Policies::over(store, Some(&file));
     runtime.spawn(refresher.run());
     eventually("the policy is in force", || {

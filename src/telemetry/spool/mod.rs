@@ -7,6 +7,7 @@
 //! when they do not, so that no backlog grows in memory. Bounded by bytes and by age; over either the
 //! oldest records go, counted and said.
 
+mod adopt;
 mod back;
 mod batch;
 mod book;
@@ -31,6 +32,7 @@ mod segment;
 mod state;
 mod survey;
 
+pub use adopt::{adopt, folders, used_folders};
 pub use dead::{DeadLetter, dead_letters};
 pub use lanes::Worker;
 pub use replay::put_back;

@@ -57,6 +57,19 @@ pub fn survey(folder: &Path) -> io::Result<Survey> {
 }
 
 impl Survey {
+    /// Both together.
+    pub fn and(self, other: Self) -> Self {
+        Self {
+            segments: self.segments + other.segments,
+            bytes: self.bytes + other.bytes,
+            records: self.records + other.records,
+            oldest_ms: self.oldest_ms.into_iter().chain(other.oldest_ms).min(),
+            put_back: self.put_back + other.put_back,
+            dead_letters: self.dead_letters + other.dead_letters,
+            damaged_files: self.damaged_files + other.damaged_files,
+        }
+    }
+
     fn add(&mut self, folder: &Path, id: SegmentId) -> io::Result<()> {
         let path = segment::path(folder, id);
         // The ledger goes before its segment: read first, it is never missed where it counts.

@@ -1,0 +1,58 @@
+//! What systemd is told of this process (`Type=notify`): nothing where it does not listen.
+
+use std::os::linux::net::SocketAddrExt;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::net::{SocketAddr, UnixDatagram};
+use std::time::Duration;
+
+const VARIABLE: &str = "NOTIFY_SOCKET";
+
+/// This process serves.
+pub(super) fn ready() {
+    send(&format!("READY=1\nMAINPID={}", std::process::id()));
+}
+
+/// Another process serves in its place.
+pub(super) fn main_process(pid: u32) {
+    send(&format!("MAINPID={pid}"));
+}
+
+/// It reads its configuration again; [`ready`] ends that.
+pub(super) fn reloading() {
+    let now = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
+    let micros = now.tv_sec * 1_000_000 + now.tv_nsec / 1_000;
+    send(&format!("RELOADING=1\nMONOTONIC_USEC={micros}"));
+}
+
+/// It has been asked to stop.
+pub(super) fn stopping() {
+    send("STOPPING=1");
+}
+
+/// It is alive.
+pub(super) fn alive() {
+    send("WATCHDOG=1");
+}
+
+/// How often systemd wants to hear that; None where it does not ask.
+pub(super) fn watchdog_interval() -> Option<Duration> {
+    let micros: u64 = std::env::var("WATCHDOG_USEC").ok()?.parse().ok()?;
+    // Twice as often as asked, as its manual says.
+    (micros > 0).then(|| Duration::from_micros(micros / 2))
+}
+
+fn send(state: &str) {
+    let Some(name) = std::env::var_os(VARIABLE).filter(|name| !name.is_empty()) else {
+        return;
+    };
+    let bytes = name.as_bytes();
+    let address = match bytes.strip_prefix(b"@") {
+        Some(name) => SocketAddr::from_abstract_name(name),
+        None => SocketAddr::from_pathname(std::path::Path::new(&name)),
+    };
+    let sent = address
+        .and_then(|address| UnixDatagram::unbound()?.send_to_addr(state.as_bytes(), &address));
+    if let Err(error) = sent {
+        log::warn!("the service manager was not told: {error}");
+    }
+}

@@ -1,0 +1,180 @@
+//! Reading the configuration again while calls go on (CONTRACT 35): all or nothing, the last good one
+//! stays in force, and what only a new process can change is named. Calls under way keep what they
+//! began with.
+
+use super::certificates::Certificates;
+use super::launch::Load;
+use super::notify;
+use crate::config::Settings;
+use crate::gateway::Live;
+use crate::observe::upgraded::{ReloadEnded, UpgradeResult};
+use crate::observe::{Metrics, logging};
+use crate::policy::FileList;
+use anyhow::{Result, anyhow, bail};
+use serde_json::{Value, json};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+/// What can be changed in a running process.
+#[derive(Default)]
+pub(super) struct Parts {
+    /// None in a process without a gateway.
+    pub(super) live: Option<Arc<Live>>,
+    /// None where policies come from a store.
+    pub(super) applications: Option<FileList>,
+    pub(super) certificates: Certificates,
+}
+
+/// The configuration in force.
+pub(super) struct Reloads {
+    load: Load,
+    running: Mutex<Settings>,
+    parts: OnceLock<Parts>,
+    metrics: Arc<Metrics>,
+    latest: Mutex<Option<Latest>>,
+}
+
+struct Latest {
+    at: SystemTime,
+    result: UpgradeResult,
+    detail: String,
+}
+
+impl Reloads {
+    /// `given` is what the process was started with.
+    pub(super) fn new(load: Load, given: Settings, metrics: Arc<Metrics>) -> Self {
+        Self {
+            load,
+            running: Mutex::new(given),
+            parts: OnceLock::new(),
+            metrics,
+            latest: Mutex::default(),
+        }
+    }
+
+    /// Says what can be changed, once it runs.
+    pub(super) fn attach(&self, parts: Parts) {
+        // A process attaches its parts once.
+        let _ = self.parts.set(parts);
+    }
+
+    /// Reads the configuration and puts it in force; says what took effect.
+    ///
+    /// # Errors
+    /// When it is wrong: then nothing has changed, and the text says why.
+    pub(super) fn reload(&self) -> Result<String> {
+        let mut running = lock(&self.running);
+        notify::reloading();
+        let outcome = self.try_reload(&mut running);
+        notify::ready();
+        let (result, detail) = match &outcome {
+            Ok(said) => (UpgradeResult::Done, said.clone()),
+            Err(error) => (UpgradeResult::Failed, format!("{error:#}")),
+        };
+        let detail = detail.trim().replace('\n', "; ");
+        ReloadEnded {
+            result,
+            detail: &detail,
+        }
+        .emit(&self.metrics);
+        *lock(&self.latest) = Some(Latest {
+            at: SystemTime::now(),
+            result,
+            detail: detail.clone(),
+        });
+        match outcome {
+            Ok(_) => Ok(detail),
+            Err(_) => bail!("{detail}"),
+        }
+    }
+
+    /// The hash that `monitor check` prints for the settings in force.
+    pub(super) fn configuration(&self) -> String {
+        lock(&self.running).hash()
+    }
+
+    /// The latest reload, for people; null before the first.
+    pub(super) fn status(&self) -> Value {
+        lock(&self.latest).as_ref().map_or(Value::Null, |latest| {
+            let at = latest.at.duration_since(UNIX_EPOCH).unwrap_or_default();
+            json!({
+                "at": at.as_secs(),
+                "result": latest.result.as_str(),
+                "detail": latest.detail,
+            })
+        })
+    }
+
+    fn try_reload(&self, running: &mut Settings) -> Result<String> {
+        let parts = self.parts.get().ok_or_else(|| anyhow!("still starting"))?;
+        let wanted = (self.load)().map_err(|problems| anyhow!("{problems}"))?;
+        let (next, waiting) = merge(running, wanted);
+        let certificates = parts.certificates.read()?;
+        // From here on nothing fails.
+        if let Some(live) = &parts.live {
+            live.replace(next.gateway.clone());
+        }
+        if let Some(applications) = &parts.applications {
+            applications.replace(next.gateway.applications.clone());
+        }
+        parts.certificates.replace(certificates);
+        logging::set(&next.log);
+        *running = next;
+        Ok(match waiting.is_empty() {
+            true => "everything is in force".to_owned(),
+            false => format!(
+                "in force but for {}, which needs an upgrade (monitor upgrade)",
+                waiting.join(", ")
+            ),
+        })
+    }
+}
+
+/// What the process can run with: the wanted settings, with those kept that only a new process can
+/// change; their names where they differ.
+fn merge(running: &Settings, wanted: Settings) -> (Settings, Vec<&'static str>) {
+    let (mut next, mut waiting) = (wanted, Vec::new());
+    macro_rules! keep {
+        ($($name:literal $($part:ident).+;)*) => {$(
+            if next.$($part).+ != running.$($part).+ {
+                waiting.push($name);
+                next.$($part).+ = running.$($part).+.clone();
+            }
+        )*};
+    }
+    keep! {
+        "data_dir" data_dir;
+        "listen" gateway.listen;
+        "operations" gateway.operations;
+        "upstream.ca" gateway.upstream.ca;
+        "monitor" gateway.monitor;
+        "limits.threads" gateway.limits.threads;
+        "limits.upstream_idle_connections" gateway.limits.upstream_idle_connections;
+        "shutdown" gateway.shutdown;
+        "queue" gateway.queue;
+        "spool.dir" gateway.spool.dir;
+        "spool.max_bytes" gateway.spool.max_bytes;
+        "spool.max_age" gateway.spool.max_age;
+        "spool.max_dead_bytes" gateway.spool.max_dead_bytes;
+        "files" gateway.files;
+        "store" gateway.store;
+        "analysis" analysis;
+    }
+    // A list in the file is in force or it is not; which store there is stays as it was.
+    let has_list = |settings: &Settings| !settings.gateway.applications.is_empty();
+    if has_list(&next) != has_list(running) {
+        waiting.push("applications");
+        next.gateway.applications = running.gateway.applications.clone();
+    }
+    // Without a model server there is the demo model, which starts with the process.
+    let has_upstream = |settings: &Settings| settings.gateway.upstream.url.is_some();
+    if has_upstream(&next) != has_upstream(running) {
+        waiting.push("upstream.url");
+        next.gateway.upstream = running.gateway.upstream.clone();
+    }
+    (next, waiting)
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,213 @@
+//! From one process to the next without losing a call: the new process takes the listening sockets
+//! of the running one over a Unix socket, says when it is ready, and only then does the old one stop
+//! accepting. Whatever fails before that leaves the old one as it was.
+//!
+//! ```text
+//! new                                old
+//!  │── "take" ────────────────────────▶│
+//!  │◀─ names and sockets ──────────────│   both could accept; only the old one does
+//!  │── "ready PID" ───────────────────▶│   the new one accepts from here on
+//!  │◀─ "going" ────────────────────────│   finishes what it has, then ends
+//! ```
+//!
+//! `monitor upgrade` and SIGQUIT let the running process start the next one, so that it stays in the
+//! same service; `--upgrade` takes over by hand.
+
+mod control;
+mod start;
+mod transfer;
+
+pub(super) use control::Control;
+pub(super) use start::{Predecessor, take_over};
+
+use super::notify;
+use super::sockets::{Label, Sockets};
+use crate::config::{Role, Settings};
+use crate::observe::Metrics;
+use crate::observe::upgraded::{UpgradeEnded, UpgradeResult};
+use anyhow::{Result, bail};
+use std::io::Write;
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixStream;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+use tokio::sync::watch;
+
+/// How long the next process may take from the sockets to its readiness.
+const READY: Duration = Duration::from_secs(120);
+/// How long a signalled process waits for one that was started by hand.
+const BY_HAND: Duration = Duration::from_secs(5);
+
+/// Where processes of one data folder and role find each other.
+pub(super) fn socket_path(settings: &Settings, role: Role) -> PathBuf {
+    let name = match role {
+        Role::All => "control.sock",
+        Role::Gateway => "control-gateway.sock",
+        Role::Analysis => "control-analysis.sock",
+    };
+    settings.data_dir.join(name)
+}
+
+/// How far a process is in handing over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Phase {
+    Serving,
+    /// Another process has the sockets and is not ready yet.
+    Handing,
+    /// The other one serves.
+    HandedOver,
+}
+
+/// The state that the control socket and the signals share.
+pub(super) struct Upgrades {
+    phase: Mutex<Phase>,
+    changed: Condvar,
+    handed_over: watch::Sender<bool>,
+    metrics: Arc<Metrics>,
+    /// Orders that are not answered yet.
+    orders: AtomicI64,
+    /// This process keeps no connection any more.
+    leaving: AtomicBool,
+}
+
+impl Upgrades {
+    pub(super) fn new(metrics: Arc<Metrics>) -> Self {
+        Self {
+            phase: Mutex::new(Phase::Serving),
+            changed: Condvar::new(),
+            handed_over: watch::Sender::new(false),
+            metrics,
+            orders: AtomicI64::new(0),
+            leaving: AtomicBool::new(false),
+        }
+    }
+
+    /// Orders under way; whoever gave one waits for the answer.
+    pub(super) fn orders(&self) -> i64 {
+        self.orders.load(Ordering::Relaxed)
+    }
+
+    /// Resolves once another process serves.
+    pub(super) async fn handed_over(&self) {
+        // The sender lives as long as this end does.
+        let _ = self.handed_over.subscribe().wait_for(|is| *is).await;
+    }
+
+    /// Says that this process keeps no connection from here on: the other one is told of now.
+    pub(super) fn leaves(&self) {
+        self.leaving.store(true, Ordering::Relaxed);
+    }
+
+    fn is_leaving(&self) -> bool {
+        self.leaving.load(Ordering::Relaxed)
+    }
+
+    /// Whether another process serves.
+    pub(super) fn is_handed_over(&self) -> bool {
+        *self.handed_over.borrow()
+    }
+
+    /// Says what SIGQUIT does: a process that was started with `--upgrade` takes over; where none comes,
+    /// one is started. Blocks until that has ended.
+    pub(super) fn signalled(&self) {
+        let somebody_came = self.wait(BY_HAND, |phase| phase != Phase::Serving);
+        if somebody_came {
+            return;
+        }
+        if let Err(error) = start::next_process(self) {
+            log::error!("upgrade: {error:#}; this process goes on");
+        }
+    }
+
+    /// One hand-over to whoever asks on `stream`.
+    fn hand_over(&self, stream: &mut UnixStream, sockets: &Sockets) -> Result<()> {
+        if !self.enter(Phase::Serving, Phase::Handing) {
+            writeln!(stream, "failed: another upgrade is under way")?;
+            return Ok(());
+        }
+        match give(sockets, stream) {
+            Ok(pid) => {
+                self.finish(stream, pid);
+                Ok(())
+            }
+            Err(error) => {
+                self.enter(Phase::Handing, Phase::Serving);
+                self.ended(UpgradeResult::Failed);
+                Err(error.context("the next process did not become ready, this one goes on"))
+            }
+        }
+    }
+
+    fn finish(&self, stream: &mut UnixStream, pid: u32) {
+        // The other one serves, whether it hears of it or not.
+        let _ = writeln!(stream, "going");
+        notify::main_process(pid);
+        self.ended(UpgradeResult::Done);
+        self.enter(Phase::Handing, Phase::HandedOver);
+        self.handed_over.send_replace(true);
+    }
+
+    fn ended(&self, result: UpgradeResult) {
+        UpgradeEnded { result }.emit(&self.metrics);
+    }
+
+    fn enter(&self, from: Phase, to: Phase) -> bool {
+        let mut phase = self.lock();
+        let enters = *phase == from;
+        if enters {
+            *phase = to;
+            self.changed.notify_all();
+        }
+        enters
+    }
+
+    /// Whether the phase fits within `limit`.
+    fn wait(&self, limit: Duration, fits: impl Fn(Phase) -> bool) -> bool {
+        let until = Instant::now() + limit;
+        let mut phase = self.lock();
+        while !fits(*phase) {
+            let left = until.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return false;
+            }
+            (phase, _) = self
+                .changed
+                .wait_timeout(phase, left)
+                .unwrap_or_else(PoisonError::into_inner);
+        }
+        true
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Phase> {
+        self.phase.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Gives the sockets and waits for the word of whoever took them: the number of its process.
+fn give(sockets: &Sockets, stream: &mut UnixStream) -> Result<u32> {
+    let copies: Vec<(Label, OwnedFd)> = sockets.copies()?;
+    transfer::send(stream, &copies)?;
+    let line = control::read_line(stream, READY)?;
+    match line.strip_prefix("ready ").map(str::parse) {
+        Some(Ok(pid)) => Ok(pid),
+        _ => bail!("it said something else than that it is ready"),
+    }
+}
+
+/// Has the running process of this data folder start its successor; says which.
+///
+/// # Errors
+/// When none runs, or the successor did not become ready: then the running one goes on.
+pub fn order_upgrade(settings: &Settings, role: Role) -> Result<String> {
+    control::order(&socket_path(settings, role), "upgrade", READY + BY_HAND)
+}
+
+/// Has the running process of this data folder read its configuration again; says what took effect.
+///
+/// # Errors
+/// When none runs, or the configuration is wrong: then the running one stays in force.
+pub fn order_reload(settings: &Settings, role: Role) -> Result<String> {
+    control::order(&socket_path(settings, role), "reload", READY)
+}

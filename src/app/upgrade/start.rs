@@ -1,0 +1,133 @@
+//! Starting the next process from the running one, and taking over as the next one.
+
+use super::super::sockets::Sockets;
+use super::{Phase, READY, UpgradeResult, Upgrades, control, transfer};
+use anyhow::{Context, Result, bail};
+use std::ffi::OsString;
+use std::io::Write;
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command};
+use std::sync::OnceLock;
+use std::time::{Duration, Instant};
+
+/// Between two looks at the process that was started.
+const LOOK: Duration = Duration::from_millis(10);
+/// How long a process that was told to go on may take to answer.
+const GOING: Duration = Duration::from_secs(10);
+/// How long the next process looks for the running one.
+const FIND: Duration = Duration::from_secs(5);
+const FLAG: &str = "--upgrade";
+
+/// The process before, while it waits for this one.
+pub(in crate::app) struct Predecessor(UnixStream);
+
+/// The sockets of the running process with this data folder, which waits from here on; empty ones
+/// where this process does not take over.
+///
+/// # Errors
+/// When there is no such process, or it hands nothing over.
+pub(in crate::app) fn take_over(
+    control: &Path,
+    takes_over: bool,
+) -> Result<(Sockets, Option<Predecessor>)> {
+    remember();
+    if !takes_over {
+        return Ok((Sockets::default(), None));
+    }
+    let mut stream = found(control).context("nothing to take over; start without --upgrade")?;
+    writeln!(stream, "take")?;
+    stream.set_read_timeout(Some(READY))?;
+    let sockets = Sockets::inherit(transfer::receive(&stream)?);
+    Ok((sockets, Some(Predecessor(stream))))
+}
+
+impl Predecessor {
+    /// Tells it that this process serves.
+    ///
+    /// # Errors
+    /// When it is gone or has changed its mind: then it serves, and this process must not.
+    pub(in crate::app) fn ready(mut self) -> Result<()> {
+        let answer = writeln!(self.0, "ready {}", std::process::id())
+            .map_err(Into::into)
+            .and_then(|()| control::read_line(&mut self.0, GOING));
+        match answer.as_deref() {
+            Ok("going") => Ok(()),
+            Ok(other) => bail!("the running process does not go: {other}"),
+            // It died between its hand and its word: nobody else serves.
+            Err(_) => Ok(()),
+        }
+    }
+}
+
+/// Starts this program as it stands on the disk now and waits until it serves; gives its number.
+///
+/// # Errors
+/// When it cannot be started, ends, or is not ready in time; this process goes on then.
+pub(super) fn next_process(upgrades: &Upgrades) -> Result<u32> {
+    if upgrades.wait(Duration::ZERO, |phase| phase != Phase::Serving) {
+        bail!("another upgrade is under way");
+    }
+    let mut child = launch().inspect_err(|_| upgrades.ended(UpgradeResult::Failed))?;
+    let pid = child.id();
+    let until = Instant::now() + READY;
+    loop {
+        if upgrades.is_leaving() {
+            return Ok(pid);
+        }
+        if let Some(status) = child.try_wait()? {
+            // One that ended before it asked for anything counts too.
+            if !upgrades.wait(Duration::ZERO, |phase| phase == Phase::Handing) {
+                upgrades.ended(UpgradeResult::Failed);
+            }
+            bail!("the new process ended with {status} before it was ready; its log says why");
+        }
+        if Instant::now() > until {
+            end(&mut child);
+            bail!("the new process was not ready within {READY:?}");
+        }
+        std::thread::sleep(LOOK);
+    }
+}
+
+fn end(child: &mut Child) {
+    let _ = child.kill();
+    let _ = child.wait();
+}
+
+fn launch() -> Result<Child> {
+    let (program, arguments) = remember();
+    let mut command = Command::new(program);
+    command.args(arguments);
+    if !arguments.iter().any(|argument| argument == FLAG) {
+        command.arg(FLAG);
+    }
+    let started = command.spawn();
+    started.with_context(|| format!("{} cannot be started", program.display()))
+}
+
+/// The program's path and arguments as they were at the start: the file may be another one by now,
+/// and that is the point.
+fn remember() -> &'static (PathBuf, Vec<OsString>) {
+    static CALLED: OnceLock<(PathBuf, Vec<OsString>)> = OnceLock::new();
+    CALLED.get_or_init(|| {
+        let mut words = std::env::args_os();
+        let called = PathBuf::from(words.next().unwrap_or_default());
+        let program = match called.components().count() {
+            0 | 1 => std::env::current_exe().unwrap_or(called),
+            _ => std::path::absolute(&called).unwrap_or(called),
+        };
+        (program, words.collect())
+    })
+}
+
+fn found(path: &Path) -> Result<UnixStream> {
+    let until = Instant::now() + FIND;
+    loop {
+        match control::connect(path) {
+            Ok(stream) => return Ok(stream),
+            Err(error) if Instant::now() > until => return Err(error),
+            Err(_) => std::thread::sleep(LOOK),
+        }
+    }
+}

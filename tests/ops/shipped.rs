@@ -1,0 +1,91 @@
+//! What is shipped for operators beside the program names only what there is: metrics of dashboards
+//! and alerts, labels of the metrics, variables and commands of the example of a fleet.
+
+use regex::Regex;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+fn read(path: &str) -> String {
+    std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(path)).unwrap()
+}
+
+fn names(pattern: &str, text: &str) -> BTreeSet<String> {
+    let pattern = Regex::new(pattern).unwrap();
+    let found = pattern.captures_iter(text).map(|found| found[1].to_owned());
+    found.collect()
+}
+
+fn sources(folder: &Path, into: &mut String) {
+    for file in std::fs::read_dir(folder).unwrap() {
+        let path: PathBuf = file.unwrap().path();
+        match path.is_dir() {
+            true => sources(&path, into),
+            false => *into += &std::fs::read_to_string(path).unwrap(),
+        }
+    }
+}
+
+/// Every metric's name, as the table has it.
+fn metrics() -> BTreeSet<String> {
+    let mut text = String::new();
+    sources(
+        &Path::new(env!("CARGO_MANIFEST_DIR")).join("src/observe"),
+        &mut text,
+    );
+    names(r#""(monitor_[a-z_]+)""#, &text)
+}
+
+#[test]
+fn dashboards_and_alerts_ask_for_metrics_that_there_are() {
+    let known = metrics();
+    assert!(known.contains("monitor_requests_total"), "{known:?}");
+    for path in ["conf/grafana/monitor.json", "conf/prometheus/alerts.yaml"] {
+        let asked = names(r"\b(monitor_[a-z_]+)\b", &read(path));
+        assert!(asked.len() > 8, "{path}: {asked:?}");
+        for name in asked {
+            let of_histogram = name.strip_suffix("_bucket").unwrap_or(&name);
+            assert!(known.contains(of_histogram), "{path} asks for {name}");
+        }
+    }
+}
+
+#[test]
+fn every_metric_is_explained_in_the_readme() {
+    let readme = read("README.md");
+    for name in metrics() {
+        assert!(readme.contains(&name), "README does not explain {name}");
+    }
+}
+
+#[test]
+fn the_dashboard_is_json_whose_panels_lie_beside_each_other() {
+    let board: serde_json::Value =
+        serde_json::from_str(&read("conf/grafana/monitor.json")).unwrap();
+    let panels = board["panels"].as_array().unwrap();
+    let mut taken = BTreeSet::new();
+    for panel in panels {
+        let place = |key: &str| panel["gridPos"][key].as_u64().unwrap();
+        assert!(place("x") + place("w") <= 24, "{}", panel["title"]);
+        for x in place("x")..place("x") + place("w") {
+            for y in place("y")..place("y") + place("h") {
+                assert!(taken.insert((x, y)), "{} covers another", panel["title"]);
+            }
+        }
+    }
+}
+
+#[test]
+fn the_example_of_a_fleet_sets_variables_that_there_are() {
+    let known: BTreeSet<&str> = monitor_gateway::config::env::VARIABLES
+        .iter()
+        .map(|variable| variable.name)
+        .collect();
+    let text = read("packaging/compose.yaml");
+    let set = names(r"(?m)^ {6}([A-Z][A-Z_]+):", &text);
+    let ours = set.iter().filter(|name| !name.starts_with("POSTGRES_"));
+    let ours: Vec<&String> = ours.collect();
+    assert!(ours.len() > 5, "{set:?}");
+    for name in ours {
+        assert!(known.contains(name.as_str()), "{name} is no variable");
+    }
+}

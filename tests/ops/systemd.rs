@@ -1,0 +1,140 @@
+//! What the service manager is told (`Type=notify`), over a socket of the test's own.
+
+use crate::line::{Line, await_end, order};
+use crate::support::PATIENCE;
+use crate::support::request::{HELLO, Request};
+use crate::support::stack::{Folder, Stack};
+use crate::support::upstream::Upstream;
+use std::os::unix::net::UnixDatagram;
+use std::sync::Arc;
+
+struct Manager {
+    socket: UnixDatagram,
+    folder: Arc<Folder>,
+}
+
+impl Manager {
+    fn new() -> Self {
+        let folder = Folder::new();
+        let socket = UnixDatagram::bind(folder.path().join("notify")).unwrap();
+        socket.set_read_timeout(Some(PATIENCE)).unwrap();
+        Self { socket, folder }
+    }
+
+    fn path(&self) -> String {
+        self.folder.path().join("notify").display().to_string()
+    }
+
+    /// The next message that holds this.
+    #[track_caller]
+    fn await_message(&self, part: &str) -> String {
+        let mut bytes = [0; 4096];
+        loop {
+            let length = self.socket.recv(&mut bytes).expect(part);
+            let text = String::from_utf8_lossy(&bytes[..length]).into_owned();
+            if text.contains(part) {
+                return text;
+            }
+        }
+    }
+}
+
+#[test]
+fn it_says_when_it_is_ready_reloads_stops_and_who_is_the_main_process() {
+    let (upstream, manager) = (Upstream::ok(), Manager::new());
+    let stack = Stack::gateway()
+        .upstream(&upstream)
+        .env("NOTIFY_SOCKET", manager.path())
+        .start();
+    manager.await_message("READY=1");
+    order(&stack, "reload", "gateway");
+    let reloading = manager.await_message("RELOADING=1");
+    assert!(reloading.contains("MONOTONIC_USEC="), "{reloading}");
+    manager.await_message("READY=1");
+    let mut line = Line::default();
+    let next = line.upgrade(&stack, "gateway");
+    manager.await_message(&format!("MAINPID={next}"));
+    await_end(stack.process.id() as i32);
+    assert_eq!(stack.call(&Request::chat(HELLO)).status(), 200);
+    crate::line::signal(next, "TERM");
+    manager.await_message("STOPPING=1");
+}
+
+#[test]
+fn it_says_that_it_is_alive_as_often_as_it_is_asked_to() {
+    let (upstream, manager) = (Upstream::ok(), Manager::new());
+    let _stack = Stack::gateway()
+        .upstream(&upstream)
+        .env("NOTIFY_SOCKET", manager.path())
+        .env("WATCHDOG_USEC", "200000")
+        .start();
+    manager.await_message("WATCHDOG=1");
+    manager.await_message("WATCHDOG=1");
+}
+
+/// The units as they are shipped, and with this program in the place of the installed one.
+fn units() -> Vec<(String, Arc<Folder>)> {
+    let shipped = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("systemd");
+    let mut found = Vec::new();
+    for unit in std::fs::read_dir(shipped).unwrap() {
+        let path = unit.unwrap().path();
+        let text = std::fs::read_to_string(&path).unwrap();
+        let folder = Folder::new();
+        let here = text.replace("/usr/bin/monitor", env!("CARGO_BIN_EXE_monitor"));
+        let name = path.file_name().unwrap().to_str().unwrap();
+        let copy = folder.write(name, &here);
+        found.push((copy.display().to_string(), folder));
+    }
+    assert_eq!(found.len(), 3);
+    found
+}
+
+/// None where the program is missing, which tests/run.sh does not let happen.
+fn systemd_analyze(arguments: &[&str]) -> Option<std::process::Output> {
+    let tried = std::process::Command::new("systemd-analyze")
+        .args(arguments)
+        .output();
+    match tried {
+        Err(_) if std::env::var_os("MONITOR_TEST_SYSTEMD").is_none() => None,
+        tried => Some(tried.expect("systemd-analyze is installed")),
+    }
+}
+
+#[test]
+fn the_units_are_right_and_leave_little_to_attack() {
+    for (unit, _folder) in units() {
+        let Some(out) = systemd_analyze(&["verify", "--man=no", &unit]) else {
+            return;
+        };
+        let said = String::from_utf8_lossy(&out.stderr).into_owned();
+        assert!(
+            out.status.success() && said.trim().is_empty(),
+            "{unit}: {said}"
+        );
+        // An exposure of 1.5 at most.
+        let judged = ["security", "--offline=true", "--threshold=15", &unit];
+        let out = systemd_analyze(&judged).unwrap();
+        let said = String::from_utf8_lossy(&out.stdout).into_owned();
+        assert!(out.status.success(), "{unit}: {said}");
+    }
+}
+
+#[test]
+fn the_units_commands_are_understood() {
+    for (unit, _folder) in units() {
+        let text = std::fs::read_to_string(unit).unwrap();
+        for key in ["ExecStart=", "ExecReload="] {
+            let line = text
+                .lines()
+                .find_map(|line| line.strip_prefix(key))
+                .unwrap();
+            let mut words = line.split_whitespace();
+            let out = std::process::Command::new(words.next().unwrap())
+                .args(words)
+                .arg("--help")
+                .output()
+                .unwrap();
+            assert!(out.status.success(), "{line}");
+        }
+    }
+}

@@ -1,0 +1,226 @@
+//! One process after the other without a dropped call (CONTRACT 35), and what fails leaves the old
+//! one as it was.
+
+use crate::crowd::{Crowd, model};
+use crate::line::{Line, await_end, has_ended, order, signal};
+use crate::support::backend::Backend;
+use crate::support::eventually;
+use crate::support::http::Conn;
+use crate::support::request::{HELLO, Request};
+use crate::support::stack::{Folder, Stack};
+use crate::support::upstream::{DONE, Upstream, delta};
+use std::collections::HashMap;
+use std::sync::atomic::Ordering;
+
+/// Upgrades under load; `MONITOR_UPGRADES` asks for more.
+const UPGRADES: u64 = 3;
+/// Calls between two upgrades; `MONITOR_UPGRADE_CALLS` asks for more.
+const CALLS: u64 = 400;
+
+fn number(name: &str, default: u64) -> u64 {
+    let given = std::env::var(name).ok();
+    given.map_or(default, |text| text.parse().unwrap())
+}
+
+#[test]
+fn contract_35_upgrades_under_load_drop_no_call_and_no_stream() {
+    let upstream = model();
+    let stack = Stack::gateway().upstream(&upstream).start();
+    let (mut line, first) = (Line::default(), stack.process.id() as i32);
+    let crowd = Crowd::start(stack.gateway_addr);
+    let (upgrades, calls) = (
+        number("MONITOR_UPGRADES", UPGRADES),
+        number("MONITOR_UPGRADE_CALLS", CALLS),
+    );
+    for round in 1..=upgrades {
+        let done = || crowd.tally.calls.load(Ordering::Relaxed);
+        let until = done() + calls;
+        while done() < until {
+            std::thread::sleep(std::time::Duration::from_millis(5));
+        }
+        line.upgrade(&stack, "gateway");
+        eprintln!("upgrade {round} of {upgrades}: {} calls", done());
+    }
+    await_end(first);
+    let (calls, streams) = crowd.end();
+    assert!(
+        calls > upgrades * 100 && streams > 0,
+        "{calls} calls, {streams} streams"
+    );
+    eprintln!("{upgrades} upgrades, {calls} calls, {streams} streams, none failed");
+}
+
+#[test]
+fn contract_35_a_connection_that_has_sent_nothing_yet_gets_its_first_request_served() {
+    let upstream = Upstream::ok();
+    let stack = Stack::before(&upstream);
+    let mut line = Line::default();
+    let mut waiting = Conn::open(stack.gateway_addr);
+    // Accepted by the old process: it answers others that came later.
+    assert_eq!(stack.call(&Request::chat(HELLO)).status(), 200);
+    let mut kept = Request::chat(HELLO).send(stack.gateway_addr);
+    assert_eq!(kept.response().status(), 200);
+    line.upgrade(&stack, "gateway");
+    waiting.send(&Request::chat(HELLO).bytes());
+    assert_eq!(waiting.response().status(), 200);
+    // So does a kept one that was idle; that was its last.
+    kept.send(&Request::chat(HELLO).bytes());
+    let answer = kept.response();
+    assert_eq!(
+        (answer.status(), answer.head.header("connection")),
+        (200, Some("close"))
+    );
+    await_end(stack.process.id() as i32);
+}
+
+#[test]
+fn contract_35_a_long_stream_ends_in_the_process_it_began_in() {
+    let (upstream, feed) = Upstream::fed();
+    let stack = Stack::before(&upstream);
+    let mut line = Line::default();
+    let body = r#"{"model":"m","stream":true,"messages":[]}"#;
+    let mut stream = Request::chat(body).send(stack.gateway_addr);
+    upstream.await_heads(1);
+    feed.send(
+        "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n",
+    );
+    feed.chunk(format!("data: {}\n\n", delta(0, "first ")));
+    stream.read_head_once_and_until(b"first ");
+    line.upgrade(&stack, "gateway");
+    feed.chunk(format!("data: {}\n\n", delta(0, "second ")));
+    stream.read_until(b"second ");
+    assert!(
+        !has_ended(stack.process.id() as i32),
+        "with a stream under way"
+    );
+    feed.chunk(format!("data: {DONE}\n\n"));
+    feed.end();
+    stream.read_until(b"[DONE]");
+    drop(stream);
+    await_end(stack.process.id() as i32);
+}
+
+#[test]
+fn contract_35_what_does_not_start_leaves_the_old_process_serving() {
+    let upstream = Upstream::ok();
+    let stack = Stack::gateway()
+        .upstream(&upstream)
+        .yaml("stream: {heartbeat: 30s}")
+        .start();
+    std::fs::write(stack.configuration(), "stream: {heartbeat: never}").unwrap();
+    let out = order(&stack, "upgrade", "gateway");
+    assert!(!out.status.success());
+    let said = String::from_utf8_lossy(&out.stderr).into_owned();
+    assert!(said.contains("before it was ready"), "{said}");
+    assert_eq!(stack.call(&Request::chat(HELLO)).status(), 200);
+    assert_eq!(
+        stack.metric("monitor_upgrades_total{result=\"failed\"}"),
+        1.0
+    );
+    // And the next try, mended, works.
+    std::fs::write(stack.configuration(), "stream: {heartbeat: 40s}").unwrap();
+    Line::default().upgrade(&stack, "gateway");
+}
+
+#[test]
+fn contract_35_a_successor_that_dies_with_the_sockets_in_its_hands_changes_nothing() {
+    let upstream = Upstream::ok();
+    let stack = Stack::before(&upstream);
+    // A process that takes the sockets and ends: nobody accepts on them but the old one.
+    let path = stack.data_dir().join("control-gateway.sock");
+    let mut taker = std::os::unix::net::UnixStream::connect(path).unwrap();
+    std::io::Write::write_all(&mut taker, b"take\n").unwrap();
+    let mut byte = [0];
+    std::io::Read::read_exact(&mut taker, &mut byte).unwrap();
+    drop(taker);
+    eventually("the failure is counted", || {
+        (stack.metric("monitor_upgrades_total{result=\"failed\"}") == 1.0).then_some(())
+    });
+    assert_eq!(stack.call(&Request::chat(HELLO)).status(), 200);
+    Line::default().upgrade(&stack, "gateway");
+}
+
+#[test]
+fn contract_35_sigquit_starts_the_next_process() {
+    let upstream = Upstream::ok();
+    let stack = Stack::before(&upstream);
+    let mut line = Line::default();
+    signal(stack.process.id() as i32, "QUIT");
+    await_end(stack.process.id() as i32);
+    assert_eq!(stack.call(&Request::chat(HELLO)).status(), 200);
+    // Who serves now says its number when it is asked to be followed; its own follower is known then.
+    let status = stack.operations("/status").json();
+    line.announced(i32::try_from(status["process"].as_i64().unwrap()).unwrap());
+}
+
+#[test]
+fn contract_23_records_of_both_processes_reach_the_backend_once() {
+    let upstream = model();
+    let backend = Backend::start();
+    let folder = Folder::new();
+    let stack = Stack::gateway()
+        .upstream(&upstream)
+        .monitor(&backend)
+        .folder(&folder)
+        .start();
+    let mut line = Line::default();
+    let crowd = Crowd::start(stack.gateway_addr);
+    for _ in 0..2 {
+        let before = crowd.tally.calls.load(Ordering::Relaxed);
+        eventually("calls", || {
+            (crowd.tally.calls.load(Ordering::Relaxed) > before + 100).then_some(())
+        });
+        line.upgrade(&stack, "gateway");
+    }
+    let (calls, _) = crowd.end();
+    await_end(stack.process.id() as i32);
+    let posts = backend.await_calls(2 * calls as usize);
+    let mut seen: HashMap<String, usize> = HashMap::new();
+    for post in &posts {
+        *seen.entry(post.exchange().to_owned()).or_default() += 1;
+    }
+    assert_eq!(seen.len(), calls as usize);
+    assert!(
+        seen.values().all(|count| *count == 2),
+        "a record came twice or never"
+    );
+}
+
+#[test]
+fn contract_35_an_upgrade_leaks_no_descriptor() {
+    let upstream = Upstream::ok();
+    let stack = Stack::before(&upstream);
+    let mut line = Line::default();
+    let open = |process: i32| {
+        std::fs::read_dir(format!("/proc/{process}/fd"))
+            .unwrap()
+            .count()
+    };
+    let second = line.upgrade(&stack, "gateway");
+    assert_eq!(stack.call(&Request::chat(HELLO)).status(), 200);
+    let before = open(second);
+    let third = line.upgrade(&stack, "gateway");
+    let fourth = line.upgrade(&stack, "gateway");
+    assert_eq!(stack.call(&Request::chat(HELLO)).status(), 200);
+    await_end(third);
+    eventually("as few descriptors as before", || {
+        (open(fourth) <= before).then_some(())
+    });
+}
+
+#[test]
+fn contract_35_all_in_one_hands_over_its_store_and_its_api_too() {
+    let stack = Stack::all().start();
+    let mut line = Line::default();
+    let application = stack.application_id();
+    for _ in 0..2 {
+        let call = Request::chat(HELLO).header("X-Application-Id", &application);
+        assert_eq!(stack.call(&call).status(), 200);
+        line.upgrade(&stack, "all");
+    }
+    await_end(stack.process.id() as i32);
+    eventually("both calls are kept", || {
+        let page = stack.analysis("/records", crate::support::KEY).json();
+        (page["records"].as_array()?.len() == 4).then_some(())
+    });
+}
