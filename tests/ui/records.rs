@@ -202,7 +202,7 @@ fn a_blocked_request_appears_in_the_open_list_and_signing_out_ends_it() {
     );
     let chat =
         json!({"model": "m", "messages": [{"role": "user", "content": "to ivan@example.org"}]});
-    let answer = Request::chat(&chat.to_string())
+    let answer = Request::chat(chat.to_string())
         .header("X-Application-Id", &id)
         .call(stack.gateway_addr);
     assert_eq!(

@@ -134,7 +134,7 @@ fn bytes(size: u64) -> String {
     match size {
         0..1024 => format!("{size} B"),
         1024..1_048_576 => format!("{}.{} KiB", size / 1024, size % 1024 * 10 / 1024),
-        _ => format!("{}.{} MiB", size >> 20, (size & 0xF_FFFF) * 10 >> 20),
+        _ => format!("{}.{} MiB", size >> 20, ((size & 0xF_FFFF) * 10) >> 20),
     }
 }
 
