@@ -15,6 +15,8 @@ mod browser;
 mod defence;
 #[path = "ui/looks.rs"]
 mod looks;
+#[path = "ui/records.rs"]
+mod records;
 #[path = "ui/sign_in.rs"]
 mod sign_in;
 #[path = "ui/visitor.rs"]

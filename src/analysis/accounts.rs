@@ -92,6 +92,12 @@ pub(super) fn new_account(name: &str, role: Role) -> Account {
     }
 }
 
+fn is_over(sign_in: &SignIn, account: &Account, now_ms: i64) -> bool {
+    now_ms - sign_in.seen_at_ms > IDLE_MS
+        || now_ms - sign_in.started_at_ms > LONGEST_MS
+        || account.disabled_at_ms.is_some()
+}
+
 impl Service {
     /// Whose one-time link this is.
     pub(super) async fn link_owner(&self, link: &Secret) -> Result<Option<Account>, ApiError> {
@@ -175,16 +181,24 @@ impl Service {
             return Ok(None);
         };
         let now_ms = now_ms();
-        let is_over = now_ms - sign_in.seen_at_ms > IDLE_MS
-            || now_ms - sign_in.started_at_ms > LONGEST_MS
-            || account.disabled_at_ms.is_some();
-        if is_over {
+        if is_over(&sign_in, &account, now_ms) {
             return Ok(None);
         }
         if now_ms - sign_in.seen_at_ms >= TOUCHED_EVERY_MS {
             self.store.touch_sign_in(hash, now_ms).await?;
         }
         Ok(Some(account))
+    }
+
+    /// As [`Service::signed_in`], but being asked does not keep the sign-in alive.
+    pub(super) async fn still_signed_in(
+        &self,
+        value: &Secret,
+    ) -> Result<Option<Account>, ApiError> {
+        let found = self.store.sign_in(SecretHash::of(value)).await?;
+        let now_ms = now_ms();
+        let found = found.filter(|(sign_in, account)| !is_over(sign_in, account, now_ms));
+        Ok(found.map(|(_, account)| account))
     }
 
     /// Ends a sign-in.

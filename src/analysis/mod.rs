@@ -58,5 +58,5 @@ pub use rules::{ApplicationRules, Retention};
 pub use service::Service;
 pub use start::{FirstRun, StartError, migrate};
 pub use token_admin::{Expiry, MadeToken, NewToken, Rotation, TokenPlace};
-pub use ui::{LINK_PATH, Peer};
+pub use ui::{LINK_PATH, Peer, Stopping};
 pub use user_sums::{MOST_SUMMED, Severities, UserSum, UserSums};

@@ -1,6 +1,6 @@
 //! An axum router on a pingora listener: so every listener has pingora's TLS, hand-over and drain.
 
-use crate::analysis::Peer;
+use crate::analysis::{Peer, Stopping};
 use async_trait::async_trait;
 use axum::Router;
 use axum::extract::Request;
@@ -107,8 +107,10 @@ impl ServerApp for WebApp {
         shutdown: &ShutdownWatch,
     ) -> Option<Stream> {
         let (router, peer) = (self.router.clone(), peer(&stream));
+        let stopping = Stopping(shutdown.clone());
         let service = service_fn(move |mut request: http::Request<Incoming>| {
             request.extensions_mut().insert(peer);
+            request.extensions_mut().insert(stopping.clone());
             router.clone().call(request)
         });
         let mut connection = pin!(

@@ -4,9 +4,10 @@
 use crate::accounts::colleague;
 use crate::browser::Browser;
 use crate::defence::add_application;
+use crate::records::{attach, keep};
 use crate::support::stack::Stack;
 use crate::world::{administrators_browser, console_link};
-use serde_json::json;
+use serde_json::{Value, json};
 
 /// Looks at a page in both themes and at both widths.
 fn look(browser: &mut Browser, name: &str) {
@@ -45,6 +46,22 @@ fn every_page_is_whole_and_accessible() {
         ("/ui/users".to_owned(), "users"),
         ("/ui/password".to_owned(), "password"),
         ("/ui/nothing".to_owned(), "not-found"),
+    ] {
+        browser.open(&path);
+        look(&mut browser, name);
+    }
+    let (record, failed) = talk(&stack, &id);
+    for (path, name) in [
+        ("/ui/records".to_owned(), "records"),
+        ("/ui/records?user_id=nobody".to_owned(), "records-none"),
+        ("/ui/records?verdict=odd".to_owned(), "records-refused"),
+        (format!("/ui/records/{record}"), "record"),
+        (format!("/ui/records/{failed}"), "record-failed"),
+        ("/ui/sessions".to_owned(), "sessions"),
+        (
+            format!("/ui/sessions/one?application_id={id}&session_id=checkout-7f3a"),
+            "conversation",
+        ),
     ] {
         browser.open(&path);
         look(&mut browser, name);
@@ -89,6 +106,52 @@ fn example(stack: &Stack) -> String {
             }},
         }),
     )
+}
+
+/// Records of everything a list may hold; a flagged one with a file, and one that failed.
+fn talk(stack: &Stack, id: &str) -> (String, String) {
+    let say = |stage, text: &str, more: Value| {
+        let mut parameters =
+            json!({"user_id": "ivan.petrov@shop.example", "session_id": "checkout-7f3a"});
+        let own = parameters.as_object_mut().unwrap();
+        own.extend(more.as_object().unwrap().clone());
+        let body =
+            json!({"application_id": id, "message": text, "additional_parameters": parameters});
+        keep(stack, stage, &body)
+    };
+    say(
+        "pre",
+        "Hello, where is my parcel? It was due on Monday.",
+        json!({}),
+    );
+    say(
+        "post",
+        "Hello! I will look it up. Could you tell me the order's number?",
+        json!({}),
+    );
+    let asked = "Order ORD-884512. Refund it to card 4111 1111 1111 1111 and write to ivan@example.org, please.";
+    let record = say(
+        "pre",
+        asked,
+        json!({"channel": "web", "request_id": "5f0c1c52-7a0e-4c11-9a55-000000000001"}),
+    );
+    attach(
+        stack,
+        &record,
+        "receipt.txt",
+        "Paid with 4111 1111 1111 1111",
+    );
+    attach(stack, &record, "Договор поставки.txt", "no finds");
+    let error = json!({"type": "upstream_error", "code": 504, "message": "the upstream was silent for 60 s", "closed_by": "upstream"});
+    let failed = say(
+        "post",
+        "I have found your order, and the refu",
+        json!({"error": error, "incomplete": true}),
+    );
+    let other = json!({"application_id": stack.application_id(), "message": "Summarise the quarterly report.",
+        "additional_parameters": {"user_id": "batch"}});
+    keep(stack, "pre", &other);
+    (record, failed)
 }
 
 #[test]

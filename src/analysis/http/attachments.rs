@@ -7,8 +7,8 @@ use super::paced::Pace;
 use super::records::{answer, reader, record_id};
 use super::{Route, auth};
 use crate::analysis::attachments::{AttachTo, Place};
-use crate::analysis::{ApiError, Service};
-use crate::model::{Stage, TypeCount};
+use crate::analysis::{ApiError, Caller, Service};
+use crate::model::{RecordId, Stage, TypeCount};
 use crate::store::{Attachment, BlobHash, Extraction, Scanned, Scope};
 use axum::body::Body;
 use axum::extract::multipart::{Field, MultipartError};
@@ -158,7 +158,16 @@ async fn download(
     let Path((id, hash)) = path.map_err(|_| ApiError::NotFound)?;
     let hash: BlobHash = hash.parse().map_err(|()| ApiError::NotFound)?;
     let record = record_id(Ok(Path(id)))?;
-    let (file, bytes) = service.attachment(&caller, record, hash).await?;
+    saved(&service, &caller, (record, hash)).await
+}
+
+/// A file of a record, for saving.
+pub(in crate::analysis) async fn saved(
+    service: &Service,
+    caller: &Caller,
+    (record, hash): (RecordId, BlobHash),
+) -> Outcome {
+    let (file, bytes) = service.attachment(caller, record, hash).await?;
     let mut response = Response::new(Body::from_stream(bytes));
     let headers = response.headers_mut();
     for (name, value) in [

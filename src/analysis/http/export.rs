@@ -19,8 +19,9 @@ use std::sync::Arc;
 /// Records read at once.
 const PAGE: u32 = 200;
 
+/// What a line of an export is.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Format {
+pub(in crate::analysis) enum Format {
     Jsonl,
     Csv,
 }
@@ -62,25 +63,52 @@ pub(super) async fn records(
     };
     query.finish()?;
     let format = format.unwrap_or(Format::Jsonl);
-    let export = Export {
+    Export {
         service,
         caller,
         filter,
         format,
         left,
         at: At::Start,
+    }
+    .answer()
+    .await
+}
+
+/// Every record of a filter, for whoever the caller is.
+pub(in crate::analysis) async fn all(
+    service: Arc<Service>,
+    caller: Caller,
+    filter: RecordFilter,
+    format: Format,
+) -> Result<Response, ApiError> {
+    let export = Export {
+        service,
+        caller,
+        filter: RecordFilter {
+            limit: PAGE,
+            ..filter
+        },
+        format,
+        left: None,
+        at: At::Start,
     };
-    // The first page before the head, so that what is refused has its own status.
-    let Some((first, export)) = export.next().await? else {
-        return Err(ApiError::Internal);
-    };
-    let rest = try_unfold(export, |export| async move { export.next().await });
-    let first = futures_util::stream::iter([Ok::<Bytes, ApiError>(first)]);
-    let body = Body::from_stream(futures_util::StreamExt::chain(first, rest));
-    Ok(format.response(body))
+    export.answer().await
 }
 
 impl Export {
+    async fn answer(self) -> Result<Response, ApiError> {
+        let format = self.format;
+        // The first page before the head, so that what is refused has its own status.
+        let Some((first, export)) = self.next().await? else {
+            return Err(ApiError::Internal);
+        };
+        let rest = try_unfold(export, |export| async move { export.next().await });
+        let first = futures_util::stream::iter([Ok::<Bytes, ApiError>(first)]);
+        let body = Body::from_stream(futures_util::StreamExt::chain(first, rest));
+        Ok(format.response(body))
+    }
+
     /// The next page's bytes.
     async fn next(mut self) -> Result<Option<(Bytes, Self)>, ApiError> {
         if self.at == At::End {
@@ -112,7 +140,7 @@ impl Export {
 }
 
 impl Format {
-    fn named(word: &str) -> Option<Self> {
+    pub(in crate::analysis) fn named(word: &str) -> Option<Self> {
         match word {
             "jsonl" => Some(Self::Jsonl),
             "csv" => Some(Self::Csv),

@@ -22,7 +22,7 @@ const VERDICT: &str =
     "must be flagged, clean, guardrails, custom_policy, dataclean, blocked or failed";
 
 /// The filter of `GET /records`.
-pub(super) fn records(given: Given) -> Result<RecordFilter, ApiError> {
+pub(in crate::analysis) fn records(given: Given) -> Result<RecordFilter, ApiError> {
     let mut query = Query::read(given)?;
     let mut filter = narrowed(&mut query)?;
     filter.limit = query.limit()?;
@@ -65,7 +65,7 @@ fn conditions(query: &mut Query) -> Result<RecordFilter, ApiError> {
 }
 
 /// The filter of `GET /sessions`.
-pub(super) fn sessions(given: Given) -> Result<SessionFilter, ApiError> {
+pub(in crate::analysis) fn sessions(given: Given) -> Result<SessionFilter, ApiError> {
     let mut query = Query::read(given)?;
     let cursor = "must be the next_before of a page";
     let filter = SessionFilter {
@@ -107,7 +107,11 @@ pub(super) fn statistics(given: Given, today: i64) -> Result<StatisticsFilter, A
 }
 
 /// The cursor of a page of sessions: opaque to clients.
-pub(super) fn session_cursor(last_ms: i64, application: ApplicationId, session: &str) -> String {
+pub(in crate::analysis) fn session_cursor(
+    last_ms: i64,
+    application: ApplicationId,
+    session: &str,
+) -> String {
     URL_SAFE_NO_PAD.encode(format!("{last_ms} {application} {session}"))
 }
 

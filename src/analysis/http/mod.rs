@@ -3,7 +3,7 @@
 
 mod admin;
 mod applications;
-mod attachments;
+pub(super) mod attachments;
 mod audit;
 mod auth;
 mod batch;
@@ -11,9 +11,9 @@ mod body;
 mod chain;
 mod csv;
 mod erasure;
-mod export;
+pub(super) mod export;
 mod fields;
-mod filters;
+pub(super) mod filters;
 mod ingest;
 mod paced;
 mod parts;
@@ -21,7 +21,7 @@ mod query;
 mod records;
 mod replays;
 mod sessions;
-mod shapes;
+pub(super) mod shapes;
 mod statistics;
 mod surrogates;
 #[cfg(test)]

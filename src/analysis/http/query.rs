@@ -9,7 +9,7 @@ const DEFAULT_LIMIT: u32 = 50;
 const MAX_LIMIT: u32 = 200;
 
 /// The query as axum reads it.
-pub(super) type Given = Result<Pairs<Vec<(String, String)>>, QueryRejection>;
+pub(in crate::analysis) type Given = Result<Pairs<Vec<(String, String)>>, QueryRejection>;
 
 /// Parameters that are taken one by one; what is left at the end is unknown.
 pub(super) struct Query {

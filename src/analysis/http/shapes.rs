@@ -42,7 +42,7 @@ struct Flagged {
 
 /// A whole record.
 #[derive(Serialize)]
-pub(super) struct Whole<'a> {
+pub(in crate::analysis) struct Whole<'a> {
     #[serde(flatten)]
     item: Item<'a>,
     message: Option<&'a str>,
@@ -59,7 +59,10 @@ pub(super) struct Whole<'a> {
 
 impl<'a> Whole<'a> {
     /// A record with its files.
-    pub(super) fn with_files(record: &'a StoredRecord, files: &'a [Attachment]) -> Self {
+    pub(in crate::analysis) fn with_files(
+        record: &'a StoredRecord,
+        files: &'a [Attachment],
+    ) -> Self {
         Self {
             attachments: Some(files.iter().map(Shown::from).collect()),
             ..Self::from(record)

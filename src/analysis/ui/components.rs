@@ -73,6 +73,15 @@ pub(super) fn time(ms: i64) -> Markup {
     html! { time datetime=(exact) title=(exact) { (short) } }
 }
 
+/// The same to the second.
+pub(super) fn time_exact(ms: i64) -> Markup {
+    let Ok(stamp) = jiff::Timestamp::from_millisecond(ms) else {
+        return html! { "–" };
+    };
+    let exact = stamp.strftime("%Y-%m-%dT%H:%M:%S%.3fZ").to_string();
+    html! { time datetime=(exact) title=(exact) { (stamp.strftime("%Y-%m-%d %H:%M:%S").to_string()) } }
+}
+
 /// A time that may not have come.
 pub(super) fn maybe_time(ms: Option<i64>) -> Markup {
     match ms {

@@ -5,12 +5,15 @@ use super::components::token_field;
 use super::view::{Language, Theme, View};
 use super::visit::Visit;
 use crate::model::GATEWAY_VERSION;
+use crate::store::Scope;
 use axum::response::Html;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 /// A section of the navigation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Section {
+    Records,
+    Sessions,
     Applications,
     Users,
     /// Reached from the person's corner.
@@ -28,7 +31,23 @@ struct Item {
 
 fn items(visit: &Visit) -> Vec<Item> {
     let t = visit.view.t;
+    let r = visit.view.r();
+    let may_read = visit.may(Scope::Read);
     let items = vec![
+        Item {
+            section: Section::Records,
+            path: "/ui/records",
+            name: r.records,
+            picture: "M5 4h14v16H5zM8.5 8.5h7M8.5 12h7M8.5 15.5h4",
+            is_shown: may_read,
+        },
+        Item {
+            section: Section::Sessions,
+            path: "/ui/sessions",
+            name: r.sessions,
+            picture: "M4 5h11v8H8l-4 3zM10 16h6l4 3V9h-2",
+            is_shown: may_read,
+        },
         Item {
             section: Section::Applications,
             path: "/ui/applications",

@@ -16,9 +16,11 @@ mod failure;
 mod form;
 mod layout;
 mod link;
+mod marks;
 mod password;
 mod phrases;
 mod preferences;
+mod records;
 mod sign_in;
 mod view;
 mod visit;
@@ -33,6 +35,7 @@ use axum::routing::{get, post};
 use failure::Failure;
 use std::net::IpAddr;
 use std::sync::Arc;
+use tokio::sync::{Semaphore, watch};
 
 /// The path of one-time links, which the value of one follows.
 pub const LINK_PATH: &str = "/ui/link/";
@@ -46,11 +49,18 @@ pub struct Peer {
     pub is_tls: bool,
 }
 
+/// Turns true when the server stops; the listener puts it into each request's extensions, for answers
+/// that would otherwise not end.
+#[derive(Clone, Debug)]
+pub struct Stopping(pub watch::Receiver<bool>);
+
 /// What the pages share.
 #[derive(Clone)]
 struct Ui {
     service: Arc<Service>,
     attempts: Arc<Attempts>,
+    /// Room for live tails of lists.
+    tails: Arc<Semaphore>,
 }
 
 impl FromRef<Ui> for Arc<Service> {
@@ -64,6 +74,7 @@ pub(super) fn router(service: Arc<Service>) -> Router {
     let ui = Ui {
         service,
         attempts: Arc::default(),
+        tails: Arc::new(Semaphore::new(records::MOST_STREAMS)),
     };
     let pages = Router::new()
         .route("/", get(home))
@@ -76,6 +87,7 @@ pub(super) fn router(service: Arc<Service>) -> Router {
         .route("/users/{id}/link", post(accounts::new_link))
         .route("/users/{id}/edit", post(accounts::edit))
         .merge(applications::routes())
+        .merge(records::routes())
         .fallback(async || Failure::NotFound)
         .method_not_allowed_fallback(async || Failure::NotFound)
         .layer(from_fn(failure::frame))

@@ -3,7 +3,7 @@
 
 use super::Peer;
 use super::cookie;
-use super::phrases::{EN, Phrases, RU};
+use super::phrases::{EN, Phrases, RECORDS_EN, RECORDS_RU, RU, RecordPhrases};
 use crate::model::Secret;
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
@@ -116,6 +116,14 @@ impl View {
                 .to_owned(),
             origin: format!("{}://{host}", if peer.is_tls { "https" } else { "http" }),
             browser: cookie(cookie::BROWSER).map(Secret::new),
+        }
+    }
+
+    /// What pages of records say.
+    pub(super) fn r(&self) -> &'static RecordPhrases {
+        match self.language {
+            Language::English => &RECORDS_EN,
+            Language::Russian => &RECORDS_RU,
         }
     }
 

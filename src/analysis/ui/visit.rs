@@ -49,7 +49,10 @@ impl Visit {
 
     /// Where this person begins.
     pub(super) fn first_page(&self) -> &'static str {
-        "/ui/applications"
+        match self.may(Scope::Read) {
+            true => "/ui/records",
+            false => "/ui/applications",
+        }
     }
 }
 

@@ -5,10 +5,11 @@ use super::document;
 use crate::analysis::ui::components::{badge, refusal};
 use crate::analysis::ui::failure::Failure;
 use crate::analysis::ui::form::Form;
+use crate::analysis::ui::marks::marked;
 use crate::analysis::ui::phrases::Phrases;
 use crate::analysis::ui::visit::Visit;
 use crate::analysis::{ApiError, Service, process};
-use crate::model::{AnalysisResponse, Entity, Policy, Stage};
+use crate::model::{AnalysisResponse, Policy, Stage};
 use crate::store::{Application, Scope};
 use axum::extract::State;
 use axum::http::StatusCode;
@@ -119,41 +120,6 @@ fn texts(t: &Phrases, text: &str, answer: &AnalysisResponse) -> Markup {
     }
 }
 
-/// A text with its finds marked. Their places count Unicode code points; one that does not fit is
-/// left out.
-pub(super) fn marked(text: &str, entities: &[Entity]) -> Markup {
-    let mut pieces: Vec<(&str, Option<&str>)> = Vec::new();
-    let (mut rest, mut at) = (text, 0);
-    for entity in entities {
-        let Some(gap) = entity.start.checked_sub(at) else {
-            continue;
-        };
-        let (before, behind) = split(rest, gap);
-        let (found, behind) = split(behind, entity.end.saturating_sub(entity.start));
-        if !found.is_empty() {
-            pieces.extend([(before, None), (found, Some(entity.kind.as_str()))]);
-            (rest, at) = (behind, entity.end);
-        }
-    }
-    pieces.push((rest, None));
-    html! {
-        @for (piece, kind) in pieces {
-            @match kind {
-                Some(kind) => mark title=(kind) { (piece) span.kind { (kind) } },
-                None => (piece),
-            }
-        }
-    }
-}
-
-fn split(text: &str, points: usize) -> (&str, &str) {
-    let at = text
-        .char_indices()
-        .nth(points)
-        .map_or(text.len(), |(at, _)| at);
-    text.split_at(at)
-}
-
 /// The panel beside the form, with the replay of stored records where the application has some.
 pub(super) fn panel(visit: &Visit, stored: Option<&Application>, address: &str) -> Markup {
     let t = visit.view.t;
@@ -189,35 +155,5 @@ pub(super) fn panel(visit: &Visit, stored: Option<&Application>, address: &str) 
                 }
             }
         }
-    }
-}
-
-#[cfg(test)]
-#[allow(clippy::unwrap_used, clippy::expect_used)]
-mod tests {
-    use super::*;
-
-    fn entity(kind: &str, start: usize, end: usize) -> Entity {
-        Entity {
-            kind: kind.to_owned(),
-            start,
-            end,
-        }
-    }
-
-    #[test]
-    fn finds_are_marked_by_code_points_and_everything_is_escaped() {
-        let entities = [
-            entity("A<", 2, 4),
-            entity("B", 4, 5),
-            entity("late", 90, 95),
-        ];
-        let shown = marked("Ё <é>&", &entities).into_string();
-        assert_eq!(
-            shown,
-            "Ё <mark title=\"A&lt;\">&lt;é<span class=\"kind\">A&lt;</span></mark>\
-             <mark title=\"B\">&gt;<span class=\"kind\">B</span></mark>&amp;"
-        );
-        assert_eq!(marked("x", &[entity("A", 5, 2)]).into_string(), "x");
     }
 }

@@ -97,4 +97,63 @@
       if (form.dataset.changed) event.preventDefault();
     });
   }
+
+  // What a filter leaves empty is no part of its address.
+  for (const form of document.querySelectorAll('form[data-skips-empty]')) {
+    form.addEventListener('formdata', (event) => {
+      for (const [name, value] of [...event.formData]) if (!value) event.formData.delete(name);
+    });
+  }
+
+  // A list that grows while it is open: rows that the server sends, while the page can be seen.
+  const MOST_ROWS = 200;
+  for (const place of document.querySelectorAll('[data-tail]')) {
+    const button = place.querySelector('button');
+    const body = document.querySelector('#records tbody');
+    let stream = null;
+    let after = Number(place.dataset.after);
+    const end = (over) => {
+      if (stream) stream.close();
+      stream = null;
+      place.dataset.state = over ? 'over' : 'paused';
+      button.hidden = over;
+      place.querySelector('.problem').hidden = !over;
+    };
+    const add = (event) => {
+      const part = new DOMParser().parseFromString(JSON.parse(event.data), 'text/html');
+      const known = new Set([...body.rows].map((row) => row.dataset.record));
+      const rows = [...part.querySelectorAll('tr')].filter((row) => !known.has(row.dataset.record));
+      for (const row of rows) {
+        row.classList.add('fresh');
+        after = Math.max(after, Number(row.dataset.seq));
+      }
+      body.prepend(...rows);
+      while (body.rows.length > MOST_ROWS) body.lastElementChild.remove();
+      document.querySelector('#records').hidden = body.rows.length === 0;
+      document.querySelector('#nothing').hidden = body.rows.length > 0;
+    };
+    const begin = () => {
+      if (stream || place.dataset.state === 'over') return;
+      const sign = place.dataset.tail.includes('?') ? '&' : '?';
+      stream = new EventSource(`${place.dataset.tail}${sign}after=${after}`);
+      stream.addEventListener('open', () => { place.dataset.state = 'going'; });
+      stream.addEventListener('rows', add);
+      stream.addEventListener('end', () => end(true));
+      stream.addEventListener('error', () => {
+        if (stream && stream.readyState === EventSource.CLOSED) end(true);
+      });
+    };
+    const wanted = () => button.getAttribute('aria-pressed') === 'true' && !document.hidden;
+    const follow = () => (wanted() ? begin() : end(place.dataset.state === 'over'));
+    button.addEventListener('click', () => {
+      const goes = button.getAttribute('aria-pressed') !== 'true';
+      button.setAttribute('aria-pressed', String(goes));
+      button.querySelector('.word').textContent = goes ? button.dataset.going : button.dataset.paused;
+      follow();
+    });
+    document.addEventListener('visibilitychange', follow);
+    addEventListener('pagehide', () => end(place.dataset.state === 'over'));
+    addEventListener('pageshow', (event) => { if (event.persisted) follow(); });
+    follow();
+  }
 })();

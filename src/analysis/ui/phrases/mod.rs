@@ -4,12 +4,18 @@
 macro_rules! phrases {
     ($($name:ident: $english:literal, $russian:literal;)+) => {
         /// The phrases of one language.
-        pub(super) struct Phrases { $(pub(super) $name: &'static str),+ }
+        pub(in crate::analysis::ui) struct Phrases {
+            $(pub(in crate::analysis::ui) $name: &'static str),+
+        }
 
-        pub(super) static EN: Phrases = Phrases { $($name: $english),+ };
-        pub(super) static RU: Phrases = Phrases { $($name: $russian),+ };
+        pub(in crate::analysis::ui) static EN: Phrases = Phrases { $($name: $english),+ };
+        pub(in crate::analysis::ui) static RU: Phrases = Phrases { $($name: $russian),+ };
     };
 }
+
+mod records;
+
+pub(super) use records::{EN as RECORDS_EN, Phrases as RecordPhrases, RU as RECORDS_RU};
 
 phrases! {
     // The frame

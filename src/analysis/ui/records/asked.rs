@@ -1,0 +1,164 @@
+//! The filter in a page's address. Its names are those of the API's list, whose reader reads it; an
+//! application may also be given by its name, and a time without its zone, which is UTC.
+
+use crate::analysis::http::filters;
+use crate::analysis::ui::phrases::RecordPhrases;
+use crate::analysis::{ApiError, Caller, FieldProblem, Service};
+use crate::model::ApplicationId;
+use crate::store::{ApplicationFilter, RecordFilter, SessionFilter};
+use axum::extract::Query;
+
+/// Applications looked through for a name.
+const LOOKED_AT: u32 = 200;
+/// What a filter consists of.
+const NAMES: [&str; 11] = [
+    "text",
+    "verdict",
+    "application_id",
+    "user_id",
+    "session_id",
+    "stage",
+    "type",
+    "from",
+    "to",
+    "before",
+    "limit",
+];
+
+/// The pairs of a page's address.
+pub(super) type Pairs = Query<Vec<(String, String)>>;
+
+/// A filter as it was typed, without what was left empty.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Asked(Vec<(&'static str, String)>);
+
+impl Asked {
+    /// What is no part of a filter is left out.
+    pub(super) fn read(Query(pairs): Pairs) -> Self {
+        let known = |(name, text): (String, String)| {
+            let name = NAMES.into_iter().find(|known| *known == name)?;
+            let text = text.trim();
+            (!text.is_empty()).then(|| (name, text.to_owned()))
+        };
+        Self(pairs.into_iter().filter_map(known).collect())
+    }
+
+    /// A part's text; empty where it is missing.
+    pub(super) fn text(&self, name: &str) -> &str {
+        let found = self.0.iter().find(|(given, _)| *given == name);
+        found.map_or("", |(_, text)| text)
+    }
+
+    /// Whether any of these parts is given.
+    pub(super) fn has(&self, names: &[&str]) -> bool {
+        names.iter().any(|name| !self.text(name).is_empty())
+    }
+
+    /// The same with one part of another value, or without it.
+    pub(super) fn with(&self, name: &'static str, text: Option<&str>) -> Self {
+        let mut parts = self.0.clone();
+        parts.retain(|(given, _)| *given != name);
+        parts.extend(text.map(|text| (name, text.to_owned())));
+        Self(parts)
+    }
+
+    /// An address with this filter.
+    pub(super) fn address(&self, path: &str) -> String {
+        match self.0.is_empty() {
+            true => path.to_owned(),
+            false => {
+                let mut query = url::form_urlencoded::Serializer::new(String::new());
+                query.extend_pairs(&self.0);
+                format!("{path}?{}", query.finish())
+            }
+        }
+    }
+
+    /// The same with the application's identifier in place of its name.
+    pub(super) async fn resolved(
+        &self,
+        service: &Service,
+        caller: &Caller,
+        r: &RecordPhrases,
+    ) -> Result<Self, ApiError> {
+        let named = self.text("application_id");
+        if named.is_empty() || named.parse::<ApplicationId>().is_ok() {
+            return Ok(self.clone());
+        }
+        let filter = ApplicationFilter {
+            id: None,
+            name: Some(named.to_owned()),
+            after: None,
+            limit: LOOKED_AT,
+        };
+        let page = service.list_applications(caller, filter).await?;
+        let same = |name: &str| name.to_lowercase() == named.to_lowercase();
+        let mut same = page.applications.iter().filter(|found| same(&found.name));
+        let problem = |text| FieldProblem::new("application_id", text).into();
+        match (same.next(), same.next()) {
+            (Some(one), None) => Ok(self.with("application_id", Some(&one.id.to_string()))),
+            (Some(_), Some(_)) => Err(problem(r.ambiguous_application)),
+            (None, _) => Err(problem(r.unknown_application)),
+        }
+    }
+
+    /// The filter of a list of records.
+    pub(super) fn records(&self) -> Result<RecordFilter, ApiError> {
+        filters::records(Ok(Query(self.pairs())))
+    }
+
+    /// The filter of a list of sessions.
+    pub(super) fn sessions(&self) -> Result<SessionFilter, ApiError> {
+        filters::sessions(Ok(Query(self.pairs())))
+    }
+
+    fn pairs(&self) -> Vec<(String, String)> {
+        let own = |(name, text): &(&'static str, String)| {
+            let text = match *name {
+                "from" | "to" => zoned(text),
+                _ => text.clone(),
+            };
+            ((*name).to_owned(), text)
+        };
+        self.0.iter().map(own).collect()
+    }
+}
+
+/// What a browser's field for a time gives, `2026-01-31T12:00` with or without seconds, in UTC.
+fn zoned(text: &str) -> String {
+    match text.len() {
+        16 if text.as_bytes().get(10) == Some(&b'T') => format!("{text}:00Z"),
+        19 if text.as_bytes().get(10) == Some(&b'T') => format!("{text}Z"),
+        _ => text.to_owned(),
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::expect_used)]
+mod tests {
+    use super::*;
+
+    fn asked(pairs: &[(&str, &str)]) -> Asked {
+        let own = |(name, text): &(&str, &str)| ((*name).to_owned(), (*text).to_owned());
+        Asked::read(Query(pairs.iter().map(own).collect()))
+    }
+
+    #[test]
+    fn what_is_empty_or_unknown_is_no_part_of_a_filter() {
+        let asked = asked(&[("text", " a&b "), ("user_id", ""), ("saved", "1")]);
+        assert_eq!(asked.address("/ui/records"), "/ui/records?text=a%26b");
+        assert_eq!(
+            asked.with("text", None).address("/ui/records"),
+            "/ui/records"
+        );
+        assert_eq!(asked.records().unwrap().text.as_deref(), Some("a&b"));
+    }
+
+    #[test]
+    fn a_time_of_a_browsers_field_is_utc() {
+        let filter = asked(&[("from", "1970-01-01T00:01"), ("to", "1970-01-01T00:01:01")]);
+        let filter = filter.records().unwrap();
+        assert_eq!((filter.from_ms, filter.to_ms), (Some(60_000), Some(61_000)));
+        assert!(asked(&[("from", "soon")]).records().is_err());
+    }
+}

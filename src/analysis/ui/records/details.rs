@@ -1,0 +1,179 @@
+//! What else is kept of a record: how its exchange failed, by which rules it was judged, how long that
+//! took, its files, and what its caller sent along.
+
+use super::row;
+use crate::analysis::ui::components::badge;
+use crate::analysis::ui::view::View;
+use crate::analysis::ui::visit::Visit;
+use crate::store::{Attachment, Scanned, StoredRecord};
+use maud::{Markup, html};
+use serde_json::{Map, Value};
+
+/// Parameters that the page shows elsewhere.
+const SHOWN_ELSEWHERE: [&str; 5] = ["request_id", "user_id", "session_id", "error", "incomplete"];
+
+/// Why the exchange failed and who closed it, above everything else.
+pub(super) fn failure(view: &View, record: &StoredRecord) -> Markup {
+    let r = view.r();
+    let error = record.additional_parameters.get("error");
+    let Some(error) = error.filter(|error| !error.is_null()) else {
+        return html! {};
+    };
+    let part = |name: &str| error.get(name).filter(|part| !part.is_null()).map(plain);
+    let closed_by = match error.get("closed_by").and_then(Value::as_str) {
+        Some("client") => Some(r.closed_by_client.to_owned()),
+        Some("upstream") => Some(r.closed_by_upstream.to_owned()),
+        Some("gateway") => Some(r.closed_by_gateway.to_owned()),
+        _ => part("closed_by"),
+    };
+    let parts = [
+        (r.closed_by, closed_by),
+        (r.error_kind, part("type")),
+        (r.error_code, part("code")),
+    ];
+    html! {
+        div.notice.bad {
+            strong { (r.error) }
+            @match part("message") {
+                Some(message) => p { (message) },
+                None if !error.is_object() => p { (plain(error)) },
+                None => {}
+            }
+            p.facts { @for (name, text) in parts { @if let Some(text) = text { span { (name) ": " strong { (text) } } } } }
+        }
+    }
+}
+
+/// Identifiers, rules and times.
+pub(super) fn card(visit: &Visit, record: &StoredRecord) -> Markup {
+    let (t, r, summary) = (visit.view.t, visit.view.r(), &record.summary);
+    let times = record.answer.timings;
+    let times = [
+        (r.timing_total, times.total_us),
+        (r.timing_dataclean, times.dataclean_us),
+        (r.timing_tokens, times.tokens_us),
+    ];
+    html! {
+        section.card {
+            h2 { (r.details) }
+            dl.pairs {
+                dt { (r.rules) } dd { (rules(visit, record)) }
+                dt { (t.state) } dd { code { (summary.status.as_str()) } }
+                dt { (r.timings) } dd { @for (name, us) in times { div { (milliseconds(us)) " " span.dim { (name) } } } }
+                dt { (r.record_id) } dd { code { (summary.id) } }
+                @if let Some(exchange) = &summary.exchange_id { dt { (r.exchange) } dd { code { (exchange) } } }
+                dt { (r.application) } dd { a href={ "/ui/applications/" (summary.application_id) } { code { (summary.application_id) } } }
+            }
+        }
+    }
+}
+
+fn rules(visit: &Visit, record: &StoredRecord) -> Markup {
+    let (r, summary) = (visit.view.r(), &record.summary);
+    let Some(version) = summary.rules_version else {
+        return html! {
+            (r.rules_inline)
+            @if let Some(rules) = &record.inline_rules { pre.text tabindex="0" { (pretty(rules)) } }
+        };
+    };
+    let before = version.saturating_add(1).to_string();
+    let address = row::address(
+        &format!("/ui/applications/{}/versions", summary.application_id),
+        &[("before", &before)],
+    );
+    html! { a href=(address) { (r.rules_version) " " (version) } }
+}
+
+fn milliseconds(us: u64) -> String {
+    format!("{}.{:02} ms", us / 1000, us % 1000 / 10)
+}
+
+/// The files of a record, for saving.
+pub(super) fn files(view: &View, address: &str, files: &[Attachment]) -> Markup {
+    let r = view.r();
+    html! {
+        @if !files.is_empty() {
+            section.card {
+                h2 { (r.attachments) }
+                div.table.flat { table {
+                    caption.hidden { (r.attachments) }
+                    thead { tr {
+                        th scope="col" { (r.file) } th.number scope="col" { (r.size) } th scope="col" { (r.finds) }
+                    } }
+                    tbody { @for file in files { (row_of(view, address, file)) } }
+                } }
+            }
+        }
+    }
+}
+
+fn row_of(view: &View, address: &str, file: &Attachment) -> Markup {
+    let r = view.r();
+    let scanned = match file.findings.scanned {
+        Scanned::Whole => r.scanned_whole,
+        Scanned::Part => r.scanned_part,
+        Scanned::No => r.scanned_no,
+        Scanned::Failed => r.scanned_failed,
+    };
+    html! {
+        tr {
+            th scope="row" {
+                @if file.kept { a href={ (address) "/attachments/" (file.hash) } download title=(r.save_file) { (file.name) } } @else { (file.name) }
+                div.dim.small { (file.kind) @if !file.kept { " · " (r.not_kept) } }
+            }
+            td.number { (bytes(file.size)) }
+            td {
+                div.badges { @for found in &file.findings.types { (badge("warn", &format!("{} × {}", found.kind, found.count))) } }
+                span.dim.small { (scanned) }
+            }
+        }
+    }
+}
+
+fn bytes(size: u64) -> String {
+    match size {
+        0..1024 => format!("{size} B"),
+        1024..1_048_576 => format!("{}.{} KiB", size / 1024, size % 1024 * 10 / 1024),
+        _ => format!("{}.{} MiB", size >> 20, ((size & 0xF_FFFF) * 10) >> 20),
+    }
+}
+
+/// What the caller sent along and the page does not show elsewhere.
+pub(super) fn parameters(view: &View, record: &StoredRecord) -> Markup {
+    let mut rest: Map<String, Value> = record.additional_parameters.clone();
+    rest.retain(|name, _| !SHOWN_ELSEWHERE.contains(&name.as_str()));
+    html! {
+        @if !rest.is_empty() {
+            section.card {
+                h2 { (view.r().parameters) }
+                dl.pairs { @for (name, value) in &rest { dt { code { (name) } } dd.pre { (plain(value)) } } }
+            }
+        }
+    }
+}
+
+/// A text as it is, anything else as JSON.
+fn plain(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        other => pretty(other),
+    }
+}
+
+fn pretty(value: &Value) -> String {
+    serde_json::to_string_pretty(value).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{bytes, milliseconds};
+
+    #[test]
+    fn sizes_and_times_are_short() {
+        assert_eq!(bytes(1023), "1023 B");
+        assert_eq!(bytes(1536), "1.5 KiB");
+        assert_eq!(bytes(5 << 20), "5.0 MiB");
+        assert_eq!(milliseconds(12_345), "12.34 ms");
+        assert_eq!(milliseconds(9), "0.00 ms");
+    }
+}

@@ -1,0 +1,61 @@
+//! What is saved and not shown: the records of a filter, one record as JSON, a file of a record. The
+//! API writes them; here it is asked with the rights of whoever is signed in.
+
+use super::asked::{Asked, Pairs};
+use super::record_id;
+use crate::analysis::http::export::{self, Format};
+use crate::analysis::http::{attachments, shapes::Whole};
+use crate::analysis::ui::failure::Failure;
+use crate::analysis::ui::visit::Visit;
+use crate::analysis::{ApiError, Service};
+use crate::store::Scope;
+use axum::extract::{Path, Query, State};
+use axum::http::header;
+use axum::response::{IntoResponse, Response};
+use std::sync::Arc;
+
+pub(super) async fn export(
+    State(service): State<Arc<Service>>,
+    visit: Visit,
+    Query(mut pairs): Pairs,
+) -> Result<Response, Failure> {
+    visit.must(Scope::Read)?;
+    let format = pairs.extract_if(.., |(name, _)| name == "format").last();
+    let format = format.and_then(|(_, word)| Format::named(&word));
+    let format = format.ok_or(Failure::NotFound)?;
+    let asked = Asked::read(Query(pairs));
+    let asked = asked
+        .resolved(&service, &visit.caller, visit.view.r())
+        .await?;
+    let filter = asked.records()?;
+    Ok(export::all(service, visit.caller, filter, format).await?)
+}
+
+pub(super) async fn json(
+    State(service): State<Arc<Service>>,
+    visit: Visit,
+    Path(id): Path<String>,
+) -> Result<Response, Failure> {
+    visit.must(Scope::Read)?;
+    let record = service.record(&visit.caller, record_id(&id)?).await?;
+    let files = service.attachments(record.summary.seq).await?;
+    let whole = serde_json::to_vec_pretty(&Whole::with_files(&record, &files));
+    let whole = whole.map_err(|_| ApiError::Internal)?;
+    let file = format!("attachment; filename=\"record-{}.json\"", record.summary.id);
+    let headers = [
+        (header::CONTENT_TYPE, "application/json".to_owned()),
+        (header::CONTENT_DISPOSITION, file),
+    ];
+    Ok((headers, whole).into_response())
+}
+
+pub(super) async fn file(
+    State(service): State<Arc<Service>>,
+    visit: Visit,
+    Path((id, hash)): Path<(String, String)>,
+) -> Result<Response, Failure> {
+    visit.must(Scope::Read)?;
+    let hash = hash.parse().map_err(|()| Failure::NotFound)?;
+    let file = (record_id(&id)?, hash);
+    Ok(attachments::saved(&service, &visit.caller, file).await?)
+}

@@ -1,0 +1,39 @@
+//! `/ui/records` and `/ui/sessions`: what was analysed, for those who may read it. The list with its
+//! live tail, one record, sessions as conversations, exports and files.
+
+mod asked;
+mod conversation;
+mod details;
+mod download;
+mod filters;
+mod list;
+mod live;
+mod one;
+mod row;
+mod sessions;
+mod verdicts;
+
+pub(super) use live::MOST_STREAMS;
+
+use super::Ui;
+use super::failure::Failure;
+use crate::model::RecordId;
+use axum::Router;
+use axum::routing::get;
+
+pub(super) fn routes() -> Router<Ui> {
+    Router::new()
+        .route("/records", get(list::page))
+        .route("/records/live", get(live::stream))
+        .route("/records/export", get(download::export))
+        .route("/records/{id}", get(one::page))
+        .route("/records/{id}/json", get(download::json))
+        .route("/records/{id}/attachments/{sha256}", get(download::file))
+        .route("/sessions", get(sessions::page))
+        .route("/sessions/one", get(conversation::page))
+}
+
+/// What is no UUID is no record's.
+fn record_id(text: &str) -> Result<RecordId, Failure> {
+    text.parse().map_err(|_| Failure::NotFound)
+}

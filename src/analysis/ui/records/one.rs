@@ -1,0 +1,105 @@
+//! One record: its texts side by side, what was decided and why, and everything else that is kept of
+//! it.
+
+use super::{details, record_id, row, verdicts};
+use crate::analysis::Service;
+use crate::analysis::ui::components::{head, time_exact};
+use crate::analysis::ui::failure::Failure;
+use crate::analysis::ui::layout::{self, Section};
+use crate::analysis::ui::marks::{beginning, marked};
+use crate::analysis::ui::view::View;
+use crate::analysis::ui::visit::Visit;
+use crate::model::Stage;
+use crate::store::{Scope, StoredRecord};
+use axum::extract::{Path, State};
+use axum::response::Html;
+use maud::{Markup, html};
+use std::sync::Arc;
+
+/// Code points of a text that a page shows.
+const SHOWN: usize = 20_000;
+
+pub(super) async fn page(
+    State(service): State<Arc<Service>>,
+    visit: Visit,
+    Path(id): Path<String>,
+) -> Result<Html<String>, Failure> {
+    visit.must(Scope::Read)?;
+    let record = service.record(&visit.caller, record_id(&id)?).await?;
+    let files = service.attachments(record.summary.seq).await?;
+    let ids = std::iter::once(record.summary.application_id);
+    let names = row::names(&service, &visit.caller, ids).await?;
+    let (view, t) = (&visit.view, visit.view.t);
+    let title = match record.summary.stage {
+        Stage::PreCall => t.prompt,
+        Stage::PostCall => t.answer,
+    };
+    let address = format!("/ui/records/{}", record.summary.id);
+    let actions = html! {
+        a.button href={ (address) "/json" } download { (view.r().save_json) }
+        a.button href="/ui/records" { (view.r().records) }
+    };
+    let content = html! {
+        (head(title, beside(view, &record, &names), actions))
+        (details::failure(view, &record))
+        (texts(view, &record))
+        div.halves {
+            div { (verdicts::card(view, &record)) (details::files(view, &address, &files)) }
+            div { (details::card(&visit, &record)) (details::parameters(view, &record)) }
+        }
+    };
+    Ok(layout::page(&visit, Section::Records, title, content))
+}
+
+fn beside(view: &View, record: &StoredRecord, names: &row::Names) -> Markup {
+    let (r, summary) = (view.r(), &record.summary);
+    html! {
+        p.facts {
+            span { (time_exact(summary.created_at_ms)) " UTC" }
+            (row::application(r, summary.application_id, names))
+            @if let Some(user) = &summary.user_id {
+                a.plain.cut href=(row::address("/ui/records", &[("user_id", user)])) { (r.user) " " (user) }
+            }
+            @if let Some(session) = &summary.session_id {
+                a.plain.cut href=(row::session_address(summary.application_id, session)) { (r.session) " " (session) }
+            }
+        }
+        div.badges { (row::verdict(r, summary)) }
+    }
+}
+
+fn texts(view: &View, record: &StoredRecord) -> Markup {
+    let r = view.r();
+    let report = &record.answer.dataclean;
+    let (original, cleaned) = (record.message.as_deref(), report.cleaned_text.as_deref());
+    html! {
+        section.card aria-label=(r.texts) {
+            div.halves {
+                div {
+                    h2 { (r.original) }
+                    @match original {
+                        Some(text) => (block(view, text, |shown| marked(shown, &report.entities))),
+                        None => p.dim { (r.original_not_kept) },
+                    }
+                }
+                div {
+                    h2 { (r.cleaned) }
+                    @match cleaned {
+                        Some(text) => (block(view, text, |shown| html! { (shown) })),
+                        None => p.dim { (r.no_text) },
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn block(view: &View, text: &str, shown: impl FnOnce(&str) -> Markup) -> Markup {
+    let (first, is_cut) = beginning(text, SHOWN);
+    html! {
+        @if text.is_empty() { p.dim { (view.r().no_text) } } @else {
+            pre.text tabindex="0" { (shown(first)) @if is_cut { "…" } }
+        }
+        @if is_cut { p.hint { (view.r().text_cut) } }
+    }
+}

@@ -1,0 +1,111 @@
+//! A record as a row of the list, the same on a page and in its live tail.
+
+use crate::analysis::ui::components::{badge, time_exact};
+use crate::analysis::ui::phrases::RecordPhrases;
+use crate::analysis::ui::view::View;
+use crate::analysis::{ApiError, Caller, Service};
+use crate::model::{ApplicationId, Stage, Status};
+use crate::store::RecordSummary;
+use maud::{Markup, html};
+use std::collections::HashMap;
+
+/// What applications are called.
+pub(super) type Names = HashMap<ApplicationId, String>;
+
+/// The names of the applications of these records.
+pub(super) async fn names(
+    service: &Service,
+    caller: &Caller,
+    ids: impl Iterator<Item = ApplicationId>,
+) -> Result<Names, ApiError> {
+    let mut names = Names::new();
+    for id in ids {
+        if names.contains_key(&id) {
+            continue;
+        }
+        match service.one_application(caller, id).await {
+            Ok(application) => names.insert(id, application.name),
+            Err(ApiError::NotFound) => None,
+            Err(error) => return Err(error),
+        };
+    }
+    Ok(names)
+}
+
+/// Rows, newest first.
+pub(super) fn rows(view: &View, records: &[RecordSummary], names: &Names) -> Markup {
+    html! { @for record in records { (row(view, record, names)) } }
+}
+
+fn row(view: &View, record: &RecordSummary, names: &Names) -> Markup {
+    let r = view.r();
+    let filtered = |name, text: &str| address("/ui/records", &[(name, text)]);
+    html! {
+        tr data-record=(record.id) data-seq=(record.seq) {
+            th scope="row" { a href={ "/ui/records/" (record.id) } { (time_exact(record.created_at_ms)) } }
+            td { (kind(view, record.stage)) }
+            td { div.badges { (verdict(r, record)) } }
+            td { (application(r, record.application_id, names)) }
+            td { @if let Some(user) = &record.user_id { a.plain.cut href=(filtered("user_id", user)) title=(user) { (user) } } @else { span.dim { "–" } } }
+            td { @if let Some(session) = &record.session_id { a.plain.cut href=(session_address(record.application_id, session)) title=(session) { (session) } } @else { span.dim { "–" } } }
+            td.number { (record.token_count) @if let Some(severity) = record.severity { " " (badge("warn", severity.as_str())) } }
+        }
+    }
+}
+
+/// An address with these parts, whatever their text.
+pub(super) fn address(path: &str, parts: &[(&str, &str)]) -> String {
+    let mut query = url::form_urlencoded::Serializer::new(String::new());
+    query.extend_pairs(parts);
+    format!("{path}?{}", query.finish())
+}
+
+/// The page of a session.
+pub(super) fn session_address(application: ApplicationId, session: &str) -> String {
+    let application = application.to_string();
+    address(
+        "/ui/sessions/one",
+        &[("application_id", &application), ("session_id", session)],
+    )
+}
+
+/// An application's name, or that it is gone.
+pub(super) fn application(r: &RecordPhrases, id: ApplicationId, names: &Names) -> Markup {
+    let href = address("/ui/records", &[("application_id", &id.to_string())]);
+    html! {
+        a.plain.cut href=(href) title=(id) {
+            @match names.get(&id) { Some(name) => (name), None => span.dim { (r.removed_application) } }
+        }
+    }
+}
+
+/// Prompt or answer.
+pub(super) fn kind(view: &View, stage: Stage) -> Markup {
+    match stage {
+        Stage::PreCall => html! { span.kind-of { "→ " (view.t.prompt) } },
+        Stage::PostCall => html! { span.kind-of { "← " (view.t.answer) } },
+    }
+}
+
+/// What was decided about a record, in short.
+pub(super) fn verdict(r: &RecordPhrases, record: &RecordSummary) -> Markup {
+    let marks = [
+        (record.blocked, "bad", r.was_blocked),
+        (record.failed, "bad", r.was_failed),
+        (record.flagged_guardrails, "bad", "guardrails"),
+        (record.flagged_custom_policy, "bad", "custom_policy"),
+        (record.incomplete, "warn", r.was_incomplete),
+        (
+            record.status == Status::PartialSuccess,
+            "warn",
+            r.analysis_partial,
+        ),
+        (record.status == Status::Error, "bad", r.analysis_failed),
+    ];
+    let is_plain = !marks.iter().any(|(holds, ..)| *holds) && record.types.is_empty();
+    html! {
+        @for (_, tone, text) in marks.into_iter().filter(|(holds, ..)| *holds) { (badge(tone, text)) }
+        @for found in &record.types { (badge("warn", &format!("{} × {}", found.kind, found.count))) }
+        @if is_plain { span.dim { (r.was_clean) } }
+    }
+}

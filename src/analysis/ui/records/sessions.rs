@@ -1,0 +1,118 @@
+//! The list of sessions, the one with the latest record first.
+
+use super::asked::{Asked, Pairs};
+use super::row::{self, Names};
+use crate::analysis::http::filters::session_cursor;
+use crate::analysis::ui::components::{badge, head, refusal, time_exact};
+use crate::analysis::ui::failure::Failure;
+use crate::analysis::ui::layout::{self, Section};
+use crate::analysis::ui::view::View;
+use crate::analysis::ui::visit::Visit;
+use crate::analysis::{ApiError, Service};
+use crate::store::{Scope, SessionSummary};
+use axum::extract::State;
+use axum::http::StatusCode;
+use axum::response::{IntoResponse, Response};
+use maud::{Markup, html};
+use std::sync::Arc;
+
+pub(super) async fn page(
+    State(service): State<Arc<Service>>,
+    visit: Visit,
+    pairs: Pairs,
+) -> Result<Response, Failure> {
+    visit.must(Scope::Read)?;
+    let (asked, r) = (Asked::read(pairs), visit.view.r());
+    let (status, shown) = match found(&service, &visit, &asked).await {
+        Ok(shown) => (StatusCode::OK, shown),
+        Err(error @ (ApiError::Fields(_) | ApiError::Field { .. })) => (
+            StatusCode::UNPROCESSABLE_ENTITY,
+            refusal(r.wrong_filter, &error),
+        ),
+        Err(other) => return Err(other.into()),
+    };
+    let content = html! {
+        (head(r.sessions, html! { p.dim { (r.sessions_hint) } }, html! {}))
+        (form(&visit.view, &asked))
+        (shown)
+    };
+    Ok((
+        status,
+        layout::page(&visit, Section::Sessions, r.sessions, content),
+    )
+        .into_response())
+}
+
+fn form(view: &View, asked: &Asked) -> Markup {
+    let (t, r) = (view.t, view.r());
+    html! {
+        form.card.filters method="get" action="/ui/sessions" role="search" data-skips-empty {
+            div.row {
+                label { (r.application) input name="application_id" value=(asked.text("application_id")) placeholder=(r.name_or_id) maxlength="200" autocomplete="off"; }
+                label { (r.user) input name="user_id" value=(asked.text("user_id")) maxlength="1000" autocomplete="off" spellcheck="false"; }
+                div.actions {
+                    button.primary type="submit" { (t.search) }
+                    a.button.quiet href="/ui/sessions" { (t.clear) }
+                }
+            }
+        }
+    }
+}
+
+async fn found(service: &Service, visit: &Visit, asked: &Asked) -> Result<Markup, ApiError> {
+    let view = &visit.view;
+    let asked = asked.resolved(service, &visit.caller, view.r()).await?;
+    let mut filter = asked.sessions()?;
+    let limit = filter.limit as usize;
+    // One more than is shown tells that there is a next page.
+    filter.limit += 1;
+    let mut sessions = service.sessions(&visit.caller, filter).await?;
+    let more = sessions.len() > limit;
+    sessions.truncate(limit);
+    let ids = sessions.iter().map(|session| session.application_id);
+    let names = row::names(service, &visit.caller, ids).await?;
+    let next = sessions
+        .last()
+        .filter(|_| more)
+        .map(|last| session_cursor(last.last_ms, last.application_id, &last.session_id));
+    Ok(html! {
+        @if sessions.is_empty() { div.empty { (view.t.nothing_found) } } @else { (table(view, &sessions, &names)) }
+        (pager(view, &asked, next.as_deref()))
+    })
+}
+
+fn table(view: &View, sessions: &[SessionSummary], names: &Names) -> Markup {
+    let (t, r) = (view.t, view.r());
+    html! {
+        div.table { table.records {
+            caption.hidden { (r.sessions) }
+            thead { tr {
+                th scope="col" { (r.session) } th scope="col" { (r.application) } th scope="col" { (r.user) }
+                th.number scope="col" { (r.messages) } th.number scope="col" { (r.flagged_messages) }
+                th.number scope="col" { (t.tokens) } th scope="col" { (r.last_message) }
+            } }
+            tbody { @for session in sessions { tr {
+                th scope="row" { a.cut href=(row::session_address(session.application_id, &session.session_id)) title=(session.session_id) { (session.session_id) } }
+                td { (row::application(r, session.application_id, names)) }
+                td { @if let Some(user) = &session.user_id { span.cut title=(user) { (user) } } @else { span.dim { "–" } } }
+                td.number { (session.messages) }
+                td.number { @if session.flagged > 0 { (badge("warn", &session.flagged.to_string())) } @else { span.dim { "0" } } }
+                td.number { (session.tokens) }
+                td { (time_exact(session.last_ms)) }
+            } } }
+        } }
+    }
+}
+
+fn pager(view: &View, asked: &Asked, next: Option<&str>) -> Markup {
+    let (t, r) = (view.t, view.r());
+    let to = |before| asked.with("before", before).address("/ui/sessions");
+    html! {
+        @if asked.has(&["before"]) || next.is_some() {
+            nav.pager aria-label=(t.pages) {
+                @if asked.has(&["before"]) { a.button href=(to(None)) { (r.newest) } }
+                @if next.is_some() { a.button href=(to(next)) { (r.older) } }
+            }
+        }
+    }
+}
