@@ -115,6 +115,25 @@ fn an_attack_inside_a_long_document_is_found_and_the_document_alone_is_not() {
 }
 
 #[test]
+fn numbers_and_words_over_and_over_are_no_attack() {
+    let numbers = (1..300_u64).map(|n| (n * n * 7_919 % 99_991).to_string());
+    let texts = [
+        numbers.collect::<Vec<_>>().join(" "),
+        "x".repeat(5_000),
+        "слово ".repeat(4_000),
+        "да ".repeat(50),
+        "4111 1111 ".repeat(3_000),
+        "привет как дела ".repeat(500),
+        "1234567890 ".repeat(100),
+    ];
+    for text in texts {
+        let found = judged(Stage::PreCall, &text);
+        let start: String = text.chars().take(20).collect();
+        assert!(!found.flagged, "{start}: {:?}", flags(&found));
+    }
+}
+
+#[test]
 fn nothing_that_is_nested_or_endless_takes_long_or_fails() {
     for unit in [
         "QUFB",

@@ -18,6 +18,8 @@ pub(crate) struct Features {
     pub(crate) hashes: Vec<u32>,
     /// Where those of a token end.
     pub(crate) ends: Vec<u32>,
+    /// Hashes of the words among the tokens; 0 for other tokens. No features.
+    pub(crate) words: Vec<u32>,
     /// Hashes that belong to every part of the message.
     pub(crate) whole: Vec<u32>,
     /// Most of its letters are Cyrillic.
@@ -31,6 +33,7 @@ impl Features {
         let mut out = Self {
             hashes: Vec::with_capacity(tokens.len() * 14),
             ends: Vec::with_capacity(tokens.len()),
+            words: Vec::with_capacity(tokens.len()),
             whole: Vec::with_capacity(32),
             is_cyrillic: is_cyrillic(&read.text),
         };
@@ -38,6 +41,11 @@ impl Features {
             .iter()
             .map(|token| Hashes::of(read, *token))
             .collect();
+        let words = tokens.iter().zip(&known).map(|(token, hashes)| {
+            let is_word = token.kind == Kind::Word;
+            if is_word { hashes.word | 1 } else { 0 }
+        });
+        out.words.extend(words);
         let mut hits = hits.iter().peekable();
         for at in 0..tokens.len() {
             out.token(read, &known, at);

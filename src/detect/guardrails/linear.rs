@@ -20,6 +20,15 @@ pub(crate) const STRIDE: usize = 32;
 /// A message of up to so many tokens is one part.
 pub(crate) const SHORT: usize = 96;
 
+/// Different words without which a part says nothing: numbers, or one word over and over.
+const FEWEST: usize = 3;
+/// A part of which fewer than one word in so many is a new one is repetition; and the shortest such part.
+const REPEATED: usize = 8;
+/// See [`REPEATED`].
+const REPETITION: usize = 24;
+/// Tokens that are looked at for it.
+const LOOKED_AT: usize = 512;
+
 /// Features of a part; a longer text counts by their mean.
 pub(crate) const FULL: u32 = 900;
 
@@ -52,6 +61,14 @@ pub(crate) struct Column {
     /// Taken from the margin of a part for each doubling of their number.
     pub(crate) doubling: f32,
 }
+
+/// Margins of a text that says nothing: no attack, no harm, and no kind likelier than another.
+const NOTHING: [f32; HEADS] = {
+    let mut margins = [0.0; HEADS];
+    margins[ATTACK] = f32::NEG_INFINITY;
+    margins[HARM] = f32::NEG_INFINITY;
+    margins
+};
 
 /// Sums of a part.
 #[derive(Clone, Copy, Default)]
@@ -101,7 +118,7 @@ impl<'a> Model<'a> {
     /// For each model the score of its best part, 0 to 1 and one half at its threshold. The columns of the
     /// kinds of attacks hold margins, those of the part that looks most like an attack.
     pub(crate) fn scores(&self, features: &Features) -> [f32; HEADS] {
-        let mut best = self.margins(&self.sums(features));
+        let mut best = self.margins(&self.sums(features), &features.words);
         let mut out = [0.0; HEADS];
         for head in [ATTACK, HARM] {
             let column = self.columns[head];
@@ -116,13 +133,19 @@ impl<'a> Model<'a> {
     }
 
     /// The highest margins of all parts.
-    fn margins(&self, (tokens, whole): &(Vec<Sums>, Sums)) -> [f32; HEADS] {
+    fn margins(&self, (tokens, whole): &(Vec<Sums>, Sums), words: &[u32]) -> [f32; HEADS] {
         let mut all = *whole;
         tokens.iter().for_each(|token| all.add(token));
-        let mut best = self.margin(&all, 0.0);
+        let mut best = match says_something(words) {
+            true => self.margin(&all, 0.0),
+            false => NOTHING,
+        };
         let parts = parts(tokens.len());
         let doublings = (parts.len() as f32).log2();
         for (from, to) in parts {
+            if !says_something(&words[from..to]) {
+                continue;
+            }
             let mut sums = *whole;
             tokens[from..to].iter().for_each(|token| sums.add(token));
             let margins = self.margin(&sums, doublings);
@@ -175,6 +198,21 @@ impl<'a> Model<'a> {
         }
         sums
     }
+}
+
+/// Whether there are enough different words for a model to judge; cues do not need them.
+fn says_something(words: &[u32]) -> bool {
+    let looked_at = &words[..words.len().min(LOOKED_AT)];
+    let mut different: Vec<u32> = looked_at
+        .iter()
+        .copied()
+        .filter(|word| *word != 0)
+        .collect();
+    different.sort_unstable();
+    different.dedup();
+    let is_repetition =
+        looked_at.len() >= REPETITION && different.len() * REPEATED < looked_at.len();
+    different.len() >= FEWEST && !is_repetition
 }
 
 /// What a sum over so many features is divided by.
