@@ -252,6 +252,12 @@ impl Conn {
         }
     }
 
+    /// Waits so long for each read, where an answer takes much work.
+    pub fn patient(self, limit: Duration) -> Self {
+        self.control.set_read_timeout(Some(limit)).unwrap();
+        self
+    }
+
     /// Sends bytes.
     #[track_caller]
     pub fn send(&mut self, bytes: &[u8]) {
