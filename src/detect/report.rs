@@ -59,7 +59,10 @@ impl Report {
     pub fn add_second_opinion(&mut self, named: &[(&str, f64)]) {
         let guardrails = &mut self.guardrails;
         let likeliest = guardrails.categories.first();
-        let likeliest = likeliest.map(|category| (category.name.clone(), category.threshold));
+        let likeliest = likeliest.map(|likeliest| {
+            let from = likeliest.threshold.unwrap_or(likeliest.score);
+            (likeliest.name.clone(), from)
+        });
         let named = named.iter().map(|(name, from)| ((*name).to_owned(), *from));
         let mut named: Vec<(String, f64)> = named.collect();
         if named.is_empty() {
@@ -74,7 +77,7 @@ impl Report {
                 name,
                 score: score.max(threshold),
                 flagged: true,
-                threshold,
+                threshold: Some(threshold),
                 reason: SECOND_OPINION.to_owned(),
             });
         }

@@ -159,16 +159,12 @@ pub struct CategoryScore {
     pub score: f64,
     /// Whether it has reached its threshold.
     pub flagged: bool,
-    /// The score from which it is flagged; 0 where the backend does not say.
-    #[serde(default, skip_serializing_if = "is_unsaid")]
-    pub threshold: f64,
+    /// The score from which it is flagged; None where the backend does not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub threshold: Option<f64>,
     /// A code that says why, never a piece of the text; empty where the backend does not say.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub reason: String,
-}
-
-fn is_unsaid(threshold: &f64) -> bool {
-    *threshold == 0.0
 }
 
 /// §2.9 `custom_policy`.

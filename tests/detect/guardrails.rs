@@ -167,7 +167,7 @@ fn contract_38_thresholds_and_switches_are_by_category() {
         .iter()
         .find(|category| category.name == "prompt_injection")
         .unwrap();
-    assert!(injection.flagged && injection.threshold == 0.5);
+    assert!(injection.flagged && injection.threshold == Some(0.5));
     assert_eq!(injection.reason, "ignore_instructions");
     assert_eq!(own.score, Some(own.categories[0].score));
     let mut strict = GuardrailsRules::default();

@@ -33,7 +33,7 @@ fn full(bed: &Bed) -> NewRecord {
         name: "jailbreak".to_owned(),
         score: 0.75,
         flagged: true,
-        threshold: 0.5,
+        threshold: Some(0.5),
         reason: "model".to_owned(),
     }];
     answer.custom_policy.flagged = true;

@@ -83,7 +83,7 @@ pub(super) fn check(
                 name: category.as_str().to_owned(),
                 score,
                 flagged,
-                threshold: *threshold,
+                threshold: Some(*threshold),
                 reason: finding.reason.to_owned(),
             });
         }
@@ -106,8 +106,9 @@ fn rounded(score: f64) -> f64 {
 /// threshold, where that is less) up to its threshold, and none is flagged. What a second opinion is for.
 pub fn in_grey_zone(report: &GuardrailsReport) -> bool {
     let grey = |category: &CategoryScore| {
-        category.score >= GREY_FROM.min(category.threshold / 2.0)
-            && category.score < category.threshold
+        category.threshold.is_some_and(|threshold| {
+            category.score >= GREY_FROM.min(threshold / 2.0) && category.score < threshold
+        })
     };
     !report.flagged && report.categories.iter().any(grey)
 }
