@@ -305,7 +305,8 @@ impl Drop for Stack {
     /// A failing test shows what the binary logged.
     fn drop(&mut self) {
         if std::thread::panicking() {
-            eprintln!("--- stderr of monitor ---\n{}", self.stderr());
+            let ended = self.process.exited();
+            eprintln!("--- stderr of monitor ({ended:?}) ---\n{}", self.stderr());
         }
     }
 }
