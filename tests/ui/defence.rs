@@ -147,7 +147,7 @@ fn stored_texts_never_become_code() {
             "rules": {"pre": {
                 "dataclean": {"patterns": [{"name": EVIL.get(..60).unwrap(), "regex": "evil"}]},
                 "custom_policies": [{"name": EVIL.get(..60).unwrap(), "prompt": EVIL}],
-                "guardrails": {"categories": {EVIL.get(..60).unwrap(): 0.5}},
+                "guardrails": {"categories": {"jailbreak": 0.5}},
             }},
         }),
     );
