@@ -13,13 +13,14 @@ use super::run::{Serving, run_server};
 use super::sockets::Sockets;
 use super::status::Overview;
 use super::{listeners, operations, policies, spool, welcome};
-use crate::analysis::{FirstRun, Service};
+use crate::analysis::{FirstRun, GatewayBeside, Service};
+use crate::config::settings::GatewaySettings;
 use crate::config::{BaseUrl, Settings};
 use crate::demo;
 use crate::gateway::{Front, Live, Monitoring, Shared};
 use crate::judge::Remote;
 use crate::observe::Metrics;
-use crate::telemetry::{Analyzer, HttpAnalyzer};
+use crate::telemetry::{Analyzer, HttpAnalyzer, Spool};
 use anyhow::{Context, Result};
 use log::warn;
 use pingora_core::connectors::ConnectorOptions;
@@ -43,9 +44,37 @@ struct Plan {
     under_way: UnderWay,
     metrics: Arc<Metrics>,
     remote: Remote,
+    /// The analysis of this process, which is told of the gateway beside it.
+    beside: Option<Beside>,
+}
+
+struct Beside {
+    service: Arc<Service>,
+    demo: bool,
 }
 
 impl Plan {
+    /// Those who show or are told how the spool is get it.
+    fn introduce(&self, gateway: &GatewaySettings, spool: Option<Spool>) {
+        if let (Some(analyzer), Some(spool)) = (&self.analyzer, &spool) {
+            analyzer.tells_of(spool);
+        }
+        let Some(Beside { service, demo }) = &self.beside else {
+            return;
+        };
+        let Some(first) = gateway.listen.first() else {
+            return;
+        };
+        let ip = first.address.ip();
+        service.stands_beside(GatewayBeside {
+            tls: first.tls.is_some(),
+            host: (!ip.is_unspecified()).then(|| ip.to_string()),
+            port: first.address.port(),
+            demo: *demo,
+            spool,
+        });
+    }
+
     fn overview(&self, metrics: &Arc<Metrics>, readiness: &Arc<Readiness>) -> Overview {
         Overview {
             metrics: metrics.clone(),
@@ -98,6 +127,10 @@ pub fn run_all(launch: Launch) -> Result<()> {
         under_way,
         metrics,
         remote,
+        beside: Some(Beside {
+            service: service.clone(),
+            demo,
+        }),
     };
     let api = sockets.serve(api)?;
     serve_gateway(&settings, &runtime, plan, |server| {
@@ -157,6 +190,7 @@ pub fn run_gateway(launch: Launch) -> Result<()> {
         under_way: UnderWay::default(),
         metrics,
         remote: Remote::default(),
+        beside: None,
     };
     serve_gateway(&settings, &runtime, plan, |_| {})
 }
@@ -241,6 +275,7 @@ fn serve_gateway(
         }
         None => None,
     };
+    plan.introduce(gateway, spool.as_ref().map(spool::Running::spool));
     let monitoring = Monitoring {
         spool: spool.as_ref().map(spool::Running::spool),
         analyzer: plan.analyzer.clone(),

@@ -4,9 +4,9 @@
 
 use super::attach::{Body, Multipart, multipart};
 use super::connect::connector;
-use super::{Analyzer, AnalyzerError, AttachError, Attachment, BatchResult, Record, batch};
+use super::{Analyzer, AnalyzerError, AttachError, Attachment, BatchResult, Record, Spool, batch};
 use crate::config::BaseUrl;
-use crate::model::{AnalysisRequest, AnalysisResponse, RecordId, Secret};
+use crate::model::{AnalysisRequest, AnalysisResponse, GATEWAY_HEADER, RecordId, Secret};
 use async_trait::async_trait;
 use bytes::Bytes;
 use http::header::{AUTHORIZATION, CONTENT_LENGTH, CONTENT_TYPE, USER_AGENT};
@@ -16,6 +16,7 @@ use hyper_rustls::HttpsConnector;
 use hyper_util::client::legacy::Client;
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::{TokioExecutor, TokioTimer};
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use tokio::time::timeout;
@@ -36,6 +37,8 @@ pub struct HttpAnalyzer {
     /// Whether the latest answer said so.
     takes_batches: AtomicBool,
     timeout: Duration,
+    /// The spool it registers from.
+    spool: OnceLock<Spool>,
 }
 
 /// An answer, read whole.
@@ -72,6 +75,7 @@ impl HttpAnalyzer {
             batch_uri: uri(batch::PATH)?,
             takes_batches: AtomicBool::new(false),
             timeout,
+            spool: OnceLock::new(),
         })
     }
 
@@ -96,12 +100,15 @@ impl HttpAnalyzer {
         content_type: &'static str,
         (record, body): (&Record, Vec<u8>),
     ) -> Result<Request<Full<Bytes>>, AnalyzerError> {
-        Request::post(uri.clone())
+        let mut request = Request::post(uri.clone())
             .header(AUTHORIZATION, bearer(&record.context.access_key)?)
             .header(CONTENT_TYPE, content_type)
-            .header(USER_AGENT, "monitor-gateway")
-            .body(Full::new(Bytes::from(body)))
-            .map_err(|_| AnalyzerError::Refused(400))
+            .header(USER_AGENT, "monitor-gateway");
+        if let Some(spool) = self.spool.get() {
+            request = request.header(GATEWAY_HEADER, spool.report().to_string());
+        }
+        let body = Full::new(Bytes::from(body));
+        request.body(body).map_err(|_| AnalyzerError::Refused(400))
     }
 
     async fn call(&self, request: Request<Full<Bytes>>) -> Result<Answer, AnalyzerError> {
@@ -183,6 +190,11 @@ impl Analyzer for HttpAnalyzer {
                 .map_err(|_| unavailable("its answer is no analysis response (§2.9)")),
             status => Err(refusal(status)),
         }
+    }
+
+    fn tells_of(&self, spool: &Spool) {
+        // Once for the life of a process: it has one spool.
+        let _ = self.spool.set(spool.clone());
     }
 
     fn takes_batches(&self) -> bool {
