@@ -102,7 +102,10 @@ mod tests {
             };
             neighbours.hear(report, number as i64);
         }
-        let heard = neighbours.heard.lock().unwrap_or_else(PoisonError::into_inner);
+        let heard = neighbours
+            .heard
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
         assert_eq!(heard.len(), MOST_HEARD);
         assert!(!heard.contains_key(&Uuid::from_u128(0)));
     }

@@ -6,7 +6,8 @@ use super::authority::Caller;
 use super::error::ApiError;
 use crate::model::{ApplicationId, RecordId, TypeCount};
 use crate::store::{
-    DayStatistics, HourTraffic, RecordFilter, RecordPage, SessionFilter, SessionSummary, StoredRecord, WholePage,
+    DayStatistics, HourTraffic, RecordFilter, RecordPage, SessionFilter, SessionSummary,
+    StoredRecord, WholePage,
 };
 
 impl Service {

@@ -34,7 +34,11 @@ impl fmt::Display for GatewayReport {
         let Self {
             gateway, version, ..
         } = self;
-        write!(f, "id={gateway}; version={version}; records={}", self.records)?;
+        write!(
+            f,
+            "id={gateway}; version={version}; records={}",
+            self.records
+        )?;
         write!(f, "; bytes={}; oldest={}", self.bytes, self.oldest_seconds)?;
         let degraded = u8::from(self.degraded);
         write!(f, "; dead={}; degraded={degraded}", self.dead_letters)
@@ -49,8 +53,12 @@ impl GatewayReport {
             return None;
         }
         let part = |name: &str| {
-            let mut parts = header.split(';').filter_map(|part| part.trim().split_once('='));
-            parts.find(|(given, _)| *given == name).map(|(_, text)| text)
+            let mut parts = header
+                .split(';')
+                .filter_map(|part| part.trim().split_once('='));
+            parts
+                .find(|(given, _)| *given == name)
+                .map(|(_, text)| text)
         };
         let number = |name| part(name)?.parse::<u64>().ok();
         let version = part("version")?;
@@ -87,7 +95,10 @@ mod tests {
         };
         let header = report.to_string();
         assert_eq!(GatewayReport::read(&header), Some(report.clone()));
-        assert_eq!(GatewayReport::read(&format!("{header}; more=x")), Some(report));
+        assert_eq!(
+            GatewayReport::read(&format!("{header}; more=x")),
+            Some(report)
+        );
         for wrong in [
             String::new(),
             "id=1".to_owned(),

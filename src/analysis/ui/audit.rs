@@ -103,7 +103,9 @@ fn table(view: &View, entries: &[AuditEntry]) -> Markup {
 }
 
 fn done(o: &OverviewPhrases, word: &str) -> Markup {
-    let known = Action::ALL.into_iter().find(|action| action.as_str() == word);
+    let known = Action::ALL
+        .into_iter()
+        .find(|action| action.as_str() == word);
     html! { @match known {
         Some(action) => { (name(o, action)) div.dim.small { code { (word) } } }
         None => code { (word) },

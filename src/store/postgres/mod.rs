@@ -31,7 +31,8 @@ mod writer;
 
 use super::{
     DayStatistics, HourTraffic, Migrated, NewRecord, RecordFilter, RecordPage, RecordStore,
-    RetentionLimits, SessionFilter, SessionSummary, StoreError, StoreFacts, StoredRecord, WholePage,
+    RetentionLimits, SessionFilter, SessionSummary, StoreError, StoreFacts, StoredRecord,
+    WholePage,
 };
 use crate::config::StoreSettings;
 use crate::model::{AnalysisResponse, ApplicationId, RecordId, TypeCount};

@@ -7,7 +7,8 @@ use super::{SqliteStore, filters, retention, sessions, statistics, text, traffic
 use crate::model::{AnalysisResponse, ApplicationId, RecordId, TypeCount};
 use crate::store::{
     DayStatistics, Durable, HourTraffic, NewRecord, RecordFilter, RecordPage, RecordStore,
-    RetentionLimits, SessionFilter, SessionSummary, StoreError, StoreFacts, StoredRecord, WholePage,
+    RetentionLimits, SessionFilter, SessionSummary, StoreError, StoreFacts, StoredRecord,
+    WholePage,
 };
 use async_trait::async_trait;
 use std::collections::HashMap;

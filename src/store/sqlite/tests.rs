@@ -304,6 +304,7 @@ async fn no_condition_makes_a_list_read_the_whole_table() {
             check_plan(&store, table, &sql).await;
         }
     }
+    check_plan(&store, "traffic", super::traffic::HOURS).await;
     let filter = AuditFilter {
         action: Some("a".to_owned()),
         before: Some(1),

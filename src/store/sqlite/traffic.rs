@@ -12,7 +12,7 @@ const STEP: i64 = 20_000;
 
 pub(super) const HOURS: &str = "
     SELECT * FROM traffic WHERE application_id = ?1 AND hour BETWEEN ?2 AND ?3 ORDER BY hour";
-pub(super) const TYPES: &str = "
+const TYPES: &str = "
     SELECT kind, sum(finds) AS finds FROM traffic_types
     WHERE application_id = ?1 AND hour BETWEEN ?2 AND ?3 GROUP BY kind ORDER BY 2 DESC, kind LIMIT ?4";
 const FORGET: &str = "

@@ -252,7 +252,9 @@ impl Spool {
 
     /// What the backend is told of it.
     pub fn report(&self) -> GatewayReport {
-        let (gateway, status) = (self.shared.lock().numbers.gateway(), self.status());
+        // The lock is given back before the status takes it.
+        let gateway = self.shared.lock().numbers.gateway();
+        let status = self.status();
         GatewayReport {
             gateway,
             version: GATEWAY_VERSION.to_owned(),

@@ -75,7 +75,10 @@ mod tests {
     fn a_usual_port_is_left_out() {
         for (url, expected) in [
             ("https://gateway.example:443", "https://gateway.example"),
-            ("https://gateway.example:443/ai", "https://gateway.example/ai"),
+            (
+                "https://gateway.example:443/ai",
+                "https://gateway.example/ai",
+            ),
             ("http://gateway.example:80", "http://gateway.example"),
             ("http://gateway.example:8080", "http://gateway.example:8080"),
         ] {

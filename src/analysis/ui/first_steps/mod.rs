@@ -147,7 +147,12 @@ async fn content(
         (head(o.first_steps, html! { p.dim { (o.first_steps_hint) } }, chooser(view, shown)))
         (steps)
     };
-    Ok(layout::page(visit, Section::FirstSteps, o.first_steps, content))
+    Ok(layout::page(
+        visit,
+        Section::FirstSteps,
+        o.first_steps,
+        content,
+    ))
 }
 
 fn chooser(view: &View, shown: &Shown) -> Markup {
@@ -188,7 +193,10 @@ fn key_step(visit: &Visit, id: ApplicationId, key: Option<&Secret>) -> Markup {
 
 fn block_step(view: &View, application: &Application) -> Markup {
     let o = view.o();
-    let policy = application.policy.as_ref().and_then(|policy| policy.as_ref().ok());
+    let policy = application
+        .policy
+        .as_ref()
+        .and_then(|policy| policy.as_ref().ok());
     let blocks = policy.is_some_and(|policy| policy.app_mode == AppMode::Sync);
     html! {
         p { strong { (application.name) } " " @if blocks { (o.step_block_done) } @else { (o.step_block_hint) } }

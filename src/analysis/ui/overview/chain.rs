@@ -73,12 +73,20 @@ fn list(view: &View, found: &ChainPage) -> Markup {
 
 fn report(view: &View, one: &ChainReport) -> Markup {
     let o = view.o();
-    let verdict = match (one.complete, one.gaps.is_empty(), one.broken_links.is_empty()) {
+    let verdict = match (
+        one.complete,
+        one.gaps.is_empty(),
+        one.broken_links.is_empty(),
+    ) {
         (true, ..) => badge("good", o.chain_complete),
         (false, true, true) => badge("warn", o.chain_open),
         _ => badge("bad", o.chain_gaps),
     };
-    let broken: Vec<_> = one.broken_links.iter().map(|at| Span::new(*at, *at)).collect();
+    let broken: Vec<_> = one
+        .broken_links
+        .iter()
+        .map(|at| Span::new(*at, *at))
+        .collect();
     let lists = [
         (o.chain_missing, &one.gaps),
         (o.chain_vanished, &one.vanished),

@@ -163,7 +163,11 @@ impl Chart<'_> {
     /// A bucket in words.
     fn told(&self, at: usize) -> String {
         let of = |series: &Series| {
-            format!("{}: {}", series.name, self.unit.written(self.value(series, at)))
+            format!(
+                "{}: {}",
+                series.name,
+                self.unit.written(self.value(series, at))
+            )
         };
         let all: Vec<_> = self.series.iter().map(of).collect();
         let name = self.times.names.get(at).map_or("", String::as_str);

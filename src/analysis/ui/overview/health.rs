@@ -9,7 +9,11 @@ use maud::{Markup, html};
 
 pub(super) async fn card(service: &Service, view: &View) -> Result<Markup, Failure> {
     let o = view.o();
-    let facts = service.store().facts().await.map_err(crate::analysis::ApiError::from)?;
+    let facts = service
+        .store()
+        .facts()
+        .await
+        .map_err(crate::analysis::ApiError::from)?;
     let known = gateways::known(service).await?;
     Ok(html! {
         section.card {

@@ -114,7 +114,10 @@ pub(super) fn instant(hour: i64) -> String {
 
 fn shown(hour: i64, format: &str) -> String {
     let stamp = jiff::Timestamp::from_millisecond(hour.saturating_mul(HOUR_MS));
-    stamp.map_or_else(|_| String::new(), |stamp| stamp.strftime(format).to_string())
+    stamp.map_or_else(
+        |_| String::new(),
+        |stamp| stamp.strftime(format).to_string(),
+    )
 }
 
 fn add(sum: &mut HourTraffic, more: &HourTraffic) {

@@ -100,7 +100,14 @@ fn verdicts(
         tile(
             o.policies_violated,
             guardrails + own,
-            (violated, if guardrails >= own { "guardrails" } else { "custom_policy" }),
+            (
+                violated,
+                if guardrails >= own {
+                    "guardrails"
+                } else {
+                    "custom_policy"
+                },
+            ),
         ),
         tile(o.failed, total.failed, (share(total.failed), "failed")),
     ]

@@ -33,7 +33,11 @@ pub(in crate::analysis::ui) async fn names(
 }
 
 /// Rows, newest first.
-pub(in crate::analysis::ui) fn rows(view: &View, records: &[RecordSummary], names: &Names) -> Markup {
+pub(in crate::analysis::ui) fn rows(
+    view: &View,
+    records: &[RecordSummary],
+    names: &Names,
+) -> Markup {
     html! { @for record in records { (row(view, record, names)) } }
 }
 

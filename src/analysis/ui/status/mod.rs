@@ -63,7 +63,8 @@ fn store(service: &Service, view: &View, facts: &StoreFacts) -> Markup {
     };
     let kept = settings.retention;
     let bounds = [
-        kept.days.map(|days| o.days.replace("{}", &number(days.into()))),
+        kept.days
+            .map(|days| o.days.replace("{}", &number(days.into()))),
         kept.rows.map(|rows| o.rows.replace("{}", &number(rows))),
         kept.bytes.map(bytes),
     ];
