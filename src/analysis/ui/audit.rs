@@ -6,7 +6,7 @@ use super::components::{badge, choice, head, time_exact};
 use super::failure::Failure;
 use super::layout::{self, Section};
 use super::phrases::OverviewPhrases;
-use super::records::row::address;
+use super::records::row::{self, address};
 use super::view::View;
 use super::visit::Visit;
 use crate::analysis::audit::Action;
@@ -46,6 +46,8 @@ pub(super) async fn page(
         limit: PER_PAGE,
     };
     let (entries, next) = ui.service.audit_log(&visit.caller, filter).await?;
+    let applications = entries.iter().filter_map(|entry| entry.application_id);
+    let called = row::names(&ui.service, &visit.caller, applications).await?;
     let names = match visit.is_administrator() {
         true => ui.service.list_accounts(None, OFFERED).await?.0,
         false => Vec::new(),
@@ -55,7 +57,7 @@ pub(super) async fn page(
     let content = html! {
         (head(o.audit, html! { p.dim { (o.audit_hint) } }, html! {}))
         (form(view, &asked, &names))
-        @if entries.is_empty() { div.empty { (t.nothing_found) } } @else { (table(view, &entries)) }
+        @if entries.is_empty() { div.empty { (t.nothing_found) } } @else { (table(view, &entries, &called)) }
         (pager(view, &asked, next))
     };
     Ok(layout::page(&visit, Section::Audit, o.audit, content))
@@ -81,7 +83,7 @@ fn form(view: &View, asked: &Asked, names: &[String]) -> Markup {
     }
 }
 
-fn table(view: &View, entries: &[AuditEntry]) -> Markup {
+fn table(view: &View, entries: &[AuditEntry], called: &row::Names) -> Markup {
     let o = view.o();
     html! {
         div.table { table.records {
@@ -95,8 +97,8 @@ fn table(view: &View, entries: &[AuditEntry]) -> Markup {
                 td { @if entry.actor.is_empty() { span.dim { (o.nobody) } } @else { (entry.actor) }
                     @if entry.token_id.is_some() { " " (badge("plain", o.by_key)) } }
                 td { (done(o, &entry.action)) }
-                td { (target(entry)) }
-                td.small { (details(o, entry)) }
+                td { (target(entry, called)) }
+                td.small { (details(o, entry, called)) }
             } } }
         } }
     }
@@ -113,33 +115,38 @@ fn done(o: &OverviewPhrases, word: &str) -> Markup {
 }
 
 /// What it was done to: by its name where the line has one, else by its identifier.
-fn target(entry: &AuditEntry) -> Markup {
-    let name = entry.details.get("name").and_then(Value::as_str);
+fn target(entry: &AuditEntry, called: &row::Names) -> Markup {
     let is_application = entry.action.starts_with("application.");
+    let application = entry.application_id.filter(|_| is_application);
+    let called = application.and_then(|id| called.get(&id).map(String::as_str));
+    let name = called.or_else(|| entry.details.get("name").and_then(Value::as_str));
     html! {
-        @match name { Some(name) => span.cut { (name) }, None => {} }
-        @if is_application && entry.action != Action::ApplicationRemove.as_str() {
+        @if let Some(name) = name { div.cut title=(name) { (name) } }
+        @if called.is_some() {
             a href={ "/ui/applications/" (entry.target) } { code.small { (entry.target) } }
         } @else if name.is_none() { code.small { (entry.target) } }
     }
 }
 
-fn details(o: &OverviewPhrases, entry: &AuditEntry) -> Markup {
+fn details(o: &OverviewPhrases, entry: &AuditEntry, called: &row::Names) -> Markup {
     let parts = entry.details.as_object().into_iter().flatten();
     let parts = parts.filter(|(name, value)| *name != "name" && !value.is_null());
     html! {
         p.facts { @for (name, value) in parts { span { (name) ": " span.value { (plain(name, value)) } } } }
-        @if let Some(version) = changed_version(entry) {
+        @if let Some(version) = changed_version(entry, called) {
             a href={ "/ui/applications/" (entry.target) "/versions?before=" (version + 1) } { (o.show_change) }
         }
     }
 }
 
 /// The version that a change made, where the page of versions still has it.
-fn changed_version(entry: &AuditEntry) -> Option<i64> {
+fn changed_version(entry: &AuditEntry, called: &row::Names) -> Option<i64> {
     let is_application = entry.action.starts_with("application.");
+    let is_there = entry
+        .application_id
+        .is_some_and(|id| called.contains_key(&id));
     let version = entry.details.get("version_to").and_then(Value::as_i64);
-    version.filter(|_| is_application)
+    version.filter(|_| is_application && is_there)
 }
 
 fn plain(name: &str, value: &Value) -> String {

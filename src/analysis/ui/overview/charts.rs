@@ -48,7 +48,7 @@ pub(super) fn all(view: &View, period: Period, buckets: &[Bucket]) -> Markup {
     let time = vec![row(o.mean, mean)];
     html! {
         (chart(o.traffic, counted, traffic).markup())
-        (chart(o.blocked_and_failed, (Shape::Lines, Unit::Count), blocked).markup())
+        (chart(o.blocked_and_failed, counted, blocked).markup())
         (chart(o.flagged_by_check, (Shape::Lines, Unit::Count), flagged).markup())
         (chart(o.tokens_over_time, counted, tokens).markup())
         (chart(o.mean_analysis_time, (Shape::Bars, Unit::Microseconds), time).markup())

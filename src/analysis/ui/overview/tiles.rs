@@ -75,12 +75,12 @@ fn verdicts(
     total: &HourTraffic,
     records: &dyn Fn(&[(&str, &str)]) -> String,
 ) -> Vec<Tile> {
-    let o = view.o();
+    let (t, o) = (view.t, view.o());
     let share = |part| o.of_messages.replace("{}", &percent(part, messages(total)));
-    let tile = |name, count, (beside, verdict): (String, &str)| Tile {
+    let tile = |(name, count, verdict): (&'static str, u64, &str)| Tile {
         name,
         value: number(count),
-        beside,
+        beside: share(count),
         to: records(&[("verdict", verdict)]),
         tone: match (count, verdict) {
             (0, _) => "",
@@ -88,29 +88,18 @@ fn verdicts(
             _ => "bad",
         },
     };
-    let (guardrails, own) = (total.flagged_guardrails, total.flagged_custom_policy);
-    let violated = two(o.guardrails_and_policies, guardrails, own);
-    vec![
-        tile(o.blocked, total.blocked, (share(total.blocked), "blocked")),
-        tile(
-            o.with_sensitive_data,
-            total.flagged_dataclean,
-            (share(total.flagged_dataclean), "dataclean"),
+    let sums = [
+        (o.blocked, total.blocked, "blocked"),
+        (o.with_sensitive_data, total.flagged_dataclean, "dataclean"),
+        (t.guardrails, total.flagged_guardrails, "guardrails"),
+        (
+            t.custom_policies,
+            total.flagged_custom_policy,
+            "custom_policy",
         ),
-        tile(
-            o.policies_violated,
-            guardrails + own,
-            (
-                violated,
-                if guardrails >= own {
-                    "guardrails"
-                } else {
-                    "custom_policy"
-                },
-            ),
-        ),
-        tile(o.failed, total.failed, (share(total.failed), "failed")),
-    ]
+        (o.failed, total.failed, "failed"),
+    ];
+    sums.into_iter().map(tile).collect()
 }
 
 /// A phrase with two numbers in it.

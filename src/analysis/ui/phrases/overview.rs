@@ -16,8 +16,6 @@ phrases! {
     blocked: "Blocked", "Заблокировано";
     of_messages: "{} of all messages", "{} всех сообщений";
     failed: "Failed exchanges", "Сбои обмена";
-    policies_violated: "Policies violated", "Нарушения правил";
-    guardrails_and_policies: "guardrails {} · own policies {}", "защитных {} · своих {}";
     with_sensitive_data: "With sensitive data", "С чувствительными данными";
     analysis_time: "Analysis time", "Время проверки";
     longest: "longest {}", "наибольшее {}";
@@ -42,7 +40,7 @@ phrases! {
     answers: "answers", "отвечает";
     answers_not: "does not answer", "не отвечает";
     not_configured: "not configured", "не настроен";
-    judge: "Judge of own policies", "Судья своих политик";
+    judge: "Judge of custom policies", "Судья своих политик";
     presidio: "Presidio analyzer", "Анализатор Presidio";
     guard: "Guard model", "Модель-охранник";
     gateways: "Gateways", "Шлюзы";
@@ -87,7 +85,7 @@ phrases! {
     on: "on", "вкл.";
     off: "off", "выкл.";
     asked_servers: "Servers that are asked", "Запрашиваемые серверы";
-    cues_only: "none; own policies are looked for by their own words",
+    cues_only: "none; custom policies are looked for by their own words",
         "нет; свои политики ищутся по их собственным словам";
     calls_under_way: "Calls under way", "Идёт вызовов";
     calls_waiting: "waiting", "ждёт";
