@@ -135,8 +135,8 @@ async fn content(
             let live = live(service, visit, (shown, application.id)).await?;
             html! {
                 ol.steps {
-                    li.card { h2 { (o.step_key) } (key_step(visit, application.id, key)) }
                     li.card { h2 { (o.step_block) } (block_step(view, application)) }
+                    li.card { h2 { (o.step_key) } (key_step(visit, application.id, key)) }
                     li.card { h2 { (o.step_send) } (send_step(view, &place, is_known)) }
                     li.card { h2 { (o.step_see) } (live) }
                 }
