@@ -17,14 +17,17 @@ use hyper_util::client::legacy::Client;
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::{TokioExecutor, TokioTimer};
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
 use tokio::time::timeout;
 
 /// Largest answer of the backend that is read.
 const MAX_ANSWER: usize = 32 << 20;
 /// How long an idle connection is kept.
 const POOL_IDLE: Duration = Duration::from_secs(30);
+
+/// Between two words on the spool.
+const REPORT_EVERY_MS: u64 = 1_000;
 
 /// An [`Analyzer`] behind MONITOR_URL.
 pub struct HttpAnalyzer {
@@ -39,6 +42,8 @@ pub struct HttpAnalyzer {
     timeout: Duration,
     /// The spool it registers from.
     spool: OnceLock<Spool>,
+    started: Instant,
+    next_report_ms: AtomicU64,
 }
 
 /// An answer, read whole.
@@ -76,6 +81,8 @@ impl HttpAnalyzer {
             takes_batches: AtomicBool::new(false),
             timeout,
             spool: OnceLock::new(),
+            started: Instant::now(),
+            next_report_ms: AtomicU64::new(0),
         })
     }
 
@@ -104,11 +111,23 @@ impl HttpAnalyzer {
             .header(AUTHORIZATION, bearer(&record.context.access_key)?)
             .header(CONTENT_TYPE, content_type)
             .header(USER_AGENT, "monitor-gateway");
-        if let Some(spool) = self.spool.get() {
-            request = request.header(GATEWAY_HEADER, spool.report().to_string());
+        if let Some(report) = self.due_report() {
+            request = request.header(GATEWAY_HEADER, report);
         }
         let body = Full::new(Bytes::from(body));
         request.body(body).map_err(|_| AnalyzerError::Refused(400))
+    }
+
+    /// What the backend is told of the spool, once in a while.
+    fn due_report(&self) -> Option<String> {
+        let spool = self.spool.get()?;
+        let now = u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX);
+        if now < self.next_report_ms.load(Ordering::Relaxed) {
+            return None;
+        }
+        self.next_report_ms
+            .store(now.saturating_add(REPORT_EVERY_MS), Ordering::Relaxed);
+        Some(spool.report().to_string())
     }
 
     async fn call(&self, request: Request<Full<Bytes>>) -> Result<Answer, AnalyzerError> {
