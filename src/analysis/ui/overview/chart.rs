@@ -7,8 +7,6 @@ use maud::{Markup, html};
 /// Units across a bucket, and the height of the plot in units; the picture is stretched to its place.
 const STEP: usize = 10;
 const HEIGHT: u64 = 100;
-/// Labels on the axis of time.
-const LABELS: usize = 4;
 
 /// How values are drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,7 +50,7 @@ pub(super) struct Series {
 
 /// What the buckets are called.
 pub(super) struct Times {
-    /// Short, of each bucket.
+    /// Short, for the axis: one for so many buckets each that they are all of them.
     pub(super) labels: Vec<String>,
     /// In full, of each bucket.
     pub(super) names: Vec<String>,
@@ -79,7 +77,7 @@ impl Chart<'_> {
                 div.plotted {
                     div.scale aria-hidden="true" { span { (self.unit.short(top)) } span { (self.unit.short(0)) } }
                     (self.plot(top))
-                    div.times aria-hidden="true" { @for label in self.axis_labels() { span { (label) } } }
+                    div.times aria-hidden="true" { @for label in &self.times.labels { span { (label) } } }
                 }
                 details { summary { (self.table.0) } (self.values()) }
             }
@@ -184,12 +182,6 @@ impl Chart<'_> {
             format!("{}: max {value} ({name})", series.name)
         };
         self.series.iter().map(of).collect::<Vec<_>>().join("; ")
-    }
-
-    fn axis_labels(&self) -> impl Iterator<Item = &str> {
-        let every = self.buckets().div_ceil(LABELS).max(1);
-        let labels = self.times.labels.iter().step_by(every);
-        labels.map(String::as_str)
     }
 
     fn values(&self) -> Markup {

@@ -14,7 +14,11 @@ const SHARE: u64 = 100;
 /// Everything over time.
 pub(super) fn all(view: &View, period: Period, buckets: &[Bucket]) -> Markup {
     let times = Times {
-        labels: buckets.iter().map(|one| period.label(one.from)).collect(),
+        labels: buckets
+            .iter()
+            .step_by(period.labelled())
+            .map(|one| period.label(one.from))
+            .collect(),
         names: buckets.iter().map(|one| period.name(one)).collect(),
     };
     let (t, o) = (view.t, view.o());

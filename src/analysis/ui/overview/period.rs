@@ -77,6 +77,14 @@ impl Period {
         buckets
     }
 
+    /// One bucket of so many has its label on the axis.
+    pub(super) fn labelled(self) -> usize {
+        match self {
+            Self::Day | Self::Month => 6,
+            Self::Week => 4,
+        }
+    }
+
     /// The name of a bucket that begins at this hour: short for an axis.
     pub(super) fn label(self, hour: i64) -> String {
         let format = match self {
@@ -150,6 +158,7 @@ mod tests {
             let buckets = period.buckets(NOW_MS, &[]);
             let end = buckets[buckets.len() - 1];
             assert_eq!((buckets.len(), &*instant(end.from)), (count, last));
+            assert_eq!(count % period.labelled(), 0);
             assert_eq!(period.label(end.from), label);
             assert!(buckets.windows(2).all(|two| two[0].to == two[1].from));
             let (first, last) = period.hours(NOW_MS);
