@@ -44,18 +44,24 @@ mod isolation;
 mod judged;
 #[path = "gateway/limits.rs"]
 mod limits;
+#[path = "gateway/memory.rs"]
+mod memory;
 #[path = "gateway/operations.rs"]
 mod operations;
 #[path = "gateway/policies.rs"]
 mod policies;
 #[path = "gateway/pressure.rs"]
 mod pressure;
+#[path = "gateway/quotas.rs"]
+mod quotas;
 #[path = "gateway/redact.rs"]
 mod redact;
 #[path = "gateway/replace.rs"]
 mod replace;
 #[path = "gateway/retry.rs"]
 mod retry;
+#[path = "gateway/room.rs"]
+mod room;
 #[path = "gateway/routes.rs"]
 mod routes;
 #[path = "gateway/smuggling.rs"]

@@ -12,11 +12,11 @@ use super::remote::remote;
 use super::run::{Serving, run_server};
 use super::sockets::Sockets;
 use super::status::Overview;
-use super::{listeners, operations, policies, spool, welcome};
+use super::{descriptors, listeners, operations, policies, spool, welcome};
 use crate::analysis::{FirstRun, Service};
 use crate::config::{BaseUrl, Settings};
 use crate::demo;
-use crate::gateway::{Front, Live, Monitoring, Shared};
+use crate::gateway::{Doors, Front, Live, Monitoring, Shared};
 use crate::judge::Remote;
 use crate::observe::Metrics;
 use crate::telemetry::{Analyzer, HttpAnalyzer};
@@ -25,7 +25,6 @@ use log::warn;
 use pingora_core::connectors::ConnectorOptions;
 use pingora_core::server::Server;
 use pingora_core::server::configuration::ServerConf;
-use pingora_core::services::listening::Service as Listening;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use tokio::runtime::Runtime;
@@ -246,6 +245,7 @@ fn serve_gateway(
         analyzer: plan.analyzer.clone(),
         policies: plan.policies.as_ref().map(|opened| opened.policies.clone()),
         inspector: Some(Arc::new(LocalInspector::new())),
+        spill_folder: Some(settings.data_dir.join("spill")),
     };
     let conf = Arc::new(server_conf(settings));
     let options = ConnectorOptions::from_server_conf(&conf);
@@ -256,9 +256,11 @@ fn serve_gateway(
         metrics.clone(),
     );
     let shared = shared.context("no upstream: set UPSTREAM_URL or upstream.url")?;
-    let live = Arc::new(Live::new(shared, options));
-    let mut front = Listening::new("gateway".into(), Front::new(&conf, live.clone()));
-    listeners::add(&mut front, &gateway.listen, &mut plan.certificates)?;
+    let most = descriptors::clients(gateway.limits.connections)?;
+    let live = Arc::new(Live::new(shared, options, most));
+    let sockets = plan.seat.sockets.clone();
+    let doors = listeners::doors(&sockets, &gateway.listen, &mut plan.certificates)?;
+    let front = Doors::new(doors, Front::new(&conf, live.clone()), live.clone());
     let readiness = Arc::new(Readiness::default());
     let address = gateway.operations;
     let overview = Overview {
@@ -266,9 +268,7 @@ fn serve_gateway(
         ..plan.overview(&metrics, &readiness)
     };
     let router = operations::router(overview);
-    let sockets = plan.seat.sockets.clone();
     let operations = sockets.serve(operations_service(address, settings, router))?;
-    let front = sockets.serve(front)?;
     let mut open = addresses(&gateway.listen);
     open.push(address);
     open.extend(plan.extra);

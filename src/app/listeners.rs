@@ -2,7 +2,9 @@
 //! [`super::sockets`]'s.
 
 use super::certificates::{Certificate, Certificates};
+use super::sockets::Sockets;
 use crate::config::Listener;
+use crate::gateway::Door;
 use anyhow::Result;
 use pingora_core::listeners::tls::TlsSettings;
 use pingora_core::listeners::{L4BufferSettings, ListenerConfig};
@@ -31,6 +33,22 @@ pub(super) fn add<A>(
         service.add_listener(endpoint);
     }
     Ok(())
+}
+
+/// The client-facing listeners of a gateway.
+pub(super) fn doors(
+    sockets: &Sockets,
+    listeners: &[Listener],
+    certificates: &mut Certificates,
+) -> Result<Vec<Door>> {
+    let door = |listener: &Listener| {
+        let certificate = certificates.of(listener)?;
+        Ok(Door {
+            socket: sockets.copy(listener.address)?,
+            tls: certificate.map(tls).transpose()?,
+        })
+    };
+    listeners.iter().map(door).collect()
 }
 
 fn tls(certificate: Arc<Certificate>) -> Result<TlsSettings> {

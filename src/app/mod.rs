@@ -3,6 +3,7 @@
 
 mod analysis;
 mod certificates;
+mod descriptors;
 mod docs;
 mod gateway;
 mod http;

@@ -122,6 +122,15 @@ fn limits(r: &mut Reader<'_>) -> Limits {
         threads: r
             .read("limits.threads", &units::count_or_auto(1..=1_024))
             .flatten(),
+        connections: r
+            .read("limits.connections", &units::count(1..=10_000_000))
+            .unwrap_or(10_000),
+        buffered_bytes: r
+            .read(
+                "limits.buffered_bytes",
+                &units::size(64 * KIB..=16 * 1_024 * GIB),
+            )
+            .unwrap_or(512 * MIB),
         header_timeout: r
             .read(
                 "limits.header_timeout",

@@ -174,6 +174,10 @@ pub struct FilesSettings {
 pub struct Limits {
     /// Worker threads; None is one per core.
     pub threads: Option<usize>,
+    /// Client connections of all listeners; beyond it nothing is accepted until one closes.
+    pub connections: usize,
+    /// Bytes of requests and answers in memory for all calls under way; beyond it 503.
+    pub buffered_bytes: u64,
     /// Time for a client to send its request head, and for each silence inside its body.
     pub header_timeout: Duration,
     /// How long an idle kept connection stays open.

@@ -1,6 +1,8 @@
 //! What one call carries from its first phase to its access line.
 
 use super::Shared;
+use super::memory::Share;
+use super::quota::Turn;
 use crate::model::Secret;
 use crate::observe::events::CallEnded;
 use crate::observe::{CallTimes, Metrics, Outcome, RouteLabel};
@@ -20,6 +22,12 @@ pub struct CallContext {
     pub(crate) attempts: usize,
     /// The answer stands incomplete on the wire: the connection is dropped, nothing more is written.
     pub(crate) cut: bool,
+    /// The call's place among those of its application, where these are limited.
+    pub(crate) turn: Option<Turn>,
+    /// Bytes of the request body on a transparent route.
+    pub(crate) received: usize,
+    /// The room of an answer that is held.
+    pub(crate) answer: Option<Share>,
     pub(crate) clock: Clock,
     route: RouteLabel,
     metrics: Arc<Metrics>,
@@ -49,6 +57,9 @@ impl CallContext {
             key: None,
             attempts: 0,
             cut: false,
+            turn: None,
+            received: 0,
+            answer: None,
             clock: Clock {
                 started: Instant::now(),
                 upstream: Duration::ZERO,
@@ -90,6 +101,11 @@ impl Drop for CallContext {
 }
 
 impl Clock {
+    /// Since the request head.
+    pub(crate) fn elapsed(&self) -> Duration {
+        self.started.elapsed()
+    }
+
     /// Time spent waiting for the upstream.
     pub(crate) fn waited_for_upstream(&mut self, since: Instant) {
         self.upstream += since.elapsed();

@@ -8,20 +8,27 @@ mod chunks;
 mod connect;
 mod context;
 pub mod docs;
+mod doors;
 mod early;
 mod error;
 mod exchange;
 mod frames;
 mod headers;
 mod live;
+mod memory;
 mod peer;
 mod prefixed;
 mod proxy;
+mod quota;
 mod respond;
+mod room;
 mod route;
+mod socket;
+mod spill;
 mod watch;
 
 pub use accept::Front;
+pub use doors::{Door, Doors};
 pub use live::Live;
 pub use proxy::Gateway;
 
@@ -30,8 +37,12 @@ use crate::observe::Metrics;
 use crate::policy::Policies;
 use crate::telemetry::{Analyzer, Inspector, Spool};
 use connect::Connections;
+use memory::Memory;
 use peer::Upstream;
 use pingora_core::connectors::ConnectorOptions;
+use quota::Quotas;
+use spill::Spills;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 /// What all calls of one gateway share, for as long as its settings do not change.
@@ -47,6 +58,12 @@ pub struct Shared {
     pub(crate) policies: Option<Policies>,
     /// What the gateway judges by itself; None only where there are no policies to ask for it.
     pub(crate) inspector: Option<Arc<dyn Inspector>>,
+    /// `limits.buffered_bytes`.
+    pub(crate) memory: Arc<Memory>,
+    /// How many calls applications have had.
+    pub(crate) quotas: Arc<Quotas>,
+    /// None keeps large request bodies in memory.
+    pub(crate) spills: Option<Arc<Spills>>,
     pub(crate) metrics: Arc<Metrics>,
 }
 
@@ -61,6 +78,8 @@ pub struct Monitoring {
     pub policies: Option<Policies>,
     /// The pure detectors of this process; needed where there are policies.
     pub inspector: Option<Arc<dyn Inspector>>,
+    /// Where large request bodies wait until they are whole; none: in memory.
+    pub spill_folder: Option<PathBuf>,
 }
 
 impl Shared {
@@ -73,7 +92,12 @@ impl Shared {
     ) -> Option<Self> {
         let connections = Connections::new(&settings.upstream, options);
         let upstream = Upstream::new(settings.upstream.clone())?;
+        let spills = monitoring.spill_folder;
+        let spills = spills.map(|folder| Arc::new(Spills::new(folder, metrics.clone())));
         Some(Self {
+            memory: Memory::new(settings.limits.buffered_bytes, metrics.clone()),
+            quotas: Quotas::new(metrics.clone()),
+            spills,
             settings,
             upstream,
             connections: Arc::new(connections),
@@ -93,7 +117,11 @@ impl Shared {
             false => Arc::new(Connections::new(&settings.upstream, options.clone())),
         };
         let upstream = Upstream::new(settings.upstream.clone())?;
+        self.memory.set_limit(settings.limits.buffered_bytes);
         Some(Self {
+            memory: self.memory.clone(),
+            quotas: self.quotas.clone(),
+            spills: self.spills.clone(),
             settings,
             upstream,
             connections,

@@ -4,14 +4,15 @@
 use super::chunks::BadChunk;
 use super::context::CallContext;
 use super::error::CallError;
-use super::headers::{self, check_framing};
+use super::headers::{self, Extensions, check_framing};
 use super::prefixed::Prefixed;
 use super::route::Route;
-use super::watch::Framing;
+use super::watch::{Framing, is_too_slow};
 use super::{Live, auth, exchange, respond};
 use crate::observe::Outcome;
 use crate::observe::events::UpstreamRetried;
 use async_trait::async_trait;
+use bytes::Bytes;
 use http::header::TRANSFER_ENCODING;
 use pingora_core::Result;
 use pingora_core::modules::http::HttpModules;
@@ -61,6 +62,23 @@ impl Gateway {
         }
     }
 
+    /// Takes the call's place among those of its application, before a byte of its body is read.
+    fn take_turn(session: &Session, ctx: &mut CallContext, route: &Route) -> Result<(), CallError> {
+        let shared = &ctx.shared;
+        let policies = shared.policies.as_ref().filter(|_| route.needs_key());
+        let limited = policies.and_then(|policies| {
+            policies.limits(|| {
+                let named = Extensions::of(&session.req_header().headers).application_id;
+                let fallback = || Some(shared.settings.monitor.application_id?.to_string());
+                named.or_else(fallback)
+            })
+        });
+        if let Some(limited) = limited {
+            ctx.turn = Some(shared.quotas.enter(limited.id, &limited.limits)?);
+        }
+        Ok(())
+    }
+
     /// A request head makes pingora keep its connection for ever; ours has a limit.
     fn limit_idle_time(&self, session: &mut Session, ctx: &CallContext) {
         let kept = session.get_keepalive().is_some() && !self.live.is_draining();
@@ -84,7 +102,12 @@ impl Gateway {
     /// True when the call is answered.
     async fn serve(&self, session: &mut Session, ctx: &mut CallContext) -> Result<bool> {
         let framing = Self::framing(session);
-        match self.admit(session, ctx, framing) {
+        let admitted = self.admit(session, ctx, framing);
+        let admitted = admitted.and_then(|route| {
+            Self::take_turn(session, ctx, &route)?;
+            Ok(route)
+        });
+        match admitted {
             Ok(Route::Chat) => {
                 let shared = ctx.shared.clone();
                 Box::pin(exchange::run(&shared, session, ctx)).await
@@ -133,6 +156,24 @@ impl ProxyHttp for Gateway {
         let mut peer = HttpPeer::clone(&*peer.map_err(|_| unresolved())?);
         peer.options.http_upstream_request_policy.h1_upgrade = H1UpgradePolicy::Deny;
         Ok(Box::new(peer))
+    }
+
+    /// A body that drips keeps an upstream connection besides the client's.
+    async fn request_body_filter(
+        &self,
+        _session: &mut Session,
+        body: &mut Option<Bytes>,
+        end_of_stream: bool,
+        ctx: &mut CallContext,
+    ) -> Result<()> {
+        ctx.received += body.as_ref().map_or(0, Bytes::len);
+        let limit = ctx.shared.settings.limits.header_timeout;
+        if end_of_stream || !is_too_slow(ctx.clock.elapsed(), limit, ctx.received) {
+            return Ok(());
+        }
+        let mut error = Error::explain(ErrorType::ReadTimedout, "a request body that drips");
+        error.as_down();
+        Err(error)
     }
 
     async fn upstream_request_filter(

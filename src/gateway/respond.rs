@@ -6,8 +6,11 @@ use super::docs::Asset;
 use super::error::CallError;
 use super::headers::{REQUEST_ID, expects_continue};
 use crate::model::ErrorEnvelope;
+use crate::observe::events::Overloaded;
 use bytes::Bytes;
-use http::header::{ALLOW, CACHE_CONTROL, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE};
+use http::header::{
+    ALLOW, CACHE_CONTROL, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, RETRY_AFTER,
+};
 use http::{HeaderValue, header};
 use pingora_core::Result;
 use pingora_core::protocols::http::ServerSession;
@@ -29,6 +32,9 @@ pub(crate) async fn error(
 ) -> Result<()> {
     ctx.outcome = error.outcome();
     ctx.detail = Some(error.detail());
+    if let CallError::Overloaded(room) = error {
+        Overloaded { room: *room }.emit(&ctx.shared.metrics);
+    }
     let Some(answer) = error.answer() else {
         ctx.cut = true;
         session.shutdown().await;
@@ -41,6 +47,9 @@ pub(crate) async fn error(
     head.insert_header(CONTENT_TYPE, "application/json")?;
     if let Some(allow) = answer.allow {
         head.insert_header(ALLOW, allow)?;
+    }
+    if let Some(seconds) = answer.retry_after {
+        head.insert_header(RETRY_AFTER, HeaderValue::from(seconds))?;
     }
     let body = ErrorEnvelope::new(answer.kind, answer.status, answer.message).to_json();
     whole(session, ctx, head, body.into()).await

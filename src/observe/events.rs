@@ -2,10 +2,12 @@
 //! carries a body, a key or a person's data.
 
 mod attachments;
+mod limits;
 mod remote;
 mod spool;
 
 pub use attachments::{AttachmentsEnded, AttachmentsLeft};
+pub use limits::{AcceptFailed, AcceptPaused, CallRefused, Overloaded};
 pub use remote::{CuesOnly, RemoteAsked, RemoteTurned};
 pub use spool::{
     LettersLost, RecordDelayed, RecordLeft, SpoolDamaged, SpoolDisk, SpoolLost, SpoolThread,
@@ -164,7 +166,7 @@ pub struct ConnectionEnded {
 }
 
 /// One for each reason.
-static ENDED: LazyLock<[Throttle; 2]> =
+static ENDED: LazyLock<[Throttle; 3]> =
     LazyLock::new(|| std::array::from_fn(|_| Throttle::every(Duration::from_secs(10))));
 
 impl ConnectionEnded {

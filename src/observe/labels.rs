@@ -99,6 +99,37 @@ label!(
         SlowHead => "slow_head",
         /// Too many frames of HTTP/2 that ask for nothing.
         IdleFrames => "idle_frames",
+        /// TLS was not agreed on, or not within limits.header_timeout.
+        Handshake => "handshake",
+    }
+);
+label!(
+    /// `reason` label of connections that the system did not give.
+    AcceptFault {
+        /// No descriptors are left, in the process or the system.
+        Descriptors => "descriptors",
+        /// The system has no memory for it.
+        Memory => "memory",
+        /// Something else, such as a client that left before.
+        Other => "other",
+    }
+);
+label!(
+    /// `limit` label of calls refused with 429.
+    QuotaLimit {
+        /// More than its policy lets through in that time.
+        Rate => "rate",
+        /// As many are under way as may be.
+        Concurrent => "concurrent",
+    }
+);
+label!(
+    /// `room` label of calls refused with 503.
+    Room {
+        /// limits.buffered_bytes.
+        Memory => "memory",
+        /// The disk that large request bodies are written to.
+        Disk => "disk",
     }
 );
 label!(

@@ -2,10 +2,12 @@
 //! metrics are resolved once.
 //! Long because: it is one table, and each metric has its name, its help and its labels in it.
 
+mod limits;
 mod remote;
 #[cfg(test)]
 mod tests;
 
+pub use limits::LimitMetrics;
 pub use remote::RemoteMetrics;
 
 use super::labels::{
@@ -90,6 +92,8 @@ pub struct Metrics {
     reloads: IntCounterVec,
     /// Servers that an analysis asks.
     pub remote: RemoteMetrics,
+    /// What is bounded.
+    pub limits: LimitMetrics,
 }
 
 impl Metrics {
@@ -218,6 +222,7 @@ impl Metrics {
                 &["result"],
             )?,
             remote: RemoteMetrics::new(&registry)?,
+            limits: LimitMetrics::new(&registry)?,
             registry,
         })
     }

@@ -9,8 +9,8 @@ mod throttle;
 pub mod upgraded;
 
 pub use labels::{
-    AttachmentOutcome, EndReason, Outcome, RemoteLabel, RemoteOutcome, RouteLabel,
-    TelemetryOutcome, UncheckedReason, UnrestoredReason, VerdictType,
+    AcceptFault, AttachmentOutcome, EndReason, Outcome, QuotaLimit, RemoteLabel, RemoteOutcome,
+    Room, RouteLabel, TelemetryOutcome, UncheckedReason, UnrestoredReason, VerdictType,
 };
-pub use metrics::{CallTimes, Metrics, RemoteMetrics};
+pub use metrics::{CallTimes, LimitMetrics, Metrics, RemoteMetrics};
 pub use throttle::Throttle;

@@ -52,6 +52,7 @@ pub struct Builder {
     yaml: String,
     folder: Arc<Folder>,
     listens_at: Option<u16>,
+    first: Option<String>,
 }
 
 impl Builder {
@@ -62,6 +63,7 @@ impl Builder {
             yaml: String::new(),
             folder: Folder::new(),
             listens_at: None,
+            first: None,
         }
     }
 
@@ -101,6 +103,12 @@ impl Builder {
         self
     }
 
+    /// Runs shell commands in the process before it becomes the binary, such as `ulimit -n 300`.
+    pub fn under(mut self, commands: &str) -> Self {
+        self.first = Some(commands.to_owned());
+        self
+    }
+
     /// Starts it and waits until every listener answers.
     #[track_caller]
     pub fn start(self) -> Stack {
@@ -132,7 +140,15 @@ impl Builder {
         let local = |port: u16| SocketAddr::from((Ipv4Addr::LOCALHOST, port));
         let gateway_addr = local(self.listens_at.unwrap_or_else(free_port));
         let (operations_addr, analysis_addr) = (local(free_port()), local(free_port()));
-        let mut command = Command::new(env!("CARGO_BIN_EXE_monitor"));
+        let binary = env!("CARGO_BIN_EXE_monitor");
+        let mut command = match &self.first {
+            None => Command::new(binary),
+            Some(first) => {
+                let mut shell = Command::new("sh");
+                shell.args(["-c", &format!("{first} && exec \"$0\" \"$@\""), binary]);
+                shell
+            }
+        };
         command.arg(self.command).env_clear();
         for kept in ["PATH", "HOME", "LLVM_PROFILE_FILE"] {
             if let Some(value) = std::env::var_os(kept) {

@@ -3,6 +3,7 @@
 //! reached the upstream (CONTRACT 22).
 
 use super::client_gone;
+use super::read::Body;
 use crate::gateway::Shared;
 use crate::gateway::connect::Connected;
 use crate::gateway::context::CallContext;
@@ -34,18 +35,24 @@ const TOGETHER: usize = 8 << 10;
 
 /// What is sent to the upstream besides the client's own head.
 pub(super) struct Outgoing {
-    pub(super) body: Bytes,
+    pub(super) body: Body,
     /// The answer is read on its way, so that no content coding is asked for.
     pub(super) uncoded: bool,
 }
 
 impl Outgoing {
     /// A body as it came.
-    pub(super) fn as_it_is(body: Bytes) -> Self {
+    pub(super) fn as_it_is(body: Body) -> Self {
         Self {
             body,
             uncoded: false,
         }
+    }
+
+    /// The upstream has it all, and it is not sent again: a model may take minutes to answer.
+    fn is_sent(&mut self) {
+        self.body.bytes = Bytes::new();
+        self.body.share.give_back();
     }
 }
 
@@ -150,14 +157,14 @@ pub(super) async fn upstream_peer(
     shared: &Shared,
     session: &mut ServerSession,
     ctx: &mut CallContext,
-    outgoing: Outgoing,
+    mut outgoing: Outgoing,
 ) -> Result<Answering, CallError> {
     let started = Instant::now();
     let mut budget = pin!(sleep(shared.upstream.timeout()));
     let (mut unreachable, mut stale) = (0, 0);
     let result = loop {
         let head = head(shared, session, ctx, &outgoing)?;
-        let mut calling = pin!(attempt(shared, unreachable, head, &outgoing.body));
+        let mut calling = pin!(attempt(shared, unreachable, head, &mut outgoing));
         let failed = tokio::select! {
             biased;
             result = &mut calling => match result {
@@ -190,7 +197,7 @@ fn head(
 ) -> Result<Box<RequestHeader>, CallError> {
     let mut head = Box::new(session.req_header().clone());
     let base = shared.upstream.base();
-    let length = Some(outgoing.body.len());
+    let length = Some(outgoing.body.bytes.len());
     headers::for_upstream(&mut head, base, &ctx.request_id, length)
         .map_err(|_| CallError::BadFraming)?;
     if outgoing.uncoded {
@@ -205,17 +212,20 @@ async fn attempt(
     shared: &Shared,
     address: usize,
     head: Box<RequestHeader>,
-    body: &Bytes,
+    outgoing: &mut Outgoing,
 ) -> Result<Answering, Attempt> {
     let peer = shared
         .upstream
         .peer(address)
         .await
         .map_err(Attempt::Final)?;
-    let connected = shared.connections.get(&peer, body.len()).await;
+    let connected = shared
+        .connections
+        .get(&peer, outgoing.body.bytes.len())
+        .await;
     let connected =
         connected.map_err(|error| Attempt::Unreachable(as_connect(classify(&error))))?;
-    send(connected, peer, head, body).await
+    send(connected, peer, head, outgoing).await
 }
 
 /// Before a byte was sent, whatever went wrong went wrong in connecting.
@@ -230,7 +240,7 @@ async fn send(
     connected: Connected,
     peer: Arc<HttpPeer>,
     head: Box<RequestHeader>,
-    body: &Bytes,
+    outgoing: &mut Outgoing,
 ) -> Result<Answering, Attempt> {
     let Connected {
         session: mut upstream,
@@ -243,11 +253,12 @@ async fn send(
     if let Err(error) = upstream.write_request_header(head).await {
         return Err(unsent(may_repeat, &error));
     }
-    let written = write_body(&mut upstream, body).await;
+    let written = write_body(&mut upstream, &outgoing.body.bytes).await;
     if let Some(error) = written.as_ref().err().filter(|_| one_write) {
         // Head and body were one write, and it failed.
         return Err(unsent(may_repeat, error));
     }
+    outgoing.is_sent();
     let answered = match &written {
         Err(_) => Box::pin(early_answer(&mut upstream)).await,
         Ok(_) => final_head(&mut upstream).await,

@@ -2,6 +2,7 @@
 
 use super::decode;
 use crate::gateway::headers;
+use crate::gateway::memory::{Memory, Share};
 use crate::json;
 use crate::sse;
 use http::header::CONTENT_ENCODING;
@@ -9,6 +10,7 @@ use pingora_http::ResponseHeader;
 use serde_json::value::RawValue;
 use std::borrow::Cow;
 use std::ops::Range;
+use std::sync::Arc;
 
 /// What the record says of the answer.
 #[derive(Debug, Default)]
@@ -96,6 +98,7 @@ pub(super) enum Capture {
     Events {
         parser: sse::Parser,
         text: sse::Accumulator,
+        share: Share,
     },
     /// Bytes are kept and read at the end.
     Whole {
@@ -104,11 +107,17 @@ pub(super) enum Capture {
         limit: usize,
         encoding: Option<String>,
         event_stream: bool,
+        share: Share,
     },
 }
 
 impl Capture {
-    pub(super) fn new(head: &ResponseHeader, recorded: bool, limit: u64) -> Self {
+    pub(super) fn new(
+        head: &ResponseHeader,
+        recorded: bool,
+        limit: u64,
+        memory: &Arc<Memory>,
+    ) -> Self {
         let limit = usize::try_from(limit).unwrap_or(usize::MAX);
         let layout = Layout::of(head);
         match (recorded, layout.plain_stream()) {
@@ -116,6 +125,7 @@ impl Capture {
             (true, true) => Self::Events {
                 parser: sse::Parser::new(limit),
                 text: sse::Accumulator::new(limit),
+                share: Share::new(memory),
             },
             (true, false) => Self::Whole {
                 bytes: Vec::new(),
@@ -123,6 +133,7 @@ impl Capture {
                 limit,
                 encoding: encoding(head),
                 event_stream: layout.event_stream,
+                share: Share::new(memory),
             },
         }
     }
@@ -130,10 +141,26 @@ impl Capture {
     pub(super) fn push(&mut self, chunk: &[u8]) {
         match self {
             Self::Off => {}
-            Self::Events { parser, text } => parser.push(chunk, |event| text.push(event.data)),
-            Self::Whole {
-                bytes, cut, limit, ..
+            Self::Events {
+                parser,
+                text,
+                share,
             } => {
+                parser.push(chunk, |event| text.push(event.data));
+                if share.cover(text.kept()).is_err() {
+                    text.close();
+                }
+            }
+            Self::Whole {
+                bytes,
+                cut,
+                limit,
+                share,
+                ..
+            } => {
+                if share.cover(bytes.len() + chunk.len()).is_err() {
+                    *limit = bytes.len();
+                }
                 let room = limit.saturating_sub(bytes.len());
                 *cut |= chunk.len() > room;
                 bytes.extend_from_slice(&chunk[..chunk.len().min(room)]);
@@ -147,6 +174,7 @@ impl Capture {
             Self::Events {
                 mut parser,
                 mut text,
+                ..
             } => {
                 parser.finish(|event| text.push(event.data));
                 spoken(&parser, &text)
@@ -157,6 +185,7 @@ impl Capture {
                 limit,
                 encoding,
                 event_stream,
+                ..
             } => {
                 let (plain, whole) = plain(&bytes, encoding.as_deref(), limit);
                 let mut said = match event_stream {

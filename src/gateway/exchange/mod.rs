@@ -42,7 +42,7 @@ pub(super) async fn run(
         Ok(body) => body,
         Err(error) => return Box::pin(respond::error(session, ctx, &error)).await,
     };
-    let scan = match json::scan(&body) {
+    let scan = match json::scan(&body.bytes) {
         Ok(scan) => scan,
         Err(error) => {
             return Box::pin(respond::error(session, ctx, &CallError::NotJson(error))).await;

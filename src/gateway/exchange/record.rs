@@ -216,9 +216,10 @@ pub(super) fn failure_of(error: &CallError) -> CallFailure {
         ),
         closed_by: match error {
             CallError::ClientGone => ClosedBy::Client,
-            CallError::Connect(_) | CallError::Unchecked | CallError::Unregistered => {
-                ClosedBy::Gateway
-            }
+            CallError::Connect(_)
+            | CallError::Unchecked
+            | CallError::Unregistered
+            | CallError::Overloaded(_) => ClosedBy::Gateway,
             _ => ClosedBy::Upstream,
         },
     }

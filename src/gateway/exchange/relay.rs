@@ -77,7 +77,8 @@ pub(super) async fn response_body(
         return Box::pin(refuse(session, ctx, refused, error)).await;
     }
     let limit = shared.settings.limits.recorded_bytes;
-    let capture = Capture::new(&head, registration.wanted(), limit);
+    let wanted = registration.wanted();
+    let capture = Capture::new(&head, wanted, limit, &shared.memory);
     ctx.status = head.status.as_u16();
     headers::for_client(&mut head, session.req_header().version, &ctx.request_id)?;
     let mut relay = Relay {
