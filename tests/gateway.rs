@@ -24,6 +24,8 @@ mod crowd;
 mod early;
 #[path = "gateway/errors.rs"]
 mod errors;
+#[path = "gateway/failover.rs"]
+mod failover;
 #[path = "gateway/floods.rs"]
 mod floods;
 #[path = "gateway/framing.rs"]

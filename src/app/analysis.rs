@@ -43,6 +43,7 @@ pub fn run_analysis(launch: Launch) -> Result<()> {
     let reloads = reloads(&seat, &metrics);
     let address = settings.analysis.operations;
     let router = operations::router(Overview {
+        live: None,
         metrics: metrics.clone(),
         readiness: readiness.clone(),
         policies: None,

@@ -54,6 +54,7 @@ impl Plan {
             reloads: self.reloads.clone(),
             under_way: self.under_way.clone(),
             remote: self.remote.clone(),
+            live: None,
         }
     }
 }
@@ -265,6 +266,7 @@ fn serve_gateway(
     let address = gateway.operations;
     let overview = Overview {
         spool: spool.as_ref().map(spool::Running::spool),
+        live: Some(live.clone()),
         ..plan.overview(&metrics, &readiness)
     };
     let router = operations::router(overview);

@@ -22,6 +22,7 @@ mod spool;
 mod store;
 mod suggest;
 mod units;
+mod upstream;
 mod url;
 mod validate;
 mod yaml;

@@ -3,12 +3,13 @@
 
 use super::reader::{Reader, Sources};
 use super::settings::{
-    AnalysisSettings, AttachmentSettings, GatewaySettings, Http2, Limits, Listener, LogFormat,
+    AnalysisSettings, AttachmentSettings, GatewaySettings, Limits, Listener, LogFormat,
     LogSettings, MonitorSettings, RetentionSettings, Services, Settings, ShutdownSettings,
-    StreamSettings, UpstreamSettings,
+    StreamSettings,
 };
 use super::{
-    Overrides, Role, applications, checks, detect, files, judge, listen, spool, store, units, url,
+    Overrides, Role, applications, checks, detect, files, judge, listen, spool, store, units,
+    upstream, url,
 };
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
@@ -55,7 +56,7 @@ fn gateway(r: &mut Reader<'_>) -> GatewaySettings {
         operations: r
             .read("operations", &units::address())
             .unwrap_or(loopback(4101)),
-        upstream: upstream(r),
+        upstream: upstream::read(r),
         monitor: monitor(r),
         stream: StreamSettings {
             heartbeat: r
@@ -86,24 +87,6 @@ fn shutdown(r: &mut Reader<'_>) -> ShutdownSettings {
                 &units::duration(Duration::ZERO..=HOUR),
             )
             .unwrap_or(Duration::ZERO),
-    }
-}
-
-fn upstream(r: &mut Reader<'_>) -> UpstreamSettings {
-    const HTTP2: &[(&str, Http2)] = &[
-        ("auto", Http2::Auto),
-        ("always", Http2::Always),
-        ("never", Http2::Never),
-    ];
-    let url = r.read("upstream.url", &url::upstream_url());
-    let timeout = r.read("upstream.timeout", &units::duration(MILLISECOND..=DAY));
-    let http2 = r.read("upstream.http2", &units::word(HTTP2));
-    let ca = r.read("upstream.ca", &units::path());
-    UpstreamSettings {
-        url,
-        timeout: timeout.unwrap_or(seconds(120)),
-        http2: http2.unwrap_or(Http2::Auto),
-        ca,
     }
 }
 

@@ -1,5 +1,7 @@
 //! The configuration as the program uses it: every field has a value, in its own unit.
 
+pub use super::upstream::{FailoverOn, HealthSettings, Http2, UpstreamSettings};
+
 use super::checks::ChecksSettings;
 use super::judge::JudgeSettings;
 use super::network::Network;
@@ -66,31 +68,6 @@ pub struct TlsFiles {
     pub cert: PathBuf,
     /// Private key.
     pub key: PathBuf,
-}
-
-/// The model server.
-#[derive(Clone, Debug, PartialEq)]
-pub struct UpstreamSettings {
-    /// http or https URL, with or without a path prefix; a trailing `/v1` is not doubled (CONTRACT 9).
-    /// None only where the demo upstream stands in.
-    pub url: Option<BaseUrl>,
-    /// GATEWAY_UPSTREAM_TIMEOUT, default 120 s (CONTRACT 20).
-    pub timeout: Duration,
-    /// Which HTTP version to speak.
-    pub http2: Http2,
-    /// PEM file of a private certificate authority.
-    pub ca: Option<PathBuf>,
-}
-
-/// HTTP version towards the upstream.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Http2 {
-    /// ALPN over https, HTTP/1.1 over http.
-    Auto,
-    /// HTTP/2 always; over http by prior knowledge.
-    Always,
-    /// HTTP/1.1 always.
-    Never,
 }
 
 /// An absolute http or https URL without query, fragment or userinfo.

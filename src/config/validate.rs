@@ -5,6 +5,7 @@ use super::Role;
 use super::judge::JudgePlace;
 use super::reader::Reader;
 use super::settings::{BaseUrl, Durability, GatewaySettings, Listener, OnDiskFailure, Settings};
+use super::upstream::MOST_UPSTREAMS;
 use std::fs::File;
 use std::net::{IpAddr, SocketAddr};
 use std::path::Path;
@@ -29,6 +30,7 @@ pub(super) fn contradictions(settings: &Settings, role: Role, reader: &mut Reade
         let text = "closed does nothing with durability batched, which waits for no disk; allowed: open, or durability before_upstream";
         reader.contradiction("spool.on_disk_failure", text);
     }
+    standby(gateway, reader);
     match &gateway.upstream.url {
         Some(url) if leads_back(url, &gateway.listen) => {
             let text = "is this gateway's own listener; allowed: the model server's address";
@@ -50,6 +52,31 @@ pub(super) fn contradictions(settings: &Settings, role: Role, reader: &mut Reade
     {
         let text = "is this gateway's own listener; allowed: the analysis API's address";
         reader.contradiction("monitor.url", text);
+    }
+}
+
+/// Upstreams that stand by are others, and stand by for one.
+fn standby(gateway: &GatewaySettings, reader: &mut Reader<'_>) {
+    let upstream = &gateway.upstream;
+    let mut all: Vec<&BaseUrl> = upstream.url.iter().collect();
+    for url in &upstream.standby {
+        if leads_back(url, &gateway.listen) {
+            let text = "is this gateway's own listener; allowed: model servers' addresses";
+            reader.contradiction("upstream.standby", text);
+        }
+        if all.contains(&url) {
+            let text = "names one model server twice; allowed: each once";
+            reader.contradiction("upstream.standby", text);
+        }
+        all.push(url);
+    }
+    if all.len() > MOST_UPSTREAMS {
+        let text = format!("has too many; allowed: {MOST_UPSTREAMS} with upstream.url");
+        reader.contradiction("upstream.standby", text);
+    }
+    if upstream.url.is_none() && !all.is_empty() {
+        let text = "needs upstream.url, for which they stand by";
+        reader.contradiction("upstream.standby", text);
     }
 }
 

@@ -3,6 +3,7 @@
 use super::Shared;
 use super::memory::Share;
 use super::quota::Turn;
+use super::upstreams::{Target, Tried};
 use crate::model::Secret;
 use crate::observe::events::CallEnded;
 use crate::observe::{CallTimes, Metrics, Outcome, RouteLabel};
@@ -18,8 +19,11 @@ pub struct CallContext {
     pub(crate) status: u16,
     pub(crate) detail: Option<&'static str>,
     pub(crate) key: Option<Secret>,
-    /// Addresses tried on a transparent route.
+    /// Addresses of the target tried on a transparent route.
     pub(crate) attempts: usize,
+    /// Where a call on a transparent route goes, and went before.
+    pub(crate) target: Option<Arc<Target>>,
+    pub(crate) tried: Tried,
     /// The answer stands incomplete on the wire: the connection is dropped, nothing more is written.
     pub(crate) cut: bool,
     /// The call's place among those of its application, where these are limited.
@@ -56,6 +60,8 @@ impl CallContext {
             detail: None,
             key: None,
             attempts: 0,
+            target: None,
+            tried: Tried::default(),
             cut: false,
             turn: None,
             received: 0,

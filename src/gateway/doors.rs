@@ -4,7 +4,7 @@
 
 use super::room::{Guest, Room};
 use super::socket::Socket;
-use super::{Front, Live};
+use super::{Front, Live, health};
 use crate::observe::events::{AcceptFailed, AcceptPaused, ConnectionEnded};
 use crate::observe::{AcceptFault, EndReason};
 use async_trait::async_trait;
@@ -89,6 +89,8 @@ impl Service for Doors {
                 Err(error) => error!("a listener cannot be used: {error}"),
             }
         }
+        // It ends with the same signal as they.
+        health::watch(&self.live, shutdown).await;
         join_all(open).await;
         self.front.cleanup().await;
     }

@@ -3,6 +3,7 @@
 
 use super::Shared;
 use super::room::Room;
+use super::upstreams::UpstreamStatus;
 use crate::config::GatewaySettings;
 use crate::observe::Metrics;
 use arc_swap::ArcSwap;
@@ -69,6 +70,11 @@ impl Live {
     pub fn hand_over(&self) {
         self.handed_over.store(true, Ordering::Relaxed);
         self.drain();
+    }
+
+    /// The model servers, where there is more than one.
+    pub fn upstreams(&self) -> Vec<UpstreamStatus> {
+        self.now().upstream.status()
     }
 
     /// Client connections.

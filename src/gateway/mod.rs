@@ -14,6 +14,7 @@ mod error;
 mod exchange;
 mod frames;
 mod headers;
+mod health;
 mod live;
 mod memory;
 mod peer;
@@ -25,31 +26,31 @@ mod room;
 mod route;
 mod socket;
 mod spill;
+mod upstreams;
 mod watch;
 
 pub use accept::Front;
 pub use doors::{Door, Doors};
 pub use live::Live;
 pub use proxy::Gateway;
+pub use upstreams::UpstreamStatus;
 
 use crate::config::GatewaySettings;
 use crate::observe::Metrics;
 use crate::policy::Policies;
 use crate::telemetry::{Analyzer, Inspector, Spool};
-use connect::Connections;
 use memory::Memory;
-use peer::Upstream;
 use pingora_core::connectors::ConnectorOptions;
 use quota::Quotas;
 use spill::Spills;
 use std::path::PathBuf;
 use std::sync::Arc;
+use upstreams::Upstreams;
 
 /// What all calls of one gateway share, for as long as its settings do not change.
 pub struct Shared {
     pub(crate) settings: GatewaySettings,
-    pub(crate) upstream: Upstream,
-    pub(crate) connections: Arc<Connections>,
+    pub(crate) upstream: Upstreams,
     /// The way to the backend; None sends no telemetry (§1.9).
     pub(crate) telemetry: Option<Spool>,
     /// Who gives the verdict that sync mode awaits; as `telemetry`.
@@ -90,8 +91,7 @@ impl Shared {
         monitoring: Monitoring,
         metrics: Arc<Metrics>,
     ) -> Option<Self> {
-        let connections = Connections::new(&settings.upstream, options);
-        let upstream = Upstream::new(settings.upstream.clone())?;
+        let upstream = Upstreams::new(&settings.upstream, &options, &metrics, None)?;
         let spills = monitoring.spill_folder;
         let spills = spills.map(|folder| Arc::new(Spills::new(folder, metrics.clone())));
         Some(Self {
@@ -100,7 +100,6 @@ impl Shared {
             spills,
             settings,
             upstream,
-            connections: Arc::new(connections),
             telemetry: monitoring.spool,
             analyzer: monitoring.analyzer,
             policies: monitoring.policies,
@@ -112,11 +111,8 @@ impl Shared {
     /// The same with other settings; connections to the same upstream are kept. None when the settings
     /// name no upstream.
     fn with(&self, settings: GatewaySettings, options: &ConnectorOptions) -> Option<Self> {
-        let connections = match settings.upstream == self.settings.upstream {
-            true => self.connections.clone(),
-            false => Arc::new(Connections::new(&settings.upstream, options.clone())),
-        };
-        let upstream = Upstream::new(settings.upstream.clone())?;
+        let before = Some(&self.upstream);
+        let upstream = Upstreams::new(&settings.upstream, options, &self.metrics, before)?;
         self.memory.set_limit(settings.limits.buffered_bytes);
         Some(Self {
             memory: self.memory.clone(),
@@ -124,7 +120,6 @@ impl Shared {
             spills: self.spills.clone(),
             settings,
             upstream,
-            connections,
             telemetry: self.telemetry.clone(),
             analyzer: self.analyzer.clone(),
             policies: self.policies.clone(),

@@ -47,9 +47,9 @@ impl Upstream {
         &self.url
     }
 
-    /// GATEWAY_UPSTREAM_TIMEOUT.
-    pub(crate) fn timeout(&self) -> Duration {
-        self.settings.timeout
+    /// What it was made of.
+    pub(super) fn settings(&self) -> &UpstreamSettings {
+        &self.settings
     }
 
     /// The peer to try as number `attempt`, going round the name's addresses.
@@ -88,7 +88,9 @@ impl Upstream {
     async fn resolve(&self) -> Result<Arc<Resolved>, CallError> {
         let url = &self.url;
         let look_up = lookup_host((url.host.as_str(), url.port));
-        let addresses = tokio::time::timeout(self.settings.timeout, look_up)
+        let limit = self.settings.connect_timeout;
+        let limit = limit.unwrap_or(self.settings.timeout);
+        let addresses = tokio::time::timeout(limit, look_up)
             .await
             .map_err(|_| CallError::Connect("its name was not resolved in time"))?
             .map_err(|_| CallError::Connect("its name does not resolve"))?;
@@ -108,9 +110,10 @@ impl Upstream {
         let url = &self.url;
         let mut peer = HttpPeer::new(address, url.tls, url.host.clone());
         let timeout = Some(self.settings.timeout);
+        let connecting = self.settings.connect_timeout.or(timeout);
         let options: &mut PeerOptions = &mut peer.options;
-        options.connection_timeout = timeout;
-        options.total_connection_timeout = timeout;
+        options.connection_timeout = connecting;
+        options.total_connection_timeout = connecting;
         options.read_timeout = timeout;
         options.write_timeout = timeout;
         options.idle_timeout = Some(POOL_IDLE);

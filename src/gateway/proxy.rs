@@ -99,6 +99,42 @@ impl Gateway {
         framing
     }
 
+    /// Where the call goes; a name that does not resolve is a model server that cannot be called.
+    async fn peer(ctx: &mut CallContext) -> Option<Arc<HttpPeer>> {
+        if ctx.target.is_none() {
+            ctx.target = ctx.shared.upstream.first(&mut ctx.tried).cloned();
+        }
+        loop {
+            let target = ctx.target.clone()?;
+            if let Ok(peer) = target.upstream.peer(ctx.attempts).await {
+                return Some(peer);
+            }
+            if !Self::fails_over(ctx) {
+                return None;
+            }
+        }
+    }
+
+    fn tries_another_address(ctx: &mut CallContext) -> bool {
+        ctx.attempts += 1;
+        let target = ctx.target.as_ref();
+        let again = target.is_some_and(|target| ctx.attempts < target.upstream.addresses());
+        if again {
+            UpstreamRetried.emit(&ctx.shared.metrics);
+        }
+        again
+    }
+
+    /// True when there is another model server to try.
+    fn fails_over(ctx: &mut CallContext) -> bool {
+        let failed = ctx.target.take();
+        let upstream = &ctx.shared.upstream;
+        let next = failed.and_then(|failed| upstream.after(&failed, &mut ctx.tried));
+        ctx.target = next.cloned();
+        ctx.attempts = 0;
+        ctx.target.is_some()
+    }
+
     /// True when the call is answered.
     async fn serve(&self, session: &mut Session, ctx: &mut CallContext) -> Result<bool> {
         let framing = Self::framing(session);
@@ -152,8 +188,7 @@ impl ProxyHttp for Gateway {
         _session: &mut Session,
         ctx: &mut CallContext,
     ) -> Result<Box<HttpPeer>> {
-        let peer = ctx.shared.upstream.peer(ctx.attempts).await;
-        let mut peer = HttpPeer::clone(&*peer.map_err(|_| unresolved())?);
+        let mut peer = HttpPeer::clone(&*Self::peer(ctx).await.ok_or_else(unresolved)?);
         peer.options.http_upstream_request_policy.h1_upgrade = H1UpgradePolicy::Deny;
         Ok(Box::new(peer))
     }
@@ -182,12 +217,9 @@ impl ProxyHttp for Gateway {
         upstream_request: &mut RequestHeader,
         ctx: &mut CallContext,
     ) -> Result<()> {
-        headers::for_upstream(
-            upstream_request,
-            ctx.shared.upstream.base(),
-            &ctx.request_id,
-            None,
-        )
+        let target = ctx.target.as_ref().ok_or_else(unresolved)?;
+        let base = target.upstream.base();
+        headers::for_upstream(upstream_request, base, &ctx.request_id, None)
     }
 
     async fn response_filter(
@@ -221,12 +253,7 @@ impl ProxyHttp for Gateway {
         ctx: &mut CallContext,
         mut error: Box<Error>,
     ) -> Box<Error> {
-        ctx.attempts += 1;
-        let again = ctx.attempts < ctx.shared.upstream.addresses();
-        if again {
-            UpstreamRetried.emit(&ctx.shared.metrics);
-        }
-        error.set_retry(again);
+        error.set_retry(Self::tries_another_address(ctx) || Self::fails_over(ctx));
         error
     }
 

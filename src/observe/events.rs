@@ -5,6 +5,7 @@ mod attachments;
 mod limits;
 mod remote;
 mod spool;
+mod upstreams;
 
 pub use attachments::{AttachmentsEnded, AttachmentsLeft};
 pub use limits::{AcceptFailed, AcceptPaused, CallRefused, Overloaded};
@@ -12,6 +13,7 @@ pub use remote::{CuesOnly, RemoteAsked, RemoteTurned};
 pub use spool::{
     LettersLost, RecordDelayed, RecordLeft, SpoolDamaged, SpoolDisk, SpoolLost, SpoolThread,
 };
+pub use upstreams::{FailedOver, UpstreamTurned};
 
 use super::labels::{
     EndReason, Outcome, RouteLabel, UncheckedReason, UnrestoredReason, VerdictType,

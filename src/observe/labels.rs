@@ -115,6 +115,15 @@ label!(
     }
 );
 label!(
+    /// `reason` label of calls that went to the next model server.
+    FailoverReason {
+        /// No connection.
+        Connect => "connect",
+        /// An answer of 502, 503 or 504 (`upstream.failover_on: unavailable`).
+        Unavailable => "unavailable",
+    }
+);
+label!(
     /// `limit` label of calls refused with 429.
     QuotaLimit {
         /// More than its policy lets through in that time.

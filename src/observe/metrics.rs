@@ -6,9 +6,11 @@ mod limits;
 mod remote;
 #[cfg(test)]
 mod tests;
+mod upstreams;
 
 pub use limits::LimitMetrics;
 pub use remote::RemoteMetrics;
+pub use upstreams::UpstreamMetrics;
 
 use super::labels::{
     AttachmentOutcome, EndReason, Outcome, RouteLabel, TelemetryOutcome, UncheckedReason,
@@ -94,6 +96,8 @@ pub struct Metrics {
     pub remote: RemoteMetrics,
     /// What is bounded.
     pub limits: LimitMetrics,
+    /// Model servers.
+    pub upstreams: UpstreamMetrics,
 }
 
 impl Metrics {
@@ -223,6 +227,7 @@ impl Metrics {
             )?,
             remote: RemoteMetrics::new(&registry)?,
             limits: LimitMetrics::new(&registry)?,
+            upstreams: UpstreamMetrics::new(&registry)?,
             registry,
         })
     }

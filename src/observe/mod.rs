@@ -9,8 +9,9 @@ mod throttle;
 pub mod upgraded;
 
 pub use labels::{
-    AcceptFault, AttachmentOutcome, EndReason, Outcome, QuotaLimit, RemoteLabel, RemoteOutcome,
-    Room, RouteLabel, TelemetryOutcome, UncheckedReason, UnrestoredReason, VerdictType,
+    AcceptFault, AttachmentOutcome, EndReason, FailoverReason, Outcome, QuotaLimit, RemoteLabel,
+    RemoteOutcome, Room, RouteLabel, TelemetryOutcome, UncheckedReason, UnrestoredReason,
+    VerdictType,
 };
-pub use metrics::{CallTimes, LimitMetrics, Metrics, RemoteMetrics};
+pub use metrics::{CallTimes, LimitMetrics, Metrics, RemoteMetrics, UpstreamMetrics};
 pub use throttle::Throttle;

@@ -116,7 +116,12 @@ impl Incoming {
             body.bytes = json::replace_spans(&body.bytes, &edits).into();
         }
         let uncoded = restore.is_some();
-        (Outgoing { body, uncoded }, restore)
+        let outgoing = Outgoing {
+            body,
+            uncoded,
+            is_kept: false,
+        };
+        (outgoing, restore)
     }
 }
 

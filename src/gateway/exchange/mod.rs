@@ -20,6 +20,7 @@ mod replace;
 mod restore;
 mod restored;
 mod transform;
+mod way;
 
 use super::context::CallContext;
 use super::error::CallError;

@@ -66,7 +66,7 @@ pub(super) async fn relay(
     };
     registration.post_call(Captured::default(), Some(failure(status, kind)));
     if whole {
-        upstream.release(shared).await;
+        upstream.release().await;
     } else {
         upstream.abandon();
     }

@@ -251,7 +251,7 @@ impl Relay<'_> {
         answer.incomplete |= !end.is_proper();
         registration.post_call(answer, end.failure());
         match end {
-            End::Complete => self.upstream.release(self.shared).await,
+            End::Complete => self.upstream.release().await,
             _ => self.upstream.abandon(),
         }
         match end {

@@ -46,7 +46,7 @@ impl Replace {
         };
         match collect(shared, session, ctx, &mut upstream).await {
             Collected::Whole(body) => {
-                upstream.release(shared).await;
+                upstream.release().await;
                 let mut head = head;
                 let body = match &self.restore {
                     None => body.into(),

@@ -62,7 +62,7 @@ impl Restore {
         };
         match collect(shared, session, ctx, &mut upstream).await {
             Collected::Whole(body) => {
-                upstream.release(shared).await;
+                upstream.release().await;
                 self.answer(shared, session, ctx, (head, body, registration))
                     .await
             }
