@@ -22,6 +22,8 @@ use tokio::time::timeout;
 const SMALL_BODY: usize = 64 << 10;
 /// Beyond it, this much is thrown away after the answer, so that a client still sending can read it.
 const LINGER_BYTES: usize = 4 << 20;
+/// The same of a body that there is no room for: its client is worth the answer.
+const LINGER_OVERLOADED: usize = 64 << 20;
 const LINGER_TIME: Duration = Duration::from_secs(1);
 
 /// Answers a failed call. Nothing is written when the client is gone.
@@ -52,7 +54,11 @@ pub(crate) async fn error(
         head.insert_header(RETRY_AFTER, HeaderValue::from(seconds))?;
     }
     let body = ErrorEnvelope::new(answer.kind, answer.status, answer.message).to_json();
-    whole(session, ctx, head, body.into()).await
+    whole(session, ctx, head, body.into()).await?;
+    if matches!(error, CallError::Overloaded(_)) {
+        discard(session, LINGER_OVERLOADED).await;
+    }
+    Ok(())
 }
 
 /// Answers with a document of ours.

@@ -95,6 +95,7 @@ fn a_stream_holds_its_place_until_its_end() {
     feed.chunk(DONE);
     feed.end();
     assert!(first.rest().1);
+    feed.close();
     // Then its place is free, and that of a client who leaves too.
     let next = |what: &str| {
         eventually(what, || {

@@ -121,7 +121,7 @@ fn the_soft_limit_of_descriptors_is_raised_to_the_hard_one() {
     let upstream = Upstream::ok();
     let yaml = "limits: {connections: 400}";
     let stack = Stack::gateway().upstream(&upstream).yaml(yaml);
-    let stack = stack.under("ulimit -Hn 1000 && ulimit -Sn 300").start();
+    let stack = stack.under("ulimit -Sn 300 && ulimit -Hn 1000").start();
     assert_eq!(stack.metric("monitor_connections_limit"), 400.0);
     assert!(!stack.stderr().contains("file descriptors"));
 }

@@ -69,7 +69,7 @@ pub(super) async fn response_body(
     };
     if head.status.as_u16() >= 400 {
         let refused = (upstream, head);
-        return Box::pin(refusal::relay(shared, session, ctx, refused, registration)).await;
+        return Box::pin(refusal::relay(session, ctx, refused, registration)).await;
     }
     let layout = Layout::of(&head);
     if let Err(error) = transform.begin(layout) {
