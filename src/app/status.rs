@@ -66,7 +66,7 @@ fn upstreams(live: &Live) -> Option<Value> {
     let shown =
         upstreams.map(|upstream| json!({"address": upstream.address, "up": upstream.is_up}));
     let shown: Vec<Value> = shown.collect();
-    (!shown.is_empty()).then(|| Value::Array(shown))
+    (!shown.is_empty()).then_some(Value::Array(shown))
 }
 
 fn owed(spool: &Spool) -> Value {

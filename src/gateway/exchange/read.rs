@@ -59,7 +59,7 @@ impl Reading<'_> {
     async fn whole(mut self, started: Instant) -> Result<Body, CallError> {
         if expects_continue(self.session.req_header()) {
             let told = self.session.write_continue_response().await;
-            told.map_err(|error| of_the_client(error))?;
+            told.map_err(of_the_client)?;
         }
         let Some(first) = self.chunk().await? else {
             return Ok(self.body(Bytes::new()));
