@@ -3,6 +3,7 @@
 
 mod analysis;
 mod certificates;
+mod clear_text;
 mod docs;
 mod gateway;
 mod http;
@@ -14,6 +15,7 @@ mod local;
 mod migrate;
 mod notify;
 mod operations;
+mod outputs;
 mod policies;
 mod reload;
 mod remote;

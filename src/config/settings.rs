@@ -2,7 +2,9 @@
 
 use super::checks::ChecksSettings;
 use super::judge::JudgeSettings;
+use super::log::AccessLogSettings;
 use super::network::Network;
+use super::trace::TraceSettings;
 use crate::model::{ApplicationId, ApplicationPolicy, Secret};
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -17,7 +19,7 @@ pub struct Settings {
     pub analysis: AnalysisSettings,
     /// Where the embedded store and other files live. MONITOR_DATA_DIR, default `./data`.
     pub data_dir: PathBuf,
-    /// `log.level` and `log.format`.
+    /// `log`.
     pub log: LogSettings,
 }
 
@@ -48,6 +50,8 @@ pub struct GatewaySettings {
     pub applications: Vec<ApplicationPolicy>,
     /// Policies from PostgreSQL. None beside `applications`.
     pub store: Option<StoreSettings>,
+    /// Traces of calls; None without a collector.
+    pub trace: Option<TraceSettings>,
 }
 
 /// One client-facing address.
@@ -66,6 +70,35 @@ pub struct TlsFiles {
     pub cert: PathBuf,
     /// Private key.
     pub key: PathBuf,
+    /// Who may connect; None: everybody.
+    pub clients: Option<ClientCheck>,
+}
+
+/// Which clients' certificates are asked for.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ClientCheck {
+    /// The authorities that vouch for them.
+    pub ca: PathBuf,
+    /// What becomes of a client without one.
+    pub auth: ClientAuth,
+}
+
+/// What becomes of a client without a certificate; a wrong one is refused anyway.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ClientAuth {
+    /// It is refused in the handshake.
+    Required,
+    /// It is let in.
+    Optional,
+}
+
+/// A certificate of our own towards a server, PEM files.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ClientIdentity {
+    /// Certificate chain.
+    pub cert: PathBuf,
+    /// Private key.
+    pub key: PathBuf,
 }
 
 /// The model server.
@@ -80,6 +113,8 @@ pub struct UpstreamSettings {
     pub http2: Http2,
     /// PEM file of a private certificate authority.
     pub ca: Option<PathBuf>,
+    /// What the gateway shows where it is asked who it is.
+    pub client: Option<ClientIdentity>,
 }
 
 /// HTTP version towards the upstream.
@@ -115,6 +150,10 @@ pub struct MonitorSettings {
     pub timeout: Duration,
     /// MONITOR_APPLICATION_ID.
     pub application_id: Option<ApplicationId>,
+    /// PEM file of a private certificate authority.
+    pub ca: Option<PathBuf>,
+    /// What the gateway shows where it is asked who it is.
+    pub client: Option<ClientIdentity>,
 }
 
 /// The analysis server's PostgreSQL, where gateways find policies (§8.2, CONTRACT 16).
@@ -352,6 +391,8 @@ pub struct LogSettings {
     pub level: String,
     /// Line format.
     pub format: LogFormat,
+    /// `log.access`, of a gateway.
+    pub access: AccessLogSettings,
 }
 
 /// Format of log lines on stderr.

@@ -19,14 +19,19 @@ mod prefixed;
 mod proxy;
 mod respond;
 mod route;
+mod told;
+mod upstream_tls;
 mod watch;
 
 pub use accept::Front;
 pub use live::Live;
 pub use proxy::Gateway;
+pub use upstream_tls::UpstreamTls;
 
 use crate::config::GatewaySettings;
 use crate::observe::Metrics;
+use crate::observe::access::AccessLog;
+use crate::observe::trace::Tracer;
 use crate::policy::Policies;
 use crate::telemetry::{Analyzer, Inspector, Spool};
 use connect::Connections;
@@ -48,6 +53,9 @@ pub struct Shared {
     /// What the gateway judges by itself; None only where there are no policies to ask for it.
     pub(crate) inspector: Option<Arc<dyn Inspector>>,
     pub(crate) metrics: Arc<Metrics>,
+    pub(crate) access: Arc<AccessLog>,
+    /// None where no call is traced.
+    pub(crate) tracer: Option<Arc<Tracer>>,
 }
 
 /// What a gateway is told by others. Empty, it forwards and registers nothing.
@@ -61,18 +69,22 @@ pub struct Monitoring {
     pub policies: Option<Policies>,
     /// The pure detectors of this process; needed where there are policies.
     pub inspector: Option<Arc<dyn Inspector>>,
+    /// Where calls are told of, besides metrics.
+    pub access: Option<Arc<AccessLog>>,
+    /// Which calls are traced; None: none.
+    pub tracer: Option<Arc<Tracer>>,
 }
 
 impl Shared {
     /// None when the settings name no upstream.
     pub fn new(
-        settings: GatewaySettings,
+        (settings, tls): (GatewaySettings, UpstreamTls),
         options: ConnectorOptions,
         monitoring: Monitoring,
         metrics: Arc<Metrics>,
     ) -> Option<Self> {
         let connections = Connections::new(&settings.upstream, options);
-        let upstream = Upstream::new(settings.upstream.clone())?;
+        let upstream = Upstream::new(settings.upstream.clone(), tls)?;
         Some(Self {
             settings,
             upstream,
@@ -81,18 +93,27 @@ impl Shared {
             analyzer: monitoring.analyzer,
             policies: monitoring.policies,
             inspector: monitoring.inspector,
+            access: monitoring
+                .access
+                .unwrap_or_else(|| Arc::new(AccessLog::new(metrics.clone()))),
+            tracer: monitoring.tracer,
             metrics,
         })
     }
 
     /// The same with other settings; connections to the same upstream are kept. None when the settings
     /// name no upstream.
-    fn with(&self, settings: GatewaySettings, options: &ConnectorOptions) -> Option<Self> {
-        let connections = match settings.upstream == self.settings.upstream {
+    fn with(
+        &self,
+        (settings, tls): (GatewaySettings, UpstreamTls),
+        options: &ConnectorOptions,
+    ) -> Option<Self> {
+        let same = settings.upstream == self.settings.upstream && self.upstream.has_same(&tls);
+        let connections = match same {
             true => self.connections.clone(),
             false => Arc::new(Connections::new(&settings.upstream, options.clone())),
         };
-        let upstream = Upstream::new(settings.upstream.clone())?;
+        let upstream = Upstream::new(settings.upstream.clone(), tls)?;
         Some(Self {
             settings,
             upstream,
@@ -102,6 +123,8 @@ impl Shared {
             policies: self.policies.clone(),
             inspector: self.inspector.clone(),
             metrics: self.metrics.clone(),
+            access: self.access.clone(),
+            tracer: self.tracer.clone(),
         })
     }
 }

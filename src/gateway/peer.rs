@@ -2,6 +2,7 @@
 //! per address, shared by the transparent routes and the exchange.
 
 use super::error::CallError;
+use super::upstream_tls::UpstreamTls;
 use crate::config::{BaseUrl, Http2, UpstreamSettings};
 use arc_swap::ArcSwapOption;
 use pingora_core::protocols::ALPN;
@@ -21,6 +22,7 @@ const POOL_IDLE: Duration = Duration::from_secs(55);
 pub(crate) struct Upstream {
     url: BaseUrl,
     settings: UpstreamSettings,
+    tls: UpstreamTls,
     resolved: ArcSwapOption<Resolved>,
     resolving: Mutex<()>,
 }
@@ -32,14 +34,20 @@ struct Resolved {
 
 impl Upstream {
     /// None without a URL.
-    pub(crate) fn new(settings: UpstreamSettings) -> Option<Self> {
+    pub(crate) fn new(settings: UpstreamSettings, tls: UpstreamTls) -> Option<Self> {
         let url = settings.url.clone()?;
         Some(Self {
             url,
             settings,
+            tls,
             resolved: ArcSwapOption::empty(),
             resolving: Mutex::new(()),
         })
+    }
+
+    /// Whether it is called with the same files.
+    pub(crate) fn has_same(&self, tls: &UpstreamTls) -> bool {
+        self.tls.is_same(tls)
     }
 
     /// The configured URL.
@@ -119,6 +127,9 @@ impl Upstream {
             (Http2::Auto, true) => ALPN::H2H1,
             (Http2::Auto, false) | (Http2::Never, _) => ALPN::H1,
         };
+        if url.tls {
+            self.tls.apply_to(&mut peer);
+        }
         peer
     }
 }

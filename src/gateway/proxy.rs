@@ -7,6 +7,7 @@ use super::error::CallError;
 use super::headers::{self, check_framing};
 use super::prefixed::Prefixed;
 use super::route::Route;
+use super::told::Told;
 use super::watch::Framing;
 use super::{Live, auth, exchange, respond};
 use crate::observe::Outcome;
@@ -39,6 +40,7 @@ impl Gateway {
         ctx: &mut CallContext,
         framing: Framing,
     ) -> Result<Route, CallError> {
+        ctx.told = Told::begin(&ctx.shared, session, &ctx.clock);
         let head = session.req_header();
         let route = Route::of(&head.method, headers::path(head));
         ctx.enter(route.label());
@@ -129,6 +131,7 @@ impl ProxyHttp for Gateway {
         _session: &mut Session,
         ctx: &mut CallContext,
     ) -> Result<Box<HttpPeer>> {
+        ctx.clock.calls_upstream();
         let peer = ctx.shared.upstream.peer(ctx.attempts).await;
         let mut peer = HttpPeer::clone(&*peer.map_err(|_| unresolved())?);
         peer.options.http_upstream_request_policy.h1_upgrade = H1UpgradePolicy::Deny;
@@ -146,7 +149,11 @@ impl ProxyHttp for Gateway {
             ctx.shared.upstream.base(),
             &ctx.request_id,
             None,
-        )
+        )?;
+        match &ctx.told {
+            Some(told) => told.for_upstream(upstream_request),
+            None => Ok(()),
+        }
     }
 
     async fn response_filter(
@@ -226,7 +233,7 @@ impl ProxyHttp for Gateway {
     }
 
     async fn logging(&self, session: &mut Session, _error: Option<&Error>, ctx: &mut CallContext) {
-        ctx.ended(session.body_bytes_sent());
+        ctx.ended(session.body_bytes_read(), session.body_bytes_sent());
     }
 
     /// The access line says it, with the outcome's word.

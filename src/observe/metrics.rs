@@ -2,10 +2,12 @@
 //! metrics are resolved once.
 //! Long because: it is one table, and each metric has its name, its help and its labels in it.
 
+mod outputs;
 mod remote;
 #[cfg(test)]
 mod tests;
 
+pub use outputs::OutputMetrics;
 pub use remote::RemoteMetrics;
 
 use super::labels::{
@@ -90,6 +92,8 @@ pub struct Metrics {
     reloads: IntCounterVec,
     /// Servers that an analysis asks.
     pub remote: RemoteMetrics,
+    /// The access log and traces.
+    pub outputs: OutputMetrics,
 }
 
 impl Metrics {
@@ -218,6 +222,7 @@ impl Metrics {
                 &["result"],
             )?,
             remote: RemoteMetrics::new(&registry)?,
+            outputs: OutputMetrics::new(&registry)?,
             registry,
         })
     }
@@ -322,6 +327,10 @@ pub struct CallTimes {
     pub overhead: Option<f64>,
     /// To the first byte of the body, where there was one.
     pub first_byte: Option<f64>,
+    /// Waiting for the upstream, where that was measured.
+    pub upstream: Option<f64>,
+    /// Waiting for a verdict, where that was measured.
+    pub backend: Option<f64>,
 }
 
 fn spool_lost(registry: &Registry) -> prometheus::Result<IntCounterVec> {

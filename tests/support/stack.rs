@@ -52,6 +52,7 @@ pub struct Builder {
     yaml: String,
     folder: Arc<Folder>,
     listens_at: Option<u16>,
+    analysis_at: Option<u16>,
 }
 
 impl Builder {
@@ -62,6 +63,7 @@ impl Builder {
             yaml: String::new(),
             folder: Folder::new(),
             listens_at: None,
+            analysis_at: None,
         }
     }
 
@@ -101,6 +103,12 @@ impl Builder {
         self
     }
 
+    /// Leaves the analysis listener to the configuration file; it is this loopback port.
+    pub fn analysis_by_yaml(mut self, port: u16) -> Self {
+        self.analysis_at = Some(port);
+        self
+    }
+
     /// Starts it and waits until every listener answers.
     #[track_caller]
     pub fn start(self) -> Stack {
@@ -131,7 +139,8 @@ impl Builder {
     fn launch(&self) -> Stack {
         let local = |port: u16| SocketAddr::from((Ipv4Addr::LOCALHOST, port));
         let gateway_addr = local(self.listens_at.unwrap_or_else(free_port));
-        let (operations_addr, analysis_addr) = (local(free_port()), local(free_port()));
+        let operations_addr = local(free_port());
+        let analysis_addr = local(self.analysis_at.unwrap_or_else(free_port));
         let mut command = Command::new(env!("CARGO_BIN_EXE_monitor"));
         command.arg(self.command).env_clear();
         for kept in ["PATH", "HOME", "LLVM_PROFILE_FILE"] {
@@ -145,7 +154,7 @@ impl Builder {
         command
             .env("OPERATIONS_LISTEN", operations_addr.to_string())
             .env("MONITOR_DATA_DIR", self.folder.path().join("data"));
-        if self.command != "gateway" {
+        if self.command != "gateway" && self.analysis_at.is_none() {
             command.env("ANALYSIS_LISTEN", analysis_addr.to_string());
         }
         command.envs(self.env.iter().map(|(name, value)| (name, value)));
@@ -190,6 +199,11 @@ impl Stack {
     /// `monitor analysis`, with [`KEY`] as its first access key.
     pub fn analysis_server() -> Builder {
         Builder::new("analysis").yaml(&format!("first_token: {KEY}"))
+    }
+
+    /// `monitor analysis` with nothing of the tests' own.
+    pub fn analysis_bare() -> Builder {
+        Builder::new("analysis")
     }
 
     /// `monitor all`, with [`KEY`] as its first access key and, unless the test names one, the

@@ -193,6 +193,10 @@ fn head(
     let length = Some(outgoing.body.len());
     headers::for_upstream(&mut head, base, &ctx.request_id, length)
         .map_err(|_| CallError::BadFraming)?;
+    if let Some(told) = &ctx.told {
+        told.for_upstream(&mut head)
+            .map_err(|_| CallError::BadFraming)?;
+    }
     if outgoing.uncoded {
         let uncoded = HeaderValue::from_static("identity");
         head.insert_header(ACCEPT_ENCODING, uncoded)
