@@ -13,6 +13,8 @@ mod line;
 mod reload;
 #[path = "ops/secrets.rs"]
 mod secrets;
+#[path = "ops/secrets_world.rs"]
+mod secrets_world;
 #[path = "ops/shipped.rs"]
 mod shipped;
 #[path = "ops/systemd.rs"]

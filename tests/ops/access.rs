@@ -6,7 +6,7 @@ use crate::support::backend::{Backend, verdict};
 use crate::support::eventually;
 use crate::support::request::{HELLO, HELLO_STREAM, Request};
 use crate::support::stack::{Builder, Folder, Stack};
-use crate::support::upstream::{ANSWER, DONE, Upstream, delta, sse};
+use crate::support::upstream::{ANSWER, DONE, Upstream, delta};
 use serde_json::Value;
 use std::path::Path;
 use std::sync::Arc;

@@ -15,8 +15,7 @@ const SHORTEST: usize = 8;
 /// Headers whose value is a secret.
 const HEADERS: [&str; 3] = ["authorization", "x-monitor-api-key", "cookie"];
 /// Members of JSON and fields of forms whose value is one.
-const NAMES: &str =
-    r"token|secret|password|again|content|message|input|api_key|first_token|authorization|email";
+const NAMES: &str = r"token|value|secret|password|again|content|message|input|api_key|first_token|authorization|email";
 
 /// Every secret so far, with where it came from.
 #[derive(Default)]
