@@ -3,9 +3,28 @@
 
 use super::Role;
 use super::reader::Reader;
-use super::settings::{LogFormat, LogSettings};
 use super::units;
 use std::path::PathBuf;
+
+/// Logging.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LogSettings {
+    /// `error`, `warn`, `info`, `debug` or `trace`, or a filter such as `info,pingora_core=warn`.
+    pub level: String,
+    /// Line format.
+    pub format: LogFormat,
+    /// `log.access`, of a gateway.
+    pub access: AccessLogSettings,
+}
+
+/// Format of log lines on stderr.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LogFormat {
+    /// For people.
+    Text,
+    /// One JSON object per line.
+    Json,
+}
 
 /// The access log: one JSON line for each call of a gateway.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -31,16 +31,16 @@ mod yaml;
 
 pub use checks::{ChecksSettings, GuardSettings, GuardTemplate, PresidioSettings};
 pub use judge::{JudgePlace, JudgeSettings, ResponseFormat};
-pub use log::{AccessLogPlace, AccessLogSettings};
+pub use log::{AccessLogPlace, AccessLogSettings, LogFormat, LogSettings};
 pub use network::Network;
 pub use problem::{Origin, Problem, Problems};
 pub use remote::CallLimits;
 pub use settings::{
     AnalysisSettings, AttachmentSettings, BaseUrl, BlobPlace, ClientAuth, ClientCheck,
     ClientIdentity, DetectSettings, Durability, FilesSettings, GatewaySettings, Http2, Limits,
-    Listener, LogFormat, LogSettings, MonitorSettings, OnDiskFailure, QueueSettings,
-    RetentionSettings, Services, Settings, ShutdownSettings, SpoolSettings, StoreSettings,
-    StoreSsl, StreamSettings, TlsFiles, UpstreamSettings,
+    Listener, MonitorSettings, OnDiskFailure, QueueSettings, RetentionSettings, Services, Settings,
+    ShutdownSettings, SpoolSettings, StoreSettings, StoreSsl, StreamSettings, TlsFiles,
+    UpstreamSettings,
 };
 pub use trace::TraceSettings;
 pub use units::duration_from_text;

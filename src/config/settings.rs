@@ -2,7 +2,7 @@
 
 use super::checks::ChecksSettings;
 use super::judge::JudgeSettings;
-use super::log::AccessLogSettings;
+use super::log::LogSettings;
 use super::network::Network;
 use super::trace::TraceSettings;
 use crate::model::{ApplicationId, ApplicationPolicy, Secret};
@@ -382,24 +382,4 @@ pub struct RetentionSettings {
     pub rows: Option<u64>,
     /// Bytes of their texts and lists together, default 50 GiB.
     pub bytes: Option<u64>,
-}
-
-/// Logging.
-#[derive(Clone, Debug, PartialEq)]
-pub struct LogSettings {
-    /// `error`, `warn`, `info`, `debug` or `trace`, or a filter such as `info,pingora_core=warn`.
-    pub level: String,
-    /// Line format.
-    pub format: LogFormat,
-    /// `log.access`, of a gateway.
-    pub access: AccessLogSettings,
-}
-
-/// Format of log lines on stderr.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum LogFormat {
-    /// For people.
-    Text,
-    /// One JSON object per line.
-    Json,
 }
