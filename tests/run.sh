@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Installs what the tests need and is missing, then runs all of them. Needs cargo and a C compiler;
-# everything it installs goes under target/test-env, but for the browser, PostgreSQL, libfaketime,
+# everything it installs goes under target/test-env, but for the browser, PostgreSQL, libfaketime, sslscan,
 # systemd, Python's venv module and Node.js, which come from the system's packages when this runs as root.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -76,6 +76,7 @@ find_browser >/dev/null || packages chromium
 find_postgres >/dev/null || install_postgres
 find_faketime >/dev/null || packages faketime
 command -v systemd-analyze >/dev/null || packages systemd
+command -v sslscan >/dev/null || packages sslscan
 
 export MONITOR_TEST_PYTHON="$environment/python/bin/python"
 export MONITOR_TEST_NODE_DIR="$environment/node"
@@ -84,6 +85,7 @@ export MONITOR_TEST_CHROMIUM
 export MONITOR_TEST_POSTGRES=required
 export MONITOR_TEST_FAKETIME=required
 export MONITOR_TEST_SYSTEMD=required
+export MONITOR_TEST_SSLSCAN=required
 
 cargo fmt --check
 cargo clippy --all-targets -- -D warnings

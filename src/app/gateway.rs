@@ -7,19 +7,20 @@ use super::inspect::LocalInspector;
 use super::launch::{Launch, Seat};
 use super::lifecycle::Readiness;
 use super::local::LocalAnalyzer;
+use super::outputs::Outputs;
 use super::reload::{Parts, Reloads};
 use super::remote::remote;
 use super::run::{Serving, run_server};
 use super::sockets::Sockets;
 use super::status::Overview;
-use super::{descriptors, listeners, operations, policies, spool, welcome};
+use super::{clear_text, descriptors, listeners, operations, policies, spool, welcome};
 use crate::analysis::{FirstRun, Service};
-use crate::config::{BaseUrl, Settings};
+use crate::config::{BaseUrl, MonitorSettings, Settings};
 use crate::demo;
-use crate::gateway::{Doors, Front, Live, Monitoring, Shared};
+use crate::gateway::{Doors, Front, Live, Monitoring, Shared, UpstreamTls};
 use crate::judge::Remote;
 use crate::observe::Metrics;
-use crate::telemetry::{Analyzer, HttpAnalyzer};
+use crate::telemetry::{Analyzer, BackendTls, HttpAnalyzer};
 use anyhow::{Context, Result};
 use log::warn;
 use pingora_core::connectors::ConnectorOptions;
@@ -31,7 +32,7 @@ use tokio::runtime::Runtime;
 
 /// What a gateway is started with.
 struct Plan {
-    analyzer: Option<Arc<dyn Analyzer>>,
+    backend: Backend,
     policies: Option<policies::Opened>,
     text: String,
     seat: Seat,
@@ -79,7 +80,7 @@ pub fn run_all(launch: Launch) -> Result<()> {
     let remote = remote(&settings.analysis, upstream, &metrics)?;
     let opened = Service::open_with(&settings.analysis, &settings.data_dir, remote.clone());
     let (service, first) = runtime.block_on(opened)?;
-    let analyzer = analyzer_of(&mut settings, &service, &first)?;
+    let backend = backend_of(&mut settings, &service, &first)?;
     let retention = retention(&runtime, &settings, &service, &metrics);
     let mut certificates = Certificates::default();
     let api = api(
@@ -88,7 +89,7 @@ pub fn run_all(launch: Launch) -> Result<()> {
         (under_way.clone(), &mut certificates),
     )?;
     let plan = Plan {
-        analyzer: Some(analyzer),
+        backend,
         policies: policies::open(&settings, &runtime, Some(&service))?,
         text: welcome::all(&settings, &first, demo),
         reloads: reloads(&seat, &metrics),
@@ -109,18 +110,44 @@ pub fn run_all(launch: Launch) -> Result<()> {
 }
 
 /// Over HTTP where MONITOR_URL says so, else in this process.
-fn analyzer_of(
+fn backend_of(
     settings: &mut Settings,
     service: &Arc<Service>,
     first: &FirstRun,
-) -> Result<Arc<dyn Analyzer>> {
+) -> Result<Backend> {
     let monitor = &mut settings.gateway.monitor;
-    if let Some(url) = &monitor.url {
-        return Ok(Arc::new(HttpAnalyzer::new(url, monitor.timeout)?));
+    if let Some(backend) = Backend::over_http(monitor)? {
+        return Ok(backend);
     }
     // A remote backend has applications of its own and does not know this one.
     monitor.application_id.get_or_insert(first.application_id);
-    Ok(Arc::new(LocalAnalyzer(service.clone())))
+    Ok(Backend {
+        analyzer: Some(Arc::new(LocalAnalyzer(service.clone()))),
+        tls: None,
+    })
+}
+
+/// Who registers and judges.
+#[derive(Default)]
+struct Backend {
+    analyzer: Option<Arc<dyn Analyzer>>,
+    /// The files that connections to it are made with, where there are any.
+    tls: Option<Arc<BackendTls>>,
+}
+
+impl Backend {
+    /// The one at MONITOR_URL, if it is set.
+    fn over_http(monitor: &MonitorSettings) -> Result<Option<Self>> {
+        let Some(url) = &monitor.url else {
+            return Ok(None);
+        };
+        let tls = BackendTls::new(monitor).map_err(anyhow::Error::msg)?;
+        let analyzer = HttpAnalyzer::new(url, monitor.timeout, tls.as_ref())?;
+        Ok(Some(Self {
+            analyzer: Some(Arc::new(analyzer)),
+            tls,
+        }))
+    }
 }
 
 /// The gateway alone.
@@ -132,22 +159,16 @@ pub fn run_gateway(launch: Launch) -> Result<()> {
     claim_gateway(&seat.sockets, &mut settings)?;
     // It only waits for the network, and two threads would wake each other for nothing.
     let runtime = runtime_of(1)?;
-    let analyzer: Option<Arc<dyn Analyzer>> = match &settings.gateway.monitor.url {
-        Some(url) => Some(Arc::new(HttpAnalyzer::new(
-            url,
-            settings.gateway.monitor.timeout,
-        )?)),
-        None => {
-            // §1.9; said whatever the log level.
-            eprintln!(
-                "warning: MONITOR_URL is not set: calls are forwarded, nothing is registered, monitoring is effectively disabled"
-            );
-            None
-        }
-    };
+    let backend = Backend::over_http(&settings.gateway.monitor)?.unwrap_or_else(|| {
+        // §1.9; said whatever the log level.
+        eprintln!(
+            "warning: MONITOR_URL is not set: calls are forwarded, nothing is registered, monitoring is effectively disabled"
+        );
+        Backend::default()
+    });
     let metrics = Arc::new(Metrics::new()?);
     let plan = Plan {
-        analyzer,
+        backend,
         policies: policies::open(&settings, &runtime, None)?,
         text: welcome::alone("gateway", &settings.gateway.listen),
         reloads: reloads(&seat, &metrics),
@@ -168,10 +189,11 @@ fn claim_gateway(sockets: &Sockets, settings: &mut Settings) -> Result<()> {
     Ok(())
 }
 
-/// The configuration in force, which the seat's loader reads again.
+/// The configuration in force, which the seat's loader reads again; what it sends in clear text is
+/// said.
 pub(super) fn reloads(seat: &Seat, metrics: &Arc<Metrics>) -> Arc<Reloads> {
-    let (load, given) = (seat.load.clone(), seat.given.clone());
-    Arc::new(Reloads::new(load, given, metrics.clone()))
+    clear_text::warn(&seat.given, seat.role, metrics);
+    Arc::new(Reloads::new(seat, metrics.clone()))
 }
 
 /// The demo model server alone, until it is interrupted.
@@ -228,7 +250,7 @@ fn serve_gateway(
 ) -> Result<()> {
     let gateway = &settings.gateway;
     let metrics = plan.metrics.clone();
-    let spool = match &plan.analyzer {
+    let spool = match &plan.backend.analyzer {
         Some(analyzer) => {
             let takes_over = plan.seat.predecessor.is_some();
             let analyzer = analyzer.clone();
@@ -241,17 +263,21 @@ fn serve_gateway(
         }
         None => None,
     };
+    let outputs = Outputs::start(settings, runtime, &metrics)?;
     let monitoring = Monitoring {
+        access: Some(outputs.access.clone()),
+        tracer: outputs.tracer.clone(),
         spool: spool.as_ref().map(spool::Running::spool),
-        analyzer: plan.analyzer.clone(),
+        analyzer: plan.backend.analyzer.clone(),
         policies: plan.policies.as_ref().map(|opened| opened.policies.clone()),
         inspector: Some(Arc::new(LocalInspector::new())),
         spill_folder: Some(settings.data_dir.join("spill")),
     };
     let conf = Arc::new(server_conf(settings));
     let options = ConnectorOptions::from_server_conf(&conf);
+    let tls = UpstreamTls::read(&gateway.upstream).map_err(anyhow::Error::msg)?;
     let shared = Shared::new(
-        gateway.clone(),
+        (gateway.clone(), tls),
         options.clone(),
         monitoring,
         metrics.clone(),
@@ -283,10 +309,13 @@ fn serve_gateway(
             live: Some(live),
             applications: plan.policies.and_then(|opened| opened.list),
             certificates: plan.certificates,
+            access: Some(outputs.access.clone()),
+            backend: plan.backend.tls,
         },
         seat: plan.seat,
         reloads: plan.reloads,
         spool,
+        outputs: Some(outputs),
         under_way: plan.under_way,
         text: plan.text,
     };
@@ -301,12 +330,10 @@ pub(super) fn server_conf(settings: &Settings) -> ServerConf {
     let gateway = &settings.gateway;
     let cores = std::thread::available_parallelism().map_or(1, |cores| cores.get());
     let threads = gateway.limits.threads.unwrap_or(cores);
-    let ca = gateway.upstream.ca.as_ref();
     ServerConf {
         threads,
         upstream_keepalive_pool_size: gateway.limits.upstream_idle_connections.div_ceil(threads),
         grace_period_seconds: Some(gateway.shutdown.grace.as_secs()),
-        ca_file: ca.map(|path| path.to_string_lossy().into_owned()),
         ..ServerConf::default()
     }
 }

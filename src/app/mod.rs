@@ -3,6 +3,7 @@
 
 mod analysis;
 mod certificates;
+mod clear_text;
 mod descriptors;
 mod docs;
 mod gateway;
@@ -15,6 +16,7 @@ mod local;
 mod migrate;
 mod notify;
 mod operations;
+mod outputs;
 mod policies;
 mod reload;
 mod remote;

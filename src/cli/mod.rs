@@ -10,7 +10,9 @@ mod token;
 pub use args::Cli;
 
 use crate::app::Launch;
-use crate::config::{self, LogFormat, LogSettings, Overrides, Problems, Role, Settings};
+use crate::config::{
+    self, AccessLogSettings, LogFormat, LogSettings, Overrides, Problems, Role, Settings,
+};
 use crate::{analysis, app, gateway, observe};
 use args::{CheckArgs, Command, Given, MigrateArgs, OrderArgs};
 use std::fmt;
@@ -89,6 +91,7 @@ pub fn run(cli: Cli) -> Result<(), Failure> {
             let log = LogSettings {
                 level: "info".to_owned(),
                 format: LogFormat::Text,
+                access: AccessLogSettings::default(),
             };
             observe::logging::init(&log);
             Ok(app::run_demo_upstream(args.listen)?)

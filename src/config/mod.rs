@@ -12,7 +12,9 @@ pub mod env;
 mod files;
 mod judge;
 mod listen;
+mod log;
 mod network;
+pub mod pem;
 mod problem;
 mod reader;
 mod remote;
@@ -21,6 +23,7 @@ pub mod settings;
 mod spool;
 mod store;
 mod suggest;
+mod trace;
 mod units;
 mod upstream;
 mod url;
@@ -29,16 +32,18 @@ mod yaml;
 
 pub use checks::{ChecksSettings, GuardSettings, GuardTemplate, PresidioSettings};
 pub use judge::{JudgePlace, JudgeSettings, ResponseFormat};
+pub use log::{AccessLogPlace, AccessLogSettings, LogFormat, LogSettings};
 pub use network::Network;
 pub use problem::{Origin, Problem, Problems};
 pub use remote::CallLimits;
 pub use settings::{
-    AnalysisSettings, AttachmentSettings, BaseUrl, BlobPlace, DetectSettings, Durability,
-    FilesSettings, GatewaySettings, Http2, Limits, Listener, LogFormat, LogSettings,
-    MonitorSettings, OnDiskFailure, QueueSettings, RetentionSettings, Services, Settings,
+    AnalysisSettings, AttachmentSettings, BaseUrl, BlobPlace, ClientAuth, ClientCheck,
+    ClientIdentity, DetectSettings, Durability, FilesSettings, GatewaySettings, Http2, Limits,
+    Listener, MonitorSettings, OnDiskFailure, QueueSettings, RetentionSettings, Services, Settings,
     ShutdownSettings, SpoolSettings, StoreSettings, StoreSsl, StreamSettings, TlsFiles,
     UpstreamSettings,
 };
+pub use trace::TraceSettings;
 pub use units::duration_from_text;
 
 use reader::{Reader, Sources};

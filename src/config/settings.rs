@@ -4,7 +4,9 @@ pub use super::upstream::{FailoverOn, HealthSettings, Http2, UpstreamSettings};
 
 use super::checks::ChecksSettings;
 use super::judge::JudgeSettings;
+use super::log::LogSettings;
 use super::network::Network;
+use super::trace::TraceSettings;
 use crate::model::{ApplicationId, ApplicationPolicy, Secret};
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -19,7 +21,7 @@ pub struct Settings {
     pub analysis: AnalysisSettings,
     /// Where the embedded store and other files live. MONITOR_DATA_DIR, default `./data`.
     pub data_dir: PathBuf,
-    /// `log.level` and `log.format`.
+    /// `log`.
     pub log: LogSettings,
 }
 
@@ -50,6 +52,8 @@ pub struct GatewaySettings {
     pub applications: Vec<ApplicationPolicy>,
     /// Policies from PostgreSQL. None beside `applications`.
     pub store: Option<StoreSettings>,
+    /// Traces of calls; None without a collector.
+    pub trace: Option<TraceSettings>,
 }
 
 /// One client-facing address.
@@ -64,6 +68,35 @@ pub struct Listener {
 /// PEM files of one listener.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TlsFiles {
+    /// Certificate chain.
+    pub cert: PathBuf,
+    /// Private key.
+    pub key: PathBuf,
+    /// Who may connect; None: everybody.
+    pub clients: Option<ClientCheck>,
+}
+
+/// Which clients' certificates are asked for.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ClientCheck {
+    /// The authorities that vouch for them.
+    pub ca: PathBuf,
+    /// What becomes of a client without one.
+    pub auth: ClientAuth,
+}
+
+/// What becomes of a client without a certificate; a wrong one is refused anyway.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ClientAuth {
+    /// It is refused in the handshake.
+    Required,
+    /// It is let in.
+    Optional,
+}
+
+/// A certificate of our own towards a server, PEM files.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ClientIdentity {
     /// Certificate chain.
     pub cert: PathBuf,
     /// Private key.
@@ -92,6 +125,10 @@ pub struct MonitorSettings {
     pub timeout: Duration,
     /// MONITOR_APPLICATION_ID.
     pub application_id: Option<ApplicationId>,
+    /// PEM file of a private certificate authority.
+    pub ca: Option<PathBuf>,
+    /// What the gateway shows where it is asked who it is.
+    pub client: Option<ClientIdentity>,
 }
 
 /// The analysis server's PostgreSQL, where gateways find policies (§8.2, CONTRACT 16).
@@ -324,22 +361,4 @@ pub struct RetentionSettings {
     pub rows: Option<u64>,
     /// Bytes of their texts and lists together, default 50 GiB.
     pub bytes: Option<u64>,
-}
-
-/// Logging.
-#[derive(Clone, Debug, PartialEq)]
-pub struct LogSettings {
-    /// `error`, `warn`, `info`, `debug` or `trace`, or a filter such as `info,pingora_core=warn`.
-    pub level: String,
-    /// Line format.
-    pub format: LogFormat,
-}
-
-/// Format of log lines on stderr.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum LogFormat {
-    /// For people.
-    Text,
-    /// One JSON object per line.
-    Json,
 }

@@ -12,6 +12,7 @@ pub mod judge;
 pub mod postgres;
 pub mod process;
 pub mod request;
+pub mod secrets;
 pub mod server;
 pub mod stack;
 pub mod tls;

@@ -53,6 +53,7 @@ pub struct Builder {
     folder: Arc<Folder>,
     listens_at: Option<u16>,
     first: Option<String>,
+    analysis_at: Option<u16>,
 }
 
 impl Builder {
@@ -64,6 +65,7 @@ impl Builder {
             folder: Folder::new(),
             listens_at: None,
             first: None,
+            analysis_at: None,
         }
     }
 
@@ -109,6 +111,12 @@ impl Builder {
         self
     }
 
+    /// Leaves the analysis listener to the configuration file; it is this loopback port.
+    pub fn analysis_by_yaml(mut self, port: u16) -> Self {
+        self.analysis_at = Some(port);
+        self
+    }
+
     /// Starts it and waits until every listener answers.
     #[track_caller]
     pub fn start(self) -> Stack {
@@ -139,7 +147,8 @@ impl Builder {
     fn launch(&self) -> Stack {
         let local = |port: u16| SocketAddr::from((Ipv4Addr::LOCALHOST, port));
         let gateway_addr = local(self.listens_at.unwrap_or_else(free_port));
-        let (operations_addr, analysis_addr) = (local(free_port()), local(free_port()));
+        let operations_addr = local(free_port());
+        let analysis_addr = local(self.analysis_at.unwrap_or_else(free_port));
         let binary = env!("CARGO_BIN_EXE_monitor");
         let mut command = match &self.first {
             None => Command::new(binary),
@@ -161,7 +170,7 @@ impl Builder {
         command
             .env("OPERATIONS_LISTEN", operations_addr.to_string())
             .env("MONITOR_DATA_DIR", self.folder.path().join("data"));
-        if self.command != "gateway" {
+        if self.command != "gateway" && self.analysis_at.is_none() {
             command.env("ANALYSIS_LISTEN", analysis_addr.to_string());
         }
         command.envs(self.env.iter().map(|(name, value)| (name, value)));
@@ -206,6 +215,11 @@ impl Stack {
     /// `monitor analysis`, with [`KEY`] as its first access key.
     pub fn analysis_server() -> Builder {
         Builder::new("analysis").yaml(&format!("first_token: {KEY}"))
+    }
+
+    /// `monitor analysis` with nothing of the tests' own.
+    pub fn analysis_bare() -> Builder {
+        Builder::new("analysis")
     }
 
     /// `monitor all`, with [`KEY`] as its first access key and, unless the test names one, the

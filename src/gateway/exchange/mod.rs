@@ -49,6 +49,10 @@ pub(super) async fn run(
             return Box::pin(respond::error(session, ctx, &CallError::NotJson(error))).await;
         }
     };
+    if let Some(told) = &mut ctx.told {
+        let chat = json::Chat::read(&body.bytes, &scan);
+        told.asks(chat.model(), chat.wants_stream());
+    }
     let decision = match decide::admit(shared, session, ctx, Incoming { body, scan }) {
         Ok(forward) => Decision::Forward(forward),
         Err(call) => Box::pin(decide::pre_call(shared, session, ctx, *call)).await,

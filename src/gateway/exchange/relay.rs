@@ -2,7 +2,7 @@
 //! into silence, and the ways an answer can end badly (CONTRACT 19 to 21).
 
 use super::call::Answering;
-use super::capture::{Capture, Layout};
+use super::capture::{Capture, Layout, Wanted};
 use super::record::Registration;
 use super::transform::{Stop, Transform};
 use super::{client_gone, refusal};
@@ -77,7 +77,10 @@ pub(super) async fn response_body(
         return Box::pin(refuse(session, ctx, refused, error)).await;
     }
     let limit = shared.settings.limits.recorded_bytes;
-    let wanted = registration.wanted();
+    let wanted = Wanted {
+        record: registration.wanted(),
+        heard: ctx.listens(),
+    };
     let capture = Capture::new(&head, wanted, limit, &shared.memory);
     ctx.status = head.status.as_u16();
     headers::for_client(&mut head, session.req_header().version, &ctx.request_id)?;
@@ -184,7 +187,7 @@ impl Relay<'_> {
             alarm.as_mut().reset(tokio::time::Instant::now() + again);
         };
         *now = Instant::now();
-        self.ctx.clock.upstream(*now - waiting_since);
+        self.ctx.clock.upstream(waiting_since, *now);
         next
     }
 
@@ -248,6 +251,7 @@ impl Relay<'_> {
             end
         };
         let mut answer = self.capture.finish();
+        self.ctx.heard(answer.heard.take());
         answer.incomplete |= !end.is_proper();
         registration.post_call(answer, end.failure());
         match end {
