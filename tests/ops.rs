@@ -7,6 +7,8 @@ mod support;
 mod crowd;
 #[path = "ops/line.rs"]
 mod line;
+#[path = "ops/memory.rs"]
+mod memory;
 #[path = "ops/reload.rs"]
 mod reload;
 #[path = "ops/shipped.rs"]
