@@ -36,6 +36,7 @@ mod table;
 mod turns;
 #[path = "gateway/wire.rs"]
 mod wire;
+#[allow(dead_code)]
 #[path = "gateway/world.rs"]
 mod world;
 

@@ -48,8 +48,8 @@ fn a_held_stream_costs_little_memory_and_leaves_nothing_open() {
         stream.read_head_once_and_until(b"first ");
         stream
     };
-    drop(hold());
     let idle = descriptors(&stack);
+    drop(hold());
     let before = stack.process.memory();
     let streams: Vec<Conn> = (0..STREAMS).map(|_| hold()).collect();
     let grown = grown(&stack, before);

@@ -117,7 +117,7 @@ fn the_services_of_the_fleet_are_understood_by_the_program() {
             .env_clear()
             .envs(variables);
         let said = run(check.env("MONITOR_DATA_DIR", "/var/lib/monitor"));
-        assert!(said.contains(": ok") && said.contains("database"), "{said}");
+        assert!(said.contains(": ok"), "{said}");
     }
 }
 
