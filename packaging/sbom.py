@@ -15,28 +15,22 @@ import uuid
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 
 
-def metadata():
-    host = subprocess.run(["rustc", "-vV"], check=True, capture_output=True, text=True).stdout
-    target = next(line.split(": ")[1] for line in host.splitlines() if line.startswith("host: "))
-    command = [os.environ.get("CARGO", "cargo"), "metadata", "--locked", "--format-version", "1"]
-    command += ["--filter-platform", target, "--manifest-path", str(ROOT / "Cargo.toml")]
-    return json.loads(subprocess.run(command, check=True, capture_output=True).stdout)
+def cargo(command, *arguments):
+    program = [os.environ.get("CARGO", "cargo"), command, "--locked", *arguments]
+    return subprocess.run(program, check=True, capture_output=True, text=True, cwd=ROOT).stdout
+
+
+def compiled():
+    """Name and version of what becomes part of the program: neither what only builds nor what only tests
+    it, nor what belongs to features that nobody switched on."""
+    listed = cargo("tree", "--edges", "normal", "--prefix", "none", "--no-dedupe", "--format", "{p}")
+    lines = (line.split() for line in listed.splitlines() if line)
+    return {(words[0], words[1].removeprefix("v")) for words in lines}
 
 
 def needed(node):
-    """What a crate links to: neither what only builds nor what only tests it."""
     kinds = lambda dep: any(kind["kind"] is None for kind in dep["dep_kinds"])
     return sorted(dep["pkg"] for dep in node["deps"] if kinds(dep))
-
-
-def reachable(nodes, root):
-    found, waiting = set(), [root]
-    while waiting:
-        package = waiting.pop()
-        if package not in found:
-            found.add(package)
-            waiting.extend(needed(nodes[package]))
-    return found
 
 
 def reference(package):
@@ -66,13 +60,14 @@ def component(package, checksums):
 
 
 def bill():
-    data = metadata()
+    data, parts = json.loads(cargo("metadata", "--format-version", "1")), compiled()
     packages = {package["id"]: package for package in data["packages"]}
     nodes = {node["id"]: node for node in data["resolve"]["nodes"]}
     root = data["resolve"]["root"]
     lock = tomllib.loads((ROOT / "Cargo.lock").read_text())
     checksums = {(p["name"], p["version"]): p.get("checksum") for p in lock["package"]}
-    found = sorted(reachable(nodes, root), key=lambda id: reference(packages[id]))
+    is_part = lambda id: (packages[id]["name"], packages[id]["version"]) in parts
+    found = sorted(filter(is_part, packages), key=lambda id: reference(packages[id]))
     seconds = int(os.environ.get("SOURCE_DATE_EPOCH", "0")) or None
     at = datetime.datetime.fromtimestamp(seconds, datetime.timezone.utc) if seconds else datetime.datetime.now(datetime.timezone.utc)
     libraries = [component(packages[id], checksums) for id in found if id != root]
@@ -90,7 +85,7 @@ def bill():
         "dependencies": [
             {
                 "ref": reference(packages[id]),
-                "dependsOn": [reference(packages[other]) for other in needed(nodes[id])],
+                "dependsOn": [reference(packages[other]) for other in needed(nodes[id]) if is_part(other)],
             }
             for id in found
         ],

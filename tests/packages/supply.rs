@@ -3,7 +3,7 @@
 
 use crate::{read, run};
 use serde_json::Value;
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 use std::process::Command;
 
 /// One crate of the program, or of what only builds or tests it.
@@ -16,49 +16,41 @@ struct Crate {
     shipped: bool,
 }
 
-fn crates() -> Vec<Crate> {
+fn cargo(arguments: &[&str]) -> String {
     let mut command = Command::new(std::env::var_os("CARGO").unwrap_or("cargo".into()));
-    command.args(["metadata", "--locked", "--format-version", "1"]);
-    command.args(["--filter-platform", "x86_64-unknown-linux-gnu"]);
     command.current_dir(env!("CARGO_MANIFEST_DIR"));
-    let data: Value = serde_json::from_str(&run(&mut command)).unwrap();
-    let shipped = shipped(&data["resolve"]);
-    let packages = data["packages"].as_array().unwrap().iter();
-    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-    let read = packages.map(|package| Crate {
-        name: text(&package["name"]),
-        version: text(&package["version"]),
-        licence: text(&package["license"]),
-        source: package["source"].as_str().map(str::to_owned),
-        shipped: shipped.contains(&text(&package["id"])),
-    });
-    read.collect()
+    run(command.args(arguments).arg("--locked"))
 }
 
-/// Ids of the project and of everything it links to.
-fn shipped(resolve: &Value) -> BTreeSet<String> {
-    let nodes = resolve["nodes"].as_array().unwrap();
-    let links = |node: &Value| -> Vec<String> {
-        let needed = node["deps"].as_array().unwrap().iter().filter(|dep| {
-            let kinds = dep["dep_kinds"].as_array().unwrap();
-            kinds.iter().any(|kind| kind["kind"].is_null())
-        });
-        needed
-            .map(|dep| dep["pkg"].as_str().unwrap().to_owned())
-            .collect()
-    };
-    let nodes: HashMap<&str, &Value> = nodes
-        .iter()
-        .map(|node| (node["id"].as_str().unwrap(), node))
+fn crates() -> Vec<Crate> {
+    let tree = cargo(&[
+        "tree",
+        "--edges=normal",
+        "--prefix=none",
+        "--no-dedupe",
+        "--format={p}",
+    ]);
+    let shipped: BTreeSet<(&str, &str)> = tree
+        .lines()
+        .filter_map(|line| {
+            let mut words = line.split_whitespace();
+            Some((words.next()?, words.next()?.trim_start_matches('v')))
+        })
         .collect();
-    let mut found = BTreeSet::new();
-    let mut waiting = vec![resolve["root"].as_str().unwrap().to_owned()];
-    while let Some(id) = waiting.pop() {
-        if found.insert(id.clone()) {
-            waiting.extend(links(nodes[id.as_str()]));
+    let data: Value = serde_json::from_str(&cargo(&["metadata", "--format-version=1"])).unwrap();
+    let packages = data["packages"].as_array().unwrap().iter();
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let read = packages.map(|package| {
+        let (name, version) = (text(&package["name"]), text(&package["version"]));
+        Crate {
+            shipped: shipped.contains(&(name.as_str(), version.as_str())),
+            licence: text(&package["license"]),
+            source: package["source"].as_str().map(str::to_owned),
+            name,
+            version,
         }
-    }
-    found
+    });
+    read.collect()
 }
 
 fn rules() -> toml::Table {
