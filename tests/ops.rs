@@ -9,6 +9,8 @@ mod access;
 mod crowd;
 #[path = "ops/line.rs"]
 mod line;
+#[path = "ops/memory.rs"]
+mod memory;
 #[path = "ops/reload.rs"]
 mod reload;
 #[path = "ops/secrets.rs"]

@@ -57,6 +57,12 @@ pub(super) enum Command {
     /// Read the text of one attached file; the server calls it.
     #[command(name = documents::COMMAND, hide = true)]
     ReadDocument(DocumentArgs),
+    /// Write a man page for each command into a folder; packages do.
+    #[command(hide = true)]
+    Man(ManArgs),
+    /// Print the completions of a shell.
+    #[command(hide = true)]
+    Completions(CompletionsArgs),
     /// Run a stand-in for a model server, for trying things out.
     DemoUpstream(DemoArgs),
 }
@@ -232,4 +238,17 @@ pub(super) struct DemoArgs {
     /// Where it is reached.
     #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:4300")]
     pub(super) listen: SocketAddr,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct ManArgs {
+    /// A folder that is there.
+    #[arg(value_name = "DIR")]
+    pub(super) folder: PathBuf,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct CompletionsArgs {
+    /// Which shell.
+    pub(super) shell: clap_complete::Shell,
 }

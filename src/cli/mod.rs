@@ -3,6 +3,7 @@
 
 mod args;
 mod check;
+mod manual;
 mod scan;
 mod spool;
 mod token;
@@ -87,6 +88,8 @@ pub fn run(cli: Cli) -> Result<(), Failure> {
             let read = analysis::documents::read_document(args.format);
             read.map_err(|error| Failure::Runtime(error.into()))
         }
+        Command::Man(args) => Ok(manual::man(&args.folder)?),
+        Command::Completions(args) => print(&manual::completions(args.shell)),
         Command::DemoUpstream(args) => {
             let log = LogSettings {
                 level: "info".to_owned(),

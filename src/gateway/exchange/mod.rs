@@ -77,7 +77,9 @@ async fn forward(
         registration.post_call_failed(&error);
         return Box::pin(respond::error(session, ctx, &error)).await;
     }
-    let upstream = match call::upstream_peer(shared, session, ctx, call.outgoing).await {
+    // On the heap for as long as it takes: it is larger than what a stream needs from here on.
+    let calling = Box::pin(call::upstream_peer(shared, session, ctx, call.outgoing));
+    let upstream = match calling.await {
         Ok(upstream) => upstream,
         Err(error) => {
             registration.post_call_failed(&error);

@@ -1,5 +1,6 @@
 //! The answer on its way to the client: each chunk at once and untouched (CONTRACT 18), heartbeats
-//! into silence, and the ways an answer can end badly (CONTRACT 19 to 21).
+//! into silence, and the ways an answer can end badly (CONTRACT 19 to 21). What is rare, or comes once at
+//! the end, is boxed: the future of a stream is held for as long as the stream.
 
 use super::call::Answering;
 use super::capture::{Capture, Layout, Wanted};
@@ -177,7 +178,7 @@ impl Relay<'_> {
             let mut again = silence - waited;
             if let Some(period) = heartbeat {
                 if self.last_sent.elapsed() >= period {
-                    if self.border.at_border() && !beat(self.shared, self.session).await {
+                    if self.border.at_border() && !Box::pin(beat(self.shared, self.session)).await {
                         break Next::End(End::ClientGone);
                     }
                     self.last_sent = Instant::now();
@@ -255,7 +256,7 @@ impl Relay<'_> {
         answer.incomplete |= !end.is_proper();
         registration.post_call(answer, end.failure());
         match end {
-            End::Complete => self.upstream.release().await,
+            End::Complete => Box::pin(self.upstream.release()).await,
             _ => self.upstream.abandon(),
         }
         match end {
@@ -266,7 +267,7 @@ impl Relay<'_> {
         }
         let told = self.layout.plain_stream()
             && end != End::ClientGone
-            && tell(self.session, end, self.border.at_border())
+            && Box::pin(tell(self.session, end, self.border.at_border()))
                 .await
                 .is_ok();
         if !told {
