@@ -8,6 +8,7 @@
 mod applications;
 mod checks;
 mod detect;
+mod entries;
 pub mod env;
 mod files;
 mod judge;
@@ -27,16 +28,16 @@ mod validate;
 mod yaml;
 
 pub use checks::{ChecksSettings, GuardSettings, GuardTemplate, PresidioSettings};
+pub use detect::{ClassifierSettings, DetectSettings, ModelBounds, ShownWhen, TaggerSettings};
 pub use judge::{JudgePlace, JudgeSettings, ResponseFormat};
 pub use network::Network;
 pub use problem::{Origin, Problem, Problems};
 pub use remote::CallLimits;
 pub use settings::{
-    AnalysisSettings, AttachmentSettings, BaseUrl, BlobPlace, DetectSettings, Durability,
-    FilesSettings, GatewaySettings, Http2, Limits, Listener, LogFormat, LogSettings,
-    MonitorSettings, OnDiskFailure, QueueSettings, RetentionSettings, Services, Settings,
-    ShutdownSettings, SpoolSettings, StoreSettings, StoreSsl, StreamSettings, TlsFiles,
-    UpstreamSettings,
+    AnalysisSettings, AttachmentSettings, BaseUrl, BlobPlace, Durability, FilesSettings,
+    GatewaySettings, Http2, Limits, Listener, LogFormat, LogSettings, MonitorSettings,
+    OnDiskFailure, QueueSettings, RetentionSettings, Services, Settings, ShutdownSettings,
+    SpoolSettings, StoreSettings, StoreSsl, StreamSettings, TlsFiles, UpstreamSettings,
 };
 pub use units::duration_from_text;
 

@@ -1,6 +1,7 @@
 //! The configuration as the program uses it: every field has a value, in its own unit.
 
 use super::checks::ChecksSettings;
+use super::detect::DetectSettings;
 use super::judge::JudgeSettings;
 use super::network::Network;
 use crate::model::{ApplicationId, ApplicationPolicy, Secret};
@@ -314,24 +315,6 @@ impl Default for Services {
             custom_policy: true,
         }
     }
-}
-
-/// Models that others have trained, beside the built-in detection.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct DetectSettings {
-    /// One that marks words; only in a program built with the feature `onnx`.
-    pub tagger: Option<TaggerSettings>,
-}
-
-/// A model that marks words.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct TaggerSettings {
-    /// Where model.onnx, config.json and tokenizer.json or vocab.txt are.
-    pub folder: PathBuf,
-    /// Labels of the model and the patterns of §2.8 they stand for; each pattern once or more.
-    pub labels: Vec<(String, String)>,
-    /// How many windows of 254 word pieces of one text the model is shown at most, default 64.
-    pub max_windows: usize,
 }
 
 /// How long records are kept, whatever their application; None is without that bound (CONTRACT 38).

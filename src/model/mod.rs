@@ -2,6 +2,7 @@
 //! serde only; no I/O, no decisions.
 
 mod analysis;
+mod categories;
 mod chain;
 #[cfg(test)]
 pub(crate) mod document;
@@ -18,6 +19,7 @@ pub use analysis::{
     GuardrailsReport, PolicyRuling, SCHEMA_VERSION, Severity, Stage, Status, Timings, TokensReport,
     TypeCount,
 };
+pub use categories::CATEGORY_NAMES;
 pub use chain::{Chain, ChainHash, Identity};
 pub use envelope::{ErrorBody, ErrorEnvelope, ErrorType};
 pub use ids::{ApplicationId, ExchangeId, RecordId};

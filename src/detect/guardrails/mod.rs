@@ -13,11 +13,13 @@ mod probes;
 mod prompt_leak;
 mod reading;
 mod registry;
+mod second;
 mod secrets;
 mod text;
 mod toxicity;
 
 pub use registry::{Category, DEFAULT_THRESHOLD};
+pub use second::SecondStage;
 pub use text::Text;
 
 use super::confusables;
@@ -35,6 +37,10 @@ pub trait Guardrail: Send + Sync {
     fn category(&self) -> Category;
     /// What speaks for it; None where nothing does.
     fn check(&self, text: &Text<'_>) -> Option<Finding>;
+    /// Why more may speak for it than was found, where it could not look at the whole text.
+    fn failure(&self, _text: &Text<'_>) -> Option<String> {
+        None
+    }
 }
 
 /// What speaks for a category.
@@ -68,11 +74,16 @@ pub(super) fn check(
         let guardrail = guardrails
             .iter()
             .find(|other| other.category() == *category);
-        let run = AssertUnwindSafe(|| guardrail.and_then(|guardrail| guardrail.check(&text)));
-        let Ok(finding) = catch_unwind(run) else {
+        let run = AssertUnwindSafe(|| {
+            let looked = guardrail.map(|one| (one.check(&text), one.failure(&text)));
+            looked.unwrap_or_default()
+        });
+        let Ok((finding, failure)) = catch_unwind(run) else {
             failures.push(format!("the guardrail of {category} failed"));
             continue;
         };
+        // Several guardrails may stand on one look at the text.
+        failures.extend(failure.filter(|failure| !failures.contains(failure)));
         let Some(finding) = finding else { continue };
         let score = rounded(finding.score);
         highest = highest.max(score);
