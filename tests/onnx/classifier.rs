@@ -131,7 +131,8 @@ fn contract_12_what_a_model_flags_is_blocked_at_the_gateway_and_explained_alike(
         let monitor = &answer["metadata"]["monitor"];
         monitor.is_object().then(|| monitor.clone())
     });
-    assert_eq!(blocked["type"], "guardrails", "{blocked}");
+    let category = &blocked["prepared_response"]["guardrails"]["categories"][0];
+    assert_eq!(category["name"], "toxicity", "{blocked}");
     let records = stack
         .analysis("/records?verdict=flagged&limit=1", KEY)
         .json();

@@ -11,9 +11,13 @@ use crate::model::{Stage, Status};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 fn parts(scored: Scored) -> Parts {
+    let vocabulary = match scored {
+        Scored::Words => made::vocabulary(),
+        Scored::Texts => made::tokenizer(),
+    };
     Parts {
         model: made::model(scored),
-        vocabulary: made::vocabulary(),
+        vocabulary,
         config: made::config(LABELS, false),
     }
 }
