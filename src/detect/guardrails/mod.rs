@@ -71,14 +71,8 @@ pub(super) fn check(
     let (mut report, mut failures) = (GuardrailsReport::default(), Vec::new());
     let mut highest: f64 = 0.0;
     for (category, threshold) in asked {
-        let guardrail = guardrails
-            .iter()
-            .find(|other| other.category() == *category);
-        let run = AssertUnwindSafe(|| {
-            let looked = guardrail.map(|one| (one.check(&text), one.failure(&text)));
-            looked.unwrap_or_default()
-        });
-        let Ok((finding, failure)) = catch_unwind(run) else {
+        let guardrail = guardrails.iter().find(|one| one.category() == *category);
+        let Some((finding, failure)) = look(guardrail.map(|one| &**one), &text) else {
             failures.push(format!("the guardrail of {category} failed"));
             continue;
         };
@@ -106,6 +100,16 @@ pub(super) fn check(
         .categories
         .sort_by(|a, b| b.score.total_cmp(&a.score));
     (report, failures)
+}
+
+/// What a guardrail finds and why there may be more; None where it panics.
+fn look(
+    guardrail: Option<&dyn Guardrail>,
+    text: &Text<'_>,
+) -> Option<(Option<Finding>, Option<String>)> {
+    let look = || guardrail.map(|one| (one.check(text), one.failure(text)));
+    let looked = catch_unwind(AssertUnwindSafe(look)).ok()?;
+    Some(looked.unwrap_or_default())
 }
 
 /// Four digits: more would be noise.
