@@ -97,4 +97,5 @@ cargo clippy --all-targets -- -D warnings
 cargo test
 # Models from a folder: a runtime of their own, so only what needs it.
 cargo test --features onnx --lib -- onnx models::
+cargo test --features onnx --test onnx
 cargo test --bench gateway --bench analysis --bench ops --bench json --bench policy

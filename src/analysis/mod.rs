@@ -49,6 +49,7 @@ pub use authority::Caller;
 pub use differences::{Basis, Difference};
 pub use error::{ApiError, FieldProblem};
 pub use http::{router, token_json};
+pub use models::Models;
 pub use openapi::openapi_json;
 pub use policies::SetPolicyError;
 pub use process::ProcessInput;

@@ -9,7 +9,7 @@ use super::files::Files;
 use super::freshness::Freshness;
 use super::inline::InlineRules;
 use super::keep::{self, Judged, Told};
-use super::models;
+use super::models::Models;
 use super::policies::{self, LocalPolicies, SetPolicyError};
 use super::process::{self, Analyst, Asked, Judging, Parameters, ProcessInput};
 use super::rate::Rate;
@@ -80,11 +80,7 @@ impl Service {
             documents: documents::Reader::default(),
             store,
             tokens,
-            analyst: Analyst::new(
-                settings.services,
-                models::detectors(&settings.detect)?,
-                remote,
-            ),
+            analyst: Analyst::new(settings.services, Models::read(&settings.detect)?, remote),
             inline_rules: InlineRules::default(),
             rate: Rate::new(settings.requests_per_second),
             max_body: settings.max_body,

@@ -8,6 +8,7 @@
 mod applications;
 mod checks;
 mod detect;
+mod entries;
 pub mod env;
 mod files;
 mod judge;
@@ -31,6 +32,7 @@ mod validate;
 mod yaml;
 
 pub use checks::{ChecksSettings, GuardSettings, GuardTemplate, PresidioSettings};
+pub use detect::{ClassifierSettings, DetectSettings, ModelBounds, ShownWhen, TaggerSettings};
 pub use judge::{JudgePlace, JudgeSettings, ResponseFormat};
 pub use log::{AccessLogPlace, AccessLogSettings, LogFormat, LogSettings};
 pub use network::Network;
@@ -38,8 +40,8 @@ pub use problem::{Origin, Problem, Problems};
 pub use remote::CallLimits;
 pub use settings::{
     AnalysisSettings, AttachmentSettings, BaseUrl, BlobPlace, ClientAuth, ClientCheck,
-    ClientIdentity, DetectSettings, Durability, FilesSettings, GatewaySettings, Http2, Limits,
-    Listener, MonitorSettings, OnDiskFailure, QueueSettings, RetentionSettings, Services, Settings,
+    ClientIdentity, Durability, FilesSettings, GatewaySettings, Http2, Limits, Listener,
+    MonitorSettings, OnDiskFailure, QueueSettings, RetentionSettings, Services, Settings,
     ShutdownSettings, SpoolSettings, StoreSettings, StoreSsl, StreamSettings, TlsFiles,
     UpstreamSettings,
 };

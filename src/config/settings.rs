@@ -3,6 +3,7 @@
 pub use super::upstream::{FailoverOn, HealthSettings, Http2, UpstreamSettings};
 
 use super::checks::ChecksSettings;
+use super::detect::DetectSettings;
 use super::judge::JudgeSettings;
 use super::log::LogSettings;
 use super::network::Network;
@@ -332,24 +333,6 @@ impl Default for Services {
             custom_policy: true,
         }
     }
-}
-
-/// Models that others have trained, beside the built-in detection.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct DetectSettings {
-    /// One that marks words; only in a program built with the feature `onnx`.
-    pub tagger: Option<TaggerSettings>,
-}
-
-/// A model that marks words.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct TaggerSettings {
-    /// Where model.onnx, config.json and tokenizer.json or vocab.txt are.
-    pub folder: PathBuf,
-    /// Labels of the model and the patterns of §2.8 they stand for; each pattern once or more.
-    pub labels: Vec<(String, String)>,
-    /// How many windows of 254 word pieces of one text the model is shown at most, default 64.
-    pub max_windows: usize,
 }
 
 /// How long records are kept, whatever their application; None is without that bound (CONTRACT 38).

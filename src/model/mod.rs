@@ -3,6 +3,7 @@
 
 mod analysis;
 mod call_limits;
+mod categories;
 mod chain;
 #[cfg(test)]
 pub(crate) mod document;
@@ -20,6 +21,7 @@ pub use analysis::{
     TypeCount,
 };
 pub use call_limits::{CallLimits, CallRate};
+pub use categories::CATEGORY_NAMES;
 pub use chain::{Chain, ChainHash, Identity};
 pub use envelope::{ErrorBody, ErrorEnvelope, ErrorType};
 pub use ids::{ApplicationId, ExchangeId, RecordId};
