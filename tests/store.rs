@@ -43,3 +43,5 @@ mod sqlite;
 mod statistics;
 #[path = "store/tokens.rs"]
 mod tokens;
+#[path = "store/traffic.rs"]
+mod traffic;

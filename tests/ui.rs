@@ -9,12 +9,18 @@ mod support;
 mod accounts;
 #[path = "ui/applications.rs"]
 mod applications;
+#[path = "ui/audit.rs"]
+mod audit;
 #[path = "ui/browser.rs"]
 mod browser;
 #[path = "ui/defence.rs"]
 mod defence;
+#[path = "ui/first_steps.rs"]
+mod first_steps;
 #[path = "ui/looks.rs"]
 mod looks;
+#[path = "ui/overview.rs"]
+mod overview;
 #[path = "ui/records.rs"]
 mod records;
 #[path = "ui/sign_in.rs"]

@@ -10,6 +10,7 @@ use super::freshness::Freshness;
 use super::inline::InlineRules;
 use super::keep::{self, Judged, Told};
 use super::models::Models;
+use super::neighbours::Neighbours;
 use super::policies::{self, LocalPolicies, SetPolicyError};
 use super::process::{self, Analyst, Asked, Judging, Parameters, ProcessInput};
 use super::rate::Rate;
@@ -39,6 +40,10 @@ pub struct Service {
     pub(super) inline_rules: InlineRules,
     rate: Rate,
     max_body: u64,
+    pub(super) neighbours: Neighbours,
+    /// What it was started with, for people to look at.
+    pub(super) settings: AnalysisSettings,
+    pub(super) started: Instant,
 }
 
 impl Service {
@@ -84,6 +89,9 @@ impl Service {
             inline_rules: InlineRules::default(),
             rate: Rate::new(settings.requests_per_second),
             max_body: settings.max_body,
+            neighbours: Neighbours::default(),
+            settings: settings.clone(),
+            started: Instant::now(),
         };
         Ok((Arc::new(service), first_run))
     }

@@ -14,13 +14,14 @@ use super::run::{Serving, run_server};
 use super::sockets::Sockets;
 use super::status::Overview;
 use super::{clear_text, descriptors, listeners, operations, policies, spool, welcome};
-use crate::analysis::{FirstRun, Service};
+use crate::analysis::{FirstRun, GatewayBeside, Service};
+use crate::config::settings::GatewaySettings;
 use crate::config::{BaseUrl, MonitorSettings, Settings};
 use crate::demo;
 use crate::gateway::{Doors, Front, Live, Monitoring, Shared, UpstreamTls};
 use crate::judge::Remote;
 use crate::observe::Metrics;
-use crate::telemetry::{Analyzer, BackendTls, HttpAnalyzer};
+use crate::telemetry::{Analyzer, BackendTls, HttpAnalyzer, Spool};
 use anyhow::{Context, Result};
 use log::warn;
 use pingora_core::connectors::ConnectorOptions;
@@ -43,9 +44,37 @@ struct Plan {
     under_way: UnderWay,
     metrics: Arc<Metrics>,
     remote: Remote,
+    /// The analysis of this process, which is told of the gateway beside it.
+    beside: Option<Beside>,
+}
+
+struct Beside {
+    service: Arc<Service>,
+    demo: bool,
 }
 
 impl Plan {
+    /// Those who show or are told how the spool is get it.
+    fn introduce(&self, gateway: &GatewaySettings, spool: Option<Spool>) {
+        if let (Some(analyzer), Some(spool)) = (&self.backend.analyzer, &spool) {
+            analyzer.tells_of(spool);
+        }
+        let Some(Beside { service, demo }) = &self.beside else {
+            return;
+        };
+        let Some(first) = gateway.listen.first() else {
+            return;
+        };
+        let ip = first.address.ip();
+        service.stands_beside(GatewayBeside {
+            tls: first.tls.is_some(),
+            host: (!ip.is_unspecified()).then(|| ip.to_string()),
+            port: first.address.port(),
+            demo: *demo,
+            spool,
+        });
+    }
+
     fn overview(&self, metrics: &Arc<Metrics>, readiness: &Arc<Readiness>) -> Overview {
         Overview {
             metrics: metrics.clone(),
@@ -99,6 +128,10 @@ pub fn run_all(launch: Launch) -> Result<()> {
         under_way,
         metrics,
         remote,
+        beside: Some(Beside {
+            service: service.clone(),
+            demo,
+        }),
     };
     let api = sockets.serve(api)?;
     serve_gateway(&settings, &runtime, plan, |server| {
@@ -178,6 +211,7 @@ pub fn run_gateway(launch: Launch) -> Result<()> {
         under_way: UnderWay::default(),
         metrics,
         remote: Remote::default(),
+        beside: None,
     };
     serve_gateway(&settings, &runtime, plan, |_| {})
 }
@@ -264,6 +298,7 @@ fn serve_gateway(
         None => None,
     };
     let outputs = Outputs::start(settings, runtime, &metrics)?;
+    plan.introduce(gateway, spool.as_ref().map(spool::Running::spool));
     let monitoring = Monitoring {
         access: Some(outputs.access.clone()),
         tracer: outputs.tracer.clone(),

@@ -191,6 +191,7 @@ fn analysis(r: &mut Reader<'_>, prefix: &str) -> AnalysisSettings {
         ),
         judge: judge::read(r, prefix),
         checks: checks::read(r, prefix),
+        gateway_url: r.read(&key("ui.gateway_url"), &url::upstream_url()),
     }
 }
 

@@ -288,6 +288,9 @@ pub struct AnalysisSettings {
     pub judge: Option<JudgeSettings>,
     /// Servers that are asked beside the engine.
     pub checks: ChecksSettings,
+    /// Where clients reach the gateway, as the web UI shows it; None: the gateway of the same process, else
+    /// the host of the UI with the gateway's port.
+    pub gateway_url: Option<BaseUrl>,
 }
 
 /// Where the bytes of attached files are kept.

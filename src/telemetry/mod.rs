@@ -60,6 +60,9 @@ pub trait Analyzer: Send + Sync {
         None
     }
 
+    /// Has the backend told how this spool is, beside what is registered.
+    fn tells_of(&self, _: &Spool) {}
+
     /// As [`Analyzer::analyse`], without waiting for what the verdict does not need where the backend can tell the
     /// two apart.
     async fn judge(&self, record: &Record) -> Result<Verdict, AnalyzerError> {

@@ -52,6 +52,10 @@ macro_rules! store_contract {
             tokens: a_revoked_one_stays_so
             tokens: pages_go_from_new_to_old
             tokens: a_use_is_noted_and_never_goes_back
+            traffic: hours_are_counted_for_each_application_and_for_all
+            traffic: hours_beyond_a_month_are_forgotten_and_records_stay
+            traffic: a_store_says_what_it_is
+            traffic: gateways_come_with_their_latest_record_first
             audit: lines_come_back_newest_first
             audit: an_application_and_an_action_narrow_them
             accounts: an_account_comes_back_by_name_and_identifier

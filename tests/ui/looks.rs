@@ -9,6 +9,21 @@ use crate::support::stack::Stack;
 use crate::world::{administrators_browser, console_link};
 use serde_json::{Value, json};
 
+/// What one page may take over the wire.
+const MOST_BYTES: u64 = 150 * 1024;
+
+/// Opens a page with nothing kept from before: it is small, and nothing in it moves by itself.
+fn open(browser: &mut Browser, path: &str) {
+    browser.forget_files();
+    browser.open(path);
+    let (shift, bytes) = (browser.shift(), browser.transferred());
+    assert!(shift < 0.001, "{path} moves by {shift}");
+    assert!(
+        (1..=MOST_BYTES).contains(&bytes),
+        "{path} takes {bytes} bytes"
+    );
+}
+
 /// Looks at a page in both themes and at both widths.
 fn look(browser: &mut Browser, name: &str) {
     for theme in ["light", "dark"] {
@@ -31,7 +46,7 @@ fn every_page_is_whole_and_accessible() {
     let Some(mut alone) = Browser::start(stack.analysis_addr) else {
         return;
     };
-    alone.open("/ui/sign-in");
+    open(&mut alone, "/ui/sign-in");
     look(&mut alone, "sign-in");
     alone.open(&console_link(&stack));
     look(&mut alone, "link");
@@ -44,10 +59,12 @@ fn every_page_is_whole_and_accessible() {
         ("/ui/applications/new".to_owned(), "application-new"),
         (format!("/ui/applications/{id}/versions"), "versions"),
         ("/ui/users".to_owned(), "users"),
+        ("/ui/overview".to_owned(), "overview-empty"),
+        ("/ui/first-steps".to_owned(), "first-steps-empty"),
         ("/ui/password".to_owned(), "password"),
         ("/ui/nothing".to_owned(), "not-found"),
     ] {
-        browser.open(&path);
+        open(&mut browser, &path);
         look(&mut browser, name);
     }
     let (record, failed) = talk(&stack, &id);
@@ -58,12 +75,21 @@ fn every_page_is_whole_and_accessible() {
         (format!("/ui/records/{record}"), "record"),
         (format!("/ui/records/{failed}"), "record-failed"),
         ("/ui/sessions".to_owned(), "sessions"),
+        ("/ui/overview".to_owned(), "overview"),
+        ("/ui/overview?period=30d".to_owned(), "overview-month"),
+        ("/ui/overview/chain".to_owned(), "chain"),
+        ("/ui/status".to_owned(), "status"),
+        ("/ui/audit".to_owned(), "audit"),
+        (
+            format!("/ui/first-steps?application_id={id}"),
+            "first-steps",
+        ),
         (
             format!("/ui/sessions/one?application_id={id}&session_id=checkout-7f3a"),
             "conversation",
         ),
     ] {
-        browser.open(&path);
+        open(&mut browser, &path);
         look(&mut browser, name);
     }
     browser.open(&format!("/ui/applications/{id}"));
@@ -76,6 +102,15 @@ fn every_page_is_whole_and_accessible() {
     browser.click(".switch button[value=ru]");
     browser.wait_for("document.documentElement.lang === 'ru'");
     look(&mut browser, "application-ru");
+    for (path, name) in [
+        ("/ui/overview", "overview-ru"),
+        ("/ui/status", "status-ru"),
+        ("/ui/audit", "audit-ru"),
+        ("/ui/first-steps", "first-steps-ru"),
+    ] {
+        open(&mut browser, path);
+        look(&mut browser, name);
+    }
     assert_eq!(browser.complaints, Vec::<String>::new());
 }
 

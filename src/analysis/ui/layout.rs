@@ -5,17 +5,21 @@ use super::components::token_field;
 use super::view::{Language, Theme, View};
 use super::visit::Visit;
 use crate::model::GATEWAY_VERSION;
-use crate::store::Scope;
+use crate::store::{Role, Scope};
 use axum::response::Html;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 /// A section of the navigation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Section {
+    Overview,
     Records,
     Sessions,
     Applications,
     Users,
+    Audit,
+    Status,
+    FirstSteps,
     /// Reached from the person's corner.
     Own,
 }
@@ -33,7 +37,17 @@ fn items(visit: &Visit) -> Vec<Item> {
     let t = visit.view.t;
     let r = visit.view.r();
     let may_read = visit.may(Scope::Read);
+    let o = visit.view.o();
+    let is_whole = visit.account.application_id.is_none();
+    let is_administrator = visit.account.role == Role::Administrator;
     let items = vec![
+        Item {
+            section: Section::Overview,
+            path: "/ui/overview",
+            name: o.overview,
+            picture: "M4 20V10M10 20V4M16 20v-7M21 20H3",
+            is_shown: may_read,
+        },
         Item {
             section: Section::Records,
             path: "/ui/records",
@@ -61,6 +75,27 @@ fn items(visit: &Visit) -> Vec<Item> {
             name: t.users,
             picture: "M9 11a3.5 3.5 0 1 0 0-7 3.5 3.5 0 0 0 0 7zM3 20c0-4 3-6 6-6s6 2 6 6M16 4.5a3.3 3.3 0 0 1 0 6M17.5 14.5c2.2.8 3.5 2.5 3.5 5.5",
             is_shown: visit.is_administrator(),
+        },
+        Item {
+            section: Section::Audit,
+            path: "/ui/audit",
+            name: o.audit,
+            picture: "M6 3h9l4 4v14H6zM14 3v5h5M9 12h7M9 16h7",
+            is_shown: is_administrator,
+        },
+        Item {
+            section: Section::Status,
+            path: "/ui/status",
+            name: o.status,
+            picture: "M3 12h4l3-8 4 16 3-8h4",
+            is_shown: is_whole,
+        },
+        Item {
+            section: Section::FirstSteps,
+            path: "/ui/first-steps",
+            name: o.first_steps,
+            picture: "M5 21V4M5 5h13l-3 4 3 4H5",
+            is_shown: true,
         },
     ];
     items.into_iter().filter(|item| item.is_shown).collect()

@@ -10,25 +10,30 @@ mod accounts;
 mod applications;
 mod assets;
 mod attempts;
+mod audit;
 mod components;
 mod cookie;
 mod failure;
+mod first_steps;
 mod form;
 mod layout;
 mod link;
 mod marks;
+mod overview;
 mod password;
 mod phrases;
 mod preferences;
 mod records;
 mod sign_in;
+mod status;
 mod view;
 mod visit;
 
 use super::Service;
+use crate::store::Scope;
 use attempts::Attempts;
 use axum::Router;
-use axum::extract::FromRef;
+use axum::extract::{FromRef, State};
 use axum::middleware::from_fn;
 use axum::response::Redirect;
 use axum::routing::{get, post};
@@ -88,6 +93,10 @@ pub(super) fn router(service: Arc<Service>) -> Router {
         .route("/users/{id}/edit", post(accounts::edit))
         .merge(applications::routes())
         .merge(records::routes())
+        .merge(overview::routes())
+        .merge(first_steps::routes())
+        .route("/status", get(status::page))
+        .route("/audit", get(audit::page))
         .fallback(async || Failure::NotFound)
         .method_not_allowed_fallback(async || Failure::NotFound)
         .layer(from_fn(failure::frame))
@@ -100,6 +109,10 @@ pub(super) fn router(service: Arc<Service>) -> Router {
 }
 
 /// The first page of whoever signed in.
-async fn home(visit: visit::Visit) -> Redirect {
-    Redirect::to(visit.first_page())
+async fn home(State(ui): State<Ui>, visit: visit::Visit) -> Result<Redirect, Failure> {
+    Ok(Redirect::to(match visit.may(Scope::Read) {
+        false => "/ui/applications",
+        true if ui.service.has_records(&visit.caller).await? => "/ui/overview",
+        true => "/ui/first-steps",
+    }))
 }

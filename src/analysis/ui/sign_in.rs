@@ -55,7 +55,7 @@ pub(super) async fn enter(
     ui.attempts.failed(name, address, now);
     let account = ui
         .service
-        .recognise_person(name, fields.secret("password"))
+        .recognise_person(name, fields.secret("password"), address)
         .await?;
     let Some(account) = account else {
         if let Some(wait) = ui.attempts.wait(name, address, now) {

@@ -3,7 +3,10 @@
 
 use super::Peer;
 use super::cookie;
-use super::phrases::{EN, Phrases, RECORDS_EN, RECORDS_RU, RU, RecordPhrases};
+use super::phrases::{
+    EN, OVERVIEW_EN, OVERVIEW_RU, OverviewPhrases, Phrases, RECORDS_EN, RECORDS_RU, RU,
+    RecordPhrases,
+};
 use crate::model::Secret;
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
@@ -124,6 +127,14 @@ impl View {
         match self.language {
             Language::English => &RECORDS_EN,
             Language::Russian => &RECORDS_RU,
+        }
+    }
+
+    /// What the overview, status, the audit log and the first steps say.
+    pub(super) fn o(&self) -> &'static OverviewPhrases {
+        match self.language {
+            Language::English => &OVERVIEW_EN,
+            Language::Russian => &OVERVIEW_RU,
         }
     }
 

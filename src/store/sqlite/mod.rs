@@ -23,6 +23,7 @@ mod statistics;
 mod tests;
 mod text;
 mod tokens;
+mod traffic;
 mod write;
 mod writer;
 

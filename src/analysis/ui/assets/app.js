@@ -81,6 +81,18 @@
     }
   });
 
+  // A part that takes longer than its page: fetched once the page is there, into room that it has.
+  for (const place of document.querySelectorAll('[data-load]')) {
+    fetch(place.dataset.load, { headers: { 'X-Fragment': '1' } })
+      .then((response) => response.text())
+      .then((text) => {
+        const part = new DOMParser().parseFromString(text, 'text/html');
+        place.replaceChildren(...part.body.childNodes);
+        place.dataset.loaded = '1';
+      })
+      .catch(() => {});
+  }
+
   // A choice that is sent as soon as it is made.
   for (const select of document.querySelectorAll('select[data-submit]')) {
     select.form.classList.add('sends-itself');

@@ -13,8 +13,10 @@ macro_rules! phrases {
     };
 }
 
+mod overview;
 mod records;
 
+pub(super) use overview::{EN as OVERVIEW_EN, Phrases as OverviewPhrases, RU as OVERVIEW_RU};
 pub(super) use records::{EN as RECORDS_EN, Phrases as RecordPhrases, RU as RECORDS_RU};
 
 phrases! {

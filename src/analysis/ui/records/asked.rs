@@ -26,15 +26,15 @@ const NAMES: [&str; 11] = [
 ];
 
 /// The pairs of a page's address.
-pub(super) type Pairs = Query<Vec<(String, String)>>;
+pub(in crate::analysis::ui) type Pairs = Query<Vec<(String, String)>>;
 
 /// A filter as it was typed, without what was left empty.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Asked(Vec<(&'static str, String)>);
+pub(in crate::analysis::ui) struct Asked(Vec<(&'static str, String)>);
 
 impl Asked {
     /// What is no part of a filter is left out.
-    pub(super) fn read(Query(pairs): Pairs) -> Self {
+    pub(in crate::analysis::ui) fn read(Query(pairs): Pairs) -> Self {
         let known = |(name, text): (String, String)| {
             let name = NAMES.into_iter().find(|known| *known == name)?;
             let text = text.trim();
@@ -44,7 +44,7 @@ impl Asked {
     }
 
     /// A part's text; empty where it is missing.
-    pub(super) fn text(&self, name: &str) -> &str {
+    pub(in crate::analysis::ui) fn text(&self, name: &str) -> &str {
         let found = self.0.iter().find(|(given, _)| *given == name);
         found.map_or("", |(_, text)| text)
     }
@@ -75,7 +75,7 @@ impl Asked {
     }
 
     /// The same with the application's identifier in place of its name.
-    pub(super) async fn resolved(
+    pub(in crate::analysis::ui) async fn resolved(
         &self,
         service: &Service,
         caller: &Caller,

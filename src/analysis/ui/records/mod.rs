@@ -1,7 +1,7 @@
 //! `/ui/records` and `/ui/sessions`: what was analysed, for those who may read it. The list with its
 //! live tail, one record, sessions as conversations, exports and files.
 
-mod asked;
+pub(super) mod asked;
 mod conversation;
 mod details;
 mod download;
@@ -9,7 +9,7 @@ mod filters;
 mod list;
 mod live;
 mod one;
-mod row;
+pub(super) mod row;
 mod sessions;
 mod verdicts;
 

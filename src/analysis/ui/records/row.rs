@@ -10,10 +10,10 @@ use maud::{Markup, html};
 use std::collections::HashMap;
 
 /// What applications are called.
-pub(super) type Names = HashMap<ApplicationId, String>;
+pub(in crate::analysis::ui) type Names = HashMap<ApplicationId, String>;
 
 /// The names of the applications of these records.
-pub(super) async fn names(
+pub(in crate::analysis::ui) async fn names(
     service: &Service,
     caller: &Caller,
     ids: impl Iterator<Item = ApplicationId>,
@@ -33,7 +33,11 @@ pub(super) async fn names(
 }
 
 /// Rows, newest first.
-pub(super) fn rows(view: &View, records: &[RecordSummary], names: &Names) -> Markup {
+pub(in crate::analysis::ui) fn rows(
+    view: &View,
+    records: &[RecordSummary],
+    names: &Names,
+) -> Markup {
     html! { @for record in records { (row(view, record, names)) } }
 }
 
@@ -54,7 +58,7 @@ fn row(view: &View, record: &RecordSummary, names: &Names) -> Markup {
 }
 
 /// An address with these parts, whatever their text.
-pub(super) fn address(path: &str, parts: &[(&str, &str)]) -> String {
+pub(in crate::analysis::ui) fn address(path: &str, parts: &[(&str, &str)]) -> String {
     let mut query = url::form_urlencoded::Serializer::new(String::new());
     query.extend_pairs(parts);
     format!("{path}?{}", query.finish())
