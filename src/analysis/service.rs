@@ -10,6 +10,7 @@ use super::freshness::Freshness;
 use super::inline::InlineRules;
 use super::keep::{self, Judged, Told};
 use super::models;
+use super::oidc::Provider;
 use super::policies::{self, LocalPolicies, SetPolicyError};
 use super::process::{self, Analyst, Asked, Judging, Parameters, ProcessInput};
 use super::rate::Rate;
@@ -39,6 +40,7 @@ pub struct Service {
     pub(super) inline_rules: InlineRules,
     rate: Rate,
     max_body: u64,
+    pub(super) oidc: Option<Provider>,
 }
 
 impl Service {
@@ -88,6 +90,7 @@ impl Service {
             inline_rules: InlineRules::default(),
             rate: Rate::new(settings.requests_per_second),
             max_body: settings.max_body,
+            oidc: start::open_provider(settings)?,
         };
         Ok((Arc::new(service), first_run))
     }

@@ -18,6 +18,7 @@ mod reader;
 mod remote;
 mod schema;
 pub mod settings;
+mod sign_in;
 mod spool;
 mod store;
 mod suggest;
@@ -38,6 +39,7 @@ pub use settings::{
     ShutdownSettings, SpoolSettings, StoreSettings, StoreSsl, StreamSettings, TlsFiles,
     UpstreamSettings,
 };
+pub use sign_in::{OidcSettings, SignInRole};
 pub use units::duration_from_text;
 
 use reader::{Reader, Sources};

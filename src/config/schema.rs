@@ -8,7 +8,8 @@ use super::settings::{
     StreamSettings, UpstreamSettings,
 };
 use super::{
-    Overrides, Role, applications, checks, detect, files, judge, listen, spool, store, units, url,
+    Overrides, Role, applications, checks, detect, files, judge, listen, sign_in, spool, store,
+    units, url,
 };
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
@@ -177,6 +178,7 @@ fn analysis(r: &mut Reader<'_>, prefix: &str) -> AnalysisSettings {
             &units::count(1..=1_000_000),
         ),
         judge: judge::read(r, prefix),
+        oidc: sign_in::read(r, prefix),
         checks: checks::read(r, prefix),
     }
 }

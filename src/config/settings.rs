@@ -3,6 +3,7 @@
 use super::checks::ChecksSettings;
 use super::judge::JudgeSettings;
 use super::network::Network;
+use super::sign_in::OidcSettings;
 use crate::model::{ApplicationId, ApplicationPolicy, Secret};
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -267,6 +268,8 @@ pub struct AnalysisSettings {
     pub requests_per_second: Option<usize>,
     /// Who judges custom policies; None: nobody but their own words.
     pub judge: Option<JudgeSettings>,
+    /// Another server that people sign in by; None: their passwords alone.
+    pub oidc: Option<OidcSettings>,
     /// Servers that are asked beside the engine.
     pub checks: ChecksSettings,
 }

@@ -5,7 +5,7 @@ use crate::support::KEY;
 use crate::support::request::Request;
 use crate::support::stack::Stack;
 use crate::visitor::Visitor;
-use crate::world::{PASSWORD, administrator, administrators_browser};
+use crate::world::{administrator, administrators_browser};
 use serde_json::json;
 
 /// Makes an application through the API; gives its id.
@@ -175,18 +175,4 @@ fn stored_texts_never_become_code() {
         true
     );
     assert_eq!(browser.complaints, Vec::<String>::new());
-}
-
-#[test]
-fn over_tls_the_cookie_is_bound_to_the_host() {
-    // The name and its attributes are tested beside the code; here, that clear text has neither.
-    let stack = Stack::all().start();
-    let mut visitor = Visitor::new(stack.analysis_addr);
-    let page = visitor.get("/ui/sign-in");
-    let cookie = page.head.header("set-cookie").unwrap();
-    assert!(
-        cookie.starts_with("monitor=mon_") && !cookie.contains("Secure"),
-        "{cookie}"
-    );
-    assert!(!page.text().contains(PASSWORD));
 }

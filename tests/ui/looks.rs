@@ -44,6 +44,7 @@ fn every_page_is_whole_and_accessible() {
         ("/ui/applications/new".to_owned(), "application-new"),
         (format!("/ui/applications/{id}/versions"), "versions"),
         ("/ui/users".to_owned(), "users"),
+        ("/ui/tokens".to_owned(), "tokens"),
         ("/ui/password".to_owned(), "password"),
         ("/ui/nothing".to_owned(), "not-found"),
     ] {
@@ -73,6 +74,29 @@ fn every_page_is_whole_and_accessible() {
     );
     browser.wait_for("document.querySelectorAll('#try-result mark').length === 3");
     look(&mut browser, "application");
+    browser.open("/ui/tokens");
+    browser.click("details.card summary");
+    browser.fill("[name=name]", "gateway 1");
+    browser.click("form[action='/ui/tokens'] button.primary");
+    browser.wait_for("document.querySelector('#made-token') !== null");
+    look(&mut browser, "token-made");
+    browser.click("details.card summary");
+    look(&mut browser, "token-form");
+    browser.open("/ui/records?verdict=flagged&user_id=ivan.petrov@shop.example");
+    for (name, shared) in [("Ivan, flagged", false), ("Все нарушения", true)] {
+        browser.click(".keep-filter summary");
+        browser.fill(".keep-filter [name=name]", name);
+        if shared {
+            browser.click(".keep-filter [name=shared]");
+            look(&mut browser, "filter-form");
+        }
+        browser.click(".keep-filter button");
+        browser.wait_for(&format!(
+            "[...document.querySelectorAll('.chip a')].some(a => a.textContent.includes('{name}'))"
+        ));
+    }
+    look(&mut browser, "records-saved");
+    browser.open(&format!("/ui/applications/{id}"));
     browser.click(".switch button[value=ru]");
     browser.wait_for("document.documentElement.lang === 'ru'");
     look(&mut browser, "application-ru");

@@ -17,11 +17,14 @@ mod form;
 mod layout;
 mod link;
 mod marks;
+mod names;
+mod oidc;
 mod password;
 mod phrases;
 mod preferences;
 mod records;
 mod sign_in;
+mod tokens;
 mod view;
 mod visit;
 
@@ -80,6 +83,8 @@ pub(super) fn router(service: Arc<Service>) -> Router {
         .route("/", get(home))
         .route("/sign-in", get(sign_in::page).post(sign_in::enter))
         .route("/sign-out", post(sign_in::leave))
+        .route("/oidc", get(oidc::begin))
+        .route("/oidc/callback", get(oidc::finish))
         .route("/link/{value}", get(link::page).post(link::accept))
         .route("/preferences", post(preferences::keep))
         .route("/password", get(password::page).post(password::change))
@@ -88,6 +93,7 @@ pub(super) fn router(service: Arc<Service>) -> Router {
         .route("/users/{id}/edit", post(accounts::edit))
         .merge(applications::routes())
         .merge(records::routes())
+        .merge(tokens::routes())
         .fallback(async || Failure::NotFound)
         .method_not_allowed_fallback(async || Failure::NotFound)
         .layer(from_fn(failure::frame))

@@ -60,6 +60,7 @@ fn settings() -> AnalysisSettings {
         requests_per_second: None,
         judge: None,
         checks: ChecksSettings::default(),
+        oidc: None,
     }
 }
 

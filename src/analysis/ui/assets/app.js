@@ -81,6 +81,26 @@
     }
   });
 
+  // A slider and a number that say the same, and what was measured nearest to them.
+  for (const place of document.querySelectorAll('[data-slider]')) {
+    const slider = place.querySelector('input[type=range]');
+    const number = place.querySelector('input[type=number]');
+    const shown = place.querySelector('[data-rates]');
+    const rates = shown ? JSON.parse(shown.dataset.rates) : [];
+    const tell = () => {
+      if (!rates.length) return;
+      const away = (rate) => Math.abs(rate[0] - slider.value);
+      const nearest = rates.reduce((one, other) => (away(other) < away(one) ? other : one));
+      shown.querySelector('[data-ordinary]').textContent = nearest[1];
+      shown.querySelector('[data-recall]').textContent = nearest[2];
+    };
+    slider.addEventListener('input', () => { number.value = slider.value; tell(); });
+    number.addEventListener('input', () => {
+      slider.value = number.value || number.placeholder;
+      tell();
+    });
+  }
+
   // A choice that is sent as soon as it is made.
   for (const select of document.querySelectorAll('select[data-submit]')) {
     select.form.classList.add('sends-itself');
