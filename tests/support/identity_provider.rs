@@ -2,7 +2,7 @@
 //! client owes it (code once, PKCE, the client's secret). It knows nothing of the program but the wire.
 
 use super::server::Received;
-use super::upstream::{Upstream, json};
+use super::upstream::{Upstream, json, response};
 use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
 use ring::rand::SystemRandom;
@@ -44,6 +44,8 @@ struct State {
     forger: Key,
     signer: Signer,
     grants: HashMap<String, Grant>,
+    /// Of whom everybody is who comes.
+    everybody: Option<Value>,
 }
 
 /// The provider.
@@ -82,6 +84,7 @@ impl IdentityProvider {
             forger: Key::new("first"),
             signer: Signer::Own,
             grants: HashMap::new(),
+            everybody: None,
         }));
         let shared = state.clone();
         let upstream = Upstream::answering(move |request| shared.lock().unwrap().answer(request));
@@ -111,15 +114,35 @@ impl IdentityProvider {
         self.state.lock().unwrap().key = Key::new(id);
     }
 
+    /// Sends every browser that comes back at once, as a person of these claims.
+    pub fn agrees_to_everything(&self, claims: Value) {
+        self.state.lock().unwrap().everybody = Some(claims);
+    }
+
     /// Somebody agrees: where the browser is sent back to. `claims` are laid over those of a right
     /// token; null takes one away.
     #[track_caller]
     pub fn agrees(&self, location: &str, claims: Value) -> String {
-        let asked = url::Url::parse(location).unwrap();
+        let issuer = self.issuer();
         assert!(
-            location.starts_with(&format!("{}/authorize?", self.issuer())),
+            location.starts_with(&format!("{issuer}/authorize?")),
             "{location}"
         );
+        let back = self
+            .state
+            .lock()
+            .unwrap()
+            .grant((&issuer, location), &claims);
+        let path = back.split_once("://").unwrap().1;
+        path[path.find('/').unwrap()..].to_owned()
+    }
+}
+
+impl State {
+    /// Where the browser goes back to from this address.
+    #[track_caller]
+    fn grant(&mut self, (issuer, location): (&str, &str), claims: &Value) -> String {
+        let asked = url::Url::parse(location).unwrap();
         let asked: HashMap<String, String> = asked.query_pairs().into_owned().collect();
         for (name, value) in [
             ("response_type", "code"),
@@ -133,33 +156,25 @@ impl IdentityProvider {
             .duration_since(UNIX_EPOCH)
             .unwrap()
             .as_secs();
-        let mut whole = json!({"iss": self.issuer(), "aud": CLIENT, "sub": "00u1", "iat": now,
+        let mut whole = json!({"iss": issuer, "aud": CLIENT, "sub": "00u1", "iat": now,
             "exp": now + 300, "nonce": asked["nonce"]});
         for (name, value) in claims.as_object().unwrap() {
             whole[name] = value.clone();
         }
-        whole
-            .as_object_mut()
-            .unwrap()
-            .retain(|_, value| !value.is_null());
+        let fields = whole.as_object_mut().unwrap();
+        fields.retain(|_, value| !value.is_null());
         let code = uuid::Uuid::new_v4().to_string();
         let grant = Grant {
             challenge: asked["code_challenge"].clone(),
             claims: whole,
         };
-        self.state
-            .lock()
-            .unwrap()
-            .grants
-            .insert(code.clone(), grant);
-        let path = asked["redirect_uri"].split_once("://").unwrap().1;
-        let path = &path[path.find('/').unwrap()..];
-        let state = &asked["state"];
-        format!("{path}?code={code}&state={state}")
+        self.grants.insert(code.clone(), grant);
+        format!(
+            "{}?code={code}&state={}",
+            asked["redirect_uri"], asked["state"]
+        )
     }
-}
 
-impl State {
     fn answer(&mut self, request: &Received) -> Vec<u8> {
         let base = format!("http://{}", request.head.header("host").unwrap());
         let answer = match request.head.target() {
@@ -178,9 +193,20 @@ impl State {
                 }
                 None => return json(400, r#"{"error": "invalid_grant"}"#),
             },
-            _ => return json(404, "{}"),
+            target => return self.page(&base, target),
         };
         json(200, &answer.to_string())
+    }
+
+    /// What a browser sees here.
+    fn page(&mut self, base: &str, target: &str) -> Vec<u8> {
+        match self.everybody.clone() {
+            Some(claims) if target.starts_with("/authorize?") => {
+                let back = self.grant((base, &format!("{base}{target}")), &claims);
+                response(302, &format!("Location: {back}\r\n"), b"")
+            }
+            _ => json(404, "{}"),
+        }
     }
 
     fn token(&mut self, request: &Received) -> Option<String> {

@@ -5,6 +5,7 @@ use crate::accounts::colleague;
 use crate::browser::Browser;
 use crate::defence::add_application;
 use crate::records::{attach, keep};
+use crate::support::identity_provider::IdentityProvider;
 use crate::support::stack::Stack;
 use crate::world::{administrators_browser, console_link};
 use serde_json::{Value, json};
@@ -176,6 +177,21 @@ fn talk(stack: &Stack, id: &str) -> (String, String) {
         "additional_parameters": {"user_id": "batch"}});
     keep(stack, "pre", &other);
     (record, failed)
+}
+
+#[test]
+fn the_way_in_by_another_server_and_its_failure_are_whole_and_accessible() {
+    let provider = IdentityProvider::start();
+    let yaml = provider.yaml(", label: Corp ID, default_role: analyst");
+    let stack = Stack::all().yaml(&yaml).start();
+    let Some(mut browser) = Browser::start(stack.analysis_addr) else {
+        return;
+    };
+    browser.open("/ui/sign-in");
+    look(&mut browser, "sign-in-oidc");
+    browser.open("/ui/oidc/callback?code=x&state=y");
+    look(&mut browser, "sign-in-refused");
+    assert_eq!(browser.complaints, Vec::<String>::new());
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! Signing in by an identity provider: who gets in, as what, and which tokens are refused.
 
 use crate::accounts::colleague;
+use crate::browser::Browser;
 use crate::support::KEY;
 use crate::support::identity_provider::{CLIENT_SECRET, IdentityProvider, Signer};
 use crate::support::stack::Stack;
@@ -67,6 +68,21 @@ fn somebody_signs_in_by_the_provider_and_has_the_role_of_their_groups_each_time_
         log.contains("\"by\":\"oidc\"") && log.contains("account.sign_in"),
         "{log}"
     );
+}
+
+#[test]
+fn in_a_browser_the_way_back_ends_signed_in_at_the_page_that_was_asked_for() {
+    let (provider, stack) = world(", default_role: analyst");
+    let Some(mut browser) = Browser::start(stack.analysis_addr) else {
+        return;
+    };
+    provider.agrees_to_everything(json!({"preferred_username": "ann"}));
+    browser.open("/ui/sessions");
+    browser.wait_for("location.pathname === '/ui/sign-in'");
+    browser.click("a[href^='/ui/oidc']");
+    browser.wait_for("document.querySelector('.corner .who strong')?.textContent === 'ann'");
+    assert_eq!(browser.value("location.pathname"), "/ui/sessions");
+    assert_eq!(browser.complaints, Vec::<String>::new());
 }
 
 #[test]
@@ -231,7 +247,7 @@ fn what_goes_wrong_at_the_provider_is_said_without_secrets() {
     sent(&mut visitor);
     let odd = visitor.get("/ui/oidc/callback?error=%3Cscript%3Ealert(1)%3C/script%3E&state=x");
     assert_eq!(odd.status(), 403);
-    assert!(!odd.text().contains("alert"), "{}", odd.text());
+    assert!(!odd.text().contains("alert(1)"), "{}", odd.text());
     let location = sent(&mut visitor);
     let refused = visitor.get(&format!(
         "/ui/oidc/callback?code=unknown&state={}",

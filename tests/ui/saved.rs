@@ -62,10 +62,10 @@ fn own_filters_are_ones_own_and_shared_ones_stay_within_the_tenant() {
     let mut ann = colleague(&stack, &mut admin, ("ann", "analyst"), "");
     let own = stack.application_id();
     let mut tenant = colleague(&stack, &mut admin, ("tenant", "analyst"), &own);
-    assert_eq!(save(&mut admin, "quiet", "user_id=q", false), 303);
+    assert_eq!(save(&mut admin, "only hers", "user_id=q", false), 303);
     assert_eq!(save(&mut admin, "for all", "verdict=blocked", true), 303);
     let page = ann.get("/ui/records").text();
-    assert!(page.contains("for all") && !page.contains("quiet"));
+    assert!(page.contains("for all") && !page.contains("only hers"));
     assert!(
         !page.contains("/ui/records/filters/"),
         "another's is not hers to delete"
@@ -85,6 +85,7 @@ fn own_filters_are_ones_own_and_shared_ones_stay_within_the_tenant() {
     );
     assert_eq!(admin.post(&path, &[]).status(), 303);
     let mut developer = colleague(&stack, &mut admin, ("dev", "developer"), "");
+    developer.get("/ui/applications");
     assert_eq!(
         developer
             .post(

@@ -134,6 +134,7 @@ fn developers_give_what_they_have_analysts_nothing_and_tenants_their_own() {
     );
     let own = stack.application_id();
     let mut tenant = colleague(&stack, &mut admin, ("tenant", "developer"), &own);
+    tenant.get("/ui/tokens");
     assert_eq!(
         tenant
             .post("/ui/tokens", &fields("mine", "ingest"))

@@ -4,7 +4,7 @@
 use super::controls::Drawn;
 use super::fields::prefix;
 use crate::analysis::ui::phrases::GuardrailPhrases;
-use crate::detect::guardrails::{Category, DEFAULT_THRESHOLD};
+use crate::detect::guardrails::{Category, DEFAULT_THRESHOLD, rate_at, rates};
 use crate::model::Stage;
 use maud::{Markup, html};
 use serde_json::{Value, json};
@@ -37,41 +37,31 @@ fn one(g: &GuardrailPhrases, drawn: Drawn<'_>, (stage, category): (Stage, Catego
     }
 }
 
-/// A measured point: a threshold, the share of ordinary messages at or above it, and the share of those
-/// that are to be found.
-struct Rate {
-    threshold: f64,
-    ordinary: f64,
-    recall: f64,
-}
-
-fn rates(_: Category) -> Vec<Rate> {
-    Vec::new()
-}
-
+/// What the threshold costs and brings; the points that were measured come along for the script, each
+/// counting up to the next one.
 fn measured(g: &GuardrailPhrases, category: Category, threshold: f64) -> Markup {
-    let rates = rates(category);
-    let away = |rate: &Rate| (rate.threshold - threshold).abs();
-    let nearest = rates.iter().min_by(|a, b| away(a).total_cmp(&away(b)));
-    let Some(nearest) = nearest else {
+    let Some(here) = rate_at(category, threshold) else {
         return html! { span.hint.measured { (g.not_measured) } };
     };
-    let points = rates.iter().map(|rate| {
-        let (ordinary, recall) = (share(rate.ordinary), share(rate.recall));
+    let own = rates().iter().filter(|rate| rate.category == category);
+    let points = own.map(|rate| {
+        let (ordinary, recall) = (share(rate.false_alarms()), share(rate.recall()));
         json!([rate.threshold, ordinary, recall])
     });
     let points = Value::from_iter(points).to_string();
     html! {
         output.hint.measured data-rates=(points) {
-            (g.flags) " " strong data-ordinary { (share(nearest.ordinary)) } " " (g.of_ordinary) ", "
-            (g.finds) " " strong data-recall { (share(nearest.recall)) } " " (g.of_attacks)
+            (g.flags) " " strong data-ordinary { (share(here.false_alarms())) } " " (g.of_ordinary) ", "
+            (g.finds) " " strong data-recall { (share(here.recall())) } " " (g.of_attacks)
         }
     }
 }
 
 /// Percent, with as many digits as tell something.
-fn share(share: f64) -> String {
-    let percent = share * 100.0;
+fn share(share: Option<f64>) -> String {
+    let Some(percent) = share.map(|share| share * 100.0) else {
+        return "?".to_owned();
+    };
     match percent {
         0.0 => "0 %".to_owned(),
         ..0.1 => "< 0.1 %".to_owned(),

@@ -89,10 +89,10 @@
     const rates = shown ? JSON.parse(shown.dataset.rates) : [];
     const tell = () => {
       if (!rates.length) return;
-      const away = (rate) => Math.abs(rate[0] - slider.value);
-      const nearest = rates.reduce((one, other) => (away(other) < away(one) ? other : one));
-      shown.querySelector('[data-ordinary]').textContent = nearest[1];
-      shown.querySelector('[data-recall]').textContent = nearest[2];
+      const reached = rates.filter((rate) => rate[0] <= Number(slider.value) + 1e-9);
+      const [, ordinary, recall] = reached.pop() || rates[0];
+      shown.querySelector('[data-ordinary]').textContent = ordinary;
+      shown.querySelector('[data-recall]').textContent = recall;
     };
     slider.addEventListener('input', () => { number.value = slider.value; tell(); });
     number.addEventListener('input', () => {

@@ -15,6 +15,7 @@ use crate::model::ApplicationId;
 use crate::store::Token;
 use axum::response::Html;
 use maud::{Markup, html};
+use uuid::Uuid;
 
 const PER_PAGE: u32 = 50;
 
@@ -68,7 +69,7 @@ fn row(visit: &Visit, token: &Token, names: &Names) -> Markup {
     let k = visit.view.k();
     html! {
         tr {
-            th scope="row" { (token.name) div.dim.small { code { (token.id.0) } } }
+            th scope="row" { (token.name) div.dim.small { code title=(token.id.0) { (short(token.id.0)) } } }
             td { (state(k, token)) }
             td { div.badges { @for scope in token.scopes.names() { (badge("plain", scope)) } } }
             td { (application(k, token.application_id, names)) }
@@ -83,6 +84,11 @@ fn row(visit: &Visit, token: &Token, names: &Names) -> Markup {
             } }
         }
     }
+}
+
+/// The beginning of an identifier tells tokens of one name apart.
+fn short(id: Uuid) -> String {
+    id.to_string().chars().take(8).collect()
 }
 
 fn state(k: &TokenPhrases, token: &Token) -> Markup {
