@@ -35,6 +35,8 @@ mod documents;
 mod erasure;
 #[path = "analysis/guardrails.rs"]
 mod guardrails;
+#[path = "analysis/judge_bounds.rs"]
+mod judge_bounds;
 #[path = "analysis/judging.rs"]
 mod judging;
 #[path = "analysis/keeping.rs"]

@@ -124,10 +124,19 @@ impl Reloads {
             true => "everything is in force".to_owned(),
             false => format!(
                 "in force but for {}, which needs an upgrade (monitor upgrade)",
-                waiting.join(", ")
+                named(&waiting, parts.live.is_some())
             ),
         })
     }
+}
+
+/// The keys as the file has them: an analysis server's stand at its top level.
+fn named(keys: &[&str], beside_gateway: bool) -> String {
+    let key = |key: &&str| match beside_gateway {
+        true => (*key).to_owned(),
+        false => key.strip_prefix("analysis.").unwrap_or(key).to_owned(),
+    };
+    keys.iter().map(key).collect::<Vec<_>>().join(", ")
 }
 
 /// What the process can run with: the wanted settings, with those kept that only a new process can
@@ -158,8 +167,23 @@ fn merge(running: &Settings, wanted: Settings) -> (Settings, Vec<&'static str>) 
         "spool.max_dead_bytes" gateway.spool.max_dead_bytes;
         "files" gateway.files;
         "store" gateway.store;
-        "analysis" analysis;
+        "analysis.listen" analysis.listen;
+        "analysis.operations" analysis.operations;
+        "analysis.database" analysis.database;
+        "analysis.store" analysis.store;
+        "analysis.retention" analysis.retention;
+        "analysis.max_body" analysis.max_body;
+        "analysis.first_token" analysis.first_token;
+        "analysis.services" analysis.services;
+        "analysis.detect" analysis.detect;
+        "analysis.blobs" analysis.blobs;
+        "analysis.attachments" analysis.attachments;
+        "analysis.limits" analysis.requests_per_second;
+        "analysis.judge" analysis.judge;
+        "analysis.checks" analysis.checks;
     }
+    // And what nobody has named.
+    keep! { "analysis" analysis; }
     // A list in the file is in force or it is not; which store there is stays as it was.
     let has_list = |settings: &Settings| !settings.gateway.applications.is_empty();
     if has_list(&next) != has_list(running) {

@@ -81,6 +81,25 @@ fn contract_35_what_only_a_new_process_can_change_is_named() {
 }
 
 #[test]
+fn contract_35_what_the_analysis_keeps_is_named_as_its_file_has_it() {
+    for (stack, indent, role, prefix) in [
+        (Stack::analysis_server(), "", "analysis", ""),
+        (Stack::all(), "  ", "all", "analysis."),
+    ] {
+        let line = |rate: u32| format!("{indent}limits: {{requests_per_second: {rate}}}");
+        let stack = stack.yaml(&line(60)).start();
+        let given = std::fs::read_to_string(stack.configuration()).unwrap();
+        let wanted = given.replace(&line(60), &format!("{}\n{indent}max_body: 3MiB", line(70)));
+        std::fs::write(stack.configuration(), wanted).unwrap();
+        let out = order(&stack, "reload", role);
+        let said = String::from_utf8_lossy(&out.stdout).into_owned();
+        for key in ["max_body", "limits"] {
+            assert!(said.contains(&format!(" {prefix}{key},")), "{said}");
+        }
+    }
+}
+
+#[test]
 fn contract_35_reloads_under_load_fail_no_call() {
     let upstream = model();
     let text = upstream_at(&upstream);
