@@ -113,6 +113,7 @@ fn section_2_8_the_judge_is_asked_about_custom_policies_when_somebody_wants_to_k
     };
     browser.open(&format!("/ui/applications/{}", stack.application_id()));
     browser.click("[name=mode][value=sync]");
+    browser.fill("[name=phrase]", "No.");
     browser.fill("[name='pre.policy.name']", "no loans");
     browser.fill("[name='pre.policy.prompt']", "Nobody is offered a loan.");
     browser.fill("[name='try.text']", "Give me a loan");

@@ -297,7 +297,11 @@ impl Provider {
 
 /// A provider's word for an error that a browser brought back.
 pub(super) fn denied(word: &str) -> OidcError {
-    OidcError::Denied(client::plain_word(Some(word)))
+    let word = client::plain_word(Some(word));
+    OidcError::Denied(match word.is_empty() {
+        true => "it does not say why".to_owned(),
+        false => word,
+    })
 }
 
 fn form(fields: &[(&str, &str)]) -> String {

@@ -53,7 +53,7 @@ pub(super) fn button(ui: &Ui, view: &View, next: &str) -> Markup {
     let mut query = url::form_urlencoded::Serializer::new(String::new());
     query.append_pair("next", next);
     html! {
-        p { a.button.primary.wide href={ "/ui/oidc?" (query.finish()) } { (t.sign_in_by) " " (label.unwrap_or(t.another_server)) } }
+        p { a.button.wide href={ "/ui/oidc?" (query.finish()) } { (t.sign_in_by) " " (label.unwrap_or(t.another_server)) } }
         p.or { span { (t.or_by_password) } }
     }
 }
@@ -159,6 +159,11 @@ fn read_flow(view: &View, headers: &HeaderMap) -> (Option<Flow>, String) {
 
 fn failed(view: &View, error: &OidcError) -> Response {
     let t = view.t;
+    // What a provider brought along is no page to come back to.
+    let view = &View {
+        here: "/ui/sign-in".to_owned(),
+        ..view.clone()
+    };
     if let Some(times) = FAILED.pass() {
         log::warn!(
             "signing in by the identity provider failed ({times} times since the last such line): {error}"

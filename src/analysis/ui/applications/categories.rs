@@ -13,8 +13,8 @@ use serde_json::{Value, json};
 pub(super) fn all(g: &GuardrailPhrases, drawn: Drawn<'_>, stage: Stage) -> Markup {
     html! {
         p.hint { (g.hint) }
-        ul.categories { @for category in Category::of(stage) { (one(g, drawn, (stage, category))) } }
         p.hint { (g.source) }
+        ul.categories { @for category in Category::of(stage) { (one(g, drawn, (stage, category))) } }
     }
 }
 
@@ -51,8 +51,8 @@ fn measured(g: &GuardrailPhrases, category: Category, threshold: f64) -> Markup 
     let points = Value::from_iter(points).to_string();
     html! {
         output.hint.measured data-rates=(points) {
-            (g.flags) " " strong data-ordinary { (share(here.false_alarms())) } " " (g.of_ordinary) ", "
-            (g.finds) " " strong data-recall { (share(here.recall())) } " " (g.of_attacks)
+            (g.false_alarms) " " strong data-ordinary { (share(here.false_alarms())) } ", "
+            (g.found) " " strong data-recall { (share(here.recall())) }
         }
     }
 }

@@ -5,14 +5,12 @@ use crate::detect::guardrails::Category;
 phrases! {
     hint: "A category that is switched on flags a message from its threshold on. A lower threshold finds more and is wrong more often.",
         "Включённая категория отмечает сообщение начиная со своего порога. Чем ниже порог, тем больше находок и ошибок.";
-    source: "Measured on texts that the models have not seen: docs/detection.md says which.",
-        "Измерено на текстах, которых модели не видели; каких именно, сказано в docs/detection.md.";
+    source: "False alarms: ordinary messages that are flagged. Found: messages the category is for. Both measured on texts that the models have not seen (docs/detection.md).",
+        "Ложные срабатывания: доля обычных сообщений, которые отмечены. Найдено: доля тех, для которых категория нужна. Измерено на текстах, которых модели не видели (docs/detection.md).";
     threshold: "Threshold", "Порог";
     not_measured: "Not measured.", "Не измерялось.";
-    flags: "flags", "отмечает";
-    of_ordinary: "of ordinary messages", "обычных сообщений";
-    finds: "finds", "находит";
-    of_attacks: "of what it is for", "того, для чего нужна";
+    false_alarms: "False alarms", "Ложные срабатывания";
+    found: "found", "найдено";
     prompt_injection: "Prompt injection", "Внедрение указаний";
     jailbreak: "Jailbreak", "Обход ограничений";
     system_prompt_extraction: "Asking for the system prompt", "Выпытывание системного промпта";
