@@ -24,7 +24,8 @@ struct Row {
     kind: String,
 }
 
-fn rules(stage: Stage) -> Compiled {
+/// Guardrails of one direction, and nothing else.
+pub(crate) fn rules(stage: Stage) -> Compiled {
     let rules = Rules {
         dataclean: None,
         guardrails: Some(GuardrailsRules::default()),

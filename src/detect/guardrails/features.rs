@@ -2,7 +2,9 @@
 //! side by side, of cues and of how the message begins. Shared with the trainer, by path: a change here
 //! needs new weights.
 
+use super::classes::{Class, class};
 use super::cues::Hit;
+use super::letter::{self, Sentence};
 use super::reading::{Kind, Read, Token};
 
 /// Tokens at the beginning that say what kind of message it is.
@@ -22,6 +24,8 @@ pub(crate) struct Features {
     pub(crate) words: Vec<u32>,
     /// Hashes that belong to every part of the message.
     pub(crate) whole: Vec<u32>,
+    /// Of a letter, its sentences; empty for other messages.
+    pub(crate) sentences: Vec<Sentence>,
     /// Most of its letters are Cyrillic.
     pub(crate) is_cyrillic: bool,
 }
@@ -31,10 +35,11 @@ impl Features {
     pub(crate) fn new(read: &Read, hits: &[Hit]) -> Self {
         let tokens = &read.tokens;
         let mut out = Self {
-            hashes: Vec::with_capacity(tokens.len() * 14),
+            hashes: Vec::with_capacity(tokens.len() * 18),
             ends: Vec::with_capacity(tokens.len()),
             words: Vec::with_capacity(tokens.len()),
             whole: Vec::with_capacity(32),
+            sentences: letter::sentences(read),
             is_cyrillic: is_cyrillic(&read.text),
         };
         let known: Vec<Hashes> = tokens
@@ -76,6 +81,24 @@ impl Features {
         if read.tokens[at].kind == Kind::Word {
             self.hashes.push(mix(6, here.stem, 0));
             self.pieces(read.word(read.tokens[at]));
+        }
+        self.classes(known, at);
+    }
+
+    /// Classes of words of a like meaning, alone and side by side.
+    fn classes(&mut self, known: &[Hashes], at: usize) {
+        let Some(here) = known[at].class else { return };
+        self.hashes.push(mix(9, here.fine, 0));
+        let before = |steps: usize| known.get(at.checked_sub(steps)?)?.class;
+        if let Some(one) = before(1) {
+            self.hashes.push(mix(10, one.fine, here.fine));
+            if let Some(two) = before(2) {
+                let pair = mix(11, two.coarse, one.coarse);
+                self.hashes.push(mix(11, pair, here.coarse));
+            }
+        }
+        if let Some(two) = before(2) {
+            self.hashes.push(mix(12, two.fine, here.fine));
         }
     }
 
@@ -124,12 +147,13 @@ fn is_cyrillic(text: &str) -> bool {
     count(|byte| matches!(byte, 0xd0 | 0xd1)) > count(u8::is_ascii_alphabetic)
 }
 
-/// A token by its whole, its stem and its shorter stem.
+/// A token by its whole, its stem, its shorter stem, and what it means.
 #[derive(Clone, Copy)]
 struct Hashes {
     word: u32,
     stem: u32,
     short: u32,
+    class: Option<Class>,
 }
 
 impl Hashes {
@@ -138,6 +162,7 @@ impl Hashes {
             word: 1,
             stem: 2,
             short: 3,
+            class: None,
         };
         for (at, c) in read.word(token).chars().enumerate() {
             out.word = step(out.word, c as u32);
@@ -148,8 +173,17 @@ impl Hashes {
                 out.short = step(out.short, c as u32);
             }
         }
+        out.class = match token.kind {
+            Kind::Word => class(out.word),
+            _ => Some(Class::of_sign(out.word)),
+        };
         out
     }
+}
+
+/// The hash of a whole word, by which its class is known.
+pub(crate) fn word_hash(word: &str) -> u32 {
+    word.chars().fold(1, |hash, c| step(hash, c as u32))
 }
 
 fn step(hash: u32, value: u32) -> u32 {
@@ -157,7 +191,7 @@ fn step(hash: u32, value: u32) -> u32 {
 }
 
 /// Mixes well into the upper bits, which choose the row.
-fn mix(tag: u32, a: u32, b: u32) -> u32 {
+pub(crate) fn mix(tag: u32, a: u32, b: u32) -> u32 {
     let mut hash = u64::from(a) << 32 | u64::from(b);
     hash = (hash ^ u64::from(tag).wrapping_mul(0xd6e8_feb8_6659_fd93))
         .wrapping_mul(0x9e37_79b9_7f4a_7c15);

@@ -12,6 +12,8 @@ pub(crate) const ATTACK: usize = 0;
 pub(crate) const HARM: usize = 1;
 /// The kinds of attacks: injection, jailbreak, extraction.
 pub(crate) const KINDS: [usize; 3] = [2, 3, 4];
+/// A sentence of a letter that asks an assistant for what has nothing to do with the letter.
+pub(crate) const FOREIGN: usize = 5;
 
 /// Tokens of a part, and how far the next one begins behind it.
 pub(crate) const PART: usize = 64;
@@ -118,9 +120,11 @@ impl<'a> Model<'a> {
     /// For each model the score of its best part, 0 to 1 and one half at its threshold. The columns of the
     /// kinds of attacks hold margins, those of the part that looks most like an attack.
     pub(crate) fn scores(&self, features: &Features) -> [f32; HEADS] {
-        let mut best = self.margins(&self.sums(features), &features.words);
+        let (tokens, whole) = self.sums(features);
+        let mut best = self.margins((&tokens, &whole), &features.words);
+        best[FOREIGN] = self.foreign(features, &tokens);
         let mut out = [0.0; HEADS];
-        for head in [ATTACK, HARM] {
+        for head in [ATTACK, HARM, FOREIGN] {
             let column = self.columns[head];
             let threshold = column.thresholds[usize::from(features.is_cyrillic)];
             let rise = column.slope * (best[head] - threshold);
@@ -133,7 +137,7 @@ impl<'a> Model<'a> {
     }
 
     /// The highest margins of all parts.
-    fn margins(&self, (tokens, whole): &(Vec<Sums>, Sums), words: &[u32]) -> [f32; HEADS] {
+    fn margins(&self, (tokens, whole): (&[Sums], &Sums), words: &[u32]) -> [f32; HEADS] {
         let mut all = *whole;
         tokens.iter().for_each(|token| all.add(token));
         let mut best = match says_something(words) {
@@ -159,6 +163,17 @@ impl<'a> Model<'a> {
             }
         }
         best
+    }
+
+    /// The highest margin of the sentences of a letter.
+    fn foreign(&self, features: &Features, tokens: &[Sums]) -> f32 {
+        let sentences = features.sentences.iter().map(|sentence| {
+            let mut sums = self.sum(&sentence.hashes);
+            let own = tokens.get(sentence.from..sentence.to).unwrap_or_default();
+            own.iter().for_each(|token| sums.add(token));
+            self.margin(&sums, 0.0)[FOREIGN]
+        });
+        sentences.fold(f32::NEG_INFINITY, f32::max)
     }
 
     fn margin(&self, sums: &Sums, doublings: f32) -> [f32; HEADS] {

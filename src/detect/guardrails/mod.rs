@@ -2,21 +2,25 @@
 //! [`Guardrail`] only gives a score and the code of its reason, never a piece of the text; what is done
 //! about a score stands in the rules.
 
+mod classes;
 mod cue_table;
 mod cues;
 mod decode;
 mod features;
 mod harm_kinds;
 mod learned;
+mod letter;
 mod linear;
 mod probes;
 mod prompt_leak;
+mod rates;
 mod reading;
 mod registry;
 mod secrets;
 mod text;
 mod toxicity;
 
+pub use rates::{Rate, rate_at, rates};
 pub use registry::{Category, DEFAULT_THRESHOLD};
 pub use text::Text;
 

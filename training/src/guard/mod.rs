@@ -1,6 +1,9 @@
 //! Training of the guardrails' linear models. How a message is read, decoded and turned into features is the
 //! product's own code, taken in by path.
 
+#[path = "../../../src/detect/guardrails/classes.rs"]
+#[allow(dead_code)]
+mod classes;
 #[path = "../../../src/detect/confusables.rs"]
 #[allow(dead_code)]
 mod confusables;
@@ -16,6 +19,12 @@ mod decode;
 #[path = "../../../src/detect/guardrails/features.rs"]
 #[allow(dead_code)]
 mod features;
+#[path = "../../../src/detect/guardrails/harm_kinds.rs"]
+#[allow(dead_code)]
+mod harm_kinds;
+#[path = "../../../src/detect/guardrails/letter.rs"]
+#[allow(dead_code)]
+mod letter;
 #[path = "../../../src/detect/guardrails/linear.rs"]
 #[allow(dead_code)]
 mod linear;
@@ -27,10 +36,15 @@ mod probes;
 mod reading;
 
 mod fit;
+mod letters;
 mod made;
+mod meanings;
 mod measure;
 mod near;
+mod rates;
 mod rows;
 mod run;
+mod sentences;
 
+pub use meanings::make as make_classes;
 pub use run::run;
