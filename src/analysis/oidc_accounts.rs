@@ -10,7 +10,10 @@ use super::error::ApiError;
 use super::oidc::{OidcError, Person, Provider};
 use crate::config::SignInRole;
 use crate::store::{Account, Role};
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde_json::json;
+use sha2::{Digest, Sha256};
 
 const NO_ACCOUNT: &str = "there is no account for you, and no role that one could be made with";
 const NAME_TAKEN: &str = "your name belongs to another account here; an administrator can help";
@@ -85,9 +88,7 @@ impl Service {
         role: Option<SignInRole>,
     ) -> Result<Account, EntryError> {
         let refused = |why| EntryError::Refused(OidcError::NotLetIn(why));
-        let name = person.email.clone().or(person.name);
-        let name = name.unwrap_or_else(|| person.identity.subject.clone());
-        let name = name.trim().to_lowercase();
+        let name = name_of(&person);
         let known = self
             .store
             .account_named(&name)
@@ -98,7 +99,6 @@ impl Service {
             Some(_) => return Err(refused(NAME_TAKEN)),
             None => {
                 let role = role.ok_or_else(|| refused(NO_ACCOUNT))?;
-                check_name(&name).map_err(|_| refused(NAME_TAKEN))?;
                 self.add_for(&name, role.into()).await?
             }
         };
@@ -135,4 +135,19 @@ impl Service {
             other => other,
         }
     }
+}
+
+/// What an account for somebody is called: the first of the provider's words for them that may be a
+/// name, else one that is made.
+fn name_of(person: &Person) -> String {
+    let subject = &person.identity.subject;
+    let words = [person.email.as_ref(), person.name.as_ref(), Some(subject)];
+    let words = words.into_iter().flatten();
+    let mut names = words.map(|word| word.trim().to_lowercase());
+    names
+        .find(|name| check_name(name).is_ok())
+        .unwrap_or_else(|| {
+            let hash = Sha256::digest(format!("{}\0{subject}", person.identity.issuer));
+            format!("oidc-{}", URL_SAFE_NO_PAD.encode(&hash[..9]).to_lowercase())
+        })
 }

@@ -32,6 +32,11 @@ fn no_form_is_taken_without_the_token_of_its_browser() {
         "/ui/preferences",
         "/ui/applications",
         "/ui/applications/try",
+        "/ui/applications/policies",
+        "/ui/tokens",
+        "/ui/tokens/00000000-0000-4000-8000-000000000000/revoke",
+        "/ui/records/filters",
+        "/ui/records/filters/00000000-0000-4000-8000-000000000000/remove",
         &application,
         &format!("{application}/remove"),
         &format!("{application}/restore"),
@@ -151,7 +156,14 @@ fn stored_texts_never_become_code() {
             }},
         }),
     );
+    let token = json!({"name": EVIL, "scopes": ["read"], "application_id": id});
+    let made = Request::post("/tokens", token.to_string())
+        .without_key()
+        .header("Authorization", &format!("Bearer {KEY}"))
+        .call(stack.analysis_addr);
+    assert_eq!(made.status(), 201, "{}", made.text());
     for path in [
+        "/ui/tokens",
         "/ui/applications",
         &format!("/ui/applications/{id}"),
         &format!("/ui/applications/{id}/versions"),

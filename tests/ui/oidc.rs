@@ -188,6 +188,12 @@ fn an_account_is_found_by_a_verified_address_alone_and_never_taken_over() {
         200,
         "known from now on by her subject"
     );
+    let odd = json!({"sub": "auth|77", "preferred_username": "two words"});
+    let (status, page) = comes(&provider, &mut ann, odd.clone());
+    assert!(
+        status == 403 && page.contains("no account for you"),
+        "{page}"
+    );
 }
 
 #[test]
