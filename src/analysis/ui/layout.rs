@@ -56,13 +56,7 @@ fn items(visit: &Visit) -> Vec<Item> {
             picture: "M4 5h7v6H4zM13 5h7v6h-7zM4 13h7v6H4zM13 13h7v6h-7z",
             is_shown: true,
         },
-        Item {
-            section: Section::Tokens,
-            path: "/ui/tokens",
-            name: visit.view.k().tokens,
-            picture: "M8 19a4 4 0 1 0 0-8 4 4 0 0 0 0 8zM11 12.5 20 4M16.5 7.3l2.7 2.7M13.6 10l2 2",
-            is_shown: visit.may(Scope::Admin),
-        },
+        tokens(visit),
         Item {
             section: Section::Users,
             path: "/ui/users",
@@ -72,6 +66,16 @@ fn items(visit: &Visit) -> Vec<Item> {
         },
     ];
     items.into_iter().filter(|item| item.is_shown).collect()
+}
+
+fn tokens(visit: &Visit) -> Item {
+    Item {
+        section: Section::Tokens,
+        path: "/ui/tokens",
+        name: visit.view.k().tokens,
+        picture: "M8 19a4 4 0 1 0 0-8 4 4 0 0 0 0 8zM11 12.5 20 4M16.5 7.3l2.7 2.7M13.6 10l2 2",
+        is_shown: visit.may(Scope::Admin),
+    }
 }
 
 /// A page of somebody who is signed in.

@@ -161,10 +161,7 @@ fn shown(
         title,
         html! {
             (head(title, stored.map_or(html! {}, |stored| beside(visit, stored)), html! {
-                @if let Some(stored) = stored {
-                    @if may_change { a.button href={ "/ui/tokens?application_id=" (stored.id) } { (visit.view.k().tokens) } }
-                    a.button href={ (address) "/versions" } { (t.versions) " (" (stored.version) ")" }
-                }
+                @if let Some(stored) = stored { (ways(visit, stored)) }
             }))
             (message)
             form.editor #application method="post" action=(address) data-guard=(t.unsaved) {
@@ -184,6 +181,14 @@ fn shown(
             @if let Some(stored) = stored { @if visit.may(Scope::Admin) && visit.account.application_id.is_none() { (removal(visit, stored)) } }
         },
     )
+}
+
+/// Where to go from an application.
+fn ways(visit: &Visit, stored: &Application) -> Markup {
+    html! {
+        @if visit.may(Scope::Admin) { a.button href={ "/ui/tokens?application_id=" (stored.id) } { (visit.view.k().tokens) } }
+        a.button href={ "/ui/applications/" (stored.id) "/versions" } { (visit.view.t.versions) " (" (stored.version) ")" }
+    }
 }
 
 fn settings(view: &View, drawn: Drawn<'_>) -> Markup {

@@ -187,6 +187,17 @@ fn texts(t: &Phrases, text: &str, answer: &AnalysisResponse) -> Markup {
     }
 }
 
+fn policy_tester(t: &Phrases) -> Markup {
+    html! {
+        details.card {
+            summary { (t.policy_tester) }
+            p.hint { (t.policy_tester_hint) }
+            button type="submit" formaction="/ui/applications/policies" formnovalidate data-into="#policies-result" { (t.ask_judge) }
+            div.result #policies-result aria-live="polite" {}
+        }
+    }
+}
+
 /// The panel beside the form, with the replay of stored records where the application has some.
 pub(super) fn panel(visit: &Visit, stored: Option<&Application>, address: &str) -> Markup {
     let t = visit.view.t;
@@ -206,12 +217,7 @@ pub(super) fn panel(visit: &Visit, stored: Option<&Application>, address: &str) 
                 button.unscripted type="submit" formaction="/ui/applications/try" formnovalidate { (t.try_it) }
                 div.result #try-result aria-live="polite" data-live="/ui/applications/try" data-of="try.text" {}
             }
-            details.card {
-                summary { (t.policy_tester) }
-                p.hint { (t.policy_tester_hint) }
-                button type="submit" formaction="/ui/applications/policies" formnovalidate data-into="#policies-result" { (t.ask_judge) }
-                div.result #policies-result aria-live="polite" {}
-            }
+            (policy_tester(t))
             details.card {
                 summary { (t.regex_tester) }
                 label { (t.regex) input.code name="try.regex" autocomplete="off" spellcheck="false" data-no-guard; }
