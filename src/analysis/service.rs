@@ -11,6 +11,7 @@ use super::inline::InlineRules;
 use super::keep::{self, Judged, Told};
 use super::models::Models;
 use super::neighbours::Neighbours;
+use super::oidc::Provider;
 use super::policies::{self, LocalPolicies, SetPolicyError};
 use super::process::{self, Analyst, Asked, Judging, Parameters, ProcessInput};
 use super::rate::Rate;
@@ -44,6 +45,7 @@ pub struct Service {
     /// What it was started with, for people to look at.
     pub(super) settings: AnalysisSettings,
     pub(super) started: Instant,
+    pub(super) oidc: Option<Provider>,
 }
 
 impl Service {
@@ -92,6 +94,7 @@ impl Service {
             neighbours: Neighbours::default(),
             settings: settings.clone(),
             started: Instant::now(),
+            oidc: start::open_provider(settings)?,
         };
         Ok((Arc::new(service), first_run))
     }

@@ -27,6 +27,7 @@ mod spool;
 mod status;
 mod tokens;
 mod upgrade;
+mod users;
 mod watchdog;
 mod welcome;
 
@@ -37,3 +38,4 @@ pub use migrate::migrate;
 pub use scan::{ScanRequest, Summary, scan};
 pub use tokens::{create_token, list_tokens, revoke_token, rotate_token};
 pub use upgrade::{order_reload, order_upgrade};
+pub use users::link_user;

@@ -224,6 +224,7 @@ fn merge(running: &Settings, wanted: Settings) -> (Settings, Vec<&'static str>) 
         "analysis.limits" analysis.requests_per_second;
         "analysis.judge" analysis.judge;
         "analysis.checks" analysis.checks;
+        "analysis.sign_in" analysis.oidc;
     }
     // And what nobody has named.
     keep! { "analysis" analysis; }

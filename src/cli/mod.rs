@@ -7,6 +7,7 @@ mod manual;
 mod scan;
 mod spool;
 mod token;
+mod user;
 
 pub use args::Cli;
 
@@ -15,7 +16,7 @@ use crate::config::{
     self, AccessLogSettings, LogFormat, LogSettings, Overrides, Problems, Role, Settings,
 };
 use crate::{analysis, app, gateway, observe};
-use args::{CheckArgs, Command, Given, MigrateArgs, OrderArgs};
+use args::{CheckArgs, Command, Given, OrderArgs, StoreArgs};
 use std::fmt;
 use std::io::{self, Write};
 use std::path::PathBuf;
@@ -80,6 +81,7 @@ pub fn run(cli: Cli) -> Result<(), Failure> {
         Command::Upgrade(args) => order(args, app::order_upgrade),
         Command::Migrate(args) => migrate(args),
         Command::Token(command) => print(token::run(command)?.as_bytes()),
+        Command::User(command) => print(user::run(command)?.as_bytes()),
         Command::Spool(command) => print(spool::run(command)?.as_bytes()),
         Command::Scan(args) => scan::run(args),
         Command::Openapi(args) if args.analysis => print(analysis::openapi_json()),
@@ -109,12 +111,8 @@ fn check(args: CheckArgs) -> Result<(), Failure> {
     print(check::summary(file.as_deref(), role, &settings).as_bytes())
 }
 
-fn migrate(args: MigrateArgs) -> Result<(), Failure> {
-    let overrides = Overrides {
-        data_dir: args.data_dir,
-        ..Overrides::default()
-    };
-    let settings = load(args.role.into(), file_or_variable(args.config), &overrides)?;
+fn migrate(args: StoreArgs) -> Result<(), Failure> {
+    let settings = args.settings()?;
     print(format!("{}\n", app::migrate(&settings)?).as_bytes())
 }
 

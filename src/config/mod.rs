@@ -21,6 +21,7 @@ mod reader;
 mod remote;
 mod schema;
 pub mod settings;
+mod sign_in;
 mod spool;
 mod store;
 mod suggest;
@@ -45,6 +46,7 @@ pub use settings::{
     ShutdownSettings, SpoolSettings, StoreSettings, StoreSsl, StreamSettings, TlsFiles,
     UpstreamSettings,
 };
+pub use sign_in::{OidcSettings, SignInRole};
 pub use trace::TraceSettings;
 pub use units::duration_from_text;
 

@@ -7,8 +7,8 @@ use super::settings::{
     MonitorSettings, RetentionSettings, Services, Settings, ShutdownSettings, StreamSettings,
 };
 use super::{
-    Overrides, Role, applications, checks, detect, files, judge, listen, log, remote, spool, store,
-    trace, units, upstream, url,
+    Overrides, Role, applications, checks, detect, files, judge, listen, log, remote, sign_in,
+    spool, store, trace, units, upstream, url,
 };
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
@@ -190,6 +190,7 @@ fn analysis(r: &mut Reader<'_>, prefix: &str) -> AnalysisSettings {
             &units::count(1..=1_000_000),
         ),
         judge: judge::read(r, prefix),
+        oidc: sign_in::read(r, prefix),
         checks: checks::read(r, prefix),
         gateway_url: r.read(&key("ui.gateway_url"), &url::upstream_url()),
     }

@@ -7,6 +7,7 @@ use super::detect::DetectSettings;
 use super::judge::JudgeSettings;
 use super::log::LogSettings;
 use super::network::Network;
+use super::sign_in::OidcSettings;
 use super::trace::TraceSettings;
 use crate::model::{ApplicationId, ApplicationPolicy, Secret};
 use std::net::SocketAddr;
@@ -286,6 +287,8 @@ pub struct AnalysisSettings {
     pub requests_per_second: Option<usize>,
     /// Who judges custom policies; None: nobody but their own words.
     pub judge: Option<JudgeSettings>,
+    /// Another server that people sign in by; None: their passwords alone.
+    pub oidc: Option<OidcSettings>,
     /// Servers that are asked beside the engine.
     pub checks: ChecksSettings,
     /// Where clients reach the gateway, as the web UI shows it; None: the gateway of the same process, else

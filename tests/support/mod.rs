@@ -8,6 +8,7 @@ pub mod bucket;
 pub mod fault;
 pub mod frames;
 pub mod http;
+pub mod identity_provider;
 pub mod judge;
 pub mod postgres;
 pub mod process;
