@@ -243,7 +243,6 @@ fn reloads(world: &mut World, stack: &Stack) {
         format!("analysis: {{judge: {{api_key: [{secret}]}}}}\n"),
         format!("trace: {{endpoint: \"http://{secret}@c\"}}\n"),
         format!("trace: {{authorization: \"{secret}\\n\"}}\n"),
-        format!("{secret}: 1\n"),
         format!("store:\n  password: \"{secret}\n"),
         format!("monitor: {{application_id: {secret}}}\n"),
     ] {

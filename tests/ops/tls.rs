@@ -392,7 +392,8 @@ fn only_tls_1_2_and_1_3_are_spoken_and_weak_ciphers_are_not() {
     scanned(secure);
 }
 
-/// What sslscan finds, where it is installed: nothing old, nothing weak, no compression.
+/// What sslscan finds, where it is installed: nothing old and nothing weak. It cannot tell about
+/// compression, which the program does not have.
 fn scanned(address: SocketAddr) {
     let scan = Command::new("sslscan")
         .args(["--no-colour", &address.to_string()])
@@ -416,14 +417,9 @@ fn scanned(address: SocketAddr) {
         let found = found.unwrap_or_else(|| panic!("no {line} in:\n{text}"));
         assert!(found.ends_with(state), "{found}");
     }
-    assert!(
-        text.contains("Compression disabled") || text.contains("compression disabled"),
-        "{text}"
-    );
-    assert!(
-        !text.contains("vulnerable") || text.contains("not vulnerable"),
-        "{text}"
-    );
+    for line in text.lines().filter(|line| line.contains("vulnerable")) {
+        assert!(line.contains("not vulnerable"), "{line}");
+    }
     let ciphers = text.lines().filter(|line| line.contains(" bits "));
     for cipher in ciphers {
         let weak = ["RC4", "3DES", "DES-", "NULL", "EXP", "MD5", "CBC", "anon"];
