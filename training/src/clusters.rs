@@ -133,8 +133,7 @@ fn project(vectors: &[f32], dim: usize, slovnet: &Path) -> (Vec<f32>, usize) {
     (out, width)
 }
 
-/// Makes every vector one long.
-pub fn normalise(vectors: &mut [f32], dim: usize) {
+fn normalise(vectors: &mut [f32], dim: usize) {
     for vector in vectors.chunks_exact_mut(dim) {
         let length = dot(vector, vector).sqrt().max(1e-9);
         vector.iter_mut().for_each(|value| *value /= length);
@@ -159,7 +158,7 @@ fn dot(a: &[f32], b: &[f32]) -> f32 {
 }
 
 /// Centres are found on the most frequent words, then every word is put to the nearest.
-pub fn k_means(vectors: &[f32], dim: usize, count: usize, order: &[usize]) -> Vec<usize> {
+fn k_means(vectors: &[f32], dim: usize, count: usize, order: &[usize]) -> Vec<usize> {
     const SAMPLE: usize = 60_000;
     let sample = &order[..order.len().min(SAMPLE)];
     let vector = |at: usize| &vectors[at * dim..(at + 1) * dim];

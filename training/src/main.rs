@@ -69,8 +69,6 @@ pub struct Options {
     pub out: PathBuf,
     /// Word vectors; without them the classes of words of the present table are kept.
     pub navec: Option<PathBuf>,
-    /// English word vectors: makes the classes of words of the guardrails, and nothing else.
-    pub glove: Option<PathBuf>,
     /// Writes cross-validated finds here instead of weights.
     pub folds: Option<PathBuf>,
     /// "words", "ru", "en" or "guard": only this.
@@ -84,7 +82,6 @@ fn main() {
         data: PathBuf::from("../../shared/data"),
         out: PathBuf::from("../src/detect/dataclean/weights"),
         navec: None,
-        glove: None,
         folds: None,
         only: None,
         scan: None,
@@ -98,18 +95,11 @@ fn main() {
             "--data" => options.data = value.into(),
             "--out" => options.out = value.into(),
             "--navec" => options.navec = Some(value.into()),
-            "--glove" => options.glove = Some(value.into()),
             "--folds" => options.folds = Some(value.into()),
             "--scan" => options.scan = Some(value.into()),
             "--only" => options.only = Some(value),
-            _ => {
-                panic!("unknown option {flag}: --data --out --navec --glove --folds --only --scan")
-            }
+            _ => panic!("unknown option {flag}: --data --out --navec --folds --only --scan"),
         }
-    }
-    if let Some(vectors) = &options.glove {
-        let folder = options.out.join("../../guardrails/weights");
-        return guard::make_classes(vectors, &folder.join("classes.bin"));
     }
     run::run(&options);
 }

@@ -2,7 +2,6 @@
 //! side by side, of cues and of how the message begins. Shared with the trainer, by path: a change here
 //! needs new weights.
 
-use super::classes::{Class, class};
 use super::cues::Hit;
 use super::letter::{self, Sentence};
 use super::reading::{Kind, Read, Token};
@@ -11,6 +10,9 @@ use super::reading::{Kind, Read, Token};
 const HEAD: usize = 4;
 /// Letters of a word's beginning that stand for its stem.
 const STEM: usize = 5;
+/// The bit of the hashes of pieces of Latin words: they have half of the rows for themselves, since the model
+/// of harmful requests does better without them.
+pub(crate) const PIECE: u32 = 1 << 31;
 /// Letters of the shorter beginning, for words side by side.
 const SHORT: usize = 4;
 
@@ -26,8 +28,8 @@ pub(crate) struct Features {
     pub(crate) whole: Vec<u32>,
     /// Of a letter, its sentences; empty for other messages.
     pub(crate) sentences: Vec<Sentence>,
-    /// Most of its letters are Cyrillic.
-    pub(crate) is_cyrillic: bool,
+    /// Whose thresholds it is judged by.
+    pub(crate) script: Script,
 }
 
 impl Features {
@@ -35,12 +37,12 @@ impl Features {
     pub(crate) fn new(read: &Read, hits: &[Hit]) -> Self {
         let tokens = &read.tokens;
         let mut out = Self {
-            hashes: Vec::with_capacity(tokens.len() * 18),
+            hashes: Vec::with_capacity(tokens.len() * 14),
             ends: Vec::with_capacity(tokens.len()),
             words: Vec::with_capacity(tokens.len()),
             whole: Vec::with_capacity(32),
             sentences: letter::sentences(read),
-            is_cyrillic: is_cyrillic(&read.text),
+            script: Script::of(read),
         };
         let known: Vec<Hashes> = tokens
             .iter()
@@ -82,28 +84,11 @@ impl Features {
             self.hashes.push(mix(6, here.stem, 0));
             self.pieces(read.word(read.tokens[at]));
         }
-        self.classes(known, at);
-    }
-
-    /// Classes of words of a like meaning, alone and side by side.
-    fn classes(&mut self, known: &[Hashes], at: usize) {
-        let Some(here) = known[at].class else { return };
-        self.hashes.push(mix(9, here.fine, 0));
-        let before = |steps: usize| known.get(at.checked_sub(steps)?)?.class;
-        if let Some(one) = before(1) {
-            self.hashes.push(mix(10, one.fine, here.fine));
-            if let Some(two) = before(2) {
-                let pair = mix(11, two.coarse, one.coarse);
-                self.hashes.push(mix(11, pair, here.coarse));
-            }
-        }
-        if let Some(two) = before(2) {
-            self.hashes.push(mix(12, two.fine, here.fine));
-        }
     }
 
     /// Pieces of four and five letters, the word's edges among them.
     fn pieces(&mut self, word: &str) {
+        let half = if word.is_ascii() { PIECE } else { 0 };
         let mut window = [u32::from(b'_'); 5];
         let mut seen = 1;
         for c in word.chars().chain(['_']) {
@@ -112,11 +97,11 @@ impl Features {
             seen += 1;
             if seen >= 4 {
                 let four = window[1..].iter().fold(7, |hash, c| step(hash, *c));
-                self.hashes.push(mix(7, four, 0));
+                self.hashes.push(mix(7, four, 0) | half);
             }
             if seen >= 5 {
                 let five = window.iter().fold(8, |hash, c| step(hash, *c));
-                self.hashes.push(mix(8, five, 0));
+                self.hashes.push(mix(8, five, 0) | half);
             }
         }
     }
@@ -141,19 +126,50 @@ impl Features {
     }
 }
 
+/// Kinds of messages with thresholds of their own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Script {
+    Latin,
+    Cyrillic,
+    /// Programs: of what they are made of, the models know little.
+    Code,
+}
+
+/// Tokens that a program has at least, and of how many of them one is a sign of programs.
+const CODE: (usize, usize) = (40, 8);
+
+impl Script {
+    /// How many there are.
+    pub(crate) const ALL: usize = 3;
+
+    fn of(read: &Read) -> Self {
+        let is_sign = |token: &&Token| {
+            token.kind == Kind::Sign
+                && matches!(read.word(**token), "{" | "}" | "(" | ")" | ";" | "=" | "_")
+        };
+        let signs = read.tokens.iter().filter(is_sign).count();
+        match is_cyrillic(&read.text) {
+            true => Self::Cyrillic,
+            false if read.tokens.len() >= CODE.0 && signs * CODE.1 >= read.tokens.len() => {
+                Self::Code
+            }
+            false => Self::Latin,
+        }
+    }
+}
+
 /// Cyrillic letters are two bytes each, and the first of them tells.
 fn is_cyrillic(text: &str) -> bool {
     let count = |is: fn(&u8) -> bool| text.bytes().filter(is).count();
     count(|byte| matches!(byte, 0xd0 | 0xd1)) > count(u8::is_ascii_alphabetic)
 }
 
-/// A token by its whole, its stem, its shorter stem, and what it means.
+/// A token by its whole, its stem and its shorter stem.
 #[derive(Clone, Copy)]
 struct Hashes {
     word: u32,
     stem: u32,
     short: u32,
-    class: Option<Class>,
 }
 
 impl Hashes {
@@ -162,7 +178,6 @@ impl Hashes {
             word: 1,
             stem: 2,
             short: 3,
-            class: None,
         };
         for (at, c) in read.word(token).chars().enumerate() {
             out.word = step(out.word, c as u32);
@@ -173,28 +188,19 @@ impl Hashes {
                 out.short = step(out.short, c as u32);
             }
         }
-        out.class = match token.kind {
-            Kind::Word => class(out.word),
-            _ => Some(Class::of_sign(out.word)),
-        };
         out
     }
-}
-
-/// The hash of a whole word, by which its class is known.
-pub(crate) fn word_hash(word: &str) -> u32 {
-    word.chars().fold(1, |hash, c| step(hash, c as u32))
 }
 
 fn step(hash: u32, value: u32) -> u32 {
     (hash.rotate_left(5) ^ value).wrapping_mul(0x9e37_79b1)
 }
 
-/// Mixes well into the upper bits, which choose the row.
+/// Mixes well into the upper bits, which choose the row; the uppermost is [`PIECE`].
 pub(crate) fn mix(tag: u32, a: u32, b: u32) -> u32 {
     let mut hash = u64::from(a) << 32 | u64::from(b);
     hash = (hash ^ u64::from(tag).wrapping_mul(0xd6e8_feb8_6659_fd93))
         .wrapping_mul(0x9e37_79b9_7f4a_7c15);
     hash ^= hash >> 29;
-    (hash.wrapping_mul(0xbf58_476d_1ce4_e5b9) >> 32) as u32
+    (hash.wrapping_mul(0xbf58_476d_1ce4_e5b9) >> 33) as u32
 }

@@ -2,7 +2,7 @@
 //! is looked at in parts, so that a few sentences in a long document weigh as much as alone; the more parts,
 //! the more must speak for a find. Shared with the trainer, by path.
 
-use super::features::Features;
+use super::features::{Features, Script};
 
 /// Columns: whether it is an attack, a harmful request; and which attack it is.
 pub(crate) const HEADS: usize = 8;
@@ -35,11 +35,11 @@ const LOOKED_AT: usize = 512;
 pub(crate) const FULL: u32 = 900;
 
 /// First bytes of the file; the last is the version.
-pub(crate) const MAGIC: &[u8; 8] = b"MGGUARD1";
+pub(crate) const MAGIC: &[u8; 8] = b"MGGUARD2";
 /// Numbers that belong to a column.
-const FIELDS: usize = 6;
-/// Bytes before the rows: magic, bits of the row number, and for each column scale, bias, thresholds,
-/// slope, and what each doubling of the number of parts costs.
+const FIELDS: usize = 4 + Script::ALL;
+/// Bytes before the rows: magic, bits of the row number, and for each column scale, bias, slope, what each
+/// doubling of the number of parts costs, and thresholds.
 pub(crate) const HEADER: usize = 8 + 4 + 4 * FIELDS * HEADS;
 
 /// The weights.
@@ -56,8 +56,8 @@ pub(crate) struct Column {
     /// What a weight of one is worth.
     pub(crate) scale: f32,
     pub(crate) bias: f32,
-    /// The margin at which the score is one half, of Latin and of Cyrillic texts.
-    pub(crate) thresholds: [f32; 2],
+    /// The margin at which the score is one half, by [`Script`].
+    pub(crate) thresholds: [f32; Script::ALL],
     /// How fast the score rises with the margin.
     pub(crate) slope: f32,
     /// Taken from the margin of a part for each doubling of their number.
@@ -104,9 +104,9 @@ impl<'a> Model<'a> {
             *column = Column {
                 scale: value(0)?,
                 bias: value(1)?,
-                thresholds: [value(2)?, value(3)?],
-                slope: value(4)?,
-                doubling: value(5)?,
+                slope: value(2)?,
+                doubling: value(3)?,
+                thresholds: [value(4)?, value(5)?, value(6)?],
             };
         }
         let is_whole = (1..=24).contains(&bits) && rows.len() == HEADS << bits;
@@ -126,7 +126,7 @@ impl<'a> Model<'a> {
         let mut out = [0.0; HEADS];
         for head in [ATTACK, HARM, FOREIGN] {
             let column = self.columns[head];
-            let threshold = column.thresholds[usize::from(features.is_cyrillic)];
+            let threshold = column.thresholds[features.script as usize];
             let rise = column.slope * (best[head] - threshold);
             out[head] = 1.0 / (1.0 + (-rise).exp());
         }

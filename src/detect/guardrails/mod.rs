@@ -2,7 +2,6 @@
 //! [`Guardrail`] only gives a score and the code of its reason, never a piece of the text; what is done
 //! about a score stands in the rules.
 
-mod classes;
 mod cue_table;
 mod cues;
 mod decode;

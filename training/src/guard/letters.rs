@@ -22,7 +22,6 @@ pub struct Letter {
     pub carrier: usize,
     /// The tokens that were put in.
     pub asked: Option<(usize, usize)>,
-    pub language: &'static str,
 }
 
 /// Letters of both languages.
@@ -38,19 +37,13 @@ pub fn all(rows: &[Row], random: &mut Random) -> Vec<Letter> {
                 kind: "plain".to_owned(),
                 carrier: number,
                 asked: None,
-                language,
             });
         }
         for _ in 0..LETTERS {
             let (kind, request) = random.pick(&requests).clone();
-            out.push(joined(&carriers, (kind, request), language, random));
+            out.push(joined(&carriers, (kind, request), random));
             let task = random.pick(&tasks).clone();
-            out.push(joined(
-                &carriers,
-                ("task".to_owned(), task),
-                language,
-                random,
-            ));
+            out.push(joined(&carriers, ("task".to_owned(), task), random));
         }
     }
     out
@@ -94,12 +87,7 @@ fn requests(rows: &[Row], language: &str) -> Vec<(String, String)> {
 }
 
 /// A request before, behind or inside a letter.
-fn joined(
-    carriers: &[&String],
-    (kind, request): (String, String),
-    language: &'static str,
-    random: &mut Random,
-) -> Letter {
+fn joined(carriers: &[&String], (kind, request): (String, String), random: &mut Random) -> Letter {
     let carrier = random.below(carriers.len());
     let text = carriers[carrier];
     // A request about the letter does not stand inside it.
@@ -127,7 +115,6 @@ fn joined(
         asked: (kind != "task").then_some((from, to)),
         kind,
         carrier,
-        language,
     }
 }
 

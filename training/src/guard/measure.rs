@@ -1,6 +1,7 @@
 //! What the models are worth on kinds of texts they were not fitted to: scores of every held-out text, the
 //! thresholds that follow, and tables.
 
+use super::features::Script;
 use super::fit::Judged;
 use super::linear::{ATTACK, Column, FOREIGN, HARM};
 use super::rows::{Label, Row};
@@ -11,13 +12,13 @@ use std::fmt::Write as _;
 pub struct Scored<'r> {
     pub row: &'r Row,
     pub judged: Judged,
-    /// 0 Latin, 1 Cyrillic.
+    /// See `Script`.
     pub script: usize,
 }
 
-/// The share of held-out harmless messages of each script (Latin, Cyrillic) that each of the two models
-/// may flag. Cyrillic requests are few patterns that are known well: more can be asked for.
-const FLAGGED: [[f64; 2]; 2] = [[0.020, 0.007], [0.006, 0.003]];
+/// The share of held-out harmless messages of each script (Latin, Cyrillic, code) that each of the two
+/// models may flag. Cyrillic requests are few patterns that are known well: more can be asked for.
+const FLAGGED: [[f64; Script::ALL]; 2] = [[0.010, 0.007, 0.020], [0.004, 0.003, 0.010]];
 
 /// The share of harmless messages that the sentences of letters may flag.
 const FLAGGED_FOREIGN: f64 = 0.002;
@@ -32,16 +33,19 @@ const DECIDING: [(usize, fn(&Judged) -> f32); 3] = [
 /// Threshold and slope of the three heads that decide: attack, harm, foreign.
 pub fn columns(scored: &[Scored<'_>], letters: &[LetterScored]) -> [Column; 3] {
     DECIDING.map(|(head, margin)| {
-        let thresholds = [0, 1].map(|script| {
+        let thresholds = [0, 1, 2].map(|script| {
             let benign = scored
                 .iter()
-                .filter(|text| is_hard(text.row) && text.script == script);
+                .filter(|text| is_hard(text) && text.script == script);
             let mut benign: Vec<f32> = benign.map(|text| margin(&text.judged)).collect();
             benign.sort_by(|a, b| b.total_cmp(a));
             let share = FLAGGED
                 .get(head)
                 .map_or(FLAGGED_FOREIGN, |shares| shares[script]);
-            let limit = benign[(benign.len() as f64 * share) as usize];
+            let limit = benign
+                .get((benign.len() as f64 * share) as usize)
+                .copied()
+                .unwrap_or(0.0);
             match head {
                 FOREIGN => limit.max(letter_limit(letters, script)),
                 _ => limit,
@@ -62,7 +66,7 @@ fn pairs(
     scored: &[Scored<'_>],
     head: usize,
     margin: fn(&Judged) -> f32,
-    thresholds: [f32; 2],
+    thresholds: [f32; Script::ALL],
 ) -> Vec<(f32, bool)> {
     let is_right = |label: &Label| match label {
         Label::Attack(_) => head == ATTACK,
@@ -103,7 +107,7 @@ fn letter_limit(letters: &[LetterScored], script: usize) -> f32 {
         .unwrap_or(0.0)
 }
 
-fn letter_pairs(letters: &[LetterScored], thresholds: [f32; 2]) -> Vec<(f32, bool)> {
+fn letter_pairs(letters: &[LetterScored], thresholds: [f32; Script::ALL]) -> Vec<(f32, bool)> {
     let pairs = letters
         .iter()
         .map(|letter| (letter.margin - thresholds[letter.script], letter.is_asked));
@@ -123,7 +127,7 @@ pub fn letters(letters: &[LetterScored], columns: &[Column; 3]) -> String {
     let mut out =
         String::from("\n| letters | what is in them | texts | flagged |\n|---|---|---:|---:|\n");
     for ((script, is_asked, kind), (flagged, all)) in kinds {
-        let script = ["Latin", "Cyrillic"][script];
+        let script = ["Latin", "Cyrillic", "code"][script];
         let kind = match (kind, is_asked) {
             ("plain", _) => "nothing else",
             ("task", _) => "a request about the letter",
@@ -136,14 +140,26 @@ pub fn letters(letters: &[LetterScored], columns: &[Column; 3]) -> String {
 }
 
 /// Messages that the thresholds are set on: the corpus and the English hard ones.
-fn is_hard(row: &Row) -> bool {
+fn is_hard(text: &Scored<'_>) -> bool {
+    let row = text.row;
     row.label == Label::Benign
         && (row.kind.starts_with("ru/") || row.kind.starts_with("en/"))
         && row.is_measured
-        && !matches!(
-            row.kind.as_str(),
-            "en/generated" | "en/posts" | "en/stack" | "ru/news"
-        )
+        && !matches!(row.kind.as_str(), "en/generated" | "en/posts" | "ru/news")
+        && (row.kind != "en/stack" || text.script == Script::Code as usize)
+        // Tests of this project quote attacks.
+        && !row.kind.starts_with("en/source-tests")
+}
+
+/// Prompts as people write them: the corpus and the English hard ones, without news, posts and sources.
+pub fn is_prompt(row: &Row) -> bool {
+    const OTHERS: [&str; 6] = ["generated", "posts", "stack", "source", "news", "prose"];
+    let kind = row
+        .kind
+        .strip_prefix("en/")
+        .or(row.kind.strip_prefix("ru/"));
+    row.label == Label::Benign
+        && kind.is_some_and(|kind| !OTHERS.iter().any(|other| kind.starts_with(other)))
 }
 
 /// The slope at which scores come nearest to what share of them is right.
@@ -176,13 +192,13 @@ type Group = (&'static str, &'static str, fn(&Scored<'_>) -> bool);
 
 const GROUPS: [Group; 4] = [
     ("attacks, Latin script", "#c33", |text| {
-        is_attack(text) && text.script == 0
+        is_attack(text) && text.script != 1
     }),
     ("attacks, Cyrillic", "#e90", |text| {
         is_attack(text) && text.script == 1
     }),
     ("harmful requests, English", "#38c", |text| {
-        text.row.label == Label::Harm && text.script == 0
+        text.row.label == Label::Harm && text.script != 1
     }),
     ("harmful requests, Russian", "#3a5", |text| {
         text.row.label == Label::Harm && text.script == 1
@@ -202,14 +218,18 @@ fn above(text: &Scored<'_>, columns: &[Column; 3]) -> f32 {
 
 /// The shares of flagged harmless messages and of flagged texts of each group, with the thresholds moved
 /// together.
-fn curves(scored: &[Scored<'_>], columns: &[Column; 3]) -> Vec<(f64, [f64; 4])> {
+fn curves(
+    scored: &[Scored<'_>],
+    columns: &[Column; 3],
+    is_harmless: fn(&Row) -> bool,
+) -> Vec<(f64, [f64; 4])> {
     let sorted = |keep: &dyn Fn(&Scored<'_>) -> bool| {
         let kept = scored.iter().filter(|text| keep(text));
         let mut values: Vec<f32> = kept.map(|text| above(text, columns)).collect();
         values.sort_by(|a, b| b.total_cmp(a));
         values
     };
-    let benign = sorted(&|text| text.row.label == Label::Benign);
+    let benign = sorted(&|text| is_harmless(text.row));
     let groups = GROUPS.map(|(_, _, is_one)| sorted(&is_one));
     let steps = (0..=100).map(|step| f64::from(step) / 1000.0);
     let point = |share: f64| {
@@ -223,12 +243,23 @@ fn curves(scored: &[Scored<'_>], columns: &[Column; 3]) -> Vec<(f64, [f64; 4])> 
     steps.map(point).collect()
 }
 
-/// Recall at several shares of flagged harmless messages.
+/// Recall at several shares of flagged harmless messages, all of them and prompts only.
 pub fn curve(scored: &[Scored<'_>], columns: &[Column; 3]) -> String {
-    let mut out = String::from(
-        "\n| harmless messages flagged | attacks, Latin | Cyrillic | harmful, English | Russian |\n|---:|---:|---:|---:|---:|\n",
+    let all = curve_of("harmless messages", (scored, columns), |row| {
+        row.label == Label::Benign
+    });
+    all + &curve_of("ordinary prompts", (scored, columns), is_prompt)
+}
+
+fn curve_of(
+    name: &str,
+    (scored, columns): (&[Scored<'_>], &[Column; 3]),
+    is_harmless: fn(&Row) -> bool,
+) -> String {
+    let mut out = format!(
+        "\n| {name} flagged | attacks, Latin | Cyrillic | harmful, English | Russian |\n|---:|---:|---:|---:|---:|\n",
     );
-    for (share, [a, b, c, d]) in curves(scored, columns) {
+    for (share, [a, b, c, d]) in curves(scored, columns, is_harmless) {
         if [0.002, 0.005, 0.01, 0.02, 0.05, 0.1]
             .iter()
             .any(|told| (told - share).abs() < 1e-9)
@@ -258,7 +289,7 @@ pub fn picture(scored: &[Scored<'_>], columns: &[Column; 3]) -> String {
             x(share) - 8.0
         );
     }
-    let points = curves(scored, columns);
+    let points = curves(scored, columns, is_prompt);
     for (number, (name, colour, _)) in GROUPS.iter().enumerate() {
         let line: String = points
             .iter()
@@ -273,7 +304,7 @@ pub fn picture(scored: &[Scored<'_>], columns: &[Column; 3]) -> String {
     }
     format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"680\" height=\"320\" font-family=\"sans-serif\" font-size=\"12\">\n\
-        <rect width=\"680\" height=\"320\" fill=\"#fff\"/>\n<text x=\"50\" y=\"14\">recall on kinds held out, by the share of harmless messages flagged</text>\n{body}</svg>\n"
+        <rect width=\"680\" height=\"320\" fill=\"#fff\"/>\n<text x=\"50\" y=\"14\">recall on kinds held out, by the share of ordinary prompts flagged</text>\n{body}</svg>\n"
     )
 }
 

@@ -1,9 +1,6 @@
 //! Training of the guardrails' linear models. How a message is read, decoded and turned into features is the
 //! product's own code, taken in by path.
 
-#[path = "../../../src/detect/guardrails/classes.rs"]
-#[allow(dead_code)]
-mod classes;
 #[path = "../../../src/detect/confusables.rs"]
 #[allow(dead_code)]
 mod confusables;
@@ -38,7 +35,6 @@ mod reading;
 mod fit;
 mod letters;
 mod made;
-mod meanings;
 mod measure;
 mod near;
 mod rates;
@@ -46,5 +42,4 @@ mod rows;
 mod run;
 mod sentences;
 
-pub use meanings::make as make_classes;
 pub use run::run;

@@ -2,8 +2,8 @@
 //! `src/detect/guardrails/rates.tsv` about the categories that are learnt.
 
 use super::linear::Column;
-use super::measure::Scored;
-use super::rows::{Label, Row};
+use super::measure::{Scored, is_prompt};
+use super::rows::Label;
 use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
@@ -66,17 +66,6 @@ fn score(text: &Scored<'_>, category: &str, [attack, harm, foreign]: &[Column; 3
         true => 0.0,
         false => attack * own,
     }
-}
-
-/// Prompts as people write them: the corpus and the English hard ones, without news, posts and sources.
-fn is_prompt(row: &Row) -> bool {
-    const OTHERS: [&str; 6] = ["generated", "posts", "stack", "source", "news", "prose"];
-    let kind = row
-        .kind
-        .strip_prefix("en/")
-        .or(row.kind.strip_prefix("ru/"));
-    row.label == Label::Benign
-        && kind.is_some_and(|kind| !OTHERS.iter().any(|other| kind.starts_with(other)))
 }
 
 /// What a category should find: attacks of its kind, harmful requests that are about it most.

@@ -96,7 +96,9 @@ fn cross_validate<'r>(
     (rows, seen): (&'r [Row], &[Seen]),
     letters: &[(Letter, Seen)],
 ) -> (Vec<Scored<'r>>, Vec<LetterScored>) {
-    let kinds: BTreeSet<&str> = rows.iter().map(|row| row.kind.as_str()).collect();
+    // What is put together does not change the folds.
+    let measured = rows.iter().filter(|row| row.is_measured);
+    let kinds: BTreeSet<&str> = measured.map(|row| row.kind.as_str()).collect();
     let order: Vec<&str> = kinds.into_iter().collect();
     // Both languages of a kind are held out together.
     let topic = |kind: &str| {
@@ -142,7 +144,7 @@ fn cross_validate<'r>(
                 out.push(Scored {
                     row,
                     judged: weights.judge(seen),
-                    script: usize::from(seen.is_cyrillic()),
+                    script: seen.script(),
                 });
             }
         }
@@ -175,7 +177,7 @@ fn held_out_letters(
         kind: letter.kind.clone(),
         is_asked: letter.asked.is_some(),
         margin: weights.foreign(&seen.readings[0]),
-        script: usize::from(letter.language == "ru"),
+        script: seen.script(),
     })
     .collect()
 }
@@ -205,7 +207,7 @@ fn dev(options: &Options, weights: &Weights, columns: &[Column; 3]) -> String {
             Scored {
                 row,
                 judged: weights.judge(&seen),
-                script: usize::from(seen.is_cyrillic()),
+                script: seen.script(),
             }
         })
         .collect();
