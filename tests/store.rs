@@ -33,6 +33,8 @@ mod records;
 mod removed;
 #[path = "store/retention.rs"]
 mod retention;
+#[path = "store/saved.rs"]
+mod saved;
 #[path = "store/sessions.rs"]
 mod sessions;
 #[path = "store/sharing.rs"]

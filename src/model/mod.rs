@@ -2,6 +2,8 @@
 //! serde only; no I/O, no decisions.
 
 mod analysis;
+mod call_limits;
+mod categories;
 mod chain;
 #[cfg(test)]
 pub(crate) mod document;
@@ -19,6 +21,8 @@ pub use analysis::{
     GuardrailsReport, PolicyRuling, SCHEMA_VERSION, Severity, Stage, Status, Timings, TokensReport,
     TypeCount,
 };
+pub use call_limits::{CallLimits, CallRate};
+pub use categories::CATEGORY_NAMES;
 pub use chain::{Chain, ChainHash, Identity};
 pub use envelope::{ErrorBody, ErrorEnvelope, ErrorType};
 pub use gateway_report::{GATEWAY_HEADER, GatewayReport};

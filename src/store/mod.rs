@@ -11,6 +11,7 @@ mod chain;
 mod error;
 mod postgres;
 mod record;
+mod saved;
 mod settings;
 mod sqlite;
 mod survey;
@@ -18,7 +19,9 @@ mod survey;
 pub(crate) mod temporary;
 mod traffic;
 
-pub use accounts::{Account, AccountChange, AccountId, AccountStore, Role, SecretHash, SignIn};
+pub use accounts::{
+    Account, AccountChange, AccountId, AccountStore, Identity, Role, SecretHash, SignIn,
+};
 pub use attachment::{
     Attached, Attachment, AttachmentStore, BlobHash, Erased, Erasure, Extraction, Findings,
     NewAttachment, REMOVAL, Scanned,
@@ -33,6 +36,7 @@ pub use record::{
     DayStatistics, NewRecord, RecordFilter, RecordPage, RecordSummary, RetentionLimits,
     SessionFilter, SessionSummary, StoredRecord, VerdictFilter,
 };
+pub use saved::{FilterId, SavedFilter, SavedFilterStore, SeenFilter};
 pub use settings::{
     Application, ApplicationChange, ApplicationFilter, ApplicationPage, ApplicationVersion,
     AuditEntry, AuditFilter, Changed, Scope, Scopes, Token, TokenChange, TokenHash, TokenId,
@@ -182,12 +186,24 @@ pub struct WholePage {
 
 /// Everything that is kept, as one object.
 pub trait Store:
-    RecordStore + SettingsStore + PolicyTable + AttachmentStore + ChainStore + AccountStore
+    RecordStore
+    + SettingsStore
+    + PolicyTable
+    + AttachmentStore
+    + ChainStore
+    + AccountStore
+    + SavedFilterStore
 {
 }
 
 impl<T> Store for T where
-    T: RecordStore + SettingsStore + PolicyTable + AttachmentStore + ChainStore + AccountStore
+    T: RecordStore
+        + SettingsStore
+        + PolicyTable
+        + AttachmentStore
+        + ChainStore
+        + AccountStore
+        + SavedFilterStore
 {
 }
 

@@ -3,8 +3,10 @@
 //! endpoint (CONTRACT 29).
 
 use super::attach::{Body, Multipart, multipart};
-use super::connect::connector;
-use super::{Analyzer, AnalyzerError, AttachError, Attachment, BatchResult, Record, Spool, batch};
+use super::connect::backend;
+use super::{
+    Analyzer, AnalyzerError, AttachError, Attachment, BackendTls, BatchResult, Record, Spool, batch,
+};
 use crate::config::BaseUrl;
 use crate::model::{AnalysisRequest, AnalysisResponse, GATEWAY_HEADER, RecordId, Secret};
 use async_trait::async_trait;
@@ -16,8 +18,8 @@ use hyper_rustls::HttpsConnector;
 use hyper_util::client::legacy::Client;
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::{TokioExecutor, TokioTimer};
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 use tokio::time::timeout;
 
@@ -54,14 +56,18 @@ struct Answer {
 }
 
 impl HttpAnalyzer {
-    /// `timeout` bounds one call whole (MONITOR_TIMEOUT).
+    /// `timeout` bounds one call whole (MONITOR_TIMEOUT); `files` are those of `monitor.ca` and beside it.
     ///
     /// # Errors
     /// When the system's trusted certificates cannot be read for an https backend, or the address
     /// makes no URI.
-    pub fn new(base: &BaseUrl, timeout: Duration) -> Result<Self, AnalyzerError> {
+    pub fn new(
+        base: &BaseUrl,
+        timeout: Duration,
+        files: Option<&Arc<BackendTls>>,
+    ) -> Result<Self, AnalyzerError> {
         let broken = |error: &dyn std::fmt::Display| AnalyzerError::Unavailable(error.to_string());
-        let connector = connector(base.tls).map_err(|error| broken(&error))?;
+        let connector = backend(base.tls, files).map_err(|error| broken(&error))?;
         let mut clients = Client::builder(TokioExecutor::new());
         clients
             .pool_idle_timeout(POOL_IDLE)
@@ -98,7 +104,12 @@ impl HttpAnalyzer {
             crate::model::Stage::PreCall => &self.request_uri,
             crate::model::Stage::PostCall => &self.response_uri,
         };
-        self.post(uri, "application/json", (record, body))
+        let mut request = self.post(uri, "application/json", (record, body))?;
+        let trace = record.context.trace.map(|trace| trace.header());
+        if let Some(value) = trace.and_then(|trace| HeaderValue::try_from(trace).ok()) {
+            request.headers_mut().insert("traceparent", value);
+        }
+        Ok(request)
     }
 
     fn post(

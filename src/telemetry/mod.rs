@@ -8,7 +8,9 @@ mod files;
 mod http;
 mod inspect;
 mod record;
+mod spans;
 pub mod spool;
+mod tls;
 
 pub use attach::{AttachError, Attachment};
 pub use connect::connector;
@@ -16,7 +18,9 @@ pub use files::{FileList, FilesOwed};
 pub use http::HttpAnalyzer;
 pub use inspect::{Find, Inspector};
 pub use record::{CallFailure, ClosedBy, Record, RecordContext};
+pub use spans::SpanExport;
 pub use spool::{Held, Spool};
+pub use tls::{BackendTls, Files as BackendFiles};
 
 use crate::model::{AnalysisResponse, RecordId, Secret};
 use async_trait::async_trait;

@@ -84,6 +84,9 @@ macro_rules! store_contract {
             chain: a_cut_is_kept_and_a_filter_narrows
             chain: a_record_that_is_there_under_another_number_is_not_missing
             chain: removed_records_stay_known_as_stubs
+            saved: a_shared_filter_is_seen_by_its_owners_tenant_alone
+            saved: a_filter_of_the_same_name_is_replaced_and_one_is_removed
+            saved: an_identity_has_one_account_which_it_keeps
         }
     };
     ($new:path => $($module:ident: $name:ident)+) => {

@@ -227,6 +227,16 @@ impl Browser {
         ));
     }
 
+    /// Presses a key on the element with the focus.
+    pub(crate) fn press(&mut self, key: &str) {
+        for kind in ["keyDown", "keyUp"] {
+            let code = if key == "ArrowRight" { 39 } else { 37 };
+            let event =
+                json!({"type": kind, "key": key, "code": key, "windowsVirtualKeyCode": code});
+            self.call("Input.dispatchKeyEvent", event);
+        }
+    }
+
     /// The size of its window.
     pub(crate) fn size(&mut self, width: u32, height: u32) {
         let size =

@@ -5,6 +5,7 @@ use crate::accounts::colleague;
 use crate::browser::Browser;
 use crate::defence::add_application;
 use crate::records::{attach, keep};
+use crate::support::identity_provider::IdentityProvider;
 use crate::support::stack::Stack;
 use crate::world::{administrators_browser, console_link};
 use serde_json::{Value, json};
@@ -61,6 +62,7 @@ fn every_page_is_whole_and_accessible() {
         ("/ui/users".to_owned(), "users"),
         ("/ui/overview".to_owned(), "overview-empty"),
         ("/ui/first-steps".to_owned(), "first-steps-empty"),
+        ("/ui/tokens".to_owned(), "tokens"),
         ("/ui/password".to_owned(), "password"),
         ("/ui/nothing".to_owned(), "not-found"),
     ] {
@@ -99,6 +101,29 @@ fn every_page_is_whole_and_accessible() {
     );
     browser.wait_for("document.querySelectorAll('#try-result mark').length === 3");
     look(&mut browser, "application");
+    browser.open("/ui/tokens");
+    browser.click("details.card summary");
+    browser.fill("[name=name]", "gateway 1");
+    browser.click("form[action='/ui/tokens'] button.primary");
+    browser.wait_for("document.querySelector('#made-token') !== null");
+    look(&mut browser, "token-made");
+    browser.click("details.card summary");
+    look(&mut browser, "token-form");
+    browser.open("/ui/records?verdict=flagged&user_id=ivan.petrov@shop.example");
+    for (name, shared) in [("Ivan, flagged", false), ("Все нарушения", true)] {
+        browser.click(".keep-filter summary");
+        browser.fill(".keep-filter [name=name]", name);
+        if shared {
+            browser.click(".keep-filter [name=shared]");
+            look(&mut browser, "filter-form");
+        }
+        browser.click(".keep-filter button");
+        browser.wait_for(&format!(
+            "[...document.querySelectorAll('.chip a')].some(a => a.textContent.includes('{name}'))"
+        ));
+    }
+    look(&mut browser, "records-saved");
+    browser.open(&format!("/ui/applications/{id}"));
     browser.click(".switch button[value=ru]");
     browser.wait_for("document.documentElement.lang === 'ru'");
     look(&mut browser, "application-ru");
@@ -187,6 +212,21 @@ fn talk(stack: &Stack, id: &str) -> (String, String) {
         "additional_parameters": {"user_id": "batch"}});
     keep(stack, "pre", &other);
     (record, failed)
+}
+
+#[test]
+fn the_way_in_by_another_server_and_its_failure_are_whole_and_accessible() {
+    let provider = IdentityProvider::start();
+    let yaml = provider.yaml(", label: Corp ID, default_role: analyst");
+    let stack = Stack::all().yaml(&yaml).start();
+    let Some(mut browser) = Browser::start(stack.analysis_addr) else {
+        return;
+    };
+    browser.open("/ui/sign-in");
+    look(&mut browser, "sign-in-oidc");
+    browser.open("/ui/oidc/callback?code=x&state=y");
+    look(&mut browser, "sign-in-refused");
+    assert_eq!(browser.complaints, Vec::<String>::new());
 }
 
 #[test]

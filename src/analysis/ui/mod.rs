@@ -19,6 +19,8 @@ mod form;
 mod layout;
 mod link;
 mod marks;
+mod names;
+mod oidc;
 mod overview;
 mod password;
 mod phrases;
@@ -26,6 +28,7 @@ mod preferences;
 mod records;
 mod sign_in;
 mod status;
+mod tokens;
 mod view;
 mod visit;
 
@@ -85,6 +88,8 @@ pub(super) fn router(service: Arc<Service>) -> Router {
         .route("/", get(home))
         .route("/sign-in", get(sign_in::page).post(sign_in::enter))
         .route("/sign-out", post(sign_in::leave))
+        .route("/oidc", get(oidc::begin))
+        .route("/oidc/callback", get(oidc::finish))
         .route("/link/{value}", get(link::page).post(link::accept))
         .route("/preferences", post(preferences::keep))
         .route("/password", get(password::page).post(password::change))
@@ -97,6 +102,7 @@ pub(super) fn router(service: Arc<Service>) -> Router {
         .merge(first_steps::routes())
         .route("/status", get(status::page))
         .route("/audit", get(audit::page))
+        .merge(tokens::routes())
         .fallback(async || Failure::NotFound)
         .method_not_allowed_fallback(async || Failure::NotFound)
         .layer(from_fn(failure::frame))

@@ -19,6 +19,7 @@ mod policies;
 mod removed;
 mod retention;
 mod row;
+mod saved;
 mod settings;
 mod shared;
 mod tally;

@@ -16,6 +16,7 @@ mod priority;
 mod records;
 mod retention;
 mod rows;
+mod saved;
 mod sessions;
 mod settings;
 mod statistics;

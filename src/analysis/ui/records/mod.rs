@@ -10,21 +10,25 @@ mod list;
 mod live;
 mod one;
 pub(super) mod row;
+mod saved;
 mod sessions;
 mod verdicts;
 
 pub(super) use live::MOST_STREAMS;
+pub(super) use verdicts::rulings;
 
 use super::Ui;
 use super::failure::Failure;
 use crate::model::RecordId;
 use axum::Router;
-use axum::routing::get;
+use axum::routing::{get, post};
 
 pub(super) fn routes() -> Router<Ui> {
     Router::new()
         .route("/records", get(list::page))
         .route("/records/live", get(live::stream))
+        .route("/records/filters", post(saved::keep))
+        .route("/records/filters/{id}/remove", post(saved::remove))
         .route("/records/export", get(download::export))
         .route("/records/{id}", get(one::page))
         .route("/records/{id}/json", get(download::json))

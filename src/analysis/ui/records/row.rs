@@ -1,36 +1,12 @@
 //! A record as a row of the list, the same on a page and in its live tail.
 
 use crate::analysis::ui::components::{badge, time_exact};
+pub(in crate::analysis::ui) use crate::analysis::ui::names::{Names, names};
 use crate::analysis::ui::phrases::RecordPhrases;
 use crate::analysis::ui::view::View;
-use crate::analysis::{ApiError, Caller, Service};
 use crate::model::{ApplicationId, Stage, Status};
 use crate::store::RecordSummary;
 use maud::{Markup, html};
-use std::collections::HashMap;
-
-/// What applications are called.
-pub(in crate::analysis::ui) type Names = HashMap<ApplicationId, String>;
-
-/// The names of the applications of these records.
-pub(in crate::analysis::ui) async fn names(
-    service: &Service,
-    caller: &Caller,
-    ids: impl Iterator<Item = ApplicationId>,
-) -> Result<Names, ApiError> {
-    let mut names = Names::new();
-    for id in ids {
-        if names.contains_key(&id) {
-            continue;
-        }
-        match service.one_application(caller, id).await {
-            Ok(application) => names.insert(id, application.name),
-            Err(ApiError::NotFound) => None,
-            Err(error) => return Err(error),
-        };
-    }
-    Ok(names)
-}
 
 /// Rows, newest first.
 pub(in crate::analysis::ui) fn rows(
