@@ -176,6 +176,6 @@ fn the_log_is_narrowed_and_paged() {
     assert_refused(
         &call(&stack, "GET", "/audit?who=me", Value::Null),
         422,
-        "query: takes action, application_id, before, limit only",
+        "query: takes action, actor, application_id, before, limit only",
     );
 }

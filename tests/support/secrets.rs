@@ -96,7 +96,7 @@ impl Secrets {
         }
         match answer.status() {
             400.. => {
-                let text = format!("{path}: {}\n", answer.text());
+                let text = format!("{}: {}\n", answer.status(), answer.text());
                 self.refusals.lock().unwrap().push_str(&text);
             }
             _ => self.of_body(&answer.body, path),
