@@ -9,6 +9,9 @@ DROP TRIGGER policy_removed;
 DROP TRIGGER policy_local_patterns_added;
 DROP TRIGGER policy_local_patterns_changed;
 
+-- A policy that was accepted before and is a contradiction now stays as it is, and the program
+-- reports it. A new column has all rows checked, those of the old one too.
+PRAGMA ignore_check_constraints = ON;
 ALTER TABLE applications ADD COLUMN policy_next TEXT
     CONSTRAINT policy_is_an_object CHECK (policy_next IS NULL OR
         CASE WHEN json_valid(policy_next) THEN json_type(policy_next) = 'object' ELSE 0 END)
@@ -88,9 +91,6 @@ ALTER TABLE applications ADD COLUMN policy_next TEXT
             AND coalesce(policy_next -> '$.redact_upstream', 'null') <> 'true')
     ) IS NOT FALSE);
 
--- A policy that was accepted before and is a contradiction now stays as it is, and the program
--- reports it.
-PRAGMA ignore_check_constraints = ON;
 UPDATE applications SET policy_next = policy;
 PRAGMA ignore_check_constraints = OFF;
 ALTER TABLE applications DROP COLUMN policy;
