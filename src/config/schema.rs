@@ -3,13 +3,12 @@
 
 use super::reader::{Reader, Sources};
 use super::settings::{
-    AnalysisSettings, AttachmentSettings, GatewaySettings, Limits, Listener, LogFormat,
-    LogSettings, MonitorSettings, RetentionSettings, Services, Settings, ShutdownSettings,
-    StreamSettings,
+    AnalysisSettings, AttachmentSettings, ClientIdentity, GatewaySettings, Limits, Listener,
+    MonitorSettings, RetentionSettings, Services, Settings, ShutdownSettings, StreamSettings,
 };
 use super::{
-    Overrides, Role, applications, checks, detect, files, judge, listen, spool, store, units,
-    upstream, url,
+    Overrides, Role, applications, checks, detect, files, judge, listen, log, remote, sign_in,
+    spool, store, trace, units, upstream, url,
 };
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
@@ -46,7 +45,7 @@ pub(super) fn read(reader: &mut Reader<'_>, role: Role) -> Settings {
         gateway,
         analysis,
         data_dir,
-        log: log(reader),
+        log: log::read(reader, role),
     }
 }
 
@@ -73,6 +72,7 @@ fn gateway(r: &mut Reader<'_>) -> GatewaySettings {
         files: files::read(r),
         store: store::read(r),
         applications: applications::read(r, "applications").unwrap_or_default(),
+        trace: trace::read(r),
     }
 }
 
@@ -97,7 +97,28 @@ fn monitor(r: &mut Reader<'_>) -> MonitorSettings {
             .read("monitor.timeout", &units::duration(MILLISECOND..=HOUR))
             .unwrap_or(seconds(60)),
         application_id: r.read("monitor.application_id", &units::application_id()),
+        ca: r.read("monitor.ca", &units::path()),
+        client: client(r, "monitor"),
     }
+}
+
+/// What the gateway shows a server that asks who it is: both files or none.
+pub(super) fn client(r: &mut Reader<'_>, section: &str) -> Option<ClientIdentity> {
+    let names = ["client_cert", "client_key"].map(|name| format!("{section}.{name}"));
+    let [cert, key] = names.each_ref().map(|name| r.read(name, &units::path()));
+    let (missing, there) = match (&cert, &key) {
+        (Some(_), None) => (&names[1], &names[0]),
+        (None, Some(_)) => (&names[0], &names[1]),
+        _ => {
+            return Some(ClientIdentity {
+                cert: cert?,
+                key: key?,
+            });
+        }
+    };
+    let text = format!("is not set, but {there} is; allowed: both or none");
+    remote::refuse(r, missing, true, &text);
+    None
 }
 
 fn limits(r: &mut Reader<'_>) -> Limits {
@@ -169,7 +190,9 @@ fn analysis(r: &mut Reader<'_>, prefix: &str) -> AnalysisSettings {
             &units::count(1..=1_000_000),
         ),
         judge: judge::read(r, prefix),
+        oidc: sign_in::read(r, prefix),
         checks: checks::read(r, prefix),
+        gateway_url: r.read(&key("ui.gateway_url"), &url::upstream_url()),
     }
 }
 
@@ -208,18 +231,6 @@ fn bound<T>(r: &mut Reader<'_>, key: &str, form: &units::Form<T>) -> Option<Opti
     match r.is_null(key) {
         true => Some(None),
         false => read.map(Some),
-    }
-}
-
-fn log(r: &mut Reader<'_>) -> LogSettings {
-    const FORMATS: &[(&str, LogFormat)] = &[("text", LogFormat::Text), ("json", LogFormat::Json)];
-    LogSettings {
-        level: r
-            .read("log.level", &units::log_filter())
-            .unwrap_or_else(|| "info".to_owned()),
-        format: r
-            .read("log.format", &units::word(FORMATS))
-            .unwrap_or(LogFormat::Text),
     }
 }
 

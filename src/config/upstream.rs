@@ -2,7 +2,8 @@
 
 use super::files::list;
 use super::reader::Reader;
-use super::settings::BaseUrl;
+use super::schema;
+use super::settings::{BaseUrl, ClientIdentity};
 use super::units::{self, Form};
 use super::url;
 use std::path::PathBuf;
@@ -34,6 +35,8 @@ pub struct UpstreamSettings {
     pub http2: Http2,
     /// PEM file of a private certificate authority.
     pub ca: Option<PathBuf>,
+    /// What the gateway shows where it is asked who it is.
+    pub client: Option<ClientIdentity>,
 }
 
 /// HTTP version towards the upstream.
@@ -91,6 +94,7 @@ pub(super) fn read(r: &mut Reader<'_>) -> UpstreamSettings {
     let health = health(r);
     let http2 = r.read("upstream.http2", &units::word(HTTP2));
     let ca = r.read("upstream.ca", &units::path());
+    let client = schema::client(r, "upstream");
     UpstreamSettings {
         url,
         standby,
@@ -100,6 +104,7 @@ pub(super) fn read(r: &mut Reader<'_>) -> UpstreamSettings {
         health,
         http2: http2.unwrap_or(Http2::Auto),
         ca,
+        client,
     }
 }
 

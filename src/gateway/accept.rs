@@ -110,7 +110,8 @@ impl Front {
             let reason = EndReason::SlowHead;
             ConnectionEnded { reason }.emit(self.live.metrics());
         }
-        (in_time && !bytes.is_empty()).then_some(bytes)
+        // What was read stays for as long as its request, so it takes no more room than it needs.
+        (in_time && !bytes.is_empty()).then(|| BytesMut::from(bytes.as_ref()))
     }
 
     async fn http2(&self, stream: Stream, first: BytesMut, shutdown: &ShutdownWatch) {

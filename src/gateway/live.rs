@@ -1,9 +1,9 @@
 //! What all calls of one gateway share, as it is now: a reload puts another in its place, and a call
 //! keeps the one it began with (CONTRACT 35).
 
-use super::Shared;
 use super::room::Room;
 use super::upstreams::UpstreamStatus;
+use super::{Shared, UpstreamTls};
 use crate::config::GatewaySettings;
 use crate::observe::Metrics;
 use arc_swap::ArcSwap;
@@ -52,8 +52,8 @@ impl Live {
     }
 
     /// Puts other settings in force. Settings without an upstream change nothing.
-    pub fn replace(&self, settings: GatewaySettings) {
-        if let Some(next) = self.now().with(settings, &self.options) {
+    pub fn replace(&self, settings: GatewaySettings, tls: UpstreamTls) {
+        if let Some(next) = self.now().with((settings, tls), &self.options) {
             self.room.set_limit(connections(&next.settings, self.most));
             self.shared.store(Arc::new(next));
         }

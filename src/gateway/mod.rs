@@ -26,6 +26,8 @@ mod room;
 mod route;
 mod socket;
 mod spill;
+mod told;
+mod upstream_tls;
 mod upstreams;
 mod watch;
 
@@ -33,10 +35,13 @@ pub use accept::Front;
 pub use doors::{Door, Doors};
 pub use live::Live;
 pub use proxy::Gateway;
+pub use upstream_tls::UpstreamTls;
 pub use upstreams::UpstreamStatus;
 
 use crate::config::GatewaySettings;
 use crate::observe::Metrics;
+use crate::observe::access::AccessLog;
+use crate::observe::trace::Tracer;
 use crate::policy::Policies;
 use crate::telemetry::{Analyzer, Inspector, Spool};
 use memory::Memory;
@@ -66,6 +71,9 @@ pub struct Shared {
     /// None keeps large request bodies in memory.
     pub(crate) spills: Option<Arc<Spills>>,
     pub(crate) metrics: Arc<Metrics>,
+    pub(crate) access: Arc<AccessLog>,
+    /// None where no call is traced.
+    pub(crate) tracer: Option<Arc<Tracer>>,
 }
 
 /// What a gateway is told by others. Empty, it forwards and registers nothing.
@@ -81,17 +89,21 @@ pub struct Monitoring {
     pub inspector: Option<Arc<dyn Inspector>>,
     /// Where large request bodies wait until they are whole; none: in memory.
     pub spill_folder: Option<PathBuf>,
+    /// Where calls are told of, besides metrics.
+    pub access: Option<Arc<AccessLog>>,
+    /// Which calls are traced; None: none.
+    pub tracer: Option<Arc<Tracer>>,
 }
 
 impl Shared {
     /// None when the settings name no upstream.
     pub fn new(
-        settings: GatewaySettings,
+        (settings, tls): (GatewaySettings, UpstreamTls),
         options: ConnectorOptions,
         monitoring: Monitoring,
         metrics: Arc<Metrics>,
     ) -> Option<Self> {
-        let upstream = Upstreams::new(&settings.upstream, &options, &metrics, None)?;
+        let upstream = Upstreams::new((&settings.upstream, &tls), &options, &metrics, None)?;
         let spills = monitoring.spill_folder;
         let spills = spills.map(|folder| Arc::new(Spills::new(folder, metrics.clone())));
         Some(Self {
@@ -104,15 +116,24 @@ impl Shared {
             analyzer: monitoring.analyzer,
             policies: monitoring.policies,
             inspector: monitoring.inspector,
+            access: monitoring
+                .access
+                .unwrap_or_else(|| Arc::new(AccessLog::new(metrics.clone()))),
+            tracer: monitoring.tracer,
             metrics,
         })
     }
 
     /// The same with other settings; connections to the same upstream are kept. None when the settings
     /// name no upstream.
-    fn with(&self, settings: GatewaySettings, options: &ConnectorOptions) -> Option<Self> {
+    fn with(
+        &self,
+        (settings, tls): (GatewaySettings, UpstreamTls),
+        options: &ConnectorOptions,
+    ) -> Option<Self> {
         let before = Some(&self.upstream);
-        let upstream = Upstreams::new(&settings.upstream, options, &self.metrics, before)?;
+        let wanted = (&settings.upstream, &tls);
+        let upstream = Upstreams::new(wanted, options, &self.metrics, before)?;
         self.memory.set_limit(settings.limits.buffered_bytes);
         Some(Self {
             memory: self.memory.clone(),
@@ -125,6 +146,8 @@ impl Shared {
             policies: self.policies.clone(),
             inspector: self.inspector.clone(),
             metrics: self.metrics.clone(),
+            access: self.access.clone(),
+            tracer: self.tracer.clone(),
         })
     }
 }

@@ -2,6 +2,7 @@
 //! per address, shared by the transparent routes and the exchange.
 
 use super::error::CallError;
+use super::upstream_tls::UpstreamTls;
 use crate::config::{BaseUrl, Http2, UpstreamSettings};
 use arc_swap::ArcSwapOption;
 use pingora_core::protocols::ALPN;
@@ -21,6 +22,7 @@ const POOL_IDLE: Duration = Duration::from_secs(55);
 pub(crate) struct Upstream {
     url: BaseUrl,
     settings: UpstreamSettings,
+    tls: UpstreamTls,
     resolved: ArcSwapOption<Resolved>,
     resolving: Mutex<()>,
 }
@@ -32,11 +34,12 @@ struct Resolved {
 
 impl Upstream {
     /// None without a URL.
-    pub(crate) fn new(settings: UpstreamSettings) -> Option<Self> {
+    pub(crate) fn new(settings: UpstreamSettings, tls: UpstreamTls) -> Option<Self> {
         let url = settings.url.clone()?;
         Some(Self {
             url,
             settings,
+            tls,
             resolved: ArcSwapOption::empty(),
             resolving: Mutex::new(()),
         })
@@ -47,9 +50,9 @@ impl Upstream {
         &self.url
     }
 
-    /// What it was made of.
-    pub(super) fn settings(&self) -> &UpstreamSettings {
-        &self.settings
+    /// Whether it is made of just these.
+    pub(super) fn is_of(&self, settings: &UpstreamSettings, tls: &UpstreamTls) -> bool {
+        self.settings == *settings && self.tls.is_same(tls)
     }
 
     /// The peer to try as number `attempt`, going round the name's addresses.
@@ -122,6 +125,9 @@ impl Upstream {
             (Http2::Auto, true) => ALPN::H2H1,
             (Http2::Auto, false) | (Http2::Never, _) => ALPN::H1,
         };
+        if url.tls {
+            self.tls.apply_to(&mut peer);
+        }
         peer
     }
 }

@@ -7,6 +7,7 @@ use super::error::CallError;
 use super::headers::{self, Extensions, check_framing};
 use super::prefixed::Prefixed;
 use super::route::Route;
+use super::told::Told;
 use super::watch::{Framing, is_too_slow};
 use super::{Live, auth, exchange, respond};
 use crate::observe::Outcome;
@@ -40,6 +41,7 @@ impl Gateway {
         ctx: &mut CallContext,
         framing: Framing,
     ) -> Result<Route, CallError> {
+        ctx.told = Told::begin(&ctx.shared, session, &ctx.clock);
         let head = session.req_header();
         let route = Route::of(&head.method, headers::path(head));
         ctx.enter(route.label());
@@ -106,6 +108,9 @@ impl Gateway {
         }
         loop {
             let target = ctx.target.clone()?;
+            if let Some(told) = &mut ctx.told {
+                told.calls(&target);
+            }
             if let Ok(peer) = target.upstream.peer(ctx.attempts).await {
                 return Some(peer);
             }
@@ -188,6 +193,7 @@ impl ProxyHttp for Gateway {
         _session: &mut Session,
         ctx: &mut CallContext,
     ) -> Result<Box<HttpPeer>> {
+        ctx.clock.calls_upstream();
         let mut peer = HttpPeer::clone(&*Self::peer(ctx).await.ok_or_else(unresolved)?);
         peer.options.http_upstream_request_policy.h1_upgrade = H1UpgradePolicy::Deny;
         Ok(Box::new(peer))
@@ -219,7 +225,11 @@ impl ProxyHttp for Gateway {
     ) -> Result<()> {
         let target = ctx.target.as_ref().ok_or_else(unresolved)?;
         let base = target.upstream.base();
-        headers::for_upstream(upstream_request, base, &ctx.request_id, None)
+        headers::for_upstream(upstream_request, base, &ctx.request_id, None)?;
+        match &ctx.told {
+            Some(told) => told.for_upstream(upstream_request),
+            None => Ok(()),
+        }
     }
 
     async fn response_filter(
@@ -294,7 +304,7 @@ impl ProxyHttp for Gateway {
     }
 
     async fn logging(&self, session: &mut Session, _error: Option<&Error>, ctx: &mut CallContext) {
-        ctx.ended(session.body_bytes_sent());
+        ctx.ended(session.body_bytes_read(), session.body_bytes_sent());
     }
 
     /// The access line says it, with the outcome's word.

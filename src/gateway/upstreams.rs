@@ -5,6 +5,7 @@
 use super::connect::Connections;
 use super::health::Health;
 use super::peer::Upstream;
+use super::upstream_tls::UpstreamTls;
 use crate::config::UpstreamSettings;
 use crate::config::settings::{FailoverOn, HealthSettings};
 use crate::observe::events::{FailedOver, UpstreamTurned};
@@ -49,7 +50,7 @@ impl Upstreams {
     /// Those of the settings; what is known of the ones before is kept, with their connections. None
     /// when the settings name no upstream.
     pub(super) fn new(
-        settings: &UpstreamSettings,
+        (settings, tls): (&UpstreamSettings, &UpstreamTls),
         options: &ConnectorOptions,
         metrics: &Arc<Metrics>,
         before: Option<&Self>,
@@ -63,9 +64,9 @@ impl Upstreams {
                 ..settings.clone()
             };
             let mut known = before.iter().flat_map(|before| &before.targets);
-            match known.find(|target| *target.upstream.settings() == own) {
+            match known.find(|target| target.upstream.is_of(&own, tls)) {
                 Some(target) => Some(target.clone()),
-                None => Target::new(own, options, metrics).map(Arc::new),
+                None => Target::new((own, tls.clone()), options, metrics).map(Arc::new),
             }
         });
         let targets: Vec<Arc<Target>> = targets.collect::<Option<_>>()?;
@@ -184,12 +185,12 @@ impl Upstreams {
 
 impl Target {
     fn new(
-        settings: UpstreamSettings,
+        (settings, tls): (UpstreamSettings, UpstreamTls),
         options: &ConnectorOptions,
         metrics: &Arc<Metrics>,
     ) -> Option<Self> {
         let connections = Connections::new(&settings, options.clone());
-        let upstream = Upstream::new(settings)?;
+        let upstream = Upstream::new(settings, tls)?;
         let base = upstream.base();
         Some(Self {
             name: format!("{}:{}", base.host, base.port),

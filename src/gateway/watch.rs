@@ -197,16 +197,18 @@ impl Http1 {
 
     fn has_head(&mut self, chunked: bool) -> Framing {
         self.phase = Phase::Rest;
+        // Not kept for the length of a stream.
+        let seen = std::mem::take(&mut self.seen);
         if !chunked {
             return Framing::Good;
         }
-        let whole = self.seen.len() < LONGEST_SEEN;
-        let end = memchr::memmem::find(&self.seen, HEAD_END).filter(|_| whole);
+        let whole = seen.len() < LONGEST_SEEN;
+        let end = memchr::memmem::find(&seen, HEAD_END).filter(|_| whole);
         let Some(end) = end else {
             return Framing::Unseen;
         };
         let mut chunks = Chunks::START;
-        if !chunks.push(&self.seen[end + HEAD_END.len()..]) {
+        if !chunks.push(&seen[end + HEAD_END.len()..]) {
             return Framing::Bad;
         }
         self.phase = Phase::Chunks(chunks);

@@ -216,3 +216,38 @@ label!(
         Cut => "cut",
     }
 );
+label!(
+    /// `reason` label of lines of the access log that were not written.
+    LinesLost {
+        /// Too many were waiting.
+        Queue => "queue",
+        /// The file or stream took no more.
+        Disk => "disk",
+    }
+);
+label!(
+    /// `reason` label of spans that did not reach the collector.
+    SpansLost {
+        /// Too many were waiting.
+        Queue => "queue",
+        /// The collector did not answer, or asked to wait too often.
+        Unavailable => "unavailable",
+        /// It does not want them.
+        Refused => "refused",
+    }
+);
+label!(
+    /// `target` label of servers that get secrets in clear text.
+    ClearTextTarget {
+        /// The model server: `Authorization` of clients.
+        Upstream => "upstream",
+        /// The monitoring backend: access keys and messages.
+        Monitor => "monitor",
+        /// The judge: its key and messages.
+        Judge => "judge",
+        /// The guard model: its key and messages.
+        Guard => "guard",
+        /// The collector of traces: its key.
+        Trace => "trace",
+    }
+);

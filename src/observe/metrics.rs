@@ -3,12 +3,14 @@
 //! Long because: it is one table, and each metric has its name, its help and its labels in it.
 
 mod limits;
+mod outputs;
 mod remote;
 #[cfg(test)]
 mod tests;
 mod upstreams;
 
 pub use limits::LimitMetrics;
+pub use outputs::OutputMetrics;
 pub use remote::RemoteMetrics;
 pub use upstreams::UpstreamMetrics;
 
@@ -98,6 +100,8 @@ pub struct Metrics {
     pub limits: LimitMetrics,
     /// Model servers.
     pub upstreams: UpstreamMetrics,
+    /// The access log and traces.
+    pub outputs: OutputMetrics,
 }
 
 impl Metrics {
@@ -228,6 +232,7 @@ impl Metrics {
             remote: RemoteMetrics::new(&registry)?,
             limits: LimitMetrics::new(&registry)?,
             upstreams: UpstreamMetrics::new(&registry)?,
+            outputs: OutputMetrics::new(&registry)?,
             registry,
         })
     }
@@ -332,6 +337,10 @@ pub struct CallTimes {
     pub overhead: Option<f64>,
     /// To the first byte of the body, where there was one.
     pub first_byte: Option<f64>,
+    /// Waiting for the upstream, where that was measured.
+    pub upstream: Option<f64>,
+    /// Waiting for a verdict, where that was measured.
+    pub backend: Option<f64>,
 }
 
 fn spool_lost(registry: &Registry) -> prometheus::Result<IntCounterVec> {

@@ -1,11 +1,13 @@
 //! What an operator sees: metrics, events (a log line and a counter born together), logging.
 
+pub mod access;
 pub mod events;
 mod labels;
 pub mod logging;
 mod metrics;
 mod registered;
 mod throttle;
+pub mod trace;
 pub mod upgraded;
 
 pub use labels::{
@@ -13,5 +15,7 @@ pub use labels::{
     RemoteOutcome, Room, RouteLabel, TelemetryOutcome, UncheckedReason, UnrestoredReason,
     VerdictType,
 };
-pub use metrics::{CallTimes, LimitMetrics, Metrics, RemoteMetrics, UpstreamMetrics};
+pub use metrics::{
+    CallTimes, LimitMetrics, Metrics, OutputMetrics, RemoteMetrics, UpstreamMetrics,
+};
 pub use throttle::Throttle;

@@ -176,6 +176,9 @@ pub(super) async fn upstream_peer(
     };
     outgoing.is_kept = shared.upstream.may_repeat();
     let result = loop {
+        if let Some(told) = &mut ctx.told {
+            told.calls(&way.target);
+        }
         let head = head(&way.target, session, ctx, &outgoing)?;
         let attempt = attempt(way.target.clone(), way.address, head, &mut outgoing);
         let attempted = {
@@ -207,6 +210,10 @@ fn head(
     let length = Some(outgoing.body.bytes.len());
     headers::for_upstream(&mut head, base, &ctx.request_id, length)
         .map_err(|_| CallError::BadFraming)?;
+    if let Some(told) = &ctx.told {
+        told.for_upstream(&mut head)
+            .map_err(|_| CallError::BadFraming)?;
+    }
     if outgoing.uncoded {
         let uncoded = HeaderValue::from_static("identity");
         head.insert_header(ACCEPT_ENCODING, uncoded)

@@ -43,7 +43,7 @@ impl Failed {
     ) -> Result<()> {
         self.upstream.abandon();
         let limit = shared.settings.limits.recorded_bytes;
-        let mut said = capture::whole(&self.head, &self.body, limit).said;
+        let mut said = capture::whole(&self.head, &self.body, (limit, false)).said;
         said.incomplete = true;
         self.registration
             .post_call(said, Some(failure_of(&self.error)));

@@ -145,6 +145,9 @@ pub(super) fn admit(
             (Outgoing::as_it_is(incoming.body), None)
         }
         Some(policy) if policy.app_mode == AppMode::Sync => {
+            if let Some(told) = &mut ctx.told {
+                told.mode = Some(AppMode::Sync);
+            }
             return Err(Box::new(SyncCall {
                 incoming,
                 registration,
@@ -177,6 +180,7 @@ pub(super) async fn pre_call(
     let prompt = Captured {
         text: chat.prompt(&roles(&call.policy)),
         incomplete: false,
+        heard: None,
     };
     let check = Check {
         policy: &call.policy,
