@@ -92,7 +92,9 @@ fn an_answer_of_503_passes_unless_the_settings_say_otherwise() {
     assert_eq!(told.call(&Request::chat(HELLO)).text(), ANSWER);
     assert_eq!(standby.last().body, HELLO.as_bytes(), "to the byte");
     assert_eq!(told.metric(BY_STATUS), 1.0);
-    assert!(told.stderr().contains("failed a call (unavailable)"));
+    told.process.await_stderr("the log line", |text| {
+        text.contains("failed a call (unavailable)").then_some(())
+    });
     eventually("its body is given back", || {
         (told.metric("monitor_buffered_bytes") == 0.0).then_some(())
     });
@@ -134,7 +136,9 @@ fn without_any_server_the_answer_is_502_and_one_that_returns_is_used() {
     assert_eq!(status["upstreams"][0]["up"], false, "{status}");
     assert_eq!(status["upstreams"][1]["up"], true);
     assert_eq!(status["upstreams"][1]["address"], two.to_string());
-    assert!(stack.stderr().contains("answers again"));
+    stack.process.await_stderr("the log line", |text| {
+        text.contains("answers again").then_some(())
+    });
     drop(listener);
 }
 

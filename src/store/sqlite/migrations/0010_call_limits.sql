@@ -9,8 +9,8 @@ DROP TRIGGER policy_removed;
 DROP TRIGGER policy_local_patterns_added;
 DROP TRIGGER policy_local_patterns_changed;
 
--- Adding a column looks at every check of the table. A policy that was accepted before and is a
--- contradiction now stays as it is, and the program reports it.
+-- A policy that was accepted before and is a contradiction now stays as it is, and the program
+-- reports it. A new column has all rows checked, those of the old one too.
 PRAGMA ignore_check_constraints = ON;
 ALTER TABLE applications ADD COLUMN policy_next TEXT
     CONSTRAINT policy_is_an_object CHECK (policy_next IS NULL OR
