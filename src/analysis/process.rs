@@ -5,8 +5,9 @@ use super::applications::Loaded;
 use super::clock::steady_us;
 use super::error::ApiError;
 use super::inline::{Inline, Validation};
+use super::models::Models;
 use crate::config::Services;
-use crate::detect::{Compiled, Detector, Encoding, Engine, Proposed, Report};
+use crate::detect::{Compiled, Encoding, Engine, Proposed, Report};
 use crate::judge::Remote;
 use crate::model::{
     AnalysisResponse, AppMode, Chain, Identity, Policy, RecordId, SCHEMA_VERSION, Stage,
@@ -18,7 +19,8 @@ use tokio::sync::Semaphore;
 
 /// Longer messages are analysed away from the threads that serve connections.
 const INLINE_BYTES: usize = 64 * 1024;
-/// The same where custom regexes look at them, whose cost for a byte is not known.
+/// The same where custom regexes look at them, whose cost for a byte is not known. What a model is shown
+/// is, however short: it takes a thousand times longer.
 const INLINE_BYTES_OF_REGEXES: usize = 4 * 1024;
 
 /// §2.7 as it came in; the field checks are the analysis's own.
@@ -43,22 +45,21 @@ pub(super) struct Asked {
 pub(super) struct Analyst {
     pub(super) engine: Arc<Engine>,
     pub(super) remote: Remote,
+    has_models: bool,
     long_messages: Arc<Semaphore>,
 }
 
 impl Analyst {
     /// Builds the engine and warms it up, which takes tens of milliseconds.
-    pub(super) fn new(
-        services: Services,
-        detectors: Vec<Box<dyn Detector>>,
-        remote: Remote,
-    ) -> Self {
+    pub(super) fn new(services: Services, models: Models, remote: Remote) -> Self {
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
-        let engine = Arc::new(Engine::new(services).with(detectors));
+        let has_models = !models.are_none();
+        let engine = Arc::new(models.beside(Engine::new(services)));
         engine.warm_up(Encoding::default());
         Self {
             engine,
             remote,
+            has_models,
             long_messages: Arc::new(Semaphore::new(cores)),
         }
     }
@@ -80,6 +81,7 @@ impl Analyst {
         (rules, proposed): (&Arc<Compiled>, Proposed),
     ) -> Result<(String, Report), ApiError> {
         let longest = match rules.has_regexes() {
+            _ if self.has_models => 0,
             true => INLINE_BYTES_OF_REGEXES,
             false => INLINE_BYTES,
         };

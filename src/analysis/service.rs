@@ -9,7 +9,9 @@ use super::files::Files;
 use super::freshness::Freshness;
 use super::inline::InlineRules;
 use super::keep::{self, Judged, Told};
-use super::models;
+use super::models::Models;
+use super::neighbours::Neighbours;
+use super::oidc::Provider;
 use super::policies::{self, LocalPolicies, SetPolicyError};
 use super::process::{self, Analyst, Asked, Judging, Parameters, ProcessInput};
 use super::rate::Rate;
@@ -39,6 +41,11 @@ pub struct Service {
     pub(super) inline_rules: InlineRules,
     rate: Rate,
     max_body: u64,
+    pub(super) neighbours: Neighbours,
+    /// What it was started with, for people to look at.
+    pub(super) settings: AnalysisSettings,
+    pub(super) started: Instant,
+    pub(super) oidc: Option<Provider>,
 }
 
 impl Service {
@@ -80,14 +87,14 @@ impl Service {
             documents: documents::Reader::default(),
             store,
             tokens,
-            analyst: Analyst::new(
-                settings.services,
-                models::detectors(&settings.detect)?,
-                remote,
-            ),
+            analyst: Analyst::new(settings.services, Models::read(&settings.detect)?, remote),
             inline_rules: InlineRules::default(),
             rate: Rate::new(settings.requests_per_second),
             max_body: settings.max_body,
+            neighbours: Neighbours::default(),
+            settings: settings.clone(),
+            started: Instant::now(),
+            oidc: start::open_provider(settings)?,
         };
         Ok((Arc::new(service), first_run))
     }

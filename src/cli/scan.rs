@@ -1,8 +1,10 @@
 //! `monitor scan`: offline detection for people and pipelines (CONTRACT 36). Offsets of `--jsonl` are
 //! Unicode code points, end exclusive; no found value is ever printed.
 
-use super::Failure;
+use super::args::DatabaseRole;
+use super::{Failure, load};
 use crate::app::{self, ScanRequest};
+use crate::config::{DetectSettings, Overrides};
 use crate::detect::{MaskStyle, PatternName};
 use clap::{Args, ValueEnum};
 use std::io;
@@ -28,6 +30,12 @@ pub(super) struct ScanArgs {
     /// End with exit code 3 where anything is found.
     #[arg(long)]
     fail: bool,
+    /// YAML file whose models (`detect`) look too.
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+    /// Whose file it is.
+    #[arg(long, value_enum, requires = "config", default_value_t = DatabaseRole::All)]
+    role: DatabaseRole,
 }
 
 /// A [`MaskStyle`] as it is typed.
@@ -69,18 +77,27 @@ pub(super) fn run(args: ScanArgs) -> Result<(), Failure> {
     }
 }
 
-fn request(args: ScanArgs) -> anyhow::Result<ScanRequest> {
+fn request(args: ScanArgs) -> Result<ScanRequest, Failure> {
     let files = match args.files.is_empty() {
         true => vec![PathBuf::from("-")],
         false => args.files,
     };
     if args.mask && !args.jsonl && files.len() > 1 {
-        anyhow::bail!("--mask writes one copy of one text; name one FILE at a time");
+        let told = "--mask writes one copy of one text; name one FILE at a time";
+        return Err(Failure::Runtime(anyhow::anyhow!(told)));
     }
+    let models = match args.config {
+        Some(file) => {
+            let settings = load(args.role.into(), Some(file), &Overrides::default())?;
+            settings.analysis.detect
+        }
+        None => DetectSettings::default(),
+    };
     Ok(ScanRequest {
         files,
         patterns: (!args.patterns.is_empty()).then_some(args.patterns),
         jsonl: args.jsonl,
         mask: args.mask.then(|| args.mask_style.into()),
+        models,
     })
 }

@@ -1,12 +1,12 @@
 //! The keys of the other servers that an analysis may ask: a Presidio analyzer for sensitive data and a
 //! guard model for built-in policies (`checks`). Nothing is called here.
 
-use super::reader::{Raw, Reader, scalar};
+use super::entries;
+use super::reader::Reader;
 use super::remote::{self, CallLimits, refuse};
 use super::settings::BaseUrl;
 use super::units::{self, Form};
 use super::url;
-use super::yaml::{Node, Value};
 use crate::model::{PATTERN_NAMES, Secret};
 use std::time::Duration;
 
@@ -144,8 +144,9 @@ fn score() -> Form<f64> {
     })
 }
 
-/// Entity types and the patterns they stand for; each that is wrong is reported with its own line.
+/// Entity types and the patterns they stand for.
 fn entities(r: &mut Reader<'_>, key: &str) -> Option<Vec<(String, Option<String>)>> {
+    const ENTITIES: &str = "a pattern for each entity type, such as {PERSON: NAME}";
     let form: Form<Option<String>> = Form::new(
         "the name of a pattern, such as NAME, or none",
         |text| match text {
@@ -154,21 +155,5 @@ fn entities(r: &mut Reader<'_>, key: &str) -> Option<Vec<(String, Option<String>
             _ => Err(format!("{} is no pattern", units::quote(text))),
         },
     );
-    r.read_with(key, |r, raw| {
-        let Raw::Node(Node {
-            value: Value::Map(entries),
-            ..
-        }) = raw
-        else {
-            return Err(Some(form.refuse("is no group of entity types")));
-        };
-        let mut read = Vec::new();
-        for entry in entries {
-            match scalar(&entry.node, &form) {
-                Ok(pattern) => read.push((entry.key.clone(), pattern)),
-                Err(text) => r.report_line(entry.line, &format!("{key}.{}", entry.key), text),
-            }
-        }
-        (read.len() == entries.len()).then_some(read).ok_or(None)
-    })
+    entries::read(r, key, ENTITIES, &form)
 }

@@ -3,7 +3,7 @@
 
 use super::compiled::Compiled;
 use super::dataclean::{self, Detector, Found, Span};
-use super::guardrails::{self, Guardrail};
+use super::guardrails::{self, Guardrail, SecondStage};
 use super::report::{self, Report};
 use super::rules::{
     CleanType, CustomPolicy, DatacleanRules, GuardrailsRules, Rules, TokenThresholds,
@@ -20,6 +20,7 @@ use std::thread;
 pub struct Engine {
     detectors: Vec<Box<dyn Detector>>,
     guardrails: Vec<Box<dyn Guardrail>>,
+    second_stage: Option<SecondStage>,
     services: Services,
 }
 
@@ -68,6 +69,7 @@ impl Engine {
         Self {
             detectors: dataclean::detectors(),
             guardrails: guardrails::guardrails(),
+            second_stage: None,
             services,
         }
     }
@@ -75,6 +77,12 @@ impl Engine {
     /// With further detectors, each beside those of its pattern.
     pub fn with(mut self, detectors: Vec<Box<dyn Detector>>) -> Self {
         self.detectors.extend(detectors);
+        self
+    }
+
+    /// With a second stage behind the guardrails.
+    pub fn with_second_stage(mut self, stage: Option<SecondStage>) -> Self {
+        self.second_stage = stage;
         self
     }
 
@@ -163,7 +171,8 @@ impl Engine {
         if rules.rules().guardrails.is_none() {
             return (None, other());
         }
-        if text.len() < BESIDE_BYTES || !self.services.guardrails {
+        let short = text.len() < BESIDE_BYTES && self.second_stage.is_none();
+        if short || !self.services.guardrails {
             let done = other();
             return (Some(self.guard(text, rules)), done);
         }
@@ -201,12 +210,16 @@ impl Engine {
         let asked = rules.guardrails();
         let stage = || guardrails::check(&self.guardrails, text, asked);
         // The panic's own text is dropped: it may quote the message.
-        let Ok((report, failures)) = catch_unwind(AssertUnwindSafe(stage)) else {
+        let Ok((mut report, mut failures)) = catch_unwind(AssertUnwindSafe(stage)) else {
             return failed("the stage failed");
         };
+        let first = failures.len();
+        if let Some(second) = &self.second_stage {
+            second.add(text, asked, (&mut report, &mut failures));
+        }
         let outcome = match failures.len() {
             0 => Outcome::Ran,
-            all if all == asked.len() => Outcome::Failed,
+            _ if first > 0 && first == asked.len() => Outcome::Failed,
             _ => Outcome::RanInPart,
         };
         let told = |failure| format!("guardrails: {failure}");

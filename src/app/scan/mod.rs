@@ -9,6 +9,8 @@ mod text;
 
 pub use output::Summary;
 
+use crate::analysis::Models;
+use crate::config::DetectSettings;
 use crate::detect::rules::GuardrailsRules;
 use crate::detect::{Compiled, DatacleanRules, Engine, MaskStyle, PatternName, Rules};
 use crate::model::{DatacleanReport, GuardrailsReport};
@@ -37,6 +39,8 @@ pub struct ScanRequest {
     pub jsonl: bool,
     /// How a masked copy looks, where one is wanted.
     pub mask: Option<MaskStyle>,
+    /// Models that look too.
+    pub models: DetectSettings,
 }
 
 /// What came of one block.
@@ -59,10 +63,10 @@ type Job = (Block, SyncSender<Done>);
 /// where that is a terminal.
 ///
 /// # Errors
-/// A file that cannot be read or is not UTF-8, a line over the limit, an output that is closed. What
-/// was found before stands in the output.
+/// A model that cannot be used, a file that cannot be read or is not UTF-8, a line over the limit, an
+/// output that is closed. What was found before stands in the output.
 pub fn scan(request: &ScanRequest, out: &mut dyn Write) -> anyhow::Result<Summary> {
-    let scanner = Scanner::new(request);
+    let scanner = Scanner::new(request)?;
     let workers = thread::available_parallelism().map_or(1, NonZero::get);
     let (jobs, queue) = sync_channel::<Job>(workers);
     let (order, outcomes) = sync_channel::<Receiver<Done>>(workers * AHEAD);
@@ -123,7 +127,7 @@ struct Scanner {
 }
 
 impl Scanner {
-    fn new(request: &ScanRequest) -> Self {
+    fn new(request: &ScanRequest) -> anyhow::Result<Self> {
         let patterns = request.patterns.clone();
         let dataclean = DatacleanRules {
             patterns: patterns.map(|names| names.into_iter().map(Into::into).collect()),
@@ -135,13 +139,15 @@ impl Scanner {
             guardrails: request.jsonl.then(GuardrailsRules::default),
             ..Rules::default()
         };
-        Self {
-            engine: Engine::default(),
+        // Nobody waits for one message: a file is looked through whole, however long a model takes.
+        let models = Models::read(&request.models.clone().unhurried())?;
+        Ok(Self {
+            engine: models.beside(Engine::default()),
             rules: Compiled::new(rules),
             jsonl: request.jsonl,
             has_copy: request.mask.is_some(),
             many_files: request.files.len() > 1,
-        }
+        })
     }
 
     /// What is in a text, and one entry per failure.

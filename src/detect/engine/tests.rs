@@ -48,6 +48,7 @@ fn a_stage_without_any_working_detector_has_failed() {
     let engine = Engine {
         detectors: vec![Box::new(Broken)],
         guardrails: Vec::new(),
+        second_stage: None,
         services: Services::default(),
     };
     let report = engine.analyse("a@b.ru", &only(vec![PatternName::Emails]), &|| 0);

@@ -15,12 +15,14 @@ mod prompt_leak;
 mod rates;
 mod reading;
 mod registry;
+mod second;
 mod secrets;
 mod text;
 mod toxicity;
 
 pub use rates::{Rate, rate_at, rates};
 pub use registry::{Category, DEFAULT_THRESHOLD};
+pub use second::SecondStage;
 pub use text::Text;
 
 use super::confusables;
@@ -38,6 +40,10 @@ pub trait Guardrail: Send + Sync {
     fn category(&self) -> Category;
     /// What speaks for it; None where nothing does.
     fn check(&self, text: &Text<'_>) -> Option<Finding>;
+    /// Why more may speak for it than was found, where it could not look at the whole text.
+    fn failure(&self, _text: &Text<'_>) -> Option<String> {
+        None
+    }
 }
 
 /// What speaks for a category.
@@ -68,14 +74,13 @@ pub(super) fn check(
     let (mut report, mut failures) = (GuardrailsReport::default(), Vec::new());
     let mut highest: f64 = 0.0;
     for (category, threshold) in asked {
-        let guardrail = guardrails
-            .iter()
-            .find(|other| other.category() == *category);
-        let run = AssertUnwindSafe(|| guardrail.and_then(|guardrail| guardrail.check(&text)));
-        let Ok(finding) = catch_unwind(run) else {
+        let guardrail = guardrails.iter().find(|one| one.category() == *category);
+        let Some((finding, failure)) = look(guardrail.map(|one| &**one), &text) else {
             failures.push(format!("the guardrail of {category} failed"));
             continue;
         };
+        // Several guardrails may stand on one look at the text.
+        failures.extend(failure.filter(|failure| !failures.contains(failure)));
         let Some(finding) = finding else { continue };
         let score = rounded(finding.score);
         highest = highest.max(score);
@@ -98,6 +103,16 @@ pub(super) fn check(
         .categories
         .sort_by(|a, b| b.score.total_cmp(&a.score));
     (report, failures)
+}
+
+/// What a guardrail finds and why there may be more; None where it panics.
+fn look(
+    guardrail: Option<&dyn Guardrail>,
+    text: &Text<'_>,
+) -> Option<(Option<Finding>, Option<String>)> {
+    let look = || guardrail.map(|one| (one.check(text), one.failure(text)));
+    let looked = catch_unwind(AssertUnwindSafe(look)).ok()?;
+    Some(looked.unwrap_or_default())
 }
 
 /// Four digits: more would be noise.

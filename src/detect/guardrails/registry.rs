@@ -181,6 +181,12 @@ mod tests {
     }
 
     #[test]
+    fn configuration_files_know_the_same_names() {
+        let names: Vec<_> = Category::all().map(Category::as_str).collect();
+        assert_eq!(names, crate::model::CATEGORY_NAMES);
+    }
+
+    #[test]
     fn each_direction_has_its_own() {
         let requests: Vec<_> = Category::of(Stage::PreCall).collect();
         let answers: Vec<_> = Category::of(Stage::PostCall).collect();

@@ -23,6 +23,8 @@ pub struct Text<'a> {
     original: &'a str,
     read: Read,
     verdicts: OnceCell<Vec<Verdict>>,
+    #[cfg(feature = "onnx")]
+    classified: OnceCell<crate::detect::onnx::Scored>,
 }
 
 /// What the models say of one reading of a message.
@@ -96,12 +98,23 @@ impl<'a> Text<'a> {
             original,
             read: Read::new(original),
             verdicts: OnceCell::new(),
+            #[cfg(feature = "onnx")]
+            classified: OnceCell::new(),
         }
     }
 
     /// The message, untouched.
     pub fn original(&self) -> &'a str {
         self.original
+    }
+
+    /// What a model says, asked by the first of its guardrails.
+    #[cfg(feature = "onnx")]
+    pub(crate) fn classified(
+        &self,
+        classify: impl FnOnce(&str) -> crate::detect::onnx::Scored,
+    ) -> &crate::detect::onnx::Scored {
+        self.classified.get_or_init(|| classify(self.original))
     }
 
     pub(super) fn read(&self) -> &Read {

@@ -33,6 +33,38 @@ pub(super) fn parts(label: &str) -> (&str, bool) {
     }
 }
 
+/// Whether the model has every label that the settings name; `is` compares one of its labels with a name.
+///
+/// # Errors
+/// The first that it does not have, and those that it has.
+pub(super) fn all_known<'n>(
+    mut named: impl Iterator<Item = &'n String>,
+    labels: &[String],
+    is: impl Fn(&str, &str) -> bool,
+) -> Result<(), String> {
+    let unknown = named.find(|name| !labels.iter().any(|label| is(label, name)));
+    unknown.map_or(Ok(()), |name| {
+        let labels = listed(labels);
+        Err(format!("it has no label {name}; its labels are {labels}"))
+    })
+}
+
+/// What is wrong with a model none of whose labels says what is looked for.
+pub(super) fn none_stands_for(what: &str, labels: &[String]) -> String {
+    let labels = listed(labels);
+    format!("none of its labels stands for a {what}; its labels are {labels}")
+}
+
+/// The first of the labels.
+fn listed(labels: &[String]) -> String {
+    const MOST: usize = 40;
+    let shown = labels[..labels.len().min(MOST)].join(", ");
+    match labels.len() > MOST {
+        true => format!("{shown} …"),
+        false => shown,
+    }
+}
+
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
@@ -53,6 +85,18 @@ mod tests {
         ] {
             assert_eq!(of_config(config).unwrap_err(), why);
         }
+    }
+
+    #[test]
+    fn a_label_that_the_model_does_not_have_is_named() {
+        let labels = ["O".to_owned(), "B-PER".to_owned()];
+        let named = ["B-PER".to_owned(), "PERS".to_owned()];
+        let is = |label: &str, name: &str| label == name;
+        assert_eq!(all_known(named[..1].iter(), &labels, is), Ok(()));
+        let told = all_known(named.iter(), &labels, is).unwrap_err();
+        assert_eq!(told, "it has no label PERS; its labels are O, B-PER");
+        let many: Vec<_> = (0..90).map(|number| number.to_string()).collect();
+        assert!(none_stands_for("pattern", &many).ends_with("38, 39 …"));
     }
 
     #[test]

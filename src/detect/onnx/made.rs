@@ -1,19 +1,67 @@
-//! Models made for tests: a table with scores for each word, written as ONNX. For tests only.
+//! Models made for tests: a table with scores for each word, written as ONNX. For tests only, those
+//! through the binary included, which take this file as it is.
 
-use super::Parts;
-
-/// Each word with the number of its label.
-const WORDS: &[(&str, usize)] = &[
-    ("[UNK]", 0),
-    ("[CLS]", 0),
-    ("[SEP]", 0),
-    ("зубр", 1),
-    ("##ов", 0),
-    ("лосев", 2),
-    ("рога", 3),
-    (",", 0),
+/// Each word, the number of its label, and how strongly it speaks for it.
+const WORDS: &[(&str, usize, f32)] = &[
+    ("[UNK]", 0, 2.0),
+    ("[CLS]", 0, 2.0),
+    ("[SEP]", 0, 2.0),
+    ("зубр", 1, 9.0),
+    ("##ов", 0, 2.0),
+    ("лосев", 2, 9.0),
+    ("лосяш", 2, 1.0),
+    ("рога", 3, 9.0),
+    (",", 0, 2.0),
 ];
-pub(super) const LABELS: &[&str] = &["O", "B-PER", "I-PER", "I-ORG"];
+/// A word of the vocabulary that the table does not have: a model that is shown it fails.
+pub(crate) const BEYOND: &str = "олень";
+pub(crate) const LABELS: &[&str] = &["O", "B-PER", "I-PER", "I-ORG"];
+
+/// What a model scores.
+#[derive(Clone, Copy, PartialEq)]
+pub(crate) enum Scored {
+    /// Each word.
+    Words,
+    /// A whole text: by its words that speak loudest.
+    Texts,
+}
+
+/// `vocab.txt`.
+pub(crate) fn vocabulary() -> String {
+    let words = WORDS.iter().map(|(word, ..)| *word).chain([BEYOND]);
+    words.collect::<Vec<_>>().join("\n")
+}
+
+/// The same as `tokenizer.json`.
+pub(crate) fn tokenizer() -> String {
+    let vocabulary = vocabulary();
+    let numbered = vocabulary.lines().enumerate();
+    let words: Vec<_> = numbered
+        .map(|(n, word)| format!("\"{word}\": {n}"))
+        .collect();
+    format!(
+        r###"{{"version": "1.0", "normalizer": {{"type": "BertNormalizer", "lowercase": true}},
+        "pre_tokenizer": {{"type": "BertPreTokenizer"}}, "model": {{"type": "WordPiece",
+        "unk_token": "[UNK]", "continuing_subword_prefix": "##", "vocab": {{{}}}}}}}"###,
+        words.join(", ")
+    )
+}
+
+/// `config.json` with these labels, and whether several of them may hold at once.
+pub(crate) fn config(labels: &[&str], several: bool) -> String {
+    let labels = labels.iter().enumerate();
+    let labels: Vec<_> = labels
+        .map(|(n, label)| format!("\"{n}\": \"{label}\""))
+        .collect();
+    let kind = match several {
+        true => "multi_label_classification",
+        false => "single_label_classification",
+    };
+    format!(
+        "{{\"model_type\": \"bert\", \"problem_type\": \"{kind}\", \"id2label\": {{{}}}}}",
+        labels.join(", ")
+    )
+}
 
 /// A message of the wire format of ONNX (Protocol Buffers).
 #[derive(Default)]
@@ -73,9 +121,11 @@ const INT64: u64 = 7;
 
 /// The scores of each word.
 fn table() -> Message {
-    let row =
-        |label: usize| (0..LABELS.len()).map(move |at| if at == label { 9.0_f32 } else { 0.0 });
-    let table = WORDS.iter().flat_map(|(_, label)| row(*label));
+    let row = |(_, label, score): &(&str, usize, f32)| {
+        let (label, score) = (*label, *score);
+        (0..LABELS.len()).map(move |at| if at == label { score } else { -9.0 })
+    };
+    let table = WORDS.iter().flat_map(row);
     let table: Vec<u8> = table.flat_map(f32::to_le_bytes).collect();
     Message::default()
         .number(1, WORDS.len() as u64)
@@ -85,35 +135,28 @@ fn table() -> Message {
         .bytes(9, &table)
 }
 
-/// A model that looks each token up in a table of scores; for whole texts, the mean of them.
-fn model(whole: bool) -> Vec<u8> {
-    let looked_up = if whole { "each" } else { "logits" };
-    let mut graph = Message::default().message(
-        1,
-        node(&["table", "input_ids"], looked_up, "Gather", vec![]),
-    );
-    if whole {
-        let number = |name: &str, value| {
-            let attribute = Message::default().bytes(1, name.as_bytes());
-            attribute.number(3, value).number(20, 2)
-        };
-        let axes = Message::default()
-            .bytes(1, b"axes")
-            .number(8, 1)
-            .number(20, 7);
-        let mean = node(
-            &["each"],
-            "logits",
-            "ReduceMean",
-            vec![axes, number("keepdims", 0)],
-        );
-        graph = graph.message(1, mean);
-    }
-    let scores: &[&str] = if whole {
-        &["one", "labels"]
-    } else {
-        &["one", "tokens", "labels"]
+/// The highest score of each label in a text.
+fn loudest() -> Message {
+    let axes = Message::default()
+        .bytes(1, b"axes")
+        .number(8, 1)
+        .number(20, 7);
+    let keep = Message::default().bytes(1, b"keepdims");
+    let keep = keep.number(3, 0).number(20, 2);
+    node(&["each"], "logits", "ReduceMax", vec![axes, keep])
+}
+
+/// A model that looks each token up in a table of scores, as `model.onnx`.
+pub(crate) fn model(scored: Scored) -> Vec<u8> {
+    let (looked_up, scores): (_, &[&str]) = match scored {
+        Scored::Words => ("logits", &["one", "tokens", "labels"]),
+        Scored::Texts => ("each", &["one", "labels"]),
     };
+    let look_up = node(&["table", "input_ids"], looked_up, "Gather", vec![]);
+    let mut graph = Message::default().message(1, look_up);
+    if scored == Scored::Texts {
+        graph = graph.message(1, loudest());
+    }
     let graph = graph
         .bytes(2, b"words")
         .message(5, table())
@@ -125,18 +168,4 @@ fn model(whole: bool) -> Vec<u8> {
         .message(7, graph)
         .message(8, opset)
         .0
-}
-
-/// The files of a model that marks words, or of one for whole texts.
-pub(crate) fn parts(whole: bool) -> Parts {
-    let vocabulary: Vec<&str> = WORDS.iter().map(|(word, _)| *word).collect();
-    let labels = LABELS.iter().enumerate();
-    let labels: Vec<String> = labels
-        .map(|(n, label)| format!("\"{n}\": \"{label}\""))
-        .collect();
-    Parts {
-        model: model(whole),
-        vocabulary: vocabulary.join("\n"),
-        config: format!("{{\"id2label\": {{{}}}}}", labels.join(", ")),
-    }
 }

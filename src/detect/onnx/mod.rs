@@ -1,9 +1,11 @@
 //! Models that others have trained, in ONNX (feature `onnx`): one that marks words, for the patterns of
-//! §2.8, and one that classifies whole texts. A model is handed over as its files' contents; nothing is
-//! read from disk here, nothing fetched. The runtime takes one thread: callers run many texts at once.
+//! §2.8, and one that classifies whole texts, for the categories of guardrails. A model is handed over as
+//! its files' contents; nothing is read from disk here, nothing fetched. The runtime takes one thread:
+//! callers run many texts at once.
 
 mod classifier;
 mod labels;
+mod model;
 mod session;
 mod tagger;
 mod vocabulary;
@@ -15,7 +17,7 @@ pub(crate) mod made;
 #[allow(clippy::unwrap_used)]
 mod tests;
 
-pub use classifier::Classifier;
+pub use classifier::{Classifier, Scored};
 pub use tagger::Tagger;
 
 /// The contents of a model's folder.
@@ -29,22 +31,13 @@ pub struct Parts {
     pub config: String,
 }
 
-/// What a model's answers are made of, and how much of a text it is shown.
-struct Model {
-    session: session::Session,
-    vocabulary: vocabulary::Vocabulary,
-    /// What the numbers of its answers mean.
-    labels: Vec<String>,
-    max_windows: usize,
-}
-
-impl Model {
-    fn new(parts: Parts, max_windows: usize) -> Result<Self, String> {
-        Ok(Self {
-            vocabulary: vocabulary::Vocabulary::new(&parts.vocabulary)?,
-            labels: labels::of_config(&parts.config)?,
-            session: session::Session::new(parts.model)?,
-            max_windows,
-        })
-    }
+/// How much of one text a model is shown.
+#[derive(Clone, Copy, Debug)]
+pub struct Bounds {
+    /// Windows, at most.
+    pub max_windows: usize,
+    /// Microseconds after which no further window is begun.
+    pub time_us: u64,
+    /// Microseconds since some moment; never goes back.
+    pub clock: fn() -> u64,
 }

@@ -1,14 +1,17 @@
 //! One model in the runtime: token numbers in, scores out. Knows no text and no labels.
 
-use rten::{Model, NodeId, RunOptions, ThreadPool, Value};
-use std::sync::Arc;
+use rten::{Model, NodeId, RunOptions, ThreadPool, Value, ValueOrView};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// A loaded model with its inputs and its first output.
 pub(super) struct Session {
     model: Model,
     inputs: Vec<(NodeId, Input)>,
     output: NodeId,
-    threads: Arc<ThreadPool>,
+    /// Those that nobody uses right now. A run takes one for itself: in one pool they would wait for each
+    /// other. There are as many as there were runs at a time.
+    idle: Mutex<Vec<Arc<ThreadPool>>>,
 }
 
 /// What an input is to hold.
@@ -56,7 +59,7 @@ impl Session {
         Ok(Self {
             inputs,
             output,
-            threads: Arc::new(ThreadPool::with_num_threads(1)),
+            idle: Mutex::default(),
             model,
         })
     }
@@ -66,7 +69,26 @@ impl Session {
     /// # Errors
     /// When it cannot run, or answers with something else than scores.
     pub(super) fn run<const N: usize>(&self, tokens: &[i32]) -> Result<Scores, String> {
-        let options = RunOptions::default().with_thread_pool(Some(self.threads.clone()));
+        let inputs = self.filled(tokens)?;
+        let thread = self.idle().pop();
+        let thread = thread.unwrap_or_else(|| Arc::new(ThreadPool::with_num_threads(1)));
+        let options = RunOptions::default().with_thread_pool(Some(thread.clone()));
+        let run = || self.model.run(inputs, &[self.output], Some(options));
+        // The panic's own text is dropped: nobody knows what it quotes.
+        let answers = catch_unwind(AssertUnwindSafe(run));
+        self.idle().push(thread);
+        let mut answers = answers
+            .map_err(|_| "the model failed".to_owned())?
+            .map_err(|error| format!("the model cannot run: {error}"))?;
+        let answer = answers.pop().ok_or("the model answers nothing")?;
+        let (shape, values) = answer
+            .into_shape_vec::<f32, N>()
+            .map_err(|error| format!("the model answers no scores: {error}"))?;
+        let width = shape.last().copied().unwrap_or_default();
+        Ok(Scores { width, values })
+    }
+
+    fn filled(&self, tokens: &[i32]) -> Result<Vec<(NodeId, ValueOrView<'static>)>, String> {
         let inputs = self.inputs.iter().map(|(id, input)| {
             let values = match input {
                 Input::Tokens => tokens.to_vec(),
@@ -77,16 +99,10 @@ impl Session {
             let value = value.map_err(|_| "no window of tokens".to_owned())?;
             Ok((*id, value.into()))
         });
-        let inputs = inputs.collect::<Result<Vec<_>, String>>()?;
-        let mut answers = self
-            .model
-            .run(inputs, &[self.output], Some(options))
-            .map_err(|error| format!("the model cannot run: {error}"))?;
-        let answer = answers.pop().ok_or("the model answers nothing")?;
-        let (shape, values) = answer
-            .into_shape_vec::<f32, N>()
-            .map_err(|error| format!("the model answers no scores: {error}"))?;
-        let width = shape.last().copied().unwrap_or_default();
-        Ok(Scores { width, values })
+        inputs.collect()
+    }
+
+    fn idle(&self) -> MutexGuard<'_, Vec<Arc<ThreadPool>>> {
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

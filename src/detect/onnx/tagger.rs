@@ -1,43 +1,42 @@
 //! A model that marks words, as a set of detectors: one for each pattern that its labels stand for. All of
 //! them share one reading of a text.
 
+use super::model::{BY_WORDS, Model};
 use super::vocabulary::Piece;
-use super::windows::windows;
-use super::{Model, Parts, labels};
+use super::{Bounds, Parts, labels};
 use crate::detect::dataclean::{Detector, PatternName, Span, Strength, Text};
 use std::sync::Arc;
 
 /// A loaded model and what its labels stand for.
 pub struct Tagger {
-    model: Model,
+    model: Model<BY_WORDS>,
     /// For each number of the model's answers: the pattern, and whether it goes on with the word before.
     meanings: Vec<Option<(PatternName, bool)>>,
 }
 
 impl Tagger {
     /// Makes a model ready. `meant` says which label stands for which pattern; a label that is named
-    /// like a pattern stands for it anyway. `max_windows` bounds how much of a text it is shown.
+    /// like a pattern stands for it anyway.
     ///
     /// # Errors
-    /// What is wrong with one of the files, or that no label stands for any pattern.
+    /// What is wrong with one of the files, that it cannot run, or which label is not the model's.
     pub fn new(
         parts: Parts,
         meant: &[(String, PatternName)],
-        max_windows: usize,
+        bounds: Bounds,
     ) -> Result<Self, String> {
-        let model = Model::new(parts, max_windows)?;
+        let model = Model::new(parts, bounds)?;
+        let is = |label: &str, name: &str| name == label || name == labels::parts(label).0;
+        labels::all_known(meant.iter().map(|(name, _)| name), &model.labels, is)?;
         let meaning = |label: &String| {
             let (kind, goes_on) = labels::parts(label);
-            let named = meant.iter().find(|(name, _)| name == kind || name == label);
+            let named = meant.iter().find(|(name, _)| is(label, name));
             let pattern = named.map(|(_, pattern)| *pattern).or(kind.parse().ok())?;
             Some((pattern, goes_on))
         };
         let meanings: Vec<_> = model.labels.iter().map(meaning).collect();
         if meanings.iter().all(Option::is_none) {
-            return Err(format!(
-                "none of the model's labels stands for a pattern: {}",
-                model.labels.join(", ")
-            ));
+            return Err(labels::none_stands_for("pattern", &model.labels));
         }
         Ok(Self { model, meanings })
     }
@@ -61,40 +60,14 @@ impl Tagger {
     /// All finds of a text, and why there may be more.
     fn find(&self, text: &str) -> (Vec<Span>, Option<String>) {
         let mut spans: Vec<Span> = Vec::new();
-        let most = self
-            .model
-            .max_windows
-            .saturating_mul(super::windows::WINDOW);
-        let (pieces, whole) = self.model.vocabulary.pieces(text, most);
-        let cut = || format!("the model was shown the first {most} pieces of words only");
-        let mut failure = (!whole).then(cut);
-        for window in windows(pieces.len()) {
-            let shown = &pieces[window.shown.clone()];
-            let scores = match self
-                .model
-                .session
-                .run::<3>(&self.model.vocabulary.framed(shown))
-            {
-                Ok(scores) if scores.values.len() == (shown.len() + 2) * scores.width => scores,
-                Ok(_) => {
-                    return (
-                        spans,
-                        Some("the model answers other than word by word".into()),
-                    );
-                }
-                Err(why) => return (spans, Some(why)),
-            };
-            if scores.width != self.meanings.len() {
-                failure =
-                    Some("the model answers more or fewer labels than config.json has".into());
-                break;
-            }
-            for at in window.judged.clone().filter(|at| pieces[*at].begins) {
-                let row = (at - window.shown.start + 1) * scores.width;
-                let best = best(&scores.values[row..row + scores.width]);
+        let failure = self.model.show(text, |shown| {
+            let (pieces, width) = (shown.pieces, shown.scores.width);
+            for at in shown.window.judged.clone().filter(|at| pieces[*at].begins) {
+                let row = (at - shown.window.shown.start + 1) * width;
+                let best = best(&shown.scores.values[row..row + width]);
                 self.take(&mut spans, best, word(&pieces[at..]), text);
             }
-        }
+        });
         (spans, failure)
     }
 

@@ -75,6 +75,14 @@ impl Vocabulary {
         (pieces, true)
     }
 
+    /// A window of so many unknown words.
+    pub(super) fn unknown(&self, words: usize) -> Vec<i32> {
+        let mut framed = vec![self.first];
+        framed.resize(words + 1, self.unknown);
+        framed.push(self.last);
+        framed
+    }
+
     /// A window of pieces with the two numbers that frame it.
     pub(super) fn framed(&self, pieces: &[Piece]) -> Vec<i32> {
         let numbers = pieces.iter().map(|piece| piece.number);

@@ -17,6 +17,12 @@ pub(super) struct Window {
     pub(super) judged: Range<usize>,
 }
 
+/// The tokens that so many windows show.
+pub(super) fn pieces_in(windows: usize) -> usize {
+    let further = windows.saturating_sub(1).saturating_mul(WINDOW - OVERLAP);
+    further.saturating_add(WINDOW)
+}
+
 /// The windows of so many tokens.
 pub(super) fn windows(tokens: usize) -> impl Iterator<Item = Window> {
     let starts = (0..tokens).step_by(WINDOW - OVERLAP);
@@ -37,6 +43,14 @@ pub(super) fn windows(tokens: usize) -> impl Iterator<Item = Window> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_bound_in_windows_is_one_in_tokens() {
+        for most in [1, 2, 7] {
+            assert_eq!(windows(pieces_in(most)).count(), most);
+            assert_eq!(windows(pieces_in(most) + 1).count(), most + 1);
+        }
+    }
 
     #[test]
     fn every_token_is_judged_once_and_away_from_a_cut() {

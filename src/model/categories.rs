@@ -1,0 +1,23 @@
+//! The names of the guardrail categories, as configuration files know them. What a name means is `detect`'s
+//! alone; a test there keeps both tables equal.
+
+/// Every category, in the order in which they are told.
+pub const CATEGORY_NAMES: [&str; 17] = [
+    "prompt_injection",
+    "jailbreak",
+    "system_prompt_extraction",
+    "violence",
+    "weapons",
+    "drugs",
+    "self_harm",
+    "sexual",
+    "hate",
+    "extremism",
+    "fraud",
+    "cybercrime",
+    "unlawful",
+    "toxicity",
+    "system_prompt_leak",
+    "secret_leak",
+    "harmful_content",
+];
