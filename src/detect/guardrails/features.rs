@@ -41,9 +41,13 @@ impl Features {
             ends: Vec::with_capacity(tokens.len()),
             words: Vec::with_capacity(tokens.len()),
             whole: Vec::with_capacity(32),
-            sentences: letter::sentences(read),
+            sentences: Vec::new(),
             script: Script::of(read),
         };
+        // A program is no letter, whatever stands in its comments.
+        if out.script != Script::Code {
+            out.sentences = letter::sentences(read);
+        }
         let known: Vec<Hashes> = tokens
             .iter()
             .map(|token| Hashes::of(read, *token))

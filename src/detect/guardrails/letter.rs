@@ -328,7 +328,7 @@ mod tests {
             told,
             [
                 "hi dana ,",
-                "your card was charged $ 0000 . 00 by www . opaline . com .",
+                "your card was charged $ 000 . 00 by www . opaline . com .",
                 "if you have any questions , just reply to this email .",
                 "how do solar panels work ?",
                 "best regards , the opaline team",

@@ -31,6 +31,9 @@ const REPETITION: usize = 24;
 /// Tokens that are looked at for it.
 const LOOKED_AT: usize = 512;
 
+/// Sentences of a letter.
+const LETTER: f32 = 16.0;
+
 /// Features of a part; a longer text counts by their mean.
 pub(crate) const FULL: u32 = 900;
 
@@ -171,7 +174,7 @@ impl<'a> Model<'a> {
             let mut sums = self.sum(&sentence.hashes);
             let own = tokens.get(sentence.from..sentence.to).unwrap_or_default();
             own.iter().for_each(|token| sums.add(token));
-            self.margin(&sums, 0.0)[FOREIGN]
+            self.margin(&sums, long(features.sentences.len()))[FOREIGN]
         });
         sentences.fold(f32::NEG_INFINITY, f32::max)
     }
@@ -236,6 +239,11 @@ pub(crate) fn length(count: u32) -> f32 {
     (count as f32)
         .sqrt()
         .max(count as f32 / (FULL as f32).sqrt())
+}
+
+/// How often a letter of so many sentences is twice as long as letters are.
+pub(crate) fn long(sentences: usize) -> f32 {
+    (sentences as f32 / LETTER).max(1.0).log2()
 }
 
 /// The parts of a message of so many tokens; none for a short one.

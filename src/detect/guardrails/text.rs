@@ -46,7 +46,8 @@ impl Verdict {
         // A build whose weights do not fit its code has a failing test, and scores nothing.
         let scores = MODEL.as_ref().map(|model| model.scores(&features));
         let mut scores = scores.unwrap_or_default();
-        if scores[FOREIGN] > scores[ATTACK] {
+        // What was hidden is no letter.
+        if !is_hidden && scores[FOREIGN] > scores[ATTACK] {
             scores[ATTACK] = scores[FOREIGN];
             // What stands in a letter for an assistant is an injection.
             scores[KINDS[0]] = KINDS.iter().map(|kind| scores[*kind]).fold(SURE, f32::max) + SURE;

@@ -3,7 +3,9 @@
 //! every part is harmless.
 
 use super::features::{Features, PIECE, Script};
-use super::linear::{ATTACK, Column, FOREIGN, HARM, HEADER, HEADS, KINDS, MAGIC, length, parts};
+use super::linear::{
+    ATTACK, Column, FOREIGN, HARM, HEADER, HEADS, KINDS, MAGIC, length, long, parts,
+};
 use super::rows::{Label, Row};
 use super::{cues, harm_kinds, probes, reading::Read};
 use crate::random::Random;
@@ -147,14 +149,16 @@ impl Weights {
                     out.shares = *shares;
                 }
             }
-            out.foreign = out.foreign.max(self.foreign(features));
         }
+        // What was hidden is no letter.
+        out.foreign = self.foreign(&seen.readings[0]);
         out
     }
 
     /// The highest margin of the sentences of a letter.
     pub fn foreign(&self, features: &Features) -> f32 {
-        let each = (0..features.sentences.len()).map(|at| self.sentence(features, at).0);
+        let cost = DOUBLING * long(features.sentences.len());
+        let each = (0..features.sentences.len()).map(|at| self.sentence(features, at).0 - cost);
         each.fold(f32::NEG_INFINITY, f32::max)
     }
 

@@ -20,7 +20,7 @@ const QUOTES: usize = 700;
 /// Attacks of one language.
 const ATTACKS: usize = 2400;
 /// Harmless messages in the shapes of attacks.
-const LOOKALIKES: usize = 1800;
+const LOOKALIKES: usize = 2100;
 /// Documents with an attack in them, of one language.
 const DOCUMENTS: usize = 700;
 /// Harmless questions in the wrapping of an attack.
@@ -43,7 +43,8 @@ pub fn add(random: &mut Random, rows: &mut Vec<Row>) {
         documents(language, (&carriers, &attacks), random, &mut made);
         made.extend(attacks);
     }
-    lookalikes(random, &mut made);
+    lookalikes(("en", LOOKALIKES), random, &mut made);
+    lookalikes(("ru", LOOKALIKES / 3), random, &mut made);
     wrapped(rows, random, &mut made);
     misspelt(&made, random, rows);
     for mut row in made {
@@ -156,15 +157,16 @@ fn attacks(language: &str, random: &mut Random) -> Vec<Row> {
 }
 
 /// Personas, settings for assistants of one's own, corrections: harmless, and like attacks in their words.
-fn lookalikes(random: &mut Random, made: &mut Vec<Row>) {
-    let (slots, templates) = grammar("lookalikes_en.txt");
-    for _ in 0..LOOKALIKES {
+fn lookalikes((language, count): (&str, usize), random: &mut Random, made: &mut Vec<Row>) {
+    let (slots, templates) = grammar(&format!("lookalikes_{language}.txt"));
+    for _ in 0..count {
         let template = random.pick(&templates).1.clone();
         let mut text = filled(&template, &slots, random);
         if random.chance(0.15) {
             text = text.to_lowercase();
         }
-        made.push(Row::new(text, "made/lookalike-en", Label::Benign, 1.0));
+        let kind = format!("made/lookalike-{language}");
+        made.push(Row::new(text, kind, Label::Benign, 1.0));
     }
 }
 
