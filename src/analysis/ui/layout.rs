@@ -35,13 +35,16 @@ struct Item {
 }
 
 fn items(visit: &Visit) -> Vec<Item> {
-    let t = visit.view.t;
-    let r = visit.view.r();
-    let may_read = visit.may(Scope::Read);
-    let o = visit.view.o();
-    let is_whole = visit.account.application_id.is_none();
+    let all = seen(visit).into_iter().chain(set(visit));
+    let all = all.chain(kept_in_order(visit));
+    all.filter(|item| item.is_shown).collect()
+}
 
-    let items = vec![
+/// What happened.
+fn seen(visit: &Visit) -> [Item; 3] {
+    let (r, o) = (visit.view.r(), visit.view.o());
+    let may_read = visit.may(Scope::Read);
+    [
         Item {
             section: Section::Overview,
             path: "/ui/overview",
@@ -63,6 +66,13 @@ fn items(visit: &Visit) -> Vec<Item> {
             picture: "M4 5h11v8H8l-4 3zM10 16h6l4 3V9h-2",
             is_shown: may_read,
         },
+    ]
+}
+
+/// What is set.
+fn set(visit: &Visit) -> [Item; 3] {
+    let t = visit.view.t;
+    [
         Item {
             section: Section::Applications,
             path: "/ui/applications",
@@ -70,7 +80,13 @@ fn items(visit: &Visit) -> Vec<Item> {
             picture: "M4 5h7v6H4zM13 5h7v6h-7zM4 13h7v6H4zM13 13h7v6h-7z",
             is_shown: true,
         },
-        tokens(visit),
+        Item {
+            section: Section::Tokens,
+            path: "/ui/tokens",
+            name: visit.view.k().tokens,
+            picture: "M8 19a4 4 0 1 0 0-8 4 4 0 0 0 0 8zM11 12.5 20 4M16.5 7.3l2.7 2.7M13.6 10l2 2",
+            is_shown: visit.may(Scope::Admin),
+        },
         Item {
             section: Section::Users,
             path: "/ui/users",
@@ -78,6 +94,14 @@ fn items(visit: &Visit) -> Vec<Item> {
             picture: "M9 11a3.5 3.5 0 1 0 0-7 3.5 3.5 0 0 0 0 7zM3 20c0-4 3-6 6-6s6 2 6 6M16 4.5a3.3 3.3 0 0 1 0 6M17.5 14.5c2.2.8 3.5 2.5 3.5 5.5",
             is_shown: visit.is_administrator(),
         },
+    ]
+}
+
+/// How the service is kept in order, and where to begin.
+fn kept_in_order(visit: &Visit) -> [Item; 3] {
+    let o = visit.view.o();
+    let is_whole = visit.account.application_id.is_none();
+    [
         Item {
             section: Section::Audit,
             path: "/ui/audit",
@@ -99,18 +123,7 @@ fn items(visit: &Visit) -> Vec<Item> {
             picture: "M5 21V4M5 5h13l-3 4 3 4H5",
             is_shown: true,
         },
-    ];
-    items.into_iter().filter(|item| item.is_shown).collect()
-}
-
-fn tokens(visit: &Visit) -> Item {
-    Item {
-        section: Section::Tokens,
-        path: "/ui/tokens",
-        name: visit.view.k().tokens,
-        picture: "M8 19a4 4 0 1 0 0-8 4 4 0 0 0 0 8zM11 12.5 20 4M16.5 7.3l2.7 2.7M13.6 10l2 2",
-        is_shown: visit.may(Scope::Admin),
-    }
+    ]
 }
 
 /// A page of somebody who is signed in.
