@@ -21,6 +21,9 @@ mod process;
 mod support;
 #[path = "analysis/table.rs"]
 mod table;
+#[allow(dead_code)]
+#[path = "../tests/ui/visitor.rs"]
+mod visitor;
 
 use load::{Load, Pace};
 use monitor_gateway::config::Services;

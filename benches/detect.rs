@@ -8,6 +8,8 @@
 mod guard;
 #[path = "detect/ordinary.rs"]
 mod ordinary;
+#[path = "detect/rates.rs"]
+mod rates;
 #[path = "detect/report.rs"]
 mod report;
 #[path = "detect/score.rs"]

@@ -39,27 +39,24 @@ mod table;
 mod target;
 #[path = "gateway/wire.rs"]
 mod wire;
+#[path = "gateway/world.rs"]
+mod world;
 
-use answer::Answer;
 use anyhow::{Context, Result, bail};
 use cases::{CASES, Case, Scale, Work, measure};
-use process::{Cpu, Folder, Launch, Pinning, Process};
-use std::net::SocketAddr;
-use std::path::Path;
+use process::Pinning;
 use table::Table;
-use target::{Records, Running, Target, World};
+use target::{Records, Running, Target};
+use world::World;
 
 fn main() -> Result<()> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    if let Some(done) = world::role(&words) {
+        return done;
+    }
     match words.as_slice() {
-        ["--role", "mock"] => mock::run(Answer::Json1k, mock::ANYWHERE),
-        ["--role", "backend"] => mock::run(Answer::Verdict, mock::ANYWHERE),
-        ["--role", "backend", listen] => mock::run(Answer::Verdict, listen),
-        ["--role", "batches"] => mock::run_batches(mock::ANYWHERE),
-        ["--role", "batches", listen] => mock::run_batches(listen),
         ["--role", "bare", listen, upstream] => bare::run(listen, upstream),
-        ["--role", "load", plan] => load::run(plan),
         words => bench(&Choice::read(words)?),
     }
 }
@@ -102,19 +99,7 @@ impl Choice {
 }
 
 fn bench(choice: &Choice) -> Result<()> {
-    let pinning = Pinning::detect();
-    let bench = std::env::current_exe()?;
-    let folder = Folder::create("mock")?;
-    let (_mock, mock) = answering("mock", &bench, pinning, &folder)?;
-    let (_backend, backend) = answering("backend", &bench, pinning, &folder)?;
-    let (_batches, batches) = answering("batches", &bench, pinning, &folder)?;
-    let world = World {
-        pinning,
-        bench,
-        mock,
-        backend,
-        batches,
-    };
+    let (world, _children) = World::start()?;
     let mut table = Table::default();
     let mut records = Records::default();
     for case in &choice.cases {
@@ -127,25 +112,6 @@ fn bench(choice: &Choice) -> Result<()> {
         }
     }
     print(choice, &world, &table, records)
-}
-
-/// One of the roles that answer, and where it listens.
-fn answering(
-    role: &'static str,
-    bench: &Path,
-    pinning: Pinning,
-    folder: &Folder,
-) -> Result<(Process, SocketAddr)> {
-    let launch = Launch {
-        name: role,
-        program: bench,
-        arguments: vec!["--role".to_owned(), role.to_owned()],
-        environment: Vec::new(),
-        cpu: Cpu::Surroundings,
-    };
-    let mut process = Process::start(launch, pinning, folder.path())?;
-    let address = process.line()?.parse().context("address of a mock")?;
-    Ok((process, address))
 }
 
 /// Every target of a case once.

@@ -14,6 +14,8 @@ mod policies;
 mod problems;
 #[path = "config/reference.rs"]
 mod reference;
+#[path = "config/sign_in.rs"]
+mod sign_in;
 #[path = "config/sources.rs"]
 mod sources;
 #[path = "config/store.rs"]

@@ -24,6 +24,8 @@ mod crowd;
 mod early;
 #[path = "gateway/errors.rs"]
 mod errors;
+#[path = "gateway/failover.rs"]
+mod failover;
 #[path = "gateway/floods.rs"]
 mod floods;
 #[path = "gateway/framing.rs"]
@@ -44,18 +46,24 @@ mod isolation;
 mod judged;
 #[path = "gateway/limits.rs"]
 mod limits;
+#[path = "gateway/memory.rs"]
+mod memory;
 #[path = "gateway/operations.rs"]
 mod operations;
 #[path = "gateway/policies.rs"]
 mod policies;
 #[path = "gateway/pressure.rs"]
 mod pressure;
+#[path = "gateway/quotas.rs"]
+mod quotas;
 #[path = "gateway/redact.rs"]
 mod redact;
 #[path = "gateway/replace.rs"]
 mod replace;
 #[path = "gateway/retry.rs"]
 mod retry;
+#[path = "gateway/room.rs"]
+mod room;
 #[path = "gateway/routes.rs"]
 mod routes;
 #[path = "gateway/smuggling.rs"]

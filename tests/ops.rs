@@ -3,15 +3,27 @@
 
 mod support;
 
+#[path = "ops/access.rs"]
+mod access;
 #[path = "ops/crowd.rs"]
 mod crowd;
 #[path = "ops/line.rs"]
 mod line;
+#[path = "ops/memory.rs"]
+mod memory;
 #[path = "ops/reload.rs"]
 mod reload;
+#[path = "ops/secrets.rs"]
+mod secrets;
+#[path = "ops/secrets_world.rs"]
+mod secrets_world;
 #[path = "ops/shipped.rs"]
 mod shipped;
 #[path = "ops/systemd.rs"]
 mod systemd;
+#[path = "ops/tls.rs"]
+mod tls;
+#[path = "ops/traces.rs"]
+mod traces;
 #[path = "ops/upgrade.rs"]
 mod upgrade;

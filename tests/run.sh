@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Installs what the tests need and is missing, then runs all of them. Needs cargo and a C compiler;
-# everything it installs goes under target/test-env, but for the browser, PostgreSQL, libfaketime,
-# systemd, Python's venv module and Node.js, which come from the system's packages when this runs as root.
+# everything it installs goes under target/test-env, but for the browser, PostgreSQL, libfaketime, sslscan,
+# systemd, binutils, Python's venv module and Node.js, which come from the system's packages when this runs
+# as root.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -76,6 +77,10 @@ find_browser >/dev/null || packages chromium
 find_postgres >/dev/null || install_postgres
 find_faketime >/dev/null || packages faketime
 command -v systemd-analyze >/dev/null || packages systemd
+command -v sslscan >/dev/null || packages sslscan
+# The Debian package is built, and taken apart again.
+command -v dpkg-deb >/dev/null || packages dpkg
+{ command -v objdump && command -v strip; } >/dev/null || packages binutils
 
 export MONITOR_TEST_PYTHON="$environment/python/bin/python"
 export MONITOR_TEST_NODE_DIR="$environment/node"
@@ -84,6 +89,8 @@ export MONITOR_TEST_CHROMIUM
 export MONITOR_TEST_POSTGRES=required
 export MONITOR_TEST_FAKETIME=required
 export MONITOR_TEST_SYSTEMD=required
+export MONITOR_TEST_SSLSCAN=required
+export MONITOR_TEST_DEB=required
 
 cargo fmt --check
 cargo clippy --all-targets -- -D warnings
@@ -91,4 +98,4 @@ cargo test
 # Models from a folder: a runtime of their own, so only what needs it.
 cargo test --features onnx --lib -- onnx models::
 cargo test --features onnx --test onnx
-cargo test --bench gateway --bench analysis --bench json --bench policy
+cargo test --bench gateway --bench analysis --bench ops --bench json --bench policy

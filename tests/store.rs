@@ -33,6 +33,8 @@ mod records;
 mod removed;
 #[path = "store/retention.rs"]
 mod retention;
+#[path = "store/saved.rs"]
+mod saved;
 #[path = "store/sessions.rs"]
 mod sessions;
 #[path = "store/sharing.rs"]
@@ -43,3 +45,5 @@ mod sqlite;
 mod statistics;
 #[path = "store/tokens.rs"]
 mod tokens;
+#[path = "store/traffic.rs"]
+mod traffic;

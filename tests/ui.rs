@@ -5,20 +5,37 @@
 
 mod support;
 
+#[path = "ops/line.rs"]
+mod line;
+
 #[path = "ui/accounts.rs"]
 mod accounts;
 #[path = "ui/applications.rs"]
 mod applications;
+#[path = "ui/audit.rs"]
+mod audit;
 #[path = "ui/browser.rs"]
 mod browser;
 #[path = "ui/defence.rs"]
 mod defence;
+#[path = "ui/first_steps.rs"]
+mod first_steps;
 #[path = "ui/looks.rs"]
 mod looks;
+#[path = "ui/oidc.rs"]
+mod oidc;
+#[path = "ui/overview.rs"]
+mod overview;
 #[path = "ui/records.rs"]
 mod records;
+#[path = "ui/saved.rs"]
+mod saved;
 #[path = "ui/sign_in.rs"]
 mod sign_in;
+#[path = "ui/tokens.rs"]
+mod tokens;
+#[path = "ui/transport.rs"]
+mod transport;
 #[path = "ui/visitor.rs"]
 mod visitor;
 #[path = "ui/world.rs"]

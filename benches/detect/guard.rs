@@ -24,7 +24,8 @@ struct Row {
     kind: String,
 }
 
-fn rules(stage: Stage) -> Compiled {
+/// Guardrails of one direction, and nothing else.
+pub(crate) fn rules(stage: Stage) -> Compiled {
     let rules = Rules {
         dataclean: None,
         guardrails: Some(GuardrailsRules::default()),
@@ -38,8 +39,11 @@ pub(crate) fn report(engine: &Engine, data: &Path) -> String {
     let mut text = String::from(
         "\n## Guardrails: kinds held out\n\nMeasured by the trainer (`training/README.md`): each kind is scored \
          by models that have not seen it (five folds; of the wrapped Russian attacks, nor the questions inside). \
-         A text is flagged when either model, attack or harm, reaches its threshold. Texts put together for \
-         the training are not measured on.\n\n![Recall by flagged harmless messages](guardrails.svg)\n",
+         A text is flagged when a model, attack, harm or foreign request, reaches its threshold. Texts put \
+         together for the training are not measured on, but for the letters: there a request that has nothing to do \
+         with the letter was put into letters, and neither kinds of requests nor letters were known. Ordinary \
+         prompts are the corpus and the English hard ones; harmless messages are those, news, posts, code and this \
+         project's tests, which quote attacks.\n\n![Recall by flagged harmless messages](guardrails.svg)\n",
     );
     text += &std::fs::read_to_string("training/data/guard/measured.md").unwrap();
     let Ok(lines) = std::fs::read_to_string(data.join("dev_guard.jsonl")) else {

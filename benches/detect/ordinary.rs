@@ -73,21 +73,29 @@ fn find(engine: &Engine, rules: &Compiled) -> Finds {
         messages: 0,
         words: 0,
     };
-    for path in files() {
-        let rows = std::fs::read_to_string(path).unwrap();
-        for row in rows.lines() {
-            let row: serde_json::Value = serde_json::from_str(row).unwrap();
-            let text = row["text"].as_str().unwrap();
-            finds.messages += 1;
-            finds.words += text.split_whitespace().count();
-            let chars: Vec<char> = text.chars().collect();
-            for entity in engine.sensitive_data(text, rules, &|| 0).0.entities {
-                let shown = around(&chars, entity.start, entity.end);
-                finds.by_type.entry(entity.kind).or_default().push(shown);
-            }
+    for text in texts() {
+        finds.messages += 1;
+        finds.words += text.split_whitespace().count();
+        let chars: Vec<char> = text.chars().collect();
+        for entity in engine.sensitive_data(&text, rules, &|| 0).0.entities {
+            let shown = around(&chars, entity.start, entity.end);
+            finds.by_type.entry(entity.kind).or_default().push(shown);
         }
     }
     finds
+}
+
+/// Every message of the corpus.
+pub(crate) fn texts() -> Vec<String> {
+    let mut texts = Vec::new();
+    for path in files() {
+        let rows = std::fs::read_to_string(path).unwrap();
+        texts.extend(rows.lines().map(|row| {
+            let row: serde_json::Value = serde_json::from_str(row).unwrap();
+            row["text"].as_str().unwrap().to_owned()
+        }));
+    }
+    texts
 }
 
 /// The files in the order of their names.

@@ -86,7 +86,8 @@ pub(crate) fn run(data: &Path, docs: &Path) {
     std::fs::create_dir_all(docs).unwrap();
     let text = report(&outcomes)
         + &super::ordinary::section(&engine, &rules)
-        + &guard::report(&engine, data);
+        + &guard::report(&engine, data)
+        + &super::rates::section(&engine, &super::ordinary::texts());
     print!("{text}");
     std::fs::write(docs.join("detection.md"), text).unwrap();
     std::fs::write(docs.join("detection.svg"), picture(&outcomes)).unwrap();

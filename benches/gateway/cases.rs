@@ -3,9 +3,9 @@
 use super::answer::Answer;
 use super::facts::{cpu_us, forget_peak, peak_bytes, resident_bytes};
 use super::load::{Plan, Report};
-use super::process::{Cpu, Folder, Launch, Process};
 use super::table::Measure;
-use super::target::{Records, Running, Target, World};
+use super::target::{Records, Running, Target};
+use super::world::{Load, World};
 use anyhow::{Result, bail};
 use std::net::SocketAddr;
 
@@ -292,53 +292,5 @@ pub(crate) fn looped(address: SocketAddr, scale: &Scale) -> Plan {
         max_calls: scale.loop_calls,
         max_millis: scale.loop_millis,
         rate: None,
-    }
-}
-
-/// The load in its own process, warmed up and waiting.
-pub(crate) struct Load {
-    process: Process,
-    _folder: Folder,
-}
-
-impl Load {
-    pub(crate) fn start(plan: &Plan, world: &World) -> Result<Self> {
-        let folder = Folder::create("load")?;
-        let arguments = vec![
-            "--role".to_owned(),
-            "load".to_owned(),
-            serde_json::to_string(plan)?,
-        ];
-        let environment = Vec::new();
-        let launch = Launch {
-            name: "load",
-            program: &world.bench,
-            arguments,
-            environment,
-            cpu: Cpu::Surroundings,
-        };
-        let mut process = Process::start(launch, world.pinning, folder.path())?;
-        match process.line()?.as_str() {
-            "ready" => Ok(Self {
-                process,
-                _folder: folder,
-            }),
-            other => bail!("the load said {other:?} instead of ready"),
-        }
-    }
-
-    /// Runs the plan; a call that broke makes the whole bench fail.
-    pub(crate) fn finish(&mut self) -> Result<Report> {
-        self.process.go_on()?;
-        let report: Report = serde_json::from_str(&self.process.line()?)?;
-        if report.errors > 0 || report.count == 0 {
-            bail!(
-                "{} calls, {} errors: {}",
-                report.count,
-                report.errors,
-                self.process.last_words()
-            );
-        }
-        Ok(report)
     }
 }

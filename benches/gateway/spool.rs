@@ -4,12 +4,13 @@
 //! the bench.
 
 use super::answer::Answer;
-use super::cases::{Case, Load, Scale, idle, looped, run_loop, warm};
+use super::cases::{Case, Scale, idle, looped, run_loop, warm};
 use super::facts::{forget_peak, peak_bytes, resident_bytes};
 use super::load::Plan;
 use super::process::{Cpu, Folder, Launch, Process, free_addresses};
 use super::table::{Measure, Table};
-use super::target::{Records, Running, Target, World};
+use super::target::{Records, Running, Target};
+use super::world::{Load, World};
 use anyhow::{Result, bail};
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
@@ -60,11 +61,9 @@ pub(crate) fn backlog(
 ) -> Result<Records> {
     let [address] = free_addresses()?;
     let away = World {
-        pinning: world.pinning,
-        bench: world.bench.clone(),
-        mock: world.mock,
         backend: address,
         batches: address,
+        ..world.clone()
     };
     let running = Running::start(subject, &away)?;
     warm(scale, &away, &running)?;

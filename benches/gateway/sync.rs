@@ -4,10 +4,11 @@
 //! calling it directly at the same rate, is not counted.
 
 use super::answer::Answer;
-use super::cases::{Case, Load, Scale, looped};
+use super::cases::{Case, Scale, looped};
 use super::load::{Plan, Report};
 use super::table::{Measure, Table};
-use super::target::{Records, Running, Target, World};
+use super::target::{Records, Running, Target};
+use super::world::{Load, World};
 use anyhow::Result;
 use std::net::SocketAddr;
 use std::time::Instant;

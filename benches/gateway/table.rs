@@ -67,7 +67,7 @@ impl Measure {
             Self::CheckP50 => Some((value, 300.0)),
             Self::CheckP99 => Some((value, 2000.0)),
             Self::AroundP50 => Some((value, 200.0)),
-            Self::StreamsMib => Some((value, 60.0)),
+            Self::StreamsMib => Some((value, 48.0)),
             Self::BodyFactor => Some((value, 2.0)),
             Self::TelemetryP50 => Some((value, 50.0)),
             Self::Delivered => Some((value, 5_000.0)),

@@ -2,7 +2,8 @@
 //! store in one process.
 
 use super::load::ACCESS_KEY;
-use super::process::{Cpu, Folder, Launch, Pinning, Process, free_addresses};
+use super::process::{Cpu, Folder, Launch, Process, free_addresses};
+use super::world::World;
 use anyhow::{Context, Result, bail};
 use monitor_gateway::model::PatternSet;
 use std::io::{Read, Write};
@@ -61,15 +62,6 @@ impl Target {
             _ => "gateway",
         }
     }
-}
-
-/// Where everything runs and what stands behind the proxies.
-pub(crate) struct World {
-    pub(crate) pinning: Pinning,
-    pub(crate) bench: PathBuf,
-    pub(crate) mock: SocketAddr,
-    pub(crate) backend: SocketAddr,
-    pub(crate) batches: SocketAddr,
 }
 
 /// A started target.

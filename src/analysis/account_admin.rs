@@ -91,6 +91,18 @@ impl Service {
         Ok((account, link))
     }
 
+    /// The same by a name, as an operator types it.
+    ///
+    /// # Errors
+    /// [`ApiError`]: no such account, a disabled one, store.
+    pub async fn link_for_name(&self, caller: &Caller, name: &str) -> Result<Secret, ApiError> {
+        let name = name.trim().to_lowercase();
+        let account = self.store.account_named(&name).await?;
+        let account = account.ok_or(FieldProblem::new("name", "no account has this name"))?;
+        let (_, link) = self.link_for(caller, account.id).await?;
+        Ok(link)
+    }
+
     /// Changes an account.
     pub(super) async fn edit_account(
         &self,
@@ -153,7 +165,8 @@ impl Service {
     }
 }
 
-fn check_name(name: &str) -> Result<(), FieldProblem> {
+/// What an account may be called.
+pub(super) fn check_name(name: &str) -> Result<(), FieldProblem> {
     let allowed = |c: char| c.is_alphanumeric() || matches!(c, '.' | '-' | '_' | '@' | '+');
     let length = name.chars().count();
     match (1..=LONGEST_NAME).contains(&length) && name.chars().all(allowed) {

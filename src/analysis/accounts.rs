@@ -15,6 +15,7 @@ use crate::store::{
     Account, AccountChange, AccountId, Role, SecretHash, SignIn, Store, StoreError,
 };
 use serde_json::json;
+use std::net::IpAddr;
 use std::time::Duration;
 use uuid::Uuid;
 
@@ -127,22 +128,27 @@ impl Service {
         self.set_password(&owner, hash).await.map(Some)
     }
 
-    /// The account of a name and a password. None for every reason alike, after the same work.
+    /// The account of a name and a password. None for every reason alike, after the same work, and with a
+    /// line in the audit log.
     pub(super) async fn recognise_person(
         &self,
         name: &str,
         password: Secret,
+        address: Option<IpAddr>,
     ) -> Result<Option<Account>, ApiError> {
         let account = self
             .store
             .account_named(&name.trim().to_lowercase())
             .await?;
-        let account = account.filter(|account| account.disabled_at_ms.is_none());
-        let hash = account
+        let able = account
             .as_ref()
-            .and_then(|account| account.password.clone());
-        let right = passwords::is_right(password, hash).await?;
-        Ok(account.filter(|_| right))
+            .filter(|account| account.disabled_at_ms.is_none());
+        let hash = able.and_then(|account| account.password.clone());
+        if able.is_some() & passwords::is_right(password, hash).await? {
+            return Ok(account);
+        }
+        self.sign_in_failed(account.as_ref(), address).await?;
+        Ok(None)
     }
 
     /// Begins a sign-in; gives the value of its cookie.

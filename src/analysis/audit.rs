@@ -9,8 +9,9 @@ use super::authority::Caller;
 use super::clock::now_ms;
 use super::error::ApiError;
 use crate::model::ApplicationId;
-use crate::store::{AccountId, AuditEntry, AuditFilter, TokenId};
-use serde_json::Value;
+use crate::store::{Account, AccountId, AuditEntry, AuditFilter, TokenId};
+use serde_json::{Value, json};
+use std::net::IpAddr;
 use uuid::Uuid;
 
 /// What was done, as the log names it.
@@ -30,10 +31,11 @@ pub(super) enum Action {
     AccountLink,
     AccountPassword,
     AccountSignIn,
+    AccountSignInFailed,
 }
 
 impl Action {
-    pub(super) const ALL: [Self; 14] = [
+    pub(super) const ALL: [Self; 15] = [
         Self::ApplicationCreate,
         Self::ApplicationChange,
         Self::ApplicationRestore,
@@ -48,6 +50,7 @@ impl Action {
         Self::AccountLink,
         Self::AccountPassword,
         Self::AccountSignIn,
+        Self::AccountSignInFailed,
     ];
 
     pub(super) fn as_str(self) -> &'static str {
@@ -66,6 +69,7 @@ impl Action {
             Self::AccountLink => "account.link",
             Self::AccountPassword => "account.password",
             Self::AccountSignIn => "account.sign_in",
+            Self::AccountSignInFailed => "account.sign_in_failed",
         }
     }
 }
@@ -128,6 +132,26 @@ impl Service {
             );
             ApiError::from(error)
         })
+    }
+
+    /// Writes the line of a sign-in that failed, and from where; None where no account has the name that was
+    /// typed, which may be anything, a password too, and stands nowhere.
+    pub(super) async fn sign_in_failed(
+        &self,
+        account: Option<&Account>,
+        address: Option<IpAddr>,
+    ) -> Result<(), ApiError> {
+        let entry = AuditEntry {
+            seq: 0,
+            at_ms: now_ms(),
+            actor: account.map_or_else(String::new, |account| account.name.clone()),
+            token_id: None,
+            action: Action::AccountSignInFailed.as_str().to_owned(),
+            target: account.map_or_else(String::new, |account| account.id.0.to_string()),
+            application_id: account.and_then(|account| account.application_id),
+            details: json!({"address": address}),
+        };
+        Ok(self.store.add_audit(entry).await?)
     }
 
     /// One page of the log; a bound caller sees its own application's lines.

@@ -4,9 +4,10 @@
 use super::Service;
 use super::authority::Caller;
 use super::error::ApiError;
-use crate::model::{ApplicationId, RecordId};
+use crate::model::{ApplicationId, RecordId, TypeCount};
 use crate::store::{
-    DayStatistics, RecordFilter, RecordPage, SessionFilter, SessionSummary, StoredRecord, WholePage,
+    DayStatistics, HourTraffic, RecordFilter, RecordPage, SessionFilter, SessionSummary,
+    StoredRecord, WholePage,
 };
 
 impl Service {
@@ -18,6 +19,15 @@ impl Service {
     ) -> Result<RecordPage, ApiError> {
         filter.application_id = caller.narrow(filter.application_id)?;
         Ok(self.store().page(&filter).await?)
+    }
+
+    /// Whether there is anything that the caller may read.
+    pub(super) async fn has_records(&self, caller: &Caller) -> Result<bool, ApiError> {
+        let filter = RecordFilter {
+            limit: 1,
+            ..RecordFilter::default()
+        };
+        Ok(!self.page(caller, filter).await?.records.is_empty())
     }
 
     /// A page of whole records.
@@ -50,6 +60,19 @@ impl Service {
     ) -> Result<Vec<SessionSummary>, ApiError> {
         filter.application_id = caller.narrow(filter.application_id)?;
         Ok(self.store().sessions(&filter).await?)
+    }
+
+    /// Traffic of the hours from the first to the last one, since 1970, with what was found most.
+    pub(super) async fn traffic(
+        &self,
+        caller: &Caller,
+        application: Option<ApplicationId>,
+        (hours, types): ((i64, i64), u32),
+    ) -> Result<(Vec<HourTraffic>, Vec<TypeCount>), ApiError> {
+        let application = caller.narrow(application)?;
+        let traffic = self.store().traffic(application, hours).await?;
+        let found = self.store().traffic_types(application, hours, types);
+        Ok((traffic, found.await?))
     }
 
     /// Statistics of the days from `first` to `last`, days since 1970.

@@ -10,6 +10,8 @@ use super::freshness::Freshness;
 use super::inline::InlineRules;
 use super::keep::{self, Judged, Told};
 use super::models::Models;
+use super::neighbours::Neighbours;
+use super::oidc::Provider;
 use super::policies::{self, LocalPolicies, SetPolicyError};
 use super::process::{self, Analyst, Asked, Judging, Parameters, ProcessInput};
 use super::rate::Rate;
@@ -39,6 +41,11 @@ pub struct Service {
     pub(super) inline_rules: InlineRules,
     rate: Rate,
     max_body: u64,
+    pub(super) neighbours: Neighbours,
+    /// What it was started with, for people to look at.
+    pub(super) settings: AnalysisSettings,
+    pub(super) started: Instant,
+    pub(super) oidc: Option<Provider>,
 }
 
 impl Service {
@@ -84,6 +91,10 @@ impl Service {
             inline_rules: InlineRules::default(),
             rate: Rate::new(settings.requests_per_second),
             max_body: settings.max_body,
+            neighbours: Neighbours::default(),
+            settings: settings.clone(),
+            started: Instant::now(),
+            oidc: start::open_provider(settings)?,
         };
         Ok((Arc::new(service), first_run))
     }

@@ -3,6 +3,7 @@
 
 use super::accounts;
 use super::clock::now_ms;
+use super::oidc::Provider;
 use super::tokens::{self, Tokens};
 use crate::config::BlobPlace;
 use crate::config::settings::AnalysisSettings;
@@ -54,6 +55,9 @@ pub enum StartError {
     /// The store cannot be opened or written.
     #[error(transparent)]
     Store(#[from] StoreError),
+    /// The identity provider cannot be asked.
+    #[error("cannot sign people in by the identity provider: {0}")]
+    SignIn(std::io::Error),
     /// The system gives no random numbers.
     #[error("the system gives no random numbers")]
     Random,
@@ -88,6 +92,12 @@ pub(super) fn open_blobs(
         path: path.clone(),
         reason: error.to_string(),
     })
+}
+
+/// The identity provider that people may sign in by; nothing is connected yet.
+pub(super) fn open_provider(settings: &AnalysisSettings) -> Result<Option<Provider>, StartError> {
+    let provider = settings.oidc.clone().map(Provider::new);
+    provider.transpose().map_err(StartError::SignIn)
 }
 
 /// Brings the schema of the configured database up to date, and does nothing else with it.

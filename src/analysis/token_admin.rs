@@ -303,3 +303,14 @@ fn end(expiry: Expiry, now_ms: i64) -> Result<Option<i64>, FieldProblem> {
 fn milliseconds(time: Duration) -> i64 {
     i64::try_from(time.as_millis()).unwrap_or(i64::MAX)
 }
+
+/// A place as [`show_place`] writes it.
+pub(super) fn read_place(text: &str) -> Option<TokenPlace> {
+    let (created_at_ms, id) = text.split_once('.')?;
+    Some((created_at_ms.parse().ok()?, TokenId(id.parse().ok()?)))
+}
+
+/// A place as one word of an address.
+pub(super) fn show_place((created_at_ms, id): TokenPlace) -> String {
+    format!("{created_at_ms}.{}", id.0)
+}

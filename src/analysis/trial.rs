@@ -15,18 +15,29 @@ use serde_json::Value;
 /// The longest text that is tried, in Unicode code points.
 pub(super) const LONGEST_TRIED: usize = 20_000;
 
+/// Whether the judge is asked about custom policies, which takes its time and may cost money.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum CustomPolicies {
+    Asked,
+    LeftOut,
+}
+
 impl Service {
     /// Judges a text by one direction of a draft.
     pub(super) async fn try_draft(
         &self,
         draft: Value,
-        stage: Stage,
+        (stage, policies): (Stage, CustomPolicies),
         text: String,
     ) -> Result<AnalysisResponse, ApiError> {
         let parsed = tokio::task::spawn_blocking(move || ApplicationRules::parse(&draft));
         let parsed = parsed.await.map_err(|_| ApiError::Internal)?;
         let rules = parsed.map_err(ApiError::Fields)?;
-        self.try_rules((stage, rules.of(stage).clone()), text).await
+        let mut rules = rules.of(stage).clone();
+        if policies == CustomPolicies::LeftOut {
+            rules.custom_policies.clear();
+        }
+        self.try_rules((stage, rules), text).await
     }
 
     /// Looks for one regex in a text.

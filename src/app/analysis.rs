@@ -14,6 +14,7 @@ use crate::analysis::{RetentionTask, Service, router};
 use crate::config::{Listener, Settings};
 use crate::observe::Metrics;
 use anyhow::Result;
+use pingora_core::protocols::ALPN;
 use pingora_core::services::listening::Service as Listening;
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -43,6 +44,7 @@ pub fn run_analysis(launch: Launch) -> Result<()> {
     let reloads = reloads(&seat, &metrics);
     let address = settings.analysis.operations;
     let router = operations::router(Overview {
+        live: None,
         metrics: metrics.clone(),
         readiness: readiness.clone(),
         policies: None,
@@ -67,6 +69,7 @@ pub fn run_analysis(launch: Launch) -> Result<()> {
         seat,
         reloads,
         spool: None,
+        outputs: None,
         under_way,
         text: welcome::analysis(&settings, &first),
     };
@@ -100,7 +103,9 @@ pub(super) fn api(
     let router = docs::router().merge(router(service));
     let app = WebApp::counted(router, header_timeout, under_way);
     let mut api = Listening::new("analysis".into(), app);
-    listeners::add(&mut api, &settings.analysis.listen, certificates)?;
+    // The router speaks nothing newer.
+    let offered = (certificates, ALPN::H1);
+    listeners::add(&mut api, &settings.analysis.listen, offered)?;
     Ok(api)
 }
 

@@ -1,20 +1,30 @@
-//! The certificates of the TLS listeners, read from their files at the start and at each reload; a
-//! handshake under way keeps the one it began with.
+//! The certificates of the TLS listeners and the authorities of their clients, read from their files at
+//! the start and at each reload; a handshake under way keeps those it began with.
 
-use crate::config::{Listener, TlsFiles};
-use anyhow::{Context, Result};
+use crate::config::{ClientAuth, ClientCheck, Listener, TlsFiles, pem};
+use anyhow::{Result, anyhow};
 use arc_swap::ArcSwap;
-use rustls::pki_types::pem::PemObject;
-use rustls::pki_types::{CertificateDer, PrivateKeyDer};
-use rustls::server::{ClientHello, ResolvesServerCert};
+use pingora_core::listeners::tls::TlsSettings;
+use pingora_core::protocols::ALPN;
+use rustls::pki_types::{CertificateDer, UnixTime};
+use rustls::server::danger::{ClientCertVerified, ClientCertVerifier};
+use rustls::server::{ClientHello, ResolvesServerCert, WebPkiClientVerifier};
 use rustls::sign::CertifiedKey;
+use rustls::{DigitallySignedStruct, DistinguishedName, Error, SignatureScheme};
 use std::sync::Arc;
 
-/// One listener's certificate.
+/// One listener's files.
 #[derive(Debug)]
 pub(super) struct Certificate {
     files: TlsFiles,
-    key: ArcSwap<CertifiedKey>,
+    held: ArcSwap<Held>,
+}
+
+/// What was read of them.
+#[derive(Debug)]
+pub(super) struct Held {
+    key: Arc<CertifiedKey>,
+    clients: Option<Arc<dyn ClientCertVerifier>>,
 }
 
 /// Those of all listeners of a process.
@@ -25,13 +35,13 @@ impl Certificates {
     /// Reads the files of a listener, and keeps them for reloads; None for clear text.
     ///
     /// # Errors
-    /// When a file cannot be read, or certificate and key do not belong together.
+    /// When a file cannot be read or used.
     pub(super) fn of(&mut self, listener: &Listener) -> Result<Option<Arc<Certificate>>> {
         let Some(files) = &listener.tls else {
             return Ok(None);
         };
         let certificate = Arc::new(Certificate {
-            key: ArcSwap::from_pointee(read(files)?),
+            held: ArcSwap::from_pointee(read(files)?),
             files: files.clone(),
         });
         self.0.push(certificate.clone());
@@ -42,40 +52,111 @@ impl Certificates {
     ///
     /// # Errors
     /// As [`Certificates::of`].
-    pub(super) fn read(&self) -> Result<Vec<CertifiedKey>> {
+    pub(super) fn read(&self) -> Result<Vec<Held>> {
         self.0.iter().map(|held| read(&held.files)).collect()
     }
 
     /// Puts what [`Certificates::read`] gave in force.
-    pub(super) fn replace(&self, keys: Vec<CertifiedKey>) {
-        for (held, key) in self.0.iter().zip(keys) {
-            held.key.store(Arc::new(key));
+    pub(super) fn replace(&self, read: Vec<Held>) {
+        for (held, read) in self.0.iter().zip(read) {
+            held.held.store(Arc::new(read));
         }
     }
 }
 
-impl ResolvesServerCert for Certificate {
-    fn resolve(&self, _hello: ClientHello<'_>) -> Option<Arc<CertifiedKey>> {
-        Some(self.key.load_full())
+impl Certificate {
+    /// Has a listener use them; it offers these protocols.
+    ///
+    /// # Errors
+    /// When TLS cannot be set up at all.
+    pub(super) fn settings(self: Arc<Self>, protocols: ALPN) -> Result<TlsSettings> {
+        // No paths: the resolver has what they hold.
+        let tls = TlsSettings::intermediate("", "");
+        let mut tls = tls.map_err(|error| anyhow!("TLS cannot be set up: {error}"))?;
+        if self.files.clients.is_some() {
+            tls.set_client_cert_verifier(self.clone());
+        }
+        tls.set_cert_resolver(self);
+        tls.set_alpn(protocols);
+        Ok(tls)
     }
 }
 
-fn read(files: &TlsFiles) -> Result<CertifiedKey> {
-    let unusable = || {
-        format!(
-            "certificate or key is not usable: {}, {}",
-            files.cert.display(),
-            files.key.display()
-        )
+fn read(files: &TlsFiles) -> Result<Held> {
+    let key = pem::identity(&files.cert, &files.key).map_err(|wrong| anyhow!("tls: {wrong}"))?;
+    let clients = files.clients.as_ref().map(clients).transpose()?;
+    let key = Arc::new(key);
+    Ok(Held { key, clients })
+}
+
+fn clients(check: &ClientCheck) -> Result<Arc<dyn ClientCertVerifier>> {
+    let roots = pem::authorities(&check.ca).map_err(|wrong| anyhow!("tls.client_ca: {wrong}"))?;
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let builder = WebPkiClientVerifier::builder_with_provider(Arc::new(roots), provider);
+    let builder = match check.auth {
+        ClientAuth::Required => builder,
+        ClientAuth::Optional => builder.allow_unauthenticated(),
     };
-    let chain = CertificateDer::pem_file_iter(&files.cert).and_then(Iterator::collect);
-    let chain: Vec<CertificateDer<'static>> = chain.with_context(unusable)?;
-    let key = PrivateKeyDer::from_pem_file(&files.key).with_context(unusable)?;
-    let key = rustls::crypto::ring::sign::any_supported_type(&key).with_context(unusable)?;
-    let key = CertifiedKey::new(chain, key);
-    // Some kinds of key cannot tell; a wrong pair of those shows in the first handshake.
-    match key.keys_match() {
-        Err(rustls::Error::InconsistentKeys(rustls::InconsistentKeys::Unknown)) | Ok(()) => Ok(key),
-        Err(error) => Err(error).with_context(unusable),
+    Ok(builder.build()?)
+}
+
+impl ResolvesServerCert for Certificate {
+    fn resolve(&self, _hello: ClientHello<'_>) -> Option<Arc<CertifiedKey>> {
+        Some(self.held.load().key.clone())
+    }
+}
+
+impl Certificate {
+    fn clients(&self) -> Result<Arc<dyn ClientCertVerifier>, Error> {
+        let clients = self.held.load().clients.clone();
+        clients.ok_or_else(|| Error::General("no client is to be checked".to_owned()))
+    }
+}
+
+/// Asked only on listeners whose files name authorities of clients.
+impl ClientCertVerifier for Certificate {
+    fn client_auth_mandatory(&self) -> bool {
+        let clients = self.files.clients.as_ref();
+        clients.is_some_and(|clients| clients.auth == ClientAuth::Required)
+    }
+
+    /// None: a reload may bring others, and clients have one certificate mostly.
+    fn root_hint_subjects(&self) -> &[DistinguishedName] {
+        &[]
+    }
+
+    fn verify_client_cert(
+        &self,
+        end_entity: &CertificateDer<'_>,
+        intermediates: &[CertificateDer<'_>],
+        now: UnixTime,
+    ) -> Result<ClientCertVerified, Error> {
+        self.clients()?
+            .verify_client_cert(end_entity, intermediates, now)
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        cert: &CertificateDer<'_>,
+        signed: &DigitallySignedStruct,
+    ) -> Result<rustls::client::danger::HandshakeSignatureValid, Error> {
+        self.clients()?
+            .verify_tls12_signature(message, cert, signed)
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        cert: &CertificateDer<'_>,
+        signed: &DigitallySignedStruct,
+    ) -> Result<rustls::client::danger::HandshakeSignatureValid, Error> {
+        self.clients()?
+            .verify_tls13_signature(message, cert, signed)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        let clients = self.clients();
+        clients.map_or_else(|_| Vec::new(), |clients| clients.supported_verify_schemes())
     }
 }

@@ -7,32 +7,33 @@ use super::inspect::LocalInspector;
 use super::launch::{Launch, Seat};
 use super::lifecycle::Readiness;
 use super::local::LocalAnalyzer;
+use super::outputs::Outputs;
 use super::reload::{Parts, Reloads};
 use super::remote::remote;
 use super::run::{Serving, run_server};
 use super::sockets::Sockets;
 use super::status::Overview;
-use super::{listeners, operations, policies, spool, welcome};
-use crate::analysis::{FirstRun, Service};
-use crate::config::{BaseUrl, Settings};
+use super::{clear_text, descriptors, listeners, operations, policies, spool, welcome};
+use crate::analysis::{FirstRun, GatewayBeside, Service};
+use crate::config::settings::GatewaySettings;
+use crate::config::{BaseUrl, MonitorSettings, Settings};
 use crate::demo;
-use crate::gateway::{Front, Live, Monitoring, Shared};
+use crate::gateway::{Doors, Front, Live, Monitoring, Shared, UpstreamTls};
 use crate::judge::Remote;
 use crate::observe::Metrics;
-use crate::telemetry::{Analyzer, HttpAnalyzer};
+use crate::telemetry::{Analyzer, BackendTls, HttpAnalyzer, Spool};
 use anyhow::{Context, Result};
 use log::warn;
 use pingora_core::connectors::ConnectorOptions;
 use pingora_core::server::Server;
 use pingora_core::server::configuration::ServerConf;
-use pingora_core::services::listening::Service as Listening;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use tokio::runtime::Runtime;
 
 /// What a gateway is started with.
 struct Plan {
-    analyzer: Option<Arc<dyn Analyzer>>,
+    backend: Backend,
     policies: Option<policies::Opened>,
     text: String,
     seat: Seat,
@@ -43,9 +44,37 @@ struct Plan {
     under_way: UnderWay,
     metrics: Arc<Metrics>,
     remote: Remote,
+    /// The analysis of this process, which is told of the gateway beside it.
+    beside: Option<Beside>,
+}
+
+struct Beside {
+    service: Arc<Service>,
+    demo: bool,
 }
 
 impl Plan {
+    /// Those who show or are told how the spool is get it.
+    fn introduce(&self, gateway: &GatewaySettings, spool: Option<Spool>) {
+        if let (Some(analyzer), Some(spool)) = (&self.backend.analyzer, &spool) {
+            analyzer.tells_of(spool);
+        }
+        let Some(Beside { service, demo }) = &self.beside else {
+            return;
+        };
+        let Some(first) = gateway.listen.first() else {
+            return;
+        };
+        let ip = first.address.ip();
+        service.stands_beside(GatewayBeside {
+            tls: first.tls.is_some(),
+            host: (!ip.is_unspecified()).then(|| ip.to_string()),
+            port: first.address.port(),
+            demo: *demo,
+            spool,
+        });
+    }
+
     fn overview(&self, metrics: &Arc<Metrics>, readiness: &Arc<Readiness>) -> Overview {
         Overview {
             metrics: metrics.clone(),
@@ -55,6 +84,7 @@ impl Plan {
             reloads: self.reloads.clone(),
             under_way: self.under_way.clone(),
             remote: self.remote.clone(),
+            live: None,
         }
     }
 }
@@ -79,7 +109,7 @@ pub fn run_all(launch: Launch) -> Result<()> {
     let remote = remote(&settings.analysis, upstream, &metrics)?;
     let opened = Service::open_with(&settings.analysis, &settings.data_dir, remote.clone());
     let (service, first) = runtime.block_on(opened)?;
-    let analyzer = analyzer_of(&mut settings, &service, &first)?;
+    let backend = backend_of(&mut settings, &service, &first)?;
     let retention = retention(&runtime, &settings, &service, &metrics);
     let mut certificates = Certificates::default();
     let api = api(
@@ -88,7 +118,7 @@ pub fn run_all(launch: Launch) -> Result<()> {
         (under_way.clone(), &mut certificates),
     )?;
     let plan = Plan {
-        analyzer: Some(analyzer),
+        backend,
         policies: policies::open(&settings, &runtime, Some(&service))?,
         text: welcome::all(&settings, &first, demo),
         reloads: reloads(&seat, &metrics),
@@ -98,6 +128,10 @@ pub fn run_all(launch: Launch) -> Result<()> {
         under_way,
         metrics,
         remote,
+        beside: Some(Beside {
+            service: service.clone(),
+            demo,
+        }),
     };
     let api = sockets.serve(api)?;
     serve_gateway(&settings, &runtime, plan, |server| {
@@ -109,18 +143,44 @@ pub fn run_all(launch: Launch) -> Result<()> {
 }
 
 /// Over HTTP where MONITOR_URL says so, else in this process.
-fn analyzer_of(
+fn backend_of(
     settings: &mut Settings,
     service: &Arc<Service>,
     first: &FirstRun,
-) -> Result<Arc<dyn Analyzer>> {
+) -> Result<Backend> {
     let monitor = &mut settings.gateway.monitor;
-    if let Some(url) = &monitor.url {
-        return Ok(Arc::new(HttpAnalyzer::new(url, monitor.timeout)?));
+    if let Some(backend) = Backend::over_http(monitor)? {
+        return Ok(backend);
     }
     // A remote backend has applications of its own and does not know this one.
     monitor.application_id.get_or_insert(first.application_id);
-    Ok(Arc::new(LocalAnalyzer(service.clone())))
+    Ok(Backend {
+        analyzer: Some(Arc::new(LocalAnalyzer(service.clone()))),
+        tls: None,
+    })
+}
+
+/// Who registers and judges.
+#[derive(Default)]
+struct Backend {
+    analyzer: Option<Arc<dyn Analyzer>>,
+    /// The files that connections to it are made with, where there are any.
+    tls: Option<Arc<BackendTls>>,
+}
+
+impl Backend {
+    /// The one at MONITOR_URL, if it is set.
+    fn over_http(monitor: &MonitorSettings) -> Result<Option<Self>> {
+        let Some(url) = &monitor.url else {
+            return Ok(None);
+        };
+        let tls = BackendTls::new(monitor).map_err(anyhow::Error::msg)?;
+        let analyzer = HttpAnalyzer::new(url, monitor.timeout, tls.as_ref())?;
+        Ok(Some(Self {
+            analyzer: Some(Arc::new(analyzer)),
+            tls,
+        }))
+    }
 }
 
 /// The gateway alone.
@@ -132,22 +192,16 @@ pub fn run_gateway(launch: Launch) -> Result<()> {
     claim_gateway(&seat.sockets, &mut settings)?;
     // It only waits for the network, and two threads would wake each other for nothing.
     let runtime = runtime_of(1)?;
-    let analyzer: Option<Arc<dyn Analyzer>> = match &settings.gateway.monitor.url {
-        Some(url) => Some(Arc::new(HttpAnalyzer::new(
-            url,
-            settings.gateway.monitor.timeout,
-        )?)),
-        None => {
-            // §1.9; said whatever the log level.
-            eprintln!(
-                "warning: MONITOR_URL is not set: calls are forwarded, nothing is registered, monitoring is effectively disabled"
-            );
-            None
-        }
-    };
+    let backend = Backend::over_http(&settings.gateway.monitor)?.unwrap_or_else(|| {
+        // §1.9; said whatever the log level.
+        eprintln!(
+            "warning: MONITOR_URL is not set: calls are forwarded, nothing is registered, monitoring is effectively disabled"
+        );
+        Backend::default()
+    });
     let metrics = Arc::new(Metrics::new()?);
     let plan = Plan {
-        analyzer,
+        backend,
         policies: policies::open(&settings, &runtime, None)?,
         text: welcome::alone("gateway", &settings.gateway.listen),
         reloads: reloads(&seat, &metrics),
@@ -157,6 +211,7 @@ pub fn run_gateway(launch: Launch) -> Result<()> {
         under_way: UnderWay::default(),
         metrics,
         remote: Remote::default(),
+        beside: None,
     };
     serve_gateway(&settings, &runtime, plan, |_| {})
 }
@@ -168,10 +223,11 @@ fn claim_gateway(sockets: &Sockets, settings: &mut Settings) -> Result<()> {
     Ok(())
 }
 
-/// The configuration in force, which the seat's loader reads again.
+/// The configuration in force, which the seat's loader reads again; what it sends in clear text is
+/// said.
 pub(super) fn reloads(seat: &Seat, metrics: &Arc<Metrics>) -> Arc<Reloads> {
-    let (load, given) = (seat.load.clone(), seat.given.clone());
-    Arc::new(Reloads::new(load, given, metrics.clone()))
+    clear_text::warn(&seat.given, seat.role, metrics);
+    Arc::new(Reloads::new(seat, metrics.clone()))
 }
 
 /// The demo model server alone, until it is interrupted.
@@ -228,7 +284,7 @@ fn serve_gateway(
 ) -> Result<()> {
     let gateway = &settings.gateway;
     let metrics = plan.metrics.clone();
-    let spool = match &plan.analyzer {
+    let spool = match &plan.backend.analyzer {
         Some(analyzer) => {
             let takes_over = plan.seat.predecessor.is_some();
             let analyzer = analyzer.clone();
@@ -241,34 +297,41 @@ fn serve_gateway(
         }
         None => None,
     };
+    let outputs = Outputs::start(settings, runtime, &metrics)?;
+    plan.introduce(gateway, spool.as_ref().map(spool::Running::spool));
     let monitoring = Monitoring {
+        access: Some(outputs.access.clone()),
+        tracer: outputs.tracer.clone(),
         spool: spool.as_ref().map(spool::Running::spool),
-        analyzer: plan.analyzer.clone(),
+        analyzer: plan.backend.analyzer.clone(),
         policies: plan.policies.as_ref().map(|opened| opened.policies.clone()),
         inspector: Some(Arc::new(LocalInspector::new())),
+        spill_folder: Some(settings.data_dir.join("spill")),
     };
     let conf = Arc::new(server_conf(settings));
     let options = ConnectorOptions::from_server_conf(&conf);
+    let tls = UpstreamTls::read(&gateway.upstream).map_err(anyhow::Error::msg)?;
     let shared = Shared::new(
-        gateway.clone(),
+        (gateway.clone(), tls),
         options.clone(),
         monitoring,
         metrics.clone(),
     );
     let shared = shared.context("no upstream: set UPSTREAM_URL or upstream.url")?;
-    let live = Arc::new(Live::new(shared, options));
-    let mut front = Listening::new("gateway".into(), Front::new(&conf, live.clone()));
-    listeners::add(&mut front, &gateway.listen, &mut plan.certificates)?;
+    let most = descriptors::clients(gateway.limits.connections)?;
+    let live = Arc::new(Live::new(shared, options, most));
+    let sockets = plan.seat.sockets.clone();
+    let doors = listeners::doors(&sockets, &gateway.listen, &mut plan.certificates)?;
+    let front = Doors::new(doors, Front::new(&conf, live.clone()), live.clone());
     let readiness = Arc::new(Readiness::default());
     let address = gateway.operations;
     let overview = Overview {
         spool: spool.as_ref().map(spool::Running::spool),
+        live: Some(live.clone()),
         ..plan.overview(&metrics, &readiness)
     };
     let router = operations::router(overview);
-    let sockets = plan.seat.sockets.clone();
     let operations = sockets.serve(operations_service(address, settings, router))?;
-    let front = sockets.serve(front)?;
     let mut open = addresses(&gateway.listen);
     open.push(address);
     open.extend(plan.extra);
@@ -281,10 +344,13 @@ fn serve_gateway(
             live: Some(live),
             applications: plan.policies.and_then(|opened| opened.list),
             certificates: plan.certificates,
+            access: Some(outputs.access.clone()),
+            backend: plan.backend.tls,
         },
         seat: plan.seat,
         reloads: plan.reloads,
         spool,
+        outputs: Some(outputs),
         under_way: plan.under_way,
         text: plan.text,
     };
@@ -299,12 +365,10 @@ pub(super) fn server_conf(settings: &Settings) -> ServerConf {
     let gateway = &settings.gateway;
     let cores = std::thread::available_parallelism().map_or(1, |cores| cores.get());
     let threads = gateway.limits.threads.unwrap_or(cores);
-    let ca = gateway.upstream.ca.as_ref();
     ServerConf {
         threads,
         upstream_keepalive_pool_size: gateway.limits.upstream_idle_connections.div_ceil(threads),
         grace_period_seconds: Some(gateway.shutdown.grace.as_secs()),
-        ca_file: ca.map(|path| path.to_string_lossy().into_owned()),
         ..ServerConf::default()
     }
 }

@@ -29,6 +29,7 @@ pub(super) struct Seat {
     pub(super) predecessor: Option<Predecessor>,
     pub(super) control: PathBuf,
     pub(super) load: Load,
+    pub(super) role: Role,
     /// The settings as they were given.
     pub(super) given: Settings,
 }
@@ -46,6 +47,7 @@ impl Launch {
             predecessor,
             control,
             load: self.load,
+            role: self.role,
             given: self.settings.clone(),
         };
         Ok((self.settings, seat))

@@ -1,24 +1,25 @@
 //! Listeners of a service, clear or TLS, and the wait until they answer. Whose sockets they are is
 //! [`super::sockets`]'s.
 
-use super::certificates::{Certificate, Certificates};
+use super::certificates::Certificates;
+use super::sockets::Sockets;
 use crate::config::Listener;
+use crate::gateway::Door;
 use anyhow::Result;
-use pingora_core::listeners::tls::TlsSettings;
 use pingora_core::listeners::{L4BufferSettings, ListenerConfig};
+use pingora_core::protocols::ALPN;
 use pingora_core::services::listening::Service;
 use std::net::{SocketAddr, TcpStream};
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// Longest wait for a listener to answer after the start.
 const START: Duration = Duration::from_secs(30);
 
-/// Adds the listeners to a service; TLS ones offer HTTP/2 too.
+/// Adds the listeners to a service; TLS ones offer the protocols that it speaks.
 pub(super) fn add<A>(
     service: &mut Service<A>,
     listeners: &[Listener],
-    certificates: &mut Certificates,
+    (certificates, protocols): (&mut Certificates, ALPN),
 ) -> Result<()> {
     for listener in listeners {
         let address = listener.address.to_string();
@@ -26,20 +27,28 @@ pub(super) fn add<A>(
         let buffers = L4BufferSettings::default().read(0);
         let mut endpoint = ListenerConfig::tcp(address.clone()).l4_buffer(buffers);
         if let Some(certificate) = certificates.of(listener)? {
-            endpoint = endpoint.tls(tls(certificate)?);
+            endpoint = endpoint.tls(certificate.settings(protocols.clone())?);
         }
         service.add_listener(endpoint);
     }
     Ok(())
 }
 
-fn tls(certificate: Arc<Certificate>) -> Result<TlsSettings> {
-    // No paths: the resolver has what they hold.
-    let mut tls = TlsSettings::intermediate("", "")
-        .map_err(|error| anyhow::anyhow!("TLS cannot be set up: {error}"))?;
-    tls.set_cert_resolver(certificate);
-    tls.enable_h2();
-    Ok(tls)
+/// The client-facing listeners of a gateway.
+pub(super) fn doors(
+    sockets: &Sockets,
+    listeners: &[Listener],
+    certificates: &mut Certificates,
+) -> Result<Vec<Door>> {
+    let door = |listener: &Listener| {
+        let certificate = certificates.of(listener)?;
+        let tls = certificate.map(|held| held.settings(ALPN::H2H1));
+        Ok(Door {
+            socket: sockets.copy(listener.address)?,
+            tls: tls.transpose()?,
+        })
+    };
+    listeners.iter().map(door).collect()
 }
 
 /// The address under which this machine reaches a listener.

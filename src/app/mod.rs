@@ -3,6 +3,8 @@
 
 mod analysis;
 mod certificates;
+mod clear_text;
+mod descriptors;
 mod docs;
 mod gateway;
 mod http;
@@ -14,6 +16,7 @@ mod local;
 mod migrate;
 mod notify;
 mod operations;
+mod outputs;
 mod policies;
 mod reload;
 mod remote;
@@ -24,6 +27,7 @@ mod spool;
 mod status;
 mod tokens;
 mod upgrade;
+mod users;
 mod watchdog;
 mod welcome;
 
@@ -34,3 +38,4 @@ pub use migrate::migrate;
 pub use scan::{ScanRequest, Summary, scan};
 pub use tokens::{create_token, list_tokens, revoke_token, rotate_token};
 pub use upgrade::{order_reload, order_upgrade};
+pub use users::link_user;

@@ -2,15 +2,18 @@
 //! stays in force, and what only a new process can change is named. Calls under way keep what they
 //! began with.
 
-use super::certificates::Certificates;
-use super::launch::Load;
+use super::certificates::{Certificates, Held};
+use super::clear_text;
+use super::launch::{Load, Seat};
 use super::notify;
-use crate::config::Settings;
-use crate::gateway::Live;
+use crate::config::{Role, Settings};
+use crate::gateway::{Live, UpstreamTls};
+use crate::observe::access::{AccessLog, PreparedLog};
 use crate::observe::upgraded::{ReloadEnded, UpgradeResult};
 use crate::observe::{Metrics, logging};
 use crate::policy::FileList;
-use anyhow::{Result, anyhow, bail};
+use crate::telemetry::{BackendFiles, BackendTls};
+use anyhow::{Error, Result, anyhow, bail};
 use serde_json::{Value, json};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -23,11 +26,16 @@ pub(super) struct Parts {
     /// None where policies come from a store.
     pub(super) applications: Option<FileList>,
     pub(super) certificates: Certificates,
+    /// None in a process without a gateway.
+    pub(super) access: Option<Arc<AccessLog>>,
+    /// None where no files are named for connections to the backend.
+    pub(super) backend: Option<Arc<BackendTls>>,
 }
 
 /// The configuration in force.
 pub(super) struct Reloads {
     load: Load,
+    role: Role,
     running: Mutex<Settings>,
     parts: OnceLock<Parts>,
     metrics: Arc<Metrics>,
@@ -41,11 +49,12 @@ struct Latest {
 }
 
 impl Reloads {
-    /// `given` is what the process was started with.
-    pub(super) fn new(load: Load, given: Settings, metrics: Arc<Metrics>) -> Self {
+    /// The seat has what the process was started with.
+    pub(super) fn new(seat: &Seat, metrics: Arc<Metrics>) -> Self {
         Self {
-            load,
-            running: Mutex::new(given),
+            load: seat.load.clone(),
+            role: seat.role,
+            running: Mutex::new(seat.given.clone()),
             parts: OnceLock::new(),
             metrics,
             latest: Mutex::default(),
@@ -109,16 +118,10 @@ impl Reloads {
         let parts = self.parts.get().ok_or_else(|| anyhow!("still starting"))?;
         let wanted = (self.load)().map_err(|problems| anyhow!("{problems}"))?;
         let (next, waiting) = merge(running, wanted);
-        let certificates = parts.certificates.read()?;
+        let ready = parts.read(&next)?;
         // From here on nothing fails.
-        if let Some(live) = &parts.live {
-            live.replace(next.gateway.clone());
-        }
-        if let Some(applications) = &parts.applications {
-            applications.replace(next.gateway.applications.clone());
-        }
-        parts.certificates.replace(certificates);
-        logging::set(&next.log);
+        parts.replace(&next, ready);
+        clear_text::warn(&next, self.role, &self.metrics);
         *running = next;
         Ok(match waiting.is_empty() {
             true => "everything is in force".to_owned(),
@@ -127,6 +130,46 @@ impl Reloads {
                 named(&waiting, parts.live.is_some())
             ),
         })
+    }
+}
+
+/// What settings name outside themselves, read and opened.
+struct Ready {
+    certificates: Vec<Held>,
+    access: PreparedLog,
+    upstream: UpstreamTls,
+    backend: Option<BackendFiles>,
+}
+
+impl Parts {
+    fn read(&self, next: &Settings) -> Result<Ready> {
+        let monitor = &next.gateway.monitor;
+        let backend = self.backend.as_ref().map(|_| {
+            BackendFiles::read(monitor.ca.as_deref(), monitor.client.as_ref()).map_err(Error::msg)
+        });
+        Ok(Ready {
+            certificates: self.certificates.read()?,
+            access: AccessLog::prepare(&next.log.access)?,
+            upstream: UpstreamTls::read(&next.gateway.upstream).map_err(Error::msg)?,
+            backend: backend.transpose()?,
+        })
+    }
+
+    fn replace(&self, next: &Settings, ready: Ready) {
+        if let Some(live) = &self.live {
+            live.replace(next.gateway.clone(), ready.upstream);
+        }
+        if let Some(applications) = &self.applications {
+            applications.replace(next.gateway.applications.clone());
+        }
+        if let (Some(held), Some(read)) = (&self.backend, ready.backend) {
+            held.replace(read);
+        }
+        self.certificates.replace(ready.certificates);
+        logging::set(&next.log);
+        if let Some(log) = &self.access {
+            log.replace(ready.access);
+        }
     }
 }
 
@@ -155,7 +198,6 @@ fn merge(running: &Settings, wanted: Settings) -> (Settings, Vec<&'static str>) 
         "data_dir" data_dir;
         "listen" gateway.listen;
         "operations" gateway.operations;
-        "upstream.ca" gateway.upstream.ca;
         "monitor" gateway.monitor;
         "limits.threads" gateway.limits.threads;
         "limits.upstream_idle_connections" gateway.limits.upstream_idle_connections;
@@ -166,6 +208,7 @@ fn merge(running: &Settings, wanted: Settings) -> (Settings, Vec<&'static str>) 
         "spool.max_age" gateway.spool.max_age;
         "spool.max_dead_bytes" gateway.spool.max_dead_bytes;
         "files" gateway.files;
+        "trace" gateway.trace;
         "store" gateway.store;
         "analysis.listen" analysis.listen;
         "analysis.operations" analysis.operations;
@@ -181,6 +224,7 @@ fn merge(running: &Settings, wanted: Settings) -> (Settings, Vec<&'static str>) 
         "analysis.limits" analysis.requests_per_second;
         "analysis.judge" analysis.judge;
         "analysis.checks" analysis.checks;
+        "analysis.sign_in" analysis.oidc;
     }
     // And what nobody has named.
     keep! { "analysis" analysis; }

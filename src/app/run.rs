@@ -5,6 +5,7 @@ use super::gateway::server_conf;
 use super::http::UnderWay;
 use super::launch::Seat;
 use super::lifecycle::{Readiness, Signals, wait_for_the_last_call};
+use super::outputs::Outputs;
 use super::reload::{Parts, Reloads};
 use super::upgrade::{Control, Upgrades};
 use super::watchdog::Watchdog;
@@ -28,6 +29,8 @@ pub(super) struct Serving {
     pub(super) seat: Seat,
     pub(super) reloads: Arc<Reloads>,
     pub(super) spool: Option<spool::Running>,
+    /// None in a process without a gateway.
+    pub(super) outputs: Option<Outputs>,
     pub(super) under_way: UnderWay,
     pub(super) text: String,
 }
@@ -90,6 +93,9 @@ pub(super) fn run_server(
     drop(watchdog);
     if let Some(spool) = serving.spool {
         spool.stop(serving.readiness.is_interrupted());
+    }
+    if let Some(outputs) = serving.outputs {
+        outputs.stop(serving.readiness.is_interrupted());
     }
     Ok(())
 }

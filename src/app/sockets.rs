@@ -109,6 +109,17 @@ impl Sockets {
         })
     }
 
+    /// A copy of the socket that listens on an address.
+    ///
+    /// # Errors
+    /// When there is none, or the system has no descriptors left.
+    pub(super) fn copy(&self, bound: SocketAddr) -> Result<TcpListener> {
+        let claimed = lock(&self.claimed);
+        let found = claimed.iter().find(|(label, _)| label.bound == bound);
+        let (_, listener) = found.with_context(|| format!("nobody listens on {bound}"))?;
+        listener.try_clone().context("no descriptors left")
+    }
+
     /// Copies of all sockets for the next process.
     ///
     /// # Errors

@@ -5,6 +5,7 @@ use super::http::UnderWay;
 use super::lifecycle::Readiness;
 use super::reload::Reloads;
 use super::remote;
+use crate::gateway::Live;
 use crate::judge::Remote;
 use crate::model::GATEWAY_VERSION;
 use crate::observe::Metrics;
@@ -28,6 +29,8 @@ pub(super) struct Overview {
     pub(super) under_way: UnderWay,
     /// What an analysis in this process asks.
     pub(super) remote: Remote,
+    /// None in a process without a gateway.
+    pub(super) live: Option<Arc<Live>>,
 }
 
 impl Overview {
@@ -52,8 +55,18 @@ impl Overview {
             "policies": policies,
             "spool": self.spool.as_ref().map(owed),
             "checks": remote::shown(&self.remote),
+            "upstreams": self.live.as_ref().and_then(|live| upstreams(live)),
         })
     }
+}
+
+/// Null where there is only one, which nobody asks.
+fn upstreams(live: &Live) -> Option<Value> {
+    let upstreams = live.upstreams().into_iter();
+    let shown =
+        upstreams.map(|upstream| json!({"address": upstream.address, "up": upstream.is_up}));
+    let shown: Vec<Value> = shown.collect();
+    (!shown.is_empty()).then_some(Value::Array(shown))
 }
 
 fn owed(spool: &Spool) -> Value {

@@ -63,7 +63,8 @@ pub fn rotate_token(settings: &Settings, id: TokenId, rotation: Rotation) -> Res
     })
 }
 
-fn with_service<T>(
+/// Does something with the configured store, without a server.
+pub(super) fn with_service<T>(
     settings: &Settings,
     work: impl AsyncFnOnce(&Service) -> Result<T, ApiError>,
 ) -> Result<T> {

@@ -57,11 +57,16 @@ pub(super) fn analysis(settings: &Settings, first: &FirstRun) -> String {
 
 /// The line with the one-time link to the web UI, while nobody can sign in to it.
 fn sign_in(settings: &Settings, first: &FirstRun) -> Option<String> {
-    let link = first.sign_in_link.as_ref()?.expose();
-    let server = url(settings.analysis.listen.get(..1).unwrap_or_default());
+    let address = link_address(settings, first.sign_in_link.as_ref()?);
     Some(format!(
-        "  sign in      {server}{LINK_PATH}{link}  (once, within three days)"
+        "  sign in      {address}  (once, within three days)"
     ))
+}
+
+/// Where a one-time link leads.
+pub(super) fn link_address(settings: &Settings, link: &Secret) -> String {
+    let server = url(settings.analysis.listen.get(..1).unwrap_or_default());
+    format!("{server}{LINK_PATH}{}", link.expose())
 }
 
 /// The first token where this start made it; one from the configuration is its owner's to know.

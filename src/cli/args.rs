@@ -4,8 +4,10 @@
 use super::scan::ScanArgs;
 use super::spool::SpoolCommand;
 use super::token::TokenCommand;
+use super::user::UserCommand;
+use super::{Failure, file_or_variable, load};
 use crate::analysis::documents::{self, Document};
-use crate::config::{Overrides, Role, env};
+use crate::config::{Overrides, Role, Settings, env};
 use crate::model::GATEWAY_VERSION;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::net::SocketAddr;
@@ -43,10 +45,13 @@ pub(super) enum Command {
     /// Have the running process put the program as it is installed now in its place.
     Upgrade(OrderArgs),
     /// Bring the database's schema up to date; start nothing.
-    Migrate(MigrateArgs),
+    Migrate(StoreArgs),
     /// Manage access keys.
     #[command(subcommand)]
     Token(TokenCommand),
+    /// Help people who cannot sign in to the web UI.
+    #[command(subcommand)]
+    User(UserCommand),
     /// Look after the records that wait for the backend.
     #[command(subcommand)]
     Spool(SpoolCommand),
@@ -57,6 +62,12 @@ pub(super) enum Command {
     /// Read the text of one attached file; the server calls it.
     #[command(name = documents::COMMAND, hide = true)]
     ReadDocument(DocumentArgs),
+    /// Write a man page for each command into a folder; packages do.
+    #[command(hide = true)]
+    Man(ManArgs),
+    /// Print the completions of a shell.
+    #[command(hide = true)]
+    Completions(CompletionsArgs),
     /// Run a stand-in for a model server, for trying things out.
     DemoUpstream(DemoArgs),
 }
@@ -183,17 +194,30 @@ impl From<RoleArg> for Role {
     }
 }
 
+/// Which store is meant.
 #[derive(Debug, Args)]
-pub(super) struct MigrateArgs {
+pub(super) struct StoreArgs {
     /// YAML file [env: MONITOR_CONFIG].
     #[arg(long, value_name = "FILE")]
-    pub(super) config: Option<PathBuf>,
+    config: Option<PathBuf>,
     /// Whose file it is.
     #[arg(long, value_enum, default_value_t = DatabaseRole::All)]
-    pub(super) role: DatabaseRole,
+    role: DatabaseRole,
     /// Folder of the database [env: MONITOR_DATA_DIR].
     #[arg(long, value_name = "DIR")]
-    pub(super) data_dir: Option<String>,
+    data_dir: Option<String>,
+}
+
+impl StoreArgs {
+    /// The settings that name it.
+    pub(super) fn settings(&self) -> Result<Settings, Failure> {
+        let overrides = Overrides {
+            data_dir: self.data_dir.clone(),
+            ..Overrides::default()
+        };
+        let file = file_or_variable(self.config.clone());
+        Ok(load(self.role.into(), file, &overrides)?)
+    }
 }
 
 /// The roles that have a database.
@@ -232,4 +256,17 @@ pub(super) struct DemoArgs {
     /// Where it is reached.
     #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:4300")]
     pub(super) listen: SocketAddr,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct ManArgs {
+    /// A folder that is there.
+    #[arg(value_name = "DIR")]
+    pub(super) folder: PathBuf,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct CompletionsArgs {
+    /// Which shell.
+    pub(super) shell: clap_complete::Shell,
 }

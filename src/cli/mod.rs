@@ -3,16 +3,20 @@
 
 mod args;
 mod check;
+mod manual;
 mod scan;
 mod spool;
 mod token;
+mod user;
 
 pub use args::Cli;
 
 use crate::app::Launch;
-use crate::config::{self, LogFormat, LogSettings, Overrides, Problems, Role, Settings};
+use crate::config::{
+    self, AccessLogSettings, LogFormat, LogSettings, Overrides, Problems, Role, Settings,
+};
 use crate::{analysis, app, gateway, observe};
-use args::{CheckArgs, Command, Given, MigrateArgs, OrderArgs};
+use args::{CheckArgs, Command, Given, OrderArgs, StoreArgs};
 use std::fmt;
 use std::io::{self, Write};
 use std::path::PathBuf;
@@ -77,6 +81,7 @@ pub fn run(cli: Cli) -> Result<(), Failure> {
         Command::Upgrade(args) => order(args, app::order_upgrade),
         Command::Migrate(args) => migrate(args),
         Command::Token(command) => print(token::run(command)?.as_bytes()),
+        Command::User(command) => print(user::run(command)?.as_bytes()),
         Command::Spool(command) => print(spool::run(command)?.as_bytes()),
         Command::Scan(args) => scan::run(args),
         Command::Openapi(args) if args.analysis => print(analysis::openapi_json()),
@@ -85,10 +90,13 @@ pub fn run(cli: Cli) -> Result<(), Failure> {
             let read = analysis::documents::read_document(args.format);
             read.map_err(|error| Failure::Runtime(error.into()))
         }
+        Command::Man(args) => Ok(manual::man(&args.folder)?),
+        Command::Completions(args) => print(&manual::completions(args.shell)),
         Command::DemoUpstream(args) => {
             let log = LogSettings {
                 level: "info".to_owned(),
                 format: LogFormat::Text,
+                access: AccessLogSettings::default(),
             };
             observe::logging::init(&log);
             Ok(app::run_demo_upstream(args.listen)?)
@@ -103,12 +111,8 @@ fn check(args: CheckArgs) -> Result<(), Failure> {
     print(check::summary(file.as_deref(), role, &settings).as_bytes())
 }
 
-fn migrate(args: MigrateArgs) -> Result<(), Failure> {
-    let overrides = Overrides {
-        data_dir: args.data_dir,
-        ..Overrides::default()
-    };
-    let settings = load(args.role.into(), file_or_variable(args.config), &overrides)?;
+fn migrate(args: StoreArgs) -> Result<(), Failure> {
+    let settings = args.settings()?;
     print(format!("{}\n", app::migrate(&settings)?).as_bytes())
 }
 

@@ -1,17 +1,16 @@
 //! `monitor token …`: its flags, and how a token looks on a terminal. The actions are those of the
 //! API (CONTRACT 30).
 
-use super::args::DatabaseRole;
-use super::{Failure, file_or_variable, load};
+use super::Failure;
+use super::args::StoreArgs;
 use crate::analysis::{Expiry, MadeToken, NewToken, Rotation, token_json};
 use crate::app;
-use crate::config::{Overrides, Settings, duration_from_text};
+use crate::config::duration_from_text;
 use crate::model::ApplicationId;
 use crate::store::{self, Scopes, Token, TokenId};
 use clap::builder::NonEmptyStringValueParser;
 use clap::{Args, Subcommand, ValueEnum};
 use serde_json::{Value, json};
-use std::path::PathBuf;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use uuid::Uuid;
 
@@ -79,15 +78,8 @@ struct Output {
     /// Print JSON, as the API shows it.
     #[arg(long)]
     json: bool,
-    /// YAML file [env: MONITOR_CONFIG].
-    #[arg(long, value_name = "FILE")]
-    config: Option<PathBuf>,
-    /// Whose file it is.
-    #[arg(long, value_enum, default_value_t = DatabaseRole::All)]
-    role: DatabaseRole,
-    /// Folder of the database [env: MONITOR_DATA_DIR].
-    #[arg(long, value_name = "DIR")]
-    data_dir: Option<String>,
+    #[command(flatten)]
+    store: StoreArgs,
 }
 
 /// What an access key may do (CONTRACT 30).
@@ -115,7 +107,7 @@ impl From<Scope> for store::Scope {
 pub(super) fn run(command: TokenCommand) -> Result<String, Failure> {
     match command {
         TokenCommand::Create(args) => {
-            let settings = args.output.settings()?;
+            let settings = args.output.store.settings()?;
             let scopes: Vec<_> = args.scope.into_iter().map(store::Scope::from).collect();
             let new = NewToken {
                 name: args.name,
@@ -128,11 +120,11 @@ pub(super) fn run(command: TokenCommand) -> Result<String, Failure> {
         }
         TokenCommand::List(args) => {
             let application = args.application.map(ApplicationId);
-            let tokens = app::list_tokens(&args.output.settings()?, application)?;
+            let tokens = app::list_tokens(&args.output.store.settings()?, application)?;
             Ok(args.output.list(&tokens))
         }
         TokenCommand::Revoke(args) => {
-            let token = app::revoke_token(&args.output.settings()?, TokenId(args.id))?;
+            let token = app::revoke_token(&args.output.store.settings()?, TokenId(args.id))?;
             Ok(args.output.list(std::slice::from_ref(&token)))
         }
         TokenCommand::Rotate(args) => {
@@ -140,7 +132,7 @@ pub(super) fn run(command: TokenCommand) -> Result<String, Failure> {
                 grace: args.grace,
                 expiry: None,
             };
-            let settings = args.output.settings()?;
+            let settings = args.output.store.settings()?;
             let made = app::rotate_token(&settings, TokenId(args.id), rotation)?;
             Ok(args.output.made(&made))
         }
@@ -148,15 +140,6 @@ pub(super) fn run(command: TokenCommand) -> Result<String, Failure> {
 }
 
 impl Output {
-    fn settings(&self) -> Result<Settings, Failure> {
-        let overrides = Overrides {
-            data_dir: self.data_dir.clone(),
-            ..Overrides::default()
-        };
-        let file = file_or_variable(self.config.clone());
-        Ok(load(self.role.into(), file, &overrides)?)
-    }
-
     /// The value alone, so that a shell can keep it.
     fn made(&self, made: &MadeToken) -> String {
         if !self.json {

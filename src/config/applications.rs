@@ -161,8 +161,8 @@ fn json(node: &Node) -> Json {
     match &node.value {
         Value::Null => Json::Null,
         Value::Text(text) => Json::String(text.clone()),
-        // No field takes a number, so that which one it is does not matter.
-        Value::Number(_) => Json::from(0),
+        // One that JSON does not know, such as 0x10, is none that a field takes.
+        Value::Number(text) => serde_json::from_str(text).unwrap_or(Json::from(0)),
         Value::Flag(flag) => Json::Bool(*flag),
         Value::List(items) => items.iter().map(json).collect(),
         Value::Map(entries) => {
@@ -173,7 +173,7 @@ fn json(node: &Node) -> Json {
                     .collect(),
             )
         }
-        // Nor does any take a tagged value, which has no name in JSON.
+        // No field takes a tagged value, which has no name in JSON.
         Value::Other => Json::from(0),
     }
 }

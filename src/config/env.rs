@@ -190,6 +190,28 @@ pub const VARIABLES: &[Variable] = &[
         roles: ANALYSIS,
     },
     Variable {
+        name: "OIDC_ISSUER",
+        default: "",
+        meaning: "Address of the OpenID Connect provider that people may sign in to the web UI by. \
+                  Unset, they have passwords.",
+        key: "analysis.sign_in.oidc.issuer",
+        roles: ANALYSIS,
+    },
+    Variable {
+        name: "OIDC_CLIENT_ID",
+        default: "",
+        meaning: "What that provider calls this service.",
+        key: "analysis.sign_in.oidc.client_id",
+        roles: ANALYSIS,
+    },
+    Variable {
+        name: "OIDC_CLIENT_SECRET",
+        default: "",
+        meaning: "The secret that it gave this service.",
+        key: "analysis.sign_in.oidc.client_secret",
+        roles: ANALYSIS,
+    },
+    Variable {
         name: "MONITOR_DATA_DIR",
         default: "./data",
         meaning: "Folder of the embedded database and other files the service keeps.",
@@ -287,6 +309,8 @@ mod tests {
             "UPSTREAM_URL" => Some("http://model.example".to_owned()),
             "STORE_HOST" | "STORE_DB" | "STORE_USER" | "JUDGE_MODEL" => Some("there".to_owned()),
             "JUDGE_URL" => Some("http://judge.example".to_owned()),
+            "OIDC_ISSUER" => Some("https://id.example".to_owned()),
+            "OIDC_CLIENT_ID" => Some("here".to_owned()),
             _ => None,
         };
         load(Role::All, None, &Overrides::default(), &env)
@@ -323,7 +347,7 @@ mod tests {
     fn every_variable_with_a_key_changes_the_settings() {
         for variable in VARIABLES.iter().filter(|variable| !variable.key.is_empty()) {
             let value = match variable.key.rsplit('.').next().unwrap() {
-                "url" => "http://127.0.0.1:9",
+                "url" | "issuer" => "http://127.0.0.1:9",
                 "timeout" | "heartbeat" => "7s",
                 "listen" | "operations" => "127.0.0.1:0",
                 "application_id" => "00000000-0000-4000-8000-000000000001",

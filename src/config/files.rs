@@ -53,7 +53,7 @@ fn host() -> Form<String> {
 }
 
 /// A list, or one item; each that is wrong is reported with its own line.
-fn list<T>(reader: &mut Reader<'_>, key: &str, form: &Form<T>) -> Vec<T> {
+pub(super) fn list<T>(reader: &mut Reader<'_>, key: &str, form: &Form<T>) -> Vec<T> {
     let read = reader.read_with(key, |reader, raw| match raw {
         Raw::Text(text) => {
             let items = text.split(',').map(|item| form.parse(item));

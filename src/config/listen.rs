@@ -2,7 +2,7 @@
 //! (CONTRACT 34).
 
 use super::reader::{Raw, Reader, scalar};
-use super::settings::{Listener, TlsFiles};
+use super::settings::{ClientAuth, ClientCheck, Listener, TlsFiles};
 use super::units::{self, ADDRESS};
 use super::yaml::{Entry, Node, Value};
 use std::path::PathBuf;
@@ -88,7 +88,13 @@ fn tls_files(reader: &mut Reader<'_>, node: &Node, name: &str) -> Option<TlsFile
         reader.report_line(node.line, name, text);
         return None;
     };
-    refuse_others(reader, entries, name, &["cert", "key"]);
+    refuse_others(
+        reader,
+        entries,
+        name,
+        &["cert", "key", "client_ca", "client_auth"],
+    );
+    let clients = clients(reader, entries, name)?;
     let mut file = |wanted: &str, other: &str| -> Option<PathBuf> {
         let path = match get(entries, wanted) {
             Some(node) => scalar(node, &units::path()),
@@ -101,7 +107,41 @@ fn tls_files(reader: &mut Reader<'_>, node: &Node, name: &str) -> Option<TlsFile
     Some(TlsFiles {
         cert: cert?,
         key: key?,
+        clients,
     })
+}
+
+/// Whose certificates are asked for: `client_ca`, and `client_auth` beside it. None where one of them
+/// is wrong.
+fn clients(reader: &mut Reader<'_>, entries: &[Entry], name: &str) -> Option<Option<ClientCheck>> {
+    const AUTH: &[(&str, ClientAuth)] = &[
+        ("required", ClientAuth::Required),
+        ("optional", ClientAuth::Optional),
+    ];
+    let ca = get(entries, "client_ca").map(|node| (node.line, scalar(node, &units::path())));
+    let auth =
+        get(entries, "client_auth").map(|node| (node.line, scalar(node, &units::word(AUTH))));
+    let (ca, auth) = match (ca, auth) {
+        (None, None) => return Some(None),
+        (None, Some((line, _))) => {
+            let text = "is nothing without client_ca, the authorities that vouch for clients";
+            reader.report_line(line, &format!("{name}.client_auth"), text);
+            return None;
+        }
+        (Some(ca), auth) => (ca, auth),
+    };
+    let (line, ca) = ca;
+    let ca = ca.map_err(|text| reader.report_line(line, &format!("{name}.client_ca"), text));
+    let auth = match auth {
+        None => Ok(ClientAuth::Required),
+        Some((line, auth)) => {
+            auth.map_err(|text| reader.report_line(line, &format!("{name}.client_auth"), text))
+        }
+    };
+    Some(Some(ClientCheck {
+        ca: ca.ok()?,
+        auth: auth.ok()?,
+    }))
 }
 
 fn get<'n>(entries: &'n [Entry], key: &str) -> Option<&'n Node> {

@@ -13,16 +13,21 @@ pub mod env;
 mod files;
 mod judge;
 mod listen;
+mod log;
 mod network;
+pub mod pem;
 mod problem;
 mod reader;
 mod remote;
 mod schema;
 pub mod settings;
+mod sign_in;
 mod spool;
 mod store;
 mod suggest;
+mod trace;
 mod units;
+mod upstream;
 mod url;
 mod validate;
 mod yaml;
@@ -30,15 +35,19 @@ mod yaml;
 pub use checks::{ChecksSettings, GuardSettings, GuardTemplate, PresidioSettings};
 pub use detect::{ClassifierSettings, DetectSettings, ModelBounds, ShownWhen, TaggerSettings};
 pub use judge::{JudgePlace, JudgeSettings, ResponseFormat};
+pub use log::{AccessLogPlace, AccessLogSettings, LogFormat, LogSettings};
 pub use network::Network;
 pub use problem::{Origin, Problem, Problems};
 pub use remote::CallLimits;
 pub use settings::{
-    AnalysisSettings, AttachmentSettings, BaseUrl, BlobPlace, Durability, FilesSettings,
-    GatewaySettings, Http2, Limits, Listener, LogFormat, LogSettings, MonitorSettings,
-    OnDiskFailure, QueueSettings, RetentionSettings, Services, Settings, ShutdownSettings,
-    SpoolSettings, StoreSettings, StoreSsl, StreamSettings, TlsFiles, UpstreamSettings,
+    AnalysisSettings, AttachmentSettings, BaseUrl, BlobPlace, ClientAuth, ClientCheck,
+    ClientIdentity, Durability, FilesSettings, GatewaySettings, Http2, Limits, Listener,
+    MonitorSettings, OnDiskFailure, QueueSettings, RetentionSettings, Services, Settings,
+    ShutdownSettings, SpoolSettings, StoreSettings, StoreSsl, StreamSettings, TlsFiles,
+    UpstreamSettings,
 };
+pub use sign_in::{OidcSettings, SignInRole};
+pub use trace::TraceSettings;
 pub use units::duration_from_text;
 
 use reader::{Reader, Sources};

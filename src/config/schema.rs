@@ -3,12 +3,12 @@
 
 use super::reader::{Reader, Sources};
 use super::settings::{
-    AnalysisSettings, AttachmentSettings, GatewaySettings, Http2, Limits, Listener, LogFormat,
-    LogSettings, MonitorSettings, RetentionSettings, Services, Settings, ShutdownSettings,
-    StreamSettings, UpstreamSettings,
+    AnalysisSettings, AttachmentSettings, ClientIdentity, GatewaySettings, Limits, Listener,
+    MonitorSettings, RetentionSettings, Services, Settings, ShutdownSettings, StreamSettings,
 };
 use super::{
-    Overrides, Role, applications, checks, detect, files, judge, listen, spool, store, units, url,
+    Overrides, Role, applications, checks, detect, files, judge, listen, log, remote, sign_in,
+    spool, store, trace, units, upstream, url,
 };
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
@@ -45,7 +45,7 @@ pub(super) fn read(reader: &mut Reader<'_>, role: Role) -> Settings {
         gateway,
         analysis,
         data_dir,
-        log: log(reader),
+        log: log::read(reader, role),
     }
 }
 
@@ -55,7 +55,7 @@ fn gateway(r: &mut Reader<'_>) -> GatewaySettings {
         operations: r
             .read("operations", &units::address())
             .unwrap_or(loopback(4101)),
-        upstream: upstream(r),
+        upstream: upstream::read(r),
         monitor: monitor(r),
         stream: StreamSettings {
             heartbeat: r
@@ -72,6 +72,7 @@ fn gateway(r: &mut Reader<'_>) -> GatewaySettings {
         files: files::read(r),
         store: store::read(r),
         applications: applications::read(r, "applications").unwrap_or_default(),
+        trace: trace::read(r),
     }
 }
 
@@ -89,24 +90,6 @@ fn shutdown(r: &mut Reader<'_>) -> ShutdownSettings {
     }
 }
 
-fn upstream(r: &mut Reader<'_>) -> UpstreamSettings {
-    const HTTP2: &[(&str, Http2)] = &[
-        ("auto", Http2::Auto),
-        ("always", Http2::Always),
-        ("never", Http2::Never),
-    ];
-    let url = r.read("upstream.url", &url::upstream_url());
-    let timeout = r.read("upstream.timeout", &units::duration(MILLISECOND..=DAY));
-    let http2 = r.read("upstream.http2", &units::word(HTTP2));
-    let ca = r.read("upstream.ca", &units::path());
-    UpstreamSettings {
-        url,
-        timeout: timeout.unwrap_or(seconds(120)),
-        http2: http2.unwrap_or(Http2::Auto),
-        ca,
-    }
-}
-
 fn monitor(r: &mut Reader<'_>) -> MonitorSettings {
     MonitorSettings {
         url: r.read("monitor.url", &url::base_url()),
@@ -114,7 +97,28 @@ fn monitor(r: &mut Reader<'_>) -> MonitorSettings {
             .read("monitor.timeout", &units::duration(MILLISECOND..=HOUR))
             .unwrap_or(seconds(60)),
         application_id: r.read("monitor.application_id", &units::application_id()),
+        ca: r.read("monitor.ca", &units::path()),
+        client: client(r, "monitor"),
     }
+}
+
+/// What the gateway shows a server that asks who it is: both files or none.
+pub(super) fn client(r: &mut Reader<'_>, section: &str) -> Option<ClientIdentity> {
+    let names = ["client_cert", "client_key"].map(|name| format!("{section}.{name}"));
+    let [cert, key] = names.each_ref().map(|name| r.read(name, &units::path()));
+    let (missing, there) = match (&cert, &key) {
+        (Some(_), None) => (&names[1], &names[0]),
+        (None, Some(_)) => (&names[0], &names[1]),
+        _ => {
+            return Some(ClientIdentity {
+                cert: cert?,
+                key: key?,
+            });
+        }
+    };
+    let text = format!("is not set, but {there} is; allowed: both or none");
+    remote::refuse(r, missing, true, &text);
+    None
 }
 
 fn limits(r: &mut Reader<'_>) -> Limits {
@@ -122,6 +126,15 @@ fn limits(r: &mut Reader<'_>) -> Limits {
         threads: r
             .read("limits.threads", &units::count_or_auto(1..=1_024))
             .flatten(),
+        connections: r
+            .read("limits.connections", &units::count(1..=10_000_000))
+            .unwrap_or(10_000),
+        buffered_bytes: r
+            .read(
+                "limits.buffered_bytes",
+                &units::size(64 * KIB..=16 * 1_024 * GIB),
+            )
+            .unwrap_or(512 * MIB),
         header_timeout: r
             .read(
                 "limits.header_timeout",
@@ -177,7 +190,9 @@ fn analysis(r: &mut Reader<'_>, prefix: &str) -> AnalysisSettings {
             &units::count(1..=1_000_000),
         ),
         judge: judge::read(r, prefix),
+        oidc: sign_in::read(r, prefix),
         checks: checks::read(r, prefix),
+        gateway_url: r.read(&key("ui.gateway_url"), &url::upstream_url()),
     }
 }
 
@@ -216,18 +231,6 @@ fn bound<T>(r: &mut Reader<'_>, key: &str, form: &units::Form<T>) -> Option<Opti
     match r.is_null(key) {
         true => Some(None),
         false => read.map(Some),
-    }
-}
-
-fn log(r: &mut Reader<'_>) -> LogSettings {
-    const FORMATS: &[(&str, LogFormat)] = &[("text", LogFormat::Text), ("json", LogFormat::Json)];
-    LogSettings {
-        level: r
-            .read("log.level", &units::log_filter())
-            .unwrap_or_else(|| "info".to_owned()),
-        format: r
-            .read("log.format", &units::word(FORMATS))
-            .unwrap_or(LogFormat::Text),
     }
 }
 

@@ -1,9 +1,14 @@
 //! The configuration as the program uses it: every field has a value, in its own unit.
 
+pub use super::upstream::{FailoverOn, HealthSettings, Http2, UpstreamSettings};
+
 use super::checks::ChecksSettings;
 use super::detect::DetectSettings;
 use super::judge::JudgeSettings;
+use super::log::LogSettings;
 use super::network::Network;
+use super::sign_in::OidcSettings;
+use super::trace::TraceSettings;
 use crate::model::{ApplicationId, ApplicationPolicy, Secret};
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -18,7 +23,7 @@ pub struct Settings {
     pub analysis: AnalysisSettings,
     /// Where the embedded store and other files live. MONITOR_DATA_DIR, default `./data`.
     pub data_dir: PathBuf,
-    /// `log.level` and `log.format`.
+    /// `log`.
     pub log: LogSettings,
 }
 
@@ -49,6 +54,8 @@ pub struct GatewaySettings {
     pub applications: Vec<ApplicationPolicy>,
     /// Policies from PostgreSQL. None beside `applications`.
     pub store: Option<StoreSettings>,
+    /// Traces of calls; None without a collector.
+    pub trace: Option<TraceSettings>,
 }
 
 /// One client-facing address.
@@ -67,31 +74,35 @@ pub struct TlsFiles {
     pub cert: PathBuf,
     /// Private key.
     pub key: PathBuf,
+    /// Who may connect; None: everybody.
+    pub clients: Option<ClientCheck>,
 }
 
-/// The model server.
+/// Which clients' certificates are asked for.
 #[derive(Clone, Debug, PartialEq)]
-pub struct UpstreamSettings {
-    /// http or https URL, with or without a path prefix; a trailing `/v1` is not doubled (CONTRACT 9).
-    /// None only where the demo upstream stands in.
-    pub url: Option<BaseUrl>,
-    /// GATEWAY_UPSTREAM_TIMEOUT, default 120 s (CONTRACT 20).
-    pub timeout: Duration,
-    /// Which HTTP version to speak.
-    pub http2: Http2,
-    /// PEM file of a private certificate authority.
-    pub ca: Option<PathBuf>,
+pub struct ClientCheck {
+    /// The authorities that vouch for them.
+    pub ca: PathBuf,
+    /// What becomes of a client without one.
+    pub auth: ClientAuth,
 }
 
-/// HTTP version towards the upstream.
+/// What becomes of a client without a certificate; a wrong one is refused anyway.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Http2 {
-    /// ALPN over https, HTTP/1.1 over http.
-    Auto,
-    /// HTTP/2 always; over http by prior knowledge.
-    Always,
-    /// HTTP/1.1 always.
-    Never,
+pub enum ClientAuth {
+    /// It is refused in the handshake.
+    Required,
+    /// It is let in.
+    Optional,
+}
+
+/// A certificate of our own towards a server, PEM files.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ClientIdentity {
+    /// Certificate chain.
+    pub cert: PathBuf,
+    /// Private key.
+    pub key: PathBuf,
 }
 
 /// An absolute http or https URL without query, fragment or userinfo.
@@ -116,6 +127,10 @@ pub struct MonitorSettings {
     pub timeout: Duration,
     /// MONITOR_APPLICATION_ID.
     pub application_id: Option<ApplicationId>,
+    /// PEM file of a private certificate authority.
+    pub ca: Option<PathBuf>,
+    /// What the gateway shows where it is asked who it is.
+    pub client: Option<ClientIdentity>,
 }
 
 /// The analysis server's PostgreSQL, where gateways find policies (§8.2, CONTRACT 16).
@@ -175,6 +190,10 @@ pub struct FilesSettings {
 pub struct Limits {
     /// Worker threads; None is one per core.
     pub threads: Option<usize>,
+    /// Client connections of all listeners; beyond it nothing is accepted until one closes.
+    pub connections: usize,
+    /// Bytes of requests and answers in memory for all calls under way; beyond it 503.
+    pub buffered_bytes: u64,
     /// Time for a client to send its request head, and for each silence inside its body.
     pub header_timeout: Duration,
     /// How long an idle kept connection stays open.
@@ -268,8 +287,13 @@ pub struct AnalysisSettings {
     pub requests_per_second: Option<usize>,
     /// Who judges custom policies; None: nobody but their own words.
     pub judge: Option<JudgeSettings>,
+    /// Another server that people sign in by; None: their passwords alone.
+    pub oidc: Option<OidcSettings>,
     /// Servers that are asked beside the engine.
     pub checks: ChecksSettings,
+    /// Where clients reach the gateway, as the web UI shows it; None: the gateway of the same process, else
+    /// the host of the UI with the gateway's port.
+    pub gateway_url: Option<BaseUrl>,
 }
 
 /// Where the bytes of attached files are kept.
@@ -326,22 +350,4 @@ pub struct RetentionSettings {
     pub rows: Option<u64>,
     /// Bytes of their texts and lists together, default 50 GiB.
     pub bytes: Option<u64>,
-}
-
-/// Logging.
-#[derive(Clone, Debug, PartialEq)]
-pub struct LogSettings {
-    /// `error`, `warn`, `info`, `debug` or `trace`, or a filter such as `info,pingora_core=warn`.
-    pub level: String,
-    /// Line format.
-    pub format: LogFormat,
-}
-
-/// Format of log lines on stderr.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum LogFormat {
-    /// For people.
-    Text,
-    /// One JSON object per line.
-    Json,
 }

@@ -3,8 +3,12 @@
 
 use super::Role;
 use super::judge::JudgePlace;
+use super::pem;
 use super::reader::Reader;
-use super::settings::{BaseUrl, Durability, GatewaySettings, Listener, OnDiskFailure, Settings};
+use super::settings::{
+    BaseUrl, ClientIdentity, Durability, GatewaySettings, Listener, OnDiskFailure, Settings,
+};
+use super::upstream::MOST_UPSTREAMS;
 use std::fs::File;
 use std::net::{IpAddr, SocketAddr};
 use std::path::Path;
@@ -19,9 +23,11 @@ pub(super) fn contradictions(settings: &Settings, role: Role, reader: &mut Reade
         return judge(settings, role, reader);
     }
     let gateway = &settings.gateway;
-    if let Some(ca) = &gateway.upstream.ca {
-        readable(ca, "upstream.ca", "", reader);
-    }
+    let (upstream, monitor) = (&gateway.upstream, &gateway.monitor);
+    authorities(upstream.ca.as_deref(), "upstream.ca", reader);
+    authorities(monitor.ca.as_deref(), "monitor.ca", reader);
+    client(&upstream.client, (&upstream.url, "upstream"), reader);
+    client(&monitor.client, (&monitor.url, "monitor"), reader);
     policy_store(gateway, reader);
     judge(settings, role, reader);
     let batched = gateway.spool.durability == Durability::Batched;
@@ -29,6 +35,7 @@ pub(super) fn contradictions(settings: &Settings, role: Role, reader: &mut Reade
         let text = "closed does nothing with durability batched, which waits for no disk; allowed: open, or durability before_upstream";
         reader.contradiction("spool.on_disk_failure", text);
     }
+    standby(gateway, reader);
     match &gateway.upstream.url {
         Some(url) if leads_back(url, &gateway.listen) => {
             let text = "is this gateway's own listener; allowed: the model server's address";
@@ -53,6 +60,31 @@ pub(super) fn contradictions(settings: &Settings, role: Role, reader: &mut Reade
     }
 }
 
+/// Upstreams that stand by are others, and stand by for one.
+fn standby(gateway: &GatewaySettings, reader: &mut Reader<'_>) {
+    let upstream = &gateway.upstream;
+    let mut all: Vec<&BaseUrl> = upstream.url.iter().collect();
+    for url in &upstream.standby {
+        if leads_back(url, &gateway.listen) {
+            let text = "is this gateway's own listener; allowed: model servers' addresses";
+            reader.contradiction("upstream.standby", text);
+        }
+        if all.contains(&url) {
+            let text = "names one model server twice; allowed: each once";
+            reader.contradiction("upstream.standby", text);
+        }
+        all.push(url);
+    }
+    if all.len() > MOST_UPSTREAMS {
+        let text = format!("has too many; allowed: {MOST_UPSTREAMS} with upstream.url");
+        reader.contradiction("upstream.standby", text);
+    }
+    if upstream.url.is_none() && !all.is_empty() {
+        let text = "needs upstream.url, for which they stand by";
+        reader.contradiction("upstream.standby", text);
+    }
+}
+
 /// Records are kept in one place, and its certificate authority can be read.
 fn records_store(settings: &Settings, role: Role, reader: &mut Reader<'_>) {
     let store = match role {
@@ -61,7 +93,7 @@ fn records_store(settings: &Settings, role: Role, reader: &mut Reader<'_>) {
     };
     let Some(store) = store else { return };
     if let Some(ca) = &store.ca {
-        readable(ca, "store.ca", "", reader);
+        let _ = readable(ca, "store.ca", "", reader);
     }
     if settings.analysis.database.is_some() {
         let key = match role {
@@ -181,22 +213,59 @@ fn collide(first: SocketAddr, second: SocketAddr) -> bool {
 fn tls_files(bound: &[Bound<'_>], reader: &mut Reader<'_>) {
     for bound in bound {
         if let Some(tls) = bound.listener.and_then(|listener| listener.tls.as_ref()) {
-            readable(&tls.cert, bound.key, "tls.cert ", reader);
-            readable(&tls.key, bound.key, "tls.key ", reader);
+            let read = readable(&tls.cert, bound.key, "tls.cert ", reader)
+                & readable(&tls.key, bound.key, "tls.key ", reader);
+            if let (true, Err(wrong)) = (read, pem::identity(&tls.cert, &tls.key)) {
+                reader.contradiction(bound.key, format!("tls: {wrong}"));
+            }
+            let clients = tls.clients.as_ref().map(|clients| clients.ca.as_path());
+            authorities(clients, bound.key, reader);
         }
     }
 }
 
+/// Reports authorities that cannot be read.
+fn authorities(path: Option<&Path>, key: &str, reader: &mut Reader<'_>) {
+    let Some(path) = path else { return };
+    if readable(path, key, "", reader)
+        && let Err(wrong) = pem::authorities(path)
+    {
+        reader.contradiction(key, wrong);
+    }
+}
+
+/// Reports a certificate of our own that cannot be shown.
+fn client(
+    client: &Option<ClientIdentity>,
+    (url, section): (&Option<BaseUrl>, &str),
+    reader: &mut Reader<'_>,
+) {
+    let Some(ClientIdentity { cert, key }) = client else {
+        return;
+    };
+    let name = format!("{section}.client_cert");
+    if url.as_ref().is_some_and(|url| !url.tls) {
+        let text = "is shown over https only; allowed: an address with https, or none of this";
+        reader.contradiction(&name, text);
+    }
+    let read = readable(cert, &name, "", reader)
+        & readable(key, &format!("{section}.client_key"), "", reader);
+    if let (true, Err(wrong)) = (read, pem::identity(cert, key)) {
+        reader.contradiction(&name, wrong);
+    }
+}
+
 /// Reports a file that cannot be read. `name` leads the text where the key alone does not say it.
-fn readable(path: &Path, key: &str, name: &str, reader: &mut Reader<'_>) {
+fn readable(path: &Path, key: &str, name: &str, reader: &mut Reader<'_>) -> bool {
     let reason = match File::open(path).and_then(|file| file.metadata()) {
-        Ok(metadata) if metadata.is_file() => return,
+        Ok(metadata) if metadata.is_file() => return true,
         Ok(_) => "it is no file".to_owned(),
         Err(error) => error.to_string(),
     };
     let path = path.display();
     let text = format!("{name}{path} cannot be read: {reason}; allowed: a readable PEM file");
     reader.contradiction(key, text);
+    false
 }
 
 fn leads_back(url: &BaseUrl, listeners: &[Listener]) -> bool {

@@ -9,7 +9,7 @@ use crate::observe::EndReason;
 use crate::observe::events::ConnectionEnded;
 use async_trait::async_trait;
 use bytes::BytesMut;
-use pingora_core::apps::{HttpServerApp, HttpServerOptions, ServerApp};
+use pingora_core::apps::{HttpServerApp, HttpServerOptions, ReusedHttpStream, ServerApp};
 use pingora_core::protocols::http::ServerSession;
 use pingora_core::protocols::http::v2::server::H2Options;
 use pingora_core::protocols::{ALPN, Stream};
@@ -48,6 +48,32 @@ const RESET_FOR_ERRORS: usize = 100;
 pub struct Front {
     proxy: Arc<HttpProxy<Gateway>>,
     live: Arc<Live>,
+    options: HttpServerOptions,
+}
+
+/// An HTTP/2 connection with the limits of its first moment, which a reload may have changed.
+struct Http2 {
+    proxy: Arc<HttpProxy<Gateway>>,
+    options: HttpServerOptions,
+}
+
+#[async_trait]
+impl HttpServerApp for Http2 {
+    async fn process_new_http(
+        self: &Arc<Self>,
+        session: ServerSession,
+        shutdown: &ShutdownWatch,
+    ) -> Option<ReusedHttpStream> {
+        self.proxy.process_new_http(session, shutdown).await
+    }
+
+    fn h2_options(&self) -> Option<H2Options> {
+        Some(http2_limits())
+    }
+
+    fn server_options(&self) -> Option<&HttpServerOptions> {
+        Some(&self.options)
+    }
 }
 
 impl Front {
@@ -58,12 +84,11 @@ impl Front {
         options.h2c = true;
         // Let through to be refused with an envelope (CONTRACT 10).
         options.allow_connect_method_proxying = true;
-        options.h2_idle_timeout = Some(live.now().settings.limits.idle_timeout);
-        proxy.server_options = Some(options);
-        proxy.h2_options = Some(http2_limits());
+        proxy.server_options = Some(options.clone());
         Self {
             proxy: Arc::new(proxy),
             live,
+            options,
         }
     }
 
@@ -85,7 +110,19 @@ impl Front {
             let reason = EndReason::SlowHead;
             ConnectionEnded { reason }.emit(self.live.metrics());
         }
-        (in_time && !bytes.is_empty()).then_some(bytes)
+        // What was read stays for as long as its request, so it takes no more room than it needs.
+        (in_time && !bytes.is_empty()).then(|| BytesMut::from(bytes.as_ref()))
+    }
+
+    async fn http2(&self, stream: Stream, first: BytesMut, shutdown: &ShutdownWatch) {
+        let limits = self.live.now().settings.limits.clone();
+        let watch = Watch::http2(limits.header_timeout, self.live.metrics().clone());
+        let stream = Box::new(Prefixed::watched(first, stream, watch));
+        let mut options = self.options.clone();
+        options.h2_idle_timeout = Some(limits.idle_timeout);
+        let proxy = self.proxy.clone();
+        let app = Arc::new(Http2 { proxy, options });
+        app.process_new(stream, shutdown).await;
     }
 
     async fn http1(&self, stream: Stream, first: BytesMut, shutdown: &ShutdownWatch) {
@@ -135,15 +172,12 @@ impl ServerApp for Front {
         mut stream: Stream,
         shutdown: &ShutdownWatch,
     ) -> Option<Stream> {
-        let _counted = self.live.connected();
         let first = self.first_bytes(&mut stream).await?;
         let negotiated = matches!(stream.selected_alpn_proto(), Some(ALPN::H2));
         let clear = stream.get_ssl_digest().is_none();
         if negotiated || (clear && first.starts_with(H2_PREFACE)) {
-            let limit = self.live.now().settings.limits.header_timeout;
-            let watch = Watch::http2(limit, self.live.metrics().clone());
-            let stream = Box::new(Prefixed::watched(first, stream, watch));
-            return self.proxy.process_new(stream, shutdown).await;
+            self.http2(stream, first, shutdown).await;
+            return None;
         }
         self.http1(stream, first, shutdown).await;
         None

@@ -1,7 +1,11 @@
 //! What one call carries from its first phase to its access line.
 
 use super::Shared;
-use crate::model::Secret;
+use super::memory::Share;
+use super::quota::Turn;
+use super::told::{Heard, Told};
+use super::upstreams::{Target, Tried};
+use crate::model::{Secret, Stage};
 use crate::observe::events::CallEnded;
 use crate::observe::{CallTimes, Metrics, Outcome, RouteLabel};
 use std::sync::Arc;
@@ -16,11 +20,22 @@ pub struct CallContext {
     pub(crate) status: u16,
     pub(crate) detail: Option<&'static str>,
     pub(crate) key: Option<Secret>,
-    /// Addresses tried on a transparent route.
+    /// Addresses of the target tried on a transparent route.
     pub(crate) attempts: usize,
+    /// Where a call on a transparent route goes, and went before.
+    pub(crate) target: Option<Arc<Target>>,
+    pub(crate) tried: Tried,
     /// The answer stands incomplete on the wire: the connection is dropped, nothing more is written.
     pub(crate) cut: bool,
+    /// The call's place among those of its application, where these are limited.
+    pub(crate) turn: Option<Turn>,
+    /// Bytes of the request body on a transparent route.
+    pub(crate) received: usize,
+    /// The room of an answer that is held.
+    pub(crate) answer: Option<Share>,
     pub(crate) clock: Clock,
+    /// None where neither the access log nor traces are on.
+    pub(crate) told: Option<Box<Told>>,
     route: RouteLabel,
     metrics: Arc<Metrics>,
 }
@@ -34,6 +49,9 @@ pub(crate) struct Clock {
     backend: Duration,
     first_byte: Option<Duration>,
     measured: bool,
+    /// When the upstream was first waited for, and last.
+    upstream_from: Option<Instant>,
+    upstream_to: Option<Instant>,
 }
 
 impl CallContext {
@@ -48,7 +66,12 @@ impl CallContext {
             detail: None,
             key: None,
             attempts: 0,
+            target: None,
+            tried: Tried::default(),
             cut: false,
+            turn: None,
+            received: 0,
+            answer: None,
             clock: Clock {
                 started: Instant::now(),
                 upstream: Duration::ZERO,
@@ -56,7 +79,10 @@ impl CallContext {
                 backend: Duration::ZERO,
                 first_byte: None,
                 measured: false,
+                upstream_from: None,
+                upstream_to: None,
             },
+            told: None,
             route: RouteLabel::Other,
             metrics,
         }
@@ -69,8 +95,10 @@ impl CallContext {
         self.route = route;
     }
 
-    pub(crate) fn ended(&self, bytes_sent: usize) {
-        CallEnded {
+    /// Counts the call and tells of it.
+    pub(crate) fn ended(&mut self, bytes_in: usize, bytes_sent: usize) {
+        let told = self.told.take();
+        let call = CallEnded {
             route: self.route,
             outcome: self.outcome,
             status: self.status,
@@ -78,8 +106,34 @@ impl CallContext {
             bytes_sent,
             times: self.clock.times(),
             detail: self.detail,
+        };
+        let Some(mut told) = told else {
+            return call.emit(&self.metrics);
+        };
+        match self.shared.access.write(|| told.line(&call, bytes_in)) {
+            true => call.count(&self.metrics),
+            false => call.emit(&self.metrics),
         }
-        .emit(&self.metrics);
+        told.end(&call, &self.clock);
+    }
+
+    /// A verdict was waited for until now.
+    pub(crate) fn checked(&mut self, stage: Stage, from: Instant, came_to: &'static str) {
+        if let Some(told) = &mut self.told {
+            told.checked(stage, from, came_to);
+        }
+    }
+
+    /// Whether anybody wants to hear what an answer says about itself.
+    pub(crate) fn listens(&self) -> bool {
+        self.told.as_ref().is_some_and(|told| told.is_sampled())
+    }
+
+    /// What an answer says about itself.
+    pub(crate) fn heard(&mut self, heard: Option<Box<Heard>>) {
+        if let (Some(told), Some(heard)) = (&mut self.told, heard) {
+            told.heard(heard);
+        }
     }
 }
 
@@ -90,9 +144,19 @@ impl Drop for CallContext {
 }
 
 impl Clock {
+    /// Since the request head.
+    pub(crate) fn elapsed(&self) -> Duration {
+        self.started.elapsed()
+    }
+
     /// Time spent waiting for the upstream.
     pub(crate) fn waited_for_upstream(&mut self, since: Instant) {
-        self.upstream += since.elapsed();
+        self.upstream(since, Instant::now());
+    }
+
+    /// The upstream is called from now on, and nobody measures how long it takes.
+    pub(crate) fn calls_upstream(&mut self) {
+        self.upstream_from.get_or_insert_with(Instant::now);
     }
 
     /// Time spent waiting for a verdict.
@@ -105,9 +169,11 @@ impl Clock {
         self.client += since.elapsed();
     }
 
-    /// The same, already measured.
-    pub(crate) fn upstream(&mut self, waited: Duration) {
-        self.upstream += waited;
+    /// Time spent waiting for the upstream, already measured.
+    pub(crate) fn upstream(&mut self, from: Instant, to: Instant) {
+        self.upstream += to - from;
+        self.upstream_from.get_or_insert(from);
+        self.upstream_to = Some(to);
     }
 
     /// The same, already measured.
@@ -135,6 +201,24 @@ impl Clock {
             total: total.as_secs_f64(),
             overhead: self.measured.then_some(own.as_secs_f64()),
             first_byte: self.first_byte.map(|at| at.as_secs_f64()),
+            upstream: self.measured.then_some(self.upstream.as_secs_f64()),
+            backend: self.measured.then_some(self.backend.as_secs_f64()),
         }
+    }
+
+    /// When the call began.
+    pub(crate) fn started(&self) -> Instant {
+        self.started
+    }
+
+    /// When the upstream was called, and how long its answer was waited for where that was measured.
+    pub(crate) fn upstream_span(&self) -> Option<(Instant, Option<Instant>)> {
+        Some((self.upstream_from?, self.upstream_to))
+    }
+
+    /// Seconds from a moment of the call to the first byte of the answer's body.
+    pub(crate) fn first_byte_after(&self, moment: Instant) -> Option<f64> {
+        let at = self.started + self.first_byte?;
+        Some(at.saturating_duration_since(moment).as_secs_f64())
     }
 }

@@ -4,7 +4,7 @@
 use super::auth::KeyError;
 use crate::json::SyntaxError;
 use crate::model::ErrorType;
-use crate::observe::Outcome;
+use crate::observe::{Outcome, QuotaLimit, Room};
 
 /// A failed call, not yet answered.
 #[derive(Debug)]
@@ -33,6 +33,15 @@ pub(crate) enum CallError {
     Unchecked,
     /// The record cannot be written, and the settings let nothing pass without one.
     Unregistered,
+    /// The application has had as many calls as it may.
+    TooMany {
+        /// Which of its limits.
+        limit: QuotaLimit,
+        /// Seconds.
+        retry_after: u64,
+    },
+    /// There is no room for the call.
+    Overloaded(Room),
     /// The client left; nobody is there to be told.
     ClientGone,
 }
@@ -43,12 +52,14 @@ pub(crate) struct Answer {
     pub(crate) kind: ErrorType,
     pub(crate) message: String,
     pub(crate) allow: Option<&'static str>,
+    /// Seconds.
+    pub(crate) retry_after: Option<u64>,
 }
 
 impl CallError {
     /// The table of §7.2. None where nobody listens any more.
     pub(crate) fn answer(&self) -> Option<Answer> {
-        use ErrorType::{GatewayError, InvalidRequestError};
+        use ErrorType::{GatewayError, InvalidRequestError, RateLimitError};
         let (status, kind, message) = match self {
             Self::Key(error) => (401, InvalidRequestError, error.message().to_owned()),
             Self::UnknownPath => (404, InvalidRequestError, "no such path; see /openapi.json for those that exist".into()),
@@ -62,6 +73,10 @@ impl CallError {
             Self::KeyRefused => (401, InvalidRequestError, "access key refused by the monitoring backend; send the one you were given in X-Monitor-Api-Key".into()),
             Self::Unchecked => (502, GatewayError, "the monitoring backend gave no verdict, without which nothing passes for this application (on_backend_failure)".into()),
             Self::Unregistered => (502, GatewayError, "the call cannot be registered: the gateway's disk refuses, and nothing passes unregistered (spool.on_disk_failure)".into()),
+            Self::TooMany { limit: QuotaLimit::Rate, .. } => (429, RateLimitError, "this application calls more often than it may; wait as long as Retry-After says".into()),
+            Self::TooMany { limit: QuotaLimit::Concurrent, .. } => (429, RateLimitError, "this application has as many calls under way as it may; wait until one has ended".into()),
+            Self::Overloaded(Room::Memory) => (503, GatewayError, "the gateway holds as much as it may for the calls under way (limits.buffered_bytes); try again".into()),
+            Self::Overloaded(Room::Disk) => (503, GatewayError, "the gateway's disk has no room for a request body of this size; try again".into()),
             Self::ClientGone => return None,
         };
         let allow = if let Self::WrongMethod(allow) = self {
@@ -74,7 +89,18 @@ impl CallError {
             kind,
             message,
             allow,
+            retry_after: self.retry_after(),
         })
+    }
+
+    /// When the same call may succeed.
+    fn retry_after(&self) -> Option<u64> {
+        match self {
+            Self::TooMany { retry_after, .. } => Some(*retry_after),
+            Self::Overloaded(Room::Memory) => Some(1),
+            Self::Overloaded(Room::Disk) => Some(10),
+            _ => None,
+        }
     }
 
     /// The `outcome` label.
@@ -84,7 +110,8 @@ impl CallError {
             | Self::Late
             | Self::Broken(_)
             | Self::Unchecked
-            | Self::Unregistered => Outcome::GatewayError,
+            | Self::Unregistered
+            | Self::Overloaded(_) => Outcome::GatewayError,
             Self::ClientGone => Outcome::ClientGone,
             _ => Outcome::Refused,
         }
@@ -105,6 +132,8 @@ impl CallError {
             Self::KeyRefused => "access_key_refused",
             Self::Unchecked => "unchecked",
             Self::Unregistered => "unregistered",
+            Self::TooMany { .. } => "too_many_calls",
+            Self::Overloaded(_) => "overloaded",
             Self::ClientGone => "client_gone",
         }
     }

@@ -1,13 +1,15 @@
 //! What all calls of one gateway share, as it is now: a reload puts another in its place, and a call
 //! keeps the one it began with (CONTRACT 35).
 
-use super::Shared;
+use super::room::Room;
+use super::upstreams::UpstreamStatus;
+use super::{Shared, UpstreamTls};
 use crate::config::GatewaySettings;
 use crate::observe::Metrics;
 use arc_swap::ArcSwap;
 use pingora_core::connectors::ConnectorOptions;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// The gateway in force.
 pub struct Live {
@@ -17,22 +19,25 @@ pub struct Live {
     draining: AtomicBool,
     /// Another process serves: who is connected here may finish in peace.
     handed_over: AtomicBool,
-    connections: AtomicI64,
+    room: Arc<Room>,
+    /// As many connections as the process has descriptors for.
+    most: i64,
 }
 
-/// A client connection; counted until it is dropped.
-pub(super) struct Connected<'a>(&'a AtomicI64);
-
 impl Live {
-    /// `options` are those of the connections to the upstream.
-    pub fn new(shared: Shared, options: ConnectorOptions) -> Self {
+    /// `options` are those of the connections to the upstream; the process has descriptors for `most`
+    /// clients.
+    pub fn new(shared: Shared, options: ConnectorOptions, most: usize) -> Self {
+        let most = i64::try_from(most).unwrap_or(i64::MAX);
+        let limit = connections(&shared.settings, most);
         Self {
+            room: Room::new(limit, shared.metrics.clone()),
+            most,
             metrics: shared.metrics.clone(),
             shared: ArcSwap::from_pointee(shared),
             options,
             draining: AtomicBool::new(false),
             handed_over: AtomicBool::new(false),
-            connections: AtomicI64::new(0),
         }
     }
 
@@ -47,8 +52,9 @@ impl Live {
     }
 
     /// Puts other settings in force. Settings without an upstream change nothing.
-    pub fn replace(&self, settings: GatewaySettings) {
-        if let Some(next) = self.now().with(settings, &self.options) {
+    pub fn replace(&self, settings: GatewaySettings, tls: UpstreamTls) {
+        if let Some(next) = self.now().with((settings, tls), &self.options) {
+            self.room.set_limit(connections(&next.settings, self.most));
             self.shared.store(Arc::new(next));
         }
     }
@@ -66,9 +72,14 @@ impl Live {
         self.drain();
     }
 
+    /// The model servers, where there is more than one.
+    pub fn upstreams(&self) -> Vec<UpstreamStatus> {
+        self.now().upstream.status()
+    }
+
     /// Client connections.
     pub fn connections(&self) -> i64 {
-        self.connections.load(Ordering::Relaxed)
+        self.room.taken()
     }
 
     pub(super) fn is_draining(&self) -> bool {
@@ -79,14 +90,13 @@ impl Live {
         self.handed_over.load(Ordering::Relaxed)
     }
 
-    pub(super) fn connected(&self) -> Connected<'_> {
-        self.connections.fetch_add(1, Ordering::Relaxed);
-        Connected(&self.connections)
+    /// The places of client connections.
+    pub(super) fn room(&self) -> &Arc<Room> {
+        &self.room
     }
 }
 
-impl Drop for Connected<'_> {
-    fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::Relaxed);
-    }
+fn connections(settings: &GatewaySettings, most: i64) -> i64 {
+    let limit = i64::try_from(settings.limits.connections).unwrap_or(i64::MAX);
+    limit.min(most)
 }

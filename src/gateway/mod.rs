@@ -8,37 +8,54 @@ mod chunks;
 mod connect;
 mod context;
 pub mod docs;
+mod doors;
 mod early;
 mod error;
 mod exchange;
 mod frames;
 mod headers;
+mod health;
 mod live;
+mod memory;
 mod peer;
 mod prefixed;
 mod proxy;
+mod quota;
 mod respond;
+mod room;
 mod route;
+mod socket;
+mod spill;
+mod told;
+mod upstream_tls;
+mod upstreams;
 mod watch;
 
 pub use accept::Front;
+pub use doors::{Door, Doors};
 pub use live::Live;
 pub use proxy::Gateway;
+pub use upstream_tls::UpstreamTls;
+pub use upstreams::UpstreamStatus;
 
 use crate::config::GatewaySettings;
 use crate::observe::Metrics;
+use crate::observe::access::AccessLog;
+use crate::observe::trace::Tracer;
 use crate::policy::Policies;
 use crate::telemetry::{Analyzer, Inspector, Spool};
-use connect::Connections;
-use peer::Upstream;
+use memory::Memory;
 use pingora_core::connectors::ConnectorOptions;
+use quota::Quotas;
+use spill::Spills;
+use std::path::PathBuf;
 use std::sync::Arc;
+use upstreams::Upstreams;
 
 /// What all calls of one gateway share, for as long as its settings do not change.
 pub struct Shared {
     pub(crate) settings: GatewaySettings,
-    pub(crate) upstream: Upstream,
-    pub(crate) connections: Arc<Connections>,
+    pub(crate) upstream: Upstreams,
     /// The way to the backend; None sends no telemetry (§1.9).
     pub(crate) telemetry: Option<Spool>,
     /// Who gives the verdict that sync mode awaits; as `telemetry`.
@@ -47,7 +64,16 @@ pub struct Shared {
     pub(crate) policies: Option<Policies>,
     /// What the gateway judges by itself; None only where there are no policies to ask for it.
     pub(crate) inspector: Option<Arc<dyn Inspector>>,
+    /// `limits.buffered_bytes`.
+    pub(crate) memory: Arc<Memory>,
+    /// How many calls applications have had.
+    pub(crate) quotas: Arc<Quotas>,
+    /// None keeps large request bodies in memory.
+    pub(crate) spills: Option<Arc<Spills>>,
     pub(crate) metrics: Arc<Metrics>,
+    pub(crate) access: Arc<AccessLog>,
+    /// None where no call is traced.
+    pub(crate) tracer: Option<Arc<Tracer>>,
 }
 
 /// What a gateway is told by others. Empty, it forwards and registers nothing.
@@ -61,47 +87,67 @@ pub struct Monitoring {
     pub policies: Option<Policies>,
     /// The pure detectors of this process; needed where there are policies.
     pub inspector: Option<Arc<dyn Inspector>>,
+    /// Where large request bodies wait until they are whole; none: in memory.
+    pub spill_folder: Option<PathBuf>,
+    /// Where calls are told of, besides metrics.
+    pub access: Option<Arc<AccessLog>>,
+    /// Which calls are traced; None: none.
+    pub tracer: Option<Arc<Tracer>>,
 }
 
 impl Shared {
     /// None when the settings name no upstream.
     pub fn new(
-        settings: GatewaySettings,
+        (settings, tls): (GatewaySettings, UpstreamTls),
         options: ConnectorOptions,
         monitoring: Monitoring,
         metrics: Arc<Metrics>,
     ) -> Option<Self> {
-        let connections = Connections::new(&settings.upstream, options);
-        let upstream = Upstream::new(settings.upstream.clone())?;
+        let upstream = Upstreams::new((&settings.upstream, &tls), &options, &metrics, None)?;
+        let spills = monitoring.spill_folder;
+        let spills = spills.map(|folder| Arc::new(Spills::new(folder, metrics.clone())));
         Some(Self {
+            memory: Memory::new(settings.limits.buffered_bytes, metrics.clone()),
+            quotas: Quotas::new(metrics.clone()),
+            spills,
             settings,
             upstream,
-            connections: Arc::new(connections),
             telemetry: monitoring.spool,
             analyzer: monitoring.analyzer,
             policies: monitoring.policies,
             inspector: monitoring.inspector,
+            access: monitoring
+                .access
+                .unwrap_or_else(|| Arc::new(AccessLog::new(metrics.clone()))),
+            tracer: monitoring.tracer,
             metrics,
         })
     }
 
     /// The same with other settings; connections to the same upstream are kept. None when the settings
     /// name no upstream.
-    fn with(&self, settings: GatewaySettings, options: &ConnectorOptions) -> Option<Self> {
-        let connections = match settings.upstream == self.settings.upstream {
-            true => self.connections.clone(),
-            false => Arc::new(Connections::new(&settings.upstream, options.clone())),
-        };
-        let upstream = Upstream::new(settings.upstream.clone())?;
+    fn with(
+        &self,
+        (settings, tls): (GatewaySettings, UpstreamTls),
+        options: &ConnectorOptions,
+    ) -> Option<Self> {
+        let before = Some(&self.upstream);
+        let wanted = (&settings.upstream, &tls);
+        let upstream = Upstreams::new(wanted, options, &self.metrics, before)?;
+        self.memory.set_limit(settings.limits.buffered_bytes);
         Some(Self {
+            memory: self.memory.clone(),
+            quotas: self.quotas.clone(),
+            spills: self.spills.clone(),
             settings,
             upstream,
-            connections,
             telemetry: self.telemetry.clone(),
             analyzer: self.analyzer.clone(),
             policies: self.policies.clone(),
             inspector: self.inspector.clone(),
             metrics: self.metrics.clone(),
+            access: self.access.clone(),
+            tracer: self.tracer.clone(),
         })
     }
 }

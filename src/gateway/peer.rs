@@ -2,6 +2,7 @@
 //! per address, shared by the transparent routes and the exchange.
 
 use super::error::CallError;
+use super::upstream_tls::UpstreamTls;
 use crate::config::{BaseUrl, Http2, UpstreamSettings};
 use arc_swap::ArcSwapOption;
 use pingora_core::protocols::ALPN;
@@ -21,6 +22,7 @@ const POOL_IDLE: Duration = Duration::from_secs(55);
 pub(crate) struct Upstream {
     url: BaseUrl,
     settings: UpstreamSettings,
+    tls: UpstreamTls,
     resolved: ArcSwapOption<Resolved>,
     resolving: Mutex<()>,
 }
@@ -32,11 +34,12 @@ struct Resolved {
 
 impl Upstream {
     /// None without a URL.
-    pub(crate) fn new(settings: UpstreamSettings) -> Option<Self> {
+    pub(crate) fn new(settings: UpstreamSettings, tls: UpstreamTls) -> Option<Self> {
         let url = settings.url.clone()?;
         Some(Self {
             url,
             settings,
+            tls,
             resolved: ArcSwapOption::empty(),
             resolving: Mutex::new(()),
         })
@@ -47,9 +50,9 @@ impl Upstream {
         &self.url
     }
 
-    /// GATEWAY_UPSTREAM_TIMEOUT.
-    pub(crate) fn timeout(&self) -> Duration {
-        self.settings.timeout
+    /// Whether it is made of just these.
+    pub(super) fn is_of(&self, settings: &UpstreamSettings, tls: &UpstreamTls) -> bool {
+        self.settings == *settings && self.tls.is_same(tls)
     }
 
     /// The peer to try as number `attempt`, going round the name's addresses.
@@ -88,7 +91,9 @@ impl Upstream {
     async fn resolve(&self) -> Result<Arc<Resolved>, CallError> {
         let url = &self.url;
         let look_up = lookup_host((url.host.as_str(), url.port));
-        let addresses = tokio::time::timeout(self.settings.timeout, look_up)
+        let limit = self.settings.connect_timeout;
+        let limit = limit.unwrap_or(self.settings.timeout);
+        let addresses = tokio::time::timeout(limit, look_up)
             .await
             .map_err(|_| CallError::Connect("its name was not resolved in time"))?
             .map_err(|_| CallError::Connect("its name does not resolve"))?;
@@ -108,9 +113,10 @@ impl Upstream {
         let url = &self.url;
         let mut peer = HttpPeer::new(address, url.tls, url.host.clone());
         let timeout = Some(self.settings.timeout);
+        let connecting = self.settings.connect_timeout.or(timeout);
         let options: &mut PeerOptions = &mut peer.options;
-        options.connection_timeout = timeout;
-        options.total_connection_timeout = timeout;
+        options.connection_timeout = connecting;
+        options.total_connection_timeout = connecting;
         options.read_timeout = timeout;
         options.write_timeout = timeout;
         options.idle_timeout = Some(POOL_IDLE);
@@ -119,6 +125,9 @@ impl Upstream {
             (Http2::Auto, true) => ALPN::H2H1,
             (Http2::Auto, false) | (Http2::Never, _) => ALPN::H1,
         };
+        if url.tls {
+            self.tls.apply_to(&mut peer);
+        }
         peer
     }
 }

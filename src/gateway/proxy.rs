@@ -4,14 +4,16 @@
 use super::chunks::BadChunk;
 use super::context::CallContext;
 use super::error::CallError;
-use super::headers::{self, check_framing};
+use super::headers::{self, Extensions, check_framing};
 use super::prefixed::Prefixed;
 use super::route::Route;
-use super::watch::Framing;
+use super::told::Told;
+use super::watch::{Framing, is_too_slow};
 use super::{Live, auth, exchange, respond};
 use crate::observe::Outcome;
 use crate::observe::events::UpstreamRetried;
 use async_trait::async_trait;
+use bytes::Bytes;
 use http::header::TRANSFER_ENCODING;
 use pingora_core::Result;
 use pingora_core::modules::http::HttpModules;
@@ -39,6 +41,7 @@ impl Gateway {
         ctx: &mut CallContext,
         framing: Framing,
     ) -> Result<Route, CallError> {
+        ctx.told = Told::begin(&ctx.shared, session, &ctx.clock);
         let head = session.req_header();
         let route = Route::of(&head.method, headers::path(head));
         ctx.enter(route.label());
@@ -61,6 +64,23 @@ impl Gateway {
         }
     }
 
+    /// Takes the call's place among those of its application, before a byte of its body is read.
+    fn take_turn(session: &Session, ctx: &mut CallContext, route: &Route) -> Result<(), CallError> {
+        let shared = &ctx.shared;
+        let policies = shared.policies.as_ref().filter(|_| route.needs_key());
+        let limited = policies.and_then(|policies| {
+            policies.limits(|| {
+                let named = Extensions::of(&session.req_header().headers).application_id;
+                let fallback = || Some(shared.settings.monitor.application_id?.to_string());
+                named.or_else(fallback)
+            })
+        });
+        if let Some(limited) = limited {
+            ctx.turn = Some(shared.quotas.enter(limited.id, &limited.limits)?);
+        }
+        Ok(())
+    }
+
     /// A request head makes pingora keep its connection for ever; ours has a limit.
     fn limit_idle_time(&self, session: &mut Session, ctx: &CallContext) {
         let kept = session.get_keepalive().is_some() && !self.live.is_draining();
@@ -81,10 +101,54 @@ impl Gateway {
         framing
     }
 
+    /// Where the call goes; a name that does not resolve is a model server that cannot be called.
+    async fn peer(ctx: &mut CallContext) -> Option<Arc<HttpPeer>> {
+        if ctx.target.is_none() {
+            ctx.target = ctx.shared.upstream.first(&mut ctx.tried).cloned();
+        }
+        loop {
+            let target = ctx.target.clone()?;
+            if let Some(told) = &mut ctx.told {
+                told.calls(&target);
+            }
+            if let Ok(peer) = target.upstream.peer(ctx.attempts).await {
+                return Some(peer);
+            }
+            if !Self::fails_over(ctx) {
+                return None;
+            }
+        }
+    }
+
+    fn tries_another_address(ctx: &mut CallContext) -> bool {
+        ctx.attempts += 1;
+        let target = ctx.target.as_ref();
+        let again = target.is_some_and(|target| ctx.attempts < target.upstream.addresses());
+        if again {
+            UpstreamRetried.emit(&ctx.shared.metrics);
+        }
+        again
+    }
+
+    /// True when there is another model server to try.
+    fn fails_over(ctx: &mut CallContext) -> bool {
+        let failed = ctx.target.take();
+        let upstream = &ctx.shared.upstream;
+        let next = failed.and_then(|failed| upstream.after(&failed, &mut ctx.tried));
+        ctx.target = next.cloned();
+        ctx.attempts = 0;
+        ctx.target.is_some()
+    }
+
     /// True when the call is answered.
     async fn serve(&self, session: &mut Session, ctx: &mut CallContext) -> Result<bool> {
         let framing = Self::framing(session);
-        match self.admit(session, ctx, framing) {
+        let admitted = self.admit(session, ctx, framing);
+        let admitted = admitted.and_then(|route| {
+            Self::take_turn(session, ctx, &route)?;
+            Ok(route)
+        });
+        match admitted {
             Ok(Route::Chat) => {
                 let shared = ctx.shared.clone();
                 Box::pin(exchange::run(&shared, session, ctx)).await
@@ -129,10 +193,28 @@ impl ProxyHttp for Gateway {
         _session: &mut Session,
         ctx: &mut CallContext,
     ) -> Result<Box<HttpPeer>> {
-        let peer = ctx.shared.upstream.peer(ctx.attempts).await;
-        let mut peer = HttpPeer::clone(&*peer.map_err(|_| unresolved())?);
+        ctx.clock.calls_upstream();
+        let mut peer = HttpPeer::clone(&*Self::peer(ctx).await.ok_or_else(unresolved)?);
         peer.options.http_upstream_request_policy.h1_upgrade = H1UpgradePolicy::Deny;
         Ok(Box::new(peer))
+    }
+
+    /// A body that drips keeps an upstream connection besides the client's.
+    async fn request_body_filter(
+        &self,
+        _session: &mut Session,
+        body: &mut Option<Bytes>,
+        end_of_stream: bool,
+        ctx: &mut CallContext,
+    ) -> Result<()> {
+        ctx.received += body.as_ref().map_or(0, Bytes::len);
+        let limit = ctx.shared.settings.limits.header_timeout;
+        if end_of_stream || !is_too_slow(ctx.clock.elapsed(), limit, ctx.received) {
+            return Ok(());
+        }
+        let mut error = Error::explain(ErrorType::ReadTimedout, "a request body that drips");
+        error.as_down();
+        Err(error)
     }
 
     async fn upstream_request_filter(
@@ -141,12 +223,13 @@ impl ProxyHttp for Gateway {
         upstream_request: &mut RequestHeader,
         ctx: &mut CallContext,
     ) -> Result<()> {
-        headers::for_upstream(
-            upstream_request,
-            ctx.shared.upstream.base(),
-            &ctx.request_id,
-            None,
-        )
+        let target = ctx.target.as_ref().ok_or_else(unresolved)?;
+        let base = target.upstream.base();
+        headers::for_upstream(upstream_request, base, &ctx.request_id, None)?;
+        match &ctx.told {
+            Some(told) => told.for_upstream(upstream_request),
+            None => Ok(()),
+        }
     }
 
     async fn response_filter(
@@ -180,12 +263,7 @@ impl ProxyHttp for Gateway {
         ctx: &mut CallContext,
         mut error: Box<Error>,
     ) -> Box<Error> {
-        ctx.attempts += 1;
-        let again = ctx.attempts < ctx.shared.upstream.addresses();
-        if again {
-            UpstreamRetried.emit(&ctx.shared.metrics);
-        }
-        error.set_retry(again);
+        error.set_retry(Self::tries_another_address(ctx) || Self::fails_over(ctx));
         error
     }
 
@@ -226,7 +304,7 @@ impl ProxyHttp for Gateway {
     }
 
     async fn logging(&self, session: &mut Session, _error: Option<&Error>, ctx: &mut CallContext) {
-        ctx.ended(session.body_bytes_sent());
+        ctx.ended(session.body_bytes_read(), session.body_bytes_sent());
     }
 
     /// The access line says it, with the outcome's word.

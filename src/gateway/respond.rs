@@ -6,8 +6,11 @@ use super::docs::Asset;
 use super::error::CallError;
 use super::headers::{REQUEST_ID, expects_continue};
 use crate::model::ErrorEnvelope;
+use crate::observe::events::Overloaded;
 use bytes::Bytes;
-use http::header::{ALLOW, CACHE_CONTROL, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE};
+use http::header::{
+    ALLOW, CACHE_CONTROL, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, RETRY_AFTER,
+};
 use http::{HeaderValue, header};
 use pingora_core::Result;
 use pingora_core::protocols::http::ServerSession;
@@ -19,6 +22,8 @@ use tokio::time::timeout;
 const SMALL_BODY: usize = 64 << 10;
 /// Beyond it, this much is thrown away after the answer, so that a client still sending can read it.
 const LINGER_BYTES: usize = 4 << 20;
+/// The same of a body that there is no room for: its client is worth the answer.
+const LINGER_OVERLOADED: usize = 64 << 20;
 const LINGER_TIME: Duration = Duration::from_secs(1);
 
 /// Answers a failed call. Nothing is written when the client is gone.
@@ -29,6 +34,9 @@ pub(crate) async fn error(
 ) -> Result<()> {
     ctx.outcome = error.outcome();
     ctx.detail = Some(error.detail());
+    if let CallError::Overloaded(room) = error {
+        Overloaded { room: *room }.emit(&ctx.shared.metrics);
+    }
     let Some(answer) = error.answer() else {
         ctx.cut = true;
         session.shutdown().await;
@@ -42,8 +50,15 @@ pub(crate) async fn error(
     if let Some(allow) = answer.allow {
         head.insert_header(ALLOW, allow)?;
     }
+    if let Some(seconds) = answer.retry_after {
+        head.insert_header(RETRY_AFTER, HeaderValue::from(seconds))?;
+    }
     let body = ErrorEnvelope::new(answer.kind, answer.status, answer.message).to_json();
-    whole(session, ctx, head, body.into()).await
+    whole(session, ctx, head, body.into()).await?;
+    if matches!(error, CallError::Overloaded(_)) {
+        discard(session, LINGER_OVERLOADED).await;
+    }
+    Ok(())
 }
 
 /// Answers with a document of ours.

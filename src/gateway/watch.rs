@@ -55,6 +55,16 @@ pub(crate) enum Framing {
     Unseen,
 }
 
+/// A body that comes slower than this, beyond `limits.header_timeout`, is not waited for.
+const SLOWEST_BODY_PER_SECOND: u32 = 500;
+
+/// Whether a body of which so much came in that time is one that nobody has to wait for, although no
+/// silence in it was too long.
+pub(super) fn is_too_slow(elapsed: Duration, limit: Duration, received: usize) -> bool {
+    let earned = received as f64 / f64::from(SLOWEST_BODY_PER_SECOND);
+    elapsed.saturating_sub(limit).as_secs_f64() > earned
+}
+
 /// When the head that has begun must be whole.
 struct Deadline {
     limit: Duration,
@@ -187,16 +197,18 @@ impl Http1 {
 
     fn has_head(&mut self, chunked: bool) -> Framing {
         self.phase = Phase::Rest;
+        // Not kept for the length of a stream.
+        let seen = std::mem::take(&mut self.seen);
         if !chunked {
             return Framing::Good;
         }
-        let whole = self.seen.len() < LONGEST_SEEN;
-        let end = memchr::memmem::find(&self.seen, HEAD_END).filter(|_| whole);
+        let whole = seen.len() < LONGEST_SEEN;
+        let end = memchr::memmem::find(&seen, HEAD_END).filter(|_| whole);
         let Some(end) = end else {
             return Framing::Unseen;
         };
         let mut chunks = Chunks::START;
-        if !chunks.push(&self.seen[end + HEAD_END.len()..]) {
+        if !chunks.push(&seen[end + HEAD_END.len()..]) {
             return Framing::Bad;
         }
         self.phase = Phase::Chunks(chunks);

@@ -2,11 +2,13 @@
 //! serde only; no I/O, no decisions.
 
 mod analysis;
+mod call_limits;
 mod categories;
 mod chain;
 #[cfg(test)]
 pub(crate) mod document;
 mod envelope;
+mod gateway_report;
 mod ids;
 mod patterns;
 mod policy;
@@ -19,9 +21,11 @@ pub use analysis::{
     GuardrailsReport, PolicyRuling, SCHEMA_VERSION, Severity, Stage, Status, Timings, TokensReport,
     TypeCount,
 };
+pub use call_limits::{CallLimits, CallRate};
 pub use categories::CATEGORY_NAMES;
 pub use chain::{Chain, ChainHash, Identity};
 pub use envelope::{ErrorBody, ErrorEnvelope, ErrorType};
+pub use gateway_report::{GATEWAY_HEADER, GatewayReport};
 pub use ids::{ApplicationId, ExchangeId, RecordId};
 pub use patterns::{LOCAL_PATTERNS, PATTERN_NAMES, PatternSet};
 pub use policy::{

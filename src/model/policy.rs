@@ -2,6 +2,7 @@
 //! check of it: `monitor check`, start, reload and every store use it. How it is read stands in
 //! `policy_json`; where it comes from is not known here.
 
+use super::call_limits::CallLimits;
 use super::ids::ApplicationId;
 use super::patterns::PatternSet;
 use super::policy_json;
@@ -123,6 +124,10 @@ pub struct Policy {
     pub redact_upstream: bool,
     /// What `hold_back` and `redact_upstream` look for; None means all that the gateway can find.
     pub local_patterns: Option<PatternSet>,
+    /// How many calls are let through; None is any number. Left out where there is none, so that a
+    /// program that does not know it reads the policy too.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub limits: Option<CallLimits>,
 }
 
 /// An application as a configuration lists it.
@@ -184,6 +189,7 @@ impl Policy {
             stream_in_sync: StreamInSync::Off,
             redact_upstream: false,
             local_patterns: None,
+            limits: None,
         }
     }
 

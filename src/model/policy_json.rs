@@ -2,6 +2,7 @@
 //! comes this way too, so that a file and a store accept the same (CONTRACT 34). What fields must not
 //! say together stands in `policy`.
 
+use super::call_limits;
 use super::patterns::{LOCAL_PATTERNS, PATTERN_NAMES};
 use super::policy::{
     AppMode, BlockOn, OnBackendFailure, Policy, PolicyProblem, PolicyProblems, ScanRole,
@@ -49,7 +50,13 @@ pub(super) fn read(value: &Value) -> Result<Policy, PolicyProblems> {
     policy.redact_upstream = fields.flag("redact_upstream").unwrap_or(false);
     let patterns = fields.list("local_patterns", local_pattern, |name| name);
     policy.local_patterns = patterns.map(|names| names.into_iter().collect());
+    let limits = fields.ask("limits").map(call_limits::read);
     let mut problems = fields.finish();
+    match limits {
+        Some(Ok(limits)) => policy.limits = limits,
+        Some(Err(found)) => problems.extend(found),
+        None => {}
+    }
     // Beside an unreadable field, what contradicts it can only be guessed.
     if problems.is_empty() {
         problems = policy.check().err().unwrap_or_default();

@@ -2,14 +2,21 @@
 //! carries a body, a key or a person's data.
 
 mod attachments;
+mod limits;
+mod outputs;
 mod remote;
 mod spool;
+mod upstreams;
 
+pub use super::labels::{ClearTextTarget, LinesLost, SpansLost};
 pub use attachments::{AttachmentsEnded, AttachmentsLeft};
+pub use limits::{AcceptFailed, AcceptPaused, CallRefused, Overloaded};
+pub use outputs::{AccessLinesLost, ClearTextSecret, SpansDropped, SpansExported};
 pub use remote::{CuesOnly, RemoteAsked, RemoteTurned};
 pub use spool::{
     LettersLost, RecordDelayed, RecordLeft, SpoolDamaged, SpoolDisk, SpoolLost, SpoolThread,
 };
+pub use upstreams::{FailedOver, UpstreamTurned};
 
 use super::labels::{
     EndReason, Outcome, RouteLabel, UncheckedReason, UnrestoredReason, VerdictType,
@@ -36,13 +43,18 @@ pub struct CallEnded<'a> {
     /// What it took.
     pub times: CallTimes,
     /// What went wrong, in words of ours.
-    pub detail: Option<&'a str>,
+    pub detail: Option<&'static str>,
 }
 
 impl CallEnded<'_> {
+    /// Counts.
+    pub fn count(&self, metrics: &Metrics) {
+        metrics.call_ended(self.route, self.outcome, self.times);
+    }
+
     /// Counts and logs.
     pub fn emit(&self, metrics: &Metrics) {
-        metrics.call_ended(self.route, self.outcome, self.times);
+        self.count(metrics);
         info!(
             target: "access",
             "route={} status={} outcome={} request_id={} bytes={} total_ms={:.3} overhead_us={:.0}{}{}",
@@ -164,7 +176,7 @@ pub struct ConnectionEnded {
 }
 
 /// One for each reason.
-static ENDED: LazyLock<[Throttle; 2]> =
+static ENDED: LazyLock<[Throttle; 3]> =
     LazyLock::new(|| std::array::from_fn(|_| Throttle::every(Duration::from_secs(10))));
 
 impl ConnectionEnded {

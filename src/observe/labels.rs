@@ -99,6 +99,46 @@ label!(
         SlowHead => "slow_head",
         /// Too many frames of HTTP/2 that ask for nothing.
         IdleFrames => "idle_frames",
+        /// TLS was not agreed on, or not within limits.header_timeout.
+        Handshake => "handshake",
+    }
+);
+label!(
+    /// `reason` label of connections that the system did not give.
+    AcceptFault {
+        /// No descriptors are left, in the process or the system.
+        Descriptors => "descriptors",
+        /// The system has no memory for it.
+        Memory => "memory",
+        /// Something else, such as a client that left before.
+        Other => "other",
+    }
+);
+label!(
+    /// `reason` label of calls that went to the next model server.
+    FailoverReason {
+        /// No connection.
+        Connect => "connect",
+        /// An answer of 502, 503 or 504 (`upstream.failover_on: unavailable`).
+        Unavailable => "unavailable",
+    }
+);
+label!(
+    /// `limit` label of calls refused with 429.
+    QuotaLimit {
+        /// More than its policy lets through in that time.
+        Rate => "rate",
+        /// As many are under way as may be.
+        Concurrent => "concurrent",
+    }
+);
+label!(
+    /// `room` label of calls refused with 503.
+    Room {
+        /// limits.buffered_bytes.
+        Memory => "memory",
+        /// The disk that large request bodies are written to.
+        Disk => "disk",
     }
 );
 label!(
@@ -174,5 +214,40 @@ label!(
         Down => "down",
         /// A text, or policies, beyond what is sent; the rest was not asked about.
         Cut => "cut",
+    }
+);
+label!(
+    /// `reason` label of lines of the access log that were not written.
+    LinesLost {
+        /// Too many were waiting.
+        Queue => "queue",
+        /// The file or stream took no more.
+        Disk => "disk",
+    }
+);
+label!(
+    /// `reason` label of spans that did not reach the collector.
+    SpansLost {
+        /// Too many were waiting.
+        Queue => "queue",
+        /// The collector did not answer, or asked to wait too often.
+        Unavailable => "unavailable",
+        /// It does not want them.
+        Refused => "refused",
+    }
+);
+label!(
+    /// `target` label of servers that get secrets in clear text.
+    ClearTextTarget {
+        /// The model server: `Authorization` of clients.
+        Upstream => "upstream",
+        /// The monitoring backend: access keys and messages.
+        Monitor => "monitor",
+        /// The judge: its key and messages.
+        Judge => "judge",
+        /// The guard model: its key and messages.
+        Guard => "guard",
+        /// The collector of traces: its key.
+        Trace => "trace",
     }
 );

@@ -2,11 +2,17 @@
 //! metrics are resolved once.
 //! Long because: it is one table, and each metric has its name, its help and its labels in it.
 
+mod limits;
+mod outputs;
 mod remote;
 #[cfg(test)]
 mod tests;
+mod upstreams;
 
+pub use limits::LimitMetrics;
+pub use outputs::OutputMetrics;
 pub use remote::RemoteMetrics;
+pub use upstreams::UpstreamMetrics;
 
 use super::labels::{
     AttachmentOutcome, EndReason, Outcome, RouteLabel, TelemetryOutcome, UncheckedReason,
@@ -90,6 +96,12 @@ pub struct Metrics {
     reloads: IntCounterVec,
     /// Servers that an analysis asks.
     pub remote: RemoteMetrics,
+    /// What is bounded.
+    pub limits: LimitMetrics,
+    /// Model servers.
+    pub upstreams: UpstreamMetrics,
+    /// The access log and traces.
+    pub outputs: OutputMetrics,
 }
 
 impl Metrics {
@@ -218,6 +230,9 @@ impl Metrics {
                 &["result"],
             )?,
             remote: RemoteMetrics::new(&registry)?,
+            limits: LimitMetrics::new(&registry)?,
+            upstreams: UpstreamMetrics::new(&registry)?,
+            outputs: OutputMetrics::new(&registry)?,
             registry,
         })
     }
@@ -322,6 +337,10 @@ pub struct CallTimes {
     pub overhead: Option<f64>,
     /// To the first byte of the body, where there was one.
     pub first_byte: Option<f64>,
+    /// Waiting for the upstream, where that was measured.
+    pub upstream: Option<f64>,
+    /// Waiting for a verdict, where that was measured.
+    pub backend: Option<f64>,
 }
 
 fn spool_lost(registry: &Registry) -> prometheus::Result<IntCounterVec> {

@@ -1,16 +1,21 @@
 //! What an operator sees: metrics, events (a log line and a counter born together), logging.
 
+pub mod access;
 pub mod events;
 mod labels;
 pub mod logging;
 mod metrics;
 mod registered;
 mod throttle;
+pub mod trace;
 pub mod upgraded;
 
 pub use labels::{
-    AttachmentOutcome, EndReason, Outcome, RemoteLabel, RemoteOutcome, RouteLabel,
-    TelemetryOutcome, UncheckedReason, UnrestoredReason, VerdictType,
+    AcceptFault, AttachmentOutcome, EndReason, FailoverReason, Outcome, QuotaLimit, RemoteLabel,
+    RemoteOutcome, Room, RouteLabel, TelemetryOutcome, UncheckedReason, UnrestoredReason,
+    VerdictType,
 };
-pub use metrics::{CallTimes, Metrics, RemoteMetrics};
+pub use metrics::{
+    CallTimes, LimitMetrics, Metrics, OutputMetrics, RemoteMetrics, UpstreamMetrics,
+};
 pub use throttle::Throttle;

@@ -1,7 +1,9 @@
 //! The snapshot every call looks its policy up in: no lock, no wait, no allocation on the way
 //! (CONTRACT 14). Who fills it is the `refresher`.
 
-use crate::model::{ApplicationId, ApplicationPolicy, Policy, PolicyProblems, StoredPolicy};
+use crate::model::{
+    ApplicationId, ApplicationPolicy, CallLimits, Policy, PolicyProblems, StoredPolicy,
+};
 use arc_swap::ArcSwap;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -21,6 +23,15 @@ pub enum Found {
     /// No policy can be told: the store was not reached since the start and there is no copy, or what
     /// it holds for this application was never readable. The call is async, counted and warned about.
     NeverKnown,
+}
+
+/// An application whose calls are limited.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limited {
+    /// Which.
+    pub id: ApplicationId,
+    /// How.
+    pub limits: CallLimits,
 }
 
 /// An application whose stored policy is not in force.
@@ -64,6 +75,8 @@ pub(super) struct Snapshot {
     /// Whether a store or a copy was read; without, an application that is not here is unknown.
     pub(super) known: bool,
     pub(super) applications: HashMap<ApplicationId, Entry>,
+    /// Whether any policy limits how many calls are let through.
+    pub(super) has_limits: bool,
 }
 
 /// One application; None where its policy was never readable.
@@ -88,7 +101,7 @@ impl Policies {
         let policies = Self::new("none");
         policies.0.snapshot.store(Arc::new(Snapshot {
             known: true,
-            applications: HashMap::new(),
+            ..Snapshot::default()
         }));
         policies
     }
@@ -122,6 +135,18 @@ impl Policies {
             None if snapshot.known => Found::NoPolicy,
             None => Found::NeverKnown,
         }
+    }
+
+    /// The limits of an application's calls, as its id is written; None where it has none, which costs
+    /// nothing while no application has any.
+    pub fn limits(&self, application_id: impl FnOnce() -> Option<String>) -> Option<Limited> {
+        let snapshot = self.0.snapshot.load();
+        if !snapshot.has_limits {
+            return None;
+        }
+        let id = application_id()?.parse().ok()?;
+        let policy = snapshot.applications.get(&id)?.policy.as_ref()?;
+        policy.limits.map(|limits| Limited { id, limits })
     }
 
     /// Time since the store was last read; see [`PolicyStatus::age`].
@@ -186,8 +211,11 @@ impl Snapshot {
             let name = name.into_boxed_str();
             applications.insert(id, Entry { name, policy });
         }
+        let has_limits =
+            |entry: &Entry| entry.policy.as_ref().is_some_and(|it| it.limits.is_some());
         let next = Self {
             known: true,
+            has_limits: applications.values().any(has_limits),
             applications,
         };
         (next, faults)

@@ -8,7 +8,7 @@ mod file;
 mod postgres;
 mod refresher;
 
-pub use cached::{Found, Policies, PolicyFault, PolicyStatus};
+pub use cached::{Found, Limited, Policies, PolicyFault, PolicyStatus};
 pub use file::{FileList, FileStore};
 pub use postgres::PostgresStore;
 pub(crate) use postgres::postgres_options;

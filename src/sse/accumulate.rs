@@ -92,6 +92,16 @@ impl Accumulator {
         self.error_seen
     }
 
+    /// Bytes that are kept.
+    pub fn kept(&self) -> usize {
+        self.budget.kept()
+    }
+
+    /// Nothing more is kept; what comes is left out and marked.
+    pub fn close(&mut self) {
+        self.budget.close();
+    }
+
     /// Whether text was left out because of the bound.
     pub fn is_truncated(&self) -> bool {
         self.budget.is_exceeded()

@@ -45,6 +45,7 @@ pub(super) fn short(text: &str) -> String {
 
 /// How many bytes may still be kept.
 pub(super) struct Budget {
+    bytes: usize,
     left: usize,
     truncated: bool,
 }
@@ -52,9 +53,21 @@ pub(super) struct Budget {
 impl Budget {
     pub(super) fn new(bytes: usize) -> Self {
         Self {
+            bytes,
             left: bytes,
             truncated: false,
         }
+    }
+
+    /// How many are kept.
+    pub(super) fn kept(&self) -> usize {
+        self.bytes - self.left
+    }
+
+    /// Nothing more may be kept.
+    pub(super) fn close(&mut self) {
+        self.bytes = self.kept();
+        self.left = 0;
     }
 
     /// Whether something was left out.
@@ -69,7 +82,7 @@ impl Budget {
         if kept.len() < piece.len() {
             self.truncated = true;
             // Nothing is left out in the middle: after the first gap comes nothing.
-            self.left = 0;
+            self.close();
         }
     }
 

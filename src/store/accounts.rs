@@ -107,6 +107,15 @@ pub struct SignIn {
     pub seen_at_ms: i64,
 }
 
+/// By what an identity provider knows a person.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Identity {
+    /// The provider's address, as its tokens say it.
+    pub issuer: String,
+    /// Its name for the person, which never changes.
+    pub subject: String,
+}
+
 /// Accounts, links and sign-ins.
 #[async_trait]
 pub trait AccountStore: Send + Sync {
@@ -166,6 +175,12 @@ pub trait AccountStore: Send + Sync {
 
     /// Ends one.
     async fn end_sign_in(&self, hash: SecretHash) -> Result<(), StoreError>;
+
+    /// The account of an identity.
+    async fn account_of(&self, identity: &Identity) -> Result<Option<Account>, StoreError>;
+
+    /// Gives an identity to an account; one that has an account already keeps it.
+    async fn add_identity(&self, identity: Identity, account: AccountId) -> Result<(), StoreError>;
 
     /// Ends all of an account but one.
     async fn end_other_sign_ins(

@@ -33,6 +33,23 @@ pub trait ChainStore: Send + Sync {
     /// # Errors
     /// [`StoreError`] when the store cannot be read.
     async fn chains(&self, filter: &ChainFilter) -> Result<ChainStates, StoreError>;
+
+    /// The gateways whose numbers came, the one with the latest record first; of those that are there.
+    ///
+    /// # Errors
+    /// [`StoreError`] when the store cannot be read.
+    async fn gateways(&self, limit: u32) -> Result<Vec<GatewaySeen>, StoreError>;
+}
+
+/// What a gateway's records say of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct GatewaySeen {
+    /// The gateway.
+    pub gateway: Uuid,
+    /// Its highest number that came.
+    pub last: u64,
+    /// When the record with its highest number that is still there was received.
+    pub latest_ms: Option<i64>,
 }
 
 /// One record's number and links.

@@ -11,20 +11,24 @@ mod chain;
 mod error;
 mod postgres;
 mod record;
+mod saved;
 mod settings;
 mod sqlite;
 mod survey;
 #[cfg(test)]
 pub(crate) mod temporary;
+mod traffic;
 
-pub use accounts::{Account, AccountChange, AccountId, AccountStore, Role, SecretHash, SignIn};
+pub use accounts::{
+    Account, AccountChange, AccountId, AccountStore, Identity, Role, SecretHash, SignIn,
+};
 pub use attachment::{
     Attached, Attachment, AttachmentStore, BlobHash, Erased, Erasure, Extraction, Findings,
     NewAttachment, REMOVAL, Scanned,
 };
 pub use blobs::{BlobError, BlobStore, Bytes as BlobBytes, Received, Upload};
 pub use chain::{
-    ChainEntry, ChainFilter, ChainRun, ChainState, ChainStates, ChainStore, MOST_RUNS,
+    ChainEntry, ChainFilter, ChainRun, ChainState, ChainStates, ChainStore, GatewaySeen, MOST_RUNS,
 };
 pub use error::StoreError;
 pub use postgres::PostgresStore;
@@ -32,13 +36,15 @@ pub use record::{
     DayStatistics, NewRecord, RecordFilter, RecordPage, RecordSummary, RetentionLimits,
     SessionFilter, SessionSummary, StoredRecord, VerdictFilter,
 };
+pub use saved::{FilterId, SavedFilter, SavedFilterStore, SeenFilter};
 pub use settings::{
     Application, ApplicationChange, ApplicationFilter, ApplicationPage, ApplicationVersion,
     AuditEntry, AuditFilter, Changed, Scope, Scopes, Token, TokenChange, TokenHash, TokenId,
 };
 pub use sqlite::SqliteStore;
+pub use traffic::{HourTraffic, KEPT_HOURS};
 
-use crate::model::{AnalysisResponse, ApplicationId, Policy, RecordId, StoredPolicy};
+use crate::model::{AnalysisResponse, ApplicationId, Policy, RecordId, StoredPolicy, TypeCount};
 use async_trait::async_trait;
 use std::pin::Pin;
 use tokio::sync::watch;
@@ -102,6 +108,35 @@ pub trait RecordStore: Send + Sync {
         last: i64,
     ) -> Result<Vec<DayStatistics>, StoreError>;
 
+    /// Traffic of the hours from the first to the last one (hours since 1970), in order, without those in
+    /// which nothing came; of one application, or of all together, those that were removed since
+    /// included. The last [`KEPT_HOURS`] are kept.
+    ///
+    /// # Errors
+    /// [`StoreError`] when the store cannot be read.
+    async fn traffic(
+        &self,
+        application: Option<ApplicationId>,
+        hours: (i64, i64),
+    ) -> Result<Vec<HourTraffic>, StoreError>;
+
+    /// Finds by entity type in the same hours, the most frequent first.
+    ///
+    /// # Errors
+    /// [`StoreError`] when the store cannot be read.
+    async fn traffic_types(
+        &self,
+        application: Option<ApplicationId>,
+        hours: (i64, i64),
+        limit: u32,
+    ) -> Result<Vec<TypeCount>, StoreError>;
+
+    /// What the store is.
+    ///
+    /// # Errors
+    /// [`StoreError`] when the store cannot be read.
+    async fn facts(&self) -> Result<StoreFacts, StoreError>;
+
     /// Removes the oldest records beyond the limits, of the whole store or of one application, in
     /// bounded steps; gives how many went. Bytes count what the store itself takes for them.
     ///
@@ -127,6 +162,19 @@ pub struct Migrated {
     pub to: i64,
 }
 
+/// What a store is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StoreFacts {
+    /// `SQLite` or `PostgreSQL`.
+    pub kind: &'static str,
+    /// The database's own version.
+    pub version: String,
+    /// The version of its schema.
+    pub schema: i64,
+    /// What it takes on disk.
+    pub bytes: u64,
+}
+
 /// One page of whole records, newest first.
 #[derive(Clone, Debug)]
 pub struct WholePage {
@@ -138,12 +186,24 @@ pub struct WholePage {
 
 /// Everything that is kept, as one object.
 pub trait Store:
-    RecordStore + SettingsStore + PolicyTable + AttachmentStore + ChainStore + AccountStore
+    RecordStore
+    + SettingsStore
+    + PolicyTable
+    + AttachmentStore
+    + ChainStore
+    + AccountStore
+    + SavedFilterStore
 {
 }
 
 impl<T> Store for T where
-    T: RecordStore + SettingsStore + PolicyTable + AttachmentStore + ChainStore + AccountStore
+    T: RecordStore
+        + SettingsStore
+        + PolicyTable
+        + AttachmentStore
+        + ChainStore
+        + AccountStore
+        + SavedFilterStore
 {
 }
 

@@ -137,6 +137,8 @@ pub struct AuditEntry {
 pub struct AuditFilter {
     /// Only this application.
     pub application_id: Option<ApplicationId>,
+    /// Only what this person, or a token of this name, did.
+    pub actor: Option<String>,
     /// Only this action.
     pub action: Option<String>,
     /// Only entries before this [`AuditEntry::seq`].

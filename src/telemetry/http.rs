@@ -3,10 +3,12 @@
 //! endpoint (CONTRACT 29).
 
 use super::attach::{Body, Multipart, multipart};
-use super::connect::connector;
-use super::{Analyzer, AnalyzerError, AttachError, Attachment, BatchResult, Record, batch};
+use super::connect::backend;
+use super::{
+    Analyzer, AnalyzerError, AttachError, Attachment, BackendTls, BatchResult, Record, Spool, batch,
+};
 use crate::config::BaseUrl;
-use crate::model::{AnalysisRequest, AnalysisResponse, RecordId, Secret};
+use crate::model::{AnalysisRequest, AnalysisResponse, GATEWAY_HEADER, RecordId, Secret};
 use async_trait::async_trait;
 use bytes::Bytes;
 use http::header::{AUTHORIZATION, CONTENT_LENGTH, CONTENT_TYPE, USER_AGENT};
@@ -16,14 +18,18 @@ use hyper_rustls::HttpsConnector;
 use hyper_util::client::legacy::Client;
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::{TokioExecutor, TokioTimer};
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
+use std::time::{Duration, Instant};
 use tokio::time::timeout;
 
 /// Largest answer of the backend that is read.
 const MAX_ANSWER: usize = 32 << 20;
 /// How long an idle connection is kept.
 const POOL_IDLE: Duration = Duration::from_secs(30);
+
+/// Between two words on the spool.
+const REPORT_EVERY_MS: u64 = 1_000;
 
 /// An [`Analyzer`] behind MONITOR_URL.
 pub struct HttpAnalyzer {
@@ -36,6 +42,10 @@ pub struct HttpAnalyzer {
     /// Whether the latest answer said so.
     takes_batches: AtomicBool,
     timeout: Duration,
+    /// The spool it registers from.
+    spool: OnceLock<Spool>,
+    started: Instant,
+    next_report_ms: AtomicU64,
 }
 
 /// An answer, read whole.
@@ -46,14 +56,18 @@ struct Answer {
 }
 
 impl HttpAnalyzer {
-    /// `timeout` bounds one call whole (MONITOR_TIMEOUT).
+    /// `timeout` bounds one call whole (MONITOR_TIMEOUT); `files` are those of `monitor.ca` and beside it.
     ///
     /// # Errors
     /// When the system's trusted certificates cannot be read for an https backend, or the address
     /// makes no URI.
-    pub fn new(base: &BaseUrl, timeout: Duration) -> Result<Self, AnalyzerError> {
+    pub fn new(
+        base: &BaseUrl,
+        timeout: Duration,
+        files: Option<&Arc<BackendTls>>,
+    ) -> Result<Self, AnalyzerError> {
         let broken = |error: &dyn std::fmt::Display| AnalyzerError::Unavailable(error.to_string());
-        let connector = connector(base.tls).map_err(|error| broken(&error))?;
+        let connector = backend(base.tls, files).map_err(|error| broken(&error))?;
         let mut clients = Client::builder(TokioExecutor::new());
         clients
             .pool_idle_timeout(POOL_IDLE)
@@ -72,6 +86,9 @@ impl HttpAnalyzer {
             batch_uri: uri(batch::PATH)?,
             takes_batches: AtomicBool::new(false),
             timeout,
+            spool: OnceLock::new(),
+            started: Instant::now(),
+            next_report_ms: AtomicU64::new(0),
         })
     }
 
@@ -87,7 +104,12 @@ impl HttpAnalyzer {
             crate::model::Stage::PreCall => &self.request_uri,
             crate::model::Stage::PostCall => &self.response_uri,
         };
-        self.post(uri, "application/json", (record, body))
+        let mut request = self.post(uri, "application/json", (record, body))?;
+        let trace = record.context.trace.map(|trace| trace.header());
+        if let Some(value) = trace.and_then(|trace| HeaderValue::try_from(trace).ok()) {
+            request.headers_mut().insert("traceparent", value);
+        }
+        Ok(request)
     }
 
     fn post(
@@ -96,12 +118,27 @@ impl HttpAnalyzer {
         content_type: &'static str,
         (record, body): (&Record, Vec<u8>),
     ) -> Result<Request<Full<Bytes>>, AnalyzerError> {
-        Request::post(uri.clone())
+        let mut request = Request::post(uri.clone())
             .header(AUTHORIZATION, bearer(&record.context.access_key)?)
             .header(CONTENT_TYPE, content_type)
-            .header(USER_AGENT, "monitor-gateway")
-            .body(Full::new(Bytes::from(body)))
-            .map_err(|_| AnalyzerError::Refused(400))
+            .header(USER_AGENT, "monitor-gateway");
+        if let Some(report) = self.due_report() {
+            request = request.header(GATEWAY_HEADER, report);
+        }
+        let body = Full::new(Bytes::from(body));
+        request.body(body).map_err(|_| AnalyzerError::Refused(400))
+    }
+
+    /// What the backend is told of the spool, once in a while.
+    fn due_report(&self) -> Option<String> {
+        let spool = self.spool.get()?;
+        let now = u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX);
+        if now < self.next_report_ms.load(Ordering::Relaxed) {
+            return None;
+        }
+        self.next_report_ms
+            .store(now.saturating_add(REPORT_EVERY_MS), Ordering::Relaxed);
+        Some(spool.report().to_string())
     }
 
     async fn call(&self, request: Request<Full<Bytes>>) -> Result<Answer, AnalyzerError> {
@@ -183,6 +220,11 @@ impl Analyzer for HttpAnalyzer {
                 .map_err(|_| unavailable("its answer is no analysis response (§2.9)")),
             status => Err(refusal(status)),
         }
+    }
+
+    fn tells_of(&self, spool: &Spool) {
+        // Once for the life of a process: it has one spool.
+        let _ = self.spool.set(spool.clone());
     }
 
     fn takes_batches(&self) -> bool {

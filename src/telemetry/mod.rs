@@ -8,7 +8,9 @@ mod files;
 mod http;
 mod inspect;
 mod record;
+mod spans;
 pub mod spool;
+mod tls;
 
 pub use attach::{AttachError, Attachment};
 pub use connect::connector;
@@ -16,7 +18,9 @@ pub use files::{FileList, FilesOwed};
 pub use http::HttpAnalyzer;
 pub use inspect::{Find, Inspector};
 pub use record::{CallFailure, ClosedBy, Record, RecordContext};
+pub use spans::SpanExport;
 pub use spool::{Held, Spool};
+pub use tls::{BackendTls, Files as BackendFiles};
 
 use crate::model::{AnalysisResponse, RecordId, Secret};
 use async_trait::async_trait;
@@ -55,6 +59,9 @@ pub trait Analyzer: Send + Sync {
     async fn analyse_batch(&self, _: &[&Record]) -> Option<Vec<BatchResult>> {
         None
     }
+
+    /// Has the backend told how this spool is, beside what is registered.
+    fn tells_of(&self, _: &Spool) {}
 
     /// As [`Analyzer::analyse`], without waiting for what the verdict does not need where the backend can tell the
     /// two apart.

@@ -3,6 +3,7 @@
 use super::FileList;
 use crate::model::{Chain, ChainHash, ExchangeId, Identity, RecordId, Secret, Stage};
 use crate::observe::VerdictType;
+use crate::observe::trace::TraceContext;
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
@@ -20,6 +21,8 @@ pub struct RecordContext {
     pub user_id: Option<String>,
     /// X-Session-Id.
     pub session_id: Option<String>,
+    /// The call's span, which the backend can go on with; not kept on disk.
+    pub trace: Option<TraceContext>,
 }
 
 /// A message to register.

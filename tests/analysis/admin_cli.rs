@@ -2,6 +2,7 @@
 
 use crate::admin_world::{expect, registers};
 use crate::support::eventually;
+use crate::support::request::Request;
 use crate::support::stack::{Folder, Stack};
 use serde_json::{Value, json};
 use std::process::Command;
@@ -23,9 +24,13 @@ impl World {
 
     /// Runs `monitor token` and gives its exit code, stdout and stderr.
     fn run(&self, args: &[&str]) -> (i32, String, String) {
+        self.monitor("token", args)
+    }
+
+    fn monitor(&self, command: &str, args: &[&str]) -> (i32, String, String) {
         let output = Command::new(env!("CARGO_BIN_EXE_monitor"))
             .env_clear()
-            .arg("token")
+            .arg(command)
             .args(args)
             .args(["--data-dir", &self.data])
             .output()
@@ -108,6 +113,26 @@ fn a_key_made_rotated_and_revoked_on_the_command_line_is_so_at_the_server() {
             line("token.create")
         ]
     );
+}
+
+#[test]
+fn a_person_who_is_locked_out_gets_a_link_on_the_command_line() {
+    // CONTRACT 32; the link is that of the page of users.
+    let world = World::new();
+    let (code, link, _) = world.monitor("user", &["link", " Admin"]);
+    assert_eq!(code, 0);
+    let path = link.trim().strip_prefix("http://").unwrap();
+    let (_, path) = path.split_once('/').unwrap();
+    let shown = Request::get(&format!("/{path}")).without_key();
+    assert_eq!(shown.call(world.stack.analysis_addr).status(), 200);
+    let (code, stdout, stderr) = world.monitor("user", &["link", "nobody"]);
+    assert_eq!((code, stdout.as_str()), (1, ""));
+    assert!(stderr.contains("no account has this name"), "{stderr}");
+    let audit = expect(&world.stack, 200, ("GET", "/audit"), Value::Null);
+    let line = &audit["entries"][0];
+    assert_eq!(line["action"], "account.link");
+    assert_eq!(line["actor"], "command line");
+    assert!(!audit.to_string().contains(path.rsplit('/').next().unwrap()));
 }
 
 #[test]

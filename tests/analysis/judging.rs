@@ -1,16 +1,12 @@
 //! Custom policies judged by a model (§2.8, CONTRACT 12, 26, 27, 37): what is asked, what is answered,
 //! what is kept, and what a text cannot change.
 
-use crate::support::judge::{Judge, completion};
+use crate::support::judge::Judge;
 use crate::support::request::Request;
 use crate::support::stack::Stack;
-use crate::support::upstream::Upstream;
 use crate::support::{KEY, contains, eventually};
 use crate::world::{authorised, post, record};
 use serde_json::{Value, json};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::Duration;
 
 const REQUEST: &str = "/process_request/override/";
 const RESPONSE: &str = "/process_response/override/";

@@ -248,6 +248,13 @@ fn files_that_are_named_must_be_readable() {
         );
     }
     let run = check_tls(&format!("{{cert: {file}, key: {file}}}"));
+    assert!(
+        run.stderr.contains("x.pem: holds no certificate"),
+        "{}",
+        run.stderr
+    );
+    let (cert, key) = pair(&folder);
+    let run = check_tls(&format!("{{cert: {cert}, key: {key}}}"));
     assert_eq!(run.code, 0, "{}", run.stderr);
     assert!(run.stdout.contains("127.0.0.1:0 (TLS)"), "{}", run.stdout);
 
@@ -264,7 +271,15 @@ fn files_that_are_named_must_be_readable() {
         "{}",
         run.stderr
     );
-    assert_eq!(ca(&file).stderr, "");
+    assert_eq!(ca(&cert).stderr, "");
+}
+
+/// A certificate and its key.
+fn pair(folder: &Folder) -> (String, String) {
+    let made = rcgen::generate_simple_self_signed(vec!["localhost".to_owned()]).unwrap();
+    let write = |name: &str, text: String| folder.file(name, text).display().to_string();
+    let cert = write("cert.pem", made.cert.pem());
+    (cert, write("key.pem", made.signing_key.serialize_pem()))
 }
 
 #[test]

@@ -1,6 +1,8 @@
 //! Clients that are slow or silent: `limits.header_timeout` and `limits.idle_timeout` of CONTRACT
 //! 34. Connections that never end would add up until none is left.
 
+use crate::support::eventually;
+use crate::support::frames::Frames;
 use crate::support::http::Conn;
 use crate::support::request::{EMBEDDINGS, HELLO, Request};
 use crate::support::stack::Stack;
@@ -46,6 +48,43 @@ fn a_client_that_does_not_finish_its_body_is_refused_and_let_go() {
         assert!(conn.is_closed());
     }
     assert!(upstream.seen().requests.is_empty());
+}
+
+#[test]
+fn a_body_that_trickles_in_is_refused_though_no_silence_is_too_long() {
+    let upstream = Upstream::ok();
+    let yaml = "limits: {header_timeout: 400ms}";
+    let stack = Stack::gateway().upstream(&upstream).yaml(yaml).start();
+    let text = HELLO.replace("hello", &"h".repeat(3000));
+    for request in [Request::chat(&text), Request::post(EMBEDDINGS, &text)] {
+        let bytes = request.bytes();
+        let begun = bytes.len() - 3000;
+        let mut conn = Conn::open(stack.gateway_addr);
+        conn.send(&bytes[..begun]);
+        let refused = r#"monitor_requests_total{outcome="refused",route="ROUTE"}"#;
+        let route = request.path().rsplit('/').next().unwrap();
+        let refused = refused.replace("ROUTE", &route.replace("completions", "chat"));
+        let ended = bytes[begun..].iter().any(|byte| {
+            std::thread::sleep(Duration::from_millis(20));
+            conn.try_send(&[*byte]).is_err() || stack.metric(&refused) == 1.0
+        });
+        assert!(ended, "{} was taken byte by byte", request.path());
+        assert_eq!(conn.response().status(), 408);
+    }
+}
+
+#[test]
+fn contract_35_a_reload_changes_the_idle_limit_of_http2_too() {
+    let upstream = Upstream::ok();
+    let yaml = |limit: &str| format!("limits: {{idle_timeout: {limit}}}\n");
+    let stack = Stack::gateway().upstream(&upstream).yaml(&yaml("60s"));
+    let stack = stack.start();
+    std::fs::write(stack.configuration(), yaml("500ms")).unwrap();
+    stack.process.signal("HUP");
+    eventually("it is in force", || {
+        (stack.metric("monitor_reloads_total{result=\"ok\"}") == 1.0).then_some(())
+    });
+    Frames::open(stack.gateway_addr, &[]).until_end();
 }
 
 #[test]

@@ -74,6 +74,24 @@ fn contract_35_a_connection_that_has_sent_nothing_yet_gets_its_first_request_ser
 }
 
 #[test]
+fn contract_35_who_waits_for_a_place_is_served_by_the_next_process() {
+    // limits.connections of CONTRACT 34.
+    let upstream = Upstream::ok();
+    let stack = Stack::gateway().upstream(&upstream);
+    let stack = stack.yaml("limits: {connections: 1}").start();
+    let mut line = Line::default();
+    let mut kept = Request::chat(HELLO).send(stack.gateway_addr);
+    assert_eq!(kept.response().status(), 200);
+    let mut waiting = Request::chat(HELLO).send(stack.gateway_addr);
+    waiting.assert_quiet(std::time::Duration::from_millis(200));
+    line.upgrade(&stack, "gateway");
+    assert_eq!(waiting.response().status(), 200);
+    kept.send(&Request::chat(HELLO).bytes());
+    assert_eq!(kept.response().status(), 200);
+    await_end(stack.process.id() as i32);
+}
+
+#[test]
 fn contract_35_a_long_stream_ends_in_the_process_it_began_in() {
     let (upstream, feed) = Upstream::fed();
     let stack = Stack::before(&upstream);

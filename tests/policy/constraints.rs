@@ -176,10 +176,44 @@ const REFUSED: &[(&str, &str)] = &[
         r#"{"app_mode":"async","redact_upstream":true,"local_patterns":["1","2","3","4","5","6","7","8","9","10","11","12","13","14","15","16","17","18","19","20","21","22"]}"#,
         "policy_local_patterns_known",
     ),
+    (r#"{"app_mode":"async","limits":5}"#, "policy_limits_known"),
+    (r#"{"app_mode":"async","limits":[]}"#, "policy_limits_known"),
+    (
+        r#"{"app_mode":"async","limits":{"per_hour":5}}"#,
+        "policy_limits_known",
+    ),
+    (
+        r#"{"app_mode":"async","limits":{"concurrent":0}}"#,
+        "policy_limits_known",
+    ),
+    (
+        r#"{"app_mode":"async","limits":{"concurrent":1000001}}"#,
+        "policy_limits_known",
+    ),
+    (
+        r#"{"app_mode":"async","limits":{"concurrent":1.5}}"#,
+        "policy_limits_known",
+    ),
+    (
+        r#"{"app_mode":"async","limits":{"requests_per_minute":"5"}}"#,
+        "policy_limits_known",
+    ),
+    (
+        r#"{"app_mode":"async","limits":{"requests_per_minute":5,"requests_per_second":5}}"#,
+        "policy_limits_known",
+    ),
+    (
+        r#"{"app_mode":"async","limits":{"burst":5,"concurrent":5}}"#,
+        "policy_limits_known",
+    ),
 ];
 
 /// Rows that every store takes.
 const ACCEPTED: &[&str] = &[
+    r#"{"app_mode":"async","limits":null}"#,
+    r#"{"app_mode":"async","limits":{}}"#,
+    r#"{"app_mode":"async","limits":{"requests_per_second":1000000,"requests_per_minute":null,"burst":1,"concurrent":7}}"#,
+    r#"{"app_mode":"async","limits":{"requests_per_minute":60}}"#,
     r#"{"app_mode":"async"}"#,
     r#"{"app_mode":"async","phrase":null,"block_on":null,"scan_roles":null,"redact_upstream":null,"on_backend_failure":null,"stream_in_sync":null,"replace_response":null}"#,
     r#"{"app_mode":"sync","phrase":"x"}"#,

@@ -132,3 +132,24 @@ fn retention_runs_at_the_start_for_the_store_and_for_applications_with_limits_of
     assert_eq!(records(&stack, &format!("application_id={own}")).len(), 2);
     assert_eq!(records(&stack, "").len(), 7);
 }
+
+#[test]
+fn a_person_who_is_locked_out_gets_a_link_that_the_server_over_the_same_database_takes() {
+    // CONTRACT 32: with the store settings of the configuration.
+    let Some(server) = Postgres::start() else {
+        return;
+    };
+    let database = server.empty_database();
+    let stack = over(&database, Stack::analysis_server()).start();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_monitor"));
+    let command = command.args(["user", "link", "admin", "--role", "analysis"]);
+    let output = command
+        .env_clear()
+        .envs(database.owner_env())
+        .output()
+        .unwrap();
+    let link = String::from_utf8(output.stdout).unwrap();
+    let path = &link.trim()[link.find("/ui/link/").unwrap()..];
+    let shown = Request::get(path).without_key().call(stack.analysis_addr);
+    assert_eq!(shown.status(), 200, "{}", shown.text());
+}

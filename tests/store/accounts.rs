@@ -3,7 +3,7 @@
 use crate::bed::{Bed, MORNING_MS};
 use monitor_gateway::store::{Account, AccountChange, AccountId, Role, SecretHash, SignIn};
 
-fn account(name: &str) -> Account {
+pub(crate) fn account(name: &str) -> Account {
     Account {
         id: AccountId(uuid::Uuid::new_v4()),
         name: name.to_owned(),
@@ -16,7 +16,7 @@ fn account(name: &str) -> Account {
     }
 }
 
-async fn added(bed: &Bed, name: &str) -> Account {
+pub(crate) async fn added(bed: &Bed, name: &str) -> Account {
     let account = account(name);
     assert!(bed.store.add_account(account.clone()).await.unwrap());
     account

@@ -52,6 +52,10 @@ macro_rules! store_contract {
             tokens: a_revoked_one_stays_so
             tokens: pages_go_from_new_to_old
             tokens: a_use_is_noted_and_never_goes_back
+            traffic: hours_are_counted_for_each_application_and_for_all
+            traffic: hours_beyond_a_month_are_forgotten_and_records_stay
+            traffic: a_store_says_what_it_is
+            traffic: gateways_come_with_their_latest_record_first
             audit: lines_come_back_newest_first
             audit: an_application_and_an_action_narrow_them
             accounts: an_account_comes_back_by_name_and_identifier
@@ -80,6 +84,9 @@ macro_rules! store_contract {
             chain: a_cut_is_kept_and_a_filter_narrows
             chain: a_record_that_is_there_under_another_number_is_not_missing
             chain: removed_records_stay_known_as_stubs
+            saved: a_shared_filter_is_seen_by_its_owners_tenant_alone
+            saved: a_filter_of_the_same_name_is_replaced_and_one_is_removed
+            saved: an_identity_has_one_account_which_it_keeps
         }
     };
     ($new:path => $($module:ident: $name:ident)+) => {

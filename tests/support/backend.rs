@@ -2,7 +2,7 @@
 //! error, or nothing at all.
 
 use super::http::Head;
-use super::server::{Received, Server};
+use super::server::{Received, Server, Wrap};
 use super::upstream::{clear, json};
 use serde_json::Value;
 use std::sync::Arc;
@@ -56,6 +56,7 @@ impl Call {
 pub struct Backend {
     server: Server,
     well: Arc<AtomicBool>,
+    scheme: &'static str,
 }
 
 impl Backend {
@@ -84,6 +85,7 @@ impl Backend {
         Self {
             server: Server::start(Box::new(clear), Box::new(script)),
             well,
+            scheme: "http",
         }
     }
 
@@ -94,6 +96,15 @@ impl Backend {
 
     /// A backend that answers each call as the test says; see [`verdict`].
     pub fn judging(judge: impl Fn(&Call) -> Vec<u8> + Send + Sync + 'static) -> Self {
+        Self::over("http", Box::new(clear), judge)
+    }
+
+    /// The same over a stream of the test's choice.
+    pub fn over(
+        scheme: &'static str,
+        wrap: Wrap,
+        judge: impl Fn(&Call) -> Vec<u8> + Send + Sync + 'static,
+    ) -> Self {
         let script = move |peer: &mut super::server::Peer| {
             while let Some(request) = peer.read_request() {
                 if !is_call(&request) {
@@ -105,8 +116,9 @@ impl Backend {
             }
         };
         Self {
-            server: Server::start(Box::new(clear), Box::new(script)),
+            server: Server::start(wrap, Box::new(script)),
             well: Arc::default(),
+            scheme,
         }
     }
 
@@ -130,6 +142,7 @@ impl Backend {
         Self {
             server: Server::start(Box::new(clear), Box::new(script)),
             well,
+            scheme: "http",
         }
     }
 
@@ -164,6 +177,7 @@ impl Backend {
         Self {
             server: Server::start(Box::new(clear), Box::new(script)),
             well: Arc::default(),
+            scheme: "http",
         }
     }
 
@@ -188,6 +202,7 @@ impl Backend {
         Self {
             server: Server::start(Box::new(clear), Box::new(script)),
             well: Arc::default(),
+            scheme: "http",
         }
     }
 
@@ -208,7 +223,7 @@ impl Backend {
 
     /// MONITOR_URL.
     pub fn url(&self) -> String {
-        format!("http://{}", self.server.address)
+        format!("{}://{}", self.scheme, self.server.address)
     }
 
     /// Every call so far, in order of arrival.

@@ -52,6 +52,8 @@ pub struct Builder {
     yaml: String,
     folder: Arc<Folder>,
     listens_at: Option<u16>,
+    first: Option<String>,
+    analysis_at: Option<u16>,
 }
 
 impl Builder {
@@ -62,6 +64,8 @@ impl Builder {
             yaml: String::new(),
             folder: Folder::new(),
             listens_at: None,
+            first: None,
+            analysis_at: None,
         }
     }
 
@@ -94,10 +98,22 @@ impl Builder {
         self
     }
 
-    /// Leaves the gateway's listeners to the configuration file; one is this loopback port, in
-    /// clear text.
+    /// Leaves the listeners of the gateway, or of an analysis server alone, to the configuration file;
+    /// one is this loopback port, in clear text.
     pub fn listening_by_yaml(mut self, port: u16) -> Self {
         self.listens_at = Some(port);
+        self
+    }
+
+    /// Runs shell commands in the process before it becomes the binary, such as `ulimit -n 300`.
+    pub fn under(mut self, commands: &str) -> Self {
+        self.first = Some(commands.to_owned());
+        self
+    }
+
+    /// Leaves the analysis listener to the configuration file; it is this loopback port.
+    pub fn analysis_by_yaml(mut self, port: u16) -> Self {
+        self.analysis_at = Some(port);
         self
     }
 
@@ -130,22 +146,34 @@ impl Builder {
 
     fn launch(&self) -> Stack {
         let local = |port: u16| SocketAddr::from((Ipv4Addr::LOCALHOST, port));
-        let gateway_addr = local(self.listens_at.unwrap_or_else(free_port));
-        let (operations_addr, analysis_addr) = (local(free_port()), local(free_port()));
-        let mut command = Command::new(env!("CARGO_BIN_EXE_monitor"));
+        let is_analysis = self.command == "analysis";
+        let by_yaml = |applies: bool| self.listens_at.filter(|_| applies);
+        let gateway_addr = local(by_yaml(!is_analysis).unwrap_or_else(free_port));
+        let analysis_at = self.analysis_at.or(by_yaml(is_analysis));
+        let analysis_addr = local(analysis_at.unwrap_or_else(free_port));
+        let operations_addr = local(free_port());
+        let binary = env!("CARGO_BIN_EXE_monitor");
+        let mut command = match &self.first {
+            None => Command::new(binary),
+            Some(first) => {
+                let mut shell = Command::new("sh");
+                shell.args(["-c", &format!("{first} && exec \"$0\" \"$@\""), binary]);
+                shell
+            }
+        };
         command.arg(self.command).env_clear();
         for kept in ["PATH", "HOME", "LLVM_PROFILE_FILE"] {
             if let Some(value) = std::env::var_os(kept) {
                 command.env(kept, value);
             }
         }
-        if self.listens_at.is_none() && self.command != "analysis" {
+        if self.listens_at.is_none() && !is_analysis {
             command.env("GATEWAY_LISTEN", gateway_addr.to_string());
         }
         command
             .env("OPERATIONS_LISTEN", operations_addr.to_string())
             .env("MONITOR_DATA_DIR", self.folder.path().join("data"));
-        if self.command != "gateway" {
+        if self.command != "gateway" && analysis_at.is_none() {
             command.env("ANALYSIS_LISTEN", analysis_addr.to_string());
         }
         command.envs(self.env.iter().map(|(name, value)| (name, value)));
@@ -159,7 +187,7 @@ impl Builder {
             gateway_addr,
             operations_addr,
             analysis_addr,
-            serves_gateway: self.command != "analysis",
+            serves_gateway: !is_analysis,
             serves_analysis: self.command != "gateway",
             folder: self.folder.clone(),
         }
@@ -190,6 +218,11 @@ impl Stack {
     /// `monitor analysis`, with [`KEY`] as its first access key.
     pub fn analysis_server() -> Builder {
         Builder::new("analysis").yaml(&format!("first_token: {KEY}"))
+    }
+
+    /// `monitor analysis` with nothing of the tests' own.
+    pub fn analysis_bare() -> Builder {
+        Builder::new("analysis")
     }
 
     /// `monitor all`, with [`KEY`] as its first access key and, unless the test names one, the

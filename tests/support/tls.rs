@@ -2,8 +2,12 @@
 
 use super::http::{Conn, Stream, connect};
 use super::server::Wrap;
-use rcgen::{CertifiedKey, generate_simple_self_signed};
+use rcgen::{
+    BasicConstraints, CertificateParams, CertifiedKey, IsCa, Issuer, KeyPair,
+    generate_simple_self_signed,
+};
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer, ServerName};
+use rustls::server::WebPkiClientVerifier;
 use rustls::{
     ClientConfig, ClientConnection, RootCertStore, ServerConfig, ServerConnection, StreamOwned,
 };
@@ -76,6 +80,105 @@ impl Identity {
             Conn::over(Box::new(StreamOwned::new(session, socket)), control),
             chosen,
         )
+    }
+}
+
+/// A private authority.
+pub struct Authority {
+    /// PEM of its certificate.
+    pub pem: String,
+    cert: CertificateDer<'static>,
+    issuer: Issuer<'static, KeyPair>,
+}
+
+impl Authority {
+    /// A new one.
+    pub fn new() -> Self {
+        let mut params = CertificateParams::new(Vec::new()).unwrap();
+        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+        let key = KeyPair::generate().unwrap();
+        let cert = params.self_signed(&key).unwrap();
+        Self {
+            pem: cert.pem(),
+            cert: cert.der().clone(),
+            issuer: Issuer::new(params, key),
+        }
+    }
+
+    /// A certificate for loopback, for servers and for clients.
+    pub fn identity(&self) -> Identity {
+        self.identity_until(2100)
+    }
+
+    /// The same, good to the beginning of that year.
+    pub fn identity_until(&self, year: i32) -> Identity {
+        let names = vec!["localhost".to_owned(), "127.0.0.1".to_owned()];
+        let mut params = CertificateParams::new(names).unwrap();
+        params.not_before = rcgen::date_time_ymd(2000, 1, 1);
+        params.not_after = rcgen::date_time_ymd(year, 1, 1);
+        let key = KeyPair::generate().unwrap();
+        let cert = params.signed_by(&key, &self.issuer).unwrap();
+        Identity {
+            cert_pem: cert.pem(),
+            key_pem: key.serialize_pem(),
+            cert: cert.der().clone(),
+            key: PrivatePkcs8KeyDer::from(key.serialize_der()),
+        }
+    }
+
+    /// The server's side of accepted sockets, for clients with a certificate of this authority only.
+    pub fn wrap(&self, server: &Identity) -> Wrap {
+        let roots = Arc::new(self.roots());
+        let clients = WebPkiClientVerifier::builder_with_provider(roots, provider()).build();
+        let config = ServerConfig::builder_with_provider(provider())
+            .with_safe_default_protocol_versions()
+            .unwrap()
+            .with_client_cert_verifier(clients.unwrap())
+            .with_single_cert(vec![server.cert.clone()], server.private())
+            .unwrap();
+        let config = Arc::new(config);
+        Box::new(move |socket| {
+            let session = ServerConnection::new(config.clone()).ok()?;
+            Some(Box::new(StreamOwned::new(session, socket)) as Box<dyn Stream>)
+        })
+    }
+
+    /// A client's connection that trusts this authority and shows a certificate where it has one; it may
+    /// still be refused when it is used.
+    pub fn connect(&self, address: SocketAddr, client: Option<&Identity>) -> Option<Conn> {
+        let builder = ClientConfig::builder_with_provider(provider())
+            .with_safe_default_protocol_versions()
+            .unwrap()
+            .with_root_certificates(self.roots());
+        let config = match client {
+            None => builder.with_no_client_auth(),
+            Some(client) => builder
+                .with_client_auth_cert(vec![client.cert.clone()], client.private())
+                .unwrap(),
+        };
+        let name = ServerName::try_from("localhost").unwrap();
+        let mut session = ClientConnection::new(Arc::new(config), name).unwrap();
+        let mut socket = connect(address);
+        while session.is_handshaking() {
+            session.complete_io(&mut socket).ok()?;
+        }
+        let control = socket.try_clone().unwrap();
+        Some(Conn::over(
+            Box::new(StreamOwned::new(session, socket)),
+            control,
+        ))
+    }
+
+    fn roots(&self) -> RootCertStore {
+        let mut roots = RootCertStore::empty();
+        roots.add(self.cert.clone()).unwrap();
+        roots
+    }
+}
+
+impl Identity {
+    fn private(&self) -> PrivateKeyDer<'static> {
+        PrivateKeyDer::Pkcs8(self.key.clone_key())
     }
 }
 

@@ -29,7 +29,7 @@ pub(crate) fn colleague(
 }
 
 /// The path of an account's forms.
-fn account_path(page: &str, name: &str) -> String {
+pub(crate) fn account_path(page: &str, name: &str) -> String {
     let row = page
         .split("<tr>")
         .find(|row| row.contains(&format!("\"row\">{name}")))

@@ -2,6 +2,7 @@
 
 use crate::defence::add_application;
 use crate::support::KEY;
+use crate::support::judge::Judge;
 use crate::support::stack::Stack;
 use crate::world::{administrator, administrators_browser};
 use serde_json::{Value, json};
@@ -56,6 +57,79 @@ fn an_application_is_made_and_a_custom_pattern_is_seen_to_work_before_it_is_save
         patterns.last().unwrap(),
         &json!({"name": "ORDER", "regex": "ORD-[0-9]{6}"})
     );
+    assert_eq!(browser.complaints, Vec::<String>::new());
+}
+
+#[test]
+fn contract_38_a_category_is_switched_off_and_its_slider_says_what_a_threshold_costs() {
+    let stack = Stack::all().start();
+    let Some(mut browser) = administrators_browser(&stack) else {
+        return;
+    };
+    let id = stack.application_id();
+    browser.open(&format!("/ui/applications/{id}"));
+    let offered = "[...document.querySelectorAll('#answers .category input[type=checkbox]')].map(box => box.value).join(' ')";
+    assert_eq!(
+        browser.value(offered),
+        "toxicity system_prompt_leak secret_leak harmful_content"
+    );
+    let row = "#prompts .category:has([value=jailbreak])";
+    let told = browser.text(&format!("{row} .measured"));
+    let slider = format!("{row} input[type=range]");
+    // The keys of a slider move it by its steps, as a person without a mouse does.
+    browser.value(&format!("document.querySelector('{slider}').focus()"));
+    for _ in 0..30 {
+        browser.press("ArrowRight");
+    }
+    let number = format!("document.querySelector('{row} input[type=number]').value");
+    assert_eq!(browser.value(&number), "0.8");
+    assert_ne!(browser.text(&format!("{row} .measured")), told);
+    browser.fill(&format!("{row} input[type=number]"), "0.5");
+    assert_eq!(
+        browser.value(&format!("document.querySelector('{slider}').value")),
+        "0.5"
+    );
+    assert_eq!(browser.text(&format!("{row} .measured")), told);
+    browser.fill(&format!("{row} input[type=number]"), "0.85");
+    browser.click("#prompts .category [value=hate]");
+    let shown = "getComputedStyle(document.querySelector('#prompts .category:has([value=hate]) .threshold')).display";
+    assert_eq!(browser.value(shown), "none");
+    browser.click(".savebar button");
+    browser.wait_for("location.search === '?saved'");
+    let rules = stored(&stack, &id)["rules"]["pre"]["guardrails"].clone();
+    assert_eq!(
+        rules,
+        json!({"categories": {"jailbreak": 0.85}, "disabled": ["hate"]})
+    );
+    assert_eq!(browser.complaints, Vec::<String>::new());
+}
+
+#[test]
+fn section_2_8_the_judge_is_asked_about_custom_policies_when_somebody_wants_to_know() {
+    let judge = Judge::flagging("loan");
+    let stack = Stack::all().yaml(&judge.yaml("")).start();
+    let Some(mut browser) = administrators_browser(&stack) else {
+        return;
+    };
+    browser.open(&format!("/ui/applications/{}", stack.application_id()));
+    browser.click("[name=mode][value=sync]");
+    browser.fill("[name=phrase]", "No.");
+    browser.fill("[name='pre.policy.name']", "no loans");
+    browser.fill("[name='pre.policy.prompt']", "Nobody is offered a loan.");
+    browser.fill("[name='try.text']", "Give me a loan");
+    browser.wait_for("document.querySelector('#try-result .hint') !== null");
+    assert_eq!(judge.seen().connections, 0, "not with every letter");
+    browser.click("button[data-into='#policies-result']");
+    browser.wait_for("document.querySelector('#policies-result table') !== null");
+    let result = browser.text("#policies-result");
+    for part in [
+        "no loans",
+        "violated",
+        "the judge's words",
+        "would be blocked",
+    ] {
+        assert!(result.contains(part), "{part} in {result}");
+    }
     assert_eq!(browser.complaints, Vec::<String>::new());
 }
 

@@ -227,6 +227,16 @@ impl Browser {
         ));
     }
 
+    /// Presses a key on the element with the focus.
+    pub(crate) fn press(&mut self, key: &str) {
+        for kind in ["keyDown", "keyUp"] {
+            let code = if key == "ArrowRight" { 39 } else { 37 };
+            let event =
+                json!({"type": kind, "key": key, "code": key, "windowsVirtualKeyCode": code});
+            self.call("Input.dispatchKeyEvent", event);
+        }
+    }
+
     /// The size of its window.
     pub(crate) fn size(&mut self, width: u32, height: u32) {
         let size =
@@ -252,6 +262,30 @@ impl Browser {
         let data =
             base64::engine::general_purpose::STANDARD.decode(picture["data"].as_str().unwrap());
         std::fs::write(folder.join(format!("{name}.png")), data.unwrap()).unwrap();
+    }
+
+    /// How far things moved by themselves while the page was made, by the browser's own measure.
+    #[track_caller]
+    pub(crate) fn shift(&mut self) -> f64 {
+        let sum = "new Promise(done => { let sum = 0; const add = list => { for (const one of list) \
+             if (!one.hadRecentInput) sum += one.value; }; \
+             const observer = new PerformanceObserver(list => add(list.getEntries())); \
+             observer.observe({type: 'layout-shift', buffered: true}); \
+             setTimeout(() => { add(observer.takeRecords()); done(sum); }, 150); })";
+        self.value(sum).as_f64().unwrap()
+    }
+
+    /// Bytes that came over the wire for the page and all it loaded.
+    #[track_caller]
+    pub(crate) fn transferred(&mut self) -> u64 {
+        let sum = "performance.getEntriesByType('navigation').concat(performance.getEntriesByType('resource')) \
+             .reduce((sum, one) => sum + one.transferSize, 0)";
+        self.value(sum).as_u64().unwrap()
+    }
+
+    /// Forgets what it has loaded before.
+    pub(crate) fn forget_files(&mut self) {
+        self.call("Network.clearBrowserCache", json!({}));
     }
 
     /// What axe-core has to say against the page: none, or each rule with the elements.

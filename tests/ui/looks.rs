@@ -5,9 +5,25 @@ use crate::accounts::colleague;
 use crate::browser::Browser;
 use crate::defence::add_application;
 use crate::records::{attach, keep};
+use crate::support::identity_provider::IdentityProvider;
 use crate::support::stack::Stack;
 use crate::world::{administrators_browser, console_link};
 use serde_json::{Value, json};
+
+/// What one page may take over the wire.
+const MOST_BYTES: u64 = 150 * 1024;
+
+/// Opens a page with nothing kept from before: it is small, and nothing in it moves by itself.
+fn open(browser: &mut Browser, path: &str) {
+    browser.forget_files();
+    browser.open(path);
+    let (shift, bytes) = (browser.shift(), browser.transferred());
+    assert!(shift < 0.001, "{path} moves by {shift}");
+    assert!(
+        (1..=MOST_BYTES).contains(&bytes),
+        "{path} takes {bytes} bytes"
+    );
+}
 
 /// Looks at a page in both themes and at both widths.
 fn look(browser: &mut Browser, name: &str) {
@@ -31,7 +47,7 @@ fn every_page_is_whole_and_accessible() {
     let Some(mut alone) = Browser::start(stack.analysis_addr) else {
         return;
     };
-    alone.open("/ui/sign-in");
+    open(&mut alone, "/ui/sign-in");
     look(&mut alone, "sign-in");
     alone.open(&console_link(&stack));
     look(&mut alone, "link");
@@ -44,10 +60,13 @@ fn every_page_is_whole_and_accessible() {
         ("/ui/applications/new".to_owned(), "application-new"),
         (format!("/ui/applications/{id}/versions"), "versions"),
         ("/ui/users".to_owned(), "users"),
+        ("/ui/overview".to_owned(), "overview-empty"),
+        ("/ui/first-steps".to_owned(), "first-steps-empty"),
+        ("/ui/tokens".to_owned(), "tokens"),
         ("/ui/password".to_owned(), "password"),
         ("/ui/nothing".to_owned(), "not-found"),
     ] {
-        browser.open(&path);
+        open(&mut browser, &path);
         look(&mut browser, name);
     }
     let (record, failed) = talk(&stack, &id);
@@ -58,12 +77,21 @@ fn every_page_is_whole_and_accessible() {
         (format!("/ui/records/{record}"), "record"),
         (format!("/ui/records/{failed}"), "record-failed"),
         ("/ui/sessions".to_owned(), "sessions"),
+        ("/ui/overview".to_owned(), "overview"),
+        ("/ui/overview?period=30d".to_owned(), "overview-month"),
+        ("/ui/overview/chain".to_owned(), "chain"),
+        ("/ui/status".to_owned(), "status"),
+        ("/ui/audit".to_owned(), "audit"),
+        (
+            format!("/ui/first-steps?application_id={id}"),
+            "first-steps",
+        ),
         (
             format!("/ui/sessions/one?application_id={id}&session_id=checkout-7f3a"),
             "conversation",
         ),
     ] {
-        browser.open(&path);
+        open(&mut browser, &path);
         look(&mut browser, name);
     }
     browser.open(&format!("/ui/applications/{id}"));
@@ -73,9 +101,41 @@ fn every_page_is_whole_and_accessible() {
     );
     browser.wait_for("document.querySelectorAll('#try-result mark').length === 3");
     look(&mut browser, "application");
+    browser.open("/ui/tokens");
+    browser.click("details.card summary");
+    browser.fill("[name=name]", "gateway 1");
+    browser.click("form[action='/ui/tokens'] button.primary");
+    browser.wait_for("document.querySelector('#made-token') !== null");
+    look(&mut browser, "token-made");
+    browser.click("details.card summary");
+    look(&mut browser, "token-form");
+    browser.open("/ui/records?verdict=flagged&user_id=ivan.petrov@shop.example");
+    for (name, shared) in [("Ivan, flagged", false), ("Все нарушения", true)] {
+        browser.click(".keep-filter summary");
+        browser.fill(".keep-filter [name=name]", name);
+        if shared {
+            browser.click(".keep-filter [name=shared]");
+            look(&mut browser, "filter-form");
+        }
+        browser.click(".keep-filter button");
+        browser.wait_for(&format!(
+            "[...document.querySelectorAll('.chip a')].some(a => a.textContent.includes('{name}'))"
+        ));
+    }
+    look(&mut browser, "records-saved");
+    browser.open(&format!("/ui/applications/{id}"));
     browser.click(".switch button[value=ru]");
     browser.wait_for("document.documentElement.lang === 'ru'");
     look(&mut browser, "application-ru");
+    for (path, name) in [
+        ("/ui/overview", "overview-ru"),
+        ("/ui/status", "status-ru"),
+        ("/ui/audit", "audit-ru"),
+        ("/ui/first-steps", "first-steps-ru"),
+    ] {
+        open(&mut browser, path);
+        look(&mut browser, name);
+    }
     assert_eq!(browser.complaints, Vec::<String>::new());
 }
 
@@ -152,6 +212,21 @@ fn talk(stack: &Stack, id: &str) -> (String, String) {
         "additional_parameters": {"user_id": "batch"}});
     keep(stack, "pre", &other);
     (record, failed)
+}
+
+#[test]
+fn the_way_in_by_another_server_and_its_failure_are_whole_and_accessible() {
+    let provider = IdentityProvider::start();
+    let yaml = provider.yaml(", label: Corp ID, default_role: analyst");
+    let stack = Stack::all().yaml(&yaml).start();
+    let Some(mut browser) = Browser::start(stack.analysis_addr) else {
+        return;
+    };
+    browser.open("/ui/sign-in");
+    look(&mut browser, "sign-in-oidc");
+    browser.open("/ui/oidc/callback?code=x&state=y");
+    look(&mut browser, "sign-in-refused");
+    assert_eq!(browser.complaints, Vec::<String>::new());
 }
 
 #[test]

@@ -3,6 +3,7 @@
 use crate::accounts::colleague;
 use crate::defence::add_application;
 use crate::support::KEY;
+use crate::support::http::Response;
 use crate::support::request::Request;
 use crate::support::stack::Stack;
 use crate::world::{administrator, administrators_browser};
@@ -15,12 +16,22 @@ pub(crate) fn keep(stack: &Stack, stage: &str, body: &Value) -> String {
         "pre" => "/process_request/",
         _ => "/process_response/",
     };
-    let kept = Request::post(path, body.to_string())
-        .without_key()
-        .header("Authorization", &format!("Bearer {KEY}"))
-        .call(stack.analysis_addr);
+    let kept = send(stack, (path, KEY), body);
     assert_eq!(kept.status(), 200, "{}", kept.text());
     kept.json()["request_id"].as_str().unwrap().to_owned()
+}
+
+/// Sends a prompt with a token; gives the answer's status.
+#[track_caller]
+pub(crate) fn keep_with(stack: &Stack, key: &str, body: &Value) -> u16 {
+    send(stack, ("/process_request/", key), body).status()
+}
+
+fn send(stack: &Stack, (path, key): (&str, &str), body: &Value) -> Response {
+    Request::post(path, body.to_string())
+        .without_key()
+        .header("Authorization", &format!("Bearer {key}"))
+        .call(stack.analysis_addr)
 }
 
 /// Attaches a file to a prompt.

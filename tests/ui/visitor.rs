@@ -3,12 +3,15 @@
 
 use crate::support::http::Response;
 use crate::support::request::Request;
+use crate::support::tls::Identity;
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 
 /// One person's client.
 pub(crate) struct Visitor {
     address: SocketAddr,
+    /// Whom it trusts over TLS; None talks in clear text.
+    server: Option<Identity>,
     pub(crate) cookies: BTreeMap<String, String>,
     pub(crate) form_token: String,
 }
@@ -17,9 +20,27 @@ impl Visitor {
     pub(crate) fn new(address: SocketAddr) -> Self {
         Self {
             address,
+            server: None,
             cookies: BTreeMap::new(),
             form_token: String::new(),
         }
+    }
+
+    /// One that talks to this server over TLS.
+    pub(crate) fn over_tls(address: SocketAddr, server: Identity) -> Self {
+        Self {
+            server: Some(server),
+            ..Self::new(address)
+        }
+    }
+
+    /// Its cookies as one header.
+    pub(crate) fn cookie(&self) -> String {
+        let pairs = self.cookies.iter();
+        let pairs: Vec<_> = pairs
+            .map(|(name, value)| format!("{name}={value}"))
+            .collect();
+        pairs.join("; ")
     }
 
     #[track_caller]
@@ -47,16 +68,18 @@ impl Visitor {
 
     #[track_caller]
     fn send(&mut self, request: Request) -> Response {
-        let cookies: Vec<_> = self
-            .cookies
-            .iter()
-            .map(|(name, value)| format!("{name}={value}"))
-            .collect();
         let mut request = request.without_key();
-        if !cookies.is_empty() {
-            request = request.header("Cookie", &cookies.join("; "));
+        if !self.cookies.is_empty() {
+            request = request.header("Cookie", &self.cookie());
         }
-        let response = request.call(self.address);
+        let response = match &self.server {
+            None => request.call(self.address),
+            Some(server) => {
+                let (mut connection, _) = server.connect(self.address, &["http/1.1"]);
+                connection.send(&request.bytes());
+                connection.response()
+            }
+        };
         for cookie in response.head.values("set-cookie") {
             let (name, rest) = cookie.split_once('=').unwrap();
             let value = rest.split(';').next().unwrap_or_default();

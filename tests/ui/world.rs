@@ -11,7 +11,7 @@ pub(crate) const PASSWORD: &str = "a long enough password";
 /// The one-time link that the console shows.
 #[track_caller]
 pub(crate) fn console_link(stack: &Stack) -> String {
-    let pattern = regex::Regex::new(r"http://[^ ]+(/ui/link/[A-Za-z0-9_-]+)").unwrap();
+    let pattern = regex::Regex::new(r"https?://[^ ]+(/ui/link/[A-Za-z0-9_-]+)").unwrap();
     stack
         .process
         .await_stdout("the link to sign in by", |text| {

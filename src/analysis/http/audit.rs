@@ -58,7 +58,9 @@ fn filter(mut query: Query) -> Result<AuditFilter, ApiError> {
     let actions: Vec<_> = Action::ALL.into_iter().map(Action::as_str).collect();
     let problem = format!("must be one of {}", actions.join(", "));
     let action = query.typed("action", &problem, known)?;
+    let plain = |text: &str| Some(text.to_owned());
     let filter = AuditFilter {
+        actor: query.typed("actor", "must be a name", plain)?,
         application_id: query.typed("application_id", "must be a UUID", uuid)?,
         action: action.map(|action| action.as_str().to_owned()),
         before: query.typed("before", "must be an integer", |text| text.parse().ok())?,

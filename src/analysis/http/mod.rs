@@ -35,10 +35,12 @@ pub use tokens::token_json;
 use super::Service;
 use super::error::ApiError;
 use super::ui;
+use crate::model::{GATEWAY_HEADER, GatewayReport};
 use axum::Router;
 use axum::body::Body;
+use axum::extract::{Request, State};
 use axum::http::{HeaderValue, StatusCode, header};
-use axum::middleware::map_response;
+use axum::middleware::{Next, from_fn_with_state, map_response};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{MethodRouter, get, post};
 use std::sync::Arc;
@@ -57,6 +59,7 @@ pub fn router(service: Arc<Service>) -> Router {
     Router::new()
         .nest("/api", api.clone())
         .merge(api)
+        .layer(from_fn_with_state(service.clone(), listen))
         .fallback(async || ApiError::NotFound)
         .method_not_allowed_fallback(async || ApiError::MethodNotAllowed)
         .with_state(service.clone())
@@ -96,6 +99,17 @@ pub(super) fn routes() -> Vec<Route> {
 async fn takes_batches(mut response: Response) -> Response {
     let headers = response.headers_mut();
     headers.insert("x-monitor-batch", HeaderValue::from_static("1"));
+    response
+}
+
+/// Takes in what a gateway says of itself, where its call is accepted.
+async fn listen(State(service): State<Arc<Service>>, request: Request, next: Next) -> Response {
+    let header = request.headers().get(GATEWAY_HEADER);
+    let report = header.and_then(|header| GatewayReport::read(header.to_str().ok()?));
+    let response = next.run(request).await;
+    if let Some(report) = report.filter(|_| response.status().is_success()) {
+        service.heard_of(report);
+    }
     response
 }
 

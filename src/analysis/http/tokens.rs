@@ -4,8 +4,8 @@
 use super::admin::{self, Id, administrator};
 use super::fields::Fields;
 use super::query::{Given, Query};
-use crate::analysis::token_admin::{TokenEdit, names};
-use crate::analysis::{ApiError, Expiry, MadeToken, NewToken, Rotation, Service, TokenPlace};
+use crate::analysis::token_admin::{TokenEdit, names, read_place, show_place};
+use crate::analysis::{ApiError, Expiry, MadeToken, NewToken, Rotation, Service};
 use crate::model::ApplicationId;
 use crate::store::{Scope, Scopes, Token, TokenId};
 use axum::extract::{Path, Request, State};
@@ -213,15 +213,6 @@ fn expiry(fields: &mut Fields) -> Option<Expiry> {
         fields.refuse("expires_in", "cannot stand beside expires_at_ms");
     }
     at.or(after)
-}
-
-fn read_place(text: &str) -> Option<TokenPlace> {
-    let (created_at_ms, id) = text.split_once('.')?;
-    Some((created_at_ms.parse().ok()?, TokenId(id.parse().ok()?)))
-}
-
-fn show_place((created_at_ms, id): TokenPlace) -> String {
-    format!("{created_at_ms}.{}", id.0)
 }
 
 impl<'a> From<&'a Token> for View<'a> {

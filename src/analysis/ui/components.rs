@@ -99,3 +99,75 @@ pub(super) fn badge(kind: &str, text: &str) -> Markup {
 pub(super) fn choice(value: &str, text: &str, chosen: &str) -> Markup {
     html! { option value=(value) selected[value == chosen] { (text) } }
 }
+
+/// `12 345`, its groups kept together.
+pub(super) fn number(value: u64) -> String {
+    let digits = value.to_string();
+    let mut grouped = String::with_capacity(digits.len() * 2);
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            grouped.push('\u{a0}');
+        }
+        grouped.push(digit);
+    }
+    grouped
+}
+
+/// `12.3k`, where there is little room.
+pub(super) fn short_number(value: u64) -> String {
+    let units = [(1_000_000_000, "G"), (1_000_000, "M"), (1_000, "k")];
+    match units.into_iter().find(|(unit, _)| value >= *unit) {
+        None => value.to_string(),
+        Some((unit, sign)) if value >= 100 * unit => format!("{}{sign}", value / unit),
+        Some((unit, sign)) => format!("{:.1}{sign}", value as f64 / unit as f64),
+    }
+}
+
+/// Microseconds in the unit that suits them.
+pub(super) fn duration(us: u64) -> String {
+    match us {
+        0..1_000 => format!("{us}\u{a0}µs"),
+        1_000..1_000_000 => format!("{:.1}\u{a0}ms", us as f64 / 1e3),
+        _ => format!("{:.1}\u{a0}s", us as f64 / 1e6),
+    }
+}
+
+/// Bytes in the unit that suits them.
+pub(super) fn bytes(value: u64) -> String {
+    let units = [(1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")];
+    match units.into_iter().find(|(unit, _)| value >= *unit) {
+        None => format!("{value}\u{a0}B"),
+        Some((unit, sign)) => format!("{:.1}\u{a0}{sign}", value as f64 / unit as f64),
+    }
+}
+
+/// Seconds as the two largest units that they have.
+pub(super) fn age(seconds: u64) -> String {
+    let (days, hours, minutes) = (seconds / 86_400, seconds / 3_600 % 24, seconds / 60 % 60);
+    match (days, hours, minutes) {
+        (0, 0, 0) => format!("{seconds}\u{a0}s"),
+        (0, 0, minutes) => format!("{minutes}\u{a0}min"),
+        (0, hours, minutes) => format!("{hours}\u{a0}h {minutes}\u{a0}min"),
+        (days, hours, _) => format!("{days}\u{a0}d {hours}\u{a0}h"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_written_for_people() {
+        let plain = |text: String| text.replace('\u{a0}', " ");
+        let grouped = [7, 999, 1_000, 1_234_567].map(|value| plain(number(value)));
+        assert_eq!(grouped, ["7", "999", "1 000", "1 234 567"]);
+        let short = [999, 1_000, 12_345, 456_789, 7_000_000].map(short_number);
+        assert_eq!(short, ["999", "1.0k", "12.3k", "456k", "7.0M"]);
+        let times = [5, 1_500, 61_000_000].map(|us| plain(duration(us)));
+        assert_eq!(times, ["5 µs", "1.5 ms", "61.0 s"]);
+        let sizes = [12, 2_048, 3 << 30].map(|size| plain(bytes(size)));
+        assert_eq!(sizes, ["12 B", "2.0 KiB", "3.0 GiB"]);
+        let ages = [59, 61, 7_260, 180_000].map(|age_s| plain(age(age_s)));
+        assert_eq!(ages, ["59 s", "1 min", "2 h 1 min", "2 d 2 h"]);
+    }
+}

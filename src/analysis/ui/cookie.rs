@@ -13,6 +13,17 @@ pub(super) const LANGUAGE: &str = "monitor_language";
 /// `light` or `dark`.
 pub(super) const THEME: &str = "monitor_theme";
 
+/// A sign-in that is under way at another server.
+pub(super) const OIDC: &str = "monitor_oidc";
+
+/// Whether it comes along when another site sends the browser here, by a link.
+fn same_site(name: &str) -> &'static str {
+    match name {
+        OIDC => "Lax",
+        _ => "Strict",
+    }
+}
+
 /// A name as it stands on the wire.
 fn full_name(name: &str, is_tls: bool) -> String {
     match is_tls {
@@ -42,6 +53,7 @@ pub(super) fn set(
     lasts: Option<Duration>,
     is_tls: bool,
 ) -> Option<HeaderValue> {
+    let site = same_site(name);
     let (name, secure) = (
         full_name(name, is_tls),
         if is_tls { "; Secure" } else { "" },
@@ -50,7 +62,7 @@ pub(super) fn set(
         .map(|lasts| format!("; Max-Age={}", lasts.as_secs()))
         .unwrap_or_default();
     let text = format!(
-        "{name}={}; Path=/; HttpOnly; SameSite=Strict{secure}{lasts}",
+        "{name}={}; Path=/; HttpOnly; SameSite={site}{secure}{lasts}",
         value.expose()
     );
     let mut value = HeaderValue::from_str(&text).ok()?;

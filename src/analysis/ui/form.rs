@@ -46,15 +46,6 @@ impl Form {
         named.map(|(_, value)| value.as_str())
     }
 
-    /// Names and values of the fields that begin so, without that beginning.
-    pub(super) fn beginning<'f>(
-        &'f self,
-        prefix: &'f str,
-    ) -> impl Iterator<Item = (&'f str, &'f str)> {
-        let pairs = self.0.iter();
-        pairs.filter_map(move |(name, value)| Some((name.strip_prefix(prefix)?, value.as_str())))
-    }
-
     /// Whether a box is ticked.
     pub(super) fn is_on(&self, name: &str) -> bool {
         self.given(name).is_some()

@@ -12,10 +12,15 @@ use maud::{DOCTYPE, Markup, PreEscaped, html};
 /// A section of the navigation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Section {
+    Overview,
     Records,
     Sessions,
     Applications,
     Users,
+    Tokens,
+    Audit,
+    Status,
+    FirstSteps,
     /// Reached from the person's corner.
     Own,
 }
@@ -33,7 +38,17 @@ fn items(visit: &Visit) -> Vec<Item> {
     let t = visit.view.t;
     let r = visit.view.r();
     let may_read = visit.may(Scope::Read);
+    let o = visit.view.o();
+    let is_whole = visit.account.application_id.is_none();
+
     let items = vec![
+        Item {
+            section: Section::Overview,
+            path: "/ui/overview",
+            name: o.overview,
+            picture: "M4 20V10M10 20V4M16 20v-7M21 20H3",
+            is_shown: may_read,
+        },
         Item {
             section: Section::Records,
             path: "/ui/records",
@@ -55,6 +70,7 @@ fn items(visit: &Visit) -> Vec<Item> {
             picture: "M4 5h7v6H4zM13 5h7v6h-7zM4 13h7v6H4zM13 13h7v6h-7z",
             is_shown: true,
         },
+        tokens(visit),
         Item {
             section: Section::Users,
             path: "/ui/users",
@@ -62,8 +78,39 @@ fn items(visit: &Visit) -> Vec<Item> {
             picture: "M9 11a3.5 3.5 0 1 0 0-7 3.5 3.5 0 0 0 0 7zM3 20c0-4 3-6 6-6s6 2 6 6M16 4.5a3.3 3.3 0 0 1 0 6M17.5 14.5c2.2.8 3.5 2.5 3.5 5.5",
             is_shown: visit.is_administrator(),
         },
+        Item {
+            section: Section::Audit,
+            path: "/ui/audit",
+            name: o.audit,
+            picture: "M6 3h9l4 4v14H6zM14 3v5h5M9 12h7M9 16h7",
+            is_shown: visit.is_administrator(),
+        },
+        Item {
+            section: Section::Status,
+            path: "/ui/status",
+            name: o.status,
+            picture: "M3 12h4l3-8 4 16 3-8h4",
+            is_shown: is_whole,
+        },
+        Item {
+            section: Section::FirstSteps,
+            path: "/ui/first-steps",
+            name: o.first_steps,
+            picture: "M5 21V4M5 5h13l-3 4 3 4H5",
+            is_shown: true,
+        },
     ];
     items.into_iter().filter(|item| item.is_shown).collect()
+}
+
+fn tokens(visit: &Visit) -> Item {
+    Item {
+        section: Section::Tokens,
+        path: "/ui/tokens",
+        name: visit.view.k().tokens,
+        picture: "M8 19a4 4 0 1 0 0-8 4 4 0 0 0 0 8zM11 12.5 20 4M16.5 7.3l2.7 2.7M13.6 10l2 2",
+        is_shown: visit.may(Scope::Admin),
+    }
 }
 
 /// A page of somebody who is signed in.
@@ -72,7 +119,7 @@ pub(super) fn page(visit: &Visit, section: Section, title: &str, content: Markup
     let t = view.t;
     document(
         view,
-        title,
+        (title, html! {}),
         html! {
             a.skip href="#main" { (t.skip) }
             div.shell {
@@ -95,17 +142,25 @@ pub(super) fn page(visit: &Visit, section: Section, title: &str, content: Markup
 
 /// A page of whoever is not signed in.
 pub(super) fn alone(view: &View, title: &str, content: Markup) -> Html<String> {
-    document(
-        view,
-        title,
-        html! {
-            main.alone #main {
-                div.brand { img src=(assets::address("icon.svg")) alt="" width="26" height="26"; "Monitor" }
-                section.card { h1 { (title) } (content) }
-                div.switches { (switches(view)) }
-            }
-        },
-    )
+    document(view, (title, html! {}), frame_alone(view, title, content))
+}
+
+fn frame_alone(view: &View, title: &str, content: Markup) -> Markup {
+    html! {
+        main.alone #main {
+            div.brand { img src=(assets::address("icon.svg")) alt="" width="26" height="26"; "Monitor" }
+            section.card { h1 { (title) } (content) }
+            div.switches { (switches(view)) }
+        }
+    }
+}
+
+/// A page that leads to another one by itself: cookies that no other site may use come along only from
+/// a page of ours.
+pub(super) fn passage(view: &View, title: &str, next: &str) -> Html<String> {
+    let lead = html! { meta http-equiv="refresh" content={ "0; url=" (next) }; };
+    let content = html! { p { a.button.primary href=(next) { (view.t.go_on) } } };
+    document(view, (title, lead), frame_alone(view, title, content))
 }
 
 /// A page that says why another one is not shown.
@@ -125,7 +180,7 @@ pub(super) fn fragment_failure(title: &str, text: &str) -> Html<String> {
     Html(html! { div.notice.bad role="alert" { strong { (title) } " " (text) } }.into_string())
 }
 
-fn document(view: &View, title: &str, body: Markup) -> Html<String> {
+fn document(view: &View, (title, lead): (&str, Markup), body: Markup) -> Html<String> {
     let page = html! {
         (DOCTYPE)
         html lang=(view.language.code()) data-theme=[view.theme.map(Theme::word)] {
@@ -133,6 +188,7 @@ fn document(view: &View, title: &str, body: Markup) -> Html<String> {
                 meta charset="utf-8";
                 meta name="viewport" content="width=device-width, initial-scale=1";
                 meta name="color-scheme" content=(view.theme.map_or("light dark", Theme::word));
+                (lead)
                 title { (title) " · Monitor" }
                 link rel="icon" href=(assets::address("icon.svg")) type="image/svg+xml";
                 link rel="stylesheet" href=(assets::address("app.css"));

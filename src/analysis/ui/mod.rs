@@ -10,25 +10,33 @@ mod accounts;
 mod applications;
 mod assets;
 mod attempts;
+mod audit;
 mod components;
 mod cookie;
 mod failure;
+mod first_steps;
 mod form;
 mod layout;
 mod link;
 mod marks;
+mod names;
+mod oidc;
+mod overview;
 mod password;
 mod phrases;
 mod preferences;
 mod records;
 mod sign_in;
+mod status;
+mod tokens;
 mod view;
 mod visit;
 
 use super::Service;
+use crate::store::Scope;
 use attempts::Attempts;
 use axum::Router;
-use axum::extract::FromRef;
+use axum::extract::{FromRef, State};
 use axum::middleware::from_fn;
 use axum::response::Redirect;
 use axum::routing::{get, post};
@@ -80,6 +88,8 @@ pub(super) fn router(service: Arc<Service>) -> Router {
         .route("/", get(home))
         .route("/sign-in", get(sign_in::page).post(sign_in::enter))
         .route("/sign-out", post(sign_in::leave))
+        .route("/oidc", get(oidc::begin))
+        .route("/oidc/callback", get(oidc::finish))
         .route("/link/{value}", get(link::page).post(link::accept))
         .route("/preferences", post(preferences::keep))
         .route("/password", get(password::page).post(password::change))
@@ -88,6 +98,11 @@ pub(super) fn router(service: Arc<Service>) -> Router {
         .route("/users/{id}/edit", post(accounts::edit))
         .merge(applications::routes())
         .merge(records::routes())
+        .merge(overview::routes())
+        .merge(first_steps::routes())
+        .route("/status", get(status::page))
+        .route("/audit", get(audit::page))
+        .merge(tokens::routes())
         .fallback(async || Failure::NotFound)
         .method_not_allowed_fallback(async || Failure::NotFound)
         .layer(from_fn(failure::frame))
@@ -100,6 +115,10 @@ pub(super) fn router(service: Arc<Service>) -> Router {
 }
 
 /// The first page of whoever signed in.
-async fn home(visit: visit::Visit) -> Redirect {
-    Redirect::to(visit.first_page())
+async fn home(State(ui): State<Ui>, visit: visit::Visit) -> Result<Redirect, Failure> {
+    Ok(Redirect::to(match visit.may(Scope::Read) {
+        false => "/ui/applications",
+        true if ui.service.has_records(&visit.caller).await? => "/ui/overview",
+        true => "/ui/first-steps",
+    }))
 }

@@ -6,6 +6,7 @@ use super::components::{Tone, notice, token_field};
 use super::failure::Failure;
 use super::form::Form;
 use super::layout;
+use super::oidc;
 use super::preferences::own_page;
 use super::view::View;
 use super::visit::Visit;
@@ -37,7 +38,7 @@ pub(super) async fn page(
         return Ok(Redirect::to(own_page(&asked.next)).into_response());
     }
     let cookie = fresh_browser(&mut view)?;
-    let page = form(&view, ("", &asked.next), None);
+    let page = form(&ui, &view, (("", &asked.next), None));
     Ok(with_cookie(page.into_response(), cookie))
 }
 
@@ -49,19 +50,19 @@ pub(super) async fn enter(
     let (name, address, now) = (fields.text("name"), view.peer.address, Instant::now());
     let given = (name, fields.text("next"));
     if let Some(wait) = ui.attempts.wait(name, address, now) {
-        return Ok(too_many(&view, given, wait));
+        return Ok(too_many(&ui, &view, (given, wait)));
     }
     // Counted before it is looked at: many at once count too.
     ui.attempts.failed(name, address, now);
     let account = ui
         .service
-        .recognise_person(name, fields.secret("password"))
+        .recognise_person(name, fields.secret("password"), address)
         .await?;
     let Some(account) = account else {
         if let Some(wait) = ui.attempts.wait(name, address, now) {
-            return Ok(too_many(&view, given, wait));
+            return Ok(too_many(&ui, &view, (given, wait)));
         }
-        let page = form(&view, given, Some(view.t.wrong_password));
+        let page = form(&ui, &view, (given, Some(view.t.wrong_password)));
         return Ok((StatusCode::UNPROCESSABLE_ENTITY, page).into_response());
     };
     ui.attempts.succeeded(name, address);
@@ -75,18 +76,23 @@ pub(super) async fn enter_as(
     account: &Account,
     next: &str,
 ) -> Result<Response, Failure> {
+    let cookie = new_sign_in(ui, view, account).await?;
+    Ok(with_cookie(Redirect::to(next).into_response(), cookie))
+}
+
+/// Begins a sign-in in place of the browser's present one; gives its cookie.
+pub(super) async fn new_sign_in(
+    ui: &Ui,
+    view: &View,
+    account: &Account,
+) -> Result<Option<HeaderValue>, Failure> {
     if let Some(before) = &view.browser {
         ui.service.sign_out(before).await?;
     }
     let value = ui.service.begin_sign_in(account).await?;
     let lasts = Duration::from_millis(LONGEST_MS as u64);
-    let cookie = super::cookie::set(
-        super::cookie::BROWSER,
-        &value,
-        Some(lasts),
-        view.peer.is_tls,
-    );
-    Ok(with_cookie(Redirect::to(next).into_response(), cookie))
+    let (name, is_tls) = (super::cookie::BROWSER, view.peer.is_tls);
+    Ok(super::cookie::set(name, &value, Some(lasts), is_tls))
 }
 
 pub(super) async fn leave(
@@ -123,21 +129,26 @@ pub(super) fn with_cookie(mut response: Response, cookie: Option<HeaderValue>) -
     response
 }
 
-fn too_many(view: &View, given: (&str, &str), wait: Duration) -> Response {
+fn too_many(ui: &Ui, view: &View, (given, wait): ((&str, &str), Duration)) -> Response {
     let seconds = wait.as_secs().max(1);
     let text = view.t.too_many_attempts.replace("{}", &seconds.to_string());
-    let page = form(view, given, Some(&text));
+    let page = form(ui, view, (given, Some(&text)));
     let wait = [(header::RETRY_AFTER, HeaderValue::from(seconds))];
     (StatusCode::TOO_MANY_REQUESTS, wait, page).into_response()
 }
 
-fn form(view: &View, (name, next): (&str, &str), problem: Option<&str>) -> Html<String> {
+fn form(
+    ui: &Ui,
+    view: &View,
+    ((name, next), problem): ((&str, &str), Option<&str>),
+) -> Html<String> {
     let t = view.t;
     layout::alone(
         view,
         t.sign_in,
         maud::html! {
             @if let Some(problem) = problem { (notice(Tone::Bad, problem)) }
+            (oidc::button(ui, view, next))
             form.stack method="post" action="/ui/sign-in" {
                 (token_field(view))
                 input type="hidden" name="next" value=(next);

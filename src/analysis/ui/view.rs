@@ -4,6 +4,9 @@
 use super::Peer;
 use super::cookie;
 use super::phrases::{EN, Phrases, RECORDS_EN, RECORDS_RU, RU, RecordPhrases};
+use super::phrases::{GUARDRAILS_EN, GUARDRAILS_RU, GuardrailPhrases};
+use super::phrases::{OVERVIEW_EN, OVERVIEW_RU, OverviewPhrases};
+use super::phrases::{TOKENS_EN, TOKENS_RU, TokenPhrases};
 use crate::model::Secret;
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
@@ -124,6 +127,30 @@ impl View {
         match self.language {
             Language::English => &RECORDS_EN,
             Language::Russian => &RECORDS_RU,
+        }
+    }
+
+    /// What the overview, status, the audit log and the first steps say.
+    pub(super) fn o(&self) -> &'static OverviewPhrases {
+        match self.language {
+            Language::English => &OVERVIEW_EN,
+            Language::Russian => &OVERVIEW_RU,
+        }
+    }
+
+    /// What pages of access tokens say.
+    pub(super) fn k(&self) -> &'static TokenPhrases {
+        match self.language {
+            Language::English => &TOKENS_EN,
+            Language::Russian => &TOKENS_RU,
+        }
+    }
+
+    /// What is said of guardrail categories.
+    pub(super) fn g(&self) -> &'static GuardrailPhrases {
+        match self.language {
+            Language::English => &GUARDRAILS_EN,
+            Language::Russian => &GUARDRAILS_RU,
         }
     }
 

@@ -46,14 +46,6 @@ impl Visit {
             false => Err(Failure::Forbidden),
         }
     }
-
-    /// Where this person begins.
-    pub(super) fn first_page(&self) -> &'static str {
-        match self.may(Scope::Read) {
-            true => "/ui/records",
-            false => "/ui/applications",
-        }
-    }
 }
 
 impl<S> FromRequestParts<S> for Visit

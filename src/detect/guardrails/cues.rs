@@ -53,6 +53,21 @@ impl Word {
     }
 }
 
+/// A turn that stands alone, written like those of the table.
+pub(crate) struct Phrase(Vec<Step>);
+
+impl Phrase {
+    /// Reads a turn.
+    pub(crate) fn new(text: &'static str) -> Self {
+        Self(steps(text))
+    }
+
+    /// Whether it stands at this token.
+    pub(crate) fn stands(&self, read: &Read, at: usize) -> bool {
+        matches(read, at, &self.0)
+    }
+}
+
 /// Turns by the beginning of their first word.
 struct Turns {
     turns: Vec<Turn>,

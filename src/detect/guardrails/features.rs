@@ -3,12 +3,16 @@
 //! needs new weights.
 
 use super::cues::Hit;
+use super::letter::{self, Sentence};
 use super::reading::{Kind, Read, Token};
 
 /// Tokens at the beginning that say what kind of message it is.
 const HEAD: usize = 4;
 /// Letters of a word's beginning that stand for its stem.
 const STEM: usize = 5;
+/// The bit of the hashes of pieces of Latin words: they have half of the rows for themselves, since the model
+/// of harmful requests does better without them.
+pub(crate) const PIECE: u32 = 1 << 31;
 /// Letters of the shorter beginning, for words side by side.
 const SHORT: usize = 4;
 
@@ -22,8 +26,10 @@ pub(crate) struct Features {
     pub(crate) words: Vec<u32>,
     /// Hashes that belong to every part of the message.
     pub(crate) whole: Vec<u32>,
-    /// Most of its letters are Cyrillic.
-    pub(crate) is_cyrillic: bool,
+    /// Of a letter, its sentences; empty for other messages.
+    pub(crate) sentences: Vec<Sentence>,
+    /// Whose thresholds it is judged by.
+    pub(crate) script: Script,
 }
 
 impl Features {
@@ -35,7 +41,8 @@ impl Features {
             ends: Vec::with_capacity(tokens.len()),
             words: Vec::with_capacity(tokens.len()),
             whole: Vec::with_capacity(32),
-            is_cyrillic: is_cyrillic(&read.text),
+            sentences: letter::sentences(read),
+            script: Script::of(read),
         };
         let known: Vec<Hashes> = tokens
             .iter()
@@ -81,6 +88,7 @@ impl Features {
 
     /// Pieces of four and five letters, the word's edges among them.
     fn pieces(&mut self, word: &str) {
+        let half = if word.is_ascii() { PIECE } else { 0 };
         let mut window = [u32::from(b'_'); 5];
         let mut seen = 1;
         for c in word.chars().chain(['_']) {
@@ -89,11 +97,11 @@ impl Features {
             seen += 1;
             if seen >= 4 {
                 let four = window[1..].iter().fold(7, |hash, c| step(hash, *c));
-                self.hashes.push(mix(7, four, 0));
+                self.hashes.push(mix(7, four, 0) | half);
             }
             if seen >= 5 {
                 let five = window.iter().fold(8, |hash, c| step(hash, *c));
-                self.hashes.push(mix(8, five, 0));
+                self.hashes.push(mix(8, five, 0) | half);
             }
         }
     }
@@ -115,6 +123,38 @@ impl Features {
         let last = known.iter().rev().take(2);
         self.whole
             .extend(last.map(|hashes| mix(0x27, hashes.short, 0)));
+    }
+}
+
+/// Kinds of messages with thresholds of their own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Script {
+    Latin,
+    Cyrillic,
+    /// Programs: of what they are made of, the models know little.
+    Code,
+}
+
+/// Tokens that a program has at least, and of how many of them one is a sign of programs.
+const CODE: (usize, usize) = (40, 8);
+
+impl Script {
+    /// How many there are.
+    pub(crate) const ALL: usize = 3;
+
+    fn of(read: &Read) -> Self {
+        let is_sign = |token: &&Token| {
+            token.kind == Kind::Sign
+                && matches!(read.word(**token), "{" | "}" | "(" | ")" | ";" | "=" | "_")
+        };
+        let signs = read.tokens.iter().filter(is_sign).count();
+        match is_cyrillic(&read.text) {
+            true => Self::Cyrillic,
+            false if read.tokens.len() >= CODE.0 && signs * CODE.1 >= read.tokens.len() => {
+                Self::Code
+            }
+            false => Self::Latin,
+        }
     }
 }
 
@@ -156,11 +196,11 @@ fn step(hash: u32, value: u32) -> u32 {
     (hash.rotate_left(5) ^ value).wrapping_mul(0x9e37_79b1)
 }
 
-/// Mixes well into the upper bits, which choose the row.
-fn mix(tag: u32, a: u32, b: u32) -> u32 {
+/// Mixes well into the upper bits, which choose the row; the uppermost is [`PIECE`].
+pub(crate) fn mix(tag: u32, a: u32, b: u32) -> u32 {
     let mut hash = u64::from(a) << 32 | u64::from(b);
     hash = (hash ^ u64::from(tag).wrapping_mul(0xd6e8_feb8_6659_fd93))
         .wrapping_mul(0x9e37_79b9_7f4a_7c15);
     hash ^= hash >> 29;
-    (hash.wrapping_mul(0xbf58_476d_1ce4_e5b9) >> 32) as u32
+    (hash.wrapping_mul(0xbf58_476d_1ce4_e5b9) >> 33) as u32
 }

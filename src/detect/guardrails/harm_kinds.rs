@@ -1,15 +1,17 @@
 //! What a harmful request is about, by the words in it. Whether it is one is not decided here: these words
 //! stand in a thousand harmless messages too.
 
-use super::Category;
 use super::reading::{Kind, Read};
 
-use Category as C;
+/// What a request is about where no word says so.
+const OTHER: &str = "unlawful";
+/// The kinds there are, [`OTHER`] among them.
+pub(crate) const KINDS: usize = STEMS.len() + 1;
 
-/// Beginnings of words, by category.
-const STEMS: [(Category, &[&str]); 9] = [
+/// Beginnings of words, by the category's name on the wire.
+const STEMS: [(&str, &[&str]); 9] = [
     (
-        C::Violence,
+        "violence",
         &[
             "kill",
             "murder",
@@ -44,7 +46,7 @@ const STEMS: [(Category, &[&str]); 9] = [
         ],
     ),
     (
-        C::Weapons,
+        "weapons",
         &[
             "weapon",
             "bomb",
@@ -69,7 +71,7 @@ const STEMS: [(Category, &[&str]); 9] = [
         ],
     ),
     (
-        C::Drugs,
+        "drugs",
         &[
             "drug",
             "meth",
@@ -95,7 +97,7 @@ const STEMS: [(Category, &[&str]); 9] = [
         ],
     ),
     (
-        C::SelfHarm,
+        "self_harm",
         &[
             "suicid",
             "selfharm",
@@ -110,7 +112,7 @@ const STEMS: [(Category, &[&str]); 9] = [
         ],
     ),
     (
-        C::Sexual,
+        "sexual",
         &[
             "rape",
             "sexual",
@@ -129,7 +131,7 @@ const STEMS: [(Category, &[&str]); 9] = [
         ],
     ),
     (
-        C::Hate,
+        "hate",
         &[
             "racis",
             "racial",
@@ -153,7 +155,7 @@ const STEMS: [(Category, &[&str]); 9] = [
         ],
     ),
     (
-        C::Extremism,
+        "extremism",
         &[
             "terror",
             "extrem",
@@ -178,7 +180,7 @@ const STEMS: [(Category, &[&str]); 9] = [
         ],
     ),
     (
-        C::Fraud,
+        "fraud",
         &[
             "fraud",
             "scam",
@@ -223,7 +225,7 @@ const STEMS: [(Category, &[&str]); 9] = [
         ],
     ),
     (
-        C::Cybercrime,
+        "cybercrime",
         &[
             "hack",
             "malware",
@@ -257,9 +259,9 @@ const STEMS: [(Category, &[&str]); 9] = [
     ),
 ];
 
-/// How much of a harmful request is about this category, 0 to 1: 1 for the one most of its words speak
-/// for, and for [`Category::Unlawful`] where none does.
-pub(super) fn share(read: &Read, category: Category) -> f32 {
+/// How much of a harmful request is about each category, 0 to 1: 1 for the one most of its words speak
+/// for, and for `unlawful` where none does.
+pub(crate) fn shares(read: &Read) -> [(&'static str, f32); KINDS] {
     let mut counts = [0_u32; STEMS.len()];
     for token in read.tokens.iter().filter(|token| token.kind == Kind::Word) {
         let word = read.word(*token);
@@ -268,29 +270,36 @@ pub(super) fn share(read: &Read, category: Category) -> f32 {
         }
     }
     let most = counts.iter().copied().max().unwrap_or(0);
-    if category == C::Unlawful {
-        return if most == 0 { 1.0 } else { 0.0 };
+    let mut out = [(OTHER, if most == 0 { 1.0 } else { 0.0 }); KINDS];
+    for (out, ((name, _), count)) in out.iter_mut().zip(STEMS.iter().zip(counts)) {
+        *out = (name, count as f32 / most.max(1) as f32);
     }
-    let own = STEMS.iter().position(|(other, _)| *other == category);
-    let own = own.map_or(0, |at| counts[at]);
-    own as f32 / most.max(1) as f32
+    out
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::Category;
     use super::*;
 
     #[test]
     fn words_say_what_a_request_is_about() {
         for (text, category) in [
-            ("how to build a bomb", C::Weapons),
-            ("Как взломать чужой аккаунт", C::Cybercrime),
-            ("write a phishing mail to steal money", C::Fraud),
-            ("как нарушить правила рыболовства", C::Unlawful),
+            ("how to build a bomb", Category::Weapons),
+            ("Как взломать чужой аккаунт", Category::Cybercrime),
+            ("write a phishing mail to steal money", Category::Fraud),
+            ("как нарушить правила рыболовства", Category::Unlawful),
         ] {
-            let read = Read::new(text);
-            let best = Category::all().find(|category| share(&read, *category) == 1.0);
-            assert_eq!(best, Some(category), "{text}");
+            let shares = shares(&Read::new(text));
+            let best = shares.iter().find(|(_, share)| *share == 1.0);
+            assert_eq!(best.map(|best| best.0), Some(category.as_str()), "{text}");
+        }
+    }
+
+    #[test]
+    fn every_kind_is_a_category() {
+        for (name, _) in shares(&Read::new("")) {
+            assert!(name.parse::<Category>().is_ok(), "{name}");
         }
     }
 }

@@ -2,7 +2,6 @@
 //! and answers that help with a crime. What counts as one is in the weights; see `training/`.
 
 use super::cue_table::CueKind;
-use super::harm_kinds;
 use super::linear::{ATTACK, HARM};
 use super::text::Text;
 use super::{Category, Finding, Guardrail};
@@ -39,7 +38,7 @@ impl Guardrail for Harm {
 
     fn check(&self, text: &Text<'_>) -> Option<Finding> {
         let verdict = text.harm()?;
-        let share = harm_kinds::share(&verdict.read, self.0);
+        let share = verdict.share(self.0);
         (share > 0.0).then(|| Finding {
             score: f64::from(verdict.scores[HARM] * share),
             reason: verdict.reason(CueKind::Harm),

@@ -2,7 +2,7 @@
 //! is looked at in parts, so that a few sentences in a long document weigh as much as alone; the more parts,
 //! the more must speak for a find. Shared with the trainer, by path.
 
-use super::features::Features;
+use super::features::{Features, Script};
 
 /// Columns: whether it is an attack, a harmful request; and which attack it is.
 pub(crate) const HEADS: usize = 8;
@@ -12,6 +12,8 @@ pub(crate) const ATTACK: usize = 0;
 pub(crate) const HARM: usize = 1;
 /// The kinds of attacks: injection, jailbreak, extraction.
 pub(crate) const KINDS: [usize; 3] = [2, 3, 4];
+/// A sentence of a letter that asks an assistant for what has nothing to do with the letter.
+pub(crate) const FOREIGN: usize = 5;
 
 /// Tokens of a part, and how far the next one begins behind it.
 pub(crate) const PART: usize = 64;
@@ -33,11 +35,11 @@ const LOOKED_AT: usize = 512;
 pub(crate) const FULL: u32 = 900;
 
 /// First bytes of the file; the last is the version.
-pub(crate) const MAGIC: &[u8; 8] = b"MGGUARD1";
+pub(crate) const MAGIC: &[u8; 8] = b"MGGUARD2";
 /// Numbers that belong to a column.
-const FIELDS: usize = 6;
-/// Bytes before the rows: magic, bits of the row number, and for each column scale, bias, thresholds,
-/// slope, and what each doubling of the number of parts costs.
+const FIELDS: usize = 4 + Script::ALL;
+/// Bytes before the rows: magic, bits of the row number, and for each column scale, bias, slope, what each
+/// doubling of the number of parts costs, and thresholds.
 pub(crate) const HEADER: usize = 8 + 4 + 4 * FIELDS * HEADS;
 
 /// The weights.
@@ -54,8 +56,8 @@ pub(crate) struct Column {
     /// What a weight of one is worth.
     pub(crate) scale: f32,
     pub(crate) bias: f32,
-    /// The margin at which the score is one half, of Latin and of Cyrillic texts.
-    pub(crate) thresholds: [f32; 2],
+    /// The margin at which the score is one half, by [`Script`].
+    pub(crate) thresholds: [f32; Script::ALL],
     /// How fast the score rises with the margin.
     pub(crate) slope: f32,
     /// Taken from the margin of a part for each doubling of their number.
@@ -102,9 +104,9 @@ impl<'a> Model<'a> {
             *column = Column {
                 scale: value(0)?,
                 bias: value(1)?,
-                thresholds: [value(2)?, value(3)?],
-                slope: value(4)?,
-                doubling: value(5)?,
+                slope: value(2)?,
+                doubling: value(3)?,
+                thresholds: [value(4)?, value(5)?, value(6)?],
             };
         }
         let is_whole = (1..=24).contains(&bits) && rows.len() == HEADS << bits;
@@ -118,11 +120,13 @@ impl<'a> Model<'a> {
     /// For each model the score of its best part, 0 to 1 and one half at its threshold. The columns of the
     /// kinds of attacks hold margins, those of the part that looks most like an attack.
     pub(crate) fn scores(&self, features: &Features) -> [f32; HEADS] {
-        let mut best = self.margins(&self.sums(features), &features.words);
+        let (tokens, whole) = self.sums(features);
+        let mut best = self.margins((&tokens, &whole), &features.words);
+        best[FOREIGN] = self.foreign(features, &tokens);
         let mut out = [0.0; HEADS];
-        for head in [ATTACK, HARM] {
+        for head in [ATTACK, HARM, FOREIGN] {
             let column = self.columns[head];
-            let threshold = column.thresholds[usize::from(features.is_cyrillic)];
+            let threshold = column.thresholds[features.script as usize];
             let rise = column.slope * (best[head] - threshold);
             out[head] = 1.0 / (1.0 + (-rise).exp());
         }
@@ -133,7 +137,7 @@ impl<'a> Model<'a> {
     }
 
     /// The highest margins of all parts.
-    fn margins(&self, (tokens, whole): &(Vec<Sums>, Sums), words: &[u32]) -> [f32; HEADS] {
+    fn margins(&self, (tokens, whole): (&[Sums], &Sums), words: &[u32]) -> [f32; HEADS] {
         let mut all = *whole;
         tokens.iter().for_each(|token| all.add(token));
         let mut best = match says_something(words) {
@@ -159,6 +163,17 @@ impl<'a> Model<'a> {
             }
         }
         best
+    }
+
+    /// The highest margin of the sentences of a letter.
+    fn foreign(&self, features: &Features, tokens: &[Sums]) -> f32 {
+        let sentences = features.sentences.iter().map(|sentence| {
+            let mut sums = self.sum(&sentence.hashes);
+            let own = tokens.get(sentence.from..sentence.to).unwrap_or_default();
+            own.iter().for_each(|token| sums.add(token));
+            self.margin(&sums, 0.0)[FOREIGN]
+        });
+        sentences.fold(f32::NEG_INFINITY, f32::max)
     }
 
     fn margin(&self, sums: &Sums, doublings: f32) -> [f32; HEADS] {

@@ -1,10 +1,12 @@
 //! A message as the guardrails see it: how it reads, what is hidden in it, what the linear models say. Each is
 //! worked out once, for the first guardrail that asks.
 
+use super::Category;
 use super::cue_table::{CUES, CueKind};
 use super::cues::{self, Hit};
 use super::features::Features;
-use super::linear::{ATTACK, HARM, HEADS, KINDS, Model};
+use super::harm_kinds;
+use super::linear::{ATTACK, FOREIGN, HARM, HEADS, KINDS, Model};
 use super::probes;
 use super::reading::Read;
 use std::cell::OnceCell;
@@ -12,6 +14,9 @@ use std::sync::LazyLock;
 
 static WEIGHTS: &[u8] = include_bytes!("weights/model.bin");
 static MODEL: LazyLock<Option<Model<'static>>> = LazyLock::new(|| Model::new(WEIGHTS));
+
+/// A margin by which one kind of attack leaves the others behind.
+const SURE: f32 = 1.5;
 
 /// A message under analysis.
 pub struct Text<'a> {
@@ -30,6 +35,8 @@ pub(super) struct Verdict {
     pub(super) scores: [f32; HEADS],
     /// The reading was hidden in the message.
     pub(super) is_hidden: bool,
+    /// By category: how much of it is about that.
+    shares: OnceCell<[(&'static str, f32); harm_kinds::KINDS]>,
 }
 
 impl Verdict {
@@ -38,12 +45,26 @@ impl Verdict {
         let features = Features::new(&read, &hits);
         // A build whose weights do not fit its code has a failing test, and scores nothing.
         let scores = MODEL.as_ref().map(|model| model.scores(&features));
+        let mut scores = scores.unwrap_or_default();
+        if scores[FOREIGN] > scores[ATTACK] {
+            scores[ATTACK] = scores[FOREIGN];
+            // What stands in a letter for an assistant is an injection.
+            scores[KINDS[0]] = KINDS.iter().map(|kind| scores[*kind]).fold(SURE, f32::max) + SURE;
+        }
         Self {
-            scores: scores.unwrap_or_default(),
+            scores,
             read,
             hits,
             is_hidden,
+            shares: OnceCell::new(),
         }
+    }
+
+    /// How much of a harmful request is about a category, 0 to 1.
+    pub(super) fn share(&self, category: Category) -> f32 {
+        let shares = self.shares.get_or_init(|| harm_kinds::shares(&self.read));
+        let own = shares.iter().find(|(name, _)| *name == category.as_str());
+        own.map_or(0.0, |(_, share)| *share)
     }
 
     /// How much each kind of attack has to do with it, the most likely one at 1.
@@ -60,7 +81,12 @@ impl Verdict {
         }
         let mut hits = self.hits.iter();
         let hit = hits.find(|hit| hit.kind == kind);
-        hit.map_or("model", |hit| CUES[usize::from(hit.cue)].name)
+        let is_foreign = kind == CueKind::Injection && self.scores[FOREIGN] >= self.scores[ATTACK];
+        match hit {
+            Some(hit) => CUES[usize::from(hit.cue)].name,
+            None if is_foreign => "foreign_request",
+            None => "model",
+        }
     }
 }
 

@@ -3,6 +3,8 @@
 //! reached the upstream (CONTRACT 22).
 
 use super::client_gone;
+use super::read::Body;
+use super::way::Way;
 use crate::gateway::Shared;
 use crate::gateway::connect::Connected;
 use crate::gateway::context::CallContext;
@@ -10,7 +12,7 @@ use crate::gateway::early::AnsweredEarly;
 use crate::gateway::error::CallError;
 use crate::gateway::headers;
 use crate::gateway::proxy::{classify, is_caused_by};
-use crate::observe::events::UpstreamRetried;
+use crate::gateway::upstreams::Target;
 use bytes::{Bytes, BytesMut};
 use futures_util::FutureExt;
 use http::header::ACCEPT_ENCODING;
@@ -21,6 +23,7 @@ use pingora_core::protocols::http::v2::{self, client::Http2Session};
 use pingora_core::upstreams::peer::HttpPeer;
 use pingora_error::Error;
 use pingora_http::{RequestHeader, ResponseHeader};
+use std::ops::ControlFlow;
 use std::pin::pin;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -34,18 +37,30 @@ const TOGETHER: usize = 8 << 10;
 
 /// What is sent to the upstream besides the client's own head.
 pub(super) struct Outgoing {
-    pub(super) body: Bytes,
+    pub(super) body: Body,
     /// The answer is read on its way, so that no content coding is asked for.
     pub(super) uncoded: bool,
+    /// It may have to be sent once more.
+    pub(super) is_kept: bool,
 }
 
 impl Outgoing {
     /// A body as it came.
-    pub(super) fn as_it_is(body: Bytes) -> Self {
+    pub(super) fn as_it_is(body: Body) -> Self {
         Self {
             body,
             uncoded: false,
+            is_kept: false,
         }
+    }
+
+    /// The upstream has it all, and it is not sent again: a model may take minutes to answer.
+    fn is_sent(&mut self) {
+        if self.is_kept {
+            return;
+        }
+        self.body.bytes = Bytes::new();
+        self.body.share.give_back();
     }
 }
 
@@ -53,6 +68,7 @@ impl Outgoing {
 pub(super) struct Answering {
     session: Box<ClientSession>,
     peer: Arc<HttpPeer>,
+    target: Arc<Target>,
     whole_request_sent: bool,
     /// What the next read gives, when that was seen ahead of time.
     ahead: Option<Result<Option<Bytes>, Box<Error>>>,
@@ -115,9 +131,10 @@ impl Answering {
     }
 
     /// Keeps the connection for another call where its state allows.
-    pub(super) async fn release(self, shared: &Shared) {
+    pub(super) async fn release(self) {
         if self.whole_request_sent {
-            shared.connections.release(*self.session, &self.peer).await;
+            let connections = &self.target.connections;
+            connections.release(*self.session, &self.peer).await;
         } else {
             self.abandon();
         }
@@ -130,7 +147,7 @@ impl Answering {
 }
 
 /// Whether an attempt may be repeated.
-enum Attempt {
+pub(super) enum Attempt {
     /// No byte can have been accepted: this address does not connect.
     Unreachable(CallError),
     /// No byte can have been accepted: a kept connection was dead before the first one.
@@ -150,49 +167,53 @@ pub(super) async fn upstream_peer(
     shared: &Shared,
     session: &mut ServerSession,
     ctx: &mut CallContext,
-    outgoing: Outgoing,
+    mut outgoing: Outgoing,
 ) -> Result<Answering, CallError> {
     let started = Instant::now();
     let mut budget = pin!(sleep(shared.upstream.timeout()));
-    let (mut unreachable, mut stale) = (0, 0);
+    let Some(mut way) = Way::begin(shared) else {
+        return Err(CallError::Connect("there is none"));
+    };
+    outgoing.is_kept = shared.upstream.may_repeat();
     let result = loop {
-        let head = head(shared, session, ctx, &outgoing)?;
-        let mut calling = pin!(attempt(shared, unreachable, head, &outgoing.body));
-        let failed = tokio::select! {
-            biased;
-            result = &mut calling => match result {
-                Ok(answering) => break Ok(answering),
-                Err(failed) => failed,
-            },
-            () = client_gone(session) => break Err(CallError::ClientGone),
-            () = &mut budget => break Err(CallError::Late),
-        };
-        match failed {
-            Attempt::Unreachable(_) if unreachable + 1 < shared.upstream.addresses() => {
-                unreachable += 1;
-            }
-            Attempt::Stale(_) if stale == 0 => stale += 1,
-            Attempt::Unreachable(error) | Attempt::Stale(error) | Attempt::Final(error) => {
-                break Err(error);
-            }
+        if let Some(told) = &mut ctx.told {
+            told.calls(&way.target);
         }
-        UpstreamRetried.emit(&shared.metrics);
+        let head = head(&way.target, session, ctx, &outgoing)?;
+        let attempt = attempt(way.target.clone(), way.address, head, &mut outgoing);
+        let attempted = {
+            let mut calling = pin!(attempt);
+            tokio::select! {
+                biased;
+                attempted = &mut calling => attempted,
+                () = client_gone(session) => break Err(CallError::ClientGone),
+                () = &mut budget => break Err(CallError::Late),
+            }
+        };
+        match way.after(shared, attempted) {
+            ControlFlow::Break(result) => break result,
+            ControlFlow::Continue(()) => {}
+        }
     };
     ctx.clock.waited_for_upstream(started);
     result
 }
 
 fn head(
-    shared: &Shared,
+    target: &Target,
     session: &ServerSession,
     ctx: &CallContext,
     outgoing: &Outgoing,
 ) -> Result<Box<RequestHeader>, CallError> {
     let mut head = Box::new(session.req_header().clone());
-    let base = shared.upstream.base();
-    let length = Some(outgoing.body.len());
+    let base = target.upstream.base();
+    let length = Some(outgoing.body.bytes.len());
     headers::for_upstream(&mut head, base, &ctx.request_id, length)
         .map_err(|_| CallError::BadFraming)?;
+    if let Some(told) = &ctx.told {
+        told.for_upstream(&mut head)
+            .map_err(|_| CallError::BadFraming)?;
+    }
     if outgoing.uncoded {
         let uncoded = HeaderValue::from_static("identity");
         head.insert_header(ACCEPT_ENCODING, uncoded)
@@ -202,20 +223,18 @@ fn head(
 }
 
 async fn attempt(
-    shared: &Shared,
+    target: Arc<Target>,
     address: usize,
     head: Box<RequestHeader>,
-    body: &Bytes,
+    outgoing: &mut Outgoing,
 ) -> Result<Answering, Attempt> {
-    let peer = shared
-        .upstream
-        .peer(address)
-        .await
-        .map_err(Attempt::Final)?;
-    let connected = shared.connections.get(&peer, body.len()).await;
+    let peer = target.upstream.peer(address).await;
+    let peer = peer.map_err(Attempt::Unreachable)?;
+    let length = outgoing.body.bytes.len();
+    let connected = target.connections.get(&peer, length).await;
     let connected =
         connected.map_err(|error| Attempt::Unreachable(as_connect(classify(&error))))?;
-    send(connected, peer, head, body).await
+    send(connected, (target, peer), head, outgoing).await
 }
 
 /// Before a byte was sent, whatever went wrong went wrong in connecting.
@@ -228,9 +247,9 @@ fn as_connect(error: CallError) -> CallError {
 
 async fn send(
     connected: Connected,
-    peer: Arc<HttpPeer>,
+    (target, peer): (Arc<Target>, Arc<HttpPeer>),
     head: Box<RequestHeader>,
-    body: &Bytes,
+    outgoing: &mut Outgoing,
 ) -> Result<Answering, Attempt> {
     let Connected {
         session: mut upstream,
@@ -243,11 +262,12 @@ async fn send(
     if let Err(error) = upstream.write_request_header(head).await {
         return Err(unsent(may_repeat, &error));
     }
-    let written = write_body(&mut upstream, body).await;
+    let written = write_body(&mut upstream, &outgoing.body.bytes).await;
     if let Some(error) = written.as_ref().err().filter(|_| one_write) {
         // Head and body were one write, and it failed.
         return Err(unsent(may_repeat, error));
     }
+    outgoing.is_sent();
     let answered = match &written {
         Err(_) => Box::pin(early_answer(&mut upstream)).await,
         Ok(_) => final_head(&mut upstream).await,
@@ -256,6 +276,7 @@ async fn send(
         Ok(()) => Ok(Answering {
             session: upstream,
             peer,
+            target,
             whole_request_sent: matches!(written, Ok(Written::Whole)),
             ahead: None,
         }),

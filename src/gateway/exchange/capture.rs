@@ -2,6 +2,8 @@
 
 use super::decode;
 use crate::gateway::headers;
+use crate::gateway::memory::{Memory, Share};
+use crate::gateway::told::Heard;
 use crate::json;
 use crate::sse;
 use http::header::CONTENT_ENCODING;
@@ -9,13 +11,25 @@ use pingora_http::ResponseHeader;
 use serde_json::value::RawValue;
 use std::borrow::Cow;
 use std::ops::Range;
+use std::sync::Arc;
 
 /// What the record says of the answer.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub(super) struct Captured {
     pub(super) text: String,
     /// Part of the text is missing: over `limits.recorded_bytes`, or not readable.
     pub(super) incomplete: bool,
+    /// What the answer says about itself, where that is wanted.
+    pub(super) heard: Option<Box<Heard>>,
+}
+
+/// What is wanted of an answer.
+#[derive(Clone, Copy)]
+pub(super) struct Wanted {
+    /// Its text.
+    pub(super) record: bool,
+    /// What it says about itself.
+    pub(super) heard: bool,
 }
 
 /// What a whole answer says.
@@ -26,12 +40,12 @@ pub(super) struct Whole {
 }
 
 /// Reads an answer that is all there.
-pub(super) fn whole(head: &ResponseHeader, bytes: &[u8], limit: u64) -> Whole {
+pub(super) fn whole(head: &ResponseHeader, bytes: &[u8], (limit, heard): (u64, bool)) -> Whole {
     let limit = usize::try_from(limit).unwrap_or(usize::MAX);
     let (plain, decoded) = plain(bytes, encoding(head).as_deref(), limit);
     let (mut said, usage) = match headers::is_event_stream(head) {
-        true => (events(&plain, limit), None),
-        false => completion(&plain),
+        true => (events(&plain, limit, heard), None),
+        false => completion(&plain, heard),
     };
     said.incomplete |= !decoded;
     let usage = usage.and_then(|span| object(plain.get(span)?));
@@ -96,6 +110,8 @@ pub(super) enum Capture {
     Events {
         parser: sse::Parser,
         text: sse::Accumulator,
+        share: Share,
+        heard: bool,
     },
     /// Bytes are kept and read at the end.
     Whole {
@@ -104,18 +120,28 @@ pub(super) enum Capture {
         limit: usize,
         encoding: Option<String>,
         event_stream: bool,
+        share: Share,
+        heard: bool,
     },
 }
 
 impl Capture {
-    pub(super) fn new(head: &ResponseHeader, recorded: bool, limit: u64) -> Self {
+    pub(super) fn new(
+        head: &ResponseHeader,
+        wanted: Wanted,
+        limit: u64,
+        memory: &Arc<Memory>,
+    ) -> Self {
         let limit = usize::try_from(limit).unwrap_or(usize::MAX);
         let layout = Layout::of(head);
-        match (recorded, layout.plain_stream()) {
+        let heard = wanted.heard;
+        match (wanted.record || heard, layout.plain_stream()) {
             (false, _) => Self::Off,
             (true, true) => Self::Events {
                 parser: sse::Parser::new(limit),
                 text: sse::Accumulator::new(limit),
+                share: Share::new(memory),
+                heard,
             },
             (true, false) => Self::Whole {
                 bytes: Vec::new(),
@@ -123,6 +149,8 @@ impl Capture {
                 limit,
                 encoding: encoding(head),
                 event_stream: layout.event_stream,
+                share: Share::new(memory),
+                heard,
             },
         }
     }
@@ -130,10 +158,27 @@ impl Capture {
     pub(super) fn push(&mut self, chunk: &[u8]) {
         match self {
             Self::Off => {}
-            Self::Events { parser, text } => parser.push(chunk, |event| text.push(event.data)),
-            Self::Whole {
-                bytes, cut, limit, ..
+            Self::Events {
+                parser,
+                text,
+                share,
+                ..
             } => {
+                parser.push(chunk, |event| text.push(event.data));
+                if share.cover(text.kept()).is_err() {
+                    text.close();
+                }
+            }
+            Self::Whole {
+                bytes,
+                cut,
+                limit,
+                share,
+                ..
+            } => {
+                if share.cover(bytes.len() + chunk.len()).is_err() {
+                    *limit = bytes.len();
+                }
                 let room = limit.saturating_sub(bytes.len());
                 *cut |= chunk.len() > room;
                 bytes.extend_from_slice(&chunk[..chunk.len().min(room)]);
@@ -147,9 +192,11 @@ impl Capture {
             Self::Events {
                 mut parser,
                 mut text,
+                heard,
+                ..
             } => {
                 parser.finish(|event| text.push(event.data));
-                spoken(&parser, &text)
+                spoken(&parser, &text, heard)
             }
             Self::Whole {
                 bytes,
@@ -157,11 +204,13 @@ impl Capture {
                 limit,
                 encoding,
                 event_stream,
+                heard,
+                ..
             } => {
                 let (plain, whole) = plain(&bytes, encoding.as_deref(), limit);
                 let mut said = match event_stream {
-                    true => events(&plain, limit),
-                    false => completion(&plain).0,
+                    true => events(&plain, limit, heard),
+                    false => completion(&plain, heard).0,
                 };
                 said.incomplete |= !whole || cut;
                 said
@@ -170,36 +219,48 @@ impl Capture {
     }
 }
 
-fn events(bytes: &[u8], limit: usize) -> Captured {
+fn events(bytes: &[u8], limit: usize, heard: bool) -> Captured {
     let (mut parser, mut text) = (sse::Parser::new(limit), sse::Accumulator::new(limit));
     parser.push(bytes, |event| text.push(event.data));
     parser.finish(|event| text.push(event.data));
-    spoken(&parser, &text)
+    spoken(&parser, &text, heard)
 }
 
 /// A frame that could not be read, or in which the upstream reports an error, leaves a gap.
-fn spoken(parser: &sse::Parser, text: &sse::Accumulator) -> Captured {
+fn spoken(parser: &sse::Parser, text: &sse::Accumulator, heard: bool) -> Captured {
     let gap = parser.dropped_frames() > 0 || text.skipped() > 0 || text.error_seen();
     Captured {
         incomplete: gap || text.is_truncated(),
         text: text.text(),
+        heard: heard.then(|| {
+            let model = text.model().map(str::to_owned);
+            Box::new(Heard::new(model, text.usage()))
+        }),
     }
 }
 
 /// The text, and where the upstream's `usage` stands.
-fn completion(bytes: &[u8]) -> (Captured, Option<Range<usize>>) {
+fn completion(bytes: &[u8], heard: bool) -> (Captured, Option<Range<usize>>) {
     match json::answer_text(bytes) {
         Some(answer) => {
+            let usage = answer.usage;
+            let heard = heard.then(|| {
+                let told = usage.clone().and_then(|span| bytes.get(span));
+                let told = told.and_then(|told| serde_json::from_slice(told).ok());
+                Box::new(Heard::new(answer.model, told))
+            });
             let said = Captured {
                 text: answer.text,
                 incomplete: false,
+                heard,
             };
-            (said, answer.usage)
+            (said, usage)
         }
         None => {
             let said = Captured {
                 text: String::new(),
                 incomplete: !bytes.is_empty(),
+                heard: None,
             };
             (said, None)
         }

@@ -31,6 +31,20 @@ pub(super) enum Checked {
     ClientGone,
 }
 
+impl Checked {
+    /// What a trace says of it.
+    fn word(&self) -> &'static str {
+        match self {
+            Self::Passed => "passed",
+            Self::Flagged(_) => "flagged",
+            Self::Unknown => "unknown",
+            Self::Late => "late",
+            Self::KeyRefused => "key_refused",
+            Self::ClientGone => "client_gone",
+        }
+    }
+}
+
 /// A verdict that blocks.
 pub(super) struct Finding {
     pub(super) kind: VerdictType,
@@ -73,19 +87,23 @@ impl<'a> Check<'a> {
             answer = timeout(limit, judge(shared, &**analyzer, &asked.held)) => answer,
             () = client_gone(session) => {
                 ctx.clock.waited_for_backend(started);
+                ctx.checked(asked.stage, started, "client_gone");
                 return asked.abandoned();
             }
         };
         ctx.clock.waited_for_backend(started);
         let late = || AnalyzerError::Unavailable("no answer within MONITOR_TIMEOUT".into());
+        let stage = asked.stage;
         let checked = match answer.unwrap_or_else(|_| Err(late())) {
             Ok(verdict) => asked.judged(&shared.metrics, verdict),
             Err(error) => asked.failed(&shared.metrics, &error),
         };
-        match checked {
+        let checked = match checked {
             Checked::Unknown if started.elapsed() >= limit => Checked::Late,
             checked => checked,
-        }
+        };
+        ctx.checked(stage, started, checked.word());
+        checked
     }
 
     /// The record has its number before it is sent (CONTRACT 5).

@@ -8,6 +8,7 @@ use super::record::{Registration, failure_of};
 use crate::gateway::Shared;
 use crate::gateway::context::CallContext;
 use crate::gateway::error::CallError;
+use crate::gateway::memory::Share;
 use crate::gateway::respond;
 use pingora_core::Result;
 use pingora_core::protocols::http::ServerSession;
@@ -42,7 +43,7 @@ impl Failed {
     ) -> Result<()> {
         self.upstream.abandon();
         let limit = shared.settings.limits.recorded_bytes;
-        let mut said = capture::whole(&self.head, &self.body, limit).said;
+        let mut said = capture::whole(&self.head, &self.body, (limit, false)).said;
         said.incomplete = true;
         self.registration
             .post_call(said, Some(failure_of(&self.error)));
@@ -66,6 +67,7 @@ pub(super) async fn collect(
     let limit = usize::try_from(shared.settings.limits.recorded_bytes).unwrap_or(usize::MAX);
     let started = Instant::now();
     let mut body = Vec::new();
+    let share = ctx.answer.insert(Share::new(&shared.memory));
     let end = loop {
         let read = tokio::select! {
             biased;
@@ -77,6 +79,9 @@ pub(super) async fn collect(
             Ok(Ok(None)) => break None,
             Ok(Err(_)) => break Some(CallError::Broken("its answer was cut")),
             Err(_) => break Some(CallError::Late),
+        }
+        if let Err(full) = share.cover(body.len()) {
+            break Some(CallError::Overloaded(full.0));
         }
         if body.len() > limit {
             ctx.clock.waited_for_upstream(started);

@@ -6,6 +6,7 @@ use super::call::Outgoing;
 use super::capture::Captured;
 use super::check::{Check, Checked, no_verdict};
 use super::hold_back::HoldBack;
+use super::read::Body;
 use super::record::Registration;
 use super::redact::Redaction;
 use super::replace::Replace;
@@ -19,7 +20,6 @@ use crate::model::{AppMode, OnBackendFailure, Policy, ScanRole, Stage, StreamInS
 use crate::observe::events::{PromptRedacted, Unchecked};
 use crate::observe::{Metrics, UncheckedReason};
 use crate::policy::{Found, Policies};
-use bytes::Bytes;
 use pingora_core::protocols::http::ServerSession;
 use std::ops::Range;
 use std::sync::Arc;
@@ -67,7 +67,7 @@ impl After {
 
 /// A request body that passed the grammar check.
 pub(super) struct Incoming {
-    pub(super) body: Bytes,
+    pub(super) body: Body,
     pub(super) scan: Scan,
 }
 
@@ -80,7 +80,7 @@ pub(super) struct SyncCall {
 
 impl Incoming {
     fn chat(&self) -> Chat<'_> {
-        Chat::read(&self.body, &self.scan)
+        Chat::read(&self.body.bytes, &self.scan)
     }
 
     /// What goes to the upstream, and what brings back that which does not (CONTRACT 41). `off` are
@@ -101,7 +101,7 @@ impl Incoming {
                 inspector,
                 patterns: policy.local_patterns(),
             };
-            redaction.redact(&self.body, &chat.prompt_literals(&roles(policy)))
+            redaction.redact(&self.body.bytes, &chat.prompt_literals(&roles(policy)))
         });
         let restore = redacted.map(|redacted| {
             PromptRedacted.emit(&shared.metrics);
@@ -111,12 +111,17 @@ impl Incoming {
             }
         });
         edits.sort_by_key(|(span, _)| span.start);
-        let body = match edits.is_empty() {
-            true => self.body,
-            false => json::replace_spans(&self.body, &edits).into(),
-        };
+        let mut body = self.body;
+        if !edits.is_empty() {
+            body.bytes = json::replace_spans(&body.bytes, &edits).into();
+        }
         let uncoded = restore.is_some();
-        (Outgoing { body, uncoded }, restore)
+        let outgoing = Outgoing {
+            body,
+            uncoded,
+            is_kept: false,
+        };
+        (outgoing, restore)
     }
 }
 
@@ -140,6 +145,9 @@ pub(super) fn admit(
             (Outgoing::as_it_is(incoming.body), None)
         }
         Some(policy) if policy.app_mode == AppMode::Sync => {
+            if let Some(told) = &mut ctx.told {
+                told.mode = Some(AppMode::Sync);
+            }
             return Err(Box::new(SyncCall {
                 incoming,
                 registration,
@@ -172,6 +180,7 @@ pub(super) async fn pre_call(
     let prompt = Captured {
         text: chat.prompt(&roles(&call.policy)),
         incomplete: false,
+        heard: None,
     };
     let check = Check {
         policy: &call.policy,

@@ -20,6 +20,7 @@ mod replace;
 mod restore;
 mod restored;
 mod transform;
+mod way;
 
 use super::context::CallContext;
 use super::error::CallError;
@@ -42,12 +43,16 @@ pub(super) async fn run(
         Ok(body) => body,
         Err(error) => return Box::pin(respond::error(session, ctx, &error)).await,
     };
-    let scan = match json::scan(&body) {
+    let scan = match json::scan(&body.bytes) {
         Ok(scan) => scan,
         Err(error) => {
             return Box::pin(respond::error(session, ctx, &CallError::NotJson(error))).await;
         }
     };
+    if let Some(told) = &mut ctx.told {
+        let chat = json::Chat::read(&body.bytes, &scan);
+        told.asks(chat.model(), chat.wants_stream());
+    }
     let decision = match decide::admit(shared, session, ctx, Incoming { body, scan }) {
         Ok(forward) => Decision::Forward(forward),
         Err(call) => Box::pin(decide::pre_call(shared, session, ctx, *call)).await,
@@ -72,7 +77,9 @@ async fn forward(
         registration.post_call_failed(&error);
         return Box::pin(respond::error(session, ctx, &error)).await;
     }
-    let upstream = match call::upstream_peer(shared, session, ctx, call.outgoing).await {
+    // On the heap for as long as it takes: it is larger than what a stream needs from here on.
+    let calling = Box::pin(call::upstream_peer(shared, session, ctx, call.outgoing));
+    let upstream = match calling.await {
         Ok(upstream) => upstream,
         Err(error) => {
             registration.post_call_failed(&error);

@@ -63,6 +63,7 @@ impl Registration {
             application_id: said.application_id.or_else(fallback),
             user_id: said.user_id,
             session_id: said.session_id,
+            trace: ctx.told.as_ref().and_then(|told| told.trace()),
         });
         Self(Some(Open {
             spool: shared.telemetry.clone(),
@@ -150,6 +151,7 @@ impl Registration {
         let nothing = Captured {
             text: String::new(),
             incomplete: true,
+            heard: None,
         };
         self.post_call(nothing, Some(failure_of(error)));
     }
@@ -216,9 +218,10 @@ pub(super) fn failure_of(error: &CallError) -> CallFailure {
         ),
         closed_by: match error {
             CallError::ClientGone => ClosedBy::Client,
-            CallError::Connect(_) | CallError::Unchecked | CallError::Unregistered => {
-                ClosedBy::Gateway
-            }
+            CallError::Connect(_)
+            | CallError::Unchecked
+            | CallError::Unregistered
+            | CallError::Overloaded(_) => ClosedBy::Gateway,
             _ => ClosedBy::Upstream,
         },
     }
@@ -229,5 +232,9 @@ fn bounded(mut text: String, limit: u64) -> Captured {
     let limit = usize::try_from(limit).unwrap_or(usize::MAX);
     let incomplete = text.len() > limit;
     text.truncate(text.floor_char_boundary(limit));
-    Captured { text, incomplete }
+    Captured {
+        text,
+        incomplete,
+        heard: None,
+    }
 }

@@ -6,7 +6,6 @@ use super::capture::{Captured, encoding};
 use super::client_gone;
 use super::decode;
 use super::record::Registration;
-use crate::gateway::Shared;
 use crate::gateway::context::CallContext;
 use crate::gateway::error::CallError;
 use crate::gateway::headers;
@@ -35,7 +34,6 @@ const LONGEST_ERROR: Duration = Duration::from_secs(10);
 
 /// Relays the upstream's refusal and registers it.
 pub(super) async fn relay(
-    shared: &Shared,
     session: &mut ServerSession,
     ctx: &mut CallContext,
     (mut upstream, mut head): (Answering, ResponseHeader),
@@ -66,7 +64,7 @@ pub(super) async fn relay(
     };
     registration.post_call(Captured::default(), Some(failure(status, kind)));
     if whole {
-        upstream.release(shared).await;
+        upstream.release().await;
     } else {
         upstream.abandon();
     }

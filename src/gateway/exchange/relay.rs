@@ -1,8 +1,9 @@
 //! The answer on its way to the client: each chunk at once and untouched (CONTRACT 18), heartbeats
-//! into silence, and the ways an answer can end badly (CONTRACT 19 to 21).
+//! into silence, and the ways an answer can end badly (CONTRACT 19 to 21). What is rare, or comes once at
+//! the end, is boxed: the future of a stream is held for as long as the stream.
 
 use super::call::Answering;
-use super::capture::{Capture, Layout};
+use super::capture::{Capture, Layout, Wanted};
 use super::record::Registration;
 use super::transform::{Stop, Transform};
 use super::{client_gone, refusal};
@@ -69,7 +70,7 @@ pub(super) async fn response_body(
     };
     if head.status.as_u16() >= 400 {
         let refused = (upstream, head);
-        return Box::pin(refusal::relay(shared, session, ctx, refused, registration)).await;
+        return Box::pin(refusal::relay(session, ctx, refused, registration)).await;
     }
     let layout = Layout::of(&head);
     if let Err(error) = transform.begin(layout) {
@@ -77,7 +78,11 @@ pub(super) async fn response_body(
         return Box::pin(refuse(session, ctx, refused, error)).await;
     }
     let limit = shared.settings.limits.recorded_bytes;
-    let capture = Capture::new(&head, registration.wanted(), limit);
+    let wanted = Wanted {
+        record: registration.wanted(),
+        heard: ctx.listens(),
+    };
+    let capture = Capture::new(&head, wanted, limit, &shared.memory);
     ctx.status = head.status.as_u16();
     headers::for_client(&mut head, session.req_header().version, &ctx.request_id)?;
     let mut relay = Relay {
@@ -173,7 +178,7 @@ impl Relay<'_> {
             let mut again = silence - waited;
             if let Some(period) = heartbeat {
                 if self.last_sent.elapsed() >= period {
-                    if self.border.at_border() && !beat(self.shared, self.session).await {
+                    if self.border.at_border() && !Box::pin(beat(self.shared, self.session)).await {
                         break Next::End(End::ClientGone);
                     }
                     self.last_sent = Instant::now();
@@ -183,7 +188,7 @@ impl Relay<'_> {
             alarm.as_mut().reset(tokio::time::Instant::now() + again);
         };
         *now = Instant::now();
-        self.ctx.clock.upstream(*now - waiting_since);
+        self.ctx.clock.upstream(waiting_since, *now);
         next
     }
 
@@ -247,10 +252,11 @@ impl Relay<'_> {
             end
         };
         let mut answer = self.capture.finish();
+        self.ctx.heard(answer.heard.take());
         answer.incomplete |= !end.is_proper();
         registration.post_call(answer, end.failure());
         match end {
-            End::Complete => self.upstream.release(self.shared).await,
+            End::Complete => Box::pin(self.upstream.release()).await,
             _ => self.upstream.abandon(),
         }
         match end {
@@ -261,7 +267,7 @@ impl Relay<'_> {
         }
         let told = self.layout.plain_stream()
             && end != End::ClientGone
-            && tell(self.session, end, self.border.at_border())
+            && Box::pin(tell(self.session, end, self.border.at_border()))
                 .await
                 .is_ok();
         if !told {

@@ -46,7 +46,7 @@ impl Replace {
         };
         match collect(shared, session, ctx, &mut upstream).await {
             Collected::Whole(body) => {
-                upstream.release(shared).await;
+                upstream.release().await;
                 let mut head = head;
                 let body = match &self.restore {
                     None => body.into(),
@@ -124,7 +124,9 @@ impl Held {
         ctx: &mut CallContext,
     ) -> Result<()> {
         let limit = shared.settings.limits.recorded_bytes;
-        let Whole { said, usage } = capture::whole(&self.head, &self.body, limit);
+        let wanted = (limit, ctx.listens());
+        let Whole { mut said, usage } = capture::whole(&self.head, &self.body, wanted);
+        ctx.heard(said.heard.take());
         let readable = !said.incomplete;
         let policy = &self.replace.policy;
         let mut record = self.registration.record(Stage::PostCall, said);

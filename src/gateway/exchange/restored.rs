@@ -62,7 +62,7 @@ impl Restore {
         };
         match collect(shared, session, ctx, &mut upstream).await {
             Collected::Whole(body) => {
-                upstream.release(shared).await;
+                upstream.release().await;
                 self.answer(shared, session, ctx, (head, body, registration))
                     .await
             }
@@ -98,9 +98,11 @@ impl Restore {
         (mut head, body, registration): (ResponseHeader, Vec<u8>, Registration),
     ) -> Result<()> {
         let body = self.whole(shared, &mut head, body);
-        if registration.wanted() {
+        if registration.wanted() || ctx.listens() {
             let limit = shared.settings.limits.recorded_bytes;
-            registration.post_call(capture::whole(&head, &body, limit).said, None);
+            let mut said = capture::whole(&head, &body, (limit, ctx.listens())).said;
+            ctx.heard(said.heard.take());
+            registration.post_call(said, None);
         }
         // The whole body is here, so it goes by length whatever the upstream's framing was.
         headers::for_client(&mut head, http::Version::HTTP_10, &ctx.request_id)?;

@@ -3,7 +3,7 @@
 use super::PostgresStore;
 use crate::model::ApplicationId;
 use crate::store::{
-    Account, AccountChange, AccountId, AccountStore, Role, SecretHash, SignIn, StoreError,
+    Account, AccountChange, AccountId, AccountStore, Identity, Role, SecretHash, SignIn, StoreError,
 };
 use async_trait::async_trait;
 use sqlx::Row as _;
@@ -30,6 +30,13 @@ const SIGN_IN: &str = "
 const ADD_SIGN_IN: &str = "
     WITH stale AS (DELETE FROM sign_ins WHERE seen_at_ms < $5)
     INSERT INTO sign_ins (hash, account_id, started_at_ms, seen_at_ms) VALUES ($1, $2, $3, $4)";
+
+const OF_IDENTITY: &str = "
+    SELECT a.* FROM identities i JOIN accounts a ON a.id = i.account_id
+    WHERE i.issuer = $1 AND i.subject = $2";
+const ADD_IDENTITY: &str = "
+    INSERT INTO identities (issuer, subject, account_id) VALUES ($1, $2, $3)
+    ON CONFLICT (issuer, subject) DO NOTHING";
 
 #[async_trait]
 impl AccountStore for PostgresStore {
@@ -149,6 +156,21 @@ impl AccountStore for PostgresStore {
 
     async fn end_sign_in(&self, hash: SecretHash) -> Result<(), StoreError> {
         let query = sqlx::query("DELETE FROM sign_ins WHERE hash = $1").bind(&hash.0[..]);
+        self.all(query).await.map(drop)
+    }
+
+    async fn account_of(&self, identity: &Identity) -> Result<Option<Account>, StoreError> {
+        let query = sqlx::query(OF_IDENTITY)
+            .bind(&identity.issuer)
+            .bind(&identity.subject);
+        self.all(query).await?.first().map(account).transpose()
+    }
+
+    async fn add_identity(&self, identity: Identity, account: AccountId) -> Result<(), StoreError> {
+        let query = sqlx::query(ADD_IDENTITY)
+            .bind(identity.issuer)
+            .bind(identity.subject)
+            .bind(account.0);
         self.all(query).await.map(drop)
     }
 

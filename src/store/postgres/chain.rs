@@ -6,7 +6,9 @@ use super::shared::timed;
 use crate::model::{ChainHash, Span};
 use crate::store::chain::{Arrival, Changes, Cluster, MOST_RUNS, around, column, leave, portions};
 use crate::store::survey::{MOST_NUMBERS, Survey};
-use crate::store::{ChainFilter, ChainRun, ChainState, ChainStates, ChainStore, StoreError};
+use crate::store::{
+    ChainFilter, ChainRun, ChainState, ChainStates, ChainStore, GatewaySeen, StoreError,
+};
 use async_trait::async_trait;
 use sqlx::postgres::PgRow;
 use sqlx::{Connection as _, PgConnection, Row as _};
@@ -66,6 +68,13 @@ const STUB: &str = "
     SELECT $1, * FROM unnest($2::bigint[], $3::bigint[])
     ON CONFLICT (gateway, first) DO UPDATE SET last = excluded.last";
 
+const SEEN: &str = "
+    SELECT gateway, coalesce((SELECT max(last) FROM chain_runs r WHERE r.gateway = g.gateway), 0) AS last,
+        (SELECT created_at_ms FROM records
+         WHERE chain_gateway = g.gateway AND chain_sequence IS NOT NULL
+         ORDER BY chain_sequence DESC LIMIT 1) AS latest_ms
+    FROM chain_gateways g ORDER BY 3 DESC NULLS LAST, gateway LIMIT $1";
+
 /// Runs that one cluster can touch: as many as numbers, with one at each end and one between each two.
 const ANY: i64 = i64::MAX;
 /// What an answer looks at, and one more that shows whether that was all.
@@ -87,6 +96,18 @@ impl ChainStore for PostgresStore {
         .await?;
         lent.give_back();
         Ok(states)
+    }
+
+    async fn gateways(&self, limit: u32) -> Result<Vec<GatewaySeen>, StoreError> {
+        let rows = self.all(sqlx::query(SEEN).bind(i64::from(limit))).await?;
+        let seen = |row: &PgRow| {
+            Ok(GatewaySeen {
+                gateway: row.try_get("gateway")?,
+                last: row.try_get::<i64, _>("last")?.unsigned_abs(),
+                latest_ms: row.try_get("latest_ms")?,
+            })
+        };
+        rows.iter().map(seen).collect()
     }
 }
 

@@ -87,6 +87,10 @@ async fn clear(
             AND NOT EXISTS (SELECT FROM applications WHERE id = $1)",
         "DELETE FROM statistics_types WHERE application_id = $1
             AND NOT EXISTS (SELECT FROM applications WHERE id = $1)",
+        "DELETE FROM traffic WHERE application_id = $1
+            AND NOT EXISTS (SELECT FROM applications WHERE id = $1)",
+        "DELETE FROM traffic_types WHERE application_id = $1
+            AND NOT EXISTS (SELECT FROM applications WHERE id = $1)",
     ] {
         let query = sqlx::query(statement).bind(application);
         query.execute(&mut *connection).await?;

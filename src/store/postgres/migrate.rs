@@ -12,6 +12,9 @@ const MIGRATIONS: &[&str] = &[
     include_str!("migrations/0004_attachments.sql"),
     include_str!("migrations/0005_accounts.sql"),
     include_str!("migrations/0006_chain.sql"),
+    include_str!("migrations/0007_people.sql"),
+    include_str!("migrations/0008_traffic.sql"),
+    include_str!("migrations/0009_call_limits.sql"),
 ];
 
 /// Names the lock under which one process migrates at a time: "monitor" in ASCII.

@@ -19,21 +19,24 @@ mod policies;
 mod removed;
 mod retention;
 mod row;
+mod saved;
 mod settings;
 mod shared;
 mod tally;
 mod text;
 mod tokens;
+mod traffic;
 mod upkeep;
 mod versions;
 mod writer;
 
 use super::{
-    DayStatistics, Migrated, NewRecord, RecordFilter, RecordPage, RecordStore, RetentionLimits,
-    SessionFilter, SessionSummary, StoreError, StoredRecord, WholePage,
+    DayStatistics, HourTraffic, Migrated, NewRecord, RecordFilter, RecordPage, RecordStore,
+    RetentionLimits, SessionFilter, SessionSummary, StoreError, StoreFacts, StoredRecord,
+    WholePage,
 };
 use crate::config::StoreSettings;
-use crate::model::{AnalysisResponse, ApplicationId, RecordId};
+use crate::model::{AnalysisResponse, ApplicationId, RecordId, TypeCount};
 use async_trait::async_trait;
 use connect::Connector;
 use listener::Listener;
@@ -143,6 +146,27 @@ impl RecordStore for PostgresStore {
         last: i64,
     ) -> Result<Vec<DayStatistics>, StoreError> {
         self.read_statistics(application, (first, last)).await
+    }
+
+    async fn traffic(
+        &self,
+        application: Option<ApplicationId>,
+        hours: (i64, i64),
+    ) -> Result<Vec<HourTraffic>, StoreError> {
+        self.read_traffic(application, hours).await
+    }
+
+    async fn traffic_types(
+        &self,
+        application: Option<ApplicationId>,
+        hours: (i64, i64),
+        limit: u32,
+    ) -> Result<Vec<TypeCount>, StoreError> {
+        self.read_traffic_types(application, (hours, limit)).await
+    }
+
+    async fn facts(&self) -> Result<StoreFacts, StoreError> {
+        self.read_facts().await
     }
 
     async fn enforce_retention(

@@ -4,7 +4,7 @@ use super::PostgresStore;
 use super::row::{count, optional, stage, text};
 use super::text::{shield, text_key};
 use crate::model::{ApplicationId, TypeCount};
-use crate::store::{DayStatistics, SessionFilter, SessionSummary, StoreError};
+use crate::store::{DayStatistics, SessionFilter, SessionSummary, StoreError, StoreFacts};
 use sqlx::postgres::PgRow;
 use sqlx::{QueryBuilder, Row as _};
 
@@ -26,7 +26,24 @@ const TYPES: &str = "
     WHERE day BETWEEN $1 AND $2 AND ($3::uuid IS NULL OR application_id = $3)
     GROUP BY day, application_id, stage, kind ORDER BY day, application_id, stage, kind COLLATE \"C\"";
 
+/// The server's own version without what its packager adds.
+const FACTS: &str = "
+    SELECT split_part(current_setting('server_version'), ' ', 1) AS version,
+        pg_database_size(current_database()) AS bytes,
+        (SELECT max(version) FROM schema_version) AS schema";
+
 impl PostgresStore {
+    pub(super) async fn read_facts(&self) -> Result<StoreFacts, StoreError> {
+        let rows = self.all(sqlx::query(FACTS)).await?;
+        let row = rows.first().ok_or(StoreError::Unreadable("version"))?;
+        Ok(StoreFacts {
+            kind: "PostgreSQL",
+            version: row.try_get("version")?,
+            schema: row.try_get("schema")?,
+            bytes: count(row, "bytes")?,
+        })
+    }
+
     pub(super) async fn read_statistics(
         &self,
         application: Option<ApplicationId>,

@@ -7,7 +7,7 @@
 
 use super::order::{DAY_MS, Day, place};
 use super::removed::Removed;
-use super::{attachments, leftovers, partitions};
+use super::{attachments, leftovers, partitions, traffic};
 use crate::store::{RetentionLimits, StoreError};
 use sqlx::postgres::PgRow;
 use sqlx::{Connection as _, PgConnection, Postgres, QueryBuilder, Row as _};
@@ -50,6 +50,7 @@ pub(super) async fn enforce(
     if scope.application.is_none() {
         leftovers::clear_removed(connection).await?;
         leftovers::clear_ledger(connection).await?;
+        traffic::forget(connection, scope.now_ms).await?;
     }
     sqlx::raw_sql(UNLOCK).execute(connection).await?;
     Ok(gone)

@@ -4,6 +4,7 @@
 use super::order::Day;
 use super::row::{Row, number, stage_number};
 use super::text::{shield, text_key};
+use super::traffic::Hours;
 use sqlx::PgConnection;
 use std::collections::BTreeMap;
 use uuid::Uuid;
@@ -87,6 +88,7 @@ pub(super) struct Tally<'r> {
     counts: BTreeMap<Place, Counts>,
     types: BTreeMap<(Place, i64), (&'r str, i64)>,
     sessions: BTreeMap<(Uuid, Uuid), Session<'r>>,
+    hours: Hours<'r>,
 }
 
 impl<'r> Tally<'r> {
@@ -115,6 +117,7 @@ impl<'r> Tally<'r> {
             *finds = finds.saturating_add(number(found.count));
         }
         self.add_session(row);
+        self.hours.add(row);
     }
 
     fn add_session(&mut self, row: &'r Row) {
@@ -159,6 +162,7 @@ impl<'r> Tally<'r> {
         if !self.types.is_empty() {
             write_types(connection, &self.types, lane).await?;
         }
+        self.hours.write(connection, lane).await?;
         write_counts(connection, &self.counts, lane).await
     }
 }

@@ -114,6 +114,10 @@ impl PostgresStore {
         if let Some(id) = filter.application_id {
             query.push(" AND application_id = ").push_bind(id.0);
         }
+        if let Some(actor) = &filter.actor {
+            let actor = shield(actor).into_owned();
+            query.push(" AND actor = ").push_bind(actor);
+        }
         if let Some(action) = &filter.action {
             let action = shield(action).into_owned();
             query.push(" AND action = ").push_bind(action);

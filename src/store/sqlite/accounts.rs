@@ -6,7 +6,7 @@ use super::write::Write;
 use super::writer::{Outcome, Written};
 use crate::model::ApplicationId;
 use crate::store::{
-    Account, AccountChange, AccountId, AccountStore, Role, SecretHash, SignIn, StoreError,
+    Account, AccountChange, AccountId, AccountStore, Identity, Role, SecretHash, SignIn, StoreError,
 };
 use async_trait::async_trait;
 use sqlx::sqlite::SqliteRow;
@@ -31,6 +31,13 @@ const ADD_SIGN_IN: &str = "
     INSERT INTO sign_ins (hash, account_id, started_at_ms, seen_at_ms) VALUES (?1, ?2, ?3, ?4)";
 const TOUCH: &str = "UPDATE sign_ins SET seen_at_ms = max(seen_at_ms, ?2) WHERE hash = ?1";
 
+const OF_IDENTITY: &str = "
+    SELECT a.* FROM identities i JOIN accounts a ON a.id = i.account_id
+    WHERE i.issuer = ?1 AND i.subject = ?2";
+const ADD_IDENTITY: &str = "
+    INSERT INTO identities (issuer, subject, account_id) VALUES (?1, ?2, ?3)
+    ON CONFLICT (issuer, subject) DO NOTHING";
+
 /// A change of these tables.
 pub(super) enum Change {
     Add(Account),
@@ -39,6 +46,7 @@ pub(super) enum Change {
     TakeLink(SecretHash, i64),
     AddSignIn(SecretHash, SignIn, i64),
     Touch(SecretHash, i64),
+    AddIdentity(Identity, AccountId),
     EndSignIn(SecretHash),
     EndOthers(AccountId, Option<SecretHash>),
 }
@@ -154,6 +162,20 @@ impl AccountStore for SqliteStore {
         self.write_account(Change::EndSignIn(hash)).await.map(drop)
     }
 
+    async fn account_of(&self, identity: &Identity) -> Result<Option<Account>, StoreError> {
+        let row = sqlx::query(OF_IDENTITY)
+            .bind(identity.issuer.clone())
+            .bind(identity.subject.clone())
+            .fetch_optional(&self.readers)
+            .await?;
+        row.as_ref().map(account).transpose()
+    }
+
+    async fn add_identity(&self, identity: Identity, account: AccountId) -> Result<(), StoreError> {
+        let change = Change::AddIdentity(identity, account);
+        self.write_account(change).await.map(drop)
+    }
+
     async fn end_other_sign_ins(
         &self,
         account: AccountId,
@@ -186,6 +208,11 @@ pub(super) async fn carry_out(connection: &mut SqliteConnection, change: Change)
         }
         Change::Touch(hash, seen_at_ms) => {
             let query = sqlx::query(TOUCH).bind(hash.0.to_vec()).bind(seen_at_ms);
+            query.execute(connection).await?;
+        }
+        Change::AddIdentity(identity, account) => {
+            let query = sqlx::query(ADD_IDENTITY).bind(identity.issuer);
+            let query = query.bind(identity.subject).bind(bytes(account.0));
             query.execute(connection).await?;
         }
         Change::EndSignIn(hash) => {

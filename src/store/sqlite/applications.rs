@@ -38,6 +38,8 @@ const REMOVE: &str = "
     DELETE FROM application_versions WHERE application_id = ?1;
     DELETE FROM statistics WHERE application_id = ?1;
     DELETE FROM statistics_types WHERE application_id = ?1;
+    DELETE FROM traffic WHERE application_id = ?1;
+    DELETE FROM traffic_types WHERE application_id = ?1;
     INSERT INTO removed_applications (id) VALUES (?1);
     DELETE FROM applications WHERE id = ?1";
 

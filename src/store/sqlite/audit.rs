@@ -37,14 +37,20 @@ pub(super) async fn page(
 
 pub(super) fn query(filter: &AuditFilter) -> QueryBuilder<Sqlite> {
     let mut query = QueryBuilder::new("SELECT * FROM audit ");
-    query.push(match (filter.application_id, &filter.action) {
-        (Some(_), _) => "INDEXED BY audit_by_application",
-        (None, Some(_)) => "INDEXED BY audit_by_action",
-        (None, None) => "NOT INDEXED",
-    });
+    query.push(
+        match (filter.application_id, &filter.actor, &filter.action) {
+            (Some(_), ..) => "INDEXED BY audit_by_application",
+            (None, Some(_), _) => "INDEXED BY audit_by_actor",
+            (None, None, Some(_)) => "INDEXED BY audit_by_action",
+            (None, None, None) => "NOT INDEXED",
+        },
+    );
     query.push(" WHERE true");
     if let Some(id) = filter.application_id {
         query.push(" AND application_id = ").push_bind(bytes(id.0));
+    }
+    if let Some(actor) = &filter.actor {
+        query.push(" AND actor = ").push_bind(actor.clone());
     }
     if let Some(action) = &filter.action {
         query.push(" AND action = ").push_bind(action.clone());

@@ -52,3 +52,25 @@ SELECT application_id, (created_at_ms - ((created_at_ms % 86400000) + 86400000) 
     stage, value ->> '$.type', sum(value ->> '$.count')
 FROM records, json_each(records.types) WHERE seq >= ?1 AND seq < ?2 GROUP BY 1, 2, 3, 4
 ON CONFLICT (application_id, day, stage, kind) DO UPDATE SET finds = finds + excluded.finds;
+
+INSERT INTO traffic
+SELECT CASE whole WHEN 1 THEN zeroblob(16) ELSE application_id END, (created_at_ms - ((created_at_ms % 3600000) + 3600000) % 3600000) / 3600000,
+    sum(stage = 'pre'), sum(stage = 'post'), sum(flagged_guardrails), sum(flagged_custom_policy),
+    sum(flagged_dataclean), sum(blocked), sum(failed), sum(token_count), sum(total_us), max(total_us)
+FROM records CROSS JOIN (SELECT 0 AS whole UNION ALL SELECT 1)
+WHERE seq >= ?1 AND seq < ?2 GROUP BY 1, 2
+ON CONFLICT (application_id, hour) DO UPDATE SET prompts = prompts + excluded.prompts,
+    answers = answers + excluded.answers,
+    flagged_guardrails = flagged_guardrails + excluded.flagged_guardrails,
+    flagged_custom_policy = flagged_custom_policy + excluded.flagged_custom_policy,
+    flagged_dataclean = flagged_dataclean + excluded.flagged_dataclean,
+    blocked = blocked + excluded.blocked, failed = failed + excluded.failed,
+    tokens = tokens + excluded.tokens, total_us = total_us + excluded.total_us,
+    max_us = max(max_us, excluded.max_us);
+
+INSERT INTO traffic_types (application_id, hour, kind, finds)
+SELECT CASE whole WHEN 1 THEN zeroblob(16) ELSE application_id END, (created_at_ms - ((created_at_ms % 3600000) + 3600000) % 3600000) / 3600000,
+    value ->> '$.type', sum(value ->> '$.count')
+FROM records CROSS JOIN json_each(records.types) CROSS JOIN (SELECT 0 AS whole UNION ALL SELECT 1)
+WHERE seq >= ?1 AND seq < ?2 GROUP BY 1, 2, 3
+ON CONFLICT (application_id, hour, kind) DO UPDATE SET finds = finds + excluded.finds;

@@ -5,7 +5,9 @@ use super::rows::{bytes, count, uuid};
 use crate::model::{ChainHash, Span};
 use crate::store::chain::{Arrival, Changes, Cluster, MOST_RUNS, around, column, leave, portions};
 use crate::store::survey::{MOST_NUMBERS, Survey};
-use crate::store::{ChainFilter, ChainRun, ChainState, ChainStates, ChainStore, StoreError};
+use crate::store::{
+    ChainFilter, ChainRun, ChainState, ChainStates, ChainStore, GatewaySeen, StoreError,
+};
 use async_trait::async_trait;
 use sqlx::sqlite::SqliteRow;
 use sqlx::{Row as _, SqliteConnection};
@@ -64,6 +66,13 @@ const NUMBERS: &str = "
     SELECT chain_gateway, chain_sequence FROM records
     WHERE seq IN (SELECT value FROM json_each(?1)) AND chain_sequence IS NOT NULL";
 
+const SEEN: &str = "
+    SELECT gateway, coalesce((SELECT max(last) FROM chain_runs r WHERE r.gateway = g.gateway), 0) AS last,
+        (SELECT created_at_ms FROM records
+         WHERE chain_gateway = g.gateway AND chain_sequence IS NOT NULL
+         ORDER BY chain_sequence DESC LIMIT 1) AS latest_ms
+    FROM chain_gateways g ORDER BY 3 DESC NULLS LAST, gateway LIMIT ?1";
+
 /// Runs that one cluster can touch: as many as numbers, with one at each end and one between each two.
 const ANY: i64 = i64::MAX;
 /// What an answer looks at, and one more that shows whether that was all.
@@ -92,6 +101,19 @@ impl ChainStore for SqliteStore {
             goes_on: states.len() < gateways.len(),
             gateways: states,
         })
+    }
+
+    async fn gateways(&self, limit: u32) -> Result<Vec<GatewaySeen>, StoreError> {
+        let rows = sqlx::query(SEEN).bind(i64::from(limit));
+        let rows = rows.fetch_all(&self.readers).await?;
+        let seen = |row: &SqliteRow| {
+            Ok(GatewaySeen {
+                gateway: uuid(row.try_get("gateway")?)?,
+                last: count(row, "last")?,
+                latest_ms: row.try_get("latest_ms")?,
+            })
+        };
+        rows.iter().map(seen).collect()
     }
 }
 

@@ -12,6 +12,9 @@ pub(super) const MIGRATIONS: &[&str] = &[
     include_str!("migrations/0005_attachments.sql"),
     include_str!("migrations/0006_accounts.sql"),
     include_str!("migrations/0007_chain.sql"),
+    include_str!("migrations/0008_people.sql"),
+    include_str!("migrations/0009_traffic.sql"),
+    include_str!("migrations/0010_call_limits.sql"),
 ];
 
 /// Applies what is missing, all of it or nothing. The connection must not enforce foreign keys, so

@@ -16,6 +16,7 @@ mod priority;
 mod records;
 mod retention;
 mod rows;
+mod saved;
 mod sessions;
 mod settings;
 mod statistics;
@@ -23,6 +24,7 @@ mod statistics;
 mod tests;
 mod text;
 mod tokens;
+mod traffic;
 mod write;
 mod writer;
 

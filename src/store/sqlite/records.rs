@@ -3,11 +3,12 @@
 use super::rows::{NewRow, bytes, stored, summary};
 use super::write::Write;
 use super::writer::Written;
-use super::{SqliteStore, filters, retention, sessions, statistics, text};
-use crate::model::{AnalysisResponse, ApplicationId, RecordId};
+use super::{SqliteStore, filters, retention, sessions, statistics, text, traffic};
+use crate::model::{AnalysisResponse, ApplicationId, RecordId, TypeCount};
 use crate::store::{
-    DayStatistics, Durable, NewRecord, RecordFilter, RecordPage, RecordStore, RetentionLimits,
-    SessionFilter, SessionSummary, StoreError, StoredRecord, WholePage,
+    DayStatistics, Durable, HourTraffic, NewRecord, RecordFilter, RecordPage, RecordStore,
+    RetentionLimits, SessionFilter, SessionSummary, StoreError, StoreFacts, StoredRecord,
+    WholePage,
 };
 use async_trait::async_trait;
 use std::collections::HashMap;
@@ -20,6 +21,9 @@ const ONE: &str = "
 const THESE: &str = "
     SELECT * FROM records JOIN record_bodies USING (seq)
     WHERE seq IN (SELECT value FROM json_each(?1))";
+
+const FACTS: &str = "
+    SELECT sqlite_version(), page_count * page_size FROM pragma_page_count(), pragma_page_size()";
 
 #[async_trait]
 impl RecordStore for SqliteStore {
@@ -91,6 +95,35 @@ impl RecordStore for SqliteStore {
         last: i64,
     ) -> Result<Vec<DayStatistics>, StoreError> {
         statistics::days(&self.readers, application, first, last).await
+    }
+
+    async fn traffic(
+        &self,
+        application: Option<ApplicationId>,
+        hours: (i64, i64),
+    ) -> Result<Vec<HourTraffic>, StoreError> {
+        traffic::hours(&self.readers, application, hours).await
+    }
+
+    async fn traffic_types(
+        &self,
+        application: Option<ApplicationId>,
+        hours: (i64, i64),
+        limit: u32,
+    ) -> Result<Vec<TypeCount>, StoreError> {
+        traffic::types(&self.readers, application, (hours, limit)).await
+    }
+
+    async fn facts(&self) -> Result<StoreFacts, StoreError> {
+        let (version, bytes) = sqlx::query_as::<_, (String, i64)>(FACTS)
+            .fetch_one(&self.readers)
+            .await?;
+        Ok(StoreFacts {
+            kind: "SQLite",
+            version,
+            schema: self.migrated.to,
+            bytes: bytes.unsigned_abs(),
+        })
     }
 
     async fn enforce_retention(

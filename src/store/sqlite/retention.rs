@@ -2,10 +2,10 @@
 //! a bounded number in each transaction, with other writes in between. A file made by this version
 //! gives room back that stays free; an older one uses it again.
 
-use super::chain;
 use super::rows::bytes;
 use super::write::Write;
 use super::writer::{Writer, Written};
+use super::{chain, traffic};
 use crate::model::ApplicationId;
 use crate::store::{RetentionLimits, StoreError};
 use sqlx::{Row as _, SqliteConnection};
@@ -67,6 +67,9 @@ pub(super) async fn enforce(writer: &Writer, due: Due) -> Result<u64, StoreError
 
 /// One step: removes what is first in line, and says how many records that were.
 pub(super) async fn step(connection: &mut SqliteConnection, due: Due) -> Result<u64, StoreError> {
+    if due.application.is_none() {
+        traffic::forget(connection, due.now_ms).await?;
+    }
     let line = first_in_line(connection, due).await?;
     if line.is_empty() {
         return Ok(0);

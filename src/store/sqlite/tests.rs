@@ -145,6 +145,33 @@ async fn a_database_of_the_previous_schema_keeps_everything() {
     world.store().await.close().await;
 }
 
+#[tokio::test]
+async fn traffic_of_the_last_month_is_counted_from_the_records_of_a_previous_schema() {
+    let world = World::new();
+    earlier_database(&world).await;
+    let mut connection = world.connection().await;
+    let now_hour = "unixepoch() / 3600 * 3600000";
+    let place =
+        format!("UPDATE records SET created_at_ms = {now_hour} - 3600000 * (seq % 40 * 24)");
+    sqlx::raw_sql(AssertSqlSafe(place))
+        .execute(&mut connection)
+        .await
+        .unwrap();
+    drop(connection);
+    let store = world.store().await;
+    for application in [None, Some(OWN)] {
+        let hours = store.traffic(application, (0, i64::MAX)).await.unwrap();
+        let messages: u64 = hours.iter().map(|hour| hour.prompts + hour.answers).sum();
+        let tokens: u64 = hours.iter().map(|hour| hour.tokens).sum();
+        // Of forty days the last 32 and the hour that runs.
+        assert_eq!((hours.len(), messages, tokens), (32, 2400, 4800));
+        let types = store.traffic_types(application, (0, i64::MAX), 9).await;
+        let finds: u64 = types.unwrap().iter().map(count).sum();
+        assert_eq!(finds, 1050);
+    }
+    store.close().await;
+}
+
 /// What the previous schema did not have was computed from its records.
 async fn kept_besides(store: &SqliteStore) {
     let sessions = SessionFilter {
@@ -304,6 +331,7 @@ async fn no_condition_makes_a_list_read_the_whole_table() {
             check_plan(&store, table, &sql).await;
         }
     }
+    check_plan(&store, "traffic", super::traffic::HOURS).await;
     let filter = AuditFilter {
         action: Some("a".to_owned()),
         before: Some(1),

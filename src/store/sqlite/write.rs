@@ -2,7 +2,9 @@
 
 use super::rows::NewRow;
 use super::writer::{Outcome, Written};
-use super::{accounts, applications, attachments, audit, erasure, policies, retention, tokens};
+use super::{
+    accounts, applications, attachments, audit, erasure, policies, retention, saved, tokens,
+};
 use crate::model::ApplicationId;
 use crate::store::{
     Application, ApplicationChange, AuditEntry, BlobHash, Erasure, NewAttachment, StoreError,
@@ -26,6 +28,8 @@ pub(super) enum Write {
     Audit(Box<AuditEntry>),
     /// Of accounts, links and sign-ins.
     Account(Box<accounts::Change>),
+    /// Of saved filters.
+    Filter(Box<saved::Change>),
     /// One step of removing records.
     Retention(retention::Due),
     /// One step of giving free pages back.
@@ -81,6 +85,7 @@ async fn carry_out(connection: &mut SqliteConnection, write: Write) -> Outcome {
         Write::Touch(id, used_at_ms) => tokens::touch(connection, id, used_at_ms).await?,
         Write::Audit(entry) => audit::add(connection, *entry).await?,
         Write::Account(change) => return accounts::carry_out(connection, *change).await,
+        Write::Filter(change) => return saved::carry_out(connection, *change).await,
         Write::Retention(due) => {
             return Ok(Written::Removed(retention::step(connection, due).await?));
         }

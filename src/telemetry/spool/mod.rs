@@ -45,6 +45,7 @@ pub use replay::put_back;
 pub use survey::{Survey, survey};
 
 use super::{Analyzer, Record};
+use crate::model::{GATEWAY_VERSION, GatewayReport};
 use crate::observe::Metrics;
 use disk::Disk;
 use folder::{lock, refused};
@@ -246,6 +247,22 @@ impl Spool {
             retried_apart: state.parked,
             in_memory: state.in_lanes,
             backend_answers: self.backend_answers(),
+        }
+    }
+
+    /// What the backend is told of it.
+    pub fn report(&self) -> GatewayReport {
+        // The lock is given back before the status takes it.
+        let gateway = self.shared.lock().numbers.gateway();
+        let status = self.status();
+        GatewayReport {
+            gateway,
+            version: GATEWAY_VERSION.to_owned(),
+            records: status.records,
+            bytes: status.bytes,
+            oldest_seconds: status.oldest_seconds as u64,
+            dead_letters: status.dead_letters.unsigned_abs(),
+            degraded: status.degraded,
         }
     }
 

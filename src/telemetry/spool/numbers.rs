@@ -77,6 +77,11 @@ impl Numbers {
         }
     }
 
+    /// Whose numbers they are.
+    pub(super) fn gateway(&self) -> Uuid {
+        self.gateway
+    }
+
     /// The record, numbered.
     pub(super) fn give(&mut self, digested: Digested) -> Record {
         let Digested { mut record, digest } = digested;

@@ -138,6 +138,7 @@ fn record(exchange: u128, stage: Stage) -> Record {
             application_id: None,
             user_id: None,
             session_id: None,
+            trace: None,
         }),
         message: "text ".repeat(20),
         incomplete: false,

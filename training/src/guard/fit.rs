@@ -2,19 +2,21 @@
 //! (AdaGrad). Of a long attack only the part that looks most like one is held to be one; of a harmless text
 //! every part is harmless.
 
-use super::features::Features;
-use super::linear::{ATTACK, Column, HARM, HEADER, HEADS, KINDS, MAGIC, length, parts};
+use super::features::{Features, PIECE, Script};
+use super::linear::{ATTACK, Column, FOREIGN, HARM, HEADER, HEADS, KINDS, MAGIC, length, parts};
 use super::rows::{Label, Row};
-use super::{cues, probes, reading::Read};
+use super::{cues, harm_kinds, probes, reading::Read};
 use crate::random::Random;
 
 /// Bits of a row's number.
-pub const BITS: u32 = 19;
-const USED: usize = 5;
+pub const BITS: u32 = 20;
+pub const USED: usize = 6;
 const EPOCHS: usize = 8;
 /// Epochs in which a whole text stands for its parts.
 const WHOLE_EPOCHS: usize = 3;
-const RATE: f32 = 0.25;
+/// How fast the columns learn. What attacks are made of is learnt slowly: fast, the patterns of the known ones
+/// drown the rest.
+const RATES: [f32; USED] = [0.04, 0.25, 0.25, 0.25, 0.25, 0.0];
 const DECAY: f32 = 2e-6;
 /// Texts that a feature must stand in.
 const LEAST: u8 = 2;
@@ -24,12 +26,33 @@ pub const DOUBLING: f32 = 0.45;
 /// A text as the models see it: each reading whole and in parts.
 pub struct Seen {
     pub readings: Vec<Features>,
+    /// Of each reading: how much of a harmful request is about which category.
+    shares: Vec<Shares>,
+}
+
+/// Categories of harm, and how much a text is about each.
+pub type Shares = [(&'static str, f32); harm_kinds::KINDS];
+
+/// Margins of a text, the highest of all readings and parts.
+pub struct Judged {
+    pub attack: f32,
+    pub harm: f32,
+    /// Negative infinity for what is no letter.
+    pub foreign: f32,
+    /// Margins of the kinds of attacks, of what looks most like one.
+    pub kinds: [f32; 3],
+    /// Of the reading that looks most harmful.
+    pub shares: Shares,
 }
 
 impl Seen {
-    /// Whether it is judged by the thresholds of Cyrillic texts.
-    pub fn is_cyrillic(&self) -> bool {
-        self.readings.iter().any(|features| features.is_cyrillic)
+    /// Whose thresholds it is judged by: those of Cyrillic texts where a reading is one.
+    pub fn script(&self) -> usize {
+        let is_cyrillic = |features: &Features| features.script == Script::Cyrillic;
+        match self.readings.iter().any(is_cyrillic) {
+            true => Script::Cyrillic as usize,
+            false => self.readings[0].script as usize,
+        }
     }
 }
 
@@ -37,10 +60,13 @@ impl Seen {
     pub fn of(text: &str) -> Self {
         let read = Read::new(text);
         let hidden = probes::readings(text, &read);
+        let hidden = hidden.iter().map(|text| Read::new(text));
+        let reads: Vec<Read> = std::iter::once(read).chain(hidden).collect();
         let features = |read: &Read| Features::new(read, &cues::find(read));
-        let mut readings = vec![features(&read)];
-        readings.extend(hidden.iter().map(|text| features(&Read::new(text))));
-        Self { readings }
+        Self {
+            readings: reads.iter().map(features).collect(),
+            shares: reads.iter().map(harm_kinds::shares).collect(),
+        }
     }
 }
 
@@ -50,7 +76,8 @@ pub struct Weights {
     pub bias: [f32; USED],
 }
 
-fn place(hash: u32) -> usize {
+/// The row of a hash.
+pub fn place(hash: u32) -> usize {
     (hash >> (32 - BITS)) as usize
 }
 
@@ -65,6 +92,17 @@ fn pieces(features: &Features, (from, to): (usize, usize)) -> impl Iterator<Item
         _ => features.ends[to - 1] as usize,
     };
     features.hashes[start..end].iter().chain(&features.whole)
+}
+
+/// The hashes of a sentence: of its tokens, and of what it does.
+pub fn sentence_pieces(features: &Features, at: usize) -> impl Iterator<Item = &u32> {
+    let sentence = &features.sentences[at];
+    let start = sentence
+        .from
+        .checked_sub(1)
+        .map_or(0, |at| features.ends[at]) as usize;
+    let end = features.ends[sentence.to - 1] as usize;
+    features.hashes[start..end].iter().chain(&sentence.hashes)
 }
 
 impl Weights {
@@ -84,19 +122,51 @@ impl Weights {
         out
     }
 
-    /// The highest margin of a head over all readings and parts.
-    pub fn best(&self, seen: &Seen, head: usize) -> f32 {
-        let mut best = f32::MIN;
-        for features in &seen.readings {
+    /// What the models say of a text.
+    pub fn judge(&self, seen: &Seen) -> Judged {
+        let mut out = Judged {
+            attack: f32::MIN,
+            harm: f32::MIN,
+            foreign: f32::NEG_INFINITY,
+            kinds: [0.0; 3],
+            shares: seen.shares[0],
+        };
+        for (features, shares) in seen.readings.iter().zip(&seen.shares) {
             let tokens = features.ends.len();
-            best = best.max(self.margin(features, (0, tokens))[head]);
             let parts = parts(tokens);
-            let cost = DOUBLING * (parts.len() as f32).log2();
-            for part in parts {
-                best = best.max(self.margin(features, part)[head] - cost);
+            let cost = DOUBLING * (parts.len().max(1) as f32).log2();
+            let whole = std::iter::once(((0, tokens), 0.0));
+            for (part, cost) in whole.chain(parts.into_iter().map(|part| (part, cost))) {
+                let margins = self.margin(features, part);
+                if margins[ATTACK] - cost > out.attack {
+                    out.attack = margins[ATTACK] - cost;
+                    out.kinds = KINDS.map(|head| margins[head]);
+                }
+                if margins[HARM] - cost > out.harm {
+                    out.harm = margins[HARM] - cost;
+                    out.shares = *shares;
+                }
             }
+            out.foreign = out.foreign.max(self.foreign(features));
         }
-        best
+        out
+    }
+
+    /// The highest margin of the sentences of a letter.
+    pub fn foreign(&self, features: &Features) -> f32 {
+        let each = (0..features.sentences.len()).map(|at| self.sentence(features, at).0);
+        each.fold(f32::NEG_INFINITY, f32::max)
+    }
+
+    /// The margin of one sentence, and what its sum is divided by.
+    pub fn sentence(&self, features: &Features, at: usize) -> (f32, f32) {
+        let (mut sum, mut count) = (0.0, 0);
+        for hash in sentence_pieces(features, at) {
+            count += 1;
+            sum += self.rows[place(*hash)][FOREIGN];
+        }
+        let length = length(count);
+        (sum / length + self.bias[FOREIGN], length)
     }
 
     /// The file of the product.
@@ -114,14 +184,8 @@ impl Weights {
             *scale = largest.min(6.0) / 127.0;
         }
         for (head, column) in columns.iter().enumerate() {
-            for value in [
-                scales[head],
-                column.bias,
-                column.thresholds[0],
-                column.thresholds[1],
-                column.slope,
-                column.doubling,
-            ] {
+            let fields = [scales[head], column.bias, column.slope, column.doubling];
+            for value in fields.into_iter().chain(column.thresholds) {
                 out.extend(value.to_le_bytes());
             }
         }
@@ -246,9 +310,13 @@ fn step(
         }
         let (row, squares) = (&mut weights.rows[place], &mut squares[place]);
         for head in 0..USED {
+            // Pieces of Latin words are no good to the model of harmful requests.
+            if head == HARM && hash & PIECE != 0 {
+                continue;
+            }
             let slope = gradient[head] * value + DECAY * row[head];
             squares[head] += slope * slope;
-            row[head] -= RATE * slope / squares[head].sqrt();
+            row[head] -= RATES[head] * slope / squares[head].sqrt();
         }
     }
     for head in 0..USED {

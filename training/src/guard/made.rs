@@ -18,7 +18,9 @@ const MAILS: usize = 900;
 /// Messages of one language that quote an attack.
 const QUOTES: usize = 700;
 /// Attacks of one language.
-const ATTACKS: usize = 1500;
+const ATTACKS: usize = 2400;
+/// Harmless messages in the shapes of attacks.
+const LOOKALIKES: usize = 1800;
 /// Documents with an attack in them, of one language.
 const DOCUMENTS: usize = 700;
 /// Harmless questions in the wrapping of an attack.
@@ -41,6 +43,7 @@ pub fn add(random: &mut Random, rows: &mut Vec<Row>) {
         documents(language, (&carriers, &attacks), random, &mut made);
         made.extend(attacks);
     }
+    lookalikes(random, &mut made);
     wrapped(rows, random, &mut made);
     misspelt(&made, random, rows);
     for mut row in made {
@@ -49,7 +52,8 @@ pub fn add(random: &mut Random, rows: &mut Vec<Row>) {
     }
 }
 
-fn lines(name: &str) -> Vec<String> {
+/// The lines of a file of ours, without empty ones and remarks.
+pub fn lines(name: &str) -> Vec<String> {
     let text = read::text(&Path::new(FOLDER).join(name));
     text.lines()
         .filter(|line| !line.is_empty() && !line.starts_with('#'))
@@ -149,6 +153,19 @@ fn attacks(language: &str, random: &mut Random) -> Vec<Row> {
         )
     };
     (0..ATTACKS).map(make).collect()
+}
+
+/// Personas, settings for assistants of one's own, corrections: harmless, and like attacks in their words.
+fn lookalikes(random: &mut Random, made: &mut Vec<Row>) {
+    let (slots, templates) = grammar("lookalikes_en.txt");
+    for _ in 0..LOOKALIKES {
+        let template = random.pick(&templates).1.clone();
+        let mut text = filled(&template, &slots, random);
+        if random.chance(0.15) {
+            text = text.to_lowercase();
+        }
+        made.push(Row::new(text, "made/lookalike-en", Label::Benign, 1.0));
+    }
 }
 
 /// Letters as they come every day.

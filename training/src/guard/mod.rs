@@ -16,6 +16,12 @@ mod decode;
 #[path = "../../../src/detect/guardrails/features.rs"]
 #[allow(dead_code)]
 mod features;
+#[path = "../../../src/detect/guardrails/harm_kinds.rs"]
+#[allow(dead_code)]
+mod harm_kinds;
+#[path = "../../../src/detect/guardrails/letter.rs"]
+#[allow(dead_code)]
+mod letter;
 #[path = "../../../src/detect/guardrails/linear.rs"]
 #[allow(dead_code)]
 mod linear;
@@ -27,10 +33,13 @@ mod probes;
 mod reading;
 
 mod fit;
+mod letters;
 mod made;
 mod measure;
 mod near;
+mod rates;
 mod rows;
 mod run;
+mod sentences;
 
 pub use run::run;

@@ -60,6 +60,8 @@ fn settings() -> AnalysisSettings {
         requests_per_second: None,
         judge: None,
         checks: ChecksSettings::default(),
+        gateway_url: None,
+        oidc: None,
     }
 }
 

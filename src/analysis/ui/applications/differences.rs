@@ -1,7 +1,7 @@
 //! Two documents side by side: every field that differs, by its path.
 
 use crate::analysis::ui::phrases::Phrases;
-use crate::store::Application;
+use crate::store::{Application, ApplicationVersion};
 use maud::{Markup, html};
 use serde_json::{Value, json};
 
@@ -23,6 +23,16 @@ pub(super) fn content(application: &Application) -> Value {
         "description": application.description,
         "rules": application.rules,
         "policy": policy.and_then(|policy| policy.as_ref().ok()),
+    })
+}
+
+/// The same of a version that may be gone by now.
+pub(super) fn content_of(version: &ApplicationVersion) -> Value {
+    json!({
+        "name": version.name,
+        "description": version.description,
+        "rules": version.rules,
+        "policy": version.policy,
     })
 }
 

@@ -6,6 +6,7 @@ use super::fields::prefix;
 use crate::analysis::draft::{Edit, Part};
 use crate::analysis::ui::form::Form;
 use crate::detect::PatternName;
+use crate::detect::guardrails::{Category, DEFAULT_THRESHOLD};
 use crate::model::Stage;
 use crate::store::Application;
 use serde_json::{Map, Value, json};
@@ -56,7 +57,7 @@ fn direction(form: &Form, stage: Stage, mut rules: Map<String, Value>) -> Map<St
         false => Value::Null,
     };
     put(&mut rules, "dataclean", cleaned, &json!({}));
-    guardrails(form, prefix, &mut rules);
+    guardrails(form, stage, &mut rules);
     let policies = pairs(form, &name("policy."), ("name", "prompt"));
     put(
         &mut rules,
@@ -78,19 +79,40 @@ fn direction(form: &Form, stage: Stage, mut rules: Map<String, Value>) -> Map<St
     rules
 }
 
-fn guardrails(form: &Form, prefix: &str, rules: &mut Map<String, Value>) {
-    let stored = rules.remove("guardrails");
+fn guardrails(form: &Form, stage: Stage, rules: &mut Map<String, Value>) {
+    let (stored, prefix) = (rules.remove("guardrails"), prefix(stage));
     if !form.is_on(&format!("{prefix}guardrails")) {
         return;
     }
-    let beginning = format!("{prefix}category.");
-    let given = form.beginning(&beginning);
-    let given = given.map(|(name, threshold)| (name.to_owned(), number(threshold)));
-    let categories = given
-        .filter(|(_, threshold)| !threshold.is_null())
-        .collect();
     let mut guardrails = object(stored.unwrap_or(Value::Null));
-    put_or_remove(&mut guardrails, "categories", categories);
+    let mut thresholds = object(guardrails.remove("categories").unwrap_or(Value::Null));
+    // A name of another version cannot be meant any more.
+    thresholds.retain(|name, _| name.parse::<Category>().is_ok());
+    let disabled = guardrails.remove("disabled");
+    let mut disabled: Vec<Value> = disabled
+        .and_then(|list| list.as_array().cloned())
+        .unwrap_or_default();
+    let on = format!("{prefix}category_on");
+    for category in Category::of(stage).map(Category::as_str) {
+        let given = number(form.text(&format!("{prefix}category.{category}")));
+        match given.as_f64() {
+            _ if given.is_null() => drop(thresholds.remove(category)),
+            // What nobody chose follows the default of later versions.
+            Some(DEFAULT_THRESHOLD) if !thresholds.contains_key(category) => {}
+            _ => drop(thresholds.insert(category.to_owned(), given)),
+        }
+        let is_on = form.all(&on).any(|name| name == category);
+        let is_known = disabled.iter().any(|name| name == category);
+        match (is_on, is_known) {
+            (true, true) => disabled.retain(|name| name != category),
+            (false, false) => disabled.push(json!(category)),
+            _ => {}
+        }
+    }
+    put_or_remove(&mut guardrails, "categories", thresholds);
+    if !disabled.is_empty() {
+        guardrails.insert("disabled".to_owned(), Value::Array(disabled));
+    }
     rules.insert("guardrails".to_owned(), Value::Object(guardrails));
 }
 
@@ -245,7 +267,7 @@ mod tests {
                     "patterns": ["EMAILS", {"name": "ORDER", "regex": "ORD-\\d+"}],
                     "allowed_patterns": [{"name": "ours", "regex": ".+@example\\.org"}],
                     "clean_type": "DELETION", "mask_style": "x"},
-                "guardrails": {"categories": {"injection": 0.5}},
+                "guardrails": {"categories": {"jailbreak": 0.5, "drugs": 0.8}, "disabled": ["secret_leak", "hate"]},
                 "custom_policies": [{"name": "loans", "prompt": "No advice\nabout loans."}],
                 "encoding": "cl100k_base", "tokens": {"low": 1, "high": 2, "critical": 3}},
             "post": {"dataclean": null, "later_than_us": 7},
@@ -260,6 +282,20 @@ mod tests {
             let stored = base.policy.as_ref().map(|policy| policy.clone().unwrap());
             assert_eq!(same, json!(stored));
         }
+    }
+
+    #[test]
+    fn a_category_is_written_down_where_somebody_chose_and_not_otherwise() {
+        let all = "post.guardrails=on&post.category.toxicity=0.50&post.category.secret_leak=0.7\
+                   &post.category.harmful_content=&post.category_on=toxicity&post.category_on=secret_leak\
+                   &post.category_on=system_prompt_leak&post.category.system_prompt_leak=high";
+        let stored = json!({"post": {"guardrails": {"categories": {"harmful_content": 0.2, "jailbreak": 0.3, "gone": 1}}}});
+        let rules = rules(&Form::of(all), stored);
+        let expected = json!({
+            "categories": {"jailbreak": 0.3, "secret_leak": 0.7, "system_prompt_leak": "high"},
+            "disabled": ["harmful_content"],
+        });
+        assert_eq!(rules["post"]["guardrails"], expected);
     }
 
     #[test]

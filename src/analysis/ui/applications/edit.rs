@@ -2,18 +2,19 @@
 //! person was first, both versions are shown and nothing is lost.
 
 use super::controls::Drawn;
-use super::{application_id, differences, document, fields, sections, trial};
+use super::opened::{Editable, Opened};
+use super::{differences, document, fields, sections, trial};
 use crate::analysis::application_admin::Basis;
 use crate::analysis::ui::components::{Tone, head, notice, refusal, time, token_field};
 use crate::analysis::ui::failure::Failure;
 use crate::analysis::ui::form::Form;
 use crate::analysis::ui::layout::{self, Section};
-use crate::analysis::ui::phrases::Phrases;
+use crate::analysis::ui::view::View;
 use crate::analysis::ui::visit::Visit;
 use crate::analysis::{ApiError, FieldProblem, Service};
 use crate::model::{AppMode, ApplicationId, Stage};
 use crate::store::{Application, Scope};
-use axum::extract::{Path, Query, State};
+use axum::extract::{Query, State};
 use axum::http::StatusCode;
 use axum::response::{Html, IntoResponse, Redirect, Response};
 use maud::{Markup, html};
@@ -53,83 +54,74 @@ pub(super) async fn create(
 }
 
 pub(super) async fn page(
-    State(service): State<Arc<Service>>,
-    visit: Visit,
-    Path(id): Path<String>,
+    Opened { visit, stored, .. }: Opened,
     Query(asked): Query<Asked>,
-) -> Result<Html<String>, Failure> {
-    visit.must_see_applications()?;
-    let id = application_id(&id)?;
-    let application = service.one_application(&visit.caller, id).await?;
-    let message = match (&application.policy, asked.saved) {
+) -> Html<String> {
+    let message = match (&stored.policy, asked.saved) {
         (Some(Err(problems)), _) => notice(Tone::Bad, &problems.to_string()),
         (_, Some(_)) => notice(Tone::Good, visit.view.t.saved_live),
         _ => html! {},
     };
-    let form = fields::of(&application);
-    Ok(shown(&visit, Some(&application), &form, message))
+    let form = fields::of(&stored);
+    shown(&visit, Some(&stored), &form, message)
 }
 
-pub(super) async fn save(
-    State(service): State<Arc<Service>>,
-    visit: Visit,
-    Path(id): Path<String>,
-    form: Form,
-) -> Result<Response, Failure> {
-    visit.must(Scope::Admin)?;
-    let (id, t) = (application_id(&id)?, visit.view.t);
-    let stored = service.one_application(&visit.caller, id).await?;
+pub(super) async fn save(Editable(opened): Editable, form: Form) -> Result<Response, Failure> {
+    let Opened {
+        service,
+        visit,
+        stored,
+    } = &opened;
     let version = form.text("version").parse().unwrap_or_default();
-    let edit = document::edit(&form, Some(&stored));
-    let basis = Basis { id, version };
+    let edit = document::edit(&form, Some(stored));
+    let basis = Basis {
+        id: stored.id,
+        version,
+    };
     match service.change_application(&visit.caller, basis, edit).await {
-        Ok(_) => Ok(Redirect::to(&format!("/ui/applications/{id}?saved")).into_response()),
-        Err(ApiError::VersionConflict(_)) => {
-            conflict(&service, &visit, (&stored, version), form).await
-        }
+        Ok(_) => Ok(Redirect::to(&format!("{}?saved", opened.address())).into_response()),
+        Err(ApiError::VersionConflict(_)) => conflict(&opened, version, form).await,
         Err(error @ ApiError::Fields(_)) => {
-            let page = shown(&visit, Some(&stored), &form, refusal(t.not_saved, &error));
+            let message = refusal(visit.view.t.not_saved, &error);
+            let page = shown(visit, Some(stored), &form, message);
             Ok((StatusCode::UNPROCESSABLE_ENTITY, page).into_response())
         }
         Err(error) => Err(error.into()),
     }
 }
 
-pub(super) async fn remove(
-    State(service): State<Arc<Service>>,
-    visit: Visit,
-    Path(id): Path<String>,
-    form: Form,
-) -> Result<Response, Failure> {
-    visit.must(Scope::Admin)?;
-    let (id, t) = (application_id(&id)?, visit.view.t);
-    let stored = service.one_application(&visit.caller, id).await?;
+pub(super) async fn remove(Editable(opened): Editable, form: Form) -> Result<Response, Failure> {
+    let Opened {
+        service,
+        visit,
+        stored,
+    } = opened;
+    let t = visit.view.t;
     if form.text("confirmation").trim() != stored.name {
         let problem = FieldProblem::new("confirmation", t.remove_wrong_name);
         let message = refusal(t.not_removed, &problem.into());
         let page = shown(&visit, Some(&stored), &fields::of(&stored), message);
         return Ok((StatusCode::UNPROCESSABLE_ENTITY, page).into_response());
     }
-    let version = stored.version;
-    service
-        .remove_application(&visit.caller, Basis { id, version })
-        .await?;
+    let basis = Basis {
+        id: stored.id,
+        version: stored.version,
+    };
+    service.remove_application(&visit.caller, basis).await?;
     Ok(Redirect::to("/ui/applications").into_response())
 }
 
 /// What others saved meanwhile beside what was about to be saved. Saving again takes the place of
 /// theirs, knowingly.
-async fn conflict(
-    service: &Service,
-    visit: &Visit,
-    (stored, version): (&Application, i64),
-    form: Form,
-) -> Result<Response, Failure> {
+async fn conflict(opened: &Opened, version: i64, form: Form) -> Result<Response, Failure> {
+    let Opened {
+        service,
+        visit,
+        stored,
+    } = opened;
     let t = visit.view.t;
     let base = service.one_version(&visit.caller, stored.id, version).await;
-    let base = base.map_or(Value::Null, |base| json!({
-        "name": base.name, "description": base.description, "rules": base.rules, "policy": base.policy,
-    }));
+    let base = base.map_or(Value::Null, |base| differences::content_of(&base));
     let theirs = differences::content(stored);
     let own = json!({
         "name": form.text("name").trim(), "description": form.text("description").trim(),
@@ -142,7 +134,7 @@ async fn conflict(
             (differences::table(t, &differences::between(&base, &theirs), (t.before, t.theirs)))
             h3 { (t.own_changes) }
             (differences::table(t, &differences::between(&theirs, &own), (t.theirs, t.yours)))
-            p { a.button href={ "/ui/applications/" (stored.id) } { (t.take_theirs) } }
+            p { a.button href=(opened.address()) { (t.take_theirs) } }
         }
     };
     let form = form.with("version", &stored.version.to_string());
@@ -169,7 +161,7 @@ fn shown(
         title,
         html! {
             (head(title, stored.map_or(html! {}, |stored| beside(visit, stored)), html! {
-                @if let Some(stored) = stored { a.button href={ "/ui/applications/" (stored.id) "/versions" } { (t.versions) " (" (stored.version) ")" } }
+                @if let Some(stored) = stored { (ways(visit, stored)) }
             }))
             (message)
             form.editor #application method="post" action=(address) data-guard=(t.unsaved) {
@@ -178,7 +170,7 @@ fn shown(
                 // The button that the Enter key presses is the first one.
                 @if may_change { button.hidden type="submit" tabindex="-1" aria-hidden="true" { (t.save) } }
                 div.columns-editor {
-                (settings(t, drawn))
+                (settings(&visit.view, drawn))
                 @if may_change { (trial::panel(visit, stored, &address)) }
                 }
                 @if may_change { div.savebar {
@@ -191,14 +183,23 @@ fn shown(
     )
 }
 
-fn settings(t: &Phrases, drawn: Drawn<'_>) -> Markup {
+/// Where to go from an application.
+fn ways(visit: &Visit, stored: &Application) -> Markup {
+    html! {
+        @if visit.may(Scope::Admin) { a.button href={ "/ui/tokens?application_id=" (stored.id) } { (visit.view.k().tokens) } }
+        a.button href={ "/ui/applications/" (stored.id) "/versions" } { (visit.view.t.versions) " (" (stored.version) ")" }
+    }
+}
+
+fn settings(view: &View, drawn: Drawn<'_>) -> Markup {
+    let t = view.t;
     html! {
         fieldset.bare disabled[!drawn.may_change] {
             legend.hidden { (t.settings) }
             (sections::general(t, drawn))
             (sections::policy(t, drawn))
-            (sections::direction(t, drawn, Stage::PreCall))
-            (sections::direction(t, drawn, Stage::PostCall))
+            (sections::direction(view, drawn, Stage::PreCall))
+            (sections::direction(view, drawn, Stage::PostCall))
             (sections::keeping(t, drawn))
         }
     }

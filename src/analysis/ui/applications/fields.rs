@@ -3,7 +3,8 @@
 
 use crate::analysis::ApplicationRules;
 use crate::analysis::ui::form::Form;
-use crate::detect::rules::Pattern;
+use crate::detect::guardrails::{Category, DEFAULT_THRESHOLD};
+use crate::detect::rules::{GuardrailsRules, Pattern};
 use crate::detect::{DatacleanRules, PatternName, Rules};
 use crate::model::{AppMode, Policy, Stage};
 use crate::store::Application;
@@ -33,7 +34,7 @@ pub(super) fn of(application: &Application) -> Form {
     fields.maybe("retention.rows", retention.rows);
     fields.maybe("retention.bytes", retention.bytes);
     for stage in [Stage::PreCall, Stage::PostCall] {
-        fields.direction(prefix(stage), rules.of(stage));
+        fields.direction(stage, rules.of(stage));
     }
     Form::from_pairs(fields.0)
 }
@@ -86,7 +87,8 @@ impl Fields {
         self.set("mode", "none");
     }
 
-    fn direction(&mut self, prefix: &str, rules: &Rules) {
+    fn direction(&mut self, stage: Stage, rules: &Rules) {
+        let prefix = prefix(stage);
         let name = |name: &str| format!("{prefix}{name}");
         match &rules.dataclean {
             Some(dataclean) => {
@@ -96,9 +98,7 @@ impl Fields {
             None => self.dataclean(prefix, &DatacleanRules::default()),
         }
         self.flag(name("guardrails"), rules.guardrails.is_some());
-        for (category, threshold) in rules.guardrails.iter().flat_map(|rules| &rules.categories) {
-            self.set(name(&format!("category.{category}")), threshold);
-        }
+        self.categories(stage, rules.guardrails.as_ref());
         for policy in &rules.custom_policies {
             self.set(name("policy.name"), &policy.name);
             self.set(name("policy.prompt"), &policy.prompt);
@@ -110,6 +110,19 @@ impl Fields {
             name("tokens.critical"),
             rules.tokens.map(|tokens| tokens.critical),
         );
+    }
+
+    fn categories(&mut self, stage: Stage, rules: Option<&GuardrailsRules>) {
+        let (prefix, default) = (prefix(stage), GuardrailsRules::default());
+        let rules = rules.unwrap_or(&default);
+        for category in Category::of(stage).map(Category::as_str) {
+            if !rules.disabled.iter().any(|name| name == category) {
+                self.set(format!("{prefix}category_on"), category);
+            }
+            let threshold = rules.categories.get(category);
+            let threshold = threshold.copied().unwrap_or(DEFAULT_THRESHOLD);
+            self.set(format!("{prefix}category.{category}"), threshold);
+        }
     }
 
     fn dataclean(&mut self, prefix: &str, rules: &DatacleanRules) {

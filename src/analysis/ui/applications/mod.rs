@@ -1,19 +1,19 @@
 //! `/ui/applications`: the list, making and editing one, trying rules out, versions.
 
+mod categories;
 mod controls;
 mod differences;
 mod document;
 mod edit;
 mod fields;
 mod list;
+mod opened;
 mod replay;
 mod sections;
 mod trial;
 mod versions;
 
 use super::Ui;
-use super::failure::Failure;
-use crate::model::ApplicationId;
 use axum::Router;
 use axum::routing::{get, post};
 
@@ -22,15 +22,11 @@ pub(super) fn routes() -> Router<Ui> {
         .route("/applications", get(list::page).post(edit::create))
         .route("/applications/new", get(edit::blank))
         .route("/applications/try", post(trial::text))
+        .route("/applications/policies", post(trial::policies))
         .route("/applications/regex", post(trial::regex))
         .route("/applications/{id}", get(edit::page).post(edit::save))
         .route("/applications/{id}/replay", post(replay::page))
         .route("/applications/{id}/remove", post(edit::remove))
         .route("/applications/{id}/versions", get(versions::page))
         .route("/applications/{id}/restore", post(versions::restore))
-}
-
-/// What is no UUID is no application's.
-fn application_id(text: &str) -> Result<ApplicationId, Failure> {
-    text.parse().map_err(|_| Failure::NotFound)
 }

@@ -1,45 +1,35 @@
 //! The draft in a form tried on the application's stored records, before it is saved.
 
-use super::{application_id, document};
-use crate::analysis::ui::components::{badge, refusal, time};
+use super::opened::{Editable, Opened};
+use super::{document, trial};
+use crate::analysis::ui::components::{badge, time};
 use crate::analysis::ui::failure::Failure;
 use crate::analysis::ui::form::Form;
 use crate::analysis::ui::phrases::Phrases;
-use crate::analysis::ui::visit::Visit;
-use crate::analysis::{ApiError, ApplicationRules, ChangedVerdict, Replay, ReplayPage, Service};
+use crate::analysis::{ApiError, ApplicationRules, ChangedVerdict, Replay, ReplayPage};
 use crate::model::Stage;
 use crate::store::{RecordFilter, Scope};
-use axum::extract::{Path, State};
-use axum::http::StatusCode;
 use axum::response::{Html, IntoResponse, Response};
 use maud::{Markup, html};
 use serde_json::Value;
-use std::sync::Arc;
 
 /// Records of one look.
 const LOOKED_AT: u32 = 100;
 
-pub(super) async fn page(
-    State(service): State<Arc<Service>>,
-    visit: Visit,
-    Path(id): Path<String>,
-    form: Form,
-) -> Result<Response, Failure> {
+pub(super) async fn page(Editable(opened): Editable, form: Form) -> Result<Response, Failure> {
+    let address = format!("{}/replay", opened.address());
+    let Opened {
+        service,
+        visit,
+        stored,
+    } = opened;
     // What a regex of a draft finds tells of texts: changing rules alone is not enough.
-    visit.must(Scope::Admin)?;
     visit.must(Scope::Read)?;
-    let id = application_id(&id)?;
-    let stored = service.one_application(&visit.caller, id).await?;
     let document = document::rules(&form, stored.rules);
     let draft = tokio::task::spawn_blocking(move || ApplicationRules::parse(&document)).await;
     let draft = match draft.map_err(|_| ApiError::Internal)? {
         Ok(draft) => draft,
-        Err(problems) => {
-            let shown = refusal(visit.view.t.not_yet, &ApiError::Fields(problems));
-            return Ok(
-                (StatusCode::UNPROCESSABLE_ENTITY, Html(shown.into_string())).into_response(),
-            );
-        }
+        Err(problems) => return trial::wrong(visit.view.t, ApiError::Fields(problems)),
     };
     let filter = RecordFilter {
         before: form
@@ -48,8 +38,7 @@ pub(super) async fn page(
         limit: LOOKED_AT,
         ..RecordFilter::default()
     };
-    let page = service.replay(id, Replay { draft, filter }).await?;
-    let address = format!("/ui/applications/{id}/replay");
+    let page = service.replay(stored.id, Replay { draft, filter }).await?;
     Ok(Html(shown(visit.view.t, &page, &address).into_string()).into_response())
 }
 

@@ -1,9 +1,11 @@
 //! The sections of an application's form: what it is, what the gateway does with its calls, what is
 //! looked for in each direction, what is kept.
 
+use super::categories;
 use super::controls::{Drawn, Rows};
 use super::fields::prefix;
 use crate::analysis::ui::phrases::Phrases;
+use crate::analysis::ui::view::View;
 use crate::detect::{CleanType, Encoding, MaskStyle, PatternName};
 use crate::model::{ScanRole, Stage};
 use maud::{Markup, html};
@@ -68,7 +70,8 @@ fn more(t: &Phrases, drawn: Drawn<'_>) -> Markup {
 }
 
 /// What is looked for in prompts, or in answers.
-pub(super) fn direction(t: &Phrases, drawn: Drawn<'_>, stage: Stage) -> Markup {
+pub(super) fn direction(view: &View, drawn: Drawn<'_>, stage: Stage) -> Markup {
+    let t = view.t;
     let prefix = prefix(stage);
     let name = |name: &str| format!("{prefix}{name}");
     let (id, title) = match stage {
@@ -88,7 +91,7 @@ pub(super) fn direction(t: &Phrases, drawn: Drawn<'_>, stage: Stage) -> Markup {
             (drawn.tick(&name("dataclean"), t.sensitive_data, t.sensitive_data_hint))
             div.under { (patterns(t, drawn, prefix)) }
             (drawn.tick(&name("guardrails"), t.guardrails, t.guardrails_hint))
-            div.under { (categories(t, drawn, prefix)) }
+            div.under { (categories::all(view.g(), drawn, stage)) }
             @if stage == Stage::PreCall {
                 fieldset {
                     legend { (t.custom_policies) }
@@ -134,20 +137,6 @@ fn patterns(t: &Phrases, drawn: Drawn<'_>, prefix: &str) -> Markup {
                 (MaskStyle::Length.as_str(), "[EMAILS:12]"), (MaskStyle::Pseudonym.as_str(), "[EMAILS_1]"),
             ]))
         }
-    }
-}
-
-/// Thresholds of single categories; any other has its own default.
-fn categories(t: &Phrases, drawn: Drawn<'_>, prefix: &str) -> Markup {
-    let category = format!("{prefix}category.");
-    let given: Vec<_> = drawn.form.beginning(&category).collect();
-    html! {
-        @for (name, threshold) in given {
-            label.slider { code { (name) }
-                input type="number" name={ (category) (name) } value=(threshold) min="0" max="1" step="any";
-            }
-        }
-        @if drawn.form.beginning(&category).next().is_none() { p.hint { (t.categories_default) } }
     }
 }
 

@@ -2,11 +2,13 @@
 //! form, and one regex on its own. Nothing of it is kept.
 
 use super::document;
+use crate::analysis::trial::CustomPolicies;
 use crate::analysis::ui::components::{badge, refusal};
 use crate::analysis::ui::failure::Failure;
 use crate::analysis::ui::form::Form;
 use crate::analysis::ui::marks::marked;
 use crate::analysis::ui::phrases::Phrases;
+use crate::analysis::ui::records::rulings;
 use crate::analysis::ui::visit::Visit;
 use crate::analysis::{ApiError, Service, process};
 use crate::model::{AnalysisResponse, Policy, Stage};
@@ -15,34 +17,43 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::{Html, IntoResponse, Response};
 use maud::{Markup, html};
-use serde_json::json;
+use serde_json::{Value, json};
 use std::sync::Arc;
 
+/// The text, without the judge: it is asked by [`policies`] alone, not with every letter.
 pub(super) async fn text(
     State(service): State<Arc<Service>>,
     visit: Visit,
     form: Form,
 ) -> Result<Response, Failure> {
-    visit.must(Scope::Admin)?;
-    let t = visit.view.t;
-    let stage = match form.text("try.stage") {
-        "post" => Stage::PostCall,
-        _ => Stage::PreCall,
-    };
-    let (draft, text) = (
-        document::rules(&form, json!({})),
-        form.text("try.text").to_owned(),
-    );
-    if text.is_empty() {
-        return Ok(Html(String::new()).into_response());
+    let (tried, t) = (Tried::read(&visit, &form)?, visit.view.t);
+    match tried.answer(&service, CustomPolicies::LeftOut).await {
+        Ok(None) => Ok(part(html! {})),
+        Ok(Some(answer)) => Ok(part(html! {
+            (tried.verdict(t, &answer))
+            @if tried.has_policies { p.hint { (t.policies_left_out) } }
+            (texts(t, &tried.text, &answer))
+        })),
+        Err(error) => wrong(t, error),
     }
-    match service.try_draft(draft, stage, text.clone()).await {
-        Ok(answer) => {
-            let policy = Policy::from_value(&document::policy(&form, None)).ok();
-            let blocks = policy.is_some_and(|policy| process::blocks(&policy, stage, &answer));
-            let shown = html! { (verdict(t, &answer, blocks)) (texts(t, &text, &answer)) };
-            Ok(Html(shown.into_string()).into_response())
-        }
+}
+
+/// The text by custom policies too, each with the judge's reason.
+pub(super) async fn policies(
+    State(service): State<Arc<Service>>,
+    visit: Visit,
+    form: Form,
+) -> Result<Response, Failure> {
+    let (tried, t) = (Tried::read(&visit, &form)?, visit.view.t);
+    if !tried.has_policies {
+        return Ok(part(html! { p.hint { (t.no_policies) } }));
+    }
+    match tried.answer(&service, CustomPolicies::Asked).await {
+        Ok(None) => Ok(part(html! { p.hint { (t.no_text_tried) } })),
+        Ok(Some(answer)) => Ok(part(html! {
+            (tried.verdict(t, &answer))
+            @if !answer.custom_policy.policies.is_empty() { (rulings(&visit.view, &answer.custom_policy.policies)) }
+        })),
         Err(error) => wrong(t, error),
     }
 }
@@ -56,28 +67,84 @@ pub(super) async fn regex(
     let t = visit.view.t;
     let (regex, text) = (form.text("try.regex").trim(), form.text("try.sample"));
     if regex.is_empty() {
-        return Ok(Html(String::new()).into_response());
+        return Ok(part(html! {}));
     }
     match service.try_regex(regex.to_owned(), text.to_owned()).await {
         Ok(answer) => {
             let entities = &answer.dataclean.entities;
-            let shown = html! {
+            Ok(part(html! {
                 p { (badge(if entities.is_empty() { "plain" } else { "good" }, &format!("{}: {}", t.matches, entities.len()))) }
                 pre.text { (marked(text, entities)) }
-            };
-            Ok(Html(shown.into_string()).into_response())
+            }))
         }
         Err(error) => wrong(t, error),
     }
 }
 
-fn wrong(t: &Phrases, error: ApiError) -> Result<Response, Failure> {
+/// A part of a page.
+fn part(shown: Markup) -> Response {
+    Html(shown.into_string()).into_response()
+}
+
+/// What is wrong with a draft, as a part of a page.
+pub(super) fn wrong(t: &Phrases, error: ApiError) -> Result<Response, Failure> {
     match error {
         ApiError::Fields(_) => {
-            let shown = Html(refusal(t.not_yet, &error).into_string());
+            let shown = part(refusal(t.not_yet, &error));
             Ok((StatusCode::UNPROCESSABLE_ENTITY, shown).into_response())
         }
         other => Err(other.into()),
+    }
+}
+
+/// A text and the draft it is tried by.
+struct Tried {
+    stage: Stage,
+    text: String,
+    draft: Value,
+    policy: Option<Policy>,
+    has_policies: bool,
+}
+
+impl Tried {
+    fn read(visit: &Visit, form: &Form) -> Result<Self, Failure> {
+        visit.must(Scope::Admin)?;
+        let stage = match form.text("try.stage") {
+            "post" => Stage::PostCall,
+            _ => Stage::PreCall,
+        };
+        let draft = document::rules(form, json!({}));
+        let policies = draft.pointer("/pre/custom_policies");
+        let policies = policies.and_then(Value::as_array);
+        Ok(Self {
+            stage,
+            text: form.text("try.text").to_owned(),
+            policy: Policy::from_value(&document::policy(form, None)).ok(),
+            has_policies: stage == Stage::PreCall && policies.is_some_and(|all| !all.is_empty()),
+            draft,
+        })
+    }
+
+    /// None where there is no text.
+    async fn answer(
+        &self,
+        service: &Service,
+        policies: CustomPolicies,
+    ) -> Result<Option<AnalysisResponse>, ApiError> {
+        if self.text.trim().is_empty() {
+            return Ok(None);
+        }
+        let (draft, by) = (self.draft.clone(), (self.stage, policies));
+        service
+            .try_draft(draft, by, self.text.clone())
+            .await
+            .map(Some)
+    }
+
+    fn verdict(&self, t: &Phrases, answer: &AnalysisResponse) -> Markup {
+        let policy = self.policy.as_ref();
+        let blocks = policy.is_some_and(|policy| process::blocks(policy, self.stage, answer));
+        verdict(t, answer, blocks)
     }
 }
 
@@ -120,6 +187,17 @@ fn texts(t: &Phrases, text: &str, answer: &AnalysisResponse) -> Markup {
     }
 }
 
+fn policy_tester(t: &Phrases) -> Markup {
+    html! {
+        details.card {
+            summary { (t.policy_tester) }
+            p.hint { (t.policy_tester_hint) }
+            button type="submit" formaction="/ui/applications/policies" formnovalidate data-into="#policies-result" { (t.ask_judge) }
+            div.result #policies-result aria-live="polite" {}
+        }
+    }
+}
+
 /// The panel beside the form, with the replay of stored records where the application has some.
 pub(super) fn panel(visit: &Visit, stored: Option<&Application>, address: &str) -> Markup {
     let t = visit.view.t;
@@ -139,6 +217,7 @@ pub(super) fn panel(visit: &Visit, stored: Option<&Application>, address: &str) 
                 button.unscripted type="submit" formaction="/ui/applications/try" formnovalidate { (t.try_it) }
                 div.result #try-result aria-live="polite" data-live="/ui/applications/try" data-of="try.text" {}
             }
+            (policy_tester(t))
             details.card {
                 summary { (t.regex_tester) }
                 label { (t.regex) input.code name="try.regex" autocomplete="off" spellcheck="false" data-no-guard; }

@@ -1,8 +1,8 @@
 //! What an application was: each version with what changed in it, and the way back, which makes a new
 //! version.
 
-use super::{application_id, differences};
-use crate::analysis::Service;
+use super::differences::{self, content_of};
+use super::opened::{Editable, Opened};
 use crate::analysis::application_admin::Basis;
 use crate::analysis::ui::components::{badge, head, time, token_field};
 use crate::analysis::ui::failure::Failure;
@@ -10,12 +10,10 @@ use crate::analysis::ui::form::Form;
 use crate::analysis::ui::layout::{self, Section};
 use crate::analysis::ui::visit::Visit;
 use crate::store::{Application, ApplicationVersion, Scope};
-use axum::extract::{Path, Query, State};
+use axum::extract::Query;
 use axum::response::{Html, IntoResponse, Redirect, Response};
 use maud::{Markup, html};
 use serde::Deserialize;
-use serde_json::{Value, json};
-use std::sync::Arc;
 
 const PER_PAGE: u32 = 20;
 
@@ -26,24 +24,24 @@ pub(super) struct Asked {
 }
 
 pub(super) async fn page(
-    State(service): State<Arc<Service>>,
-    visit: Visit,
-    Path(id): Path<String>,
+    opened: Opened,
     Query(asked): Query<Asked>,
 ) -> Result<Html<String>, Failure> {
-    visit.must_see_applications()?;
-    let id = application_id(&id)?;
-    let application = service.one_application(&visit.caller, id).await?;
+    let back = opened.address();
+    let Opened {
+        service,
+        visit,
+        stored,
+    } = opened;
     // One more than is shown: each is compared with the one before it.
     let asked_for = PER_PAGE + 1;
     let (versions, _) = service
-        .list_versions(&visit.caller, id, asked.before, asked_for)
+        .list_versions(&visit.caller, stored.id, asked.before, asked_for)
         .await?;
     let t = visit.view.t;
     let next =
         (versions.len() > PER_PAGE as usize).then(|| versions[PER_PAGE as usize - 1].version);
-    let title = format!("{}: {}", application.name, t.versions);
-    let back = format!("/ui/applications/{id}");
+    let title = format!("{}: {}", stored.name, t.versions);
     Ok(layout::page(
         &visit,
         Section::Applications,
@@ -52,7 +50,7 @@ pub(super) async fn page(
             (head(&title, html! {}, html! { a.button href=(back) { (t.back) } }))
             ol.versions {
                 @for (at, version) in versions.iter().enumerate().take(PER_PAGE as usize) {
-                    (one(&visit, &application, (version, versions.get(at + 1))))
+                    (one(&visit, &stored, (version, versions.get(at + 1))))
                 }
             }
             @if let Some(before) = next {
@@ -62,21 +60,18 @@ pub(super) async fn page(
     ))
 }
 
-pub(super) async fn restore(
-    State(service): State<Arc<Service>>,
-    visit: Visit,
-    Path(id): Path<String>,
-    form: Form,
-) -> Result<Response, Failure> {
-    visit.must(Scope::Admin)?;
-    let id = application_id(&id)?;
+pub(super) async fn restore(Editable(opened): Editable, form: Form) -> Result<Response, Failure> {
     let number = |name| form.text(name).parse().map_err(|_| Failure::NotFound);
     let (version, earlier) = (number("version")?, number("restore")?);
-    let basis = Basis { id, version };
-    service
-        .restore_application(&visit.caller, basis, earlier)
+    let basis = Basis {
+        id: opened.stored.id,
+        version,
+    };
+    opened
+        .service
+        .restore_application(&opened.visit.caller, basis, earlier)
         .await?;
-    Ok(Redirect::to(&format!("/ui/applications/{id}/versions")).into_response())
+    Ok(Redirect::to(&format!("{}/versions", opened.address())).into_response())
 }
 
 fn one(
@@ -86,7 +81,8 @@ fn one(
 ) -> Markup {
     let t = visit.view.t;
     let is_latest = version.version == application.version;
-    let found = before.map(|before| differences::between(&document(before), &document(version)));
+    let found =
+        before.map(|before| differences::between(&content_of(before), &content_of(version)));
     html! {
         li.card {
             div.head {
@@ -106,11 +102,4 @@ fn one(
             }
         }
     }
-}
-
-fn document(version: &ApplicationVersion) -> Value {
-    json!({
-        "name": version.name, "description": version.description,
-        "rules": version.rules, "policy": version.policy,
-    })
 }

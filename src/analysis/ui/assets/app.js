@@ -81,6 +81,38 @@
     }
   });
 
+  // A part that takes longer than its page: fetched once the page is there, into room that it has.
+  for (const place of document.querySelectorAll('[data-load]')) {
+    fetch(place.dataset.load, { headers: { 'X-Fragment': '1' } })
+      .then((response) => response.text())
+      .then((text) => {
+        const part = new DOMParser().parseFromString(text, 'text/html');
+        place.replaceChildren(...part.body.childNodes);
+        place.dataset.loaded = '1';
+      })
+      .catch(() => {});
+  }
+
+  // A slider and a number that say the same, and what was measured nearest to them.
+  for (const place of document.querySelectorAll('[data-slider]')) {
+    const slider = place.querySelector('input[type=range]');
+    const number = place.querySelector('input[type=number]');
+    const shown = place.querySelector('[data-rates]');
+    const rates = shown ? JSON.parse(shown.dataset.rates) : [];
+    const tell = () => {
+      if (!rates.length) return;
+      const reached = rates.filter((rate) => rate[0] <= Number(slider.value) + 1e-9);
+      const [, ordinary, recall] = reached.pop() || rates[0];
+      shown.querySelector('[data-ordinary]').textContent = ordinary;
+      shown.querySelector('[data-recall]').textContent = recall;
+    };
+    slider.addEventListener('input', () => { number.value = slider.value; tell(); });
+    number.addEventListener('input', () => {
+      slider.value = number.value || number.placeholder;
+      tell();
+    });
+  }
+
   // A choice that is sent as soon as it is made.
   for (const select of document.querySelectorAll('select[data-submit]')) {
     select.form.classList.add('sends-itself');

@@ -13,9 +13,17 @@ macro_rules! phrases {
     };
 }
 
+mod guardrails;
+mod overview;
 mod records;
+mod tokens;
 
+pub(super) use guardrails::{
+    EN as GUARDRAILS_EN, Phrases as GuardrailPhrases, RU as GUARDRAILS_RU,
+};
+pub(super) use overview::{EN as OVERVIEW_EN, Phrases as OverviewPhrases, RU as OVERVIEW_RU};
 pub(super) use records::{EN as RECORDS_EN, Phrases as RecordPhrases, RU as RECORDS_RU};
+pub(super) use tokens::{EN as TOKENS_EN, Phrases as TokenPhrases, RU as TOKENS_RU};
 
 phrases! {
     // The frame
@@ -75,6 +83,13 @@ phrases! {
     too_many_attempts: "Too many attempts. Try again in {} seconds.", "Слишком много попыток. Повторите через {} с.";
     no_account: "No account? An administrator makes you a one-time link. The first one is printed where the server was started.",
         "Нет учётной записи? Администратор создаст одноразовую ссылку. Самая первая напечатана там, где запущен сервер.";
+    sign_in_by: "Sign in by", "Войти через";
+    another_server: "single sign-on", "единый вход";
+    or_by_password: "or by password", "или по паролю";
+    oidc_failed: "Signing in did not work", "Войти не удалось";
+    sign_in_again: "Back to signing in", "Вернуться ко входу";
+    signed_in: "You are signed in", "Вход выполнен";
+    go_on: "Go on", "Продолжить";
     set_password: "Set a password", "Задайте пароль";
     set_password_for: "For the account", "Для учётной записи";
     set_and_enter: "Set and sign in", "Задать и войти";
@@ -183,7 +198,6 @@ phrases! {
     mask_style: "Mask", "Маска";
     guardrails_hint: "Look for attacks on the model and for harmful requests.",
         "Искать атаки на модель и опасные просьбы.";
-    categories_default: "Every category at its own threshold.", "Каждая категория со своим порогом.";
     custom_policies_hint: "Rules in your own words.", "Правила вашими словами.";
     instruction: "Instruction", "Указание";
     add_policy: "Add a policy", "Добавить политику";
@@ -221,6 +235,13 @@ phrases! {
     tokens: "Tokens", "Токены";
     found: "Found", "Найдено";
     cleaned_text: "Cleaned text", "Очищенный текст";
+    policies_left_out: "Custom policies are asked about below.", "О своих политиках спрашивают ниже.";
+    policy_tester: "Test the custom policies", "Проверить свои политики";
+    policy_tester_hint: "Asks the judge about the text above, by the policies as they stand in the form.",
+        "Спрашивает судью о тексте выше по политикам, как они стоят в форме.";
+    ask_judge: "Ask the judge", "Спросить судью";
+    no_policies: "There is no policy for prompts in the form yet.", "В форме пока нет политик для запросов.";
+    no_text_tried: "Type a text above first.", "Сначала введите текст выше.";
     regex_tester: "Test one regular expression", "Проверить одно выражение";
     matches: "Matches", "Совпадений";
     replay: "Stored records", "Накопленные записи";

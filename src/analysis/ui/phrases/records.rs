@@ -113,5 +113,11 @@ phrases! {
     earlier: "Earlier messages", "Более ранние";
     latest_messages: "Latest messages", "Последние сообщения";
     as_list: "As a list", "Списком";
+    saved_filters: "Saved filters", "Сохранённые фильтры";
+    save_filter: "Save this filter", "Сохранить этот фильтр";
+    share_filter: "Others of the tenant see it too", "Видят и другие люди этого клиента";
+    shared: "shared", "общий";
+    shared_by: "Shared by", "Поделился";
+    remove_filter_question: "Delete the saved filter", "Удалить сохранённый фильтр";
     whole_record: "Whole record", "Вся запись";
 }

@@ -2,14 +2,12 @@
 //! application may also be given by its name, and a time without its zone, which is UTC.
 
 use crate::analysis::http::filters;
+use crate::analysis::ui::names;
 use crate::analysis::ui::phrases::RecordPhrases;
-use crate::analysis::{ApiError, Caller, FieldProblem, Service};
-use crate::model::ApplicationId;
-use crate::store::{ApplicationFilter, RecordFilter, SessionFilter};
+use crate::analysis::{ApiError, Caller, Service};
+use crate::store::{RecordFilter, SessionFilter};
 use axum::extract::Query;
 
-/// Applications looked through for a name.
-const LOOKED_AT: u32 = 200;
 /// What a filter consists of.
 const NAMES: [&str; 11] = [
     "text",
@@ -26,15 +24,15 @@ const NAMES: [&str; 11] = [
 ];
 
 /// The pairs of a page's address.
-pub(super) type Pairs = Query<Vec<(String, String)>>;
+pub(in crate::analysis::ui) type Pairs = Query<Vec<(String, String)>>;
 
 /// A filter as it was typed, without what was left empty.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Asked(Vec<(&'static str, String)>);
+pub(in crate::analysis::ui) struct Asked(Vec<(&'static str, String)>);
 
 impl Asked {
     /// What is no part of a filter is left out.
-    pub(super) fn read(Query(pairs): Pairs) -> Self {
+    pub(in crate::analysis::ui) fn read(Query(pairs): Pairs) -> Self {
         let known = |(name, text): (String, String)| {
             let name = NAMES.into_iter().find(|known| *known == name)?;
             let text = text.trim();
@@ -44,7 +42,7 @@ impl Asked {
     }
 
     /// A part's text; empty where it is missing.
-    pub(super) fn text(&self, name: &str) -> &str {
+    pub(in crate::analysis::ui) fn text(&self, name: &str) -> &str {
         let found = self.0.iter().find(|(given, _)| *given == name);
         found.map_or("", |(_, text)| text)
     }
@@ -62,44 +60,34 @@ impl Asked {
         Self(parts)
     }
 
+    /// The filter as it stands in an address, behind its `?`.
+    pub(super) fn query(&self) -> String {
+        let mut query = url::form_urlencoded::Serializer::new(String::new());
+        query.extend_pairs(&self.0);
+        query.finish()
+    }
+
     /// An address with this filter.
     pub(super) fn address(&self, path: &str) -> String {
-        match self.0.is_empty() {
-            true => path.to_owned(),
-            false => {
-                let mut query = url::form_urlencoded::Serializer::new(String::new());
-                query.extend_pairs(&self.0);
-                format!("{path}?{}", query.finish())
-            }
+        match self.query() {
+            query if query.is_empty() => path.to_owned(),
+            query => format!("{path}?{query}"),
         }
     }
 
     /// The same with the application's identifier in place of its name.
-    pub(super) async fn resolved(
+    pub(in crate::analysis::ui) async fn resolved(
         &self,
         service: &Service,
         caller: &Caller,
         r: &RecordPhrases,
     ) -> Result<Self, ApiError> {
         let named = self.text("application_id");
-        if named.is_empty() || named.parse::<ApplicationId>().is_ok() {
+        if named.is_empty() {
             return Ok(self.clone());
         }
-        let filter = ApplicationFilter {
-            id: None,
-            name: Some(named.to_owned()),
-            after: None,
-            limit: LOOKED_AT,
-        };
-        let page = service.list_applications(caller, filter).await?;
-        let same = |name: &str| name.to_lowercase() == named.to_lowercase();
-        let mut same = page.applications.iter().filter(|found| same(&found.name));
-        let problem = |text| FieldProblem::new("application_id", text).into();
-        match (same.next(), same.next()) {
-            (Some(one), None) => Ok(self.with("application_id", Some(&one.id.to_string()))),
-            (Some(_), Some(_)) => Err(problem(r.ambiguous_application)),
-            (None, _) => Err(problem(r.unknown_application)),
-        }
+        let id = names::meant(service, caller, named, r).await?;
+        Ok(self.with("application_id", Some(&id.to_string())))
     }
 
     /// The filter of a list of records.

@@ -2,22 +2,20 @@
 //! first page is open.
 
 use super::asked::{Asked, Pairs};
-use super::{filters, row};
+use super::{filters, row, saved};
 use crate::analysis::ui::components::{head, refusal};
 use crate::analysis::ui::failure::Failure;
 use crate::analysis::ui::layout::{self, Section};
+use crate::analysis::ui::names;
 use crate::analysis::ui::view::View;
 use crate::analysis::ui::visit::Visit;
 use crate::analysis::{ApiError, Service};
-use crate::store::{ApplicationFilter, RecordPage, Scope};
+use crate::store::{RecordPage, Scope};
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use maud::{Markup, html};
 use std::sync::Arc;
-
-/// Names that the filter's field offers.
-const OFFERED: u32 = 100;
 
 pub(super) async fn page(
     State(service): State<Arc<Service>>,
@@ -26,7 +24,16 @@ pub(super) async fn page(
 ) -> Result<Response, Failure> {
     visit.must(Scope::Read)?;
     let asked = Asked::read(pairs);
-    let (status, shown) = match found(&service, &visit, &asked).await {
+    shown(&service, &visit, (&asked, html! {})).await
+}
+
+/// The page of a filter below a message.
+pub(super) async fn shown(
+    service: &Service,
+    visit: &Visit,
+    (asked, message): (&Asked, Markup),
+) -> Result<Response, Failure> {
+    let (status, shown) = match found(service, visit, asked).await {
         Ok(shown) => (StatusCode::OK, shown),
         Err(error @ (ApiError::Fields(_) | ApiError::Field { .. })) => (
             StatusCode::UNPROCESSABLE_ENTITY,
@@ -34,25 +41,18 @@ pub(super) async fn page(
         ),
         Err(other) => return Err(other.into()),
     };
-    let offered = ApplicationFilter {
-        id: None,
-        name: None,
-        after: None,
-        limit: OFFERED,
-    };
-    let offered = service.list_applications(&visit.caller, offered).await?;
-    let offered: Vec<String> = offered.applications.into_iter().map(|a| a.name).collect();
+    let offered = names::offered(service, &visit.caller).await?;
+    let saved = saved::bar(service, visit, asked).await?;
     let r = visit.view.r();
     let content = html! {
         (head(r.records, html! { p.dim { (r.records_hint) } }, html! {}))
-        (filters::form(&visit.view, &asked, &offered))
+        (message)
+        (saved)
+        (filters::form(&visit.view, asked, &offered))
         (shown)
     };
-    Ok((
-        status,
-        layout::page(&visit, Section::Records, r.records, content),
-    )
-        .into_response())
+    let page = layout::page(visit, Section::Records, r.records, content);
+    Ok((status, page).into_response())
 }
 
 /// The table and what stands around it.

@@ -1,7 +1,7 @@
 //! `/ui/records` and `/ui/sessions`: what was analysed, for those who may read it. The list with its
 //! live tail, one record, sessions as conversations, exports and files.
 
-mod asked;
+pub(super) mod asked;
 mod conversation;
 mod details;
 mod download;
@@ -9,22 +9,26 @@ mod filters;
 mod list;
 mod live;
 mod one;
-mod row;
+pub(super) mod row;
+mod saved;
 mod sessions;
 mod verdicts;
 
 pub(super) use live::MOST_STREAMS;
+pub(super) use verdicts::rulings;
 
 use super::Ui;
 use super::failure::Failure;
 use crate::model::RecordId;
 use axum::Router;
-use axum::routing::get;
+use axum::routing::{get, post};
 
 pub(super) fn routes() -> Router<Ui> {
     Router::new()
         .route("/records", get(list::page))
         .route("/records/live", get(live::stream))
+        .route("/records/filters", post(saved::keep))
+        .route("/records/filters/{id}/remove", post(saved::remove))
         .route("/records/export", get(download::export))
         .route("/records/{id}", get(one::page))
         .route("/records/{id}/json", get(download::json))

@@ -1,39 +1,19 @@
 //! A record as a row of the list, the same on a page and in its live tail.
 
 use crate::analysis::ui::components::{badge, time_exact};
+pub(in crate::analysis::ui) use crate::analysis::ui::names::{Names, names};
 use crate::analysis::ui::phrases::RecordPhrases;
 use crate::analysis::ui::view::View;
-use crate::analysis::{ApiError, Caller, Service};
 use crate::model::{ApplicationId, Stage, Status};
 use crate::store::RecordSummary;
 use maud::{Markup, html};
-use std::collections::HashMap;
-
-/// What applications are called.
-pub(super) type Names = HashMap<ApplicationId, String>;
-
-/// The names of the applications of these records.
-pub(super) async fn names(
-    service: &Service,
-    caller: &Caller,
-    ids: impl Iterator<Item = ApplicationId>,
-) -> Result<Names, ApiError> {
-    let mut names = Names::new();
-    for id in ids {
-        if names.contains_key(&id) {
-            continue;
-        }
-        match service.one_application(caller, id).await {
-            Ok(application) => names.insert(id, application.name),
-            Err(ApiError::NotFound) => None,
-            Err(error) => return Err(error),
-        };
-    }
-    Ok(names)
-}
 
 /// Rows, newest first.
-pub(super) fn rows(view: &View, records: &[RecordSummary], names: &Names) -> Markup {
+pub(in crate::analysis::ui) fn rows(
+    view: &View,
+    records: &[RecordSummary],
+    names: &Names,
+) -> Markup {
     html! { @for record in records { (row(view, record, names)) } }
 }
 
@@ -54,7 +34,7 @@ fn row(view: &View, record: &RecordSummary, names: &Names) -> Markup {
 }
 
 /// An address with these parts, whatever their text.
-pub(super) fn address(path: &str, parts: &[(&str, &str)]) -> String {
+pub(in crate::analysis::ui) fn address(path: &str, parts: &[(&str, &str)]) -> String {
     let mut query = url::form_urlencoded::Serializer::new(String::new());
     query.extend_pairs(parts);
     format!("{path}?{}", query.finish())

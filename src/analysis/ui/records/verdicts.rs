@@ -49,7 +49,8 @@ fn categories(view: &View, categories: &[CategoryScore]) -> Markup {
     }
 }
 
-fn rulings(view: &View, rulings: &[PolicyRuling]) -> Markup {
+/// What the judge said of each policy.
+pub(in crate::analysis::ui) fn rulings(view: &View, rulings: &[PolicyRuling]) -> Markup {
     let (t, r) = (view.t, view.r());
     html! {
         h3 { (t.custom_policies) }

@@ -34,6 +34,7 @@ fn clone(context: &RecordContext) -> RecordContext {
         application_id: None,
         user_id: None,
         session_id: None,
+        trace: None,
     }
 }
 

@@ -1,0 +1,121 @@
+#!/usr/bin/env bash
+# Builds the Debian package of this machine's architecture and prints its path:
+#
+#   packaging/deb.sh [PROGRAM [FOLDER]]
+#
+# Without PROGRAM it builds one for release first. The package goes to FOLDER, target/debian unless given.
+# Needs cargo, a C compiler and its binutils, Python 3, and dpkg-deb, which every Debian has.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+if [ $# -lt 1 ]; then
+  cargo build --release --locked --bin monitor
+fi
+program="${1:-target/release/monitor}"
+folder="${2:-target/debian}"
+name=monitor-gateway
+version="$(sed -n 's/^version = "\(.*\)"$/\1/p' Cargo.toml | head -n 1)"
+architecture="$(dpkg --print-architecture)"
+# Files get the time of the last commit, so that the same sources make the same package.
+SOURCE_DATE_EPOCH="${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct 2>/dev/null || date +%s)}"
+export SOURCE_DATE_EPOCH
+mkdir -p "$folder"
+root="$(mktemp -d "$folder/root.XXXXXX")"
+trap 'rm -rf "$root"' EXIT
+chmod 755 "$root"
+
+place() {
+  install -D -m "$1" "$2" "$root/$3"
+}
+
+# Compresses as packages have it, without a name or a time.
+compressed() {
+  gzip -9n "$root/$1"
+}
+
+# The newest interface of the C library that the program asks for.
+c_library() {
+  objdump -T "$1" | grep -o 'GLIBC_[0-9.]*' | sort -uV | tail -n 1 | cut -d_ -f2
+}
+
+program_and_what_it_prints() {
+  install -d "$root/usr/bin"
+  strip -o "$root/usr/bin/monitor" "$program"
+  chmod 755 "$root/usr/bin/monitor"
+  install -d "$root/usr/share/man/man1" "$root/usr/share/zsh/vendor-completions"
+  install -d "$root/usr/share/bash-completion/completions" "$root/usr/share/fish/vendor_completions.d"
+  "$program" man "$root/usr/share/man/man1"
+  gzip -9n "$root"/usr/share/man/man1/*
+  "$program" completions bash >"$root/usr/share/bash-completion/completions/monitor"
+  "$program" completions zsh >"$root/usr/share/zsh/vendor-completions/_monitor"
+  "$program" completions fish >"$root/usr/share/fish/vendor_completions.d/monitor.fish"
+}
+
+# A file for settings and one for secrets, which only root reads, for each role.
+configuration() {
+  local role
+  for role in all gateway analysis; do
+    place 644 "conf/$role.yaml" "etc/monitor/$role.yaml"
+    place 600 packaging/deb/env "etc/monitor/$role.env"
+  done
+  (cd "$root" && find etc -type f -printf '/%p\n' | sort) >"$root/DEBIAN/conffiles"
+  local unit
+  for unit in systemd/*.service; do
+    place 644 "$unit" "usr/lib/systemd/system/$(basename "$unit")"
+  done
+}
+
+documents() {
+  local documents="usr/share/doc/$name"
+  place 644 packaging/deb/copyright "$documents/copyright"
+  place 644 NOTICE "$documents/NOTICE"
+  place 644 README.md "$documents/README.md"
+  place 644 docs/detection.md "$documents/detection.md"
+  place 644 conf/grafana/monitor.json "$documents/grafana/monitor.json"
+  place 644 conf/prometheus/alerts.yaml "$documents/prometheus/alerts.yaml"
+  compressed "$documents/README.md"
+  compressed "$documents/detection.md"
+  packaging/sbom.py >"$root/$documents/sbom.cdx.json"
+  {
+    echo "$name ($version) unstable; urgency=medium"
+    echo
+    echo "  * Version $version."
+    echo
+    echo " -- $maintainer  $(LC_ALL=C date -u -R -d "@$SOURCE_DATE_EPOCH")"
+  } >"$root/$documents/changelog"
+  compressed "$documents/changelog"
+}
+
+control() {
+  local script
+  for script in postinst prerm postrm; do
+    place 755 "packaging/deb/$script" "DEBIAN/$script"
+  done
+  (cd "$root" && find usr -type f -print0 | sort -z | xargs -0 md5sum) >"$root/DEBIAN/md5sums"
+  cat >"$root/DEBIAN/control" <<END
+Package: $name
+Version: $version
+Architecture: $architecture
+Maintainer: $maintainer
+Installed-Size: $(du -sk --exclude=DEBIAN "$root" | cut -f1)
+Depends: libc6 (>= $(c_library "$program")), libgcc-s1
+Recommends: ca-certificates
+Section: net
+Priority: optional
+Description: gateway and analysis backend that watch what goes in and out of language models
+ A reverse proxy for calls in the reference chat API format: each call is registered before and
+ after the model answers, checked for sensitive data, and stored. With it come the analysis API
+ and its web pages, units for systemd, a dashboard and alert rules.
+END
+}
+
+maintainer="Monitor Gateway maintainers <maintainers@monitor-gateway.invalid>"
+mkdir "$root/DEBIAN"
+program_and_what_it_prints
+configuration
+documents
+control
+package="$folder/${name}_${version}_${architecture}.deb"
+find "$root" -exec touch -h -d "@$SOURCE_DATE_EPOCH" {} +
+dpkg-deb --root-owner-group -Z"${DEB_COMPRESSION:-xz}" --build "$root" "$package" >/dev/null
+echo "$package"

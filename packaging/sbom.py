@@ -1,0 +1,96 @@
+#!/usr/bin/env python3
+"""Prints the bill of materials of the program as CycloneDX 1.5: every crate that is compiled into it,
+with version, licence, checksum and what it needs. From `cargo metadata` and Cargo.lock; no network once
+the crates are there. `packaging/sbom.py > sbom.cdx.json`"""
+
+import datetime
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tomllib
+import uuid
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+
+
+def cargo(command, *arguments):
+    program = [os.environ.get("CARGO", "cargo"), command, "--locked", *arguments]
+    return subprocess.run(program, check=True, capture_output=True, text=True, cwd=ROOT).stdout
+
+
+def compiled():
+    """Name and version of what becomes part of the program: neither what only builds nor what only tests
+    it, nor what belongs to features that nobody switched on."""
+    listed = cargo("tree", "--edges", "normal", "--prefix", "none", "--no-dedupe", "--format", "{p}")
+    lines = (line.split() for line in listed.splitlines() if line)
+    return {(words[0], words[1].removeprefix("v")) for words in lines}
+
+
+def needed(node):
+    kinds = lambda dep: any(kind["kind"] is None for kind in dep["dep_kinds"])
+    return sorted(dep["pkg"] for dep in node["deps"] if kinds(dep))
+
+
+def reference(package):
+    return f"pkg:cargo/{package['name']}@{package['version']}"
+
+
+def component(package, checksums):
+    entry = {
+        "type": "library",
+        "bom-ref": reference(package),
+        "name": package["name"],
+        "version": package["version"],
+        "purl": reference(package),
+        "scope": "required",
+    }
+    if package.get("description"):
+        entry["description"] = " ".join(package["description"].split())
+    if package.get("license"):
+        # The older spelling of "or" is no expression.
+        entry["licenses"] = [{"expression": package["license"].replace("/", " OR ")}]
+    checksum = checksums.get((package["name"], package["version"]))
+    if checksum:
+        entry["hashes"] = [{"alg": "SHA-256", "content": checksum}]
+    if package.get("repository"):
+        entry["externalReferences"] = [{"type": "vcs", "url": package["repository"]}]
+    return entry
+
+
+def bill():
+    data, parts = json.loads(cargo("metadata", "--format-version", "1")), compiled()
+    packages = {package["id"]: package for package in data["packages"]}
+    nodes = {node["id"]: node for node in data["resolve"]["nodes"]}
+    root = data["resolve"]["root"]
+    lock = tomllib.loads((ROOT / "Cargo.lock").read_text())
+    checksums = {(p["name"], p["version"]): p.get("checksum") for p in lock["package"]}
+    is_part = lambda id: (packages[id]["name"], packages[id]["version"]) in parts
+    found = sorted(filter(is_part, packages), key=lambda id: reference(packages[id]))
+    seconds = int(os.environ.get("SOURCE_DATE_EPOCH", "0")) or None
+    at = datetime.datetime.fromtimestamp(seconds, datetime.timezone.utc) if seconds else datetime.datetime.now(datetime.timezone.utc)
+    libraries = [component(packages[id], checksums) for id in found if id != root]
+    product = component(packages[root], checksums) | {"type": "application"}
+    del product["scope"]
+    # The same crates have the same number.
+    number = uuid.uuid5(uuid.NAMESPACE_URL, json.dumps([product, libraries], sort_keys=True))
+    return {
+        "bomFormat": "CycloneDX",
+        "specVersion": "1.5",
+        "serialNumber": f"urn:uuid:{number}",
+        "version": 1,
+        "metadata": {"timestamp": at.strftime("%Y-%m-%dT%H:%M:%SZ"), "component": product},
+        "components": libraries,
+        "dependencies": [
+            {
+                "ref": reference(packages[id]),
+                "dependsOn": [reference(packages[other]) for other in needed(nodes[id]) if is_part(other)],
+            }
+            for id in found
+        ],
+    }
+
+
+json.dump(bill(), sys.stdout, indent=1, ensure_ascii=False)
+print()

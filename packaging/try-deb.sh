@@ -1,0 +1,101 @@
+#!/usr/bin/env bash
+# Installs the Debian package into a fresh small system, runs it there, and removes it again:
+#
+#   packaging/try-deb.sh PACKAGE.deb [FOLDER]
+#
+# The system is made by debootstrap from the archive that this machine's apt uses, in FOLDER (a
+# temporary one unless given, removed at the end; one that has a system already is used as it is). Needs
+# root, curl and Python 3; installs debootstrap where it is missing.
+set -euo pipefail
+
+package="$(realpath "$1")"
+system="${2:-}"
+if [ -z "$system" ]; then
+  system="$(mktemp -d)"
+  trap 'rm -rf "$system"' EXIT
+fi
+
+say() {
+  printf '%s\n' "== $*"
+}
+
+# Archive and release, as apt has them: the first that has packages of the distribution's main part.
+archive() {
+  apt-get indextargets --format '$(REPO_URI) $(CODENAME) $(COMPONENT) $(CREATED_BY)' |
+    awk '$3 == "main" && $4 == "Packages" && $2 !~ /-/ { print $1, $2; exit }'
+}
+
+inside() {
+  chroot "$system" /usr/bin/env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LC_ALL=C.UTF-8 "$@"
+}
+
+# Loopback ports that nobody listens on.
+free_ports() {
+  python3 -c '
+import socket
+sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(3)]
+print(*(one.getsockname()[1] for one in sockets))'
+}
+
+# Every file but what packages' tools and this script write of their own.
+files() {
+  (cd "$system" && find . -xdev \( -path ./proc -o -path ./dev -o -path ./tmp -o -path ./var/lib/dpkg \
+    -o -path ./var/lib/apt -o -path ./var/cache -o -path ./var/log \) -prune -o -print | sort)
+}
+
+command -v debootstrap >/dev/null || DEBIAN_FRONTEND=noninteractive apt-get install -y -qq debootstrap >/dev/null
+read -r uri release < <(archive)
+if [ ! -x "$system/usr/bin/dpkg" ]; then
+  say "a fresh $release"
+  debootstrap --variant=minbase "$release" "$system" "$uri" >"$system.log" 2>&1 || {
+    tail -n 20 "$system.log" >&2
+    exit 1
+  }
+  rm -f "$system.log"
+fi
+files >"$system/tmp/before"
+cp "$package" "$system/tmp/monitor.deb"
+
+say "install"
+inside dpkg -i /tmp/monitor.deb
+inside monitor --version
+for role in all gateway analysis; do
+  inside UPSTREAM_URL=http://127.0.0.1:9 monitor check --role "$role" --config "/etc/monitor/$role.yaml" | head -n 1
+done
+
+say "start, one call, upgrade, stop"
+read -r gateway analysis operations < <(free_ports)
+mkdir -p "$system/var/lib/monitor/all"
+inside "GATEWAY_LISTEN=127.0.0.1:$gateway" "ANALYSIS_LISTEN=127.0.0.1:$analysis" \
+  "OPERATIONS_LISTEN=127.0.0.1:$operations" monitor all --config /etc/monitor/all.yaml --data-dir /var/lib/monitor/all >"$system/tmp/out" 2>"$system/tmp/err" &
+serving=$!
+for _ in $(seq 100); do
+  key="$(grep -o 'mon_[A-Za-z0-9_-]*' "$system/tmp/out" | head -n 1 || true)"
+  [ -n "$key" ] && break
+  kill -0 "$serving" 2>/dev/null || break
+  sleep 0.1
+done
+[ -n "$key" ] || { cat "$system/tmp/err" >&2; exit 1; }
+curl -sSf --noproxy '*' "http://127.0.0.1:$gateway/v1/chat/completions" -H "X-Monitor-Api-Key: $key" \
+  -H 'Content-Type: application/json' \
+  -d '{"model":"demo-small","messages":[{"role":"user","content":"My card is 4111 1111 1111 1111"}]}' |
+  head -c 160
+echo
+inside monitor upgrade --config /etc/monitor/all.yaml --data-dir /var/lib/monitor/all >"$system/tmp/upgraded"
+cat "$system/tmp/upgraded"
+wait "$serving"
+next="$(grep -o '[0-9]\+' "$system/tmp/upgraded" | head -n 1)"
+kill -TERM "$next"
+while kill -0 "$next" 2>/dev/null; do
+  sleep 0.1
+done
+
+say "purge"
+inside dpkg --purge monitor-gateway
+files >"$system/tmp/after"
+left="$(comm -13 "$system/tmp/before" "$system/tmp/after")"
+printf '%s\n' "$left" | grep -v '^\./var/lib/monitor' | grep . && {
+  echo "the package left more than data" >&2
+  exit 1
+}
+say "left are data alone: $(printf '%s\n' "$left" | grep -c .) files and folders below /var/lib/monitor"

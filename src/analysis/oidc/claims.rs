@@ -1,0 +1,122 @@
+//! What an ID token has to say (OpenID Connect Core 3.1.3.7), and who a person is by it.
+
+use super::OidcError;
+use crate::config::{OidcSettings, SignInRole};
+use crate::store::Identity;
+use serde_json::Value;
+use subtle::ConstantTimeEq;
+
+/// How far the provider's clock may be from ours.
+const LEEWAY_S: i64 = 60;
+/// Bytes of a provider's name for a person (Core 2).
+const LONGEST_SUBJECT: usize = 255;
+
+/// Somebody whom the provider has recognised.
+#[derive(Debug, PartialEq, Eq)]
+pub(in crate::analysis) struct Person {
+    /// By what the provider knows them.
+    pub(in crate::analysis) identity: Identity,
+    /// Their e-mail address, where the provider has verified it; in lower case.
+    pub(in crate::analysis) email: Option<String>,
+    /// What they are called there.
+    pub(in crate::analysis) name: Option<String>,
+    /// The role that their groups stand for; None where they stand for none.
+    pub(in crate::analysis) role: Option<SignInRole>,
+}
+
+/// Whom the claims of a verified token are about.
+pub(super) fn person(
+    claims: &Value,
+    settings: &OidcSettings,
+    (nonce, now_s): (&str, i64),
+) -> Result<Person, OidcError> {
+    check(claims, settings, (nonce, now_s))?;
+    let text = |name: &str| claims.get(name).and_then(Value::as_str);
+    let subject = text("sub").filter(|sub| (1..=LONGEST_SUBJECT).contains(&sub.len()));
+    let subject = subject.ok_or(OidcError::Token("does not say who it is about"))?;
+    let is_verified = match claims.get("email_verified") {
+        Some(Value::Bool(is_verified)) => *is_verified,
+        Some(Value::String(word)) => word == "true",
+        _ => false,
+    };
+    let email = text("email").filter(|_| is_verified).map(str::to_lowercase);
+    if !is_of_domain(email.as_deref(), &settings.allowed_domains) {
+        return Err(OidcError::NotLetIn(
+            "no verified e-mail address of a domain that is let in",
+        ));
+    }
+    Ok(Person {
+        identity: Identity {
+            issuer: settings.issuer.clone(),
+            subject: subject.to_owned(),
+        },
+        email,
+        name: text("preferred_username").map(str::to_owned),
+        role: role(claims, settings),
+    })
+}
+
+fn check(
+    claims: &Value,
+    settings: &OidcSettings,
+    (nonce, now_s): (&str, i64),
+) -> Result<(), OidcError> {
+    let text = |name: &str| claims.get(name).and_then(Value::as_str);
+    let time = |name: &str| claims.get(name).and_then(Value::as_f64);
+    let wrong = |what| Err(OidcError::Token(what));
+    if text("iss") != Some(settings.issuer.as_str()) {
+        return wrong("is of another issuer");
+    }
+    if !is_for(claims, &settings.client_id) {
+        return wrong("is for another audience");
+    }
+    let (now, leeway) = (now_s as f64, LEEWAY_S as f64);
+    if time("exp").is_none_or(|ends| ends + leeway <= now) {
+        return wrong("is expired");
+    }
+    let is_early = |name| time(name).is_some_and(|begins| begins - leeway > now);
+    if time("iat").is_none() || is_early("iat") || is_early("nbf") {
+        return wrong("is not valid yet");
+    }
+    let given = text("nonce").unwrap_or_default();
+    match bool::from(given.as_bytes().ct_eq(nonce.as_bytes())) {
+        true => Ok(()),
+        false => wrong("answers another sign-in"),
+    }
+}
+
+/// Whether this client is the audience, and the party it was issued to where one is named.
+fn is_for(claims: &Value, client: &str) -> bool {
+    let azp = claims.get("azp");
+    if azp.is_some_and(|party| party != client) {
+        return false;
+    }
+    match claims.get("aud") {
+        Some(Value::String(one)) => one == client,
+        Some(Value::Array(all)) => {
+            all.iter().any(|one| one == client) && (all.len() == 1 || azp.is_some())
+        }
+        _ => false,
+    }
+}
+
+fn is_of_domain(email: Option<&str>, allowed: &[String]) -> bool {
+    let domain = email.and_then(|email| email.rsplit_once('@'));
+    allowed.is_empty() || domain.is_some_and(|(_, domain)| allowed.iter().any(|own| own == domain))
+}
+
+/// The mightiest role that a word of the claim stands for.
+fn role(claims: &Value, settings: &OidcSettings) -> Option<SignInRole> {
+    let path = settings.role_claim.as_deref()?;
+    // A claim's own name may have dots, as an address does.
+    let whole = claims.get(path);
+    let found = whole.or_else(|| path.split('.').try_fold(claims, |at, name| at.get(name)));
+    let words: Vec<&str> = match found? {
+        Value::String(words) => words.split_whitespace().chain([words.as_str()]).collect(),
+        Value::Array(words) => words.iter().filter_map(Value::as_str).collect(),
+        _ => Vec::new(),
+    };
+    let mut known = settings.roles.iter();
+    let known = known.find(|(word, _)| words.contains(&word.as_str()));
+    known.map(|(_, role)| *role)
+}

@@ -1,0 +1,119 @@
+//! The calls to an identity provider: bounded in time and size, over TLS unless the provider is on this
+//! machine. What an answer means is not known here.
+
+use super::OidcError;
+use crate::model::Secret;
+use crate::telemetry::connector;
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use bytes::Bytes;
+use http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, USER_AGENT};
+use http::{HeaderValue, Request};
+use http_body_util::{BodyExt, Full, Limited};
+use hyper_rustls::HttpsConnector;
+use hyper_util::client::legacy::Client;
+use hyper_util::client::legacy::connect::HttpConnector;
+use hyper_util::rt::TokioExecutor;
+use serde_json::Value;
+use std::time::Duration;
+use tokio::time::timeout;
+
+/// The longest a call may take.
+const LONGEST: Duration = Duration::from_secs(10);
+/// The largest answer that is read.
+const LARGEST: usize = 256 << 10;
+/// Characters of a provider's own word for an error.
+const LONGEST_WORD: usize = 40;
+
+/// Calls one provider.
+pub(super) struct Http {
+    client: Client<HttpsConnector<HttpConnector>, Full<Bytes>>,
+    scheme: &'static str,
+}
+
+impl Http {
+    /// Calls addresses of the issuer's scheme only.
+    pub(super) fn new(issuer: &str) -> std::io::Result<Self> {
+        let is_tls = issuer.starts_with("https://");
+        Ok(Self {
+            client: Client::builder(TokioExecutor::new()).build(connector(is_tls)?),
+            scheme: if is_tls { "https://" } else { "http://" },
+        })
+    }
+
+    /// Whether an address is one that is called.
+    pub(super) fn takes(&self, address: &str) -> bool {
+        address.starts_with(self.scheme)
+    }
+
+    pub(super) async fn get(&self, address: &str) -> Result<Value, OidcError> {
+        self.call(Request::get(address), String::new()).await
+    }
+
+    /// Sends a form, with the client's name and secret in a header where they belong there.
+    pub(super) async fn post(
+        &self,
+        address: &str,
+        form: String,
+        client: Option<(&str, &Secret)>,
+    ) -> Result<Value, OidcError> {
+        let mut request =
+            Request::post(address).header(CONTENT_TYPE, "application/x-www-form-urlencoded");
+        if let Some((id, secret)) = client {
+            request = request.header(AUTHORIZATION, basic(id, secret)?);
+        }
+        self.call(request, form).await
+    }
+
+    async fn call(
+        &self,
+        request: http::request::Builder,
+        body: String,
+    ) -> Result<Value, OidcError> {
+        let request = request
+            .header(ACCEPT, "application/json")
+            .header(USER_AGENT, "monitor-gateway")
+            .body(Full::new(Bytes::from(body)))
+            .map_err(|_| OidcError::Unreachable("its address cannot be asked"))?;
+        timeout(LONGEST, self.answer(request))
+            .await
+            .unwrap_or(Err(OidcError::Unreachable("it did not answer in time")))
+    }
+
+    async fn answer(&self, request: Request<Full<Bytes>>) -> Result<Value, OidcError> {
+        let answer = self.client.request(request).await;
+        let answer = answer.map_err(|_| OidcError::Unreachable("no connection, or it broke"))?;
+        let status = answer.status();
+        let body = Limited::new(answer.into_body(), LARGEST).collect().await;
+        let body =
+            body.map_err(|_| OidcError::Unreachable("its answer broke off or is too large"))?;
+        let value = serde_json::from_slice::<Value>(&body.to_bytes());
+        match (status.is_success(), value) {
+            (true, Ok(value)) => Ok(value),
+            (true, Err(_)) => Err(OidcError::Answer("is not JSON")),
+            (false, value) => {
+                let value = value.unwrap_or_default();
+                let word = value.get("error").and_then(Value::as_str);
+                Err(OidcError::Refused(status.as_u16(), plain_word(word)))
+            }
+        }
+    }
+}
+
+/// A provider's word for an error, where it is one: it stands on a page and in the log.
+pub(super) fn plain_word(word: Option<&str>) -> String {
+    let is_plain = |c: char| c.is_ascii_lowercase() || c == '_';
+    let word = word.filter(|word| word.len() <= LONGEST_WORD && word.chars().all(is_plain));
+    word.unwrap_or_default().to_owned()
+}
+
+/// RFC 6749 2.3.1: both are encoded as in a form first.
+fn basic(id: &str, secret: &Secret) -> Result<HeaderValue, OidcError> {
+    let encoded =
+        |text: &str| url::form_urlencoded::byte_serialize(text.as_bytes()).collect::<String>();
+    let pair = format!("{}:{}", encoded(id), encoded(secret.expose()));
+    let value = HeaderValue::try_from(format!("Basic {}", STANDARD.encode(pair)));
+    let mut value = value.map_err(|_| OidcError::Unreachable("the secret cannot be sent"))?;
+    value.set_sensitive(true);
+    Ok(value)
+}

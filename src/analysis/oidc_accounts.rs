@@ -1,0 +1,153 @@
+//! The account of somebody whom an identity provider has recognised. It is found by the provider's own
+//! name for the person; by an e-mail address only where the provider has verified that.
+
+use super::Service;
+use super::account_admin::{AccountEdit, check_name};
+use super::accounts::new_account;
+use super::audit::{Action, Target};
+use super::authority::Caller;
+use super::error::ApiError;
+use super::oidc::{OidcError, Person, Provider};
+use crate::config::SignInRole;
+use crate::store::{Account, Role};
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use serde_json::json;
+use sha2::{Digest, Sha256};
+
+const NO_ACCOUNT: &str = "there is no account for you, and no role that one could be made with";
+const NAME_TAKEN: &str = "your name belongs to another account here; an administrator can help";
+const DISABLED: &str = "your account is disabled";
+
+/// Why nobody is signed in.
+pub(super) enum EntryError {
+    /// For the person to read.
+    Refused(OidcError),
+    /// The service itself.
+    Failed(ApiError),
+}
+
+impl From<ApiError> for EntryError {
+    fn from(error: ApiError) -> Self {
+        Self::Failed(error)
+    }
+}
+
+impl From<OidcError> for EntryError {
+    fn from(error: OidcError) -> Self {
+        Self::Refused(error)
+    }
+}
+
+impl From<SignInRole> for Role {
+    fn from(role: SignInRole) -> Self {
+        match role {
+            SignInRole::Administrator => Self::Administrator,
+            SignInRole::Developer => Self::Developer,
+            SignInRole::Analyst => Self::Analyst,
+        }
+    }
+}
+
+impl Service {
+    /// The configured provider.
+    pub(super) fn oidc(&self) -> Option<&Provider> {
+        self.oidc.as_ref()
+    }
+
+    /// The account of a person, made or given to them where there was none, with the role of now.
+    pub(super) async fn account_for(&self, person: Person) -> Result<Account, EntryError> {
+        let refused = |why| EntryError::Refused(OidcError::NotLetIn(why));
+        let settings = self.oidc.as_ref().map(Provider::settings);
+        let claimed = person.role;
+        let known = self.store.account_of(&person.identity).await;
+        let account = match known.map_err(ApiError::from)? {
+            Some(account) => account,
+            None => {
+                let default = settings.and_then(|settings| settings.default_role);
+                self.first_account(person, claimed.or(default)).await?
+            }
+        };
+        if account.disabled_at_ms.is_some() {
+            return Err(refused(DISABLED));
+        }
+        if let Some(settings) = settings
+            && settings.role_claim.is_some()
+        {
+            let role = claimed.or(settings.default_role);
+            let role = role.ok_or_else(|| refused(NO_ACCOUNT))?;
+            return Ok(self.with_role(account, role.into()).await?);
+        }
+        Ok(account)
+    }
+
+    /// For somebody who comes for the first time.
+    async fn first_account(
+        &self,
+        person: Person,
+        role: Option<SignInRole>,
+    ) -> Result<Account, EntryError> {
+        let refused = |why| EntryError::Refused(OidcError::NotLetIn(why));
+        let name = name_of(&person);
+        let known = self
+            .store
+            .account_named(&name)
+            .await
+            .map_err(ApiError::from)?;
+        let account = match known {
+            Some(account) if person.email.as_ref() == Some(&account.name) => account,
+            Some(_) => return Err(refused(NAME_TAKEN)),
+            None => {
+                let role = role.ok_or_else(|| refused(NO_ACCOUNT))?;
+                self.add_for(&name, role.into()).await?
+            }
+        };
+        if account.disabled_at_ms.is_none() {
+            let kept = self.store.add_identity(person.identity, account.id).await;
+            kept.map_err(ApiError::from)?;
+        }
+        Ok(account)
+    }
+
+    async fn add_for(&self, name: &str, role: Role) -> Result<Account, EntryError> {
+        let account = new_account(name, role);
+        let added = self.store.add_account(account.clone()).await;
+        if !added.map_err(ApiError::from)? {
+            return Err(OidcError::NotLetIn(NAME_TAKEN).into());
+        }
+        let details = json!({"name": name, "role": role.as_str(), "by": "oidc"});
+        let target = Target::Account(account.id, account.application_id);
+        let caller = Caller::from(&account);
+        self.audited(&caller, Action::AccountCreate, target, details)
+            .await?;
+        Ok(account)
+    }
+
+    /// The last administrator stays one, whatever the provider says.
+    async fn with_role(&self, account: Account, role: Role) -> Result<Account, ApiError> {
+        if account.role == role {
+            return Ok(account);
+        }
+        let caller = Caller::from(&account);
+        let edited = self.edit_account(&caller, account.id, AccountEdit::Role(role));
+        match edited.await {
+            Err(ApiError::Conflict(_)) => Ok(account),
+            other => other,
+        }
+    }
+}
+
+/// What an account for somebody is called: the first of the provider's words for them that may be a
+/// name, else one that is made.
+fn name_of(person: &Person) -> String {
+    let subject = &person.identity.subject;
+    let words = [person.email.as_ref(), person.name.as_ref(), Some(subject)];
+    let words = words.into_iter().flatten();
+    let mut names = words.map(|word| word.trim().to_lowercase());
+    names
+        .find(|name| check_name(name).is_ok())
+        .unwrap_or_else(|| {
+            let hash = Sha256::digest(format!("{}\0{subject}", person.identity.issuer));
+            format!("oidc-{}", URL_SAFE_NO_PAD.encode(&hash[..9]).to_lowercase())
+        })
+}

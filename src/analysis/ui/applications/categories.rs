@@ -1,0 +1,71 @@
+//! The guardrail categories of one direction: a switch each, its threshold as a slider beside a number,
+//! and what that threshold costs and brings by measurement.
+
+use super::controls::Drawn;
+use super::fields::prefix;
+use crate::analysis::ui::phrases::GuardrailPhrases;
+use crate::detect::guardrails::{Category, DEFAULT_THRESHOLD, rate_at, rates};
+use crate::model::Stage;
+use maud::{Markup, html};
+use serde_json::{Value, json};
+
+/// Every category that is looked for in this direction.
+pub(super) fn all(g: &GuardrailPhrases, drawn: Drawn<'_>, stage: Stage) -> Markup {
+    html! {
+        p.hint { (g.hint) }
+        p.hint { (g.source) }
+        ul.categories { @for category in Category::of(stage) { (one(g, drawn, (stage, category))) } }
+    }
+}
+
+fn one(g: &GuardrailPhrases, drawn: Drawn<'_>, (stage, category): (Stage, Category)) -> Markup {
+    let (prefix, code) = (prefix(stage), category.as_str());
+    let on = format!("{prefix}category_on");
+    let name = format!("{prefix}category.{category}");
+    let (label, threshold) = (g.name(category), drawn.form.text(&name));
+    let place = threshold.trim().parse().unwrap_or(DEFAULT_THRESHOLD);
+    html! {
+        li.category {
+            (drawn.tick_of(&on, code, html! { (label) " " code.dim { (code) } }))
+            div.threshold data-slider {
+                input.scripted type="range" min="0" max="1" step="0.01" value=(place) aria-label={ (g.threshold) ": " (label) };
+                input type="number" name=(name) value=(threshold) min="0" max="1" step="any" placeholder=(DEFAULT_THRESHOLD)
+                    aria-label={ (g.threshold) ": " (label) } autocomplete="off";
+                (measured(g, category, place))
+            }
+        }
+    }
+}
+
+/// What the threshold costs and brings; the points that were measured come along for the script, each
+/// counting up to the next one.
+fn measured(g: &GuardrailPhrases, category: Category, threshold: f64) -> Markup {
+    let Some(here) = rate_at(category, threshold) else {
+        return html! { span.hint.measured { (g.not_measured) } };
+    };
+    let own = rates().iter().filter(|rate| rate.category == category);
+    let points = own.map(|rate| {
+        let (ordinary, recall) = (share(rate.false_alarms()), share(rate.recall()));
+        json!([rate.threshold, ordinary, recall])
+    });
+    let points = Value::from_iter(points).to_string();
+    html! {
+        output.hint.measured data-rates=(points) {
+            (g.false_alarms) " " strong data-ordinary { (share(here.false_alarms())) } ", "
+            (g.found) " " strong data-recall { (share(here.recall())) }
+        }
+    }
+}
+
+/// Percent, with as many digits as tell something.
+fn share(share: Option<f64>) -> String {
+    let Some(percent) = share.map(|share| share * 100.0) else {
+        return "?".to_owned();
+    };
+    match percent {
+        0.0 => "0 %".to_owned(),
+        ..0.1 => "< 0.1 %".to_owned(),
+        ..10.0 => format!("{percent:.1} %"),
+        _ => format!("{percent:.0} %"),
+    }
+}

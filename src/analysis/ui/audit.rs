@@ -1,0 +1,208 @@
+//! `/ui/audit`: who changed what, newest first. For administrators; one of a single application sees that
+//! application's lines. Details are names, versions and counts, never a text or a secret.
+
+use super::Ui;
+use super::components::{badge, choice, head, time_exact};
+use super::failure::Failure;
+use super::layout::{self, Section};
+use super::phrases::OverviewPhrases;
+use super::records::row::{self, address};
+use super::view::View;
+use super::visit::Visit;
+use crate::analysis::audit::Action;
+use crate::store::{AuditEntry, AuditFilter, Role};
+use axum::extract::{Query, State};
+use axum::response::Html;
+use maud::{Markup, html};
+use serde::Deserialize;
+use serde_json::Value;
+
+const PER_PAGE: u32 = 50;
+/// Names that the filter offers.
+const OFFERED: u32 = 100;
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Asked {
+    actor: String,
+    action: String,
+    before: Option<i64>,
+}
+
+pub(super) async fn page(
+    State(ui): State<Ui>,
+    visit: Visit,
+    Query(asked): Query<Asked>,
+) -> Result<Html<String>, Failure> {
+    if visit.account.role != Role::Administrator {
+        return Err(Failure::Forbidden);
+    }
+    let given = |text: &str| Some(text.trim().to_owned()).filter(|text| !text.is_empty());
+    let filter = AuditFilter {
+        application_id: None,
+        actor: given(&asked.actor),
+        action: given(&asked.action),
+        before: asked.before,
+        limit: PER_PAGE,
+    };
+    let (entries, next) = ui.service.audit_log(&visit.caller, filter).await?;
+    let applications = entries.iter().filter_map(|entry| entry.application_id);
+    let called = row::names(&ui.service, &visit.caller, applications).await?;
+    let names = match visit.is_administrator() {
+        true => ui.service.list_accounts(None, OFFERED).await?.0,
+        false => Vec::new(),
+    };
+    let names: Vec<_> = names.into_iter().map(|account| account.name).collect();
+    let (view, t, o) = (&visit.view, visit.view.t, visit.view.o());
+    let content = html! {
+        (head(o.audit, html! { p.dim { (o.audit_hint) } }, html! {}))
+        (form(view, &asked, &names))
+        @if entries.is_empty() { div.empty { (t.nothing_found) } } @else { (table(view, &entries, &called)) }
+        (pager(view, &asked, next))
+    };
+    Ok(layout::page(&visit, Section::Audit, o.audit, content))
+}
+
+fn form(view: &View, asked: &Asked, names: &[String]) -> Markup {
+    let (t, o) = (view.t, view.o());
+    html! {
+        form.card.filters method="get" action="/ui/audit" role="search" data-skips-empty {
+            div.row {
+                label { (o.person) input name="actor" value=(asked.actor) list="people" maxlength="200" autocomplete="off" spellcheck="false"; }
+                datalist #people { @for name in names { (choice(name, "", "")) } }
+                label { (o.action) select name="action" {
+                    (choice("", o.any_action, &asked.action))
+                    @for action in Action::ALL { (choice(action.as_str(), name(o, action), &asked.action)) }
+                } }
+                div.actions {
+                    button.primary type="submit" { (t.search) }
+                    a.button.quiet href="/ui/audit" { (t.clear) }
+                }
+            }
+        }
+    }
+}
+
+fn table(view: &View, entries: &[AuditEntry], called: &row::Names) -> Markup {
+    let o = view.o();
+    html! {
+        div.table { table.records {
+            caption.hidden { (o.audit) }
+            thead { tr {
+                th scope="col" { (o.time) } th scope="col" { (o.person) } th scope="col" { (o.action) }
+                th scope="col" { (o.target) } th scope="col" { (o.details) }
+            } }
+            tbody { @for entry in entries { tr {
+                th scope="row" { (time_exact(entry.at_ms)) }
+                td { @if entry.actor.is_empty() { span.dim { (o.nobody) } } @else { (entry.actor) }
+                    @if entry.token_id.is_some() { " " (badge("plain", o.by_key)) } }
+                td { (done(o, &entry.action)) }
+                td { (target(entry, called)) }
+                td.small { (details(o, entry, called)) }
+            } } }
+        } }
+    }
+}
+
+fn done(o: &OverviewPhrases, word: &str) -> Markup {
+    let known = Action::ALL
+        .into_iter()
+        .find(|action| action.as_str() == word);
+    html! { @match known {
+        Some(action) => { (name(o, action)) div.dim.small { code { (word) } } }
+        None => code { (word) },
+    } }
+}
+
+/// What it was done to: by its name where the line has one, else by its identifier.
+fn target(entry: &AuditEntry, called: &row::Names) -> Markup {
+    let is_application = entry.action.starts_with("application.");
+    let application = entry.application_id.filter(|_| is_application);
+    let called = application.and_then(|id| called.get(&id).map(String::as_str));
+    let name = called.or_else(|| entry.details.get("name").and_then(Value::as_str));
+    html! {
+        @if let Some(name) = name { div.cut title=(name) { (name) } }
+        @if called.is_some() {
+            a href={ "/ui/applications/" (entry.target) } { code.small { (entry.target) } }
+        } @else if name.is_none() { code.small { (entry.target) } }
+    }
+}
+
+fn details(o: &OverviewPhrases, entry: &AuditEntry, called: &row::Names) -> Markup {
+    let parts = entry.details.as_object().into_iter().flatten();
+    let parts = parts.filter(|(name, value)| *name != "name" && !value.is_null());
+    html! {
+        p.facts { @for (name, value) in parts { span { (name) ": " span.value { (plain(name, value)) } } } }
+        @if let Some(version) = changed_version(entry, called) {
+            a href={ "/ui/applications/" (entry.target) "/versions?before=" (version + 1) } { (o.show_change) }
+        }
+    }
+}
+
+/// The version that a change made, where the page of versions still has it.
+fn changed_version(entry: &AuditEntry, called: &row::Names) -> Option<i64> {
+    let is_application = entry.action.starts_with("application.");
+    let is_there = entry
+        .application_id
+        .is_some_and(|id| called.contains_key(&id));
+    let version = entry.details.get("version_to").and_then(Value::as_i64);
+    version.filter(|_| is_application && is_there)
+}
+
+fn plain(name: &str, value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        Value::Array(items) => {
+            let items: Vec<_> = items.iter().map(|item| plain("", item)).collect();
+            items.join(", ")
+        }
+        Value::Number(number) if name.ends_with("_at_ms") => {
+            let stamp = number.as_i64().map(jiff::Timestamp::from_millisecond);
+            let stamp = stamp.and_then(Result::ok);
+            stamp.map_or_else(
+                || number.to_string(),
+                |stamp| stamp.strftime("%Y-%m-%d %H:%M").to_string(),
+            )
+        }
+        other => other.to_string(),
+    }
+}
+
+fn pager(view: &View, asked: &Asked, next: Option<i64>) -> Markup {
+    let o = view.o();
+    let to = |before: Option<i64>| {
+        let before = before.map(|before| before.to_string());
+        let mut parts = vec![("actor", &*asked.actor), ("action", &*asked.action)];
+        parts.extend(before.iter().map(|before| ("before", &**before)));
+        parts.retain(|(_, text)| !text.is_empty());
+        address("/ui/audit", &parts)
+    };
+    html! {
+        @if asked.before.is_some() || next.is_some() {
+            nav.pager aria-label=(view.t.pages) {
+                @if asked.before.is_some() { a.button href=(to(None)) { (o.newest_lines) } }
+                @if next.is_some() { a.button href=(to(next)) { (o.older_lines) } }
+            }
+        }
+    }
+}
+
+fn name(o: &OverviewPhrases, action: Action) -> &'static str {
+    match action {
+        Action::ApplicationCreate => o.application_create,
+        Action::ApplicationChange => o.application_change,
+        Action::ApplicationRestore => o.application_restore,
+        Action::ApplicationRemove => o.application_remove,
+        Action::TokenCreate => o.token_create,
+        Action::TokenChange => o.token_change,
+        Action::TokenRotate => o.token_rotate,
+        Action::TokenRevoke => o.token_revoke,
+        Action::RecordsErase => o.records_erase,
+        Action::AccountCreate => o.account_create,
+        Action::AccountChange => o.account_change,
+        Action::AccountLink => o.account_link,
+        Action::AccountPassword => o.account_password,
+        Action::AccountSignIn => o.account_sign_in,
+        Action::AccountSignInFailed => o.account_sign_in_failed,
+    }
+}

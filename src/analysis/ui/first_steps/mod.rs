@@ -1,0 +1,263 @@
+//! `/ui/first-steps`: from here to a blocked request that is seen, with snippets to copy. An access key can
+//! be made on the way; it stands in the snippets this once. The first record appears while the page is
+//! open, by the live tail of the list.
+
+mod address;
+mod snippets;
+
+use super::Ui;
+use super::components::{Tone, choice, head, notice, token_field};
+use super::failure::Failure;
+use super::form::Form;
+use super::layout::{self, Section};
+use super::records::row;
+use super::view::View;
+use super::visit::Visit;
+use crate::analysis::{ApiError, Expiry, NewToken, Service};
+use crate::model::{AppMode, ApplicationId, Secret};
+use crate::store::{Application, ApplicationFilter, RecordFilter, RecordPage, Scope, Scopes};
+use axum::Router;
+use axum::extract::{Query, State};
+use axum::response::Html;
+use axum::routing::get;
+use maud::{Markup, html};
+use serde::Deserialize;
+use snippets::Place;
+use std::sync::Arc;
+
+/// Applications that can be chosen, and records that are shown.
+const OFFERED: u32 = 100;
+const RECORDS: u32 = 5;
+/// What stands in the place of a key.
+const NO_KEY: &str = "YOUR_ACCESS_KEY";
+
+pub(super) fn routes() -> Router<Ui> {
+    Router::new().route("/first-steps", get(page).post(make_key))
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Asked {
+    application_id: String,
+}
+
+/// What the page is about.
+struct Shown {
+    /// Those that can be chosen.
+    offered: Vec<Application>,
+    /// The one that is chosen; None where there is none yet.
+    application: Option<Application>,
+    /// What came of it; None for those who may not read it.
+    records: Option<RecordPage>,
+}
+
+async fn page(
+    State(service): State<Arc<Service>>,
+    visit: Visit,
+    Query(asked): Query<Asked>,
+) -> Result<Html<String>, Failure> {
+    visit.must_see_applications()?;
+    let shown = shown(&service, &visit, &asked.application_id).await?;
+    content(&service, &visit, (&shown, None)).await
+}
+
+async fn make_key(
+    State(service): State<Arc<Service>>,
+    visit: Visit,
+    given: Form,
+) -> Result<Html<String>, Failure> {
+    visit.must(Scope::Admin)?;
+    let shown = shown(&service, &visit, given.text("application_id")).await?;
+    let application = shown.application.as_ref().ok_or(Failure::NotFound)?;
+    let new = NewToken {
+        name: format!("first steps of {}", visit.account.name),
+        scopes: Scopes::of(&[Scope::Ingest]),
+        application_id: Some(application.id),
+        expiry: Expiry::Never,
+    };
+    let made = service.make_token(&visit.caller, new).await?;
+    content(&service, &visit, (&shown, Some(&made.value))).await
+}
+
+async fn shown(service: &Service, visit: &Visit, named: &str) -> Result<Shown, Failure> {
+    let offered = ApplicationFilter {
+        id: None,
+        name: None,
+        after: None,
+        limit: OFFERED,
+    };
+    let offered = service.list_applications(&visit.caller, offered).await?;
+    let offered = offered.applications;
+    let application = match named {
+        "" => offered.first().cloned(),
+        id => {
+            let id: ApplicationId = id.parse().map_err(|_| Failure::NotFound)?;
+            Some(service.one_application(&visit.caller, id).await?)
+        }
+    };
+    let records = match &application {
+        Some(application) if visit.may(Scope::Read) => {
+            let filter = RecordFilter {
+                application_id: Some(application.id),
+                limit: RECORDS,
+                ..RecordFilter::default()
+            };
+            Some(service.page(&visit.caller, filter).await?)
+        }
+        _ => None,
+    };
+    Ok(Shown {
+        offered,
+        application,
+        records,
+    })
+}
+
+async fn content(
+    service: &Service,
+    visit: &Visit,
+    (shown, key): (&Shown, Option<&Secret>),
+) -> Result<Html<String>, Failure> {
+    let (view, o) = (&visit.view, visit.view.o());
+    let steps = match &shown.application {
+        None => html! { div.empty { (o.no_application) } },
+        Some(application) => {
+            let (gateway, is_known) = address::of_gateway(service, view);
+            let beside = service.gateway_beside();
+            let is_demo = beside.is_some_and(|gateway| gateway.demo);
+            let place = Place {
+                gateway,
+                key: key.map_or(NO_KEY, |key| key.expose()).to_owned(),
+                application: application.id.to_string(),
+                model: if is_demo { "demo-small" } else { "YOUR_MODEL" },
+                is_demo,
+            };
+            let live = live(service, visit, (shown, application.id)).await?;
+            html! {
+                ol.steps {
+                    li.card { h2 { (o.step_block) } (block_step(view, application)) }
+                    li.card { h2 { (o.step_key) } (key_step(visit, application.id, key)) }
+                    li.card { h2 { (o.step_send) } (send_step(view, &place, is_known)) }
+                    li.card { h2 { (o.step_see) } (live) }
+                }
+            }
+        }
+    };
+    let content = html! {
+        (head(o.first_steps, html! { p.dim { (o.first_steps_hint) } }, chooser(view, shown)))
+        (steps)
+    };
+    Ok(layout::page(
+        visit,
+        Section::FirstSteps,
+        o.first_steps,
+        content,
+    ))
+}
+
+fn chooser(view: &View, shown: &Shown) -> Markup {
+    let chosen = shown.application.as_ref().map(|one| one.id.to_string());
+    let chosen = chosen.unwrap_or_default();
+    html! {
+        @if shown.offered.len() > 1 {
+            form.inline method="get" action="/ui/first-steps" {
+                select name="application_id" aria-label=(view.r().application) data-submit {
+                    @for one in &shown.offered { (choice(&one.id.to_string(), &one.name, &chosen)) }
+                }
+                button type="submit" { (view.o().choose) }
+            }
+        }
+    }
+}
+
+fn key_step(visit: &Visit, id: ApplicationId, key: Option<&Secret>) -> Markup {
+    let (view, t, o) = (&visit.view, visit.view.t, visit.view.o());
+    html! {
+        p.hint { (o.step_key_hint) }
+        @if let Some(key) = key {
+            div.notice.good role="status" {
+                p { (o.made_key) }
+                div.copy { code #made-key { (key.expose()) } button type="button" data-copy="#made-key" { (t.copy) } }
+            }
+        } @else if visit.may(Scope::Admin) {
+            form method="post" action="/ui/first-steps" {
+                (token_field(view))
+                input type="hidden" name="application_id" value=(id);
+                button.primary type="submit" { (o.make_key) }
+            }
+        } @else {
+            p { (o.ask_for_key) }
+        }
+    }
+}
+
+fn block_step(view: &View, application: &Application) -> Markup {
+    let o = view.o();
+    let policy = application
+        .policy
+        .as_ref()
+        .and_then(|policy| policy.as_ref().ok());
+    let blocks = policy.is_some_and(|policy| policy.app_mode == AppMode::Sync);
+    html! {
+        p { strong { (application.name) } " " @if blocks { (o.step_block_done) } @else { (o.step_block_hint) } }
+        a.button href={ "/ui/applications/" (application.id) } { (o.open_application) }
+    }
+}
+
+fn send_step(view: &View, place: &Place, is_known: bool) -> Markup {
+    let (t, o) = (view.t, view.o());
+    let snippets = [
+        ("snippet-curl", "curl", place.curl()),
+        ("snippet-python", "Python", place.python()),
+        ("snippet-javascript", "JavaScript", place.javascript()),
+    ];
+    html! {
+        p.hint { (o.step_send_hint) }
+        p { (o.gateway_address) ": " code { (place.gateway) } }
+        @if !is_known { (notice(Tone::Bad, o.address_guessed)) }
+        @if !place.is_demo { p.hint { (o.model_key_hint) } }
+        @for (id, name, text) in snippets {
+            div.snippet {
+                div.head { h3 { (name) } button.quiet type="button" data-copy={ "#" (id) } aria-label={ (t.copy) " " (name) } { (t.copy) } }
+                pre.text id=(id) tabindex="0" { (text) }
+            }
+        }
+    }
+}
+
+/// The latest records, and those that come while the page is open.
+async fn live(
+    service: &Service,
+    visit: &Visit,
+    (shown, id): (&Shown, ApplicationId),
+) -> Result<Markup, ApiError> {
+    let (view, t, r, o) = (&visit.view, visit.view.t, visit.view.r(), visit.view.o());
+    let Some(page) = &shown.records else {
+        return Ok(html! { p { (o.not_yours_to_read) } });
+    };
+    let names = row::names(service, &visit.caller, std::iter::once(id)).await?;
+    let newest = page.records.iter().map(|record| record.seq).max();
+    let id = id.to_string();
+    let tail = row::address("/ui/records/live", &[("application_id", &id)]);
+    let is_empty = page.records.is_empty();
+    Ok(html! {
+        div.bar { div.live.scripted data-tail=(tail) data-after=(newest.unwrap_or_default()) {
+            button type="button" aria-pressed="true" data-paused=(r.live_paused) data-going=(r.live) {
+                span.dot aria-hidden="true" {} span.word { (r.live) }
+            }
+            span.problem hidden { (r.live_over) }
+        } a href=(row::address("/ui/records", &[("application_id", &id)])) { (r.records) } }
+        div.arrivals aria-live="polite" {
+            div.empty #nothing hidden[!is_empty] { (o.waiting_for_first) }
+            div.table #records hidden[is_empty] tabindex="0" role="region" aria-label=(o.has_arrived) { table.records {
+                caption.hidden { (o.has_arrived) }
+                thead { tr {
+                    th scope="col" { (r.time) } th scope="col" { (r.kind) } th scope="col" { (r.verdict) }
+                    th scope="col" { (r.application) } th scope="col" { (r.user) } th scope="col" { (r.session) }
+                    th.number scope="col" { (t.tokens) }
+                } }
+                tbody { (row::rows(view, &page.records, &names)) }
+            } }
+        }
+    })
+}

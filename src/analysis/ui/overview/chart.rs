@@ -1,0 +1,210 @@
+//! A chart as SVG of a fixed size, with the same numbers as a table for those who do not see it. No
+//! script and no style in it: colours are classes, so that themes hold.
+
+use crate::analysis::ui::components::{duration, number, short_number};
+use maud::{Markup, html};
+
+/// Units across a bucket, and the height of the plot in units; the picture is stretched to its place.
+const STEP: usize = 10;
+const HEIGHT: u64 = 100;
+/// Labels on the axis of time.
+const LABELS: usize = 4;
+
+/// How values are drawn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Shape {
+    /// A bar per bucket, one part on the other.
+    Bars,
+    /// A line per series, since they overlap.
+    Lines,
+}
+
+/// What values are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Unit {
+    Count,
+    Microseconds,
+}
+
+impl Unit {
+    fn written(self, value: u64) -> String {
+        match self {
+            Self::Count => number(value),
+            Self::Microseconds => duration(value),
+        }
+    }
+
+    /// For the axis, where there is little room.
+    fn short(self, value: u64) -> String {
+        match (self, value) {
+            (_, 0) => "0".to_owned(),
+            (Self::Count, _) => short_number(value),
+            (Self::Microseconds, _) => duration(value),
+        }
+    }
+}
+
+/// A row of values, one per bucket.
+pub(super) struct Series {
+    pub(super) name: &'static str,
+    pub(super) values: Vec<u64>,
+}
+
+/// What the buckets are called.
+pub(super) struct Times {
+    /// Short, of each bucket.
+    pub(super) labels: Vec<String>,
+    /// In full, of each bucket.
+    pub(super) names: Vec<String>,
+}
+
+/// One chart.
+pub(super) struct Chart<'a> {
+    pub(super) title: &'static str,
+    pub(super) shape: Shape,
+    pub(super) series: Vec<Series>,
+    pub(super) times: &'a Times,
+    pub(super) unit: Unit,
+    /// The words for the table and for its first column.
+    pub(super) table: (&'static str, &'static str),
+}
+
+impl Chart<'_> {
+    /// The chart in its card.
+    pub(super) fn markup(&self) -> Markup {
+        let top = self.top();
+        html! {
+            figure.card.chart {
+                figcaption { h2 { (self.title) } (self.legend()) }
+                div.plotted {
+                    div.scale aria-hidden="true" { span { (self.unit.short(top)) } span { (self.unit.short(0)) } }
+                    (self.plot(top))
+                    div.times aria-hidden="true" { @for label in self.axis_labels() { span { (label) } } }
+                }
+                details { summary { (self.table.0) } (self.values()) }
+            }
+        }
+    }
+
+    fn legend(&self) -> Markup {
+        html! {
+            @if self.series.len() > 1 {
+                span.legend {
+                    @for (at, series) in self.series.iter().enumerate() {
+                        span { span class={ "key s" (at + 1) } aria-hidden="true" {} (series.name) }
+                    }
+                }
+            }
+        }
+    }
+
+    fn buckets(&self) -> usize {
+        self.times.names.len()
+    }
+
+    fn value(&self, series: &Series, at: usize) -> u64 {
+        series.values.get(at).copied().unwrap_or_default()
+    }
+
+    /// The highest value that is drawn, at least one.
+    fn top(&self) -> u64 {
+        let of = |at| {
+            let values = self.series.iter().map(|series| self.value(series, at));
+            match self.shape {
+                Shape::Bars => values.sum::<u64>(),
+                Shape::Lines => values.max().unwrap_or_default(),
+            }
+        };
+        (0..self.buckets()).map(of).max().unwrap_or_default().max(1)
+    }
+
+    fn plot(&self, top: u64) -> Markup {
+        let width = self.buckets() * STEP;
+        let label = format!("{}. {}", self.title, self.spoken());
+        html! {
+            svg.plot viewBox={ "0 0 " (width) " " (HEIGHT) } preserveAspectRatio="none" role="img" aria-label=(label) {
+                @for y in [25, 50, 75] { line.grid x1="0" x2=(width) y1=(y) y2=(y) {} }
+                line.base x1="0" x2=(width) y1=(HEIGHT) y2=(HEIGHT) {}
+                @match self.shape {
+                    Shape::Bars => @for at in 0..self.buckets() { (self.bar(at, top)) },
+                    Shape::Lines => @for (number, series) in self.series.iter().enumerate() { (self.line((number, series), top)) },
+                }
+                @for at in 0..self.buckets() {
+                    rect.hit x=(at * STEP) y="0" width=(STEP) height=(HEIGHT) { title { (self.told(at)) } }
+                }
+            }
+        }
+    }
+
+    fn bar(&self, at: usize, top: u64) -> Markup {
+        let mut floor = 0.0;
+        let parts = self.series.iter().enumerate().map(|(number, series)| {
+            let height = scaled(self.value(series, at), top);
+            floor += height;
+            (number, height, HEIGHT as f64 - floor)
+        });
+        let parts: Vec<_> = parts.filter(|(_, height, _)| *height > 0.0).collect();
+        html! {
+            @for (number, height, y) in parts {
+                rect class={ "s" (number + 1) } x=(at * STEP + 1) y=(format!("{y:.2}")) width=(STEP - 2) height=(format!("{height:.2}")) {}
+            }
+        }
+    }
+
+    fn line(&self, (number, series): (usize, &Series), top: u64) -> Markup {
+        let point = |at: usize| {
+            let y = HEIGHT as f64 - scaled(self.value(series, at), top);
+            format!("{},{y:.2}", at * STEP + STEP / 2)
+        };
+        let points: Vec<_> = (0..self.buckets()).map(point).collect();
+        html! { polyline class={ "line s" (number + 1) } points=(points.join(" ")) {} }
+    }
+
+    /// A bucket in words.
+    fn told(&self, at: usize) -> String {
+        let of = |series: &Series| {
+            format!(
+                "{}: {}",
+                series.name,
+                self.unit.written(self.value(series, at))
+            )
+        };
+        let all: Vec<_> = self.series.iter().map(of).collect();
+        let name = self.times.names.get(at).map_or("", String::as_str);
+        format!("{name} · {}", all.join(", "))
+    }
+
+    /// The chart in words: the highest value of each row, and when.
+    fn spoken(&self) -> String {
+        let of = |series: &Series| {
+            let highest = (0..self.buckets()).max_by_key(|at| self.value(series, *at));
+            let at = highest.unwrap_or_default();
+            let name = self.times.names.get(at).map_or("", String::as_str);
+            let value = self.unit.written(self.value(series, at));
+            format!("{}: max {value} ({name})", series.name)
+        };
+        self.series.iter().map(of).collect::<Vec<_>>().join("; ")
+    }
+
+    fn axis_labels(&self) -> impl Iterator<Item = &str> {
+        let every = self.buckets().div_ceil(LABELS).max(1);
+        let labels = self.times.labels.iter().step_by(every);
+        labels.map(String::as_str)
+    }
+
+    fn values(&self) -> Markup {
+        html! {
+            div.table.flat tabindex="0" role="region" aria-label=(self.title) { table {
+                caption.hidden { (self.title) }
+                thead { tr { th scope="col" { (self.table.1) } @for series in &self.series { th.number scope="col" { (series.name) } } } }
+                tbody { @for (at, name) in self.times.names.iter().enumerate().rev() {
+                    tr { th scope="row" { (name) } @for series in &self.series { td.number { (self.unit.written(self.value(series, at))) } } }
+                } }
+            } }
+        }
+    }
+}
+
+fn scaled(value: u64, top: u64) -> f64 {
+    value as f64 / top as f64 * HEIGHT as f64
+}

@@ -1,0 +1,166 @@
+//! `/ui/overview`: traffic, blocks, finds, tokens and times over a day, a week or a month, of one
+//! application or of all; how the server's parts are; whether records are missing. Read from what is
+//! counted as records come in, whatever number of records there is.
+
+mod chain;
+mod chart;
+mod charts;
+mod health;
+mod period;
+mod tiles;
+
+use super::Ui;
+use super::components::{choice, head, refusal};
+use super::failure::Failure;
+use super::layout::{self, Section};
+use super::records::asked::{Asked, Pairs};
+use super::records::row::address;
+use super::visit::Visit;
+use crate::analysis::clock::now_ms;
+use crate::analysis::{ApiError, Service};
+use crate::model::{ApplicationId, TypeCount};
+use crate::store::{ApplicationFilter, HourTraffic, Scope};
+use axum::Router;
+use axum::extract::State;
+use axum::http::StatusCode;
+use axum::response::{IntoResponse, Response};
+use axum::routing::get;
+use maud::{Markup, html};
+use period::Period;
+use std::sync::Arc;
+
+/// Types of finds that are listed.
+const TYPES: u32 = 12;
+/// Applications that the filter offers.
+const OFFERED: u32 = 100;
+
+pub(super) fn routes() -> Router<Ui> {
+    Router::new()
+        .route("/overview", get(page))
+        .route("/overview/chain", get(chain::page))
+}
+
+/// What the page is about.
+struct Shown {
+    period: Period,
+    application: Option<ApplicationId>,
+    now_ms: i64,
+    traffic: Vec<HourTraffic>,
+    types: Vec<TypeCount>,
+}
+
+async fn page(
+    State(service): State<Arc<Service>>,
+    visit: Visit,
+    pairs: Pairs,
+) -> Result<Response, Failure> {
+    visit.must(Scope::Read)?;
+    let period = pairs.0.iter().find(|(name, _)| name == "period");
+    let period = Period::of(period.map_or("", |(_, word)| word));
+    let asked = Asked::read(pairs);
+    let (status, content) = match shown(&service, &visit, (period, &asked)).await {
+        Ok(shown) => (StatusCode::OK, content(&service, &visit, &shown).await?),
+        Err(error @ (ApiError::Fields(_) | ApiError::Field { .. })) => (
+            StatusCode::UNPROCESSABLE_ENTITY,
+            refusal(visit.view.r().wrong_filter, &error),
+        ),
+        Err(other) => return Err(other.into()),
+    };
+    let offered = ApplicationFilter {
+        id: None,
+        name: None,
+        after: None,
+        limit: OFFERED,
+    };
+    let offered = service.list_applications(&visit.caller, offered).await?;
+    let names: Vec<_> = offered.applications.into_iter().map(|a| a.name).collect();
+    let o = visit.view.o();
+    let content = html! {
+        (head(o.overview, html! { p.dim { (o.overview_hint) } }, filter(&visit, (period, &asked), &names)))
+        (content)
+    };
+    let page = layout::page(&visit, Section::Overview, o.overview, content);
+    Ok((status, page).into_response())
+}
+
+async fn shown(
+    service: &Service,
+    visit: &Visit,
+    (period, asked): (Period, &Asked),
+) -> Result<Shown, ApiError> {
+    let view = &visit.view;
+    let asked = asked.resolved(service, &visit.caller, view.r()).await?;
+    let application = asked.text("application_id").parse().ok();
+    let now_ms = now_ms();
+    let wanted = (period.hours(now_ms), TYPES);
+    let (traffic, types) = service.traffic(&visit.caller, application, wanted).await?;
+    Ok(Shown {
+        period,
+        application,
+        now_ms,
+        traffic,
+        types,
+    })
+}
+
+async fn content(service: &Service, visit: &Visit, shown: &Shown) -> Result<Markup, Failure> {
+    let (view, o) = (&visit.view, visit.view.o());
+    let buckets = shown.period.buckets(shown.now_ms, &shown.traffic);
+    let from = buckets.first().map(|bucket| period::instant(bucket.from));
+    let from = from.unwrap_or_default();
+    let application = shown.application.map(|id| id.to_string());
+    let records = |parts: &[(&str, &str)]| {
+        let mut all = vec![("from", from.as_str())];
+        all.extend(application.iter().map(|id| ("application_id", id.as_str())));
+        all.extend(parts);
+        address("/ui/records", &all)
+    };
+    let is_whole = visit.account.application_id.is_none();
+    Ok(html! {
+        @if shown.traffic.is_empty() {
+            p.notice { (o.no_traffic) " " a href="/ui/first-steps" { (o.to_first_steps) } }
+        }
+        (tiles::row(view, &period::total(&buckets), &records))
+        div.charts {
+            (charts::all(view, shown.period, &buckets))
+            (charts::types(view, &shown.types, &records))
+        }
+        @if is_whole {
+            div.halves.wide {
+                (health::card(service, view).await?)
+                (chain::place(view))
+            }
+        }
+    })
+}
+
+/// The period as links, the application as a field.
+fn filter(visit: &Visit, (period, asked): (Period, &Asked), names: &[String]) -> Markup {
+    let (t, o, r) = (visit.view.t, visit.view.o(), visit.view.r());
+    let application = asked.text("application_id");
+    let to = |period: Period| {
+        let mut parts = vec![("period", period.word())];
+        if !application.is_empty() {
+            parts.push(("application_id", application));
+        }
+        address("/ui/overview", &parts)
+    };
+    let name = |period| match period {
+        Period::Day => o.last_day,
+        Period::Week => o.last_week,
+        Period::Month => o.last_month,
+    };
+    html! {
+        nav.tabs aria-label=(o.period) {
+            @for one in Period::ALL { a href=(to(one)) aria-current=[(one == period).then_some("true")] { (name(one)) } }
+        }
+        form.inline.pick method="get" action="/ui/overview" role="search" data-skips-empty {
+            input type="hidden" name="period" value=(period.word());
+            input name="application_id" value=(application) list="applications" placeholder=(o.all_applications)
+                aria-label=(r.application) maxlength="200" autocomplete="off";
+            datalist #applications { @for name in names { (choice(name, "", "")) } }
+            button type="submit" { (o.show) }
+            @if !application.is_empty() { a.button.quiet href=(address("/ui/overview", &[("period", period.word())])) { (t.clear) } }
+        }
+    }
+}

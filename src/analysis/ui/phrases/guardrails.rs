@@ -1,0 +1,56 @@
+//! The part of the table that speaks of guardrail categories.
+
+use crate::detect::guardrails::Category;
+
+phrases! {
+    hint: "A category that is switched on flags a message from its threshold on. A lower threshold finds more and is wrong more often.",
+        "Включённая категория отмечает сообщение начиная со своего порога. Чем ниже порог, тем больше находок и ошибок.";
+    source: "False alarms: ordinary messages that are flagged. Found: messages the category is for. Both measured on texts that the models have not seen (docs/detection.md).",
+        "Ложные срабатывания: доля обычных сообщений, которые отмечены. Найдено: доля тех, для которых категория нужна. Измерено на текстах, которых модели не видели (docs/detection.md).";
+    threshold: "Threshold", "Порог";
+    not_measured: "Not measured.", "Не измерялось.";
+    false_alarms: "False alarms", "Ложные срабатывания";
+    found: "found", "найдено";
+    prompt_injection: "Prompt injection", "Внедрение указаний";
+    jailbreak: "Jailbreak", "Обход ограничений";
+    system_prompt_extraction: "Asking for the system prompt", "Выпытывание системного промпта";
+    violence: "Violence", "Насилие";
+    weapons: "Weapons", "Оружие";
+    drugs: "Drugs and poisons", "Наркотики и яды";
+    self_harm: "Self-harm", "Вред себе";
+    sexual: "Sexual crimes", "Сексуальные преступления";
+    hate: "Hatred", "Ненависть";
+    extremism: "Extremism", "Экстремизм";
+    fraud: "Fraud", "Мошенничество";
+    cybercrime: "Cybercrime", "Киберпреступления";
+    unlawful: "Other crimes", "Другие преступления";
+    toxicity: "Insults and threats", "Оскорбления и угрозы";
+    system_prompt_leak: "Leak of the system prompt", "Утечка системного промпта";
+    secret_leak: "Leak of secrets", "Утечка секретов";
+    harmful_content: "Help with a crime", "Помощь в преступлении";
+}
+
+impl Phrases {
+    /// What people call a category.
+    pub(in crate::analysis::ui) fn name(&self, category: Category) -> &'static str {
+        match category {
+            Category::PromptInjection => self.prompt_injection,
+            Category::Jailbreak => self.jailbreak,
+            Category::SystemPromptExtraction => self.system_prompt_extraction,
+            Category::Violence => self.violence,
+            Category::Weapons => self.weapons,
+            Category::Drugs => self.drugs,
+            Category::SelfHarm => self.self_harm,
+            Category::Sexual => self.sexual,
+            Category::Hate => self.hate,
+            Category::Extremism => self.extremism,
+            Category::Fraud => self.fraud,
+            Category::Cybercrime => self.cybercrime,
+            Category::Unlawful => self.unlawful,
+            Category::Toxicity => self.toxicity,
+            Category::SystemPromptLeak => self.system_prompt_leak,
+            Category::SecretLeak => self.secret_leak,
+            Category::HarmfulContent => self.harmful_content,
+        }
+    }
+}

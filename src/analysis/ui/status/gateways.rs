@@ -1,0 +1,131 @@
+//! The gateways that register here: what their records say, and what they said of themselves.
+
+use crate::analysis::clock::now_ms;
+use crate::analysis::neighbours::Heard;
+use crate::analysis::ui::components::{age, badge, bytes, maybe_time, number};
+use crate::analysis::ui::failure::Failure;
+use crate::analysis::ui::view::View;
+use crate::analysis::{ApiError, Service};
+use crate::store::GatewaySeen;
+use maud::{Markup, html};
+use uuid::Uuid;
+
+/// Gateways that are looked at.
+const MOST: u32 = 100;
+/// Gateways that the short list names.
+const NAMED: usize = 5;
+/// What was said longer ago is no news.
+const FRESH_SECONDS: u64 = 300;
+
+/// A gateway, by either source.
+pub(in crate::analysis::ui) struct Known {
+    gateway: Uuid,
+    seen: Option<GatewaySeen>,
+    heard: Option<Heard>,
+    /// It runs in this process.
+    is_beside: bool,
+}
+
+/// Every gateway that is known here, the one with the latest record first.
+pub(in crate::analysis::ui) async fn known(service: &Service) -> Result<Vec<Known>, Failure> {
+    let mut heard = service.reports();
+    let own = service.gateway_beside().and_then(|own| own.spool.as_ref());
+    let own = own.map(|spool| spool.report().gateway);
+    let seen = service.store().gateways(MOST).await;
+    let seen = seen.map_err(ApiError::from)?.into_iter();
+    let mut known: Vec<_> = seen
+        .map(|seen| Known {
+            gateway: seen.gateway,
+            heard: heard.remove(&seen.gateway),
+            is_beside: own == Some(seen.gateway),
+            seen: Some(seen),
+        })
+        .collect();
+    known.extend(heard.into_iter().map(|(gateway, heard)| Known {
+        gateway,
+        seen: None,
+        heard: Some(heard),
+        is_beside: own == Some(gateway),
+    }));
+    Ok(known)
+}
+
+/// A line each.
+pub(in crate::analysis::ui) fn short(view: &View, known: &[Known]) -> Markup {
+    let o = view.o();
+    html! {
+        @if known.is_empty() { p.dim { (o.no_gateways) } }
+        @for one in known.iter().take(NAMED) {
+            p.facts { code { (one.gateway) } (state(view, one))
+                @if let Some(heard) = &one.heard { span { (o.waiting_records) ": " (number(heard.report.records)) } }
+            }
+        }
+        @if known.len() > NAMED { p.dim { (o.chain_more.replace("{}", &number((known.len() - NAMED) as u64))) } }
+    }
+}
+
+pub(super) fn table(view: &View, known: &[Known]) -> Markup {
+    let o = view.o();
+    html! {
+        @if known.is_empty() { div.empty { (o.no_gateways) } } @else {
+            div.table { table.records {
+                caption.hidden { (o.gateways) }
+                thead { tr {
+                    th scope="col" { (o.gateway) } th scope="col" { (o.version) } th scope="col" { (o.waiting_records) }
+                    th.number scope="col" { (o.dead_letters) } th scope="col" { (o.spool_disk) } th scope="col" { (o.heard) }
+                    th.number scope="col" { (o.numbers) } th scope="col" { (o.latest_record) }
+                } }
+                tbody { @for one in known { (row(view, one)) } }
+            } }
+        }
+    }
+}
+
+fn row(view: &View, one: &Known) -> Markup {
+    let o = view.o();
+    let report = one.heard.as_ref().map(|heard| &heard.report);
+    let unknown = html! { span.dim { (o.unknown) } };
+    html! {
+        tr {
+            th scope="row" { code.small { (one.gateway) } @if one.is_beside { " " (badge("accent", o.beside)) } }
+            @match report {
+                None => { td { (unknown) } td { (unknown) } td.number { (unknown) } td { (unknown) } td { (unknown) } }
+                Some(report) => {
+                    td { (report.version) }
+                    td { (number(report.records))
+                        @if report.records > 0 { span.dim { " · " (bytes(report.bytes)) " · " (o.oldest.replace("{}", &age(report.oldest_seconds))) } } }
+                    td.number { @if report.dead_letters > 0 { (badge("warn", &number(report.dead_letters))) } @else { "0" } }
+                    td { @if report.degraded { (badge("bad", o.disk_refuses)) } @else { (badge("good", o.disk_works)) } }
+                    td { (heard(view, one)) }
+                }
+            }
+            td.number { @match one.seen { Some(seen) => (number(seen.last)), None => span.dim { "–" } } }
+            td { (maybe_time(one.seen.and_then(|seen| seen.latest_ms))) }
+        }
+    }
+}
+
+fn seconds_since(heard: &Heard) -> u64 {
+    let since = now_ms().saturating_sub(heard.at_ms).max(0);
+    since.unsigned_abs() / 1000
+}
+
+fn heard(view: &View, one: &Known) -> Markup {
+    let o = view.o();
+    match &one.heard {
+        None => html! { span.dim { (o.unknown) } },
+        Some(_) if one.is_beside => html! { (o.now) },
+        Some(heard) => html! { (o.ago.replace("{}", &age(seconds_since(heard)))) },
+    }
+}
+
+/// One word on a gateway.
+fn state(view: &View, one: &Known) -> Markup {
+    let o = view.o();
+    match &one.heard {
+        Some(heard) if heard.report.degraded => badge("bad", o.disk_refuses),
+        Some(heard) if heard.report.dead_letters > 0 => badge("warn", o.dead_letters),
+        Some(heard) if seconds_since(heard) <= FRESH_SECONDS => badge("good", o.disk_works),
+        _ => html! { span.dim { (o.unknown) } },
+    }
+}

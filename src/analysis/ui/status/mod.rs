@@ -1,0 +1,104 @@
+//! `/ui/status`: this server, its store, the servers that it asks, and the gateways as far as they are
+//! known here. For whoever is bound to no application. Addresses and secrets of other servers are not
+//! shown.
+
+pub(super) mod asked;
+pub(super) mod gateways;
+
+use super::components::{age, badge, bytes, head, number};
+use super::failure::Failure;
+use super::layout::{self, Section};
+use super::view::View;
+use super::visit::Visit;
+use crate::analysis::{ApiError, Service};
+use crate::config::BlobPlace;
+use crate::model::{GATEWAY_VERSION, SCHEMA_VERSION};
+use crate::store::StoreFacts;
+use axum::extract::State;
+use axum::response::Html;
+use maud::{Markup, html};
+use std::sync::Arc;
+
+pub(super) async fn page(
+    State(service): State<Arc<Service>>,
+    visit: Visit,
+) -> Result<Html<String>, Failure> {
+    visit.must_see_applications()?;
+    visit.caller.must_be_unbound()?;
+    let facts = service.store().facts().await.map_err(ApiError::from)?;
+    let known = gateways::known(&service).await?;
+    let (view, o) = (&visit.view, visit.view.o());
+    let content = html! {
+        (head(o.status, html! { p.dim { (o.status_hint) } }, html! {}))
+        div.halves {
+            div { (server(&service, view)) (asked::card(&service, view)) }
+            div { (store(&service, view, &facts)) (stages(&service, view)) }
+        }
+        h2 { (o.gateways) }
+        p.hint { (o.gateways_hint) }
+        (gateways::table(view, &known))
+    };
+    Ok(layout::page(&visit, Section::Status, o.status, content))
+}
+
+fn server(service: &Service, view: &View) -> Markup {
+    let o = view.o();
+    html! {
+        section.card {
+            h2 { (o.server) }
+            dl.pairs {
+                dt { (o.version) } dd { (GATEWAY_VERSION) }
+                dt { "API" } dd { (SCHEMA_VERSION) }
+                dt { (o.running_for) } dd { (age(service.started.elapsed().as_secs())) }
+            }
+        }
+    }
+}
+
+fn store(service: &Service, view: &View, facts: &StoreFacts) -> Markup {
+    let (o, settings) = (view.o(), &service.settings);
+    let files = match &settings.blobs {
+        Some(BlobPlace::Bucket { .. }) => o.bucket,
+        Some(BlobPlace::Folder(_)) | None => o.folder,
+    };
+    let kept = settings.retention;
+    let bounds = [
+        kept.days
+            .map(|days| o.days.replace("{}", &number(days.into()))),
+        kept.rows.map(|rows| o.rows.replace("{}", &number(rows))),
+        kept.bytes.map(bytes),
+    ];
+    let bounds: Vec<_> = bounds.into_iter().flatten().collect();
+    html! {
+        section.card {
+            h2 { (o.store) }
+            dl.pairs {
+                dt { (o.store) } dd { (facts.kind) " " (facts.version) " " (badge("good", o.answers)) }
+                dt { (o.schema) } dd { (facts.schema) }
+                dt { (o.size) } dd { (bytes(facts.bytes)) }
+                dt { (o.files) } dd { (files) }
+                dt { (o.keeps) } dd { @if bounds.is_empty() { (o.no_bound) } @else { (bounds.join(" · ")) } }
+            }
+        }
+    }
+}
+
+fn stages(service: &Service, view: &View) -> Markup {
+    let (t, o, settings) = (view.t, view.o(), &service.settings);
+    let services = settings.services;
+    let switch = |is_on| match is_on {
+        true => badge("good", o.on),
+        false => badge("warn", o.off),
+    };
+    html! {
+        section.card {
+            h2 { (o.stages) }
+            dl.pairs {
+                dt { (t.sensitive_data) } dd { (switch(services.dataclean)) }
+                dt { (t.guardrails) } dd { (switch(services.guardrails)) }
+                dt { (t.custom_policies) } dd { (switch(services.custom_policy)) }
+                dt { (o.tagger) } dd { @if settings.detect.tagger.is_some() { (switch(true)) } @else { span.dim { (o.not_configured) } } }
+            }
+        }
+    }
+}

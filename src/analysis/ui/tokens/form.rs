@@ -1,0 +1,151 @@
+//! The form that makes a token. Only scopes of whoever makes it are offered: nobody gives what he does
+//! not have.
+
+use crate::analysis::ui::components::{choice, token_field};
+use crate::analysis::ui::form::Form;
+use crate::analysis::ui::names;
+use crate::analysis::ui::phrases::TokenPhrases;
+use crate::analysis::ui::visit::Visit;
+use crate::analysis::{ApiError, Expiry, FieldProblem, NewToken, Service};
+use crate::model::ApplicationId;
+use crate::store::{Scope, Scopes};
+use maud::{Markup, html};
+use std::time::Duration;
+
+/// Days that are offered; the first one is chosen.
+const DAYS: [u64; 4] = [90, 30, 7, 365];
+/// Never, and a day of one's own.
+const NEVER: &str = "never";
+const OWN_DAY: &str = "day";
+
+/// What the form begins with.
+pub(super) fn blank(application: Option<ApplicationId>) -> Form {
+    let application = application.map(|id| id.to_string()).unwrap_or_default();
+    let fields = [
+        ("scopes", Scope::Ingest.as_str()),
+        ("expires", "90"),
+        ("application_id", &application),
+    ];
+    let own = |(name, value): (&str, &str)| (name.to_owned(), value.to_owned());
+    Form::from_pairs(fields.into_iter().map(own).collect())
+}
+
+/// The token that a form describes.
+pub(super) async fn read(
+    service: &Service,
+    visit: &Visit,
+    given: &Form,
+) -> Result<NewToken, ApiError> {
+    let application_id = match given.text("application_id").trim() {
+        "" => None,
+        named => Some(names::meant(service, &visit.caller, named, visit.view.r()).await?),
+    };
+    let scopes: Option<Vec<_>> = given.all("scopes").map(Scope::from_name).collect();
+    let scopes = scopes.ok_or_else(|| FieldProblem::new("scopes", "is not one of the list"))?;
+    Ok(NewToken {
+        name: given.text("name").trim().to_owned(),
+        scopes: Scopes::of(&scopes),
+        application_id,
+        expiry: expiry(given)?,
+    })
+}
+
+fn expiry(given: &Form) -> Result<Expiry, FieldProblem> {
+    let unknown = || FieldProblem::new("expires", "is not one of the list");
+    match given.text("expires") {
+        NEVER => Ok(Expiry::Never),
+        OWN_DAY => {
+            let end = format!("{}T23:59:59Z", given.text("last_day"));
+            let end: Result<jiff::Timestamp, _> = end.parse();
+            end.map(|end| Expiry::At(end.as_millisecond()))
+                .map_err(|_| FieldProblem::new("last_day", "must be a day, such as 2027-01-31"))
+        }
+        days => {
+            let days = days.parse().ok().filter(|days| DAYS.contains(days));
+            let days = days.ok_or_else(unknown)?;
+            Ok(Expiry::In(Duration::from_secs(days * 86_400)))
+        }
+    }
+}
+
+/// The form, filled with what was given.
+pub(super) fn shown(visit: &Visit, filled: &Form, offered: &[String], is_open: bool) -> Markup {
+    let (t, k, r) = (visit.view.t, visit.view.k(), visit.view.r());
+    let bound = visit.account.application_id;
+    html! {
+        details.card open[is_open] {
+            summary { (k.add) }
+            form method="post" action="/ui/tokens" {
+                (token_field(&visit.view))
+                div.row {
+                    label { (t.name) input name="name" value=(filled.text("name")) required maxlength="200" autocomplete="off" placeholder=(k.name_example); }
+                    @if bound.is_none() {
+                        label { (k.only_application)
+                            input name="application_id" value=(filled.text("application_id")) list="applications" placeholder=(r.name_or_id) maxlength="200" autocomplete="off" spellcheck="false";
+                        }
+                        datalist #applications { @for name in offered { option value=(name) {} } }
+                    }
+                    (ends(k, filled))
+                }
+                (scopes(visit, k, filled))
+                button.primary type="submit" { (k.make) }
+            }
+        }
+    }
+}
+
+fn ends(k: &TokenPhrases, filled: &Form) -> Markup {
+    let chosen = filled.text("expires");
+    html! {
+        label { (k.ends)
+            select name="expires" {
+                @for days in DAYS { (choice(&days.to_string(), &format!("{} {days} {}", k.in_days, k.days), chosen)) }
+                (choice(OWN_DAY, k.own_day, chosen)) (choice(NEVER, k.never, chosen))
+            }
+        }
+        label.own-day { (k.last_day) input type="date" name="last_day" value=(filled.text("last_day")); }
+    }
+}
+
+fn scopes(visit: &Visit, k: &TokenPhrases, filled: &Form) -> Markup {
+    let all = [
+        (Scope::Ingest, k.ingest_hint),
+        (Scope::Read, k.read_hint),
+        (Scope::Admin, k.admin_hint),
+    ];
+    html! {
+        fieldset.scopes {
+            legend { (k.scopes) }
+            @for (scope, hint) in all.into_iter().filter(|(scope, _)| visit.may(*scope)) {
+                label.tick {
+                    input type="checkbox" name="scopes" value=(scope.as_str()) checked[filled.all("scopes").any(|given| given == scope.as_str())];
+                    span { code { (scope.as_str()) } span.hint { (hint) } }
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::expect_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_end_is_so_many_days_a_day_of_ones_own_or_never() {
+        let read = |text: &str| expiry(&Form::of(text));
+        assert_eq!(read("expires=never").unwrap(), Expiry::Never);
+        let week = Duration::from_secs(7 * 86_400);
+        assert_eq!(read("expires=7").unwrap(), Expiry::In(week));
+        let day = read("expires=day&last_day=1970-01-01").unwrap();
+        assert_eq!(day, Expiry::At(86_399_000));
+        for wrong in [
+            "expires=8",
+            "expires=",
+            "expires=day",
+            "expires=day&last_day=soon",
+        ] {
+            assert!(read(wrong).is_err(), "{wrong}");
+        }
+    }
+}

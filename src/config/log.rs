@@ -1,0 +1,125 @@
+//! The keys of `log`: what is said on standard error, and the access log of a gateway. Nothing is
+//! opened here; that is `observe`'s.
+
+use super::Role;
+use super::reader::Reader;
+use super::units;
+use std::path::PathBuf;
+
+/// Logging.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LogSettings {
+    /// `error`, `warn`, `info`, `debug` or `trace`, or a filter such as `info,pingora_core=warn`.
+    pub level: String,
+    /// Line format.
+    pub format: LogFormat,
+    /// `log.access`, of a gateway.
+    pub access: AccessLogSettings,
+}
+
+/// Format of log lines on stderr.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LogFormat {
+    /// For people.
+    Text,
+    /// One JSON object per line.
+    Json,
+}
+
+/// The access log: one JSON line for each call of a gateway.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AccessLogSettings {
+    /// Where the lines go.
+    pub to: AccessLogPlace,
+    /// Whether a line has the client's address.
+    pub client_address: bool,
+    /// Lines that wait to be written, at most; a further one is lost, counted.
+    pub queue: usize,
+}
+
+/// Where the lines of the access log go.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum AccessLogPlace {
+    /// Nowhere; standard error has one short line for each call at level info.
+    Off,
+    /// To standard output.
+    Stdout,
+    /// To a file, behind what stands in it.
+    File(PathBuf),
+}
+
+impl Default for AccessLogSettings {
+    fn default() -> Self {
+        Self {
+            to: AccessLogPlace::Off,
+            client_address: true,
+            queue: 8_192,
+        }
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum To {
+    Off,
+    Stdout,
+    File,
+}
+
+/// An analysis server has no calls of its own, and so no access log.
+pub(super) fn read(r: &mut Reader<'_>, role: Role) -> LogSettings {
+    const FORMATS: &[(&str, LogFormat)] = &[("text", LogFormat::Text), ("json", LogFormat::Json)];
+    LogSettings {
+        level: r
+            .read("log.level", &units::log_filter())
+            .unwrap_or_else(|| "info".to_owned()),
+        format: r
+            .read("log.format", &units::word(FORMATS))
+            .unwrap_or(LogFormat::Text),
+        access: match role {
+            Role::Analysis => AccessLogSettings::default(),
+            Role::All | Role::Gateway => access(r),
+        },
+    }
+}
+
+fn access(r: &mut Reader<'_>) -> AccessLogSettings {
+    const PLACES: &[(&str, To)] = &[("off", To::Off), ("stdout", To::Stdout), ("file", To::File)];
+    let defaults = AccessLogSettings::default();
+    let to = r.read("log.access.to", &units::word(PLACES));
+    let file = r.read("log.access.file", &units::path());
+    let to = match (to.unwrap_or(To::Off), file) {
+        (To::File, Some(file)) => AccessLogPlace::File(file),
+        (To::File, None) => {
+            contradict(r, "is not set, but log.access.to is file; allowed: a path");
+            AccessLogPlace::Off
+        }
+        (to, Some(_)) => {
+            contradict(
+                r,
+                "is written only where log.access.to is file; set that, or leave it out",
+            );
+            place(to)
+        }
+        (to, None) => place(to),
+    };
+    let client_address = r.switch("log.access.client_address");
+    let queue = r.read("log.access.queue", &units::count(1..=1_000_000));
+    AccessLogSettings {
+        to,
+        client_address: client_address.unwrap_or(defaults.client_address),
+        queue: queue.unwrap_or(defaults.queue),
+    }
+}
+
+fn place(to: To) -> AccessLogPlace {
+    match to {
+        To::Stdout => AccessLogPlace::Stdout,
+        To::Off | To::File => AccessLogPlace::Off,
+    }
+}
+
+fn contradict(r: &mut Reader<'_>, text: &str) {
+    if !r.has_problem("log.access.to") && !r.has_problem("log.access.file") {
+        r.contradiction("log.access.file", text);
+    }
+}

@@ -1,0 +1,101 @@
+//! Certificates, keys and authorities from PEM files, checked as they are read: every text names the
+//! file that is to blame. What they are used for is the reader's own business.
+
+use rustls::RootCertStore;
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use rustls::sign::CertifiedKey;
+use std::path::Path;
+use x509_parser::prelude::{FromDer, X509Certificate};
+
+/// A certificate chain and its key.
+///
+/// # Errors
+/// When a file cannot be read or holds something else, the certificate's time is over or has not come,
+/// or the two do not belong together.
+pub fn identity(cert: &Path, key: &Path) -> Result<CertifiedKey, String> {
+    let chain = certificates(cert)?;
+    let first = chain
+        .first()
+        .map(CertificateDer::as_ref)
+        .unwrap_or_default();
+    in_time(first).map_err(|wrong| format!("{}: {wrong}", cert.display()))?;
+    let unusable = |wrong: &dyn std::fmt::Display| format!("{}: {wrong}", key.display());
+    let read = PrivateKeyDer::from_pem_file(key);
+    let read = read.map_err(|error| unusable(&format!("holds no private key ({error})")))?;
+    let signs = rustls::crypto::ring::sign::any_supported_type(&read);
+    let signs = signs.map_err(|_| unusable(&"its kind of key cannot be used"))?;
+    let identity = CertifiedKey::new(chain, signs);
+    // Some kinds of key cannot tell; a wrong pair of those shows in the first handshake.
+    match identity.keys_match() {
+        Err(rustls::Error::InconsistentKeys(rustls::InconsistentKeys::Unknown)) | Ok(()) => {
+            Ok(identity)
+        }
+        Err(_) => Err(format!(
+            "{} and {} do not belong together",
+            cert.display(),
+            key.display()
+        )),
+    }
+}
+
+/// The key of [`identity`] as it stands in the file, for those who read it themselves.
+///
+/// # Errors
+/// As there.
+pub fn key(path: &Path) -> Result<PrivateKeyDer<'static>, String> {
+    let read = PrivateKeyDer::from_pem_file(path);
+    read.map_err(|error| format!("{}: holds no private key ({error})", path.display()))
+}
+
+/// Every certificate of a file, at least one.
+///
+/// # Errors
+/// When the file cannot be read or holds none, or one that cannot be read.
+pub fn certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, String> {
+    let wrong = |wrong: &dyn std::fmt::Display| format!("{}: {wrong}", path.display());
+    let read = CertificateDer::pem_file_iter(path).and_then(Iterator::collect);
+    let read: Vec<CertificateDer<'static>> = read.map_err(|error| wrong(&error))?;
+    if read.is_empty() {
+        return Err(wrong(&"holds no certificate"));
+    }
+    match read
+        .iter()
+        .all(|one| X509Certificate::from_der(one).is_ok())
+    {
+        true => Ok(read),
+        false => Err(wrong(&"holds a certificate that cannot be read")),
+    }
+}
+
+/// The authorities of a file.
+///
+/// # Errors
+/// As [`certificates`].
+pub fn authorities(path: &Path) -> Result<RootCertStore, String> {
+    let mut roots = RootCertStore::empty();
+    for one in certificates(path)? {
+        let added = roots.add(one);
+        added.map_err(|error| format!("{}: holds no authority ({error})", path.display()))?;
+    }
+    Ok(roots)
+}
+
+fn in_time(certificate: &[u8]) -> Result<(), String> {
+    let read = X509Certificate::from_der(certificate);
+    let Ok((_, read)) = read else {
+        return Err("holds a certificate that cannot be read".to_owned());
+    };
+    let validity = read.validity();
+    let now = x509_parser::time::ASN1Time::now();
+    if now > validity.not_after {
+        return Err(format!("the certificate expired on {}", validity.not_after));
+    }
+    if now < validity.not_before {
+        return Err(format!(
+            "the certificate is not valid before {}",
+            validity.not_before
+        ));
+    }
+    Ok(())
+}

@@ -1,0 +1,146 @@
+//! The keys of signing in by another server (`sign_in.oidc`): an OpenID Connect provider. Nothing is
+//! called here.
+
+use super::reader::Reader;
+use super::remote::refuse;
+use super::units::{self, Form};
+use super::url;
+use crate::model::Secret;
+use std::net::IpAddr;
+
+const SCOPES: &str = "openid email profile";
+const WITHOUT_ISSUER: &str =
+    "is nothing without a provider; set OIDC_ISSUER or sign_in.oidc.issuer";
+
+/// An OpenID Connect provider.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OidcSettings {
+    /// Its address as its tokens say it.
+    pub issuer: String,
+    /// What it calls this service.
+    pub client_id: String,
+    /// None: a public client, guarded by PKCE alone.
+    pub client_secret: Option<Secret>,
+    /// What stands on the button.
+    pub label: Option<String>,
+    /// What is asked for, in words with spaces between them; `openid` is among them.
+    pub scopes: String,
+    /// This server as browsers reach it; None: as the browser says.
+    pub public_url: Option<String>,
+    /// The claim with a person's groups, dots leading inwards.
+    pub role_claim: Option<String>,
+    /// Words of that claim and the roles they stand for, the mightiest first.
+    pub roles: Vec<(String, SignInRole)>,
+    /// Whoever has none of them; None: is not let in, unless an account was made for them.
+    pub default_role: Option<SignInRole>,
+    /// Domains of verified e-mail addresses, in lower case; empty for any.
+    pub allowed_domains: Vec<String>,
+}
+
+/// What a person may do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SignInRole {
+    /// Everything.
+    Administrator,
+    /// Applications and tokens.
+    Developer,
+    /// Reads records.
+    Analyst,
+}
+
+const ROLES: &[(&str, SignInRole)] = &[
+    ("administrator", SignInRole::Administrator),
+    ("developer", SignInRole::Developer),
+    ("analyst", SignInRole::Analyst),
+];
+
+/// The provider, where one is named. `prefix` is that of the analysis server's keys.
+pub(super) fn read(r: &mut Reader<'_>, prefix: &str) -> Option<OidcSettings> {
+    let key = |name: &str| format!("{prefix}sign_in.oidc.{name}");
+    let issuer = r.read(&key("issuer"), &secure_url());
+    let client_id = r.read(&key("client_id"), &units::text());
+    let client_secret = r.read(&key("client_secret"), &units::password());
+    let label = r.read(&key("label"), &units::text());
+    let scopes = r.read(&key("scopes"), &scopes());
+    let public_url = r.read(&key("public_url"), &secure_url());
+    let role_claim = r.read(&key("role_claim"), &units::text());
+    let roles = roles(r, &key("roles."));
+    let default_role = r.read(&key("default_role"), &units::word(ROLES));
+    let allowed_domains = r.read(&key("allowed_domains"), &units::text());
+    let text = "is nothing without the claim that the words stand in; set sign_in.oidc.role_claim";
+    let is_alone = role_claim.is_none() && !roles.is_empty();
+    refuse(r, &key("roles.administrator"), is_alone, text);
+    let Some(issuer) = issuer else {
+        if !r.has_problem(&key("issuer")) {
+            refuse(r, &key("client_id"), client_id.is_some(), WITHOUT_ISSUER);
+            let name = key("client_secret");
+            refuse(r, &name, client_secret.is_some(), WITHOUT_ISSUER);
+        }
+        return None;
+    };
+    let missing = "is not set, but a provider is; set OIDC_CLIENT_ID or sign_in.oidc.client_id";
+    refuse(r, &key("client_id"), client_id.is_none(), missing);
+    Some(OidcSettings {
+        issuer,
+        client_id: client_id.unwrap_or_default(),
+        client_secret,
+        label,
+        scopes: scopes.unwrap_or_else(|| SCOPES.to_owned()),
+        public_url: public_url.map(|url| url.trim_end_matches('/').to_owned()),
+        role_claim,
+        roles,
+        default_role,
+        allowed_domains: words(&allowed_domains.unwrap_or_default().to_lowercase()),
+    })
+}
+
+fn roles(r: &mut Reader<'_>, prefix: &str) -> Vec<(String, SignInRole)> {
+    let mut roles = Vec::new();
+    for (name, role) in ROLES {
+        let given = r.read(&format!("{prefix}{name}"), &units::text());
+        let given = words(&given.unwrap_or_default());
+        roles.extend(given.into_iter().map(|word| (word, *role)));
+    }
+    roles
+}
+
+/// The words of a list with commas.
+fn words(text: &str) -> Vec<String> {
+    let words = text.split(',').map(str::trim);
+    words
+        .filter(|word| !word.is_empty())
+        .map(str::to_owned)
+        .collect()
+}
+
+/// An address over TLS; in clear text on this machine alone, where tests and proxies are.
+fn secure_url() -> Form<String> {
+    const ALLOWED: &str = "https://host[:port][/prefix], without user, query and fragment";
+    Form::new(ALLOWED, |text| {
+        let url = url::base_url().parse(text);
+        let url = url.map_err(|_| "is no such address".to_owned())?;
+        let is_local = match url.host.parse::<IpAddr>() {
+            Ok(address) => address.is_loopback(),
+            Err(_) => url.host == "localhost",
+        };
+        match url.tls || is_local {
+            true => Ok(text.to_owned()),
+            false => Err("sends secrets in clear text".to_owned()),
+        }
+    })
+    .text_only()
+}
+
+fn scopes() -> Form<String> {
+    Form::new(
+        "words with spaces between them, openid among them",
+        |text| {
+            let has_openid = text.split_whitespace().any(|word| word == "openid");
+            match has_openid && text.chars().all(|c| c.is_ascii_graphic() || c == ' ') {
+                true => Ok(text.to_owned()),
+                false => Err("asks for no identity".to_owned()),
+            }
+        },
+    )
+    .text_only()
+}

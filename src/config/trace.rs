@@ -1,0 +1,81 @@
+//! The keys of `trace`: where spans of calls go and of how many calls there are any. Nothing is
+//! connected here.
+
+use super::reader::Reader;
+use super::remote::refuse;
+use super::settings::BaseUrl;
+use super::units::{self, Form};
+use super::url;
+use crate::model::Secret;
+use std::time::Duration;
+
+const MILLISECOND: Duration = Duration::from_millis(1);
+const MINUTE: Duration = Duration::from_secs(60);
+
+/// Traces of a gateway's calls; there are none without an endpoint.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TraceSettings {
+    /// Address of the collector, which takes OTLP over HTTP; `/v1/traces` is added.
+    pub endpoint: BaseUrl,
+    /// `Authorization` towards the collector, as a whole.
+    pub authorization: Option<Secret>,
+    /// Share of the calls without a `traceparent` that are traced; the others' caller decides.
+    pub ratio: f64,
+    /// Whether the upstream gets `traceparent`.
+    pub propagate_upstream: bool,
+    /// `service.name`.
+    pub service_name: String,
+    /// `gen_ai.provider.name`.
+    pub provider: String,
+    /// Spans that wait for the collector, at most; a further one is dropped, counted.
+    pub queue: usize,
+    /// Spans of one export, at most.
+    pub batch: usize,
+    /// How long an export waits to be filled.
+    pub interval: Duration,
+    /// Longest time for one export.
+    pub timeout: Duration,
+}
+
+/// None without an endpoint. What belongs to one is checked in any case.
+pub(super) fn read(r: &mut Reader<'_>) -> Option<TraceSettings> {
+    let endpoint = r.read("trace.endpoint", &url::base_url());
+    let authorization = r.read("trace.authorization", &units::password());
+    let ratio = r.read("trace.ratio", &ratio());
+    let propagate_upstream = r.switch("trace.propagate_upstream");
+    let service_name = r.read("trace.service_name", &units::text());
+    let provider = r.read("trace.provider", &units::text());
+    let queue = r.read("trace.queue", &units::count(1..=1_000_000));
+    let batch = r.read("trace.batch", &units::count(1..=10_000));
+    let times = units::duration(10 * MILLISECOND..=MINUTE);
+    let interval = r.read("trace.interval", &times);
+    let timeout = r.read("trace.timeout", &times);
+    let Some(endpoint) = endpoint else {
+        let without = authorization.is_some() || propagate_upstream == Some(true);
+        let told = r.has_problem("trace.endpoint");
+        let text = "is not set, but what belongs to it is; allowed: the collector's address";
+        refuse(r, "trace.endpoint", without && !told, text);
+        return None;
+    };
+    Some(TraceSettings {
+        endpoint,
+        authorization,
+        ratio: ratio.unwrap_or(0.1),
+        propagate_upstream: propagate_upstream.unwrap_or(false),
+        service_name: service_name.unwrap_or_else(|| "monitor-gateway".to_owned()),
+        provider: provider.unwrap_or_else(|| "openai".to_owned()),
+        queue: queue.unwrap_or(4_096),
+        batch: batch.unwrap_or(512),
+        interval: interval.unwrap_or(1_000 * MILLISECOND),
+        timeout: timeout.unwrap_or(10_000 * MILLISECOND),
+    })
+}
+
+fn ratio() -> Form<f64> {
+    Form::new("a number from 0 to 1", |text| {
+        let ratio = text.parse().ok();
+        ratio
+            .filter(|ratio| (0.0..=1.0).contains(ratio))
+            .ok_or_else(|| format!("{} is no share", units::quote(text)))
+    })
+}

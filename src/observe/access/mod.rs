@@ -1,0 +1,149 @@
+//! The access log: one JSON line for each call, written by a thread of its own, so that a call never
+//! waits for a disk. What a line says stands in `line`; whether there is one at all is the
+//! configuration's (`log.access`).
+
+mod line;
+mod sink;
+
+pub use line::AccessLine;
+
+use super::events::{AccessLinesLost, LinesLost};
+use super::metrics::Metrics;
+use crate::config::{AccessLogPlace, AccessLogSettings};
+use arc_swap::ArcSwapOption;
+use sink::Sink;
+use std::io;
+use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+/// Lines put together for one write, at most.
+const TOGETHER: usize = 64 << 10;
+/// How long a stop waits for what is queued.
+const FLUSH: Duration = Duration::from_secs(5);
+/// Between two looks at a writer that ends.
+const LOOK: Duration = Duration::from_millis(5);
+
+/// The access log of one process, on or off.
+pub struct AccessLog {
+    writer: ArcSwapOption<Writer>,
+    /// Writers that have lines left, the present one included.
+    threads: Mutex<Vec<JoinHandle<()>>>,
+    metrics: Arc<Metrics>,
+}
+
+/// One place that lines go to, from one reload to the next.
+struct Writer {
+    lines: SyncSender<Box<AccessLine>>,
+    client_address: bool,
+}
+
+/// An access log that can be put in force without failing.
+pub struct PreparedLog {
+    sink: Option<Sink>,
+    settings: AccessLogSettings,
+}
+
+impl AccessLog {
+    /// One that is off.
+    pub fn new(metrics: Arc<Metrics>) -> Self {
+        Self {
+            writer: ArcSwapOption::empty(),
+            threads: Mutex::default(),
+            metrics,
+        }
+    }
+
+    /// Opens the file that the settings name: once more where it is open already, because it may
+    /// have been moved away.
+    ///
+    /// # Errors
+    /// When it cannot be opened; the text names it.
+    pub fn prepare(settings: &AccessLogSettings) -> io::Result<PreparedLog> {
+        let sink = match &settings.to {
+            AccessLogPlace::Off => None,
+            AccessLogPlace::Stdout => Some(Sink::Stdout),
+            AccessLogPlace::File(path) => Some(Sink::open(path)?),
+        };
+        let settings = settings.clone();
+        Ok(PreparedLog { sink, settings })
+    }
+
+    /// Lines from here on go to what was prepared; those before to where they went.
+    pub fn replace(&self, prepared: PreparedLog) {
+        let writer = prepared.sink.and_then(|sink| {
+            let (lines, queued) = sync_channel(prepared.settings.queue);
+            let metrics = self.metrics.clone();
+            let thread = std::thread::Builder::new().name("access-log".into());
+            let running = thread.spawn(move || write(sink, &queued, &metrics));
+            let running = running.inspect_err(|error| {
+                log::error!("the access log has no thread: {error}");
+            });
+            self.threads().push(running.ok()?);
+            Some(Arc::new(Writer {
+                lines,
+                client_address: prepared.settings.client_address,
+            }))
+        });
+        self.writer.store(writer);
+        self.threads().retain(|thread| !thread.is_finished());
+    }
+
+    /// Whether calls are written.
+    pub fn is_on(&self) -> bool {
+        self.writer.load().is_some()
+    }
+
+    /// Hands a line over without waiting; one that finds no room is lost, counted. False where the log is off.
+    pub fn write(&self, line: impl FnOnce() -> AccessLine) -> bool {
+        let writer = self.writer.load();
+        let Some(writer) = writer.as_deref() else {
+            return false;
+        };
+        let mut line = Box::new(line());
+        if !writer.client_address {
+            line.client = None;
+        }
+        if let Err(TrySendError::Full(_)) = writer.lines.try_send(line) {
+            let reason = LinesLost::Queue;
+            AccessLinesLost { reason, count: 1 }.emit(&self.metrics);
+        }
+        true
+    }
+
+    /// Turns it off and waits until what was handed over is written.
+    pub fn close(&self) {
+        self.writer.store(None);
+        let since = Instant::now();
+        let mut threads = std::mem::take(&mut *self.threads());
+        while !threads.is_empty() && since.elapsed() < FLUSH {
+            std::thread::sleep(LOOK);
+            threads.retain(|thread| !thread.is_finished());
+        }
+    }
+
+    fn threads(&self) -> MutexGuard<'_, Vec<JoinHandle<()>>> {
+        self.threads.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Writes until nobody can hand over a line any more. What is there already goes out in one write.
+fn write(mut sink: Sink, queued: &Receiver<Box<AccessLine>>, metrics: &Metrics) {
+    let mut bytes = Vec::with_capacity(TOGETHER);
+    while let Ok(first) = queued.recv() {
+        let mut count = 1;
+        first.append_to(&mut bytes);
+        while bytes.len() < TOGETHER
+            && let Ok(next) = queued.try_recv()
+        {
+            next.append_to(&mut bytes);
+            count += 1;
+        }
+        if sink.write(&bytes).is_err() {
+            let reason = LinesLost::Disk;
+            AccessLinesLost { reason, count }.emit(metrics);
+        }
+        bytes.clear();
+    }
+}

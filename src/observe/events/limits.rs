@@ -1,0 +1,114 @@
+//! Events of bounds that were reached.
+
+use crate::model::ApplicationId;
+use crate::observe::labels::{AcceptFault, QuotaLimit, Room};
+use crate::observe::metrics::Metrics;
+use crate::observe::throttle::Throttle;
+use log::{info, warn};
+use std::sync::LazyLock;
+use std::time::Duration;
+
+const PERIOD: Duration = Duration::from_secs(10);
+
+/// As many clients are connected as may be.
+pub struct AcceptPaused {
+    /// How many.
+    pub connections: i64,
+}
+
+static PAUSED: LazyLock<Throttle> = LazyLock::new(|| Throttle::every(PERIOD));
+
+impl AcceptPaused {
+    /// Counts; warns at most once in ten seconds.
+    pub fn emit(&self, metrics: &Metrics) {
+        metrics.limits.accept_pauses.inc();
+        if let Some(count) = PAUSED.pass() {
+            warn!(
+                target: "gateway",
+                "{} client connections are open (limits.connections): the next waits until one closes ({count} such since the last line)",
+                self.connections,
+            );
+        }
+    }
+}
+
+/// The system did not give a connection.
+pub struct AcceptFailed<'a> {
+    /// Why.
+    pub reason: AcceptFault,
+    /// In the system's words.
+    pub error: &'a std::io::Error,
+}
+
+static FAILED: LazyLock<[Throttle; 3]> =
+    LazyLock::new(|| std::array::from_fn(|_| Throttle::every(PERIOD)));
+
+impl AcceptFailed<'_> {
+    /// Counts; warns at most once in ten seconds and reason.
+    pub fn emit(&self, metrics: &Metrics) {
+        metrics.limits.accept_failed(self.reason);
+        let throttle = FAILED.get(self.reason as usize);
+        if let Some(count) = throttle.and_then(Throttle::pass) {
+            warn!(
+                target: "gateway",
+                "no connection could be accepted: {} ({count} such since the last line)",
+                self.error,
+            );
+        }
+    }
+}
+
+/// A call is answered with 503 because there is no room for it.
+pub struct Overloaded {
+    /// What there is no room in.
+    pub room: Room,
+}
+
+static OVERLOADED: LazyLock<[Throttle; 2]> =
+    LazyLock::new(|| std::array::from_fn(|_| Throttle::every(PERIOD)));
+
+impl Overloaded {
+    /// Counts; warns at most once in ten seconds and room.
+    pub fn emit(&self, metrics: &Metrics) {
+        let room = self.room.as_str();
+        metrics.limits.overloaded.with_label_values(&[room]).inc();
+        let throttle = OVERLOADED.get(self.room as usize);
+        if let Some(count) = throttle.and_then(Throttle::pass) {
+            let why = match self.room {
+                Room::Memory => "limits.buffered_bytes are taken",
+                Room::Disk => "the disk takes no large request body (data_dir)",
+            };
+            warn!(
+                target: "gateway",
+                "calls are answered with 503: {why} ({count} such since the last line)",
+            );
+        }
+    }
+}
+
+/// A call is answered with 429 because of its application's limits.
+pub struct CallRefused<'a> {
+    /// Which.
+    pub limit: QuotaLimit,
+    /// Whose.
+    pub application: &'a ApplicationId,
+}
+
+static REFUSED: LazyLock<[Throttle; 2]> =
+    LazyLock::new(|| std::array::from_fn(|_| Throttle::every(PERIOD)));
+
+impl CallRefused<'_> {
+    /// Counts; says it at most once in ten seconds and limit.
+    pub fn emit(&self, metrics: &Metrics) {
+        let limit = self.limit.as_str();
+        metrics.limits.refused.with_label_values(&[limit]).inc();
+        let throttle = REFUSED.get(self.limit as usize);
+        if let Some(count) = throttle.and_then(Throttle::pass) {
+            info!(
+                target: "policy",
+                "application {} has as many calls as it may ({limit}): answered with 429 ({count} such since the last line)",
+                self.application,
+            );
+        }
+    }
+}

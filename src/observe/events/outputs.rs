@@ -1,0 +1,102 @@
+//! What is lost of what operators are told: lines of the access log, spans of traces. No call is the
+//! worse for it. And whom the settings have secrets sent to in clear text.
+
+use crate::observe::labels::{ClearTextTarget, LinesLost, SpansLost};
+use crate::observe::metrics::Metrics;
+use crate::observe::throttle::Throttle;
+use log::{info, warn};
+use std::sync::LazyLock;
+use std::time::Duration;
+
+/// Lines of the access log found no room, or no disk.
+pub struct AccessLinesLost {
+    /// Why.
+    pub reason: LinesLost,
+    /// How many.
+    pub count: u64,
+}
+
+static LINES: LazyLock<[Throttle; 2]> =
+    LazyLock::new(|| std::array::from_fn(|_| Throttle::every(Duration::from_secs(10))));
+
+impl AccessLinesLost {
+    /// Counts; warns at most once in ten seconds and reason.
+    pub fn emit(&self, metrics: &Metrics) {
+        metrics.outputs.lines_lost(self.reason, self.count);
+        if LINES[self.reason as usize].pass().is_some() {
+            let why = match self.reason {
+                LinesLost::Queue => "more than log.access.queue wait to be written",
+                LinesLost::Disk => "its file or stream cannot be written",
+            };
+            warn!(target: "log", "lines of the access log are lost: {why}");
+        }
+    }
+}
+
+/// Spans went without having reached a collector.
+pub struct SpansDropped {
+    /// Why.
+    pub reason: SpansLost,
+    /// How many.
+    pub count: u64,
+}
+
+static SPANS: LazyLock<[Throttle; 3]> =
+    LazyLock::new(|| std::array::from_fn(|_| Throttle::every(Duration::from_secs(10))));
+
+impl SpansDropped {
+    /// Counts; warns at most once in ten seconds and reason.
+    pub fn emit(&self, metrics: &Metrics) {
+        metrics.outputs.spans_lost(self.reason, self.count);
+        if SPANS[self.reason as usize].pass().is_some() {
+            let why = match self.reason {
+                SpansLost::Queue => "more than trace.queue wait for the collector",
+                SpansLost::Unavailable => "the collector does not answer",
+                SpansLost::Refused => "the collector refuses them",
+            };
+            warn!(target: "trace", "spans are dropped: {why}");
+        }
+    }
+}
+
+/// A collector has spans.
+pub struct SpansExported {
+    /// How many.
+    pub count: u64,
+    /// It had not answered before.
+    pub is_back: bool,
+}
+
+impl SpansExported {
+    /// Counts; says that the collector is back.
+    pub fn emit(&self, metrics: &Metrics) {
+        metrics.outputs.spans_exported.inc_by(self.count);
+        if self.is_back {
+            info!(target: "trace", "the collector takes spans again");
+        }
+    }
+}
+
+/// A server off this machine gets secrets in clear text.
+pub struct ClearTextSecret {
+    /// Which.
+    pub target: ClearTextTarget,
+}
+
+impl ClearTextSecret {
+    /// Counts and says it.
+    pub fn emit(&self, metrics: &Metrics) {
+        metrics.outputs.clear_text(self.target);
+        let (setting, what) = match self.target {
+            ClearTextTarget::Upstream => ("upstream.url", "the clients' Authorization"),
+            ClearTextTarget::Monitor => ("monitor.url", "access keys"),
+            ClearTextTarget::Judge => ("judge.url", "judge.api_key"),
+            ClearTextTarget::Guard => ("checks.guard.url", "checks.guard.api_key"),
+            ClearTextTarget::Trace => ("trace.endpoint", "trace.authorization"),
+        };
+        warn!(
+            target: "tls",
+            "{setting} is http and not on this machine: {what} and what is sent with it can be read on the way; use https",
+        );
+    }
+}

@@ -1,0 +1,57 @@
+//! Events of model servers of which one stands by for another.
+
+use crate::observe::labels::FailoverReason;
+use crate::observe::metrics::Metrics;
+use crate::observe::throttle::Throttle;
+use log::{info, warn};
+use std::sync::LazyLock;
+use std::time::Duration;
+
+/// A call goes to the next model server.
+pub struct FailedOver<'a> {
+    /// Why.
+    pub reason: FailoverReason,
+    /// Where it was.
+    pub from: &'a str,
+    /// Where it goes.
+    pub to: &'a str,
+}
+
+static FAILED_OVER: LazyLock<[Throttle; 2]> =
+    LazyLock::new(|| std::array::from_fn(|_| Throttle::every(Duration::from_secs(10))));
+
+impl FailedOver<'_> {
+    /// Counts; warns at most once in ten seconds and reason.
+    pub fn emit(&self, metrics: &Metrics) {
+        metrics.upstreams.failovers(self.reason).inc();
+        let throttle = FAILED_OVER.get(self.reason as usize);
+        if let Some(count) = throttle.and_then(Throttle::pass) {
+            warn!(
+                target: "gateway",
+                "upstream {} failed a call ({}), which goes to {} ({count} such since the last line)",
+                self.from,
+                self.reason.as_str(),
+                self.to,
+            );
+        }
+    }
+}
+
+/// A model server went out of use or came back.
+pub struct UpstreamTurned<'a> {
+    /// Host and port.
+    pub upstream: &'a str,
+    /// Whether it is in use now.
+    pub is_up: bool,
+}
+
+impl UpstreamTurned<'_> {
+    /// Sets the gauge and says it.
+    pub fn emit(&self, metrics: &Metrics) {
+        metrics.upstreams.up(self.upstream, self.is_up);
+        match self.is_up {
+            true => info!(target: "gateway", "upstream {} answers again", self.upstream),
+            false => warn!(target: "gateway", "upstream {} is out of use", self.upstream),
+        }
+    }
+}

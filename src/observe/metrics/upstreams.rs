@@ -1,0 +1,42 @@
+//! The metrics of model servers of which one stands by for another.
+
+use super::super::labels::FailoverReason;
+use super::super::registered::counters;
+use prometheus::{IntCounter, IntCounterVec, IntGaugeVec, Opts, Registry};
+
+/// Of each: whether it is in use. Of all: calls that went to the next one.
+pub struct UpstreamMetrics {
+    up: IntGaugeVec,
+    failovers: IntCounterVec,
+}
+
+impl UpstreamMetrics {
+    pub(super) fn new(registry: &Registry) -> prometheus::Result<Self> {
+        let name = "monitor_upstream_up";
+        let help = "1 while a model server is in use, where there is more than one.";
+        let up = IntGaugeVec::new(Opts::new(name, help), &["upstream"])?;
+        registry.register(Box::new(up.clone()))?;
+        let name = "monitor_upstream_failovers_total";
+        let help = "Calls that went to the next model server, by reason.";
+        let failovers = counters(registry, name, help, &["reason"])?;
+        for reason in FailoverReason::ALL {
+            failovers.with_label_values(&[reason.as_str()]);
+        }
+        Ok(Self { up, failovers })
+    }
+
+    /// Whether this one is in use. The configuration names at most eight.
+    pub fn up(&self, upstream: &str, is_up: bool) {
+        self.up.with_label_values(&[upstream]).set(i64::from(is_up));
+    }
+
+    /// The configuration names it no more.
+    pub fn gone(&self, upstream: &str) {
+        // One that was never shown is gone already.
+        let _ = self.up.remove_label_values(&[upstream]);
+    }
+
+    pub(in crate::observe) fn failovers(&self, reason: FailoverReason) -> IntCounter {
+        self.failovers.with_label_values(&[reason.as_str()])
+    }
+}

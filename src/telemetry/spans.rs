@@ -1,0 +1,200 @@
+//! Spans on their way to a collector: OTLP as JSON over HTTP, in batches. Nothing here is on a call's
+//! path, and a collector that is slow or gone costs spans, counted, and nothing else.
+
+use super::connector;
+use crate::config::TraceSettings;
+use crate::observe::Metrics;
+use crate::observe::events::{SpansDropped, SpansExported, SpansLost};
+use crate::observe::trace::{Resource, Span, encode};
+use bytes::Bytes;
+use http::header::{AUTHORIZATION, CONTENT_TYPE, RETRY_AFTER, USER_AGENT};
+use http::{HeaderValue, Request, Uri};
+use http_body_util::{BodyExt, Full, Limited};
+use hyper_rustls::HttpsConnector;
+use hyper_util::client::legacy::Client;
+use hyper_util::client::legacy::connect::HttpConnector;
+use hyper_util::rt::{TokioExecutor, TokioTimer};
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::mpsc::Receiver;
+use tokio::sync::watch;
+use tokio::time::{Instant, sleep, sleep_until, timeout};
+
+/// Where traces go, below the configured address (OTLP).
+const PATH: &str = "/v1/traces";
+/// Largest answer of a collector that is read.
+const MAX_ANSWER: usize = 64 << 10;
+/// How long an idle connection is kept.
+const POOL_IDLE: Duration = Duration::from_secs(30);
+/// Tries for one batch while the collector is well; one while it is not.
+const TRIES: u32 = 4;
+/// The first pause after a failure; each further one is twice as long.
+const FIRST_PAUSE: Duration = Duration::from_millis(250);
+/// The longest one, also where the collector asks for a longer one.
+const LONGEST_PAUSE: Duration = Duration::from_secs(30);
+
+/// Sends what a tracer's queue holds.
+pub struct SpanExport {
+    client: Client<HttpsConnector<HttpConnector>, Full<Bytes>>,
+    uri: Uri,
+    authorization: Option<HeaderValue>,
+    resource: Resource,
+    settings: TraceSettings,
+    metrics: Arc<Metrics>,
+    /// Failures in a row.
+    failures: u32,
+}
+
+/// Why a collector has not taken a batch.
+enum Fault {
+    /// It does not want it, and would not later.
+    Refused,
+    /// It may later; perhaps not before.
+    Later(Option<Duration>),
+}
+
+impl SpanExport {
+    /// For the collector of the settings.
+    ///
+    /// # Errors
+    /// When the system's trusted certificates cannot be read for https, or the address or the header's
+    /// value is none.
+    pub fn new(settings: TraceSettings, metrics: Arc<Metrics>) -> io::Result<Self> {
+        let invalid = |what: &str| io::Error::new(io::ErrorKind::InvalidInput, what.to_owned());
+        let uri = format!("{}{PATH}", settings.endpoint).parse();
+        let authorization = settings.authorization.as_ref().map(|secret| {
+            let mut value = HeaderValue::from_str(secret.expose())
+                .map_err(|_| invalid("trace.authorization is no value of a header"))?;
+            value.set_sensitive(true);
+            Ok::<_, io::Error>(value)
+        });
+        let mut clients = Client::builder(TokioExecutor::new());
+        clients
+            .pool_idle_timeout(POOL_IDLE)
+            .pool_timer(TokioTimer::new());
+        Ok(Self {
+            client: clients.build(connector(settings.endpoint.tls)?),
+            uri: uri.map_err(|_| invalid("trace.endpoint is no address"))?,
+            authorization: authorization.transpose()?,
+            resource: Resource {
+                service_name: settings.service_name.clone(),
+                instance: uuid::Uuid::new_v4(),
+            },
+            settings,
+            metrics,
+            failures: 0,
+        })
+    }
+
+    /// Sends until the queue is closed, or `stop` says so and it is empty.
+    pub async fn run(mut self, mut spans: Receiver<Span>, mut stop: watch::Receiver<bool>) {
+        let mut batch = Vec::new();
+        loop {
+            let first = tokio::select! {
+                biased;
+                first = spans.recv() => first,
+                () = stopped(&mut stop), if !spans.is_closed() => {
+                    spans.close();
+                    continue;
+                }
+            };
+            let Some(first) = first else { return };
+            batch.push(first);
+            self.fill(&mut batch, &mut spans, &mut stop).await;
+            self.deliver(&batch, &mut stop).await;
+            batch.clear();
+        }
+    }
+
+    /// Waits for more, at most `trace.interval` long.
+    async fn fill(
+        &self,
+        batch: &mut Vec<Span>,
+        spans: &mut Receiver<Span>,
+        stop: &mut watch::Receiver<bool>,
+    ) {
+        let until = Instant::now() + self.settings.interval;
+        while batch.len() < self.settings.batch {
+            tokio::select! {
+                biased;
+                span = spans.recv() => match span {
+                    Some(span) => batch.push(span),
+                    None => return,
+                },
+                () = stopped(stop), if !spans.is_closed() => spans.close(),
+                () = sleep_until(until) => return,
+            }
+        }
+    }
+
+    async fn deliver(&mut self, batch: &[Span], stop: &mut watch::Receiver<bool>) {
+        let body = Bytes::from(encode(&self.resource, batch));
+        let count = batch.len() as u64;
+        let tries = if self.failures == 0 { TRIES } else { 1 };
+        for _ in 0..tries {
+            let pause = match self.send(body.clone()).await {
+                Ok(()) => {
+                    let is_back = std::mem::take(&mut self.failures) > 0;
+                    return SpansExported { count, is_back }.emit(&self.metrics);
+                }
+                Err(Fault::Refused) => {
+                    let reason = SpansLost::Refused;
+                    return SpansDropped { reason, count }.emit(&self.metrics);
+                }
+                Err(Fault::Later(asked)) => asked.unwrap_or_else(|| self.pause()),
+            };
+            self.failures = self.failures.saturating_add(1);
+            tokio::select! {
+                () = sleep(pause.min(LONGEST_PAUSE)) => {}
+                () = stopped(stop) => break,
+            }
+        }
+        let reason = SpansLost::Unavailable;
+        SpansDropped { reason, count }.emit(&self.metrics);
+    }
+
+    fn pause(&self) -> Duration {
+        FIRST_PAUSE.saturating_mul(2_u32.saturating_pow(self.failures))
+    }
+
+    async fn send(&self, body: Bytes) -> Result<(), Fault> {
+        let mut request = Request::post(self.uri.clone())
+            .header(CONTENT_TYPE, "application/json")
+            .header(USER_AGENT, "monitor-gateway");
+        if let Some(authorization) = &self.authorization {
+            request = request.header(AUTHORIZATION, authorization);
+        }
+        let request = request.body(Full::new(body)).map_err(|_| Fault::Refused)?;
+        let sending = async {
+            let answer = self.client.request(request).await;
+            let answer = answer.map_err(|_| Fault::Later(None))?;
+            let fate = fate(&answer);
+            // Read to its end, so that the connection can be used again.
+            let _ = Limited::new(answer.into_body(), MAX_ANSWER).collect().await;
+            fate
+        };
+        let sent = timeout(self.settings.timeout, sending).await;
+        sent.unwrap_or(Err(Fault::Later(None)))
+    }
+}
+
+/// Which answers are worth another try (OTLP/HTTP, "Retryable Response Codes").
+fn fate<B>(answer: &http::Response<B>) -> Result<(), Fault> {
+    match answer.status().as_u16() {
+        200..=299 => Ok(()),
+        429 | 502 | 503 | 504 => {
+            let seconds = answer.headers().get(RETRY_AFTER);
+            let seconds = seconds.and_then(|value| value.to_str().ok()?.parse().ok());
+            Err(Fault::Later(seconds.map(Duration::from_secs)))
+        }
+        _ => Err(Fault::Refused),
+    }
+}
+
+/// Resolves once it is time to end; never where nobody can say so any more.
+async fn stopped(stop: &mut watch::Receiver<bool>) {
+    if stop.wait_for(|is| *is).await.is_err() {
+        std::future::pending().await
+    }
+}

@@ -1,0 +1,131 @@
+//! The files that a connection to the backend is made with: a private authority's certificates, and a
+//! certificate of our own. A reload puts others in their place; connections under way stay.
+
+use crate::config::{ClientIdentity, MonitorSettings, pem};
+use arc_swap::ArcSwap;
+use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+use rustls::client::{ResolvesClientCert, Resumption, WebPkiServerVerifier};
+use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
+use rustls::sign::CertifiedKey;
+use rustls::{ClientConfig, DigitallySignedStruct, Error, RootCertStore, SignatureScheme};
+use std::path::Path;
+use std::sync::Arc;
+
+/// What is in force.
+#[derive(Debug)]
+pub struct BackendTls(ArcSwap<Files>);
+
+/// What was read.
+#[derive(Debug)]
+pub struct Files {
+    verifier: Arc<WebPkiServerVerifier>,
+    client: Option<Arc<CertifiedKey>>,
+}
+
+impl BackendTls {
+    /// None where the settings name no file: then the system's authorities are asked, as for any server.
+    ///
+    /// # Errors
+    /// As [`Files::read`].
+    pub fn new(settings: &MonitorSettings) -> Result<Option<Arc<Self>>, String> {
+        if settings.ca.is_none() && settings.client.is_none() {
+            return Ok(None);
+        }
+        let files = Files::read(settings.ca.as_deref(), settings.client.as_ref())?;
+        Ok(Some(Arc::new(Self(ArcSwap::from_pointee(files)))))
+    }
+
+    /// Puts other files in force.
+    pub fn replace(&self, files: Files) {
+        self.0.store(Arc::new(files));
+    }
+
+    /// The client's side of connections made with these files.
+    pub(super) fn config(self: &Arc<Self>) -> ClientConfig {
+        let mut config = ClientConfig::builder()
+            .dangerous()
+            .with_custom_certificate_verifier(self.clone())
+            .with_client_cert_resolver(self.clone());
+        // A session from before a reload would go on with the files from before it.
+        config.resumption = Resumption::disabled();
+        config
+    }
+}
+
+impl Files {
+    /// Reads them; the system's authorities where no file of others is named.
+    ///
+    /// # Errors
+    /// When one cannot be used; the text names it.
+    pub fn read(ca: Option<&Path>, client: Option<&ClientIdentity>) -> Result<Self, String> {
+        let roots = match ca {
+            Some(path) => pem::authorities(path)?,
+            None => system()?,
+        };
+        let client = client.map(|files| pem::identity(&files.cert, &files.key));
+        let verifier = WebPkiServerVerifier::builder(Arc::new(roots)).build();
+        Ok(Self {
+            verifier: verifier.map_err(|error| error.to_string())?,
+            client: client.transpose()?.map(Arc::new),
+        })
+    }
+}
+
+fn system() -> Result<RootCertStore, String> {
+    let mut roots = RootCertStore::empty();
+    let found = rustls_native_certs::load_native_certs();
+    roots.add_parsable_certificates(found.certs);
+    match roots.is_empty() {
+        true => Err("the system has no certificate authorities".to_owned()),
+        false => Ok(roots),
+    }
+}
+
+impl ResolvesClientCert for BackendTls {
+    fn resolve(&self, _: &[&[u8]], _: &[SignatureScheme]) -> Option<Arc<CertifiedKey>> {
+        self.0.load().client.clone()
+    }
+
+    fn has_certs(&self) -> bool {
+        self.0.load().client.is_some()
+    }
+}
+
+impl ServerCertVerifier for BackendTls {
+    fn verify_server_cert(
+        &self,
+        end_entity: &CertificateDer<'_>,
+        intermediates: &[CertificateDer<'_>],
+        server_name: &ServerName<'_>,
+        ocsp_response: &[u8],
+        now: UnixTime,
+    ) -> Result<ServerCertVerified, Error> {
+        let files = self.0.load();
+        let verifier = &files.verifier;
+        verifier.verify_server_cert(end_entity, intermediates, server_name, ocsp_response, now)
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        cert: &CertificateDer<'_>,
+        signed: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        let files = self.0.load();
+        files.verifier.verify_tls12_signature(message, cert, signed)
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        cert: &CertificateDer<'_>,
+        signed: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        let files = self.0.load();
+        files.verifier.verify_tls13_signature(message, cert, signed)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.0.load().verifier.supported_verify_schemes()
+    }
+}

@@ -1,0 +1,169 @@
+//! The memory of calls under way (`limits.buffered_bytes` of CONTRACT 34), and the file that a large
+//! request body waits in. What a call holds it gives back, however it ends.
+
+use crate::support::backend::Backend;
+use crate::support::http::Conn;
+use crate::support::request::{HELLO, Request};
+use crate::support::stack::{Folder, Stack};
+use crate::support::upstream::{ANSWER, Upstream, json};
+use crate::support::{assert_envelope, eventually};
+use std::sync::Mutex;
+use std::sync::mpsc::channel;
+
+const BUFFERED: &str = "monitor_buffered_bytes";
+const SPILLED: &str = "monitor_spilled_bytes";
+const MIB: usize = 1 << 20;
+
+/// A chat body of so many bytes.
+fn body(bytes: usize) -> String {
+    let rest = r#"{"messages":[{"role":"user","content":""}]}"#.len();
+    let text = "m".repeat(bytes - rest);
+    format!(r#"{{"messages":[{{"role":"user","content":"{text}"}}]}}"#)
+}
+
+fn of_size(bytes: usize) -> Request {
+    Request::chat(body(bytes))
+}
+
+/// Nothing is held any more.
+fn empty(stack: &Stack) {
+    eventually("everything is given back", || {
+        let held = stack.metric(BUFFERED) + stack.metric(SPILLED);
+        (held == 0.0).then_some(())
+    });
+}
+
+#[test]
+fn a_large_body_waits_in_a_file_while_it_comes_and_arrives_to_the_byte() {
+    let upstream = Upstream::ok();
+    let stack = Stack::before(&upstream);
+    for request in [of_size(13 * MIB), of_size(13 * MIB).chunked(100_000)] {
+        let bytes = request.bytes();
+        let mut conn = Conn::open(stack.gateway_addr);
+        conn.send(&bytes[..11 * MIB]);
+        eventually("most of it is in a file", || {
+            (stack.metric(SPILLED) >= (9 * MIB) as f64).then_some(())
+        });
+        assert!(stack.metric(BUFFERED) <= (2 * MIB) as f64);
+        conn.send(&bytes[11 * MIB..]);
+        assert_eq!(conn.response().status(), 200);
+        assert_eq!(upstream.last().body, body(13 * MIB).as_bytes());
+        empty(&stack);
+    }
+    let folder = stack.data_dir().join("spill");
+    assert_eq!(std::fs::read_dir(folder).unwrap().count(), 0, "no names");
+}
+
+#[test]
+fn clients_that_leave_in_the_middle_leave_nothing() {
+    let upstream = Upstream::ok();
+    let stack = Stack::before(&upstream);
+    for size in [MIB, 12 * MIB] {
+        let bytes = of_size(size).bytes();
+        let mut conn = Conn::open(stack.gateway_addr);
+        conn.send(&bytes[..size - MIB / 2]);
+        eventually("it is held", || {
+            let held = stack.metric(BUFFERED) + stack.metric(SPILLED);
+            (held > 0.0).then_some(())
+        });
+        drop(conn);
+        empty(&stack);
+    }
+    upstream.assert_untouched();
+}
+
+#[test]
+fn a_call_that_finds_no_room_gets_503_and_a_time_to_come_back() {
+    let upstream = Upstream::ok();
+    let yaml = "limits: {buffered_bytes: 1MiB}";
+    let stack = Stack::gateway().upstream(&upstream).yaml(yaml).start();
+    let bytes = of_size(MIB - 4000).bytes();
+    let mut first = Conn::open(stack.gateway_addr);
+    first.send(&bytes[..900_000]);
+    eventually("most of it is held", || {
+        (stack.metric(BUFFERED) > 800_000.0).then_some(())
+    });
+    let refused = stack.call(&of_size(300_000));
+    assert_eq!(refused.status(), 503);
+    assert_eq!(refused.head.header("retry-after"), Some("1"));
+    assert_envelope(&refused.body, "gateway_error", 503);
+    let counted = r#"monitor_overloaded_total{room="memory"}"#;
+    assert_eq!(stack.metric(counted), 1.0);
+    assert!(stack.stderr().contains("limits.buffered_bytes are taken"));
+    // Small calls go on, and so does the first.
+    assert_eq!(stack.call(&Request::chat(HELLO)).status(), 200);
+    first.send(&bytes[900_000..]);
+    assert_eq!(first.response().status(), 200);
+    empty(&stack);
+    assert_eq!(stack.call(&of_size(300_000)).status(), 200);
+}
+
+#[test]
+fn a_body_takes_no_room_while_the_model_thinks() {
+    let (sender, thought) = channel();
+    let thought = Mutex::new(thought);
+    let upstream = Upstream::scripted(move |peer| {
+        while peer.read_request().is_some() {
+            thought.lock().unwrap().recv().unwrap();
+            peer.send(json(200, ANSWER));
+        }
+    });
+    let yaml = "limits: {buffered_bytes: 1MiB}";
+    let stack = Stack::gateway().upstream(&upstream).yaml(yaml).start();
+    let mut waiting: Vec<_> = (1..=3)
+        .map(|count| {
+            let conn = of_size(700_000).send(stack.gateway_addr);
+            upstream.await_heads(count);
+            empty(&stack);
+            conn
+        })
+        .collect();
+    for conn in &mut waiting {
+        sender.send(()).unwrap();
+        assert_eq!(conn.response().status(), 200);
+    }
+}
+
+#[test]
+fn a_body_that_the_disk_has_no_room_for_gets_503() {
+    // A limit on the size of files stands in for a full disk: the write fails in the middle.
+    let upstream = Upstream::ok();
+    let stack = Stack::gateway().upstream(&upstream);
+    let stack = stack.under("trap '' XFSZ && ulimit -f 4096").start();
+    let answer = stack.call(&of_size(12 * MIB));
+    assert_eq!(answer.status(), 503);
+    assert_eq!(answer.head.header("retry-after"), Some("10"));
+    assert_envelope(&answer.body, "gateway_error", 503);
+    upstream.assert_untouched();
+    empty(&stack);
+    assert_eq!(
+        stack.metric(r#"monitor_overloaded_total{room="disk"}"#),
+        1.0
+    );
+    assert_eq!(stack.call(&of_size(4 * MIB)).status(), 200);
+}
+
+#[test]
+fn what_a_killed_process_left_is_removed_at_the_start() {
+    let (folder, upstream) = (Folder::new(), Upstream::ok());
+    let spill = folder.path().join("data/spill");
+    std::fs::create_dir_all(&spill).unwrap();
+    std::fs::write(spill.join("left"), "a prompt").unwrap();
+    let _stack = Stack::gateway().upstream(&upstream).folder(&folder).start();
+    assert_eq!(std::fs::read_dir(&spill).unwrap().count(), 0);
+}
+
+#[test]
+fn an_answer_for_whose_record_there_is_no_room_passes_whole_and_is_marked() {
+    let text = "a".repeat(MIB);
+    let answer = format!(r#"{{"choices":[{{"message":{{"content":"{text}"}}}}]}}"#);
+    let upstream = Upstream::json(200, &answer);
+    let backend = Backend::start();
+    let yaml = "limits: {buffered_bytes: 200KiB}";
+    let stack = Stack::gateway().upstream(&upstream).monitor(&backend);
+    let stack = stack.yaml(yaml).start();
+    assert_eq!(stack.call(&Request::chat(HELLO)).text(), answer);
+    let (_, post) = backend.await_exchange();
+    assert_eq!(*post.parameter("incomplete"), true);
+    empty(&stack);
+}

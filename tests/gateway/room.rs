@@ -1,0 +1,202 @@
+//! How many clients may be connected (`limits.connections` of CONTRACT 34), and a process without
+//! descriptors. Who finds no room waits in the system's queue and is served when there is some.
+
+use crate::support::eventually;
+use crate::support::fault::free_port;
+use crate::support::http::{Conn, connect};
+use crate::support::request::{HELLO, Request};
+use crate::support::stack::Stack;
+use crate::support::tls::Identity;
+use crate::support::upstream::Upstream;
+use rustix::process::{Pid, Resource, Rlimit, prlimit};
+use std::net::{Ipv4Addr, SocketAddr, TcpStream};
+use std::time::{Duration, Instant};
+
+const PAUSES: &str = "monitor_accept_pauses_total";
+const CONNECTIONS: &str = "monitor_connections";
+const NO_DESCRIPTORS: &str = r#"monitor_accept_errors_total{reason="descriptors"}"#;
+/// Long enough for a call to be answered many times over.
+const SILENCE: Duration = Duration::from_millis(300);
+
+/// So many kept connections, each of which has had its answer.
+fn clients(stack: &Stack, count: usize) -> Vec<Conn> {
+    let mut clients: Vec<Conn> = Vec::new();
+    for _ in 0..count {
+        let mut conn = Request::chat(HELLO).send(stack.gateway_addr);
+        assert_eq!(conn.response().status(), 200);
+        clients.push(conn);
+    }
+    clients
+}
+
+/// Connections of the start-up check leave on their own.
+fn alone(stack: &Stack) {
+    eventually("nobody else is connected", || {
+        (stack.metric(CONNECTIONS) == 0.0).then_some(())
+    });
+}
+
+#[test]
+fn contract_34_beyond_the_limit_nobody_is_accepted_until_one_leaves() {
+    let upstream = Upstream::ok();
+    let yaml = "limits: {connections: 3}";
+    let stack = Stack::gateway().upstream(&upstream).yaml(yaml).start();
+    alone(&stack);
+    let mut held = clients(&stack, 3);
+    assert_eq!(stack.metric("monitor_connections_limit"), 3.0);
+    let mut waiting = Request::chat(HELLO).send(stack.gateway_addr);
+    waiting.assert_quiet(SILENCE);
+    assert_eq!(stack.metric(CONNECTIONS), 3.0);
+    assert!(stack.metric(PAUSES) >= 1.0);
+    assert!(stack.stderr().contains("limits.connections"));
+    // Those who are in are served meanwhile.
+    held[1].send(&Request::chat(HELLO).bytes());
+    assert_eq!(held[1].response().status(), 200);
+    drop(held.pop());
+    assert_eq!(waiting.response().status(), 200);
+}
+
+#[test]
+fn contract_34_all_listeners_share_the_limit() {
+    let upstream = Upstream::ok();
+    let (one, two) = (free_port(), free_port());
+    let yaml =
+        format!("listen: [\"127.0.0.1:{one}\", \"127.0.0.1:{two}\"]\nlimits: {{connections: 2}}");
+    let stack = Stack::gateway().upstream(&upstream).yaml(&yaml);
+    let stack = stack.listening_by_yaml(one).start();
+    alone(&stack);
+    let other = SocketAddr::from((Ipv4Addr::LOCALHOST, two));
+    let first = clients(&stack, 1);
+    let mut second = Request::chat(HELLO).send(other);
+    assert_eq!(second.response().status(), 200);
+    let mut waiting = [stack.gateway_addr, other].map(|address| Request::chat(HELLO).send(address));
+    for conn in &mut waiting {
+        conn.assert_quiet(SILENCE);
+    }
+    assert_eq!(stack.metric(CONNECTIONS), 2.0);
+    drop((first, second));
+    for conn in &mut waiting {
+        assert_eq!(conn.response().status(), 200);
+    }
+}
+
+#[test]
+fn contract_35_a_reload_makes_room_for_those_who_wait() {
+    let upstream = Upstream::ok();
+    let yaml = |connections: usize| format!("limits: {{connections: {connections}}}\n");
+    let stack = Stack::gateway().upstream(&upstream).yaml(&yaml(1)).start();
+    alone(&stack);
+    let _held = clients(&stack, 1);
+    let mut waiting = Request::chat(HELLO).send(stack.gateway_addr);
+    waiting.assert_quiet(SILENCE);
+    std::fs::write(stack.configuration(), yaml(2)).unwrap();
+    stack.process.signal("HUP");
+    assert_eq!(waiting.response().status(), 200);
+}
+
+#[test]
+fn a_process_with_few_descriptors_serves_fewer_clients_and_says_so() {
+    let upstream = Upstream::ok();
+    let stack = Stack::gateway().upstream(&upstream);
+    let stack = stack.under("ulimit -n 300").start();
+    assert_eq!(stack.metric("monitor_connections_limit"), 86.0);
+    let said = stack.stderr();
+    assert!(
+        said.contains("300 file descriptors") && said.contains("86 client connections"),
+        "{said}"
+    );
+    assert_eq!(stack.call(&Request::chat(HELLO)).status(), 200);
+    let (status, said) = Stack::gateway()
+        .upstream(&upstream)
+        .under("ulimit -n 140")
+        .refused();
+    assert!(
+        !status.success() && said.contains("140 file descriptors are too few"),
+        "{said}"
+    );
+}
+
+#[test]
+fn the_soft_limit_of_descriptors_is_raised_to_the_hard_one() {
+    let upstream = Upstream::ok();
+    let yaml = "limits: {connections: 400}";
+    let stack = Stack::gateway().upstream(&upstream).yaml(yaml);
+    let stack = stack.under("ulimit -Sn 300 && ulimit -Hn 1000").start();
+    assert_eq!(stack.metric("monitor_connections_limit"), 400.0);
+    assert!(!stack.stderr().contains("file descriptors"));
+}
+
+/// Allows a running process so many descriptors beyond those it has.
+fn leave_descriptors(stack: &Stack, count: u64) {
+    let id = stack.process.id();
+    let open = std::fs::read_dir(format!("/proc/{id}/fd")).unwrap().count() as u64;
+    let limit = Rlimit {
+        current: Some(open + count),
+        maximum: Some(4096),
+    };
+    let process = Pid::from_raw(id as i32);
+    prlimit(process, Resource::Nofile, limit).unwrap();
+}
+
+#[test]
+fn a_process_that_ran_out_of_descriptors_serves_on_when_some_are_free() {
+    let upstream = Upstream::ok();
+    let stack = Stack::gateway().upstream(&upstream);
+    let stack = stack.under("ulimit -n 4096").start();
+    alone(&stack);
+    let _warm = clients(&stack, 1);
+    // Its own connection, because a new one would need a descriptor.
+    let mut operations = Conn::open(stack.operations_addr);
+    let mut errors = move || {
+        operations.send(&Request::get("/metrics").without_key().bytes());
+        let text = operations.response().text();
+        let line = text.lines().find(|line| line.starts_with(NO_DESCRIPTORS));
+        let value = line.and_then(|line| line.rsplit(' ').next()).unwrap();
+        value.parse::<f64>().unwrap()
+    };
+    assert_eq!(errors(), 0.0);
+    leave_descriptors(&stack, 8);
+    let crowd: Vec<TcpStream> = (0..40).map(|_| connect(stack.gateway_addr)).collect();
+    eventually("none is left", || (errors() > 0.0).then_some(()));
+    // No busy loop: it is tried again a few times a second.
+    let (since, before) = (Instant::now(), errors());
+    eventually("it is tried again", || {
+        (errors() > before + 2.0).then_some(())
+    });
+    let allowed = 2.0 + since.elapsed().as_secs_f64() * 10.0;
+    assert!(errors() - before <= allowed, "{} errors", errors() - before);
+    drop(crowd);
+    let answer = stack.call(&Request::chat(HELLO));
+    assert_eq!(answer.status(), 200);
+    assert!(stack.stderr().contains("no connection could be accepted"));
+}
+
+#[test]
+fn a_client_that_says_nothing_in_its_handshake_is_let_go() {
+    // limits.header_timeout; pingora's own limit is a minute.
+    let (upstream, identity) = (Upstream::ok(), Identity::new());
+    let folder = crate::support::stack::Folder::new();
+    let cert = folder.write("cert.pem", &identity.cert_pem);
+    let key = folder.write("key.pem", &identity.key_pem);
+    let port = free_port();
+    let yaml = format!(
+        "limits: {{header_timeout: 400ms}}\nlisten: [{{address: \"127.0.0.1:{port}\", tls: {{cert: {}, key: {}}}}}]",
+        cert.display(),
+        key.display()
+    );
+    let stack = Stack::gateway().upstream(&upstream).yaml(&yaml);
+    let stack = stack.listening_by_yaml(port).start();
+    let ended = r#"monitor_connections_ended_total{reason="handshake"}"#;
+    alone(&stack);
+    let before = stack.metric(ended);
+    let mut silent = Conn::open(stack.gateway_addr);
+    assert!(silent.is_closed());
+    let mut nonsense = Conn::open(stack.gateway_addr);
+    nonsense.send(b"GET / HTTP/1.1\r\n\r\n");
+    eventually("both are counted", || {
+        (stack.metric(ended) == before + 2.0).then_some(())
+    });
+    let (mut conn, _) = identity.connect(stack.gateway_addr, &["http/1.1"]);
+    conn.send(&Request::chat(HELLO).bytes());
+    assert_eq!(conn.response().status(), 200);
+}

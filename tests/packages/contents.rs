@@ -1,0 +1,208 @@
+//! What an operator finds once the package is installed (issue 9, "Packages").
+
+use crate::deb::Deb;
+use crate::{read, run};
+use std::collections::BTreeSet;
+use std::process::{Command, Stdio};
+
+const ROLES: [&str; 3] = ["all", "gateway", "analysis"];
+
+/// Every subcommand that is shown, by `monitor help`.
+fn commands(deb: &Deb) -> Vec<String> {
+    let help = run(deb.program().arg("help"));
+    let listed = help.split("Commands:\n").nth(1).unwrap();
+    let lines = listed.lines().take_while(|line| line.starts_with("  "));
+    let names = lines.filter_map(|line| line.split_whitespace().next());
+    let names: Vec<String> = names
+        .filter(|name| *name != "help")
+        .map(str::to_owned)
+        .collect();
+    assert!(names.contains(&"gateway".to_owned()), "{help}");
+    names
+}
+
+#[test]
+fn the_package_holds_program_units_settings_pages_and_completions() {
+    let Some(deb) = Deb::built() else { return };
+    let listing = deb.listing();
+    let holds = |mode: &str, path: &str| {
+        let line = listing
+            .lines()
+            .find(|line| line.ends_with(&format!(" ./{path}")));
+        let line = line.unwrap_or_else(|| panic!("no {path} in\n{listing}"));
+        assert!(
+            line.starts_with(mode) && line.contains(" root/root "),
+            "{line}"
+        );
+    };
+    holds("-rwxr-xr-x", "usr/bin/monitor");
+    for unit in ["monitor", "monitor-gateway", "monitor-analysis"] {
+        holds(
+            "-rw-r--r--",
+            &format!("usr/lib/systemd/system/{unit}.service"),
+        );
+    }
+    for role in ROLES {
+        holds("-rw-r--r--", &format!("etc/monitor/{role}.yaml"));
+        holds("-rw-------", &format!("etc/monitor/{role}.env"));
+    }
+    for path in [
+        "man/man1/monitor.1.gz",
+        "bash-completion/completions/monitor",
+        "zsh/vendor-completions/_monitor",
+        "fish/vendor_completions.d/monitor.fish",
+        "doc/monitor-gateway/copyright",
+        "doc/monitor-gateway/changelog.gz",
+        "doc/monitor-gateway/NOTICE",
+        "doc/monitor-gateway/sbom.cdx.json",
+        "doc/monitor-gateway/grafana/monitor.json",
+        "doc/monitor-gateway/prometheus/alerts.yaml",
+    ] {
+        holds("-rw-r--r--", &format!("usr/share/{path}"));
+    }
+}
+
+#[test]
+fn its_description_says_version_libraries_and_settings() {
+    let Some(deb) = Deb::built() else { return };
+    assert_eq!(deb.field("Package"), "monitor-gateway");
+    assert_eq!(deb.field("Version"), env!("CARGO_PKG_VERSION"));
+    let needs = deb.field("Depends");
+    assert!(needs.starts_with("libc6 (>= 2."), "{needs}");
+    let settings: BTreeSet<String> = deb
+        .control("conffiles")
+        .lines()
+        .map(str::to_owned)
+        .collect();
+    let expected = ROLES
+        .iter()
+        .flat_map(|role| ["yaml", "env"].map(|kind| format!("/etc/monitor/{role}.{kind}")));
+    assert_eq!(settings, expected.collect());
+}
+
+#[test]
+fn its_program_runs_and_its_settings_are_good() {
+    let Some(deb) = Deb::built() else { return };
+    let version = run(deb.program().arg("--version"));
+    assert_eq!(
+        version.trim(),
+        format!("monitor {}", env!("CARGO_PKG_VERSION"))
+    );
+    for role in ROLES {
+        let file = deb.installed(&format!("etc/monitor/{role}.yaml"));
+        let mut check = deb.program();
+        check.args(["check", "--role", role, "--config"]).arg(file);
+        // What a gateway cannot do without is for the operator to say.
+        let said = run(check.env("UPSTREAM_URL", "http://127.0.0.1:9"));
+        assert!(said.contains(": ok"), "{said}");
+    }
+}
+
+#[test]
+fn its_pages_explain_every_command() {
+    let Some(deb) = Deb::built() else { return };
+    let page = deb.unpacked("usr/share/man/man1/monitor.1.gz");
+    assert!(
+        page.contains(".TH monitor 1") && page.contains("UPSTREAM_URL"),
+        "{page}"
+    );
+    for command in commands(deb) {
+        let path = format!("usr/share/man/man1/monitor-{command}.1.gz");
+        assert!(deb.unpacked(&path).contains(".SH NAME"), "{path}");
+    }
+    // The units point at it.
+    assert!(read("systemd/monitor.service").contains("Documentation=man:monitor(1)"));
+}
+
+#[test]
+fn its_completions_know_every_command() {
+    let Some(deb) = Deb::built() else { return };
+    let commands = commands(deb);
+    for path in [
+        "zsh/vendor-completions/_monitor",
+        "fish/vendor_completions.d/monitor.fish",
+    ] {
+        let text = deb.read(&format!("usr/share/{path}"));
+        for command in &commands {
+            assert!(
+                text.contains(command.as_str()),
+                "{path} does not know {command}"
+            );
+        }
+    }
+    let bash = deb.installed("usr/share/bash-completion/completions/monitor");
+    let typed = r#"source "$0"; COMP_WORDS=(monitor ""); COMP_CWORD=1; _monitor monitor "" monitor; echo "${COMPREPLY[*]}""#;
+    let offered = run(Command::new("bash").args(["-c", typed]).arg(bash));
+    let offered: BTreeSet<&str> = offered.split_whitespace().collect();
+    for command in &commands {
+        assert!(
+            offered.contains(command.as_str()),
+            "bash does not offer {command}: {offered:?}"
+        );
+    }
+}
+
+#[test]
+fn its_scripts_do_nothing_where_no_service_manager_runs() {
+    let Some(deb) = Deb::built() else { return };
+    let cases = [
+        ("postinst", vec!["configure", ""]),
+        ("postinst", vec!["configure", "4.0.0"]),
+        ("prerm", vec!["upgrade", "4.1.1"]),
+        ("postrm", vec!["remove"]),
+    ];
+    for (name, arguments) in cases {
+        let script = deb
+            .control(name)
+            .replace("/run/systemd/system", "/nonexistent");
+        let mut shell = Command::new("sh");
+        shell.args(["-eu", "-c", &script, name]).args(&arguments);
+        assert_eq!(run(shell.stdin(Stdio::null())), "", "{name} {arguments:?}");
+    }
+}
+
+#[test]
+fn its_bill_of_materials_names_every_crate_with_licence_and_checksum() {
+    let Some(deb) = Deb::built() else { return };
+    let text = deb.read("usr/share/doc/monitor-gateway/sbom.cdx.json");
+    let bill: serde_json::Value = serde_json::from_str(&text).unwrap();
+    assert_eq!(
+        (&bill["bomFormat"], &bill["specVersion"]),
+        (&"CycloneDX".into(), &"1.5".into())
+    );
+    let product = &bill["metadata"]["component"];
+    assert_eq!(
+        product["purl"],
+        concat!("pkg:cargo/monitor-gateway@", env!("CARGO_PKG_VERSION"))
+    );
+    let parts = bill["components"].as_array().unwrap();
+    let names: BTreeSet<&str> = parts
+        .iter()
+        .filter_map(|part| part["name"].as_str())
+        .collect();
+    assert!(
+        ["pingora-core", "rustls", "sqlx", "regex"]
+            .iter()
+            .all(|name| names.contains(name))
+    );
+    assert!(!names.contains("rcgen"), "what only tests need is no part");
+    for part in parts {
+        assert!(part["licenses"][0]["expression"].is_string(), "{part}");
+        // A crate of the project's own folder has none.
+        let own = part["name"] == "libz-ng-sys";
+        assert_eq!(part["hashes"][0]["content"].is_string(), !own, "{part}");
+    }
+    let known = |reference: &serde_json::Value| {
+        parts
+            .iter()
+            .chain([product])
+            .any(|part| part["bom-ref"] == *reference)
+    };
+    for entry in bill["dependencies"].as_array().unwrap() {
+        assert!(known(&entry["ref"]), "{entry}");
+        assert!(
+            entry["dependsOn"].as_array().unwrap().iter().all(known),
+            "{entry}"
+        );
+    }
+}

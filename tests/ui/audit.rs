@@ -1,0 +1,97 @@
+//! The audit log as people read it.
+
+use crate::accounts::colleague;
+use crate::records::keeping;
+use crate::support::KEY;
+use crate::support::request::Request;
+use crate::support::stack::Stack;
+use crate::visitor::Visitor;
+use crate::world::{PASSWORD, administrator, administrators_browser};
+use serde_json::json;
+
+fn lines(page: &str) -> usize {
+    page.matches("<tr><th scope=\"row\">").count()
+}
+
+#[test]
+fn contract_30_who_did_what_is_listed_by_person_and_action() {
+    let stack = Stack::all().start();
+    let mut admin = administrator(&stack);
+    colleague(&stack, &mut admin, ("ann", "analyst"), "");
+    let made = admin.post(
+        "/ui/first-steps",
+        &[("application_id", &stack.application_id())],
+    );
+    assert_eq!(made.status(), 200);
+    for (query, expected) in [
+        ("actor=ann&action=account.sign_in", 1),
+        ("actor=ann&action=account.password", 1),
+        ("actor=admin&action=account.create", 1),
+        ("actor=admin&action=token.create", 1),
+        ("actor=ann&action=token.create", 0),
+        ("action=account.link", 1),
+        ("actor=nobody", 0),
+    ] {
+        let page = admin.get(&format!("/ui/audit?{query}")).text();
+        assert_eq!(lines(&page), expected, "{query}: {page}");
+    }
+    let page = admin.get("/ui/audit").text();
+    let key = regex::Regex::new("mon_[A-Za-z0-9_-]{20,}").unwrap();
+    let key = key.find(&made.text()).unwrap().as_str().to_owned();
+    assert!(!page.contains(&key) && !page.contains(PASSWORD) && !page.contains("argon2"));
+}
+
+#[test]
+fn a_failed_sign_in_is_a_line_and_what_was_typed_as_a_name_is_not() {
+    const TYPED: &str = "my-password-by-mistake";
+    let stack = Stack::all().start();
+    let mut admin = administrator(&stack);
+    let mut guesser = Visitor::new(stack.analysis_addr);
+    guesser.get("/ui/sign-in");
+    for name in ["admin", TYPED] {
+        let fields = [("name", name), ("password", "a wrong password")];
+        assert_eq!(guesser.post("/ui/sign-in", &fields).status(), 422);
+    }
+    let page = admin.get("/ui/audit?action=account.sign_in_failed").text();
+    assert_eq!(lines(&page), 2, "{page}");
+    assert!(page.contains("unknown name") && page.contains("127.0.0.1"));
+    assert!(!page.contains(TYPED) && !page.contains("a wrong password"));
+    let of_admin = admin.get("/ui/audit?actor=admin&action=account.sign_in_failed");
+    assert_eq!(lines(&of_admin.text()), 1);
+    let api = stack.analysis("/audit?actor=admin&action=account.sign_in_failed", KEY);
+    assert_eq!(api.json()["entries"].as_array().unwrap().len(), 1);
+}
+
+#[test]
+fn pages_hold_their_place_and_a_change_leads_to_its_differences() {
+    let stack = Stack::all().start();
+    let Some(mut browser) = administrators_browser(&stack) else {
+        return;
+    };
+    let id = keeping(&stack, "orders");
+    for version in 1..=60 {
+        let change = json!({"version": version, "name": format!("orders {version}")});
+        let request = Request::json("PATCH", &format!("/applications/{id}"), change.to_string());
+        let changed = request
+            .without_key()
+            .header("Authorization", &format!("Bearer {KEY}"))
+            .call(stack.analysis_addr);
+        assert_eq!(changed.status(), 200, "{}", changed.text());
+    }
+    browser.open("/ui/audit?action=application.change");
+    let rows = "document.querySelectorAll('tbody tr').length";
+    assert_eq!(browser.value(rows), 50);
+    browser.click(".pager a");
+    browser.wait_for("location.search.includes('before=')");
+    browser.wait_for("document.querySelectorAll('tbody tr').length === 10");
+    browser.open("/ui/audit?action=application.change");
+    browser.click("tbody a[href*='/versions']");
+    browser.wait_for("location.pathname.endsWith('/versions')");
+    browser.wait_for("document.querySelector('.versions > li') !== null");
+    let first = browser.text(".versions > li");
+    assert!(
+        first.contains("Version 61") && first.contains("orders 60") && first.contains("orders 59"),
+        "{first}"
+    );
+    assert_eq!(browser.complaints, Vec::<String>::new());
+}
