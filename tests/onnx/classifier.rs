@@ -133,13 +133,11 @@ fn contract_12_what_a_model_flags_is_blocked_at_the_gateway_and_explained_alike(
     });
     let category = &blocked["prepared_response"]["guardrails"]["categories"][0];
     assert_eq!(category["name"], "toxicity", "{blocked}");
-    let records = stack
-        .analysis("/records?verdict=flagged&limit=1", KEY)
-        .json();
-    let id = records["records"][0]["request_id"]
-        .as_str()
-        .unwrap()
-        .to_owned();
+    let id = eventually("its record", || {
+        let flagged = stack.analysis("/records?verdict=flagged", KEY).json();
+        let id = flagged["records"][0]["request_id"].as_str();
+        id.map(str::to_owned)
+    });
     let again = post(&stack, &format!("/records/{id}/explain"), &json!({})).json();
     assert_eq!(again["differences"], json!([]), "{again}");
 }
