@@ -2,7 +2,7 @@
 
 use super::Shared;
 use super::told::{Heard, Told};
-use crate::model::{Secret, Stage};
+use crate::model::{AppMode, Secret, Stage};
 use crate::observe::events::CallEnded;
 use crate::observe::{CallTimes, Metrics, Outcome, RouteLabel};
 use std::sync::Arc;
@@ -98,6 +98,13 @@ impl CallContext {
             false => call.emit(&self.metrics),
         }
         told.end(&call, &self.clock);
+    }
+
+    /// The call is in sync mode.
+    pub(crate) fn waits_for_verdicts(&mut self) {
+        if let Some(told) = &mut self.told {
+            told.mode = Some(AppMode::Sync);
+        }
     }
 
     /// A verdict was waited for until now.
