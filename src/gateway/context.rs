@@ -5,7 +5,7 @@ use super::memory::Share;
 use super::quota::Turn;
 use super::told::{Heard, Told};
 use super::upstreams::{Target, Tried};
-use crate::model::{Secret, Stage};
+use crate::model::{AppMode, Secret, Stage};
 use crate::observe::events::CallEnded;
 use crate::observe::{CallTimes, Metrics, Outcome, RouteLabel};
 use std::sync::Arc;
@@ -115,6 +115,13 @@ impl CallContext {
             false => call.emit(&self.metrics),
         }
         told.end(&call, &self.clock);
+    }
+
+    /// The call is in sync mode.
+    pub(crate) fn waits_for_verdicts(&mut self) {
+        if let Some(told) = &mut self.told {
+            told.mode = Some(AppMode::Sync);
+        }
     }
 
     /// A verdict was waited for until now.

@@ -145,9 +145,7 @@ pub(super) fn admit(
             (Outgoing::as_it_is(incoming.body), None)
         }
         Some(policy) if policy.app_mode == AppMode::Sync => {
-            if let Some(told) = &mut ctx.told {
-                told.mode = Some(AppMode::Sync);
-            }
+            ctx.waits_for_verdicts();
             return Err(Box::new(SyncCall {
                 incoming,
                 registration,

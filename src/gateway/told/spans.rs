@@ -2,7 +2,7 @@
 //! attributes of OpenTelemetry's conventions for generative AI. No text of a prompt or an answer, no
 //! key and no user is in any of them.
 
-use super::{CallTrace, Check, Told};
+use super::{CallTrace, Check, Heard, Told};
 use crate::config::BaseUrl;
 use crate::gateway::Shared;
 use crate::gateway::context::Clock;
@@ -95,20 +95,9 @@ impl Scene<'_> {
             span.tell("gen_ai.request.model", told.model.clone());
             span.tell("gen_ai.request.stream", told.streams.then_some(true));
         }
-        let heard = trace.heard.as_ref();
-        let usage = heard.and_then(|heard| heard.usage);
-        span.tell(
-            "gen_ai.response.model",
-            heard.and_then(|heard| heard.model.clone()),
-        );
-        span.tell(
-            "gen_ai.usage.input_tokens",
-            usage.and_then(|usage| usage.prompt_tokens),
-        );
-        span.tell(
-            "gen_ai.usage.output_tokens",
-            usage.and_then(|usage| usage.completion_tokens),
-        );
+        if let Some(said) = &trace.heard {
+            heard(&mut span, said);
+        }
         let first = clock.first_byte_after(from).filter(|_| told.streams);
         span.tell("gen_ai.response.time_to_first_chunk", first);
         if let Some(called) = &trace.called {
@@ -174,6 +163,14 @@ impl Scene<'_> {
             failed: false,
         }
     }
+}
+
+/// What the answer says about itself.
+fn heard(span: &mut Span, heard: &Heard) {
+    let usage = heard.usage.unwrap_or_default();
+    span.tell("gen_ai.response.model", heard.model.clone());
+    span.tell("gen_ai.usage.input_tokens", usage.prompt_tokens);
+    span.tell("gen_ai.usage.output_tokens", usage.completion_tokens);
 }
 
 fn address(span: &mut Span, url: &BaseUrl) {
