@@ -66,7 +66,7 @@ pub fn rates() -> &'static [Rate] {
 pub fn rate_at(category: Category, threshold: f64) -> Option<&'static Rate> {
     let own = || rates().iter().filter(|rate| rate.category == category);
     let below = own().filter(|rate| rate.threshold <= threshold + 1e-9);
-    below.last().or_else(|| own().next())
+    below.reduce(|_, next| next).or_else(|| own().next())
 }
 
 #[cfg(test)]
