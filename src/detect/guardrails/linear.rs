@@ -37,6 +37,9 @@ const LETTER: f32 = 16.0;
 /// Features of a part; a longer text counts by their mean.
 pub(crate) const FULL: u32 = 900;
 
+/// Of a longer message, so many parts are paid for: an attack in a book is still one.
+const PRICED: usize = 16;
+
 /// First bytes of the file; the last is the version.
 pub(crate) const MAGIC: &[u8; 8] = b"MGGUARD2";
 /// Numbers that belong to a column.
@@ -148,7 +151,7 @@ impl<'a> Model<'a> {
             false => NOTHING,
         };
         let parts = parts(tokens.len());
-        let doublings = (parts.len() as f32).log2();
+        let doublings = doublings(parts.len());
         for (from, to) in parts {
             if !says_something(&words[from..to]) {
                 continue;
@@ -244,6 +247,11 @@ pub(crate) fn length(count: u32) -> f32 {
 /// How often a letter of so many sentences is twice as long as letters are.
 pub(crate) fn long(sentences: usize) -> f32 {
     (sentences as f32 / LETTER).max(1.0).log2()
+}
+
+/// How often the number of parts is double, as far as it is paid for.
+pub(crate) fn doublings(parts: usize) -> f32 {
+    (parts.clamp(1, PRICED) as f32).log2()
 }
 
 /// The parts of a message of so many tokens; none for a short one.

@@ -4,7 +4,7 @@
 
 use super::features::{Features, PIECE, Script};
 use super::linear::{
-    ATTACK, Column, FOREIGN, HARM, HEADER, HEADS, KINDS, MAGIC, length, long, parts,
+    ATTACK, Column, FOREIGN, HARM, HEADER, HEADS, KINDS, MAGIC, doublings, length, long, parts,
 };
 use super::rows::{Label, Row};
 use super::{cues, harm_kinds, probes, reading::Read};
@@ -136,7 +136,7 @@ impl Weights {
         for (features, shares) in seen.readings.iter().zip(&seen.shares) {
             let tokens = features.ends.len();
             let parts = parts(tokens);
-            let cost = DOUBLING * (parts.len().max(1) as f32).log2();
+            let cost = DOUBLING * doublings(parts.len());
             let whole = std::iter::once(((0, tokens), 0.0));
             for (part, cost) in whole.chain(parts.into_iter().map(|part| (part, cost))) {
                 let margins = self.margin(features, part);
