@@ -79,7 +79,7 @@ fn fill(folder: &std::sync::Arc<Folder>, count: usize) {
             "name": format!("application {number}"),
             "policy": {"app_mode": "sync", "phrase": phrase},
         });
-        let made = Request::post("/applications", &body.to_string())
+        let made = Request::post("/applications", body.to_string())
             .without_key()
             .header("Authorization", &bearer)
             .call(stack.analysis_addr);

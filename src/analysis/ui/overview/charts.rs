@@ -1,5 +1,6 @@
 //! Which charts the overview has.
 
+use super::Records;
 use super::chart::{Chart, Series, Shape, Times, Unit};
 use super::period::{Bucket, Period};
 use crate::analysis::ui::components::number;
@@ -60,11 +61,7 @@ pub(super) fn all(view: &View, period: Period, buckets: &[Bucket]) -> Markup {
 }
 
 /// Finds by type: a list, each with its share as a bar.
-pub(super) fn types(
-    view: &View,
-    types: &[TypeCount],
-    records: &dyn Fn(&[(&str, &str)]) -> String,
-) -> Markup {
+pub(super) fn types(view: &View, types: &[TypeCount], records: &Records<'_>) -> Markup {
     let o = view.o();
     let most = types.iter().map(|found| found.count).max();
     let most = most.unwrap_or_default().max(1);

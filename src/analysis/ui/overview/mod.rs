@@ -29,6 +29,9 @@ use maud::{Markup, html};
 use period::Period;
 use std::sync::Arc;
 
+/// The address of the period's records with these filters.
+type Records<'a> = dyn Fn(&[(&str, &str)]) -> String + 'a;
+
 /// Types of finds that are listed.
 const TYPES: u32 = 12;
 /// Applications that the filter offers.

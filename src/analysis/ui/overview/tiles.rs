@@ -1,5 +1,6 @@
 //! The sums of the period, each with the way to its records.
 
+use super::Records;
 use crate::analysis::ui::components::{duration, number};
 use crate::analysis::ui::view::View;
 use crate::store::HourTraffic;
@@ -15,11 +16,7 @@ struct Tile {
 }
 
 /// `records` gives the address of the period's records with these filters.
-pub(super) fn row(
-    view: &View,
-    total: &HourTraffic,
-    records: &dyn Fn(&[(&str, &str)]) -> String,
-) -> Markup {
+pub(super) fn row(view: &View, total: &HourTraffic, records: &Records<'_>) -> Markup {
     let mut tiles = traffic(view, total, records);
     tiles.extend(verdicts(view, total, records));
     html! {
@@ -37,11 +34,7 @@ fn messages(total: &HourTraffic) -> u64 {
     total.prompts + total.answers
 }
 
-fn traffic(
-    view: &View,
-    total: &HourTraffic,
-    records: &dyn Fn(&[(&str, &str)]) -> String,
-) -> Vec<Tile> {
+fn traffic(view: &View, total: &HourTraffic, records: &Records<'_>) -> Vec<Tile> {
     let (t, o) = (view.t, view.o());
     let each = |sum: u64| sum.checked_div(messages(total)).unwrap_or_default();
     let to = || records(&[]);
@@ -70,11 +63,7 @@ fn traffic(
     ]
 }
 
-fn verdicts(
-    view: &View,
-    total: &HourTraffic,
-    records: &dyn Fn(&[(&str, &str)]) -> String,
-) -> Vec<Tile> {
+fn verdicts(view: &View, total: &HourTraffic, records: &Records<'_>) -> Vec<Tile> {
     let (t, o) = (view.t, view.o());
     let share = |part| o.of_messages.replace("{}", &percent(part, messages(total)));
     let tile = |(name, count, verdict): (&'static str, u64, &str)| Tile {
