@@ -54,7 +54,7 @@ fn somebody_signs_in_by_the_provider_and_has_the_role_of_their_groups_each_time_
     let (status, _) = comes(&provider, &mut ann, person(&["audit", "ops"]));
     assert_eq!((status, ann.get("/ui/users").status()), (200, 200));
     let users = ann.get("/ui/users").text();
-    assert_eq!(users.matches("ann@corp.example").count() > 0, true);
+    assert!(users.matches("ann@corp.example").count() > 0);
     assert_eq!(
         users.matches("<tr>").count(),
         3,
