@@ -23,6 +23,8 @@ mod shipped;
 mod systemd;
 #[path = "ops/tls.rs"]
 mod tls;
+#[path = "ops/tls_spoken.rs"]
+mod tls_spoken;
 #[path = "ops/traces.rs"]
 mod traces;
 #[path = "ops/upgrade.rs"]
