@@ -4,6 +4,8 @@
 
 #[path = "config/cli.rs"]
 mod cli;
+#[path = "config/files.rs"]
+mod files;
 #[path = "config/judge.rs"]
 mod judge;
 #[path = "config/models.rs"]
