@@ -37,6 +37,8 @@ enum Material {
 struct Head {
     alg: String,
     kid: Option<String>,
+    /// What has to be understood besides (RFC 7515 4.1.11): nothing is.
+    crit: Option<Value>,
 }
 
 /// What is wrong with a signature.
@@ -115,6 +117,10 @@ fn chosen<'k>(head: &Head, keys: &'k [Key]) -> Result<&'k Key, SignatureProblem>
         let text = "is not signed by RS256, PS256 or ES256";
         return Err(SignatureProblem::Wrong(text));
     }
+    if head.crit.is_some() {
+        let text = "has to be understood in ways that are not known";
+        return Err(SignatureProblem::Wrong(text));
+    }
     let mut fitting = keys
         .iter()
         .filter(|key| key.suits(&head.alg) && (head.kid.is_none() || key.id == head.kid));
@@ -180,6 +186,15 @@ mod tests {
             key[name] = value.clone();
         }
         read(&json!({"keys": [{"kty": "oct", "k": "AA"}, key]}))
+    }
+
+    #[test]
+    fn a_head_that_asks_for_more_than_is_known_is_refused() {
+        let head = URL_SAFE_NO_PAD.encode(r#"{"alg":"RS256","kid":"k","crit":["x"],"x":1}"#);
+        let (_, rest) = RS256.split_once('.').unwrap();
+        let refused = verified(&format!("{head}.{rest}"), &set(json!({})));
+        let text = "has to be understood in ways that are not known";
+        assert_eq!(refused, Err(SignatureProblem::Wrong(text)));
     }
 
     #[test]
