@@ -11,6 +11,7 @@ use super::upgrade::{Control, Upgrades};
 use super::watchdog::Watchdog;
 use super::{listeners, notify, spool};
 use crate::config::Settings;
+use crate::gateway::Room;
 use crate::observe::Metrics;
 use anyhow::Result;
 use log::warn;
@@ -81,12 +82,17 @@ pub(super) fn run_server(
     serving.readiness.ready();
     println!("{}", serving.text);
     notify::ready();
-    let watchdog = Watchdog::start(serving.operations);
-    let connected = || live.as_ref().map_or(0, |live| live.connections());
+    let clients = live.as_ref().map(|live| live.room().clone());
+    let rooms: Vec<Arc<Room>> = clients
+        .into_iter()
+        .chain([under_way.room().clone()])
+        .collect();
+    let watchdog = Watchdog::start(serving.operations, rooms.clone());
+    let expected = || rooms.iter().map(|room| room.expected()).sum::<i64>();
     let in_flight = || {
         let calls = metrics.in_flight() + under_way.count() + upgrades.orders();
         // Who is connected may bring one more request, where that can still be served in peace.
-        calls + i64::from(upgrades.is_handed_over()) * connected()
+        calls + i64::from(upgrades.is_handed_over()) * expected()
     };
     let grace = settings.gateway.shutdown.grace;
     wait_for_the_last_call(&running, &serving.readiness, grace, in_flight);

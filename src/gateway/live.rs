@@ -31,7 +31,8 @@ impl Live {
         let most = i64::try_from(most).unwrap_or(i64::MAX);
         let limit = connections(&shared.settings, most);
         Self {
-            room: Room::new(limit, shared.metrics.clone()),
+            room: Room::of_clients(limit, shared.metrics.clone()),
+            calls: Room::new(most, "descriptors", shared.metrics.clone()),
             most,
             metrics: shared.metrics.clone(),
             shared: ArcSwap::from_pointee(shared),
@@ -78,7 +79,7 @@ impl Live {
     }
 
     /// Client connections.
-    pub fn connections(&self) -> i64 {
+    pub(super) fn connections(&self) -> i64 {
         self.room.taken()
     }
 
@@ -91,7 +92,7 @@ impl Live {
     }
 
     /// The places of client connections.
-    pub(super) fn room(&self) -> &Arc<Room> {
+    pub fn room(&self) -> &Arc<Room> {
         &self.room
     }
 }

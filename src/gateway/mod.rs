@@ -20,6 +20,7 @@ mod memory;
 mod peer;
 mod prefixed;
 mod proxy;
+mod pulse;
 mod quota;
 mod respond;
 mod room;
@@ -32,10 +33,12 @@ mod upstreams;
 mod watch;
 
 pub use accept::Front;
-pub use doors::{Door, Doors};
+pub use doors::{Door, Doors, Reception};
 pub use live::Live;
 pub use proxy::Gateway;
 pub use upstream_tls::UpstreamTls;
+pub use pulse::Pulse;
+pub use room::Room;
 pub use upstreams::UpstreamStatus;
 
 use crate::config::GatewaySettings;

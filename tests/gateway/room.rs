@@ -1,13 +1,13 @@
 //! How many clients may be connected (`limits.connections` of CONTRACT 34), and a process without
 //! descriptors. Who finds no room waits in the system's queue and is served when there is some.
 
-use crate::support::eventually;
 use crate::support::fault::free_port;
 use crate::support::http::{Conn, connect};
 use crate::support::request::{HELLO, Request};
 use crate::support::stack::Stack;
 use crate::support::tls::Identity;
 use crate::support::upstream::Upstream;
+use crate::support::{PATIENCE, eventually};
 use rustix::process::{Pid, Resource, Rlimit, prlimit};
 use std::net::{Ipv4Addr, SocketAddr, TcpStream};
 use std::time::{Duration, Instant};
@@ -133,6 +133,22 @@ fn leave_descriptors(stack: &Stack, count: u64) {
     let id = stack.process.id();
     let open = std::fs::read_dir(format!("/proc/{id}/fd")).unwrap().count() as u64;
     let limit = Rlimit {
+#[test]
+fn an_analysis_server_with_few_descriptors_lets_others_wait() {
+    let stack = Stack::analysis_server().under("ulimit -n 200").start();
+    // 200 less the 128 that are reserved, and half of those.
+    let mut held: Vec<Conn> = (0..136).map(|_| Conn::open(stack.analysis_addr)).collect();
+    let contract = Request::get("/openapi.json").without_key();
+    let mut waiting = contract.send(stack.analysis_addr);
+    waiting.assert_quiet(SILENCE);
+    stack.process.await_stderr("the log line", |text| {
+        let said = "136 client connections are open (as many as the file descriptors allow";
+        text.contains(said).then_some(())
+    });
+    drop(held.pop());
+    assert_eq!(waiting.response().status(), 200);
+}
+
         current: Some(open + count),
         maximum: Some(4096),
     };

@@ -14,6 +14,8 @@ const PERIOD: Duration = Duration::from_secs(10);
 pub struct AcceptPaused {
     /// How many.
     pub connections: i64,
+    /// What their bound is called.
+    pub bound: &'static str,
 }
 
 static PAUSED: LazyLock<Throttle> = LazyLock::new(|| Throttle::every(PERIOD));
@@ -27,6 +29,7 @@ impl AcceptPaused {
                 target: "gateway",
                 "{} client connections are open (limits.connections): the next waits until one closes ({count} such since the last line)",
                 self.connections,
+                self.bound,
             );
         }
     }
