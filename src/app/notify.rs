@@ -3,9 +3,13 @@
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::net::{SocketAddr, UnixDatagram};
+use std::sync::OnceLock;
 use std::time::Duration;
 
 const VARIABLE: &str = "NOTIFY_SOCKET";
+
+/// Kept from the first word on: a process without descriptors has to be able to say that it is alive.
+static SOCKET: OnceLock<UnixDatagram> = OnceLock::new();
 
 /// This process serves.
 pub(super) fn ready() {
@@ -50,9 +54,16 @@ fn send(state: &str) {
         Some(name) => SocketAddr::from_abstract_name(name),
         None => SocketAddr::from_pathname(std::path::Path::new(&name)),
     };
-    let sent = address
-        .and_then(|address| UnixDatagram::unbound()?.send_to_addr(state.as_bytes(), &address));
+    let sent = address.and_then(|address| socket()?.send_to_addr(state.as_bytes(), &address));
     if let Err(error) = sent {
         log::warn!("the service manager was not told: {error}");
     }
+}
+
+fn socket() -> std::io::Result<&'static UnixDatagram> {
+    if let Some(socket) = SOCKET.get() {
+        return Ok(socket);
+    }
+    let socket = UnixDatagram::unbound()?;
+    Ok(SOCKET.get_or_init(|| socket))
 }

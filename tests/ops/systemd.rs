@@ -5,6 +5,7 @@ use crate::support::PATIENCE;
 use crate::support::request::{HELLO, Request};
 use crate::support::stack::{Folder, Stack};
 use crate::support::upstream::Upstream;
+use rustix::process::{Pid, Resource, Rlimit, prlimit};
 use std::os::unix::net::UnixDatagram;
 use std::sync::Arc;
 
@@ -23,6 +24,13 @@ impl Manager {
 
     fn path(&self) -> String {
         self.folder.path().join("notify").display().to_string()
+    }
+
+    /// Takes what was said so far.
+    fn forget(&self) {
+        self.socket.set_nonblocking(true).unwrap();
+        while self.socket.recv(&mut [0; 4096]).is_ok() {}
+        self.socket.set_nonblocking(false).unwrap();
     }
 
     /// The next message that holds this.
@@ -73,6 +81,32 @@ fn it_says_that_it_is_alive_as_often_as_it_is_asked_to() {
 }
 
 /// The units as they are shipped, and with this program in the place of the installed one.
+#[test]
+fn it_is_alive_without_descriptors() {
+    // Issue 9: recovery without restart after descriptor exhaustion.
+    let (upstream, manager) = (Upstream::ok(), Manager::new());
+    let stack = Stack::gateway()
+        .upstream(&upstream)
+        .env("NOTIFY_SOCKET", manager.path())
+        .env("WATCHDOG_USEC", "200000")
+        .under("ulimit -n 4096")
+        .start();
+    manager.await_message("WATCHDOG=1");
+    let limits = |current| Rlimit {
+        current: Some(current),
+        maximum: Some(4096),
+    };
+    let process = Pid::from_raw(stack.process.id() as i32);
+    // Fewer than it has: every further one is refused.
+    prlimit(process, Resource::Nofile, limits(8)).unwrap();
+    manager.forget();
+    for _ in 0..3 {
+        manager.await_message("WATCHDOG=1");
+    }
+    prlimit(process, Resource::Nofile, limits(4096)).unwrap();
+    assert_eq!(stack.call(&Request::chat(HELLO)).status(), 200);
+}
+
 fn units() -> Vec<(String, Arc<Folder>)> {
     let shipped = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("systemd");
     let mut found = Vec::new();
