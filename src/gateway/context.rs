@@ -3,6 +3,7 @@
 use super::Shared;
 use super::memory::Share;
 use super::quota::Turn;
+use super::room::Guest;
 use super::told::{Heard, Told};
 use super::upstreams::{Target, Tried};
 use crate::model::{AppMode, Secret, Stage};
@@ -31,6 +32,8 @@ pub struct CallContext {
     pub(crate) turn: Option<Turn>,
     /// Bytes of the request body on a transparent route.
     pub(crate) received: usize,
+    /// Its place among all calls.
+    pub(crate) place: Option<Guest>,
     /// The room of an answer that is held.
     pub(crate) answer: Option<Share>,
     pub(crate) clock: Clock,
@@ -73,6 +76,7 @@ impl CallContext {
             received: 0,
             answer: None,
             clock: Clock {
+            place: None,
                 started: Instant::now(),
                 upstream: Duration::ZERO,
                 client: Duration::ZERO,

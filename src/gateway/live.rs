@@ -20,6 +20,8 @@ pub struct Live {
     /// Another process serves: who is connected here may finish in peace.
     handed_over: AtomicBool,
     room: Arc<Room>,
+    /// Places of calls: clients over HTTP/2 have many on one connection, and each takes a descriptor.
+    calls: Arc<Room>,
     /// As many connections as the process has descriptors for.
     most: i64,
 }
@@ -89,6 +91,11 @@ impl Live {
 
     pub(super) fn is_handed_over(&self) -> bool {
         self.handed_over.load(Ordering::Relaxed)
+    }
+
+    /// The places of calls under way.
+    pub(super) fn calls(&self) -> &Arc<Room> {
+        &self.calls
     }
 
     /// The places of client connections.

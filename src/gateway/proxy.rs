@@ -9,9 +9,8 @@ use super::prefixed::Prefixed;
 use super::route::Route;
 use super::told::Told;
 use super::watch::{Framing, is_too_slow};
-use super::{Live, auth, exchange, respond};
-use crate::observe::Outcome;
-use crate::observe::events::UpstreamRetried;
+use super::{Live, auth, exchange, respond, transparent};
+use crate::observe::{Outcome, Room};
 use async_trait::async_trait;
 use bytes::Bytes;
 use http::header::TRANSFER_ENCODING;
@@ -64,8 +63,18 @@ impl Gateway {
         }
     }
 
-    /// Takes the call's place among those of its application, before a byte of its body is read.
-    fn take_turn(session: &Session, ctx: &mut CallContext, route: &Route) -> Result<(), CallError> {
+    /// Takes the call's place among all calls, for which there have to be descriptors, and among those of
+    /// its application, before a byte of its body is read.
+    fn take_turn(
+        &self,
+        session: &Session,
+        ctx: &mut CallContext,
+        route: &Route,
+    ) -> Result<(), CallError> {
+        if route.needs_key() {
+            let place = self.live.calls().enter();
+            ctx.place = Some(place.ok_or(CallError::Overloaded(Room::Descriptors))?);
+        }
         let shared = &ctx.shared;
         let policies = shared.policies.as_ref().filter(|_| route.needs_key());
         let limited = policies.and_then(|policies| {
@@ -145,7 +154,7 @@ impl Gateway {
         let framing = Self::framing(session);
         let admitted = self.admit(session, ctx, framing);
         let admitted = admitted.and_then(|route| {
-            Self::take_turn(session, ctx, &route)?;
+            self.take_turn(session, ctx, &route)?;
             Ok(route)
         });
         match admitted {

@@ -139,6 +139,8 @@ label!(
         Memory => "memory",
         /// The disk that large request bodies are written to.
         Disk => "disk",
+        /// The process's descriptors.
+        Descriptors => "descriptors",
     }
 );
 label!(
