@@ -26,6 +26,8 @@ pub struct CallContext {
     /// Where a call on a transparent route goes, and went before.
     pub(crate) target: Option<Arc<Target>>,
     pub(crate) tried: Tried,
+    /// The attempt on a transparent route that ends now is followed by one elsewhere.
+    pub(crate) repeats: bool,
     /// The answer stands incomplete on the wire: the connection is dropped, nothing more is written.
     pub(crate) cut: bool,
     /// The call's place among those of its application, where these are limited.
@@ -71,6 +73,7 @@ impl CallContext {
             attempts: 0,
             target: None,
             tried: Tried::default(),
+            repeats: false,
             cut: false,
             turn: None,
             received: 0,

@@ -28,6 +28,7 @@ mod route;
 mod socket;
 mod spill;
 mod told;
+mod transparent;
 mod upstream_tls;
 mod upstreams;
 mod watch;
@@ -36,9 +37,9 @@ pub use accept::Front;
 pub use doors::{Door, Doors, Reception};
 pub use live::Live;
 pub use proxy::Gateway;
-pub use upstream_tls::UpstreamTls;
 pub use pulse::Pulse;
 pub use room::Room;
+pub use upstream_tls::UpstreamTls;
 pub use upstreams::UpstreamStatus;
 
 use crate::config::GatewaySettings;
