@@ -13,6 +13,7 @@ use super::{listeners, notify, spool};
 use crate::config::Settings;
 use crate::gateway::Room;
 use crate::observe::Metrics;
+use crate::observe::upgraded::{UpgradeEnded, UpgradeResult};
 use anyhow::Result;
 use log::warn;
 use pingora_core::server::{RunArgs, Server};
@@ -69,6 +70,8 @@ pub(super) fn run_server(
     listeners::wait_until_open(&serving.addresses, || running.is_finished())?;
     if let Some(predecessor) = seat.predecessor {
         predecessor.ready()?;
+        let result = UpgradeResult::Done;
+        UpgradeEnded { result }.emit(&metrics);
     }
     seat.sockets.forget_the_rest();
     let control = Control {

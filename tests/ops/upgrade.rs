@@ -211,6 +211,21 @@ fn contract_35_what_does_not_start_leaves_the_old_process_serving() {
 }
 
 #[test]
+fn contract_35_the_process_that_serves_has_counted_its_upgrade() {
+    let upstream = Upstream::ok();
+    let stack = Stack::before(&upstream);
+    let done = "monitor_upgrades_total{result=\"ok\"}";
+    assert_eq!(stack.metric(done), 0.0);
+    let _line = {
+        let mut line = Line::default();
+        line.upgrade(&stack, "gateway");
+        line
+    };
+    await_end(stack.process.id() as i32);
+    assert_eq!(stack.metric(done), 1.0);
+}
+
+#[test]
 fn contract_35_a_successor_that_dies_with_the_sockets_in_its_hands_changes_nothing() {
     let upstream = Upstream::ok();
     let stack = Stack::before(&upstream);

@@ -24,7 +24,7 @@ use super::notify;
 use super::sockets::{Label, Sockets};
 use crate::config::{Role, Settings};
 use crate::observe::Metrics;
-use crate::observe::upgraded::{UpgradeEnded, UpgradeResult};
+use crate::observe::upgraded::{HandedOver, UpgradeEnded, UpgradeResult};
 use anyhow::{Result, bail};
 use std::io::Write;
 use std::os::fd::OwnedFd;
@@ -144,7 +144,7 @@ impl Upgrades {
         // The other one serves, whether it hears of it or not.
         let _ = writeln!(stream, "going");
         notify::main_process(pid);
-        self.ended(UpgradeResult::Done);
+        HandedOver.emit();
         self.enter(Phase::Handing, Phase::HandedOver);
         self.handed_over.send_replace(true);
     }
