@@ -251,5 +251,11 @@ label!(
         Guard => "guard",
         /// The collector of traces: its key.
         Trace => "trace",
+        /// Listeners of the gateway: access keys and `Authorization` of clients.
+        Listen => "listen",
+        /// Listeners of the analysis API: access tokens and sessions.
+        AnalysisListen => "analysis_listen",
+        /// PostgreSQL: its password and what is kept.
+        Store => "store",
     }
 );

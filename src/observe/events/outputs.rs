@@ -77,7 +77,7 @@ impl SpansExported {
     }
 }
 
-/// A server off this machine gets secrets in clear text.
+/// A server off this machine gets secrets in clear text, or is given them.
 pub struct ClearTextSecret {
     /// Which.
     pub target: ClearTextTarget,
@@ -92,11 +92,31 @@ impl ClearTextSecret {
             ClearTextTarget::Monitor => ("monitor.url", "access keys"),
             ClearTextTarget::Judge => ("judge.url", "judge.api_key"),
             ClearTextTarget::Guard => ("checks.guard.url", "checks.guard.api_key"),
+        warn!(target: "tls", "{}", self.said());
+    }
+
+    fn said(&self) -> String {
+        let open = "is reached from other machines without TLS";
+        let read = "can be read on the way";
             ClearTextTarget::Trace => ("trace.endpoint", "trace.authorization"),
         };
-        warn!(
-            target: "tls",
-            "{setting} is http and not on this machine: {what} and what is sent with it can be read on the way; use https",
-        );
+        format!(
+            "{setting} is http and not on this machine: {what} and what is sent with it {read}; use https"
+        )
+            ClearTextTarget::Listen => {
+                return format!(
+                    "a listener (listen) {open}: access keys, the clients' Authorization and what is sent with them {read}; give it tls, or put a proxy with TLS before it"
+                );
+            }
+            ClearTextTarget::AnalysisListen => {
+                return format!(
+                    "a listener of the analysis API {open}: access tokens, sessions and records {read}; give it tls, or put a proxy with TLS before it"
+                );
+            }
+            ClearTextTarget::Store => {
+                return format!(
+                    "store.host is not on this machine and store.ssl is not true: the database's password and what is kept {read}; set store.ssl: true"
+                );
+            }
     }
 }
