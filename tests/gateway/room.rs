@@ -83,6 +83,21 @@ fn contract_34_all_listeners_share_the_limit() {
 }
 
 #[test]
+fn a_burst_of_connections_waits_in_the_systems_queue() {
+    let upstream = Upstream::ok();
+    let stack = Stack::before(&upstream);
+    stack.process.signal("STOP");
+    let burst = (0..300).map(|number| {
+        let connected = TcpStream::connect_timeout(&stack.gateway_addr, PATIENCE);
+        connected.unwrap_or_else(|error| panic!("connection {number}: {error}"))
+    });
+    let burst: Vec<TcpStream> = burst.collect();
+    stack.process.signal("CONT");
+    assert_eq!(stack.call(&Request::chat(HELLO)).status(), 200);
+    drop(burst);
+}
+
+#[test]
 fn contract_35_a_reload_makes_room_for_those_who_wait() {
     let upstream = Upstream::ok();
     let yaml = |connections: usize| format!("limits: {{connections: {connections}}}\n");
@@ -119,21 +134,6 @@ fn a_process_with_few_descriptors_serves_fewer_clients_and_says_so() {
 }
 
 #[test]
-fn the_soft_limit_of_descriptors_is_raised_to_the_hard_one() {
-    let upstream = Upstream::ok();
-    let yaml = "limits: {connections: 400}";
-    let stack = Stack::gateway().upstream(&upstream).yaml(yaml);
-    let stack = stack.under("ulimit -Sn 300 && ulimit -Hn 1000").start();
-    assert_eq!(stack.metric("monitor_connections_limit"), 400.0);
-    assert!(!stack.stderr().contains("file descriptors"));
-}
-
-/// Allows a running process so many descriptors beyond those it has.
-fn leave_descriptors(stack: &Stack, count: u64) {
-    let id = stack.process.id();
-    let open = std::fs::read_dir(format!("/proc/{id}/fd")).unwrap().count() as u64;
-    let limit = Rlimit {
-#[test]
 fn an_analysis_server_with_few_descriptors_lets_others_wait() {
     let stack = Stack::analysis_server().under("ulimit -n 200").start();
     // 200 less the 128 that are reserved, and half of those.
@@ -149,6 +149,21 @@ fn an_analysis_server_with_few_descriptors_lets_others_wait() {
     assert_eq!(waiting.response().status(), 200);
 }
 
+#[test]
+fn the_soft_limit_of_descriptors_is_raised_to_the_hard_one() {
+    let upstream = Upstream::ok();
+    let yaml = "limits: {connections: 400}";
+    let stack = Stack::gateway().upstream(&upstream).yaml(yaml);
+    let stack = stack.under("ulimit -Sn 300 && ulimit -Hn 1000").start();
+    assert_eq!(stack.metric("monitor_connections_limit"), 400.0);
+    assert!(!stack.stderr().contains("file descriptors"));
+}
+
+/// Allows a running process so many descriptors beyond those it has.
+fn leave_descriptors(stack: &Stack, count: u64) {
+    let id = stack.process.id();
+    let open = std::fs::read_dir(format!("/proc/{id}/fd")).unwrap().count() as u64;
+    let limit = Rlimit {
         current: Some(open + count),
         maximum: Some(4096),
     };
