@@ -47,7 +47,7 @@ pub(super) fn run_server(
     server.bootstrap();
     add(&mut server);
     let (seat, metrics) = (serving.seat, serving.metrics);
-    let upgrades = Arc::new(Upgrades::new(metrics.clone()));
+    let upgrades = Arc::new(Upgrades::new(seat.role, metrics.clone()));
     let (live, under_way) = (serving.parts.live.clone(), serving.under_way);
     serving.reloads.attach(serving.parts);
     let signals = Signals {
