@@ -101,7 +101,7 @@ pub(super) fn run_server(
     wait_for_the_last_call(&running, &serving.readiness, grace, in_flight);
     drop(watchdog);
     if let Some(spool) = serving.spool {
-        spool.stop(serving.readiness.is_interrupted());
+        spool.stop(|| serving.readiness.is_interrupted());
     }
     if let Some(outputs) = serving.outputs {
         outputs.stop(serving.readiness.is_interrupted());
