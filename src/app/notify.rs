@@ -16,12 +16,18 @@ pub(super) fn ready() {
     send(&format!("READY=1\nMAINPID={}", std::process::id()));
 }
 
+/// Its configuration has been read again, whatever came of it. Which process is the main one is not said: a
+/// hand-over may be under way.
+pub(super) fn reloaded() {
+    send("READY=1");
+}
+
 /// Another process serves in its place.
 pub(super) fn main_process(pid: u32) {
     send(&format!("MAINPID={pid}"));
 }
 
-/// It reads its configuration again; [`ready`] ends that.
+/// It reads its configuration again; [`reloaded`] ends that.
 pub(super) fn reloading() {
     let now = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
     let micros = now.tv_sec * 1_000_000 + now.tv_nsec / 1_000;
