@@ -32,10 +32,10 @@ pub struct CallContext {
     pub(crate) cut: bool,
     /// The call's place among those of its application, where these are limited.
     pub(crate) turn: Option<Turn>,
-    /// Bytes of the request body on a transparent route.
-    pub(crate) received: usize,
     /// Its place among all calls.
     pub(crate) place: Option<Guest>,
+    /// Bytes of the request body on a transparent route.
+    pub(crate) received: usize,
     /// The room of an answer that is held.
     pub(crate) answer: Option<Share>,
     pub(crate) clock: Clock,
@@ -76,10 +76,10 @@ impl CallContext {
             repeats: false,
             cut: false,
             turn: None,
+            place: None,
             received: 0,
             answer: None,
             clock: Clock {
-            place: None,
                 started: Instant::now(),
                 upstream: Duration::ZERO,
                 client: Duration::ZERO,
@@ -114,12 +114,13 @@ impl CallContext {
             times: self.clock.times(),
             detail: self.detail,
         };
+        call.count(&self.metrics);
+        let access = &self.shared.access;
         let Some(mut told) = told else {
-            return call.emit(&self.metrics);
+            return access.say(|| call.line());
         };
-        match self.shared.access.write(|| told.line(&call, bytes_in)) {
-            true => call.count(&self.metrics),
-            false => call.emit(&self.metrics),
+        if !access.write(|| told.line(&call, bytes_in)) {
+            access.say(|| call.line());
         }
         told.end(&call, &self.clock);
     }
