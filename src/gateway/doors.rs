@@ -181,7 +181,8 @@ impl<R: Reception> Open<R> {
             };
             let mut next = match tls {
                 None => Some(Box::new(socket) as Stream),
-                Some(tls) => handshake(&tls, socket, &*reception).await,
+                // In a box, which is gone afterwards: the task is there as long as the connection.
+                Some(tls) => Box::pin(handshake(&tls, socket, &*reception)).await,
             };
             while let Some(stream) = next {
                 next = reception.process_new(stream, &shutdown).await;
