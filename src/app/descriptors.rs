@@ -1,8 +1,9 @@
 //! How many clients the process has descriptors for. A client takes one, its call another one to the
 //! upstream; what else the process opens is kept free for it.
 
+use crate::config::Limits;
 use anyhow::{Result, ensure};
-use log::warn;
+use log::{info, warn};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 /// For listeners, spool, database, files, the backend and the operations listener.
@@ -12,15 +13,16 @@ const PER_CLIENT: u64 = 2;
 const FEWEST: u64 = 16;
 
 /// Raises the soft limit to the hard one, and says how many clients there is room for. What
-/// `limits.connections` asks for beyond that is warned about.
+/// `limits.connections` asks for beyond that is warned about; where it leaves the number open, fewer
+/// than the default are no mistake of anybody's.
 ///
 /// # Errors
 /// When there are not even descriptors for a few.
-pub(super) fn clients(wanted: usize) -> Result<usize> {
+pub(super) fn clients(wanted: Option<usize>) -> Result<usize> {
     let limit = getrlimit(Resource::Nofile);
     let most = limit.maximum.unwrap_or(u64::MAX);
     let now = limit.current.unwrap_or(u64::MAX);
-    let needed = (wanted as u64)
+    let needed = (wanted.unwrap_or(Limits::CONNECTIONS) as u64)
         .saturating_mul(PER_CLIENT)
         .saturating_add(RESERVED);
     let have = match now < most {
@@ -32,10 +34,14 @@ pub(super) fn clients(wanted: usize) -> Result<usize> {
         room >= FEWEST,
         "{have} file descriptors are too few; raise the limit (LimitNOFILE, ulimit -n) to {needed}"
     );
-    if have < needed {
-        warn!(
+    match wanted {
+        Some(wanted) if have < needed => warn!(
             "{have} file descriptors are enough for {room} client connections, not for limits.connections {wanted}, which needs {needed} (LimitNOFILE, ulimit -n): {room} is the limit"
-        );
+        ),
+        None if have < needed => info!(
+            "{have} file descriptors are enough for {room} client connections: limits.connections is not set, so that is the limit"
+        ),
+        _ => {}
     }
     Ok(usize::try_from(room).unwrap_or(usize::MAX))
 }

@@ -1,10 +1,11 @@
 //! The memory of all calls under way together (`limits.buffered_bytes`): request bodies that wait for
-//! their verdict or their upstream, answers that are held or copied for the record. What is beyond it
-//! is refused; what a call holds it gives back however it ends.
+//! their verdict or their upstream, answers that are held or copied for the record. Where it runs short,
+//! those are asked for room who take long; what is beyond it is refused. What a call holds it gives back
+//! however it ends.
 
-use crate::observe::{Metrics, Room};
+use crate::observe::{Metrics, Room, Throttle};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicI64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 use tokio::sync::Notify;
 use tokio::time::timeout;
@@ -13,12 +14,17 @@ use tokio::time::timeout;
 const SMALL: i64 = 16 << 10;
 /// A growing copy is accounted for in steps of this.
 const STEP: i64 = 64 << 10;
+/// It runs short above so many quarters of the limit: the last one is for who comes next.
+const SHORT: i64 = 3;
+/// Room is asked for no more often than this.
+const ASK_EVERY: Duration = Duration::from_millis(100);
 
 /// What all calls of one gateway share.
 pub(crate) struct Memory {
-    limit: AtomicI64,
     waiting: AtomicUsize,
     freed: Notify,
+    asking: Notify,
+    asked: Throttle,
     metrics: Arc<Metrics>,
 }
 
@@ -34,25 +40,41 @@ pub(crate) struct Full(pub(crate) Room);
 
 impl Memory {
     pub(crate) fn new(limit: u64, metrics: Arc<Metrics>) -> Arc<Self> {
+        metrics.limits.buffered_limit.set(signed(limit));
         Arc::new(Self {
-            limit: AtomicI64::new(signed(limit)),
             waiting: AtomicUsize::new(0),
             freed: Notify::new(),
+            asking: Notify::new(),
+            asked: Throttle::every(ASK_EVERY),
             metrics,
         })
     }
 
     /// What is held already stays.
     pub(crate) fn set_limit(&self, limit: u64) {
-        self.limit.store(signed(limit), Ordering::Relaxed);
+        self.metrics.limits.buffered_limit.set(signed(limit));
         self.freed.notify_waiters();
     }
 
-    /// The gauge is the count: one number to be wrong.
+    /// Whether those have to give way who can.
+    pub(crate) fn is_short(&self) -> bool {
+        let limits = &self.metrics.limits;
+        limits.buffered_bytes.get() > limits.buffered_limit.get() / 4 * SHORT
+    }
+
+    /// Resolves when room is asked for the next time.
+    pub(crate) async fn asks(&self) {
+        self.asking.notified().await;
+    }
+
+    /// The gauges are the count and its limit: one number each to be wrong.
     fn take(&self, bytes: i64) -> Result<(), Full> {
-        let used = &self.metrics.limits.buffered_bytes;
-        used.add(bytes);
-        if used.get() <= self.limit.load(Ordering::Relaxed) {
+        let limits = &self.metrics.limits;
+        limits.buffered_bytes.add(bytes);
+        if self.is_short() && self.asked.pass().is_some() {
+            self.asking.notify_waiters();
+        }
+        if limits.buffered_bytes.get() <= limits.buffered_limit.get() {
             return Ok(());
         }
         self.give(bytes);
@@ -99,7 +121,8 @@ impl Share {
                 if self.grow(bytes).is_ok() {
                     return;
                 }
-                freed.await;
+                // Each further try asks for room again.
+                let _ = timeout(ASK_EVERY, freed).await;
             }
         };
         let grown = timeout(limit, growing).await;
@@ -176,6 +199,23 @@ mod tests {
         assert_eq!(used(&memory), 100);
         two.give_back();
         assert_eq!(used(&memory), 0);
+    }
+
+    #[tokio::test]
+    async fn who_finds_the_last_quarter_taken_asks_the_others_for_room() {
+        let memory = Memory::new(100, Arc::new(Metrics::new().unwrap()));
+        let (mut slow, mut next) = (Share::new(&memory), Share::new(&memory));
+        slow.grow(80).unwrap();
+        assert!(memory.is_short());
+        let asked = async {
+            memory.asks().await;
+            slow.give_back();
+        };
+        let waits = next.grow_within(60, Duration::from_secs(60));
+        let ((), grown) = tokio::join!(asked, waits);
+        grown.unwrap();
+        assert!(!memory.is_short());
+        assert_eq!(used(&memory), 60);
     }
 
     #[test]

@@ -50,6 +50,19 @@ fn dashboards_and_alerts_ask_for_metrics_that_there_are() {
 }
 
 #[test]
+fn what_is_bounded_and_what_is_lost_stands_on_the_dashboard() {
+    let board = read("conf/grafana/monitor.json");
+    for file in ["limits", "outputs"] {
+        let metrics = read(&format!("src/observe/metrics/{file}.rs"));
+        let names = names(r#""(monitor_[a-z_]+)""#, &metrics);
+        assert!(names.len() > 4, "{file}: {names:?}");
+        for name in names {
+            assert!(board.contains(&name), "the dashboard does not show {name}");
+        }
+    }
+}
+
+#[test]
 fn every_metric_is_explained_in_the_readme() {
     let readme = read("README.md");
     for name in metrics() {
