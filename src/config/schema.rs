@@ -139,7 +139,7 @@ fn limits(r: &mut Reader<'_>) -> Limits {
         threads: threads.flatten(),
         connections: connections.flatten(),
         buffered_bytes: buffered_bytes.unwrap_or(512 * MIB),
-        spilled_bytes: spilled_bytes.unwrap_or(4 * GIB),
+        spilled_bytes,
         header_timeout: header_timeout.unwrap_or(seconds(10)),
         idle_timeout: idle_timeout.unwrap_or(seconds(75)),
         upstream_idle_connections: upstream_idle_connections.unwrap_or(1_024),

@@ -195,8 +195,8 @@ pub struct Limits {
     pub connections: Option<usize>,
     /// Bytes of requests and answers in memory for all calls under way; beyond it 503.
     pub buffered_bytes: u64,
-    /// Bytes of request bodies in files while they come; beyond it 503.
-    pub spilled_bytes: u64,
+    /// Bytes of request bodies in files while they come; beyond it 503. None: [`Limits::spilled`].
+    pub spilled_bytes: Option<u64>,
     /// Time for a client to send its request head, and for each silence inside its body.
     pub header_timeout: Duration,
     /// How long an idle kept connection stays open.
@@ -210,6 +210,12 @@ pub struct Limits {
 impl Limits {
     /// Client connections at most where the configuration leaves it to the system (CONTRACT 34).
     pub const CONNECTIONS: usize = 10_000;
+
+    /// Bytes of request bodies in files: four times those in memory, unless it is said.
+    pub fn spilled(&self) -> u64 {
+        let times = self.buffered_bytes.saturating_mul(4);
+        self.spilled_bytes.unwrap_or(times)
+    }
 }
 
 /// Stopping (CONTRACT 35).

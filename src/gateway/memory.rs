@@ -5,7 +5,7 @@
 
 use crate::observe::{Metrics, Room, Throttle};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicI64, AtomicUsize, Ordering};
 use std::time::Duration;
 use tokio::sync::Notify;
 use tokio::time::timeout;
@@ -21,6 +21,7 @@ const ASK_EVERY: Duration = Duration::from_millis(100);
 
 /// What all calls of one gateway share.
 pub(crate) struct Memory {
+    used: AtomicI64,
     waiting: AtomicUsize,
     freed: Notify,
     asking: Notify,
@@ -42,6 +43,7 @@ impl Memory {
     pub(crate) fn new(limit: u64, metrics: Arc<Metrics>) -> Arc<Self> {
         metrics.limits.buffered_limit.set(signed(limit));
         Arc::new(Self {
+            used: AtomicI64::new(0),
             waiting: AtomicUsize::new(0),
             freed: Notify::new(),
             asking: Notify::new(),
@@ -58,8 +60,12 @@ impl Memory {
 
     /// Whether those have to give way who can.
     pub(crate) fn is_short(&self) -> bool {
-        let limits = &self.metrics.limits;
-        limits.buffered_bytes.get() > limits.buffered_limit.get() / 4 * SHORT
+        self.used.load(Ordering::Relaxed) > self.limit() / 4 * SHORT
+    }
+
+    /// Whether so many bytes have room once nobody else holds any.
+    pub(crate) fn can_ever_hold(&self, bytes: usize) -> bool {
+        signed(bytes as u64) <= self.limit()
     }
 
     /// Resolves when room is asked for the next time.
@@ -67,21 +73,27 @@ impl Memory {
         self.asking.notified().await;
     }
 
-    /// The gauges are the count and its limit: one number each to be wrong.
+    /// The gauge is where it is kept: one number to be wrong.
+    fn limit(&self) -> i64 {
+        self.metrics.limits.buffered_limit.get()
+    }
+
+    /// Takes all or nothing: a try that fails is seen by nobody, least of all by those who wait.
     fn take(&self, bytes: i64) -> Result<(), Full> {
-        let limits = &self.metrics.limits;
-        limits.buffered_bytes.add(bytes);
-        if self.is_short() && self.asked.pass().is_some() {
+        let limit = self.limit();
+        let more = |used: i64| used.checked_add(bytes).filter(|sum| *sum <= limit);
+        let (set, read) = (Ordering::SeqCst, Ordering::SeqCst);
+        let taken = self.used.fetch_update(set, read, more);
+        if (taken.is_err() || self.is_short()) && self.asked.pass().is_some() {
             self.asking.notify_waiters();
         }
-        if limits.buffered_bytes.get() <= limits.buffered_limit.get() {
-            return Ok(());
-        }
-        self.give(bytes);
-        Err(Full(Room::Memory))
+        taken.map_err(|_| Full(Room::Memory))?;
+        self.metrics.limits.buffered_bytes.add(bytes);
+        Ok(())
     }
 
     fn give(&self, bytes: i64) {
+        self.used.fetch_sub(bytes, Ordering::SeqCst);
         self.metrics.limits.buffered_bytes.sub(bytes);
         if self.waiting.load(Ordering::SeqCst) > 0 {
             self.freed.notify_waiters();
@@ -110,9 +122,12 @@ impl Share {
     /// Like [`Self::grow`], where room is waited for that long.
     ///
     /// # Errors
-    /// When there is none by then.
+    /// When there is none by then, or can be none.
     pub(crate) async fn grow_within(&mut self, bytes: usize, limit: Duration) -> Result<(), Full> {
         let memory = self.memory.clone();
+        if !memory.can_ever_hold(bytes) {
+            return Err(Full(Room::Memory));
+        }
         let _waiting = Waiting::among(&memory.waiting);
         let growing = async {
             loop {

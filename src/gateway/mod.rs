@@ -106,7 +106,7 @@ impl Shared {
     ) -> Option<Self> {
         let upstream = Upstreams::new((&settings.upstream, &tls), &options, &metrics, None)?;
         let spills = monitoring.spill_folder;
-        let spilled = settings.limits.spilled_bytes;
+        let spilled = settings.limits.spilled();
         let spills = spills.map(|folder| Arc::new(Spills::new(folder, spilled, metrics.clone())));
         Some(Self {
             memory: Memory::new(settings.limits.buffered_bytes, metrics.clone()),
@@ -139,7 +139,7 @@ impl Shared {
         let upstream = Upstreams::new(wanted, options, &self.metrics, before)?;
         self.memory.set_limit(settings.limits.buffered_bytes);
         if let Some(spills) = &self.spills {
-            spills.set_limit(settings.limits.spilled_bytes);
+            spills.set_limit(settings.limits.spilled());
         }
         Some(Self {
             memory: self.memory.clone(),

@@ -79,6 +79,8 @@ impl<'a> Arrival<'a> {
 
     /// Takes what came. What finds no room in memory goes to the file, all of it.
     pub(super) async fn add(&mut self, chunk: &[u8]) -> Result<(), CallError> {
+        let held = self.whole.len() + self.file.as_ref().map_or(0, Spilled::len);
+        fits(self.shared, held + chunk.len())?;
         let grown = self.share.grow(chunk.len());
         if grown.is_err() && !self.may_be_filed(chunk.len()) {
             let room = self.share.grow_within(chunk.len(), PATIENCE).await;
@@ -161,6 +163,14 @@ impl<'a> Arrival<'a> {
     fn may_be_filed(&self, more: usize) -> bool {
         let spills = self.shared.spills.as_ref();
         spills.is_some_and(|spills| spills.have_room(self.whole.len() + more))
+    }
+}
+
+/// A body that is larger than all calls together may hold is not taken in first.
+pub(super) fn fits(shared: &Shared, bytes: usize) -> Result<(), CallError> {
+    match shared.memory.can_ever_hold(bytes) {
+        true => Ok(()),
+        false => Err(CallError::TooLarge),
     }
 }
 

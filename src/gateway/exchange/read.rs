@@ -2,7 +2,7 @@
 //! buffer, so a body costs its own size and one chunk; where it waits until it is whole is
 //! [`super::arrival`]'s.
 
-use super::arrival::{Arrival, PATIENCE};
+use super::arrival::{Arrival, PATIENCE, fits};
 use crate::gateway::Shared;
 use crate::gateway::context::CallContext;
 use crate::gateway::error::CallError;
@@ -49,6 +49,7 @@ struct Reading<'a> {
 
 impl Reading<'_> {
     async fn whole(mut self, started: Instant) -> Result<Body, CallError> {
+        fits(self.shared, announced(self.session))?;
         if expects_continue(self.session.req_header()) {
             let told = self.session.write_continue_response().await;
             told.map_err(of_the_client)?;
