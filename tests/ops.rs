@@ -5,6 +5,8 @@ mod support;
 
 #[path = "ops/access.rs"]
 mod access;
+#[path = "ops/collectors.rs"]
+mod collectors;
 #[path = "ops/crowd.rs"]
 mod crowd;
 #[path = "ops/line.rs"]

@@ -3,8 +3,7 @@
 use super::certificates::{Certificates, Offered};
 use super::gateway::{backend_runtime, reloads};
 use super::http::{CountedApp, UnderWay, WebApp};
-use super::launch::Launch;
-use super::lifecycle::Readiness;
+use super::launch::{Launch, Seat};
 use super::reload::Parts;
 use super::remote::remote;
 use super::run::{Serving, run_server};
@@ -27,61 +26,69 @@ use tokio::runtime::Runtime;
 /// When a listener or the store cannot be opened.
 pub fn run_analysis(launch: Launch) -> Result<()> {
     let (mut settings, seat) = launch.begin()?;
-    let (sockets, analysis) = (seat.sockets.clone(), &mut settings.analysis);
-    sockets.claim_all("analysis", &mut analysis.listen)?;
-    analysis.operations = sockets.claim("operations", analysis.operations)?;
+    let analysis = &mut settings.analysis;
+    seat.sockets.claim_all("analysis", &mut analysis.listen)?;
+    analysis.operations = seat.sockets.claim("operations", analysis.operations)?;
     let runtime = backend_runtime()?;
-    let (metrics, readiness) = (Arc::new(Metrics::new()?), Arc::new(Readiness::default()));
+    let metrics = Arc::new(Metrics::new()?);
     let remote = remote(&settings.analysis, None, &metrics)?;
     let opened = Service::open_with(&settings.analysis, &settings.data_dir, remote.clone());
     let (service, first) = runtime.block_on(opened)?;
     let retention = retention(&runtime, &settings, &service, &metrics);
     let under_way = UnderWay::new(descriptors::api(None), &metrics);
-    let mut certificates = Certificates::default();
-    let api = api(
-        &settings,
-        &sockets,
-        service.clone(),
-        (under_way.clone(), &mut certificates),
-    )?;
-    let reloads = reloads(&seat, &metrics);
-    let address = settings.analysis.operations;
-    let router = operations::router(Overview {
+    let overview = Overview {
         live: None,
-        metrics: metrics.clone(),
-        readiness: readiness.clone(),
+        readiness: Arc::default(),
         policies: None,
         spool: None,
-        reloads: reloads.clone(),
-        under_way: under_way.clone(),
+        reloads: reloads(&seat, &metrics),
+        metrics,
+        under_way,
         remote,
-    });
-    let operations = sockets.serve(operations_service(address, &settings, router))?;
+    };
+    let text = welcome::analysis(&settings, &first);
+    serve(&settings, (seat, overview), service.clone(), text)?;
+    runtime.block_on(retention.stop());
+    runtime.block_on(service.shutdown());
+    Ok(())
+}
+
+/// Serves the API and the operations listener.
+fn serve(
+    settings: &Settings,
+    (seat, overview): (Seat, Overview),
+    service: Arc<Service>,
+    text: String,
+) -> Result<()> {
+    let (sockets, under_way) = (seat.sockets.clone(), overview.under_way.clone());
+    let mut certificates = Certificates::default();
+    let counted = (under_way.clone(), &mut certificates);
+    let api = api(settings, &sockets, service, counted)?;
+    let address = settings.analysis.operations;
     let mut addresses = addresses(&settings.analysis.listen);
     addresses.push(address);
     let serving = Serving {
         addresses,
         operations: address,
-        readiness,
-        metrics,
+        readiness: overview.readiness.clone(),
+        metrics: overview.metrics.clone(),
         parts: Parts {
             certificates,
             ..Parts::default()
         },
         seat,
-        reloads,
+        reloads: overview.reloads.clone(),
         spool: None,
         outputs: None,
         under_way,
-        text: welcome::analysis(&settings, &first),
+        text,
     };
-    run_server(&settings, serving, move |server| {
+    let router = operations::router(overview);
+    let operations = sockets.serve(operations_service(address, settings, router))?;
+    run_server(settings, serving, move |server| {
         server.add_service(api);
         server.add_service(operations);
-    })?;
-    runtime.block_on(retention.stop());
-    runtime.block_on(service.shutdown());
-    Ok(())
+    })
 }
 
 /// Keeps the store within its limits, on the backend's runtime.

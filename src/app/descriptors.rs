@@ -1,8 +1,9 @@
 //! How many clients the process has descriptors for. A client takes one, its call another one to the
 //! upstream; what else the process opens is kept free for it.
 
+use crate::config::Limits;
 use anyhow::{Result, ensure};
-use log::warn;
+use log::{info, warn};
 use rustix::io::Errno;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use std::fs::File;
@@ -17,15 +18,16 @@ const API: u64 = 10_000;
 const FEWEST: u64 = 16;
 
 /// Raises the soft limit to the hard one, and says how many clients there is room for. What
-/// `limits.connections` asks for beyond that is warned about.
+/// `limits.connections` asks for beyond that is warned about; where it leaves the number open, fewer
+/// than the default are no mistake of anybody's.
 ///
 /// # Errors
 /// When there are not even descriptors for a few.
-pub(super) fn clients(wanted: usize) -> Result<usize> {
+pub(super) fn clients(wanted: Option<usize>) -> Result<usize> {
     let limit = getrlimit(Resource::Nofile);
     let most = limit.maximum.unwrap_or(u64::MAX);
     let now = limit.current.unwrap_or(u64::MAX);
-    let needed = (wanted as u64)
+    let needed = (wanted.unwrap_or(Limits::CONNECTIONS) as u64)
         .saturating_mul(PER_CLIENT)
         .saturating_add(RESERVED);
     let have = match now < most {
@@ -37,17 +39,21 @@ pub(super) fn clients(wanted: usize) -> Result<usize> {
         room >= FEWEST,
         "{have} file descriptors are too few; raise the limit (LimitNOFILE, ulimit -n) to {needed}"
     );
-    if have < needed {
-        warn!(
+    match wanted {
+        Some(wanted) if have < needed => warn!(
             "{have} file descriptors are enough for {room} client connections, not for limits.connections {wanted}, which needs {needed} (LimitNOFILE, ulimit -n): {room} is the limit"
-        );
+        ),
+        None if have < needed => info!(
+            "{have} file descriptors are enough for {room} client connections: limits.connections is not set, so that is the limit"
+        ),
+        _ => {}
     }
     Ok(usize::try_from(room).unwrap_or(usize::MAX))
 }
 
 /// Raises the soft limit too, and says how many connections of the analysis API there is room for, beside a
-/// gateway for so many clients where there is one. Half of what is reserved is theirs in any case.
-pub(super) fn api(beside: Option<usize>) -> i64 {
+/// gateway with these limits where there is one. Half of what is reserved is theirs in any case.
+pub(super) fn api(beside: Option<&Limits>) -> i64 {
     let limit = getrlimit(Resource::Nofile);
     let most = limit.maximum.unwrap_or(u64::MAX);
     let now = limit.current.unwrap_or(u64::MAX);
@@ -55,8 +61,11 @@ pub(super) fn api(beside: Option<usize>) -> i64 {
         true => raise(now, most, limit.maximum),
         false => now,
     };
-    let clients = (beside.unwrap_or(0) as u64).saturating_mul(PER_CLIENT);
-    let left = have.saturating_sub(clients).saturating_sub(RESERVED);
+    let clients = beside.map_or(0, |limits| {
+        limits.connections.unwrap_or(Limits::CONNECTIONS)
+    });
+    let theirs = (clients as u64).saturating_mul(PER_CLIENT);
+    let left = have.saturating_sub(theirs).saturating_sub(RESERVED);
     let room = left.saturating_add(RESERVED / 2).min(API);
     i64::try_from(room).unwrap_or(i64::MAX)
 }

@@ -5,7 +5,8 @@
 use super::certificates::{Certificates, Held};
 use super::clear_text;
 use super::launch::{Load, Seat};
-use super::notify;
+use super::tracing::{Change, Tracing};
+use super::{descriptors, notify};
 use crate::config::{Role, Settings};
 use crate::gateway::{Live, UpstreamTls};
 use crate::observe::access::{AccessLog, PreparedLog};
@@ -28,6 +29,8 @@ pub(super) struct Parts {
     pub(super) certificates: Certificates,
     /// None in a process without a gateway.
     pub(super) access: Option<Arc<AccessLog>>,
+    /// None in a process without a gateway.
+    pub(super) tracing: Option<Arc<Tracing>>,
     /// None where no files are named for connections to the backend.
     pub(super) backend: Option<Arc<BackendTls>>,
 }
@@ -137,6 +140,7 @@ impl Reloads {
 struct Ready {
     certificates: Vec<Held>,
     access: PreparedLog,
+    tracing: Change,
     upstream: UpstreamTls,
     backend: Option<BackendFiles>,
 }
@@ -147,17 +151,25 @@ impl Parts {
         let backend = self.backend.as_ref().map(|_| {
             BackendFiles::read(monitor.ca.as_deref(), monitor.client.as_ref()).map_err(Error::msg)
         });
+        if self.live.is_some() {
+            descriptors::clients(next.gateway.limits.connections)?;
+        }
+        let tracing = self.tracing.as_ref();
+        let tracing = tracing.map(|running| running.prepare(next.gateway.trace.as_ref()));
         Ok(Ready {
             certificates: self.certificates.read()?,
             access: AccessLog::prepare(&next.log.access)?,
+            tracing: tracing.transpose()?.unwrap_or(Change::None),
             upstream: UpstreamTls::read(&next.gateway.upstream).map_err(Error::msg)?,
             backend: backend.transpose()?,
         })
     }
 
     fn replace(&self, next: &Settings, ready: Ready) {
+        let tracing = self.tracing.as_ref();
+        let tracer = tracing.and_then(|running| running.replace(ready.tracing));
         if let Some(live) = &self.live {
-            live.replace(next.gateway.clone(), ready.upstream);
+            live.replace(next.gateway.clone(), ready.upstream, tracer);
         }
         if let Some(applications) = &self.applications {
             applications.replace(next.gateway.applications.clone());
@@ -185,62 +197,89 @@ fn named(keys: &[&str], beside_gateway: bool) -> String {
 /// What the process can run with: the wanted settings, with those kept that only a new process can
 /// change; their names where they differ.
 fn merge(running: &Settings, wanted: Settings) -> (Settings, Vec<&'static str>) {
-    let (mut next, mut waiting) = (wanted, Vec::new());
-    macro_rules! keep {
-        ($($name:literal $($part:ident).+;)*) => {$(
-            if next.$($part).+ != running.$($part).+ {
-                waiting.push($name);
-                next.$($part).+ = running.$($part).+.clone();
-            }
-        )*};
+    let mut merge = Merge {
+        running,
+        next: wanted,
+        waiting: Vec::new(),
+    };
+    merge.keep_of_the_gateway();
+    merge.keep_of_the_analysis();
+    merge.keep_sources();
+    (merge.next, merge.waiting)
+}
+
+struct Merge<'a> {
+    running: &'a Settings,
+    next: Settings,
+    waiting: Vec<&'static str>,
+}
+
+macro_rules! keep {
+    ($merge:ident $($name:literal $($part:ident).+;)*) => {$(
+        if $merge.next.$($part).+ != $merge.running.$($part).+ {
+            $merge.waiting.push($name);
+            $merge.next.$($part).+ = $merge.running.$($part).+.clone();
+        }
+    )*};
+}
+
+impl Merge<'_> {
+    fn keep_of_the_gateway(&mut self) {
+        keep! { self
+            "data_dir" data_dir;
+            "listen" gateway.listen;
+            "operations" gateway.operations;
+            "monitor" gateway.monitor;
+            "limits.threads" gateway.limits.threads;
+            "limits.upstream_idle_connections" gateway.limits.upstream_idle_connections;
+            "shutdown" gateway.shutdown;
+            "queue" gateway.queue;
+            "spool.dir" gateway.spool.dir;
+            "spool.max_bytes" gateway.spool.max_bytes;
+            "spool.max_age" gateway.spool.max_age;
+            "spool.max_dead_bytes" gateway.spool.max_dead_bytes;
+            "files" gateway.files;
+            "store" gateway.store;
+        }
     }
-    keep! {
-        "data_dir" data_dir;
-        "listen" gateway.listen;
-        "operations" gateway.operations;
-        "monitor" gateway.monitor;
-        "limits.threads" gateway.limits.threads;
-        "limits.upstream_idle_connections" gateway.limits.upstream_idle_connections;
-        "shutdown" gateway.shutdown;
-        "queue" gateway.queue;
-        "spool.dir" gateway.spool.dir;
-        "spool.max_bytes" gateway.spool.max_bytes;
-        "spool.max_age" gateway.spool.max_age;
-        "spool.max_dead_bytes" gateway.spool.max_dead_bytes;
-        "files" gateway.files;
-        "trace" gateway.trace;
-        "store" gateway.store;
-        "analysis.listen" analysis.listen;
-        "analysis.operations" analysis.operations;
-        "analysis.database" analysis.database;
-        "analysis.store" analysis.store;
-        "analysis.retention" analysis.retention;
-        "analysis.max_body" analysis.max_body;
-        "analysis.first_token" analysis.first_token;
-        "analysis.services" analysis.services;
-        "analysis.detect" analysis.detect;
-        "analysis.blobs" analysis.blobs;
-        "analysis.attachments" analysis.attachments;
-        "analysis.limits" analysis.requests_per_second;
-        "analysis.judge" analysis.judge;
-        "analysis.checks" analysis.checks;
-        "analysis.sign_in" analysis.oidc;
+
+    fn keep_of_the_analysis(&mut self) {
+        keep! { self
+            "analysis.listen" analysis.listen;
+            "analysis.operations" analysis.operations;
+            "analysis.database" analysis.database;
+            "analysis.store" analysis.store;
+            "analysis.retention" analysis.retention;
+            "analysis.max_body" analysis.max_body;
+            "analysis.first_token" analysis.first_token;
+            "analysis.services" analysis.services;
+            "analysis.detect" analysis.detect;
+            "analysis.blobs" analysis.blobs;
+            "analysis.attachments" analysis.attachments;
+            "analysis.limits" analysis.requests_per_second;
+            "analysis.judge" analysis.judge;
+            "analysis.checks" analysis.checks;
+            "analysis.sign_in" analysis.oidc;
+        }
+        // And what nobody has named.
+        keep! { self "analysis" analysis; }
     }
-    // And what nobody has named.
-    keep! { "analysis" analysis; }
-    // A list in the file is in force or it is not; which store there is stays as it was.
-    let has_list = |settings: &Settings| !settings.gateway.applications.is_empty();
-    if has_list(&next) != has_list(running) {
-        waiting.push("applications");
-        next.gateway.applications = running.gateway.applications.clone();
+
+    fn keep_sources(&mut self) {
+        // A list in the file is in force or it is not; which store there is stays as it was.
+        let has_list = |settings: &Settings| !settings.gateway.applications.is_empty();
+        if has_list(&self.next) != has_list(self.running) {
+            self.waiting.push("applications");
+            let kept = &self.running.gateway.applications;
+            self.next.gateway.applications.clone_from(kept);
+        }
+        // Without a model server there is the demo model, which starts with the process.
+        let has_upstream = |settings: &Settings| settings.gateway.upstream.url.is_some();
+        if has_upstream(&self.next) != has_upstream(self.running) {
+            self.waiting.push("upstream.url");
+            self.next.gateway.upstream = self.running.gateway.upstream.clone();
+        }
     }
-    // Without a model server there is the demo model, which starts with the process.
-    let has_upstream = |settings: &Settings| settings.gateway.upstream.url.is_some();
-    if has_upstream(&next) != has_upstream(running) {
-        waiting.push("upstream.url");
-        next.gateway.upstream = running.gateway.upstream.clone();
-    }
-    (next, waiting)
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

@@ -1,7 +1,6 @@
 //! The life of one process from its first accepted connection to its last: take the seat, say that
 //! it is ready, wait for a signal or for the next process, finish what is under way.
 
-use super::gateway::server_conf;
 use super::http::UnderWay;
 use super::launch::Seat;
 use super::lifecycle::{Readiness, Signals, wait_for_the_last_call};
@@ -16,9 +15,11 @@ use crate::observe::Metrics;
 use crate::observe::upgraded::{UpgradeEnded, UpgradeResult};
 use anyhow::Result;
 use log::warn;
+use pingora_core::server::configuration::ServerConf;
 use pingora_core::server::{RunArgs, Server};
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::thread::JoinHandle;
 
 /// What runs besides the listeners.
 pub(super) struct Serving {
@@ -40,71 +41,104 @@ pub(super) struct Serving {
 /// Starts the server, says so, and comes back when the last call is answered and delivered.
 pub(super) fn run_server(
     settings: &Settings,
-    serving: Serving,
+    mut serving: Serving,
     add: impl FnOnce(&mut Server),
 ) -> Result<()> {
     let mut server = Server::new_with_opt_and_conf(None, server_conf(settings));
     server.bootstrap();
     add(&mut server);
-    let (seat, metrics) = (serving.seat, serving.metrics);
-    let upgrades = Arc::new(Upgrades::new(seat.role, metrics.clone()));
-    let (live, under_way) = (serving.parts.live.clone(), serving.under_way);
-    serving.reloads.attach(serving.parts);
-    let signals = Signals {
-        readiness: serving.readiness.clone(),
-        min_drain: settings.gateway.shutdown.min_drain,
-        live: live.clone(),
-        under_way: under_way.clone(),
-        upgrades: upgrades.clone(),
-        reloads: serving.reloads.clone(),
-        sockets: seat.sockets.clone(),
-    };
-    let run = move || {
-        server.run(RunArgs {
-            shutdown_signal: Box::new(signals),
-        })
-    };
-    let running = std::thread::Builder::new()
-        .name("server".into())
-        .spawn(run)?;
+    let upgrades = Arc::new(Upgrades::new(serving.seat.role, serving.metrics.clone()));
+    let rooms = serving.rooms();
+    let signals = serving.signals(settings, &upgrades);
+    serving.reloads.attach(std::mem::take(&mut serving.parts));
+    let running = spawn(server, signals)?;
     listeners::wait_until_open(&serving.addresses, || running.is_finished())?;
-    if let Some(predecessor) = seat.predecessor {
+    if let Some(predecessor) = serving.seat.predecessor.take() {
         predecessor.ready()?;
         let result = UpgradeResult::Done;
-        UpgradeEnded { result }.emit(&metrics);
+        UpgradeEnded { result }.emit(&serving.metrics);
     }
-    seat.sockets.forget_the_rest();
-    let control = Control {
-        upgrades: upgrades.clone(),
-        reloads: serving.reloads,
-        sockets: seat.sockets,
-    };
-    if let Err(error) = control.open(&seat.control) {
-        warn!("this process takes no orders, neither upgrade nor reload by command: {error:#}");
-    }
+    serving.take_orders(&upgrades);
     serving.readiness.ready();
     println!("{}", serving.text);
     notify::ready();
-    let clients = live.as_ref().map(|live| live.room().clone());
-    let rooms: Vec<Arc<Room>> = clients
-        .into_iter()
-        .chain([under_way.room().clone()])
-        .collect();
     let watchdog = Watchdog::start(serving.operations, rooms.clone());
     let expected = || rooms.iter().map(|room| room.expected()).sum::<i64>();
     let in_flight = || {
-        let calls = metrics.in_flight() + under_way.count() + upgrades.orders();
+        let calls = serving.metrics.in_flight() + serving.under_way.count() + upgrades.orders();
         // Who is connected may bring one more request, where that can still be served in peace.
         calls + i64::from(upgrades.is_handed_over()) * expected()
     };
     let grace = settings.gateway.shutdown.grace;
     wait_for_the_last_call(&running, &serving.readiness, grace, in_flight);
     drop(watchdog);
-    if let Some(spool) = serving.spool {
-        spool.stop(|| serving.readiness.is_interrupted());
-    }
-    if let Some(outputs) = serving.outputs {
-        outputs.stop(serving.readiness.is_interrupted());
-    }
+    serving.end();
     Ok(())
+}
+
+/// What the server of a process is set to.
+pub(super) fn server_conf(settings: &Settings) -> ServerConf {
+    let gateway = &settings.gateway;
+    let cores = std::thread::available_parallelism().map_or(1, |cores| cores.get());
+    let threads = gateway.limits.threads.unwrap_or(cores);
+    ServerConf {
+        threads,
+        upstream_keepalive_pool_size: gateway.limits.upstream_idle_connections.div_ceil(threads),
+        grace_period_seconds: Some(gateway.shutdown.grace.as_secs()),
+        ..ServerConf::default()
+    }
+}
+
+fn spawn(server: Server, signals: Signals) -> Result<JoinHandle<()>> {
+    let run = move || {
+        server.run(RunArgs {
+            shutdown_signal: Box::new(signals),
+        })
+    };
+    let thread = std::thread::Builder::new().name("server".into());
+    Ok(thread.spawn(run)?)
+}
+
+impl Serving {
+    /// The places of all connections but those of the operations listener.
+    fn rooms(&self) -> Vec<Arc<Room>> {
+        let clients = self.parts.live.as_ref().map(|live| live.room().clone());
+        let api = self.under_way.room().clone();
+        clients.into_iter().chain([api]).collect()
+    }
+
+    fn signals(&self, settings: &Settings, upgrades: &Arc<Upgrades>) -> Signals {
+        Signals {
+            readiness: self.readiness.clone(),
+            min_drain: settings.gateway.shutdown.min_drain,
+            live: self.parts.live.clone(),
+            under_way: self.under_way.clone(),
+            upgrades: upgrades.clone(),
+            reloads: self.reloads.clone(),
+            sockets: self.seat.sockets.clone(),
+        }
+    }
+
+    /// From here on this process is the one that commands reach.
+    fn take_orders(&self, upgrades: &Arc<Upgrades>) {
+        self.seat.sockets.forget_the_rest();
+        let control = Control {
+            upgrades: upgrades.clone(),
+            reloads: self.reloads.clone(),
+            sockets: self.seat.sockets.clone(),
+        };
+        if let Err(error) = control.open(&self.seat.control) {
+            warn!("this process takes no orders, neither upgrade nor reload by command: {error:#}");
+        }
+    }
+
+    /// Delivers what waits, unless it has to be quick.
+    fn end(self) {
+        if let Some(spool) = self.spool {
+            spool.stop(|| self.readiness.is_interrupted());
+        }
+        if let Some(outputs) = self.outputs {
+            outputs.stop(self.readiness.is_interrupted());
+        }
+    }
 }

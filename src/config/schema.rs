@@ -122,40 +122,28 @@ pub(super) fn client(r: &mut Reader<'_>, section: &str) -> Option<ClientIdentity
 }
 
 fn limits(r: &mut Reader<'_>) -> Limits {
+    let held = || units::size(64 * KIB..=16 * 1_024 * GIB);
+    let threads = r.read("limits.threads", &units::count_or_auto(1..=1_024));
+    let connections = units::count_or_auto(1..=10_000_000);
+    let connections = r.read("limits.connections", &connections);
+    let buffered_bytes = r.read("limits.buffered_bytes", &held());
+    let spilled_bytes = r.read("limits.spilled_bytes", &held());
+    let header_timeout = units::duration(10 * MILLISECOND..=HOUR);
+    let header_timeout = r.read("limits.header_timeout", &header_timeout);
+    let idle_timeout = units::duration(10 * MILLISECOND..=DAY);
+    let idle_timeout = r.read("limits.idle_timeout", &idle_timeout);
+    let idle = units::count(0..=1_000_000);
+    let upstream_idle_connections = r.read("limits.upstream_idle_connections", &idle);
+    let recorded_bytes = r.read("limits.recorded_bytes", &units::size(1..=GIB));
     Limits {
-        threads: r
-            .read("limits.threads", &units::count_or_auto(1..=1_024))
-            .flatten(),
-        connections: r
-            .read("limits.connections", &units::count(1..=10_000_000))
-            .unwrap_or(10_000),
-        buffered_bytes: r
-            .read(
-                "limits.buffered_bytes",
-                &units::size(64 * KIB..=16 * 1_024 * GIB),
-            )
-            .unwrap_or(512 * MIB),
-        header_timeout: r
-            .read(
-                "limits.header_timeout",
-                &units::duration(10 * MILLISECOND..=HOUR),
-            )
-            .unwrap_or(seconds(10)),
-        idle_timeout: r
-            .read(
-                "limits.idle_timeout",
-                &units::duration(10 * MILLISECOND..=DAY),
-            )
-            .unwrap_or(seconds(75)),
-        upstream_idle_connections: r
-            .read(
-                "limits.upstream_idle_connections",
-                &units::count(0..=1_000_000),
-            )
-            .unwrap_or(1_024),
-        recorded_bytes: r
-            .read("limits.recorded_bytes", &units::size(1..=GIB))
-            .unwrap_or(8 * MIB),
+        threads: threads.flatten(),
+        connections: connections.flatten(),
+        buffered_bytes: buffered_bytes.unwrap_or(512 * MIB),
+        spilled_bytes,
+        header_timeout: header_timeout.unwrap_or(seconds(10)),
+        idle_timeout: idle_timeout.unwrap_or(seconds(75)),
+        upstream_idle_connections: upstream_idle_connections.unwrap_or(1_024),
+        recorded_bytes: recorded_bytes.unwrap_or(8 * MIB),
     }
 }
 

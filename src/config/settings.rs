@@ -190,10 +190,13 @@ pub struct FilesSettings {
 pub struct Limits {
     /// Worker threads; None is one per core.
     pub threads: Option<usize>,
-    /// Client connections of all listeners; beyond it nothing is accepted until one closes.
-    pub connections: usize,
+    /// Client connections of all listeners; beyond it nothing is accepted until one closes. None: as many
+    /// as there are descriptors for, at most [`Limits::CONNECTIONS`].
+    pub connections: Option<usize>,
     /// Bytes of requests and answers in memory for all calls under way; beyond it 503.
     pub buffered_bytes: u64,
+    /// Bytes of request bodies in files while they come; beyond it 503. None: [`Limits::spilled`].
+    pub spilled_bytes: Option<u64>,
     /// Time for a client to send its request head, and for each silence inside its body.
     pub header_timeout: Duration,
     /// How long an idle kept connection stays open.
@@ -202,6 +205,17 @@ pub struct Limits {
     pub upstream_idle_connections: usize,
     /// How much of an answer is copied for the record; the rest is cut and marked.
     pub recorded_bytes: u64,
+}
+
+impl Limits {
+    /// Client connections at most where the configuration leaves it to the system (CONTRACT 34).
+    pub const CONNECTIONS: usize = 10_000;
+
+    /// Bytes of request bodies in files: four times those in memory, unless it is said.
+    pub fn spilled(&self) -> u64 {
+        let times = self.buffered_bytes.saturating_mul(4);
+        self.spilled_bytes.unwrap_or(times)
+    }
 }
 
 /// Stopping (CONTRACT 35).

@@ -7,6 +7,7 @@ use super::settings::BaseUrl;
 use super::units::{self, Form};
 use super::url;
 use crate::model::Secret;
+use std::path::PathBuf;
 use std::time::Duration;
 
 const MILLISECOND: Duration = Duration::from_millis(1);
@@ -19,6 +20,8 @@ pub struct TraceSettings {
     pub endpoint: BaseUrl,
     /// `Authorization` towards the collector, as a whole.
     pub authorization: Option<Secret>,
+    /// PEM file of a private certificate authority.
+    pub ca: Option<PathBuf>,
     /// Share of the calls without a `traceparent` that are traced; the others' caller decides.
     pub ratio: f64,
     /// Whether the upstream gets `traceparent`.
@@ -41,6 +44,7 @@ pub struct TraceSettings {
 pub(super) fn read(r: &mut Reader<'_>) -> Option<TraceSettings> {
     let endpoint = r.read("trace.endpoint", &url::base_url());
     let authorization = r.read("trace.authorization", &units::password());
+    let ca = r.read("trace.ca", &units::path());
     let ratio = r.read("trace.ratio", &ratio());
     let propagate_upstream = r.switch("trace.propagate_upstream");
     let service_name = r.read("trace.service_name", &units::text());
@@ -51,15 +55,18 @@ pub(super) fn read(r: &mut Reader<'_>) -> Option<TraceSettings> {
     let interval = r.read("trace.interval", &times);
     let timeout = r.read("trace.timeout", &times);
     let Some(endpoint) = endpoint else {
-        let without = authorization.is_some() || propagate_upstream == Some(true);
+        let without = authorization.is_some() || ca.is_some() || propagate_upstream == Some(true);
         let told = r.has_problem("trace.endpoint");
         let text = "is not set, but what belongs to it is; allowed: the collector's address";
         refuse(r, "trace.endpoint", without && !told, text);
         return None;
     };
+    let text = "is asked over https only; allowed: trace.endpoint with https, or none of this";
+    refuse(r, "trace.ca", ca.is_some() && !endpoint.tls, text);
     Some(TraceSettings {
         endpoint,
         authorization,
+        ca,
         ratio: ratio.unwrap_or(0.1),
         propagate_upstream: propagate_upstream.unwrap_or(false),
         service_name: service_name.unwrap_or_else(|| "monitor-gateway".to_owned()),

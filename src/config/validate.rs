@@ -26,6 +26,8 @@ pub(super) fn contradictions(settings: &Settings, role: Role, reader: &mut Reade
     let (upstream, monitor) = (&gateway.upstream, &gateway.monitor);
     authorities(upstream.ca.as_deref(), "upstream.ca", reader);
     authorities(monitor.ca.as_deref(), "monitor.ca", reader);
+    let trace_ca = gateway.trace.as_ref().and_then(|trace| trace.ca.as_deref());
+    authorities(trace_ca, "trace.ca", reader);
     client(&upstream.client, (&upstream.url, "upstream"), reader);
     client(&monitor.client, (&monitor.url, "monitor"), reader);
     policy_store(gateway, reader);
@@ -36,6 +38,11 @@ pub(super) fn contradictions(settings: &Settings, role: Role, reader: &mut Reade
         reader.contradiction("spool.on_disk_failure", text);
     }
     standby(gateway, reader);
+    called(gateway, role, reader);
+}
+
+/// There is an upstream, and neither it nor the backend is this gateway.
+fn called(gateway: &GatewaySettings, role: Role, reader: &mut Reader<'_>) {
     match &gateway.upstream.url {
         Some(url) if leads_back(url, &gateway.listen) => {
             let text = "is this gateway's own listener; allowed: the model server's address";

@@ -4,8 +4,9 @@
 use super::room::Room;
 use super::upstreams::UpstreamStatus;
 use super::{Shared, UpstreamTls};
-use crate::config::GatewaySettings;
+use crate::config::{GatewaySettings, Limits};
 use crate::observe::Metrics;
+use crate::observe::trace::Tracer;
 use arc_swap::ArcSwap;
 use pingora_core::connectors::ConnectorOptions;
 use std::sync::Arc;
@@ -54,9 +55,15 @@ impl Live {
         &self.metrics
     }
 
-    /// Puts other settings in force. Settings without an upstream change nothing.
-    pub fn replace(&self, settings: GatewaySettings, tls: UpstreamTls) {
-        if let Some(next) = self.now().with((settings, tls), &self.options) {
+    /// Puts other settings in force, and another way to be traced. Settings without an upstream change
+    /// nothing.
+    pub fn replace(
+        &self,
+        settings: GatewaySettings,
+        tls: UpstreamTls,
+        tracer: Option<Arc<Tracer>>,
+    ) {
+        if let Some(next) = self.now().with((settings, tls), tracer, &self.options) {
             self.room.set_limit(connections(&next.settings, self.most));
             self.shared.store(Arc::new(next));
         }
@@ -105,6 +112,6 @@ impl Live {
 }
 
 fn connections(settings: &GatewaySettings, most: i64) -> i64 {
-    let limit = i64::try_from(settings.limits.connections).unwrap_or(i64::MAX);
-    limit.min(most)
+    let limit = settings.limits.connections.unwrap_or(Limits::CONNECTIONS);
+    i64::try_from(limit).unwrap_or(i64::MAX).min(most)
 }

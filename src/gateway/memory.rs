@@ -1,8 +1,9 @@
 //! The memory of all calls under way together (`limits.buffered_bytes`): request bodies that wait for
-//! their verdict or their upstream, answers that are held or copied for the record. What is beyond it
-//! is refused; what a call holds it gives back however it ends.
+//! their verdict or their upstream, answers that are held or copied for the record. Where it runs short,
+//! those are asked for room who take long; what is beyond it is refused. What a call holds it gives back
+//! however it ends.
 
-use crate::observe::{Metrics, Room};
+use crate::observe::{Metrics, Room, Throttle};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicUsize, Ordering};
 use std::time::Duration;
@@ -13,15 +14,18 @@ use tokio::time::timeout;
 const SMALL: i64 = 16 << 10;
 /// A growing copy is accounted for in steps of this.
 const STEP: i64 = 64 << 10;
-/// Files hold so many times what memory may.
-const SPILLED_TIMES: i64 = 4;
+/// It runs short above so many quarters of the limit: the last one is for who comes next.
+const SHORT: i64 = 3;
+/// Room is asked for no more often than this.
+const ASK_EVERY: Duration = Duration::from_millis(100);
 
 /// What all calls of one gateway share.
 pub(crate) struct Memory {
-    limit: AtomicI64,
     used: AtomicI64,
     waiting: AtomicUsize,
     freed: Notify,
+    asking: Notify,
+    asked: Throttle,
     metrics: Arc<Metrics>,
 }
 
@@ -37,39 +41,52 @@ pub(crate) struct Full(pub(crate) Room);
 
 impl Memory {
     pub(crate) fn new(limit: u64, metrics: Arc<Metrics>) -> Arc<Self> {
+        metrics.limits.buffered_limit.set(signed(limit));
         Arc::new(Self {
-            limit: AtomicI64::new(signed(limit)),
             used: AtomicI64::new(0),
             waiting: AtomicUsize::new(0),
             freed: Notify::new(),
+            asking: Notify::new(),
+            asked: Throttle::every(ASK_EVERY),
             metrics,
         })
     }
 
     /// What is held already stays.
     pub(crate) fn set_limit(&self, limit: u64) {
-        self.limit.store(signed(limit), Ordering::Relaxed);
+        self.metrics.limits.buffered_limit.set(signed(limit));
         self.freed.notify_waiters();
+    }
+
+    /// Whether those have to give way who can.
+    pub(crate) fn is_short(&self) -> bool {
+        self.used.load(Ordering::Relaxed) > self.limit() / 4 * SHORT
     }
 
     /// Whether so many bytes have room once nobody else holds any.
     pub(crate) fn can_ever_hold(&self, bytes: usize) -> bool {
-        signed(bytes as u64) <= self.limit.load(Ordering::Relaxed)
+        signed(bytes as u64) <= self.limit()
     }
 
-    /// Whether a file may take so many bytes more: those of all calls together are bounded as well.
-    pub(crate) fn may_spill(&self, bytes: usize) -> bool {
-        let most = self.limit.load(Ordering::Relaxed);
-        let spilled = self.metrics.limits.spilled_bytes.get();
-        spilled.saturating_add(signed(bytes as u64)) <= most.saturating_mul(SPILLED_TIMES)
+    /// Resolves when room is asked for the next time.
+    pub(crate) async fn asks(&self) {
+        self.asking.notified().await;
+    }
+
+    /// The gauge is where it is kept: one number to be wrong.
+    fn limit(&self) -> i64 {
+        self.metrics.limits.buffered_limit.get()
     }
 
     /// Takes all or nothing: a try that fails is seen by nobody, least of all by those who wait.
     fn take(&self, bytes: i64) -> Result<(), Full> {
-        let limit = self.limit.load(Ordering::Relaxed);
+        let limit = self.limit();
         let more = |used: i64| used.checked_add(bytes).filter(|sum| *sum <= limit);
         let (set, read) = (Ordering::SeqCst, Ordering::SeqCst);
         let taken = self.used.fetch_update(set, read, more);
+        if (taken.is_err() || self.is_short()) && self.asked.pass().is_some() {
+            self.asking.notify_waiters();
+        }
         taken.map_err(|_| Full(Room::Memory))?;
         self.metrics.limits.buffered_bytes.add(bytes);
         Ok(())
@@ -119,7 +136,8 @@ impl Share {
                 if self.grow(bytes).is_ok() {
                     return;
                 }
-                freed.await;
+                // Each further try asks for room again.
+                let _ = timeout(ASK_EVERY, freed).await;
             }
         };
         let grown = timeout(limit, growing).await;
@@ -199,19 +217,20 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn who_waits_for_room_lets_others_run_and_gets_what_is_given_back() {
+    async fn who_finds_the_last_quarter_taken_asks_the_others_for_room() {
         let memory = Memory::new(100, Arc::new(Metrics::new().unwrap()));
-        let (mut holder, mut late) = (Share::new(&memory), Share::new(&memory));
-        holder.grow(60).unwrap();
-        // One thread: a wait that never yields would keep the other side from giving back.
-        let long = Duration::from_secs(60);
-        let (waited, ()) = tokio::join!(late.grow_within(80, long), async { holder.give_back() });
-        waited.unwrap();
-        assert_eq!(used(&memory), 80);
-        assert!(holder.grow_within(80, Duration::ZERO).await.is_err());
-        let never = holder.grow_within(101, long);
-        assert!(never.await.is_err(), "at once: it can never fit");
-        assert_eq!(used(&memory), 80);
+        let (mut slow, mut next) = (Share::new(&memory), Share::new(&memory));
+        slow.grow(80).unwrap();
+        assert!(memory.is_short());
+        let asked = async {
+            memory.asks().await;
+            slow.give_back();
+        };
+        let waits = next.grow_within(60, Duration::from_secs(60));
+        let ((), grown) = tokio::join!(asked, waits);
+        grown.unwrap();
+        assert!(!memory.is_short());
+        assert_eq!(used(&memory), 60);
     }
 
     #[test]

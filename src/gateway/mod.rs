@@ -17,6 +17,7 @@ mod headers;
 mod health;
 mod live;
 mod memory;
+mod pace;
 mod peer;
 mod prefixed;
 mod proxy;
@@ -109,7 +110,8 @@ impl Shared {
     ) -> Option<Self> {
         let upstream = Upstreams::new((&settings.upstream, &tls), &options, &metrics, None)?;
         let spills = monitoring.spill_folder;
-        let spills = spills.map(|folder| Arc::new(Spills::new(folder, metrics.clone())));
+        let spilled = settings.limits.spilled();
+        let spills = spills.map(|folder| Arc::new(Spills::new(folder, spilled, metrics.clone())));
         Some(Self {
             memory: Memory::new(settings.limits.buffered_bytes, metrics.clone()),
             quotas: Quotas::new(metrics.clone()),
@@ -133,12 +135,16 @@ impl Shared {
     fn with(
         &self,
         (settings, tls): (GatewaySettings, UpstreamTls),
+        tracer: Option<Arc<Tracer>>,
         options: &ConnectorOptions,
     ) -> Option<Self> {
         let before = Some(&self.upstream);
         let wanted = (&settings.upstream, &tls);
         let upstream = Upstreams::new(wanted, options, &self.metrics, before)?;
         self.memory.set_limit(settings.limits.buffered_bytes);
+        if let Some(spills) = &self.spills {
+            spills.set_limit(settings.limits.spilled());
+        }
         Some(Self {
             memory: self.memory.clone(),
             quotas: self.quotas.clone(),
@@ -151,7 +157,7 @@ impl Shared {
             inspector: self.inspector.clone(),
             metrics: self.metrics.clone(),
             access: self.access.clone(),
-            tracer: self.tracer.clone(),
+            tracer,
         })
     }
 }

@@ -6,7 +6,8 @@ use super::docs::Asset;
 use super::error::CallError;
 use super::headers::{REQUEST_ID, expects_continue};
 use crate::model::ErrorEnvelope;
-use crate::observe::events::Overloaded;
+use crate::observe::events::{ConnectionEnded, Overloaded};
+use crate::observe::{EndReason, Metrics};
 use bytes::Bytes;
 use http::header::{
     ALLOW, CACHE_CONTROL, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, RETRY_AFTER,
@@ -34,9 +35,7 @@ pub(crate) async fn error(
 ) -> Result<()> {
     ctx.outcome = error.outcome();
     ctx.detail = Some(error.detail());
-    if let CallError::Overloaded(room) = error {
-        Overloaded { room: *room }.emit(&ctx.shared.metrics);
-    }
+    tell(&ctx.shared.metrics, error);
     let Some(answer) = error.answer() else {
         ctx.cut = true;
         session.shutdown().await;
@@ -59,6 +58,18 @@ pub(crate) async fn error(
         discard(session, LINGER_OVERLOADED).await;
     }
     Ok(())
+}
+
+/// Counts what an operator has to know of.
+fn tell(metrics: &Metrics, error: &CallError) {
+    match error {
+        CallError::Overloaded(room) => Overloaded { room: *room }.emit(metrics),
+        CallError::SlowBody => {
+            let reason = EndReason::SlowBody;
+            ConnectionEnded { reason }.emit(metrics);
+        }
+        _ => {}
+    }
 }
 
 /// Answers with a document of ours.

@@ -1,6 +1,6 @@
-//! Files for request bodies that are too large to wait in memory while a client sends them. A file has
-//! no name from the moment it is open, so that nothing is left of it however the call or the process
-//! ends.
+//! Files for request bodies that are too large to wait in memory while a client sends them, or too slow;
+//! all of them together are bounded by `limits.spilled_bytes`. A file has no name from the moment it is
+//! open, so that nothing is left of it however the call or the process ends.
 
 use crate::observe::Metrics;
 use std::fs::{DirBuilder, File, OpenOptions};
@@ -11,7 +11,7 @@ use std::sync::Arc;
 use tokio::task::spawn_blocking;
 use uuid::Uuid;
 
-/// Where they are.
+/// Where they are, and how much there may be.
 pub(crate) struct Spills {
     folder: Arc<Path>,
     metrics: Arc<Metrics>,
@@ -27,14 +27,30 @@ pub(crate) struct Spilled {
 impl Spills {
     /// The folder is made when it is needed. What a process that was killed between making a file and
     /// taking its name away has left there is removed.
-    pub(crate) fn new(folder: PathBuf, metrics: Arc<Metrics>) -> Self {
+    pub(crate) fn new(folder: PathBuf, limit: u64, metrics: Arc<Metrics>) -> Self {
         for left in std::fs::read_dir(&folder).into_iter().flatten().flatten() {
             let _ = std::fs::remove_file(left.path());
         }
+        metrics.limits.spilled_limit.set(signed(limit));
         Self {
             folder: folder.into(),
             metrics,
         }
+    }
+
+    /// What there is already stays.
+    pub(crate) fn set_limit(&self, limit: u64) {
+        self.metrics.limits.spilled_limit.set(signed(limit));
+    }
+
+    /// Whether so many bytes more are within the bound.
+    pub(crate) fn have_room(&self, bytes: usize) -> bool {
+        let limits = &self.metrics.limits;
+        let wanted = limits
+            .spilled_bytes
+            .get()
+            .saturating_add(signed(bytes as u64));
+        wanted <= limits.spilled_limit.get()
     }
 
     /// # Errors
@@ -71,19 +87,28 @@ impl Spilled {
         self.bytes
     }
 
-    /// Adds bytes; gives the buffer back empty.
+    /// Adds bytes; gives the buffer back empty. After an error the file is of no use.
     ///
     /// # Errors
-    /// When the disk is full or refuses.
+    /// When the bound is reached, or the disk is full or refuses.
     pub(crate) async fn write(&mut self, mut bytes: Vec<u8>) -> io::Result<Vec<u8>> {
+        self.take(bytes.len())?;
         let file = self.file.clone();
         let written = spawn_blocking(move || (&*file).write_all(&bytes).map(|()| bytes));
         bytes = written.await??;
-        self.bytes += bytes.len();
-        let spilled = &self.metrics.limits.spilled_bytes;
-        spilled.add(i64::try_from(bytes.len()).unwrap_or(i64::MAX));
         bytes.clear();
         Ok(bytes)
+    }
+
+    /// Counted before it is written, and also where it is too much: what is dropped is counted off again.
+    fn take(&mut self, bytes: usize) -> io::Result<()> {
+        let limits = &self.metrics.limits;
+        self.bytes += bytes;
+        limits.spilled_bytes.add(signed(bytes as u64));
+        match limits.spilled_bytes.get() <= limits.spilled_limit.get() {
+            true => Ok(()),
+            false => Err(io::ErrorKind::QuotaExceeded.into()),
+        }
     }
 
     /// Everything.
@@ -108,6 +133,10 @@ impl Spilled {
 impl Drop for Spilled {
     fn drop(&mut self) {
         let spilled = &self.metrics.limits.spilled_bytes;
-        spilled.sub(i64::try_from(self.bytes).unwrap_or(i64::MAX));
+        spilled.sub(signed(self.bytes as u64));
     }
+}
+
+fn signed(bytes: u64) -> i64 {
+    i64::try_from(bytes).unwrap_or(i64::MAX)
 }

@@ -55,16 +55,6 @@ pub(crate) enum Framing {
     Unseen,
 }
 
-/// A body that comes slower than this, beyond `limits.header_timeout`, is not waited for.
-const SLOWEST_BODY_PER_SECOND: u32 = 500;
-
-/// Whether a body of which so much came in that time is one that nobody has to wait for, although no
-/// silence in it was too long.
-pub(super) fn is_too_slow(elapsed: Duration, limit: Duration, received: usize) -> bool {
-    let earned = received as f64 / f64::from(SLOWEST_BODY_PER_SECOND);
-    elapsed.saturating_sub(limit).as_secs_f64() > earned
-}
-
 /// When the head that has begun must be whole.
 struct Deadline {
     limit: Duration,

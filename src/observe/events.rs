@@ -10,8 +10,8 @@ mod upstreams;
 
 pub use super::labels::{ClearTextTarget, LinesLost, SpansLost};
 pub use attachments::{AttachmentsEnded, AttachmentsLeft};
-pub use limits::{AcceptFailed, AcceptPaused, CallRefused, Overloaded};
-pub use outputs::{AccessLinesLost, ClearTextSecret, SpansDropped, SpansExported};
+pub use limits::{AcceptFailed, AcceptPaused, CallRefused, Overloaded, SpilledEarly};
+pub use outputs::{AccessLinesLost, ClearTextSecret, ExportFailed, SpansDropped, SpansExported};
 pub use remote::{CuesOnly, RemoteAsked, RemoteTurned};
 pub use spool::{
     LettersLost, RecordDelayed, RecordLeft, SpoolDamaged, SpoolDisk, SpoolLost, SpoolThread,
@@ -178,7 +178,7 @@ pub struct ConnectionEnded {
 }
 
 /// One for each reason.
-static ENDED: LazyLock<[Throttle; 3]> =
+static ENDED: LazyLock<[Throttle; 4]> =
     LazyLock::new(|| std::array::from_fn(|_| Throttle::every(Duration::from_secs(10))));
 
 impl ConnectionEnded {

@@ -101,6 +101,8 @@ label!(
         IdleFrames => "idle_frames",
         /// TLS was not agreed on, or not within limits.header_timeout.
         Handshake => "handshake",
+        /// A request body came more slowly than limits.header_timeout allows.
+        SlowBody => "slow_body",
     }
 );
 label!(

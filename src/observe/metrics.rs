@@ -1,10 +1,10 @@
 //! The one table of metrics. Labels are enums, so their values are bounded; the children of hot
 //! metrics are resolved once.
-//! Long because: it is one table, and each metric has its name, its help and its labels in it.
 
 mod limits;
 mod outputs;
 mod remote;
+mod spool;
 #[cfg(test)]
 mod tests;
 mod upstreams;
@@ -12,13 +12,14 @@ mod upstreams;
 pub use limits::LimitMetrics;
 pub use outputs::OutputMetrics;
 pub use remote::RemoteMetrics;
+pub use spool::SpoolMetrics;
 pub use upstreams::UpstreamMetrics;
 
 use super::labels::{
     AttachmentOutcome, EndReason, Outcome, RouteLabel, TelemetryOutcome, UncheckedReason,
     UnrestoredReason, VerdictType,
 };
-use super::registered::{children, counter, counters, gauge, histograms};
+use super::registered::{About, children, counter, counters, gauge, histograms, labelled, seconds};
 use super::upgraded::UpgradeResult;
 use crate::model::{GATEWAY_VERSION, Overhead, Stage};
 use prometheus::{
@@ -34,6 +35,89 @@ const LATENCY: &[f64] = &[
 const OVERHEAD: &[f64] = &[
     0.000_02, 0.000_05, 0.000_1, 0.000_2, 0.000_5, 0.001, 0.002, 0.005, 0.01, 0.05, 0.25, 1.0,
 ];
+
+const REQUESTS: About = ("monitor_requests_total", "Calls by route and outcome.");
+const DURATION: About = (
+    "monitor_request_duration_seconds",
+    "From the request head to the last byte of the answer.",
+);
+const FIRST_BYTE: About = (
+    "monitor_time_to_first_byte_seconds",
+    "From the request head to the first byte of the answer's body.",
+);
+const OVERHEAD_SECONDS: About = (
+    "monitor_overhead_seconds",
+    "The gateway's own share of a call: total minus upstream, backend and client.",
+);
+const TELEMETRY: About = (
+    "monitor_telemetry_records_total",
+    "Records for the backend by stage and outcome.",
+);
+const VERDICTS: About = (
+    "monitor_verdicts_total",
+    "Calls answered with a policy's phrase, by stage and what was found.",
+);
+const UNCHECKED: About = (
+    "monitor_unchecked_total",
+    "Messages that got no verdict although a policy may ask for one, by reason.",
+);
+const ENDED: About = (
+    "monitor_connections_ended_total",
+    "Client connections that the gateway ended, by reason.",
+);
+const UNRESTORED: About = (
+    "monitor_unrestored_answers_total",
+    "Answers that kept the placeholders of a redacted prompt, by reason.",
+);
+const ATTACHMENTS: About = (
+    "monitor_attachments_total",
+    "Attached files by what became of them.",
+);
+const REDACTED_PROMPTS: About = (
+    "monitor_redacted_prompts_total",
+    "Prompts in which placeholders went to the upstream instead of what was found.",
+);
+const POLICIES_AGE: About = (
+    "monitor_policies_age_seconds",
+    "Time since the policy store was last read; +Inf when it never was.",
+);
+const POLICIES_PROBLEMS: About = (
+    "monitor_policies_problems",
+    "Stored policies that are not in force because they cannot be read.",
+);
+const QUEUE_BYTES: About = (
+    "monitor_telemetry_queue_bytes",
+    "Text waiting for the backend, in bytes.",
+);
+const TELEMETRY_RETRIES: About = (
+    "monitor_telemetry_retries_total",
+    "Attempts to deliver a record that the backend did not answer.",
+);
+const HEARTBEATS: About = (
+    "monitor_stream_heartbeats_total",
+    "Keepalive comments sent into silent streams.",
+);
+const UPSTREAM_RETRIES: About = (
+    "monitor_upstream_retries_total",
+    "Second attempts after a connection that accepted no byte.",
+);
+const RECORDS_REMOVED: About = (
+    "monitor_records_removed_total",
+    "Records removed because they were beyond the limits of retention.",
+);
+const RETENTION_FAILURES: About = (
+    "monitor_retention_failures_total",
+    "Rounds of retention that did not come to their end.",
+);
+const DRAINING: About = (
+    "monitor_draining",
+    "1 while the process waits for its last calls.",
+);
+const UPGRADES: About = ("monitor_upgrades_total", "Hand-overs to another process.");
+const RELOADS: About = (
+    "monitor_reloads_total",
+    "Times the configuration was read again.",
+);
 
 struct PerRoute {
     duration: Histogram,
@@ -61,25 +145,6 @@ pub struct Metrics {
     pub policies_problems: IntGauge,
     /// Bytes of text waiting for the backend.
     pub queue_bytes: IntGauge,
-    /// Bytes of the spool's files.
-    pub spool_bytes: IntGauge,
-    /// Records on disk that the backend has not taken, as far as they have been read.
-    pub spool_records: IntGauge,
-    /// Age of the oldest record that the backend has not taken, in seconds.
-    pub spool_age: Gauge,
-    /// 1 while the spool's disk refuses to be written.
-    pub spool_degraded: IntGauge,
-    spool_lost: IntCounterVec,
-    /// Records the backend refused for good, kept beside the spool.
-    pub spool_dead_letters: IntGauge,
-    /// Bytes of their files.
-    pub spool_dead_letter_bytes: IntGauge,
-    /// Those that went, or were not kept, because of the bound.
-    pub spool_letters_lost: IntCounter,
-    /// Panics of the thread that writes the spool.
-    pub spool_panics: IntCounter,
-    /// Parts of the spool's files that could not be read.
-    pub spool_damaged: IntCounter,
     /// Attempts to deliver a record that will be repeated.
     pub telemetry_retries: IntCounter,
     /// Heartbeats sent into silent streams.
@@ -94,6 +159,8 @@ pub struct Metrics {
     pub draining: IntGauge,
     upgrades: IntCounterVec,
     reloads: IntCounterVec,
+    /// The spool.
+    pub spool: SpoolMetrics,
     /// Servers that an analysis asks.
     pub remote: RemoteMetrics,
     /// What is bounded.
@@ -108,138 +175,41 @@ impl Metrics {
     /// Registers all metrics. Fails only if two share a name, which a test excludes.
     pub fn new() -> prometheus::Result<Self> {
         let registry = Registry::new();
-        let policies_age = Gauge::new(
-            "monitor_policies_age_seconds",
-            "Time since the policy store was last read; +Inf when it never was.",
-        )?;
-        registry.register(Box::new(policies_age.clone()))?;
-        let spool_age = Gauge::new(
-            "monitor_spool_age_seconds",
-            "Age of the oldest record that the backend has not taken.",
-        )?;
-        registry.register(Box::new(spool_age.clone()))?;
-        let build = IntGaugeVec::new(Opts::new("monitor_build_info", "Always 1."), &["version"])?;
-        registry.register(Box::new(build.clone()))?;
-        build.with_label_values(&[GATEWAY_VERSION]).set(1);
+        build_info(&registry)?;
+        let (unchecked, ended) = (UncheckedReason::ALL.iter(), EndReason::ALL.iter());
+        let (unrestored, files) = (UnrestoredReason::ALL.iter(), AttachmentOutcome::ALL.iter());
+        let results = || UpgradeResult::ALL.iter().map(|result| result.as_str());
+        let unchecked = unchecked.map(|reason| reason.as_str());
+        let ended = ended.map(|reason| reason.as_str());
+        let unrestored = unrestored.map(|reason| reason.as_str());
+        let files = files.map(|outcome| outcome.as_str());
         Ok(Self {
             routes: per_route(&registry)?,
             telemetry: per_stage(&registry)?,
             verdicts: verdicts(&registry)?,
-            unchecked: unchecked(&registry)?,
-            ended: ended(&registry)?,
-            unrestored: unrestored(&registry)?,
-            attachments: attachments(&registry)?,
-            redacted_prompts: counter(
-                &registry,
-                "monitor_redacted_prompts_total",
-                "Prompts in which placeholders went to the upstream instead of what was found.",
-            )?,
-            policies_age,
-            policies_problems: gauge(
-                &registry,
-                "monitor_policies_problems",
-                "Stored policies that are not in force because they cannot be read.",
-            )?,
-            queue_bytes: gauge(
-                &registry,
-                "monitor_telemetry_queue_bytes",
-                "Text waiting for the backend, in bytes.",
-            )?,
-            spool_bytes: gauge(
-                &registry,
-                "monitor_spool_bytes",
-                "Bytes of the spool's files.",
-            )?,
-            spool_records: gauge(
-                &registry,
-                "monitor_spool_records",
-                "Records on disk that the backend has not taken, as far as they have been read.",
-            )?,
-            spool_age,
-            spool_degraded: gauge(
-                &registry,
-                "monitor_spool_degraded",
-                "1 while the spool's disk refuses to be written.",
-            )?,
-            spool_lost: spool_lost(&registry)?,
-            spool_dead_letters: gauge(
-                &registry,
-                "monitor_spool_dead_letters",
-                "Records the backend refused for good, kept until they are put back.",
-            )?,
-            spool_dead_letter_bytes: gauge(
-                &registry,
-                "monitor_spool_dead_letter_bytes",
-                "Bytes of the files with the records the backend refused for good.",
-            )?,
-            spool_letters_lost: counter(
-                &registry,
-                "monitor_spool_dead_letters_lost_total",
-                "Records the backend refused for good that spool.max_dead_bytes left no room for.",
-            )?,
-            spool_panics: counter(
-                &registry,
-                "monitor_spool_thread_panics_total",
-                "Panics of the thread that writes the spool; it goes on.",
-            )?,
-            spool_damaged: counter(
-                &registry,
-                "monitor_spool_damaged_total",
-                "Parts of the spool's files that could not be read.",
-            )?,
-            telemetry_retries: counter(
-                &registry,
-                "monitor_telemetry_retries_total",
-                "Attempts to deliver a record that the backend did not answer.",
-            )?,
-            heartbeats: counter(
-                &registry,
-                "monitor_stream_heartbeats_total",
-                "Keepalive comments sent into silent streams.",
-            )?,
-            upstream_retries: counter(
-                &registry,
-                "monitor_upstream_retries_total",
-                "Second attempts after a connection that accepted no byte.",
-            )?,
-            records_removed: counter(
-                &registry,
-                "monitor_records_removed_total",
-                "Records removed because they were beyond the limits of retention.",
-            )?,
-            retention_failures: counter(
-                &registry,
-                "monitor_retention_failures_total",
-                "Rounds of retention that did not come to their end.",
-            )?,
-            draining: gauge(
-                &registry,
-                "monitor_draining",
-                "1 while the process waits for its last calls.",
-            )?,
-            upgrades: counters(
-                &registry,
-                "monitor_upgrades_total",
-                "Hand-overs to another process.",
-                &["result"],
-            )?,
-            reloads: counters(
-                &registry,
-                "monitor_reloads_total",
-                "Times the configuration was read again.",
-                &["result"],
-            )?,
+            unchecked: labelled(&registry, UNCHECKED, "reason", unchecked)?,
+            ended: labelled(&registry, ENDED, "reason", ended)?,
+            unrestored: labelled(&registry, UNRESTORED, "reason", unrestored)?,
+            attachments: labelled(&registry, ATTACHMENTS, "outcome", files)?,
+            redacted_prompts: counter(&registry, REDACTED_PROMPTS)?,
+            policies_age: seconds(&registry, POLICIES_AGE)?,
+            policies_problems: gauge(&registry, POLICIES_PROBLEMS)?,
+            queue_bytes: gauge(&registry, QUEUE_BYTES)?,
+            telemetry_retries: counter(&registry, TELEMETRY_RETRIES)?,
+            heartbeats: counter(&registry, HEARTBEATS)?,
+            upstream_retries: counter(&registry, UPSTREAM_RETRIES)?,
+            records_removed: counter(&registry, RECORDS_REMOVED)?,
+            retention_failures: counter(&registry, RETENTION_FAILURES)?,
+            draining: gauge(&registry, DRAINING)?,
+            upgrades: labelled(&registry, UPGRADES, "result", results())?,
+            reloads: labelled(&registry, RELOADS, "result", results())?,
+            spool: SpoolMetrics::new(&registry)?,
             remote: RemoteMetrics::new(&registry)?,
             limits: LimitMetrics::new(&registry)?,
             upstreams: UpstreamMetrics::new(&registry)?,
             outputs: OutputMetrics::new(&registry)?,
             registry,
         })
-    }
-
-    /// Records that left the spool without having been delivered.
-    pub fn spool_lost(&self, reason: &str, count: u64) {
-        self.spool_lost.with_label_values(&[reason]).inc_by(count);
     }
 
     /// One call began.
@@ -356,28 +326,18 @@ pub struct CallTimes {
     pub backend: Option<f64>,
 }
 
-fn spool_lost(registry: &Registry) -> prometheus::Result<IntCounterVec> {
-    let opts = Opts::new(
-        "monitor_spool_lost_total",
-        "Records that left the spool without having been delivered.",
-    );
-    let lost = IntCounterVec::new(opts, &["reason"])?;
-    registry.register(Box::new(lost.clone()))?;
-    Ok(lost)
+fn build_info(registry: &Registry) -> prometheus::Result<()> {
+    let build = IntGaugeVec::new(Opts::new("monitor_build_info", "Always 1."), &["version"])?;
+    registry.register(Box::new(build.clone()))?;
+    build.with_label_values(&[GATEWAY_VERSION]).set(1);
+    Ok(())
 }
 
 fn per_route(registry: &Registry) -> prometheus::Result<Vec<PerRoute>> {
-    let (name, help) = ("monitor_requests_total", "Calls by route and outcome.");
-    let requests = counters(registry, name, help, &["route", "outcome"])?;
-    let name = "monitor_request_duration_seconds";
-    let help = "From the request head to the last byte of the answer.";
-    let duration = histograms(registry, name, help, LATENCY)?;
-    let name = "monitor_time_to_first_byte_seconds";
-    let help = "From the request head to the first byte of the answer's body.";
-    let first_byte = histograms(registry, name, help, LATENCY)?;
-    let name = "monitor_overhead_seconds";
-    let help = "The gateway's own share of a call: total minus upstream, backend and client.";
-    let overhead = histograms(registry, name, help, OVERHEAD)?;
+    let requests = counters(registry, REQUESTS, &["route", "outcome"])?;
+    let duration = histograms(registry, DURATION, LATENCY)?;
+    let first_byte = histograms(registry, FIRST_BYTE, LATENCY)?;
+    let overhead = histograms(registry, OVERHEAD_SECONDS, OVERHEAD)?;
     let opts = Opts::new("monitor_in_flight", "Calls under way.");
     let in_flight = IntGaugeVec::new(opts, &["route"])?;
     registry.register(Box::new(in_flight.clone()))?;
@@ -393,59 +353,15 @@ fn per_route(registry: &Registry) -> prometheus::Result<Vec<PerRoute>> {
 }
 
 fn per_stage(registry: &Registry) -> prometheus::Result<[Vec<IntCounter>; 2]> {
-    let name = "monitor_telemetry_records_total";
-    let help = "Records for the backend by stage and outcome.";
-    let telemetry = counters(registry, name, help, &["stage", "outcome"])?;
+    let telemetry = counters(registry, TELEMETRY, &["stage", "outcome"])?;
     let outcomes = || TelemetryOutcome::ALL.iter().map(|outcome| outcome.as_str());
     let one = |stage: Stage| children(&telemetry, stage.record_name(), outcomes());
     Ok([one(Stage::PreCall), one(Stage::PostCall)])
 }
 
 fn verdicts(registry: &Registry) -> prometheus::Result<[Vec<IntCounter>; 2]> {
-    let name = "monitor_verdicts_total";
-    let help = "Calls answered with a policy's phrase, by stage and what was found.";
-    let verdicts = counters(registry, name, help, &["stage", "type"])?;
+    let verdicts = counters(registry, VERDICTS, &["stage", "type"])?;
     let types = || VerdictType::ALL.iter().map(|kind| kind.as_str());
     let one = |stage: Stage| children(&verdicts, stage.as_str(), types());
     Ok([one(Stage::PreCall), one(Stage::PostCall)])
-}
-
-fn unchecked(registry: &Registry) -> prometheus::Result<IntCounterVec> {
-    let name = "monitor_unchecked_total";
-    let help = "Messages that got no verdict although a policy may ask for one, by reason.";
-    let unchecked = counters(registry, name, help, &["reason"])?;
-    for reason in UncheckedReason::ALL {
-        unchecked.with_label_values(&[reason.as_str()]);
-    }
-    Ok(unchecked)
-}
-
-fn ended(registry: &Registry) -> prometheus::Result<IntCounterVec> {
-    let name = "monitor_connections_ended_total";
-    let help = "Client connections that the gateway ended, by reason.";
-    let ended = counters(registry, name, help, &["reason"])?;
-    for reason in EndReason::ALL {
-        ended.with_label_values(&[reason.as_str()]);
-    }
-    Ok(ended)
-}
-
-fn unrestored(registry: &Registry) -> prometheus::Result<IntCounterVec> {
-    let name = "monitor_unrestored_answers_total";
-    let help = "Answers that kept the placeholders of a redacted prompt, by reason.";
-    let unrestored = counters(registry, name, help, &["reason"])?;
-    for reason in UnrestoredReason::ALL {
-        unrestored.with_label_values(&[reason.as_str()]);
-    }
-    Ok(unrestored)
-}
-
-fn attachments(registry: &Registry) -> prometheus::Result<IntCounterVec> {
-    let name = "monitor_attachments_total";
-    let help = "Attached files by what became of them.";
-    let attachments = counters(registry, name, help, &["outcome"])?;
-    for outcome in AttachmentOutcome::ALL {
-        attachments.with_label_values(&[outcome.as_str()]);
-    }
-    Ok(attachments)
 }

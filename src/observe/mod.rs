@@ -16,6 +16,6 @@ pub use labels::{
     VerdictType,
 };
 pub use metrics::{
-    CallTimes, LimitMetrics, Metrics, OutputMetrics, RemoteMetrics, UpstreamMetrics,
+    CallTimes, LimitMetrics, Metrics, OutputMetrics, RemoteMetrics, SpoolMetrics, UpstreamMetrics,
 };
 pub use throttle::Throttle;

@@ -1,14 +1,16 @@
 //! Metrics made and registered in one step. Which there are stands in `metrics`.
 
 use prometheus::{
-    HistogramOpts, HistogramVec, IntCounter, IntCounterVec, IntGauge, Opts, Registry,
+    Gauge, HistogramOpts, HistogramVec, IntCounter, IntCounterVec, IntGauge, Opts, Registry,
 };
+
+/// A metric's name, and what it says.
+pub(super) type About = (&'static str, &'static str);
 
 /// A counter for each value of the labels.
 pub(super) fn counters(
     registry: &Registry,
-    name: &str,
-    help: &str,
+    (name, help): About,
     labels: &[&str],
 ) -> prometheus::Result<IntCounterVec> {
     let metric = IntCounterVec::new(Opts::new(name, help), labels)?;
@@ -16,11 +18,24 @@ pub(super) fn counters(
     Ok(metric)
 }
 
+/// The same with one label, each of whose values is there from the start.
+pub(super) fn labelled(
+    registry: &Registry,
+    about: About,
+    label: &str,
+    values: impl Iterator<Item = &'static str>,
+) -> prometheus::Result<IntCounterVec> {
+    let metric = counters(registry, about, &[label])?;
+    for value in values {
+        metric.with_label_values(&[value]);
+    }
+    Ok(metric)
+}
+
 /// A histogram for each route.
 pub(super) fn histograms(
     registry: &Registry,
-    name: &str,
-    help: &str,
+    (name, help): About,
     buckets: &[f64],
 ) -> prometheus::Result<HistogramVec> {
     let metric = HistogramVec::new(
@@ -32,19 +47,22 @@ pub(super) fn histograms(
 }
 
 /// One counter.
-pub(super) fn counter(
-    registry: &Registry,
-    name: &str,
-    help: &str,
-) -> prometheus::Result<IntCounter> {
+pub(super) fn counter(registry: &Registry, (name, help): About) -> prometheus::Result<IntCounter> {
     let metric = IntCounter::new(name, help)?;
     registry.register(Box::new(metric.clone()))?;
     Ok(metric)
 }
 
 /// One gauge.
-pub(super) fn gauge(registry: &Registry, name: &str, help: &str) -> prometheus::Result<IntGauge> {
+pub(super) fn gauge(registry: &Registry, (name, help): About) -> prometheus::Result<IntGauge> {
     let metric = IntGauge::new(name, help)?;
+    registry.register(Box::new(metric.clone()))?;
+    Ok(metric)
+}
+
+/// One gauge of seconds.
+pub(super) fn seconds(registry: &Registry, (name, help): About) -> prometheus::Result<Gauge> {
+    let metric = Gauge::new(name, help)?;
     registry.register(Box::new(metric.clone()))?;
     Ok(metric)
 }

@@ -1,4 +1,5 @@
-//! Connections to a server that is called often, over HTTP/1.1 with the system's certificates.
+//! Connections to a server that is called often, over HTTP/1.1, with the system's certificates or with
+//! those that its settings name.
 
 use super::BackendTls;
 use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
@@ -21,11 +22,11 @@ pub fn connector(tls: bool) -> std::io::Result<HttpsConnector<HttpConnector>> {
     Ok(clear(tcp))
 }
 
-/// A connector for the backend, with the files that its settings name.
+/// A connector with the files that the server's settings name.
 ///
 /// # Errors
 /// As [`connector`].
-pub(super) fn backend(
+pub(super) fn connector_with(
     tls: bool,
     files: Option<&Arc<BackendTls>>,
 ) -> std::io::Result<HttpsConnector<HttpConnector>> {

@@ -3,7 +3,7 @@
 //! endpoint (CONTRACT 29).
 
 use super::attach::{Body, Multipart, multipart};
-use super::connect::backend;
+use super::connect::connector_with;
 use super::{
     Analyzer, AnalyzerError, AttachError, Attachment, BackendTls, BatchResult, Record, Spool, batch,
 };
@@ -67,7 +67,7 @@ impl HttpAnalyzer {
         files: Option<&Arc<BackendTls>>,
     ) -> Result<Self, AnalyzerError> {
         let broken = |error: &dyn std::fmt::Display| AnalyzerError::Unavailable(error.to_string());
-        let connector = backend(base.tls, files).map_err(|error| broken(&error))?;
+        let connector = connector_with(base.tls, files).map_err(|error| broken(&error))?;
         let mut clients = Client::builder(TokioExecutor::new());
         clients
             .pool_idle_timeout(POOL_IDLE)

@@ -1,10 +1,11 @@
 //! Spans on their way to a collector: OTLP as JSON over HTTP, in batches. Nothing here is on a call's
 //! path, and a collector that is slow or gone costs spans, counted, and nothing else.
 
-use super::connector;
+use super::BackendTls;
+use super::connect::connector_with;
 use crate::config::TraceSettings;
 use crate::observe::Metrics;
-use crate::observe::events::{SpansDropped, SpansExported, SpansLost};
+use crate::observe::events::{ExportFailed, SpansDropped, SpansExported, SpansLost};
 use crate::observe::trace::{Resource, Span, encode};
 use bytes::Bytes;
 use http::header::{AUTHORIZATION, CONTENT_TYPE, RETRY_AFTER, USER_AGENT};
@@ -20,6 +21,7 @@ use std::time::Duration;
 use tokio::sync::mpsc::Receiver;
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep, sleep_until, timeout};
+use uuid::Uuid;
 
 /// Where traces go, below the configured address (OTLP).
 const PATH: &str = "/v1/traces";
@@ -55,12 +57,12 @@ enum Fault {
 }
 
 impl SpanExport {
-    /// For the collector of the settings.
+    /// For the collector of the settings, from the process that `instance` stands for.
     ///
     /// # Errors
-    /// When the system's trusted certificates cannot be read for https, or the address or the header's
-    /// value is none.
-    pub fn new(settings: TraceSettings, metrics: Arc<Metrics>) -> io::Result<Self> {
+    /// When the certificates to trust cannot be read for https, or the address or the header's value is
+    /// none.
+    pub fn new(settings: TraceSettings, instance: Uuid, metrics: Arc<Metrics>) -> io::Result<Self> {
         let invalid = |what: &str| io::Error::new(io::ErrorKind::InvalidInput, what.to_owned());
         let uri = format!("{}{PATH}", settings.endpoint).parse();
         let authorization = settings.authorization.as_ref().map(|secret| {
@@ -69,22 +71,28 @@ impl SpanExport {
             value.set_sensitive(true);
             Ok::<_, io::Error>(value)
         });
+        let files = BackendTls::new(settings.ca.as_deref(), None).map_err(io::Error::other)?;
         let mut clients = Client::builder(TokioExecutor::new());
         clients
             .pool_idle_timeout(POOL_IDLE)
             .pool_timer(TokioTimer::new());
         Ok(Self {
-            client: clients.build(connector(settings.endpoint.tls)?),
+            client: clients.build(connector_with(settings.endpoint.tls, files.as_ref())?),
             uri: uri.map_err(|_| invalid("trace.endpoint is no address"))?,
             authorization: authorization.transpose()?,
             resource: Resource {
                 service_name: settings.service_name.clone(),
-                instance: uuid::Uuid::new_v4(),
+                instance,
             },
             settings,
             metrics,
             failures: 0,
         })
+    }
+
+    /// Of the collector that it sends to.
+    pub fn settings(&self) -> &TraceSettings {
+        &self.settings
     }
 
     /// Sends until the queue is closed, or `stop` says so and it is empty.
@@ -133,16 +141,17 @@ impl SpanExport {
         let count = batch.len() as u64;
         let tries = if self.failures == 0 { TRIES } else { 1 };
         for _ in 0..tries {
-            let pause = match self.send(body.clone()).await {
-                Ok(()) => {
-                    let is_back = std::mem::take(&mut self.failures) > 0;
-                    return SpansExported { count, is_back }.emit(&self.metrics);
-                }
-                Err(Fault::Refused) => {
+            let Err(fault) = self.send(body.clone()).await else {
+                let is_back = std::mem::take(&mut self.failures) > 0;
+                return SpansExported { count, is_back }.emit(&self.metrics);
+            };
+            ExportFailed.emit(&self.metrics);
+            let pause = match fault {
+                Fault::Refused => {
                     let reason = SpansLost::Refused;
                     return SpansDropped { reason, count }.emit(&self.metrics);
                 }
-                Err(Fault::Later(asked)) => asked.unwrap_or_else(|| self.pause()),
+                Fault::Later(asked) => asked.unwrap_or_else(|| self.pause()),
             };
             self.failures = self.failures.saturating_add(1);
             tokio::select! {

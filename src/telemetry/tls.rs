@@ -1,7 +1,8 @@
-//! The files that a connection to the backend is made with: a private authority's certificates, and a
-//! certificate of our own. A reload puts others in their place; connections under way stay.
+//! The files that a connection to the backend, or to the collector of traces, is made with: a private
+//! authority's certificates, and a certificate of our own. A reload puts others in their place;
+//! connections under way stay.
 
-use crate::config::{ClientIdentity, MonitorSettings, pem};
+use crate::config::{ClientIdentity, pem};
 use arc_swap::ArcSwap;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::client::{ResolvesClientCert, Resumption, WebPkiServerVerifier};
@@ -23,15 +24,18 @@ pub struct Files {
 }
 
 impl BackendTls {
-    /// None where the settings name no file: then the system's authorities are asked, as for any server.
+    /// None where no file is named: then the system's authorities are asked, as for any server.
     ///
     /// # Errors
     /// As [`Files::read`].
-    pub fn new(settings: &MonitorSettings) -> Result<Option<Arc<Self>>, String> {
-        if settings.ca.is_none() && settings.client.is_none() {
+    pub fn new(
+        ca: Option<&Path>,
+        client: Option<&ClientIdentity>,
+    ) -> Result<Option<Arc<Self>>, String> {
+        if ca.is_none() && client.is_none() {
             return Ok(None);
         }
-        let files = Files::read(settings.ca.as_deref(), settings.client.as_ref())?;
+        let files = Files::read(ca, client)?;
         Ok(Some(Arc::new(Self(ArcSwap::from_pointee(files)))))
     }
 

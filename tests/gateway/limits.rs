@@ -74,6 +74,28 @@ fn a_body_that_trickles_in_is_refused_though_no_silence_is_too_long() {
 }
 
 #[test]
+fn a_body_that_came_fast_buys_no_time_for_what_drips_in_later() {
+    // Six minutes' worth of bytes at once, and then one every now and then.
+    let upstream = Upstream::ok();
+    let yaml = "limits: {header_timeout: 400ms}";
+    let stack = Stack::gateway().upstream(&upstream).yaml(yaml).start();
+    let text = HELLO.replace("hello", &"h".repeat(200_000));
+    let bytes = Request::chat(&text).bytes();
+    let begun = bytes.len() - 3_000;
+    let mut conn = Conn::open(stack.gateway_addr);
+    conn.send(&bytes[..begun]);
+    let ended = r#"monitor_connections_ended_total{reason="slow_body"}"#;
+    let is_refused = bytes[begun..].iter().any(|byte| {
+        std::thread::sleep(Duration::from_millis(20));
+        conn.try_send(&[*byte]).is_err() || stack.metric(ended) == 1.0
+    });
+    assert!(is_refused, "it was taken byte by byte");
+    assert_eq!(conn.response().status(), 408);
+    assert_eq!(stack.metric(ended), 1.0);
+    upstream.assert_untouched();
+}
+
+#[test]
 fn contract_35_a_reload_changes_the_idle_limit_of_http2_too() {
     let upstream = Upstream::ok();
     let yaml = |limit: &str| format!("limits: {{idle_timeout: {limit}}}\n");

@@ -1,9 +1,10 @@
 //! The memory of calls under way (`limits.buffered_bytes` of CONTRACT 34), and the file that a large
 //! request body waits in. What a call holds it gives back, however it ends.
 
-use crate::support::backend::Backend;
+use crate::support::backend::{Backend, verdict};
+use crate::support::frames::{DATA, END_HEADERS, Frames, HEADERS, frame, head};
 use crate::support::http::Conn;
-use crate::support::request::{HELLO, Request};
+use crate::support::request::{CHAT, HELLO, Request};
 use crate::support::stack::{Folder, Stack};
 use crate::support::upstream::{ANSWER, Upstream, json};
 use crate::support::{assert_envelope, eventually};
@@ -13,6 +14,7 @@ use std::sync::mpsc::channel;
 const BUFFERED: &str = "monitor_buffered_bytes";
 const SPILLED: &str = "monitor_spilled_bytes";
 const MIB: usize = 1 << 20;
+const APPLICATION: &str = "57100000-0000-4000-8000-000000000034";
 
 /// A chat body of so many bytes.
 fn body(bytes: usize) -> String {
@@ -74,14 +76,23 @@ fn clients_that_leave_in_the_middle_leave_nothing() {
 
 #[test]
 fn a_call_that_finds_no_room_gets_503_and_a_time_to_come_back() {
+    // What is whole and waits for its verdict can give way to nobody.
+    let (sender, judged) = channel::<()>();
+    let judged = Mutex::new(judged);
+    let backend = Backend::judging(move |_| {
+        let _ = judged.lock().unwrap().recv();
+        verdict(&[])
+    });
     let upstream = Upstream::ok();
-    let yaml = "limits: {buffered_bytes: 1MiB}";
-    let stack = Stack::gateway().upstream(&upstream).yaml(yaml).start();
-    let bytes = of_size(MIB - 4000).bytes();
-    let mut first = Conn::open(stack.gateway_addr);
-    first.send(&bytes[..900_000]);
-    eventually("most of it is held", || {
-        (stack.metric(BUFFERED) > 800_000.0).then_some(())
+    let yaml = format!(
+        "limits: {{buffered_bytes: 1MiB, header_timeout: 2s}}\napplications: [{{id: {APPLICATION}, app_mode: sync, phrase: no}}]"
+    );
+    let stack = Stack::gateway().upstream(&upstream).monitor(&backend);
+    let stack = stack.yaml(&yaml).start();
+    let checked = of_size(900_000).header("X-Application-Id", APPLICATION);
+    let mut first = checked.send(stack.gateway_addr);
+    eventually("all of it is held", || {
+        (stack.metric(BUFFERED) >= 900_000.0).then_some(())
     });
     let refused = stack.call(&of_size(300_000));
     assert_eq!(refused.status(), 503);
@@ -95,10 +106,121 @@ fn a_call_that_finds_no_room_gets_503_and_a_time_to_come_back() {
     });
     // Small calls go on, and so does the first.
     assert_eq!(stack.call(&Request::chat(HELLO)).status(), 200);
-    first.send(&bytes[900_000..]);
+    drop(sender);
     assert_eq!(first.response().status(), 200);
     empty(&stack);
     assert_eq!(stack.call(&of_size(300_000)).status(), 200);
+}
+
+/// So many clients that send most of a body, and the bytes that each of them holds back.
+fn slow_clients(stack: &Stack, count: usize) -> Vec<(Conn, Vec<u8>)> {
+    let bytes = of_size(400_000).bytes();
+    let begun = |_| {
+        let mut conn = Conn::open(stack.gateway_addr);
+        conn.send(&bytes[..300_000]);
+        (conn, bytes[300_000..].to_vec())
+    };
+    let clients = (0..count).map(begun).collect();
+    eventually("what they sent is held", || {
+        let held = stack.metric(BUFFERED) + stack.metric(SPILLED);
+        (held >= (count * 299_000) as f64).then_some(())
+    });
+    clients
+}
+
+#[test]
+fn bodies_that_come_slowly_leave_memory_to_the_calls_of_others() {
+    // Twelve times 300 KB beside 2 MiB; with the defaults it is sixty times 8 MiB beside 512.
+    let upstream = Upstream::ok();
+    let yaml = "limits: {buffered_bytes: 2MiB, header_timeout: 60s}";
+    let stack = Stack::gateway().upstream(&upstream).yaml(yaml).start();
+    let slow = slow_clients(&stack, 12);
+    for size in [1_000, 300_000, 1_500_000] {
+        assert_eq!(stack.call(&of_size(size)).status(), 200);
+        assert_eq!(upstream.last().body, body(size).as_bytes());
+    }
+    assert!(stack.metric("monitor_spilled_early_total") >= 1.0);
+    assert_eq!(stack.metric("monitor_buffered_bytes_limit"), 2_097_152.0);
+    stack.process.await_stderr("why", |text| {
+        text.contains("request bodies that come slowly wait in files")
+            .then_some(())
+    });
+    // And none of them is the worse for it.
+    for (mut conn, rest) in slow {
+        conn.send(&rest);
+        assert_eq!(conn.response().status(), 200);
+        assert_eq!(upstream.last().body, body(400_000).as_bytes());
+    }
+    for room in ["memory", "disk"] {
+        let counted = format!("monitor_overloaded_total{{room=\"{room}\"}}");
+        assert_eq!(stack.metric(&counted), 0.0, "{room}");
+    }
+    empty(&stack);
+}
+
+#[test]
+fn bodies_that_come_slowly_over_http2_leave_memory_too() {
+    let upstream = Upstream::ok();
+    let yaml = "limits: {buffered_bytes: 1MiB, header_timeout: 60s}";
+    let stack = Stack::gateway().upstream(&upstream).yaml(yaml).start();
+    let begun = |_| {
+        let mut frames = Frames::open(stack.gateway_addr, &[]);
+        frames.send(&frame(HEADERS, END_HEADERS, 1, &head("POST", CHAT)));
+        // As much as the window of a stream lets through.
+        for _ in 0..6 {
+            frames.send(&frame(DATA, 0, 1, &[b'm'; 10_000]));
+        }
+        frames
+    };
+    let slow: Vec<Frames> = (0..16).map(begun).collect();
+    eventually("what they sent is held", || {
+        let held = stack.metric(BUFFERED) + stack.metric(SPILLED);
+        (held >= 960_000.0).then_some(())
+    });
+    assert_eq!(stack.call(&of_size(300_000)).status(), 200);
+    assert!(stack.metric("monitor_spilled_early_total") >= 1.0);
+    drop(slow);
+    empty(&stack);
+}
+
+#[test]
+fn slow_bodies_that_find_no_room_in_files_either_are_refused_for_the_others() {
+    let upstream = Upstream::ok();
+    let yaml = "limits: {buffered_bytes: 2MiB, spilled_bytes: 64KiB, header_timeout: 60s}";
+    let stack = Stack::gateway().upstream(&upstream).yaml(yaml).start();
+    let slow = slow_clients(&stack, 5);
+    assert_eq!(stack.call(&of_size(700_000)).status(), 200);
+    let counted = r#"monitor_overloaded_total{room="disk"}"#;
+    assert!(stack.metric(counted) >= 1.0);
+    let refused = slow.into_iter().filter_map(|(mut conn, rest)| {
+        let _ = conn.try_send(&rest);
+        let answer = conn.response();
+        (answer.status() != 200).then_some(answer)
+    });
+    let refused: Vec<_> = refused.collect();
+    for answer in &refused {
+        assert_envelope(&answer.body, "gateway_error", 503);
+    }
+    assert_eq!(stack.metric(counted), refused.len() as f64);
+    empty(&stack);
+}
+
+#[test]
+fn a_reload_changes_how_much_may_wait_in_files() {
+    let upstream = Upstream::ok();
+    let yaml = |bytes: &str| format!("limits: {{spilled_bytes: {bytes}}}\n");
+    let stack = Stack::gateway().upstream(&upstream).yaml(&yaml("1MiB"));
+    let stack = stack.start();
+    let answer = stack.call(&of_size(12 * MIB));
+    assert_eq!(answer.status(), 503);
+    assert_eq!(answer.head.header("retry-after"), Some("10"));
+    std::fs::write(stack.configuration(), yaml("1GiB")).unwrap();
+    stack.process.signal("HUP");
+    eventually("it is in force", || {
+        (stack.metric("monitor_spilled_bytes_limit") == (1 << 30) as f64).then_some(())
+    });
+    assert_eq!(stack.call(&of_size(12 * MIB)).status(), 200);
+    empty(&stack);
 }
 
 #[test]

@@ -150,6 +150,45 @@ fn an_analysis_server_with_few_descriptors_lets_others_wait() {
 }
 
 #[test]
+fn contract_34_who_sets_no_number_is_not_warned_of_one() {
+    let upstream = Upstream::ok();
+    for (yaml, limit, warned) in [
+        ("", 936.0, false),
+        ("limits: {connections: auto}", 936.0, false),
+        ("limits: {connections: 900}", 900.0, false),
+        ("limits: {connections: 5000}", 936.0, true),
+    ] {
+        let stack = Stack::gateway().upstream(&upstream).yaml(yaml);
+        let stack = stack.under("ulimit -n 2000").start();
+        assert_eq!(stack.metric("monitor_connections_limit"), limit, "{yaml}");
+        let said = stack.stderr();
+        let of_descriptors = |line: &&str| line.contains("file descriptors");
+        let line = said.lines().find(of_descriptors);
+        assert_eq!(line.is_some(), limit == 936.0, "{said}");
+        let is_warning = line.is_some_and(|line| line.contains("WARN"));
+        assert_eq!(is_warning, warned, "{said}");
+    }
+}
+
+#[test]
+fn a_reload_with_more_connections_than_descriptors_says_so() {
+    let upstream = Upstream::ok();
+    let stack = Stack::gateway()
+        .upstream(&upstream)
+        .yaml("limits: {connections: 20}");
+    let stack = stack.under("ulimit -n 300").start();
+    std::fs::write(stack.configuration(), "limits: {connections: 5000}").unwrap();
+    stack.process.signal("HUP");
+    eventually("it is in force", || {
+        (stack.metric("monitor_connections_limit") == 86.0).then_some(())
+    });
+    stack.process.await_stderr("which number", |text| {
+        text.contains("not for limits.connections 5000")
+            .then_some(())
+    });
+}
+
+#[test]
 fn the_soft_limit_of_descriptors_is_raised_to_the_hard_one() {
     let upstream = Upstream::ok();
     let yaml = "limits: {connections: 400}";

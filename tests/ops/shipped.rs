@@ -50,6 +50,55 @@ fn dashboards_and_alerts_ask_for_metrics_that_there_are() {
 }
 
 #[test]
+fn dashboards_and_alerts_ask_for_labels_and_values_that_there_are() {
+    let mut text = String::new();
+    sources(
+        &Path::new(env!("CARGO_MANIFEST_DIR")).join("src/observe"),
+        &mut text,
+    );
+    let values = names(r#"=> "([a-z_0-9]+)""#, &text);
+    for path in ["conf/grafana/monitor.json", "conf/prometheus/alerts.yaml"] {
+        let asked = read(path).replace("\\\"", "\"");
+        let given = names(r#"[a-z]!?="([a-z_]+)""#, &asked);
+        assert!(!given.is_empty() && given.is_subset(&values), "{given:?}");
+        for group in names(r"by \(([a-z, ]+)\)", &asked) {
+            for label in group.split(", ") {
+                let is_known = text.contains(&format!("\"{label}\""));
+                // Prometheus has these two by itself.
+                assert!(is_known || label == "instance" || label == "le", "{label}");
+            }
+        }
+    }
+}
+
+#[test]
+fn the_readme_explains_panels_that_there_are() {
+    let readme = read("README.md");
+    let (_, table) = readme.split_once("| Panel | Should be |").unwrap();
+    let (table, _) = table.split_once("\n\n").unwrap();
+    let board = read("conf/grafana/monitor.json");
+    let explained = names(r"(?m)^\| ([^|]+) \|", table);
+    assert!(explained.len() > 8, "{explained:?}");
+    for panel in explained.iter().flat_map(|panels| panels.split(", ")) {
+        let title = format!("\"title\": \"{panel}\"");
+        assert!(board.contains(&title), "no panel {panel}");
+    }
+}
+
+#[test]
+fn what_is_bounded_and_what_is_lost_stands_on_the_dashboard() {
+    let board = read("conf/grafana/monitor.json");
+    for file in ["limits", "outputs"] {
+        let metrics = read(&format!("src/observe/metrics/{file}.rs"));
+        let names = names(r#""(monitor_[a-z_]+)""#, &metrics);
+        assert!(names.len() > 4, "{file}: {names:?}");
+        for name in names {
+            assert!(board.contains(&name), "the dashboard does not show {name}");
+        }
+    }
+}
+
+#[test]
 fn every_metric_is_explained_in_the_readme() {
     let readme = read("README.md");
     for name in metrics() {

@@ -18,17 +18,17 @@ const TRACE: &str = "4bf92f3577b34da6a3ce929d0e0e4736";
 const PARENT: &str = "00f067aa0ba902b7";
 
 /// A collector that takes everything.
-fn collector() -> Upstream {
+pub(crate) fn collector() -> Upstream {
     Upstream::json(200, "{}")
 }
 
 /// Lines of the configuration that lead there, with more of `trace`.
-fn tracing(collector: &Upstream, more: &str) -> String {
+pub(crate) fn tracing(collector: &Upstream, more: &str) -> String {
     let url = collector.url();
     format!("trace: {{endpoint: \"{url}\", interval: 10ms{more}}}")
 }
 
-fn gateway(upstream: &Upstream, collector: &Upstream, more: &str) -> Builder {
+pub(crate) fn gateway(upstream: &Upstream, collector: &Upstream, more: &str) -> Builder {
     Stack::gateway()
         .upstream(upstream)
         .yaml(&tracing(collector, more))
@@ -39,7 +39,7 @@ fn parent(sampled: bool) -> String {
 }
 
 /// Every span of every export, with the resource's attributes where the tests look at them.
-fn spans(collector: &Upstream) -> Vec<Value> {
+pub(crate) fn spans(collector: &Upstream) -> Vec<Value> {
     let of = |request: &Received| {
         let mut body: Value = serde_json::from_slice(&request.body).expect("OTLP as JSON");
         body["resourceSpans"][0]["scopeSpans"][0]["spans"]
@@ -52,7 +52,7 @@ fn spans(collector: &Upstream) -> Vec<Value> {
 }
 
 #[track_caller]
-fn await_spans(collector: &Upstream, count: usize) -> Vec<Value> {
+pub(crate) fn await_spans(collector: &Upstream, count: usize) -> Vec<Value> {
     eventually("the spans", || {
         let spans = spans(collector);
         (spans.len() >= count).then_some(spans)
@@ -354,6 +354,15 @@ fn contract_33_wrong_settings_of_traces_are_refused() {
         ("trace: {propagate_upstream: true}", "trace.endpoint"),
         ("trace: {authorization: 's3cret'}", "trace.endpoint"),
         ("trace: {endpoint: 'grpc://c:4317'}", "trace.endpoint"),
+        ("trace: {ca: '/nowhere.pem'}", "trace.endpoint"),
+        (
+            "trace: {endpoint: 'https://c', ca: '/nowhere.pem'}",
+            "trace.ca",
+        ),
+        (
+            "trace: {endpoint: 'http://c', ca: '/nowhere.pem'}",
+            "trace.ca: is asked over https only",
+        ),
         ("trace: {endpoint: 'http://c', queue: 0}", "trace.queue"),
     ] {
         let (status, stderr) = Stack::gateway()

@@ -3,7 +3,7 @@
 
 use crate::crowd::{Crowd, model};
 use crate::line::{Line, await_end, has_ended, order, signal};
-use crate::support::backend::Backend;
+use crate::support::backend::{Backend, Manner};
 use crate::support::http::Conn;
 use crate::support::request::{HELLO, Request};
 use crate::support::stack::{Folder, Stack};
@@ -12,6 +12,7 @@ use crate::support::upstream::{DONE, Upstream, delta};
 use crate::support::{KEY, eventually};
 use crate::tls::{Files, listening};
 use std::collections::HashMap;
+use std::process::Command;
 use std::sync::atomic::Ordering;
 
 /// With the first access key of an analysis server.
@@ -287,6 +288,46 @@ fn contract_23_records_of_both_processes_reach_the_backend_once() {
         seen.values().all(|count| *count == 2),
         "a record came twice or never"
     );
+}
+
+#[test]
+fn contract_23_dead_letters_of_the_process_before_are_the_next_ones() {
+    let (upstream, backend) = (Upstream::ok(), Backend::that(Manner::Refuses(422)));
+    let stack = Stack::gateway().upstream(&upstream).monitor(&backend);
+    let stack = stack.start();
+    let mut line = Line::default();
+    let letters = || {
+        let shown = stack.operations("/status").json();
+        shown["spool"]["dead_letters"].as_u64()
+    };
+    let await_letters = |count: u64| {
+        eventually("so many dead letters", || {
+            let counted = stack.metric("monitor_spool_dead_letters");
+            (letters() == Some(count) && counted == count as f64).then_some(())
+        });
+    };
+    for round in 1..=3 {
+        assert_eq!(stack.call(&Request::chat(HELLO)).status(), 200);
+        // Those of this process, with those of the processes before it.
+        await_letters(2 * round);
+        line.upgrade(&stack, "gateway");
+        await_letters(2 * round);
+    }
+    await_end(stack.process.id() as i32);
+    backend.recovers();
+    backend.forget();
+    let replay = Command::new(env!("CARGO_BIN_EXE_monitor"))
+        .env_clear()
+        .args(["spool", "replay", "--dir"])
+        .arg(stack.data_dir().join("spool"))
+        .output()
+        .unwrap();
+    assert_eq!(
+        String::from_utf8_lossy(&replay.stdout),
+        "6 dead letters put back\n"
+    );
+    assert_eq!(backend.await_posts(3).len(), 6);
+    await_letters(0);
 }
 
 #[test]

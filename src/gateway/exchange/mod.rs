@@ -2,6 +2,7 @@
 //! the upstream connection before it reads the body, replays no body over 64 KiB, and cannot write
 //! while the upstream is silent; the stages keep the names of pingora's phases.
 
+mod arrival;
 mod block;
 mod call;
 mod capture;

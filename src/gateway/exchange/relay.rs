@@ -19,6 +19,7 @@ use crate::telemetry::{CallFailure, ClosedBy};
 use bytes::Bytes;
 use pingora_core::Result;
 use pingora_core::protocols::http::ServerSession;
+use pingora_http::ResponseHeader;
 use std::pin::{Pin, pin};
 use std::time::{Duration, Instant};
 use tokio::time::{Sleep, sleep};
@@ -69,20 +70,13 @@ pub(super) async fn response_body(
         return Ok(());
     };
     if head.status.as_u16() >= 400 {
-        let refused = (upstream, head);
-        return Box::pin(refusal::relay(session, ctx, refused, registration)).await;
+        return Box::pin(refusal::relay(session, ctx, (upstream, head), registration)).await;
     }
     let layout = Layout::of(&head);
     if let Err(error) = transform.begin(layout) {
-        let refused = (upstream, registration);
-        return Box::pin(refuse(session, ctx, refused, error)).await;
+        return Box::pin(refuse(session, ctx, (upstream, registration), error)).await;
     }
-    let limit = shared.settings.limits.recorded_bytes;
-    let wanted = Wanted {
-        record: registration.wanted(),
-        heard: ctx.listens(),
-    };
-    let capture = Capture::new(&head, wanted, limit, &shared.memory);
+    let capture = capture(shared, ctx, &head, &registration);
     ctx.status = head.status.as_u16();
     headers::for_client(&mut head, session.req_header().version, &ctx.request_id)?;
     let mut relay = Relay {
@@ -96,12 +90,26 @@ pub(super) async fn response_body(
         layout,
         last_sent: Instant::now(),
     };
-    let started = relay.session.write_response_header(Box::new(head)).await;
-    let end = match started {
+    let end = match relay.session.write_response_header(Box::new(head)).await {
         Ok(()) => relay.body().await,
         Err(_) => End::ClientGone,
     };
     relay.close(end, registration).await
+}
+
+/// What is kept of the answer as it passes.
+fn capture(
+    shared: &Shared,
+    ctx: &CallContext,
+    head: &ResponseHeader,
+    registration: &Registration,
+) -> Capture {
+    let limit = shared.settings.limits.recorded_bytes;
+    let wanted = Wanted {
+        record: registration.wanted(),
+        heard: ctx.listens(),
+    };
+    Capture::new(head, wanted, limit, &shared.memory)
 }
 
 /// Nothing of the answer may pass.

@@ -4,7 +4,7 @@
 use super::block::{Block, Requested};
 use super::call::Answering;
 use super::capture::{self, Whole};
-use super::check::{Check, Checked, no_verdict};
+use super::check::{Check, Checked, Finding, no_verdict};
 use super::collect::{Collected, Failed, collect, has_words};
 use super::record::Registration;
 use super::relay::{self, Answer};
@@ -20,6 +20,7 @@ use bytes::Bytes;
 use pingora_core::Result;
 use pingora_core::protocols::http::ServerSession;
 use pingora_http::ResponseHeader;
+use serde_json::value::RawValue;
 use std::sync::Arc;
 
 /// What it takes to replace an answer.
@@ -47,18 +48,8 @@ impl Replace {
         match collect(shared, session, ctx, &mut upstream).await {
             Collected::Whole(body) => {
                 upstream.release().await;
-                let mut head = head;
-                let body = match &self.restore {
-                    None => body.into(),
-                    Some(restore) => restore.whole(shared, &mut head, body),
-                };
-                let answer = Held {
-                    replace: self,
-                    registration,
-                    head,
-                    body,
-                };
-                answer.check(shared, session, ctx).await
+                let held = self.held(shared, registration, (head, body));
+                held.check(shared, session, ctx).await
             }
             Collected::TooLarge(body) => {
                 upstream.put_back(body.into());
@@ -75,6 +66,25 @@ impl Replace {
                 };
                 failed.answer(shared, session, ctx).await
             }
+        }
+    }
+
+    /// An answer that is there, with its values where the prompt was redacted.
+    fn held(
+        self: Box<Self>,
+        shared: &Shared,
+        registration: Registration,
+        (mut head, body): (ResponseHeader, Vec<u8>),
+    ) -> Held {
+        let body = match &self.restore {
+            None => body.into(),
+            Some(restore) => restore.whole(shared, &mut head, body),
+        };
+        Held {
+            replace: self,
+            registration,
+            head,
+            body,
         }
     }
 
@@ -148,19 +158,24 @@ impl Held {
                 self.unchecked(session, ctx).await
             }
             Checked::Flagged(finding) => {
-                let block = Box::new(Block {
-                    stage: Stage::PostCall,
-                    requested: self.replace.requested,
-                    policy: self.replace.policy,
-                    finding,
-                    usage,
-                });
+                let block = self.block(finding, usage);
                 block.answer(shared, session, ctx).await
             }
             Checked::Unknown | Checked::Late => self.unchecked(session, ctx).await,
             Checked::KeyRefused => respond::error(session, ctx, &CallError::KeyRefused).await,
             Checked::ClientGone => respond::error(session, ctx, &CallError::ClientGone).await,
         }
+    }
+
+    /// The phrase in its place.
+    fn block(self, finding: Box<Finding>, usage: Option<Box<RawValue>>) -> Box<Block> {
+        Box::new(Block {
+            stage: Stage::PostCall,
+            requested: self.replace.requested,
+            policy: self.replace.policy,
+            finding,
+            usage,
+        })
     }
 
     async fn unchecked(self, session: &mut ServerSession, ctx: &mut CallContext) -> Result<()> {

@@ -69,13 +69,8 @@ impl Restore {
             Collected::TooLarge(body) => {
                 tell(&shared.metrics, UnrestoredReason::TooLarge);
                 upstream.put_back(body.into());
-                relay(
-                    shared,
-                    session,
-                    ctx,
-                    (upstream, registration, Transform::None),
-                )
-                .await
+                let untouched = (upstream, registration, Transform::None);
+                relay(shared, session, ctx, untouched).await
             }
             Collected::Failed(body, error) => {
                 let failed = Failed {

@@ -79,7 +79,9 @@ impl Overloaded {
         if let Some(count) = throttle.and_then(Throttle::pass) {
             let why = match self.room {
                 Room::Memory => "limits.buffered_bytes are taken",
-                Room::Disk => "the disk takes no large request body (data_dir)",
+                Room::Disk => {
+                    "limits.spilled_bytes are taken, or the disk takes no more (data_dir)"
+                }
                 Room::Descriptors => {
                     "there are no file descriptors for more calls (LimitNOFILE, ulimit -n)"
                 }
@@ -87,6 +89,24 @@ impl Overloaded {
             warn!(
                 target: "gateway",
                 "calls are answered with 503: {why} ({count} such since the last line)",
+            );
+        }
+    }
+}
+
+/// A request body goes to a file though it is not large, because memory is short.
+pub struct SpilledEarly;
+
+static EARLY: LazyLock<Throttle> = LazyLock::new(|| Throttle::every(PERIOD));
+
+impl SpilledEarly {
+    /// Counts; warns at most once in ten seconds.
+    pub fn emit(&self, metrics: &Metrics) {
+        metrics.limits.spilled_early.inc();
+        if let Some(count) = EARLY.pass() {
+            warn!(
+                target: "gateway",
+                "limits.buffered_bytes are almost taken: request bodies that come slowly wait in files ({count} such since the last line)",
             );
         }
     }

@@ -4,7 +4,7 @@
 use crate::observe::labels::{ClearTextTarget, LinesLost, SpansLost};
 use crate::observe::metrics::Metrics;
 use crate::observe::throttle::Throttle;
-use log::{info, warn};
+use log::{debug, info, warn};
 use std::sync::LazyLock;
 use std::time::Duration;
 
@@ -79,6 +79,17 @@ impl SpansExported {
         if self.is_back {
             info!(target: "trace", "the collector takes spans again");
         }
+    }
+}
+
+/// A collector has not taken what was sent.
+pub struct ExportFailed;
+
+impl ExportFailed {
+    /// Counts. What it costs is said by [`SpansDropped`].
+    pub fn emit(&self, metrics: &Metrics) {
+        metrics.outputs.exports_failed.inc();
+        debug!(target: "trace", "the collector has not taken an export");
     }
 }
 

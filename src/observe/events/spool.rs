@@ -74,7 +74,7 @@ pub struct SpoolLost {
 impl SpoolLost {
     /// Counts and says it.
     pub fn emit(&self, metrics: &Metrics) {
-        metrics.spool_lost(self.reason, self.count);
+        metrics.spool.lost(self.reason, self.count);
         log::error!(
             target: "telemetry",
             "{} records left the spool undelivered, reason: {} (spool.max_bytes, spool.max_age)",
@@ -93,7 +93,7 @@ pub struct LettersLost {
 impl LettersLost {
     /// Counts; says it at most once in ten seconds, with how often it came since.
     pub fn emit(&self, metrics: &Metrics) {
-        metrics.spool_letters_lost.inc_by(self.count);
+        metrics.spool.letters_lost.inc_by(self.count);
         if let Some(count) = LETTERS.pass() {
             log::error!(
                 target: "telemetry",
@@ -110,7 +110,7 @@ pub struct SpoolThread;
 impl SpoolThread {
     /// Counts and says it.
     pub fn emit(&self, metrics: &Metrics) {
-        metrics.spool_panics.inc();
+        metrics.spool.panics.inc();
         log::error!(
             target: "telemetry",
             "the thread that writes the spool panicked and goes on; until it writes again the disk counts as refusing",
@@ -127,7 +127,7 @@ pub struct SpoolDamaged {
 impl SpoolDamaged {
     /// Counts and says it.
     pub fn emit(&self, metrics: &Metrics) {
-        metrics.spool_damaged.inc();
+        metrics.spool.damaged.inc();
         log::error!(
             target: "telemetry",
             "{} bytes of the spool cannot be read; the file is kept with the ending .damaged",

@@ -2,8 +2,53 @@
 //! for want of room.
 
 use super::super::labels::{AcceptFault, QuotaLimit, Room};
-use super::super::registered::{counter, counters, gauge};
+use super::super::registered::{About, counter, gauge, labelled};
 use prometheus::{IntCounter, IntCounterVec, IntGauge, Registry};
+
+const CONNECTIONS: About = (
+    "monitor_connections",
+    "Client connections of the gateway's listeners.",
+);
+const CONNECTIONS_LIMIT: About = (
+    "monitor_connections_limit",
+    "How many there may be: limits.connections, or what the descriptors allow.",
+);
+const ACCEPT_PAUSES: About = (
+    "monitor_accept_pauses_total",
+    "Times that accepting began to wait because no more connections were allowed.",
+);
+const ACCEPT_ERRORS: About = (
+    "monitor_accept_errors_total",
+    "Connections that the system did not give, by reason.",
+);
+const BUFFERED_BYTES: About = (
+    "monitor_buffered_bytes",
+    "Bytes of requests and answers held in memory for calls under way.",
+);
+const BUFFERED_LIMIT: About = (
+    "monitor_buffered_bytes_limit",
+    "How many there may be: limits.buffered_bytes.",
+);
+const SPILLED_BYTES: About = (
+    "monitor_spilled_bytes",
+    "Bytes of request bodies held in files.",
+);
+const SPILLED_LIMIT: About = (
+    "monitor_spilled_bytes_limit",
+    "How many there may be: limits.spilled_bytes.",
+);
+const SPILLED_EARLY: About = (
+    "monitor_spilled_early_total",
+    "Request bodies that went to a file though they were not large, because memory was short.",
+);
+const OVERLOADED: About = (
+    "monitor_overloaded_total",
+    "Calls answered with 503 for want of room, by what there was none in.",
+);
+const REFUSED: About = (
+    "monitor_rate_limited_total",
+    "Calls answered with 429 because of their application's limits.",
+);
 
 /// Room, and the want of it.
 pub struct LimitMetrics {
@@ -14,10 +59,16 @@ pub struct LimitMetrics {
     /// Times that accepting began to wait because there were that many.
     pub accept_pauses: IntCounter,
     accept_errors: IntCounterVec,
-    /// Bytes of requests and answers held in memory; what limits.buffered_bytes is compared with.
+    /// Bytes of requests and answers held in memory.
     pub buffered_bytes: IntGauge,
-    /// Bytes of large request bodies in files.
+    /// What they are compared with: limits.buffered_bytes.
+    pub buffered_limit: IntGauge,
+    /// Bytes of request bodies in files.
     pub spilled_bytes: IntGauge,
+    /// What they are compared with: limits.spilled_bytes.
+    pub spilled_limit: IntGauge,
+    /// Request bodies that went to a file because memory was short.
+    pub spilled_early: IntCounter,
     /// Calls refused with 503.
     pub overloaded: IntCounterVec,
     /// Calls refused with 429.
@@ -26,62 +77,21 @@ pub struct LimitMetrics {
 
 impl LimitMetrics {
     pub(super) fn new(registry: &Registry) -> prometheus::Result<Self> {
-        let accept_errors = counters(
-            registry,
-            "monitor_accept_errors_total",
-            "Connections that the system did not give, by reason.",
-            &["reason"],
-        )?;
-        for reason in AcceptFault::ALL {
-            accept_errors.with_label_values(&[reason.as_str()]);
-        }
-        let overloaded = counters(
-            registry,
-            "monitor_overloaded_total",
-            "Calls answered with 503 for want of room, by what there was none in.",
-            &["room"],
-        )?;
-        let refused = counters(
-            registry,
-            "monitor_rate_limited_total",
-            "Calls answered with 429 because of their application's limits.",
-            &["limit"],
-        )?;
-        for room in Room::ALL {
-            overloaded.with_label_values(&[room.as_str()]);
-        }
-        for limit in QuotaLimit::ALL {
-            refused.with_label_values(&[limit.as_str()]);
-        }
+        let faults = AcceptFault::ALL.iter().map(|fault| fault.as_str());
+        let rooms = Room::ALL.iter().map(|room| room.as_str());
+        let limits = QuotaLimit::ALL.iter().map(|limit| limit.as_str());
         Ok(Self {
-            connections: gauge(
-                registry,
-                "monitor_connections",
-                "Client connections of the gateway's listeners.",
-            )?,
-            connections_limit: gauge(
-                registry,
-                "monitor_connections_limit",
-                "How many there may be: limits.connections, or what the descriptors allow.",
-            )?,
-            accept_pauses: counter(
-                registry,
-                "monitor_accept_pauses_total",
-                "Times that accepting began to wait because no more connections were allowed.",
-            )?,
-            accept_errors,
-            buffered_bytes: gauge(
-                registry,
-                "monitor_buffered_bytes",
-                "Bytes of requests and answers held in memory for calls under way.",
-            )?,
-            spilled_bytes: gauge(
-                registry,
-                "monitor_spilled_bytes",
-                "Bytes of large request bodies held in files.",
-            )?,
-            overloaded,
-            refused,
+            connections: gauge(registry, CONNECTIONS)?,
+            connections_limit: gauge(registry, CONNECTIONS_LIMIT)?,
+            accept_pauses: counter(registry, ACCEPT_PAUSES)?,
+            accept_errors: labelled(registry, ACCEPT_ERRORS, "reason", faults)?,
+            buffered_bytes: gauge(registry, BUFFERED_BYTES)?,
+            buffered_limit: gauge(registry, BUFFERED_LIMIT)?,
+            spilled_bytes: gauge(registry, SPILLED_BYTES)?,
+            spilled_limit: gauge(registry, SPILLED_LIMIT)?,
+            spilled_early: counter(registry, SPILLED_EARLY)?,
+            overloaded: labelled(registry, OVERLOADED, "room", rooms)?,
+            refused: labelled(registry, REFUSED, "limit", limits)?,
         })
     }
 

@@ -1,8 +1,29 @@
 //! The metrics of the access log, of traces, and of secrets in clear text.
 
 use super::super::labels::{ClearTextTarget, LinesLost, SpansLost};
-use super::super::registered::{counter, counters};
+use super::super::registered::{About, counter, labelled};
 use prometheus::{IntCounter, IntCounterVec, Registry};
+
+const LINES_LOST: About = (
+    "monitor_access_log_lost_total",
+    "Lines of the access log that were not written, by reason.",
+);
+const SPANS_DROPPED: About = (
+    "monitor_trace_spans_dropped_total",
+    "Spans that did not reach the collector, by reason.",
+);
+const SPANS_EXPORTED: About = (
+    "monitor_trace_spans_exported_total",
+    "Spans that the collector took.",
+);
+const EXPORTS_FAILED: About = (
+    "monitor_trace_exports_failed_total",
+    "Tries to send spans that the collector did not take; most are repeated.",
+);
+const CLEAR_TEXT: About = (
+    "monitor_clear_text_secrets_total",
+    "Starts and reloads with settings that send secrets in clear text, by target.",
+);
 
 /// What became of lines and spans.
 pub struct OutputMetrics {
@@ -11,35 +32,21 @@ pub struct OutputMetrics {
     clear_text: IntCounterVec,
     /// Spans that a collector has.
     pub spans_exported: IntCounter,
+    /// Tries to send spans that a collector did not take.
+    pub exports_failed: IntCounter,
 }
 
 impl OutputMetrics {
     pub(super) fn new(registry: &Registry) -> prometheus::Result<Self> {
-        let name = "monitor_access_log_lost_total";
-        let help = "Lines of the access log that were not written, by reason.";
-        let lines = counters(registry, name, help, &["reason"])?;
-        for reason in LinesLost::ALL {
-            lines.with_label_values(&[reason.as_str()]);
-        }
-        let name = "monitor_trace_spans_dropped_total";
-        let help = "Spans that did not reach the collector, by reason.";
-        let spans = counters(registry, name, help, &["reason"])?;
-        for reason in SpansLost::ALL {
-            spans.with_label_values(&[reason.as_str()]);
-        }
-        let name = "monitor_trace_spans_exported_total";
-        let spans_exported = counter(registry, name, "Spans that the collector took.")?;
-        let name = "monitor_clear_text_secrets_total";
-        let help = "Starts and reloads with settings that send secrets in clear text, by target.";
-        let clear_text = counters(registry, name, help, &["target"])?;
-        for target in ClearTextTarget::ALL {
-            clear_text.with_label_values(&[target.as_str()]);
-        }
+        let lines = LinesLost::ALL.iter().map(|reason| reason.as_str());
+        let spans = SpansLost::ALL.iter().map(|reason| reason.as_str());
+        let targets = ClearTextTarget::ALL.iter().map(|target| target.as_str());
         Ok(Self {
-            clear_text,
-            lines,
-            spans,
-            spans_exported,
+            lines: labelled(registry, LINES_LOST, "reason", lines)?,
+            spans: labelled(registry, SPANS_DROPPED, "reason", spans)?,
+            spans_exported: counter(registry, SPANS_EXPORTED)?,
+            exports_failed: counter(registry, EXPORTS_FAILED)?,
+            clear_text: labelled(registry, CLEAR_TEXT, "target", targets)?,
         })
     }
 

@@ -1,9 +1,22 @@
 //! The metrics of servers that an analysis asks: the judge, the Presidio analyzer, the guard model.
 
 use super::super::labels::{RemoteLabel, RemoteOutcome};
-use super::super::registered::{children, counter, counters};
+use super::super::registered::{About, children, counter, counters};
 use prometheus::Registry;
 use prometheus::{Histogram, HistogramOpts, HistogramVec, IntCounter, IntGauge, IntGaugeVec, Opts};
+
+const CALLS: About = (
+    "monitor_remote_checks_total",
+    "What servers that an analysis asks were asked, by outcome.",
+);
+const CACHE_HITS: About = (
+    "monitor_judge_cache_hits_total",
+    "Verdicts of the judge that were remembered.",
+);
+const CUES_ONLY: About = (
+    "monitor_custom_policy_unjudged_total",
+    "Messages whose custom policies were looked for by their words, for want of a judge.",
+);
 
 /// Of each server: calls by outcome, their time, and whether it counts as down.
 pub struct RemoteMetrics {
@@ -18,9 +31,7 @@ pub struct RemoteMetrics {
 
 impl RemoteMetrics {
     pub(super) fn new(registry: &Registry) -> prometheus::Result<Self> {
-        let name = "monitor_remote_checks_total";
-        let help = "What servers that an analysis asks were asked, by outcome.";
-        let calls = counters(registry, name, help, &["check", "outcome"])?;
+        let calls = counters(registry, CALLS, &["check", "outcome"])?;
         let name = "monitor_remote_check_seconds";
         let help = "Time of one call to such a server, waiting for its turn included.";
         let opts = HistogramOpts::new(name, help).buckets(super::LATENCY.to_vec());
@@ -44,16 +55,8 @@ impl RemoteMetrics {
             down: labels
                 .map(|label| down.with_label_values(&[label]))
                 .collect(),
-            cache_hits: counter(
-                registry,
-                "monitor_judge_cache_hits_total",
-                "Verdicts of the judge that were remembered.",
-            )?,
-            cues_only: counter(
-                registry,
-                "monitor_custom_policy_unjudged_total",
-                "Messages whose custom policies were looked for by their words, for want of a judge.",
-            )?,
+            cache_hits: counter(registry, CACHE_HITS)?,
+            cues_only: counter(registry, CUES_ONLY)?,
         })
     }
 

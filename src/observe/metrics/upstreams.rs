@@ -1,8 +1,13 @@
 //! The metrics of model servers of which one stands by for another.
 
 use super::super::labels::FailoverReason;
-use super::super::registered::counters;
+use super::super::registered::{About, labelled};
 use prometheus::{IntCounter, IntCounterVec, IntGaugeVec, Opts, Registry};
+
+const FAILOVERS: About = (
+    "monitor_upstream_failovers_total",
+    "Calls that went to the next model server, by reason.",
+);
 
 /// Of each: whether it is in use. Of all: calls that went to the next one.
 pub struct UpstreamMetrics {
@@ -16,12 +21,8 @@ impl UpstreamMetrics {
         let help = "1 while a model server is in use, where there is more than one.";
         let up = IntGaugeVec::new(Opts::new(name, help), &["upstream"])?;
         registry.register(Box::new(up.clone()))?;
-        let name = "monitor_upstream_failovers_total";
-        let help = "Calls that went to the next model server, by reason.";
-        let failovers = counters(registry, name, help, &["reason"])?;
-        for reason in FailoverReason::ALL {
-            failovers.with_label_values(&[reason.as_str()]);
-        }
+        let reasons = FailoverReason::ALL.iter().map(|reason| reason.as_str());
+        let failovers = labelled(registry, FAILOVERS, "reason", reasons)?;
         Ok(Self { up, failovers })
     }
 

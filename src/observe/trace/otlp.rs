@@ -81,8 +81,7 @@ mod tests {
     use super::*;
     use std::time::Duration;
 
-    #[test]
-    fn a_span_is_written_as_the_protocol_has_it() {
+    fn span() -> Span {
         let header = b"00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
         let context = TraceContext::parse(header).unwrap();
         let mut one = Span {
@@ -101,6 +100,12 @@ mod tests {
         one.tell("c", Some(0.5));
         one.tell("d", Some(true));
         one.tell("e", None::<u64>);
+        one
+    }
+
+    #[test]
+    fn a_span_is_written_as_the_protocol_has_it() {
+        let one = span();
         let resource = Resource {
             service_name: "s".into(),
             instance: uuid::Uuid::nil(),

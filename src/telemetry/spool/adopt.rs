@@ -1,10 +1,11 @@
 //! What a process before left in a folder of its own: while one process hands over to the next, both
 //! have a spool, each in its folder. Once the older one has ended, what the backend has not taken
-//! goes to the one that runs, in its order, as records that are put back do (CONTRACT 23).
+//! goes to the one that runs, in its order, as records that are put back do, and so do the letters of
+//! what the backend refused (CONTRACT 23).
 
 use super::folder::lock;
 use super::segment::{self, Next, Reader, SegmentId};
-use super::{SpoolError, incoming, ledger};
+use super::{SpoolError, dead, incoming, inherited, ledger};
 use std::fs::{DirBuilder, File, OpenOptions};
 use std::io::{self, BufWriter, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
@@ -39,16 +40,16 @@ pub fn adopt(from: &Path, to: &Path) -> io::Result<Option<u64>> {
         Err(SpoolError::InUse { .. }) => return Ok(None),
         Err(error) => return Err(io::Error::other(error.to_string())),
     };
-    let arrivals = to.join(incoming::FOLDER);
-    DirBuilder::new()
-        .recursive(true)
-        .mode(0o700)
-        .create(&arrivals)?;
+    let arrivals = arrivals(to)?;
+    letters(from, &arrivals)?;
     // What somebody put back there is not taken up any more.
     for path in incoming::files(&from.join(incoming::FOLDER))? {
         std::fs::rename(&path, place(&arrivals).with_extension("seg"))?;
     }
     let ids = segments(from)?;
+    if ids.is_empty() {
+        return Ok(Some(0));
+    }
     let unfinished = place(&arrivals).with_extension(UNFINISHED);
     let count = gather(from, &ids, &unfinished)?;
     match count {
@@ -63,6 +64,35 @@ pub fn adopt(from: &Path, to: &Path) -> io::Result<Option<u64>> {
         std::fs::remove_file(segment::path(from, id))?;
     }
     Ok(Some(count))
+}
+
+/// The folder in a spool's that its process looks into.
+fn arrivals(folder: &Path) -> io::Result<PathBuf> {
+    let arrivals = folder.join(incoming::FOLDER);
+    let mut folders = DirBuilder::new();
+    folders.recursive(true).mode(0o700).create(&arrivals)?;
+    Ok(arrivals)
+}
+
+/// The files of dead letters, and those that it had from one before it.
+fn letters(from: &Path, arrivals: &Path) -> io::Result<()> {
+    for path in inherited::files(from) {
+        let name = path.file_name().unwrap_or_default();
+        std::fs::rename(&path, arrivals.join(name))?;
+    }
+    if !dead::has_some(from) {
+        return Ok(());
+    }
+    let _alone = dead::alone(&self::arrivals(from)?)?;
+    // The oldest come first here, and last there: it is them that find no room where there is little.
+    for order in (0..u8::MAX).rev() {
+        let Some(taken) = dead::take_one(from)? else {
+            break;
+        };
+        let name = format!("{order:03}-{}.{}", Uuid::new_v4(), inherited::ENDING);
+        std::fs::rename(taken, arrivals.join(name))?;
+    }
+    File::open(arrivals)?.sync_all()
 }
 
 fn segments(folder: &Path) -> io::Result<Vec<SegmentId>> {

@@ -3,8 +3,8 @@
 //! has files of its own, so that keys somebody made up push out nothing else. This is how letters
 //! look and how they are read; [`super::letters`] writes them and keeps them within their bounds.
 
-use super::entry;
 use super::segment::{Next, Reader};
+use super::{entry, inherited};
 use crate::telemetry::Record;
 use std::fs::File;
 use std::hash::BuildHasher;
@@ -45,6 +45,14 @@ pub(super) struct Letter {
 impl Class {
     pub(super) const ALL: [Self; 2] = [Self::Record, Self::Key];
 
+    /// Of a letter with that status.
+    fn of(status: u16) -> Self {
+        match status {
+            401 | 403 => Self::Key,
+            _ => Self::Record,
+        }
+    }
+
     /// The file being written.
     pub(super) fn newer(self) -> &'static str {
         match self {
@@ -63,16 +71,23 @@ impl Class {
 }
 
 impl Letter {
+    /// One that was read; None where it is no letter.
+    pub(super) fn of(content: Vec<u8>) -> Option<Self> {
+        let status = content.get(8..LETTER_HEADER)?.try_into().ok()?;
+        Some(Self {
+            class: Class::of(u16::from_le_bytes(status)),
+            key: key_of(&content)?,
+            bytes: content,
+        })
+    }
+
     pub(super) fn new(at_ms: i64, status: u16, record: &Record) -> Self {
         let mut bytes = Vec::new();
         bytes.extend_from_slice(&at_ms.to_le_bytes());
         bytes.extend_from_slice(&status.to_le_bytes());
         entry::encode(record, &mut bytes);
         Self {
-            class: match status {
-                401 | 403 => Class::Key,
-                _ => Class::Record,
-            },
+            class: Class::of(status),
             key: key(record),
             bytes,
         }
@@ -107,6 +122,22 @@ pub(super) fn take_one(folder: &Path) -> io::Result<Option<PathBuf>> {
         }
     }
     Ok(None)
+}
+
+/// Whether there are files for [`take_one`].
+pub(super) fn has_some(folder: &Path) -> bool {
+    let paths = |name| [taken(folder, name), folder.join(name)];
+    names()
+        .into_iter()
+        .flat_map(paths)
+        .any(|path| path.exists())
+}
+
+/// Held by whoever takes files: two at a time would take each other's.
+pub(super) fn alone(arrivals: &Path) -> io::Result<File> {
+    let held = File::open(arrivals)?;
+    held.lock()?;
+    Ok(held)
 }
 
 /// The record's bytes in a letter; None where they are no record.
@@ -193,11 +224,12 @@ pub(super) fn damaged(path: &Path) -> PathBuf {
     name.into()
 }
 
-/// Every file there may be, those that are being put back among them.
+/// Every file there may be, those that are being put back and those of a process before among them.
 fn files(folder: &Path) -> impl Iterator<Item = PathBuf> {
-    names()
+    let own = names()
         .into_iter()
-        .flat_map(move |name| [taken(folder, name), folder.join(name)])
+        .flat_map(move |name| [taken(folder, name), folder.join(name)]);
+    own.chain(inherited::files(folder))
 }
 
 fn names() -> [&'static str; 4] {

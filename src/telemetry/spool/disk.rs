@@ -7,6 +7,7 @@ use super::dead::Letter;
 use super::fault::{self, Point};
 use super::gone::{Gone, Loss};
 use super::incoming::Incoming;
+use super::inherited::Inherited;
 use super::item::Chunk;
 use super::letters::Letters;
 use super::numbers::Numbered;
@@ -40,6 +41,7 @@ pub(super) struct Disk {
     letters: Letters,
     notes: Notes,
     incoming: Incoming,
+    inherited: Inherited,
     /// The latest number that the file beside the segments knows.
     marked: Numbered,
 }
@@ -81,6 +83,7 @@ impl Disk {
         let dead_bytes = shared.lock().bounds().dead;
         let back = Back::new(shared.clone(), folder.clone(), newest_found);
         let incoming = Incoming::new(&folder);
+        let inherited = Inherited::new(&folder);
         let letters = Letters::new(&folder, dead_bytes);
         Self {
             shared,
@@ -92,6 +95,7 @@ impl Disk {
             letters,
             notes: Notes::default(),
             incoming,
+            inherited,
             marked: Numbered::default(),
         }
     }
@@ -174,6 +178,7 @@ impl Disk {
             || !self.waiting.is_empty()
             || state.closing
             || self.incoming.is_under_way()
+            || self.inherited.is_under_way()
             || !state.dead.is_empty()
             || state.wants_more()
     }
@@ -287,11 +292,14 @@ impl Disk {
         if step.over > 0 {
             LettersLost { count: step.over }.emit(&self.shared.metrics);
         }
-        let (count, bytes) = self.letters.extent();
         let metrics = &self.shared.metrics;
+        if let Err(error) = self.inherited.step(&mut self.letters, metrics) {
+            SpoolDisk { error: &error }.emit(metrics);
+        }
+        let (count, bytes) = self.letters.extent();
         for (metric, value) in [
-            (&metrics.spool_dead_letters, count),
-            (&metrics.spool_dead_letter_bytes, bytes),
+            (&metrics.spool.dead_letters, count),
+            (&metrics.spool.dead_letter_bytes, bytes),
         ] {
             metric.set(i64::try_from(value).unwrap_or(i64::MAX));
         }

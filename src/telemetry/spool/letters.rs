@@ -104,6 +104,24 @@ impl Letters {
         step
     }
 
+    /// Adds letters of a process before. They are older than those here: none of these goes for them, and
+    /// what finds no room beside these is gone. Gives how many that are.
+    ///
+    /// # Errors
+    /// When the disk refuses; these are to be given again.
+    pub(super) fn inherit(&mut self, letters: &[Letter]) -> io::Result<u64> {
+        let mut over = 0;
+        for shelf in &mut self.shelves {
+            let class = shelf.class;
+            let of_class = letters.iter().filter(|letter| letter.class == class);
+            let of_class: Vec<&Letter> = of_class.collect();
+            over += shelf.inherit(&self.folder, &of_class)?;
+        }
+        self.size = dead::size(&self.folder);
+        self.count();
+        Ok(over)
+    }
+
     /// How many there are, and their bytes; looks into the files only where somebody changed them.
     pub(super) fn extent(&mut self) -> (u64, u64) {
         if self.next_look <= Instant::now() {
@@ -223,6 +241,32 @@ impl Shelf {
             chosen.written.push(place);
         }
         chosen
+    }
+
+    /// Adds those that fit without pushing out others; gives how many do not.
+    fn inherit(&mut self, folder: &Path, letters: &[&Letter]) -> io::Result<u64> {
+        let mut rest = letters;
+        while let Some(first) = rest.first() {
+            if self.older.letters == 0 {
+                self.make_room(folder, first.bytes.len() as u64)?;
+            }
+            let before = self.newer.letters;
+            for letter in rest {
+                let bytes = (letter.bytes.len() + segment::FRAME_HEADER) as u64;
+                if self.newer.letters > 0 && self.newer.bytes + bytes > self.limit {
+                    break;
+                }
+                self.newer.add(letter.key, bytes);
+            }
+            let added = usize::try_from(self.newer.letters - before).unwrap_or(usize::MAX);
+            if added == 0 {
+                break;
+            }
+            let (now, later) = rest.split_at(added);
+            self.append(folder, now)?;
+            rest = later;
+        }
+        Ok(rest.len() as u64)
     }
 
     fn is_over_share(&self, key: u64, bytes: u64) -> bool {

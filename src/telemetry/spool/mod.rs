@@ -22,6 +22,7 @@ mod gate;
 mod gone;
 mod held;
 mod incoming;
+mod inherited;
 mod item;
 mod lanes;
 mod ledger;
@@ -241,9 +242,9 @@ impl Spool {
             records: state.book.owed(),
             oldest_seconds: state.age_seconds(now_ms()),
             degraded: self.is_degraded(),
-            dead_letters: metrics.spool_dead_letters.get(),
-            dead_letter_bytes: metrics.spool_dead_letter_bytes.get(),
-            dead_letters_dropped: metrics.spool_letters_lost.get(),
+            dead_letters: metrics.spool.dead_letters.get(),
+            dead_letter_bytes: metrics.spool.dead_letter_bytes.get(),
+            dead_letters_dropped: metrics.spool.letters_lost.get(),
             retried_apart: state.parked,
             in_memory: state.in_lanes,
             backend_answers: self.backend_answers(),

@@ -25,9 +25,7 @@ pub fn put_back(folder: &Path) -> io::Result<u64> {
         .mode(0o700)
         .create(&arrivals)?;
     same_owner(&arrivals, folder)?;
-    // Two at a time would take each other's files.
-    let one_at_a_time = File::open(&arrivals)?;
-    one_at_a_time.lock()?;
+    let _alone = dead::alone(&arrivals)?;
     forget_unfinished(&arrivals)?;
     let mut count = 0;
     while let Some(taken) = dead::take_one(folder)? {

@@ -127,21 +127,23 @@ impl Shared {
         let changed =
             |disk: &mut OnDisk| std::mem::replace(&mut disk.refuses, degraded) != degraded;
         if self.durable.send_if_modified(changed) {
-            self.metrics.spool_degraded.set(i64::from(degraded));
+            self.metrics.spool.degraded.set(i64::from(degraded));
         }
     }
 
     pub(super) fn measure(&self, state: &State) {
         self.metrics
-            .spool_bytes
+            .spool
+            .bytes
             .set(i64::try_from(state.book.bytes()).unwrap_or(i64::MAX));
         self.metrics
-            .spool_records
+            .spool
+            .records
             .set(i64::try_from(state.book.owed()).unwrap_or(i64::MAX));
         self.metrics
             .queue_bytes
             .set(i64::try_from(state.held).unwrap_or(i64::MAX));
-        self.metrics.spool_age.set(state.age_seconds(now_ms()));
+        self.metrics.spool.age.set(state.age_seconds(now_ms()));
     }
 }
 

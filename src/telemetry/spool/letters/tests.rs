@@ -193,3 +193,20 @@ fn contract_23_damage_among_dead_letters_costs_only_what_it_covers() {
         bytes
     );
 }
+
+#[test]
+fn letters_of_a_process_before_push_out_none_of_this_ones() {
+    let folder = folder();
+    let mut letters = Letters::new(folder.path(), 1 << 16);
+    write(&mut letters, vec![letter(1_000, 422, "own")]);
+    let before: Vec<_> = (0..100).map(|at| letter(at, 422, "flood")).collect();
+    let over = letters.inherit(&before).unwrap();
+    assert!((1..100).contains(&over), "{over}");
+    let kept = times(&folder);
+    assert!(kept.contains(&1_000), "its own");
+    assert_eq!(kept.len() as u64, 101 - over);
+    assert_eq!(letters.extent().0, 101 - over);
+    assert!(dead::size(folder.path()) <= 1 << 16);
+    // And none of the other class has to go for them.
+    assert_eq!(letters.inherit(&[letter(0, 401, "key")]).unwrap(), 0);
+}

@@ -1,0 +1,87 @@
+//! The metrics of the spool: what waits for the backend, what it refused, what was lost (CONTRACT 23).
+
+use super::super::registered::{About, counter, counters, gauge, seconds};
+use prometheus::{Gauge, IntCounter, IntCounterVec, IntGauge, Registry};
+
+const BYTES: About = ("monitor_spool_bytes", "Bytes of the spool's files.");
+const RECORDS: About = (
+    "monitor_spool_records",
+    "Records on disk that the backend has not taken, as far as they have been read.",
+);
+const AGE: About = (
+    "monitor_spool_age_seconds",
+    "Age of the oldest record that the backend has not taken.",
+);
+const DEGRADED: About = (
+    "monitor_spool_degraded",
+    "1 while the spool's disk refuses to be written.",
+);
+const LOST: About = (
+    "monitor_spool_lost_total",
+    "Records that left the spool without having been delivered.",
+);
+const DEAD_LETTERS: About = (
+    "monitor_spool_dead_letters",
+    "Records the backend refused for good, kept until they are put back.",
+);
+const DEAD_LETTER_BYTES: About = (
+    "monitor_spool_dead_letter_bytes",
+    "Bytes of the files with the records the backend refused for good.",
+);
+const LETTERS_LOST: About = (
+    "monitor_spool_dead_letters_lost_total",
+    "Records the backend refused for good that spool.max_dead_bytes left no room for.",
+);
+const PANICS: About = (
+    "monitor_spool_thread_panics_total",
+    "Panics of the thread that writes the spool; it goes on.",
+);
+const DAMAGED: About = (
+    "monitor_spool_damaged_total",
+    "Parts of the spool's files that could not be read.",
+);
+
+/// Of the spool of this process.
+pub struct SpoolMetrics {
+    /// Bytes of the spool's files.
+    pub bytes: IntGauge,
+    /// Records on disk that the backend has not taken, as far as they have been read.
+    pub records: IntGauge,
+    /// Age of the oldest record that the backend has not taken, in seconds.
+    pub age: Gauge,
+    /// 1 while the spool's disk refuses to be written.
+    pub degraded: IntGauge,
+    lost: IntCounterVec,
+    /// Records the backend refused for good, kept beside the spool.
+    pub dead_letters: IntGauge,
+    /// Bytes of their files.
+    pub dead_letter_bytes: IntGauge,
+    /// Those that went, or were not kept, because of the bound.
+    pub letters_lost: IntCounter,
+    /// Panics of the thread that writes the spool.
+    pub panics: IntCounter,
+    /// Parts of the spool's files that could not be read.
+    pub damaged: IntCounter,
+}
+
+impl SpoolMetrics {
+    pub(super) fn new(registry: &Registry) -> prometheus::Result<Self> {
+        Ok(Self {
+            bytes: gauge(registry, BYTES)?,
+            records: gauge(registry, RECORDS)?,
+            age: seconds(registry, AGE)?,
+            degraded: gauge(registry, DEGRADED)?,
+            lost: counters(registry, LOST, &["reason"])?,
+            dead_letters: gauge(registry, DEAD_LETTERS)?,
+            dead_letter_bytes: gauge(registry, DEAD_LETTER_BYTES)?,
+            letters_lost: counter(registry, LETTERS_LOST)?,
+            panics: counter(registry, PANICS)?,
+            damaged: counter(registry, DAMAGED)?,
+        })
+    }
+
+    /// Records left the spool without having been delivered.
+    pub fn lost(&self, reason: &str, count: u64) {
+        self.lost.with_label_values(&[reason]).inc_by(count);
+    }
+}
