@@ -267,7 +267,10 @@ fn a_disk_that_refuses_costs_lines_counted_and_no_call() {
     eventually("the lost line is counted", || {
         (stack.metric("monitor_access_log_lost_total{reason=\"disk\"}") == 1.0).then_some(())
     });
-    assert!(stack.stderr().contains("lines of the access log are lost"));
+    stack.process.await_stderr("the log line", |text| {
+        let said = "lines of the access log are lost";
+        text.contains(said).then_some(())
+    });
 }
 
 #[test]
