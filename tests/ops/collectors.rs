@@ -75,7 +75,7 @@ fn contract_35_a_reload_puts_another_collector_and_another_share_in_force() {
     feed.send(SSE_HEAD);
     feed.chunk(DONE);
     feed.end();
-    stream.read_until(b"[DONE]");
+    stream.read_head_once_and_until(b"[DONE]");
     await_spans(&first, 2);
     // And no endpoint is no trace, not even of what a stop would send.
     std::fs::write(stack.configuration(), "trace: {endpoint: null}").unwrap();

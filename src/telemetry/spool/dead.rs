@@ -6,7 +6,7 @@
 use super::segment::{Next, Reader};
 use super::{entry, inherited};
 use crate::telemetry::Record;
-use std::fs::File;
+use std::fs::{File, TryLockError};
 use std::hash::BuildHasher;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -138,6 +138,16 @@ pub(super) fn alone(arrivals: &Path) -> io::Result<File> {
     let held = File::open(arrivals)?;
     held.lock()?;
     Ok(held)
+}
+
+/// The same, without waiting; None where another has it.
+pub(super) fn try_alone(arrivals: &Path) -> io::Result<Option<File>> {
+    let held = File::open(arrivals)?;
+    match held.try_lock() {
+        Ok(()) => Ok(Some(held)),
+        Err(TryLockError::WouldBlock) => Ok(None),
+        Err(TryLockError::Error(error)) => Err(error),
+    }
 }
 
 /// The record's bytes in a letter; None where they are no record.

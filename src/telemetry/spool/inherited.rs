@@ -8,6 +8,7 @@ use super::letters::Letters;
 use super::segment::{Next, Reader};
 use crate::observe::Metrics;
 use crate::observe::events::{LettersLost, SpoolDamaged};
+use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -37,6 +38,8 @@ struct Inheritance {
     letters: Vec<Letter>,
     is_read: bool,
     is_damaged: bool,
+    /// Whoever puts letters back waits.
+    _alone: File,
 }
 
 impl Inherited {
@@ -96,8 +99,12 @@ impl Inherited {
         let Some(path) = files(&self.folder).into_iter().next() else {
             return Ok(None);
         };
+        let Some(alone) = dead::try_alone(&self.folder.join(incoming::FOLDER))? else {
+            return Ok(None);
+        };
         match Reader::open(&path) {
             Ok(reader) => Ok(Some(Inheritance {
+                _alone: alone,
                 end: reader.length()?,
                 path,
                 reader,

@@ -3,7 +3,7 @@
 //! once that file is on disk; a try that was cut short costs a record sent twice.
 
 use super::segment::{self, Next, Reader};
-use super::{dead, incoming};
+use super::{dead, incoming, inherited};
 use std::fs::{DirBuilder, File, OpenOptions};
 use std::io::{self, BufWriter, Write};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, chown};
@@ -29,15 +29,23 @@ pub fn put_back(folder: &Path) -> io::Result<u64> {
     forget_unfinished(&arrivals)?;
     let mut count = 0;
     while let Some(taken) = dead::take_one(folder)? {
-        let (letters, whole) = copy(&taken, &arrivals)?;
-        count += letters;
-        if whole {
-            std::fs::remove_file(&taken)?;
-        } else {
-            std::fs::rename(&taken, dead::damaged(&taken))?;
-        }
+        count += move_all(&taken, &arrivals)?;
+    }
+    // What the process has not taken up yet of one before it.
+    for path in inherited::files(folder) {
+        count += move_all(&path, &arrivals)?;
     }
     Ok(count)
+}
+
+/// The file goes once its records are arrivals.
+fn move_all(taken: &Path, arrivals: &Path) -> io::Result<u64> {
+    let (letters, whole) = copy(taken, arrivals)?;
+    match whole {
+        true => std::fs::remove_file(taken)?,
+        false => std::fs::rename(taken, dead::damaged(taken))?,
+    }
+    Ok(letters)
 }
 
 /// The records of a file of letters as a file of arrivals: how many, and whether these were all.
