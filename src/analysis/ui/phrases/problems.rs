@@ -160,6 +160,8 @@ static TABLE: &[(&str, &str)] = &[
     ("must have at most {} characters", "допустимо символов: не больше {}"),
     ("must be less than {} days before to", "от начала до конца должно быть меньше {} дней"),
     ("must not be after to", "начало позже конца"),
+    ("takes {} only", "допустимы только {}"),
+    ("takes no parameters", "параметров нет"),
     ("is given more than once", "задано несколько раз"),
     ("cannot be read as name=value pairs", "не читается как пары имя=значение"),
     ("is empty or too long to be kept", "пуст или слишком длинен"),
