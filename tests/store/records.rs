@@ -278,6 +278,38 @@ pub(crate) async fn a_whole_page_is_the_page_with_its_texts(bed: &Bed) {
     assert!(numbers.into_iter().eq((0..9).rev()));
 }
 
+pub(crate) async fn a_whole_page_of_large_records_is_short_and_goes_on(bed: &Bed) {
+    let large = "large ".repeat(1 << 20);
+    let mut expected = Vec::new();
+    for _ in 0..4 {
+        expected.insert(0, bed.keep(bed.text(&large)).await);
+    }
+    for text in [None, Some("LARGE".to_owned())] {
+        let mut filter = RecordFilter {
+            text,
+            ..everything()
+        };
+        let mut pages = Vec::new();
+        loop {
+            let page = bed.store.whole_page(&filter).await.unwrap();
+            pages.push(page.records.len());
+            let ids = page.records.iter().map(|one| one.summary.id);
+            assert!(
+                ids.eq(expected[pages.iter().sum::<usize>() - page.records.len()..]
+                    .iter()
+                    .copied()
+                    .take(page.records.len()))
+            );
+            filter.before = page.next_before;
+            if filter.before.is_none() {
+                break;
+            }
+        }
+        let seen: usize = pages.iter().sum();
+        assert_eq!((seen, pages.iter().max()), (4, Some(&2)), "two make 12 MiB");
+    }
+}
+
 pub(crate) async fn a_message_of_a_megabyte_comes_back(bed: &Bed) {
     let text = "длинно\0".repeat(100_000);
     let id = bed.keep(bed.text(&text)).await;

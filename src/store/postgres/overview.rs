@@ -4,7 +4,9 @@ use super::PostgresStore;
 use super::row::{count, optional, stage, text};
 use super::text::{shield, text_key};
 use crate::model::{ApplicationId, TypeCount};
-use crate::store::{DayStatistics, SessionFilter, SessionSummary, StoreError, StoreFacts};
+use crate::store::{
+    DayStatistics, RecordStore as _, SessionFilter, SessionSummary, StoreError, StoreFacts,
+};
 use sqlx::postgres::PgRow;
 use sqlx::{QueryBuilder, Row as _};
 
@@ -37,7 +39,7 @@ impl PostgresStore {
         let rows = self.all(sqlx::query(FACTS)).await?;
         let row = rows.first().ok_or(StoreError::Unreadable("version"))?;
         Ok(StoreFacts {
-            kind: "PostgreSQL",
+            kind: self.kind(),
             version: row.try_get("version")?,
             schema: row.try_get("schema")?,
             bytes: count(row, "bytes")?,
