@@ -79,7 +79,7 @@ impl<'r> Hours<'r> {
             for found in &record.answer.dataclean.types {
                 let kind = match name == ALL {
                     true => shared_kind(&found.kind),
-                    false => &found.kind,
+                    false => found.kind.as_str(),
                 };
                 let key = ((name, hour), text_key(kind));
                 let (_, finds) = self.types.entry(key).or_insert((kind, 0));

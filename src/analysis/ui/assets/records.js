@@ -26,6 +26,7 @@
     const stop = place.querySelector('button');
     const tell = teller(place);
     const control = new AbortController();
+    const isNewest = !new URLSearchParams(location.search).has('before');
     const goesOn = () => place.dataset.seek !== ''
       && body.rows.length < Number(place.dataset.enough) && !control.signal.aborted;
     const take = (part) => {
@@ -36,7 +37,11 @@
       const nothing = document.querySelector('#nothing');
       nothing.textContent = part.querySelector('#nothing').textContent;
       nothing.hidden = body.rows.length > 0;
-      document.querySelector('#ways').replaceChildren(...part.querySelector('#ways').childNodes);
+      const ways = document.querySelector('#ways');
+      ways.replaceChildren(...part.querySelector('#ways').childNodes);
+      // What was added stands below the newest.
+      if (isNewest) ways.querySelector('[rel=first]')?.remove();
+      if (!ways.querySelector('a')) ways.replaceChildren();
       tell(next.querySelector('.told').textContent, !goesOn());
     };
     const look = async () => {

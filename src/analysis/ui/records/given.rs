@@ -7,15 +7,15 @@ use maud::{Markup, html};
 use serde_json::Value;
 use std::io::{self, Write};
 
-/// Code points of a name that are shown.
-const NAME: usize = 200;
+/// Bytes of a name that are shown, as the page writes them.
+const NAME: usize = 240;
 /// Bytes of the longest address that a name is linked to.
-const ADDRESS: usize = 1_000;
+const ADDRESS: usize = 600;
 
 /// The beginning of a name.
 pub(super) fn name(text: &str) -> Markup {
-    let (first, is_cut) = beginning(text, NAME);
-    html! { (first) @if is_cut { "…" } }
+    let first = within(text, NAME);
+    html! { (first) @if first.len() < text.len() { "…" } }
 }
 
 /// The same as a link with this class and label, where its address is not too long.
@@ -27,7 +27,7 @@ pub(super) fn link(
     let address = (text.len() <= ADDRESS).then(|| to(text));
     let address = address.filter(|address| address.len() <= ADDRESS);
     let shown = html! { @if !label.is_empty() { (label) " " } (name(text)) };
-    let title = beginning(text, NAME).0;
+    let title = within(text, NAME);
     html! {
         @match address {
             Some(address) => a class=(class) href=(address) title=(title) { (shown) },
@@ -71,12 +71,14 @@ pub(super) fn within(text: &str, bytes: usize) -> &str {
 
 /// The beginning of a value, and whether there is more: a text as it is, anything else as JSON.
 pub(super) fn value(value: &Value, bytes: usize) -> (String, bool) {
-    let whole = match value {
-        Value::String(text) => text.clone(),
-        other => json(other, bytes),
+    let cut = |whole: &str| {
+        let first = within(whole, bytes);
+        (first.to_owned(), first.len() < whole.len())
     };
-    let first = within(&whole, bytes);
-    (first.to_owned(), first.len() < whole.len())
+    match value {
+        Value::String(text) => cut(text),
+        other => cut(&json(other, bytes)),
+    }
 }
 
 /// A value as JSON, or its beginning where it is longer than these bytes: no more of it is written.

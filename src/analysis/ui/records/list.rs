@@ -189,7 +189,7 @@ fn pager(view: &View, asked: &Asked, page: &RecordPage) -> Markup {
         @if is_search && older.is_some() && !page.records.is_empty() { p.hint { (r.searched_in_part) } }
         @if asked.has(&["before"]) || older.is_some() {
             nav.pager aria-label=(t.pages) {
-                @if asked.has(&["before"]) { a.button href=(asked.with("before", None).address("/ui/records")) { (r.newest) } }
+                @if asked.has(&["before"]) { a.button rel="first" href=(asked.with("before", None).address("/ui/records")) { (r.newest) } }
                 @if let Some(older) = older {
                     a.button href=(older) { @if is_search { (r.search_older) } @else { (r.older) } }
                 }
