@@ -229,7 +229,10 @@ fn an_export_that_is_cancelled_or_breaks_off_saves_nothing() {
     before_scripts(
         &mut browser,
         "window.fetch = () => Promise.resolve(new Response(new ReadableStream({ \
-         start(stream) { window.stream = stream; stream.enqueue(new TextEncoder().encode('{}\\n')); } })));",
+         start(stream) { window.stream = stream; stream.enqueue(new TextEncoder().encode('{}\\n')); } }))); \
+         window.followed = []; const follow = HTMLAnchorElement.prototype.click; \
+         HTMLAnchorElement.prototype.click = function () { \
+         if (this.isConnected) follow.call(this); else window.followed.push(this.href); };",
     );
     browser.open("/ui/records");
     browser.click("a[download='records.jsonl']");
@@ -251,6 +254,18 @@ fn an_export_that_is_cancelled_or_breaks_off_saves_nothing() {
     assert_eq!(
         browser.text(".exporting .told"),
         "The export broke off. Nothing was saved."
+    );
+    // One that is larger than the page keeps is left to the browser.
+    browser.value("document.querySelector('[data-exports]').dataset.exports = '2'");
+    browser.click("a[download='records.jsonl']");
+    browser.wait_for("document.querySelector('.exporting').dataset.state === 'over'");
+    let told = browser.text(".exporting .told");
+    assert!(told.contains("the browser saves it by itself"), "{told}");
+    assert_eq!(
+        browser.value(
+            "window.followed.map((one) => new URL(one).pathname + new URL(one).search).join()"
+        ),
+        "/ui/records/export?format=jsonl"
     );
     assert_eq!(browser.value("window.saved.length"), 0);
     assert_eq!(browser.complaints, Vec::<String>::new());

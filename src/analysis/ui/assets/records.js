@@ -95,11 +95,12 @@
   }
 
   // An export as it comes in, saved once it is whole. What has come stands in large pieces, which a browser
-  // may put on disk.
+  // may put on disk. One that is larger than a page keeps is left to the browser, which saves it as it comes.
   const PIECE = 16 * 1024 * 1024;
-  async function whole(response, told, signal) {
+  class TooLarge extends Error {}
+  async function whole(response, told, [signal, most]) {
     const reader = response.body.getReader();
-    signal.addEventListener('abort', () => reader.cancel());
+    signal.addEventListener('abort', () => reader.cancel().catch(() => {}));
     const pieces = [];
     let [chunks, waiting, bytes] = [[], 0, 0];
     const settle = () => {
@@ -114,18 +115,18 @@
       waiting += value.length;
       bytes += value.length;
       told(value, bytes);
+      if (bytes > most) throw new TooLarge();
       if (waiting >= PIECE) settle();
     }
     settle();
     return new Blob(pieces, { type: response.headers.get('content-type') });
   }
 
-  function save(blob, name) {
+  function save(address, name) {
     const link = document.createElement('a');
-    link.href = URL.createObjectURL(blob);
+    link.href = address;
     link.download = name;
     link.click();
-    setTimeout(() => URL.revokeObjectURL(link.href), 60000);
   }
 
   for (const place of document.querySelectorAll('[data-exports]')) {
@@ -146,10 +147,17 @@
       try {
         const response = await fetch(link.href, { signal: control.signal });
         if (!response.ok || response.redirected) throw new Error(String(response.status));
-        save(await whole(response, told, control.signal), link.download);
+        const most = Number(place.dataset.exports);
+        const address = URL.createObjectURL(await whole(response, told, [control.signal, most]));
+        save(address, link.download);
+        setTimeout(() => URL.revokeObjectURL(address), 60000);
         tell(progress.dataset.saved.replace('{}', written(records)), true);
-      } catch {
-        tell(control.signal.aborted ? progress.dataset.cancelled : progress.dataset.broke, true);
+      } catch (error) {
+        let why = error instanceof TooLarge ? 'left' : 'broke';
+        if (control.signal.aborted) why = 'cancelled';
+        control.abort();
+        if (why === 'left') save(link.href, link.download);
+        tell(progress.dataset[why], true);
       }
     };
     const begin = async (link) => {

@@ -47,6 +47,7 @@ phrases! {
     export_saved: "Records saved: {}", "Сохранено записей: {}";
     export_cancel: "Cancel", "Отменить";
     export_cancelled: "Cancelled. Nothing was saved.", "Отменено. Ничего не сохранено.";
+    export_left: "This export is large: the browser saves it by itself.", "Выгрузка большая: браузер сохраняет её сам.";
     export_broke: "The export broke off. Nothing was saved.", "Выгрузка прервалась. Ничего не сохранено.";
     export_csv: "Export these records as CSV", "Выгрузить эти записи в CSV";
     export_jsonl: "Export these records as JSON lines", "Выгрузить эти записи в JSONL";

@@ -17,6 +17,9 @@ use axum::response::{Html, IntoResponse, Response};
 use maud::{Markup, html};
 use std::sync::Arc;
 
+/// Bytes of an export that a page keeps until it is whole; a larger one is left to the browser.
+const EXPORT_BYTES: u64 = 256 << 20;
+
 pub(super) async fn page(
     State(service): State<Arc<Service>>,
     visit: Visit,
@@ -107,12 +110,12 @@ fn exports(view: &View, asked: &Asked) -> Markup {
         format!("{address}{sign}format={format}")
     };
     html! {
-        div.actions role="group" aria-label=(r.export) data-exports {
+        div.actions role="group" aria-label=(r.export) data-exports=(EXPORT_BYTES) {
             span.dim { (r.export) }
             a.button.small href=(address("csv")) title=(r.export_csv) download="records.csv" { "CSV" }
             a.button.small href=(address("jsonl")) title=(r.export_jsonl) download="records.jsonl" { "JSONL" }
             span.exporting hidden data-begins=(r.export_begins) data-going=(r.export_going) data-saved=(r.export_saved)
-                data-cancelled=(r.export_cancelled) data-broke=(r.export_broke) {
+                data-cancelled=(r.export_cancelled) data-broke=(r.export_broke) data-left=(r.export_left) {
                 span.told {} span.hidden role="status" {}
                 button.small.quiet type="button" { (r.export_cancel) }
             }
