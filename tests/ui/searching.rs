@@ -351,9 +351,9 @@ fn a_name_of_ordinary_length_still_leads_on() {
     one.user_id = Some(name.clone());
     one.session_id = Some(name.clone());
     put(&stack, vec![one]);
+    let way = regex::Regex::new(r#"href="(/ui/[^"]*(?:user|session)_id=nnn[^"]*)""#).unwrap();
     for path in ["/ui/records", "/ui/sessions"] {
         let page = admin.get(path).text();
-        let way = regex::Regex::new(r#"href="(/ui/[^"]*(?:user|session)_id=nnn[^"]*)""#).unwrap();
         let ways: Vec<_> = way
             .captures_iter(&page)
             .map(|way| way[1].replace("&amp;", "&"))
