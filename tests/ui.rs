@@ -8,6 +8,11 @@ mod support;
 #[path = "ops/line.rs"]
 mod line;
 
+// What other stores are tested by is not needed here.
+#[allow(dead_code)]
+#[path = "store/bed.rs"]
+mod bed;
+
 #[path = "ui/accounts.rs"]
 mod accounts;
 #[path = "ui/applications.rs"]
@@ -40,6 +45,8 @@ mod records;
 mod russian;
 #[path = "ui/saved.rs"]
 mod saved;
+#[path = "ui/searching.rs"]
+mod searching;
 #[path = "ui/sign_in.rs"]
 mod sign_in;
 #[path = "ui/tokens.rs"]

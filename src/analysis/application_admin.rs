@@ -13,6 +13,7 @@ use crate::store::{
     Application, ApplicationChange, ApplicationFilter, ApplicationPage, ApplicationVersion, Changed,
 };
 use serde_json::{Value, json};
+use std::collections::{HashMap, HashSet};
 
 /// Which version of which application a change was made from.
 #[derive(Clone, Copy, Debug)]
@@ -48,6 +49,21 @@ impl Service {
     ) -> Result<Application, ApiError> {
         caller.must_reach(id)?;
         self.store.application(id).await?.ok_or(ApiError::NotFound)
+    }
+
+    /// What those of these applications are called that the caller sees; one that is gone has no name.
+    pub(super) async fn application_names(
+        &self,
+        caller: &Caller,
+        ids: impl Iterator<Item = ApplicationId>,
+    ) -> Result<HashMap<ApplicationId, String>, ApiError> {
+        let seen: HashSet<_> = ids.filter(|id| caller.sees(Some(*id))).collect();
+        let seen: Vec<_> = seen.into_iter().collect();
+        let names = match seen.is_empty() {
+            true => Vec::new(),
+            false => self.store.application_names(&seen).await?,
+        };
+        Ok(names.into_iter().collect())
     }
 
     /// Makes an application.

@@ -194,6 +194,7 @@ fn shown(
 fn ways(visit: &Visit, stored: &Application) -> Markup {
     html! {
         @if visit.may(Scope::Admin) { a.button href={ "/ui/tokens?application_id=" (stored.id) } { (visit.view.k().tokens) } }
+        a.button href={ "/ui/first-steps?application_id=" (stored.id) } { (visit.view.o().first_steps) }
         a.button href={ "/ui/applications/" (stored.id) "/versions" } { (visit.view.t.versions) " (" (stored.version) ")" }
     }
 }

@@ -126,7 +126,7 @@ async fn content(service: &Service, visit: &Visit, shown: &Shown) -> Result<Mark
         (tiles::row(view, &period::total(&buckets), &records))
         div.charts {
             (charts::all(view, shown.period, &buckets))
-            (charts::types(view, &shown.types, &records))
+            (charts::types(view, (&shown.types, is_whole && shown.application.is_none()), &records))
         }
         @if is_whole {
             div.halves.wide {

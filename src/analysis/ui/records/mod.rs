@@ -6,6 +6,7 @@ mod conversation;
 mod details;
 mod download;
 mod filters;
+mod given;
 mod list;
 mod live;
 mod one;
