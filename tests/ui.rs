@@ -17,10 +17,16 @@ mod bed;
 mod accounts;
 #[path = "ui/applications.rs"]
 mod applications;
+#[path = "ui/attacks.rs"]
+mod attacks;
 #[path = "ui/audit.rs"]
 mod audit;
+#[path = "ui/behind_proxy.rs"]
+mod behind_proxy;
 #[path = "ui/browser.rs"]
 mod browser;
+#[path = "ui/comfort.rs"]
+mod comfort;
 #[path = "ui/defence.rs"]
 mod defence;
 #[path = "ui/first_steps.rs"]
@@ -31,8 +37,12 @@ mod looks;
 mod oidc;
 #[path = "ui/overview.rs"]
 mod overview;
+#[path = "ui/provider_accounts.rs"]
+mod provider_accounts;
 #[path = "ui/records.rs"]
 mod records;
+#[path = "ui/russian.rs"]
+mod russian;
 #[path = "ui/saved.rs"]
 mod saved;
 #[path = "ui/searching.rs"]

@@ -124,20 +124,28 @@ impl Service {
             .await
     }
 
-    /// Removes an application with its tokens and records.
+    /// Removes an application with its tokens and records, and with the accounts of people who are bound
+    /// to it: where there are any, that takes whoever may change accounts.
     pub(super) async fn remove_application(
         &self,
         caller: &Caller,
         basis: Basis,
     ) -> Result<(), ApiError> {
         caller.must_be_unbound()?;
+        let accounts = self.accounts_bound_to(basis.id).await?;
+        if accounts > 0 {
+            caller.must_administer()?;
+        }
         let removed = self
             .store
             .remove_application(basis.id, basis.version)
             .await?;
         done(removed)?;
         self.doubt_settings();
-        let details = json!({"version_from": basis.version, "version_to": null});
+        let mut details = json!({"version_from": basis.version, "version_to": null});
+        if let (1.., Value::Object(details)) = (accounts, &mut details) {
+            details.insert("accounts".to_owned(), accounts.into());
+        }
         let target = Target::Application(basis.id);
         self.audited(caller, Action::ApplicationRemove, target, details)
             .await

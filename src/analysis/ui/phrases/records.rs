@@ -60,6 +60,8 @@ phrases! {
     // Verdicts
     was_blocked: "blocked", "заблокировано";
     was_failed: "failed", "сбой";
+    by_guardrails: "guardrails", "защитные правила";
+    by_custom_policy: "custom_policy", "своя политика";
     was_incomplete: "incomplete", "неполный";
     was_clean: "clean", "чисто";
     analysis_partial: "checked in part", "проверено частично";

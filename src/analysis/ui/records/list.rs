@@ -45,7 +45,7 @@ pub(super) async fn shown(
         Ok(shown) => (StatusCode::OK, shown),
         Err(error @ (ApiError::Fields(_) | ApiError::Field { .. })) => (
             StatusCode::UNPROCESSABLE_ENTITY,
-            refusal(visit.view.r().wrong_filter, &error),
+            refusal(visit.view.t, visit.view.r().wrong_filter, &error),
         ),
         Err(other) => return Err(other.into()),
     };

@@ -13,9 +13,10 @@ mod one;
 pub(super) mod row;
 mod saved;
 mod sessions;
+mod tails;
 mod verdicts;
 
-pub(super) use live::MOST_STREAMS;
+pub(super) use tails::Tails;
 pub(super) use verdicts::rulings;
 
 use super::Ui;

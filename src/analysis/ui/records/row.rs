@@ -82,8 +82,8 @@ pub(super) fn verdict(r: &RecordPhrases, record: &RecordSummary) -> Markup {
     let marks = [
         (record.blocked, "bad", r.was_blocked),
         (record.failed, "bad", r.was_failed),
-        (record.flagged_guardrails, "bad", "guardrails"),
-        (record.flagged_custom_policy, "bad", "custom_policy"),
+        (record.flagged_guardrails, "bad", r.by_guardrails),
+        (record.flagged_custom_policy, "bad", r.by_custom_policy),
         (record.incomplete, "warn", r.was_incomplete),
         (
             record.status == Status::PartialSuccess,

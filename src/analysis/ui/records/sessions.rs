@@ -28,7 +28,7 @@ pub(super) async fn page(
         Ok(shown) => (StatusCode::OK, shown),
         Err(error @ (ApiError::Fields(_) | ApiError::Field { .. })) => (
             StatusCode::UNPROCESSABLE_ENTITY,
-            refusal(r.wrong_filter, &error),
+            refusal(visit.view.t, r.wrong_filter, &error),
         ),
         Err(other) => return Err(other.into()),
     };
