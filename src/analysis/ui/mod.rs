@@ -28,6 +28,7 @@ mod preferences;
 mod records;
 mod sign_in;
 mod status;
+mod table;
 mod tokens;
 mod view;
 mod visit;
@@ -69,6 +70,7 @@ struct Ui {
     attempts: Arc<Attempts>,
     /// Room for live tails of lists.
     tails: Arc<Semaphore>,
+    exports: Arc<records::Exports>,
 }
 
 impl FromRef<Ui> for Arc<Service> {
@@ -83,6 +85,7 @@ pub(super) fn router(service: Arc<Service>) -> Router {
         service,
         attempts: Arc::default(),
         tails: Arc::new(Semaphore::new(records::MOST_STREAMS)),
+        exports: Arc::default(),
     };
     let pages = Router::new()
         .route("/", get(home))
@@ -94,8 +97,11 @@ pub(super) fn router(service: Arc<Service>) -> Router {
         .route("/preferences", post(preferences::keep))
         .route("/password", get(password::page).post(password::change))
         .route("/users", get(accounts::list).post(accounts::create))
-        .route("/users/{id}/link", post(accounts::new_link))
-        .route("/users/{id}/edit", post(accounts::edit))
+        .route(
+            "/users/{id}/link",
+            post(accounts::new_link).get(accounts::back),
+        )
+        .route("/users/{id}/edit", post(accounts::edit).get(accounts::back))
         .merge(applications::routes())
         .merge(records::routes())
         .merge(overview::routes())

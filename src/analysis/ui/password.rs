@@ -25,7 +25,7 @@ pub(super) async fn change(
 ) -> Result<Response, Failure> {
     let (t, account) = (visit.view.t, &visit.account);
     let refused = |error: &ApiError| {
-        let page = shown(&visit, refusal(t.not_saved, error));
+        let page = shown(&visit, refusal(&visit.view, t.not_saved, error));
         (StatusCode::UNPROCESSABLE_ENTITY, page).into_response()
     };
     if given.text("password") != given.text("again") {

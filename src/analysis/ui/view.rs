@@ -3,6 +3,7 @@
 
 use super::Peer;
 use super::cookie;
+use super::phrases;
 use super::phrases::{EN, Phrases, RECORDS_EN, RECORDS_RU, RU, RecordPhrases};
 use super::phrases::{GUARDRAILS_EN, GUARDRAILS_RU, GuardrailPhrases};
 use super::phrases::{OVERVIEW_EN, OVERVIEW_RU, OverviewPhrases};
@@ -14,6 +15,7 @@ use axum::http::{HeaderMap, HeaderValue, header};
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use sha2::{Digest, Sha256};
+use std::borrow::Cow;
 use std::convert::Infallible;
 use subtle::ConstantTimeEq;
 
@@ -152,6 +154,11 @@ impl View {
             Language::English => &GUARDRAILS_EN,
             Language::Russian => &GUARDRAILS_RU,
         }
+    }
+
+    /// What is wrong with something, in the page's language.
+    pub(super) fn told<'p>(&self, problem: &'p str) -> Cow<'p, str> {
+        phrases::told(self.language, problem)
     }
 
     /// The token that this browser's forms carry; empty where it has no value yet.

@@ -8,6 +8,7 @@ mod edit;
 mod fields;
 mod list;
 mod opened;
+mod problems;
 mod replay;
 mod sections;
 mod trial;
@@ -26,7 +27,10 @@ pub(super) fn routes() -> Router<Ui> {
         .route("/applications/regex", post(trial::regex))
         .route("/applications/{id}", get(edit::page).post(edit::save))
         .route("/applications/{id}/replay", post(replay::page))
-        .route("/applications/{id}/remove", post(edit::remove))
+        .route(
+            "/applications/{id}/remove",
+            post(edit::remove).get(edit::back),
+        )
         .route("/applications/{id}/versions", get(versions::page))
         .route("/applications/{id}/restore", post(versions::restore))
 }

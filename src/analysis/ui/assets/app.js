@@ -137,6 +137,24 @@
     });
   }
 
+  // How far an export has come, asked until it is over.
+  for (const link of document.querySelectorAll('a[data-progress]')) {
+    const place = document.querySelector('#exported');
+    const look = async (tries) => {
+      const response = await fetch(link.dataset.progress, { headers: { 'X-Fragment': '1' } });
+      if (response.ok) {
+        const part = new DOMParser().parseFromString(await response.text(), 'text/html');
+        place.replaceChildren(...part.body.childNodes);
+      }
+      const waits = !response.ok && tries > 0;
+      if (waits || place.querySelector('[data-going]')) setTimeout(look, 700, tries - 1);
+    };
+    link.addEventListener('click', () => {
+      place.replaceChildren();
+      setTimeout(look, 300, 10);
+    });
+  }
+
   // A list that grows while it is open: rows that the server sends, while the page can be seen.
   const MOST_ROWS = 200;
   for (const place of document.querySelectorAll('[data-tail]')) {

@@ -65,7 +65,7 @@ async fn page(
         Ok(shown) => (StatusCode::OK, content(&service, &visit, &shown).await?),
         Err(error @ (ApiError::Fields(_) | ApiError::Field { .. })) => (
             StatusCode::UNPROCESSABLE_ENTITY,
-            refusal(visit.view.r().wrong_filter, &error),
+            refusal(&visit.view, visit.view.r().wrong_filter, &error),
         ),
         Err(other) => return Err(other.into()),
     };

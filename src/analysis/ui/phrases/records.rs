@@ -38,6 +38,9 @@ phrases! {
     search_older: "Search older ones", "Искать в более старых";
     export: "Export", "Выгрузка";
     export_csv: "Export these records as CSV", "Выгрузить эти записи в CSV";
+    export_going: "{} records so far…", "Уже записей: {}…";
+    export_done: "Exported: {} records", "Выгружено записей: {}";
+    export_cut_off: "Export cut off after {} records", "Выгрузка оборвана, записей: {}";
     export_jsonl: "Export these records as JSON lines", "Выгрузить эти записи в JSONL";
 
     // Live
@@ -65,7 +68,7 @@ phrases! {
     save_json: "Save as JSON", "Сохранить JSON";
     verdicts: "Verdicts", "Вердикты";
     category: "Category", "Категория";
-    score: "Score", "Оценка";
+    score: "Score / threshold", "Оценка / порог";
     policy: "Policy", "Политика";
     reason: "Reason", "Обоснование";
     violated: "violated", "нарушена";

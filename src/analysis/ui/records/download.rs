@@ -5,6 +5,7 @@ use super::asked::{Asked, Pairs};
 use super::record_id;
 use crate::analysis::http::export::{self, Format};
 use crate::analysis::http::{attachments, shapes::Whole};
+use crate::analysis::ui::Ui;
 use crate::analysis::ui::failure::Failure;
 use crate::analysis::ui::visit::Visit;
 use crate::analysis::{ApiError, Service};
@@ -15,20 +16,25 @@ use axum::response::{IntoResponse, Response};
 use std::sync::Arc;
 
 pub(super) async fn export(
-    State(service): State<Arc<Service>>,
+    State(ui): State<Ui>,
     visit: Visit,
     Query(mut pairs): Pairs,
 ) -> Result<Response, Failure> {
     visit.must(Scope::Read)?;
-    let format = pairs.extract_if(.., |(name, _)| name == "format").last();
-    let format = format.and_then(|(_, word)| Format::named(&word));
-    let format = format.ok_or(Failure::NotFound)?;
+    let mut taken = |name: &str| {
+        let found = pairs.extract_if(.., |(given, _)| given == name).last();
+        found.map(|(_, text)| text).unwrap_or_default()
+    };
+    let format = Format::named(&taken("format")).ok_or(Failure::NotFound)?;
+    let id = taken("progress").parse().ok();
     let asked = Asked::read(Query(pairs));
     let asked = asked
-        .resolved(&service, &visit.caller, visit.view.r())
+        .resolved(&ui.service, &visit.caller, visit.view.r())
         .await?;
     let filter = asked.records()?;
-    Ok(export::all(service, visit.caller, filter, format).await?)
+    let progress = id.map(|id| ui.exports.begin(visit.account.id, id));
+    let how = (format, progress.unwrap_or_default());
+    Ok(export::all(ui.service, visit.caller, filter, how).await?)
 }
 
 pub(super) async fn json(

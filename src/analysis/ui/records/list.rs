@@ -16,6 +16,7 @@ use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use maud::{Markup, html};
 use std::sync::Arc;
+use uuid::Uuid;
 
 pub(super) async fn page(
     State(service): State<Arc<Service>>,
@@ -37,7 +38,7 @@ pub(super) async fn shown(
         Ok(shown) => (StatusCode::OK, shown),
         Err(error @ (ApiError::Fields(_) | ApiError::Field { .. })) => (
             StatusCode::UNPROCESSABLE_ENTITY,
-            refusal(visit.view.r().wrong_filter, &error),
+            refusal(&visit.view, visit.view.r().wrong_filter, &error),
         ),
         Err(other) => return Err(other.into()),
     };
@@ -93,16 +94,20 @@ fn live(view: &View, asked: &Asked, page: &RecordPage) -> Markup {
 fn exports(view: &View, asked: &Asked) -> Markup {
     let r = view.r();
     let asked = asked.with("before", None).with("limit", None);
-    let address = |format: &str| {
+    let link = |format: &str, title: &str| {
+        let id = Uuid::new_v4();
         let address = asked.address("/ui/records/export");
         let sign = if address.contains('?') { '&' } else { '?' };
-        format!("{address}{sign}format={format}")
+        let address = format!("{address}{sign}format={format}&progress={id}");
+        let progress = format!("/ui/records/exports/{id}");
+        html! { a.button.small href=(address) title=(title) download data-progress=(progress) { (format.to_uppercase()) } }
     };
     html! {
         div.actions role="group" aria-label=(r.export) {
+            span.dim #exported role="status" {}
             span.dim { (r.export) }
-            a.button.small href=(address("csv")) title=(r.export_csv) download { "CSV" }
-            a.button.small href=(address("jsonl")) title=(r.export_jsonl) download { "JSONL" }
+            (link("csv", r.export_csv))
+            (link("jsonl", r.export_jsonl))
         }
     }
 }
@@ -116,15 +121,7 @@ fn table(view: &View, page: &RecordPage, names: &row::Names) -> Markup {
             @if is_partial { (r.searched_in_part) } @else { (t.nothing_found) }
         }
         div.table #records hidden[is_empty] {
-            table.records {
-                caption.hidden { (r.records) }
-                thead { tr {
-                    th scope="col" { (r.time) } th scope="col" { (r.kind) } th scope="col" { (r.verdict) }
-                    th scope="col" { (r.application) } th scope="col" { (r.user) } th scope="col" { (r.session) }
-                    th.number scope="col" { (t.tokens) }
-                } }
-                tbody { (row::rows(view, &page.records, names)) }
-            }
+            (row::columns(view).of(row::rows(view, &page.records, names)))
         }
     }
 }

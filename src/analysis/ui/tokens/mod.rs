@@ -9,14 +9,14 @@ use super::components::{Tone, notice, refusal};
 use super::failure::Failure;
 use super::form::Form;
 use super::visit::Visit;
-use crate::analysis::token_admin::{TokenPlace, read_place};
+use crate::analysis::token_admin::{TokenPlace, read_place, show_place};
 use crate::analysis::{ApiError, MadeToken, Service};
 use crate::model::ApplicationId;
 use crate::store::{Scope, TokenId};
 use axum::Router;
 use axum::extract::{Path, Query, State};
 use axum::http::StatusCode;
-use axum::response::{IntoResponse, Response};
+use axum::response::{IntoResponse, Redirect, Response};
 use axum::routing::{get, post};
 use maud::{Markup, html};
 use serde::Deserialize;
@@ -25,7 +25,7 @@ use std::sync::Arc;
 pub(super) fn routes() -> Router<Ui> {
     Router::new()
         .route("/tokens", get(page).post(create))
-        .route("/tokens/{id}/revoke", post(revoke))
+        .route("/tokens/{id}/revoke", post(revoke).get(back))
 }
 
 #[derive(Default, Deserialize)]
@@ -68,7 +68,7 @@ async fn create(
         Ok(made) => (StatusCode::OK, told(&visit, &made), form::blank(None)),
         Err(error @ ApiError::Fields(_)) => (
             StatusCode::UNPROCESSABLE_ENTITY,
-            refusal(visit.view.t.not_saved, &error),
+            refusal(&visit.view, visit.view.t.not_saved, &error),
             given,
         ),
         Err(other) => return Err(other.into()),
@@ -82,19 +82,42 @@ async fn revoke(
     State(service): State<Arc<Service>>,
     visit: Visit,
     Path(id): Path<String>,
-    _: Form,
+    given: Form,
 ) -> Result<Response, Failure> {
     visit.must(Scope::Admin)?;
+    let part = Part::of_form(&given)?;
     let id = id.parse().map(TokenId).map_err(|_| Failure::NotFound)?;
     let token = service.revoke_token(&visit.caller, id).await?;
     let message = format!("{} {}", visit.view.k().is_revoked, token.name);
-    let (all, filled) = (Part::default(), form::blank(None));
+    let filled = form::blank(part.application);
     let message = notice(Tone::Good, &message);
-    let page = list::shown(&service, &visit, (&all, &filled), message).await?;
+    let page = list::shown(&service, &visit, (&part, &filled), message).await?;
     Ok(page.into_response())
 }
 
+/// Where a browser goes that opens the address of a form's answer again.
+async fn back() -> Redirect {
+    Redirect::to("/ui/tokens")
+}
+
 impl Part {
+    /// The part that the form of a row stood in.
+    fn of_form(given: &Form) -> Result<Self, Failure> {
+        Self::read(&Asked {
+            application_id: given.text("application_id").to_owned(),
+            before: given.text("before").to_owned(),
+        })
+    }
+
+    /// The same part as names and values.
+    fn pairs(&self) -> impl Iterator<Item = (&'static str, String)> {
+        let application = self
+            .application
+            .map(|id| ("application_id", id.to_string()));
+        let before = self.before.map(|place| ("before", show_place(place)));
+        application.into_iter().chain(before)
+    }
+
     fn read(asked: &Asked) -> Result<Self, Failure> {
         let application = match asked.application_id.trim() {
             "" => None,
