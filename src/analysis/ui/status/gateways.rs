@@ -2,7 +2,7 @@
 
 use crate::analysis::clock::now_ms;
 use crate::analysis::neighbours::Heard;
-use crate::analysis::ui::components::{age, badge, bytes, maybe_time, number};
+use crate::analysis::ui::components::{age, badge, bytes, duration, maybe_time, number};
 use crate::analysis::ui::failure::Failure;
 use crate::analysis::ui::table::{Column, Table};
 use crate::analysis::ui::view::View;
@@ -58,7 +58,10 @@ pub(in crate::analysis::ui) fn short(view: &View, known: &[Known]) -> Markup {
         @if known.is_empty() { p.dim { (o.no_gateways) } }
         @for one in known.iter().take(NAMED) {
             p.facts { code { (one.gateway) } (state(view, one))
-                @if let Some(heard) = &one.heard { span { (o.waiting_records) ": " (number(heard.report.records)) } }
+                @if let Some(heard) = &one.heard {
+                    span { (o.waiting_records) ": " (number(heard.report.records)) }
+                    @if let Some(own) = heard.report.overhead { span { (o.own_overhead) ": " (duration(own.mean_us)) } }
+                }
             }
         }
         @if known.len() > NAMED { p.dim { (o.chain_more.replace("{}", &number((known.len() - NAMED) as u64))) } }
@@ -77,6 +80,7 @@ pub(super) fn table(view: &View, known: &[Known]) -> Markup {
             Column::Number(o.dead_letters),
             Column::Text(o.spool_disk),
             Column::Text(o.heard),
+            Column::Number(o.own_overhead),
             Column::Number(o.numbers),
             Column::Text(o.latest_record),
         ],
@@ -87,22 +91,22 @@ pub(super) fn table(view: &View, known: &[Known]) -> Markup {
     }
 }
 
-fn cells(view: &View, one: &Known) -> [Markup; 8] {
+fn cells(view: &View, one: &Known) -> [Markup; 9] {
     let o = view.o();
     let gateway = html! { code.small { (one.gateway) } @if one.is_beside { " " (badge("accent", o.beside)) } };
     let latest = maybe_time(one.seen.and_then(|seen| seen.latest_ms));
     let last =
         html! { @match one.seen { Some(seen) => (number(seen.last)), None => span.dim { "–" } } };
-    let [version, waiting, letters, disk] = reported(view, one);
+    let [version, waiting, letters, disk, overhead] = reported(view, one);
     let heard = heard(view, one);
     [
-        gateway, version, waiting, letters, disk, heard, last, latest,
+        gateway, version, waiting, letters, disk, heard, overhead, last, latest,
     ]
 }
 
-/// What a gateway said of itself: its version, what waits in its spool, what was refused for good, and
-/// how its disk is.
-fn reported(view: &View, one: &Known) -> [Markup; 4] {
+/// What a gateway said of itself: its version, what waits in its spool, what was refused for good, how
+/// its disk is, and what it adds to a call.
+fn reported(view: &View, one: &Known) -> [Markup; 5] {
     let o = view.o();
     let Some(heard) = &one.heard else {
         return std::array::from_fn(|_| html! { span.dim { (o.unknown) } });
@@ -115,6 +119,10 @@ fn reported(view: &View, one: &Known) -> [Markup; 4] {
         @if report.records > 0 { span.dim { " · " (bytes(report.bytes)) " · " (oldest) } } },
         html! { @if report.dead_letters > 0 { (badge("warn", &number(report.dead_letters))) } @else { "0" } },
         html! { @if report.degraded { (badge("bad", o.disk_refuses)) } @else { (badge("good", o.disk_works)) } },
+        html! { @match report.overhead {
+            Some(own) => span title=(o.own_overhead_hint) { (duration(own.mean_us)) },
+            None => span.dim { "–" },
+        } },
     ]
 }
 
