@@ -12,6 +12,7 @@ mod error;
 mod postgres;
 mod record;
 mod saved;
+mod search;
 mod settings;
 mod sqlite;
 mod survey;
@@ -33,7 +34,7 @@ pub use chain::{
 pub use error::StoreError;
 pub use postgres::PostgresStore;
 pub use record::{
-    DayStatistics, NewRecord, RecordFilter, RecordPage, RecordSummary, RetentionLimits,
+    DayStatistics, NewRecord, RecordFilter, RecordPage, RecordSummary, RetentionLimits, Searched,
     SessionFilter, SessionSummary, StatisticsFilter, StoredRecord, VerdictFilter,
 };
 pub use saved::{FilterId, SavedFilter, SavedFilterStore, SeenFilter};
@@ -42,7 +43,7 @@ pub use settings::{
     AuditEntry, AuditFilter, Changed, Scope, Scopes, Token, TokenChange, TokenHash, TokenId,
 };
 pub use sqlite::SqliteStore;
-pub use traffic::{HourTraffic, KEPT_HOURS};
+pub use traffic::{HourTraffic, KEPT_HOURS, OTHER_FINDS};
 
 use crate::model::{AnalysisResponse, ApplicationId, Policy, RecordId, StoredPolicy, TypeCount};
 use async_trait::async_trait;
@@ -84,7 +85,8 @@ pub trait RecordStore: Send + Sync {
     /// [`StoreError`] when the store cannot be read.
     async fn record(&self, id: RecordId) -> Result<Option<StoredRecord>, StoreError>;
 
-    /// The whole records of a page, for exports and replays.
+    /// The whole records of a page, for exports and replays. It may be short, and still have a next one:
+    /// it holds no more bytes than can be in memory at once.
     ///
     /// # Errors
     /// [`StoreError`] when the store cannot be read.
@@ -116,7 +118,8 @@ pub trait RecordStore: Send + Sync {
         hours: (i64, i64),
     ) -> Result<Vec<HourTraffic>, StoreError>;
 
-    /// Finds by entity type in the same hours, the most frequent first.
+    /// Finds by entity type in the same hours, the most frequent first. Of all applications together those
+    /// that are no names of §2.8 count as [`OTHER_FINDS`].
     ///
     /// # Errors
     /// [`StoreError`] when the store cannot be read.
@@ -127,7 +130,10 @@ pub trait RecordStore: Send + Sync {
         limit: u32,
     ) -> Result<Vec<TypeCount>, StoreError>;
 
-    /// What the store is.
+    /// `SQLite` or `PostgreSQL`.
+    fn kind(&self) -> &'static str;
+
+    /// What the store is. Its size may take the database a while.
     ///
     /// # Errors
     /// [`StoreError`] when the store cannot be read.
@@ -214,6 +220,12 @@ pub trait SettingsStore: Send + Sync {
 
     /// One application.
     async fn application(&self, id: ApplicationId) -> Result<Option<Application>, StoreError>;
+
+    /// What these applications are called, in no order; those that are not there are left out.
+    async fn application_names(
+        &self,
+        ids: &[ApplicationId],
+    ) -> Result<Vec<(ApplicationId, String)>, StoreError>;
 
     /// Adds an application; its first version names who made it.
     async fn add_application(&self, application: Application, by: &str) -> Result<(), StoreError>;

@@ -223,3 +223,21 @@ pub(crate) async fn a_change_sets_and_takes_away_the_policy(bed: &Bed) {
         .expect("the second version's policy");
     assert_eq!(kept["phrase"], "no");
 }
+
+pub(crate) async fn names_of_many_come_at_once(bed: &Bed) {
+    let (odd, twin) = (
+        bed.add_application("имя\u{0}'%").await,
+        bed.add_application("first").await,
+    );
+    let ids = [odd, ApplicationId::random(), bed.application, twin];
+    let mut names = bed.store.application_names(&ids).await.unwrap();
+    names.sort();
+    let mut expected = vec![
+        (odd, "имя\u{0}'%".to_owned()),
+        (bed.application, "first".to_owned()),
+        (twin, "first".to_owned()),
+    ];
+    expected.sort();
+    assert_eq!(names, expected);
+    assert!(bed.store.application_names(&[]).await.unwrap().is_empty());
+}

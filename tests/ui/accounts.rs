@@ -1,9 +1,13 @@
 //! Other people's accounts: one-time links, roles, disabling.
 
 use crate::browser::Browser;
+use crate::defence::add_application;
+use crate::support::KEY;
+use crate::support::request::Request;
 use crate::support::stack::Stack;
 use crate::visitor::Visitor;
 use crate::world::{ADMIN, PASSWORD, administrator};
+use serde_json::json;
 
 /// Makes an account as an administrator and signs its owner in.
 pub(crate) fn colleague(
@@ -98,6 +102,46 @@ fn a_disabled_account_is_out_at_once_and_the_last_administrator_stays() {
 }
 
 #[test]
+fn an_application_to_which_people_are_bound_is_removed_by_an_administrator_alone() {
+    let stack = Stack::all().start();
+    let mut admin = administrator(&stack);
+    let id = add_application(&stack, &json!({"name": "theirs"}));
+    let mut developer = colleague(&stack, &mut admin, ("dev", "developer"), "");
+    colleague(&stack, &mut admin, ("tenant", "administrator"), &id);
+    let page = format!("/ui/applications/{id}");
+    let removal = format!("{page}/remove");
+    let shown = developer.get(&page).text();
+    assert!(shown.contains("the accounts of people"), "{shown}");
+    let name = [("confirmation", "theirs")];
+    assert_eq!(developer.post(&removal, &name).status(), 403);
+    let key = json!({"name": "dev", "scopes": ["admin", "ingest"]}).to_string();
+    let by_api = |key: &str, request: Request| {
+        let request = request.without_key();
+        let request = request.header("Authorization", &format!("Bearer {key}"));
+        request.call(stack.analysis_addr)
+    };
+    let key = by_api(KEY, Request::post("/tokens", key)).json();
+    let key = key["value"].as_str().unwrap();
+    let path = format!("/applications/{id}?version=1");
+    let refused = by_api(key, Request::new("DELETE", &path));
+    assert_eq!(refused.status(), 403, "{}", refused.text());
+    assert!(admin.get("/ui/users").text().contains("tenant"));
+    assert_eq!(admin.get(&page).status(), 200);
+    assert_eq!(admin.post(&removal, &name).status(), 303);
+    assert!(!admin.get("/ui/users").text().contains("tenant"));
+    let log = stack
+        .analysis("/audit?action=application.remove", KEY)
+        .json();
+    assert_eq!(log["entries"][0]["details"]["accounts"], 1);
+    let id = add_application(&stack, &json!({"name": "nobodys"}));
+    let removed = developer.post(
+        &format!("/ui/applications/{id}/remove"),
+        &[("confirmation", "nobodys")],
+    );
+    assert_eq!(removed.status(), 303);
+}
+
+#[test]
 fn contract_30_what_people_do_stands_in_the_audit_log_without_any_secret() {
     let stack = Stack::all().start();
     let mut admin = administrator(&stack);
@@ -147,25 +191,4 @@ fn a_role_is_given_by_its_button_and_not_by_a_key_on_the_list_of_roles() {
     ));
     browser.wait_for("document.querySelector('.notice.good') !== null");
     assert_eq!(browser.value(&chosen), "administrator");
-}
-
-#[test]
-fn an_address_that_only_forms_are_sent_to_leads_back_to_its_page() {
-    let stack = Stack::all().start();
-    let mut admin = administrator(&stack);
-    let id = stack.application_id();
-    let some = "00000000-0000-4000-8000-000000000000";
-    let application = format!("/ui/applications/{id}");
-    for (path, page) in [
-        (format!("/ui/users/{some}/edit"), "/ui/users"),
-        (format!("/ui/users/{some}/link"), "/ui/users"),
-        (format!("/ui/tokens/{some}/revoke"), "/ui/tokens"),
-        ("/ui/records/filters".to_owned(), "/ui/records"),
-        (format!("{application}/remove"), application.as_str()),
-    ] {
-        // The switches of language and theme on a form's answer go there.
-        let answer = admin.get(&path);
-        assert_eq!(answer.status(), 303, "{path}");
-        assert_eq!(answer.head.header("location"), Some(page), "{path}");
-    }
 }

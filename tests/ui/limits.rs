@@ -88,9 +88,9 @@ fn what_cannot_be_meant_is_told_by_the_fields_name_in_the_pages_language() {
     ];
     let russian = [
         "<a href=\"#limits\">Ограничения вызовов</a>, Вызовов",
-        "не число вызовов; допустимо: от 1 до 1000000",
+        "это не число вызовов; допустимо от 1 до 1000000",
         "Запросы: Пороги по токенам</a>, Высокий",
-        "не заполнено",
+        "не задано",
     ];
     for (language, expected) in [("en", english), ("ru", russian)] {
         let chosen = [("language", language), ("next", "/ui")];
@@ -105,7 +105,7 @@ fn what_cannot_be_meant_is_told_by_the_fields_name_in_the_pages_language() {
         assert!(page.contains("name=\"limits.calls\" value=\"0\""), "stays");
     }
     let alone = admin.post(&path, &fields("", "5")).text();
-    let told = "</a>, Из них сразу: не задано число вызовов";
+    let told = "</a>, Из них сразу: нужно requests_per_second";
     assert!(alone.contains(told), "{alone}");
     assert_eq!(policy(&stack), Value::Null, "nothing was saved");
 }

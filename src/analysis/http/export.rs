@@ -15,7 +15,6 @@ use axum::http::{HeaderMap, HeaderValue, header};
 use axum::response::Response;
 use futures_util::stream::try_unfold;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 
 /// Records read at once.
 const PAGE: u32 = 200;
@@ -27,29 +26,12 @@ pub(in crate::analysis) enum Format {
     Csv,
 }
 
-/// How far an export has come, for whoever watches it.
-#[derive(Default)]
-pub(in crate::analysis) struct Progress {
-    records: AtomicU64,
-    stand: AtomicU8,
-}
-
-/// Whether an export goes on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::analysis) enum Stand {
-    Going = 0,
-    Done = 1,
-    /// The one who saves it left, or the store broke it off.
-    CutOff = 2,
-}
-
 /// Where an export stands.
 struct Export {
     service: Arc<Service>,
     caller: Caller,
     filter: RecordFilter,
     format: Format,
-    progress: Arc<Progress>,
     /// Records still wanted; None for all.
     left: Option<u64>,
     at: At,
@@ -86,7 +68,6 @@ pub(super) async fn records(
         caller,
         filter,
         format,
-        progress: Arc::default(),
         left,
         at: At::Start,
     }
@@ -94,12 +75,12 @@ pub(super) async fn records(
     .await
 }
 
-/// Every record of a filter, for whoever the caller is, and how far that has come.
+/// Every record of a filter, for whoever the caller is.
 pub(in crate::analysis) async fn all(
     service: Arc<Service>,
     caller: Caller,
     filter: RecordFilter,
-    (format, progress): (Format, Arc<Progress>),
+    format: Format,
 ) -> Result<Response, ApiError> {
     let export = Export {
         service,
@@ -109,7 +90,6 @@ pub(in crate::analysis) async fn all(
             ..filter
         },
         format,
-        progress,
         left: None,
         at: At::Start,
     };
@@ -148,37 +128,14 @@ impl Export {
         for record in page.records.iter().take(wanted) {
             self.format.write(record, &mut out)?;
         }
-        let written = page.records.len().min(wanted) as u64;
-        self.progress.records.fetch_add(written, Ordering::Relaxed);
-        self.left = self.left.map(|left| left - written);
+        let written = page.records.len().min(wanted);
+        self.left = self.left.map(|left| left - written as u64);
         self.filter.before = page.next_before;
         self.at = match page.next_before.is_none() || self.left == Some(0) {
             true => At::End,
             false => At::Middle,
         };
         Ok(Some((out.into(), self)))
-    }
-}
-
-impl Drop for Export {
-    fn drop(&mut self) {
-        let stand = match self.at {
-            At::End => Stand::Done,
-            At::Start | At::Middle => Stand::CutOff,
-        };
-        self.progress.stand.store(stand as u8, Ordering::Release);
-    }
-}
-
-impl Progress {
-    /// The records that were written, and whether more come.
-    pub(in crate::analysis) fn told(&self) -> (u64, Stand) {
-        let stand = match self.stand.load(Ordering::Acquire) {
-            0 => Stand::Going,
-            1 => Stand::Done,
-            _ => Stand::CutOff,
-        };
-        (self.records.load(Ordering::Relaxed), stand)
     }
 }
 

@@ -9,12 +9,13 @@ use super::phrases::Phrases;
 use super::table::{Column, Table};
 use super::visit::Visit;
 use crate::analysis::account_admin::{AccountEdit, NewAccount};
+use crate::analysis::accounts::comes_by_provider;
 use crate::analysis::{ApiError, FieldProblem};
 use crate::model::Secret;
 use crate::store::{Account, AccountId, Role};
 use axum::extract::{Path, Query, State};
 use axum::http::StatusCode;
-use axum::response::{Html, IntoResponse, Redirect, Response};
+use axum::response::{Html, IntoResponse, Response};
 use maud::{Markup, html};
 use serde::Deserialize;
 
@@ -76,15 +77,10 @@ pub(super) async fn edit(
     let (t, id) = (visit.view.t, account_id(&id)?);
     let (status, message) = match ui.service.edit_account(&visit.caller, id, edit).await {
         Ok(_) => (StatusCode::OK, notice(Tone::Good, t.saved)),
-        Err(error) => (status_of(&error), refusal(&visit.view, t.not_saved, &error)),
+        Err(error) => (status_of(&error), refusal(t, t.not_saved, &error)),
     };
     let page = shown(&ui, &visit, after, message).await?;
     Ok((status, page).into_response())
-}
-
-/// Where a browser goes that opens the address of a form's answer again.
-pub(super) async fn back() -> Redirect {
-    Redirect::to("/ui/users")
 }
 
 fn read_new(given: &Form) -> Result<NewAccount, FieldProblem> {
@@ -132,7 +128,7 @@ async fn told(
                 },
             )
         }
-        Err(error) => (status_of(&error), refusal(&visit.view, t.not_saved, &error)),
+        Err(error) => (status_of(&error), refusal(t, t.not_saved, &error)),
     };
     let page = shown(ui, visit, after, message).await?;
     Ok((status, page).into_response())
@@ -254,8 +250,8 @@ fn actions(visit: &Visit, account: &Account, hidden: &Markup) -> Markup {
 fn state(t: &Phrases, account: &Account) -> Markup {
     match (account.disabled_at_ms, &account.password) {
         (Some(_), _) => badge("bad", t.disabled),
-        (None, None) => badge("warn", t.invited),
-        (None, Some(_)) => badge("good", t.active),
+        (None, None) if !comes_by_provider(account) => badge("warn", t.invited),
+        (None, _) => badge("good", t.active),
     }
 }
 

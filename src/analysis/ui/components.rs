@@ -1,6 +1,7 @@
 //! Small pieces that several pages are made of.
 
 use super::form::TOKEN;
+use super::phrases::Phrases;
 use super::view::View;
 use crate::analysis::{ApiError, FieldProblem};
 use maud::{Markup, html};
@@ -35,33 +36,21 @@ pub(super) fn notice(tone: Tone, text: &str) -> Markup {
     html! { div class=(tone.class()) role=(role) { (text) } }
 }
 
-/// Problems, each a list item, under what they stand in the way of.
-pub(super) fn problems(title: &str, lines: Markup) -> Markup {
+/// Every problem of a form, each with the name of its field.
+pub(super) fn problems(t: &Phrases, title: &str, problems: &[FieldProblem]) -> Markup {
     html! {
         div.notice.bad role="alert" {
             strong { (title) }
-            ul { (lines) }
+            ul { @for problem in problems { li { code { (problem.field) } " " (t.tell(&problem.problem)) } } }
         }
     }
 }
 
-/// One problem with the name of its field.
-pub(super) fn problem(view: &View, problem: &FieldProblem) -> Markup {
-    html! { code { (problem.field) } " " (view.told(&problem.problem)) }
-}
-
 /// The problems of a refusal; one of no field stands alone.
-pub(super) fn refusal(view: &View, title: &str, error: &ApiError) -> Markup {
+pub(super) fn refusal(t: &Phrases, title: &str, error: &ApiError) -> Markup {
     match error {
-        ApiError::Fields(list) => {
-            let lines = html! { @for one in list { li { (problem(view, one)) } } };
-            problems(title, lines)
-        }
-        ApiError::Field { field, problem } => {
-            let lines = html! { li { code { (field) } " " (view.told(problem)) } };
-            problems(title, lines)
-        }
-        other => notice(Tone::Bad, &view.told(&other.to_string())),
+        ApiError::Fields(list) => problems(t, title, list),
+        other => notice(Tone::Bad, &t.tell_error(other)),
     }
 }
 

@@ -21,18 +21,7 @@ pub(super) async fn names(
     caller: &Caller,
     ids: impl Iterator<Item = ApplicationId>,
 ) -> Result<Names, ApiError> {
-    let mut names = Names::new();
-    for id in ids {
-        if names.contains_key(&id) {
-            continue;
-        }
-        match service.one_application(caller, id).await {
-            Ok(application) => names.insert(id, application.name),
-            Err(ApiError::NotFound) => None,
-            Err(error) => return Err(error),
-        };
-    }
-    Ok(names)
+    service.application_names(caller, ids).await
 }
 
 /// The application that a field `application_id` means.

@@ -24,8 +24,11 @@ pub(super) async fn change(
     given: Form,
 ) -> Result<Response, Failure> {
     let (t, account) = (visit.view.t, &visit.account);
+    if account.password.is_none() {
+        return Ok((StatusCode::CONFLICT, shown(&visit, html! {})).into_response());
+    }
     let refused = |error: &ApiError| {
-        let page = shown(&visit, refusal(&visit.view, t.not_saved, error));
+        let page = shown(&visit, refusal(t, t.not_saved, error));
         (StatusCode::UNPROCESSABLE_ENTITY, page).into_response()
     };
     if given.text("password") != given.text("again") {
@@ -83,7 +86,7 @@ pub(super) fn fields(t: &Phrases) -> Markup {
 }
 
 fn shown(visit: &Visit, message: Markup) -> Html<String> {
-    let (view, t) = (&visit.view, visit.view.t);
+    let t = visit.view.t;
     layout::page(
         visit,
         Section::Own,
@@ -91,17 +94,24 @@ fn shown(visit: &Visit, message: Markup) -> Html<String> {
         html! {
             (head(t.own_password, html! {}, html! {}))
             (message)
-            section.card.narrow {
-                form.stack method="post" action="/ui/password" {
-                    (token_field(view))
-                    input type="hidden" name="name" value=(visit.account.name) autocomplete="username";
-                    label { (t.old_password)
-                        input name="old" type="password" required autocomplete="current-password";
-                    }
-                    (fields(t))
-                    button.primary type="submit" { (t.save) }
-                }
-            }
+            @if visit.account.password.is_some() { (form(visit)) } @else { p { (t.no_password) } }
         },
     )
+}
+
+fn form(visit: &Visit) -> Markup {
+    let t = visit.view.t;
+    html! {
+        section.card.narrow {
+            form.stack method="post" action="/ui/password" {
+                (token_field(&visit.view))
+                input type="hidden" name="name" value=(visit.account.name) autocomplete="username";
+                label { (t.old_password)
+                    input name="old" type="password" required autocomplete="current-password";
+                }
+                (fields(t))
+                button.primary type="submit" { (t.save) }
+            }
+        }
+    }
 }

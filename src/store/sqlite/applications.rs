@@ -53,6 +53,10 @@ const VERSIONS: &str = "
         FROM application_versions WHERE application_id = ?1)
     WHERE version < ?2 ORDER BY version DESC LIMIT ?3";
 
+/// By their identifiers, a JSON list in hexadecimal.
+const CALLED: &str = "
+    SELECT id, name FROM applications WHERE id IN (SELECT unhex(value) FROM json_each(?1))";
+
 pub(super) async fn first(readers: &SqlitePool) -> Result<Option<Application>, StoreError> {
     let row = sqlx::query("SELECT * FROM applications ORDER BY seq LIMIT 1")
         .fetch_optional(readers)
@@ -119,6 +123,21 @@ pub(super) async fn versions(
         .fetch_all(readers)
         .await?;
     rows.iter().map(version).collect()
+}
+
+/// What these are called.
+pub(super) async fn names(
+    readers: &SqlitePool,
+    ids: &[ApplicationId],
+) -> Result<Vec<(ApplicationId, String)>, StoreError> {
+    let ids: Vec<_> = ids.iter().map(|id| id.0.simple().to_string()).collect();
+    let rows = sqlx::query(CALLED).bind(Value::from(ids).to_string());
+    let rows = rows.fetch_all(readers).await?;
+    let named = |row: &SqliteRow| {
+        let id = ApplicationId(uuid(row.try_get("id")?)?);
+        Ok((id, row.try_get("name")?))
+    };
+    rows.iter().map(named).collect()
 }
 
 pub(super) async fn add(

@@ -31,6 +31,13 @@ impl SettingsStore for SqliteStore {
         tokens::any_made(&self.readers).await
     }
 
+    async fn application_names(
+        &self,
+        ids: &[ApplicationId],
+    ) -> Result<Vec<(ApplicationId, String)>, StoreError> {
+        applications::names(&self.readers, ids).await
+    }
+
     async fn token(&self, hash: &TokenHash) -> Result<Option<Token>, StoreError> {
         tokens::by_hash(&self.readers, hash).await
     }

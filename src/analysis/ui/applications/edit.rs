@@ -6,7 +6,8 @@ use super::opened::{Editable, Opened};
 use super::problems::refusal;
 use super::{differences, document, fields, sections, trial};
 use crate::analysis::application_admin::Basis;
-use crate::analysis::ui::components::{self, Tone, head, notice, time, token_field};
+use crate::analysis::draft::policy_problems;
+use crate::analysis::ui::components::{self, Tone, head, notice, problems, time, token_field};
 use crate::analysis::ui::failure::Failure;
 use crate::analysis::ui::form::Form;
 use crate::analysis::ui::layout::{self, Section};
@@ -59,9 +60,10 @@ pub(super) async fn page(
     Opened { visit, stored, .. }: Opened,
     Query(asked): Query<Asked>,
 ) -> Html<String> {
+    let t = visit.view.t;
     let message = match (&stored.policy, asked.saved) {
-        (Some(Err(problems)), _) => notice(Tone::Bad, &problems.to_string()),
-        (_, Some(_)) => notice(Tone::Good, visit.view.t.saved_live),
+        (Some(Err(wrong)), _) => problems(t, t.unreadable_policy, &policy_problems(wrong)),
+        (_, Some(_)) => notice(Tone::Good, t.saved_live),
         _ => html! {},
     };
     let form = fields::of(&stored);
@@ -101,7 +103,7 @@ pub(super) async fn remove(Editable(opened): Editable, form: Form) -> Result<Res
     let t = visit.view.t;
     if form.text("confirmation").trim() != stored.name {
         let problem = FieldProblem::new("confirmation", t.remove_wrong_name);
-        let message = components::refusal(&visit.view, t.not_removed, &problem.into());
+        let message = components::refusal(t, t.not_removed, &problem.into());
         let page = shown(&visit, Some(&stored), &fields::of(&stored), message);
         return Ok((StatusCode::UNPROCESSABLE_ENTITY, page).into_response());
     }
@@ -111,11 +113,6 @@ pub(super) async fn remove(Editable(opened): Editable, form: Form) -> Result<Res
     };
     service.remove_application(&visit.caller, basis).await?;
     Ok(Redirect::to("/ui/applications").into_response())
-}
-
-/// Where a browser goes that opens the address of a form's answer again.
-pub(super) async fn back(opened: Opened) -> Redirect {
-    Redirect::to(&opened.address())
 }
 
 /// What others saved meanwhile beside what was about to be saved. Saving again takes the place of
@@ -194,6 +191,7 @@ fn shown(
 fn ways(visit: &Visit, stored: &Application) -> Markup {
     html! {
         @if visit.may(Scope::Admin) { a.button href={ "/ui/tokens?application_id=" (stored.id) } { (visit.view.k().tokens) } }
+        a.button href={ "/ui/first-steps?application_id=" (stored.id) } { (visit.view.o().first_steps) }
         a.button href={ "/ui/applications/" (stored.id) "/versions" } { (visit.view.t.versions) " (" (stored.version) ")" }
     }
 }

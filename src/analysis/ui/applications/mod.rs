@@ -27,10 +27,7 @@ pub(super) fn routes() -> Router<Ui> {
         .route("/applications/regex", post(trial::regex))
         .route("/applications/{id}", get(edit::page).post(edit::save))
         .route("/applications/{id}/replay", post(replay::page))
-        .route(
-            "/applications/{id}/remove",
-            post(edit::remove).get(edit::back),
-        )
+        .route("/applications/{id}/remove", post(edit::remove))
         .route("/applications/{id}/versions", get(versions::page))
         .route("/applications/{id}/restore", post(versions::restore))
 }

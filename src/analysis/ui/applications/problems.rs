@@ -21,18 +21,20 @@ struct Place {
 /// The problems of a refused form; a refusal of another kind stands alone.
 pub(super) fn refusal(view: &View, title: &str, (error, form): (&ApiError, &Form)) -> Markup {
     match error {
-        ApiError::Fields(list) => {
-            let line = |problem: &FieldProblem| html! { li { (one(view, problem, form)) } };
-            components::problems(title, html! { @for problem in list { (line(problem)) } })
-        }
-        other => components::refusal(view, title, other),
+        ApiError::Fields(list) => html! {
+            div.notice.bad role="alert" {
+                strong { (title) }
+                ul { @for problem in list { li { (one(view, problem, form)) } } }
+            }
+        },
+        other => components::refusal(view.t, title, other),
     }
 }
 
 fn one(view: &View, problem: &FieldProblem, form: &Form) -> Markup {
-    let text = view.told(&problem.problem);
+    let text = view.t.tell(&problem.problem);
     match place(view, &problem.field, form) {
-        None => components::problem(view, problem),
+        None => html! { code { (problem.field) } " " (text) },
         Some(place) => html! {
             a href={ "#" (place.group) } { (place.name) } @if !place.own.is_empty() { ", " (place.own) }
             ": " (text) " " code.dim { (problem.field) }

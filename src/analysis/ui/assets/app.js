@@ -52,9 +52,14 @@
     if (!button) return;
     if (button.dataset.copy) {
       const source = document.querySelector(button.dataset.copy);
-      if (navigator.clipboard) navigator.clipboard.writeText(source.textContent);
-      button.classList.add('done');
-      setTimeout(() => button.classList.remove('done'), 1500);
+      const done = () => {
+        button.classList.add('done');
+        setTimeout(() => button.classList.remove('done'), 1500);
+      };
+      // Pages in clear text have no clipboard: the text is marked for the keyboard then.
+      const mark = () => getSelection().selectAllChildren(source);
+      if (navigator.clipboard) navigator.clipboard.writeText(source.textContent).then(done, mark);
+      else mark();
     }
     if (button.dataset.confirm && !window.confirm(button.dataset.confirm)) event.preventDefault();
     if (button.dataset.into) {
@@ -134,24 +139,6 @@
   for (const form of document.querySelectorAll('form[data-skips-empty]')) {
     form.addEventListener('formdata', (event) => {
       for (const [name, value] of [...event.formData]) if (!value) event.formData.delete(name);
-    });
-  }
-
-  // How far an export has come, asked until it is over.
-  for (const link of document.querySelectorAll('a[data-progress]')) {
-    const place = document.querySelector('#exported');
-    const look = async (tries) => {
-      const response = await fetch(link.dataset.progress, { headers: { 'X-Fragment': '1' } });
-      if (response.ok) {
-        const part = new DOMParser().parseFromString(await response.text(), 'text/html');
-        place.replaceChildren(...part.body.childNodes);
-      }
-      const waits = !response.ok && tries > 0;
-      if (waits || place.querySelector('[data-going]')) setTimeout(look, 700, tries - 1);
-    };
-    link.addEventListener('click', () => {
-      place.replaceChildren();
-      setTimeout(look, 300, 10);
     });
   }
 

@@ -156,13 +156,14 @@ async fn content(
 }
 
 fn chooser(view: &View, shown: &Shown) -> Markup {
-    let chosen = shown.application.as_ref().map(|one| one.id.to_string());
-    let chosen = chosen.unwrap_or_default();
+    let chosen = shown.application.as_ref();
+    let other = chosen.filter(|one| shown.offered.iter().all(|offered| offered.id != one.id));
+    let chosen = chosen.map(|one| one.id.to_string()).unwrap_or_default();
     html! {
         @if shown.offered.len() > 1 {
             form.inline method="get" action="/ui/first-steps" {
                 select name="application_id" aria-label=(view.r().application) data-submit {
-                    @for one in &shown.offered { (choice(&one.id.to_string(), &one.name, &chosen)) }
+                    @for one in other.into_iter().chain(&shown.offered) { (choice(&one.id.to_string(), &one.name, &chosen)) }
                 }
                 button type="submit" { (view.o().choose) }
             }

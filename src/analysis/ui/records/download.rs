@@ -5,7 +5,6 @@ use super::asked::{Asked, Pairs};
 use super::record_id;
 use crate::analysis::http::export::{self, Format};
 use crate::analysis::http::{attachments, shapes::Whole};
-use crate::analysis::ui::Ui;
 use crate::analysis::ui::failure::Failure;
 use crate::analysis::ui::visit::Visit;
 use crate::analysis::{ApiError, Service};
@@ -16,25 +15,20 @@ use axum::response::{IntoResponse, Response};
 use std::sync::Arc;
 
 pub(super) async fn export(
-    State(ui): State<Ui>,
+    State(service): State<Arc<Service>>,
     visit: Visit,
     Query(mut pairs): Pairs,
 ) -> Result<Response, Failure> {
     visit.must(Scope::Read)?;
-    let mut taken = |name: &str| {
-        let found = pairs.extract_if(.., |(given, _)| given == name).last();
-        found.map(|(_, text)| text).unwrap_or_default()
-    };
-    let format = Format::named(&taken("format")).ok_or(Failure::NotFound)?;
-    let id = taken("progress").parse().ok();
+    let format = pairs.extract_if(.., |(name, _)| name == "format").last();
+    let format = format.and_then(|(_, word)| Format::named(&word));
+    let format = format.ok_or(Failure::NotFound)?;
     let asked = Asked::read(Query(pairs));
     let asked = asked
-        .resolved(&ui.service, &visit.caller, visit.view.r())
+        .resolved(&service, &visit.caller, visit.view.r())
         .await?;
     let filter = asked.records()?;
-    let progress = id.map(|id| ui.exports.begin(visit.account.id, id));
-    let how = (format, progress.unwrap_or_default());
-    Ok(export::all(ui.service, visit.caller, filter, how).await?)
+    Ok(export::all(service, visit.caller, filter, format).await?)
 }
 
 pub(super) async fn json(

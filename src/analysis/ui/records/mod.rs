@@ -5,18 +5,18 @@ pub(super) mod asked;
 mod conversation;
 mod details;
 mod download;
-mod exports;
 mod filters;
+mod given;
 mod list;
 mod live;
 mod one;
 pub(super) mod row;
 mod saved;
 mod sessions;
+mod tails;
 mod verdicts;
 
-pub(super) use exports::Exports;
-pub(super) use live::MOST_STREAMS;
+pub(super) use tails::Tails;
 pub(super) use verdicts::rulings;
 
 use super::Ui;
@@ -29,10 +29,9 @@ pub(super) fn routes() -> Router<Ui> {
     Router::new()
         .route("/records", get(list::page))
         .route("/records/live", get(live::stream))
-        .route("/records/filters", post(saved::keep).get(saved::back))
+        .route("/records/filters", post(saved::keep))
         .route("/records/filters/{id}/remove", post(saved::remove))
         .route("/records/export", get(download::export))
-        .route("/records/exports/{id}", get(exports::page))
         .route("/records/{id}", get(one::page))
         .route("/records/{id}/json", get(download::json))
         .route("/records/{id}/attachments/{sha256}", get(download::file))

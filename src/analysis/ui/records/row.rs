@@ -1,5 +1,6 @@
 //! A record as a row of the list, the same on a page and in its live tail.
 
+use super::given;
 use crate::analysis::ui::components::{badge, time_exact};
 pub(in crate::analysis::ui) use crate::analysis::ui::names::{Names, names};
 use crate::analysis::ui::phrases::RecordPhrases;
@@ -57,7 +58,7 @@ fn cells(view: &View, record: &RecordSummary, names: &Names) -> [Markup; 7] {
 /// A caller's word as a link, where there is one.
 fn link(word: Option<&str>, to: impl FnOnce(&str) -> String) -> Markup {
     match word {
-        Some(word) => html! { a.plain.cut href=(to(word)) title=(word) { (word) } },
+        Some(word) => given::link(word, ("plain cut", ""), to),
         None => html! { span.dim { "–" } },
     }
 }
@@ -101,8 +102,8 @@ pub(super) fn verdict(r: &RecordPhrases, record: &RecordSummary) -> Markup {
     let marks = [
         (record.blocked, "bad", r.was_blocked),
         (record.failed, "bad", r.was_failed),
-        (record.flagged_guardrails, "bad", "guardrails"),
-        (record.flagged_custom_policy, "bad", "custom_policy"),
+        (record.flagged_guardrails, "bad", r.by_guardrails),
+        (record.flagged_custom_policy, "bad", r.by_custom_policy),
         (record.incomplete, "warn", r.was_incomplete),
         (
             record.status == Status::PartialSuccess,

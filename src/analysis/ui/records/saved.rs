@@ -32,7 +32,7 @@ pub(super) async fn keep(
     match service.keep_filter(&visit.account, new).await {
         Ok(()) => Ok(Redirect::to(&asked.address(LIST)).into_response()),
         Err(error @ ApiError::Fields(_)) => {
-            let message = refusal(&visit.view, visit.view.t.not_saved, &error);
+            let message = refusal(visit.view.t, visit.view.t.not_saved, &error);
             let page = list::shown(&service, &visit, (&asked, message)).await?;
             Ok((StatusCode::UNPROCESSABLE_ENTITY, page).into_response())
         }
@@ -50,11 +50,6 @@ pub(super) async fn remove(
     let id = id.parse().map(FilterId).map_err(|_| Failure::NotFound)?;
     service.remove_filter(&visit.account, id).await?;
     Ok(Redirect::to(&read(given.text("filter")).address(LIST)).into_response())
-}
-
-/// Where a browser goes that opens the address of a form's answer again.
-pub(super) async fn back() -> Redirect {
-    Redirect::to(LIST)
 }
 
 /// What stands above the list.

@@ -1,6 +1,7 @@
 //! The list of sessions, the one with the latest record first.
 
 use super::asked::{Asked, Pairs};
+use super::given;
 use super::row::{self, Names};
 use crate::analysis::http::filters::session_cursor;
 use crate::analysis::ui::components::{badge, head, refusal, time_exact};
@@ -28,7 +29,7 @@ pub(super) async fn page(
         Ok(shown) => (StatusCode::OK, shown),
         Err(error @ (ApiError::Fields(_) | ApiError::Field { .. })) => (
             StatusCode::UNPROCESSABLE_ENTITY,
-            refusal(&visit.view, r.wrong_filter, &error),
+            refusal(visit.view.t, r.wrong_filter, &error),
         ),
         Err(other) => return Err(other.into()),
     };
@@ -104,9 +105,11 @@ fn table(view: &View, sessions: &[SessionSummary], names: &Names) -> Markup {
 fn cells(view: &View, session: &SessionSummary, names: &Names) -> [Markup; 7] {
     let id = &session.session_id;
     [
-        html! { a.cut href=(row::session_address(session.application_id, id)) title=(id) { (id) } },
+        given::link(id, ("cut", ""), |id| {
+            row::session_address(session.application_id, id)
+        }),
         row::application(view.r(), session.application_id, names),
-        html! { @if let Some(user) = &session.user_id { span.cut title=(user) { (user) } } @else { span.dim { "–" } } },
+        html! { @if let Some(user) = &session.user_id { span.cut { (given::name(user)) } } @else { span.dim { "–" } } },
         html! { (session.messages) },
         html! { @if session.flagged > 0 { (badge("warn", &session.flagged.to_string())) } @else { span.dim { "0" } } },
         html! { (session.tokens) },

@@ -16,7 +16,7 @@ use crate::store::{Scope, TokenId};
 use axum::Router;
 use axum::extract::{Path, Query, State};
 use axum::http::StatusCode;
-use axum::response::{IntoResponse, Redirect, Response};
+use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use maud::{Markup, html};
 use serde::Deserialize;
@@ -25,7 +25,7 @@ use std::sync::Arc;
 pub(super) fn routes() -> Router<Ui> {
     Router::new()
         .route("/tokens", get(page).post(create))
-        .route("/tokens/{id}/revoke", post(revoke).get(back))
+        .route("/tokens/{id}/revoke", post(revoke))
 }
 
 #[derive(Default, Deserialize)]
@@ -68,7 +68,7 @@ async fn create(
         Ok(made) => (StatusCode::OK, told(&visit, &made), form::blank(None)),
         Err(error @ ApiError::Fields(_)) => (
             StatusCode::UNPROCESSABLE_ENTITY,
-            refusal(&visit.view, visit.view.t.not_saved, &error),
+            refusal(visit.view.t, visit.view.t.not_saved, &error),
             given,
         ),
         Err(other) => return Err(other.into()),
@@ -93,11 +93,6 @@ async fn revoke(
     let message = notice(Tone::Good, &message);
     let page = list::shown(&service, &visit, (&part, &filled), message).await?;
     Ok(page.into_response())
-}
-
-/// Where a browser goes that opens the address of a form's answer again.
-async fn back() -> Redirect {
-    Redirect::to("/ui/tokens")
 }
 
 impl Part {
