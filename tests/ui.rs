@@ -31,8 +31,12 @@ mod comfort;
 mod defence;
 #[path = "ui/first_steps.rs"]
 mod first_steps;
+#[path = "ui/limits.rs"]
+mod limits;
 #[path = "ui/looks.rs"]
 mod looks;
+#[path = "ui/narrow.rs"]
+mod narrow;
 #[path = "ui/oidc.rs"]
 mod oidc;
 #[path = "ui/overview.rs"]
@@ -53,6 +57,8 @@ mod sign_in;
 mod tokens;
 #[path = "ui/transport.rs"]
 mod transport;
+#[path = "ui/verdicts.rs"]
+mod verdicts;
 #[path = "ui/visitor.rs"]
 mod visitor;
 #[path = "ui/world.rs"]

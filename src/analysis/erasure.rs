@@ -46,15 +46,7 @@ impl Service {
         };
         // First, so that nothing comes in behind the steps.
         erasure.id = self.store.add_tombstone(&erasure).await?;
-        let mut gone = Erased::default();
-        loop {
-            let step = self.store.erase_step(&erasure).await?;
-            if step.records == 0 {
-                break;
-            }
-            gone.records += step.records;
-            gone.attachments += step.attachments;
-        }
+        let gone = self.erase_all(&erasure).await?;
         self.files.collect().await?;
         self.audited(
             caller,
@@ -69,6 +61,19 @@ impl Service {
             tombstone_id: erasure.id,
             at_ms: erasure.at_ms,
         })
+    }
+
+    /// Step by step until nothing is left.
+    async fn erase_all(&self, erasure: &Erasure) -> Result<Erased, StoreError> {
+        let mut gone = Erased::default();
+        loop {
+            let step = self.store.erase_step(erasure).await?;
+            if step.records == 0 {
+                return Ok(gone);
+            }
+            gone.records += step.records;
+            gone.attachments += step.attachments;
+        }
     }
 }
 

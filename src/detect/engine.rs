@@ -124,29 +124,20 @@ impl Engine {
         let mut cleaned = Cleaned::default();
         let (guarded, cleaned_at) = self.beside(text, rules, || {
             if rules.rules().dataclean.is_some() {
-                let outcome =
-                    self.clean(text, (rules, proposed), clock, (&mut cleaned, &mut errors));
-                outcomes.push(outcome);
+                let into = (&mut cleaned, &mut errors);
+                outcomes.push(self.clean(text, (rules, proposed), clock, into));
             }
             clock()
         });
-        let ended = clock();
+        let timings = timings([started, counted, cleaned_at, clock()]);
         let guardrails = guarded.map(|(report, failures, outcome)| {
             errors.extend(failures);
             outcomes.push(outcome);
             report
         });
-        if let Some(error) = self.no_judge(rules.rules()) {
-            errors.push(error);
-            outcomes.push(Outcome::Failed);
-        }
-        let timings = Timings {
-            dataclean_us: cleaned_at.saturating_sub(counted),
-            guardrails_us: ended.saturating_sub(cleaned_at),
-            tokens_us: counted.saturating_sub(started),
-            custom_policy_us: 0,
-            total_us: ended.saturating_sub(started),
-        };
+        let no_judge = self.no_judge(rules.rules());
+        outcomes.extend(no_judge.is_some().then_some(Outcome::Failed));
+        errors.extend(no_judge);
         Report {
             status: status(&outcomes),
             errors,
@@ -329,6 +320,17 @@ fn clean(text: &str, dataclean: &DatacleanRules, found: &Found<'_>) -> Cleaned {
         masked_text: is_shown
             .then(|| dataclean::clean(text, &found.spans, CleanType::Masking, mask_style)),
         in_part: found.in_part,
+    }
+}
+
+/// From the moments at which an analysis began, had counted, had cleaned and ended.
+fn timings([started, counted, cleaned, ended]: [u64; 4]) -> Timings {
+    Timings {
+        dataclean_us: cleaned.saturating_sub(counted),
+        guardrails_us: ended.saturating_sub(cleaned),
+        tokens_us: counted.saturating_sub(started),
+        custom_policy_us: 0,
+        total_us: ended.saturating_sub(started),
     }
 }
 

@@ -1,5 +1,6 @@
 //! Other people's accounts: one-time links, roles, disabling.
 
+use crate::browser::Browser;
 use crate::defence::add_application;
 use crate::support::KEY;
 use crate::support::request::Request;
@@ -35,7 +36,7 @@ pub(crate) fn colleague(
 /// The path of an account's forms.
 pub(crate) fn account_path(page: &str, name: &str) -> String {
     let row = page
-        .split("<tr>")
+        .split("<tr ")
         .find(|row| row.contains(&format!("\"row\">{name}")))
         .unwrap();
     let path = regex::Regex::new("/ui/users/[0-9a-f-]{36}").unwrap();
@@ -159,4 +160,35 @@ fn contract_30_what_people_do_stands_in_the_audit_log_without_any_secret() {
         "{log}"
     );
     assert!(!stack.stderr().contains(PASSWORD));
+}
+
+#[test]
+fn a_role_is_given_by_its_button_and_not_by_a_key_on_the_list_of_roles() {
+    let stack = Stack::all().start();
+    let mut admin = administrator(&stack);
+    colleague(&stack, &mut admin, ("ann", "analyst"), "");
+    let Some(mut browser) = Browser::start(stack.analysis_addr) else {
+        return;
+    };
+    browser.open("/ui/sign-in");
+    browser.fill("input[name=name]", ADMIN);
+    browser.fill("input[name=password]", PASSWORD);
+    browser.click("button.primary");
+    browser.wait_for("document.querySelector('.corner') !== null");
+    browser.open("/ui/users");
+    let role = "select[aria-label$='ann']";
+    let chosen = format!("document.querySelector(\"{role}\").value");
+    let choose = format!(
+        "(() => {{ const list = document.querySelector(\"{role}\"); list.value = 'administrator'; \
+         list.dispatchEvent(new Event('change', {{bubbles: true}})); }})()"
+    );
+    browser.value(&choose);
+    browser.open("/ui/users");
+    assert_eq!(browser.value(&chosen), "analyst", "only looked at");
+    browser.value(&choose);
+    browser.value(&format!(
+        "document.querySelector(\"{role}\").form.querySelector('button').click()"
+    ));
+    browser.wait_for("document.querySelector('.notice.good') !== null");
+    assert_eq!(browser.value(&chosen), "administrator");
 }

@@ -258,7 +258,7 @@ fn ten_thousand_applications_are_a_page_and_a_search_away() {
     loop {
         let page = admin.get(&path).text();
         assert!(page.len() < 150 * 1024);
-        seen += page.matches("<tr>").count() - 1;
+        seen += page.matches("<tr ").count() - 1;
         match next.captures(&page) {
             Some(found) => path = found[1].to_owned(),
             None => break,
@@ -266,7 +266,7 @@ fn ten_thousand_applications_are_a_page_and_a_search_away() {
     }
     assert_eq!(seen, 121);
     let found = admin.get("/ui/applications?name=BOT+11").text();
-    assert_eq!(found.matches("<tr>").count() - 1, 11, "11 and 110 to 119");
+    assert_eq!(found.matches("<tr ").count() - 1, 11, "11 and 110 to 119");
 }
 
 #[test]

@@ -10,7 +10,7 @@ use crate::world::{PASSWORD, administrator, administrators_browser};
 use serde_json::json;
 
 fn lines(page: &str) -> usize {
-    page.matches("<tr><th scope=\"row\">").count()
+    page.matches("<th role=\"rowheader\"").count()
 }
 
 #[test]

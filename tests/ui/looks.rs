@@ -36,9 +36,25 @@ fn look(browser: &mut Browser, name: &str) {
     }
     browser.size(360, 740);
     browser.screenshot(&format!("{name}-narrow"), 360);
-    let fits = "document.documentElement.scrollWidth <= innerWidth";
-    assert_eq!(browser.value(fits), true, "{name} is wider than its window");
+    assert_fits(browser, name);
     browser.size(1280, 860);
+}
+
+/// Nothing of the page is beside its window, also when everything on it is unfolded.
+#[track_caller]
+pub(crate) fn assert_fits(browser: &mut Browser, name: &str) {
+    let beside = browser.value(
+        "(() => { for (const one of document.querySelectorAll('details')) one.open = true; \
+         const scrolls = one => one.scrollWidth > one.clientWidth; \
+         const tables = [...document.querySelectorAll('.table')].filter(scrolls); \
+         const cut = one => { const box = one.getBoundingClientRect(); \
+         return box.width > 0 && (box.left < 0 || box.right > innerWidth); }; \
+         const controls = 'main :is(a, button, input, select, textarea, summary)'; \
+         const out = [...document.querySelectorAll(controls)].filter(cut); \
+         const wide = document.documentElement.scrollWidth > innerWidth ? [document.body] : []; \
+         return [...tables, ...out, ...wide].map(one => one.outerHTML.slice(0, 160)); })()",
+    );
+    assert_eq!(beside, json!([]), "{name}");
 }
 
 #[test]
@@ -140,7 +156,7 @@ fn every_page_is_whole_and_accessible() {
 }
 
 /// An application with something of everything.
-fn example(stack: &Stack) -> String {
+pub(crate) fn example(stack: &Stack) -> String {
     for (name, mode) in [
         ("support-bot", "sync"),
         ("Внутренний помощник", "async"),
@@ -169,7 +185,7 @@ fn example(stack: &Stack) -> String {
 }
 
 /// Records of everything a list may hold; a flagged one with a file, and one that failed.
-fn talk(stack: &Stack, id: &str) -> (String, String) {
+pub(crate) fn talk(stack: &Stack, id: &str) -> (String, String) {
     let say = |stage, text: &str, more: Value| {
         let mut parameters =
             json!({"user_id": "ivan.petrov@shop.example", "session_id": "checkout-7f3a"});

@@ -171,3 +171,29 @@ fn developers_give_what_they_have_analysts_nothing_and_tenants_their_own() {
     }
     assert_eq!(named(&stack, "first")["revoked_at_ms"], Value::Null);
 }
+
+#[test]
+fn whoever_revokes_a_token_stays_where_it_was_listed() {
+    let stack = Stack::all().start();
+    let mut admin = administrator(&stack);
+    let id = add_application(&stack, &json!({"name": "orders"}));
+    admin.get("/ui/tokens");
+    let fields = [
+        ("name", "theirs"),
+        ("scopes", "ingest"),
+        ("expires", "never"),
+        ("application_id", "orders"),
+    ];
+    assert_eq!(admin.post("/ui/tokens", &fields).status(), 200);
+    let list = admin.get(&format!("/ui/tokens?application_id={id}")).text();
+    let hidden = format!("type=\"hidden\" name=\"application_id\" value=\"{id}\"");
+    assert!(list.contains(&hidden), "{list}");
+    let token = named(&stack, "theirs")["id"].as_str().unwrap().to_owned();
+    let revoked = admin.post(
+        &format!("/ui/tokens/{token}/revoke"),
+        &[("application_id", &id)],
+    );
+    let page = revoked.text();
+    assert!(page.contains("Revoked: theirs"), "{page}");
+    assert!(!page.contains("\"row\">first"), "still of that application");
+}

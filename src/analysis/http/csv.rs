@@ -1,8 +1,9 @@
 //! Records as lines of CSV (RFC 4180), safe to open in a spreadsheet: a cell that one would read as
 //! a formula begins with an apostrophe. Not a reader of CSV.
 
-use crate::store::StoredRecord;
+use crate::store::{RecordSummary, StoredRecord};
 use jiff::Timestamp;
+use std::borrow::Cow;
 
 /// The first line.
 pub(super) const HEADER: &str = "seq,request_id,record,application_id,exchange_id,user_id,session_id,\
@@ -11,15 +12,24 @@ pub(super) const HEADER: &str = "seq,request_id,record,application_id,exchange_i
 
 /// Adds one record's line.
 pub(super) fn line(record: &StoredRecord, out: &mut String) {
+    for (place, text) in cells(record).iter().enumerate() {
+        if place > 0 {
+            out.push(',');
+        }
+        cell(text, out);
+    }
+    out.push_str("\r\n");
+}
+
+/// In the order of the first line.
+fn cells(record: &StoredRecord) -> [Cow<'_, str>; 21] {
     let summary = &record.summary;
-    let types: Vec<String> = summary
-        .types
-        .iter()
-        .map(|kind| format!("{}:{}", kind.kind, kind.count))
-        .collect();
     let created = Timestamp::from_millisecond(summary.created_at_ms);
+    let created = created.map_or_else(|_| String::new(), |time| time.to_string());
+    let version = summary.rules_version.map(|version| version.to_string());
     let severity = summary.severity.map(|level| level.as_str());
-    let cells = [
+    let cleaned = record.answer.dataclean.cleaned_text.as_deref();
+    [
         summary.seq.to_string().into(),
         summary.id.to_string().into(),
         summary.stage.record_name().into(),
@@ -27,13 +37,8 @@ pub(super) fn line(record: &StoredRecord, out: &mut String) {
         summary.exchange_id.as_deref().unwrap_or_default().into(),
         summary.user_id.as_deref().unwrap_or_default().into(),
         summary.session_id.as_deref().unwrap_or_default().into(),
-        created
-            .map_or_else(|_| String::new(), |time| time.to_string())
-            .into(),
-        summary
-            .rules_version
-            .map_or_else(String::new, |v| v.to_string())
-            .into(),
+        created.into(),
+        version.unwrap_or_default().into(),
         summary.status.as_str().into(),
         word(summary.flagged_guardrails),
         word(summary.flagged_custom_policy),
@@ -43,27 +48,21 @@ pub(super) fn line(record: &StoredRecord, out: &mut String) {
         word(summary.incomplete),
         summary.token_count.to_string().into(),
         severity.unwrap_or_default().into(),
-        types.join(";").into(),
-        record
-            .answer
-            .dataclean
-            .cleaned_text
-            .as_deref()
-            .unwrap_or_default()
-            .into(),
+        types(summary).into(),
+        cleaned.unwrap_or_default().into(),
         record.message.as_deref().unwrap_or_default().into(),
-    ];
-    let cells: [std::borrow::Cow<'_, str>; 21] = cells;
-    for (place, text) in cells.iter().enumerate() {
-        if place > 0 {
-            out.push(',');
-        }
-        cell(text, out);
-    }
-    out.push_str("\r\n");
+    ]
 }
 
-fn word(flag: bool) -> std::borrow::Cow<'static, str> {
+fn types(summary: &RecordSummary) -> String {
+    let types = summary.types.iter();
+    let types: Vec<_> = types
+        .map(|found| format!("{}:{}", found.kind, found.count))
+        .collect();
+    types.join(";")
+}
+
+fn word(flag: bool) -> Cow<'static, str> {
     if flag { "true" } else { "false" }.into()
 }
 

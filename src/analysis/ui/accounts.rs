@@ -6,6 +6,7 @@ use super::failure::Failure;
 use super::form::Form;
 use super::layout::{self, Section};
 use super::phrases::Phrases;
+use super::table::{Column, Table};
 use super::visit::Visit;
 use crate::analysis::account_admin::{AccountEdit, NewAccount};
 use crate::analysis::accounts::comes_by_provider;
@@ -46,18 +47,18 @@ pub(super) async fn create(
         Ok(new) => ui.service.make_account(&visit.caller, new).await,
         Err(problem) => Err(problem.into()),
     };
-    told(&ui, &visit, made).await
+    told(&ui, &visit, (None, made)).await
 }
 
 pub(super) async fn new_link(
     State(ui): State<Ui>,
     visit: Visit,
     Path(id): Path<String>,
-    _: Form,
+    given: Form,
 ) -> Result<Response, Failure> {
     visit.must_administer()?;
     let made = ui.service.link_for(&visit.caller, account_id(&id)?).await;
-    told(&ui, &visit, made).await
+    told(&ui, &visit, (given.given("after"), made)).await
 }
 
 pub(super) async fn edit(
@@ -67,6 +68,7 @@ pub(super) async fn edit(
     given: Form,
 ) -> Result<Response, Failure> {
     visit.must_administer()?;
+    let after = given.given("after");
     let edit = match given.text("action") {
         "disable" => AccountEdit::Disable,
         "enable" => AccountEdit::Enable,
@@ -77,7 +79,7 @@ pub(super) async fn edit(
         Ok(_) => (StatusCode::OK, notice(Tone::Good, t.saved)),
         Err(error) => (status_of(&error), refusal(t, t.not_saved, &error)),
     };
-    let page = shown(&ui, &visit, None, message).await?;
+    let page = shown(&ui, &visit, after, message).await?;
     Ok((status, page).into_response())
 }
 
@@ -109,7 +111,7 @@ fn status_of(error: &ApiError) -> StatusCode {
 async fn told(
     ui: &Ui,
     visit: &Visit,
-    made: Result<(Account, Secret), ApiError>,
+    (after, made): (Option<&str>, Result<(Account, Secret), ApiError>),
 ) -> Result<Response, Failure> {
     let t = visit.view.t;
     let (status, message) = match made {
@@ -128,7 +130,7 @@ async fn told(
         }
         Err(error) => (status_of(&error), refusal(t, t.not_saved, &error)),
     };
-    let page = shown(ui, visit, None, message).await?;
+    let page = shown(ui, visit, after, message).await?;
     Ok((status, page).into_response())
 }
 
@@ -148,16 +150,7 @@ async fn shown(
             (head(t.users, html! { p.dim { (t.users_hint) } }, html! {}))
             (message)
             (new_form(visit))
-            div.table {
-                table {
-                    caption.hidden { (t.users) }
-                    thead { tr {
-                        th scope="col" { (t.name) } th scope="col" { (t.role) } th scope="col" { (t.state) }
-                        th scope="col" { (t.last_sign_in) } th scope="col" { (t.created) } th scope="col" { span.hidden { (t.actions) } }
-                    } }
-                    tbody { @for account in &accounts { (row(visit, account)) } }
-                }
-            }
+            (table(visit, &accounts, after))
             @if let Some(next) = next {
                 nav.pager aria-label=(t.pages) { a.button href={ "/ui/users?after=" (encoded(&next)) } { (t.next_page) } }
             }
@@ -186,37 +179,69 @@ fn new_form(visit: &Visit) -> Markup {
     }
 }
 
-fn row(visit: &Visit, account: &Account) -> Markup {
+fn table(visit: &Visit, accounts: &[Account], after: Option<&str>) -> Markup {
+    let t = visit.view.t;
+    let table = Table {
+        name: t.users,
+        look: "",
+        columns: [
+            Column::Text(t.name),
+            Column::Text(t.role),
+            Column::Text(t.state),
+            Column::Text(t.last_sign_in),
+            Column::Text(t.created),
+            Column::Actions(t.actions),
+        ],
+    };
+    let rows = html! { @for account in accounts { (table.row(cells(visit, account, after))) } };
+    html! { div.table { (table.of(rows)) } }
+}
+
+fn cells(visit: &Visit, account: &Account, after: Option<&str>) -> [Markup; 6] {
+    let t = visit.view.t;
+    let hidden = hidden(visit, after);
+    [
+        html! { (account.name) @if let Some(id) = account.application_id { div.dim.small { code { (id) } } } },
+        html! {
+            form.inline method="post" action={ "/ui/users/" (account.id.0) "/edit" } {
+                (hidden)
+                select name="role" aria-label={ (t.role) " " (account.name) } { (roles(t, account.role)) }
+                button.quiet type="submit" { (t.save) span.hidden { " " (t.role) " " (account.name) } }
+            }
+        },
+        state(t, account),
+        maybe_time(account.signed_in_at_ms),
+        maybe_time(Some(account.created_at_ms)),
+        actions(visit, account, &hidden),
+    ]
+}
+
+/// What every form of the list sends along: where in the list it stood.
+fn hidden(visit: &Visit, after: Option<&str>) -> Markup {
+    html! {
+        (token_field(&visit.view))
+        @if let Some(after) = after { input type="hidden" name="after" value=(after); }
+    }
+}
+
+fn actions(visit: &Visit, account: &Account, hidden: &Markup) -> Markup {
     let t = visit.view.t;
     let address = format!("/ui/users/{}", account.id.0);
     let is_own = account.id == visit.account.id;
+    // Ten buttons of one name are no help to whoever hears them.
+    let named = html! { span.hidden { " " (account.name) } };
     html! {
-        tr {
-            th scope="row" { (account.name) @if let Some(id) = account.application_id { div.dim.small { code { (id) } } } }
-            td {
-                form.inline method="post" action={ (address) "/edit" } {
-                    (token_field(&visit.view))
-                    select name="role" aria-label={ (t.role) " " (account.name) } { (roles(t, account.role)) }
-                    button.quiet type="submit" { (t.save) }
-                }
-            }
-            td { (state(t, account)) }
-            td { (maybe_time(account.signed_in_at_ms)) }
-            td { (maybe_time(Some(account.created_at_ms))) }
-            td.actions {
-                form.inline method="post" action={ (address) "/link" } {
-                    (token_field(&visit.view))
-                    button.quiet type="submit" disabled[account.disabled_at_ms.is_some()] { (t.new_link) }
-                }
-                form.inline method="post" action={ (address) "/edit" } {
-                    (token_field(&visit.view))
-                    @if account.disabled_at_ms.is_some() {
-                        button.quiet type="submit" name="action" value="enable" { (t.enable) }
-                    } @else {
-                        button.quiet.danger type="submit" name="action" value="disable" disabled[is_own]
-                            data-confirm={ (t.disable_question) " " (account.name) } { (t.disable) }
-                    }
-                }
+        form.inline method="post" action={ (address) "/link" } {
+            (hidden)
+            button.quiet type="submit" disabled[account.disabled_at_ms.is_some()] { (t.new_link) (named) }
+        }
+        form.inline method="post" action={ (address) "/edit" } {
+            (hidden)
+            @if account.disabled_at_ms.is_some() {
+                button.quiet type="submit" name="action" value="enable" { (t.enable) (named) }
+            } @else {
+                button.quiet.danger type="submit" name="action" value="disable" disabled[is_own]
+                    data-confirm={ (t.disable_question) " " (account.name) } { (t.disable) (named) }
             }
         }
     }

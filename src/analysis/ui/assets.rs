@@ -16,7 +16,10 @@ const FILES: [(&str, &str, &str); 3] = [
     (
         "app.css",
         "text/css; charset=utf-8",
-        include_str!("assets/app.css"),
+        concat!(
+            include_str!("assets/app.css"),
+            include_str!("assets/narrow.css")
+        ),
     ),
     (
         "app.js",

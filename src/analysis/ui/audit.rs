@@ -7,6 +7,7 @@ use super::failure::Failure;
 use super::layout::{self, Section};
 use super::phrases::OverviewPhrases;
 use super::records::row::{self, address};
+use super::table::{Column, Table};
 use super::view::View;
 use super::visit::Visit;
 use crate::analysis::audit::Action;
@@ -85,22 +86,34 @@ fn form(view: &View, asked: &Asked, names: &[String]) -> Markup {
 
 fn table(view: &View, entries: &[AuditEntry], called: &row::Names) -> Markup {
     let o = view.o();
+    let table = Table {
+        name: o.audit,
+        look: "records",
+        columns: [
+            Column::Text(o.time),
+            Column::Text(o.person),
+            Column::Text(o.action),
+            Column::Text(o.target),
+            Column::Text(o.details),
+        ],
+    };
+    let cells = |entry: &AuditEntry| {
+        [
+            time_exact(entry.at_ms),
+            actor(o, entry),
+            done(o, &entry.action),
+            target(entry, called),
+            html! { div.small { (details(o, entry, called)) } },
+        ]
+    };
+    let rows = html! { @for entry in entries { (table.row(cells(entry))) } };
+    html! { div.table { (table.of(rows)) } }
+}
+
+fn actor(o: &OverviewPhrases, entry: &AuditEntry) -> Markup {
     html! {
-        div.table { table.records {
-            caption.hidden { (o.audit) }
-            thead { tr {
-                th scope="col" { (o.time) } th scope="col" { (o.person) } th scope="col" { (o.action) }
-                th scope="col" { (o.target) } th scope="col" { (o.details) }
-            } }
-            tbody { @for entry in entries { tr {
-                th scope="row" { (time_exact(entry.at_ms)) }
-                td { @if entry.actor.is_empty() { span.dim { (o.nobody) } } @else { (entry.actor) }
-                    @if entry.token_id.is_some() { " " (badge("plain", o.by_key)) } }
-                td { (done(o, &entry.action)) }
-                td { (target(entry, called)) }
-                td.small { (details(o, entry, called)) }
-            } } }
-        } }
+        @if entry.actor.is_empty() { span.dim { (o.nobody) } } @else { (entry.actor) }
+        @if entry.token_id.is_some() { " " (badge("plain", o.by_key)) }
     }
 }
 

@@ -28,6 +28,7 @@ mod preferences;
 mod records;
 mod sign_in;
 mod status;
+mod table;
 mod tokens;
 mod view;
 mod visit;

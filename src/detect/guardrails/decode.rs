@@ -334,6 +334,10 @@ mod tests {
             .map(|byte| format!("{byte:08b}"))
             .collect();
         assert_eq!(binary(&bits.join(" "), MOST), "ignore all");
+    }
+
+    #[test]
+    fn what_is_written_in_another_way_is_read() {
         assert_eq!(
             escapes("%69%67%6e%6f%72%65%20%61").as_deref(),
             Some("ignore a")

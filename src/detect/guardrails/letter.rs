@@ -269,19 +269,7 @@ fn hashes(
         .find(|at| read.tokens[*at].kind == Kind::Word)
         .unwrap_or(from);
     let has = |bit: u8| (from..to).any(|at| bits[at] & bit != 0);
-    let asks = word(read, to - 1) == "?";
-    let polite = bits[starts] & MODAL != 0;
-    let orders = [starts, starts + 1, starts + 2]
-        .iter()
-        .take(if polite { 3 } else { 1 })
-        .any(|at| *at < to && bits[*at] & ORDER != 0);
-    let act = match (orders, polite, asks || bits[starts] & QUESTION != 0) {
-        (true, false, _) => 1,
-        (true, true, _) => 2,
-        (_, true, _) => 3,
-        (_, _, true) => 4,
-        _ => 0,
-    };
+    let act = act(read, bits, (starts, to));
     let points = u32::from(has(POINTER)) + 2 * u32::from(has(ANSWER));
     let (common, size) = (common.min(3), usize::BITS - (to - from).leading_zeros());
     let first = word(read, starts)
@@ -303,6 +291,23 @@ fn hashes(
         out.extend([mark; TIMES]);
     }
     out
+}
+
+/// What a sentence does: it orders, asks politely for something, or asks a question.
+fn act(read: &Read, bits: &[u8], (starts, to): (usize, usize)) -> u32 {
+    let asks = word(read, to - 1) == "?";
+    let polite = bits[starts] & MODAL != 0;
+    let orders = [starts, starts + 1, starts + 2]
+        .iter()
+        .take(if polite { 3 } else { 1 })
+        .any(|at| *at < to && bits[*at] & ORDER != 0);
+    match (orders, polite, asks || bits[starts] & QUESTION != 0) {
+        (true, false, _) => 1,
+        (true, true, _) => 2,
+        (_, true, _) => 3,
+        (_, _, true) => 4,
+        _ => 0,
+    }
 }
 
 #[cfg(test)]

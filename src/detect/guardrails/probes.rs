@@ -92,44 +92,31 @@ const TRANSCRIBED: [&str; 26] = [
 pub(crate) fn readings(original: &str, read: &Read) -> Vec<String> {
     let text = &original[..original.floor_char_boundary(LONGEST)];
     let mut out = Vec::new();
-    let add = |found: String, out: &mut Vec<String>| {
-        if !found.trim().is_empty() && out.len() < MOST {
-            out.push(found);
-        }
-    };
     hidden(text, 0, &mut out);
-    if let Some(found) = decode::unspaced(text) {
-        add(found, &mut out);
-    }
-    if let Some(found) = decode::columns(text) {
-        add(found, &mut out);
-    }
-    if read.leet >= 2 {
-        add(leet(read), &mut out);
-    }
-    let seen = Seen::of(read);
+    let leet = (read.leet >= 2).then(|| leet(read));
+    let respelt = [decode::unspaced(text), decode::columns(text), leet];
+    let found = respelt.into_iter().flatten();
+    let found = found.chain(in_other_writings(text, &Seen::of(read)));
+    let room = MOST.saturating_sub(out.len());
+    out.extend(found.filter(|found| !found.trim().is_empty()).take(room));
+    out
+}
+
+/// Lines that say more when they are turned, reversed or written in Cyrillic.
+fn in_other_writings(text: &str, seen: &Seen) -> Vec<String> {
+    let mut out = Vec::new();
     for (ring, russian) in decode::RUSSIAN.into_iter().enumerate() {
         let turned: [fn(&Seen) -> usize; 2] = [|seen| seen.turned[0], |seen| seen.turned[1]];
         if seen.turned[ring] >= 2 && seen.turned[ring] >= seen.turned[1 - ring] {
-            add(
-                lines(text, turned[ring], |line| {
-                    decode::rotated(line, 13, russian)
-                }),
-                &mut out,
-            );
+            let rotated = |line: &str| decode::rotated(line, 13, russian);
+            out.push(lines(text, turned[ring], rotated));
         }
     }
     if seen.reversed >= 2 {
-        add(
-            lines(text, |seen| seen.reversed, decode::reversed),
-            &mut out,
-        );
+        out.push(lines(text, |seen| seen.reversed, decode::reversed));
     }
     if seen.transcribed >= 2 {
-        add(
-            lines(text, |seen| seen.transcribed, decode::transcribed),
-            &mut out,
-        );
+        out.push(lines(text, |seen| seen.transcribed, decode::transcribed));
     }
     out
 }

@@ -180,16 +180,7 @@ fn one_alphabet(word: &mut [char]) -> bool {
     if cyrillic == 0 && latin == 0 && other < 3 {
         return false;
     }
-    let is_latin = |c: &char| c.is_ascii_alphabetic();
-    let mut letters = word.iter().filter(|c| is_cyrillic(**c));
-    let fits_latin = letters.all(|c| as_latin(*c).is_some());
-    let mut letters = word.iter().filter(|c| is_latin(c));
-    let fits_russian = letters.all(|c| as_cyrillic(*c).is_some());
-    let is_russian = match (fits_latin, fits_russian) {
-        (true, false) if cyrillic > 0 => false,
-        (false, true) => true,
-        _ => cyrillic >= latin,
-    };
+    let is_russian = reads_russian(word, (latin, cyrillic));
     for c in word.iter_mut() {
         let lower = c.to_lowercase().next().unwrap_or(*c);
         let read = match is_russian {
@@ -203,6 +194,20 @@ fn one_alphabet(word: &mut [char]) -> bool {
         *c = read.unwrap_or(lower);
     }
     latin + other >= 1 && cyrillic >= 1 || latin >= 1 && other >= 2
+}
+
+/// Which of its two alphabets a word is read in, by which of them can spell all of it, else by the
+/// number of letters.
+fn reads_russian(word: &[char], (latin, cyrillic): (usize, usize)) -> bool {
+    let mut letters = word.iter().filter(|c| is_cyrillic(**c));
+    let fits_latin = letters.all(|c| as_latin(*c).is_some());
+    let mut letters = word.iter().filter(|c| c.is_ascii_alphabetic());
+    let fits_russian = letters.all(|c| as_cyrillic(*c).is_some());
+    match (fits_latin, fits_russian) {
+        (true, false) if cyrillic > 0 => false,
+        (false, true) => true,
+        _ => cyrillic >= latin,
+    }
 }
 
 fn drawn(c: char, to: &str) -> Option<char> {

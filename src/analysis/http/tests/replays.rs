@@ -2,7 +2,8 @@
 
 use super::World;
 use super::rules::rules_of;
-use crate::analysis::{ApplicationRules, Basis, Caller, Difference, Replay, ReplayPage, RulesUsed};
+use crate::analysis::{ApplicationRules, Basis, Caller, ChangedVerdict, Difference};
+use crate::analysis::{Replay, ReplayPage, RulesUsed};
 use crate::model::{AppMode, ApplicationId, Policy, RecordId, Secret, Stage};
 use crate::store::{ApplicationChange, RecordFilter, Scope};
 use serde_json::{Value, json};
@@ -118,19 +119,7 @@ async fn a_draft_shows_which_verdicts_it_would_change_page_by_page() {
         let first = world.replay(id, draft.clone(), 2).await;
         assert_eq!((first.records, first.without_text), (2, 0));
         assert_eq!(first.on_cleaned_text, if keep_original { 0 } else { 2 });
-        let ids: Vec<_> = first
-            .changed
-            .iter()
-            .map(|changed| changed.request_id)
-            .collect();
-        assert_eq!(ids, [order, mail]);
-        assert!(first.changed.iter().all(|changed| changed.basis == basis));
-        for changed in &first.changed {
-            let expected = ["blocked", "dataclean.flagged", "dataclean.types"];
-            assert_eq!(flags(&changed.differences), expected);
-        }
-        assert_eq!(first.changed[0].differences[0].now, json!(true));
-        assert_eq!(first.changed[1].differences[0].now, json!(false));
+        assert_turned(&first.changed, ([order, mail], basis));
         let replay = Replay {
             draft: ApplicationRules::parse(&draft).unwrap(),
             filter: RecordFilter {
@@ -147,6 +136,20 @@ async fn a_draft_shows_which_verdicts_it_would_change_page_by_page() {
         let stored = world.service.store.record(plain).await.unwrap().unwrap();
         assert!(!stored.summary.flagged_dataclean);
     }
+}
+
+/// The first one would be blocked now, the other one no more.
+#[track_caller]
+fn assert_turned(changed: &[ChangedVerdict], (expected, basis): ([RecordId; 2], Basis)) {
+    let ids: Vec<_> = changed.iter().map(|changed| changed.request_id).collect();
+    assert_eq!(ids, expected);
+    assert!(changed.iter().all(|changed| changed.basis == basis));
+    for changed in changed {
+        let expected = ["blocked", "dataclean.flagged", "dataclean.types"];
+        assert_eq!(flags(&changed.differences), expected);
+    }
+    assert_eq!(changed[0].differences[0].now, json!(true));
+    assert_eq!(changed[1].differences[0].now, json!(false));
 }
 
 #[tokio::test]

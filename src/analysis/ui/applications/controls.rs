@@ -15,7 +15,7 @@ impl Drawn<'_> {
     /// A box with its label and a hint.
     pub(super) fn tick(&self, name: &str, label: &str, hint: &str) -> Markup {
         html! {
-            label.tick {
+            label.tick id=(name) {
                 input type="checkbox" name=(name) checked[self.form.is_on(name)];
                 span { (label) @if !hint.is_empty() { span.hint { (hint) } } }
             }
@@ -41,7 +41,7 @@ impl Drawn<'_> {
     /// A choice out of a short list.
     pub(super) fn select(&self, name: &str, label: &str, choices: &[(&str, &str)]) -> Markup {
         html! {
-            label { (label)
+            label id=(name) { (label)
                 select name=(name) { @for (value, text) in choices { (choice(value, text, self.form.text(name))) } }
             }
         }
@@ -49,7 +49,7 @@ impl Drawn<'_> {
 
     /// A whole number.
     pub(super) fn number(&self, name: &str, label: &str) -> Markup {
-        html! { label { (label) input name=(name) value=(self.form.text(name)) inputmode="numeric" autocomplete="off"; } }
+        html! { label id=(name) { (label) input name=(name) value=(self.form.text(name)) inputmode="numeric" autocomplete="off"; } }
     }
 
     /// Rows of two texts each, with an empty one at the end, which more are made of.

@@ -1,6 +1,7 @@
 //! Two documents side by side: every field that differs, by its path.
 
 use crate::analysis::ui::phrases::Phrases;
+use crate::analysis::ui::table::{Column, Table};
 use crate::store::{Application, ApplicationVersion};
 use maud::{Markup, html};
 use serde_json::{Value, json};
@@ -78,24 +79,25 @@ fn compare(before: Option<&Value>, after: Option<&Value>, path: &str, found: &mu
 
 /// A table of them under two headings.
 pub(super) fn table(t: &Phrases, differences: &[Difference], heads: (&str, &str)) -> Markup {
+    let table = Table {
+        name: t.differences,
+        look: "diff",
+        columns: [
+            Column::Text(t.field),
+            Column::Text(heads.0),
+            Column::Text(heads.1),
+        ],
+    };
+    let cells = |one: &Difference| {
+        [
+            html! { code { (one.path) } },
+            shown(one.before.as_ref()),
+            shown(one.after.as_ref()),
+        ]
+    };
+    let rows = html! { @for one in differences { (table.row(cells(one))) } };
     html! {
-        @if differences.is_empty() {
-            p.dim { (t.no_differences) }
-        } @else {
-            div.table.flat {
-                table.diff {
-                    caption.hidden { (t.differences) }
-                    thead { tr { th scope="col" { (t.field) } th scope="col" { (heads.0) } th scope="col" { (heads.1) } } }
-                    tbody { @for difference in differences {
-                        tr {
-                            th scope="row" { code { (difference.path) } }
-                            td.was { (shown(difference.before.as_ref())) }
-                            td.now { (shown(difference.after.as_ref())) }
-                        }
-                    } }
-                }
-            }
-        }
+        @if differences.is_empty() { p.dim { (t.no_differences) } } @else { div.table.flat { (table.of(rows)) } }
     }
 }
 

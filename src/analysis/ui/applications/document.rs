@@ -182,11 +182,39 @@ pub(super) fn policy(form: &Form, base: Option<&Application>) -> Value {
         ("scan_roles", json!(roles)),
         ("stream_in_sync", json!(form.text("stream_in_sync"))),
         ("redact_upstream", json!(form.is_on("redact_upstream"))),
+        ("local_patterns", local_patterns(form)),
     ];
     for (key, value) in fields {
         policy.insert(key.to_owned(), value);
     }
+    put_or_remove(&mut policy, "limits", limits(form));
     Value::Object(policy)
+}
+
+/// What the gateway looks for by itself; null where it does not look, or looks for the usual.
+fn local_patterns(form: &Form) -> Value {
+    let looks = form.is_on("redact_upstream") || form.text("stream_in_sync") == "hold_back";
+    match looks && form.text("local.which") == "chosen" {
+        true => form.all("local.pattern").map(Value::from).collect(),
+        false => Value::Null,
+    }
+}
+
+fn limits(form: &Form) -> Map<String, Value> {
+    let rate = match form.text("limits.per") {
+        "second" => "requests_per_second",
+        _ => "requests_per_minute",
+    };
+    let fields = [
+        (rate, "limits.calls"),
+        ("burst", "limits.burst"),
+        ("concurrent", "limits.concurrent"),
+    ];
+    let mut limits = Map::new();
+    for (key, field) in fields {
+        insert_number(&mut limits, key, form.text(field));
+    }
+    limits
 }
 
 /// Rows of two fields each; rows of nothing are left out.
@@ -273,8 +301,15 @@ mod tests {
             "post": {"dataclean": null, "later_than_us": 7},
         });
         let policy = json!({"app_mode": "sync", "phrase": "No.", "block_on": {"dataclean": false},
-            "scan_roles": ["last_user", "tool"], "redact_upstream": true, "local_patterns": ["EMAILS"]});
-        for (rules, policy) in [(everything, Some(policy)), (json!({}), None)] {
+            "scan_roles": ["last_user", "tool"], "redact_upstream": true, "local_patterns": ["EMAILS", "IP"],
+            "limits": {"requests_per_second": 20, "burst": 40, "concurrent": 3}});
+        let limited = json!({"app_mode": "async", "limits": {"requests_per_minute": 5}});
+        let documents = [
+            (everything, Some(policy)),
+            (json!({}), Some(limited)),
+            (json!({}), None),
+        ];
+        for (rules, policy) in documents {
             let base = application(rules.clone(), policy.clone());
             let form = fields::of(&base);
             assert_eq!(super::rules(&form, rules.clone()), rules);
@@ -282,6 +317,27 @@ mod tests {
             let stored = base.policy.as_ref().map(|policy| policy.clone().unwrap());
             assert_eq!(same, json!(stored));
         }
+    }
+
+    #[test]
+    fn what_no_field_means_any_more_is_no_part_of_a_policy() {
+        let limits = json!({"requests_per_minute": 5, "burst": 2});
+        let stored = json!({"app_mode": "async", "redact_upstream": true,
+            "local_patterns": ["IP"], "limits": limits});
+        let base = application(json!({}), Some(stored));
+        let form = Form::of(
+            "mode=async&stream_in_sync=off&local.which=chosen&local.pattern=IP\
+             &limits.per=second&limits.calls=&limits.concurrent=+9+&limits.burst=x",
+        );
+        let policy = policy(&form, Some(&base));
+        assert_eq!(
+            policy["local_patterns"],
+            Value::Null,
+            "nothing looks for them"
+        );
+        assert_eq!(policy["limits"], json!({"burst": "x", "concurrent": 9}));
+        let none = super::policy(&Form::of("mode=async&stream_in_sync=off"), Some(&base));
+        assert_eq!(none.get("limits"), None);
     }
 
     #[test]

@@ -3,10 +3,11 @@
 
 use super::controls::Drawn;
 use super::opened::{Editable, Opened};
+use super::problems::refusal;
 use super::{differences, document, fields, sections, trial};
 use crate::analysis::application_admin::Basis;
 use crate::analysis::draft::policy_problems;
-use crate::analysis::ui::components::{Tone, head, notice, problems, refusal, time, token_field};
+use crate::analysis::ui::components::{self, Tone, head, notice, problems, time, token_field};
 use crate::analysis::ui::failure::Failure;
 use crate::analysis::ui::form::Form;
 use crate::analysis::ui::layout::{self, Section};
@@ -47,12 +48,8 @@ pub(super) async fn create(
             Ok(Redirect::to(&format!("/ui/applications/{}?saved", made.id)).into_response())
         }
         Err(error @ ApiError::Fields(_)) => {
-            let page = shown(
-                &visit,
-                None,
-                &form,
-                refusal(visit.view.t, visit.view.t.not_saved, &error),
-            );
+            let message = refusal(&visit.view, visit.view.t.not_saved, (&error, &form));
+            let page = shown(&visit, None, &form, message);
             Ok((StatusCode::UNPROCESSABLE_ENTITY, page).into_response())
         }
         Err(error) => Err(error.into()),
@@ -89,7 +86,7 @@ pub(super) async fn save(Editable(opened): Editable, form: Form) -> Result<Respo
         Ok(_) => Ok(Redirect::to(&format!("{}?saved", opened.address())).into_response()),
         Err(ApiError::VersionConflict(_)) => conflict(&opened, version, form).await,
         Err(error @ ApiError::Fields(_)) => {
-            let message = refusal(visit.view.t, visit.view.t.not_saved, &error);
+            let message = refusal(&visit.view, visit.view.t.not_saved, (&error, &form));
             let page = shown(visit, Some(stored), &form, message);
             Ok((StatusCode::UNPROCESSABLE_ENTITY, page).into_response())
         }
@@ -106,7 +103,7 @@ pub(super) async fn remove(Editable(opened): Editable, form: Form) -> Result<Res
     let t = visit.view.t;
     if form.text("confirmation").trim() != stored.name {
         let problem = FieldProblem::new("confirmation", t.remove_wrong_name);
-        let message = refusal(t, t.not_removed, &problem.into());
+        let message = components::refusal(t, t.not_removed, &problem.into());
         let page = shown(&visit, Some(&stored), &fields::of(&stored), message);
         return Ok((StatusCode::UNPROCESSABLE_ENTITY, page).into_response());
     }

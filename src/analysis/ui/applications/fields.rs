@@ -6,7 +6,7 @@ use crate::analysis::ui::form::Form;
 use crate::detect::guardrails::{Category, DEFAULT_THRESHOLD};
 use crate::detect::rules::{GuardrailsRules, Pattern};
 use crate::detect::{DatacleanRules, PatternName, Rules};
-use crate::model::{AppMode, Policy, Stage};
+use crate::model::{AppMode, CallLimits, Policy, Stage};
 use crate::store::Application;
 
 /// The beginning of the names of a direction's fields.
@@ -78,6 +78,31 @@ impl Fields {
         for role in &policy.scan_roles {
             self.set("scan_roles", role.as_str());
         }
+        self.local_patterns(policy);
+        self.limits(&policy.limits.unwrap_or_default());
+    }
+
+    fn local_patterns(&mut self, policy: &Policy) {
+        let which = match policy.local_patterns {
+            None => "usual",
+            Some(_) => "chosen",
+        };
+        self.set("local.which", which);
+        for name in policy.local_patterns().names() {
+            self.set("local.pattern", name);
+        }
+    }
+
+    fn limits(&mut self, limits: &CallLimits) {
+        let per = match limits.requests_per_second {
+            Some(_) => "second",
+            None => "minute",
+        };
+        self.set("limits.per", per);
+        let calls = limits.requests_per_second.or(limits.requests_per_minute);
+        self.maybe("limits.calls", calls);
+        self.maybe("limits.burst", limits.burst);
+        self.maybe("limits.concurrent", limits.concurrent);
     }
 
     /// What a policy begins with.

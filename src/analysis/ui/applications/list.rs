@@ -4,6 +4,7 @@ use crate::analysis::Service;
 use crate::analysis::ui::components::{badge, head, time};
 use crate::analysis::ui::failure::Failure;
 use crate::analysis::ui::layout::{self, Section};
+use crate::analysis::ui::table::{Column, Table};
 use crate::analysis::ui::visit::Visit;
 use crate::model::AppMode;
 use crate::store::{Application, ApplicationFilter, Scope};
@@ -68,29 +69,34 @@ fn search(visit: &Visit, name: &str) -> Markup {
 
 fn table(visit: &Visit, applications: &[Application]) -> Markup {
     let t = visit.view.t;
-    html! {
-        div.table {
-            table {
-                caption.hidden { (t.applications) }
-                thead { tr {
-                    th scope="col" { (t.name) } th scope="col" { (t.mode) } th scope="col" { (t.identifier) }
-                    th.number scope="col" { (t.version) } th scope="col" { (t.changed) }
-                } }
-                tbody { @for application in applications {
-                    tr {
-                        th scope="row" {
-                            a href={ "/ui/applications/" (application.id) } { (application.name) }
-                            @if !application.description.is_empty() { div.dim.small.cut { (application.description) } }
-                        }
-                        td { (mode(visit, application)) }
-                        td { code.small { (application.id) } }
-                        td.number { a href={ "/ui/applications/" (application.id) "/versions" } { (application.version) } }
-                        td { (time(application.updated_at_ms)) }
-                    }
-                } }
-            }
-        }
-    }
+    let table = Table {
+        name: t.applications,
+        look: "",
+        columns: [
+            Column::Text(t.name),
+            Column::Text(t.mode),
+            Column::Text(t.identifier),
+            Column::Number(t.version),
+            Column::Text(t.changed),
+        ],
+    };
+    let rows =
+        html! { @for application in applications { (table.row(cells(visit, application))) } };
+    html! { div.table { (table.of(rows)) } }
+}
+
+fn cells(visit: &Visit, application: &Application) -> [Markup; 5] {
+    let address = format!("/ui/applications/{}", application.id);
+    [
+        html! {
+            a href=(address) { (application.name) }
+            @if !application.description.is_empty() { div.dim.small.cut { (application.description) } }
+        },
+        mode(visit, application),
+        html! { code.small { (application.id) } },
+        html! { a href={ (address) "/versions" } { (application.version) } },
+        time(application.updated_at_ms),
+    ]
 }
 
 fn mode(visit: &Visit, application: &Application) -> Markup {

@@ -8,6 +8,7 @@ mod edit;
 mod fields;
 mod list;
 mod opened;
+mod problems;
 mod replay;
 mod sections;
 mod trial;

@@ -29,7 +29,7 @@ pub(super) async fn page(Editable(opened): Editable, form: Form) -> Result<Respo
     let draft = tokio::task::spawn_blocking(move || ApplicationRules::parse(&document)).await;
     let draft = match draft.map_err(|_| ApiError::Internal)? {
         Ok(draft) => draft,
-        Err(problems) => return trial::wrong(visit.view.t, ApiError::Fields(problems)),
+        Err(problems) => return trial::wrong(&visit.view, ApiError::Fields(problems), &form),
     };
     let filter = RecordFilter {
         before: form

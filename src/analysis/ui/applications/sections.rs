@@ -7,7 +7,7 @@ use super::fields::prefix;
 use crate::analysis::ui::phrases::Phrases;
 use crate::analysis::ui::view::View;
 use crate::detect::{CleanType, Encoding, MaskStyle, PatternName};
-use crate::model::{ScanRole, Stage};
+use crate::model::{LOCAL_PATTERNS, ScanRole, Stage};
 use maud::{Markup, html};
 
 pub(super) fn general(t: &Phrases, drawn: Drawn<'_>) -> Markup {
@@ -25,28 +25,49 @@ pub(super) fn policy(t: &Phrases, drawn: Drawn<'_>) -> Markup {
     html! {
         section.card #policy {
             h2 { (t.gateway_policy) }
-            fieldset {
+            fieldset #app_mode {
                 legend { (t.mode) }
                 (drawn.radio("mode", "sync", (t.mode_sync, t.mode_sync_hint)))
                 (drawn.radio("mode", "async", (t.mode_async, t.mode_async_hint)))
                 (drawn.radio("mode", "none", (t.mode_none, t.mode_none_hint)))
             }
-            label { (t.phrase)
-                textarea name="phrase" rows="2" maxlength="10000" aria-describedby="phrase-hint" { (drawn.form.text("phrase")) }
+            // Without a policy none of this is kept, so it is not shown either.
+            div.with-policy { (blocking(t, drawn)) (limits(t, drawn)) (more(t, drawn)) }
+        }
+    }
+}
+
+fn blocking(t: &Phrases, drawn: Drawn<'_>) -> Markup {
+    html! {
+        label #phrase { (t.phrase)
+            textarea name="phrase" rows="2" maxlength="10000" aria-describedby="phrase-hint" { (drawn.form.text("phrase")) }
+        }
+        p.hint #phrase-hint { (t.phrase_hint) }
+        fieldset.columns #block_on {
+            legend { (t.blocks_on) }
+            (drawn.tick("block.dataclean", t.sensitive_data, ""))
+            (drawn.tick("block.guardrails", t.guardrails, ""))
+            (drawn.tick("block.custom_policy", t.custom_policies, ""))
+        }
+        fieldset #on_backend_failure {
+            legend { (t.backend_failure) }
+            (drawn.radio("on_backend_failure", "open", (t.failure_open, "")))
+            (drawn.radio("on_backend_failure", "closed", (t.failure_closed, "")))
+        }
+    }
+}
+
+fn limits(t: &Phrases, drawn: Drawn<'_>) -> Markup {
+    html! {
+        fieldset #limits {
+            legend { (t.limits) }
+            p.hint { (t.limits_hint) }
+            div.row {
+                (drawn.number("limits.calls", t.limit_calls))
+                (drawn.select("limits.per", t.limit_per, &[("minute", t.minute), ("second", t.second)]))
+                (drawn.number("limits.burst", t.limit_burst))
+                (drawn.number("limits.concurrent", t.limit_concurrent))
             }
-            p.hint #phrase-hint { (t.phrase_hint) }
-            fieldset.columns {
-                legend { (t.blocks_on) }
-                (drawn.tick("block.dataclean", t.sensitive_data, ""))
-                (drawn.tick("block.guardrails", t.guardrails, ""))
-                (drawn.tick("block.custom_policy", t.custom_policies, ""))
-            }
-            fieldset {
-                legend { (t.backend_failure) }
-                (drawn.radio("on_backend_failure", "open", (t.failure_open, "")))
-                (drawn.radio("on_backend_failure", "closed", (t.failure_closed, "")))
-            }
-            (more(t, drawn))
         }
     }
 }
@@ -55,7 +76,7 @@ fn more(t: &Phrases, drawn: Drawn<'_>) -> Markup {
     html! {
         details {
             summary { (t.more) }
-            fieldset.columns {
+            fieldset.columns #scan_roles {
                 legend { (t.checked_messages) }
                 @for (role, name) in [
                     (ScanRole::LastUser, t.role_last_user), (ScanRole::AllUser, t.role_all_user),
@@ -65,6 +86,13 @@ fn more(t: &Phrases, drawn: Drawn<'_>) -> Markup {
             (drawn.tick("replace_response", t.replace_response, t.replace_response_hint))
             (drawn.tick("redact_upstream", t.redact_upstream, t.redact_upstream_hint))
             (drawn.select("stream_in_sync", t.stream_in_sync, &[("off", t.stream_off), ("hold_back", t.stream_hold_back)]))
+            fieldset.local-patterns #local_patterns {
+                legend { (t.local_patterns) }
+                p.hint { (t.local_patterns_hint) }
+                (drawn.radio("local.which", "usual", (t.local_usual, t.local_usual_hint)))
+                (drawn.radio("local.which", "chosen", (t.patterns_chosen, "")))
+                div.chips { @for name in LOCAL_PATTERNS { (drawn.tick_of("local.pattern", name, html! { code { (name) } })) } }
+            }
         }
     }
 }
@@ -93,7 +121,7 @@ pub(super) fn direction(view: &View, drawn: Drawn<'_>, stage: Stage) -> Markup {
             (drawn.tick(&name("guardrails"), t.guardrails, t.guardrails_hint))
             div.under { (categories::all(view.g(), drawn, stage)) }
             @if stage == Stage::PreCall {
-                fieldset {
+                fieldset id=(name("policy")) {
                     legend { (t.custom_policies) }
                     p.hint { (t.custom_policies_hint) }
                     (drawn.rows(&name("policy."), &policies))
@@ -114,7 +142,7 @@ fn patterns(t: &Phrases, drawn: Drawn<'_>, prefix: &str) -> Markup {
         remove: t.remove,
     };
     html! {
-        fieldset {
+        fieldset id=(name("patterns")) {
             legend { (t.patterns) }
             (drawn.radio(&name("which"), "all", (t.patterns_all, "")))
             (drawn.radio(&name("which"), "chosen", (t.patterns_chosen, "")))
@@ -122,8 +150,8 @@ fn patterns(t: &Phrases, drawn: Drawn<'_>, prefix: &str) -> Markup {
                 (drawn.tick_of(&name("pattern"), known.as_str(), html! { code { (known.as_str()) } }))
             } }
         }
-        fieldset { legend { (t.custom_patterns) } (drawn.rows(&name("custom."), &rows(t.add_pattern))) }
-        fieldset {
+        fieldset id=(name("custom")) { legend { (t.custom_patterns) } (drawn.rows(&name("custom."), &rows(t.add_pattern))) }
+        fieldset id=(name("allowed")) {
             legend { (t.allowed_patterns) }
             p.hint { (t.allowed_patterns_hint) }
             (drawn.rows(&name("allowed."), &rows(t.add_allowed)))
@@ -144,7 +172,7 @@ fn tokens(t: &Phrases, drawn: Drawn<'_>, prefix: &str) -> Markup {
     let name = |name: &str| format!("{prefix}{name}");
     let encodings = Encoding::ALL.map(|encoding| (encoding.as_str(), encoding.as_str()));
     html! {
-        fieldset {
+        fieldset id=(name("tokens")) {
             legend { (t.token_thresholds) }
             p.hint { (t.token_thresholds_hint) }
             div.row {
@@ -162,7 +190,7 @@ pub(super) fn keeping(t: &Phrases, drawn: Drawn<'_>) -> Markup {
         section.card #keeping {
             h2 { (t.keeping) }
             (drawn.tick("keep_original", t.keep_original, t.keep_original_hint))
-            fieldset {
+            fieldset #retention {
                 legend { (t.retention) }
                 p.hint { (t.retention_hint) }
                 div.row {

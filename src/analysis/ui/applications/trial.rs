@@ -2,13 +2,15 @@
 //! form, and one regex on its own. Nothing of it is kept.
 
 use super::document;
+use super::problems::refusal;
 use crate::analysis::trial::CustomPolicies;
-use crate::analysis::ui::components::{badge, refusal};
+use crate::analysis::ui::components::badge;
 use crate::analysis::ui::failure::Failure;
 use crate::analysis::ui::form::Form;
 use crate::analysis::ui::marks::marked;
 use crate::analysis::ui::phrases::Phrases;
 use crate::analysis::ui::records::rulings;
+use crate::analysis::ui::view::View;
 use crate::analysis::ui::visit::Visit;
 use crate::analysis::{ApiError, Service, process};
 use crate::model::{AnalysisResponse, Policy, Stage};
@@ -34,7 +36,7 @@ pub(super) async fn text(
             @if tried.has_policies { p.hint { (t.policies_left_out) } }
             (texts(t, &tried.text, &answer))
         })),
-        Err(error) => wrong(t, error),
+        Err(error) => wrong(&visit.view, error, &form),
     }
 }
 
@@ -54,7 +56,7 @@ pub(super) async fn policies(
             (tried.verdict(t, &answer))
             @if !answer.custom_policy.policies.is_empty() { (rulings(&visit.view, &answer.custom_policy.policies)) }
         })),
-        Err(error) => wrong(t, error),
+        Err(error) => wrong(&visit.view, error, &form),
     }
 }
 
@@ -77,7 +79,7 @@ pub(super) async fn regex(
                 pre.text { (marked(text, entities)) }
             }))
         }
-        Err(error) => wrong(t, error),
+        Err(error) => wrong(&visit.view, error, &form),
     }
 }
 
@@ -87,10 +89,10 @@ fn part(shown: Markup) -> Response {
 }
 
 /// What is wrong with a draft, as a part of a page.
-pub(super) fn wrong(t: &Phrases, error: ApiError) -> Result<Response, Failure> {
+pub(super) fn wrong(view: &View, error: ApiError, form: &Form) -> Result<Response, Failure> {
     match error {
         ApiError::Fields(_) => {
-            let shown = part(refusal(t, t.not_yet, &error));
+            let shown = part(refusal(view, view.t.not_yet, (&error, form)));
             Ok((StatusCode::UNPROCESSABLE_ENTITY, shown).into_response())
         }
         other => Err(other.into()),

@@ -232,7 +232,7 @@ async fn live(
     visit: &Visit,
     (shown, id): (&Shown, ApplicationId),
 ) -> Result<Markup, ApiError> {
-    let (view, t, r, o) = (&visit.view, visit.view.t, visit.view.r(), visit.view.o());
+    let (view, r, o) = (&visit.view, visit.view.r(), visit.view.o());
     let Some(page) = &shown.records else {
         return Ok(html! { p { (o.not_yours_to_read) } });
     };
@@ -250,15 +250,9 @@ async fn live(
         } a href=(row::address("/ui/records", &[("application_id", &id)])) { (r.records) } }
         div.arrivals aria-live="polite" {
             div.empty #nothing hidden[!is_empty] { (o.waiting_for_first) }
-            div.table #records hidden[is_empty] tabindex="0" role="region" aria-label=(o.has_arrived) { table.records {
-                caption.hidden { (o.has_arrived) }
-                thead { tr {
-                    th scope="col" { (r.time) } th scope="col" { (r.kind) } th scope="col" { (r.verdict) }
-                    th scope="col" { (r.application) } th scope="col" { (r.user) } th scope="col" { (r.session) }
-                    th.number scope="col" { (t.tokens) }
-                } }
-                tbody { (row::rows(view, &page.records, &names)) }
-            } }
+            div.table #records hidden[is_empty] tabindex="0" role="region" aria-label=(o.has_arrived) {
+                (row::columns(view).of(row::rows(view, &page.records, &names)))
+            }
         }
     })
 }

@@ -207,6 +207,21 @@ phrases! {
     stream_in_sync: "Streams in synchronous mode", "Потоки в синхронном режиме";
     stream_off: "Answer whole", "Отвечать целиком";
     stream_hold_back: "Stream behind a checked window", "Передавать с проверкой на лету";
+    local_patterns: "What the gateway itself looks for", "Что ищет сам шлюз";
+    local_patterns_hint: "To replace finds or to stream behind a window, the gateway judges by itself.",
+        "Чтобы скрывать найденное и проверять на лету, шлюз ищет сам.";
+    local_usual: "The usual", "Обычное";
+    local_usual_hint: "All that it can find but for dates, durations and amounts.",
+        "Всё, что он умеет находить, кроме дат, сроков и сумм.";
+    limits: "Limits on calls", "Ограничения вызовов";
+    limits_hint: "A call beyond a limit is answered with 429 and the time to come back; the model is not called. Each gateway counts on its own. Empty: no limit.",
+        "Вызов сверх предела получает 429 и время, когда повторить; модель не вызывается. Каждый шлюз считает сам. Пусто: без ограничения.";
+    limit_calls: "Calls", "Вызовов";
+    limit_per: "in a", "за";
+    minute: "minute", "минуту";
+    second: "second", "секунду";
+    limit_burst: "Of these, at once", "Из них сразу";
+    limit_concurrent: "Under way together", "Одновременно";
     prompts: "Prompts", "Запросы";
     answers: "Answers", "Ответы";
     prompt: "Prompt", "Запрос";

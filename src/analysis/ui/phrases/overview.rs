@@ -112,13 +112,13 @@ phrases! {
 
     // Audit
     audit: "Audit log", "Журнал действий";
-    audit_hint: "Who changed what, newest first. Times are UTC. Texts, passwords and keys are never in it.",
-        "Кто что изменил, сначала новое. Время по UTC. Текстов, паролей и ключей здесь нет.";
-    person: "Person or key", "Человек или ключ";
+    audit_hint: "Who changed what, newest first. Times are UTC. Texts, passwords and tokens are never in it.",
+        "Кто что изменил, сначала новое. Время по UTC. Текстов, паролей и токенов здесь нет.";
+    person: "Person or token", "Человек или токен";
     action: "Action", "Действие";
     any_action: "Any", "Любое";
     target: "What", "Над чем";
-    by_key: "key", "ключ";
+    by_key: "token", "токен";
     nobody: "unknown name", "неизвестное имя";
     show_change: "what changed", "что изменилось";
     older_lines: "Older", "Старее";
@@ -127,10 +127,10 @@ phrases! {
     application_change: "changed an application", "изменил приложение";
     application_restore: "restored a version", "восстановил версию";
     application_remove: "removed an application", "удалил приложение";
-    token_create: "made a key", "создал ключ";
-    token_change: "changed a key", "изменил ключ";
-    token_rotate: "rotated a key", "заменил ключ";
-    token_revoke: "revoked a key", "отозвал ключ";
+    token_create: "made a token", "создал токен";
+    token_change: "changed a token", "изменил токен";
+    token_rotate: "rotated a token", "заменил токен";
+    token_revoke: "revoked a token", "отозвал токен";
     records_erase: "erased a user's records", "стёр записи пользователя";
     account_create: "made an account", "создал учётную запись";
     account_change: "changed an account", "изменил учётную запись";
@@ -144,8 +144,8 @@ phrases! {
     first_steps_hint: "From here to a request of yours that is blocked and seen under Records: four steps.",
         "Отсюда до вашего запроса, заблокированного и видного в записях: четыре шага.";
     step_key: "Get an access key", "Получите ключ доступа";
-    step_key_hint: "A client sends it beside its model server's own key. It is shown once.",
-        "Клиент передаёт его рядом с ключом сервера модели. Показывается один раз.";
+    step_key_hint: "A client sends it beside its model server's own key. It is shown once and listed under Access tokens.",
+        "Клиент передаёт его рядом с ключом сервера модели. Показывается один раз, в списке стоит среди токенов доступа.";
     make_key: "Make an access key", "Создать ключ доступа";
     made_key: "Your access key, shown this once:", "Ваш ключ доступа, показан только сейчас:";
     ask_for_key: "Ask an administrator or a developer for an access key and put it in the place of YOUR_ACCESS_KEY.",

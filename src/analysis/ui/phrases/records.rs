@@ -79,7 +79,7 @@ phrases! {
     save_json: "Save as JSON", "Сохранить JSON";
     verdicts: "Verdicts", "Вердикты";
     category: "Category", "Категория";
-    score: "Score", "Оценка";
+    score: "Score / threshold", "Оценка / порог";
     policy: "Policy", "Политика";
     reason: "Reason", "Обоснование";
     violated: "violated", "нарушена";

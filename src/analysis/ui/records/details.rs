@@ -4,6 +4,7 @@
 use super::{given, row};
 use crate::analysis::ui::components::badge;
 use crate::analysis::ui::phrases::RecordPhrases;
+use crate::analysis::ui::table::{Column, Table};
 use crate::analysis::ui::view::View;
 use crate::analysis::ui::visit::Visit;
 use crate::store::{Attachment, Scanned, StoredRecord};
@@ -107,23 +108,24 @@ fn milliseconds(us: u64) -> String {
 /// The files of a record, for saving.
 pub(super) fn files(view: &View, address: &str, files: &[Attachment]) -> Markup {
     let r = view.r();
+    let table = Table {
+        name: r.attachments,
+        look: "",
+        columns: [
+            Column::Text(r.file),
+            Column::Number(r.size),
+            Column::Text(r.finds),
+        ],
+    };
+    let rows = html! { @for file in files { (table.row(cells(view, address, file))) } };
     html! {
         @if !files.is_empty() {
-            section.card {
-                h2 { (r.attachments) }
-                div.table.flat { table {
-                    caption.hidden { (r.attachments) }
-                    thead { tr {
-                        th scope="col" { (r.file) } th.number scope="col" { (r.size) } th scope="col" { (r.finds) }
-                    } }
-                    tbody { @for file in files { (row_of(view, address, file)) } }
-                } }
-            }
+            section.card { h2 { (r.attachments) } div.table.flat { (table.of(rows)) } }
         }
     }
 }
 
-fn row_of(view: &View, address: &str, file: &Attachment) -> Markup {
+fn cells(view: &View, address: &str, file: &Attachment) -> [Markup; 3] {
     let r = view.r();
     let scanned = match file.findings.scanned {
         Scanned::Whole => r.scanned_whole,
@@ -131,19 +133,17 @@ fn row_of(view: &View, address: &str, file: &Attachment) -> Markup {
         Scanned::No => r.scanned_no,
         Scanned::Failed => r.scanned_failed,
     };
-    html! {
-        tr {
-            th scope="row" {
-                @if file.kept { a href={ (address) "/attachments/" (file.hash) } download title=(r.save_file) { (file.name) } } @else { (file.name) }
-                div.dim.small { (file.kind) @if !file.kept { " · " (r.not_kept) } }
-            }
-            td.number { (bytes(file.size)) }
-            td {
-                div.badges { @for found in &file.findings.types { (badge("warn", &format!("{} × {}", found.kind, found.count))) } }
-                span.dim.small { (scanned) }
-            }
-        }
-    }
+    [
+        html! {
+            @if file.kept { a href={ (address) "/attachments/" (file.hash) } download title=(r.save_file) { (file.name) } } @else { (file.name) }
+            div.dim.small { (file.kind) @if !file.kept { " · " (r.not_kept) } }
+        },
+        html! { (bytes(file.size)) },
+        html! {
+            div.badges { @for found in &file.findings.types { (badge("warn", &format!("{} × {}", found.kind, found.count))) } }
+            span.dim.small { (scanned) }
+        },
+    ]
 }
 
 fn bytes(size: u64) -> String {

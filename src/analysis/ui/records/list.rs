@@ -132,15 +132,7 @@ fn table(view: &View, page: &RecordPage, names: &row::Names) -> Markup {
             @if is_partial { (r.searched_in_part) } @else { (t.nothing_found) }
         }
         div.table #records hidden[is_empty] {
-            table.records {
-                caption.hidden { (r.records) }
-                thead { tr {
-                    th scope="col" { (r.time) } th scope="col" { (r.kind) } th scope="col" { (r.verdict) }
-                    th scope="col" { (r.application) } th scope="col" { (r.user) } th scope="col" { (r.session) }
-                    th.number scope="col" { (t.tokens) }
-                } }
-                tbody { (row::rows(view, &page.records, names)) }
-            }
+            (row::columns(view).of(row::rows(view, &page.records, names)))
         }
     }
 }

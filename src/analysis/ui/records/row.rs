@@ -4,10 +4,29 @@ use super::given;
 use crate::analysis::ui::components::{badge, time_exact};
 pub(in crate::analysis::ui) use crate::analysis::ui::names::{Names, names};
 use crate::analysis::ui::phrases::RecordPhrases;
+use crate::analysis::ui::table::{Column, Table};
 use crate::analysis::ui::view::View;
 use crate::model::{ApplicationId, Stage, Status};
 use crate::store::RecordSummary;
 use maud::{Markup, html};
+
+/// The table that the rows stand in.
+pub(in crate::analysis::ui) fn columns(view: &View) -> Table<'static, 7> {
+    let r = view.r();
+    Table {
+        name: r.records,
+        look: "records",
+        columns: [
+            Column::Text(r.time),
+            Column::Text(r.kind),
+            Column::Text(r.verdict),
+            Column::Text(r.application),
+            Column::Text(r.user),
+            Column::Text(r.session),
+            Column::Number(view.t.tokens),
+        ],
+    }
+}
 
 /// Rows, newest first.
 pub(in crate::analysis::ui) fn rows(
@@ -15,24 +34,25 @@ pub(in crate::analysis::ui) fn rows(
     records: &[RecordSummary],
     names: &Names,
 ) -> Markup {
-    html! { @for record in records { (row(view, record, names)) } }
+    let table = columns(view);
+    html! { @for record in records {
+        tr role="row" data-record=(record.id) data-seq=(record.seq) { (table.cells(cells(view, record, names))) }
+    } }
 }
 
-fn row(view: &View, record: &RecordSummary, names: &Names) -> Markup {
+fn cells(view: &View, record: &RecordSummary, names: &Names) -> [Markup; 7] {
     let r = view.r();
     let of_user = |user: &str| address("/ui/records", &[("user_id", user)]);
     let of_session = |session: &str| session_address(record.application_id, session);
-    html! {
-        tr data-record=(record.id) data-seq=(record.seq) {
-            th scope="row" { a href={ "/ui/records/" (record.id) } { (time_exact(record.created_at_ms)) } }
-            td { (kind(view, record.stage)) }
-            td { div.badges { (verdict(r, record)) } }
-            td { (application(r, record.application_id, names)) }
-            td { (link(record.user_id.as_deref(), of_user)) }
-            td { (link(record.session_id.as_deref(), of_session)) }
-            td.number { (record.token_count) @if let Some(severity) = record.severity { " " (badge("warn", severity.as_str())) } }
-        }
-    }
+    [
+        html! { a href={ "/ui/records/" (record.id) } { (time_exact(record.created_at_ms)) } },
+        kind(view, record.stage),
+        html! { div.badges { (verdict(r, record)) } },
+        application(r, record.application_id, names),
+        link(record.user_id.as_deref(), of_user),
+        link(record.session_id.as_deref(), of_session),
+        html! { (record.token_count) @if let Some(severity) = record.severity { " " (badge("warn", severity.as_str())) } },
+    ]
 }
 
 /// A caller's word as a link, where there is one.

@@ -7,6 +7,7 @@ use crate::analysis::http::filters::session_cursor;
 use crate::analysis::ui::components::{badge, head, refusal, time_exact};
 use crate::analysis::ui::failure::Failure;
 use crate::analysis::ui::layout::{self, Section};
+use crate::analysis::ui::table::{Column, Table};
 use crate::analysis::ui::view::View;
 use crate::analysis::ui::visit::Visit;
 use crate::analysis::{ApiError, Service};
@@ -84,25 +85,36 @@ async fn found(service: &Service, visit: &Visit, asked: &Asked) -> Result<Markup
 
 fn table(view: &View, sessions: &[SessionSummary], names: &Names) -> Markup {
     let (t, r) = (view.t, view.r());
-    html! {
-        div.table { table.records {
-            caption.hidden { (r.sessions) }
-            thead { tr {
-                th scope="col" { (r.session) } th scope="col" { (r.application) } th scope="col" { (r.user) }
-                th.number scope="col" { (r.messages) } th.number scope="col" { (r.flagged_messages) }
-                th.number scope="col" { (t.tokens) } th scope="col" { (r.last_message) }
-            } }
-            tbody { @for session in sessions { tr {
-                th scope="row" { (given::link(&session.session_id, ("cut", ""), |id| row::session_address(session.application_id, id))) }
-                td { (row::application(r, session.application_id, names)) }
-                td { @if let Some(user) = &session.user_id { span.cut { (given::name(user)) } } @else { span.dim { "–" } } }
-                td.number { (session.messages) }
-                td.number { @if session.flagged > 0 { (badge("warn", &session.flagged.to_string())) } @else { span.dim { "0" } } }
-                td.number { (session.tokens) }
-                td { (time_exact(session.last_ms)) }
-            } } }
-        } }
-    }
+    let table = Table {
+        name: r.sessions,
+        look: "records",
+        columns: [
+            Column::Text(r.session),
+            Column::Text(r.application),
+            Column::Text(r.user),
+            Column::Number(r.messages),
+            Column::Number(r.flagged_messages),
+            Column::Number(t.tokens),
+            Column::Text(r.last_message),
+        ],
+    };
+    let rows = html! { @for session in sessions { (table.row(cells(view, session, names))) } };
+    html! { div.table { (table.of(rows)) } }
+}
+
+fn cells(view: &View, session: &SessionSummary, names: &Names) -> [Markup; 7] {
+    let id = &session.session_id;
+    [
+        given::link(id, ("cut", ""), |id| {
+            row::session_address(session.application_id, id)
+        }),
+        row::application(view.r(), session.application_id, names),
+        html! { @if let Some(user) = &session.user_id { span.cut { (given::name(user)) } } @else { span.dim { "–" } } },
+        html! { (session.messages) },
+        html! { @if session.flagged > 0 { (badge("warn", &session.flagged.to_string())) } @else { span.dim { "0" } } },
+        html! { (session.tokens) },
+        time_exact(session.last_ms),
+    ]
 }
 
 fn pager(view: &View, asked: &Asked, next: Option<&str>) -> Markup {

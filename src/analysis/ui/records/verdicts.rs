@@ -1,7 +1,9 @@
 //! What was decided about a record, with reasons: guardrails, custom policies, sensitive data, size.
 
 use crate::analysis::ui::components::badge;
+use crate::analysis::ui::table::{Column, Table};
 use crate::analysis::ui::view::View;
+use crate::detect::guardrails::Category;
 use crate::model::{AnalysisResponse, CategoryScore, PolicyRuling, TypeCount};
 use crate::store::StoredRecord;
 use maud::{Markup, html};
@@ -35,35 +37,70 @@ fn finds(view: &View, types: &[TypeCount]) -> Markup {
 
 fn categories(view: &View, categories: &[CategoryScore]) -> Markup {
     let (t, r) = (view.t, view.r());
+    let table = Table {
+        name: t.guardrails,
+        look: "",
+        columns: [
+            Column::Text(r.category),
+            Column::Number(r.score),
+            Column::Text(r.verdict),
+        ],
+    };
+    let cells = |category: &CategoryScore| {
+        [
+            named(view, &category.name),
+            score(category),
+            html! {
+                @if category.flagged { (badge("bad", r.over_threshold)) } @else { span.dim { "–" } }
+                @if !category.reason.is_empty() { div.small.dim { (r.reason) ": " code { (category.reason) } } }
+            },
+        ]
+    };
+    let rows = html! { @for category in categories { (table.row(cells(category))) } };
+    html! { h3 { (t.guardrails) } div.table.flat { (table.of(rows)) } }
+}
+
+/// A category as people call it, beside its name in rules.
+fn named(view: &View, name: &str) -> Markup {
+    match name.parse::<Category>() {
+        Ok(known) => html! { (view.g().name(known)) div { code.dim.small { (name) } } },
+        Err(_) => html! { (name) },
+    }
+}
+
+/// A score and the threshold that it is measured against.
+fn score(category: &CategoryScore) -> Markup {
     html! {
-        h3 { (t.guardrails) }
-        div.table.flat { table {
-            caption.hidden { (t.guardrails) }
-            thead { tr { th scope="col" { (r.category) } th.number scope="col" { (r.score) } th scope="col" { (r.verdict) } } }
-            tbody { @for category in categories { tr {
-                th scope="row" { (category.name) }
-                td.number { (format!("{:.2}", category.score)) }
-                td { @if category.flagged { (badge("bad", r.over_threshold)) } @else { span.dim { "–" } } }
-            } } }
-        } }
+        (format!("{:.2}", category.score))
+        @if let Some(threshold) = category.threshold { span.dim { (format!(" / {threshold:.2}")) } }
     }
 }
 
 /// What the judge said of each policy.
 pub(in crate::analysis::ui) fn rulings(view: &View, rulings: &[PolicyRuling]) -> Markup {
     let (t, r) = (view.t, view.r());
-    html! {
-        h3 { (t.custom_policies) }
-        div.table.flat { table {
-            caption.hidden { (t.custom_policies) }
-            thead { tr { th scope="col" { (r.policy) } th scope="col" { (r.verdict) } th scope="col" { (r.reason) } } }
-            tbody { @for ruling in rulings { tr {
-                th scope="row" { (ruling.name) }
-                td { (match ruling.flagged { true => badge("bad", r.violated), false => badge("good", r.kept_to) }) }
-                td { (ruling.reason) }
-            } } }
-        } }
-    }
+    let table = Table {
+        name: t.custom_policies,
+        look: "",
+        columns: [
+            Column::Text(r.policy),
+            Column::Text(r.verdict),
+            Column::Text(r.reason),
+        ],
+    };
+    let verdict = |is_flagged| match is_flagged {
+        true => badge("bad", r.violated),
+        false => badge("good", r.kept_to),
+    };
+    let cells = |ruling: &PolicyRuling| {
+        [
+            html! { (ruling.name) },
+            verdict(ruling.flagged),
+            html! { (ruling.reason) },
+        ]
+    };
+    let rows = html! { @for ruling in rulings { (table.row(cells(ruling))) } };
+    html! { h3 { (t.custom_policies) } div.table.flat { (table.of(rows)) } }
 }
 
 fn remarks(view: &View, answer: &AnalysisResponse) -> Markup {

@@ -4,6 +4,7 @@ use crate::analysis::clock::now_ms;
 use crate::analysis::neighbours::Heard;
 use crate::analysis::ui::components::{age, badge, bytes, duration, maybe_time, number};
 use crate::analysis::ui::failure::Failure;
+use crate::analysis::ui::table::{Column, Table};
 use crate::analysis::ui::view::View;
 use crate::analysis::{ApiError, Service};
 use crate::store::GatewaySeen;
@@ -69,45 +70,60 @@ pub(in crate::analysis::ui) fn short(view: &View, known: &[Known]) -> Markup {
 
 pub(super) fn table(view: &View, known: &[Known]) -> Markup {
     let o = view.o();
+    let table = Table {
+        name: o.gateways,
+        look: "records",
+        columns: [
+            Column::Text(o.gateway),
+            Column::Text(o.version),
+            Column::Text(o.waiting_records),
+            Column::Number(o.dead_letters),
+            Column::Text(o.spool_disk),
+            Column::Text(o.heard),
+            Column::Number(o.own_overhead),
+            Column::Number(o.numbers),
+            Column::Text(o.latest_record),
+        ],
+    };
+    let rows = html! { @for one in known { (table.row(cells(view, one))) } };
     html! {
-        @if known.is_empty() { div.empty { (o.no_gateways) } } @else {
-            div.table { table.records {
-                caption.hidden { (o.gateways) }
-                thead { tr {
-                    th scope="col" { (o.gateway) } th scope="col" { (o.version) } th scope="col" { (o.waiting_records) }
-                    th.number scope="col" { (o.dead_letters) } th scope="col" { (o.spool_disk) } th scope="col" { (o.heard) }
-                    th.number scope="col" title=(o.own_overhead_hint) { (o.own_overhead) }
-                    th.number scope="col" { (o.numbers) } th scope="col" { (o.latest_record) }
-                } }
-                tbody { @for one in known { (row(view, one)) } }
-            } }
-        }
+        @if known.is_empty() { div.empty { (o.no_gateways) } } @else { div.table { (table.of(rows)) } }
     }
 }
 
-fn row(view: &View, one: &Known) -> Markup {
+fn cells(view: &View, one: &Known) -> [Markup; 9] {
     let o = view.o();
-    let report = one.heard.as_ref().map(|heard| &heard.report);
-    let unknown = html! { span.dim { (o.unknown) } };
-    html! {
-        tr {
-            th scope="row" { code.small { (one.gateway) } @if one.is_beside { " " (badge("accent", o.beside)) } }
-            @match report {
-                None => { td { (unknown) } td { (unknown) } td.number { (unknown) } td { (unknown) } td { (unknown) } td.number { (unknown) } }
-                Some(report) => {
-                    td { (report.version) }
-                    td { (number(report.records))
-                        @if report.records > 0 { span.dim { " · " (bytes(report.bytes)) " · " (o.oldest.replace("{}", &age(report.oldest_seconds))) } } }
-                    td.number { @if report.dead_letters > 0 { (badge("warn", &number(report.dead_letters))) } @else { "0" } }
-                    td { @if report.degraded { (badge("bad", o.disk_refuses)) } @else { (badge("good", o.disk_works)) } }
-                    td { (heard(view, one)) }
-                    td.number { @match report.overhead { Some(own) => (duration(own.mean_us)), None => span.dim { "–" } } }
-                }
-            }
-            td.number { @match one.seen { Some(seen) => (number(seen.last)), None => span.dim { "–" } } }
-            td { (maybe_time(one.seen.and_then(|seen| seen.latest_ms))) }
-        }
-    }
+    let gateway = html! { code.small { (one.gateway) } @if one.is_beside { " " (badge("accent", o.beside)) } };
+    let latest = maybe_time(one.seen.and_then(|seen| seen.latest_ms));
+    let last =
+        html! { @match one.seen { Some(seen) => (number(seen.last)), None => span.dim { "–" } } };
+    let [version, waiting, letters, disk, overhead] = reported(view, one);
+    let heard = heard(view, one);
+    [
+        gateway, version, waiting, letters, disk, heard, overhead, last, latest,
+    ]
+}
+
+/// What a gateway said of itself: its version, what waits in its spool, what was refused for good, how
+/// its disk is, and what it adds to a call.
+fn reported(view: &View, one: &Known) -> [Markup; 5] {
+    let o = view.o();
+    let Some(heard) = &one.heard else {
+        return std::array::from_fn(|_| html! { span.dim { (o.unknown) } });
+    };
+    let report = &heard.report;
+    let oldest = o.oldest.replace("{}", &age(report.oldest_seconds));
+    [
+        html! { (report.version) },
+        html! { (number(report.records))
+        @if report.records > 0 { span.dim { " · " (bytes(report.bytes)) " · " (oldest) } } },
+        html! { @if report.dead_letters > 0 { (badge("warn", &number(report.dead_letters))) } @else { "0" } },
+        html! { @if report.degraded { (badge("bad", o.disk_refuses)) } @else { (badge("good", o.disk_works)) } },
+        html! { @match report.overhead {
+            Some(own) => span title=(o.own_overhead_hint) { (duration(own.mean_us)) },
+            None => span.dim { "–" },
+        } },
+    ]
 }
 
 fn seconds_since(heard: &Heard) -> u64 {

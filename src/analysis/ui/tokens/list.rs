@@ -2,13 +2,13 @@
 
 use super::{Part, form};
 use crate::analysis::clock::now_ms;
-use crate::analysis::token_admin::show_place;
 use crate::analysis::ui::components::{badge, head, maybe_time, time, token_field};
 use crate::analysis::ui::failure::Failure;
 use crate::analysis::ui::form::Form;
 use crate::analysis::ui::layout::{self, Section};
 use crate::analysis::ui::names::{self, Names};
 use crate::analysis::ui::phrases::TokenPhrases;
+use crate::analysis::ui::table::{Column, Table};
 use crate::analysis::ui::visit::Visit;
 use crate::analysis::{Service, TokenPlace};
 use crate::model::ApplicationId;
@@ -41,47 +41,53 @@ pub(super) async fn shown(
         @if let Some(id) = part.application { p.facts {
             (k.bound_to) " " strong { (names.get(&id).map_or("", String::as_str)) } " " a href="/ui/tokens" { (k.all_tokens) }
         } }
-        @if tokens.is_empty() { div.empty { (t.nothing_found) } } @else { (table(visit, &tokens, &names)) }
+        @if tokens.is_empty() { div.empty { (t.nothing_found) } } @else { (table(visit, &tokens, (part, &names))) }
         (pager(visit, part, next))
     };
     Ok(layout::page(visit, Section::Tokens, k.tokens, content))
 }
 
-fn table(visit: &Visit, tokens: &[Token], names: &Names) -> Markup {
+fn table(visit: &Visit, tokens: &[Token], (part, names): (&Part, &Names)) -> Markup {
     let (t, k) = (visit.view.t, visit.view.k());
-    let application = visit.view.r().application;
-    html! {
-        div.table {
-            table.tokens {
-                caption.hidden { (k.tokens) }
-                thead { tr {
-                    th scope="col" { (t.name) } th scope="col" { (t.state) } th scope="col" { (k.scopes) } th scope="col" { (application) }
-                    th scope="col" { (k.last_use) } th scope="col" { (k.ends) } th scope="col" { (t.created) }
-                    th scope="col" { span.hidden { (t.actions) } }
-                } }
-                tbody { @for token in tokens { (row(visit, token, names)) } }
-            }
-        }
-    }
+    let table = Table {
+        name: k.tokens,
+        look: "tokens",
+        columns: [
+            Column::Text(t.name),
+            Column::Text(t.state),
+            Column::Text(k.scopes),
+            Column::Text(visit.view.r().application),
+            Column::Text(k.last_use),
+            Column::Text(k.ends),
+            Column::Text(t.created),
+            Column::Actions(t.actions),
+        ],
+    };
+    let rows = html! { @for token in tokens { (table.row(cells(visit, token, (part, names)))) } };
+    html! { div.table { (table.of(rows)) } }
 }
 
-fn row(visit: &Visit, token: &Token, names: &Names) -> Markup {
+fn cells(visit: &Visit, token: &Token, (part, names): (&Part, &Names)) -> [Markup; 8] {
+    let k = visit.view.k();
+    [
+        html! { (token.name) div.dim.small { code title=(token.id.0) { (short(token.id.0)) } } },
+        state(k, token),
+        html! { div.badges { @for scope in token.scopes.names() { (badge("plain", scope)) } } },
+        application(k, token.application_id, names),
+        html! { @match token.last_used_at_ms { Some(at) => (time(at)), None => span.dim { (k.not_used) } } },
+        html! { @match token.expires_at_ms { Some(at) => (time(at)), None => span.dim { (k.never) } } },
+        maybe_time(Some(token.created_at_ms)),
+        html! { @if token.revoked_at_ms.is_none() { (revocation(visit, token, part)) } },
+    ]
+}
+
+fn revocation(visit: &Visit, token: &Token, part: &Part) -> Markup {
     let k = visit.view.k();
     html! {
-        tr {
-            th scope="row" { (token.name) div.dim.small { code title=(token.id.0) { (short(token.id.0)) } } }
-            td { (state(k, token)) }
-            td { div.badges { @for scope in token.scopes.names() { (badge("plain", scope)) } } }
-            td { (application(k, token.application_id, names)) }
-            td { @match token.last_used_at_ms { Some(at) => (time(at)), None => span.dim { (k.not_used) } } }
-            td { @match token.expires_at_ms { Some(at) => (time(at)), None => span.dim { (k.never) } } }
-            td { (maybe_time(Some(token.created_at_ms))) }
-            td.actions { @if token.revoked_at_ms.is_none() {
-                form.inline method="post" action={ "/ui/tokens/" (token.id.0) "/revoke" } {
-                    (token_field(&visit.view))
-                    button.quiet.danger type="submit" data-confirm={ (k.revoke_question) " " (token.name) } { (k.revoke) span.hidden { " " (token.name) } }
-                }
-            } }
+        form.inline method="post" action={ "/ui/tokens/" (token.id.0) "/revoke" } {
+            (token_field(&visit.view))
+            @for (name, value) in part.pairs() { input type="hidden" name=(name) value=(value); }
+            button.quiet.danger type="submit" data-confirm={ (k.revoke_question) " " (token.name) } { (k.revoke) span.hidden { " " (token.name) } }
         }
     }
 }
@@ -111,13 +117,13 @@ fn application(k: &TokenPhrases, id: Option<ApplicationId>, names: &Names) -> Ma
 
 fn pager(visit: &Visit, part: &Part, next: Option<TokenPlace>) -> Markup {
     let t = visit.view.t;
-    let address = |place: Option<TokenPlace>| {
+    let address = |before: Option<TokenPlace>| {
+        let part = Part {
+            application: part.application,
+            before,
+        };
         let mut query = url::form_urlencoded::Serializer::new(String::new());
-        query.extend_pairs(
-            part.application
-                .map(|id| ("application_id", id.to_string())),
-        );
-        query.extend_pairs(place.map(|place| ("before", show_place(place))));
+        query.extend_pairs(part.pairs());
         format!("/ui/tokens?{}", query.finish())
     };
     html! {

@@ -9,7 +9,7 @@ use super::components::{Tone, notice, refusal};
 use super::failure::Failure;
 use super::form::Form;
 use super::visit::Visit;
-use crate::analysis::token_admin::{TokenPlace, read_place};
+use crate::analysis::token_admin::{TokenPlace, read_place, show_place};
 use crate::analysis::{ApiError, MadeToken, Service};
 use crate::model::ApplicationId;
 use crate::store::{Scope, TokenId};
@@ -82,19 +82,37 @@ async fn revoke(
     State(service): State<Arc<Service>>,
     visit: Visit,
     Path(id): Path<String>,
-    _: Form,
+    given: Form,
 ) -> Result<Response, Failure> {
     visit.must(Scope::Admin)?;
+    let part = Part::of_form(&given)?;
     let id = id.parse().map(TokenId).map_err(|_| Failure::NotFound)?;
     let token = service.revoke_token(&visit.caller, id).await?;
     let message = format!("{} {}", visit.view.k().is_revoked, token.name);
-    let (all, filled) = (Part::default(), form::blank(None));
+    let filled = form::blank(part.application);
     let message = notice(Tone::Good, &message);
-    let page = list::shown(&service, &visit, (&all, &filled), message).await?;
+    let page = list::shown(&service, &visit, (&part, &filled), message).await?;
     Ok(page.into_response())
 }
 
 impl Part {
+    /// The part that the form of a row stood in.
+    fn of_form(given: &Form) -> Result<Self, Failure> {
+        Self::read(&Asked {
+            application_id: given.text("application_id").to_owned(),
+            before: given.text("before").to_owned(),
+        })
+    }
+
+    /// The same part as names and values.
+    fn pairs(&self) -> impl Iterator<Item = (&'static str, String)> {
+        let application = self
+            .application
+            .map(|id| ("application_id", id.to_string()));
+        let before = self.before.map(|place| ("before", show_place(place)));
+        application.into_iter().chain(before)
+    }
+
     fn read(asked: &Asked) -> Result<Self, Failure> {
         let application = match asked.application_id.trim() {
             "" => None,
