@@ -22,12 +22,16 @@ mod defence;
 mod first_steps;
 #[path = "ui/looks.rs"]
 mod looks;
+#[path = "ui/many.rs"]
+mod many;
 #[path = "ui/oidc.rs"]
 mod oidc;
 #[path = "ui/overview.rs"]
 mod overview;
 #[path = "ui/records.rs"]
 mod records;
+#[path = "ui/refusals.rs"]
+mod refusals;
 #[path = "ui/saved.rs"]
 mod saved;
 #[path = "ui/sign_in.rs"]

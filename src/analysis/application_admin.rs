@@ -13,6 +13,7 @@ use crate::store::{
     Application, ApplicationChange, ApplicationFilter, ApplicationPage, ApplicationVersion, Changed,
 };
 use serde_json::{Value, json};
+use std::collections::{HashMap, HashSet};
 
 /// Which version of which application a change was made from.
 #[derive(Clone, Copy, Debug)]
@@ -48,6 +49,21 @@ impl Service {
     ) -> Result<Application, ApiError> {
         caller.must_reach(id)?;
         self.store.application(id).await?.ok_or(ApiError::NotFound)
+    }
+
+    /// What applications are called, as far as the caller may see them and they are still there.
+    pub(super) async fn application_names(
+        &self,
+        caller: &Caller,
+        ids: impl Iterator<Item = ApplicationId>,
+    ) -> Result<HashMap<ApplicationId, String>, ApiError> {
+        let seen: HashSet<_> = ids.filter(|id| caller.sees(Some(*id))).collect();
+        if seen.is_empty() {
+            return Ok(HashMap::new());
+        }
+        let seen: Vec<_> = seen.into_iter().collect();
+        let names = self.store.application_names(&seen).await?;
+        Ok(names.into_iter().collect())
     }
 
     /// Makes an application.

@@ -39,7 +39,8 @@ pub use record::{
 pub use saved::{FilterId, SavedFilter, SavedFilterStore, SeenFilter};
 pub use settings::{
     Application, ApplicationChange, ApplicationFilter, ApplicationPage, ApplicationVersion,
-    AuditEntry, AuditFilter, Changed, Scope, Scopes, Token, TokenChange, TokenHash, TokenId,
+    AuditEntry, AuditFilter, Changed, NameFilter, Scope, Scopes, Token, TokenChange, TokenHash,
+    TokenId,
 };
 pub use sqlite::SqliteStore;
 pub use traffic::{HourTraffic, KEPT_HOURS};
@@ -237,6 +238,12 @@ pub trait SettingsStore: Send + Sync {
     /// One page of applications.
     async fn applications(&self, filter: &ApplicationFilter)
     -> Result<ApplicationPage, StoreError>;
+
+    /// What these applications are called, in no order; of one that is not there nothing is told.
+    async fn application_names(
+        &self,
+        ids: &[ApplicationId],
+    ) -> Result<Vec<(ApplicationId, String)>, StoreError>;
 
     /// Changes an application and keeps the version before it, in one step. Equal content is a
     /// change too. The store's own constraints may refuse the policy: [`StoreError::Unavailable`].

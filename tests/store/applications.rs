@@ -3,7 +3,7 @@
 use crate::bed::{Bed, MORNING_MS, application};
 use monitor_gateway::model::{ApplicationId, Policy};
 use monitor_gateway::store::{
-    Application, ApplicationFilter, ApplicationVersion, Changed, StoreError,
+    Application, ApplicationFilter, ApplicationVersion, Changed, NameFilter, StoreError,
 };
 use serde_json::json;
 
@@ -98,11 +98,58 @@ pub(crate) async fn names_are_found_in_any_letter_case(bed: &Bed) {
         ("%b", vec![]),
     ] {
         let filter = ApplicationFilter {
-            name: Some(name.to_owned()),
+            name: Some(NameFilter::Part(name.to_owned())),
             ..ApplicationFilter::default()
         };
         assert_eq!(all(bed, filter).await, expected, "{name}");
     }
+}
+
+pub(crate) async fn a_whole_name_is_found_behind_any_number_that_hold_it(bed: &Bed) {
+    for number in 0..9 {
+        bed.add_application(&format!("Бот {number}")).await;
+    }
+    let (own, twin) = (
+        bed.add_application("бот").await,
+        bed.add_application(" БОТ ").await,
+    );
+    let whole = |name: &str, id| ApplicationFilter {
+        id,
+        name: Some(NameFilter::Whole(name.to_owned())),
+        ..ApplicationFilter::default()
+    };
+    assert_eq!(all(bed, whole("Бот", None)).await, [own, twin]);
+    assert!(all(bed, whole("Бо", None)).await.is_empty());
+    assert_eq!(all(bed, whole(" боТ", Some(twin))).await, [twin]);
+    assert!(all(bed, whole("бот 1", Some(twin))).await.is_empty());
+    let page = |limit| ApplicationFilter {
+        limit,
+        name: Some(NameFilter::Part("бот".to_owned())),
+        ..ApplicationFilter::default()
+    };
+    for (limit, has_more) in [(10, true), (11, false), (12, false)] {
+        let page = bed.store.applications(&page(limit)).await.unwrap();
+        let expected = (limit.min(11) as usize, has_more);
+        assert_eq!(
+            (page.applications.len(), page.next_after.is_some()),
+            expected
+        );
+    }
+}
+
+pub(crate) async fn several_are_called_by_their_names_at_once(bed: &Bed) {
+    let mut ids = vec![bed.application];
+    for name in ["Бот \"1\"", "bot"] {
+        ids.push(bed.add_application(name).await);
+    }
+    let changed = bed.store.change_application(bed.change(1, "later")).await;
+    assert_eq!(changed.unwrap(), Changed::Done(2));
+    let asked = [ids[1], ApplicationId::random(), ids[0]];
+    let names = bed.store.application_names(&asked).await.unwrap();
+    let names: std::collections::HashMap<_, _> = names.into_iter().collect();
+    assert_eq!(names.len(), 2);
+    assert_eq!((&*names[&ids[0]], &*names[&ids[1]]), ("later", "Бот \"1\""));
+    assert!(bed.store.application_names(&[]).await.unwrap().is_empty());
 }
 
 pub(crate) async fn a_change_keeps_the_version_before_it(bed: &Bed) {

@@ -5,11 +5,13 @@ use super::components::{Tone, badge, choice, head, maybe_time, notice, refusal, 
 use super::failure::Failure;
 use super::form::Form;
 use super::layout::{self, Section};
+use super::names::{self, Names};
 use super::phrases::Phrases;
+use super::suggestions::{self, Label};
 use super::visit::Visit;
 use crate::analysis::account_admin::{AccountEdit, NewAccount};
 use crate::analysis::{ApiError, FieldProblem};
-use crate::model::Secret;
+use crate::model::{ApplicationId, Secret};
 use crate::store::{Account, AccountId, Role};
 use axum::extract::{Path, Query, State};
 use axum::http::StatusCode;
@@ -41,9 +43,9 @@ pub(super) async fn create(
     given: Form,
 ) -> Result<Response, Failure> {
     visit.must_administer()?;
-    let made = match read_new(&given) {
+    let made = match read_new(&ui, &visit, &given).await {
         Ok(new) => ui.service.make_account(&visit.caller, new).await,
-        Err(problem) => Err(problem.into()),
+        Err(problem) => Err(problem),
     };
     told(&ui, &visit, made).await
 }
@@ -80,19 +82,17 @@ pub(super) async fn edit(
     Ok((status, page).into_response())
 }
 
-fn read_new(given: &Form) -> Result<NewAccount, FieldProblem> {
-    let unknown = |field| FieldProblem::new(field, "is not one of the list");
-    let application = given.text("application_id").trim();
+async fn read_new(ui: &Ui, visit: &Visit, given: &Form) -> Result<NewAccount, ApiError> {
+    let role = Role::from_name(given.text("role"));
+    let unknown = || FieldProblem::new("role", "is not one of the list");
+    let application_id = match given.text("application_id").trim() {
+        "" => None,
+        named => Some(names::meant(&ui.service, &visit.caller, named, visit.view.r()).await?),
+    };
     Ok(NewAccount {
         name: given.text("name").to_owned(),
-        role: Role::from_name(given.text("role")).ok_or_else(|| unknown("role"))?,
-        application_id: match application {
-            "" => None,
-            id => Some(
-                id.parse()
-                    .map_err(|_| FieldProblem::new("application_id", "must be a UUID"))?,
-            ),
-        },
+        role: role.ok_or_else(unknown)?,
+        application_id,
     })
 }
 
@@ -138,6 +138,8 @@ async fn shown(
     message: Markup,
 ) -> Result<Html<String>, Failure> {
     let (accounts, next) = ui.service.list_accounts(after, PER_PAGE).await?;
+    let bound = accounts.iter().filter_map(|account| account.application_id);
+    let names = ui.service.application_names(&visit.caller, bound).await?;
     let t = visit.view.t;
     Ok(layout::page(
         visit,
@@ -154,7 +156,7 @@ async fn shown(
                         th scope="col" { (t.name) } th scope="col" { (t.role) } th scope="col" { (t.state) }
                         th scope="col" { (t.last_sign_in) } th scope="col" { (t.created) } th scope="col" { span.hidden { (t.actions) } }
                     } }
-                    tbody { @for account in &accounts { (row(visit, account)) } }
+                    tbody { @for account in &accounts { (row(visit, account, &names)) } }
                 }
             }
             @if let Some(next) = next {
@@ -177,7 +179,7 @@ fn new_form(visit: &Visit) -> Markup {
                 (token_field(&visit.view))
                 label { (t.name) input name="name" required maxlength="64" autocapitalize="none" spellcheck="false" autocomplete="off"; }
                 label { (t.role) select name="role" { (roles(t, Role::Analyst)) } }
-                label { (t.only_application) input name="application_id" placeholder="UUID" autocomplete="off" spellcheck="false"; }
+                (suggestions::field(Label::Shown(t.only_application), ("", visit.view.r().name_or_id)))
                 button.primary type="submit" { (t.make_link) }
             }
             p.hint { (t.roles_hint) }
@@ -185,13 +187,13 @@ fn new_form(visit: &Visit) -> Markup {
     }
 }
 
-fn row(visit: &Visit, account: &Account) -> Markup {
+fn row(visit: &Visit, account: &Account, names: &Names) -> Markup {
     let t = visit.view.t;
     let address = format!("/ui/users/{}", account.id.0);
     let is_own = account.id == visit.account.id;
     html! {
         tr {
-            th scope="row" { (account.name) @if let Some(id) = account.application_id { div.dim.small { code { (id) } } } }
+            th scope="row" { (account.name) @if let Some(id) = account.application_id { (bound(id, names)) } }
             td {
                 form.inline method="post" action={ (address) "/edit" } {
                     (token_field(&visit.view))
@@ -218,6 +220,13 @@ fn row(visit: &Visit, account: &Account) -> Markup {
                 }
             }
         }
+    }
+}
+
+fn bound(id: ApplicationId, names: &Names) -> Markup {
+    let name = names.get(&id).cloned();
+    html! {
+        div.small { a.plain.cut href={ "/ui/applications/" (id) } title=(id) { (name.unwrap_or_else(|| id.to_string())) } }
     }
 }
 

@@ -1,11 +1,10 @@
 //! The SQL of applications and their versions (CONTRACT 38).
 
 use super::rows::{bytes, uuid};
-use super::text::folded;
 use crate::model::{ApplicationId, Policy};
 use crate::store::{
     Application, ApplicationChange, ApplicationFilter, ApplicationPage, ApplicationVersion,
-    Changed, StoreError,
+    Changed, NameFilter, StoreError,
 };
 use futures_util::TryStreamExt;
 use serde_json::Value;
@@ -18,8 +17,14 @@ const ADD: &str = "
     SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9
     WHERE NOT EXISTS (SELECT 1 FROM removed_applications WHERE id = ?1)";
 
-const PAGE: &str = "
-    SELECT * FROM applications WHERE seq > ?1 AND (?2 IS NULL OR id = ?2) ORDER BY seq LIMIT ?3";
+const PAGE: &str = "SELECT * FROM applications WHERE seq > ?1 ORDER BY seq LIMIT ?2";
+const ONE: &str = "SELECT * FROM applications WHERE id = ?1 AND seq > ?2";
+/// A name stands before the rules in its row, which are not read with it.
+const NAMES: &str = "SELECT seq, name FROM applications WHERE seq > ?1 ORDER BY seq";
+const NAMES_OF: &str = "
+    SELECT id, name FROM applications WHERE id IN (SELECT unhex(value) FROM json_each(?1))";
+const THESE: &str = "
+    SELECT * FROM applications WHERE seq IN (SELECT value FROM json_each(?1)) ORDER BY seq";
 
 const KEEP_VERSION: &str = "
     INSERT INTO application_versions (application_id, version, name, description, rules, policy,
@@ -75,35 +80,63 @@ pub(super) async fn page(
     readers: &SqlitePool,
     filter: &ApplicationFilter,
 ) -> Result<ApplicationPage, StoreError> {
-    // A name is looked for here, in any letter case of any alphabet; there are few applications.
-    let wanted = filter.name.as_deref().map(folded);
-    let limit = filter.limit as usize;
-    let most = match wanted {
-        Some(_) => i64::MAX,
-        None => i64::from(filter.limit) + 1,
-    };
-    let mut found = sqlx::query(PAGE)
-        .bind(filter.after.unwrap_or(0))
-        .bind(filter.id.map(|id| bytes(id.0)))
-        .bind(most)
-        .fetch(readers);
-    let (mut applications, mut last, mut next_after) = (Vec::new(), None, None);
-    while let Some(row) = found.try_next().await? {
-        let name = folded(row.try_get("name")?);
-        if wanted.as_ref().is_some_and(|wanted| !name.contains(wanted)) {
-            continue;
+    let (after, limit) = (filter.after.unwrap_or(0), filter.limit as usize);
+    // One more than is shown tells that there is a next page.
+    let wanted = limit.saturating_add(1);
+    let query = match (filter.id, &filter.name) {
+        (Some(id), _) => sqlx::query(ONE).bind(bytes(id.0)).bind(after),
+        (None, None) => sqlx::query(PAGE).bind(after).bind(wanted as i64),
+        (None, Some(name)) => {
+            let places = named(readers, name, (after, wanted)).await?;
+            sqlx::query(THESE).bind(Value::from(places).to_string())
         }
-        if applications.len() == limit {
-            next_after = last;
+    };
+    let mut rows = query.fetch_all(readers).await?;
+    if let (Some(_), Some(name)) = (filter.id, &filter.name) {
+        rows.retain(|row| row.try_get("name").is_ok_and(|given| name.takes(given)));
+    }
+    let is_last = rows.len() <= limit;
+    rows.truncate(limit);
+    let last = rows.last().filter(|_| !is_last);
+    Ok(ApplicationPage {
+        next_after: last.map(|row| row.try_get("seq")).transpose()?,
+        applications: rows.iter().map(application).collect::<Result<_, _>>()?,
+    })
+}
+
+/// The places of applications with these names, in order, so many of them at most.
+async fn named(
+    readers: &SqlitePool,
+    name: &NameFilter,
+    (after, wanted): (i64, usize),
+) -> Result<Vec<i64>, StoreError> {
+    let mut found = sqlx::query(NAMES).bind(after).fetch(readers);
+    let mut places = Vec::new();
+    while let Some(row) = found.try_next().await? {
+        if name.takes(row.try_get("name")?) {
+            places.push(row.try_get("seq")?);
+        }
+        if places.len() == wanted {
             break;
         }
-        last = Some(row.try_get("seq")?);
-        applications.push(application(&row)?);
     }
-    Ok(ApplicationPage {
-        applications,
-        next_after,
-    })
+    Ok(places)
+}
+
+pub(super) async fn names(
+    readers: &SqlitePool,
+    ids: &[ApplicationId],
+) -> Result<Vec<(ApplicationId, String)>, StoreError> {
+    let ids = ids.iter().map(|id| Value::from(id.0.simple().to_string()));
+    let rows = sqlx::query(NAMES_OF)
+        .bind(Value::from_iter(ids).to_string())
+        .fetch_all(readers)
+        .await?;
+    let name = |row: &SqliteRow| {
+        let id = ApplicationId(uuid(row.try_get("id")?)?);
+        Ok((id, row.try_get("name")?))
+    };
+    rows.iter().map(name).collect()
 }
 
 pub(super) async fn versions(

@@ -52,6 +52,13 @@ impl SettingsStore for SqliteStore {
         applications::page(&self.readers, filter).await
     }
 
+    async fn application_names(
+        &self,
+        ids: &[ApplicationId],
+    ) -> Result<Vec<(ApplicationId, String)>, StoreError> {
+        applications::names(&self.readers, ids).await
+    }
+
     async fn change_application(&self, change: ApplicationChange) -> Result<Changed, StoreError> {
         let change = Write::ChangeApplication(Box::new(change));
         self.change(change).await

@@ -3,6 +3,7 @@
 
 use super::SqliteStore;
 use super::{filters, rows};
+use crate::store::settings::folded;
 use crate::store::{RecordFilter, RecordPage, RecordSummary, StoreError};
 use futures_util::TryStreamExt;
 use sqlx::Row as _;
@@ -57,11 +58,6 @@ fn look(row: &SqliteRow, wanted: &str) -> Result<(bool, usize), StoreError> {
     let mut texts = texts.into_iter().flatten();
     let length = texts.clone().map(str::len).sum();
     Ok((texts.any(|text| folded(text).contains(wanted)), length))
-}
-
-/// Letter by letter, so that a letter's form does not depend on its neighbours.
-pub(super) fn folded(text: &str) -> String {
-    text.chars().flat_map(char::to_lowercase).collect()
 }
 
 /// The place after which the next page begins: one record more than asked for tells that there is one.

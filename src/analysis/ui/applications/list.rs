@@ -6,7 +6,7 @@ use crate::analysis::ui::failure::Failure;
 use crate::analysis::ui::layout::{self, Section};
 use crate::analysis::ui::visit::Visit;
 use crate::model::AppMode;
-use crate::store::{Application, ApplicationFilter, Scope};
+use crate::store::{Application, ApplicationFilter, NameFilter, Scope};
 use axum::extract::{Query, State};
 use axum::response::Html;
 use maud::{Markup, html};
@@ -14,6 +14,8 @@ use serde::Deserialize;
 use std::sync::Arc;
 
 const PER_PAGE: u32 = 50;
+/// Characters of a description that the list shows.
+const DESCRIBED: usize = 160;
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
@@ -30,7 +32,9 @@ pub(super) async fn page(
     visit.must_see_applications()?;
     let filter = ApplicationFilter {
         id: None,
-        name: Some(asked.name.trim().to_owned()).filter(|name| !name.is_empty()),
+        name: Some(asked.name.trim())
+            .filter(|name| !name.is_empty())
+            .map(|name| NameFilter::Part(name.to_owned())),
         after: asked.after,
         limit: PER_PAGE,
     };
@@ -80,7 +84,7 @@ fn table(visit: &Visit, applications: &[Application]) -> Markup {
                     tr {
                         th scope="row" {
                             a href={ "/ui/applications/" (application.id) } { (application.name) }
-                            @if !application.description.is_empty() { div.dim.small.cut { (application.description) } }
+                            @if !application.description.is_empty() { div.dim.small.cut { (beginning(&application.description)) } }
                         }
                         td { (mode(visit, application)) }
                         td { code.small { (application.id) } }
@@ -91,6 +95,11 @@ fn table(visit: &Visit, applications: &[Application]) -> Markup {
             }
         }
     }
+}
+
+/// As much of a description as one line shows.
+fn beginning(description: &str) -> String {
+    description.chars().take(DESCRIBED).collect()
 }
 
 fn mode(visit: &Visit, application: &Application) -> Markup {

@@ -6,7 +6,6 @@ use super::{filters, row, saved};
 use crate::analysis::ui::components::{head, refusal};
 use crate::analysis::ui::failure::Failure;
 use crate::analysis::ui::layout::{self, Section};
-use crate::analysis::ui::names;
 use crate::analysis::ui::view::View;
 use crate::analysis::ui::visit::Visit;
 use crate::analysis::{ApiError, Service};
@@ -41,14 +40,13 @@ pub(super) async fn shown(
         ),
         Err(other) => return Err(other.into()),
     };
-    let offered = names::offered(service, &visit.caller).await?;
     let saved = saved::bar(service, visit, asked).await?;
     let r = visit.view.r();
     let content = html! {
         (head(r.records, html! { p.dim { (r.records_hint) } }, html! {}))
         (message)
         (saved)
-        (filters::form(&visit.view, asked, &offered))
+        (filters::form(&visit.view, asked))
         (shown)
     };
     let page = layout::page(visit, Section::Records, r.records, content);
@@ -61,7 +59,7 @@ async fn found(service: &Service, visit: &Visit, asked: &Asked) -> Result<Markup
     let asked = asked.resolved(service, &visit.caller, view.r()).await?;
     let page = service.page(&visit.caller, asked.records()?).await?;
     let ids = page.records.iter().map(|record| record.application_id);
-    let names = row::names(service, &visit.caller, ids).await?;
+    let names = service.application_names(&visit.caller, ids).await?;
     Ok(html! {
         div.bar {
             (live(view, &asked, &page))

@@ -1,7 +1,7 @@
 //! A record as a row of the list, the same on a page and in its live tail.
 
 use crate::analysis::ui::components::{badge, time_exact};
-pub(in crate::analysis::ui) use crate::analysis::ui::names::{Names, names};
+pub(in crate::analysis::ui) use crate::analysis::ui::names::Names;
 use crate::analysis::ui::phrases::RecordPhrases;
 use crate::analysis::ui::view::View;
 use crate::model::{ApplicationId, Stage, Status};
