@@ -4,7 +4,7 @@
 use crate::support::postgres::{Database, Postgres};
 use crate::support::stack::Folder;
 use monitor_gateway::model::{ApplicationId, TypeCount};
-use monitor_gateway::store::{HourTraffic, PostgresStore, SqliteStore, Store};
+use monitor_gateway::store::{HourTraffic, PostgresStore, RecordStore as _, SqliteStore, Store};
 use sqlx::sqlite::SqliteConnectOptions;
 use sqlx::{AssertSqlSafe, ConnectOptions};
 use std::collections::BTreeMap;
