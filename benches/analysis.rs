@@ -1,8 +1,8 @@
 //! The analysis API in numbers (issue 4, "Numbers"): `cargo bench --bench analysis [-- quick|full]
 //! [CASE…]`. Cases: `engine` analyses 1 KiB in this process; `judge` has policies judged by a server that
 //! answers at once, and by memory; `sqlite` and `postgres` post 1 KiB messages to the real binary over kept connections, first as fast as they go, then at half that rate with
-//! arrivals that do not wait for answers; `pages-sqlite` and `pages-postgres` fill a store with records
-//! and read lists of it. Load and server share the machine's CPUs. Goals are printed, no figure fails a
+//! arrivals that do not wait for answers; `pages-sqlite` and `pages-postgres` fill a store with records of
+//! 10,000 applications and read lists of it and pages of the web UI. Load and server share the machine's CPUs. Goals are printed, no figure fails a
 //! build. PostgreSQL runs with fsync on; without its package its cases are skipped and say so.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
@@ -24,6 +24,8 @@ mod table;
 #[allow(dead_code)]
 #[path = "../tests/ui/visitor.rs"]
 mod visitor;
+#[path = "analysis/web.rs"]
+mod web;
 
 use load::{Load, Pace};
 use monitor_gateway::config::Services;
@@ -52,6 +54,8 @@ struct Scale {
     seconds: u64,
     connections: usize,
     rows: u64,
+    /// Besides the first one.
+    applications: usize,
 }
 
 const FULL: Scale = Scale {
@@ -60,13 +64,15 @@ const FULL: Scale = Scale {
     seconds: 10,
     connections: 64,
     rows: 1_000_000,
+    applications: 10_000,
 };
 const QUICK: Scale = Scale {
     full: false,
     messages: 200,
     seconds: 1,
     connections: 8,
-    rows: 2_000,
+    rows: 12_000,
+    applications: 100,
 };
 
 /// Which database a case runs on.

@@ -1,7 +1,7 @@
 //! What an operator counts on (issue 9, "Numbers"): `cargo bench --bench ops [-- quick|full] [CASE…]`.
 //! `start` is the time from the start of a process to its readiness with 10,000 policies, of a file and
 //! of the embedded database; `stop` the time from SIGTERM to the end of an idle one; `reload` what
-//! reloads add to the 99th percentile of calls at half load; `connections` 10,000 kept connections that
+//! reloads add to the 99th percentile of calls; `connections` 10,000 kept connections that
 //! all bring calls by turns; `soak-gateway` and `soak-all` the growth of memory over ten minutes at half
 //! load, of a gateway that delivers its records over HTTP and of `monitor all`. Held streams are a case of the
 //! bench `gateway`. Goals are printed, no figure fails a build; a call that fails does.

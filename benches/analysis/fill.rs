@@ -1,32 +1,44 @@
 //! Fills a store with records of many users, sessions and days, straight through the store.
 
 use monitor_gateway::model::{
-    AnalysisResponse, ApplicationId, CustomPolicyReport, DatacleanReport, Entity, GuardrailsReport,
-    RecordId, SCHEMA_VERSION, Stage, Status, Timings, TokensReport, TypeCount,
+    AnalysisResponse, ApplicationId, ChainHash, CustomPolicyReport, DatacleanReport, Entity,
+    GuardrailsReport, RecordId, SCHEMA_VERSION, Stage, Status, Timings, TokensReport, TypeCount,
 };
-use monitor_gateway::store::{NewRecord, Store};
+use monitor_gateway::store::{ChainEntry, NewRecord, Store};
 use serde_json::{Map, json};
 use std::sync::Arc;
+use uuid::Uuid;
 
 /// Writers at once.
 const WRITERS: u64 = 512;
 /// Times a record is sent at most.
 const TRIES: u32 = 10;
 const DAY_MS: i64 = 24 * 60 * 60 * 1000;
+/// Gateways that the records come from, by turns.
+const GATEWAYS: u64 = 4;
+/// Of this many records one never came, so that there are gaps.
+const MISSING: u64 = 10_007;
+/// Of this many records one is of another application than the first.
+const OTHERS: u64 = 5;
 
-/// Adds `rows` records, spread evenly over the last 30 days; every 1000th holds a SNILS, every third an e-mail
-/// address.
+/// Adds about `rows` records, spread evenly over the last 30 days; every 1000th holds a SNILS, every third an
+/// e-mail address. One in five is of an application other than the first, by turns; one in 10,007 is missing.
 pub(crate) async fn fill(
     store: Arc<dyn Store>,
-    application: ApplicationId,
+    applications: Arc<[ApplicationId]>,
     rows: u64,
     now_ms: i64,
 ) {
     let tasks: Vec<_> = (0..WRITERS)
         .map(|writer| {
-            let store = store.clone();
+            let (store, applications) = (store.clone(), applications.clone());
             tokio::spawn(async move {
-                for number in (writer..rows).step_by(WRITERS as usize) {
+                let numbers = (writer..rows).step_by(WRITERS as usize);
+                for number in numbers.filter(|number| number % MISSING != MISSING - 1) {
+                    let application = match number % OTHERS {
+                        0 => applications[(number / OTHERS) as usize % applications.len()],
+                        _ => applications[0],
+                    };
                     let left = i64::try_from(rows - number).unwrap();
                     let at = now_ms - left * 30 * DAY_MS / i64::try_from(rows).unwrap();
                     insert(&*store, application, number, at).await;
@@ -78,9 +90,27 @@ fn record(application_id: ApplicationId, number: u64, created_at_ms: i64) -> New
         blocked: false,
         message: None,
         additional_parameters,
-        chain: None,
+        chain: Some(entry(number)),
         answer: answer(number, kind),
     }
+}
+
+/// Its place in the chain of its gateway.
+fn entry(number: u64) -> ChainEntry {
+    let sequence = number / GATEWAYS + 1;
+    ChainEntry {
+        gateway: Uuid::from_u128(u128::from(number % GATEWAYS + 1)),
+        sequence,
+        previous: link(sequence - 1),
+        link: link(sequence),
+        after: None,
+    }
+}
+
+fn link(sequence: u64) -> ChainHash {
+    let mut hash = [0; 32];
+    hash[..8].copy_from_slice(&sequence.to_le_bytes());
+    ChainHash(hash)
 }
 
 fn answer(number: u64, kind: Option<&str>) -> AnalysisResponse {

@@ -15,7 +15,8 @@ pub(super) fn run(scale: &Scale, world: &World, table: &mut Table) -> Result<()>
     let process = stack.process.id();
     let connections = scale
         .connections
-        .min(descriptors(process)?.saturating_sub(OTHERS));
+        .min(descriptors(process)?.saturating_sub(OTHERS))
+        .min(stack.metric("monitor_connections_limit") as usize);
     let warm = calls(stack.gateway_addr, scale.loop_millis, None);
     Load::start(&warm, world)?.finish()?;
     let before = stack.process.memory() as f64;

@@ -99,6 +99,7 @@ mod tests {
                 oldest_seconds: 0,
                 dead_letters: 0,
                 degraded: false,
+                overhead: None,
             };
             neighbours.hear(report, number as i64);
         }

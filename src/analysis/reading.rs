@@ -7,7 +7,7 @@ use super::error::ApiError;
 use crate::model::{ApplicationId, RecordId, TypeCount};
 use crate::store::{
     DayStatistics, HourTraffic, RecordFilter, RecordPage, SessionFilter, SessionSummary,
-    StoredRecord, WholePage,
+    StatisticsFilter, StoredRecord, WholePage,
 };
 
 impl Service {
@@ -75,14 +75,13 @@ impl Service {
         Ok((traffic, found.await?))
     }
 
-    /// Statistics of the days from `first` to `last`, days since 1970.
+    /// A page of statistics.
     pub(super) async fn statistics(
         &self,
         caller: &Caller,
-        application: Option<ApplicationId>,
-        (first, last): (i64, i64),
+        mut filter: StatisticsFilter,
     ) -> Result<Vec<DayStatistics>, ApiError> {
-        let application = caller.narrow(application)?;
-        Ok(self.store().statistics(application, first, last).await?)
+        filter.application_id = caller.narrow(filter.application_id)?;
+        Ok(self.store().statistics(&filter).await?)
     }
 }

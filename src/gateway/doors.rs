@@ -166,7 +166,8 @@ impl Open {
             };
             let mut next = match tls {
                 None => Some(Box::new(socket) as Stream),
-                Some(tls) => handshake(&tls, socket, &live).await,
+                // In a box, which is gone afterwards: the task is there as long as the connection.
+                Some(tls) => Box::pin(handshake(&tls, socket, &live)).await,
             };
             while let Some(stream) = next {
                 next = front.process_new(stream, &shutdown).await;

@@ -21,6 +21,8 @@ pub(crate) enum CallError {
     BadFraming,
     /// The client sent its body too slowly.
     SlowBody,
+    /// The body is larger than what all calls together may hold.
+    TooLarge,
     /// §7.2 row 502: no connection.
     Connect(&'static str),
     /// §7.2 row 502: connected, but no response head came within the budget.
@@ -67,6 +69,7 @@ impl CallError {
             Self::NotJson(error) => (400, InvalidRequestError, format!("the request body is {error}")),
             Self::BadFraming => (400, InvalidRequestError, "the request's length or its lines are ambiguous; send either one Content-Length or well-formed chunks, and end each line of the head with CR LF".into()),
             Self::SlowBody => (408, InvalidRequestError, "the request body did not arrive in time (limits.header_timeout)".into()),
+            Self::TooLarge => (413, InvalidRequestError, "the request body is larger than the gateway may hold (limits.buffered_bytes)".into()),
             Self::Connect(why) => (502, GatewayError, format!("the upstream cannot be reached: {why}")),
             Self::Late => (502, GatewayError, "the upstream did not answer in time (GATEWAY_UPSTREAM_TIMEOUT)".into()),
             Self::Broken(why) => (502, GatewayError, format!("the upstream broke off before it answered: {why}")),
@@ -126,6 +129,7 @@ impl CallError {
             Self::NotJson(_) => "not_json",
             Self::BadFraming => "bad_framing",
             Self::SlowBody => "slow_body",
+            Self::TooLarge => "too_large",
             Self::Connect(_) => "connect",
             Self::Late => "upstream_late",
             Self::Broken(_) => "upstream_broken",
@@ -140,6 +144,9 @@ impl CallError {
 
     /// Whether the connection can carry another request after the answer.
     pub(crate) fn closes(&self) -> bool {
-        matches!(self, Self::BadFraming | Self::SlowBody | Self::ClientGone)
+        matches!(
+            self,
+            Self::BadFraming | Self::SlowBody | Self::TooLarge | Self::ClientGone
+        )
     }
 }

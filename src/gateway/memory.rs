@@ -13,10 +13,13 @@ use tokio::time::timeout;
 const SMALL: i64 = 16 << 10;
 /// A growing copy is accounted for in steps of this.
 const STEP: i64 = 64 << 10;
+/// Files hold so many times what memory may.
+const SPILLED_TIMES: i64 = 4;
 
 /// What all calls of one gateway share.
 pub(crate) struct Memory {
     limit: AtomicI64,
+    used: AtomicI64,
     waiting: AtomicUsize,
     freed: Notify,
     metrics: Arc<Metrics>,
@@ -36,6 +39,7 @@ impl Memory {
     pub(crate) fn new(limit: u64, metrics: Arc<Metrics>) -> Arc<Self> {
         Arc::new(Self {
             limit: AtomicI64::new(signed(limit)),
+            used: AtomicI64::new(0),
             waiting: AtomicUsize::new(0),
             freed: Notify::new(),
             metrics,
@@ -48,18 +52,31 @@ impl Memory {
         self.freed.notify_waiters();
     }
 
-    /// The gauge is the count: one number to be wrong.
+    /// Whether so many bytes have room once nobody else holds any.
+    pub(crate) fn can_ever_hold(&self, bytes: usize) -> bool {
+        signed(bytes as u64) <= self.limit.load(Ordering::Relaxed)
+    }
+
+    /// Whether a file may take so many bytes more: those of all calls together are bounded as well.
+    pub(crate) fn may_spill(&self, bytes: usize) -> bool {
+        let most = self.limit.load(Ordering::Relaxed);
+        let spilled = self.metrics.limits.spilled_bytes.get();
+        spilled.saturating_add(signed(bytes as u64)) <= most.saturating_mul(SPILLED_TIMES)
+    }
+
+    /// Takes all or nothing: a try that fails is seen by nobody, least of all by those who wait.
     fn take(&self, bytes: i64) -> Result<(), Full> {
-        let used = &self.metrics.limits.buffered_bytes;
-        used.add(bytes);
-        if used.get() <= self.limit.load(Ordering::Relaxed) {
-            return Ok(());
-        }
-        self.give(bytes);
-        Err(Full(Room::Memory))
+        let limit = self.limit.load(Ordering::Relaxed);
+        let more = |used: i64| used.checked_add(bytes).filter(|sum| *sum <= limit);
+        let (set, read) = (Ordering::SeqCst, Ordering::SeqCst);
+        let taken = self.used.fetch_update(set, read, more);
+        taken.map_err(|_| Full(Room::Memory))?;
+        self.metrics.limits.buffered_bytes.add(bytes);
+        Ok(())
     }
 
     fn give(&self, bytes: i64) {
+        self.used.fetch_sub(bytes, Ordering::SeqCst);
         self.metrics.limits.buffered_bytes.sub(bytes);
         if self.waiting.load(Ordering::SeqCst) > 0 {
             self.freed.notify_waiters();
@@ -88,9 +105,12 @@ impl Share {
     /// Like [`Self::grow`], where room is waited for that long.
     ///
     /// # Errors
-    /// When there is none by then.
+    /// When there is none by then, or can be none.
     pub(crate) async fn grow_within(&mut self, bytes: usize, limit: Duration) -> Result<(), Full> {
         let memory = self.memory.clone();
+        if !memory.can_ever_hold(bytes) {
+            return Err(Full(Room::Memory));
+        }
         let _waiting = Waiting::among(&memory.waiting);
         let growing = async {
             loop {
@@ -176,6 +196,22 @@ mod tests {
         assert_eq!(used(&memory), 100);
         two.give_back();
         assert_eq!(used(&memory), 0);
+    }
+
+    #[tokio::test]
+    async fn who_waits_for_room_lets_others_run_and_gets_what_is_given_back() {
+        let memory = Memory::new(100, Arc::new(Metrics::new().unwrap()));
+        let (mut holder, mut late) = (Share::new(&memory), Share::new(&memory));
+        holder.grow(60).unwrap();
+        // One thread: a wait that never yields would keep the other side from giving back.
+        let long = Duration::from_secs(60);
+        let (waited, ()) = tokio::join!(late.grow_within(80, long), async { holder.give_back() });
+        waited.unwrap();
+        assert_eq!(used(&memory), 80);
+        assert!(holder.grow_within(80, Duration::ZERO).await.is_err());
+        let never = holder.grow_within(101, long);
+        assert!(never.await.is_err(), "at once: it can never fit");
+        assert_eq!(used(&memory), 80);
     }
 
     #[test]

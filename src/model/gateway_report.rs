@@ -27,6 +27,17 @@ pub struct GatewayReport {
     pub dead_letters: u64,
     /// The spool's disk refuses to be written.
     pub degraded: bool,
+    /// What it adds to calls itself; None before the first one.
+    pub overhead: Option<Overhead>,
+}
+
+/// A gateway's own share of calls since it started: all of a call but the upstream and the backend.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Overhead {
+    /// Calls it was measured on.
+    pub calls: u64,
+    /// Microseconds on average.
+    pub mean_us: u64,
 }
 
 impl fmt::Display for GatewayReport {
@@ -41,7 +52,11 @@ impl fmt::Display for GatewayReport {
         )?;
         write!(f, "; bytes={}; oldest={}", self.bytes, self.oldest_seconds)?;
         let degraded = u8::from(self.degraded);
-        write!(f, "; dead={}; degraded={degraded}", self.dead_letters)
+        write!(f, "; dead={}; degraded={degraded}", self.dead_letters)?;
+        match self.overhead {
+            Some(own) => write!(f, "; calls={}; overhead_us={}", own.calls, own.mean_us),
+            None => Ok(()),
+        }
     }
 }
 
@@ -74,12 +89,16 @@ impl GatewayReport {
             oldest_seconds: number("oldest")?,
             dead_letters: number("dead")?,
             degraded: number("degraded")? != 0,
+            overhead: number("calls")
+                .zip(number("overhead_us"))
+                .map(|(calls, mean_us)| Overhead { calls, mean_us }),
         })
     }
 }
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::unwrap_used)]
     use super::*;
 
     #[test]
@@ -92,8 +111,19 @@ mod tests {
             oldest_seconds: 61,
             dead_letters: 1,
             degraded: true,
+            overhead: Some(Overhead {
+                calls: 9,
+                mean_us: 120,
+            }),
         };
         let header = report.to_string();
+        let (before, _) = header.split_once("; calls=").unwrap();
+        let silent = GatewayReport {
+            overhead: None,
+            ..report.clone()
+        };
+        assert_eq!(GatewayReport::read(before), Some(silent.clone()));
+        assert_eq!(silent.to_string(), before);
         assert_eq!(GatewayReport::read(&header), Some(report.clone()));
         assert_eq!(
             GatewayReport::read(&format!("{header}; more=x")),

@@ -25,7 +25,7 @@ pub use call_limits::{CallLimits, CallRate};
 pub use categories::CATEGORY_NAMES;
 pub use chain::{Chain, ChainHash, Identity};
 pub use envelope::{ErrorBody, ErrorEnvelope, ErrorType};
-pub use gateway_report::{GATEWAY_HEADER, GatewayReport};
+pub use gateway_report::{GATEWAY_HEADER, GatewayReport, Overhead};
 pub use ids::{ApplicationId, ExchangeId, RecordId};
 pub use patterns::{LOCAL_PATTERNS, PATTERN_NAMES, PatternSet};
 pub use policy::{

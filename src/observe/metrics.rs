@@ -20,7 +20,7 @@ use super::labels::{
 };
 use super::registered::{children, counter, counters, gauge, histograms};
 use super::upgraded::UpgradeResult;
-use crate::model::{GATEWAY_VERSION, Stage};
+use crate::model::{GATEWAY_VERSION, Overhead, Stage};
 use prometheus::{
     Encoder, Gauge, Histogram, IntCounter, IntCounterVec, IntGauge, IntGaugeVec, Opts, Registry,
     TextEncoder,
@@ -321,6 +321,19 @@ impl Metrics {
 
     pub(super) fn reload_ended(&self, result: UpgradeResult) {
         self.reloads.with_label_values(&[result.as_str()]).inc();
+    }
+
+    /// Calls of all routes on which the gateway's own share was measured, with its mean.
+    pub fn own_overhead(&self) -> Option<Overhead> {
+        let counted = |route: &PerRoute| route.overhead.get_sample_count();
+        let calls: u64 = self.routes.iter().map(counted).sum();
+        let seconds: f64 = self
+            .routes
+            .iter()
+            .map(|route| route.overhead.get_sample_sum())
+            .sum();
+        let mean_us = (seconds * 1e6 / calls as f64) as u64;
+        (calls > 0).then_some(Overhead { calls, mean_us })
     }
 
     fn route(&self, route: RouteLabel) -> &PerRoute {

@@ -34,7 +34,7 @@ pub use error::StoreError;
 pub use postgres::PostgresStore;
 pub use record::{
     DayStatistics, NewRecord, RecordFilter, RecordPage, RecordSummary, RetentionLimits,
-    SessionFilter, SessionSummary, StoredRecord, VerdictFilter,
+    SessionFilter, SessionSummary, StatisticsFilter, StoredRecord, VerdictFilter,
 };
 pub use saved::{FilterId, SavedFilter, SavedFilterStore, SeenFilter};
 pub use settings::{
@@ -97,17 +97,13 @@ pub trait RecordStore: Send + Sync {
     /// [`StoreError`] when the store cannot be read.
     async fn sessions(&self, filter: &SessionFilter) -> Result<Vec<SessionSummary>, StoreError>;
 
-    /// The days from `first` to `last` (days since 1970), of one application or of all. Kept as the
-    /// records come in, so that its cost does not grow with them; retention does not lower it.
+    /// One page of days, in the order of day, application and stage. Kept as the records come in, so
+    /// that its cost does not grow with them; retention does not lower it.
     ///
     /// # Errors
     /// [`StoreError`] when the store cannot be read.
-    async fn statistics(
-        &self,
-        application: Option<ApplicationId>,
-        first: i64,
-        last: i64,
-    ) -> Result<Vec<DayStatistics>, StoreError>;
+    async fn statistics(&self, filter: &StatisticsFilter)
+    -> Result<Vec<DayStatistics>, StoreError>;
 
     /// Traffic of the hours from the first to the last one (hours since 1970), in order, without those in
     /// which nothing came; of one application, or of all together, those that were removed since

@@ -204,6 +204,31 @@ pub struct SessionFilter {
     pub limit: u32,
 }
 
+/// Which days of statistics a page shows.
+#[derive(Clone, Debug)]
+pub struct StatisticsFilter {
+    /// Only this application.
+    pub application_id: Option<ApplicationId>,
+    /// The first and the last day, days since 1970.
+    pub days: (i64, i64),
+    /// The last entry of the page before: its day, application and stage.
+    pub after: Option<(i64, ApplicationId, Stage)>,
+    /// Entries per page, from 1.
+    pub limit: u32,
+}
+
+impl StatisticsFilter {
+    /// Everything of these days, on one page.
+    pub fn whole(days: (i64, i64)) -> Self {
+        Self {
+            application_id: None,
+            days,
+            after: None,
+            limit: u32::MAX,
+        }
+    }
+}
+
 /// What one application did on one day (UTC), one stage.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DayStatistics {

@@ -143,6 +143,18 @@ fn statistics_count_each_day_application_and_stage() {
         .map(|kind| kind["count"].as_u64().unwrap())
         .sum();
     assert_eq!(mails, 2);
+    let mut pages = Vec::new();
+    let mut after = String::new();
+    loop {
+        let page = get(&stack, &format!("/statistics?limit=1{after}"));
+        assert_eq!(page["days"].as_array().unwrap().len(), 1);
+        pages.extend(page["days"].as_array().unwrap().clone());
+        let Some(next) = page["next_after"].as_str() else {
+            break;
+        };
+        after = format!("&after={next}");
+    }
+    assert_eq!(&pages, days);
     assert_eq!(
         get(&stack, "/statistics?from=2020-01-01&to=2020-01-02")["days"],
         json!([])

@@ -102,6 +102,75 @@ fn a_call_that_finds_no_room_gets_503_and_a_time_to_come_back() {
 }
 
 #[test]
+fn a_body_that_can_never_fit_is_refused_before_it_is_taken_in() {
+    let upstream = Upstream::ok();
+    let yaml = "limits: {buffered_bytes: 9MiB, threads: 1}";
+    let stack = Stack::gateway().upstream(&upstream).yaml(yaml).start();
+    for (request, sent) in [
+        (of_size(12 * MIB), MIB),
+        (of_size(12 * MIB).chunked(100_000), 10 * MIB),
+    ] {
+        let bytes = request.bytes();
+        let mut conn = Conn::open(stack.gateway_addr);
+        conn.send(&bytes[..sent]);
+        let refused = conn.response();
+        assert_eq!(refused.status(), 413);
+        assert_eq!(refused.head.header("retry-after"), None);
+        assert_envelope(&refused.body, "invalid_request_error", 413);
+        empty(&stack);
+    }
+    upstream.assert_untouched();
+    assert_eq!(stack.call(&Request::chat(HELLO)).status(), 200);
+}
+
+#[test]
+fn a_body_in_a_file_waits_for_room_and_others_are_served_meanwhile() {
+    let upstream = Upstream::ok();
+    let yaml = "limits: {buffered_bytes: 14MiB, threads: 1}";
+    let stack = Stack::gateway().upstream(&upstream).yaml(yaml).start();
+    let mut holder = Conn::open(stack.gateway_addr);
+    let bytes = of_size(7 * MIB).bytes();
+    holder.send(&bytes[..6 * MIB]);
+    eventually("most of it is held", || {
+        (stack.metric(BUFFERED) > (5 * MIB) as f64).then_some(())
+    });
+    let mut large = of_size(12 * MIB).send(stack.gateway_addr);
+    eventually("the large one is in its file", || {
+        (stack.metric(SPILLED) > (11 * MIB) as f64).then_some(())
+    });
+    assert_eq!(stack.call(&Request::chat(HELLO)).status(), 200);
+    holder.send(&bytes[6 * MIB..]);
+    assert_eq!(holder.response().status(), 200);
+    assert_eq!(large.response().status(), 200);
+    empty(&stack);
+}
+
+#[test]
+fn files_of_large_bodies_are_bounded_together() {
+    let upstream = Upstream::ok();
+    let yaml = "limits: {buffered_bytes: 12MiB}";
+    let stack = Stack::gateway().upstream(&upstream).yaml(yaml).start();
+    let bytes = of_size(12 * MIB - 4096).bytes();
+    let mut conns: Vec<_> = (1..=4)
+        .map(|count| {
+            let mut conn = Conn::open(stack.gateway_addr);
+            conn.send(&bytes[..bytes.len() - 10]);
+            eventually("it is in its file", || {
+                (stack.metric(SPILLED) > (count * 10 * MIB) as f64).then_some(())
+            });
+            conn
+        })
+        .collect();
+    let refused = stack.call(&of_size(12 * MIB - 4096));
+    assert_eq!(refused.status(), 503);
+    assert_eq!(refused.head.header("retry-after"), Some("10"));
+    conns[0].send(&bytes[bytes.len() - 10..]);
+    assert_eq!(conns[0].response().status(), 200);
+    drop(conns);
+    empty(&stack);
+}
+
+#[test]
 fn a_body_takes_no_room_while_the_model_thinks() {
     let (sender, thought) = channel();
     let thought = Mutex::new(thought);

@@ -2,7 +2,7 @@
 
 use crate::support::postgres::Postgres;
 use crate::world::{World, everything, now_ms};
-use monitor_gateway::store::{RecordFilter, RecordStore, StoreError};
+use monitor_gateway::store::{RecordFilter, RecordStore, StatisticsFilter, StoreError};
 use serde_json::json;
 
 #[tokio::test(flavor = "multi_thread")]
@@ -127,7 +127,11 @@ async fn a_record_without_its_application_costs_only_itself() {
         }
     }
     assert_eq!((kept, world.all().await.len()), (196, 196));
-    let statistics = world.store.statistics(None, 0, i64::MAX).await.unwrap();
+    let statistics = world
+        .store
+        .statistics(&StatisticsFilter::whole((0, i64::MAX)))
+        .await
+        .unwrap();
     assert_eq!(statistics.iter().map(|day| day.messages).sum::<u64>(), 196);
     let finds = statistics.iter().flat_map(|day| &day.types);
     assert_eq!(finds.map(|found| found.count).sum::<u64>(), 392);

@@ -3,7 +3,9 @@
 use crate::support::postgres::Postgres;
 use crate::world::{DAY_MS, World, an_application, now_ms, open};
 use monitor_gateway::model::ApplicationId;
-use monitor_gateway::store::{Changed, RecordStore, RetentionLimits, SessionFilter, SettingsStore};
+use monitor_gateway::store::{
+    Changed, RecordStore, RetentionLimits, SessionFilter, SettingsStore, StatisticsFilter,
+};
 use std::time::{Duration, Instant};
 
 const NAMES: &str = "SELECT string_agg(c.relname, ' ' ORDER BY c.relname)
@@ -112,7 +114,11 @@ async fn days_go_with_their_partitions_and_what_stands_in_the_default_one_by_its
         .map(|one| (one.session_id.as_str(), one.messages));
     let counts: Vec<_> = counts.collect();
     assert_eq!(counts, [("s0", 3), ("s1", 1)]);
-    let statistics = world.store.statistics(None, 0, i64::MAX).await.unwrap();
+    let statistics = world
+        .store
+        .statistics(&StatisticsFilter::whole((0, i64::MAX)))
+        .await
+        .unwrap();
     assert_eq!(statistics.iter().map(|day| day.messages).sum::<u64>(), 8);
     // An exchange whose record is gone may come again.
     insert(&world, 5, "s1").await;

@@ -4,7 +4,8 @@ use crate::support::postgres::Postgres;
 use crate::world::{World, a_record, an_application, open};
 use monitor_gateway::model::{ApplicationId, Secret};
 use monitor_gateway::store::{
-    RecordStore, Scope, Scopes, SettingsStore, Token, TokenChange, TokenHash, TokenId,
+    RecordStore, Scope, Scopes, SettingsStore, StatisticsFilter, Token, TokenChange, TokenHash,
+    TokenId,
 };
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
@@ -34,7 +35,10 @@ async fn the_same_exchanges_at_two_servers_at_once_are_each_kept_once() {
     }
     assert_eq!(answers.len(), 600);
     assert_eq!(world.all().await.len(), 600);
-    let statistics = other.statistics(None, 0, i64::MAX).await.unwrap();
+    let statistics = other
+        .statistics(&StatisticsFilter::whole((0, i64::MAX)))
+        .await
+        .unwrap();
     assert_eq!(statistics.iter().map(|day| day.messages).sum::<u64>(), 600);
 }
 

@@ -3,7 +3,9 @@
 use crate::attachments::{attach, file, place};
 use crate::bed::{Bed, MORNING_MS, everything};
 use monitor_gateway::model::ApplicationId;
-use monitor_gateway::store::{Erased, Erasure, NewRecord, SessionFilter, StoreError};
+use monitor_gateway::store::{
+    Erased, Erasure, NewRecord, SessionFilter, StatisticsFilter, StoreError,
+};
 use uuid::Uuid;
 
 fn of(bed: &Bed, user: &str) -> NewRecord {
@@ -57,7 +59,10 @@ pub(crate) async fn the_users_records_and_files_go_and_nobody_elses(bed: &Bed) {
         [file(1).hash],
         "its bytes go with the last link"
     );
-    let days = bed.store.statistics(None, 0, i64::from(u32::MAX)).await;
+    let days = bed
+        .store
+        .statistics(&StatisticsFilter::whole((0, i64::from(u32::MAX))))
+        .await;
     assert_eq!(days.unwrap()[0].messages, 5, "counts stay");
     assert_eq!(erase(bed, &erasure(name, None)).await, Erased::default());
 }

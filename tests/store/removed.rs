@@ -3,7 +3,8 @@
 use crate::bed::{Bed, everything, found, token};
 use monitor_gateway::model::{ApplicationId, Policy, RecordId};
 use monitor_gateway::store::{
-    ApplicationFilter, Changed, RecordFilter, RetentionLimits, SessionFilter, StoreError, TokenHash,
+    ApplicationFilter, Changed, RecordFilter, RetentionLimits, SessionFilter, StatisticsFilter,
+    StoreError, TokenHash,
 };
 
 /// An application with a record, and then without itself.
@@ -80,7 +81,13 @@ pub(crate) async fn nothing_of_a_removed_application_is_shown(bed: &Bed) {
         ..SessionFilter::default()
     };
     assert!(store.sessions(&sessions).await.unwrap().is_empty());
-    assert!(store.statistics(None, 0, 99_999).await.unwrap().is_empty());
+    assert!(
+        store
+            .statistics(&StatisticsFilter::whole((0, 99_999)))
+            .await
+            .unwrap()
+            .is_empty()
+    );
     assert!(store.application(id).await.unwrap().is_none());
     let applications = ApplicationFilter {
         limit: 5,

@@ -2,7 +2,7 @@
 
 use crate::bed::{Bed, DAY_MS, MORNING_MS, everything, found};
 use monitor_gateway::model::{ApplicationId, RecordId};
-use monitor_gateway::store::{RetentionLimits, SessionFilter};
+use monitor_gateway::store::{RetentionLimits, SessionFilter, StatisticsFilter};
 
 const NONE: RetentionLimits = RetentionLimits {
     days: None,
@@ -124,7 +124,7 @@ pub(crate) async fn many_go_in_steps_and_statistics_stay(bed: &Bed) {
     assert!(bed.all(everything()).await.is_empty());
     let days = bed
         .store
-        .statistics(None, 0, i64::from(u32::MAX))
+        .statistics(&StatisticsFilter::whole((0, i64::from(u32::MAX))))
         .await
         .unwrap();
     assert_eq!(days[0].messages, 1700);

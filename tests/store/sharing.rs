@@ -4,8 +4,8 @@ use crate::bed::{Bed, add_application, everything, token};
 use crate::support::PATIENCE;
 use monitor_gateway::model::{ApplicationId, RecordId};
 use monitor_gateway::store::{
-    ApplicationFilter, AuditFilter, Changed, RetentionLimits, SessionFilter, Store, StoreError,
-    TokenChange, TokenHash, TokenId,
+    ApplicationFilter, AuditFilter, Changed, RetentionLimits, SessionFilter, StatisticsFilter,
+    Store, StoreError, TokenChange, TokenHash, TokenId,
 };
 use serde_json::json;
 use std::collections::HashSet;
@@ -72,7 +72,7 @@ pub(crate) async fn a_closed_store_says_so(bed: &Bed) {
         store.whole_page(&all),
         store.record(RecordId::random()),
         store.sessions(&sessions()),
-        store.statistics(None, 0, 1),
+        store.statistics(&StatisticsFilter::whole((0, 1))),
         store.enforce_retention(None, RetentionLimits::default(), 0),
         store.first_application(),
         store.application(id),

@@ -2,13 +2,17 @@
 
 use crate::bed::{Bed, DAY_MS, MORNING_MS, found};
 use monitor_gateway::model::Stage;
-use monitor_gateway::store::{DayStatistics, NewRecord};
+use monitor_gateway::store::{DayStatistics, NewRecord, StatisticsFilter};
 use serde_json::json;
 
 const TODAY: i64 = MORNING_MS / DAY_MS;
 
 async fn all(bed: &Bed) -> Vec<DayStatistics> {
-    let mut days = bed.store.statistics(None, -9, TODAY + 9).await.unwrap();
+    let mut days = bed
+        .store
+        .statistics(&StatisticsFilter::whole((-9, TODAY + 9)))
+        .await
+        .unwrap();
     days.sort_by_key(|day| (day.day, day.application_id, day.stage.as_str()));
     days
 }
@@ -79,6 +83,41 @@ pub(crate) async fn everything_is_counted_and_a_duplicate_once(bed: &Bed) {
     assert_eq!(all(bed).await, [expected]);
 }
 
+pub(crate) async fn pages_follow_each_other_without_a_gap(bed: &Bed) {
+    let other = bed.add_application("other").await;
+    for day in 0..3 {
+        for (application_id, stage) in [
+            (bed.application, Stage::PreCall),
+            (other, Stage::PreCall),
+            (other, Stage::PostCall),
+        ] {
+            let mut record = at(bed, MORNING_MS + day * DAY_MS);
+            (record.application_id, record.stage) = (application_id, stage);
+            record.answer.dataclean.types = vec![found("IP", day as u64 + 1)];
+            bed.keep(record).await;
+        }
+    }
+    for application_id in [None, Some(other)] {
+        let mut filter = StatisticsFilter {
+            application_id,
+            ..StatisticsFilter::whole((TODAY, TODAY + 9))
+        };
+        let whole = bed.store.statistics(&filter).await.unwrap();
+        assert_eq!(whole.len(), if application_id.is_some() { 6 } else { 9 });
+        assert!(whole.iter().all(|day| day.types.len() == 1));
+        filter.limit = 2;
+        let mut pages = Vec::new();
+        loop {
+            let page = bed.store.statistics(&filter).await.unwrap();
+            assert!(page.len() <= 2);
+            let Some(last) = page.last() else { break };
+            filter.after = Some((last.day, last.application_id, last.stage));
+            pages.extend(page);
+        }
+        assert_eq!(pages, whole);
+    }
+}
+
 pub(crate) async fn a_span_and_an_application_narrow_them(bed: &Bed) {
     let other = bed.add_application("other").await;
     for days in 0..5 {
@@ -93,7 +132,10 @@ pub(crate) async fn a_span_and_an_application_narrow_them(bed: &Bed) {
     let span = async |application| {
         let days = bed
             .store
-            .statistics(application, TODAY + 1, TODAY + 3)
+            .statistics(&StatisticsFilter {
+                application_id: application,
+                ..StatisticsFilter::whole((TODAY + 1, TODAY + 3))
+            })
             .await;
         let mut days: Vec<_> = days
             .unwrap()

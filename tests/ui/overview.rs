@@ -214,4 +214,11 @@ fn the_status_page_tells_of_the_server_and_of_each_gateways_spool() {
     assert!(page.contains(" ago "), "{page}");
     let status: Value = gateway.operations("/status").json();
     assert_eq!(status["version"], "4.1.0");
+    // It tells at most once a second, and of calls that have ended.
+    let own = regex::Regex::new("Adds to a call: [0-9.]+ (µs|ms)").unwrap();
+    eventually("what the gateway adds to a call", || {
+        chat(&gateway, &server.application_id(), "hello");
+        let page = words(&admin.get("/ui/overview").text());
+        own.is_match(&page).then_some(())
+    });
 }

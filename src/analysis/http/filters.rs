@@ -3,7 +3,7 @@
 use super::query::{Given, Query};
 use crate::analysis::{ApiError, FieldProblem};
 use crate::model::{ApplicationId, Stage};
-use crate::store::{RecordFilter, SessionFilter, VerdictFilter};
+use crate::store::{RecordFilter, SessionFilter, StatisticsFilter, VerdictFilter};
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use jiff::Timestamp;
@@ -13,6 +13,8 @@ use jiff::civil::Date;
 const MAX_TEXT: usize = 1000;
 /// Days of one answer of statistics.
 const MAX_DAYS: i64 = 3_660;
+/// Entries of one answer of statistics, and how many it has where nothing is said.
+const MOST_STATISTICS: u32 = 1_000;
 
 const UUID: &str = "must be a UUID";
 const INTEGER: &str = "must be an integer";
@@ -78,19 +80,14 @@ pub(in crate::analysis) fn sessions(given: Given) -> Result<SessionFilter, ApiEr
     Ok(filter)
 }
 
-/// What `GET /statistics` is asked for.
-pub(super) struct StatisticsFilter {
-    pub(super) application_id: Option<ApplicationId>,
-    /// First and last day, days since 1970.
-    pub(super) days: (i64, i64),
-}
-
 /// The filter of `GET /statistics`; without days the 30 that end with `today`.
 pub(super) fn statistics(given: Given, today: i64) -> Result<StatisticsFilter, ApiError> {
     let mut query = Query::read(given)?;
     let application_id = query.typed("application_id", UUID, application)?;
     let from = query.typed("from", DAY, day)?;
     let last = query.typed("to", DAY, day)?.unwrap_or(today);
+    let after = query.typed("after", "must be the next_after of a page", read_day_cursor)?;
+    let limit = query.limit_up_to(MOST_STATISTICS)?;
     query.finish()?;
     let first = from.unwrap_or(last - 29);
     if first > last {
@@ -103,6 +100,8 @@ pub(super) fn statistics(given: Given, today: i64) -> Result<StatisticsFilter, A
     Ok(StatisticsFilter {
         application_id,
         days: (first, last),
+        after,
+        limit: limit.unwrap_or(MOST_STATISTICS),
     })
 }
 
@@ -122,6 +121,18 @@ fn read_session_cursor(text: &str) -> Option<(i64, ApplicationId, String)> {
     let last_ms = parts.next()?.parse().ok()?;
     let application = parts.next()?.parse().ok()?;
     Some((last_ms, application, parts.next()?.to_owned()))
+}
+
+/// The cursor of a page of statistics: opaque to clients.
+pub(super) fn day_cursor(day: i64, application: ApplicationId, stage: Stage) -> String {
+    URL_SAFE_NO_PAD.encode(format!("{day} {application} {}", stage.as_str()))
+}
+
+fn read_day_cursor(text: &str) -> Option<(i64, ApplicationId, Stage)> {
+    let (day, application, stage) = read_session_cursor(text)?;
+    let stages = [Stage::PreCall, Stage::PostCall];
+    let stage = stages.into_iter().find(|one| one.as_str() == stage)?;
+    Some((day, application, stage))
 }
 
 /// `2026-01-31` of days since 1970; None beyond the calendar.
@@ -239,6 +250,17 @@ mod tests {
             assert_eq!(filter.before, Some((-7, application, name.to_owned())));
         }
         assert!(sessions(given(&[("before", "x")])).is_err());
+    }
+
+    #[test]
+    fn a_cursor_of_statistics_comes_back() {
+        let place = (-7, ApplicationId::random(), Stage::PostCall);
+        let text = day_cursor(place.0, place.1, place.2);
+        let filter = statistics(given(&[("after", &text), ("limit", "7")]), 0).unwrap();
+        assert_eq!((filter.after, filter.limit), (Some(place), 7));
+        let session = session_cursor(-7, place.1, "x");
+        assert!(statistics(given(&[("after", &session)]), 0).is_err());
+        assert!(statistics(given(&[("limit", "1001")]), 0).is_err());
     }
 
     #[test]

@@ -54,12 +54,16 @@ impl Query {
 
     /// Entries per page.
     pub(super) fn limit(&mut self) -> Result<u32, ApiError> {
-        let problem = format!("must be an integer from 1 to {MAX_LIMIT}");
-        let limit = self.typed("limit", &problem, |text| {
+        Ok(self.limit_up_to(MAX_LIMIT)?.unwrap_or(DEFAULT_LIMIT))
+    }
+
+    /// The same of a list with limits of its own.
+    pub(super) fn limit_up_to(&mut self, most: u32) -> Result<Option<u32>, ApiError> {
+        let problem = format!("must be an integer from 1 to {most}");
+        self.typed("limit", &problem, |text| {
             let number = text.parse().ok();
-            number.filter(|limit| (1..=MAX_LIMIT).contains(limit))
-        })?;
-        Ok(limit.unwrap_or(DEFAULT_LIMIT))
+            number.filter(|limit| (1..=most).contains(limit))
+        })
     }
 
     /// Refuses what was not taken.

@@ -22,6 +22,7 @@ struct List<'a> {
     from: Option<String>,
     to: Option<String>,
     days: Vec<Item<'a>>,
+    next_after: Option<String>,
 }
 
 #[derive(Serialize)]
@@ -54,14 +55,18 @@ pub(super) async fn list(
 ) -> Result<Response, ApiError> {
     let caller = reader(&service, &headers).await?;
     let today = now_ms().div_euclid(DAY_MS);
-    let filter = filters::statistics(given, today)?;
-    let days = service
-        .statistics(&caller, filter.application_id, filter.days)
-        .await?;
+    let mut filter = filters::statistics(given, today)?;
+    let ((first, last), limit) = (filter.days, filter.limit as usize);
+    filter.limit += 1;
+    let mut days = service.statistics(&caller, filter).await?;
+    let goes_on = days.len() > limit;
+    days.truncate(limit);
+    let end = days.last().filter(|_| goes_on);
     answer(&List {
-        from: filters::day_text(filter.days.0),
-        to: filters::day_text(filter.days.1),
+        from: filters::day_text(first),
+        to: filters::day_text(last),
         days: days.iter().map(Item::from).collect(),
+        next_after: end.map(|end| filters::day_cursor(end.day, end.application_id, end.stage)),
     })
 }
 

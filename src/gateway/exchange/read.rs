@@ -57,6 +57,7 @@ struct Reading<'a> {
 
 impl Reading<'_> {
     async fn whole(mut self, started: Instant) -> Result<Body, CallError> {
+        self.fits(announced(self.session))?;
         if expects_continue(self.session.req_header()) {
             let told = self.session.write_continue_response().await;
             told.map_err(of_the_client)?;
@@ -94,6 +95,7 @@ impl Reading<'_> {
             if is_too_slow(started.elapsed(), self.limit, received) {
                 return Err(CallError::SlowBody);
             }
+            self.fits(received)?;
             if whole.len() > longest && self.shared.spills.is_some() {
                 whole = self.spill(&mut spilled, whole).await?;
                 longest = WRITTEN_AT_ONCE;
@@ -102,6 +104,14 @@ impl Reading<'_> {
         match spilled {
             None => Ok(self.body(whole.into())),
             Some(spilled) => self.read_back(spilled, whole).await,
+        }
+    }
+
+    /// A body that is larger than all calls together may hold is not taken in first.
+    fn fits(&self, bytes: usize) -> Result<(), CallError> {
+        match self.shared.memory.can_ever_hold(bytes) {
+            true => Ok(()),
+            false => Err(CallError::TooLarge),
         }
     }
 
@@ -117,7 +127,11 @@ impl Reading<'_> {
         let Some(file) = spilled else {
             return Ok(bytes);
         };
-        let emptied = file.write(bytes).await.map_err(of_the_disk)?;
+        if !self.shared.memory.may_spill(bytes.len()) {
+            return Err(CallError::Overloaded(Room::Disk));
+        }
+        let mut emptied = file.write(bytes).await.map_err(of_the_disk)?;
+        emptied.shrink_to(WRITTEN_AT_ONCE);
         self.share.give_back();
         Ok(emptied)
     }

@@ -32,8 +32,8 @@ mod writer;
 
 use super::{
     DayStatistics, HourTraffic, Migrated, NewRecord, RecordFilter, RecordPage, RecordStore,
-    RetentionLimits, SessionFilter, SessionSummary, StoreError, StoreFacts, StoredRecord,
-    WholePage,
+    RetentionLimits, SessionFilter, SessionSummary, StatisticsFilter, StoreError, StoreFacts,
+    StoredRecord, WholePage,
 };
 use crate::config::StoreSettings;
 use crate::model::{AnalysisResponse, ApplicationId, RecordId, TypeCount};
@@ -141,11 +141,9 @@ impl RecordStore for PostgresStore {
 
     async fn statistics(
         &self,
-        application: Option<ApplicationId>,
-        first: i64,
-        last: i64,
+        filter: &StatisticsFilter,
     ) -> Result<Vec<DayStatistics>, StoreError> {
-        self.read_statistics(application, (first, last)).await
+        self.read_statistics(filter).await
     }
 
     async fn traffic(

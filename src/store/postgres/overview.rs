@@ -1,12 +1,15 @@
 //! Sessions and statistics: read as they were counted, whatever number of records there is.
 
 use super::PostgresStore;
-use super::row::{count, optional, stage, text};
+use super::row::{count, optional, stage, stage_number, text};
 use super::text::{shield, text_key};
 use crate::model::{ApplicationId, TypeCount};
-use crate::store::{DayStatistics, SessionFilter, SessionSummary, StoreError, StoreFacts};
+use crate::store::{
+    DayStatistics, SessionFilter, SessionSummary, StatisticsFilter, StoreError, StoreFacts,
+};
 use sqlx::postgres::PgRow;
 use sqlx::{QueryBuilder, Row as _};
+use uuid::Uuid;
 
 const DAYS: &str = "
     SELECT day, application_id, stage, sum(messages)::bigint AS messages,
@@ -17,13 +20,17 @@ const DAYS: &str = "
         sum(total_us)::bigint AS total_us, max(max_us) AS max_us
     FROM statistics
     WHERE day BETWEEN $1 AND $2 AND ($3::uuid IS NULL OR application_id = $3)
-        AND application_id IN (SELECT id FROM applications)
-    GROUP BY day, application_id, stage HAVING sum(messages) > 0 ORDER BY day, application_id, stage";
+        AND (day, application_id, stage) > ($4, $5, $6)
+        AND (SELECT true FROM applications WHERE id = application_id)
+    GROUP BY day, application_id, stage HAVING sum(messages) > 0
+    ORDER BY day, application_id, stage LIMIT $7";
 
 const TYPES: &str = "
     SELECT day, application_id, stage, kind, sum(finds)::bigint AS finds
     FROM statistics_types
     WHERE day BETWEEN $1 AND $2 AND ($3::uuid IS NULL OR application_id = $3)
+        AND (day, application_id, stage) > ($4, $5, $6)
+        AND (day, application_id, stage) <= ($2, $7, $8)
     GROUP BY day, application_id, stage, kind ORDER BY day, application_id, stage, kind COLLATE \"C\"";
 
 /// The server's own version without what its packager adds.
@@ -46,15 +53,25 @@ impl PostgresStore {
 
     pub(super) async fn read_statistics(
         &self,
-        application: Option<ApplicationId>,
-        (first, last): (i64, i64),
+        filter: &StatisticsFilter,
     ) -> Result<Vec<DayStatistics>, StoreError> {
-        let ask = |sql: &'static str| {
-            let query = sqlx::query(sql).bind(first).bind(last);
-            query.bind(application.map(|id| id.0))
+        let after = match filter.after {
+            Some((day, application, stage)) => (day, application.0, stage_number(stage)),
+            None => (i64::MIN, Uuid::nil(), -1),
         };
-        let (days, types) = (self.all(ask(DAYS)).await?, self.all(ask(TYPES)).await?);
+        let ask = |sql: &'static str, last: i64| {
+            let query = sqlx::query(sql).bind(filter.days.0.max(after.0)).bind(last);
+            let query = query.bind(filter.application_id.map(|id| id.0));
+            query.bind(after.0).bind(after.1).bind(after.2)
+        };
+        let days = ask(DAYS, filter.days.1).bind(i64::from(filter.limit));
+        let days = self.all(days).await?;
         let mut statistics = days.iter().map(day).collect::<Result<Vec<_>, _>>()?;
+        let Some(last) = statistics.last() else {
+            return Ok(statistics);
+        };
+        let types = ask(TYPES, last.day).bind(last.application_id.0);
+        let types = self.all(types.bind(stage_number(last.stage))).await?;
         for row in &types {
             let key = (
                 row.try_get("day")?,

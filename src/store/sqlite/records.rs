@@ -7,8 +7,8 @@ use super::{SqliteStore, filters, retention, sessions, statistics, text, traffic
 use crate::model::{AnalysisResponse, ApplicationId, RecordId, TypeCount};
 use crate::store::{
     DayStatistics, Durable, HourTraffic, NewRecord, RecordFilter, RecordPage, RecordStore,
-    RetentionLimits, SessionFilter, SessionSummary, StoreError, StoreFacts, StoredRecord,
-    WholePage,
+    RetentionLimits, SessionFilter, SessionSummary, StatisticsFilter, StoreError, StoreFacts,
+    StoredRecord, WholePage,
 };
 use async_trait::async_trait;
 use std::collections::HashMap;
@@ -90,11 +90,9 @@ impl RecordStore for SqliteStore {
 
     async fn statistics(
         &self,
-        application: Option<ApplicationId>,
-        first: i64,
-        last: i64,
+        filter: &StatisticsFilter,
     ) -> Result<Vec<DayStatistics>, StoreError> {
-        statistics::days(&self.readers, application, first, last).await
+        statistics::days(&self.readers, filter).await
     }
 
     async fn traffic(

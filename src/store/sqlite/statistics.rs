@@ -1,8 +1,8 @@
 //! Statistics per day, application and stage, from the tables that the writer keeps beside the records.
 
-use super::rows::{bytes, count, from_word, uuid};
+use super::rows::{bytes, count, from_word, stage_word, uuid};
 use crate::model::{ApplicationId, TypeCount};
-use crate::store::{DayStatistics, StoreError};
+use crate::store::{DayStatistics, StatisticsFilter, StoreError};
 use sqlx::sqlite::{SqlitePool, SqliteRow};
 use sqlx::{AssertSqlSafe, Row as _};
 use std::collections::BTreeMap;
@@ -13,21 +13,34 @@ type Key = (i64, ApplicationId, String);
 /// By day, then application, then stage.
 pub(super) async fn days(
     readers: &SqlitePool,
-    application: Option<ApplicationId>,
-    first: i64,
-    last: i64,
+    filter: &StatisticsFilter,
 ) -> Result<Vec<DayStatistics>, StoreError> {
-    let read = |table| {
-        sqlx::query(AssertSqlSafe(select(table, application.is_some())))
-            .bind(first)
+    let is_one = filter.application_id.is_some();
+    let read = |table, (first, last): (i64, i64), limit: i64| {
+        let (day, application, stage) = match filter.after {
+            Some((day, application, stage)) => (day, bytes(application.0), stage_word(stage)),
+            None => (i64::MIN, Vec::new(), ""),
+        };
+        sqlx::query(AssertSqlSafe(select(table, is_one)))
+            .bind(first.max(day))
             .bind(last)
-            .bind(application.map(|id| bytes(id.0)))
+            .bind(filter.application_id.map(|id| bytes(id.0)))
+            .bind(day)
+            .bind(application)
+            .bind(stage)
+            .bind(limit)
     };
     let mut days = BTreeMap::new();
-    for row in read("statistics").fetch_all(readers).await? {
+    let page = read("statistics", filter.days, i64::from(filter.limit));
+    for row in page.fetch_all(readers).await? {
         days.insert(key(&row)?, day(&row)?);
     }
-    for row in read("statistics_types").fetch_all(readers).await? {
+    let Some(((first, ..), (last, ..))) = days.keys().next().zip(days.keys().next_back()) else {
+        return Ok(Vec::new());
+    };
+    // Those of the last day's later applications are read in vain.
+    let types = read("statistics_types", (*first, *last), i64::MAX);
+    for row in types.fetch_all(readers).await? {
         if let Some(day) = days.get_mut(&key(&row)?) {
             day.types.push(TypeCount {
                 kind: row.try_get("kind")?,
@@ -41,12 +54,13 @@ pub(super) async fn days(
     Ok(days.into_values().collect())
 }
 
-/// The rows of a span of days, of one application or of all; the ends and the application are bound.
+/// A page of a span of days, of one application or of all, behind the page before.
 pub(super) fn select(table: &str, one_application: bool) -> String {
-    let days = "day BETWEEN ?1 AND ?2";
+    let rest = "day BETWEEN ?1 AND ?2 AND (day, application_id, stage) > (?4, ?5, ?6)
+        ORDER BY day, application_id, stage LIMIT ?7";
     match one_application {
-        true => format!("SELECT * FROM {table} WHERE application_id = ?3 AND {days}"),
-        false => format!("SELECT * FROM {table} INDEXED BY {table}_by_day WHERE {days}"),
+        true => format!("SELECT * FROM {table} WHERE application_id = ?3 AND {rest}"),
+        false => format!("SELECT * FROM {table} INDEXED BY {table}_by_day WHERE {rest}"),
     }
 }
 

@@ -8,7 +8,7 @@ use crate::model::{ApplicationId, Stage, TypeCount};
 use crate::store::temporary::TemporaryFolder;
 use crate::store::{
     AuditFilter, RecordFilter, RecordStore, RetentionLimits, SessionFilter, SettingsStore,
-    StoreError, TokenId, VerdictFilter,
+    StatisticsFilter, StoreError, TokenId, VerdictFilter,
 };
 use serde_json::json;
 use sqlx::sqlite::SqliteConnectOptions;
@@ -183,7 +183,11 @@ async fn kept_besides(store: &SqliteStore) {
     let messages: u64 = sessions.iter().map(|session| session.messages).sum();
     assert_eq!(messages, 2000);
     assert!(sessions.iter().all(|session| session.user_id.is_some()));
-    let days = store.statistics(Some(OWN), -1, 9).await.unwrap();
+    let own = StatisticsFilter {
+        application_id: Some(OWN),
+        ..StatisticsFilter::whole((-1, 9))
+    };
+    let days = store.statistics(&own).await.unwrap();
     let counted: Vec<_> = days.iter().map(|day| (day.day, day.messages)).collect();
     let expected = [
         (-1, 499),

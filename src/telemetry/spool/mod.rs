@@ -263,6 +263,7 @@ impl Spool {
             oldest_seconds: status.oldest_seconds as u64,
             dead_letters: status.dead_letters.unsigned_abs(),
             degraded: status.degraded,
+            overhead: self.shared.metrics.own_overhead(),
         }
     }
 

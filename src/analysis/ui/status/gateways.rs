@@ -2,7 +2,7 @@
 
 use crate::analysis::clock::now_ms;
 use crate::analysis::neighbours::Heard;
-use crate::analysis::ui::components::{age, badge, bytes, maybe_time, number};
+use crate::analysis::ui::components::{age, badge, bytes, duration, maybe_time, number};
 use crate::analysis::ui::failure::Failure;
 use crate::analysis::ui::view::View;
 use crate::analysis::{ApiError, Service};
@@ -57,7 +57,10 @@ pub(in crate::analysis::ui) fn short(view: &View, known: &[Known]) -> Markup {
         @if known.is_empty() { p.dim { (o.no_gateways) } }
         @for one in known.iter().take(NAMED) {
             p.facts { code { (one.gateway) } (state(view, one))
-                @if let Some(heard) = &one.heard { span { (o.waiting_records) ": " (number(heard.report.records)) } }
+                @if let Some(heard) = &one.heard {
+                    span { (o.waiting_records) ": " (number(heard.report.records)) }
+                    @if let Some(own) = heard.report.overhead { span { (o.own_overhead) ": " (duration(own.mean_us)) } }
+                }
             }
         }
         @if known.len() > NAMED { p.dim { (o.chain_more.replace("{}", &number((known.len() - NAMED) as u64))) } }
@@ -73,6 +76,7 @@ pub(super) fn table(view: &View, known: &[Known]) -> Markup {
                 thead { tr {
                     th scope="col" { (o.gateway) } th scope="col" { (o.version) } th scope="col" { (o.waiting_records) }
                     th.number scope="col" { (o.dead_letters) } th scope="col" { (o.spool_disk) } th scope="col" { (o.heard) }
+                    th.number scope="col" title=(o.own_overhead_hint) { (o.own_overhead) }
                     th.number scope="col" { (o.numbers) } th scope="col" { (o.latest_record) }
                 } }
                 tbody { @for one in known { (row(view, one)) } }
@@ -89,7 +93,7 @@ fn row(view: &View, one: &Known) -> Markup {
         tr {
             th scope="row" { code.small { (one.gateway) } @if one.is_beside { " " (badge("accent", o.beside)) } }
             @match report {
-                None => { td { (unknown) } td { (unknown) } td.number { (unknown) } td { (unknown) } td { (unknown) } }
+                None => { td { (unknown) } td { (unknown) } td.number { (unknown) } td { (unknown) } td { (unknown) } td.number { (unknown) } }
                 Some(report) => {
                     td { (report.version) }
                     td { (number(report.records))
@@ -97,6 +101,7 @@ fn row(view: &View, one: &Known) -> Markup {
                     td.number { @if report.dead_letters > 0 { (badge("warn", &number(report.dead_letters))) } @else { "0" } }
                     td { @if report.degraded { (badge("bad", o.disk_refuses)) } @else { (badge("good", o.disk_works)) } }
                     td { (heard(view, one)) }
+                    td.number { @match report.overhead { Some(own) => (duration(own.mean_us)), None => span.dim { "–" } } }
                 }
             }
             td.number { @match one.seen { Some(seen) => (number(seen.last)), None => span.dim { "–" } } }
