@@ -90,6 +90,9 @@ fn entry_of_nobody(details: Value) -> AuditEntry {
     }
 }
 
+/// A line, and the reason by which it is counted where it cannot be written.
+type Line = (Reason, AuditEntry);
+
 struct Book {
     store: Arc<dyn Store>,
     lines: Mutex<Lines>,
@@ -101,7 +104,7 @@ impl Book {
     }
 
     /// Writes lines until no more can come.
-    async fn keep(&self, mut lines: Receiver<(Reason, AuditEntry)>) {
+    async fn keep(&self, mut lines: Receiver<Line>) {
         let mut minutes = interval(MINUTE);
         minutes.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
@@ -138,10 +141,16 @@ impl Book {
     }
 }
 
+/// Where lines go to, and who writes them.
+struct Open {
+    lines: Sender<Line>,
+    task: JoinHandle<()>,
+}
+
 /// The way of refusals into the log; the task that writes them ends with [`Refusals::stop`].
 pub(super) struct Refusals {
     book: Arc<Book>,
-    open: Mutex<Option<(Sender<(Reason, AuditEntry)>, JoinHandle<()>)>>,
+    open: Mutex<Option<Open>>,
 }
 
 impl Refusals {
@@ -151,12 +160,12 @@ impl Refusals {
             store,
             lines: Mutex::default(),
         });
-        let (sender, lines) = channel(LINES);
+        let (lines, written) = channel(LINES);
         let own = book.clone();
-        let task = tokio::spawn(async move { own.keep(lines).await });
+        let task = tokio::spawn(async move { own.keep(written).await });
         Self {
             book,
-            open: Mutex::new(Some((sender, task))),
+            open: Mutex::new(Some(Open { lines, task })),
         }
     }
 
@@ -170,10 +179,10 @@ impl Refusals {
         }
     }
 
-    fn send(&self, line: (Reason, AuditEntry)) -> bool {
+    fn send(&self, line: Line) -> bool {
         let open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
-        let sender = open.as_ref().map(|(sender, _)| sender);
-        sender.is_some_and(|sender| sender.try_send(line).is_ok())
+        let lines = open.as_ref().map(|open| &open.lines);
+        lines.is_some_and(|lines| lines.try_send(line).is_ok())
     }
 
     /// Writes what is left and waits until that is done.
@@ -183,8 +192,8 @@ impl Refusals {
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
             .take();
-        if let Some((sender, task)) = open {
-            drop(sender);
+        if let Some(Open { lines, task }) = open {
+            drop(lines);
             // That it ended is all there is to know.
             let _ = task.await;
         }

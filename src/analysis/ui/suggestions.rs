@@ -56,6 +56,7 @@ pub(super) struct Asked {
 }
 
 /// What is offered for a text.
+#[derive(Default)]
 struct Offered {
     applications: Vec<Application>,
     /// There are others that fit.
@@ -73,38 +74,55 @@ pub(super) async fn list(
     Ok(Html(shown(&visit.view, &offered).into_string()))
 }
 
-/// The application of an identifier; else those whose name is the text, and then those that hold it.
+/// The application of an identifier; else those whose name holds the text, and before them those whose
+/// whole name it is.
 async fn offered(service: &Service, caller: &Caller, part: &str) -> Result<Offered, ApiError> {
-    let mut fitting = Vec::new();
-    let mut has_more = false;
     if let Ok(id) = part.parse::<ApplicationId>() {
-        match service.one_application(caller, id).await {
-            Ok(application) => fitting.push(application),
-            Err(ApiError::NotFound | ApiError::OtherApplication) => {}
-            Err(error) => return Err(error),
-        }
-    } else if part.chars().count() <= LONGEST_NAME {
-        let whole = (!part.is_empty()).then(|| NameFilter::Whole(part.to_owned()));
-        let held = (!part.is_empty()).then(|| NameFilter::Part(part.to_owned()));
-        for name in whole.into_iter().map(Some).chain([held]) {
-            let filter = ApplicationFilter {
-                name,
-                limit: OFFERED as u32,
-                ..ApplicationFilter::default()
-            };
-            let page = service.list_applications(caller, filter).await?;
-            has_more |= page.next_after.is_some();
-            fitting.extend(page.applications);
-        }
+        return of_identifier(service, caller, id).await;
     }
+    if part.chars().count() > LONGEST_NAME {
+        return Ok(Offered::default());
+    }
+    let of = async |name| {
+        let filter = ApplicationFilter {
+            name,
+            limit: OFFERED as u32,
+            ..ApplicationFilter::default()
+        };
+        service.list_applications(caller, filter).await
+    };
+    let held = (!part.is_empty()).then(|| NameFilter::Part(part.to_owned()));
+    let page = of(held).await?;
+    let has_more = page.next_after.is_some();
+    let whole = NameFilter::Whole(part.to_owned());
+    let mut fitting = match has_more && !part.is_empty() {
+        true => of(Some(whole.clone())).await?.applications,
+        false => Vec::new(),
+    };
+    fitting.extend(page.applications);
     let mut known = HashSet::new();
     fitting.retain(|application| known.insert(application.id));
-    has_more |= fitting.len() > OFFERED;
+    fitting.sort_by_key(|application| !whole.takes(&application.name));
     fitting.truncate(OFFERED);
     Ok(Offered {
         applications: fitting,
         has_more,
     })
+}
+
+async fn of_identifier(
+    service: &Service,
+    caller: &Caller,
+    id: ApplicationId,
+) -> Result<Offered, ApiError> {
+    match service.one_application(caller, id).await {
+        Ok(application) => Ok(Offered {
+            applications: vec![application],
+            has_more: false,
+        }),
+        Err(ApiError::NotFound | ApiError::OtherApplication) => Ok(Offered::default()),
+        Err(error) => Err(error),
+    }
 }
 
 fn shown(view: &View, offered: &Offered) -> Markup {

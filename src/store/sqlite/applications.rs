@@ -6,7 +6,6 @@ use crate::store::{
     Application, ApplicationChange, ApplicationFilter, ApplicationPage, ApplicationVersion,
     Changed, NameFilter, StoreError,
 };
-use futures_util::TryStreamExt;
 use serde_json::Value;
 use sqlx::sqlite::{SqlitePool, SqliteRow};
 use sqlx::{Row as _, SqliteConnection};
@@ -19,8 +18,10 @@ const ADD: &str = "
 
 const PAGE: &str = "SELECT * FROM applications WHERE seq > ?1 ORDER BY seq LIMIT ?2";
 const ONE: &str = "SELECT * FROM applications WHERE id = ?1 AND seq > ?2";
-/// A name stands before the rules in its row, which are not read with it.
-const NAMES: &str = "SELECT seq, name FROM applications WHERE seq > ?1 ORDER BY seq";
+/// Many as one row, which costs a fraction of as many rows.
+const NAMES: &str = "
+    SELECT json_group_array(json_array(seq, name))
+    FROM (SELECT seq, name FROM applications WHERE seq > ?1 ORDER BY seq LIMIT ?2)";
 const NAMES_OF: &str = "
     SELECT id, name FROM applications WHERE id IN (SELECT unhex(value) FROM json_each(?1))";
 const THESE: &str = "
@@ -57,6 +58,9 @@ const VERSIONS: &str = "
         SELECT version, name, description, rules, policy, changed_at_ms, changed_by
         FROM application_versions WHERE application_id = ?1)
     WHERE version < ?2 ORDER BY version DESC LIMIT ?3";
+
+/// Names read at once by a search for one.
+const AT_ONCE: usize = 2_000;
 
 pub(super) async fn first(readers: &SqlitePool) -> Result<Option<Application>, StoreError> {
     let row = sqlx::query("SELECT * FROM applications ORDER BY seq LIMIT 1")
@@ -108,19 +112,22 @@ pub(super) async fn page(
 async fn named(
     readers: &SqlitePool,
     name: &NameFilter,
-    (after, wanted): (i64, usize),
+    (mut after, wanted): (i64, usize),
 ) -> Result<Vec<i64>, StoreError> {
-    let mut found = sqlx::query(NAMES).bind(after).fetch(readers);
     let mut places = Vec::new();
-    while let Some(row) = found.try_next().await? {
-        if name.takes(row.try_get("name")?) {
-            places.push(row.try_get("seq")?);
+    loop {
+        let query = sqlx::query_scalar(NAMES).bind(after).bind(AT_ONCE as i64);
+        let names: String = query.fetch_one(readers).await?;
+        let names: Vec<(i64, String)> =
+            serde_json::from_str(&names).map_err(|_| StoreError::Unreadable("list of names"))?;
+        let fitting = names.iter().filter(|(_, own)| name.takes(own));
+        places.extend(fitting.map(|(place, _)| *place));
+        if places.len() >= wanted || names.len() < AT_ONCE {
+            places.truncate(wanted);
+            return Ok(places);
         }
-        if places.len() == wanted {
-            break;
-        }
+        after = names.last().map_or(after, |(place, _)| *place);
     }
-    Ok(places)
 }
 
 pub(super) async fn names(
