@@ -71,7 +71,7 @@ pub(super) fn table(view: &View, known: &[Known]) -> Markup {
     let o = view.o();
     html! {
         @if known.is_empty() { div.empty { (o.no_gateways) } } @else {
-            div.table { table.records {
+            div.table tabindex="0" role="region" aria-label=(o.gateways) { table.records {
                 caption.hidden { (o.gateways) }
                 thead { tr {
                     th scope="col" { (o.gateway) } th scope="col" { (o.version) } th scope="col" { (o.waiting_records) }
