@@ -63,6 +63,7 @@ configuration() {
   for unit in systemd/*.service; do
     place 644 "$unit" "usr/lib/systemd/system/$(basename "$unit")"
   done
+  place 644 packaging/deb/sysusers usr/lib/sysusers.d/monitor-gateway.conf
 }
 
 documents() {

@@ -29,3 +29,5 @@ mod tls_spoken;
 mod traces;
 #[path = "ops/upgrade.rs"]
 mod upgrade;
+#[path = "ops/upgrade_http2.rs"]
+mod upgrade_http2;

@@ -9,6 +9,8 @@ mod support;
 mod erased;
 #[path = "postgres/kept.rs"]
 mod kept;
+#[path = "postgres/lookups.rs"]
+mod lookups;
 #[path = "postgres/migration.rs"]
 mod migration;
 #[path = "postgres/outage.rs"]

@@ -25,6 +25,8 @@ mod chain;
 mod erasure;
 #[path = "store/filters.rs"]
 mod filters;
+#[path = "store/lookups.rs"]
+mod lookups;
 #[path = "store/policies.rs"]
 mod policies;
 #[path = "store/postgres.rs"]

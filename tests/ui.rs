@@ -8,14 +8,25 @@ mod support;
 #[path = "ops/line.rs"]
 mod line;
 
+// What other stores are tested by is not needed here.
+#[allow(dead_code)]
+#[path = "store/bed.rs"]
+mod bed;
+
 #[path = "ui/accounts.rs"]
 mod accounts;
 #[path = "ui/applications.rs"]
 mod applications;
+#[path = "ui/attacks.rs"]
+mod attacks;
 #[path = "ui/audit.rs"]
 mod audit;
+#[path = "ui/behind_proxy.rs"]
+mod behind_proxy;
 #[path = "ui/browser.rs"]
 mod browser;
+#[path = "ui/comfort.rs"]
+mod comfort;
 #[path = "ui/defence.rs"]
 mod defence;
 #[path = "ui/first_steps.rs"]
@@ -28,12 +39,18 @@ mod many;
 mod oidc;
 #[path = "ui/overview.rs"]
 mod overview;
+#[path = "ui/provider_accounts.rs"]
+mod provider_accounts;
 #[path = "ui/records.rs"]
 mod records;
 #[path = "ui/refusals.rs"]
 mod refusals;
+#[path = "ui/russian.rs"]
+mod russian;
 #[path = "ui/saved.rs"]
 mod saved;
+#[path = "ui/searching.rs"]
+mod searching;
 #[path = "ui/sign_in.rs"]
 mod sign_in;
 #[path = "ui/tokens.rs"]

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 const GOAL: &str = "≤ 100 ms";
 
 /// Those with an address that is known.
-const PAGES: [(&str, &str); 22] = [
+const PAGES: [(&str, &str); 25] = [
     ("overview of a day", "/ui/overview"),
     ("overview of a week", "/ui/overview?period=7d"),
     ("overview of a month", "/ui/overview?period=30d"),
@@ -28,6 +28,15 @@ const PAGES: [(&str, &str); 22] = [
     ("records of a rare type", "/ui/records?type=SNILS"),
     ("blocked records, none", "/ui/records?verdict=blocked"),
     ("flagged records", "/ui/records?verdict=flagged"),
+    (
+        "records flagged by guardrails, none",
+        "/ui/records?verdict=guardrails",
+    ),
+    (
+        "records flagged by a policy, none",
+        "/ui/records?verdict=custom_policy",
+    ),
+    ("a text that is nowhere", "/ui/records?text=xyzzy"),
     (
         "records of a small application",
         "/ui/records?application_id=Application+00042",

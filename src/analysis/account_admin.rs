@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 
 /// Characters of a name.
 const LONGEST_NAME: usize = 64;
-/// Accounts looked through for another administrator.
+/// Accounts looked through for another administrator, and at once for those of an application.
 const LOOKED_AT: u32 = 1_000;
 const LAST_ADMINISTRATOR: &str =
     "this is the last administrator: make another one first, and sign in with it";
@@ -116,7 +116,11 @@ impl Service {
             AccountEdit::Disable => true,
             AccountEdit::Enable => false,
         };
-        if takes_away && can_administer(&account) && !self.another_administrator(id).await? {
+        let has_provider = self.oidc.is_some();
+        if takes_away
+            && can_administer(&account, has_provider)
+            && !self.another_administrator(id).await?
+        {
             return Err(ApiError::Conflict(LAST_ADMINISTRATOR));
         }
         let mut change = AccountChange::default();
@@ -136,6 +140,20 @@ impl Service {
         Ok(account)
     }
 
+    /// How many accounts see this application alone.
+    pub(super) async fn accounts_bound_to(&self, id: ApplicationId) -> Result<usize, ApiError> {
+        let (mut bound, mut after) = (0, None);
+        loop {
+            let (accounts, next) = self.list_accounts(after.as_deref(), LOOKED_AT).await?;
+            let own = |account: &&Account| account.application_id == Some(id);
+            bound += accounts.iter().filter(own).count();
+            match next {
+                Some(next) => after = Some(next),
+                None => return Ok(bound),
+            }
+        }
+    }
+
     async fn make_link(&self, caller: &Caller, account: &Account) -> Result<Secret, ApiError> {
         let value = tokens::random_value().map_err(|_| ApiError::Internal)?;
         let ends = now_ms().saturating_add(LINK_LASTS.as_millis() as i64);
@@ -150,8 +168,9 @@ impl Service {
 
     async fn another_administrator(&self, but: AccountId) -> Result<bool, ApiError> {
         let accounts = self.store.accounts(None, LOOKED_AT).await?;
-        let others = accounts.iter().filter(|account| account.id != but);
-        Ok(others.into_iter().any(can_administer))
+        let mut others = accounts.iter().filter(|account| account.id != but);
+        let has_provider = self.oidc.is_some();
+        Ok(others.any(|account| can_administer(account, has_provider)))
     }
 
     async fn account_audited(

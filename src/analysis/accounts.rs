@@ -33,9 +33,12 @@ const TOUCHED_EVERY_MS: i64 = 60_000;
 const PAGE: u32 = 200;
 
 /// Makes a one-time link while nobody can administer: at the first start, and at each later one until
-/// an administrator has a password.
-pub(super) async fn first_link(store: &dyn Store) -> Result<Option<Secret>, StoreError> {
-    if has_administrator(store).await? {
+/// an administrator has a password, or has come by the identity provider, where there is one.
+pub(super) async fn first_link(
+    store: &dyn Store,
+    has_provider: bool,
+) -> Result<Option<Secret>, StoreError> {
+    if has_administrator(store, has_provider).await? {
         return Ok(None);
     }
     let account = match store.account_named(FIRST_NAME).await? {
@@ -58,11 +61,14 @@ pub(super) async fn first_link(store: &dyn Store) -> Result<Option<Secret>, Stor
     Ok(Some(value))
 }
 
-async fn has_administrator(store: &dyn Store) -> Result<bool, StoreError> {
+async fn has_administrator(store: &dyn Store, has_provider: bool) -> Result<bool, StoreError> {
     let mut after: Option<String> = None;
     loop {
         let accounts = store.accounts(after.as_deref(), PAGE).await?;
-        if accounts.iter().any(can_administer) {
+        if accounts
+            .iter()
+            .any(|account| can_administer(account, has_provider))
+        {
             return Ok(true);
         }
         match accounts.last() {
@@ -73,11 +79,16 @@ async fn has_administrator(store: &dyn Store) -> Result<bool, StoreError> {
 }
 
 /// Whether somebody can sign in with it and administer everything.
-pub(super) fn can_administer(account: &Account) -> bool {
+pub(super) fn can_administer(account: &Account, has_provider: bool) -> bool {
     account.role == Role::Administrator
         && account.application_id.is_none()
         && account.disabled_at_ms.is_none()
-        && account.password.is_some()
+        && (account.password.is_some() || (has_provider && comes_by_provider(account)))
+}
+
+/// Whether its owner signs in by an identity provider alone: has been here, and not by a password.
+pub(super) fn comes_by_provider(account: &Account) -> bool {
+    account.password.is_none() && account.signed_in_at_ms.is_some()
 }
 
 /// An account without a password.

@@ -51,18 +51,18 @@ impl Service {
         self.store.application(id).await?.ok_or(ApiError::NotFound)
     }
 
-    /// What applications are called, as far as the caller may see them and they are still there.
+    /// What those of these applications are called that the caller sees; one that is gone has no name.
     pub(super) async fn application_names(
         &self,
         caller: &Caller,
         ids: impl Iterator<Item = ApplicationId>,
     ) -> Result<HashMap<ApplicationId, String>, ApiError> {
         let seen: HashSet<_> = ids.filter(|id| caller.sees(Some(*id))).collect();
-        if seen.is_empty() {
-            return Ok(HashMap::new());
-        }
         let seen: Vec<_> = seen.into_iter().collect();
-        let names = self.store.application_names(&seen).await?;
+        let names = match seen.is_empty() {
+            true => Vec::new(),
+            false => self.store.application_names(&seen).await?,
+        };
         Ok(names.into_iter().collect())
     }
 
@@ -124,20 +124,28 @@ impl Service {
             .await
     }
 
-    /// Removes an application with its tokens and records.
+    /// Removes an application with its tokens and records, and with the accounts of people who are bound
+    /// to it: where there are any, that takes whoever may change accounts.
     pub(super) async fn remove_application(
         &self,
         caller: &Caller,
         basis: Basis,
     ) -> Result<(), ApiError> {
         caller.must_be_unbound()?;
+        let accounts = self.accounts_bound_to(basis.id).await?;
+        if accounts > 0 {
+            caller.must_administer()?;
+        }
         let removed = self
             .store
             .remove_application(basis.id, basis.version)
             .await?;
         done(removed)?;
         self.doubt_settings();
-        let details = json!({"version_from": basis.version, "version_to": null});
+        let mut details = json!({"version_from": basis.version, "version_to": null});
+        if let (1.., Value::Object(details)) = (accounts, &mut details) {
+            details.insert("accounts".to_owned(), accounts.into());
+        }
         let target = Target::Application(basis.id);
         self.audited(caller, Action::ApplicationRemove, target, details)
             .await

@@ -76,6 +76,12 @@ impl Caller {
         }
     }
 
+    /// Asks for a caller with what makes an administrator: to change settings and to read records.
+    pub(super) fn must_administer(&self) -> Result<(), ApiError> {
+        self.must_have(&[Scope::Admin])?;
+        self.must_have(&[Scope::Read])
+    }
+
     /// The application a call concerns: the one it names, else the one the caller is bound to; None
     /// is every one.
     pub(super) fn narrow(
@@ -162,6 +168,19 @@ mod tests {
                 .must_own(Scopes::of(&Scope::ALL))
                 .is_ok()
         );
+    }
+
+    #[test]
+    fn an_administrator_changes_settings_and_reads_records() {
+        for (scopes, missing) in [
+            (&[Scope::Admin, Scope::Ingest], Scope::Read),
+            (&[Scope::Read, Scope::Ingest], Scope::Admin),
+        ] {
+            let refused = caller(scopes, None).must_administer();
+            assert_eq!(refused, Err(ApiError::ScopeMissing(missing)));
+        }
+        let both = caller(&[Scope::Read, Scope::Admin], None);
+        assert_eq!(both.must_administer(), Ok(()));
     }
 
     #[test]

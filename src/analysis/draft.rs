@@ -140,7 +140,8 @@ fn kept_policy(base: &Application) -> Result<Option<Policy>, Vec<FieldProblem>> 
     }
 }
 
-fn policy_problems(problems: &PolicyProblems) -> Vec<FieldProblem> {
+/// What is wrong with a policy, by the fields of its application.
+pub(super) fn policy_problems(problems: &PolicyProblems) -> Vec<FieldProblem> {
     let named = |key: &str| match key {
         "" => "policy".to_owned(),
         key => format!("policy.{key}"),

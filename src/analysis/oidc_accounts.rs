@@ -1,5 +1,6 @@
 //! The account of somebody whom an identity provider has recognised. It is found by the provider's own
-//! name for the person; by an e-mail address only where the provider has verified that.
+//! name for the person; by an e-mail address only where the provider has verified that and knows nobody
+//! else by the account: an address may pass on to somebody new.
 
 use super::Service;
 use super::account_admin::{AccountEdit, check_name};
@@ -9,7 +10,7 @@ use super::authority::Caller;
 use super::error::ApiError;
 use super::oidc::{NotLetIn, Person, Provider};
 use crate::config::SignInRole;
-use crate::store::{Account, Role};
+use crate::store::{Account, Identity, Role};
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde_json::json;
@@ -104,12 +105,25 @@ impl Service {
                 self.add_for(&name, role.into()).await?
             }
         };
-        if account.disabled_at_ms.is_none() {
-            let identity = person.identity.clone();
-            let kept = self.store.add_identity(identity, account.id).await;
-            kept.map_err(ApiError::from)?;
+        let identity = person.identity.clone();
+        if account.disabled_at_ms.is_none() && !self.is_given(&account, identity).await? {
+            return Err(NotLetIn::NameTaken.into());
         }
         Ok(account)
+    }
+
+    /// Whether the account is the identity's from now on, or is already: the same person may come in
+    /// two windows at once.
+    async fn is_given(&self, account: &Account, identity: Identity) -> Result<bool, ApiError> {
+        if self
+            .store
+            .add_identity(identity.clone(), account.id)
+            .await?
+        {
+            return Ok(true);
+        }
+        let owner = self.store.account_of(&identity).await?;
+        Ok(owner.is_some_and(|owner| owner.id == account.id))
     }
 
     async fn add_for(&self, name: &str, role: Role) -> Result<Account, EntryError> {
@@ -141,11 +155,13 @@ impl Service {
 }
 
 /// What an account for somebody is called: the first of the provider's words for them that may be a
-/// name, else one that is made.
+/// name, else one that is made. A word that looks like an e-mail address counts only where it is one
+/// that the provider has verified: whoever has that address would find the account taken.
 fn name_of(person: &Person) -> String {
     let subject = &person.identity.subject;
-    let words = [person.email.as_ref(), person.name.as_ref(), Some(subject)];
-    let words = words.into_iter().flatten();
+    let own = [person.name.as_ref(), Some(subject)];
+    let own = own.into_iter().flatten().filter(|word| !word.contains('@'));
+    let words = person.email.as_ref().into_iter().chain(own);
     let mut names = words.map(|word| word.trim().to_lowercase());
     names
         .find(|name| check_name(name).is_ok())

@@ -76,7 +76,7 @@ impl Service {
         let store: Arc<dyn Store> = start::open_store(settings, data_dir).await?;
         let tokens = Arc::new(Tokens::new(store.clone()));
         let applications = Arc::new(Applications::new(store.clone()));
-        let first_run = start::first_run(&*store, &tokens, settings.first_token.as_ref()).await?;
+        let first_run = start::first_run(&*store, &tokens, settings).await?;
         let files = Files {
             blobs: start::open_blobs(settings, data_dir)?,
             store: store.clone(),

@@ -144,13 +144,13 @@ fn private_folder(path: &Path) -> Result<(), StartError> {
 pub(super) async fn first_run(
     store: &dyn Store,
     tokens: &Tokens,
-    configured: Option<&Secret>,
+    settings: &AnalysisSettings,
 ) -> Result<FirstRun, StartError> {
     let application_id = match store.first_application().await? {
         Some(first) => first.id,
         None => add_default_application(store).await?,
     };
-    let access_key = match configured {
+    let access_key = match &settings.first_token {
         Some(key) => Some(key.clone()),
         // A start that broke off before the token was made is made good by the next one.
         None if !store.has_tokens().await? => {
@@ -165,7 +165,7 @@ pub(super) async fn first_run(
     Ok(FirstRun {
         application_id,
         access_key,
-        sign_in_link: accounts::first_link(store).await?,
+        sign_in_link: accounts::first_link(store, settings.oidc.is_some()).await?,
     })
 }
 

@@ -1,20 +1,21 @@
 //! The analysis server as a process of its own.
 
-use super::certificates::Certificates;
+use super::certificates::{Certificates, Offered};
 use super::gateway::{backend_runtime, reloads};
-use super::http::{UnderWay, WebApp};
+use super::http::{CountedApp, UnderWay, WebApp};
 use super::launch::Launch;
 use super::lifecycle::Readiness;
 use super::reload::Parts;
 use super::remote::remote;
 use super::run::{Serving, run_server};
+use super::sockets::Sockets;
 use super::status::Overview;
-use super::{docs, listeners, operations, welcome};
+use super::{descriptors, docs, listeners, operations, welcome};
 use crate::analysis::{RetentionTask, Service, router};
 use crate::config::{Listener, Settings};
+use crate::gateway::Doors;
 use crate::observe::Metrics;
 use anyhow::Result;
-use pingora_core::protocols::ALPN;
 use pingora_core::services::listening::Service as Listening;
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -35,9 +36,11 @@ pub fn run_analysis(launch: Launch) -> Result<()> {
     let opened = Service::open_with(&settings.analysis, &settings.data_dir, remote.clone());
     let (service, first) = runtime.block_on(opened)?;
     let retention = retention(&runtime, &settings, &service, &metrics);
-    let (under_way, mut certificates) = (UnderWay::default(), Certificates::default());
+    let under_way = UnderWay::new(descriptors::api(None), &metrics);
+    let mut certificates = Certificates::default();
     let api = api(
         &settings,
+        &sockets,
         service.clone(),
         (under_way.clone(), &mut certificates),
     )?;
@@ -54,7 +57,6 @@ pub fn run_analysis(launch: Launch) -> Result<()> {
         remote,
     });
     let operations = sockets.serve(operations_service(address, &settings, router))?;
-    let api = sockets.serve(api)?;
     let mut addresses = addresses(&settings.analysis.listen);
     addresses.push(address);
     let serving = Serving {
@@ -96,17 +98,17 @@ pub(super) fn retention(
 /// The API's listeners.
 pub(super) fn api(
     settings: &Settings,
+    sockets: &Sockets,
     service: Arc<Service>,
     (under_way, certificates): (UnderWay, &mut Certificates),
-) -> Result<Listening<WebApp>> {
+) -> Result<Doors<CountedApp>> {
     let header_timeout = settings.gateway.limits.header_timeout;
     let router = docs::router().merge(router(service));
-    let app = WebApp::counted(router, header_timeout, under_way);
-    let mut api = Listening::new("analysis".into(), app);
+    let app = CountedApp::new(router, header_timeout, under_way);
     // The router speaks nothing newer.
-    let offered = (certificates, ALPN::H1);
-    listeners::add(&mut api, &settings.analysis.listen, offered)?;
-    Ok(api)
+    let offered = (certificates, Offered::Http1);
+    let doors = listeners::doors(sockets, &settings.analysis.listen, offered)?;
+    Ok(Doors::new("analysis", doors, app))
 }
 
 /// The addresses of a list.

@@ -4,14 +4,34 @@
 use crate::config::{ClientAuth, ClientCheck, Listener, TlsFiles, pem};
 use anyhow::{Result, anyhow};
 use arc_swap::ArcSwap;
-use pingora_core::listeners::tls::TlsSettings;
-use pingora_core::protocols::ALPN;
+use pingora_core::listeners::tls::Acceptor;
 use rustls::pki_types::{CertificateDer, UnixTime};
 use rustls::server::danger::{ClientCertVerified, ClientCertVerifier};
-use rustls::server::{ClientHello, ResolvesServerCert, WebPkiClientVerifier};
+use rustls::server::{
+    ClientHello, NoServerSessionStorage, ResolvesServerCert, WebPkiClientVerifier,
+};
 use rustls::sign::CertifiedKey;
-use rustls::{DigitallySignedStruct, DistinguishedName, Error, SignatureScheme};
+use rustls::{DigitallySignedStruct, DistinguishedName, Error, ServerConfig, SignatureScheme};
 use std::sync::Arc;
+
+/// Protocols that a listener offers (ALPN).
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Offered {
+    /// HTTP/2, then HTTP/1.1.
+    Http2,
+    /// HTTP/1.1 alone.
+    Http1,
+}
+
+impl Offered {
+    fn names(self) -> Vec<Vec<u8>> {
+        let names: &[&[u8]] = match self {
+            Self::Http2 => &[b"h2", b"http/1.1"],
+            Self::Http1 => &[b"http/1.1"],
+        };
+        names.iter().map(|name| name.to_vec()).collect()
+    }
+}
 
 /// One listener's files.
 #[derive(Debug)]
@@ -65,20 +85,28 @@ impl Certificates {
 }
 
 impl Certificate {
-    /// Has a listener use them; it offers these protocols.
+    /// The listener's side of a handshake with them.
     ///
     /// # Errors
     /// When TLS cannot be set up at all.
-    pub(super) fn settings(self: Arc<Self>, protocols: ALPN) -> Result<TlsSettings> {
-        // No paths: the resolver has what they hold.
-        let tls = TlsSettings::intermediate("", "");
-        let mut tls = tls.map_err(|error| anyhow!("TLS cannot be set up: {error}"))?;
-        if self.files.clients.is_some() {
-            tls.set_client_cert_verifier(self.clone());
+    pub(super) fn acceptor(self: Arc<Self>, offered: Offered) -> Result<Acceptor> {
+        let provider = Arc::new(rustls::crypto::ring::default_provider());
+        let builder = ServerConfig::builder_with_provider(provider);
+        let builder = builder.with_safe_default_protocol_versions()?;
+        let checks_clients = self.files.clients.is_some();
+        let builder = match checks_clients {
+            true => builder.with_client_cert_verifier(self.clone()),
+            false => builder.with_no_client_auth(),
+        };
+        let mut config = builder.with_cert_resolver(self);
+        config.alpn_protocols = offered.names();
+        if checks_clients {
+            // A session that is resumed asks no verifier, and so would outlive the authority that vouched
+            // for its client.
+            config.session_storage = Arc::new(NoServerSessionStorage {});
+            config.send_tls13_tickets = 0;
         }
-        tls.set_cert_resolver(self);
-        tls.set_alpn(protocols);
-        Ok(tls)
+        Ok(Acceptor::from_server_config(Arc::new(config)))
     }
 }
 

@@ -3,11 +3,16 @@
 
 use anyhow::{Result, ensure};
 use log::warn;
+use rustix::io::Errno;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use std::fs::File;
+use std::io;
 
 /// For listeners, spool, database, files, the backend and the operations listener.
 const RESERVED: u64 = 128;
 const PER_CLIENT: u64 = 2;
+/// Connections of the API at most: browsers and gateways, each of which has a few.
+const API: u64 = 10_000;
 /// A gateway for fewer is of no use to anybody.
 const FEWEST: u64 = 16;
 
@@ -38,6 +43,33 @@ pub(super) fn clients(wanted: usize) -> Result<usize> {
         );
     }
     Ok(usize::try_from(room).unwrap_or(usize::MAX))
+}
+
+/// Raises the soft limit too, and says how many connections of the analysis API there is room for, beside a
+/// gateway for so many clients where there is one. Half of what is reserved is theirs in any case.
+pub(super) fn api(beside: Option<usize>) -> i64 {
+    let limit = getrlimit(Resource::Nofile);
+    let most = limit.maximum.unwrap_or(u64::MAX);
+    let now = limit.current.unwrap_or(u64::MAX);
+    let have = match now < most {
+        true => raise(now, most, limit.maximum),
+        false => now,
+    };
+    let clients = (beside.unwrap_or(0) as u64).saturating_mul(PER_CLIENT);
+    let left = have.saturating_sub(clients).saturating_sub(RESERVED);
+    let room = left.saturating_add(RESERVED / 2).min(API);
+    i64::try_from(room).unwrap_or(i64::MAX)
+}
+
+/// Whether none is left, as far as one can tell by asking for one.
+pub(super) fn are_gone() -> bool {
+    File::open("/dev/null").is_err_and(|error| is_shortage(&error))
+}
+
+/// Whether that is what an error says, of the process or of the system.
+pub(super) fn is_shortage(error: &io::Error) -> bool {
+    let errno = Errno::from_io_error(error);
+    matches!(errno, Some(Errno::MFILE | Errno::NFILE))
 }
 
 /// The limit that is in force then.

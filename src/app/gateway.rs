@@ -1,7 +1,7 @@
 //! The gateway as a process, alone or with the analysis backend beside it.
 
 use super::analysis::{addresses, api, operations_service, retention};
-use super::certificates::Certificates;
+use super::certificates::{Certificates, Offered};
 use super::http::UnderWay;
 use super::inspect::LocalInspector;
 use super::launch::{Launch, Seat};
@@ -104,7 +104,9 @@ pub fn run_all(launch: Launch) -> Result<()> {
         warn!("UPSTREAM_URL is not set: the built-in demo model answers");
         settings.gateway.upstream.url = Some(start_demo(&runtime)?);
     }
-    let (under_way, metrics) = (UnderWay::default(), Arc::new(Metrics::new()?));
+    let metrics = Arc::new(Metrics::new()?);
+    let clients = settings.gateway.limits.connections;
+    let under_way = UnderWay::new(descriptors::api(Some(clients)), &metrics);
     let upstream = settings.gateway.upstream.url.as_ref();
     let remote = remote(&settings.analysis, upstream, &metrics)?;
     let opened = Service::open_with(&settings.analysis, &settings.data_dir, remote.clone());
@@ -114,6 +116,7 @@ pub fn run_all(launch: Launch) -> Result<()> {
     let mut certificates = Certificates::default();
     let api = api(
         &settings,
+        &sockets,
         service.clone(),
         (under_way.clone(), &mut certificates),
     )?;
@@ -133,7 +136,6 @@ pub fn run_all(launch: Launch) -> Result<()> {
             demo,
         }),
     };
-    let api = sockets.serve(api)?;
     serve_gateway(&settings, &runtime, plan, |server| {
         server.add_service(api);
     })?;
@@ -208,7 +210,7 @@ pub fn run_gateway(launch: Launch) -> Result<()> {
         seat,
         certificates: Certificates::default(),
         extra: Vec::new(),
-        under_way: UnderWay::default(),
+        under_way: UnderWay::new(0, &metrics),
         metrics,
         remote: Remote::default(),
         beside: None,
@@ -321,8 +323,9 @@ fn serve_gateway(
     let most = descriptors::clients(gateway.limits.connections)?;
     let live = Arc::new(Live::new(shared, options, most));
     let sockets = plan.seat.sockets.clone();
-    let doors = listeners::doors(&sockets, &gateway.listen, &mut plan.certificates)?;
-    let front = Doors::new(doors, Front::new(&conf, live.clone()), live.clone());
+    let offered = (&mut plan.certificates, Offered::Http2);
+    let doors = listeners::doors(&sockets, &gateway.listen, offered)?;
+    let front = Doors::new("gateway", doors, Front::new(&conf, live.clone()));
     let readiness = Arc::new(Readiness::default());
     let address = gateway.operations;
     let overview = Overview {

@@ -1,6 +1,9 @@
-//! An axum router on a pingora listener: so every listener has pingora's TLS, hand-over and drain.
+//! An axum router behind a listener of the process: so every listener has the same TLS, hand-over and
+//! drain.
 
 use crate::analysis::{Peer, Stopping};
+use crate::gateway::{Reception, Room};
+use crate::observe::Metrics;
 use async_trait::async_trait;
 use axum::Router;
 use axum::extract::Request;
@@ -24,20 +27,39 @@ use tower_service::Service as _;
 /// How long a connection may wait for one more request after a hand-over.
 const PEACE: Duration = Duration::from_secs(5);
 
-/// Requests under way on the routers of one process; a stop waits for them.
-#[derive(Clone, Debug, Default)]
+/// What the limit of the API's connections is called in the log.
+const BOUND: &str = "as many as the file descriptors allow the analysis API";
+
+/// What is under way on the API of one process: a stop waits for its requests, a hand-over for its
+/// connections too.
+#[derive(Clone)]
 pub(super) struct UnderWay {
     requests: Arc<AtomicI64>,
     /// Another process serves: who is connected here may finish in peace.
     handed_over: Arc<AtomicBool>,
+    room: Arc<Room>,
 }
 
 /// Counted until it is dropped, however the request ends.
 struct Counted(UnderWay);
 
 impl UnderWay {
+    /// With room for so many connections.
+    pub(super) fn new(connections: i64, metrics: &Arc<Metrics>) -> Self {
+        Self {
+            requests: Arc::default(),
+            handed_over: Arc::default(),
+            room: Room::new(connections, BOUND, metrics.clone()),
+        }
+    }
+
     pub(super) fn count(&self) -> i64 {
         self.requests.load(Ordering::Relaxed)
+    }
+
+    /// The places of the API's connections.
+    pub(super) fn room(&self) -> &Arc<Room> {
+        &self.room
     }
 
     pub(super) fn hand_over(&self) {
@@ -64,21 +86,17 @@ impl Drop for Counted {
 pub(super) struct WebApp {
     router: Router,
     header_timeout: Duration,
+}
+
+/// The same, with its requests counted, and in peace after a hand-over.
+pub(super) struct CountedApp {
+    app: WebApp,
     under_way: UnderWay,
 }
 
-impl WebApp {
-    /// `header_timeout` bounds the wait for each request head, the first one included.
-    pub(super) fn new(router: Router, header_timeout: Duration) -> Self {
-        Self {
-            router,
-            header_timeout,
-            under_way: UnderWay::default(),
-        }
-    }
-
-    /// The same, with its requests counted.
-    pub(super) fn counted(router: Router, header_timeout: Duration, under_way: UnderWay) -> Self {
+impl CountedApp {
+    /// As [`WebApp::new`].
+    pub(super) fn new(router: Router, header_timeout: Duration, under_way: UnderWay) -> Self {
         let handed = under_way.clone();
         let count = move |request: Request, next: Next| {
             let counted = under_way.enter();
@@ -93,9 +111,33 @@ impl WebApp {
             }
         };
         Self {
+            app: WebApp::new(router.layer(from_fn(count)), header_timeout),
             under_way: handed,
-            ..Self::new(router.layer(from_fn(count)), header_timeout)
         }
+    }
+}
+
+#[async_trait]
+impl ServerApp for CountedApp {
+    async fn process_new(
+        self: &Arc<Self>,
+        stream: Stream,
+        shutdown: &ShutdownWatch,
+    ) -> Option<Stream> {
+        let in_peace = || self.under_way.is_handed_over();
+        self.app.serve(stream, shutdown, in_peace).await;
+        None
+    }
+}
+
+#[async_trait]
+impl Reception for CountedApp {
+    fn room(&self) -> &Arc<Room> {
+        self.under_way.room()
+    }
+
+    fn header_timeout(&self) -> Duration {
+        self.app.header_timeout
     }
 }
 
@@ -106,6 +148,22 @@ impl ServerApp for WebApp {
         stream: Stream,
         shutdown: &ShutdownWatch,
     ) -> Option<Stream> {
+        self.serve(stream, shutdown, || false).await;
+        None
+    }
+}
+
+impl WebApp {
+    /// `header_timeout` bounds the wait for each request head, the first one included.
+    pub(super) fn new(router: Router, header_timeout: Duration) -> Self {
+        Self {
+            router,
+            header_timeout,
+        }
+    }
+
+    /// Serves one connection to its end; `in_peace` is asked once the process ends.
+    async fn serve(&self, stream: Stream, shutdown: &ShutdownWatch, in_peace: impl Fn() -> bool) {
         let (router, peer) = (self.router.clone(), peer(&stream));
         let stopping = Stopping(shutdown.clone());
         let service = service_fn(move |mut request: http::Request<Incoming>| {
@@ -124,20 +182,19 @@ impl ServerApp for WebApp {
             ended = connection.as_mut() => Some(ended),
             _ = shutdown.wait_for(|stopping| *stopping) => None,
         };
-        if ended.is_none() && self.under_way.is_handed_over() {
+        if ended.is_none() && in_peace() {
             // A request may be on its way; its answer closes the connection.
             if tokio::time::timeout(PEACE, connection.as_mut())
                 .await
                 .is_ok()
             {
-                return None;
+                return;
             }
         }
         if ended.is_none() {
             connection.as_mut().graceful_shutdown();
             let _ = connection.await;
         }
-        None
     }
 }
 

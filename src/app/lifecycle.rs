@@ -99,8 +99,9 @@ impl Signals {
         }
     }
 
-    /// Says that calls are welcome elsewhere, for as long as load balancers need to hear it.
-    async fn drain(&self, interrupt: &mut Signal) {
+    /// Says that calls are welcome elsewhere, for as long as load balancers need to hear it. False when it
+    /// was interrupted.
+    async fn drain(&self, interrupt: &mut Signal) -> bool {
         info!("asked to stop, draining");
         notify::stopping();
         self.readiness.set(DRAINING);
@@ -108,9 +109,16 @@ impl Signals {
             live.drain();
         }
         tokio::select! {
-            () = tokio::time::sleep(self.min_drain) => {}
-            _ = interrupt.recv() => {}
+            () = tokio::time::sleep(self.min_drain) => true,
+            _ = interrupt.recv() => false,
         }
+    }
+
+    /// Nothing is waited for any more, but for what was acknowledged to be on disk.
+    fn interrupted(&self) -> ShutdownSignal {
+        info!("interrupted, stopping at once");
+        self.readiness.set(INTERRUPTED);
+        ShutdownSignal::FastShutdown
     }
 
     fn hand_over(&self) {
@@ -130,18 +138,22 @@ impl ShutdownSignalWatch for Signals {
             return ShutdownSignal::FastShutdown;
         };
         match self.ending(&mut interrupt).await {
-            Ok(Ending::Terminated) => self.drain(&mut interrupt).await,
-            Ok(Ending::HandedOver) => self.hand_over(),
-            Ok(Ending::Interrupted) | Err(_) => {
-                info!("interrupted, stopping at once");
-                self.readiness.set(INTERRUPTED);
-                return ShutdownSignal::FastShutdown;
+            Ok(Ending::Terminated) => {
+                if !self.drain(&mut interrupt).await {
+                    return self.interrupted();
+                }
             }
+            Ok(Ending::HandedOver) => self.hand_over(),
+            Ok(Ending::Interrupted) | Err(_) => return self.interrupted(),
         }
         self.readiness.set(STOPPING);
         self.sockets.close();
-        // Whoever will not wait for the last call interrupts.
+        let readiness = self.readiness.clone();
         tokio::spawn(async move {
+            // Whoever will not wait for the last call interrupts, and again where the disk hangs.
+            interrupt.recv().await;
+            info!("interrupted, stopping at once");
+            readiness.set(INTERRUPTED);
             interrupt.recv().await;
             std::process::exit(1);
         });

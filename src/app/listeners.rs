@@ -1,48 +1,26 @@
 //! Listeners of a service, clear or TLS, and the wait until they answer. Whose sockets they are is
 //! [`super::sockets`]'s.
 
-use super::certificates::Certificates;
+use super::certificates::{Certificates, Offered};
 use super::sockets::Sockets;
 use crate::config::Listener;
 use crate::gateway::Door;
 use anyhow::Result;
-use pingora_core::listeners::{L4BufferSettings, ListenerConfig};
-use pingora_core::protocols::ALPN;
-use pingora_core::services::listening::Service;
 use std::net::{SocketAddr, TcpStream};
 use std::time::{Duration, Instant};
 
 /// Longest wait for a listener to answer after the start.
 const START: Duration = Duration::from_secs(30);
 
-/// Adds the listeners to a service; TLS ones offer the protocols that it speaks.
-pub(super) fn add<A>(
-    service: &mut Service<A>,
-    listeners: &[Listener],
-    (certificates, protocols): (&mut Certificates, ALPN),
-) -> Result<()> {
-    for listener in listeners {
-        let address = listener.address.to_string();
-        // Every reader above has a buffer of its own; pingora's would add 64 KiB to each connection.
-        let buffers = L4BufferSettings::default().read(0);
-        let mut endpoint = ListenerConfig::tcp(address.clone()).l4_buffer(buffers);
-        if let Some(certificate) = certificates.of(listener)? {
-            endpoint = endpoint.tls(certificate.settings(protocols.clone())?);
-        }
-        service.add_listener(endpoint);
-    }
-    Ok(())
-}
-
-/// The client-facing listeners of a gateway.
+/// Listeners of a gateway or an API; TLS ones offer the protocols that it speaks.
 pub(super) fn doors(
     sockets: &Sockets,
     listeners: &[Listener],
-    certificates: &mut Certificates,
+    (certificates, offered): (&mut Certificates, Offered),
 ) -> Result<Vec<Door>> {
     let door = |listener: &Listener| {
         let certificate = certificates.of(listener)?;
-        let tls = certificate.map(|held| held.settings(ALPN::H2H1));
+        let tls = certificate.map(|held| held.acceptor(offered));
         Ok(Door {
             socket: sockets.copy(listener.address)?,
             tls: tls.transpose()?,

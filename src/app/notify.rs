@@ -3,13 +3,23 @@
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::net::{SocketAddr, UnixDatagram};
+use std::sync::OnceLock;
 use std::time::Duration;
 
 const VARIABLE: &str = "NOTIFY_SOCKET";
 
+/// Kept from the first word on: a process without descriptors has to be able to say that it is alive.
+static SOCKET: OnceLock<UnixDatagram> = OnceLock::new();
+
 /// This process serves.
 pub(super) fn ready() {
     send(&format!("READY=1\nMAINPID={}", std::process::id()));
+}
+
+/// Its configuration has been read again, whatever came of it. Which process is the main one is not said: a
+/// hand-over may be under way.
+pub(super) fn reloaded() {
+    send("READY=1");
 }
 
 /// Another process serves in its place.
@@ -17,7 +27,7 @@ pub(super) fn main_process(pid: u32) {
     send(&format!("MAINPID={pid}"));
 }
 
-/// It reads its configuration again; [`ready`] ends that.
+/// It reads its configuration again; [`reloaded`] ends that.
 pub(super) fn reloading() {
     let now = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
     let micros = now.tv_sec * 1_000_000 + now.tv_nsec / 1_000;
@@ -50,9 +60,16 @@ fn send(state: &str) {
         Some(name) => SocketAddr::from_abstract_name(name),
         None => SocketAddr::from_pathname(std::path::Path::new(&name)),
     };
-    let sent = address
-        .and_then(|address| UnixDatagram::unbound()?.send_to_addr(state.as_bytes(), &address));
+    let sent = address.and_then(|address| socket()?.send_to_addr(state.as_bytes(), &address));
     if let Err(error) = sent {
         log::warn!("the service manager was not told: {error}");
     }
+}
+
+fn socket() -> std::io::Result<&'static UnixDatagram> {
+    if let Some(socket) = SOCKET.get() {
+        return Ok(socket);
+    }
+    let socket = UnixDatagram::unbound()?;
+    Ok(SOCKET.get_or_init(|| socket))
 }

@@ -75,7 +75,7 @@ impl Reloads {
         let mut running = lock(&self.running);
         notify::reloading();
         let outcome = self.try_reload(&mut running);
-        notify::ready();
+        notify::reloaded();
         let (result, detail) = match &outcome {
             Ok(said) => (UpgradeResult::Done, said.clone()),
             Err(error) => (UpgradeResult::Failed, format!("{error:#}")),

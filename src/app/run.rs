@@ -11,7 +11,9 @@ use super::upgrade::{Control, Upgrades};
 use super::watchdog::Watchdog;
 use super::{listeners, notify, spool};
 use crate::config::Settings;
+use crate::gateway::Room;
 use crate::observe::Metrics;
+use crate::observe::upgraded::{UpgradeEnded, UpgradeResult};
 use anyhow::Result;
 use log::warn;
 use pingora_core::server::{RunArgs, Server};
@@ -45,7 +47,7 @@ pub(super) fn run_server(
     server.bootstrap();
     add(&mut server);
     let (seat, metrics) = (serving.seat, serving.metrics);
-    let upgrades = Arc::new(Upgrades::new(metrics.clone()));
+    let upgrades = Arc::new(Upgrades::new(seat.role, metrics.clone()));
     let (live, under_way) = (serving.parts.live.clone(), serving.under_way);
     serving.reloads.attach(serving.parts);
     let signals = Signals {
@@ -68,6 +70,8 @@ pub(super) fn run_server(
     listeners::wait_until_open(&serving.addresses, || running.is_finished())?;
     if let Some(predecessor) = seat.predecessor {
         predecessor.ready()?;
+        let result = UpgradeResult::Done;
+        UpgradeEnded { result }.emit(&metrics);
     }
     seat.sockets.forget_the_rest();
     let control = Control {
@@ -81,18 +85,23 @@ pub(super) fn run_server(
     serving.readiness.ready();
     println!("{}", serving.text);
     notify::ready();
-    let watchdog = Watchdog::start(serving.operations);
-    let connected = || live.as_ref().map_or(0, |live| live.connections());
+    let clients = live.as_ref().map(|live| live.room().clone());
+    let rooms: Vec<Arc<Room>> = clients
+        .into_iter()
+        .chain([under_way.room().clone()])
+        .collect();
+    let watchdog = Watchdog::start(serving.operations, rooms.clone());
+    let expected = || rooms.iter().map(|room| room.expected()).sum::<i64>();
     let in_flight = || {
         let calls = metrics.in_flight() + under_way.count() + upgrades.orders();
         // Who is connected may bring one more request, where that can still be served in peace.
-        calls + i64::from(upgrades.is_handed_over()) * connected()
+        calls + i64::from(upgrades.is_handed_over()) * expected()
     };
     let grace = settings.gateway.shutdown.grace;
     wait_for_the_last_call(&running, &serving.readiness, grace, in_flight);
     drop(watchdog);
     if let Some(spool) = serving.spool {
-        spool.stop(serving.readiness.is_interrupted());
+        spool.stop(|| serving.readiness.is_interrupted());
     }
     if let Some(outputs) = serving.outputs {
         outputs.stop(serving.readiness.is_interrupted());

@@ -12,6 +12,9 @@ use std::net::{SocketAddr, TcpListener};
 use std::os::fd::{IntoRawFd, OwnedFd};
 use std::sync::{Arc, Mutex, PoisonError};
 
+/// Connections that may wait to be accepted; the system has a limit of its own (net.core.somaxconn).
+const WAITING: i32 = 4096;
+
 /// A socket as two processes name it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Label {
@@ -58,6 +61,8 @@ impl Sockets {
                     )
                 })?;
                 listener.set_nonblocking(true)?;
+                // Again, with a longer queue than the library's.
+                rustix::net::listen(&listener, WAITING)?;
                 (listener.local_addr()?, listener)
             }
         };

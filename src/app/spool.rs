@@ -123,13 +123,13 @@ impl Running {
         self.spool.clone()
     }
 
-    /// Lets a backend that answers take what is on its way, unless it has to be quick; the rest waits
-    /// on disk for the next start.
-    pub(super) fn stop(self, quick: bool) {
+    /// Lets a backend that answers take what is on its way, unless it has to be quick or comes to have to;
+    /// the rest waits on disk for the next start.
+    pub(super) fn stop(self, quick: impl Fn() -> bool) {
         drop(self.adopting);
         let since = Instant::now();
         let worth = || self.spool.waiting() > 0 && self.spool.backend_answers();
-        while !quick && worth() && since.elapsed() < FLUSH {
+        while !quick() && worth() && since.elapsed() < FLUSH {
             std::thread::sleep(LOOK);
         }
         let waiting = self.spool.waiting();

@@ -1,13 +1,16 @@
 //! Tells systemd that this process is alive (`WatchdogSec=`), as often as it wants to hear that and
-//! only while the operations listener answers.
+//! only while the operations listener answers and the runtimes behind the other listeners run. A process
+//! without descriptors is alive: it goes on by itself once it has some.
 
-use super::{listeners, notify};
+use super::{descriptors, listeners, notify};
+use crate::gateway::Room;
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
+use std::sync::Arc;
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::time::Duration;
 
-/// How long the listener may take.
+/// How long each may take.
 const ANSWER: Duration = Duration::from_secs(2);
 
 /// Ends when it is dropped.
@@ -17,12 +20,13 @@ pub(super) struct Watchdog {
 
 impl Watchdog {
     /// None where systemd does not ask.
-    pub(super) fn start(operations: SocketAddr) -> Option<Self> {
+    pub(super) fn start(operations: SocketAddr, rooms: Vec<Arc<Room>>) -> Option<Self> {
         let interval = notify::watchdog_interval()?;
         let (stop, stopped) = mpsc::channel();
         let look = move || {
             while stopped.recv_timeout(interval) == Err(RecvTimeoutError::Timeout) {
-                if answers(operations).unwrap_or(false) {
+                let runs = rooms.iter().all(|room| room.pulse().beats(ANSWER));
+                if runs && answers(operations) {
                     notify::alive();
                 }
             }
@@ -38,8 +42,15 @@ impl Watchdog {
     }
 }
 
-fn answers(operations: SocketAddr) -> std::io::Result<bool> {
-    let mut stream = TcpStream::connect_timeout(&listeners::local(operations), ANSWER)?;
+fn answers(operations: SocketAddr) -> bool {
+    match TcpStream::connect_timeout(&listeners::local(operations), ANSWER) {
+        Err(error) => descriptors::is_shortage(&error),
+        // Asked while the connection has one: it may be the last.
+        Ok(stream) => is_fine(&stream).unwrap_or(false) || descriptors::are_gone(),
+    }
+}
+
+fn is_fine(mut stream: &TcpStream) -> std::io::Result<bool> {
     stream.set_read_timeout(Some(ANSWER))?;
     stream.write_all(b"GET /livez HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")?;
     let mut head = [0; 12];

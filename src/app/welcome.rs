@@ -65,7 +65,12 @@ fn sign_in(settings: &Settings, first: &FirstRun) -> Option<String> {
 
 /// Where a one-time link leads.
 pub(super) fn link_address(settings: &Settings, link: &Secret) -> String {
-    let server = url(settings.analysis.listen.get(..1).unwrap_or_default());
+    let listener = || url(settings.analysis.listen.get(..1).unwrap_or_default());
+    let server = settings
+        .analysis
+        .public_url
+        .clone()
+        .unwrap_or_else(listener);
     format!("{server}{LINK_PATH}{}", link.expose())
 }
 

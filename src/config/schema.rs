@@ -193,6 +193,7 @@ fn analysis(r: &mut Reader<'_>, prefix: &str) -> AnalysisSettings {
         oidc: sign_in::read(r, prefix),
         checks: checks::read(r, prefix),
         gateway_url: r.read(&key("ui.gateway_url"), &url::upstream_url()),
+        public_url: r.read(&key("ui.public_url"), &sign_in::public_url()),
     }
 }
 

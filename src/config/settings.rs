@@ -294,6 +294,8 @@ pub struct AnalysisSettings {
     /// Where clients reach the gateway, as the web UI shows it; None: the gateway of the same process, else
     /// the host of the UI with the gateway's port.
     pub gateway_url: Option<BaseUrl>,
+    /// The web UI as browsers reach it, such as `https://monitor.example`; None: as the browser says.
+    pub public_url: Option<String>,
 }
 
 /// Where the bytes of attached files are kept.

@@ -25,8 +25,6 @@ pub struct OidcSettings {
     pub label: Option<String>,
     /// What is asked for, in words with spaces between them; `openid` is among them.
     pub scopes: String,
-    /// This server as browsers reach it; None: as the browser says.
-    pub public_url: Option<String>,
     /// The claim with a person's groups, dots leading inwards.
     pub role_claim: Option<String>,
     /// Words of that claim and the roles they stand for, the mightiest first.
@@ -62,7 +60,6 @@ pub(super) fn read(r: &mut Reader<'_>, prefix: &str) -> Option<OidcSettings> {
     let client_secret = r.read(&key("client_secret"), &units::password());
     let label = r.read(&key("label"), &units::text());
     let scopes = r.read(&key("scopes"), &scopes());
-    let public_url = r.read(&key("public_url"), &secure_url());
     let role_claim = r.read(&key("role_claim"), &units::text());
     let roles = roles(r, &key("roles."));
     let default_role = r.read(&key("default_role"), &units::word(ROLES));
@@ -86,7 +83,6 @@ pub(super) fn read(r: &mut Reader<'_>, prefix: &str) -> Option<OidcSettings> {
         client_secret,
         label,
         scopes: scopes.unwrap_or_else(|| SCOPES.to_owned()),
-        public_url: public_url.map(|url| url.trim_end_matches('/').to_owned()),
         role_claim,
         roles,
         default_role,
@@ -113,22 +109,36 @@ fn words(text: &str) -> Vec<String> {
         .collect()
 }
 
-/// An address over TLS; in clear text on this machine alone, where tests and proxies are.
-fn secure_url() -> Form<String> {
-    const ALLOWED: &str = "https://host[:port][/prefix], without user, query and fragment";
-    Form::new(ALLOWED, |text| {
-        let url = url::base_url().parse(text);
-        let url = url.map_err(|_| "is no such address".to_owned())?;
-        let is_local = match url.host.parse::<IpAddr>() {
-            Ok(address) => address.is_loopback(),
-            Err(_) => url.host == "localhost",
-        };
-        match url.tls || is_local {
-            true => Ok(text.to_owned()),
-            false => Err("sends secrets in clear text".to_owned()),
+/// The address of this server's pages as browsers reach it, without a slash at its end.
+pub(super) fn public_url() -> Form<String> {
+    Form::new("https://host[:port]", |text| {
+        let text = secure(text)?.trim_end_matches('/');
+        let path = text.split_once("://").map_or("", |(_, rest)| rest);
+        match path.contains('/') {
+            true => Err("has a path, but the pages stand at /ui of a host".to_owned()),
+            false => Ok(text.to_owned()),
         }
     })
     .text_only()
+}
+
+/// An address over TLS; in clear text on this machine alone, where tests and proxies are.
+fn secure_url() -> Form<String> {
+    const ALLOWED: &str = "https://host[:port][/prefix], without user, query and fragment";
+    Form::new(ALLOWED, |text| secure(text).map(str::to_owned)).text_only()
+}
+
+fn secure(text: &str) -> Result<&str, String> {
+    let url = url::base_url().parse(text);
+    let url = url.map_err(|_| "is no such address".to_owned())?;
+    let is_local = match url.host.parse::<IpAddr>() {
+        Ok(address) => address.is_loopback(),
+        Err(_) => url.host == "localhost",
+    };
+    match url.tls || is_local {
+        true => Ok(text),
+        false => Err("sends secrets in clear text".to_owned()),
+    }
 }
 
 fn scopes() -> Form<String> {

@@ -2,9 +2,11 @@
 //! own peek for clear-text HTTP/2 waits for 24 bytes without a limit and so hangs on a shorter
 //! HTTP/1.0 request; here the first head is read under `limits.header_timeout`.
 
+use super::doors::Reception;
 use super::prefixed::Prefixed;
+use super::room::Room;
 use super::watch::Watch;
-use super::{Gateway, Live};
+use super::{Gateway, Live, health};
 use crate::observe::EndReason;
 use crate::observe::events::ConnectionEnded;
 use async_trait::async_trait;
@@ -193,6 +195,21 @@ impl ServerApp for Front {
             sleep(LOOK).await;
         }
         self.proxy.http_cleanup().await;
+    }
+}
+
+#[async_trait]
+impl Reception for Front {
+    fn room(&self) -> &Arc<Room> {
+        self.live.room()
+    }
+
+    fn header_timeout(&self) -> Duration {
+        self.live.now().settings.limits.header_timeout
+    }
+
+    async fn meanwhile(&self, shutdown: ShutdownWatch) {
+        health::watch(&self.live, shutdown).await;
     }
 }
 

@@ -3,6 +3,7 @@
 use super::Shared;
 use super::memory::Share;
 use super::quota::Turn;
+use super::room::Guest;
 use super::told::{Heard, Told};
 use super::upstreams::{Target, Tried};
 use crate::model::{AppMode, Secret, Stage};
@@ -25,10 +26,14 @@ pub struct CallContext {
     /// Where a call on a transparent route goes, and went before.
     pub(crate) target: Option<Arc<Target>>,
     pub(crate) tried: Tried,
+    /// The attempt on a transparent route that ends now is followed by one elsewhere.
+    pub(crate) repeats: bool,
     /// The answer stands incomplete on the wire: the connection is dropped, nothing more is written.
     pub(crate) cut: bool,
     /// The call's place among those of its application, where these are limited.
     pub(crate) turn: Option<Turn>,
+    /// Its place among all calls.
+    pub(crate) place: Option<Guest>,
     /// Bytes of the request body on a transparent route.
     pub(crate) received: usize,
     /// The room of an answer that is held.
@@ -68,8 +73,10 @@ impl CallContext {
             attempts: 0,
             target: None,
             tried: Tried::default(),
+            repeats: false,
             cut: false,
             turn: None,
+            place: None,
             received: 0,
             answer: None,
             clock: Clock {
@@ -107,12 +114,13 @@ impl CallContext {
             times: self.clock.times(),
             detail: self.detail,
         };
+        call.count(&self.metrics);
+        let access = &self.shared.access;
         let Some(mut told) = told else {
-            return call.emit(&self.metrics);
+            return access.say(|| call.line());
         };
-        match self.shared.access.write(|| told.line(&call, bytes_in)) {
-            true => call.count(&self.metrics),
-            false => call.emit(&self.metrics),
+        if !access.write(|| told.line(&call, bytes_in)) {
+            access.say(|| call.line());
         }
         told.end(&call, &self.clock);
     }

@@ -1,17 +1,16 @@
-//! The gateway's listeners: accepting, as long as there is room (`limits.connections`), the TLS
+//! Listeners: accepting, as long as there is room (`limits.connections` on the gateway's), the TLS
 //! handshake, and what becomes of a system that gives no connection. Pingora's own loop accepts without
 //! a bound, waits a minute for a handshake, and turns without pause on most errors.
 
 use super::room::{Guest, Room};
 use super::socket::Socket;
-use super::{Front, Live, health};
 use crate::observe::events::{AcceptFailed, AcceptPaused, ConnectionEnded};
 use crate::observe::{AcceptFault, EndReason};
 use async_trait::async_trait;
 use futures_util::future::join_all;
 use log::{debug, error};
 use pingora_core::apps::ServerApp;
-use pingora_core::listeners::tls::{Acceptor, TlsSettings};
+use pingora_core::listeners::tls::Acceptor;
 use pingora_core::protocols::Stream;
 use pingora_core::server::{ListenFds, ShutdownWatch};
 use pingora_core::services::Service;
@@ -32,22 +31,34 @@ pub struct Door {
     /// Non-blocking.
     pub socket: TcpListener,
     /// None is clear text.
-    pub tls: Option<TlsSettings>,
+    pub tls: Option<Acceptor>,
 }
 
-/// The service of all client-facing listeners.
-pub struct Doors {
+/// Whoever is behind doors.
+#[async_trait]
+pub trait Reception: ServerApp + Send + Sync + 'static {
+    /// The places of its connections.
+    fn room(&self) -> &Arc<Room>;
+
+    /// Longest time for a TLS handshake.
+    fn header_timeout(&self) -> Duration;
+
+    /// What it does while the doors are open, until the process is asked to end.
+    async fn meanwhile(&self, _shutdown: ShutdownWatch) {}
+}
+
+/// The service of some listeners that lead to one reception.
+pub struct Doors<R> {
+    name: &'static str,
     doors: Vec<Door>,
-    front: Arc<Front>,
-    live: Arc<Live>,
+    reception: Arc<R>,
 }
 
 /// One door while it is open.
-struct Open {
+struct Open<R> {
     socket: tokio::net::TcpListener,
     tls: Option<Arc<Acceptor>>,
-    front: Arc<Front>,
-    live: Arc<Live>,
+    reception: Arc<R>,
 }
 
 /// What there is to do at a door.
@@ -57,31 +68,34 @@ enum Knock {
     Full,
 }
 
-impl Doors {
-    /// Leads all who come to `front`.
-    pub fn new(doors: Vec<Door>, front: Front, live: Arc<Live>) -> Self {
-        let front = Arc::new(front);
-        Self { doors, front, live }
+impl<R: Reception> Doors<R> {
+    /// Leads all who come to `reception`; `name` is for logs.
+    pub fn new(name: &'static str, doors: Vec<Door>, reception: R) -> Self {
+        Self {
+            name,
+            doors,
+            reception: Arc::new(reception),
+        }
     }
 
-    fn open(&self, door: Door) -> io::Result<Open> {
+    fn open(&self, door: Door) -> io::Result<Open<R>> {
         Ok(Open {
             socket: tokio::net::TcpListener::from_std(door.socket)?,
-            tls: door.tls.map(|tls| Arc::new(tls.build())),
-            front: self.front.clone(),
-            live: self.live.clone(),
+            tls: door.tls.map(Arc::new),
+            reception: self.reception.clone(),
         })
     }
 }
 
 #[async_trait]
-impl Service for Doors {
+impl<R: Reception> Service for Doors<R> {
     async fn start_service(
         &mut self,
         _fds: Option<ListenFds>,
         shutdown: ShutdownWatch,
         _listeners_per_fd: usize,
     ) {
+        self.reception.room().pulse().begins();
         let mut open = Vec::new();
         for door in std::mem::take(&mut self.doors) {
             match self.open(door) {
@@ -90,19 +104,20 @@ impl Service for Doors {
             }
         }
         // It ends with the same signal as they.
-        health::watch(&self.live, shutdown).await;
+        self.reception.meanwhile(shutdown).await;
         join_all(open).await;
-        self.front.cleanup().await;
+        self.reception.cleanup().await;
     }
 
     fn name(&self) -> &str {
-        "gateway"
+        self.name
     }
 }
 
-impl Open {
+impl<R: Reception> Open<R> {
     async fn accept_until(self, mut shutdown: ShutdownWatch) {
-        let room = self.live.room().clone();
+        let room = self.reception.room().clone();
+        let _open = room.open();
         let asked_to_end = shutdown.clone();
         let accepting = async {
             loop {
@@ -111,8 +126,8 @@ impl Open {
                         self.receive(stream, peer, (guest, asked_to_end.clone()));
                     }
                     Knock::Full => {
-                        let connections = room.taken();
-                        AcceptPaused { connections }.emit(self.live.metrics());
+                        let (connections, bound) = (room.taken(), room.bound());
+                        AcceptPaused { connections, bound }.emit(room.metrics());
                         room.has_place().await;
                     }
                     Knock::Failed(error) if self.would_come_back(&error) => sleep(CALM).await,
@@ -148,7 +163,7 @@ impl Open {
     /// Counts an error; true where the same would come back at once.
     fn would_come_back(&self, error: &io::Error) -> bool {
         let reason = fault(error);
-        AcceptFailed { reason, error }.emit(self.live.metrics());
+        AcceptFailed { reason, error }.emit(self.reception.room().metrics());
         reason != AcceptFault::Other || !is_of_the_client(error)
     }
 
@@ -158,7 +173,7 @@ impl Open {
         peer: SocketAddr,
         (guest, shutdown): (Guest, ShutdownWatch),
     ) {
-        let (tls, front, live) = (self.tls.clone(), self.front.clone(), self.live.clone());
+        let (tls, reception) = (self.tls.clone(), self.reception.clone());
         tokio::spawn(async move {
             let _guest = guest;
             let Ok(socket) = Socket::new(stream, peer) else {
@@ -167,18 +182,18 @@ impl Open {
             let mut next = match tls {
                 None => Some(Box::new(socket) as Stream),
                 // In a box, which is gone afterwards: the task is there as long as the connection.
-                Some(tls) => Box::pin(handshake(&tls, socket, &live)).await,
+                Some(tls) => Box::pin(handshake(&tls, socket, &*reception)).await,
             };
             while let Some(stream) = next {
-                next = front.process_new(stream, &shutdown).await;
+                next = reception.process_new(stream, &shutdown).await;
             }
         });
     }
 }
 
 /// None, counted, when it fails or takes longer than a request head may.
-async fn handshake(tls: &Acceptor, socket: Socket, live: &Live) -> Option<Stream> {
-    let limit = live.now().settings.limits.header_timeout;
+async fn handshake(tls: &Acceptor, socket: Socket, reception: &impl Reception) -> Option<Stream> {
+    let limit = reception.header_timeout();
     let why = match timeout(limit, tls.tls_handshake(socket)).await {
         Ok(Ok(stream)) => return Some(Box::new(stream)),
         Ok(Err(error)) => error.to_string(),
@@ -186,7 +201,7 @@ async fn handshake(tls: &Acceptor, socket: Socket, live: &Live) -> Option<Stream
     };
     debug!("no TLS: {why}");
     let reason = EndReason::Handshake;
-    ConnectionEnded { reason }.emit(live.metrics());
+    ConnectionEnded { reason }.emit(reception.room().metrics());
     None
 }
 

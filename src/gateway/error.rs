@@ -79,6 +79,7 @@ impl CallError {
             Self::TooMany { limit: QuotaLimit::Rate, .. } => (429, RateLimitError, "this application calls more often than it may; wait as long as Retry-After says".into()),
             Self::TooMany { limit: QuotaLimit::Concurrent, .. } => (429, RateLimitError, "this application has as many calls under way as it may; wait until one has ended".into()),
             Self::Overloaded(Room::Memory) => (503, GatewayError, "the gateway holds as much as it may for the calls under way (limits.buffered_bytes); try again".into()),
+            Self::Overloaded(Room::Descriptors) => (503, GatewayError, "the gateway has as many calls under way as its file descriptors allow; try again".into()),
             Self::Overloaded(Room::Disk) => (503, GatewayError, "the gateway's disk has no room for a request body of this size; try again".into()),
             Self::ClientGone => return None,
         };
@@ -100,7 +101,7 @@ impl CallError {
     fn retry_after(&self) -> Option<u64> {
         match self {
             Self::TooMany { retry_after, .. } => Some(*retry_after),
-            Self::Overloaded(Room::Memory) => Some(1),
+            Self::Overloaded(Room::Memory | Room::Descriptors) => Some(1),
             Self::Overloaded(Room::Disk) => Some(10),
             _ => None,
         }

@@ -20,6 +20,8 @@ pub struct Live {
     /// Another process serves: who is connected here may finish in peace.
     handed_over: AtomicBool,
     room: Arc<Room>,
+    /// Places of calls: clients over HTTP/2 have many on one connection, and each takes a descriptor.
+    calls: Arc<Room>,
     /// As many connections as the process has descriptors for.
     most: i64,
 }
@@ -31,7 +33,8 @@ impl Live {
         let most = i64::try_from(most).unwrap_or(i64::MAX);
         let limit = connections(&shared.settings, most);
         Self {
-            room: Room::new(limit, shared.metrics.clone()),
+            room: Room::of_clients(limit, shared.metrics.clone()),
+            calls: Room::new(most, "descriptors", shared.metrics.clone()),
             most,
             metrics: shared.metrics.clone(),
             shared: ArcSwap::from_pointee(shared),
@@ -78,7 +81,7 @@ impl Live {
     }
 
     /// Client connections.
-    pub fn connections(&self) -> i64 {
+    pub(super) fn connections(&self) -> i64 {
         self.room.taken()
     }
 
@@ -90,8 +93,13 @@ impl Live {
         self.handed_over.load(Ordering::Relaxed)
     }
 
+    /// The places of calls under way.
+    pub(super) fn calls(&self) -> &Arc<Room> {
+        &self.calls
+    }
+
     /// The places of client connections.
-    pub(super) fn room(&self) -> &Arc<Room> {
+    pub fn room(&self) -> &Arc<Room> {
         &self.room
     }
 }

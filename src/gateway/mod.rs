@@ -20,6 +20,7 @@ mod memory;
 mod peer;
 mod prefixed;
 mod proxy;
+mod pulse;
 mod quota;
 mod respond;
 mod room;
@@ -27,14 +28,17 @@ mod route;
 mod socket;
 mod spill;
 mod told;
+mod transparent;
 mod upstream_tls;
 mod upstreams;
 mod watch;
 
 pub use accept::Front;
-pub use doors::{Door, Doors};
+pub use doors::{Door, Doors, Reception};
 pub use live::Live;
 pub use proxy::Gateway;
+pub use pulse::Pulse;
+pub use room::Room;
 pub use upstream_tls::UpstreamTls;
 pub use upstreams::UpstreamStatus;
 

@@ -9,9 +9,8 @@ use super::prefixed::Prefixed;
 use super::route::Route;
 use super::told::Told;
 use super::watch::{Framing, is_too_slow};
-use super::{Live, auth, exchange, respond};
-use crate::observe::Outcome;
-use crate::observe::events::UpstreamRetried;
+use super::{Live, auth, exchange, respond, transparent};
+use crate::observe::{Outcome, Room};
 use async_trait::async_trait;
 use bytes::Bytes;
 use http::header::TRANSFER_ENCODING;
@@ -64,8 +63,18 @@ impl Gateway {
         }
     }
 
-    /// Takes the call's place among those of its application, before a byte of its body is read.
-    fn take_turn(session: &Session, ctx: &mut CallContext, route: &Route) -> Result<(), CallError> {
+    /// Takes the call's place among all calls, for which there have to be descriptors, and among those of
+    /// its application, before a byte of its body is read.
+    fn take_turn(
+        &self,
+        session: &Session,
+        ctx: &mut CallContext,
+        route: &Route,
+    ) -> Result<(), CallError> {
+        if route.needs_key() {
+            let place = self.live.calls().enter();
+            ctx.place = Some(place.ok_or(CallError::Overloaded(Room::Descriptors))?);
+        }
         let shared = &ctx.shared;
         let policies = shared.policies.as_ref().filter(|_| route.needs_key());
         let limited = policies.and_then(|policies| {
@@ -101,51 +110,12 @@ impl Gateway {
         framing
     }
 
-    /// Where the call goes; a name that does not resolve is a model server that cannot be called.
-    async fn peer(ctx: &mut CallContext) -> Option<Arc<HttpPeer>> {
-        if ctx.target.is_none() {
-            ctx.target = ctx.shared.upstream.first(&mut ctx.tried).cloned();
-        }
-        loop {
-            let target = ctx.target.clone()?;
-            if let Some(told) = &mut ctx.told {
-                told.calls(&target);
-            }
-            if let Ok(peer) = target.upstream.peer(ctx.attempts).await {
-                return Some(peer);
-            }
-            if !Self::fails_over(ctx) {
-                return None;
-            }
-        }
-    }
-
-    fn tries_another_address(ctx: &mut CallContext) -> bool {
-        ctx.attempts += 1;
-        let target = ctx.target.as_ref();
-        let again = target.is_some_and(|target| ctx.attempts < target.upstream.addresses());
-        if again {
-            UpstreamRetried.emit(&ctx.shared.metrics);
-        }
-        again
-    }
-
-    /// True when there is another model server to try.
-    fn fails_over(ctx: &mut CallContext) -> bool {
-        let failed = ctx.target.take();
-        let upstream = &ctx.shared.upstream;
-        let next = failed.and_then(|failed| upstream.after(&failed, &mut ctx.tried));
-        ctx.target = next.cloned();
-        ctx.attempts = 0;
-        ctx.target.is_some()
-    }
-
     /// True when the call is answered.
     async fn serve(&self, session: &mut Session, ctx: &mut CallContext) -> Result<bool> {
         let framing = Self::framing(session);
         let admitted = self.admit(session, ctx, framing);
         let admitted = admitted.and_then(|route| {
-            Self::take_turn(session, ctx, &route)?;
+            self.take_turn(session, ctx, &route)?;
             Ok(route)
         });
         match admitted {
@@ -194,7 +164,7 @@ impl ProxyHttp for Gateway {
         ctx: &mut CallContext,
     ) -> Result<Box<HttpPeer>> {
         ctx.clock.calls_upstream();
-        let mut peer = HttpPeer::clone(&*Self::peer(ctx).await.ok_or_else(unresolved)?);
+        let mut peer = HttpPeer::clone(&*transparent::peer(ctx).await.ok_or_else(unresolved)?);
         peer.options.http_upstream_request_policy.h1_upgrade = H1UpgradePolicy::Deny;
         Ok(Box::new(peer))
     }
@@ -232,6 +202,19 @@ impl ProxyHttp for Gateway {
         }
     }
 
+    /// An error here makes pingora begin anew with [`Self::upstream_peer`], before the client has a byte.
+    async fn upstream_response_filter(
+        &self,
+        session: &mut Session,
+        upstream_response: &mut ResponseHeader,
+        ctx: &mut CallContext,
+    ) -> Result<()> {
+        match transparent::goes_elsewhere(session, upstream_response.status.as_u16(), ctx) {
+            true => Error::e_explain(ErrorType::HTTPStatus(503), "another model server is asked"),
+            false => Ok(()),
+        }
+    }
+
     async fn response_filter(
         &self,
         session: &mut Session,
@@ -263,20 +246,21 @@ impl ProxyHttp for Gateway {
         ctx: &mut CallContext,
         mut error: Box<Error>,
     ) -> Box<Error> {
-        error.set_retry(Self::tries_another_address(ctx) || Self::fails_over(ctx));
+        error.set_retry(transparent::tries_another_address(ctx) || transparent::fails_over(ctx));
         error
     }
 
-    /// Once a connection stands, bytes may have been accepted, whatever the method (CONTRACT 22).
+    /// Once a connection stands, bytes may have been accepted, whatever the method (CONTRACT 22): only an
+    /// answer that the settings name sends the call on.
     fn error_while_proxy(
         &self,
         _peer: &HttpPeer,
         _session: &mut Session,
         mut error: Box<Error>,
-        _ctx: &mut CallContext,
+        ctx: &mut CallContext,
         _client_reused: bool,
     ) -> Box<Error> {
-        error.set_retry(false);
+        error.set_retry(std::mem::take(&mut ctx.repeats));
         error
     }
 

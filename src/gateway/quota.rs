@@ -93,7 +93,7 @@ impl Quota {
     fn take(&self, rate: CallRate, now: u64) -> Result<(), Duration> {
         let interval = nanoseconds(rate.interval);
         let most = interval.saturating_mul(u64::from(rate.burst));
-        let mut full_at = self.full_at.load(Ordering::Relaxed);
+        let mut full_at = self.owed_at_most(now.saturating_add(most));
         loop {
             let next = full_at.max(now).saturating_add(interval);
             let ahead = next - now;
@@ -111,6 +111,12 @@ impl Quota {
                 Err(other) => full_at = other,
             }
         }
+    }
+
+    /// When the bucket is full again. Under limits that have been relaxed it owes no more than they can:
+    /// what the slower ones before would have taken hours for is forgiven.
+    fn owed_at_most(&self, latest: u64) -> u64 {
+        self.full_at.fetch_min(latest, Ordering::AcqRel).min(latest)
     }
 
     /// A bucket that is not full would be forgotten to the application's good.
@@ -152,6 +158,24 @@ mod tests {
         assert_eq!(quota.take(rate, start + 100 * SECOND), Ok(()));
         assert_eq!(quota.take(rate, start + 100 * SECOND), Ok(()));
         assert!(quota.take(rate, start + 100 * SECOND).is_err());
+    }
+
+    #[test]
+    fn what_slower_limits_would_have_taken_hours_for_is_no_debt_under_faster_ones() {
+        let (quota, start) = (Quota::default(), 5 * SECOND);
+        let slow = CallRate {
+            interval: Duration::from_secs(60),
+            burst: 1000,
+        };
+        for _ in 0..500 {
+            assert_eq!(quota.take(slow, start), Ok(()));
+        }
+        let fast = CallRate {
+            interval: Duration::from_millis(10),
+            burst: 100,
+        };
+        assert_eq!(quota.take(fast, start), Err(Duration::from_millis(10)));
+        assert_eq!(quota.take(fast, start + SECOND / 100), Ok(()));
     }
 
     #[test]

@@ -52,11 +52,9 @@ impl CallEnded<'_> {
         metrics.call_ended(self.route, self.outcome, self.times);
     }
 
-    /// Counts and logs.
-    pub fn emit(&self, metrics: &Metrics) {
-        self.count(metrics);
-        info!(
-            target: "access",
+    /// The short line of the log.
+    pub fn line(&self) -> String {
+        format!(
             "route={} status={} outcome={} request_id={} bytes={} total_ms={:.3} overhead_us={:.0}{}{}",
             self.route.as_str(),
             self.status,
@@ -65,9 +63,13 @@ impl CallEnded<'_> {
             self.bytes_sent,
             self.times.total * 1e3,
             self.times.overhead.unwrap_or_default() * 1e6,
-            if self.detail.is_some() { " detail=" } else { "" },
+            if self.detail.is_some() {
+                " detail="
+            } else {
+                ""
+            },
             self.detail.unwrap_or_default(),
-        );
+        )
     }
 }
 

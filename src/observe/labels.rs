@@ -139,6 +139,8 @@ label!(
         Memory => "memory",
         /// The disk that large request bodies are written to.
         Disk => "disk",
+        /// The process's descriptors.
+        Descriptors => "descriptors",
     }
 );
 label!(
@@ -249,5 +251,11 @@ label!(
         Guard => "guard",
         /// The collector of traces: its key.
         Trace => "trace",
+        /// Listeners of the gateway: access keys and `Authorization` of clients.
+        Listen => "listen",
+        /// Listeners of the analysis API: access tokens and sessions.
+        AnalysisListen => "analysis_listen",
+        /// PostgreSQL: its password and what is kept.
+        Store => "store",
     }
 );

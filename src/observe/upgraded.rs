@@ -25,7 +25,17 @@ impl UpgradeResult {
     }
 }
 
-/// A hand-over to another process ended.
+/// Another process serves; it is the one that counts that, since nobody reads this one's metrics any more.
+pub struct HandedOver;
+
+impl HandedOver {
+    /// Says it.
+    pub fn emit(&self) {
+        info!("another process serves from here on; this one ends with its last call");
+    }
+}
+
+/// A hand-over ended, well in the process that took over, else in the one that goes on.
 pub struct UpgradeEnded {
     /// How.
     pub result: UpgradeResult,
@@ -36,9 +46,7 @@ impl UpgradeEnded {
     pub fn emit(&self, metrics: &Metrics) {
         metrics.upgrade_ended(self.result);
         match self.result {
-            UpgradeResult::Done => {
-                info!("another process serves from here on; this one ends with its last call");
-            }
+            UpgradeResult::Done => info!("this process serves in the place of the one before"),
             UpgradeResult::Failed => error!("an upgrade failed; this process goes on"),
         }
     }

@@ -179,8 +179,13 @@ pub trait AccountStore: Send + Sync {
     /// The account of an identity.
     async fn account_of(&self, identity: &Identity) -> Result<Option<Account>, StoreError>;
 
-    /// Gives an identity to an account; one that has an account already keeps it.
-    async fn add_identity(&self, identity: Identity, account: AccountId) -> Result<(), StoreError>;
+    /// Gives an identity to an account that has none of its issuer yet; false where it has one, and
+    /// where the identity has an account already, which it keeps.
+    async fn add_identity(
+        &self,
+        identity: Identity,
+        account: AccountId,
+    ) -> Result<bool, StoreError>;
 
     /// Ends all of an account but one.
     async fn end_other_sign_ins(

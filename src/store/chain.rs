@@ -34,7 +34,7 @@ pub trait ChainStore: Send + Sync {
     /// [`StoreError`] when the store cannot be read.
     async fn chains(&self, filter: &ChainFilter) -> Result<ChainStates, StoreError>;
 
-    /// The gateways whose numbers came, the one with the latest record first; of those that are there.
+    /// The gateways whose numbers came, the one with the latest record first.
     ///
     /// # Errors
     /// [`StoreError`] when the store cannot be read.
@@ -48,7 +48,8 @@ pub struct GatewaySeen {
     pub gateway: Uuid,
     /// Its highest number that came.
     pub last: u64,
-    /// When the record with its highest number that is still there was received.
+    /// When its latest record with a number was received, to the second; whether that is still there or
+    /// not. None where that was before it was noted.
     pub latest_ms: Option<i64>,
 }
 
@@ -135,6 +136,8 @@ pub struct ChainRun {
 pub(super) struct Arrival {
     pub(super) entry: ChainEntry,
     pub(super) record: Option<RecordId>,
+    /// When it came, milliseconds since 1970.
+    pub(super) at_ms: i64,
 }
 
 /// Arrivals of one gateway that lie close together, in order.
@@ -181,11 +184,16 @@ impl Cluster {
         (column(first - 1), column(last + 1))
     }
 
+    /// When the latest of them came.
+    pub(super) fn latest_ms(&self) -> Option<i64> {
+        self.arrivals.iter().map(|one| one.at_ms).max()
+    }
+
     /// Takes the arrivals into the runs of their span.
     pub(super) fn enter(&self, runs: &[ChainRun]) -> Changes {
         let before: BTreeMap<u64, ChainRun> = runs.iter().map(|run| (run.first, *run)).collect();
         let (mut after, mut changes) = (before.clone(), Changes::default());
-        for Arrival { entry, record } in &self.arrivals {
+        for Arrival { entry, record, .. } in &self.arrivals {
             if let Some(last) = entry.after {
                 changes.cuts.push(Span::new(last + 1, entry.sequence - 1));
             }
@@ -293,6 +301,7 @@ mod tests {
             let arrivals = batch.iter().map(|entry| Arrival {
                 entry: *entry,
                 record: Some(RecordId::random()),
+                at_ms: 7,
             });
             for cluster in Cluster::all(arrivals) {
                 let (low, high) = cluster.span();
@@ -355,6 +364,7 @@ mod tests {
         let arrivals = [entry(1), entry(2), entry(2), cut].map(|entry| Arrival {
             entry,
             record: (entry.sequence == 5).then(RecordId::random),
+            at_ms: 7,
         });
         let clusters = Cluster::all(arrivals.into_iter());
         let changes = clusters[0].enter(&[]);

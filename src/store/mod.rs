@@ -12,6 +12,7 @@ mod error;
 mod postgres;
 mod record;
 mod saved;
+mod search;
 mod settings;
 mod sqlite;
 mod survey;
@@ -33,7 +34,7 @@ pub use chain::{
 pub use error::StoreError;
 pub use postgres::PostgresStore;
 pub use record::{
-    DayStatistics, NewRecord, RecordFilter, RecordPage, RecordSummary, RetentionLimits,
+    DayStatistics, NewRecord, RecordFilter, RecordPage, RecordSummary, RetentionLimits, Searched,
     SessionFilter, SessionSummary, StatisticsFilter, StoredRecord, VerdictFilter,
 };
 pub use saved::{FilterId, SavedFilter, SavedFilterStore, SeenFilter};
@@ -43,7 +44,7 @@ pub use settings::{
     TokenId,
 };
 pub use sqlite::SqliteStore;
-pub use traffic::{HourTraffic, KEPT_HOURS};
+pub use traffic::{HourTraffic, KEPT_HOURS, OTHER_FINDS};
 
 use crate::model::{AnalysisResponse, ApplicationId, Policy, RecordId, StoredPolicy, TypeCount};
 use async_trait::async_trait;
@@ -85,7 +86,8 @@ pub trait RecordStore: Send + Sync {
     /// [`StoreError`] when the store cannot be read.
     async fn record(&self, id: RecordId) -> Result<Option<StoredRecord>, StoreError>;
 
-    /// The whole records of a page, for exports and replays.
+    /// The whole records of a page, for exports and replays. It may be short, and still have a next one:
+    /// it holds no more bytes than can be in memory at once.
     ///
     /// # Errors
     /// [`StoreError`] when the store cannot be read.
@@ -117,7 +119,8 @@ pub trait RecordStore: Send + Sync {
         hours: (i64, i64),
     ) -> Result<Vec<HourTraffic>, StoreError>;
 
-    /// Finds by entity type in the same hours, the most frequent first.
+    /// Finds by entity type in the same hours, the most frequent first. Of all applications together those
+    /// that are no names of §2.8 count as [`OTHER_FINDS`].
     ///
     /// # Errors
     /// [`StoreError`] when the store cannot be read.
@@ -128,7 +131,10 @@ pub trait RecordStore: Send + Sync {
         limit: u32,
     ) -> Result<Vec<TypeCount>, StoreError>;
 
-    /// What the store is.
+    /// `SQLite` or `PostgreSQL`.
+    fn kind(&self) -> &'static str;
+
+    /// What the store is. Its size may take the database a while.
     ///
     /// # Errors
     /// [`StoreError`] when the store cannot be read.
@@ -216,6 +222,12 @@ pub trait SettingsStore: Send + Sync {
     /// One application.
     async fn application(&self, id: ApplicationId) -> Result<Option<Application>, StoreError>;
 
+    /// What these applications are called, in no order; those that are not there are left out.
+    async fn application_names(
+        &self,
+        ids: &[ApplicationId],
+    ) -> Result<Vec<(ApplicationId, String)>, StoreError>;
+
     /// Adds an application; its first version names who made it.
     async fn add_application(&self, application: Application, by: &str) -> Result<(), StoreError>;
 
@@ -234,12 +246,6 @@ pub trait SettingsStore: Send + Sync {
     /// One page of applications.
     async fn applications(&self, filter: &ApplicationFilter)
     -> Result<ApplicationPage, StoreError>;
-
-    /// What these applications are called, in no order; of one that is not there nothing is told.
-    async fn application_names(
-        &self,
-        ids: &[ApplicationId],
-    ) -> Result<Vec<(ApplicationId, String)>, StoreError>;
 
     /// Changes an application and keeps the version before it, in one step. Equal content is a
     /// change too. The store's own constraints may refuse the policy: [`StoreError::Unavailable`].

@@ -96,6 +96,8 @@ pub struct RecordSummary {
     pub blocked: bool,
     /// Microseconds the analysis took.
     pub total_us: u64,
+    /// What the store counts for it, bytes: its texts and lists, and what else it adds.
+    pub bytes: u64,
 }
 
 /// A whole record.
@@ -168,6 +170,37 @@ pub struct RecordPage {
     pub records: Vec<RecordSummary>,
     /// [`RecordFilter::before`] of the next page; None when this is the last one.
     pub next_before: Option<i64>,
+    /// How far a search for a text looked; None without one, and where there was nothing to look at.
+    pub searched: Option<Searched>,
+}
+
+/// What a page of a search for a text looked at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Searched {
+    /// Records.
+    pub records: u32,
+    /// When the last of them was received, milliseconds since 1970.
+    pub until_ms: i64,
+}
+
+/// Bytes of whole records that a page holds, at most; one record it holds in any case.
+pub(super) const WHOLE_PAGE_BYTES: u64 = 16 << 20;
+
+impl RecordPage {
+    /// Its first records, as many as take these bytes together, and one in any case.
+    pub(super) fn within(mut self, most: u64) -> Self {
+        let mut bytes = 0_u64;
+        let fit = self.records.iter().take_while(|record| {
+            bytes = bytes.saturating_add(record.bytes);
+            bytes <= most
+        });
+        let fit = fit.count().max(1);
+        if fit < self.records.len() {
+            self.records.truncate(fit);
+            self.next_before = self.records.last().map(|record| record.seq);
+        }
+        self
+    }
 }
 
 /// Records of one session, put together (CONTRACT 5 `session_id`).

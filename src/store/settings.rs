@@ -1,5 +1,6 @@
 //! Applications and tokens (CONTRACT 30 and 38). A token's value is not here: only its hash is kept.
 
+use super::search::folded;
 use crate::model::{ApplicationId, Policy, PolicyProblems, Secret};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
@@ -96,12 +97,6 @@ impl NameFilter {
             Self::Whole(text) => folded(name.trim()) == folded(text.trim()),
         }
     }
-}
-
-/// A text of which all letter cases are one. Letter by letter, so that a letter's form does not depend
-/// on its neighbours.
-pub(super) fn folded(text: &str) -> String {
-    text.chars().flat_map(char::to_lowercase).collect()
 }
 
 /// Which applications a list shows, in the order they were made.

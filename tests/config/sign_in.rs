@@ -27,11 +27,6 @@ fn what_cannot_be_meant_together_is_refused_with_its_key() {
             "no such address",
         ),
         (
-            "issuer: \"https://id.example\", client_id: x, public_url: \"http://m.example\"",
-            "public_url",
-            "clear text",
-        ),
-        (
             "issuer: \"https://id.example\", client_id: x, scopes: email",
             "scopes",
             "no identity",
@@ -63,7 +58,7 @@ fn what_cannot_be_meant_together_is_refused_with_its_key() {
 #[test]
 fn a_provider_with_all_it_needs_is_taken() {
     let full = "analysis: {sign_in: {oidc: {issuer: \"https://id.example/realms/a\", client_id: m, client_secret: hush, \
-        label: Corp, scopes: openid groups, public_url: \"https://m.example\", role_claim: realm_access.roles, \
+        label: Corp, scopes: openid groups, role_claim: realm_access.roles, \
         roles: {administrator: ops, analyst: \"sec, audit\"}, default_role: developer, allowed_domains: a.example}}}";
     let local = "analysis: {sign_in: {oidc: {issuer: \"http://127.0.0.1:8080\", client_id: m}}}";
     for yaml in [full, local] {

@@ -2,7 +2,7 @@
 //! while it cannot have reached the one before (CONTRACT 22), unless it is told otherwise.
 
 use crate::support::fault::{refusing_address, unresolvable_host};
-use crate::support::request::{HELLO, HELLO_STREAM, MODELS, Request};
+use crate::support::request::{EMBEDDINGS, HELLO, HELLO_STREAM, MODELS, Request};
 use crate::support::stack::{Builder, Stack};
 use crate::support::tls::Identity;
 use crate::support::upstream::{ANSWER, DONE, Upstream, delta, json, sse};
@@ -103,6 +103,30 @@ fn an_answer_of_503_passes_unless_the_settings_say_otherwise() {
     let all = format!("failover_on: unavailable, {UNWATCHED}");
     let all = stack(&other.url(), &[&last], &all).start();
     assert_eq!(all.call(&Request::chat(HELLO)).status(), 504);
+}
+
+#[test]
+fn an_answer_of_503_sends_every_endpoint_on_where_the_settings_say_so() {
+    let (first, standby) = (Upstream::json(503, ANSWER), Upstream::ok());
+    let told = format!("failover_on: unavailable, {UNWATCHED}");
+    let told = stack(&first.url(), &[&standby], &told).start();
+    for (count, request) in Request::every_endpoint().iter().enumerate() {
+        let answer = told.call(request);
+        assert_eq!((answer.status(), answer.text().as_str()), (200, ANSWER));
+        let seen = standby.last();
+        assert_eq!(seen.head.target(), request.path());
+        assert_eq!(seen.body, first.last().body, "to the byte");
+        assert_eq!(told.metric(BY_STATUS), (count + 1) as f64);
+    }
+    // Of a body that is passed on as it comes only the beginning is kept.
+    let long = format!(r#"{{"model":"m","input":"{}"}}"#, "x".repeat(200 << 10));
+    let answer = told.call(&Request::post(EMBEDDINGS, long));
+    assert_eq!((answer.status(), standby.heads()), (503, 3));
+    // The last one's answer stands.
+    let (other, last) = (Upstream::json(503, ANSWER), Upstream::json(504, ANSWER));
+    let all = format!("failover_on: unavailable, {UNWATCHED}");
+    let all = stack(&other.url(), &[&last], &all).start();
+    assert_eq!(all.call(&Request::get(MODELS)).status(), 504);
 }
 
 #[test]

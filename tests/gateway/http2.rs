@@ -4,7 +4,7 @@
 use crate::support::request::{CHAT, EMBEDDINGS, HELLO, HELLO_STREAM, MODELS};
 use crate::support::stack::Stack;
 use crate::support::upstream::{ANSWER, DONE, SSE_HEAD, Upstream, delta};
-use crate::support::{KEY, assert_envelope};
+use crate::support::{KEY, PATIENCE, assert_envelope};
 use http_body_util::{BodyExt, Full};
 use hyper::body::{Bytes, Incoming};
 use hyper::client::conn::http2::SendRequest;
@@ -99,6 +99,44 @@ fn a_client_may_speak_http2_in_clear_text() {
         assert_eq!(status, 200);
     });
     assert_eq!(upstream.heads(), 3);
+}
+
+#[test]
+fn calls_beyond_the_descriptors_get_503_and_leave_some_for_the_rest() {
+    // Issue 9: a hundred calls on one connection, each with a connection of its own to the upstream.
+    let upstream = Upstream::scripted(|peer| {
+        peer.read_request();
+        peer.closed_within(PATIENCE);
+    });
+    let stack = Stack::gateway().upstream(&upstream);
+    let stack = stack.under("ulimit -n 300").start();
+    runtime().block_on(async {
+        let sender = connect(stack.gateway_addr).await;
+        let mut calls = tokio::task::JoinSet::new();
+        for _ in 0..100 {
+            let mut sender = sender.clone();
+            let call = async move {
+                let hello = request(Method::POST, CHAT, HELLO, Some(KEY));
+                call(&mut sender, hello).await
+            };
+            calls.spawn(call);
+        }
+        // (300 - 128) / 2 have a descriptor.
+        for _ in 86..100 {
+            let answered = tokio::time::timeout(PATIENCE, calls.join_next()).await;
+            let (status, headers, body) = answered.expect("an answer").unwrap().unwrap();
+            assert_eq!(
+                (status, &headers["retry-after"]),
+                (503, &"1".parse().unwrap())
+            );
+            assert_envelope(&body, "gateway_error", 503);
+        }
+        upstream.await_heads(86);
+    });
+    let refused = r#"monitor_overloaded_total{room="descriptors"}"#;
+    assert_eq!(stack.metric(refused), 14.0);
+    let contract = crate::support::request::Request::get("/openapi.json");
+    assert_eq!(stack.call(&contract).status(), 200);
 }
 
 #[test]

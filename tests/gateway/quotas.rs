@@ -72,6 +72,29 @@ fn an_application_that_calls_too_often_gets_429_and_a_time_to_come_back() {
 }
 
 #[test]
+fn contract_35_faster_limits_are_in_force_at_once_whatever_the_slower_ones_were_owed() {
+    let upstream = Upstream::ok();
+    let stack = limited(&upstream, "{requests_per_minute: 1, burst: 1000}").start();
+    for _ in 0..20 {
+        assert_eq!(stack.call(&hello()).status(), 200);
+    }
+    let faster = applications("{requests_per_second: 5}");
+    std::fs::write(stack.configuration(), faster).unwrap();
+    stack.process.signal("HUP");
+    stack.process.await_stderr("the reload", |text| {
+        text.contains("configuration reloaded").then_some(())
+    });
+    let mut wait = 0;
+    eventually("a call is let through again", || {
+        let answer = stack.call(&hello());
+        let told = answer.head.header("retry-after");
+        wait = wait.max(told.map_or(0, |seconds| seconds.parse().unwrap()));
+        (answer.status() == 200).then_some(())
+    });
+    assert!(wait <= 1, "told to come back in {wait} s");
+}
+
+#[test]
 fn the_body_of_a_refused_call_is_not_waited_for() {
     let upstream = Upstream::ok();
     let stack = limited(&upstream, "{requests_per_minute: 1, burst: 1}").start();

@@ -1,13 +1,13 @@
 //! How many clients may be connected (`limits.connections` of CONTRACT 34), and a process without
 //! descriptors. Who finds no room waits in the system's queue and is served when there is some.
 
-use crate::support::eventually;
 use crate::support::fault::free_port;
 use crate::support::http::{Conn, connect};
 use crate::support::request::{HELLO, Request};
 use crate::support::stack::Stack;
 use crate::support::tls::Identity;
 use crate::support::upstream::Upstream;
+use crate::support::{PATIENCE, eventually};
 use rustix::process::{Pid, Resource, Rlimit, prlimit};
 use std::net::{Ipv4Addr, SocketAddr, TcpStream};
 use std::time::{Duration, Instant};
@@ -83,6 +83,21 @@ fn contract_34_all_listeners_share_the_limit() {
 }
 
 #[test]
+fn a_burst_of_connections_waits_in_the_systems_queue() {
+    let upstream = Upstream::ok();
+    let stack = Stack::before(&upstream);
+    stack.process.signal("STOP");
+    let burst = (0..300).map(|number| {
+        let connected = TcpStream::connect_timeout(&stack.gateway_addr, PATIENCE);
+        connected.unwrap_or_else(|error| panic!("connection {number}: {error}"))
+    });
+    let burst: Vec<TcpStream> = burst.collect();
+    stack.process.signal("CONT");
+    assert_eq!(stack.call(&Request::chat(HELLO)).status(), 200);
+    drop(burst);
+}
+
+#[test]
 fn contract_35_a_reload_makes_room_for_those_who_wait() {
     let upstream = Upstream::ok();
     let yaml = |connections: usize| format!("limits: {{connections: {connections}}}\n");
@@ -116,6 +131,22 @@ fn a_process_with_few_descriptors_serves_fewer_clients_and_says_so() {
         !status.success() && said.contains("140 file descriptors are too few"),
         "{said}"
     );
+}
+
+#[test]
+fn an_analysis_server_with_few_descriptors_lets_others_wait() {
+    let stack = Stack::analysis_server().under("ulimit -n 200").start();
+    // 200 less the 128 that are reserved, and half of those.
+    let mut held: Vec<Conn> = (0..136).map(|_| Conn::open(stack.analysis_addr)).collect();
+    let contract = Request::get("/openapi.json").without_key();
+    let mut waiting = contract.send(stack.analysis_addr);
+    waiting.assert_quiet(SILENCE);
+    stack.process.await_stderr("the log line", |text| {
+        let said = "136 client connections are open (as many as the file descriptors allow";
+        text.contains(said).then_some(())
+    });
+    drop(held.pop());
+    assert_eq!(waiting.response().status(), 200);
 }
 
 #[test]

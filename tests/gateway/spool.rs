@@ -2,10 +2,10 @@
 //! killed, the backend is away, or the disk is full. MONITOR_KILL_ROUNDS makes the killing longer.
 
 use crate::support::backend::{Backend, Call, Manner};
-use crate::support::request::{HELLO, Request};
+use crate::support::request::{HELLO, HELLO_STREAM, Request};
 use crate::support::stack::{Builder, Folder, Stack};
-use crate::support::upstream::Upstream;
-use crate::support::{assert_envelope, eventually};
+use crate::support::upstream::{ANSWER, Upstream, json};
+use crate::support::{PATIENCE, assert_envelope, eventually};
 use std::collections::HashMap;
 use std::path::Path;
 use std::process::Command;
@@ -145,6 +145,49 @@ fn contract_23_told_to_stop_under_load_it_delivers_every_answered_call_before_it
             }
         }
     }
+}
+
+#[test]
+fn contract_23_interrupted_while_it_drains_it_ends_in_order_and_loses_no_answered_call() {
+    // One call keeps it draining.
+    let upstream = Upstream::scripted(|peer| {
+        while let Some(request) = peer.read_request() {
+            if request.body == HELLO_STREAM.as_bytes() {
+                peer.closed_within(PATIENCE);
+                return;
+            }
+            peer.send(json(200, ANSWER));
+        }
+    });
+    let (backend, folder) = (Backend::that(Manner::Hangs), Folder::new());
+    let start = || {
+        registering(&upstream, &backend, "batched")
+            .env("MONITOR_TIMEOUT", "200ms")
+            .folder(&folder)
+            .start()
+    };
+    let mut stack = start();
+    let held = Request::chat(HELLO_STREAM).header("X-User-Id", "held");
+    let _held = held.send(stack.gateway_addr);
+    upstream.await_heads(1);
+    for number in 0..10 {
+        let request = Request::chat(HELLO).header("X-User-Id", &number.to_string());
+        assert_eq!(stack.call(&request).status(), 200);
+    }
+    stack.process.signal("TERM");
+    stack.process.await_stderr("it drains", |text| {
+        text.contains("asked to stop, draining").then_some(())
+    });
+    stack.process.signal("INT");
+    let (status, _) = stack.process.await_exit();
+    assert!(status.success(), "{status}: {}", stack.stderr());
+    backend.recovers();
+    let _next = start();
+    eventually("all are there", || {
+        let found = registered(&backend.calls());
+        let is_there = |number: usize| found.contains_key(&(false, number.to_string()));
+        (0..10).all(is_there).then_some(())
+    });
 }
 
 #[test]

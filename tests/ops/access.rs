@@ -112,6 +112,23 @@ fn contract_34_every_call_has_one_line_that_says_what_it_was() {
 }
 
 #[test]
+fn contract_34_the_file_is_readable_by_the_services_group_whatever_its_mask() {
+    use std::os::unix::fs::PermissionsExt;
+    let ((_folder, path), upstream) = (folder(), Upstream::ok());
+    let stack = logging_to(&path, "").upstream(&upstream);
+    // As the units have it.
+    let stack = stack.under("umask 077").start();
+    assert_eq!(stack.call(&Request::chat(HELLO)).status(), 200);
+    await_lines(&path, 1);
+    let mode = || std::fs::metadata(&path).unwrap().permissions().mode() & 0o777;
+    assert_eq!(mode(), 0o640);
+    // One that is there is left as it is.
+    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o600)).unwrap();
+    assert!(order(&stack, "reload", "gateway").status.success());
+    assert_eq!(mode(), 0o600);
+}
+
+#[test]
 fn contract_34_the_mode_the_block_and_the_wait_for_the_verdict_show() {
     let (_folder, path) = folder();
     let upstream = Upstream::ok();
@@ -251,6 +268,27 @@ fn a_disk_that_refuses_costs_lines_counted_and_no_call() {
         (stack.metric("monitor_access_log_lost_total{reason=\"disk\"}") == 1.0).then_some(())
     });
     assert!(stack.stderr().contains("lines of the access log are lost"));
+}
+
+#[test]
+fn whoever_reads_standard_error_may_stall_and_no_call_waits_for_it() {
+    let (folder, upstream) = (Folder::new(), Upstream::ok());
+    let pipe = folder.path().join("stalled");
+    // Standard error is a pipe that nobody reads, and soon full.
+    let stalled = format!("mkfifo {0} && exec 2<>{0}", pipe.display());
+    let queue = "log: {access: {queue: 100}}";
+    let stack = Stack::gateway().upstream(&upstream).yaml(queue);
+    let stack = stack.under(&stalled).start();
+    let mut conn = Request::chat(HELLO).send(stack.gateway_addr);
+    assert_eq!(conn.response().status(), 200);
+    eventually("lines find no room", || {
+        for _ in 0..100 {
+            conn.send(&Request::chat(HELLO).bytes());
+            assert_eq!(conn.response().status(), 200);
+        }
+        let lost = stack.metric("monitor_access_log_lost_total{reason=\"queue\"}");
+        (lost > 100.0).then_some(())
+    });
 }
 
 #[test]

@@ -3,6 +3,7 @@
 
 use crate::support::http::Conn;
 use crate::support::request::{HELLO, Request};
+use crate::support::tls::Client;
 use crate::support::upstream::{DONE, Upstream, delta, json, sse};
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -18,6 +19,18 @@ enum Kind {
     Fresh,
     Kept,
     Stream,
+}
+
+/// What a client sends, again and again.
+#[derive(Clone)]
+struct Task {
+    address: SocketAddr,
+    kind: Kind,
+    request: Vec<u8>,
+    /// What every answer is; none: any.
+    answer: Option<&'static str>,
+    /// None: clear text.
+    tls: Option<Arc<Client>>,
 }
 
 /// What they did.
@@ -52,12 +65,47 @@ pub(crate) fn model() -> Upstream {
 impl Crowd {
     /// Four clients of each kind.
     pub(crate) fn start(gateway: SocketAddr) -> Self {
+        Self::calling(gateway, None)
+    }
+
+    /// The same over TLS.
+    pub(crate) fn over_tls(gateway: SocketAddr, client: Client) -> Self {
+        Self::calling(gateway, Some(Arc::new(client)))
+    }
+
+    fn calling(gateway: SocketAddr, tls: Option<Arc<Client>>) -> Self {
+        let task = |kind, body| Task {
+            address: gateway,
+            kind,
+            request: Request::chat(body).bytes(),
+            answer: Some(ANSWER),
+            tls: tls.clone(),
+        };
+        Self::at([
+            task(Kind::Fresh, HELLO),
+            task(Kind::Kept, HELLO),
+            task(Kind::Stream, STREAM),
+        ])
+    }
+
+    /// Four clients with fresh and four with kept connections that ask for something else.
+    pub(crate) fn asking(address: SocketAddr, request: &Request) -> Self {
+        let task = |kind| Task {
+            address,
+            kind,
+            request: request.bytes(),
+            answer: None,
+            tls: None,
+        };
+        Self::at([task(Kind::Fresh), task(Kind::Kept)])
+    }
+
+    fn at<const N: usize>(tasks: [Task; N]) -> Self {
         let tally = Arc::new(Tally::default());
-        let kinds = [Kind::Fresh, Kind::Kept, Kind::Stream];
-        let clients = kinds.iter().flat_map(|kind| [*kind; 4]);
-        let clients = clients.map(|kind| {
-            let tally = tally.clone();
-            std::thread::spawn(move || client(gateway, kind, &tally))
+        let clients = tasks.iter().flat_map(|task| std::iter::repeat_n(task, 4));
+        let clients = clients.map(|task| {
+            let (task, tally) = (task.clone(), tally.clone());
+            std::thread::spawn(move || client(&task, &tally))
         });
         Self {
             clients: clients.collect(),
@@ -84,19 +132,15 @@ impl Crowd {
     }
 }
 
-fn client(gateway: SocketAddr, kind: Kind, tally: &Tally) {
-    let body = match kind {
-        Kind::Stream => STREAM,
-        _ => HELLO,
-    };
-    let request = Request::chat(body).bytes();
+fn client(task: &Task, tally: &Tally) {
+    let kind = task.kind;
     let mut kept: Option<Conn> = None;
     while !tally.stop.load(Ordering::Relaxed) {
-        match call(gateway, &mut kept, &request) {
+        match call(task, &mut kept) {
             Ok((text, goes_on)) => {
                 let right = match kind {
                     Kind::Stream => text.ends_with("data: [DONE]\n\n") && text.contains("w19"),
-                    _ => text == ANSWER,
+                    _ => task.answer.is_none_or(|answer| text == answer),
                 };
                 if !right {
                     note(tally, format!("a wrong answer of {} bytes", text.len()));
@@ -118,17 +162,18 @@ fn client(gateway: SocketAddr, kind: Kind, tally: &Tally) {
 }
 
 /// One call, on the kept connection where there is one; whether the connection goes on.
-fn call(
-    gateway: SocketAddr,
-    kept: &mut Option<Conn>,
-    request: &[u8],
-) -> Result<(String, bool), String> {
+fn call(task: &Task, kept: &mut Option<Conn>) -> Result<(String, bool), String> {
     if kept.is_none() {
-        let fresh = Conn::try_open(gateway).map_err(|error| format!("connecting: {error}"))?;
-        *kept = Some(fresh);
+        let fresh = match &task.tls {
+            None => Conn::try_open(task.address).map_err(|error| format!("connecting: {error}")),
+            Some(client) => client
+                .connect(task.address)
+                .ok_or("no handshake".to_owned()),
+        };
+        *kept = Some(fresh?);
     }
     let conn = kept.as_mut().unwrap();
-    conn.try_send(request)
+    conn.try_send(&task.request)
         .map_err(|error| format!("sending: {error}"))?;
     let answer = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| conn.response()));
     let answer = answer.map_err(|_| "no whole answer".to_owned())?;

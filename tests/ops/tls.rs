@@ -354,6 +354,11 @@ fn secrets_in_clear_text_off_this_machine_are_said_once_for_each_target_and_star
     }
     assert!(order(&stack, "reload", "gateway").status.success());
     assert_eq!(counted("monitor"), 2.0);
+    let policies = "store: {host: database.example, db: monitor, user: monitor, ssl: false}";
+    let policies = Stack::gateway().upstream(&upstream).yaml(policies).start();
+    let store = "monitor_clear_text_secrets_total{target=\"store\"}";
+    assert_eq!(policies.metric(store), 1.0);
+    assert!(policies.stderr().contains("store.ssl is not true"));
     let quiet = Stack::before(&upstream);
     assert_eq!(
         quiet.metric("monitor_clear_text_secrets_total{target=\"upstream\"}"),

@@ -1,7 +1,11 @@
-//! Which versions of TLS and which ciphers a listener speaks.
+//! Which versions of TLS and which ciphers a listener speaks, and which sessions it goes on with.
 
+use crate::line::order;
+use crate::support::fault::free_port;
+use crate::support::http::Conn;
+use crate::support::request::Request;
 use crate::support::stack::Stack;
-use crate::support::tls::Authority;
+use crate::support::tls::{Authority, Client};
 use crate::support::upstream::Upstream;
 use crate::tls::{Files, listening};
 use std::io::{Read, Write};
@@ -69,5 +73,60 @@ fn scanned(address: SocketAddr) {
     for cipher in ciphers {
         let weak = ["RC4", "3DES", "DES-", "NULL", "EXP", "MD5", "CBC", "anon"];
         assert!(!weak.iter().any(|word| cipher.contains(word)), "{cipher}");
+    }
+}
+
+/// The status of GET /openapi.json; None where the connection is refused, in whatever moment.
+fn status(client: &Client, address: SocketAddr) -> Option<u16> {
+    let mut conn = client.connect(address)?;
+    let request = Request::get("/openapi.json").bytes();
+    conn.try_send(&request).ok()?;
+    Some(conn.try_head()?.status())
+}
+
+#[test]
+fn the_api_lets_go_of_a_client_that_says_nothing_in_its_handshake() {
+    // limits.header_timeout, as on the gateway's listeners.
+    let (authority, files, port) = (Authority::new(), Files::new(), free_port());
+    let (cert, key) = files.put("server", &authority.identity());
+    let tls = format!("{{cert: \"{cert}\", key: \"{key}\"}}");
+    let stack = Stack::all_with_printed_key().yaml(&format!(
+        "limits: {{header_timeout: 400ms}}\nanalysis:\n  listen: {{address: \"127.0.0.1:{port}\", tls: {tls}}}"
+    ));
+    let stack = stack.analysis_by_yaml(port).start();
+    let api = SocketAddr::from(([127, 0, 0, 1], port));
+    let mut silent = Conn::open(api);
+    assert!(silent.is_closed());
+    let ended = r#"monitor_connections_ended_total{reason="handshake"}"#;
+    assert!(stack.metric(ended) >= 1.0);
+    assert_eq!(status(&authority.client(None), api), Some(200));
+}
+
+#[test]
+fn contract_35_no_session_outlives_the_authority_that_vouched_for_its_client() {
+    let (one, two, files) = (Authority::new(), Authority::new(), Files::new());
+    let (cert, key) = files.put("server", &one.identity());
+    let ca = files.write("ca.pem", &one.pem);
+    let tls = format!("cert: \"{cert}\", key: \"{key}\", client_ca: \"{ca}\"");
+    let (upstream, port) = (Upstream::ok(), free_port());
+    let everything = |list: &str| {
+        let api = format!("{{address: \"127.0.0.1:{port}\", tls: {{{tls}}}}}");
+        let yaml = format!("listen:\n  {list}\nanalysis:\n  listen: {api}");
+        let stack = Stack::all_with_printed_key().upstream(&upstream);
+        stack.yaml(&yaml).analysis_by_yaml(port)
+    };
+    let (stack, gateway) = listening(everything, &tls);
+    let api = SocketAddr::from(([127, 0, 0, 1], port));
+    let clients = [gateway, api].map(|address| (one.client(Some(&one.identity())), address));
+    for (client, address) in &clients {
+        for _ in 0..2 {
+            assert_eq!(status(client, *address), Some(200));
+        }
+    }
+    files.write("ca.pem", &two.pem);
+    let reloaded = order(&stack, "reload", "all");
+    assert!(reloaded.status.success(), "{reloaded:?}");
+    for (client, address) in &clients {
+        assert_eq!(status(client, *address), None, "{address}");
     }
 }

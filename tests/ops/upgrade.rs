@@ -4,13 +4,21 @@
 use crate::crowd::{Crowd, model};
 use crate::line::{Line, await_end, has_ended, order, signal};
 use crate::support::backend::Backend;
-use crate::support::eventually;
 use crate::support::http::Conn;
 use crate::support::request::{HELLO, Request};
 use crate::support::stack::{Folder, Stack};
+use crate::support::tls::Authority;
 use crate::support::upstream::{DONE, Upstream, delta};
+use crate::support::{KEY, eventually};
+use crate::tls::{Files, listening};
 use std::collections::HashMap;
 use std::sync::atomic::Ordering;
+
+/// With the first access key of an analysis server.
+fn authorised(request: Request) -> Request {
+    let bearer = format!("Bearer {KEY}");
+    request.without_key().header("Authorization", &bearer)
+}
 
 /// Upgrades under load; `MONITOR_UPGRADES` asks for more.
 const UPGRADES: u64 = 3;
@@ -51,6 +59,29 @@ fn contract_35_upgrades_under_load_drop_no_call_and_no_stream() {
 }
 
 #[test]
+fn contract_35_upgrades_under_load_over_tls_drop_no_call_and_no_stream() {
+    let (upstream, authority, files) = (model(), Authority::new(), Files::new());
+    let (cert, key) = files.put("server", &authority.identity());
+    let gateway = |list: &str| {
+        let yaml = format!("listen:\n  {list}");
+        Stack::gateway().upstream(&upstream).yaml(&yaml)
+    };
+    let (stack, secure) = listening(gateway, &format!("cert: \"{cert}\", key: \"{key}\""));
+    let mut line = Line::default();
+    let crowd = Crowd::over_tls(secure, authority.client(None));
+    for _ in 0..2 {
+        let until = crowd.tally.calls.load(Ordering::Relaxed) + 100;
+        eventually("calls", || {
+            (crowd.tally.calls.load(Ordering::Relaxed) > until).then_some(())
+        });
+        line.upgrade(&stack, "gateway");
+    }
+    await_end(stack.process.id() as i32);
+    let (calls, streams) = crowd.end();
+    eprintln!("{calls} calls and {streams} streams over TLS, none failed");
+}
+
+#[test]
 fn contract_35_a_connection_that_has_sent_nothing_yet_gets_its_first_request_served() {
     let upstream = Upstream::ok();
     let stack = Stack::before(&upstream);
@@ -71,6 +102,45 @@ fn contract_35_a_connection_that_has_sent_nothing_yet_gets_its_first_request_ser
         (200, Some("close"))
     );
     await_end(stack.process.id() as i32);
+}
+
+#[test]
+fn contract_35_an_analysis_server_too_serves_whoever_it_has_accepted() {
+    let stack = Stack::analysis_server().start();
+    let mut line = Line::default();
+    let records = authorised(Request::get("/records"));
+    let mut waiting = Conn::open(stack.analysis_addr);
+    // Accepted by the old process: it answers others that came later.
+    let mut kept = records.send(stack.analysis_addr);
+    assert_eq!(kept.response().status(), 200);
+    line.upgrade(&stack, "analysis");
+    assert!(!has_ended(stack.process.id() as i32), "while two may ask");
+    waiting.send(&records.bytes());
+    assert_eq!(waiting.response().status(), 200);
+    kept.send(&records.bytes());
+    let answer = kept.response();
+    assert_eq!(
+        (answer.status(), answer.head.header("connection")),
+        (200, Some("close"))
+    );
+    await_end(stack.process.id() as i32);
+}
+
+#[test]
+fn contract_35_upgrades_of_an_analysis_server_under_load_drop_no_request() {
+    let stack = Stack::analysis_server().start();
+    let (mut line, first) = (Line::default(), stack.process.id() as i32);
+    let crowd = Crowd::asking(stack.analysis_addr, &authorised(Request::get("/records")));
+    for _ in 0..number("MONITOR_UPGRADES", UPGRADES) {
+        let until = crowd.tally.calls.load(Ordering::Relaxed) + 100;
+        eventually("requests", || {
+            (crowd.tally.calls.load(Ordering::Relaxed) > until).then_some(())
+        });
+        line.upgrade(&stack, "analysis");
+    }
+    await_end(first);
+    let (calls, _) = crowd.end();
+    eprintln!("{calls} requests of the API, none failed");
 }
 
 #[test]
@@ -138,6 +208,21 @@ fn contract_35_what_does_not_start_leaves_the_old_process_serving() {
     // And the next try, mended, works.
     std::fs::write(stack.configuration(), "stream: {heartbeat: 40s}").unwrap();
     Line::default().upgrade(&stack, "gateway");
+}
+
+#[test]
+fn contract_35_the_process_that_serves_has_counted_its_upgrade() {
+    let upstream = Upstream::ok();
+    let stack = Stack::before(&upstream);
+    let done = "monitor_upgrades_total{result=\"ok\"}";
+    assert_eq!(stack.metric(done), 0.0);
+    let _line = {
+        let mut line = Line::default();
+        line.upgrade(&stack, "gateway");
+        line
+    };
+    await_end(stack.process.id() as i32);
+    assert_eq!(stack.metric(done), 1.0);
 }
 
 #[test]

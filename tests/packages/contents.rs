@@ -42,6 +42,7 @@ fn the_package_holds_program_units_settings_pages_and_completions() {
             &format!("usr/lib/systemd/system/{unit}.service"),
         );
     }
+    holds("-rw-r--r--", "usr/lib/sysusers.d/monitor-gateway.conf");
     for role in ROLES {
         holds("-rw-r--r--", &format!("etc/monitor/{role}.yaml"));
         holds("-rw-------", &format!("etc/monitor/{role}.env"));
@@ -158,6 +159,44 @@ fn its_scripts_do_nothing_where_no_service_manager_runs() {
         let mut shell = Command::new("sh");
         shell.args(["-eu", "-c", &script, name]).args(&arguments);
         assert_eq!(run(shell.stdin(Stdio::null())), "", "{name} {arguments:?}");
+    }
+}
+
+/// What the script after an installation says and does, where every service's main process is this.
+fn installed_over(deb: &Deb, main: &str) -> String {
+    let script = deb.control("postinst").replace("/run/systemd/system", "/");
+    let manager = r#"systemctl() { case "$1" in show) echo "$MAIN" ;; esac; }
+kill() { echo "kill $*"; }
+"#;
+    let mut shell = Command::new("sh");
+    shell.args(["-eu", "-c", &(manager.to_owned() + &script), "postinst"]);
+    shell.args(["configure", "4.0.0"]).env("MAIN", main);
+    run(shell.stdin(Stdio::null()))
+}
+
+#[test]
+fn an_upgrade_of_it_signals_main_processes_and_nothing_else() {
+    let Some(deb) = Deb::built() else { return };
+    let said = installed_over(deb, "4242");
+    assert_eq!(said.matches("kill -QUIT 4242\n").count(), 3, "{said}");
+    // A service that is being restarted has none.
+    for none in ["0", ""] {
+        assert_eq!(installed_over(deb, none), "", "{none:?}");
+    }
+}
+
+#[test]
+fn its_services_may_read_keys_of_the_group_that_it_makes() {
+    let Some(deb) = Deb::built() else { return };
+    let users = deb.read("usr/lib/sysusers.d/monitor-gateway.conf");
+    assert!(
+        users.lines().any(|line| line == "g monitor-tls -"),
+        "{users}"
+    );
+    for unit in ["monitor", "monitor-gateway", "monitor-analysis"] {
+        let text = deb.read(&format!("usr/lib/systemd/system/{unit}.service"));
+        let group = "SupplementaryGroups=monitor-tls";
+        assert!(text.lines().any(|line| line == group), "{unit}");
     }
 }
 

@@ -64,6 +64,7 @@ fn fleet() -> String {
     let values = [
         ("UPSTREAM_URL", "https://model.example"),
         ("DB_PASSWORD", "secret"),
+        ("GATEWAY_DB_PASSWORD", "other"),
     ];
     let pattern = regex::Regex::new(r"\$\{([A-Z_]+)[^}]*\}").unwrap();
     let filled = pattern.replace_all(&text, |found: &regex::Captures<'_>| {
@@ -90,7 +91,7 @@ fn texts<'a>(node: &'a Yaml<'a>) -> Vec<&'a str> {
 fn variables(service: &Yaml<'_>) -> Vec<(String, String)> {
     let environment = get(service, "environment");
     let merged = environment.as_mapping_get("<<");
-    let maps = [Some(environment), merged].into_iter().flatten();
+    let maps = [merged, Some(environment)].into_iter().flatten();
     let pairs = maps.flat_map(|map| map.as_mapping().unwrap().iter());
     let pairs = pairs.filter_map(|(name, value)| Some((name.as_str()?, value.as_str()?)));
     pairs
@@ -119,6 +120,27 @@ fn the_services_of_the_fleet_are_understood_by_the_program() {
         let said = run(check.env("MONITOR_DATA_DIR", "/var/lib/monitor"));
         assert!(said.contains(": ok"), "{said}");
     }
+}
+
+#[test]
+fn the_gateway_of_the_fleet_does_not_know_the_password_of_the_store() {
+    let text = fleet();
+    let documents = Yaml::load_from_str(&text).unwrap();
+    let services = get(&documents[0], "services");
+    let known = |role: &str, name: &str| {
+        // The last one counts, as for a process.
+        let variables = variables(get(services, role)).into_iter().rev();
+        let mut values = variables.filter_map(|(key, value)| (key == name).then_some(value));
+        values.next().unwrap()
+    };
+    assert_eq!(known("analysis", "STORE_USER"), "monitor");
+    assert_eq!(known("gateway", "STORE_USER"), "gateway");
+    assert_eq!(known("gateway", "STORE_PASSWORD"), "other");
+    // Its role is made by a service that ends, with the one right that it needs.
+    let made = texts(get(get(services, "gateway-role"), "command")).concat();
+    let grants = made.lines().filter(|line| line.contains("GRANT"));
+    let grants: Vec<&str> = grants.map(str::trim).collect();
+    assert_eq!(grants, ["GRANT SELECT ON gateway_policies TO gateway;"]);
 }
 
 #[test]

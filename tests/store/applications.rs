@@ -137,21 +137,6 @@ pub(crate) async fn a_whole_name_is_found_behind_any_number_that_hold_it(bed: &B
     }
 }
 
-pub(crate) async fn several_are_called_by_their_names_at_once(bed: &Bed) {
-    let mut ids = vec![bed.application];
-    for name in ["Бот \"1\"", "bot"] {
-        ids.push(bed.add_application(name).await);
-    }
-    let changed = bed.store.change_application(bed.change(1, "later")).await;
-    assert_eq!(changed.unwrap(), Changed::Done(2));
-    let asked = [ids[1], ApplicationId::random(), ids[0]];
-    let names = bed.store.application_names(&asked).await.unwrap();
-    let names: std::collections::HashMap<_, _> = names.into_iter().collect();
-    assert_eq!(names.len(), 2);
-    assert_eq!((&*names[&ids[0]], &*names[&ids[1]]), ("later", "Бот \"1\""));
-    assert!(bed.store.application_names(&[]).await.unwrap().is_empty());
-}
-
 pub(crate) async fn a_change_keeps_the_version_before_it(bed: &Bed) {
     let done = bed.store.change_application(bed.change(1, "second")).await;
     assert_eq!(done.unwrap(), Changed::Done(2));
@@ -269,4 +254,22 @@ pub(crate) async fn a_change_sets_and_takes_away_the_policy(bed: &Bed) {
         .as_ref()
         .expect("the second version's policy");
     assert_eq!(kept["phrase"], "no");
+}
+
+pub(crate) async fn names_of_many_come_at_once(bed: &Bed) {
+    let (odd, twin) = (
+        bed.add_application("имя\u{0}'%").await,
+        bed.add_application("first").await,
+    );
+    let ids = [odd, ApplicationId::random(), bed.application, twin];
+    let mut names = bed.store.application_names(&ids).await.unwrap();
+    names.sort();
+    let mut expected = vec![
+        (odd, "имя\u{0}'%".to_owned()),
+        (bed.application, "first".to_owned()),
+        (twin, "first".to_owned()),
+    ];
+    expected.sort();
+    assert_eq!(names, expected);
+    assert!(bed.store.application_names(&[]).await.unwrap().is_empty());
 }

@@ -14,6 +14,7 @@ macro_rules! store_contract {
             records: an_identifier_that_is_there_already_costs_only_itself
             records: pages_hold_their_place_while_records_come_in
             records: a_whole_page_is_the_page_with_its_texts
+            records: a_whole_page_of_large_records_is_short_and_goes_on
             records: a_message_of_a_megabyte_comes_back
             sharing: two_stores_keep_an_exchange_once
             sharing: what_was_acknowledged_is_there_after_opening_again
@@ -44,7 +45,7 @@ macro_rules! store_contract {
             applications: pages_go_in_the_order_they_were_made
             applications: names_are_found_in_any_letter_case
             applications: a_whole_name_is_found_behind_any_number_that_hold_it
-            applications: several_are_called_by_their_names_at_once
+            applications: names_of_many_come_at_once
             applications: a_change_keeps_the_version_before_it
             applications: a_lost_update_is_refused
             applications: of_many_changes_at_once_one_is_made

@@ -4,7 +4,7 @@ use crate::bed::{Bed, everything, found};
 use monitor_gateway::model::{
     ApplicationId, CategoryScore, Entity, PolicyRuling, RecordId, Severity, Stage, Status, Timings,
 };
-use monitor_gateway::store::{NewRecord, StoreError, StoredRecord};
+use monitor_gateway::store::{NewRecord, RecordFilter, StoreError, StoredRecord};
 use serde_json::json;
 use std::collections::HashSet;
 
@@ -276,6 +276,34 @@ pub(crate) async fn a_whole_page_is_the_page_with_its_texts(bed: &Bed) {
         }
     }
     assert!(numbers.into_iter().eq((0..9).rev()));
+}
+
+pub(crate) async fn a_whole_page_of_large_records_is_short_and_goes_on(bed: &Bed) {
+    let large = "large ".repeat(1 << 20);
+    let mut expected = Vec::new();
+    for _ in 0..4 {
+        expected.insert(0, bed.keep(bed.text(&large)).await);
+    }
+    for text in [None, Some("LARGE".to_owned())] {
+        let is_search = text.is_some();
+        let mut filter = RecordFilter {
+            text,
+            ..everything()
+        };
+        let (mut ids, mut most) = (Vec::new(), 0);
+        loop {
+            let page = bed.store.whole_page(&filter).await.unwrap();
+            most = most.max(page.records.len());
+            ids.extend(page.records.iter().map(|one| one.summary.id));
+            filter.before = page.next_before;
+            if filter.before.is_none() {
+                break;
+            }
+        }
+        assert_eq!(ids, expected);
+        // Two make 12 MiB. A search has a bound of its own besides.
+        assert!(most == 2 || is_search && most == 1, "{most}");
+    }
 }
 
 pub(crate) async fn a_message_of_a_megabyte_comes_back(bed: &Bed) {

@@ -84,12 +84,24 @@ pub(crate) async fn an_identity_has_one_account_which_it_keeps(bed: &Bed) {
         identity("https://there.example"),
     );
     assert!(bed.store.account_of(&here).await.unwrap().is_none());
-    for (identity, account) in [(&here, &ann), (&here, &bob), (&there, &bob)] {
-        bed.store
-            .add_identity(identity.clone(), account.id)
-            .await
-            .unwrap();
+    let newcomer = Identity {
+        subject: "00u2".to_owned(),
+        ..here.clone()
+    };
+    for (identity, account, is_given) in [
+        (&here, &ann, true),
+        (&here, &bob, false),
+        (&here, &ann, false),
+        (&newcomer, &ann, false),
+        (&there, &bob, true),
+    ] {
+        let given = bed.store.add_identity(identity.clone(), account.id).await;
+        assert_eq!(given.unwrap(), is_given, "{identity:?}");
     }
+    assert!(
+        bed.store.account_of(&newcomer).await.unwrap().is_none(),
+        "an account has one identity of an issuer"
+    );
     let owner = async |identity| bed.store.account_of(identity).await.unwrap().unwrap().id;
     assert_eq!((owner(&here).await, owner(&there).await), (ann.id, bob.id));
 }

@@ -33,7 +33,7 @@ pub(crate) async fn hours_are_counted_for_each_application_and_for_all(bed: &Bed
     two.answer.tokens.count = 7;
     two.answer.timings.total_us = 50;
     two.answer.custom_policy.flagged = true;
-    two.answer.dataclean.types = vec![found("INN", 1)];
+    two.answer.dataclean.types = vec![found("INN", 1), found("ORDER", 4), found("BADGE", 2)];
     let later = at(bed, (HOUR + 2) * HOUR_MS);
     for record in [one.clone(), two, one, later] {
         bed.keep(record).await;
@@ -71,9 +71,12 @@ pub(crate) async fn hours_are_counted_for_each_application_and_for_all(bed: &Bed
             .await
             .unwrap()
     };
-    assert_eq!(types(None, 9).await, [found("INN", 3), found("EMAILS", 1)]);
-    assert_eq!(types(None, 1).await, [found("INN", 3)]);
-    assert_eq!(types(Some(other), 9).await, [found("INN", 1)]);
+    // The names of applications' own patterns are theirs alone: together they are one.
+    let all = [found("custom", 6), found("INN", 3), found("EMAILS", 1)];
+    assert_eq!(types(None, 9).await, all);
+    assert_eq!(types(None, 1).await, [found("custom", 6)]);
+    let own = [found("ORDER", 4), found("BADGE", 2), found("INN", 1)];
+    assert_eq!(types(Some(other), 9).await, own);
 }
 
 pub(crate) async fn hours_beyond_a_month_are_forgotten_and_records_stay(bed: &Bed) {
@@ -116,8 +119,8 @@ pub(crate) async fn gateways_come_with_their_latest_record_first(bed: &Bed) {
     };
     for record in [
         numbered(1, 1, MORNING_MS),
-        numbered(2, 7, MORNING_MS + 5),
-        numbered(1, 2, MORNING_MS + 3),
+        numbered(2, 7, MORNING_MS + 5_000),
+        numbered(1, 2, MORNING_MS + 3_000),
     ] {
         bed.keep(record).await;
     }
@@ -126,7 +129,18 @@ pub(crate) async fn gateways_come_with_their_latest_record_first(bed: &Bed) {
         .iter()
         .map(|one| (one.gateway.as_u128(), one.last, one.latest_ms))
         .collect();
-    let expected = [(2, 7, Some(MORNING_MS + 5)), (1, 2, Some(MORNING_MS + 3))];
+    let expected = [
+        (2, 7, Some(MORNING_MS + 5_000)),
+        (1, 2, Some(MORNING_MS + 3_000)),
+    ];
     assert_eq!(seen, expected);
     assert_eq!(bed.store.gateways(1).await.unwrap().len(), 1);
+    bed.keep(numbered(1, 9, MORNING_MS + 9_000)).await;
+    // An older record that comes late, behind a gap, changes neither.
+    bed.keep(numbered(1, 5, MORNING_MS)).await;
+    let first = bed.store.gateways(1).await.unwrap()[0];
+    assert_eq!(
+        (first.gateway.as_u128(), first.last, first.latest_ms),
+        (1, 9, Some(MORNING_MS + 9_000))
+    );
 }

@@ -146,6 +146,11 @@ impl Authority {
     /// A client's connection that trusts this authority and shows a certificate where it has one; it may
     /// still be refused when it is used.
     pub fn connect(&self, address: SocketAddr, client: Option<&Identity>) -> Option<Conn> {
+        self.client(client).connect(address)
+    }
+
+    /// Such a client that comes back with the sessions it was given.
+    pub fn client(&self, client: Option<&Identity>) -> Client {
         let builder = ClientConfig::builder_with_provider(provider())
             .with_safe_default_protocol_versions()
             .unwrap()
@@ -156,8 +161,24 @@ impl Authority {
                 .with_client_auth_cert(vec![client.cert.clone()], client.private())
                 .unwrap(),
         };
+        Client(Arc::new(config))
+    }
+
+    fn roots(&self) -> RootCertStore {
+        let mut roots = RootCertStore::empty();
+        roots.add(self.cert.clone()).unwrap();
+        roots
+    }
+}
+
+/// A client with a memory.
+pub struct Client(Arc<ClientConfig>);
+
+impl Client {
+    /// As [`Authority::connect`].
+    pub fn connect(&self, address: SocketAddr) -> Option<Conn> {
         let name = ServerName::try_from("localhost").unwrap();
-        let mut session = ClientConnection::new(Arc::new(config), name).unwrap();
+        let mut session = ClientConnection::new(self.0.clone(), name).unwrap();
         let mut socket = connect(address);
         while session.is_handshaking() {
             session.complete_io(&mut socket).ok()?;
@@ -167,12 +188,6 @@ impl Authority {
             Box::new(StreamOwned::new(session, socket)),
             control,
         ))
-    }
-
-    fn roots(&self) -> RootCertStore {
-        let mut roots = RootCertStore::empty();
-        roots.add(self.cert.clone()).unwrap();
-        roots
     }
 }
 

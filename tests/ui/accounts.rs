@@ -1,8 +1,12 @@
 //! Other people's accounts: one-time links, roles, disabling.
 
+use crate::defence::add_application;
+use crate::support::KEY;
+use crate::support::request::Request;
 use crate::support::stack::Stack;
 use crate::visitor::Visitor;
 use crate::world::{ADMIN, PASSWORD, administrator};
+use serde_json::json;
 
 /// Makes an account as an administrator and signs its owner in.
 pub(crate) fn colleague(
@@ -94,6 +98,46 @@ fn a_disabled_account_is_out_at_once_and_the_last_administrator_stays() {
         409
     );
     assert_eq!(admin.get("/ui/users").status(), 200);
+}
+
+#[test]
+fn an_application_to_which_people_are_bound_is_removed_by_an_administrator_alone() {
+    let stack = Stack::all().start();
+    let mut admin = administrator(&stack);
+    let id = add_application(&stack, &json!({"name": "theirs"}));
+    let mut developer = colleague(&stack, &mut admin, ("dev", "developer"), "");
+    colleague(&stack, &mut admin, ("tenant", "administrator"), &id);
+    let page = format!("/ui/applications/{id}");
+    let removal = format!("{page}/remove");
+    let shown = developer.get(&page).text();
+    assert!(shown.contains("the accounts of people"), "{shown}");
+    let name = [("confirmation", "theirs")];
+    assert_eq!(developer.post(&removal, &name).status(), 403);
+    let key = json!({"name": "dev", "scopes": ["admin", "ingest"]}).to_string();
+    let by_api = |key: &str, request: Request| {
+        let request = request.without_key();
+        let request = request.header("Authorization", &format!("Bearer {key}"));
+        request.call(stack.analysis_addr)
+    };
+    let key = by_api(KEY, Request::post("/tokens", key)).json();
+    let key = key["value"].as_str().unwrap();
+    let path = format!("/applications/{id}?version=1");
+    let refused = by_api(key, Request::new("DELETE", &path));
+    assert_eq!(refused.status(), 403, "{}", refused.text());
+    assert!(admin.get("/ui/users").text().contains("tenant"));
+    assert_eq!(admin.get(&page).status(), 200);
+    assert_eq!(admin.post(&removal, &name).status(), 303);
+    assert!(!admin.get("/ui/users").text().contains("tenant"));
+    let log = stack
+        .analysis("/audit?action=application.remove", KEY)
+        .json();
+    assert_eq!(log["entries"][0]["details"]["accounts"], 1);
+    let id = add_application(&stack, &json!({"name": "nobodys"}));
+    let removed = developer.post(
+        &format!("/ui/applications/{id}/remove"),
+        &[("confirmation", "nobodys")],
+    );
+    assert_eq!(removed.status(), 303);
 }
 
 #[test]

@@ -7,6 +7,7 @@ use crate::support::stack::Stack;
 use crate::visitor::Visitor;
 use crate::world::{administrator, administrators_browser};
 use serde_json::json;
+use std::path::{Path, PathBuf};
 
 /// Makes an application through the API; gives its id.
 pub(crate) fn add_application(stack: &Stack, body: &serde_json::Value) -> String {
@@ -18,30 +19,55 @@ pub(crate) fn add_application(stack: &Stack, body: &serde_json::Value) -> String
     made.json()["id"].as_str().unwrap().to_owned()
 }
 
+/// The path of every form that the sources name, for things that are there or not.
+fn forms(stack: &Stack) -> Vec<String> {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/src/analysis/ui");
+    let route = r#"\.route\(\s*"([^"]+)",\s*((?:\.?(?:get|post)\([\w:]+\))+)"#;
+    let route = regex::Regex::new(route).unwrap();
+    let mut forms = Vec::new();
+    for file in sources(Path::new(folder)) {
+        let text = std::fs::read_to_string(file).unwrap();
+        let routes = route.captures_iter(&text);
+        for found in routes.filter(|found| found[2].contains("post(")) {
+            let id = match found[1].starts_with("/applications/") {
+                true => stack.application_id(),
+                false => "00000000-0000-4000-8000-000000000000".to_owned(),
+            };
+            let path = found[1].replace("{id}", &id).replace("{value}", "mon_x");
+            forms.push(format!("/ui{path}"));
+        }
+    }
+    for known in [
+        "/ui/sign-in",
+        "/ui/link/mon_x",
+        "/ui/applications/regex",
+        "/ui/first-steps",
+    ] {
+        assert!(forms.iter().any(|form| form == known), "{known}: {forms:?}");
+    }
+    assert!(forms.len() >= 21, "{forms:?}");
+    forms
+}
+
+fn sources(folder: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(folder).unwrap();
+    let paths = entries.map(|entry| entry.unwrap().path());
+    let all = paths.flat_map(|path| match path.is_dir() {
+        true => sources(&path),
+        false => vec![path],
+    });
+    all.filter(|path| path.extension().is_some_and(|end| end == "rs"))
+        .collect()
+}
+
 #[test]
 fn no_form_is_taken_without_the_token_of_its_browser() {
     let stack = Stack::all().start();
     let mut admin = administrator(&stack);
     let mut other = Visitor::new(stack.analysis_addr);
     other.get("/ui/sign-in");
-    let application = format!("/ui/applications/{}", stack.application_id());
-    for path in [
-        "/ui/users",
-        "/ui/sign-out",
-        "/ui/password",
-        "/ui/preferences",
-        "/ui/applications",
-        "/ui/applications/try",
-        "/ui/applications/policies",
-        "/ui/tokens",
-        "/ui/tokens/00000000-0000-4000-8000-000000000000/revoke",
-        "/ui/records/filters",
-        "/ui/records/filters/00000000-0000-4000-8000-000000000000/remove",
-        &application,
-        &format!("{application}/remove"),
-        &format!("{application}/restore"),
-        "/ui/sign-in",
-    ] {
+    for path in forms(&stack) {
+        let path = path.as_str();
         let foreign = other.form_token.clone();
         for token in [
             vec![],

@@ -172,7 +172,7 @@ fn an_account_is_found_by_a_verified_address_alone_and_never_taken_over() {
         ),
         (
             json!({"preferred_username": "ann@corp.example"}),
-            "another account",
+            "no account for you",
         ),
         (json!({"preferred_username": "admin"}), "another account"),
         (json!({"sub": "admin"}), "another account"),

@@ -1,6 +1,7 @@
 //! The overview, the status page and the gaps: what they say against what came, and who may look.
 
 use crate::accounts::colleague;
+use crate::defence::add_application;
 use crate::records::{keep, keeping};
 use crate::support::KEY;
 use crate::support::eventually;
@@ -221,4 +222,29 @@ fn the_status_page_tells_of_the_server_and_of_each_gateways_spool() {
         let page = words(&admin.get("/ui/overview").text());
         own.is_match(&page).then_some(())
     });
+}
+
+#[test]
+fn finds_of_applications_own_patterns_are_one_kind_of_all_of_them_together() {
+    let stack = Stack::all().start();
+    let mut admin = administrator(&stack);
+    let custom =
+        json!([{"name": "ORDER", "regex": "ORD-[0-9]+"}, {"name": "BADGE", "regex": "B-[0-9]+"}]);
+    let rules = json!({"pre": {"dataclean": {"patterns": custom}}});
+    let id = add_application(&stack, &json!({"name": "shop", "rules": rules}));
+    let text = "orders ORD-1 and ORD-2 of B-7";
+    keep(
+        &stack,
+        "pre",
+        &json!({"application_id": id, "message": text}),
+    );
+    let all = admin.get("/ui/overview").text();
+    assert!(
+        words(&all).contains("applications' own patterns 3"),
+        "{}",
+        words(&all)
+    );
+    assert!(!all.contains("type=custom") && !all.contains("ORDER"));
+    let own = admin.get("/ui/overview?application_id=shop").text();
+    assert!(words(&own).contains("ORDER 2") && own.contains("type=ORDER"));
 }

@@ -43,7 +43,7 @@ fn a_filter_is_kept_under_a_name_gone_to_and_deleted() {
     assert_eq!(browser.text(".chip a").trim(), EVIL);
     browser.click(".chip a");
     browser.wait_for("location.search === '?user_id=ann&verdict=clean'");
-    assert_eq!(browser.value(rows), 1);
+    browser.wait_for(&format!("{rows} === 1"));
     assert_eq!(
         browser.value("document.querySelector('.chip a').ariaCurrent"),
         "true"

@@ -1,6 +1,7 @@
 //! What pages owe to the connections they come over: cookies over TLS, and a live tail that is open
 //! when its process stops.
 
+use crate::accounts::colleague;
 use crate::line::{Line, await_end};
 use crate::support::fault::free_port;
 use crate::support::http::Conn;
@@ -79,8 +80,16 @@ fn in_clear_text_a_cookie_has_neither_the_prefix_nor_secure() {
     let cookie = Visitor::new(stack.analysis_addr).get("/ui/sign-in");
     let cookie = cookie.head.header("set-cookie").unwrap();
     assert!(
-        cookie.starts_with("monitor=mon_") && !cookie.contains("Secure"),
+        cookie.starts_with("monitor_visitor=mon_") && !cookie.contains("Secure"),
         "{cookie}"
+    );
+    let admin = administrator(&stack);
+    assert!(admin.cookies["monitor"].starts_with("mon_"));
+    let cookies = Visitor::new(stack.analysis_addr).get("/ui/sign-in");
+    let cookies = cookies.head.values("set-cookie");
+    assert!(
+        !cookies.iter().any(|cookie| cookie.starts_with("monitor=")),
+        "whoever comes without cookies is given none in a sign-in's place: {cookies:?}"
     );
 }
 
@@ -92,6 +101,22 @@ fn tail(stack: &Stack, visitor: &Visitor) -> Conn {
     let head = tail.head();
     assert_eq!(head.header("content-type"), Some("text/event-stream"));
     tail
+}
+
+#[test]
+fn one_person_leaves_room_for_the_live_tails_of_others() {
+    let stack = Stack::all().start();
+    let mut admin = administrator(&stack);
+    let ann = colleague(&stack, &mut admin, ("ann", "analyst"), "");
+    let mut open: Vec<_> = (0..8).map(|_| tail(&stack, &ann)).collect();
+    let ninth = |visitor: &Visitor| {
+        let request = Request::get("/ui/records/live").without_key();
+        let request = request.header("Cookie", &visitor.cookie());
+        let mut connection = request.send(stack.analysis_addr);
+        connection.head().status()
+    };
+    assert_eq!(ninth(&ann), 503);
+    open.push(tail(&stack, &admin));
 }
 
 #[test]

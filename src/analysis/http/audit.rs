@@ -1,4 +1,5 @@
-//! `GET /audit` (scope admin): who changed what, newest first (CONTRACT 30, 38).
+//! `GET /audit` (scopes admin and read, as an administrator has them): who changed what, newest first
+//! (CONTRACT 30, 38).
 
 use super::admin::{self, administrator};
 use super::query::{Given, Query};
@@ -39,6 +40,7 @@ pub(super) async fn list(
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
     let caller = administrator(&service, &headers).await?;
+    caller.must_administer()?;
     let filter = filter(Query::read(given)?)?;
     let (entries, next_before) = service.audit_log(&caller, filter).await?;
     let list = List {

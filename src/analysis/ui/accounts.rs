@@ -10,6 +10,7 @@ use super::phrases::Phrases;
 use super::suggestions::{self, Label};
 use super::visit::Visit;
 use crate::analysis::account_admin::{AccountEdit, NewAccount};
+use crate::analysis::accounts::comes_by_provider;
 use crate::analysis::{ApiError, FieldProblem};
 use crate::model::{ApplicationId, Secret};
 use crate::store::{Account, AccountId, Role};
@@ -76,7 +77,7 @@ pub(super) async fn edit(
     let (t, id) = (visit.view.t, account_id(&id)?);
     let (status, message) = match ui.service.edit_account(&visit.caller, id, edit).await {
         Ok(_) => (StatusCode::OK, notice(Tone::Good, t.saved)),
-        Err(error) => (status_of(&error), refusal(t.not_saved, &error)),
+        Err(error) => (status_of(&error), refusal(t, t.not_saved, &error)),
     };
     let page = shown(&ui, &visit, None, message).await?;
     Ok((status, page).into_response())
@@ -125,7 +126,7 @@ async fn told(
                 },
             )
         }
-        Err(error) => (status_of(&error), refusal(t.not_saved, &error)),
+        Err(error) => (status_of(&error), refusal(t, t.not_saved, &error)),
     };
     let page = shown(ui, visit, None, message).await?;
     Ok((status, page).into_response())
@@ -197,7 +198,7 @@ fn row(visit: &Visit, account: &Account, names: &Names) -> Markup {
             td {
                 form.inline method="post" action={ (address) "/edit" } {
                     (token_field(&visit.view))
-                    select name="role" aria-label={ (t.role) " " (account.name) } data-submit { (roles(t, account.role)) }
+                    select name="role" aria-label={ (t.role) " " (account.name) } { (roles(t, account.role)) }
                     button.quiet type="submit" { (t.save) }
                 }
             }
@@ -233,8 +234,8 @@ fn bound(id: ApplicationId, names: &Names) -> Markup {
 fn state(t: &Phrases, account: &Account) -> Markup {
     match (account.disabled_at_ms, &account.password) {
         (Some(_), _) => badge("bad", t.disabled),
-        (None, None) => badge("warn", t.invited),
-        (None, Some(_)) => badge("good", t.active),
+        (None, None) if !comes_by_provider(account) => badge("warn", t.invited),
+        (None, _) => badge("good", t.active),
     }
 }
 

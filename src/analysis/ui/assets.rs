@@ -21,7 +21,10 @@ const FILES: [(&str, &str, &str); 3] = [
     (
         "app.js",
         "text/javascript; charset=utf-8",
-        include_str!("assets/app.js"),
+        concat!(
+            include_str!("assets/app.js"),
+            include_str!("assets/records.js")
+        ),
     ),
     ("icon.svg", "image/svg+xml", include_str!("assets/icon.svg")),
 ];

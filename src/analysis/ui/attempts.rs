@@ -63,7 +63,7 @@ impl Attempts {
         }
         for (key, allowed) in keys(name, address) {
             if counts.len() >= REMEMBERED && !counts.contains_key(&key) {
-                continue;
+                forget_oldest(&mut counts);
             }
             let count = counts.entry(key).or_insert(Count {
                 failures: 0,
@@ -79,12 +79,25 @@ impl Attempts {
         }
     }
 
-    /// Forgets the failures of an account from an address: its owner is there.
+    /// Forgets the failures of an account from an address: its owner is there. Of those of the address
+    /// one is taken back, which was counted before the password was looked at.
     pub(super) fn succeeded(&self, name: &str, address: Option<IpAddr>) {
         let mut counts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let [(both, _), (account, _), _] = keys(name, address);
+        let [(both, _), (account, _), (address, allowed)] = keys(name, address);
         counts.remove(&both);
         counts.remove(&account);
+        if let Some(count) = counts.get_mut(&address) {
+            count.failures = count.failures.saturating_sub(1);
+            count.until = count.at + wait_after(count.failures, allowed);
+        }
+    }
+}
+
+/// Makes room: what is new counts in any case, or a full memory would let everybody guess.
+fn forget_oldest(counts: &mut HashMap<Key, Count>) {
+    let oldest = counts.iter().min_by_key(|(_, count)| count.at);
+    if let Some(key) = oldest.map(|(key, _)| key.clone()) {
+        counts.remove(&key);
     }
 }
 
@@ -169,9 +182,49 @@ mod tests {
     #[test]
     fn what_is_remembered_is_bounded() {
         let (attempts, now) = (Attempts::default(), Instant::now());
-        for number in 0..REMEMBERED {
-            attempts.failed(&number.to_string(), None, now);
+        for number in 0..REMEMBERED as u32 {
+            let address = Some(IpAddr::from((167_772_160 + number).to_be_bytes()));
+            attempts.failed(&number.to_string(), address, now);
         }
-        assert!(attempts.0.lock().unwrap().len() <= REMEMBERED);
+        assert_eq!(attempts.0.lock().unwrap().len(), REMEMBERED);
+    }
+
+    #[test]
+    fn a_full_memory_forgets_the_oldest_and_counts_what_is_new() {
+        let (attempts, now) = (Attempts::default(), Instant::now());
+        for number in 0..REMEMBERED as u64 {
+            let at = now + Duration::from_millis(number);
+            attempts.failed(&number.to_string(), None, at);
+        }
+        let later = now + Duration::from_secs(60);
+        let here = address("10.0.0.1");
+        for _ in 0..TOGETHER {
+            assert_eq!(attempts.wait("admin", here, later), None);
+            attempts.failed("admin", here, later);
+        }
+        assert_eq!(attempts.wait("admin", here, later), Some(FIRST_WAIT));
+        let counts = attempts.0.lock().unwrap();
+        assert!(!counts.contains_key(&Key::Account("0".to_owned())));
+        assert_eq!(counts.len(), REMEMBERED);
+    }
+
+    #[test]
+    fn passwords_that_are_right_leave_no_wait_however_many() {
+        let (attempts, now) = (Attempts::default(), Instant::now());
+        let here = address("10.0.0.1");
+        for number in 0..ALONE + 10 {
+            let name = format!("n{number}");
+            assert_eq!(attempts.wait(&name, here, now), None, "{number}");
+            attempts.failed(&name, here, now);
+            attempts.succeeded(&name, here);
+        }
+        for number in 0..ALONE {
+            assert_eq!(attempts.wait("new", here, now), None, "{number}");
+            attempts.failed(&format!("wrong {number}"), here, now);
+        }
+        assert!(
+            attempts.wait("new", here, now).is_some(),
+            "wrong ones count"
+        );
     }
 }

@@ -1,6 +1,7 @@
 //! Small pieces that several pages are made of.
 
 use super::form::TOKEN;
+use super::phrases::Phrases;
 use super::view::View;
 use crate::analysis::{ApiError, FieldProblem};
 use maud::{Markup, html};
@@ -36,20 +37,20 @@ pub(super) fn notice(tone: Tone, text: &str) -> Markup {
 }
 
 /// Every problem of a form, each with the name of its field.
-pub(super) fn problems(title: &str, problems: &[FieldProblem]) -> Markup {
+pub(super) fn problems(t: &Phrases, title: &str, problems: &[FieldProblem]) -> Markup {
     html! {
         div.notice.bad role="alert" {
             strong { (title) }
-            ul { @for problem in problems { li { code { (problem.field) } " " (problem.problem) } } }
+            ul { @for problem in problems { li { code { (problem.field) } " " (t.tell(&problem.problem)) } } }
         }
     }
 }
 
 /// The problems of a refusal; one of no field stands alone.
-pub(super) fn refusal(title: &str, error: &ApiError) -> Markup {
+pub(super) fn refusal(t: &Phrases, title: &str, error: &ApiError) -> Markup {
     match error {
-        ApiError::Fields(list) => problems(title, list),
-        other => notice(Tone::Bad, &other.to_string()),
+        ApiError::Fields(list) => problems(t, title, list),
+        other => notice(Tone::Bad, &t.tell_error(other)),
     }
 }
 

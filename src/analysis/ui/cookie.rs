@@ -6,8 +6,11 @@ use crate::model::Secret;
 use axum::http::{HeaderMap, HeaderValue, header};
 use std::time::Duration;
 
-/// The value of a browser: signed in or not, forms are bound to it.
+/// The value of a browser that is, or was, signed in: forms are bound to it.
 pub(super) const BROWSER: &str = "monitor";
+/// That of one which is not. It has a name of its own, since a browser that comes by another site's link
+/// brings no cookie along, and what it is given then must not take a sign-in's place.
+pub(super) const VISITOR: &str = "monitor_visitor";
 /// `en` or `ru`.
 pub(super) const LANGUAGE: &str = "monitor_language";
 /// `light` or `dark`.

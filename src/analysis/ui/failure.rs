@@ -2,10 +2,12 @@
 //! and the headers that bind what a browser may do with it.
 
 use super::layout;
+use super::oidc;
 use super::view::View;
 use crate::analysis::ApiError;
 use axum::extract::Request;
-use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
+use axum::http::request::Parts;
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Redirect, Response};
 
@@ -64,7 +66,7 @@ impl Failure {
             Self::TooLarge => (t.too_large, String::new()),
             Self::Forbidden => (t.forbidden, t.forbidden_hint.to_owned()),
             Self::NotFound => (t.not_found, t.not_found_hint.to_owned()),
-            Self::Refused(error) => (t.refused, error.to_string()),
+            Self::Refused(error) => (t.refused, t.tell_error(error)),
         }
     }
 }
@@ -87,8 +89,13 @@ impl IntoResponse for Failure {
 pub(super) async fn frame(request: Request, next: Next) -> Response {
     let (parts, body) = request.into_parts();
     let view = View::read(&parts);
+    if comes_from_elsewhere(&parts, &view) {
+        let mut passage = layout::passage(&view, view.t.one_moment, &view.here).into_response();
+        guard(passage.headers_mut());
+        return passage;
+    }
     let wants_fragment = parts.headers.contains_key("x-fragment");
-    let is_get = parts.method == axum::http::Method::GET;
+    let is_get = parts.method == Method::GET;
     let mut response = next.run(Request::from_parts(parts, body)).await;
     if let Some(failure) = response.extensions_mut().remove::<Failure>() {
         let (head, _) = response.into_parts();
@@ -106,6 +113,18 @@ pub(super) async fn frame(request: Request, next: Next) -> Response {
     }
     guard(response.headers_mut());
     response
+}
+
+/// Whether another site sent the browser here. Its cookies come along only from a page of ours, so that
+/// nothing can be said yet about who is signed in. An identity provider's answer has a cookie that comes
+/// along at once.
+fn comes_from_elsewhere(parts: &Parts, view: &View) -> bool {
+    let site = parts.headers.get("sec-fetch-site");
+    let is_answer = view.here.split('?').next() == Some(oidc::BACK);
+    parts.method == Method::GET
+        && view.browser.is_none()
+        && site.is_some_and(|site| site == "cross-site")
+        && !is_answer
 }
 
 /// Where to sign in, and where to go on afterwards.

@@ -226,7 +226,7 @@ fn corner(visit: &Visit, section: Section) -> Markup {
                 span.dim { (super::accounts::role_name(t, visit.account.role)) }
             }
             div.own {
-                a href="/ui/password" aria-current=[(section == Section::Own).then_some("page")] { (t.password) }
+                @if visit.account.password.is_some() { a href="/ui/password" aria-current=[(section == Section::Own).then_some("page")] { (t.password) } }
                 form method="post" action="/ui/sign-out" {
                     (token_field(view))
                     button.link type="submit" { (t.sign_out) }

@@ -61,7 +61,7 @@ fn form(view: &View, name: &str, problem: Option<&ApiError>) -> Html<String> {
         view,
         t.set_password,
         html! {
-            @if let Some(error) = problem { (refusal(t.not_saved, error)) }
+            @if let Some(error) = problem { (refusal(t, t.not_saved, error)) }
             p { (t.set_password_for) " " strong { (name) } }
             form.stack method="post" {
                 (token_field(view))

@@ -36,15 +36,16 @@ mod visit;
 use super::Service;
 use crate::store::Scope;
 use attempts::Attempts;
-use axum::Router;
 use axum::extract::{FromRef, State};
 use axum::middleware::from_fn;
 use axum::response::Redirect;
 use axum::routing::{get, post};
+use axum::{Extension, Router};
 use failure::Failure;
 use std::net::IpAddr;
 use std::sync::Arc;
-use tokio::sync::{Semaphore, watch};
+use tokio::sync::watch;
+use view::PublicUrl;
 
 /// The path of one-time links, which the value of one follows.
 pub const LINK_PATH: &str = "/ui/link/";
@@ -69,7 +70,7 @@ struct Ui {
     service: Arc<Service>,
     attempts: Arc<Attempts>,
     /// Room for live tails of lists.
-    tails: Arc<Semaphore>,
+    tails: records::Tails,
 }
 
 impl FromRef<Ui> for Arc<Service> {
@@ -80,10 +81,12 @@ impl FromRef<Ui> for Arc<Service> {
 
 /// Everything below `/ui`, and `/`, which leads there.
 pub(super) fn router(service: Arc<Service>) -> Router {
+    let public = service.settings.public_url.as_deref();
+    let public = PublicUrl(public.map(Arc::from));
     let ui = Ui {
         service,
         attempts: Arc::default(),
-        tails: Arc::new(Semaphore::new(records::MOST_STREAMS)),
+        tails: records::Tails::default(),
     };
     let pages = Router::new()
         .route("/", get(home))
@@ -108,6 +111,7 @@ pub(super) fn router(service: Arc<Service>) -> Router {
         .fallback(async || Failure::NotFound)
         .method_not_allowed_fallback(async || Failure::NotFound)
         .layer(from_fn(failure::frame))
+        .layer(Extension(public))
         .with_state(ui);
     Router::new()
         .route("/", get(async || Redirect::to("/ui")))

@@ -24,7 +24,7 @@ use serde::Deserialize;
 use std::sync::LazyLock;
 use std::time::Duration;
 
-const BACK: &str = "/ui/oidc/callback";
+pub(super) const BACK: &str = "/ui/oidc/callback";
 /// Bytes of a page's address that are gone on with afterwards.
 const LONGEST_NEXT: usize = 1_000;
 
@@ -67,7 +67,7 @@ pub(super) async fn begin(
     Query(asked): Query<Asked>,
 ) -> Result<Response, Failure> {
     let provider = ui.service.oidc().ok_or(Failure::NotFound)?;
-    let (address, flow) = match provider.begin(&redirect(provider, &view)).await {
+    let (address, flow) = match provider.begin(&redirect(&view)).await {
         Ok(begun) => begun,
         Err(error) => return Ok(refuse(&ui, &view, &error.into())),
     };
@@ -142,7 +142,7 @@ async fn enter(
         state: &brought.state,
         code: &brought.code,
         issuer: &brought.iss,
-        redirect: &redirect(provider, view),
+        redirect: &redirect(view),
     };
     let person = provider.finish(&flow, returned).await?;
     let account = match ui.service.account_for(&person).await {
@@ -160,9 +160,8 @@ async fn enter(
 }
 
 /// Where the provider sends the browser back to.
-fn redirect(provider: &Provider, view: &View) -> String {
-    let here = provider.settings().public_url.as_deref();
-    format!("{}{BACK}", here.unwrap_or(&view.origin))
+fn redirect(view: &View) -> String {
+    format!("{}{BACK}", view.origin)
 }
 
 fn kept_flow(view: &View, value: &Secret, lasts: Duration) -> Option<HeaderValue> {
@@ -217,7 +216,7 @@ fn page(view: &View, error: &OidcError) -> Response {
         }
     };
     let content = html! {
-        (notice(Tone::Bad, &error.to_string()))
+        (notice(Tone::Bad, &t.tell(&error.to_string())))
         p { a.button href="/ui/sign-in" { (t.sign_in_again) } }
     };
     (status, layout::alone(view, t.oidc_failed, content)).into_response()

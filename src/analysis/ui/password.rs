@@ -24,6 +24,9 @@ pub(super) async fn change(
     given: Form,
 ) -> Result<Response, Failure> {
     let (t, account) = (visit.view.t, &visit.account);
+    if account.password.is_none() {
+        return Ok((StatusCode::CONFLICT, shown(&visit, html! {})).into_response());
+    }
     if given.text("password") != given.text("again") {
         let problem = FieldProblem::new("again", t.passwords_differ);
         return Ok(refused(&visit, &problem.into()));
@@ -54,7 +57,7 @@ pub(super) async fn change(
 }
 
 fn refused(visit: &Visit, error: &ApiError) -> Response {
-    let page = shown(visit, refusal(visit.view.t.not_saved, error));
+    let page = shown(visit, refusal(visit.view.t, visit.view.t.not_saved, error));
     (StatusCode::UNPROCESSABLE_ENTITY, page).into_response()
 }
 
@@ -81,7 +84,7 @@ pub(super) fn fields(t: &Phrases) -> Markup {
 }
 
 fn shown(visit: &Visit, message: Markup) -> Html<String> {
-    let (view, t) = (&visit.view, visit.view.t);
+    let t = visit.view.t;
     layout::page(
         visit,
         Section::Own,
@@ -89,17 +92,24 @@ fn shown(visit: &Visit, message: Markup) -> Html<String> {
         html! {
             (head(t.own_password, html! {}, html! {}))
             (message)
-            section.card.narrow {
-                form.stack method="post" action="/ui/password" {
-                    (token_field(view))
-                    input type="hidden" name="name" value=(visit.account.name) autocomplete="username";
-                    label { (t.old_password)
-                        input name="old" type="password" required autocomplete="current-password";
-                    }
-                    (fields(t))
-                    button.primary type="submit" { (t.save) }
-                }
-            }
+            @if visit.account.password.is_some() { (form(visit)) } @else { p { (t.no_password) } }
         },
     )
+}
+
+fn form(visit: &Visit) -> Markup {
+    let t = visit.view.t;
+    html! {
+        section.card.narrow {
+            form.stack method="post" action="/ui/password" {
+                (token_field(&visit.view))
+                input type="hidden" name="name" value=(visit.account.name) autocomplete="username";
+                label { (t.old_password)
+                    input name="old" type="password" required autocomplete="current-password";
+                }
+                (fields(t))
+                button.primary type="submit" { (t.save) }
+            }
+        }
+    }
 }

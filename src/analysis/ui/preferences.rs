@@ -3,7 +3,7 @@
 use super::cookie;
 use super::form::Form;
 use super::view::{Language, Theme, View};
-use crate::model::Secret;
+use crate::model::{ApplicationId, Secret};
 use axum::http::header;
 use axum::response::{AppendHeaders, IntoResponse, Redirect, Response};
 use std::time::Duration;
@@ -41,9 +41,23 @@ pub(super) fn own_page(path: &str) -> &str {
     }
 }
 
+/// The page that leads back to what a form with this path made, which no address shows again.
+pub(super) fn way_back(path: &str) -> &str {
+    let is_application = |id: &str| id.parse::<ApplicationId>().is_ok();
+    let mut parts = path.strip_prefix("/ui/").unwrap_or_default().split('/');
+    let kept = match (parts.next(), parts.next()) {
+        (Some("sign-out" | "preferences" | ""), _) | (None, _) => 1,
+        (Some("link"), Some(_)) => 3,
+        (Some("applications"), Some(id)) if is_application(id) => 3,
+        _ => 2,
+    };
+    let ends = path.match_indices('/').nth(kept);
+    ends.map_or(path, |(at, _)| &path[..at])
+}
+
 #[cfg(test)]
 mod tests {
-    use super::own_page;
+    use super::{own_page, way_back};
 
     #[test]
     fn only_pages_of_ours_are_followed() {
@@ -58,6 +72,25 @@ mod tests {
             "/ui/a\r\nb",
         ] {
             assert_eq!(own_page(other), "/ui", "{other:?}");
+        }
+    }
+
+    #[test]
+    fn what_a_form_made_leads_back_to_a_page() {
+        let one = "/ui/applications/00000000-0000-4000-8000-000000000000";
+        for (path, page) in [
+            ("/ui/users", "/ui/users"),
+            ("/ui/users/7/edit", "/ui/users"),
+            ("/ui/records/filters/7/remove", "/ui/records"),
+            ("/ui/applications/try", "/ui/applications"),
+            (one, one),
+            (&format!("{one}/restore"), one),
+            ("/ui/link/mon_x", "/ui/link/mon_x"),
+            ("/ui/sign-out", "/ui"),
+            ("/ui/preferences", "/ui"),
+            ("/ui", "/ui"),
+        ] {
+            assert_eq!(way_back(path), page, "{path}");
         }
     }
 }

@@ -3,6 +3,7 @@
 
 use super::Ui;
 use super::components::{Tone, notice, token_field};
+use super::cookie;
 use super::failure::Failure;
 use super::form::Form;
 use super::layout;
@@ -91,8 +92,8 @@ pub(super) async fn new_sign_in(
     }
     let value = ui.service.begin_sign_in(account).await?;
     let lasts = Duration::from_millis(LONGEST_MS as u64);
-    let (name, is_tls) = (super::cookie::BROWSER, view.peer.is_tls);
-    Ok(super::cookie::set(name, &value, Some(lasts), is_tls))
+    let (name, is_tls) = (cookie::BROWSER, view.peer.is_tls);
+    Ok(cookie::set(name, &value, Some(lasts), is_tls))
 }
 
 pub(super) async fn leave(
@@ -104,7 +105,7 @@ pub(super) async fn leave(
         ui.service.sign_out(browser).await?;
     }
     let value = random_value().map_err(|_| ApiError::Internal)?;
-    let cookie = visit.view.set_browser(&value);
+    let cookie = visit.view.set_browser(cookie::BROWSER, &value);
     Ok(with_cookie(
         Redirect::to("/ui/sign-in").into_response(),
         cookie,
@@ -117,7 +118,7 @@ pub(super) fn fresh_browser(view: &mut View) -> Result<Option<HeaderValue>, Fail
         return Ok(None);
     }
     let value: Secret = random_value().map_err(|_| ApiError::Internal)?;
-    let cookie = view.set_browser(&value);
+    let cookie = view.set_browser(cookie::VISITOR, &value);
     view.browser = Some(value);
     Ok(cookie)
 }

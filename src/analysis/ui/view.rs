@@ -7,15 +7,21 @@ use super::phrases::{EN, Phrases, RECORDS_EN, RECORDS_RU, RU, RecordPhrases};
 use super::phrases::{GUARDRAILS_EN, GUARDRAILS_RU, GuardrailPhrases};
 use super::phrases::{OVERVIEW_EN, OVERVIEW_RU, OverviewPhrases};
 use super::phrases::{TOKENS_EN, TOKENS_RU, TokenPhrases};
+use super::preferences::way_back;
 use crate::model::Secret;
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
-use axum::http::{HeaderMap, HeaderValue, header};
+use axum::http::{HeaderMap, HeaderValue, Method, header};
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use sha2::{Digest, Sha256};
 use std::convert::Infallible;
+use std::sync::Arc;
 use subtle::ConstantTimeEq;
+
+/// Where browsers reach the pages, if the configuration says it; in each request's extensions.
+#[derive(Clone)]
+pub(super) struct PublicUrl(pub(super) Option<Arc<str>>);
 
 /// A language of the UI.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -84,27 +90,27 @@ pub(super) struct View {
     pub(super) theme: Option<Theme>,
     pub(super) t: &'static Phrases,
     pub(super) peer: Peer,
-    /// Path and query of this page.
+    /// Path and query of this page; of what a form made, the page that leads back to it.
     pub(super) here: String,
-    /// `https://host:port`, as the browser wrote it.
+    /// `https://host:port`, as configured, else as the browser wrote it.
     pub(super) origin: String,
-    /// The value of the browser's cookie.
+    /// The value of the browser's cookie, signed in or not.
     pub(super) browser: Option<Secret>,
 }
 
 impl View {
     pub(super) fn read(parts: &Parts) -> Self {
-        let peer = parts.extensions.get::<Peer>().copied().unwrap_or_default();
+        let mut peer = parts.extensions.get::<Peer>().copied().unwrap_or_default();
+        let public = parts.extensions.get::<PublicUrl>();
+        let public = public.and_then(|PublicUrl(url)| url.as_deref());
+        peer.is_tls |= public.is_some_and(|url| url.starts_with("https:"));
         let cookie = |name| cookie::read(&parts.headers, name, peer.is_tls);
         let language = cookie(cookie::LANGUAGE)
             .and_then(Language::from_code)
             .unwrap_or_else(|| Language::wanted(&parts.headers));
         let uri = parts.extensions.get::<axum::extract::OriginalUri>();
         let uri = uri.map_or(&parts.uri, |original| &original.0);
-        let host = parts.headers.get(header::HOST);
-        let host = host
-            .and_then(|host| host.to_str().ok())
-            .unwrap_or("localhost");
+        let browser = cookie(cookie::BROWSER).or_else(|| cookie(cookie::VISITOR));
         Self {
             language,
             theme: cookie(cookie::THEME).and_then(Theme::from_word),
@@ -113,12 +119,13 @@ impl View {
                 Language::Russian => &RU,
             },
             peer,
-            here: uri
-                .path_and_query()
-                .map_or("/ui", |path| path.as_str())
-                .to_owned(),
-            origin: format!("{}://{host}", if peer.is_tls { "https" } else { "http" }),
-            browser: cookie(cookie::BROWSER).map(Secret::new),
+            here: match parts.method {
+                Method::GET => uri.path_and_query().map_or("/ui", |path| path.as_str()),
+                _ => way_back(uri.path()),
+            }
+            .to_owned(),
+            origin: public.map_or_else(|| origin(&parts.headers, peer), str::to_owned),
+            browser: browser.map(Secret::new),
         }
     }
 
@@ -165,10 +172,17 @@ impl View {
         !own.is_empty() && bool::from(own.as_bytes().ct_eq(token.as_bytes()))
     }
 
-    /// The header that gives the browser a value.
-    pub(super) fn set_browser(&self, value: &Secret) -> Option<HeaderValue> {
-        cookie::set(cookie::BROWSER, value, None, self.peer.is_tls)
+    /// The header that gives the browser a value until it closes, in the cookie of this name.
+    pub(super) fn set_browser(&self, name: &str, value: &Secret) -> Option<HeaderValue> {
+        cookie::set(name, value, None, self.peer.is_tls)
     }
+}
+
+fn origin(headers: &HeaderMap, peer: Peer) -> String {
+    let host = headers.get(header::HOST);
+    let host = host.and_then(|host| host.to_str().ok());
+    let scheme = if peer.is_tls { "https" } else { "http" };
+    format!("{scheme}://{}", host.unwrap_or("localhost"))
 }
 
 /// Of a browser's value, which it does not tell.

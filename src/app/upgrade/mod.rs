@@ -24,7 +24,7 @@ use super::notify;
 use super::sockets::{Label, Sockets};
 use crate::config::{Role, Settings};
 use crate::observe::Metrics;
-use crate::observe::upgraded::{UpgradeEnded, UpgradeResult};
+use crate::observe::upgraded::{HandedOver, UpgradeEnded, UpgradeResult};
 use anyhow::{Result, bail};
 use std::io::Write;
 use std::os::fd::OwnedFd;
@@ -37,6 +37,8 @@ use tokio::sync::watch;
 
 /// How long the next process may take from the sockets to its readiness.
 const READY: Duration = Duration::from_secs(120);
+/// The same where it has a store, which a new version may have to migrate first.
+const MIGRATED: Duration = Duration::from_secs(30 * 60);
 /// How long a signalled process waits for one that was started by hand.
 const BY_HAND: Duration = Duration::from_secs(5);
 
@@ -50,12 +52,21 @@ pub(super) fn socket_path(settings: &Settings, role: Role) -> PathBuf {
     settings.data_dir.join(name)
 }
 
+fn patience(role: Role) -> Duration {
+    match role {
+        Role::Gateway => READY,
+        Role::All | Role::Analysis => MIGRATED,
+    }
+}
+
 /// How far a process is in handing over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
     Serving,
     /// Another process has the sockets and is not ready yet.
     Handing,
+    /// The one that was started is being ended; nobody may take over meanwhile.
+    GivenUp,
     /// The other one serves.
     HandedOver,
 }
@@ -65,6 +76,8 @@ pub(super) struct Upgrades {
     phase: Mutex<Phase>,
     changed: Condvar,
     handed_over: watch::Sender<bool>,
+    /// How long the next process may take.
+    patience: Duration,
     metrics: Arc<Metrics>,
     /// Orders that are not answered yet.
     orders: AtomicI64,
@@ -73,11 +86,12 @@ pub(super) struct Upgrades {
 }
 
 impl Upgrades {
-    pub(super) fn new(metrics: Arc<Metrics>) -> Self {
+    pub(super) fn new(role: Role, metrics: Arc<Metrics>) -> Self {
         Self {
             phase: Mutex::new(Phase::Serving),
             changed: Condvar::new(),
             handed_over: watch::Sender::new(false),
+            patience: patience(role),
             metrics,
             orders: AtomicI64::new(0),
             leaving: AtomicBool::new(false),
@@ -127,7 +141,7 @@ impl Upgrades {
             writeln!(stream, "failed: another upgrade is under way")?;
             return Ok(());
         }
-        match give(sockets, stream) {
+        match give(sockets, stream, self.patience) {
             Ok(pid) => {
                 self.finish(stream, pid);
                 Ok(())
@@ -144,7 +158,7 @@ impl Upgrades {
         // The other one serves, whether it hears of it or not.
         let _ = writeln!(stream, "going");
         notify::main_process(pid);
-        self.ended(UpgradeResult::Done);
+        HandedOver.emit();
         self.enter(Phase::Handing, Phase::HandedOver);
         self.handed_over.send_replace(true);
     }
@@ -186,10 +200,10 @@ impl Upgrades {
 }
 
 /// Gives the sockets and waits for the word of whoever took them: the number of its process.
-fn give(sockets: &Sockets, stream: &mut UnixStream) -> Result<u32> {
+fn give(sockets: &Sockets, stream: &mut UnixStream, patience: Duration) -> Result<u32> {
     let copies: Vec<(Label, OwnedFd)> = sockets.copies()?;
     transfer::send(stream, &copies)?;
-    let line = control::read_line(stream, READY)?;
+    let line = control::read_line(stream, patience)?;
     match line.strip_prefix("ready ").map(str::parse) {
         Some(Ok(pid)) => Ok(pid),
         _ => bail!("it said something else than that it is ready"),
@@ -201,7 +215,8 @@ fn give(sockets: &Sockets, stream: &mut UnixStream) -> Result<u32> {
 /// # Errors
 /// When none runs, or the successor did not become ready: then the running one goes on.
 pub fn order_upgrade(settings: &Settings, role: Role) -> Result<String> {
-    control::order(&socket_path(settings, role), "upgrade", READY + BY_HAND)
+    let limit = patience(role) + BY_HAND;
+    control::order(&socket_path(settings, role), "upgrade", limit)
 }
 
 /// Has the running process of this data folder read its configuration again; says what took effect.
@@ -210,4 +225,27 @@ pub fn order_upgrade(settings: &Settings, role: Role) -> Result<String> {
 /// When none runs, or the configuration is wrong: then the running one stays in force.
 pub fn order_reload(settings: &Settings, role: Role) -> Result<String> {
     control::order(&socket_path(settings, role), "reload", READY)
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nobody_takes_over_while_the_one_that_was_started_is_being_ended() {
+        let upgrades = Upgrades::new(Role::Gateway, Arc::new(Metrics::new().unwrap()));
+        assert!(upgrades.enter(Phase::Serving, Phase::GivenUp));
+        let (mut ours, theirs) = UnixStream::pair().unwrap();
+        upgrades.hand_over(&mut ours, &Sockets::default()).unwrap();
+        let refused = transfer::receive(&theirs).unwrap_err().to_string();
+        assert!(
+            refused.contains("another upgrade is under way"),
+            "{refused}"
+        );
+        // And whoever has the sockets is not given up.
+        assert!(upgrades.enter(Phase::GivenUp, Phase::Serving));
+        assert!(upgrades.enter(Phase::Serving, Phase::Handing));
+        assert!(!upgrades.enter(Phase::Serving, Phase::GivenUp));
+    }
 }

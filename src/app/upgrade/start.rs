@@ -70,7 +70,7 @@ pub(super) fn next_process(upgrades: &Upgrades) -> Result<u32> {
     }
     let mut child = launch().inspect_err(|_| upgrades.ended(UpgradeResult::Failed))?;
     let pid = child.id();
-    let until = Instant::now() + READY;
+    let until = Instant::now() + upgrades.patience;
     loop {
         if upgrades.is_leaving() {
             return Ok(pid);
@@ -82,9 +82,15 @@ pub(super) fn next_process(upgrades: &Upgrades) -> Result<u32> {
             }
             bail!("the new process ended with {status} before it was ready; its log says why");
         }
-        if Instant::now() > until {
+        // One that has the sockets may say this instant that it serves: how long it has for that is the
+        // hand-over's to say.
+        if Instant::now() > until && upgrades.enter(Phase::Serving, Phase::GivenUp) {
             end(&mut child);
-            bail!("the new process was not ready within {READY:?}");
+            upgrades.enter(Phase::GivenUp, Phase::Serving);
+            bail!(
+                "the new process was not ready within {:?}",
+                upgrades.patience
+            );
         }
         std::thread::sleep(LOOK);
     }

@@ -1,6 +1,7 @@
 //! The access log: one JSON line for each call, written by a thread of its own, so that a call never
 //! waits for a disk. What a line says stands in `line`; whether there is one at all is the
-//! configuration's (`log.access`).
+//! configuration's (`log.access`). Where it is off a short line of each call goes to the log, in the same way:
+//! whoever reads standard error may stall.
 
 mod line;
 mod sink;
@@ -11,6 +12,7 @@ use super::events::{AccessLinesLost, LinesLost};
 use super::metrics::Metrics;
 use crate::config::{AccessLogPlace, AccessLogSettings};
 use arc_swap::ArcSwapOption;
+use log::{Level, info, log_enabled};
 use sink::Sink;
 use std::io;
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
@@ -18,6 +20,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
+/// Of the log's short lines.
+const TARGET: &str = "access";
 /// Lines put together for one write, at most.
 const TOGETHER: usize = 64 << 10;
 /// How long a stop waits for what is queued.
@@ -34,9 +38,13 @@ pub struct AccessLog {
 }
 
 /// One place that lines go to, from one reload to the next.
-struct Writer {
-    lines: SyncSender<Box<AccessLine>>,
-    client_address: bool,
+enum Writer {
+    Lines {
+        lines: SyncSender<Box<AccessLine>>,
+        client_address: bool,
+    },
+    /// To the log.
+    Short(SyncSender<String>),
 }
 
 /// An access log that can be put in force without failing.
@@ -72,44 +80,80 @@ impl AccessLog {
 
     /// Lines from here on go to what was prepared; those before to where they went.
     pub fn replace(&self, prepared: PreparedLog) {
-        let writer = prepared.sink.and_then(|sink| {
-            let (lines, queued) = sync_channel(prepared.settings.queue);
-            let metrics = self.metrics.clone();
-            let thread = std::thread::Builder::new().name("access-log".into());
-            let running = thread.spawn(move || write(sink, &queued, &metrics));
-            let running = running.inspect_err(|error| {
-                log::error!("the access log has no thread: {error}");
-            });
-            self.threads().push(running.ok()?);
-            Some(Arc::new(Writer {
-                lines,
-                client_address: prepared.settings.client_address,
-            }))
-        });
-        self.writer.store(writer);
+        let (queue, client_address) = (prepared.settings.queue, prepared.settings.client_address);
+        let writer = match prepared.sink {
+            Some(sink) => {
+                let (lines, queued) = sync_channel(queue);
+                let metrics = self.metrics.clone();
+                let runs = self.spawn(move || write(sink, &queued, &metrics));
+                runs.then_some(Writer::Lines {
+                    lines,
+                    client_address,
+                })
+            }
+            None => {
+                let (lines, queued) = sync_channel(queue);
+                self.spawn(move || say(&queued))
+                    .then_some(Writer::Short(lines))
+            }
+        };
+        self.writer.store(writer.map(Arc::new));
         self.threads().retain(|thread| !thread.is_finished());
     }
 
-    /// Whether calls are written.
+    /// False where the system has no thread for it.
+    fn spawn(&self, run: impl FnOnce() + Send + 'static) -> bool {
+        let thread = std::thread::Builder::new().name("access-log".into());
+        match thread.spawn(run) {
+            Ok(running) => {
+                self.threads().push(running);
+                true
+            }
+            Err(error) => {
+                log::error!("the access log has no thread: {error}");
+                false
+            }
+        }
+    }
+
+    /// Whether calls are written, as more than a short line.
     pub fn is_on(&self) -> bool {
-        self.writer.load().is_some()
+        matches!(self.writer.load().as_deref(), Some(Writer::Lines { .. }))
     }
 
     /// Hands a line over without waiting; one that finds no room is lost, counted. False where the log is off.
     pub fn write(&self, line: impl FnOnce() -> AccessLine) -> bool {
         let writer = self.writer.load();
-        let Some(writer) = writer.as_deref() else {
+        let Some(Writer::Lines {
+            lines,
+            client_address,
+        }) = writer.as_deref()
+        else {
             return false;
         };
         let mut line = Box::new(line());
-        if !writer.client_address {
+        if !client_address {
             line.client = None;
         }
-        if let Err(TrySendError::Full(_)) = writer.lines.try_send(line) {
+        if let Err(TrySendError::Full(_)) = lines.try_send(line) {
             let reason = LinesLost::Queue;
             AccessLinesLost { reason, count: 1 }.emit(&self.metrics);
         }
         true
+    }
+
+    /// The same with a short line for the log, where there is no other. One that finds no room is counted
+    /// without a word, which would wait for the same reader.
+    pub fn say(&self, line: impl FnOnce() -> String) {
+        if !log_enabled!(target: TARGET, Level::Info) {
+            return;
+        }
+        if let Some(Writer::Short(lines)) = self.writer.load().as_deref()
+            && let Err(TrySendError::Full(_)) = lines.try_send(line())
+        {
+            let reason = LinesLost::Queue;
+            AccessLinesLost { reason, count: 1 }.count(&self.metrics);
+        }
     }
 
     /// Turns it off and waits until what was handed over is written.
@@ -125,6 +169,13 @@ impl AccessLog {
 
     fn threads(&self) -> MutexGuard<'_, Vec<JoinHandle<()>>> {
         self.threads.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Says lines until nobody can hand over one any more.
+fn say(queued: &Receiver<String>) {
+    while let Ok(line) = queued.recv() {
+        info!(target: TARGET, "{line}");
     }
 }
 

@@ -1,8 +1,8 @@
 //! Where the lines of the access log go.
 
-use std::fs::{File, OpenOptions};
-use std::io::{self, Write};
-use std::os::unix::fs::OpenOptionsExt;
+use std::fs::{File, OpenOptions, Permissions};
+use std::io::{self, ErrorKind, Write};
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 /// Who may read a file that is made here: the service and its group, which collectors are put into.
@@ -17,8 +17,6 @@ pub(super) enum Sink {
 
 impl Sink {
     pub(super) fn open(path: &Path) -> io::Result<Self> {
-        let mut options = OpenOptions::new();
-        let opened = options.append(true).create(true).mode(MODE).open(path);
         let named = |error: io::Error| {
             let text = format!(
                 "log.access.file: {} cannot be written: {error}",
@@ -26,7 +24,7 @@ impl Sink {
             );
             io::Error::new(error.kind(), text)
         };
-        opened.map(Self::File).map_err(named)
+        made_or_found(path).map(Self::File).map_err(named)
     }
 
     pub(super) fn write(&mut self, lines: &[u8]) -> io::Result<()> {
@@ -38,5 +36,20 @@ impl Sink {
             }
             Self::File(file) => file.write_all(lines),
         }
+    }
+}
+
+/// One that is made here gets its mode whatever the process's mask is; one that is there keeps its own.
+fn made_or_found(path: &Path) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    match options.append(true).create_new(true).open(path) {
+        Ok(file) => {
+            file.set_permissions(Permissions::from_mode(MODE))?;
+            Ok(file)
+        }
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => {
+            OpenOptions::new().append(true).create(true).open(path)
+        }
+        Err(error) => Err(error),
     }
 }

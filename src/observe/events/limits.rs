@@ -14,6 +14,8 @@ const PERIOD: Duration = Duration::from_secs(10);
 pub struct AcceptPaused {
     /// How many.
     pub connections: i64,
+    /// What their bound is called.
+    pub bound: &'static str,
 }
 
 static PAUSED: LazyLock<Throttle> = LazyLock::new(|| Throttle::every(PERIOD));
@@ -25,8 +27,9 @@ impl AcceptPaused {
         if let Some(count) = PAUSED.pass() {
             warn!(
                 target: "gateway",
-                "{} client connections are open (limits.connections): the next waits until one closes ({count} such since the last line)",
+                "{} client connections are open ({}): the next waits until one closes ({count} such since the last line)",
                 self.connections,
+                self.bound,
             );
         }
     }
@@ -64,7 +67,7 @@ pub struct Overloaded {
     pub room: Room,
 }
 
-static OVERLOADED: LazyLock<[Throttle; 2]> =
+static OVERLOADED: LazyLock<[Throttle; 3]> =
     LazyLock::new(|| std::array::from_fn(|_| Throttle::every(PERIOD)));
 
 impl Overloaded {
@@ -77,6 +80,9 @@ impl Overloaded {
             let why = match self.room {
                 Room::Memory => "limits.buffered_bytes are taken",
                 Room::Disk => "the disk takes no large request body (data_dir)",
+                Room::Descriptors => {
+                    "there are no file descriptors for more calls (LimitNOFILE, ulimit -n)"
+                }
             };
             warn!(
                 target: "gateway",

@@ -20,9 +20,14 @@ static LINES: LazyLock<[Throttle; 2]> =
     LazyLock::new(|| std::array::from_fn(|_| Throttle::every(Duration::from_secs(10))));
 
 impl AccessLinesLost {
+    /// Counts.
+    pub fn count(&self, metrics: &Metrics) {
+        metrics.outputs.lines_lost(self.reason, self.count);
+    }
+
     /// Counts; warns at most once in ten seconds and reason.
     pub fn emit(&self, metrics: &Metrics) {
-        metrics.outputs.lines_lost(self.reason, self.count);
+        self.count(metrics);
         if LINES[self.reason as usize].pass().is_some() {
             let why = match self.reason {
                 LinesLost::Queue => "more than log.access.queue wait to be written",
@@ -77,7 +82,7 @@ impl SpansExported {
     }
 }
 
-/// A server off this machine gets secrets in clear text.
+/// A server off this machine gets secrets in clear text, or is given them.
 pub struct ClearTextSecret {
     /// Which.
     pub target: ClearTextTarget,
@@ -87,16 +92,36 @@ impl ClearTextSecret {
     /// Counts and says it.
     pub fn emit(&self, metrics: &Metrics) {
         metrics.outputs.clear_text(self.target);
+        warn!(target: "tls", "{}", self.said());
+    }
+
+    fn said(&self) -> String {
+        let open = "is reached from other machines without TLS";
+        let read = "can be read on the way";
         let (setting, what) = match self.target {
             ClearTextTarget::Upstream => ("upstream.url", "the clients' Authorization"),
             ClearTextTarget::Monitor => ("monitor.url", "access keys"),
             ClearTextTarget::Judge => ("judge.url", "judge.api_key"),
             ClearTextTarget::Guard => ("checks.guard.url", "checks.guard.api_key"),
             ClearTextTarget::Trace => ("trace.endpoint", "trace.authorization"),
+            ClearTextTarget::Listen => {
+                return format!(
+                    "a listener (listen) {open}: access keys, the clients' Authorization and what is sent with them {read}; give it tls, or put a proxy with TLS before it"
+                );
+            }
+            ClearTextTarget::AnalysisListen => {
+                return format!(
+                    "a listener of the analysis API {open}: access tokens, sessions and records {read}; give it tls, or put a proxy with TLS before it"
+                );
+            }
+            ClearTextTarget::Store => {
+                return format!(
+                    "store.host is not on this machine and store.ssl is not true: the database's password and what is kept {read}; set store.ssl: true"
+                );
+            }
         };
-        warn!(
-            target: "tls",
-            "{setting} is http and not on this machine: {what} and what is sent with it can be read on the way; use https",
-        );
+        format!(
+            "{setting} is http and not on this machine: {what} and what is sent with it {read}; use https"
+        )
     }
 }

@@ -35,8 +35,9 @@ const OF_IDENTITY: &str = "
     SELECT a.* FROM identities i JOIN accounts a ON a.id = i.account_id
     WHERE i.issuer = $1 AND i.subject = $2";
 const ADD_IDENTITY: &str = "
-    INSERT INTO identities (issuer, subject, account_id) VALUES ($1, $2, $3)
-    ON CONFLICT (issuer, subject) DO NOTHING";
+    INSERT INTO identities (issuer, subject, account_id) SELECT $1::text, $2::text, $3::uuid
+    WHERE NOT EXISTS (SELECT 1 FROM identities WHERE account_id = $3 AND issuer = $1)
+    ON CONFLICT (issuer, subject) DO NOTHING RETURNING account_id";
 
 #[async_trait]
 impl AccountStore for PostgresStore {
@@ -166,12 +167,16 @@ impl AccountStore for PostgresStore {
         self.all(query).await?.first().map(account).transpose()
     }
 
-    async fn add_identity(&self, identity: Identity, account: AccountId) -> Result<(), StoreError> {
+    async fn add_identity(
+        &self,
+        identity: Identity,
+        account: AccountId,
+    ) -> Result<bool, StoreError> {
         let query = sqlx::query(ADD_IDENTITY)
             .bind(identity.issuer)
             .bind(identity.subject)
             .bind(account.0);
-        self.all(query).await.map(drop)
+        Ok(!self.all(query).await?.is_empty())
     }
 
     async fn end_other_sign_ins(

@@ -117,7 +117,11 @@ fn arrivals(rows: &[&Row], fates: &[Kept]) -> impl Iterator<Item = Arrival> {
             _ => return None,
         };
         let entry = row.record.chain?;
-        Some(Arrival { entry, record })
+        Some(Arrival {
+            entry,
+            record,
+            at_ms: row.record.created_at_ms,
+        })
     };
     rows.iter().zip(fates).filter_map(arrival)
 }

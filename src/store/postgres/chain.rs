@@ -52,6 +52,8 @@ const STUBS: &str = "
     ORDER BY first LIMIT $4";
 const GONE: &str = "DELETE FROM chain_runs WHERE gateway = $1 AND first = ANY ($2)";
 const RUN: &str = "
+    WITH seen AS (UPDATE chain_gateways SET latest_ms = $6
+        WHERE gateway = $1 AND coalesce(latest_ms, $6 - 1000) <= $6 - 1000)
     INSERT INTO chain_runs (gateway, first, last, previous, link)
     SELECT $1, * FROM unnest($2::bigint[], $3::bigint[], $4::bytea[], $5::bytea[])
     ON CONFLICT (gateway, first) DO UPDATE SET last = excluded.last, link = excluded.link";
@@ -59,8 +61,9 @@ const CUT: &str = "
     INSERT INTO chain_cuts AS c (gateway, first, last) VALUES ($1, $2, $3)
     ON CONFLICT (gateway, first) DO UPDATE SET last = greatest(c.last, excluded.last)";
 const GATEWAY: &str = "
-    INSERT INTO chain_gateways AS g (gateway, repeats) VALUES ($1, $2)
-    ON CONFLICT (gateway) DO UPDATE SET repeats = g.repeats + excluded.repeats";
+    INSERT INTO chain_gateways AS g (gateway, repeats, latest_ms) VALUES ($1, $2, $3)
+    ON CONFLICT (gateway) DO UPDATE SET repeats = g.repeats + excluded.repeats,
+        latest_ms = greatest(g.latest_ms, excluded.latest_ms)";
 const WITHOUT: &str = "UPDATE records SET chain_sequence = NULL WHERE id = ANY ($1)";
 const GONE_STUBS: &str = "DELETE FROM chain_stubs WHERE gateway = $1 AND first = ANY ($2)";
 const STUB: &str = "
@@ -68,12 +71,14 @@ const STUB: &str = "
     SELECT $1, * FROM unnest($2::bigint[], $3::bigint[])
     ON CONFLICT (gateway, first) DO UPDATE SET last = excluded.last";
 
+/// Runs do not overlap: the last one to begin is the last one to end. The gateways first, so that no
+/// other one's runs are looked at.
 const SEEN: &str = "
-    SELECT gateway, coalesce((SELECT max(last) FROM chain_runs r WHERE r.gateway = g.gateway), 0) AS last,
-        (SELECT created_at_ms FROM records
-         WHERE chain_gateway = g.gateway AND chain_sequence IS NOT NULL
-         ORDER BY chain_sequence DESC LIMIT 1) AS latest_ms
-    FROM chain_gateways g ORDER BY 3 DESC NULLS LAST, gateway LIMIT $1";
+    SELECT g.gateway, g.latest_ms, coalesce((SELECT r.last FROM chain_runs r
+        WHERE r.gateway = g.gateway ORDER BY r.first DESC LIMIT 1), 0) AS last
+    FROM (SELECT gateway, latest_ms FROM chain_gateways
+        ORDER BY latest_ms DESC NULLS LAST, gateway LIMIT $1) g
+    ORDER BY g.latest_ms DESC NULLS LAST, g.gateway";
 
 /// Runs that one cluster can touch: as many as numbers, with one at each end and one between each two.
 const ANY: i64 = i64::MAX;
@@ -244,7 +249,8 @@ pub(super) async fn enter(
         // Whose first number this may be.
         let is_new = touched.is_empty();
         let stubs = std::mem::take(&mut changes.stubs);
-        write(connection, cluster.gateway, (changes, is_new)).await?;
+        let latest_ms = cluster.latest_ms();
+        write(connection, cluster.gateway, (changes, is_new, latest_ms)).await?;
         if !stubs.is_empty() {
             add_stubs(connection, cluster.gateway, stubs).await?;
         }
@@ -255,7 +261,7 @@ pub(super) async fn enter(
 async fn write(
     connection: &mut PgConnection,
     gateway: Uuid,
-    (changes, is_new): (Changes, bool),
+    (changes, is_new, latest_ms): (Changes, bool, Option<i64>),
 ) -> Result<(), sqlx::Error> {
     if !changes.gone.is_empty() {
         let query = sqlx::query(GONE).bind(gateway).bind(&changes.gone);
@@ -273,6 +279,7 @@ async fn write(
                     .collect::<Vec<_>>(),
             )
             .bind(runs().map(|run| run.link.0.to_vec()).collect::<Vec<_>>())
+            .bind(latest_ms)
             .execute(&mut *connection)
             .await?;
     }
@@ -289,7 +296,7 @@ async fn write(
     if is_new || !changes.repeats.is_empty() {
         let repeats = changes.repeats.len() as i64;
         let query = sqlx::query(GATEWAY).bind(gateway).bind(repeats);
-        query.execute(connection).await?;
+        query.bind(latest_ms).execute(connection).await?;
     }
     Ok(())
 }

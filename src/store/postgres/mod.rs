@@ -20,6 +20,7 @@ mod removed;
 mod retention;
 mod row;
 mod saved;
+mod search;
 mod settings;
 mod shared;
 mod tally;
@@ -161,6 +162,10 @@ impl RecordStore for PostgresStore {
         limit: u32,
     ) -> Result<Vec<TypeCount>, StoreError> {
         self.read_traffic_types(application, (hours, limit)).await
+    }
+
+    fn kind(&self) -> &'static str {
+        "PostgreSQL"
     }
 
     async fn facts(&self) -> Result<StoreFacts, StoreError> {

@@ -5,7 +5,8 @@ use super::row::{count, optional, stage, stage_number, text};
 use super::text::{shield, text_key};
 use crate::model::{ApplicationId, TypeCount};
 use crate::store::{
-    DayStatistics, SessionFilter, SessionSummary, StatisticsFilter, StoreError, StoreFacts,
+    DayStatistics, RecordStore as _, SessionFilter, SessionSummary, StatisticsFilter, StoreError,
+    StoreFacts,
 };
 use sqlx::postgres::PgRow;
 use sqlx::{QueryBuilder, Row as _};
@@ -44,7 +45,7 @@ impl PostgresStore {
         let rows = self.all(sqlx::query(FACTS)).await?;
         let row = rows.first().ok_or(StoreError::Unreadable("version"))?;
         Ok(StoreFacts {
-            kind: "PostgreSQL",
+            kind: self.kind(),
             version: row.try_get("version")?,
             schema: row.try_get("schema")?,
             bytes: count(row, "bytes")?,

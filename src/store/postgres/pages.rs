@@ -7,6 +7,7 @@ use super::order::{Day, place};
 use super::row::{stage_number, stored, summary};
 use super::text::{session_key, shield, text_key};
 use crate::model::RecordId;
+use crate::store::record::WHOLE_PAGE_BYTES;
 use crate::store::{
     RecordFilter, RecordPage, RecordSummary, StoreError, StoredRecord, VerdictFilter, WholePage,
 };
@@ -19,11 +20,6 @@ use std::ops::Range;
 /// Partitions of the first span and of the longest; each is twice as long as the one before.
 const FIRST_SPAN: usize = 2;
 const LONGEST_SPAN: usize = 8;
-/// A page narrowed by a text looks at this many records, and at this many bytes of texts, at most.
-const LOOKED_AT: usize = 2_000;
-const LOOKED_AT_BYTES: usize = 32 << 20;
-/// Records whose texts are read at once.
-const AT_ONCE: u32 = 200;
 
 /// Records of an application that was removed are there until they are deleted, but no longer shown.
 const NOT_REMOVED: &str = " AND NOT EXISTS (SELECT FROM removed_applications gone
@@ -31,15 +27,13 @@ const NOT_REMOVED: &str = " AND NOT EXISTS (SELECT FROM removed_applications gon
 
 impl PostgresStore {
     pub(super) async fn read_page(&self, filter: &RecordFilter) -> Result<RecordPage, StoreError> {
-        if filter.text.is_some() {
-            let page = self.read_page_by_text(filter).await?;
-            return Ok(RecordPage {
-                records: page.records.into_iter().map(|one| one.summary).collect(),
-                next_before: page.next_before,
-            });
+        if let Some(text) = &filter.text {
+            return self.search(filter, text).await;
         }
         // One more than asked for tells that there is a next page.
-        let mut records = self.list(filter, filter.limit.saturating_add(1)).await?;
+        let rows = self.newest(filter, "r.*", filter.limit.saturating_add(1));
+        let rows = rows.await?;
+        let mut records = rows.iter().map(summary).collect::<Result<Vec<_>, _>>()?;
         let limit = filter.limit as usize;
         let more = records.len() > limit;
         records.truncate(limit);
@@ -47,6 +41,7 @@ impl PostgresStore {
         Ok(RecordPage {
             next_before: last.filter(|_| more),
             records,
+            searched: None,
         })
     }
 
@@ -54,10 +49,7 @@ impl PostgresStore {
         &self,
         filter: &RecordFilter,
     ) -> Result<WholePage, StoreError> {
-        if filter.text.is_some() {
-            return self.read_page_by_text(filter).await;
-        }
-        let page = self.read_page(filter).await?;
+        let page = self.read_page(filter).await?.within(WHOLE_PAGE_BYTES);
         Ok(WholePage {
             records: self.with_bodies(page.records).await?,
             next_before: page.next_before,
@@ -82,59 +74,23 @@ impl PostgresStore {
         Ok(None)
     }
 
-    /// Looks at the texts here and not in the database, whose idea of letter case follows its locale.
-    async fn read_page_by_text(&self, filter: &RecordFilter) -> Result<WholePage, StoreError> {
-        let wanted = filter.text.as_deref().unwrap_or_default().to_lowercase();
-        let mut filter = filter.clone();
-        let (mut found, mut looked_at, mut bytes) = (Vec::new(), 0, 0);
-        while looked_at < LOOKED_AT && bytes < LOOKED_AT_BYTES {
-            let some = self.list(&filter, AT_ONCE).await?;
-            let last = some.len() < AT_ONCE as usize;
-            for record in self.with_bodies(some).await? {
-                looked_at += 1;
-                bytes += text_bytes(&record);
-                filter.before = Some(record.summary.seq);
-                if holds(&record, &wanted) {
-                    found.push(record);
-                }
-                if found.len() >= filter.limit as usize {
-                    return Ok(WholePage {
-                        records: found,
-                        next_before: filter.before,
-                    });
-                }
-            }
-            if last {
-                return Ok(WholePage {
-                    records: found,
-                    next_before: None,
-                });
-            }
-        }
-        Ok(WholePage {
-            records: found,
-            next_before: filter.before,
-        })
-    }
-
-    /// The newest records under a filter, but for its text.
-    async fn list(
+    /// These columns of `r` of the newest records under a filter, but for its text.
+    pub(super) async fn newest(
         &self,
         filter: &RecordFilter,
+        columns: &'static str,
         limit: u32,
-    ) -> Result<Vec<RecordSummary>, StoreError> {
-        let mut records = Vec::new();
+    ) -> Result<Vec<PgRow>, StoreError> {
+        let mut rows = Vec::new();
         for span in self.spans(reach(filter)) {
-            let wanted = (limit as usize).saturating_sub(records.len());
-            let rows = self.rows(list_query(filter, &span, wanted)).await?;
-            for row in &rows {
-                records.push(summary(row)?);
-            }
-            if records.len() >= limit as usize {
+            let wanted = (limit as usize).saturating_sub(rows.len());
+            let query = list_query(filter, columns, &span, wanted);
+            rows.extend(self.rows(query).await?);
+            if rows.len() >= limit as usize {
                 break;
             }
         }
-        Ok(records)
+        Ok(rows)
     }
 
     async fn with_bodies(
@@ -212,8 +168,14 @@ fn within(query: &mut QueryBuilder<Postgres>, column: &str, span: &Range<i64>) {
     query.push_bind(span.end);
 }
 
-fn list_query(filter: &RecordFilter, span: &Range<i64>, limit: usize) -> QueryBuilder<Postgres> {
-    let mut query = QueryBuilder::new("SELECT r.* FROM records r");
+fn list_query(
+    filter: &RecordFilter,
+    columns: &'static str,
+    span: &Range<i64>,
+    limit: usize,
+) -> QueryBuilder<Postgres> {
+    let mut query = QueryBuilder::new("SELECT ");
+    query.push(columns).push(" FROM records r");
     let order = match &filter.kind {
         Some(kind) => {
             query.push(" JOIN record_types t ON t.seq = r.seq WHERE t.kind_key = ");
@@ -258,30 +220,17 @@ fn narrow(query: &mut QueryBuilder<Postgres>, filter: &RecordFilter) {
     }
 }
 
-/// Written as in the partial indexes.
+/// Written as in the partial indexes, and by what their further columns hold.
 fn condition(verdict: VerdictFilter) -> &'static str {
     match verdict {
         VerdictFilter::Flagged => " AND r.flagged",
         VerdictFilter::Clean => " AND NOT r.flagged",
-        VerdictFilter::Guardrails => " AND r.flagged AND r.flagged_guardrails",
-        VerdictFilter::CustomPolicy => " AND r.flagged AND r.flagged_custom_policy",
+        VerdictFilter::Guardrails => " AND r.flagged_guardrails",
+        VerdictFilter::CustomPolicy => " AND r.flagged_custom_policy",
         VerdictFilter::Dataclean => " AND r.flagged AND r.flagged_dataclean",
         VerdictFilter::Blocked => " AND r.blocked",
         VerdictFilter::Failed => " AND r.failed",
     }
-}
-
-fn texts(record: &StoredRecord) -> impl Iterator<Item = &String> {
-    let cleaned = &record.answer.dataclean.cleaned_text;
-    [cleaned, &record.message].into_iter().flatten()
-}
-
-fn text_bytes(record: &StoredRecord) -> usize {
-    texts(record).map(String::len).sum()
-}
-
-fn holds(record: &StoredRecord, wanted: &str) -> bool {
-    texts(record).any(|text| text.to_lowercase().contains(wanted))
 }
 
 #[cfg(test)]

@@ -105,6 +105,16 @@ impl SettingsStore for PostgresStore {
         Ok(!self.all(query).await?.is_empty())
     }
 
+    async fn application_names(
+        &self,
+        ids: &[ApplicationId],
+    ) -> Result<Vec<(ApplicationId, String)>, StoreError> {
+        let ids: Vec<_> = ids.iter().map(|id| id.0).collect();
+        let query = sqlx::query("SELECT id, name FROM applications WHERE id = ANY ($1)").bind(ids);
+        let named = |row: &PgRow| Ok((ApplicationId(row.try_get("id")?), text(row, "name")?));
+        self.all(query).await?.iter().map(named).collect()
+    }
+
     async fn token(&self, hash: &TokenHash) -> Result<Option<Token>, StoreError> {
         self.find_token(hash).await
     }
@@ -150,16 +160,6 @@ impl SettingsStore for PostgresStore {
             next_after: last.map(|row| row.try_get("seq")).transpose()?,
             applications: rows.iter().map(application).collect::<Result<_, _>>()?,
         })
-    }
-
-    async fn application_names(
-        &self,
-        ids: &[ApplicationId],
-    ) -> Result<Vec<(ApplicationId, String)>, StoreError> {
-        let ids: Vec<_> = ids.iter().map(|id| id.0).collect();
-        let query = sqlx::query("SELECT id, name FROM applications WHERE id = ANY($1)").bind(ids);
-        let name = |row: &PgRow| Ok((ApplicationId(row.try_get("id")?), text(row, "name")?));
-        self.all(query).await?.iter().map(name).collect()
     }
 
     async fn change_application(&self, change: ApplicationChange) -> Result<Changed, StoreError> {

@@ -5,7 +5,7 @@ use super::PostgresStore;
 use super::row::{Row, count, number, text};
 use super::text::{shield, text_key};
 use crate::model::{ApplicationId, Stage, TypeCount};
-use crate::store::traffic::{ALL, HOUR_MS, counted_as, first_kept};
+use crate::store::traffic::{ALL, HOUR_MS, counted_as, first_kept, shared_kind};
 use crate::store::{HourTraffic, StoreError};
 use sqlx::postgres::PgRow;
 use sqlx::{PgConnection, Row as _};
@@ -77,8 +77,12 @@ impl<'r> Hours<'r> {
             let counts = self.counts.entry((name, hour)).or_default();
             add(counts, row);
             for found in &record.answer.dataclean.types {
-                let key = ((name, hour), text_key(&found.kind));
-                let (_, finds) = self.types.entry(key).or_insert((&found.kind, 0));
+                let kind = match name == ALL {
+                    true => shared_kind(&found.kind),
+                    false => found.kind.as_str(),
+                };
+                let key = ((name, hour), text_key(kind));
+                let (_, finds) = self.types.entry(key).or_insert((kind, 0));
                 *finds = finds.saturating_add(number(found.count));
             }
         }

@@ -35,7 +35,8 @@ const OF_IDENTITY: &str = "
     SELECT a.* FROM identities i JOIN accounts a ON a.id = i.account_id
     WHERE i.issuer = ?1 AND i.subject = ?2";
 const ADD_IDENTITY: &str = "
-    INSERT INTO identities (issuer, subject, account_id) VALUES (?1, ?2, ?3)
+    INSERT INTO identities (issuer, subject, account_id) SELECT ?1, ?2, ?3
+    WHERE NOT EXISTS (SELECT 1 FROM identities WHERE account_id = ?3 AND issuer = ?1)
     ON CONFLICT (issuer, subject) DO NOTHING";
 
 /// A change of these tables.
@@ -171,9 +172,14 @@ impl AccountStore for SqliteStore {
         row.as_ref().map(account).transpose()
     }
 
-    async fn add_identity(&self, identity: Identity, account: AccountId) -> Result<(), StoreError> {
+    async fn add_identity(
+        &self,
+        identity: Identity,
+        account: AccountId,
+    ) -> Result<bool, StoreError> {
         let change = Change::AddIdentity(identity, account);
-        self.write_account(change).await.map(drop)
+        let written = self.write_account(change).await?;
+        Ok(matches!(written, Written::New))
     }
 
     async fn end_other_sign_ins(
@@ -213,7 +219,9 @@ pub(super) async fn carry_out(connection: &mut SqliteConnection, change: Change)
         Change::AddIdentity(identity, account) => {
             let query = sqlx::query(ADD_IDENTITY).bind(identity.issuer);
             let query = query.bind(identity.subject).bind(bytes(account.0));
-            query.execute(connection).await?;
+            if query.execute(connection).await?.rows_affected() == 0 {
+                return Ok(Written::Nothing);
+            }
         }
         Change::EndSignIn(hash) => {
             let query = sqlx::query("DELETE FROM sign_ins WHERE hash = ?1").bind(hash.0.to_vec());

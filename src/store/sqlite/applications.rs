@@ -22,8 +22,6 @@ const ONE: &str = "SELECT * FROM applications WHERE id = ?1 AND seq > ?2";
 const NAMES: &str = "
     SELECT json_group_array(json_array(seq, name))
     FROM (SELECT seq, name FROM applications WHERE seq > ?1 ORDER BY seq LIMIT ?2)";
-const NAMES_OF: &str = "
-    SELECT id, name FROM applications WHERE id IN (SELECT unhex(value) FROM json_each(?1))";
 const THESE: &str = "
     SELECT * FROM applications WHERE seq IN (SELECT value FROM json_each(?1)) ORDER BY seq";
 
@@ -61,6 +59,10 @@ const VERSIONS: &str = "
 
 /// Names read at once by a search for one.
 const AT_ONCE: usize = 2_000;
+
+/// By their identifiers, a JSON list in hexadecimal.
+const CALLED: &str = "
+    SELECT id, name FROM applications WHERE id IN (SELECT unhex(value) FROM json_each(?1))";
 
 pub(super) async fn first(readers: &SqlitePool) -> Result<Option<Application>, StoreError> {
     let row = sqlx::query("SELECT * FROM applications ORDER BY seq LIMIT 1")
@@ -130,22 +132,6 @@ async fn named(
     }
 }
 
-pub(super) async fn names(
-    readers: &SqlitePool,
-    ids: &[ApplicationId],
-) -> Result<Vec<(ApplicationId, String)>, StoreError> {
-    let ids = ids.iter().map(|id| Value::from(id.0.simple().to_string()));
-    let rows = sqlx::query(NAMES_OF)
-        .bind(Value::from_iter(ids).to_string())
-        .fetch_all(readers)
-        .await?;
-    let name = |row: &SqliteRow| {
-        let id = ApplicationId(uuid(row.try_get("id")?)?);
-        Ok((id, row.try_get("name")?))
-    };
-    rows.iter().map(name).collect()
-}
-
 pub(super) async fn versions(
     readers: &SqlitePool,
     id: ApplicationId,
@@ -159,6 +145,21 @@ pub(super) async fn versions(
         .fetch_all(readers)
         .await?;
     rows.iter().map(version).collect()
+}
+
+/// What these are called.
+pub(super) async fn names(
+    readers: &SqlitePool,
+    ids: &[ApplicationId],
+) -> Result<Vec<(ApplicationId, String)>, StoreError> {
+    let ids: Vec<_> = ids.iter().map(|id| id.0.simple().to_string()).collect();
+    let rows = sqlx::query(CALLED).bind(Value::from(ids).to_string());
+    let rows = rows.fetch_all(readers).await?;
+    let named = |row: &SqliteRow| {
+        let id = ApplicationId(uuid(row.try_get("id")?)?);
+        Ok((id, row.try_get("name")?))
+    };
+    rows.iter().map(named).collect()
 }
 
 pub(super) async fn add(

@@ -68,9 +68,14 @@ ON CONFLICT (application_id, hour) DO UPDATE SET prompts = prompts + excluded.pr
     tokens = tokens + excluded.tokens, total_us = total_us + excluded.total_us,
     max_us = max(max_us, excluded.max_us);
 
+-- Of all applications together only the names of §2.8 are counted, and everything else as one kind: the
+-- names of applications' own patterns have no end.
 INSERT INTO traffic_types (application_id, hour, kind, finds)
 SELECT CASE whole WHEN 1 THEN zeroblob(16) ELSE application_id END, (created_at_ms - ((created_at_ms % 3600000) + 3600000) % 3600000) / 3600000,
-    value ->> '$.type', sum(value ->> '$.count')
+    CASE WHEN whole = 0 OR value ->> '$.type' IN ('ADDRESS', 'BANK_CARD_NUMBER', 'COMPANY', 'CVC', 'DATE',
+        'DEADLINE_DATE', 'DIAGNOSIS', 'DOMAIN', 'DURATION', 'EMAILS', 'INN', 'IP', 'JOB_ROLE', 'KPP', 'MONEY',
+        'NAME', 'OGRN', 'OGRNIP', 'PASSPORT_NUMBER', 'PHONE_NUMBER', 'SNILS')
+        THEN value ->> '$.type' ELSE 'custom' END, sum(value ->> '$.count')
 FROM records CROSS JOIN json_each(records.types) CROSS JOIN (SELECT 0 AS whole UNION ALL SELECT 1)
 WHERE seq >= ?1 AND seq < ?2 GROUP BY 1, 2, 3
 ON CONFLICT (application_id, hour, kind) DO UPDATE SET finds = finds + excluded.finds;

@@ -48,13 +48,16 @@ const GONE: &str = "
     DELETE FROM chain_runs WHERE gateway = ?1 AND first IN (SELECT value FROM json_each(?2))";
 const RUN: &str = "
     INSERT INTO chain_runs (gateway, first, last, previous, link) VALUES (?1, ?2, ?3, ?4, ?5)
-    ON CONFLICT (gateway, first) DO UPDATE SET last = excluded.last, link = excluded.link";
+    ON CONFLICT (gateway, first) DO UPDATE SET last = excluded.last, link = excluded.link;
+    UPDATE chain_gateways SET latest_ms = ?6
+    WHERE gateway = ?1 AND coalesce(latest_ms, ?6 - 1000) <= ?6 - 1000";
 const CUT: &str = "
     INSERT INTO chain_cuts (gateway, first, last) VALUES (?1, ?2, ?3)
     ON CONFLICT (gateway, first) DO UPDATE SET last = max(last, excluded.last)";
 const GATEWAY: &str = "
-    INSERT INTO chain_gateways (gateway, repeats) VALUES (?1, ?2)
-    ON CONFLICT (gateway) DO UPDATE SET repeats = repeats + excluded.repeats";
+    INSERT INTO chain_gateways (gateway, repeats, latest_ms) VALUES (?1, ?2, ?3)
+    ON CONFLICT (gateway) DO UPDATE SET repeats = repeats + excluded.repeats,
+        latest_ms = max(coalesce(latest_ms, excluded.latest_ms), excluded.latest_ms)";
 const WITHOUT: &str = "UPDATE records SET chain_sequence = NULL WHERE id = ?1";
 const GONE_STUBS: &str = "
     DELETE FROM chain_stubs WHERE gateway = ?1 AND first IN (SELECT value FROM json_each(?2))";
@@ -66,12 +69,11 @@ const NUMBERS: &str = "
     SELECT chain_gateway, chain_sequence FROM records
     WHERE seq IN (SELECT value FROM json_each(?1)) AND chain_sequence IS NOT NULL";
 
+/// Runs do not overlap: the last one to begin is the last one to end.
 const SEEN: &str = "
-    SELECT gateway, coalesce((SELECT max(last) FROM chain_runs r WHERE r.gateway = g.gateway), 0) AS last,
-        (SELECT created_at_ms FROM records
-         WHERE chain_gateway = g.gateway AND chain_sequence IS NOT NULL
-         ORDER BY chain_sequence DESC LIMIT 1) AS latest_ms
-    FROM chain_gateways g ORDER BY 3 DESC NULLS LAST, gateway LIMIT ?1";
+    SELECT gateway, latest_ms, coalesce((SELECT last FROM chain_runs r WHERE r.gateway = g.gateway
+        ORDER BY first DESC LIMIT 1), 0) AS last
+    FROM chain_gateways g INDEXED BY chain_gateways_by_time ORDER BY latest_ms DESC, gateway LIMIT ?1";
 
 /// Runs that one cluster can touch: as many as numbers, with one at each end and one between each two.
 const ANY: i64 = i64::MAX;
@@ -223,7 +225,8 @@ pub(super) async fn enter(
         // Whose first number this may be.
         let is_new = touched.is_empty();
         let stubs = std::mem::take(&mut changes.stubs);
-        write(connection, cluster.gateway, (changes, is_new)).await?;
+        let latest_ms = cluster.latest_ms();
+        write(connection, cluster.gateway, (changes, is_new, latest_ms)).await?;
         if !stubs.is_empty() {
             add_stubs(connection, cluster.gateway, stubs).await?;
         }
@@ -234,7 +237,7 @@ pub(super) async fn enter(
 async fn write(
     connection: &mut SqliteConnection,
     gateway: Uuid,
-    (changes, is_new): (Changes, bool),
+    (changes, is_new, latest_ms): (Changes, bool, Option<i64>),
 ) -> Result<(), StoreError> {
     let gateway = bytes(gateway);
     if !changes.gone.is_empty() {
@@ -249,6 +252,7 @@ async fn write(
             .bind(column(run.last))
             .bind(run.previous.0.to_vec())
             .bind(run.link.0.to_vec())
+            .bind(latest_ms)
             .execute(&mut *connection)
             .await?;
     }
@@ -264,7 +268,7 @@ async fn write(
     if is_new || !changes.repeats.is_empty() {
         let repeats = changes.repeats.len() as i64;
         let query = sqlx::query(GATEWAY).bind(gateway).bind(repeats);
-        query.execute(connection).await?;
+        query.bind(latest_ms).execute(connection).await?;
     }
     Ok(())
 }

@@ -100,7 +100,11 @@ fn arrivals(rows: &[NewRow], outcomes: &[Outcome]) -> impl Iterator<Item = Arriv
             _ => return None,
         };
         let entry = row.record.chain?;
-        Some(Arrival { entry, record })
+        Some(Arrival {
+            entry,
+            record,
+            at_ms: row.record.created_at_ms,
+        })
     };
     rows.iter().zip(outcomes).filter_map(arrival)
 }

@@ -15,6 +15,7 @@ pub(super) const MIGRATIONS: &[&str] = &[
     include_str!("migrations/0008_people.sql"),
     include_str!("migrations/0009_traffic.sql"),
     include_str!("migrations/0010_call_limits.sql"),
+    include_str!("migrations/0011_lookups.sql"),
 ];
 
 /// Applies what is missing, all of it or nothing. The connection must not enforce foreign keys, so

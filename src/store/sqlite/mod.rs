@@ -51,6 +51,8 @@ const WRITER_CACHE: &str = "-32768";
 const READER_CACHE: &str = "-4096";
 /// Pages of the log after which it is taken into the file: 16 MiB.
 const CHECKPOINT: &str = "4096";
+/// Rows that a reader is ahead of whoever takes them: each may hold a long text.
+const AHEAD: usize = 16;
 /// Prepared statements that a connection keeps.
 const STATEMENTS: usize = 128;
 
@@ -104,13 +106,17 @@ impl SqliteStore {
             }
         };
         priority::stand_back();
+        let reading = options
+            .read_only(true)
+            .row_buffer_size(AHEAD)
+            .pragma("cache_size", READER_CACHE);
         let readers = SqlitePoolOptions::new()
             .max_connections(READERS)
             .acquire_timeout(BUSY_TIMEOUT)
             .test_before_acquire(false)
             .idle_timeout(None)
             .max_lifetime(None)
-            .connect_lazy_with(options.read_only(true).pragma("cache_size", READER_CACHE));
+            .connect_lazy_with(reading);
         Ok(Self {
             readers,
             migrated,

@@ -5,6 +5,7 @@ use super::write::Write;
 use super::writer::Written;
 use super::{SqliteStore, filters, retention, sessions, statistics, text, traffic};
 use crate::model::{AnalysisResponse, ApplicationId, RecordId, TypeCount};
+use crate::store::record::WHOLE_PAGE_BYTES;
 use crate::store::{
     DayStatistics, Durable, HourTraffic, NewRecord, RecordFilter, RecordPage, RecordStore,
     RetentionLimits, SessionFilter, SessionSummary, StatisticsFilter, StoreError, StoreFacts,
@@ -65,7 +66,7 @@ impl RecordStore for SqliteStore {
     }
 
     async fn whole_page(&self, filter: &RecordFilter) -> Result<WholePage, StoreError> {
-        let page = self.page(filter).await?;
+        let page = self.page(filter).await?.within(WHOLE_PAGE_BYTES);
         let places: Vec<i64> = page.records.iter().map(|record| record.seq).collect();
         let rows = sqlx::query(THESE)
             .bind(serde_json::Value::from(places).to_string())
@@ -112,12 +113,16 @@ impl RecordStore for SqliteStore {
         traffic::types(&self.readers, application, (hours, limit)).await
     }
 
+    fn kind(&self) -> &'static str {
+        "SQLite"
+    }
+
     async fn facts(&self) -> Result<StoreFacts, StoreError> {
         let (version, bytes) = sqlx::query_as::<_, (String, i64)>(FACTS)
             .fetch_one(&self.readers)
             .await?;
         Ok(StoreFacts {
-            kind: "SQLite",
+            kind: self.kind(),
             version,
             schema: self.migrated.to,
             bytes: bytes.unsigned_abs(),

@@ -75,6 +75,7 @@ pub(super) fn summary(row: &SqliteRow) -> Result<RecordSummary, StoreError> {
         incomplete: row.try_get("incomplete")?,
         blocked: row.try_get("blocked")?,
         total_us: count(row, "total_us")?,
+        bytes: count(row, "bytes")?,
     })
 }
 

@@ -31,6 +31,13 @@ impl SettingsStore for SqliteStore {
         tokens::any_made(&self.readers).await
     }
 
+    async fn application_names(
+        &self,
+        ids: &[ApplicationId],
+    ) -> Result<Vec<(ApplicationId, String)>, StoreError> {
+        applications::names(&self.readers, ids).await
+    }
+
     async fn token(&self, hash: &TokenHash) -> Result<Option<Token>, StoreError> {
         tokens::by_hash(&self.readers, hash).await
     }
@@ -50,13 +57,6 @@ impl SettingsStore for SqliteStore {
         filter: &ApplicationFilter,
     ) -> Result<ApplicationPage, StoreError> {
         applications::page(&self.readers, filter).await
-    }
-
-    async fn application_names(
-        &self,
-        ids: &[ApplicationId],
-    ) -> Result<Vec<(ApplicationId, String)>, StoreError> {
-        applications::names(&self.readers, ids).await
     }
 
     async fn change_application(&self, change: ApplicationChange) -> Result<Changed, StoreError> {

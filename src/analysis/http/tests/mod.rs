@@ -61,6 +61,7 @@ fn settings() -> AnalysisSettings {
         judge: None,
         checks: ChecksSettings::default(),
         gateway_url: None,
+        public_url: None,
         oidc: None,
     }
 }

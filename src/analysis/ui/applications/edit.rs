@@ -5,7 +5,8 @@ use super::controls::Drawn;
 use super::opened::{Editable, Opened};
 use super::{differences, document, fields, sections, trial};
 use crate::analysis::application_admin::Basis;
-use crate::analysis::ui::components::{Tone, head, notice, refusal, time, token_field};
+use crate::analysis::draft::policy_problems;
+use crate::analysis::ui::components::{Tone, head, notice, problems, refusal, time, token_field};
 use crate::analysis::ui::failure::Failure;
 use crate::analysis::ui::form::Form;
 use crate::analysis::ui::layout::{self, Section};
@@ -46,7 +47,12 @@ pub(super) async fn create(
             Ok(Redirect::to(&format!("/ui/applications/{}?saved", made.id)).into_response())
         }
         Err(error @ ApiError::Fields(_)) => {
-            let page = shown(&visit, None, &form, refusal(visit.view.t.not_saved, &error));
+            let page = shown(
+                &visit,
+                None,
+                &form,
+                refusal(visit.view.t, visit.view.t.not_saved, &error),
+            );
             Ok((StatusCode::UNPROCESSABLE_ENTITY, page).into_response())
         }
         Err(error) => Err(error.into()),
@@ -57,9 +63,10 @@ pub(super) async fn page(
     Opened { visit, stored, .. }: Opened,
     Query(asked): Query<Asked>,
 ) -> Html<String> {
+    let t = visit.view.t;
     let message = match (&stored.policy, asked.saved) {
-        (Some(Err(problems)), _) => notice(Tone::Bad, &problems.to_string()),
-        (_, Some(_)) => notice(Tone::Good, visit.view.t.saved_live),
+        (Some(Err(wrong)), _) => problems(t, t.unreadable_policy, &policy_problems(wrong)),
+        (_, Some(_)) => notice(Tone::Good, t.saved_live),
         _ => html! {},
     };
     let form = fields::of(&stored);
@@ -82,7 +89,7 @@ pub(super) async fn save(Editable(opened): Editable, form: Form) -> Result<Respo
         Ok(_) => Ok(Redirect::to(&format!("{}?saved", opened.address())).into_response()),
         Err(ApiError::VersionConflict(_)) => conflict(&opened, version, form).await,
         Err(error @ ApiError::Fields(_)) => {
-            let message = refusal(visit.view.t.not_saved, &error);
+            let message = refusal(visit.view.t, visit.view.t.not_saved, &error);
             let page = shown(visit, Some(stored), &form, message);
             Ok((StatusCode::UNPROCESSABLE_ENTITY, page).into_response())
         }
@@ -99,7 +106,7 @@ pub(super) async fn remove(Editable(opened): Editable, form: Form) -> Result<Res
     let t = visit.view.t;
     if form.text("confirmation").trim() != stored.name {
         let problem = FieldProblem::new("confirmation", t.remove_wrong_name);
-        let message = refusal(t.not_removed, &problem.into());
+        let message = refusal(t, t.not_removed, &problem.into());
         let page = shown(&visit, Some(&stored), &fields::of(&stored), message);
         return Ok((StatusCode::UNPROCESSABLE_ENTITY, page).into_response());
     }
@@ -187,6 +194,7 @@ fn shown(
 fn ways(visit: &Visit, stored: &Application) -> Markup {
     html! {
         @if visit.may(Scope::Admin) { a.button href={ "/ui/tokens?application_id=" (stored.id) } { (visit.view.k().tokens) } }
+        a.button href={ "/ui/first-steps?application_id=" (stored.id) } { (visit.view.o().first_steps) }
         a.button href={ "/ui/applications/" (stored.id) "/versions" } { (visit.view.t.versions) " (" (stored.version) ")" }
     }
 }

@@ -90,7 +90,7 @@ fn part(shown: Markup) -> Response {
 pub(super) fn wrong(t: &Phrases, error: ApiError) -> Result<Response, Failure> {
     match error {
         ApiError::Fields(_) => {
-            let shown = part(refusal(t.not_yet, &error));
+            let shown = part(refusal(t, t.not_yet, &error));
             Ok((StatusCode::UNPROCESSABLE_ENTITY, shown).into_response())
         }
         other => Err(other.into()),

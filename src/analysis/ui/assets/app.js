@@ -52,9 +52,14 @@
     if (!button) return;
     if (button.dataset.copy) {
       const source = document.querySelector(button.dataset.copy);
-      if (navigator.clipboard) navigator.clipboard.writeText(source.textContent);
-      button.classList.add('done');
-      setTimeout(() => button.classList.remove('done'), 1500);
+      const done = () => {
+        button.classList.add('done');
+        setTimeout(() => button.classList.remove('done'), 1500);
+      };
+      // Pages in clear text have no clipboard: the text is marked for the keyboard then.
+      const mark = () => getSelection().selectAllChildren(source);
+      if (navigator.clipboard) navigator.clipboard.writeText(source.textContent).then(done, mark);
+      else mark();
     }
     if (button.dataset.confirm && !window.confirm(button.dataset.confirm)) event.preventDefault();
     if (button.dataset.into) {

@@ -68,7 +68,7 @@ async fn page(
             Ok(whole(&visit, (&shown, named), steps).into_response())
         }
         Err(error @ ApiError::Fields(_)) => {
-            let message = refusal(visit.view.t.refused, &error);
+            let message = refusal(visit.view.t, visit.view.t.refused, &error);
             let nothing = Shown {
                 application: None,
                 has_others: true,

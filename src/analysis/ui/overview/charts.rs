@@ -6,7 +6,7 @@ use super::period::{Bucket, Period};
 use crate::analysis::ui::components::number;
 use crate::analysis::ui::view::View;
 use crate::model::TypeCount;
-use crate::store::HourTraffic;
+use crate::store::{HourTraffic, OTHER_FINDS};
 use maud::{Markup, html};
 
 /// Units across the picture of a share.
@@ -96,8 +96,13 @@ fn costs(view: &View, ground: &Ground<'_>) -> Markup {
     }
 }
 
-/// Finds by type: a list, each with its share as a bar.
-pub(super) fn types(view: &View, types: &[TypeCount], records: &Records<'_>) -> Markup {
+/// Finds by type: a list, each with its share as a bar. Of all applications together, `is_whole`, those of
+/// their own patterns are one that no list of records can be narrowed to.
+pub(super) fn types(
+    view: &View,
+    (types, is_whole): (&[TypeCount], bool),
+    records: &Records<'_>,
+) -> Markup {
     let o = view.o();
     let most = types.iter().map(|found| found.count).max();
     let most = most.unwrap_or_default().max(1);
@@ -107,7 +112,7 @@ pub(super) fn types(view: &View, types: &[TypeCount], records: &Records<'_>) -> 
             @if types.is_empty() { p.dim { (o.nothing_found_then) } }
             ol.shares { @for found in types {
                 li {
-                    a href=(records(&[("type", &found.kind)])) { (found.kind) }
+                    @if is_whole && found.kind == OTHER_FINDS { span.dim { (o.other_finds) } } @else { a href=(records(&[("type", &found.kind)])) { (found.kind) } }
                     svg viewBox={ "0 0 " (SHARE) " 8" } preserveAspectRatio="none" aria-hidden="true" {
                         rect.s1 x="0" y="0" width=(format!("{:.1}", found.count as f64 * SHARE as f64 / most as f64)) height="8" {}
                     }

@@ -9,17 +9,12 @@ use maud::{Markup, html};
 
 pub(super) async fn card(service: &Service, view: &View) -> Result<Markup, Failure> {
     let o = view.o();
-    let facts = service
-        .store()
-        .facts()
-        .await
-        .map_err(crate::analysis::ApiError::from)?;
     let known = gateways::known(service).await?;
     Ok(html! {
         section.card {
             div.head { h2 { (o.health) } a href="/ui/status" { (o.details) } }
             dl.pairs {
-                dt { (o.store) } dd { (facts.kind) " " (badge("good", o.answers)) }
+                dt { (o.store) } dd { (service.store().kind()) " " (badge("good", o.answers)) }
                 @for (name, state) in asked::servers(service, view) { dt { (name) } dd { (asked::badge(view, state)) } }
             }
             h3 { (o.gateways) }

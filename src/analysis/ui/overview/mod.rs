@@ -64,7 +64,7 @@ async fn page(
         Ok(shown) => (StatusCode::OK, content(&service, &visit, &shown).await?),
         Err(error @ (ApiError::Fields(_) | ApiError::Field { .. })) => (
             StatusCode::UNPROCESSABLE_ENTITY,
-            refusal(visit.view.r().wrong_filter, &error),
+            refusal(visit.view.t, visit.view.r().wrong_filter, &error),
         ),
         Err(other) => return Err(other.into()),
     };
@@ -117,7 +117,7 @@ async fn content(service: &Service, visit: &Visit, shown: &Shown) -> Result<Mark
         (tiles::row(view, &period::total(&buckets), &records))
         div.charts {
             (charts::all(view, shown.period, &buckets))
-            (charts::types(view, &shown.types, &records))
+            (charts::types(view, (&shown.types, is_whole && shown.application.is_none()), &records))
         }
         @if is_whole {
             div.halves.wide {

@@ -15,6 +15,7 @@ macro_rules! phrases {
 
 mod guardrails;
 mod overview;
+mod problems;
 mod records;
 mod tokens;
 
@@ -24,6 +25,33 @@ pub(super) use guardrails::{
 pub(super) use overview::{EN as OVERVIEW_EN, Phrases as OverviewPhrases, RU as OVERVIEW_RU};
 pub(super) use records::{EN as RECORDS_EN, Phrases as RecordPhrases, RU as RECORDS_RU};
 pub(super) use tokens::{EN as TOKENS_EN, Phrases as TokenPhrases, RU as TOKENS_RU};
+
+use crate::analysis::ApiError;
+use std::borrow::Cow;
+
+impl Phrases {
+    /// What the service says of a field or a refusal, in this language.
+    pub(super) fn tell<'t>(&self, text: &'t str) -> Cow<'t, str> {
+        let told = match std::ptr::eq(self, &RU) {
+            true => problems::russian(text),
+            false => None,
+        };
+        told.map_or(Cow::Borrowed(text), Cow::Owned)
+    }
+
+    /// A refusal as one text.
+    pub(super) fn tell_error(&self, error: &ApiError) -> String {
+        let one = |field: &str, problem: &str| format!("{field}: {}", self.tell(problem));
+        match error {
+            ApiError::Field { field, problem } => one(field, problem),
+            ApiError::Fields(list) => {
+                let all: Vec<_> = list.iter().map(|p| one(&p.field, &p.problem)).collect();
+                all.join("; ")
+            }
+            other => self.tell(&other.to_string()).into_owned(),
+        }
+    }
+}
 
 phrases! {
     // The frame
@@ -61,6 +89,7 @@ phrases! {
     // Refusals
     not_saved: "Not saved:", "Не сохранено:";
     not_removed: "Not removed:", "Не удалено:";
+    unreadable_policy: "The policy in the store cannot be read:", "Политику из хранилища не удаётся прочитать:";
     not_yet: "The rules are not complete yet:", "Правила пока не готовы:";
     refused: "This did not work", "Не получилось";
     forbidden: "Not allowed", "Нет доступа";
@@ -90,6 +119,7 @@ phrases! {
     sign_in_again: "Back to signing in", "Вернуться ко входу";
     signed_in: "You are signed in", "Вход выполнен";
     go_on: "Go on", "Продолжить";
+    one_moment: "One moment…", "Секунду…";
     set_password: "Set a password", "Задайте пароль";
     set_password_for: "For the account", "Для учётной записи";
     set_and_enter: "Set and sign in", "Задать и войти";
@@ -98,6 +128,8 @@ phrases! {
     password_hint: "At least 12 characters.", "Не меньше 12 символов.";
     passwords_differ: "the two passwords differ", "пароли не совпадают";
     own_password: "Your password", "Ваш пароль";
+    no_password: "You sign in by single sign-on and have no password here. To set one, ask an administrator for a one-time link.",
+        "Вы входите через единый вход, пароля здесь у вас нет. Чтобы задать его, попросите у администратора одноразовую ссылку.";
     old_password: "Current password", "Текущий пароль";
     wrong_old_password: "is not your current password", "это не ваш текущий пароль";
     password_changed: "The password is changed. Your other sign-ins have ended.",
@@ -218,8 +250,8 @@ phrases! {
     records_count: "Records", "Записей";
     bytes: "Bytes", "Байт";
     remove_application: "Remove this application", "Удалить приложение";
-    remove_hint: "Its rules, versions, tokens and records go for good.",
-        "Его правила, версии, токены и записи удаляются безвозвратно.";
+    remove_hint: "Its rules, versions, tokens and records go for good, and so do the accounts of people who see this application alone. Where there are any, only an administrator may remove it.",
+        "Его правила, версии, токены и записи удаляются безвозвратно, а с ними и учётные записи тех, кому доступно только это приложение. Если они есть, удалить его может лишь администратор.";
     remove_type_name: "Type its name", "Введите его имя";
     remove_wrong_name: "is not the application's name", "это не имя приложения";
 

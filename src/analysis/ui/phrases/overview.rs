@@ -27,6 +27,7 @@ phrases! {
     tokens_over_time: "Tokens", "Токены";
     mean_analysis_time: "Analysis time, mean", "Время проверки, среднее";
     finds_by_type: "Finds by type", "Находки по типам";
+    other_finds: "applications' own patterns", "шаблоны приложений";
     nothing_found_then: "Nothing was found in this period.", "За это время ничего не найдено.";
     as_table: "As a table", "Таблицей";
     time: "Time", "Время";

@@ -38,7 +38,19 @@ phrases! {
     searched_in_part: "Each page searches a bounded number of records. There are older ones: go on searching.",
         "Каждая страница просматривает ограниченное число записей. Есть более старые: продолжайте поиск.";
     search_older: "Search older ones", "Искать в более старых";
+    searched_back: "Records looked at: {}, back to", "Просмотрено записей: {}, до";
+    searched_all: "All records of this filter were looked at: {}.", "Просмотрены все записи этого фильтра: {}.";
+    stop_search: "Stop", "Остановить";
+    search_stopped: "Stopped.", "Остановлено.";
+    search_broke: "The search broke off. Reload the page.", "Поиск прервался. Перезагрузите страницу.";
     export: "Export", "Выгрузка";
+    export_begins: "The export begins…", "Выгрузка начинается…";
+    export_going: "Records so far: {} ({})", "Записей пока: {} ({})";
+    export_saved: "Records saved: {}", "Сохранено записей: {}";
+    export_cancel: "Cancel", "Отменить";
+    export_cancelled: "Cancelled. Nothing was saved.", "Отменено. Ничего не сохранено.";
+    export_left: "This export is large: the browser saves it by itself.", "Выгрузка большая: браузер сохраняет её сам.";
+    export_broke: "The export broke off. Nothing was saved.", "Выгрузка прервалась. Ничего не сохранено.";
     export_csv: "Export these records as CSV", "Выгрузить эти записи в CSV";
     export_jsonl: "Export these records as JSON lines", "Выгрузить эти записи в JSONL";
 
@@ -50,6 +62,8 @@ phrases! {
     // Verdicts
     was_blocked: "blocked", "заблокировано";
     was_failed: "failed", "сбой";
+    by_guardrails: "guardrails", "защитные правила";
+    by_custom_policy: "custom_policy", "своя политика";
     was_incomplete: "incomplete", "неполный";
     was_clean: "clean", "чисто";
     analysis_partial: "checked in part", "проверено частично";

@@ -26,9 +26,15 @@ const NAMES: [&str; 11] = [
 /// The pairs of a page's address.
 pub(in crate::analysis::ui) type Pairs = Query<Vec<(String, String)>>;
 
+/// How many records earlier pages of a search have looked at; no part of the filter.
+const LOOKED: &str = "looked";
+
 /// A filter as it was typed, without what was left empty.
 #[derive(Clone, Debug, Default)]
-pub(in crate::analysis::ui) struct Asked(Vec<(&'static str, String)>);
+pub(in crate::analysis::ui) struct Asked {
+    parts: Vec<(&'static str, String)>,
+    looked: u64,
+}
 
 impl Asked {
     /// What is no part of a filter is left out.
@@ -38,12 +44,16 @@ impl Asked {
             let text = text.trim();
             (!text.is_empty()).then(|| (name, text.to_owned()))
         };
-        Self(pairs.into_iter().filter_map(known).collect())
+        let looked = pairs.iter().find(|(name, _)| name == LOOKED);
+        Self {
+            looked: looked.and_then(|(_, text)| text.parse().ok()).unwrap_or(0),
+            parts: pairs.into_iter().filter_map(known).collect(),
+        }
     }
 
     /// A part's text; empty where it is missing.
     pub(in crate::analysis::ui) fn text(&self, name: &str) -> &str {
-        let found = self.0.iter().find(|(given, _)| *given == name);
+        let found = self.parts.iter().find(|(given, _)| *given == name);
         found.map_or("", |(_, text)| text)
     }
 
@@ -54,16 +64,30 @@ impl Asked {
 
     /// The same with one part of another value, or without it.
     pub(super) fn with(&self, name: &'static str, text: Option<&str>) -> Self {
-        let mut parts = self.0.clone();
+        let mut parts = self.parts.clone();
         parts.retain(|(given, _)| *given != name);
         parts.extend(text.map(|text| (name, text.to_owned())));
-        Self(parts)
+        Self {
+            parts,
+            looked: self.looked,
+        }
+    }
+
+    /// Records that earlier pages of this search have looked at.
+    pub(super) fn looked(&self) -> u64 {
+        self.looked
+    }
+
+    /// The address of a search that goes on before a place, after so many records were looked at.
+    pub(super) fn search_on(&self, path: &str, (before, looked): (i64, u64)) -> String {
+        let before = self.with("before", Some(&before.to_string()));
+        format!("{}&{LOOKED}={looked}", before.address(path))
     }
 
     /// The filter as it stands in an address, behind its `?`.
     pub(super) fn query(&self) -> String {
         let mut query = url::form_urlencoded::Serializer::new(String::new());
-        query.extend_pairs(&self.0);
+        query.extend_pairs(&self.parts);
         query.finish()
     }
 
@@ -108,7 +132,7 @@ impl Asked {
             };
             ((*name).to_owned(), text)
         };
-        self.0.iter().map(own).collect()
+        self.parts.iter().map(own).collect()
     }
 }
 

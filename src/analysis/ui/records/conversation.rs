@@ -2,6 +2,7 @@
 //! came, the latest part first to be shown.
 
 use super::asked::{Asked, Pairs};
+use super::given::{self, Room};
 use super::row;
 use crate::analysis::Service;
 use crate::analysis::ui::components::{head, time_exact};
@@ -18,8 +19,11 @@ use std::sync::Arc;
 
 /// Messages of a page.
 const PER_PAGE: u32 = 20;
-/// Code points of a message that a page shows.
-const SHOWN: usize = 1_200;
+/// How much of a message a page shows.
+const SHOWN: Room = Room {
+    bytes: 3_000,
+    marks: 24,
+};
 
 pub(super) async fn page(
     State(service): State<Arc<Service>>,
@@ -80,7 +84,7 @@ fn message(view: &View, record: &StoredRecord) -> Markup {
         None => &[],
     };
     let text = record.message.as_deref().or(report.cleaned_text.as_deref());
-    let (text, is_cut) = beginning(text.unwrap_or_default(), SHOWN);
+    let (text, is_cut) = given::part(text.unwrap_or_default(), entities, SHOWN);
     html! {
         li class={ "card " (summary.stage.as_str()) } {
             div.facts { strong { (row::kind(view, summary.stage)) } span.dim { (time_exact(summary.created_at_ms)) }

@@ -1,16 +1,24 @@
 //! What else is kept of a record: how its exchange failed, by which rules it was judged, how long that
 //! took, its files, and what its caller sent along.
 
-use super::row;
+use super::{given, row};
 use crate::analysis::ui::components::badge;
+use crate::analysis::ui::phrases::RecordPhrases;
 use crate::analysis::ui::view::View;
 use crate::analysis::ui::visit::Visit;
 use crate::store::{Attachment, Scanned, StoredRecord};
 use maud::{Markup, html};
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 /// Parameters that the page shows elsewhere.
 const SHOWN_ELSEWHERE: [&str; 5] = ["request_id", "user_id", "session_id", "error", "incomplete"];
+
+/// Bytes of each of a request's parameters, and of all of them; of rules that came with it, and of each
+/// word about a failure.
+const PARAMETER: usize = 4_096;
+const PARAMETERS: usize = 24 * 1024;
+const RULES: usize = 8 * 1024;
+const WORD: usize = 1_024;
 
 /// Why the exchange failed and who closed it, above everything else.
 pub(super) fn failure(view: &View, record: &StoredRecord) -> Markup {
@@ -61,7 +69,7 @@ pub(super) fn card(visit: &Visit, record: &StoredRecord) -> Markup {
                 dt { (t.state) } dd { code { (summary.status.as_str()) } }
                 dt { (r.timings) } dd { @for (name, us) in times { div { (milliseconds(us)) " " span.dim { (name) } } } }
                 dt { (r.record_id) } dd { code { (summary.id) } }
-                @if let Some(exchange) = &summary.exchange_id { dt { (r.exchange) } dd { code { (exchange) } } }
+                @if let Some(exchange) = &summary.exchange_id { dt { (r.exchange) } dd { code { (given::name(exchange)) } } }
                 dt { (r.application) } dd { a href={ "/ui/applications/" (summary.application_id) } { code { (summary.application_id) } } }
             }
         }
@@ -73,7 +81,7 @@ fn rules(visit: &Visit, record: &StoredRecord) -> Markup {
     let Some(version) = summary.rules_version else {
         return html! {
             (r.rules_inline)
-            @if let Some(rules) = &record.inline_rules { pre.text tabindex="0" { (pretty(rules)) } }
+            @if let Some(rules) = &record.inline_rules { (inline_rules(r, rules)) }
         };
     };
     let before = version.saturating_add(1).to_string();
@@ -82,6 +90,14 @@ fn rules(visit: &Visit, record: &StoredRecord) -> Markup {
         &[("before", &before)],
     );
     html! { a href=(address) { (r.rules_version) " " (version) } }
+}
+
+fn inline_rules(r: &RecordPhrases, rules: &Value) -> Markup {
+    let (shown, is_cut) = given::value(rules, RULES);
+    html! {
+        pre.text tabindex="0" { (shown) @if is_cut { "…" } }
+        @if is_cut { p.hint { (r.text_cut) } }
+    }
 }
 
 fn milliseconds(us: u64) -> String {
@@ -138,30 +154,38 @@ fn bytes(size: u64) -> String {
     }
 }
 
-/// What the caller sent along and the page does not show elsewhere.
+/// What the caller sent along and the page does not show elsewhere, as far as there is room.
 pub(super) fn parameters(view: &View, record: &StoredRecord) -> Markup {
-    let mut rest: Map<String, Value> = record.additional_parameters.clone();
-    rest.retain(|name, _| !SHOWN_ELSEWHERE.contains(&name.as_str()));
+    let r = view.r();
+    let all = record.additional_parameters.iter();
+    let mut all = all.filter(|(name, _)| !SHOWN_ELSEWHERE.contains(&name.as_str()));
+    let (mut shown, mut left, mut is_cut) = (Vec::new(), PARAMETERS, false);
+    for (name, value) in all.by_ref() {
+        let (text, is_part) = given::value(value, PARAMETER.min(left));
+        left = left.saturating_sub(text.len() + name.len() + PARAMETER / 64);
+        is_cut |= is_part;
+        shown.push((name, text, is_part));
+        if left == 0 {
+            break;
+        }
+    }
+    is_cut |= all.next().is_some();
     html! {
-        @if !rest.is_empty() {
+        @if !shown.is_empty() {
             section.card {
-                h2 { (view.r().parameters) }
-                dl.pairs { @for (name, value) in &rest { dt { code { (name) } } dd.pre { (plain(value)) } } }
+                h2 { (r.parameters) }
+                dl.pairs { @for (name, text, is_part) in &shown {
+                    dt { code { (given::name(name)) } } dd.pre { (text) @if *is_part { "…" } }
+                } }
+                @if is_cut { p.hint { (r.text_cut) } }
             }
         }
     }
 }
 
-/// A text as it is, anything else as JSON.
+/// The beginning of a word about a failure, which another server may have chosen.
 fn plain(value: &Value) -> String {
-    match value {
-        Value::String(text) => text.clone(),
-        other => pretty(other),
-    }
-}
-
-fn pretty(value: &Value) -> String {
-    serde_json::to_string_pretty(value).unwrap_or_default()
+    given::value(value, WORD).0
 }
 
 #[cfg(test)]

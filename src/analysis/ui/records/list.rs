@@ -3,7 +3,7 @@
 
 use super::asked::{Asked, Pairs};
 use super::{filters, row, saved};
-use crate::analysis::ui::components::{head, refusal};
+use crate::analysis::ui::components::{head, number, refusal, time_exact};
 use crate::analysis::ui::failure::Failure;
 use crate::analysis::ui::layout::{self, Section};
 use crate::analysis::ui::view::View;
@@ -11,18 +11,26 @@ use crate::analysis::ui::visit::Visit;
 use crate::analysis::{ApiError, Service};
 use crate::store::{RecordPage, Scope};
 use axum::extract::State;
-use axum::http::StatusCode;
-use axum::response::{IntoResponse, Response};
+use axum::http::{HeaderMap, StatusCode};
+use axum::response::{Html, IntoResponse, Response};
 use maud::{Markup, html};
 use std::sync::Arc;
+
+/// Bytes of an export that a page keeps until it is whole; a larger one is left to the browser.
+const EXPORT_BYTES: u64 = 256 << 20;
 
 pub(super) async fn page(
     State(service): State<Arc<Service>>,
     visit: Visit,
+    headers: HeaderMap,
     pairs: Pairs,
 ) -> Result<Response, Failure> {
     visit.must(Scope::Read)?;
     let asked = Asked::read(pairs);
+    if headers.contains_key("x-fragment") {
+        let part = found(&service, &visit, &asked).await?;
+        return Ok(Html(part.into_string()).into_response());
+    }
     shown(&service, &visit, (&asked, html! {})).await
 }
 
@@ -36,7 +44,7 @@ pub(super) async fn shown(
         Ok(shown) => (StatusCode::OK, shown),
         Err(error @ (ApiError::Fields(_) | ApiError::Field { .. })) => (
             StatusCode::UNPROCESSABLE_ENTITY,
-            refusal(visit.view.r().wrong_filter, &error),
+            refusal(visit.view.t, visit.view.r().wrong_filter, &error),
         ),
         Err(other) => return Err(other.into()),
     };
@@ -57,7 +65,9 @@ pub(super) async fn shown(
 async fn found(service: &Service, visit: &Visit, asked: &Asked) -> Result<Markup, ApiError> {
     let view = &visit.view;
     let asked = asked.resolved(service, &visit.caller, view.r()).await?;
-    let page = service.page(&visit.caller, asked.records()?).await?;
+    let filter = asked.records()?;
+    let enough = filter.limit;
+    let page = service.page(&visit.caller, filter).await?;
     let ids = page.records.iter().map(|record| record.application_id);
     let names = service.application_names(&visit.caller, ids).await?;
     Ok(html! {
@@ -66,7 +76,8 @@ async fn found(service: &Service, visit: &Visit, asked: &Asked) -> Result<Markup
             (exports(view, &asked))
         }
         (table(view, &page, &names))
-        (pager(view, &asked, &page))
+        @if asked.has(&["text"]) { (search(view, &asked, (&page, enough))) }
+        div #ways { (pager(view, &asked, &page)) }
     })
 }
 
@@ -97,10 +108,15 @@ fn exports(view: &View, asked: &Asked) -> Markup {
         format!("{address}{sign}format={format}")
     };
     html! {
-        div.actions role="group" aria-label=(r.export) {
+        div.actions role="group" aria-label=(r.export) data-exports=(EXPORT_BYTES) {
             span.dim { (r.export) }
-            a.button.small href=(address("csv")) title=(r.export_csv) download { "CSV" }
-            a.button.small href=(address("jsonl")) title=(r.export_jsonl) download { "JSONL" }
+            a.button.small href=(address("csv")) title=(r.export_csv) download="records.csv" { "CSV" }
+            a.button.small href=(address("jsonl")) title=(r.export_jsonl) download="records.jsonl" { "JSONL" }
+            span.exporting hidden data-begins=(r.export_begins) data-going=(r.export_going) data-saved=(r.export_saved)
+                data-cancelled=(r.export_cancelled) data-broke=(r.export_broke) data-left=(r.export_left) {
+                span.told {} span.hidden role="status" {}
+                button.small.quiet type="button" { (r.export_cancel) }
+            }
         }
     }
 }
@@ -127,22 +143,56 @@ fn table(view: &View, page: &RecordPage, names: &row::Names) -> Markup {
     }
 }
 
+/// How far a search has looked. It goes on by itself where there are scripts and fewer finds than a page
+/// holds.
+fn search(view: &View, asked: &Asked, (page, enough): (&RecordPage, u32)) -> Markup {
+    let r = view.r();
+    let count = number(looked(asked, page));
+    let back = page.searched.filter(|_| page.next_before.is_some());
+    html! {
+        div.seek data-seek=(older(asked, page).unwrap_or_default()) data-enough=(enough)
+            data-stopped=(r.search_stopped) data-broke=(r.search_broke) {
+            span.dot aria-hidden="true" {}
+            span.told {
+                @match back {
+                    Some(back) => { (r.searched_back.replace("{}", &count)) " " (time_exact(back.until_ms)) " UTC." }
+                    None => (r.searched_all.replace("{}", &count)),
+                }
+            }
+            span.hidden role="status" {}
+            button.small type="button" hidden { (r.stop_search) }
+        }
+    }
+}
+
+/// Records that a search has looked at so far.
+fn looked(asked: &Asked, page: &RecordPage) -> u64 {
+    let here = page.searched.map_or(0, |searched| searched.records);
+    asked.looked().saturating_add(here.into())
+}
+
+/// The address of the page behind this one.
+fn older(asked: &Asked, page: &RecordPage) -> Option<String> {
+    let before = page.next_before?;
+    Some(match asked.has(&["text"]) {
+        true => asked.search_on("/ui/records", (before, looked(asked, page))),
+        false => asked
+            .with("before", Some(&before.to_string()))
+            .address("/ui/records"),
+    })
+}
+
 fn pager(view: &View, asked: &Asked, page: &RecordPage) -> Markup {
     let (t, r) = (view.t, view.r());
     let is_search = asked.has(&["text"]);
-    let to = |before: Option<i64>| {
-        let before = before.map(|before| before.to_string());
-        asked
-            .with("before", before.as_deref())
-            .address("/ui/records")
-    };
+    let older = older(asked, page);
     html! {
-        @if is_search && page.next_before.is_some() && !page.records.is_empty() { p.hint { (r.searched_in_part) } }
-        @if asked.has(&["before"]) || page.next_before.is_some() {
+        @if is_search && older.is_some() && !page.records.is_empty() { p.hint { (r.searched_in_part) } }
+        @if asked.has(&["before"]) || older.is_some() {
             nav.pager aria-label=(t.pages) {
-                @if asked.has(&["before"]) { a.button href=(to(None)) { (r.newest) } }
-                @if page.next_before.is_some() {
-                    a.button href=(to(page.next_before)) { @if is_search { (r.search_older) } @else { (r.older) } }
+                @if asked.has(&["before"]) { a.button rel="first" href=(asked.with("before", None).address("/ui/records")) { (r.newest) } }
+                @if let Some(older) = older {
+                    a.button href=(older) { @if is_search { (r.search_older) } @else { (r.older) } }
                 }
             }
         }

@@ -8,6 +8,7 @@
 
 use super::asked::{Asked, Pairs};
 use super::row;
+use super::tails::Room;
 use crate::analysis::ui::failure::Failure;
 use crate::analysis::ui::view::View;
 use crate::analysis::ui::visit::Visit;
@@ -26,10 +27,7 @@ use std::collections::HashSet;
 use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use tokio::sync::OwnedSemaphorePermit;
 
-/// Streams of one server.
-pub(in crate::analysis::ui) const MOST_STREAMS: usize = 64;
 /// Between two looks at the store, at least.
 const PACE: Duration = Duration::from_millis(700);
 /// So many times as long as a look took, at least.
@@ -54,7 +52,7 @@ struct Tail {
     ends: Instant,
     spoke: Instant,
     pause: Duration,
-    _permit: OwnedSemaphorePermit,
+    _room: Room,
 }
 
 /// Which records the page has.
@@ -84,7 +82,7 @@ pub(super) async fn stream(
     let mut filter = asked.records()?;
     // Refused here, since a stream that has begun has no status any more.
     filter.application_id = visit.caller.narrow(filter.application_id)?;
-    let Ok(permit) = ui.tails.try_acquire_owned() else {
+    let Some(room) = ui.tails.room(visit.account.id) else {
         return Ok(StatusCode::SERVICE_UNAVAILABLE.into_response());
     };
     let now = Instant::now();
@@ -103,7 +101,7 @@ pub(super) async fn stream(
         ends: now + LONGEST,
         spoke: now,
         pause: Duration::ZERO,
-        _permit: permit,
+        _room: room,
     };
     Ok(tail.answer())
 }

@@ -6,15 +6,17 @@ mod conversation;
 mod details;
 mod download;
 mod filters;
+mod given;
 mod list;
 mod live;
 mod one;
 pub(super) mod row;
 mod saved;
 mod sessions;
+mod tails;
 mod verdicts;
 
-pub(super) use live::MOST_STREAMS;
+pub(super) use tails::Tails;
 pub(super) use verdicts::rulings;
 
 use super::Ui;

@@ -1,23 +1,27 @@
 //! One record: its texts side by side, what was decided and why, and everything else that is kept of
 //! it.
 
+use super::given::{self, Room};
 use super::{details, record_id, row, verdicts};
 use crate::analysis::Service;
 use crate::analysis::ui::components::{head, time_exact};
 use crate::analysis::ui::failure::Failure;
 use crate::analysis::ui::layout::{self, Section};
-use crate::analysis::ui::marks::{beginning, marked};
+use crate::analysis::ui::marks::marked;
 use crate::analysis::ui::view::View;
 use crate::analysis::ui::visit::Visit;
-use crate::model::Stage;
+use crate::model::{Entity, Stage};
 use crate::store::{Scope, StoredRecord};
 use axum::extract::{Path, State};
 use axum::response::Html;
 use maud::{Markup, html};
 use std::sync::Arc;
 
-/// Code points of a text that a page shows.
-const SHOWN: usize = 20_000;
+/// How much of each text a page shows.
+const SHOWN: Room = Room {
+    bytes: 32 * 1024,
+    marks: 250,
+};
 
 pub(super) async fn page(
     State(service): State<Arc<Service>>,
@@ -58,10 +62,10 @@ fn beside(view: &View, record: &StoredRecord, names: &row::Names) -> Markup {
             span { (time_exact(summary.created_at_ms)) " UTC" }
             (row::application(r, summary.application_id, names))
             @if let Some(user) = &summary.user_id {
-                a.plain.cut href=(row::address("/ui/records", &[("user_id", user)])) { (r.user) " " (user) }
+                (given::link(user, ("plain cut", r.user), |user| row::address("/ui/records", &[("user_id", user)])))
             }
             @if let Some(session) = &summary.session_id {
-                a.plain.cut href=(row::session_address(summary.application_id, session)) { (r.session) " " (session) }
+                (given::link(session, ("plain cut", r.session), |session| row::session_address(summary.application_id, session)))
             }
         }
         div.badges { (row::verdict(r, summary)) }
@@ -78,14 +82,14 @@ fn texts(view: &View, record: &StoredRecord) -> Markup {
                 div {
                     h2 { (r.original) }
                     @match original {
-                        Some(text) => (block(view, text, |shown| marked(shown, &report.entities))),
+                        Some(text) => (block(view, text, &report.entities)),
                         None => p.dim { (r.original_not_kept) },
                     }
                 }
                 div {
                     h2 { (r.cleaned) }
                     @match cleaned {
-                        Some(text) => (block(view, text, |shown| html! { (shown) })),
+                        Some(text) => (block(view, text, &[])),
                         None => p.dim { (r.no_text) },
                     }
                 }
@@ -94,11 +98,11 @@ fn texts(view: &View, record: &StoredRecord) -> Markup {
     }
 }
 
-fn block(view: &View, text: &str, shown: impl FnOnce(&str) -> Markup) -> Markup {
-    let (first, is_cut) = beginning(text, SHOWN);
+fn block(view: &View, text: &str, entities: &[Entity]) -> Markup {
+    let (first, is_cut) = given::part(text, entities, SHOWN);
     html! {
         @if text.is_empty() { p.dim { (view.r().no_text) } } @else {
-            pre.text tabindex="0" { (shown(first)) @if is_cut { "…" } }
+            pre.text tabindex="0" { (marked(first, entities)) @if is_cut { "…" } }
         }
         @if is_cut { p.hint { (view.r().text_cut) } }
     }

@@ -1,5 +1,6 @@
 //! A record as a row of the list, the same on a page and in its live tail.
 
+use super::given;
 use crate::analysis::ui::components::{badge, time_exact};
 pub(in crate::analysis::ui) use crate::analysis::ui::names::Names;
 use crate::analysis::ui::phrases::RecordPhrases;
@@ -19,17 +20,26 @@ pub(in crate::analysis::ui) fn rows(
 
 fn row(view: &View, record: &RecordSummary, names: &Names) -> Markup {
     let r = view.r();
-    let filtered = |name, text: &str| address("/ui/records", &[(name, text)]);
+    let of_user = |user: &str| address("/ui/records", &[("user_id", user)]);
+    let of_session = |session: &str| session_address(record.application_id, session);
     html! {
         tr data-record=(record.id) data-seq=(record.seq) {
             th scope="row" { a href={ "/ui/records/" (record.id) } { (time_exact(record.created_at_ms)) } }
             td { (kind(view, record.stage)) }
             td { div.badges { (verdict(r, record)) } }
             td { (application(r, record.application_id, names)) }
-            td { @if let Some(user) = &record.user_id { a.plain.cut href=(filtered("user_id", user)) title=(user) { (user) } } @else { span.dim { "–" } } }
-            td { @if let Some(session) = &record.session_id { a.plain.cut href=(session_address(record.application_id, session)) title=(session) { (session) } } @else { span.dim { "–" } } }
+            td { (link(record.user_id.as_deref(), of_user)) }
+            td { (link(record.session_id.as_deref(), of_session)) }
             td.number { (record.token_count) @if let Some(severity) = record.severity { " " (badge("warn", severity.as_str())) } }
         }
+    }
+}
+
+/// A caller's word as a link, where there is one.
+fn link(word: Option<&str>, to: impl FnOnce(&str) -> String) -> Markup {
+    match word {
+        Some(word) => given::link(word, ("plain cut", ""), to),
+        None => html! { span.dim { "–" } },
     }
 }
 
@@ -72,8 +82,8 @@ pub(super) fn verdict(r: &RecordPhrases, record: &RecordSummary) -> Markup {
     let marks = [
         (record.blocked, "bad", r.was_blocked),
         (record.failed, "bad", r.was_failed),
-        (record.flagged_guardrails, "bad", "guardrails"),
-        (record.flagged_custom_policy, "bad", "custom_policy"),
+        (record.flagged_guardrails, "bad", r.by_guardrails),
+        (record.flagged_custom_policy, "bad", r.by_custom_policy),
         (record.incomplete, "warn", r.was_incomplete),
         (
             record.status == Status::PartialSuccess,

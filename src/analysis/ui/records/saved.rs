@@ -32,7 +32,7 @@ pub(super) async fn keep(
     match service.keep_filter(&visit.account, new).await {
         Ok(()) => Ok(Redirect::to(&asked.address(LIST)).into_response()),
         Err(error @ ApiError::Fields(_)) => {
-            let message = refusal(visit.view.t.not_saved, &error);
+            let message = refusal(visit.view.t, visit.view.t.not_saved, &error);
             let page = list::shown(&service, &visit, (&asked, message)).await?;
             Ok((StatusCode::UNPROCESSABLE_ENTITY, page).into_response())
         }

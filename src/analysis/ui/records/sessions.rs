@@ -1,6 +1,7 @@
 //! The list of sessions, the one with the latest record first.
 
 use super::asked::{Asked, Pairs};
+use super::given;
 use super::row::{self, Names};
 use crate::analysis::http::filters::session_cursor;
 use crate::analysis::ui::components::{badge, head, refusal, time_exact};
@@ -28,7 +29,7 @@ pub(super) async fn page(
         Ok(shown) => (StatusCode::OK, shown),
         Err(error @ (ApiError::Fields(_) | ApiError::Field { .. })) => (
             StatusCode::UNPROCESSABLE_ENTITY,
-            refusal(r.wrong_filter, &error),
+            refusal(visit.view.t, r.wrong_filter, &error),
         ),
         Err(other) => return Err(other.into()),
     };
@@ -93,9 +94,9 @@ fn table(view: &View, sessions: &[SessionSummary], names: &Names) -> Markup {
                 th.number scope="col" { (t.tokens) } th scope="col" { (r.last_message) }
             } }
             tbody { @for session in sessions { tr {
-                th scope="row" { a.cut href=(row::session_address(session.application_id, &session.session_id)) title=(session.session_id) { (session.session_id) } }
+                th scope="row" { (given::link(&session.session_id, ("cut", ""), |id| row::session_address(session.application_id, id))) }
                 td { (row::application(r, session.application_id, names)) }
-                td { @if let Some(user) = &session.user_id { span.cut title=(user) { (user) } } @else { span.dim { "–" } } }
+                td { @if let Some(user) = &session.user_id { span.cut { (given::name(user)) } } @else { span.dim { "–" } } }
                 td.number { (session.messages) }
                 td.number { @if session.flagged > 0 { (badge("warn", &session.flagged.to_string())) } @else { span.dim { "0" } } }
                 td.number { (session.tokens) }

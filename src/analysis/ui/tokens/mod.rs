@@ -68,7 +68,7 @@ async fn create(
         Ok(made) => (StatusCode::OK, told(&visit, &made), form::blank(None)),
         Err(error @ ApiError::Fields(_)) => (
             StatusCode::UNPROCESSABLE_ENTITY,
-            refusal(visit.view.t.not_saved, &error),
+            refusal(visit.view.t, visit.view.t.not_saved, &error),
             given,
         ),
         Err(other) => return Err(other.into()),

@@ -1,0 +1,365 @@
+//! What the service says of wrong fields and of refusals, in Russian: THE table, by the English text
+//! that the API answers with. A `{}` stands for what varies: a number, a name, a list, or a text that
+//! has a row of its own. A text without a row is shown as it is; the tests below say which have one.
+
+/// A text of the service in Russian; None where it has no row.
+pub(super) fn russian(text: &str) -> Option<String> {
+    TABLE.iter().find_map(|(english, russian)| {
+        let varying = varying(english, text)?;
+        let mut parts = russian.split("{}");
+        let mut told = parts.next().unwrap_or_default().to_owned();
+        for (part, found) in parts.zip(varying) {
+            told.push_str(&self::russian(found).unwrap_or_else(|| found.to_owned()));
+            told.push_str(part);
+        }
+        Some(told)
+    })
+}
+
+/// What stands in a text where a pattern has `{}`; None where it is not of this pattern.
+fn varying<'t>(pattern: &str, text: &'t str) -> Option<Vec<&'t str>> {
+    let (first, rest) = match pattern.split_once("{}") {
+        None => return (pattern == text).then(Vec::new),
+        Some(parts) => parts,
+    };
+    let mut left = text.strip_prefix(first)?;
+    let mut found = Vec::new();
+    let mut parts = rest.split("{}").peekable();
+    while let Some(part) = parts.next() {
+        let (before, after) = match parts.peek() {
+            Some(_) => left.split_once(part)?,
+            None => (left.strip_suffix(part)?, ""),
+        };
+        found.push(before);
+        left = after;
+    }
+    Some(found)
+}
+
+#[rustfmt::skip]
+static TABLE: &[(&str, &str)] = &[
+    // Any field
+    ("missing", "не задано"),
+    ("is empty", "пусто"),
+    ("must be a string", "нужна строка"),
+    ("must be text", "нужен текст"),
+    ("must be true or false", "нужно true или false"),
+    ("must be an object", "нужен объект"),
+    ("must be a list", "нужен список"),
+    ("must be an integer", "нужно целое число"),
+    ("must be a UUID", "нужен UUID"),
+    ("must be a number from 0 to 1", "нужно число от 0 до 1"),
+    ("must be a whole number from {} to {}", "нужно целое число от {} до {}"),
+    ("must be an integer from {} to {}", "нужно целое число от {} до {}"),
+    ("is empty; allowed: 1 to {} characters", "пусто; допустимо от 1 до {} символов"),
+    ("has {} characters; allowed: 1 to {}", "символов {}; допустимо от 1 до {}"),
+    ("has {} characters; allowed: up to {}", "символов {}; допустимо до {}"),
+    ("has {} elements; allowed: at most {}", "элементов {}; допустимо не больше {}"),
+    ("has control characters; allowed: one line of text", "есть управляющие символы; допустима одна строка текста"),
+    ("has control characters; allowed: text with line breaks and tabs",
+     "есть управляющие символы; допустим текст с переводами строк и табуляцией"),
+    ("must not have control characters, nor spaces at its ends", "без управляющих символов и без пробелов по краям"),
+    ("has the character NUL", "есть символ NUL"),
+    ("has a text with the character NUL", "есть текст с символом NUL"),
+    ("is not one of the list", "нет в списке"),
+    ("unknown; allowed: {}", "неизвестное поле; допустимы: {}"),
+    ("is an unknown field; allowed: {}", "неизвестное поле; допустимы: {}"),
+    ("unknown {} `{}`; one of {}", "неизвестное значение {}: `{}`; допустимы: {}"),
+
+    // Rules of an application
+    ("must be a pattern's name or an object {name, regex}", "нужно имя шаблона или объект {name, regex}"),
+    ("must be a category's name", "нужно имя категории"),
+    ("allowed: at most {} categories", "допустимо категорий: не больше {}"),
+    ("must be low < high < critical", "должно быть low < high < critical"),
+    ("are for user messages only (§4.3); allowed: an empty list",
+     "только для сообщений пользователя (§4.3); допустим пустой список"),
+    ("is no regex: {}", "это не регулярное выражение: {}"),
+    ("is larger than {} bytes when compiled", "после разбора занимает больше {} байт"),
+    ("matches the empty text; allowed: a regex that needs a character",
+     "подходит к пустому тексту; нужно выражение хотя бы с одним символом"),
+    ("unclosed group", "скобка не закрыта"),
+    ("unopened group", "лишняя закрывающая скобка"),
+    ("unclosed character class", "класс символов не закрыт"),
+    ("repetition operator missing expression", "повторять нечего"),
+    ("unclosed counted repetition", "число повторений не закрыто"),
+    ("unrecognized escape sequence", "неизвестная последовательность после обратной косой черты"),
+    ("incomplete escape sequence, reached end of pattern prematurely", "выражение обрывается на обратной косой черте"),
+    ("backreferences are not supported", "обратные ссылки не поддерживаются"),
+    ("look-around, including look-ahead and look-behind, is not supported",
+     "просмотр вперёд и назад не поддерживается"),
+    ("the application has no such version", "такой версии у приложения нет"),
+
+    // Policy of an application
+    ("is not set; allowed: sync, async", "не задано; допустимы: sync, async"),
+    ("is not set; app_mode sync needs the text of the answer to a blocked call",
+     "не задано; в режиме sync нужен текст ответа на заблокированный вызов"),
+    ("is an empty list; allowed: at least one role", "список пуст; нужна хотя бы одна роль"),
+    ("is an empty list; allowed: at least one pattern, or none of this field",
+     "список пуст; нужен хотя бы один шаблон, либо поля быть не должно"),
+    ("needs app_mode sync: in async mode no answer is replaced", "нужен режим sync: в режиме async ответы не заменяются"),
+    ("hold_back needs app_mode sync: in async mode streams are delivered as they are",
+     "для hold_back нужен режим sync: в режиме async потоки передаются как есть"),
+    ("hold_back cannot go with replace_response: one streams the answer, the other waits for its end",
+     "hold_back несовместимо с replace_response: одно передаёт ответ потоком, другое ждёт его конца"),
+    ("hold_back cannot go with redact_upstream: the values it puts back would end the stream",
+     "hold_back несовместимо с redact_upstream: возвращённые значения оборвали бы поток"),
+    ("hold_back needs block_on.dataclean: sensitive data is all it looks for",
+     "для hold_back нужно block_on.dataclean: ищутся только чувствительные данные"),
+    ("needs stream_in_sync hold_back or redact_upstream true: nothing else looks for them in the gateway",
+     "нужно stream_in_sync hold_back или redact_upstream true: больше в шлюзе их никто не ищет"),
+    ("closed needs app_mode sync: in async mode the backend is not awaited",
+     "для closed нужен режим sync: в режиме async ответа сервера анализа не ждут"),
+    ("names {} again", "{} названо ещё раз"),
+    ("is no word; allowed: {}", "это не слово; допустимы: {}"),
+    ("is no group of fields; allowed: {}", "это не группа полей; допустимы: {}"),
+    ("is no number of calls; allowed: 1 to {}", "это не число вызовов; допустимо от 1 до {}"),
+    ("cannot go with requests_per_second; allowed: one of the two",
+     "несовместимо с requests_per_second; допустимо одно из двух"),
+    ("needs requests_per_second or requests_per_minute", "нужно requests_per_second или requests_per_minute"),
+    ("is empty; allowed: {}", "пусто; допустимо: {}"),
+    ("is true or false; allowed: {}", "это true или false; допустимо: {}"),
+    ("is a number; allowed: {}", "это число; допустимо: {}"),
+    ("is text; allowed: {}", "это текст; допустимо: {}"),
+    ("is a list; allowed: {}", "это список; допустимо: {}"),
+    ("is a group of fields; allowed: {}", "это группа полей; допустимо: {}"),
+    ("{} is found by the backend only; allowed: {}", "{} находит только сервер анализа; допустимы: {}"),
+    ("{} is unknown; allowed: {}", "{} неизвестно; допустимы: {}"),
+    ("true or false", "true или false"),
+    ("text", "текст"),
+    ("a list of words", "список слов"),
+    ("a group of fields", "группа полей"),
+    ("at least one of {}", "хотя бы одно из {}"),
+
+    // Accounts and passwords
+    ("is too short; allowed: {} to {} characters", "слишком короткий; допустимо от {} до {} символов"),
+    ("is too long; allowed: {} to {} characters", "слишком длинный; допустимо от {} до {} символов"),
+    ("is too long; allowed: {} characters", "слишком длинно; допустимо символов: {}"),
+    ("is the name itself; choose another one", "совпадает с именем; выберите другой"),
+    ("is one character again and again; choose another one", "один и тот же символ; выберите другой"),
+    ("is taken; choose another one", "занято; выберите другое"),
+    ("allowed: 1 to {} letters, digits and . - _ @ +", "допустимо от 1 до {} букв, цифр и знаков . - _ @ +"),
+    ("no application has this id", "приложения с таким идентификатором нет"),
+    ("the account is disabled", "учётная запись отключена"),
+    ("this is the last administrator: make another one first, and sign in with it",
+     "это последний администратор: сначала создайте другого и войдите под ним"),
+
+    // Tokens
+    ("must be in the future", "должно быть в будущем"),
+    ("must be in milliseconds since 1970, before the year 10000", "нужны миллисекунды с 1970 года, до 10000 года"),
+    ("must be longer than nothing and end before the year 10000", "нужен срок больше нуля, до 10000 года"),
+    ("must be a day, such as 2027-01-31", "нужен день, например 2027-01-31"),
+
+    // Filters
+    ("must be pre or post", "допустимы: pre, post"),
+    ("must be a day such as 2026-01-31", "нужен день, например 2026-01-31"),
+    ("must be milliseconds since 1970 or a time such as 2026-01-31T12:00:00Z",
+     "нужны миллисекунды с 1970 года или время, например 2026-01-31T12:00:00Z"),
+    ("must be flagged, clean, guardrails, custom_policy, dataclean, blocked or failed",
+     "допустимы: flagged, clean, guardrails, custom_policy, dataclean, blocked, failed"),
+    ("must be the next_before of a page", "нужен next_before страницы"),
+    ("must have at most {} characters", "допустимо символов: не больше {}"),
+    ("must be less than {} days before to", "от начала до конца должно быть меньше {} дней"),
+    ("must not be after to", "начало позже конца"),
+    ("takes {} only", "допустимы только {}"),
+    ("takes no parameters", "параметров нет"),
+    ("is given more than once", "задано несколько раз"),
+    ("cannot be read as name=value pairs", "не читается как пары имя=значение"),
+    ("is empty or too long to be kept", "пуст или слишком длинен"),
+    ("must be one line of 1 to {} characters", "нужна одна строка от 1 до {} символов"),
+    ("you have {} filters already: delete one first", "у вас уже {} фильтров: сначала удалите один"),
+
+    // Refusals as a whole
+    ("version: the application is at version {} by now; read it and make the change again",
+     "приложение уже на версии {}: откройте его и внесите изменение заново"),
+    ("the store is not available, nothing was recorded: try again", "хранилище недоступно, ничего не записано: повторите попытку"),
+    ("the analysis failed", "анализ не удался"),
+    ("not found", "не найдено"),
+
+    // Signing in by an identity provider
+    ("the identity provider cannot be reached: {}", "сервер единого входа недоступен: {}"),
+    ("its address cannot be asked", "его адрес не подходит"),
+    ("it did not answer in time", "он не ответил вовремя"),
+    ("no connection, or it broke", "нет соединения, или оно оборвалось"),
+    ("its answer broke off or is too large", "его ответ оборвался или слишком велик"),
+    ("the secret cannot be sent", "секрет нельзя передать"),
+    ("the system gives no random numbers", "система не даёт случайных чисел"),
+    ("the identity provider's answer {}", "ответ сервера единого входа: {}"),
+    ("is not JSON", "это не JSON"),
+    ("has no ID token", "в нём нет токена"),
+    ("the identity provider's description {}", "описание сервера единого входа: {}"),
+    ("has no usable address", "нет подходящего адреса"),
+    ("is of another issuer", "от другого сервера"),
+    ("lacks an address, or has one without TLS", "нет адреса, или он без TLS"),
+    ("the identity provider refuses with status {} {}", "сервер единого входа отказал со статусом {} {}"),
+    ("the identity provider did not sign you in: {}", "сервер единого входа вас не впустил: {}"),
+    ("it does not say why", "причина не названа"),
+    ("the identity provider's token {}", "токен сервера единого входа: {}"),
+    ("does not say who it is about", "не сказано, о ком он"),
+    ("is for another audience", "для другого получателя"),
+    ("is expired", "истёк"),
+    ("is not valid yet", "ещё не действует"),
+    ("answers another sign-in", "отвечает на другой вход"),
+    ("is not a signed token", "это не подписанный токен"),
+    ("has a signature that is not the provider's", "подпись не этого сервера"),
+    ("is not signed by RS256, PS256 or ES256", "подписан не по RS256, PS256 или ES256"),
+    ("has to be understood in ways that are not known", "требует неизвестных расширений"),
+    ("does not say which key signed it", "не сказано, каким ключом подписан"),
+    ("is signed by a key that the provider does not publish", "подписан ключом, которого сервер не публикует"),
+    ("this sign-in was begun elsewhere or too long ago, or is over: begin again",
+     "этот вход начат в другом месте или слишком давно, либо уже завершён: начните заново"),
+    ("you are not let in: {}", "вас нельзя впустить: {}"),
+    ("no verified e-mail address of a domain that is let in", "нет подтверждённого адреса почты из допущенного домена"),
+    ("there is no account for you, and no role that one could be made with",
+     "учётной записи для вас нет, и нет роли, с которой её можно создать"),
+    ("your name belongs to another account here; an administrator can help",
+     "ваше имя здесь занято другой учётной записью; поможет администратор"),
+    ("your account is disabled", "ваша учётная запись отключена"),
+];
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::expect_used)]
+mod tests {
+    use super::*;
+    use crate::analysis::account_admin::check_name;
+    use crate::analysis::http::filters;
+    use crate::analysis::rules::ApplicationRules;
+    use crate::analysis::{ApiError, FieldProblem, passwords, texts};
+    use crate::model::{Policy, Secret};
+    use axum::extract::Query;
+    use serde_json::json;
+
+    fn is_told(problems: &[FieldProblem]) {
+        assert!(!problems.is_empty());
+        for FieldProblem { field, problem } in problems {
+            let told = russian(problem).unwrap_or_else(|| panic!("{field}: {problem}"));
+            assert!(told.chars().any(|c| ('а'..='я').contains(&c)), "{told}");
+        }
+    }
+
+    #[test]
+    fn what_varies_stands_in_its_place_and_is_told_too() {
+        for (english, expected) in [
+            (
+                "has 201 characters; allowed: 1 to 200",
+                "символов 201; допустимо от 1 до 200",
+            ),
+            ("is a number; allowed: text", "это число; допустимо: текст"),
+            (
+                "is no regex: unclosed group",
+                "это не регулярное выражение: скобка не закрыта",
+            ),
+            (
+                "the identity provider refuses with status 400 invalid_grant",
+                "сервер единого входа отказал со статусом 400 invalid_grant",
+            ),
+        ] {
+            assert_eq!(russian(english).as_deref(), Some(expected));
+        }
+        assert_eq!(russian("a text of nobody"), None);
+        assert_eq!(russian(""), None);
+    }
+
+    #[test]
+    fn a_row_has_as_many_places_in_both_languages_and_is_not_hidden_by_one_before_it() {
+        for (at, (english, told)) in TABLE.iter().enumerate() {
+            let places = |text: &str| text.matches("{}").count();
+            assert_eq!(places(english), places(told), "{english}");
+            let first = TABLE
+                .iter()
+                .position(|(row, _)| varying(row, &english.replace("{}", "7")).is_some());
+            assert_eq!(first, Some(at), "{english}");
+        }
+    }
+
+    #[test]
+    fn what_may_be_wrong_with_rules_is_told() {
+        let wrong = ApplicationRules::parse(&json!({
+            "keep_original": "no", "colour": 1, "retention": {"days": 0},
+            "pre": {
+                "dataclean": {"patterns": ["emails", 5, {"name": "A", "regex": "("},
+                    {"name": "", "regex": "x*"}, {"name": "B", "regex": "\\w{900}{900}"},
+                    {"name": " C", "regex": "a)"}, {"name": "D\u{0}", "regex": "[a"},
+                    {"name": "E", "regex": "*"}, {"name": "F", "regex": "\\1(a)"},
+                    {"name": "G", "regex": "(?=a)b"}, {"name": "H", "regex": "a\\"},
+                    {"name": "I", "regex": "\\y"}, {"name": "J", "regex": "a{2"},
+                    {"regex": "x".repeat(2_001)}], "clean_type": "hide", "allowed_patterns": 7},
+                "guardrails": {"categories": {"prompt_injection": 2, "odd": 1}, "disabled": [1]},
+                "tokens": {"low": 3}, "custom_policies": {}},
+            "post": {"custom_policies": [{"name": "p", "prompt": "x"}], "encoding": 7,
+                "tokens": {"low": 3, "high": 2, "critical": 1}, "dataclean": 5},
+        }));
+        is_told(&wrong.unwrap_err());
+        let many: Vec<_> = (0..101)
+            .map(|n| json!({"name": format!("n{n}"), "regex": "a"}))
+            .collect();
+        is_told(
+            &ApplicationRules::parse(&json!({"pre": {"dataclean": {"patterns": many}}}))
+                .unwrap_err(),
+        );
+    }
+
+    #[test]
+    fn what_may_be_wrong_with_a_policy_is_told() {
+        for policy in [
+            json!([]),
+            json!({"phrase": 7, "block_on": [], "scan_roles": "x", "colour": 1, "app_mode": true,
+                "replace_response": "yes", "stream_in_sync": "x".repeat(50), "limits": []}),
+            json!({"app_mode": "synk", "scan_roles": ["system", "system"], "local_patterns": ["INN", "x"],
+                "limits": {"burst": 0, "odd": 1, "requests_per_second": 1, "requests_per_minute": 1}}),
+            json!({"app_mode": "sync"}),
+            json!({"app_mode": "sync", "phrase": "x".repeat(10_001), "scan_roles": []}),
+            json!({"app_mode": "async", "replace_response": true, "stream_in_sync": "hold_back",
+                "on_backend_failure": "closed", "local_patterns": []}),
+            json!({"app_mode": "sync", "phrase": "No.", "stream_in_sync": "hold_back",
+                "replace_response": true, "block_on": {"dataclean": false}}),
+            json!({"app_mode": "sync", "phrase": "No.", "stream_in_sync": "hold_back", "redact_upstream": true}),
+            json!({"app_mode": "sync", "phrase": "No.", "local_patterns": ["EMAILS"], "limits": {"burst": 2}}),
+        ] {
+            let wrong = Policy::from_value(&policy).expect_err(&policy.to_string());
+            for problem in wrong.0 {
+                is_told(&[FieldProblem::new(problem.key, problem.text)]);
+            }
+        }
+    }
+
+    #[test]
+    fn what_may_be_wrong_with_what_people_type_is_told() {
+        for bad in ["", "two\nlines", &"x".repeat(300)] {
+            is_told(&[texts::check_name(bad).unwrap_err()]);
+        }
+        is_told(&[texts::check_description(&"x".repeat(3_000)).unwrap_err()]);
+        is_told(&[texts::check_description("\u{1b}").unwrap_err()]);
+        is_told(&[texts::check_no_nul("policy", &json!("\0")).unwrap_err()]);
+        is_told(&[check_name("two words").unwrap_err()]);
+        for bad in ["short", "administrator", &"x".repeat(20), &"ab".repeat(200)] {
+            is_told(&[passwords::check(&Secret::new(bad), "administrator").unwrap_err()]);
+        }
+        for (name, text) in [
+            ("verdict", "odd"),
+            ("from", "soon"),
+            ("stage", "middle"),
+            ("before", "x"),
+            ("limit", "0"),
+            ("application_id", "x"),
+            ("user_id", &*"x".repeat(2_000)),
+        ] {
+            let pairs = vec![(name.to_owned(), text.to_owned())];
+            match filters::records(Ok(Query(pairs))).expect_err(name) {
+                ApiError::Fields(problems) => is_told(&problems),
+                other => panic!("{other:?}"),
+            }
+        }
+    }
+
+    #[test]
+    fn refusals_of_what_pages_ask_are_told() {
+        for error in [
+            ApiError::VersionConflict(7),
+            ApiError::StoreDown,
+            ApiError::Internal,
+            ApiError::NotFound,
+        ] {
+            assert!(russian(&error.to_string()).is_some(), "{error}");
+        }
+    }
+}

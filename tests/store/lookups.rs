@@ -1,0 +1,172 @@
+//! Files and databases of the schema before: what pages look up is there behind the migration, and counts
+//! on from what was counted before.
+
+use crate::bed::{MORNING_MS, add_application, answer, found};
+use crate::support::postgres::Postgres;
+use crate::support::stack::Folder;
+use monitor_gateway::model::{ChainHash, Stage};
+use monitor_gateway::store::{
+    ChainEntry, NewRecord, PostgresStore, RecordStore, SqliteStore, Store,
+};
+use serde_json::Map;
+use sqlx::ConnectOptions;
+use sqlx::sqlite::SqliteConnectOptions;
+use std::path::PathBuf;
+use uuid::Uuid;
+
+const HOUR: i64 = MORNING_MS / 3_600_000;
+
+/// The migrations of a database before this one, in their order.
+fn before(store: &str, last: &str) -> Vec<String> {
+    let folder = format!(
+        "{}/src/store/{store}/migrations",
+        env!("CARGO_MANIFEST_DIR")
+    );
+    let mut files: Vec<PathBuf> = std::fs::read_dir(folder)
+        .unwrap()
+        .map(|file| file.unwrap().path())
+        .filter(|file| file.file_name().unwrap().to_str().unwrap() < last)
+        .collect();
+    files.sort();
+    let text = |file: &PathBuf| std::fs::read_to_string(file).unwrap();
+    files.iter().map(text).collect()
+}
+
+/// Two gateways' records, and finds of all applications under a name of their own and one that all share.
+fn rows(uuid: impl Fn(u8) -> String, [record, traffic]: [&str; 2]) -> String {
+    let records = [(1, 1, 5, 0), (2, 1, 9, 4_000), (3, 2, 7, 2_000)];
+    let records = records.map(|(id, gateway, sequence, later)| {
+        let (id, gateway, at) = (uuid(id), uuid(gateway), MORNING_MS + later);
+        record
+            .replace("{id}", &id)
+            .replace("{gateway}", &gateway)
+            .replace("{sequence}", &sequence.to_string())
+            .replace("{at}", &at.to_string())
+    });
+    let finds = [("ORDER", 5), ("BADGE", 2), ("EMAILS", 3)];
+    let finds = finds.map(|(kind, finds)| {
+        traffic
+            .replace("{hour}", &HOUR.to_string())
+            .replace("{kind}", kind)
+            .replace("{finds}", &finds.to_string())
+    });
+    let gateways = [1, 2, 3].map(|number| {
+        let gateway = uuid(number);
+        format!("INSERT INTO chain_gateways (gateway) VALUES ({gateway});")
+    });
+    [gateways.concat(), records.concat(), finds.concat()].concat()
+}
+
+async fn assert_looked_up(store: &dyn Store) {
+    let seen = store.gateways(9).await.unwrap();
+    let seen: Vec<_> = seen
+        .iter()
+        .map(|one| (one.gateway.as_bytes()[0], one.latest_ms))
+        .collect();
+    let expected = [
+        (1, Some(MORNING_MS + 4_000)),
+        (2, Some(MORNING_MS + 2_000)),
+        (3, None),
+    ];
+    assert_eq!(seen, expected);
+    let types = store.traffic_types(None, (HOUR, HOUR), 9).await.unwrap();
+    assert_eq!(types, [found("custom", 7), found("EMAILS", 3)]);
+    let application = add_application(store, "new").await;
+    let mut answer = answer();
+    answer.dataclean.types = vec![found("TICKET", 1), found("EMAILS", 1)];
+    let record = NewRecord {
+        application_id: application,
+        stage: Stage::PreCall,
+        exchange_id: None,
+        user_id: None,
+        session_id: None,
+        created_at_ms: MORNING_MS + 9_000,
+        rules_version: Some(1),
+        inline_rules: None,
+        blocked: false,
+        message: None,
+        additional_parameters: Map::new(),
+        chain: Some(ChainEntry {
+            gateway: Uuid::from_bytes([3; 16]),
+            sequence: 1,
+            previous: ChainHash::default(),
+            link: ChainHash::default(),
+            after: None,
+        }),
+        answer,
+    };
+    store.insert(record).await.unwrap();
+    let types = store.traffic_types(None, (HOUR, HOUR), 9).await.unwrap();
+    assert_eq!(types, [found("custom", 8), found("EMAILS", 4)]);
+    let first = store.gateways(1).await.unwrap()[0];
+    assert_eq!(first.latest_ms, Some(MORNING_MS + 9_000));
+    assert_eq!((first.gateway, first.last), (Uuid::from_bytes([3; 16]), 1));
+}
+
+#[tokio::test]
+async fn a_file_of_the_schema_before_has_its_lookups() {
+    let folder = Folder::new();
+    let file = folder.path().join("monitor.db");
+    let options = SqliteConnectOptions::new()
+        .filename(&file)
+        .foreign_keys(false);
+    let mut database = options.create_if_missing(true).connect().await.unwrap();
+    let migrations = before("sqlite", "0011");
+    let versions = (1..=migrations.len()).map(|version| format!("({version})"));
+    let versions = versions.collect::<Vec<_>>().join(",");
+    let record = "INSERT INTO records (id, application_id, stage, created_at_ms, status, flagged_guardrails,
+            flagged_custom_policy, flagged_dataclean, token_count, types, failed, incomplete, blocked,
+            total_us, bytes, chain_gateway, chain_sequence)
+        VALUES ({id}, zeroblob(16), 'pre', {at}, 'success', 0, 0, 0, 0, '[]', 0, 0, 0, 0, 0, {gateway},
+            {sequence});";
+    let traffic = "INSERT INTO traffic_types VALUES (zeroblob(16), {hour}, '{kind}', {finds});";
+    let rows = rows(
+        |byte| format!("x'{}'", format!("{byte:02x}").repeat(16)),
+        [record, traffic],
+    );
+    let schema = "CREATE TABLE schema_version (version INTEGER NOT NULL) STRICT;";
+    let versions = format!("INSERT INTO schema_version VALUES {versions};");
+    let sql = [schema, &migrations.concat(), &versions, &rows].concat();
+    sqlx::raw_sql(sqlx::AssertSqlSafe(sql))
+        .execute(&mut database)
+        .await
+        .unwrap();
+    drop(database);
+    let store = SqliteStore::open(&file).await.unwrap();
+    assert_looked_up(&store).await;
+    store.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_postgresql_database_of_the_schema_before_has_its_lookups() {
+    let Some(server) = Postgres::start() else {
+        return;
+    };
+    let database = tokio::task::block_in_place(|| server.empty_database());
+    let record = "INSERT INTO records (seq, id, application_id, stage, created_at_ms, status, flagged,
+            flagged_guardrails, flagged_custom_policy, flagged_dataclean, blocked, failed, incomplete,
+            token_count, types, total_us, bytes, chain_gateway, chain_sequence)
+        VALUES ({sequence}, {id}, gen_random_uuid(), 0, {at}, 'success', false, false, false, false, false,
+            false, false, 0, '[]', 0, 0, {gateway}, {sequence});";
+    let traffic = "INSERT INTO traffic_types VALUES
+        ('00000000-0000-0000-0000-000000000000', {hour}, 1, hashtext('{kind}'), '{kind}', {finds});";
+    let uuid = |byte: u8| format!("'{}'::uuid", format!("{byte:02x}").repeat(16));
+    let rows = rows(uuid, [record, traffic]);
+    tokio::task::block_in_place(|| {
+        let migrations = before("postgres", "0010");
+        database.execute("CREATE TABLE schema_version (version bigint PRIMARY KEY, applied_at timestamptz NOT NULL DEFAULT now())");
+        for (version, sql) in (1..).zip(&migrations) {
+            database.execute(sql);
+            database.execute(&format!(
+                "INSERT INTO schema_version (version) VALUES ({version})"
+            ));
+        }
+        database.execute(&rows);
+    });
+    let store = PostgresStore::open(&database.settings()).await.unwrap();
+    assert_looked_up(&store).await;
+    let lanes = tokio::task::block_in_place(|| {
+        database.query("SELECT count(DISTINCT kind_key) FROM traffic_types WHERE kind = 'custom'")
+    });
+    assert_eq!(lanes, "1", "the migration's key is the program's");
+}
