@@ -15,6 +15,8 @@ mod applications;
 mod attachments;
 #[path = "store/audit.rs"]
 mod audit;
+#[path = "store/backfill.rs"]
+mod backfill;
 #[path = "store/bed.rs"]
 mod bed;
 #[path = "store/chain.rs"]

@@ -35,6 +35,8 @@ mod first_steps;
 mod limits;
 #[path = "ui/looks.rs"]
 mod looks;
+#[path = "ui/many.rs"]
+mod many;
 #[path = "ui/narrow.rs"]
 mod narrow;
 #[path = "ui/oidc.rs"]
@@ -45,6 +47,8 @@ mod overview;
 mod provider_accounts;
 #[path = "ui/records.rs"]
 mod records;
+#[path = "ui/refusals.rs"]
+mod refusals;
 #[path = "ui/russian.rs"]
 mod russian;
 #[path = "ui/saved.rs"]

@@ -9,6 +9,7 @@ use super::audit::{Action, Target};
 use super::authority::Caller;
 use super::clock::now_ms;
 use super::error::ApiError;
+use super::refusals::{Reason, Refusal};
 use super::{passwords, tokens};
 use crate::model::Secret;
 use crate::store::{
@@ -139,8 +140,8 @@ impl Service {
         self.set_password(&owner, hash).await.map(Some)
     }
 
-    /// The account of a name and a password. None for every reason alike, after the same work, and with a
-    /// line in the audit log.
+    /// The account of a name and a password. None for every reason alike, after the same work; the audit
+    /// log names the reason, and never what was typed.
     pub(super) async fn recognise_person(
         &self,
         name: &str,
@@ -158,7 +159,17 @@ impl Service {
         if able.is_some() & passwords::is_right(password, hash).await? {
             return Ok(account);
         }
-        self.sign_in_failed(account.as_ref(), address).await?;
+        let reason = match (&account, able) {
+            (None, _) => Reason::UnknownName,
+            (Some(_), None) => Reason::AccountDisabled,
+            (Some(_), Some(_)) => Reason::WrongPassword,
+        };
+        self.refusals.note(&Refusal {
+            reason,
+            account: account.as_ref(),
+            person: None,
+            address,
+        });
         Ok(None)
     }
 

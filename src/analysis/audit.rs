@@ -2,16 +2,15 @@
 //! a token's value, a phrase or the text of a rule (CONTRACT 30, 38). A line is written after its
 //! change succeeded and before the change is answered: a change whose line cannot be written is
 //! answered with 503, although it is in force, and the process's log names it. A token's value is
-//! answered only behind its line.
+//! answered only behind its line. Lines of refused sign-ins are written in `refusals`.
 
 use super::Service;
 use super::authority::Caller;
 use super::clock::now_ms;
 use super::error::ApiError;
 use crate::model::ApplicationId;
-use crate::store::{Account, AccountId, AuditEntry, AuditFilter, TokenId};
-use serde_json::{Value, json};
-use std::net::IpAddr;
+use crate::store::{AccountId, AuditEntry, AuditFilter, TokenId};
+use serde_json::Value;
 use uuid::Uuid;
 
 /// What was done, as the log names it.
@@ -132,26 +131,6 @@ impl Service {
             );
             ApiError::from(error)
         })
-    }
-
-    /// Writes the line of a sign-in that failed, and from where; None where no account has the name that was
-    /// typed, which may be anything, a password too, and stands nowhere.
-    pub(super) async fn sign_in_failed(
-        &self,
-        account: Option<&Account>,
-        address: Option<IpAddr>,
-    ) -> Result<(), ApiError> {
-        let entry = AuditEntry {
-            seq: 0,
-            at_ms: now_ms(),
-            actor: account.map_or_else(String::new, |account| account.name.clone()),
-            token_id: None,
-            action: Action::AccountSignInFailed.as_str().to_owned(),
-            target: account.map_or_else(String::new, |account| account.id.0.to_string()),
-            application_id: account.and_then(|account| account.application_id),
-            details: json!({"address": address}),
-        };
-        Ok(self.store.add_audit(entry).await?)
     }
 
     /// One page of the log; a bound caller sees its own application's lines.

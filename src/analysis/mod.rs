@@ -35,6 +35,7 @@ mod policies;
 mod process;
 mod rate;
 mod reading;
+mod refusals;
 mod replay;
 mod retention;
 mod rules;

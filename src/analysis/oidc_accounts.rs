@@ -8,7 +8,7 @@ use super::accounts::new_account;
 use super::audit::{Action, Target};
 use super::authority::Caller;
 use super::error::ApiError;
-use super::oidc::{OidcError, Person, Provider};
+use super::oidc::{NotLetIn, Person, Provider};
 use crate::config::SignInRole;
 use crate::store::{Account, Identity, Role};
 use base64::Engine as _;
@@ -16,14 +16,10 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde_json::json;
 use sha2::{Digest, Sha256};
 
-const NO_ACCOUNT: &str = "there is no account for you, and no role that one could be made with";
-const NAME_TAKEN: &str = "your name belongs to another account here; an administrator can help";
-const DISABLED: &str = "your account is disabled";
-
 /// Why nobody is signed in.
 pub(super) enum EntryError {
-    /// For the person to read.
-    Refused(OidcError),
+    /// For the person to read; and their account, where they have one.
+    Refused(NotLetIn, Option<Box<Account>>),
     /// The service itself.
     Failed(ApiError),
 }
@@ -34,9 +30,9 @@ impl From<ApiError> for EntryError {
     }
 }
 
-impl From<OidcError> for EntryError {
-    fn from(error: OidcError) -> Self {
-        Self::Refused(error)
+impl From<NotLetIn> for EntryError {
+    fn from(why: NotLetIn) -> Self {
+        Self::Refused(why, None)
     }
 }
 
@@ -57,9 +53,11 @@ impl Service {
     }
 
     /// The account of a person, made or given to them where there was none, with the role of now.
-    pub(super) async fn account_for(&self, person: Person) -> Result<Account, EntryError> {
-        let refused = |why| EntryError::Refused(OidcError::NotLetIn(why));
+    pub(super) async fn account_for(&self, person: &Person) -> Result<Account, EntryError> {
         let settings = self.oidc.as_ref().map(Provider::settings);
+        if settings.is_some_and(|settings| !person.is_of(&settings.allowed_domains)) {
+            return Err(NotLetIn::OtherDomain.into());
+        }
         let claimed = person.role;
         let known = self.store.account_of(&person.identity).await;
         let account = match known.map_err(ApiError::from)? {
@@ -70,26 +68,30 @@ impl Service {
             }
         };
         if account.disabled_at_ms.is_some() {
-            return Err(refused(DISABLED));
+            return Err(EntryError::Refused(
+                NotLetIn::Disabled,
+                Some(Box::new(account)),
+            ));
         }
-        if let Some(settings) = settings
-            && settings.role_claim.is_some()
-        {
-            let role = claimed.or(settings.default_role);
-            let role = role.ok_or_else(|| refused(NO_ACCOUNT))?;
-            return Ok(self.with_role(account, role.into()).await?);
+        let Some(settings) = settings.filter(|settings| settings.role_claim.is_some()) else {
+            return Ok(account);
+        };
+        match claimed.or(settings.default_role) {
+            Some(role) => Ok(self.with_role(account, role.into()).await?),
+            None => Err(EntryError::Refused(
+                NotLetIn::NoAccount,
+                Some(Box::new(account)),
+            )),
         }
-        Ok(account)
     }
 
     /// For somebody who comes for the first time.
     async fn first_account(
         &self,
-        person: Person,
+        person: &Person,
         role: Option<SignInRole>,
     ) -> Result<Account, EntryError> {
-        let refused = |why| EntryError::Refused(OidcError::NotLetIn(why));
-        let name = name_of(&person);
+        let name = name_of(person);
         let known = self
             .store
             .account_named(&name)
@@ -97,14 +99,15 @@ impl Service {
             .map_err(ApiError::from)?;
         let account = match known {
             Some(account) if person.email.as_ref() == Some(&account.name) => account,
-            Some(_) => return Err(refused(NAME_TAKEN)),
+            Some(_) => return Err(NotLetIn::NameTaken.into()),
             None => {
-                let role = role.ok_or_else(|| refused(NO_ACCOUNT))?;
+                let role = role.ok_or(NotLetIn::NoAccount)?;
                 self.add_for(&name, role.into()).await?
             }
         };
-        if account.disabled_at_ms.is_none() && !self.is_given(&account, person.identity).await? {
-            return Err(refused(NAME_TAKEN));
+        let identity = person.identity.clone();
+        if account.disabled_at_ms.is_none() && !self.is_given(&account, identity).await? {
+            return Err(NotLetIn::NameTaken.into());
         }
         Ok(account)
     }
@@ -127,7 +130,7 @@ impl Service {
         let account = new_account(name, role);
         let added = self.store.add_account(account.clone()).await;
         if !added.map_err(ApiError::from)? {
-            return Err(OidcError::NotLetIn(NAME_TAKEN).into());
+            return Err(NotLetIn::NameTaken.into());
         }
         let details = json!({"name": name, "role": role.as_str(), "by": "oidc"});
         let target = Target::Account(account.id, account.application_id);

@@ -15,6 +15,7 @@ use super::oidc::Provider;
 use super::policies::{self, LocalPolicies, SetPolicyError};
 use super::process::{self, Analyst, Asked, Judging, Parameters, ProcessInput};
 use super::rate::Rate;
+use super::refusals::Refusals;
 use super::start::{self, FirstRun, StartError};
 use super::tokens::Tokens;
 use crate::config::settings::AnalysisSettings;
@@ -46,6 +47,7 @@ pub struct Service {
     pub(super) settings: AnalysisSettings,
     pub(super) started: Instant,
     pub(super) oidc: Option<Provider>,
+    pub(super) refusals: Refusals,
 }
 
 impl Service {
@@ -85,6 +87,7 @@ impl Service {
             applications,
             files,
             documents: documents::Reader::default(),
+            refusals: Refusals::start(store.clone()),
             store,
             tokens,
             analyst: Analyst::new(settings.services, Models::read(&settings.detect)?, remote),
@@ -197,6 +200,7 @@ impl Service {
     /// Writes what is queued and closes the store. Calls after it get [`ApiError::StoreDown`].
     pub async fn shutdown(&self) {
         self.freshness.stop().await;
+        self.refusals.stop().await;
         self.store.close().await;
     }
 

@@ -40,7 +40,8 @@ pub use record::{
 pub use saved::{FilterId, SavedFilter, SavedFilterStore, SeenFilter};
 pub use settings::{
     Application, ApplicationChange, ApplicationFilter, ApplicationPage, ApplicationVersion,
-    AuditEntry, AuditFilter, Changed, Scope, Scopes, Token, TokenChange, TokenHash, TokenId,
+    AuditEntry, AuditFilter, Changed, NameFilter, Scope, Scopes, Token, TokenChange, TokenHash,
+    TokenId,
 };
 pub use sqlite::SqliteStore;
 pub use traffic::{HourTraffic, KEPT_HOURS, OTHER_FINDS};

@@ -69,7 +69,7 @@ impl Look {
 }
 
 /// Letter by letter, so that a letter's form does not depend on its neighbours.
-fn folded(text: &str) -> String {
+pub(super) fn folded(text: &str) -> String {
     match text.is_ascii() {
         true => text.to_ascii_lowercase(),
         false => text.chars().flat_map(char::to_lowercase).collect(),

@@ -1,5 +1,6 @@
 //! Applications and tokens (CONTRACT 30 and 38). A token's value is not here: only its hash is kept.
 
+use super::search::folded;
 use crate::model::{ApplicationId, Policy, PolicyProblems, Secret};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
@@ -78,13 +79,33 @@ pub struct ApplicationVersion {
     pub changed_by: String,
 }
 
+/// Which names a list is narrowed to, in any letter case of any alphabet.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum NameFilter {
+    /// Names that hold this text.
+    Part(String),
+    /// Names that are this text, white space around either left aside.
+    Whole(String),
+}
+
+impl NameFilter {
+    /// Whether a name is among them. Asked here and not in a database, whose letter case follows its
+    /// locale or knows ASCII alone.
+    pub(crate) fn takes(&self, name: &str) -> bool {
+        match self {
+            Self::Part(text) => folded(name).contains(&folded(text)),
+            Self::Whole(text) => folded(name.trim()) == folded(text.trim()),
+        }
+    }
+}
+
 /// Which applications a list shows, in the order they were made.
 #[derive(Clone, Debug, Default)]
 pub struct ApplicationFilter {
     /// Only this one: what a bound token may see.
     pub id: Option<ApplicationId>,
-    /// Only names that hold this text, in any letter case.
-    pub name: Option<String>,
+    /// Only these names.
+    pub name: Option<NameFilter>,
     /// Only applications made after the one with this place ([`ApplicationPage::next_after`]).
     pub after: Option<i64>,
     /// Applications per page, from 1.

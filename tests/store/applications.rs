@@ -3,7 +3,7 @@
 use crate::bed::{Bed, MORNING_MS, application};
 use monitor_gateway::model::{ApplicationId, Policy};
 use monitor_gateway::store::{
-    Application, ApplicationFilter, ApplicationVersion, Changed, StoreError,
+    Application, ApplicationFilter, ApplicationVersion, Changed, NameFilter, StoreError,
 };
 use serde_json::json;
 
@@ -98,10 +98,42 @@ pub(crate) async fn names_are_found_in_any_letter_case(bed: &Bed) {
         ("%b", vec![]),
     ] {
         let filter = ApplicationFilter {
-            name: Some(name.to_owned()),
+            name: Some(NameFilter::Part(name.to_owned())),
             ..ApplicationFilter::default()
         };
         assert_eq!(all(bed, filter).await, expected, "{name}");
+    }
+}
+
+pub(crate) async fn a_whole_name_is_found_behind_any_number_that_hold_it(bed: &Bed) {
+    for number in 0..9 {
+        bed.add_application(&format!("Бот {number}")).await;
+    }
+    let (own, twin) = (
+        bed.add_application("бот").await,
+        bed.add_application(" БОТ ").await,
+    );
+    let whole = |name: &str, id| ApplicationFilter {
+        id,
+        name: Some(NameFilter::Whole(name.to_owned())),
+        ..ApplicationFilter::default()
+    };
+    assert_eq!(all(bed, whole("Бот", None)).await, [own, twin]);
+    assert!(all(bed, whole("Бо", None)).await.is_empty());
+    assert_eq!(all(bed, whole(" боТ", Some(twin))).await, [twin]);
+    assert!(all(bed, whole("бот 1", Some(twin))).await.is_empty());
+    let page = |limit| ApplicationFilter {
+        limit,
+        name: Some(NameFilter::Part("бот".to_owned())),
+        ..ApplicationFilter::default()
+    };
+    for (limit, has_more) in [(10, true), (11, false), (12, false)] {
+        let page = bed.store.applications(&page(limit)).await.unwrap();
+        let expected = (limit.min(11) as usize, has_more);
+        assert_eq!(
+            (page.applications.len(), page.next_after.is_some()),
+            expected
+        );
     }
 }
 

@@ -44,6 +44,7 @@ macro_rules! store_contract {
             applications: one_comes_back_as_it_was_added
             applications: pages_go_in_the_order_they_were_made
             applications: names_are_found_in_any_letter_case
+            applications: a_whole_name_is_found_behind_any_number_that_hold_it
             applications: names_of_many_come_at_once
             applications: a_change_keeps_the_version_before_it
             applications: a_lost_update_is_refused

@@ -3,6 +3,7 @@
 use crate::accounts::colleague;
 use crate::records::keeping;
 use crate::support::KEY;
+use crate::support::eventually;
 use crate::support::request::Request;
 use crate::support::stack::Stack;
 use crate::visitor::Visitor;
@@ -52,8 +53,10 @@ fn a_failed_sign_in_is_a_line_and_what_was_typed_as_a_name_is_not() {
         let fields = [("name", name), ("password", "a wrong password")];
         assert_eq!(guesser.post("/ui/sign-in", &fields).status(), 422);
     }
-    let page = admin.get("/ui/audit?action=account.sign_in_failed").text();
-    assert_eq!(lines(&page), 2, "{page}");
+    let page = eventually("both lines", || {
+        let page = admin.get("/ui/audit?action=account.sign_in_failed").text();
+        (lines(&page) == 2).then_some(page)
+    });
     assert!(page.contains("unknown name") && page.contains("127.0.0.1"));
     assert!(!page.contains(TYPED) && !page.contains("a wrong password"));
     let of_admin = admin.get("/ui/audit?actor=admin&action=account.sign_in_failed");

@@ -230,7 +230,15 @@ impl Browser {
     /// Presses a key on the element with the focus.
     pub(crate) fn press(&mut self, key: &str) {
         for kind in ["keyDown", "keyUp"] {
-            let code = if key == "ArrowRight" { 39 } else { 37 };
+            let code = match key {
+                "ArrowLeft" => 37,
+                "ArrowUp" => 38,
+                "ArrowRight" => 39,
+                "ArrowDown" => 40,
+                "Enter" => 13,
+                "Escape" => 27,
+                other => panic!("the key {other} has no code here"),
+            };
             let event =
                 json!({"type": kind, "key": key, "code": key, "windowsVirtualKeyCode": code});
             self.call("Input.dispatchKeyEvent", event);

@@ -88,5 +88,10 @@ fn an_application_that_blocks_is_said_to() {
             .text();
         page.contains("its mode is synchronous").then_some(page)
     });
-    assert!(blocking.contains(&format!("value=\"{id}\" selected")));
+    assert!(blocking.contains("<strong>orders</strong>"));
+    let by_name = admin.get("/ui/first-steps?application_id=Orders");
+    assert!(by_name.text().contains("<strong>orders</strong>"));
+    let unknown = admin.get("/ui/first-steps?application_id=nobody%27s");
+    assert_eq!(unknown.status(), 422);
+    assert!(unknown.text().contains("role=\"alert\""));
 }

@@ -26,7 +26,7 @@ fn open(browser: &mut Browser, path: &str) {
 }
 
 /// Looks at a page in both themes and at both widths.
-fn look(browser: &mut Browser, name: &str) {
+pub(crate) fn look(browser: &mut Browser, name: &str) {
     for theme in ["light", "dark"] {
         browser.theme(theme);
         browser.size(1280, 860);

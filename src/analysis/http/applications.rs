@@ -9,7 +9,7 @@ use crate::analysis::application_admin::Basis;
 use crate::analysis::draft::{Edit, Part};
 use crate::analysis::{ApiError, Service};
 use crate::model::{AppMode, ApplicationId, Policy};
-use crate::store::{Application, ApplicationFilter};
+use crate::store::{Application, ApplicationFilter, NameFilter};
 use axum::extract::{Request, State};
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::Response;
@@ -63,7 +63,7 @@ pub(super) async fn list(
     let mut query = Query::read(given)?;
     let filter = ApplicationFilter {
         id: None,
-        name: query.take("name")?,
+        name: query.take("name")?.map(NameFilter::Part),
         after: query.typed("after", "must be an integer", |text| text.parse().ok())?,
         limit: query.limit()?,
     };

@@ -24,6 +24,16 @@ pub(in crate::analysis) struct Person {
     pub(in crate::analysis) role: Option<SignInRole>,
 }
 
+impl Person {
+    /// Whether the address is of one of these domains; of any, where there are none.
+    pub(in crate::analysis) fn is_of(&self, allowed: &[String]) -> bool {
+        let address = self.email.as_deref();
+        let domain = address.and_then(|address| address.rsplit_once('@'));
+        allowed.is_empty()
+            || domain.is_some_and(|(_, domain)| allowed.iter().any(|own| own == domain))
+    }
+}
+
 /// Whom the claims of a verified token are about.
 pub(super) fn person(
     claims: &Value,
@@ -40,11 +50,6 @@ pub(super) fn person(
         _ => false,
     };
     let email = text("email").filter(|_| is_verified).map(str::to_lowercase);
-    if !is_of_domain(email.as_deref(), &settings.allowed_domains) {
-        return Err(OidcError::NotLetIn(
-            "no verified e-mail address of a domain that is let in",
-        ));
-    }
     Ok(Person {
         identity: Identity {
             issuer: settings.issuer.clone(),
@@ -98,11 +103,6 @@ fn is_for(claims: &Value, client: &str) -> bool {
         }
         _ => false,
     }
-}
-
-fn is_of_domain(email: Option<&str>, allowed: &[String]) -> bool {
-    let domain = email.and_then(|email| email.rsplit_once('@'));
-    allowed.is_empty() || domain.is_some_and(|(_, domain)| allowed.iter().any(|own| own == domain))
 }
 
 /// The mightiest role that a word of the claim stands for.

@@ -65,7 +65,20 @@ pub(super) enum OidcError {
     Stale,
     /// The person is known and not let in.
     #[error("you are not let in: {0}")]
-    NotLetIn(&'static str),
+    NotLetIn(NotLetIn),
+}
+
+/// Why somebody whom the provider has recognised is not let in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+pub(super) enum NotLetIn {
+    #[error("no verified e-mail address of a domain that is let in")]
+    OtherDomain,
+    #[error("there is no account for you, and no role that one could be made with")]
+    NoAccount,
+    #[error("your name belongs to another account here; an administrator can help")]
+    NameTaken,
+    #[error("your account is disabled")]
+    Disabled,
 }
 
 /// What a browser keeps while its owner is at the provider.
@@ -179,7 +192,7 @@ impl Provider {
         Ok((address.into(), flow))
     }
 
-    /// Who came back.
+    /// Who came back. Whether they are let in is asked where their account is.
     pub(super) async fn finish(
         &self,
         flow: &Flow,

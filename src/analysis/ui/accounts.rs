@@ -5,13 +5,15 @@ use super::components::{Tone, badge, choice, head, maybe_time, notice, refusal, 
 use super::failure::Failure;
 use super::form::Form;
 use super::layout::{self, Section};
+use super::names::{self, Names};
 use super::phrases::Phrases;
+use super::suggestions::{self, Label};
 use super::table::{Column, Table};
 use super::visit::Visit;
 use crate::analysis::account_admin::{AccountEdit, NewAccount};
 use crate::analysis::accounts::comes_by_provider;
 use crate::analysis::{ApiError, FieldProblem};
-use crate::model::Secret;
+use crate::model::{ApplicationId, Secret};
 use crate::store::{Account, AccountId, Role};
 use axum::extract::{Path, Query, State};
 use axum::http::StatusCode;
@@ -43,9 +45,9 @@ pub(super) async fn create(
     given: Form,
 ) -> Result<Response, Failure> {
     visit.must_administer()?;
-    let made = match read_new(&given) {
+    let made = match read_new(&ui, &visit, &given).await {
         Ok(new) => ui.service.make_account(&visit.caller, new).await,
-        Err(problem) => Err(problem.into()),
+        Err(problem) => Err(problem),
     };
     told(&ui, &visit, (None, made)).await
 }
@@ -83,19 +85,17 @@ pub(super) async fn edit(
     Ok((status, page).into_response())
 }
 
-fn read_new(given: &Form) -> Result<NewAccount, FieldProblem> {
-    let unknown = |field| FieldProblem::new(field, "is not one of the list");
-    let application = given.text("application_id").trim();
+async fn read_new(ui: &Ui, visit: &Visit, given: &Form) -> Result<NewAccount, ApiError> {
+    let role = Role::from_name(given.text("role"));
+    let unknown = || FieldProblem::new("role", "is not one of the list");
+    let application_id = match given.text("application_id").trim() {
+        "" => None,
+        named => Some(names::meant(&ui.service, &visit.caller, named, visit.view.r()).await?),
+    };
     Ok(NewAccount {
         name: given.text("name").to_owned(),
-        role: Role::from_name(given.text("role")).ok_or_else(|| unknown("role"))?,
-        application_id: match application {
-            "" => None,
-            id => Some(
-                id.parse()
-                    .map_err(|_| FieldProblem::new("application_id", "must be a UUID"))?,
-            ),
-        },
+        role: role.ok_or_else(unknown)?,
+        application_id,
     })
 }
 
@@ -141,6 +141,8 @@ async fn shown(
     message: Markup,
 ) -> Result<Html<String>, Failure> {
     let (accounts, next) = ui.service.list_accounts(after, PER_PAGE).await?;
+    let bound = accounts.iter().filter_map(|account| account.application_id);
+    let names = ui.service.application_names(&visit.caller, bound).await?;
     let t = visit.view.t;
     Ok(layout::page(
         visit,
@@ -150,7 +152,7 @@ async fn shown(
             (head(t.users, html! { p.dim { (t.users_hint) } }, html! {}))
             (message)
             (new_form(visit))
-            (table(visit, &accounts, after))
+            (table(visit, &accounts, (after, &names)))
             @if let Some(next) = next {
                 nav.pager aria-label=(t.pages) { a.button href={ "/ui/users?after=" (encoded(&next)) } { (t.next_page) } }
             }
@@ -171,7 +173,7 @@ fn new_form(visit: &Visit) -> Markup {
                 (token_field(&visit.view))
                 label { (t.name) input name="name" required maxlength="64" autocapitalize="none" spellcheck="false" autocomplete="off"; }
                 label { (t.role) select name="role" { (roles(t, Role::Analyst)) } }
-                label { (t.only_application) input name="application_id" placeholder="UUID" autocomplete="off" spellcheck="false"; }
+                (suggestions::field(Label::Shown(t.only_application), ("", visit.view.r().name_or_id)))
                 button.primary type="submit" { (t.make_link) }
             }
             p.hint { (t.roles_hint) }
@@ -179,7 +181,7 @@ fn new_form(visit: &Visit) -> Markup {
     }
 }
 
-fn table(visit: &Visit, accounts: &[Account], after: Option<&str>) -> Markup {
+fn table(visit: &Visit, accounts: &[Account], (after, names): (Option<&str>, &Names)) -> Markup {
     let t = visit.view.t;
     let table = Table {
         name: t.users,
@@ -193,15 +195,16 @@ fn table(visit: &Visit, accounts: &[Account], after: Option<&str>) -> Markup {
             Column::Actions(t.actions),
         ],
     };
-    let rows = html! { @for account in accounts { (table.row(cells(visit, account, after))) } };
+    let rows =
+        html! { @for account in accounts { (table.row(cells(visit, account, (after, names)))) } };
     html! { div.table { (table.of(rows)) } }
 }
 
-fn cells(visit: &Visit, account: &Account, after: Option<&str>) -> [Markup; 6] {
+fn cells(visit: &Visit, account: &Account, (after, names): (Option<&str>, &Names)) -> [Markup; 6] {
     let t = visit.view.t;
     let hidden = hidden(visit, after);
     [
-        html! { (account.name) @if let Some(id) = account.application_id { div.dim.small { code { (id) } } } },
+        html! { (account.name) @if let Some(id) = account.application_id { (bound(id, names)) } },
         html! {
             form.inline method="post" action={ "/ui/users/" (account.id.0) "/edit" } {
                 (hidden)
@@ -244,6 +247,13 @@ fn actions(visit: &Visit, account: &Account, hidden: &Markup) -> Markup {
                     data-confirm={ (t.disable_question) " " (account.name) } { (t.disable) (named) }
             }
         }
+    }
+}
+
+fn bound(id: ApplicationId, names: &Names) -> Markup {
+    let name = names.get(&id).cloned();
+    html! {
+        div.small { a.plain.cut href={ "/ui/applications/" (id) } title=(id) { (name.unwrap_or_else(|| id.to_string())) } }
     }
 }
 

@@ -2,7 +2,7 @@
 //! application's lines. Details are names, versions and counts, never a text or a secret.
 
 use super::Ui;
-use super::components::{badge, choice, head, time_exact};
+use super::components::{badge, choice, head, number, time_exact};
 use super::failure::Failure;
 use super::layout::{self, Section};
 use super::phrases::OverviewPhrases;
@@ -11,6 +11,7 @@ use super::table::{Column, Table};
 use super::view::View;
 use super::visit::Visit;
 use crate::analysis::audit::Action;
+use crate::analysis::refusals::Reason;
 use crate::store::{AuditEntry, AuditFilter, Role};
 use axum::extract::{Query, State};
 use axum::response::Html;
@@ -48,7 +49,10 @@ pub(super) async fn page(
     };
     let (entries, next) = ui.service.audit_log(&visit.caller, filter).await?;
     let applications = entries.iter().filter_map(|entry| entry.application_id);
-    let called = row::names(&ui.service, &visit.caller, applications).await?;
+    let called = ui
+        .service
+        .application_names(&visit.caller, applications)
+        .await?;
     let names = match visit.is_administrator() {
         true => ui.service.list_accounts(None, OFFERED).await?.0,
         false => Vec::new(),
@@ -112,8 +116,25 @@ fn table(view: &View, entries: &[AuditEntry], called: &row::Names) -> Markup {
 
 fn actor(o: &OverviewPhrases, entry: &AuditEntry) -> Markup {
     html! {
-        @if entry.actor.is_empty() { span.dim { (o.nobody) } } @else { (entry.actor) }
+        (who(o, entry))
         @if entry.token_id.is_some() { " " (badge("plain", o.by_key)) }
+    }
+}
+
+/// Its name, or why there is none: several at once, a name that no account has, nobody who is known here.
+fn who(o: &OverviewPhrases, entry: &AuditEntry) -> Markup {
+    let reason = entry.details.get("reason").and_then(Value::as_str);
+    let unknown_name = Reason::UnknownName.as_str();
+    html! {
+        @if let Some(more) = entry.details.get("more").and_then(Value::as_u64) {
+            span.dim { (o.chain_more.replace("{}", &number(more))) }
+        } @else if !entry.actor.is_empty() {
+            (entry.actor)
+        } @else if reason.is_none_or(|reason| reason == unknown_name) {
+            span.dim { (o.nobody) }
+        } @else {
+            span.dim { (o.nobody_known) }
+        }
     }
 }
 
@@ -143,13 +164,30 @@ fn target(entry: &AuditEntry, called: &row::Names) -> Markup {
 
 fn details(o: &OverviewPhrases, entry: &AuditEntry, called: &row::Names) -> Markup {
     let parts = entry.details.as_object().into_iter().flatten();
-    let parts = parts.filter(|(name, value)| *name != "name" && !value.is_null());
+    let is_told_beside = |name: &str| matches!(name, "name" | "more");
+    let parts = parts.filter(|(name, value)| !is_told_beside(name) && !value.is_null());
     html! {
-        p.facts { @for (name, value) in parts { span { (name) ": " span.value { (plain(name, value)) } } } }
+        p.facts { @for (name, value) in parts { (detail(o, name, value)) } }
         @if let Some(version) = changed_version(entry, called) {
             a href={ "/ui/applications/" (entry.target) "/versions?before=" (version + 1) } { (o.show_change) }
         }
     }
+}
+
+fn detail(o: &OverviewPhrases, name: &str, value: &Value) -> Markup {
+    match (name, value) {
+        ("reason", Value::String(word)) => html! { span { (o.reason) ": " (reason(o, word)) } },
+        ("reasons", Value::Object(counts)) => html! {
+            @for (word, count) in counts { span { (reason(o, word)) " × " (count) } }
+        },
+        _ => html! { span { (name) ": " span.value { (plain(name, value)) } } },
+    }
+}
+
+/// A reason in the page's language; the log's own word for it is told beside.
+fn reason(o: &OverviewPhrases, word: &str) -> Markup {
+    let known = Reason::from_word(word).map(|reason| why(o, reason));
+    html! { span.value title=(word) { (known.unwrap_or(word)) } }
 }
 
 /// The version that a change made, where the page of versions still has it.
@@ -217,5 +255,22 @@ fn name(o: &OverviewPhrases, action: Action) -> &'static str {
         Action::AccountPassword => o.account_password,
         Action::AccountSignIn => o.account_sign_in,
         Action::AccountSignInFailed => o.account_sign_in_failed,
+    }
+}
+
+fn why(o: &OverviewPhrases, reason: Reason) -> &'static str {
+    match reason {
+        Reason::UnknownName => o.unknown_name,
+        Reason::WrongPassword => o.wrong_password,
+        Reason::AccountDisabled => o.account_disabled,
+        Reason::ProviderUnreachable => o.provider_unreachable,
+        Reason::ProviderAnswer => o.provider_answer,
+        Reason::ProviderRefused => o.provider_refused,
+        Reason::DeniedAtProvider => o.denied_at_provider,
+        Reason::TokenRefused => o.token_refused,
+        Reason::NotBegunHere => o.not_begun_here,
+        Reason::OtherDomain => o.other_domain,
+        Reason::NoAccount => o.no_account,
+        Reason::NameTaken => o.name_taken,
     }
 }

@@ -28,6 +28,7 @@ mod preferences;
 mod records;
 mod sign_in;
 mod status;
+mod suggestions;
 mod table;
 mod tokens;
 mod view;
@@ -100,6 +101,7 @@ pub(super) fn router(service: Arc<Service>) -> Router {
         .route("/users", get(accounts::list).post(accounts::create))
         .route("/users/{id}/link", post(accounts::new_link))
         .route("/users/{id}/edit", post(accounts::edit))
+        .route(suggestions::PATH, get(suggestions::list))
         .merge(applications::routes())
         .merge(records::routes())
         .merge(overview::routes())

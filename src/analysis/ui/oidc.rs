@@ -1,5 +1,6 @@
 //! `/ui/oidc`: to an identity provider and back. What the browser has to keep meanwhile is in a cookie
-//! that lasts as long as the way may take.
+//! that lasts as long as the way may take. Who is refused is told on a page, in the log and in the audit
+//! log (`refusals`).
 
 use super::components::{Tone, notice};
 use super::failure::Failure;
@@ -7,10 +8,12 @@ use super::preferences::own_page;
 use super::sign_in::{new_sign_in, with_cookie};
 use super::view::View;
 use super::{Ui, cookie, layout};
-use crate::analysis::oidc::{Flow, LASTS, OidcError, Provider, Returned, denied};
+use crate::analysis::oidc::{Flow, LASTS, OidcError, Person, Provider, Returned, denied};
 use crate::analysis::oidc_accounts::EntryError;
+use crate::analysis::refusals::Refusal;
 use crate::model::Secret;
 use crate::observe::Throttle;
+use crate::store::Account;
 use axum::extract::{Query, State};
 use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Redirect, Response};
@@ -66,7 +69,7 @@ pub(super) async fn begin(
     let provider = ui.service.oidc().ok_or(Failure::NotFound)?;
     let (address, flow) = match provider.begin(&redirect(&view)).await {
         Ok(begun) => begun,
-        Err(error) => return Ok(failed(&view, &error)),
+        Err(error) => return Ok(refuse(&ui, &view, &error.into())),
     };
     let next = match own_page(&asked.next) {
         next if next.len() <= LONGEST_NEXT => next,
@@ -92,20 +95,37 @@ pub(super) async fn finish(
             layout::passage(&view, view.t.signed_in, &next).into_response(),
             cookie,
         ),
-        Err(Entry::Refused(error)) => failed(&view, &error),
+        Err(Entry::Refused(refused)) => refuse(&ui, &view, &refused),
         Err(Entry::Failed(failure)) => return Err(failure),
     };
     Ok(with_cookie(response, over))
 }
 
 enum Entry {
-    Refused(OidcError),
+    Refused(Box<Refused>),
     Failed(Failure),
+}
+
+/// Why nobody is signed in, and who it would have been, as far as a token that was checked says so.
+struct Refused {
+    error: OidcError,
+    person: Option<Person>,
+    account: Option<Box<Account>>,
+}
+
+impl From<OidcError> for Refused {
+    fn from(error: OidcError) -> Self {
+        Self {
+            error,
+            person: None,
+            account: None,
+        }
+    }
 }
 
 impl From<OidcError> for Entry {
     fn from(error: OidcError) -> Self {
-        Self::Refused(error)
+        Self::Refused(Box::new(error.into()))
     }
 }
 
@@ -125,11 +145,17 @@ async fn enter(
         redirect: &redirect(view),
     };
     let person = provider.finish(&flow, returned).await?;
-    let account = ui.service.account_for(person).await;
-    let account = account.map_err(|error| match error {
-        EntryError::Refused(error) => Entry::Refused(error),
-        EntryError::Failed(error) => Entry::Failed(error.into()),
-    })?;
+    let account = match ui.service.account_for(&person).await {
+        Ok(account) => account,
+        Err(EntryError::Failed(error)) => return Err(Entry::Failed(error.into())),
+        Err(EntryError::Refused(why, account)) => {
+            return Err(Entry::Refused(Box::new(Refused {
+                error: OidcError::NotLetIn(why),
+                person: Some(person),
+                account,
+            })));
+        }
+    };
     new_sign_in(ui, view, &account).await.map_err(Entry::Failed)
 }
 
@@ -156,18 +182,30 @@ fn read_flow(view: &View, headers: &HeaderMap) -> (Option<Flow>, String) {
     )
 }
 
-fn failed(view: &View, error: &OidcError) -> Response {
+/// Tells of a refusal wherever it is told of.
+fn refuse(ui: &Ui, view: &View, refused: &Refused) -> Response {
+    if let Some(times) = FAILED.pass() {
+        log::warn!(
+            "signing in by the identity provider failed ({times} times since the last such line): {}",
+            refused.error
+        );
+    }
+    ui.service.refusals.note(&Refusal {
+        reason: (&refused.error).into(),
+        account: refused.account.as_deref(),
+        person: refused.person.as_ref(),
+        address: view.peer.address,
+    });
+    page(view, &refused.error)
+}
+
+fn page(view: &View, error: &OidcError) -> Response {
     let t = view.t;
     // What a provider brought along is no page to come back to.
     let view = &View {
         here: "/ui/sign-in".to_owned(),
         ..view.clone()
     };
-    if let Some(times) = FAILED.pass() {
-        log::warn!(
-            "signing in by the identity provider failed ({times} times since the last such line): {error}"
-        );
-    }
     let status = match error {
         OidcError::Unreachable(_)
         | OidcError::Answer(_)

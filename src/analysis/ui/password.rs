@@ -27,14 +27,9 @@ pub(super) async fn change(
     if account.password.is_none() {
         return Ok((StatusCode::CONFLICT, shown(&visit, html! {})).into_response());
     }
-    let refused = |error: &ApiError| {
-        let page = shown(&visit, refusal(t, t.not_saved, error));
-        (StatusCode::UNPROCESSABLE_ENTITY, page).into_response()
-    };
     if given.text("password") != given.text("again") {
-        return Ok(refused(
-            &FieldProblem::new("again", t.passwords_differ).into(),
-        ));
+        let problem = FieldProblem::new("again", t.passwords_differ);
+        return Ok(refused(&visit, &problem.into()));
     }
     let (address, now) = (visit.view.peer.address, Instant::now());
     if let Some(wait) = ui.attempts.wait(&account.name, address, now) {
@@ -43,24 +38,27 @@ pub(super) async fn change(
     ui.attempts.failed(&account.name, address, now);
     let browser = visit.view.browser.clone().ok_or(Failure::SignedOut)?;
     let passwords = (given.secret("old"), given.secret("password"));
-    match ui
-        .service
-        .change_password(account, passwords, &browser)
-        .await
-    {
+    let changed = ui.service.change_password(account, passwords, &browser);
+    match changed.await {
         Ok(true) => {
             ui.attempts.succeeded(&account.name, address);
             Ok(shown(&visit, notice(Tone::Good, t.password_changed)).into_response())
         }
-        Ok(false) => Ok(refused(
-            &FieldProblem::new("old", t.wrong_old_password).into(),
-        )),
+        Ok(false) => {
+            let problem = FieldProblem::new("old", t.wrong_old_password);
+            Ok(refused(&visit, &problem.into()))
+        }
         Err(error @ ApiError::Fields(_)) => {
             ui.attempts.succeeded(&account.name, address);
-            Ok(refused(&error))
+            Ok(refused(&visit, &error))
         }
         Err(error) => Err(error.into()),
     }
+}
+
+fn refused(visit: &Visit, error: &ApiError) -> Response {
+    let page = shown(visit, refusal(visit.view.t, visit.view.t.not_saved, error));
+    (StatusCode::UNPROCESSABLE_ENTITY, page).into_response()
 }
 
 fn too_many(visit: &Visit, wait: Duration) -> Response {

@@ -6,49 +6,70 @@ use super::text::{map_strings, shield, shield_json, unshield};
 use crate::model::{ApplicationId, Policy};
 use crate::store::{
     Application, ApplicationChange, ApplicationFilter, ApplicationPage, ApplicationVersion,
-    AuditEntry, AuditFilter, Changed, SettingsStore, StoreError, Token, TokenChange, TokenHash,
-    TokenId,
+    AuditEntry, AuditFilter, Changed, NameFilter, SettingsStore, StoreError, Token, TokenChange,
+    TokenHash, TokenId,
 };
 use async_trait::async_trait;
 use serde_json::Value;
-use sqlx::Row as _;
-use sqlx::postgres::PgRow;
+use sqlx::postgres::{PgRow, Postgres};
+use sqlx::{QueryBuilder, Row as _};
 
 /// Times as the program counts them.
 pub(super) const COLUMNS: &str = "seq, id, name, description, rules_version, rules::text AS rules,
     policy::text AS policy, floor(extract(epoch FROM created_at) * 1000)::bigint AS created_at_ms,
     floor(extract(epoch FROM updated_at) * 1000)::bigint AS updated_at_ms";
 
-/// Applications read at once by a search for a name.
-const AT_ONCE: i64 = 500;
+/// Names read at once by a search for one.
+const AT_ONCE: i64 = 2_000;
 
 impl PostgresStore {
-    async fn applications_where(
+    /// The places of applications with these names, in order, so many of them at most.
+    async fn places_named(
         &self,
-        condition: &str,
-        after: Option<i64>,
-        limit: i64,
-    ) -> Result<Vec<PgRow>, StoreError> {
-        let mut query = sqlx::QueryBuilder::new("SELECT ");
-        query.push(COLUMNS).push(" FROM applications WHERE seq > ");
-        query.push_bind(after.unwrap_or(i64::MIN));
-        query.push(condition).push(" ORDER BY seq LIMIT ");
-        query.push_bind(limit);
-        self.all(query.build()).await
+        name: &NameFilter,
+        (after, wanted): (i64, usize),
+    ) -> Result<Vec<i64>, StoreError> {
+        let (mut places, mut after) = (Vec::new(), after);
+        loop {
+            let names = "SELECT seq, name FROM applications WHERE seq > $1 ORDER BY seq LIMIT $2";
+            let rows = self
+                .all(sqlx::query(names).bind(after).bind(AT_ONCE))
+                .await?;
+            for row in &rows {
+                after = row.try_get("seq")?;
+                if name.takes(&text(row, "name")?) {
+                    places.push(after);
+                }
+                if places.len() == wanted {
+                    return Ok(places);
+                }
+            }
+            if rows.len() < AT_ONCE as usize {
+                return Ok(places);
+            }
+        }
     }
+}
+
+/// A query for applications, up to its condition.
+fn applications_where() -> QueryBuilder<Postgres> {
+    let mut query = QueryBuilder::new("SELECT ");
+    query.push(COLUMNS).push(" FROM applications WHERE ");
+    query
 }
 
 #[async_trait]
 impl SettingsStore for PostgresStore {
     async fn first_application(&self) -> Result<Option<Application>, StoreError> {
-        let rows = self.applications_where("", None, 1).await?;
+        let mut query = applications_where();
+        query.push("true ORDER BY seq LIMIT 1");
+        let rows = self.all(query.build()).await?;
         rows.first().map(application).transpose()
     }
 
     async fn application(&self, id: ApplicationId) -> Result<Option<Application>, StoreError> {
-        let mut query = sqlx::QueryBuilder::new("SELECT ");
-        query.push(COLUMNS).push(" FROM applications WHERE id = ");
-        query.push_bind(id.0);
+        let mut query = applications_where();
+        query.push("id = ").push_bind(id.0);
         let rows = self.all(query.build()).await?;
         rows.first().map(application).transpose()
     }
@@ -114,37 +135,31 @@ impl SettingsStore for PostgresStore {
         &self,
         filter: &ApplicationFilter,
     ) -> Result<ApplicationPage, StoreError> {
-        let wanted = filter.name.as_deref().map(str::to_lowercase);
-        let limit = filter.limit as usize;
-        let (mut found, mut after, mut place) = (Vec::new(), filter.after, None);
-        loop {
-            let rows = self.applications_where("", after, AT_ONCE).await?;
-            for row in &rows {
-                after = Some(row.try_get("seq")?);
-                let application = application(row)?;
-                let named = wanted.as_ref().is_none_or(|wanted| {
-                    // Here and not in the database, whose letter case follows its locale.
-                    application.name.to_lowercase().contains(wanted)
-                });
-                if !named || filter.id.is_some_and(|id| id != application.id) {
-                    continue;
-                }
-                if found.len() == limit {
-                    return Ok(ApplicationPage {
-                        applications: found,
-                        next_after: place,
-                    });
-                }
-                found.push(application);
-                place = after;
+        let (after, limit) = (filter.after.unwrap_or(i64::MIN), filter.limit as usize);
+        // One more than is shown tells that there is a next page.
+        let wanted = limit.saturating_add(1);
+        let mut query = applications_where();
+        query.push("seq > ").push_bind(after);
+        match (filter.id, &filter.name) {
+            (Some(id), _) => query.push(" AND id = ").push_bind(id.0),
+            (None, None) => &mut query,
+            (None, Some(name)) => {
+                let places = self.places_named(name, (after, wanted)).await?;
+                query.push(" AND seq = ANY(").push_bind(places).push(")")
             }
-            if rows.len() < AT_ONCE as usize {
-                return Ok(ApplicationPage {
-                    applications: found,
-                    next_after: None,
-                });
-            }
+        };
+        query.push(" ORDER BY seq LIMIT ").push_bind(wanted as i64);
+        let mut rows = self.all(query.build()).await?;
+        if let (Some(_), Some(name)) = (filter.id, &filter.name) {
+            rows.retain(|row| text(row, "name").is_ok_and(|given| name.takes(&given)));
         }
+        let is_last = rows.len() <= limit;
+        rows.truncate(limit);
+        let last = rows.last().filter(|_| !is_last);
+        Ok(ApplicationPage {
+            next_after: last.map(|row| row.try_get("seq")).transpose()?,
+            applications: rows.iter().map(application).collect::<Result<_, _>>()?,
+        })
     }
 
     async fn change_application(&self, change: ApplicationChange) -> Result<Changed, StoreError> {

@@ -1,13 +1,11 @@
 //! The SQL of applications and their versions (CONTRACT 38).
 
 use super::rows::{bytes, uuid};
-use super::text::folded;
 use crate::model::{ApplicationId, Policy};
 use crate::store::{
     Application, ApplicationChange, ApplicationFilter, ApplicationPage, ApplicationVersion,
-    Changed, StoreError,
+    Changed, NameFilter, StoreError,
 };
-use futures_util::TryStreamExt;
 use serde_json::Value;
 use sqlx::sqlite::{SqlitePool, SqliteRow};
 use sqlx::{Row as _, SqliteConnection};
@@ -18,8 +16,14 @@ const ADD: &str = "
     SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9
     WHERE NOT EXISTS (SELECT 1 FROM removed_applications WHERE id = ?1)";
 
-const PAGE: &str = "
-    SELECT * FROM applications WHERE seq > ?1 AND (?2 IS NULL OR id = ?2) ORDER BY seq LIMIT ?3";
+const PAGE: &str = "SELECT * FROM applications WHERE seq > ?1 ORDER BY seq LIMIT ?2";
+const ONE: &str = "SELECT * FROM applications WHERE id = ?1 AND seq > ?2";
+/// Many as one row, which costs a fraction of as many rows.
+const NAMES: &str = "
+    SELECT json_group_array(json_array(seq, name))
+    FROM (SELECT seq, name FROM applications WHERE seq > ?1 ORDER BY seq LIMIT ?2)";
+const THESE: &str = "
+    SELECT * FROM applications WHERE seq IN (SELECT value FROM json_each(?1)) ORDER BY seq";
 
 const KEEP_VERSION: &str = "
     INSERT INTO application_versions (application_id, version, name, description, rules, policy,
@@ -53,6 +57,9 @@ const VERSIONS: &str = "
         FROM application_versions WHERE application_id = ?1)
     WHERE version < ?2 ORDER BY version DESC LIMIT ?3";
 
+/// Names read at once by a search for one.
+const AT_ONCE: usize = 2_000;
+
 /// By their identifiers, a JSON list in hexadecimal.
 const CALLED: &str = "
     SELECT id, name FROM applications WHERE id IN (SELECT unhex(value) FROM json_each(?1))";
@@ -79,35 +86,50 @@ pub(super) async fn page(
     readers: &SqlitePool,
     filter: &ApplicationFilter,
 ) -> Result<ApplicationPage, StoreError> {
-    // A name is looked for here, in any letter case of any alphabet; there are few applications.
-    let wanted = filter.name.as_deref().map(folded);
-    let limit = filter.limit as usize;
-    let most = match wanted {
-        Some(_) => i64::MAX,
-        None => i64::from(filter.limit) + 1,
+    let (after, limit) = (filter.after.unwrap_or(0), filter.limit as usize);
+    // One more than is shown tells that there is a next page.
+    let wanted = limit.saturating_add(1);
+    let query = match (filter.id, &filter.name) {
+        (Some(id), _) => sqlx::query(ONE).bind(bytes(id.0)).bind(after),
+        (None, None) => sqlx::query(PAGE).bind(after).bind(wanted as i64),
+        (None, Some(name)) => {
+            let places = named(readers, name, (after, wanted)).await?;
+            sqlx::query(THESE).bind(Value::from(places).to_string())
+        }
     };
-    let mut found = sqlx::query(PAGE)
-        .bind(filter.after.unwrap_or(0))
-        .bind(filter.id.map(|id| bytes(id.0)))
-        .bind(most)
-        .fetch(readers);
-    let (mut applications, mut last, mut next_after) = (Vec::new(), None, None);
-    while let Some(row) = found.try_next().await? {
-        let name = folded(row.try_get("name")?);
-        if wanted.as_ref().is_some_and(|wanted| !name.contains(wanted)) {
-            continue;
-        }
-        if applications.len() == limit {
-            next_after = last;
-            break;
-        }
-        last = Some(row.try_get("seq")?);
-        applications.push(application(&row)?);
+    let mut rows = query.fetch_all(readers).await?;
+    if let (Some(_), Some(name)) = (filter.id, &filter.name) {
+        rows.retain(|row| row.try_get("name").is_ok_and(|given| name.takes(given)));
     }
+    let is_last = rows.len() <= limit;
+    rows.truncate(limit);
+    let last = rows.last().filter(|_| !is_last);
     Ok(ApplicationPage {
-        applications,
-        next_after,
+        next_after: last.map(|row| row.try_get("seq")).transpose()?,
+        applications: rows.iter().map(application).collect::<Result<_, _>>()?,
     })
+}
+
+/// The places of applications with these names, in order, so many of them at most.
+async fn named(
+    readers: &SqlitePool,
+    name: &NameFilter,
+    (mut after, wanted): (i64, usize),
+) -> Result<Vec<i64>, StoreError> {
+    let mut places = Vec::new();
+    loop {
+        let query = sqlx::query_scalar(NAMES).bind(after).bind(AT_ONCE as i64);
+        let names: String = query.fetch_one(readers).await?;
+        let names: Vec<(i64, String)> =
+            serde_json::from_str(&names).map_err(|_| StoreError::Unreadable("list of names"))?;
+        let fitting = names.iter().filter(|(_, own)| name.takes(own));
+        places.extend(fitting.map(|(place, _)| *place));
+        if places.len() >= wanted || names.len() < AT_ONCE {
+            places.truncate(wanted);
+            return Ok(places);
+        }
+        after = names.last().map_or(after, |(place, _)| *place);
+    }
 }
 
 pub(super) async fn versions(

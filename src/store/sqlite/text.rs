@@ -34,11 +34,6 @@ pub(super) async fn page(
     Ok(look.page(records, true))
 }
 
-/// Letter by letter, so that a letter's form does not depend on its neighbours.
-pub(super) fn folded(text: &str) -> String {
-    text.chars().flat_map(char::to_lowercase).collect()
-}
-
 /// The place after which the next page begins: one record more than asked for tells that there is one.
 pub(super) fn cut(mut records: Vec<RecordSummary>, limit: u32) -> RecordPage {
     let limit = limit as usize;

@@ -7,7 +7,7 @@ use crate::analysis::ui::layout::{self, Section};
 use crate::analysis::ui::table::{Column, Table};
 use crate::analysis::ui::visit::Visit;
 use crate::model::AppMode;
-use crate::store::{Application, ApplicationFilter, Scope};
+use crate::store::{Application, ApplicationFilter, NameFilter, Scope};
 use axum::extract::{Query, State};
 use axum::response::Html;
 use maud::{Markup, html};
@@ -15,6 +15,8 @@ use serde::Deserialize;
 use std::sync::Arc;
 
 const PER_PAGE: u32 = 50;
+/// Characters of a description that the list shows.
+const DESCRIBED: usize = 160;
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
@@ -31,7 +33,9 @@ pub(super) async fn page(
     visit.must_see_applications()?;
     let filter = ApplicationFilter {
         id: None,
-        name: Some(asked.name.trim().to_owned()).filter(|name| !name.is_empty()),
+        name: Some(asked.name.trim())
+            .filter(|name| !name.is_empty())
+            .map(|name| NameFilter::Part(name.to_owned())),
         after: asked.after,
         limit: PER_PAGE,
     };
@@ -90,13 +94,18 @@ fn cells(visit: &Visit, application: &Application) -> [Markup; 5] {
     [
         html! {
             a href=(address) { (application.name) }
-            @if !application.description.is_empty() { div.dim.small.cut { (application.description) } }
+            @if !application.description.is_empty() { div.dim.small.cut { (beginning(&application.description)) } }
         },
         mode(visit, application),
         html! { code.small { (application.id) } },
         html! { a href={ (address) "/versions" } { (application.version) } },
         time(application.updated_at_ms),
     ]
+}
+
+/// As much of a description as one line shows.
+fn beginning(description: &str) -> String {
+    description.chars().take(DESCRIBED).collect()
 }
 
 fn mode(visit: &Visit, application: &Application) -> Markup {

@@ -142,6 +142,88 @@
     });
   }
 
+  // An application's name as it is typed: the server tells which ones hold it. The focus stays in the
+  // field; arrows go through what is offered, Enter takes one, Escape leaves the text as it is.
+  for (const place of document.querySelectorAll('[data-suggests]')) {
+    const field = place.querySelector('input');
+    const offered = place.querySelector('.offered');
+    const status = place.querySelector('[role=status]');
+    let timer = 0;
+    let control = null;
+    let chosen = null;
+    field.setAttribute('role', 'combobox');
+    field.setAttribute('aria-autocomplete', 'list');
+    field.setAttribute('aria-expanded', 'false');
+    const show = (nodes) => {
+      offered.replaceChildren(...nodes);
+      offered.hidden = nodes.length === 0;
+      chosen = null;
+      const list = offered.querySelector('[role=listbox]');
+      field.removeAttribute('aria-activedescendant');
+      field.setAttribute('aria-expanded', String(Boolean(list)));
+      if (list) field.setAttribute('aria-controls', list.id);
+      else field.removeAttribute('aria-controls');
+      const said = offered.querySelector('[data-said]');
+      status.textContent = said ? said.dataset.said : '';
+    };
+    const close = () => {
+      clearTimeout(timer);
+      if (control) control.abort();
+      show([]);
+    };
+    const open = async () => {
+      if (control) control.abort();
+      control = new AbortController();
+      const { signal } = control;
+      const asked = new URLSearchParams({ part: field.value });
+      try {
+        const headers = { 'X-Fragment': '1' };
+        const response = await fetch(`${place.dataset.suggests}?${asked}`, { headers, signal });
+        const part = new DOMParser().parseFromString(await response.text(), 'text/html');
+        show(response.ok && document.activeElement === field ? [...part.body.childNodes] : []);
+      } catch (error) {
+        if (!signal.aborted) show([]);
+      }
+    };
+    const point = (option) => {
+      if (chosen) chosen.setAttribute('aria-selected', 'false');
+      chosen = option;
+      chosen.setAttribute('aria-selected', 'true');
+      field.setAttribute('aria-activedescendant', chosen.id);
+    };
+    const take = (option) => {
+      field.value = option.dataset.value;
+      close();
+      field.dispatchEvent(new Event('change', { bubbles: true }));
+    };
+    const move = (down) => {
+      const all = [...offered.querySelectorAll('[role=option]')];
+      const at = all.indexOf(chosen);
+      if (offered.hidden) open();
+      else if (all.length && down) point(all[(at + 1) % all.length]);
+      else if (all.length) point(all[(at > 0 ? at : all.length) - 1]);
+    };
+    field.addEventListener('input', () => {
+      clearTimeout(timer);
+      timer = setTimeout(open, 200);
+    });
+    field.addEventListener('click', () => { if (offered.hidden) open(); });
+    field.addEventListener('blur', close);
+    field.addEventListener('keydown', (event) => {
+      const { key } = event;
+      if (key === 'ArrowDown' || key === 'ArrowUp') move(key === 'ArrowDown');
+      else if (key === 'Enter' && chosen) take(chosen);
+      else if (key === 'Escape' && !offered.hidden) close();
+      else return;
+      event.preventDefault();
+    });
+    offered.addEventListener('mousedown', (event) => event.preventDefault());
+    offered.addEventListener('click', (event) => {
+      const option = event.target.closest('[role=option]');
+      if (option) take(option);
+    });
+  }
+
   // A list that grows while it is open: rows that the server sends, while the page can be seen.
   const MOST_ROWS = 200;
   for (const place of document.querySelectorAll('[data-tail]')) {

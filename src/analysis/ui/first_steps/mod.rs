@@ -6,11 +6,13 @@ mod address;
 mod snippets;
 
 use super::Ui;
-use super::components::{Tone, choice, head, notice, token_field};
+use super::components::{Tone, head, notice, refusal, token_field};
 use super::failure::Failure;
 use super::form::Form;
 use super::layout::{self, Section};
+use super::names;
 use super::records::row;
+use super::suggestions::{self, Label};
 use super::view::View;
 use super::visit::Visit;
 use crate::analysis::{ApiError, Expiry, NewToken, Service};
@@ -18,16 +20,18 @@ use crate::model::{AppMode, ApplicationId, Secret};
 use crate::store::{Application, ApplicationFilter, RecordFilter, RecordPage, Scope, Scopes};
 use axum::Router;
 use axum::extract::{Query, State};
-use axum::response::Html;
+use axum::http::StatusCode;
+use axum::response::{Html, IntoResponse, Response};
 use axum::routing::get;
 use maud::{Markup, html};
 use serde::Deserialize;
 use snippets::Place;
 use std::sync::Arc;
 
-/// Applications that can be chosen, and records that are shown.
-const OFFERED: u32 = 100;
+/// Records that are shown.
 const RECORDS: u32 = 5;
+/// Applications that are read: a second one makes a choice.
+const READ: u32 = 2;
 /// What stands in the place of a key.
 const NO_KEY: &str = "YOUR_ACCESS_KEY";
 
@@ -43,10 +47,10 @@ struct Asked {
 
 /// What the page is about.
 struct Shown {
-    /// Those that can be chosen.
-    offered: Vec<Application>,
-    /// The one that is chosen; None where there is none yet.
+    /// The application in question; None where there is none yet.
     application: Option<Application>,
+    /// There are others.
+    has_others: bool,
     /// What came of it; None for those who may not read it.
     records: Option<RecordPage>,
 }
@@ -55,10 +59,26 @@ async fn page(
     State(service): State<Arc<Service>>,
     visit: Visit,
     Query(asked): Query<Asked>,
-) -> Result<Html<String>, Failure> {
+) -> Result<Response, Failure> {
     visit.must_see_applications()?;
-    let shown = shown(&service, &visit, &asked.application_id).await?;
-    content(&service, &visit, (&shown, None)).await
+    let named = asked.application_id.trim();
+    match shown(&service, &visit, named).await {
+        Ok(shown) => {
+            let steps = steps(&service, &visit, (&shown, None)).await?;
+            Ok(whole(&visit, (&shown, named), steps).into_response())
+        }
+        Err(error @ ApiError::Fields(_)) => {
+            let message = refusal(visit.view.t, visit.view.t.refused, &error);
+            let nothing = Shown {
+                application: None,
+                has_others: true,
+                records: None,
+            };
+            let page = whole(&visit, (&nothing, named), message);
+            Ok((StatusCode::UNPROCESSABLE_ENTITY, page).into_response())
+        }
+        Err(other) => Err(other.into()),
+    }
 }
 
 async fn make_key(
@@ -67,7 +87,8 @@ async fn make_key(
     given: Form,
 ) -> Result<Html<String>, Failure> {
     visit.must(Scope::Admin)?;
-    let shown = shown(&service, &visit, given.text("application_id")).await?;
+    let named = given.text("application_id");
+    let shown = shown(&service, &visit, named).await?;
     let application = shown.application.as_ref().ok_or(Failure::NotFound)?;
     let new = NewToken {
         name: format!("first steps of {}", visit.account.name),
@@ -76,23 +97,24 @@ async fn make_key(
         expiry: Expiry::Never,
     };
     let made = service.make_token(&visit.caller, new).await?;
-    content(&service, &visit, (&shown, Some(&made.value))).await
+    let steps = steps(&service, &visit, (&shown, Some(&made.value))).await?;
+    Ok(whole(&visit, (&shown, named), steps))
 }
 
-async fn shown(service: &Service, visit: &Visit, named: &str) -> Result<Shown, Failure> {
-    let offered = ApplicationFilter {
-        id: None,
-        name: None,
-        after: None,
-        limit: OFFERED,
+/// Of the application that is named, or of the first one.
+async fn shown(service: &Service, visit: &Visit, named: &str) -> Result<Shown, ApiError> {
+    let caller = &visit.caller;
+    let first = ApplicationFilter {
+        limit: READ,
+        ..ApplicationFilter::default()
     };
-    let offered = service.list_applications(&visit.caller, offered).await?;
-    let offered = offered.applications;
+    let first = service.list_applications(caller, first).await?.applications;
+    let has_others = first.len() > 1;
     let application = match named {
-        "" => offered.first().cloned(),
-        id => {
-            let id: ApplicationId = id.parse().map_err(|_| Failure::NotFound)?;
-            Some(service.one_application(&visit.caller, id).await?)
+        "" => first.into_iter().next(),
+        named => {
+            let id = names::meant(service, caller, named, visit.view.r()).await?;
+            Some(service.one_application(caller, id).await?)
         }
     };
     let records = match &application {
@@ -102,71 +124,74 @@ async fn shown(service: &Service, visit: &Visit, named: &str) -> Result<Shown, F
                 limit: RECORDS,
                 ..RecordFilter::default()
             };
-            Some(service.page(&visit.caller, filter).await?)
+            Some(service.page(caller, filter).await?)
         }
         _ => None,
     };
     Ok(Shown {
-        offered,
         application,
+        has_others,
         records,
     })
 }
 
-async fn content(
+fn whole(visit: &Visit, (shown, named): (&Shown, &str), below: Markup) -> Html<String> {
+    let (view, o) = (&visit.view, visit.view.o());
+    let chooser = html! { @if shown.has_others { (chooser(view, named)) } };
+    let content = html! {
+        (head(o.first_steps, html! { p.dim { (o.first_steps_hint) } }, chooser))
+        (below)
+    };
+    layout::page(visit, Section::FirstSteps, o.first_steps, content)
+}
+
+async fn steps(
     service: &Service,
     visit: &Visit,
     (shown, key): (&Shown, Option<&Secret>),
-) -> Result<Html<String>, Failure> {
+) -> Result<Markup, Failure> {
     let (view, o) = (&visit.view, visit.view.o());
-    let steps = match &shown.application {
-        None => html! { div.empty { (o.no_application) } },
-        Some(application) => {
-            let (gateway, is_known) = address::of_gateway(service, view);
-            let beside = service.gateway_beside();
-            let is_demo = beside.is_some_and(|gateway| gateway.demo);
-            let place = Place {
-                gateway,
-                key: key.map_or(NO_KEY, |key| key.expose()).to_owned(),
-                application: application.id.to_string(),
-                model: if is_demo { "demo-small" } else { "YOUR_MODEL" },
-                is_demo,
-            };
-            let live = live(service, visit, (shown, application.id)).await?;
-            html! {
-                ol.steps {
-                    li.card { h2 { (o.step_block) } (block_step(view, application)) }
-                    li.card { h2 { (o.step_key) } (key_step(visit, application.id, key)) }
-                    li.card { h2 { (o.step_send) } (send_step(view, &place, is_known)) }
-                    li.card { h2 { (o.step_see) } (live) }
-                }
-            }
+    let Some(application) = &shown.application else {
+        return Ok(html! { div.empty { (o.no_application) } });
+    };
+    let (place, is_known) = place(service, view, (application, key));
+    let live = live(service, visit, (shown, application.id)).await?;
+    Ok(html! {
+        ol.steps {
+            li.card { h2 { (o.step_block) } (block_step(view, application)) }
+            li.card { h2 { (o.step_key) } (key_step(visit, application.id, key)) }
+            li.card { h2 { (o.step_send) } (send_step(view, &place, is_known)) }
+            li.card { h2 { (o.step_see) } (live) }
         }
-    };
-    let content = html! {
-        (head(o.first_steps, html! { p.dim { (o.first_steps_hint) } }, chooser(view, shown)))
-        (steps)
-    };
-    Ok(layout::page(
-        visit,
-        Section::FirstSteps,
-        o.first_steps,
-        content,
-    ))
+    })
 }
 
-fn chooser(view: &View, shown: &Shown) -> Markup {
-    let chosen = shown.application.as_ref();
-    let other = chosen.filter(|one| shown.offered.iter().all(|offered| offered.id != one.id));
-    let chosen = chosen.map(|one| one.id.to_string()).unwrap_or_default();
+/// What the snippets are filled with, and whether the gateway's address is known.
+fn place(
+    service: &Service,
+    view: &View,
+    (application, key): (&Application, Option<&Secret>),
+) -> (Place, bool) {
+    let (gateway, is_known) = address::of_gateway(service, view);
+    let beside = service.gateway_beside();
+    let is_demo = beside.is_some_and(|gateway| gateway.demo);
+    let place = Place {
+        gateway,
+        key: key.map_or(NO_KEY, |key| key.expose()).to_owned(),
+        application: application.id.to_string(),
+        model: if is_demo { "demo-small" } else { "YOUR_MODEL" },
+        is_demo,
+    };
+    (place, is_known)
+}
+
+/// The way to another application.
+fn chooser(view: &View, named: &str) -> Markup {
+    let r = view.r();
     html! {
-        @if shown.offered.len() > 1 {
-            form.inline method="get" action="/ui/first-steps" {
-                select name="application_id" aria-label=(view.r().application) data-submit {
-                    @for one in other.into_iter().chain(&shown.offered) { (choice(&one.id.to_string(), &one.name, &chosen)) }
-                }
-                button type="submit" { (view.o().choose) }
-            }
+        form.inline.pick method="get" action="/ui/first-steps" {
+            (suggestions::field(Label::Spoken(r.application), (named, r.name_or_id)))
+            button type="submit" { (view.o().choose) }
         }
     }
 }
@@ -236,7 +261,9 @@ async fn live(
     let Some(page) = &shown.records else {
         return Ok(html! { p { (o.not_yours_to_read) } });
     };
-    let names = row::names(service, &visit.caller, std::iter::once(id)).await?;
+    let names = service
+        .application_names(&visit.caller, std::iter::once(id))
+        .await?;
     let newest = page.records.iter().map(|record| record.seq).max();
     let id = id.to_string();
     let tail = row::address("/ui/records/live", &[("application_id", &id)]);

@@ -12,51 +12,87 @@ use maud::{Markup, html};
 /// Units across the picture of a share.
 const SHARE: u64 = 100;
 
+/// What each chart has in common.
+struct Ground<'a> {
+    buckets: &'a [Bucket],
+    times: Times,
+    /// The words for a chart's table and for its first column.
+    table: (&'static str, &'static str),
+}
+
+impl Ground<'_> {
+    fn row(&self, name: &'static str, take: fn(&HourTraffic) -> u64) -> Series {
+        let values = self.buckets.iter().map(|bucket| take(&bucket.sum));
+        Series {
+            name,
+            values: values.collect(),
+        }
+    }
+
+    fn chart(
+        &self,
+        title: &'static str,
+        (shape, unit): (Shape, Unit),
+        series: Vec<Series>,
+    ) -> Markup {
+        let chart = Chart {
+            title,
+            shape,
+            series,
+            times: &self.times,
+            unit,
+            table: self.table,
+        };
+        chart.markup()
+    }
+}
+
 /// Everything over time.
 pub(super) fn all(view: &View, period: Period, buckets: &[Bucket]) -> Markup {
-    let times = Times {
-        labels: buckets
-            .iter()
-            .step_by(period.labelled())
-            .map(|one| period.label(one.from))
-            .collect(),
-        names: buckets.iter().map(|one| period.name(one)).collect(),
+    let labelled = buckets.iter().step_by(period.labelled());
+    let ground = Ground {
+        buckets,
+        times: Times {
+            labels: labelled.map(|one| period.label(one.from)).collect(),
+            names: buckets.iter().map(|one| period.name(one)).collect(),
+        },
+        table: (view.o().as_table, view.o().time),
     };
+    html! { (counts(view, &ground)) (costs(view, &ground)) }
+}
+
+/// What came and what was decided.
+fn counts(view: &View, ground: &Ground<'_>) -> Markup {
     let (t, o) = (view.t, view.o());
-    let row = |name, take: fn(&HourTraffic) -> u64| Series {
-        name,
-        values: buckets.iter().map(|bucket| take(&bucket.sum)).collect(),
-    };
-    let chart = |title, (shape, unit): (Shape, Unit), series| Chart {
-        title,
-        shape,
-        unit,
-        series,
-        times: &times,
-        table: (o.as_table, o.time),
-    };
     let counted = (Shape::Bars, Unit::Count);
     let traffic = vec![
-        row(t.prompts, |sum| sum.prompts),
-        row(t.answers, |sum| sum.answers),
+        ground.row(t.prompts, |sum| sum.prompts),
+        ground.row(t.answers, |sum| sum.answers),
     ];
     let blocked = vec![
-        row(o.blocked, |sum| sum.blocked),
-        row(o.failed, |sum| sum.failed),
+        ground.row(o.blocked, |sum| sum.blocked),
+        ground.row(o.failed, |sum| sum.failed),
     ];
     let flagged = vec![
-        row(t.sensitive_data, |sum| sum.flagged_dataclean),
-        row(t.guardrails, |sum| sum.flagged_guardrails),
-        row(t.custom_policies, |sum| sum.flagged_custom_policy),
+        ground.row(t.sensitive_data, |sum| sum.flagged_dataclean),
+        ground.row(t.guardrails, |sum| sum.flagged_guardrails),
+        ground.row(t.custom_policies, |sum| sum.flagged_custom_policy),
     ];
-    let tokens = vec![row(t.tokens, |sum| sum.tokens)];
-    let time = vec![row(o.mean, mean)];
     html! {
-        (chart(o.traffic, counted, traffic).markup())
-        (chart(o.blocked_and_failed, counted, blocked).markup())
-        (chart(o.flagged_by_check, (Shape::Lines, Unit::Count), flagged).markup())
-        (chart(o.tokens_over_time, counted, tokens).markup())
-        (chart(o.mean_analysis_time, (Shape::Bars, Unit::Microseconds), time).markup())
+        (ground.chart(o.traffic, counted, traffic))
+        (ground.chart(o.blocked_and_failed, counted, blocked))
+        (ground.chart(o.flagged_by_check, (Shape::Lines, Unit::Count), flagged))
+    }
+}
+
+/// What it took.
+fn costs(view: &View, ground: &Ground<'_>) -> Markup {
+    let (t, o) = (view.t, view.o());
+    let tokens = vec![ground.row(t.tokens, |sum| sum.tokens)];
+    let time = vec![ground.row(o.mean, mean)];
+    html! {
+        (ground.chart(o.tokens_over_time, (Shape::Bars, Unit::Count), tokens))
+        (ground.chart(o.mean_analysis_time, (Shape::Bars, Unit::Microseconds), time))
     }
 }
 

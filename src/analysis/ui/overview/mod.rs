@@ -10,16 +10,17 @@ mod period;
 mod tiles;
 
 use super::Ui;
-use super::components::{choice, head, refusal};
+use super::components::{head, refusal};
 use super::failure::Failure;
 use super::layout::{self, Section};
 use super::records::asked::{Asked, Pairs};
 use super::records::row::address;
+use super::suggestions::{self, Label};
 use super::visit::Visit;
 use crate::analysis::clock::now_ms;
 use crate::analysis::{ApiError, Service};
 use crate::model::{ApplicationId, TypeCount};
-use crate::store::{ApplicationFilter, HourTraffic, Scope};
+use crate::store::{HourTraffic, Scope};
 use axum::Router;
 use axum::extract::State;
 use axum::http::StatusCode;
@@ -34,8 +35,6 @@ type Records<'a> = dyn Fn(&[(&str, &str)]) -> String + 'a;
 
 /// Types of finds that are listed.
 const TYPES: u32 = 12;
-/// Applications that the filter offers.
-const OFFERED: u32 = 100;
 
 pub(super) fn routes() -> Router<Ui> {
     Router::new()
@@ -69,17 +68,9 @@ async fn page(
         ),
         Err(other) => return Err(other.into()),
     };
-    let offered = ApplicationFilter {
-        id: None,
-        name: None,
-        after: None,
-        limit: OFFERED,
-    };
-    let offered = service.list_applications(&visit.caller, offered).await?;
-    let names: Vec<_> = offered.applications.into_iter().map(|a| a.name).collect();
     let o = visit.view.o();
     let content = html! {
-        (head(o.overview, html! { p.dim { (o.overview_hint) } }, filter(&visit, (period, &asked), &names)))
+        (head(o.overview, html! { p.dim { (o.overview_hint) } }, filter(&visit, (period, &asked))))
         (content)
     };
     let page = layout::page(&visit, Section::Overview, o.overview, content);
@@ -138,7 +129,7 @@ async fn content(service: &Service, visit: &Visit, shown: &Shown) -> Result<Mark
 }
 
 /// The period as links, the application as a field.
-fn filter(visit: &Visit, (period, asked): (Period, &Asked), names: &[String]) -> Markup {
+fn filter(visit: &Visit, (period, asked): (Period, &Asked)) -> Markup {
     let (t, o, r) = (visit.view.t, visit.view.o(), visit.view.r());
     let application = asked.text("application_id");
     let to = |period: Period| {
@@ -159,9 +150,7 @@ fn filter(visit: &Visit, (period, asked): (Period, &Asked), names: &[String]) ->
         }
         form.inline.pick method="get" action="/ui/overview" role="search" data-skips-empty {
             input type="hidden" name="period" value=(period.word());
-            input name="application_id" value=(application) list="applications" placeholder=(o.all_applications)
-                aria-label=(r.application) maxlength="200" autocomplete="off";
-            datalist #applications { @for name in names { (choice(name, "", "")) } }
+            (suggestions::field(Label::Spoken(r.application), (application, o.all_applications)))
             button type="submit" { (o.show) }
             @if !application.is_empty() { a.button.quiet href=(address("/ui/overview", &[("period", period.word())])) { (t.clear) } }
         }

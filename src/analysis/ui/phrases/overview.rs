@@ -138,6 +138,21 @@ phrases! {
     account_password: "set a password", "задал пароль";
     account_sign_in: "signed in", "вошёл";
     account_sign_in_failed: "failed to sign in", "не смог войти";
+    nobody_known: "nobody known here", "неизвестный здесь";
+    reason: "reason", "причина";
+    unknown_name: "no account has this name", "такой учётной записи нет";
+    wrong_password: "wrong password", "неверный пароль";
+    account_disabled: "the account is disabled", "учётная запись отключена";
+    provider_unreachable: "the identity provider cannot be reached", "провайдер входа недоступен";
+    provider_answer: "the identity provider's answer is not usable", "ответ провайдера входа негоден";
+    provider_refused: "the identity provider refused this server", "провайдер входа отказал этому серверу";
+    denied_at_provider: "not signed in at the identity provider", "вход у провайдера не состоялся";
+    token_refused: "the identity provider's token is not taken", "токен провайдера не принят";
+    not_begun_here: "begun in another browser, too long ago, or over already",
+        "вход начат в другом браузере, слишком давно или уже завершён";
+    other_domain: "no verified address of a domain that is let in", "нет подтверждённого адреса разрешённого домена";
+    no_account: "no account, and no role to make one with", "нет учётной записи и роли, чтобы её создать";
+    name_taken: "the name belongs to another account", "имя принадлежит другой учётной записи";
 
     // First steps
     first_steps: "First steps", "Первые шаги";

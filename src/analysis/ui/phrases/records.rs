@@ -19,6 +19,8 @@ phrases! {
     only_answers: "Answers", "Ответы";
     search_text: "Search texts", "Поиск по текстам";
     name_or_id: "Name or identifier", "Имя или идентификатор";
+    suggested: "Applications found: {}", "Найдено приложений: {}";
+    suggested_some: "The first {} applications; type more of the name", "Первые приложения, {}; наберите имя подробнее";
     find_type: "Type of find", "Тип находки";
     from: "From (UTC)", "С (UTC)";
     until: "Before (UTC)", "До (UTC)";

@@ -42,7 +42,9 @@ pub(super) async fn page(
     if page.records.is_empty() && !asked.has(&["before"]) {
         return Err(Failure::NotFound);
     }
-    let names = row::names(&service, &visit.caller, std::iter::once(application)).await?;
+    let names = service
+        .application_names(&visit.caller, std::iter::once(application))
+        .await?;
     let (view, r) = (&visit.view, visit.view.r());
     let title = format!("{} {}", r.session, beginning(&session, 80).0);
     let list = asked.with("before", None).address("/ui/records");

@@ -3,6 +3,7 @@
 
 use super::asked::Asked;
 use crate::analysis::ui::components::choice;
+use crate::analysis::ui::suggestions::{self, Label};
 use crate::analysis::ui::view::View;
 use crate::model::PATTERN_NAMES;
 use maud::{Markup, html};
@@ -10,17 +11,14 @@ use maud::{Markup, html};
 /// Parts that are folded away while none of them is set.
 const FOLDED: [&str; 6] = ["user_id", "session_id", "stage", "type", "from", "to"];
 
-pub(super) fn form(view: &View, asked: &Asked, applications: &[String]) -> Markup {
+pub(super) fn form(view: &View, asked: &Asked) -> Markup {
     let (t, r) = (view.t, view.r());
     html! {
         form.card.filters method="get" action="/ui/records" role="search" data-skips-empty {
             div.row {
                 label.wide { (r.search_text) input type="search" name="text" value=(asked.text("text")) maxlength="1000"; }
                 label { (r.verdict) select name="verdict" { (verdicts(view, asked.text("verdict"))) } }
-                label { (r.application)
-                    input name="application_id" value=(asked.text("application_id")) list="applications" placeholder=(r.name_or_id) maxlength="200" autocomplete="off";
-                }
-                datalist #applications { @for name in applications { option value=(name) {} } }
+                (suggestions::field(Label::Shown(r.application), (asked.text("application_id"), r.name_or_id)))
             }
             details open[asked.has(&FOLDED)] {
                 summary { (r.more_filters) }

@@ -6,7 +6,6 @@ use super::{filters, row, saved};
 use crate::analysis::ui::components::{head, number, refusal, time_exact};
 use crate::analysis::ui::failure::Failure;
 use crate::analysis::ui::layout::{self, Section};
-use crate::analysis::ui::names;
 use crate::analysis::ui::view::View;
 use crate::analysis::ui::visit::Visit;
 use crate::analysis::{ApiError, Service};
@@ -49,14 +48,13 @@ pub(super) async fn shown(
         ),
         Err(other) => return Err(other.into()),
     };
-    let offered = names::offered(service, &visit.caller).await?;
     let saved = saved::bar(service, visit, asked).await?;
     let r = visit.view.r();
     let content = html! {
         (head(r.records, html! { p.dim { (r.records_hint) } }, html! {}))
         (message)
         (saved)
-        (filters::form(&visit.view, asked, &offered))
+        (filters::form(&visit.view, asked))
         (shown)
     };
     let page = layout::page(visit, Section::Records, r.records, content);
@@ -71,7 +69,7 @@ async fn found(service: &Service, visit: &Visit, asked: &Asked) -> Result<Markup
     let enough = filter.limit;
     let page = service.page(&visit.caller, filter).await?;
     let ids = page.records.iter().map(|record| record.application_id);
-    let names = row::names(service, &visit.caller, ids).await?;
+    let names = service.application_names(&visit.caller, ids).await?;
     Ok(html! {
         div.bar {
             (live(view, &asked, &page))

@@ -182,7 +182,7 @@ impl Tail {
     /// The rows, as a table that the page takes them out of.
     async fn event(&self, records: &[RecordSummary]) -> Result<String, ApiError> {
         let ids = records.iter().map(|record| record.application_id);
-        let names = row::names(&self.service, &self.caller, ids).await?;
+        let names = self.service.application_names(&self.caller, ids).await?;
         let rows = html! { table { tbody { (row::rows(&self.view, records, &names)) } } };
         // JSON has no line's end in it, which would end the event.
         let data = serde_json::to_string(&rows.into_string()).map_err(|_| ApiError::Internal)?;

@@ -32,7 +32,7 @@ pub(super) async fn page(
     let record = service.record(&visit.caller, record_id(&id)?).await?;
     let files = service.attachments(record.summary.seq).await?;
     let ids = std::iter::once(record.summary.application_id);
-    let names = row::names(&service, &visit.caller, ids).await?;
+    let names = service.application_names(&visit.caller, ids).await?;
     let (view, t) = (&visit.view, visit.view.t);
     let title = match record.summary.stage {
         Stage::PreCall => t.prompt,

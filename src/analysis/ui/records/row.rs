@@ -2,7 +2,7 @@
 
 use super::given;
 use crate::analysis::ui::components::{badge, time_exact};
-pub(in crate::analysis::ui) use crate::analysis::ui::names::{Names, names};
+pub(in crate::analysis::ui) use crate::analysis::ui::names::Names;
 use crate::analysis::ui::phrases::RecordPhrases;
 use crate::analysis::ui::table::{Column, Table};
 use crate::analysis::ui::view::View;

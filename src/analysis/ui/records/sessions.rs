@@ -7,6 +7,7 @@ use crate::analysis::http::filters::session_cursor;
 use crate::analysis::ui::components::{badge, head, refusal, time_exact};
 use crate::analysis::ui::failure::Failure;
 use crate::analysis::ui::layout::{self, Section};
+use crate::analysis::ui::suggestions::{self, Label};
 use crate::analysis::ui::table::{Column, Table};
 use crate::analysis::ui::view::View;
 use crate::analysis::ui::visit::Visit;
@@ -50,7 +51,7 @@ fn form(view: &View, asked: &Asked) -> Markup {
     html! {
         form.card.filters method="get" action="/ui/sessions" role="search" data-skips-empty {
             div.row {
-                label { (r.application) input name="application_id" value=(asked.text("application_id")) placeholder=(r.name_or_id) maxlength="200" autocomplete="off"; }
+                (suggestions::field(Label::Shown(r.application), (asked.text("application_id"), r.name_or_id)))
                 label { (r.user) input name="user_id" value=(asked.text("user_id")) maxlength="1000" autocomplete="off" spellcheck="false"; }
                 div.actions {
                     button.primary type="submit" { (t.search) }
@@ -72,7 +73,7 @@ async fn found(service: &Service, visit: &Visit, asked: &Asked) -> Result<Markup
     let more = sessions.len() > limit;
     sessions.truncate(limit);
     let ids = sessions.iter().map(|session| session.application_id);
-    let names = row::names(service, &visit.caller, ids).await?;
+    let names = service.application_names(&visit.caller, ids).await?;
     let next = sessions
         .last()
         .filter(|_| more)

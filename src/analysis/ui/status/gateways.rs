@@ -87,7 +87,9 @@ pub(super) fn table(view: &View, known: &[Known]) -> Markup {
     };
     let rows = html! { @for one in known { (table.row(cells(view, one))) } };
     html! {
-        @if known.is_empty() { div.empty { (o.no_gateways) } } @else { div.table { (table.of(rows)) } }
+        @if known.is_empty() { div.empty { (o.no_gateways) } } @else {
+            div.table tabindex="0" role="region" aria-label=(o.gateways) { (table.of(rows)) }
+        }
     }
 }
 

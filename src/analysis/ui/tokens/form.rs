@@ -5,6 +5,7 @@ use crate::analysis::ui::components::{choice, token_field};
 use crate::analysis::ui::form::Form;
 use crate::analysis::ui::names;
 use crate::analysis::ui::phrases::TokenPhrases;
+use crate::analysis::ui::suggestions::{self, Label};
 use crate::analysis::ui::visit::Visit;
 use crate::analysis::{ApiError, Expiry, FieldProblem, NewToken, Service};
 use crate::model::ApplicationId;
@@ -69,7 +70,7 @@ fn expiry(given: &Form) -> Result<Expiry, FieldProblem> {
 }
 
 /// The form, filled with what was given.
-pub(super) fn shown(visit: &Visit, filled: &Form, offered: &[String], is_open: bool) -> Markup {
+pub(super) fn shown(visit: &Visit, filled: &Form, is_open: bool) -> Markup {
     let (t, k, r) = (visit.view.t, visit.view.k(), visit.view.r());
     let bound = visit.account.application_id;
     html! {
@@ -80,10 +81,7 @@ pub(super) fn shown(visit: &Visit, filled: &Form, offered: &[String], is_open: b
                 div.row {
                     label { (t.name) input name="name" value=(filled.text("name")) required maxlength="200" autocomplete="off" placeholder=(k.name_example); }
                     @if bound.is_none() {
-                        label { (k.only_application)
-                            input name="application_id" value=(filled.text("application_id")) list="applications" placeholder=(r.name_or_id) maxlength="200" autocomplete="off" spellcheck="false";
-                        }
-                        datalist #applications { @for name in offered { option value=(name) {} } }
+                        (suggestions::field(Label::Shown(k.only_application), (filled.text("application_id"), r.name_or_id)))
                     }
                     (ends(k, filled))
                 }

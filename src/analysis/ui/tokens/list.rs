@@ -6,7 +6,7 @@ use crate::analysis::ui::components::{badge, head, maybe_time, time, token_field
 use crate::analysis::ui::failure::Failure;
 use crate::analysis::ui::form::Form;
 use crate::analysis::ui::layout::{self, Section};
-use crate::analysis::ui::names::{self, Names};
+use crate::analysis::ui::names::Names;
 use crate::analysis::ui::phrases::TokenPhrases;
 use crate::analysis::ui::table::{Column, Table};
 use crate::analysis::ui::visit::Visit;
@@ -30,14 +30,15 @@ pub(super) async fn shown(
         .list_tokens(&visit.caller, part.application, part.before, PER_PAGE)
         .await?;
     let ids = tokens.iter().filter_map(|token| token.application_id);
-    let names = names::names(service, &visit.caller, ids.chain(part.application)).await?;
-    let offered = names::offered(service, &visit.caller).await?;
+    let names = service
+        .application_names(&visit.caller, ids.chain(part.application))
+        .await?;
     let (t, k) = (visit.view.t, visit.view.k());
     let is_open = !filled.text("name").is_empty();
     let content = html! {
         (head(k.tokens, html! { p.dim { (k.tokens_hint) } }, html! {}))
         (message)
-        (form::shown(visit, filled, &offered, is_open))
+        (form::shown(visit, filled, is_open))
         @if let Some(id) = part.application { p.facts {
             (k.bound_to) " " strong { (names.get(&id).map_or("", String::as_str)) } " " a href="/ui/tokens" { (k.all_tokens) }
         } }

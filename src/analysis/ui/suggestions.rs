@@ -1,0 +1,157 @@
+//! The field for an application: a name or an identifier as free text, and, while it is typed, names
+//! from the server that hold it. Without scripts it is the text alone; what a text means is told by
+//! `names`. No page holds a list of all applications.
+
+use super::components::badge;
+use super::failure::Failure;
+use super::view::View;
+use super::visit::Visit;
+use crate::analysis::texts::LONGEST_NAME;
+use crate::analysis::{ApiError, Caller, Service};
+use crate::model::ApplicationId;
+use crate::store::{Application, ApplicationFilter, NameFilter};
+use axum::extract::{Query, State};
+use axum::response::Html;
+use maud::{Markup, html};
+use serde::Deserialize;
+use std::collections::HashSet;
+use std::sync::Arc;
+
+/// Where suggestions come from.
+pub(super) const PATH: &str = "/applications/suggestions";
+/// Applications that are offered at once.
+const OFFERED: usize = 10;
+
+/// What a field is called.
+#[derive(Clone, Copy)]
+pub(super) enum Label<'a> {
+    /// Above it.
+    Shown(&'a str),
+    /// Only to those who do not see the page.
+    Spoken(&'a str),
+}
+
+/// The field `application_id` of a form.
+pub(super) fn field(label: Label<'_>, (value, empty): (&str, &str)) -> Markup {
+    let spoken = match label {
+        Label::Spoken(text) => Some(text),
+        Label::Shown(_) => None,
+    };
+    let input = html! {
+        input name="application_id" value=(value) placeholder=(empty) aria-label=[spoken] maxlength="200" autocomplete="off" spellcheck="false";
+    };
+    html! {
+        div.suggests data-suggests={ "/ui" (PATH) } {
+            @match label { Label::Shown(text) => label { (text) (input) }, Label::Spoken(_) => (input) }
+            div.offered hidden {}
+            span.hidden role="status" {}
+        }
+    }
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Asked {
+    part: String,
+}
+
+/// What is offered for a text.
+#[derive(Default)]
+struct Offered {
+    applications: Vec<Application>,
+    /// There are others that fit.
+    has_more: bool,
+}
+
+/// The suggestions for what is typed so far, as a part of a page.
+pub(super) async fn list(
+    State(service): State<Arc<Service>>,
+    visit: Visit,
+    Query(asked): Query<Asked>,
+) -> Result<Html<String>, Failure> {
+    visit.must_see_applications()?;
+    let offered = offered(&service, &visit.caller, asked.part.trim()).await?;
+    Ok(Html(shown(&visit.view, &offered).into_string()))
+}
+
+/// The application of an identifier; else those whose name holds the text, and before them those whose
+/// whole name it is.
+async fn offered(service: &Service, caller: &Caller, part: &str) -> Result<Offered, ApiError> {
+    if let Ok(id) = part.parse::<ApplicationId>() {
+        return of_identifier(service, caller, id).await;
+    }
+    if part.chars().count() > LONGEST_NAME {
+        return Ok(Offered::default());
+    }
+    let of = async |name| {
+        let filter = ApplicationFilter {
+            name,
+            limit: OFFERED as u32,
+            ..ApplicationFilter::default()
+        };
+        service.list_applications(caller, filter).await
+    };
+    let held = (!part.is_empty()).then(|| NameFilter::Part(part.to_owned()));
+    let page = of(held).await?;
+    let has_more = page.next_after.is_some();
+    let whole = NameFilter::Whole(part.to_owned());
+    let mut fitting = match has_more && !part.is_empty() {
+        true => of(Some(whole.clone())).await?.applications,
+        false => Vec::new(),
+    };
+    fitting.extend(page.applications);
+    let mut known = HashSet::new();
+    fitting.retain(|application| known.insert(application.id));
+    fitting.sort_by_key(|application| !whole.takes(&application.name));
+    fitting.truncate(OFFERED);
+    Ok(Offered {
+        applications: fitting,
+        has_more,
+    })
+}
+
+async fn of_identifier(
+    service: &Service,
+    caller: &Caller,
+    id: ApplicationId,
+) -> Result<Offered, ApiError> {
+    match service.one_application(caller, id).await {
+        Ok(application) => Ok(Offered {
+            applications: vec![application],
+            has_more: false,
+        }),
+        Err(ApiError::NotFound | ApiError::OtherApplication) => Ok(Offered::default()),
+        Err(error) => Err(error),
+    }
+}
+
+fn shown(view: &View, offered: &Offered) -> Markup {
+    let r = view.r();
+    let count = offered.applications.len();
+    let said = match (count, offered.has_more) {
+        (0, _) => view.t.nothing_found.to_owned(),
+        (_, true) => r.suggested_some.replace("{}", &count.to_string()),
+        (_, false) => r.suggested.replace("{}", &count.to_string()),
+    };
+    html! {
+        @if count > 0 {
+            ul #suggested role="listbox" aria-label=(r.application) {
+                @for (at, one) in offered.applications.iter().enumerate() { (option(at, one, &offered.applications)) }
+            }
+        }
+        p.hint data-said=(said) { (said) }
+    }
+}
+
+/// What is chosen is the name, or the identifier where two of them are called alike.
+fn option(at: usize, one: &Application, all: &[Application]) -> Markup {
+    let name = NameFilter::Whole(one.name.clone());
+    let alike = all.iter().filter(|other| name.takes(&other.name)).count();
+    let id = one.id.to_string();
+    let value = if alike > 1 { &id } else { &one.name };
+    html! {
+        li role="option" id={ "suggested-" (at) } aria-selected="false" data-value=(value) {
+            span { (one.name) } @if alike > 1 { (badge("plain", &id)) }
+        }
+    }
+}
