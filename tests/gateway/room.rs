@@ -269,7 +269,7 @@ fn a_client_that_says_nothing_in_its_handshake_is_let_go() {
     let mut nonsense = Conn::open(stack.gateway_addr);
     nonsense.send(b"GET / HTTP/1.1\r\n\r\n");
     eventually("both are counted", || {
-        (stack.metric(ended) == before + 2.0).then_some(())
+        (stack.metric(ended) >= before + 2.0).then_some(())
     });
     let (mut conn, _) = identity.connect(stack.gateway_addr, &["http/1.1"]);
     conn.send(&Request::chat(HELLO).bytes());

@@ -30,6 +30,7 @@ pub(super) const PATIENCE: Duration = Duration::from_secs(3);
 pub(super) struct Arrival<'a> {
     shared: &'a Shared,
     share: Share,
+    /// When it began; later by what it waited for room, for which its client can do nothing.
     began: Instant,
     whole: Vec<u8>,
     /// More than this is not kept in memory.
@@ -83,8 +84,10 @@ impl<'a> Arrival<'a> {
         fits(self.shared, held + chunk.len())?;
         let grown = self.share.grow(chunk.len());
         if grown.is_err() && !self.may_be_filed(chunk.len()) {
+            let since = Instant::now();
             let room = self.share.grow_within(chunk.len(), PATIENCE).await;
             room.map_err(|full| CallError::Overloaded(full.0))?;
+            self.began += since.elapsed();
             self.whole.extend_from_slice(chunk);
             return Ok(());
         }

@@ -57,7 +57,9 @@ impl Reading<'_> {
         let Some(first) = chunk(self.session, self.limit).await? else {
             return Ok(self.body(Bytes::new()));
         };
+        let since = Instant::now();
         self.hold(first.len()).await?;
+        let started = started + since.elapsed();
         let Some(second) = chunk(self.session, self.limit).await? else {
             return Ok(self.body(first));
         };
