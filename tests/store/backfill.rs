@@ -3,8 +3,10 @@
 
 use crate::support::postgres::{Database, Postgres};
 use crate::support::stack::Folder;
-use monitor_gateway::model::{ApplicationId, TypeCount};
-use monitor_gateway::store::{HourTraffic, PostgresStore, RecordStore as _, SqliteStore, Store};
+use monitor_gateway::model::{ApplicationId, PATTERN_NAMES, TypeCount};
+use monitor_gateway::store::{
+    HourTraffic, OTHER_FINDS, PostgresStore, RecordStore as _, SqliteStore, Store,
+};
 use sqlx::sqlite::SqliteConnectOptions;
 use sqlx::{AssertSqlSafe, ConnectOptions};
 use std::collections::BTreeMap;
@@ -118,7 +120,8 @@ fn hours(records: &[&Kept], application: Option<Uuid>) -> Vec<HourTraffic> {
     hours.into_values().collect()
 }
 
-/// Finds of a span of hours, most first.
+/// Finds of a span of hours, most first. What patterns of their own find is one kind where all applications are
+/// counted together.
 fn types(records: &[&Kept], application: Option<Uuid>, span: (i64, i64)) -> Vec<TypeCount> {
     let mut sums = BTreeMap::new();
     let within = |one: &Kept| (span.0..=span.1).contains(&one.hour());
@@ -127,7 +130,13 @@ fn types(records: &[&Kept], application: Option<Uuid>, span: (i64, i64)) -> Vec<
         .filter(|one| one.is_of(application) && within(one))
     {
         for (kind, count) in &one.types {
-            *sums.entry(*kind).or_insert(0) += count;
+            let is_own = !PATTERN_NAMES.contains(kind);
+            let kind = if application.is_none() && is_own {
+                OTHER_FINDS
+            } else {
+                kind
+            };
+            *sums.entry(kind).or_insert(0) += count;
         }
     }
     let sums = sums.into_iter().map(|(kind, count)| TypeCount {

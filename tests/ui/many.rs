@@ -163,8 +163,8 @@ fn the_list_of_applications_is_read_page_by_page_and_searched_in_any_letter_case
     let stack = Stack::all().start();
     let mut admin = administrator(&stack);
     let id = many(&stack);
-    let row = regex::Regex::new("<th scope=\"row\"><a href=\"/ui/applications/([0-9a-f-]{36})\"")
-        .unwrap();
+    let row = "<th role=\"rowheader\" scope=\"row\"><a href=\"/ui/applications/([0-9a-f-]{36})\"";
+    let row = regex::Regex::new(row).unwrap();
     let next = regex::Regex::new("href=\"(/ui/applications\\?[^\"]*after=[0-9]+)\"").unwrap();
     let mut whole = |path: &str| {
         let (mut ids, mut path, mut pages) = (Vec::new(), path.to_owned(), 0);

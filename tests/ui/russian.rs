@@ -14,7 +14,7 @@ fn complaints(page: &str) -> Vec<String> {
     let alert = alert.captures(page).map(|found| found[1].to_owned());
     let alert = alert
         .unwrap_or_else(|| of(r"(?s)</h1>(.*?)</section>").captures(page).unwrap()[1].to_owned());
-    let plain = of(r"<code>[^<]*</code>").replace_all(&alert, "");
+    let plain = of(r"<code[^>]*>[^<]*</code>").replace_all(&alert, "");
     let parts = of(r"<[^>]*>")
         .split(&plain)
         .map(str::trim)
