@@ -272,15 +272,19 @@ impl Browser {
         std::fs::write(folder.join(format!("{name}.png")), data.unwrap()).unwrap();
     }
 
-    /// How far things moved by themselves while the page was made, by the browser's own measure.
+    /// How far things moved by themselves while the page was made, by the browser's own measure, and which.
     #[track_caller]
-    pub(crate) fn shift(&mut self) -> f64 {
-        let sum = "new Promise(done => { let sum = 0; const add = list => { for (const one of list) \
-             if (!one.hadRecentInput) sum += one.value; }; \
+    pub(crate) fn shift(&mut self) -> (f64, Value) {
+        let sum = "new Promise(done => { let sum = 0; const moved = []; \
+             const told = one => `${one.node?.outerHTML?.slice(0, 80)} ${one.previousRect.x},${one.previousRect.y} \
+             ${one.currentRect.x},${one.currentRect.y}`; \
+             const add = list => { for (const one of list) if (!one.hadRecentInput) { \
+             sum += one.value; moved.push(...one.sources.map(told)); } }; \
              const observer = new PerformanceObserver(list => add(list.getEntries())); \
              observer.observe({type: 'layout-shift', buffered: true}); \
-             setTimeout(() => { add(observer.takeRecords()); done(sum); }, 150); })";
-        self.value(sum).as_f64().unwrap()
+             setTimeout(() => { add(observer.takeRecords()); done([sum, moved]); }, 150); })";
+        let shift = self.value(sum);
+        (shift[0].as_f64().unwrap(), shift[1].clone())
     }
 
     /// Bytes that came over the wire for the page and all it loaded.

@@ -17,8 +17,8 @@ const MOST_BYTES: u64 = 150 * 1024;
 fn open(browser: &mut Browser, path: &str) {
     browser.forget_files();
     browser.open(path);
-    let (shift, bytes) = (browser.shift(), browser.transferred());
-    assert!(shift < 0.001, "{path} moves by {shift}");
+    let ((shift, moved), bytes) = (browser.shift(), browser.transferred());
+    assert!(shift < 0.001, "{path} moves by {shift}: {moved:#}");
     assert!(
         (1..=MOST_BYTES).contains(&bytes),
         "{path} takes {bytes} bytes"
