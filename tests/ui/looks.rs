@@ -13,24 +13,12 @@ use serde_json::{Value, json};
 /// What one page may take over the wire.
 const MOST_BYTES: u64 = 150 * 1024;
 
-/// Looks at a page for what moves: on a busy machine a browser may paint the half that has come, so that only
-/// what moves each time is the page's own doing.
-const LOOKS: usize = 3;
-
 /// Opens a page with nothing kept from before: it is small, and nothing in it moves by itself.
 fn open(browser: &mut Browser, path: &str) {
-    let mut moves = Vec::new();
-    for _ in 0..LOOKS {
-        browser.forget_files();
-        browser.open(path);
-        let (shift, moved) = browser.shift();
-        if shift < 0.001 {
-            break;
-        }
-        moves.push(format!("by {shift}: {moved:#}"));
-    }
-    assert!(moves.len() < LOOKS, "{path} moves {moves:#?}");
-    let bytes = browser.transferred();
+    browser.forget_files();
+    browser.open(path);
+    let ((shift, moved), bytes) = (browser.shift(), browser.transferred());
+    assert!(shift < 0.001, "{path} moves by {shift}: {moved:#}");
     assert!(
         (1..=MOST_BYTES).contains(&bytes),
         "{path} takes {bytes} bytes"

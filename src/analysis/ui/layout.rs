@@ -9,6 +9,9 @@ use crate::store::Scope;
 use axum::response::Html;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
+/// The last element of a page.
+const END: &str = "page-end";
+
 /// A section of the navigation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Section {
@@ -206,8 +209,11 @@ fn document(view: &View, (title, lead): (&str, Markup), body: Markup) -> Html<St
                 link rel="icon" href=(assets::address("icon.svg")) type="image/svg+xml";
                 link rel="stylesheet" href=(assets::address("app.css"));
                 script src=(assets::address("app.js")) defer {}
+                // Pages are small: browsers that know this paint them whole, so that nothing moves while the
+                // rest arrives.
+                link rel="expect" href={ "#" (END) } blocking="render";
             }
-            body { (body) }
+            body { (body) div id=(END) hidden {} }
         }
     };
     Html(page.into_string())
