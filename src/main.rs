@@ -3,10 +3,13 @@
 
 use clap::Parser;
 use monitor_gateway::cli::{self, Cli};
+use monitor_gateway::observe::logging;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    match cli::run(Cli::parse()) {
+    let ended = cli::run(Cli::parse());
+    logging::flush();
+    match ended {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
             eprintln!("{failure}");

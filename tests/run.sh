@@ -7,6 +7,7 @@ set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 environment="$PWD/target/test-env"
+DENY=0.20.2
 mkdir -p "$environment"
 
 # Installs system packages, once, quietly; without root it says what is missing.
@@ -68,6 +69,17 @@ install_node() {
   (cd "$environment/node" && npm install --silent --no-audit --no-fund)
 }
 
+find_deny() {
+  PATH="$environment/cargo-deny/bin:$PATH" command -v cargo-deny
+}
+
+# Quickly built is enough: it runs once.
+install_deny() {
+  cargo install --quiet --locked --debug --root "$environment/cargo-deny" --target-dir "$environment/cargo-deny/target" \
+    "cargo-deny@$DENY"
+  rm -rf "$environment/cargo-deny/target"
+}
+
 command -v cc >/dev/null || packages gcc libc6-dev
 cargo fmt --version >/dev/null 2>&1 || rustup component add rustfmt
 cargo clippy --version >/dev/null 2>&1 || rustup component add clippy
@@ -78,8 +90,10 @@ find_postgres >/dev/null || install_postgres
 find_faketime >/dev/null || packages faketime
 command -v systemd-analyze >/dev/null || packages systemd
 command -v sslscan >/dev/null || packages sslscan
-# The Debian package is built, and taken apart again.
+# The Debian package is built, taken apart again, and installed in a system of its own.
 command -v dpkg-deb >/dev/null || packages dpkg
+[ "$(id -u)" != 0 ] || command -v debootstrap >/dev/null || packages debootstrap
+find_deny >/dev/null || install_deny
 { command -v objdump && command -v strip; } >/dev/null || packages binutils
 
 export MONITOR_TEST_PYTHON="$environment/python/bin/python"
@@ -94,7 +108,12 @@ export MONITOR_TEST_DEB=required
 
 cargo fmt --check
 cargo clippy --all-targets -- -D warnings
+"$(find_deny)" --locked check bans licenses sources
 cargo test
+# The package in a fresh system, where this may make one.
+if [ "$(id -u)" = 0 ]; then
+  packaging/try-deb.sh "$(DEB_COMPRESSION=none packaging/deb.sh target/debug/monitor)"
+fi
 # Models from a folder: a runtime of their own, so only what needs it.
 cargo test --features onnx --lib -- onnx models::
 cargo test --features onnx --test onnx

@@ -155,6 +155,7 @@ impl ShutdownSignalWatch for Signals {
             info!("interrupted, stopping at once");
             readiness.set(INTERRUPTED);
             interrupt.recv().await;
+            log::logger().flush();
             std::process::exit(1);
         });
         ShutdownSignal::GracefulTerminate

@@ -1,7 +1,10 @@
 //! Log lines on stderr, for people or as JSON.
 
+use super::access;
+use super::stderr::{STDERR, Tail};
 use crate::config::{LogFormat, LogSettings};
 use arc_swap::ArcSwapOption;
+use env_logger::Target;
 use log::{Metadata, Record, error};
 use std::io::Write;
 use std::panic::PanicHookInfo;
@@ -24,15 +27,22 @@ impl log::Log for Logger {
 
     fn log(&self, record: &Record<'_>) {
         if let Some(logger) = &*self.0.load() {
+            if record.target() == access::TARGET {
+                // It has a thread of its own, and leaves room for what is said about faults.
+                STDERR.wait_for_room();
+            }
             logger.log(record);
         }
     }
 
-    fn flush(&self) {}
+    fn flush(&self) {
+        STDERR.flush();
+    }
 }
 
 /// Starts logging, of panics too.
 pub fn init(settings: &LogSettings) {
+    STDERR.start();
     set(settings);
     // Only a second call finds a logger in place, and it is this one.
     let _ = log::set_logger(&*LOGGER);
@@ -43,6 +53,7 @@ pub fn init(settings: &LogSettings) {
 pub fn set(settings: &LogSettings) {
     let mut builder = env_logger::Builder::new();
     builder.parse_filters(&format!("{QUIET},{}", settings.level));
+    builder.target(Target::Pipe(Box::new(Tail)));
     if settings.format == LogFormat::Json {
         builder.format(|out, record| {
             writeln!(
@@ -57,11 +68,19 @@ pub fn set(settings: &LogSettings) {
     LOGGER.0.store(Some(Arc::new(logger)));
 }
 
+/// Waits, a second at most, until what was said is written: nothing is after the process has ended.
+pub fn flush() {
+    log::logger().flush();
+}
+
 /// A panic's message may quote what was worked on, so only its place is told.
 fn report_panic(panic: &PanicHookInfo<'_>) {
     match panic.location() {
         Some(place) => error!(target: "panic", "a panic at {}:{}", place.file(), place.line()),
         None => error!(target: "panic", "a panic at an unknown place"),
+    }
+    if std::thread::current().name() == Some("main") {
+        flush();
     }
 }
 

@@ -6,6 +6,7 @@ mod labels;
 pub mod logging;
 mod metrics;
 mod registered;
+mod stderr;
 mod throttle;
 pub mod trace;
 pub mod upgraded;

@@ -109,21 +109,14 @@ impl Serialize for Parameters<'_> {
             map.serialize_entry(name, &true)?;
         }
         if let Some(kind) = record.replaced {
-            let (stage, kind) = (record.stage.as_str(), kind.as_str());
-            map.serialize_entry(
-                "response_replacement",
-                &json!({"stage": stage, "type": kind}),
-            )?;
+            let replacement = json!({"stage": record.stage.as_str(), "type": kind.as_str()});
+            map.serialize_entry("response_replacement", &replacement)?;
         }
         if let Some(failure) = &record.failure {
+            let closed_by = failure.closed_by.as_str();
             map.serialize_entry(
                 "error",
-                &json!({
-                    "type": failure.kind,
-                    "code": failure.code,
-                    "message": failure.message,
-                    "closed_by": failure.closed_by.as_str(),
-                }),
+                &json!({"type": failure.kind, "code": failure.code, "message": failure.message, "closed_by": closed_by}),
             )?;
         }
         if let Some(chain) = &record.chain {

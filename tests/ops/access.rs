@@ -295,6 +295,31 @@ fn whoever_reads_standard_error_may_stall_and_no_call_waits_for_it() {
 }
 
 #[test]
+fn whoever_reads_standard_error_may_stall_and_no_warning_waits_for_it() {
+    let (folder, upstream) = (Folder::new(), Upstream::ok());
+    let pipe = folder.path().join("stalled");
+    // A pipe that nobody reads and that is full before the first line.
+    let filled = "if=/dev/zero bs=4096 count=1024 oflag=nonblock 2>/dev/null";
+    let stalled = format!(
+        "mkfifo {0} && exec 2<>{0} && {{ dd of={0} {filled} || true; }}",
+        pipe.display()
+    );
+    let stack = Stack::gateway().upstream(&upstream);
+    let yaml = "log: {level: debug}\nmonitor: {url: \"http://127.0.0.1:9\"}";
+    let mut stack = stack.yaml(yaml).under(&stalled).start();
+    let mut conn = Request::chat(HELLO).send(stack.gateway_addr);
+    assert_eq!(conn.response().status(), 200);
+    for _ in 0..200 {
+        conn.send(&Request::chat(HELLO).bytes());
+        assert_eq!(conn.response().status(), 200);
+        let refused = Request::chat("no JSON").call(stack.gateway_addr);
+        assert_eq!(refused.status(), 400);
+    }
+    stack.process.signal("TERM");
+    assert!(stack.process.await_exit().0.success());
+}
+
+#[test]
 fn contract_33_a_file_without_a_place_and_a_place_without_a_file_are_refused() {
     for (yaml, said) in [
         ("log: {access: {to: file}}", "log.access.file"),

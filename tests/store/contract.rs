@@ -91,6 +91,7 @@ macro_rules! store_contract {
             saved: a_shared_filter_is_seen_by_its_owners_tenant_alone
             saved: a_filter_of_the_same_name_is_replaced_and_one_is_removed
             saved: an_identity_has_one_account_which_it_keeps
+            saved: of_many_identities_at_once_one_gets_the_account
         }
     };
     ($new:path => $($module:ident: $name:ident)+) => {

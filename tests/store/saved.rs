@@ -105,3 +105,20 @@ pub(crate) async fn an_identity_has_one_account_which_it_keeps(bed: &Bed) {
     let owner = async |identity| bed.store.account_of(identity).await.unwrap().unwrap().id;
     assert_eq!((owner(&here).await, owner(&there).await), (ann.id, bob.id));
 }
+
+pub(crate) async fn of_many_identities_at_once_one_gets_the_account(bed: &Bed) {
+    for round in 0..10 {
+        let owner = added(bed, &format!("owner {round}")).await;
+        let identity = |number: usize| Identity {
+            issuer: "https://here.example".to_owned(),
+            subject: format!("{round} {number}"),
+        };
+        let given = (0..8).map(|number| bed.store.add_identity(identity(number), owner.id));
+        let given = futures_util::future::try_join_all(given).await.unwrap();
+        assert_eq!(given.iter().filter(|given| **given).count(), 1, "{given:?}");
+        for (number, given) in given.into_iter().enumerate() {
+            let account = bed.store.account_of(&identity(number)).await.unwrap();
+            assert_eq!(account.map(|account| account.id), given.then_some(owner.id));
+        }
+    }
+}

@@ -21,7 +21,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 /// Of the log's short lines.
-const TARGET: &str = "access";
+pub(super) const TARGET: &str = "access";
 /// Lines put together for one write, at most.
 const TOGETHER: usize = 64 << 10;
 /// How long a stop waits for what is queued.

@@ -35,9 +35,8 @@ const OF_IDENTITY: &str = "
     SELECT a.* FROM identities i JOIN accounts a ON a.id = i.account_id
     WHERE i.issuer = $1 AND i.subject = $2";
 const ADD_IDENTITY: &str = "
-    INSERT INTO identities (issuer, subject, account_id) SELECT $1::text, $2::text, $3::uuid
-    WHERE NOT EXISTS (SELECT 1 FROM identities WHERE account_id = $3 AND issuer = $1)
-    ON CONFLICT (issuer, subject) DO NOTHING RETURNING account_id";
+    INSERT INTO identities (issuer, subject, account_id) VALUES ($1, $2, $3)
+    ON CONFLICT DO NOTHING RETURNING account_id";
 
 #[async_trait]
 impl AccountStore for PostgresStore {

@@ -16,6 +16,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("migrations/0008_traffic.sql"),
     include_str!("migrations/0009_call_limits.sql"),
     include_str!("migrations/0010_lookups.sql"),
+    include_str!("migrations/0011_one_identity.sql"),
 ];
 
 /// Names the lock under which one process migrates at a time: "monitor" in ASCII.

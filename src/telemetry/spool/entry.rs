@@ -31,16 +31,7 @@ const FILES: u8 = 1;
 /// Adds a record's bytes to `out`.
 pub(super) fn encode(record: &Record, out: &mut Vec<u8>) {
     let context = &record.context;
-    let flag = |on: bool, bit: u8| if on { bit } else { 0 };
-    let flags = flag(record.stage == Stage::PostCall, POST_CALL)
-        | flag(record.incomplete, INCOMPLETE)
-        | flag(record.unchecked, UNCHECKED)
-        | flag(record.failure.is_some(), FAILED)
-        | flag(context.application_id.is_some(), APPLICATION)
-        | flag(context.user_id.is_some(), USER)
-        | flag(context.session_id.is_some(), SESSION)
-        | flag(record.replaced.is_some(), REPLACED);
-    out.extend_from_slice(&[VERSION, flags, flag(record.chain.is_some(), CHAIN)]);
+    out.extend_from_slice(&[VERSION, flags(record), flag(record.chain.is_some(), CHAIN)]);
     if let Some(chain) = &record.chain {
         out.extend_from_slice(chain.gateway.as_bytes());
         out.extend_from_slice(&chain.sequence.to_le_bytes());
@@ -71,6 +62,23 @@ pub(super) fn encode(record: &Record, out: &mut Vec<u8>) {
     }
 }
 
+/// What the record has, a bit each.
+fn flags(record: &Record) -> u8 {
+    let context = &record.context;
+    flag(record.stage == Stage::PostCall, POST_CALL)
+        | flag(record.incomplete, INCOMPLETE)
+        | flag(record.unchecked, UNCHECKED)
+        | flag(record.failure.is_some(), FAILED)
+        | flag(context.application_id.is_some(), APPLICATION)
+        | flag(context.user_id.is_some(), USER)
+        | flag(context.session_id.is_some(), SESSION)
+        | flag(record.replaced.is_some(), REPLACED)
+}
+
+fn flag(is_on: bool, bit: u8) -> u8 {
+    if is_on { bit } else { 0 }
+}
+
 fn list(files: &FileList, out: &mut Vec<u8>) {
     string(&files.request_id, out);
     out.push(u8::from(files.record.is_some()));
@@ -94,14 +102,7 @@ pub(super) fn decode(bytes: &[u8]) -> Option<Record> {
     let mut rest = Rest(bytes);
     let (flags, chain) = rest.head()?;
     let has = |bit: u8| flags & bit != 0;
-    let exchange = ExchangeId(Uuid::from_slice(rest.take(16)?).ok()?);
-    let access_key = Secret::new(rest.string()?);
-    let mut named = |bit: u8| match has(bit) {
-        true => rest.string().map(Some),
-        false => Some(None),
-    };
-    let (application_id, user_id, session_id) =
-        (named(APPLICATION)?, named(USER)?, named(SESSION)?);
+    let context = Arc::new(rest.context(flags)?);
     let replaced = match has(REPLACED) {
         true => Some(verdict(rest.byte()?)?),
         false => None,
@@ -110,33 +111,19 @@ pub(super) fn decode(bytes: &[u8]) -> Option<Record> {
         true => Some(rest.failure()?),
         false => None,
     };
-    let message = rest.string()?;
-    let mut files = None;
-    while let Some(mark) = rest.byte() {
-        match mark {
-            FILES if files.is_none() => files = Some(Arc::new(rest.files()?)),
-            _ => return None,
-        }
-    }
     Some(Record {
         stage: match has(POST_CALL) {
             true => Stage::PostCall,
             false => Stage::PreCall,
         },
-        context: Arc::new(RecordContext {
-            exchange,
-            access_key,
-            application_id,
-            user_id,
-            session_id,
-            trace: None,
-        }),
-        message,
+        context,
+        message: rest.string()?,
         incomplete: has(INCOMPLETE),
         unchecked: has(UNCHECKED),
         replaced,
         failure,
-        files,
+        // Behind the message: fields are read in the order they stand here.
+        files: rest.end()?,
         chain,
     })
 }
@@ -176,6 +163,35 @@ impl<'a> Rest<'a> {
             CHAIN => Some((flags, Some(self.chain()?))),
             _ => None,
         }
+    }
+
+    fn context(&mut self, flags: u8) -> Option<RecordContext> {
+        let exchange = ExchangeId(Uuid::from_slice(self.take(16)?).ok()?);
+        let access_key = Secret::new(self.string()?);
+        let mut named = |bit: u8| match flags & bit {
+            0 => Some(None),
+            _ => self.string().map(Some),
+        };
+        Some(RecordContext {
+            exchange,
+            access_key,
+            application_id: named(APPLICATION)?,
+            user_id: named(USER)?,
+            session_id: named(SESSION)?,
+            trace: None,
+        })
+    }
+
+    /// What stands behind the message; None where that is nothing known.
+    fn end(&mut self) -> Option<Option<Arc<FileList>>> {
+        let mut files = None;
+        while let Some(mark) = self.byte() {
+            match mark {
+                FILES if files.is_none() => files = Some(Arc::new(self.files()?)),
+                _ => return None,
+            }
+        }
+        Some(files)
     }
 
     fn chain(&mut self) -> Option<Chain> {

@@ -46,25 +46,10 @@ impl Marks {
         folder: &Path,
         newest: Option<(Uuid, Numbered)>,
     ) -> io::Result<(Self, Numbers)> {
-        let file = OpenOptions::new()
-            .read(true)
-            .write(true)
-            .create(true)
-            .truncate(false)
-            .mode(0o600)
-            .open(folder.join(NAME))?;
+        let file = opened(&folder.join(NAME))?;
         let boot = boot();
-        let (who, written) = (Who::read(&file), numbered(&file, WRITTEN));
-        let (gateway, disk) = match (who, written, newest) {
-            (Some(who), Some(written), newest) => {
-                let own = newest.filter(|(gateway, _)| *gateway == who.gateway);
-                let newest = own.map_or(written, |(_, newest)| newest);
-                (who.gateway, higher(written, newest))
-            }
-            // Without the file the segments know best; without either it is a new folder.
-            (_, _, Some(newest)) => newest,
-            (_, _, None) => (Uuid::new_v4(), Numbered::default()),
-        };
+        let who = Who::read(&file);
+        let (gateway, disk) = on_disk(who, numbered(&file, WRITTEN), newest);
         // What another one left there says nothing of this one.
         let who = who.filter(|who| who.gateway == gateway);
         let early = who.and_then(|_| numbered(&file, EARLY));
@@ -131,6 +116,35 @@ impl Marks {
         content[..8].copy_from_slice(&numbered.sequence.to_le_bytes());
         content[8..40].copy_from_slice(&numbered.link.0);
         write(&self.file, at, content)
+    }
+}
+
+/// The file at this path, made where it is missing.
+fn opened(path: &Path) -> io::Result<File> {
+    OpenOptions::new()
+        .read(true)
+        .write(true)
+        .create(true)
+        .truncate(false)
+        .mode(0o600)
+        .open(path)
+}
+
+/// Whose the folder is, and the highest number that is on disk there: the file may be behind the segments.
+fn on_disk(
+    who: Option<Who>,
+    written: Option<Numbered>,
+    newest: Option<(Uuid, Numbered)>,
+) -> (Uuid, Numbered) {
+    match (who, written, newest) {
+        (Some(who), Some(written), newest) => {
+            let own = newest.filter(|(gateway, _)| *gateway == who.gateway);
+            let newest = own.map_or(written, |(_, newest)| newest);
+            (who.gateway, higher(written, newest))
+        }
+        // Without the file the segments know best; without either it is a new folder.
+        (_, _, Some(newest)) => newest,
+        (_, _, None) => (Uuid::new_v4(), Numbered::default()),
     }
 }
 

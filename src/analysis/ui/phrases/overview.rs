@@ -40,7 +40,7 @@ phrases! {
     store: "Store", "Хранилище";
     answers: "answers", "отвечает";
     answers_not: "does not answer", "не отвечает";
-    not_configured: "not configured", "не настроен";
+    not_configured: "not configured", "не настроено";
     judge: "Judge of custom policies", "Судья своих политик";
     presidio: "Presidio analyzer", "Анализатор Presidio";
     guard: "Guard model", "Модель-охранник";
