@@ -103,10 +103,11 @@ Depends: libc6 (>= $(c_library "$program")), libgcc-s1
 Recommends: ca-certificates
 Section: net
 Priority: optional
-Description: gateway and analysis backend that watch what goes in and out of language models
- A reverse proxy for calls in the reference chat API format: each call is registered before and
- after the model answers, checked for sensitive data, and stored. With it come the analysis API
- and its web pages, units for systemd, a dashboard and alert rules.
+Description: gateway and analysis backend for calls of language models
+ A reverse proxy for calls in the reference chat API format: each call is
+ registered before and after the model answers, checked for sensitive data,
+ and stored. With it come the analysis API and its web pages, units for
+ systemd, a dashboard and alert rules.
 END
 }
 

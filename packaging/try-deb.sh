@@ -15,26 +15,10 @@ if [ -z "$system" ]; then
   trap 'rm -rf "$system"' EXIT
 fi
 
-say() {
-  printf '%s\n' "== $*"
-}
-
-# Archive and release, as apt has them: the first that has packages of the distribution's main part.
-archive() {
-  apt-get indextargets --format '$(REPO_URI) $(CODENAME) $(COMPONENT) $(CREATED_BY)' |
-    awk '$3 == "main" && $4 == "Packages" && $2 !~ /-/ { print $1, $2; exit }'
-}
+. "$(dirname "${BASH_SOURCE[0]}")/system.sh"
 
 inside() {
   chroot "$system" /usr/bin/env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LC_ALL=C.UTF-8 "$@"
-}
-
-# Loopback ports that nobody listens on.
-free_ports() {
-  python3 -c '
-import socket
-sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(3)]
-print(*(one.getsockname()[1] for one in sockets))'
 }
 
 # Every file but what packages' tools and this script write of their own.
@@ -43,16 +27,7 @@ files() {
     -o -path ./var/lib/apt -o -path ./var/cache -o -path ./var/log \) -prune -o -print | sort)
 }
 
-command -v debootstrap >/dev/null || DEBIAN_FRONTEND=noninteractive apt-get install -y -qq debootstrap >/dev/null
-read -r uri release < <(archive)
-if [ ! -x "$system/usr/bin/dpkg" ]; then
-  say "a fresh $release"
-  debootstrap --variant=minbase "$release" "$system" "$uri" >"$system.log" 2>&1 || {
-    tail -n 20 "$system.log" >&2
-    exit 1
-  }
-  rm -f "$system.log"
-fi
+fresh_system "$system"
 files >"$system/tmp/before"
 cp "$package" "$system/tmp/monitor.deb"
 
@@ -64,7 +39,7 @@ for role in all gateway analysis; do
 done
 
 say "start, one call, upgrade, stop"
-read -r gateway analysis operations < <(free_ports)
+read -r gateway analysis operations < <(free_ports 3)
 mkdir -p "$system/var/lib/monitor/all"
 inside "GATEWAY_LISTEN=127.0.0.1:$gateway" "ANALYSIS_LISTEN=127.0.0.1:$analysis" \
   "OPERATIONS_LISTEN=127.0.0.1:$operations" monitor all --config /etc/monitor/all.yaml --data-dir /var/lib/monitor/all >"$system/tmp/out" 2>"$system/tmp/err" &

@@ -11,9 +11,11 @@ const VARIABLE: &str = "NOTIFY_SOCKET";
 /// Kept from the first word on: a process without descriptors has to be able to say that it is alive.
 static SOCKET: OnceLock<UnixDatagram> = OnceLock::new();
 
-/// This process serves.
+/// This process serves, and is alive: the one before it may have said so last half an interval ago, and the
+/// next upgrade may come within the other half.
 pub(super) fn ready() {
-    send(&format!("READY=1\nMAINPID={}", std::process::id()));
+    let process = std::process::id();
+    send(&format!("READY=1\nMAINPID={process}\nWATCHDOG=1"));
 }
 
 /// Its configuration has been read again, whatever came of it. Which process is the main one is not said: a

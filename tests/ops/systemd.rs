@@ -77,8 +77,28 @@ fn it_says_that_it_is_alive_as_often_as_it_is_asked_to() {
         .env("NOTIFY_SOCKET", manager.path())
         .env("WATCHDOG_USEC", "200000")
         .start();
+    manager.await_message("READY=1");
+    for _ in 0..3 {
+        assert_eq!(manager.await_message("WATCHDOG=1"), "WATCHDOG=1");
+    }
+}
+
+#[test]
+fn upgrades_that_follow_each_other_closely_do_not_look_dead() {
+    let (upstream, manager) = (Upstream::ok(), Manager::new());
+    // No process lives long enough for its first regular word.
+    let stack = Stack::gateway()
+        .upstream(&upstream)
+        .env("NOTIFY_SOCKET", manager.path())
+        .env("WATCHDOG_USEC", "600000000")
+        .start();
     manager.await_message("WATCHDOG=1");
-    manager.await_message("WATCHDOG=1");
+    let mut line = Line::default();
+    for _ in 0..3 {
+        let next = line.upgrade(&stack, "gateway");
+        let alive = manager.await_message("WATCHDOG=1");
+        assert!(alive.contains(&format!("MAINPID={next}\n")), "{alive}");
+    }
 }
 
 #[test]

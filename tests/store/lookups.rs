@@ -2,11 +2,11 @@
 //! on from what was counted before.
 
 use crate::bed::{MORNING_MS, add_application, answer, found};
-use crate::support::postgres::Postgres;
+use crate::support::postgres::{Database, Postgres};
 use crate::support::stack::Folder;
 use monitor_gateway::model::{ChainHash, Stage};
 use monitor_gateway::store::{
-    ChainEntry, NewRecord, PostgresStore, RecordStore, SqliteStore, Store,
+    AccountStore, ChainEntry, Identity, NewRecord, PostgresStore, RecordStore, SqliteStore, Store,
 };
 use serde_json::Map;
 use sqlx::ConnectOptions;
@@ -55,6 +55,16 @@ fn rows(uuid: impl Fn(u8) -> String, [record, traffic]: [&str; 2]) -> String {
         format!("INSERT INTO chain_gateways (gateway) VALUES ({gateway});")
     });
     [gateways.concat(), records.concat(), finds.concat()].concat()
+}
+
+fn migrate_before(database: &Database, last: &str) {
+    database.execute("CREATE TABLE schema_version (version bigint PRIMARY KEY, applied_at timestamptz NOT NULL DEFAULT now())");
+    for (version, sql) in (1..).zip(&before("postgres", last)) {
+        database.execute(sql);
+        database.execute(&format!(
+            "INSERT INTO schema_version (version) VALUES ({version})"
+        ));
+    }
 }
 
 async fn assert_looked_up(store: &dyn Store) {
@@ -153,14 +163,7 @@ async fn a_postgresql_database_of_the_schema_before_has_its_lookups() {
     let uuid = |byte: u8| format!("'{}'::uuid", format!("{byte:02x}").repeat(16));
     let rows = rows(uuid, [record, traffic]);
     tokio::task::block_in_place(|| {
-        let migrations = before("postgres", "0010");
-        database.execute("CREATE TABLE schema_version (version bigint PRIMARY KEY, applied_at timestamptz NOT NULL DEFAULT now())");
-        for (version, sql) in (1..).zip(&migrations) {
-            database.execute(sql);
-            database.execute(&format!(
-                "INSERT INTO schema_version (version) VALUES ({version})"
-            ));
-        }
+        migrate_before(&database, "0010");
         database.execute(&rows);
     });
     let store = PostgresStore::open(&database.settings()).await.unwrap();
@@ -169,4 +172,45 @@ async fn a_postgresql_database_of_the_schema_before_has_its_lookups() {
         database.query("SELECT count(DISTINCT kind_key) FROM traffic_types WHERE kind = 'custom'")
     });
     assert_eq!(lanes, "1", "the migration's key is the program's");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn of_two_identities_of_an_issuer_that_share_an_account_none_stays() {
+    let Some(server) = Postgres::start() else {
+        return;
+    };
+    let database = tokio::task::block_in_place(|| server.empty_database());
+    tokio::task::block_in_place(|| {
+        migrate_before(&database, "0011");
+        for name in ["ann", "bob"] {
+            database.execute(&format!(
+                "INSERT INTO accounts VALUES (gen_random_uuid(), '{name}', 'analyst', NULL, NULL, 1)"
+            ));
+        }
+        for (issuer, subject, name) in [
+            ("here", "1", "ann"),
+            ("here", "2", "ann"),
+            ("there", "1", "ann"),
+            ("here", "3", "bob"),
+        ] {
+            database.execute(&format!(
+                "INSERT INTO identities SELECT '{issuer}', '{subject}', id FROM accounts WHERE name = '{name}'"
+            ));
+        }
+    });
+    let store = PostgresStore::open(&database.settings()).await.unwrap();
+    for (issuer, subject, owner) in [
+        ("here", "1", None),
+        ("here", "2", None),
+        ("there", "1", Some("ann")),
+        ("here", "3", Some("bob")),
+    ] {
+        let identity = Identity {
+            issuer: issuer.to_owned(),
+            subject: subject.to_owned(),
+        };
+        let account = store.account_of(&identity).await.unwrap();
+        let name = account.map(|account| account.name);
+        assert_eq!(name.as_deref(), owner, "{identity:?}");
+    }
 }

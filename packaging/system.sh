@@ -1,0 +1,42 @@
+# A fresh small Debian to try a package in; for the scripts beside this one.
+
+say() {
+  printf '%s\n' "== $*"
+}
+
+# Archive and release, as this machine's apt has them: the first with packages of the distribution's main part.
+archive() {
+  apt-get indextargets --format '$(REPO_URI) $(CODENAME) $(COMPONENT) $(CREATED_BY)' |
+    awk '$3 == "main" && $4 == "Packages" && $2 !~ /-/ { print $1, $2; exit }'
+}
+
+# Installs Debian packages that are missing on this machine: COMMAND=PACKAGE ...
+needs() {
+  local pair
+  for pair in "$@"; do
+    command -v "${pair%%=*}" >/dev/null ||
+      DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${pair#*=}" >/dev/null
+  done
+}
+
+# Makes one in FOLDER, unless there is one, with further packages (LIST, by commas).
+fresh_system() {
+  local folder="$1" further="${2:-}" uri release
+  needs debootstrap=debootstrap
+  [ ! -x "$folder/usr/bin/dpkg" ] || return 0
+  read -r uri release < <(archive)
+  say "a fresh $release"
+  debootstrap --variant=minbase ${further:+"--include=$further"} "$release" "$folder" "$uri" >"$folder.log" 2>&1 || {
+    tail -n 20 "$folder.log" >&2
+    return 1
+  }
+  rm -f "$folder.log"
+}
+
+# So many loopback ports that nobody listens on.
+free_ports() {
+  python3 -c '
+import socket, sys
+sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(int(sys.argv[1]))]
+print(*(one.getsockname()[1] for one in sockets))' "$1"
+}
