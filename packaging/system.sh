@@ -19,18 +19,31 @@ needs() {
   done
 }
 
-# Makes one in FOLDER, unless there is one, with further packages (LIST, by commas).
+# Makes one in FOLDER, unless there is one, with further packages (LIST, by commas); nothing of ours is in it
+# behind this.
 fresh_system() {
   local folder="$1" further="${2:-}" uri release
   needs debootstrap=debootstrap
-  [ ! -x "$folder/usr/bin/dpkg" ] || return 0
-  read -r uri release < <(archive)
-  say "a fresh $release"
-  debootstrap --variant=minbase ${further:+"--include=$further"} "$release" "$folder" "$uri" >"$folder.log" 2>&1 || {
-    tail -n 20 "$folder.log" >&2
-    return 1
-  }
-  rm -f "$folder.log"
+  if [ ! -x "$folder/usr/bin/dpkg" ]; then
+    read -r uri release < <(archive)
+    say "a fresh $release"
+    rm -rf "$folder.new"
+    debootstrap --variant=minbase ${further:+"--include=$further"} "$release" "$folder.new" "$uri" >"$folder.log" 2>&1 || {
+      tail -n 20 "$folder.log" >&2
+      rm -rf "$folder.new" "$folder.log"
+      return 1
+    }
+    rm -rf "$folder" "$folder.log"
+    mv "$folder.new" "$folder"
+  fi
+  # One that was made without them.
+  local package
+  for package in ${further//,/ }; do
+    chroot "$folder" dpkg-query -W "$package" >/dev/null 2>&1 ||
+      DEBIAN_FRONTEND=noninteractive chroot "$folder" apt-get install -y -qq --no-install-recommends "$package" >/dev/null
+  done
+  chroot "$folder" dpkg --purge monitor-gateway >/dev/null 2>&1 || true
+  rm -rf "$folder"/var/lib/monitor "$folder"/var/lib/private/monitor "$folder"/var/log/journal "$folder"/etc/monitor
 }
 
 # So many loopback ports that nobody listens on.

@@ -10,10 +10,22 @@ set -euo pipefail
 
 package="$(realpath "$1")"
 system="${2:-}"
+temporary=""
 if [ -z "$system" ]; then
-  system="$(mktemp -d)"
-  trap 'rm -rf "$system"' EXIT
+  temporary="$(mktemp -d)"
+  system="$temporary/system"
 fi
+serving=""
+next=""
+
+end() {
+  local process
+  for process in $serving $next; do
+    kill -KILL "$process" 2>/dev/null || true
+  done
+  [ -z "$temporary" ] || rm -rf "$temporary"
+}
+trap end EXIT
 
 . "$(dirname "${BASH_SOURCE[0]}")/system.sh"
 
@@ -50,7 +62,7 @@ for _ in $(seq 100); do
   kill -0 "$serving" 2>/dev/null || break
   sleep 0.1
 done
-[ -n "$key" ] || { cat "$system/tmp/err" >&2; exit 1; }
+[ -n "$key" ] || { grep -v mon_ "$system/tmp/err" >&2; exit 1; }
 curl -sSf --noproxy '*' "http://127.0.0.1:$gateway/v1/chat/completions" -H "X-Monitor-Api-Key: $key" \
   -H 'Content-Type: application/json' \
   -d '{"model":"demo-small","messages":[{"role":"user","content":"My card is 4111 1111 1111 1111"}]}' |
@@ -58,12 +70,16 @@ curl -sSf --noproxy '*' "http://127.0.0.1:$gateway/v1/chat/completions" -H "X-Mo
 echo
 inside monitor upgrade --config /etc/monitor/all.yaml --data-dir /var/lib/monitor/all >"$system/tmp/upgraded"
 cat "$system/tmp/upgraded"
-wait "$serving"
 next="$(grep -o '[0-9]\+' "$system/tmp/upgraded" | head -n 1)"
+wait "$serving"
+serving=""
 kill -TERM "$next"
-while kill -0 "$next" 2>/dev/null; do
+for _ in $(seq 300); do
+  kill -0 "$next" 2>/dev/null || break
   sleep 0.1
 done
+! kill -0 "$next" 2>/dev/null || { echo "it does not stop" >&2; exit 1; }
+next=""
 
 say "purge"
 inside dpkg --purge monitor-gateway

@@ -14,12 +14,14 @@ package="$(realpath "$1")"
 system="${2:-}"
 temporary=""
 if [ -z "$system" ]; then
-  system="$(mktemp -d)"
-  temporary="$system"
+  temporary="$(mktemp -d)"
+  system="$temporary/system"
 fi
 container=""
+model=""
 
 end() {
+  [ -z "$model" ] || kill "$model" 2>/dev/null || true
   if [ -n "$container" ]; then
     kill -TERM "$container" 2>/dev/null || true
     wait "$container" 2>/dev/null || true
@@ -80,6 +82,39 @@ call() {
   answers || fail "a call was not answered"
 }
 
+# A model server whose streams take five seconds; prints its port.
+slow_model() {
+  python3 -u -c '
+import http.server, json, time
+class Model(http.server.BaseHTTPRequestHandler):
+    def do_POST(self):
+        asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        stream = asked.get("stream", False)
+        self.send_response(200)
+        self.send_header("Content-Type", "text/event-stream" if stream else "application/json")
+        self.end_headers()
+        if not stream:
+            answer = {"role": "assistant", "content": "Hello"}
+            self.wfile.write(json.dumps({"choices": [{"index": 0, "message": answer}]}).encode())
+            return
+        for number in range(25):
+            delta = {"choices": [{"index": 0, "delta": {"content": "word "}}]}
+            self.wfile.write(b"data: %s\n\n" % json.dumps(delta).encode())
+            time.sleep(0.2)
+        self.wfile.write(b"data: [DONE]\n\n")
+    def log_message(self, *_):
+        pass
+server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Model)
+print(server.server_port)
+server.serve_forever()'
+}
+
+stream() {
+  curl -sSN --noproxy '*' --cacert "$system/etc/monitor/cert.pem" "https://localhost:$gateway/v1/chat/completions" \
+    --connect-to "::127.0.0.1:" -H "X-Monitor-Api-Key: $key" -H 'Content-Type: application/json' \
+    -d '{"model":"slow","stream":true,"messages":[{"role":"user","content":"Hello"}]}'
+}
+
 is_other_than() {
   [ "$(property MainPID)" != "$1" ] && [ "$(property MainPID)" != 0 ]
 }
@@ -106,17 +141,26 @@ say "install and start"
 cp "$package" "$system/root/monitor.deb"
 inside dpkg -i /root/monitor.deb >/dev/null
 read -r gateway analysis operations < <(free_ports 3)
+slow_model >"$system/root/slow" &
+model=$!
+soon "a model server" test -s "$system/root/slow"
+slow="$(cat "$system/root/slow")"
 touch "$system/etc/monitor/key.pem"
 inside chgrp monitor-tls /etc/monitor/key.pem
 chmod 640 "$system/etc/monitor/key.pem"
 certificate
 cat >"$system/etc/monitor/all.yaml" <<YAML
 listen: {address: 127.0.0.1:$gateway, tls: {cert: /etc/monitor/cert.pem, key: /etc/monitor/key.pem}}
+upstream: {url: "http://127.0.0.1:$slow"}
 analysis: {listen: 127.0.0.1:$analysis}
 operations: 127.0.0.1:$operations
 YAML
 inside systemctl start monitor || fail "it did not start"
-key="$(inside journalctl -u monitor --no-pager -o cat | grep -o 'access key *mon_[A-Za-z0-9_-]*' | awk '{ print $3 }')"
+printed() {
+  inside journalctl -u monitor --no-pager -o cat | grep -o 'access key *mon_[A-Za-z0-9_-]*' | awk '{ print $3 }' | grep .
+}
+soon "its first access key" printed
+key="$(printed)"
 call
 
 say "reload: a certificate, and a mistake"
@@ -145,6 +189,16 @@ for _ in $(seq 35); do
   sleep 1
 done
 restarts 0
+
+say "stop with a stream under way"
+stream >"$system/root/stream" &
+streaming=$!
+sleep 1
+inside systemctl stop monitor
+wait "$streaming" || fail "the stream was cut"
+grep -q '\[DONE\]' "$system/root/stream" || fail "the stream has no end"
+! inside journalctl -u monitor --no-pager -o cat | grep -q 'with signal SIGKILL' || fail "it was killed"
+inside systemctl start monitor
 
 say "killed, and hanging"
 main="$(property MainPID)"

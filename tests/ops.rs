@@ -21,6 +21,8 @@ mod secrets;
 mod secrets_world;
 #[path = "ops/shipped.rs"]
 mod shipped;
+#[path = "ops/successor.rs"]
+mod successor;
 #[path = "ops/systemd.rs"]
 mod systemd;
 #[path = "ops/tls.rs"]

@@ -70,7 +70,8 @@ install_node() {
 }
 
 find_deny() {
-  PATH="$environment/cargo-deny/bin:$PATH" command -v cargo-deny
+  local program="$environment/cargo-deny/bin/cargo-deny"
+  [ "$("$program" --version 2>/dev/null)" = "cargo-deny $DENY" ] && echo "$program"
 }
 
 # Quickly built is enough: it runs once.
@@ -112,7 +113,7 @@ cargo clippy --all-targets -- -D warnings
 cargo test
 # The package in a fresh system, where this may make one.
 if [ "$(id -u)" = 0 ]; then
-  packaging/try-deb.sh "$(DEB_COMPRESSION=none packaging/deb.sh target/debug/monitor)"
+  packaging/try-deb.sh "$(DEB_COMPRESSION=none packaging/deb.sh target/debug/monitor "$environment/debian")"
 fi
 # Models from a folder: a runtime of their own, so only what needs it.
 cargo test --features onnx --lib -- onnx models::

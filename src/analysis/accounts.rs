@@ -196,7 +196,7 @@ impl Service {
             &Caller::from(account),
             Action::AccountSignIn,
             target,
-            json!({}),
+            json!({"name": account.name}),
         )
         .await?;
         Ok(value)
@@ -267,7 +267,7 @@ impl Service {
             &Caller::from(owner),
             Action::AccountPassword,
             target,
-            json!({}),
+            json!({"name": account.name}),
         )
         .await?;
         Ok(account)

@@ -13,7 +13,7 @@ use super::{clear_text, descriptors, policies, welcome};
 use crate::analysis::{FirstRun, Service};
 use crate::config::{BaseUrl, Settings};
 use crate::demo;
-use crate::observe::Metrics;
+use crate::observe::{Metrics, logging};
 use anyhow::{Context, Result};
 use log::warn;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -93,8 +93,8 @@ pub fn run_gateway(launch: Launch) -> Result<()> {
     let runtime = runtime_of(1)?;
     let backend = Backend::over_http(&settings.gateway.monitor)?.unwrap_or_else(|| {
         // §1.9; said whatever the log level.
-        eprintln!(
-            "warning: MONITOR_URL is not set: calls are forwarded, nothing is registered, monitoring is effectively disabled"
+        logging::say(
+            "warning: MONITOR_URL is not set: calls are forwarded, nothing is registered, monitoring is effectively disabled",
         );
         Backend::default()
     });

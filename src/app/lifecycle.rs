@@ -10,7 +10,7 @@ use async_trait::async_trait;
 use log::info;
 use pingora_core::server::{ShutdownSignal, ShutdownSignalWatch};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 use std::time::{Duration, Instant};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
@@ -25,11 +25,15 @@ const LOOK: Duration = Duration::from_millis(20);
 
 /// Whether this process wants traffic.
 #[derive(Debug, Default)]
-pub(super) struct Readiness(AtomicU8);
+pub(super) struct Readiness {
+    state: AtomicU8,
+    /// A signal does here what it is for, and ends nothing by itself.
+    heeds_signals: AtomicBool,
+}
 
 impl Readiness {
     pub(super) fn state(&self) -> &'static str {
-        match self.0.load(Ordering::Relaxed) {
+        match self.state.load(Ordering::Relaxed) {
             STARTING => "starting",
             READY => "ready",
             DRAINING => "draining",
@@ -39,21 +43,25 @@ impl Readiness {
 
     pub(super) fn ready(&self) {
         let _ = self
-            .0
+            .state
             .compare_exchange(STARTING, READY, Ordering::Relaxed, Ordering::Relaxed);
     }
 
     fn set(&self, state: u8) {
-        self.0.store(state, Ordering::Relaxed);
+        self.state.store(state, Ordering::Relaxed);
+    }
+
+    pub(super) fn heeds_signals(&self) -> bool {
+        self.heeds_signals.load(Ordering::Relaxed)
     }
 
     pub(super) fn is_stopping(&self) -> bool {
-        self.0.load(Ordering::Relaxed) >= STOPPING
+        self.state.load(Ordering::Relaxed) >= STOPPING
     }
 
     /// Asked to stop without waiting for anything.
     pub(super) fn is_interrupted(&self) -> bool {
-        self.0.load(Ordering::Relaxed) == INTERRUPTED
+        self.state.load(Ordering::Relaxed) == INTERRUPTED
     }
 }
 
@@ -81,6 +89,7 @@ impl Signals {
     async fn ending(&self, interrupt: &mut Signal) -> std::io::Result<Ending> {
         let mut terminate = signal(SignalKind::terminate())?;
         let (mut quit, mut hangup) = (signal(SignalKind::quit())?, signal(SignalKind::hangup())?);
+        self.readiness.heeds_signals.store(true, Ordering::Relaxed);
         loop {
             tokio::select! {
                 _ = terminate.recv() => return Ok(Ending::Terminated),

@@ -39,5 +39,6 @@ pub use launch::{Launch, Load};
 pub use migrate::migrate;
 pub use scan::{ScanRequest, Summary, scan};
 pub use tokens::{create_token, list_tokens, revoke_token, rotate_token};
-pub use upgrade::{order_reload, order_upgrade};
+pub(crate) use upgrade::START_ORPHAN;
+pub use upgrade::{order_reload, order_upgrade, start_orphan};
 pub use users::link_user;

@@ -100,6 +100,16 @@ impl Reloads {
         }
     }
 
+    /// Reads the configuration once more where it has changed since this process read it: the one before it
+    /// may have been told to meanwhile, and its word is this one's too.
+    pub(super) fn catch_up(&self) {
+        let wanted = (self.load)();
+        if wanted.is_ok_and(|wanted| wanted.hash() != self.configuration()) {
+            // What came of it is in the log, the status and a metric.
+            drop(self.reload());
+        }
+    }
+
     /// The hash that `monitor check` prints for the settings in force.
     pub(super) fn configuration(&self) -> String {
         lock(&self.running).hash()

@@ -17,9 +17,14 @@ use anyhow::Result;
 use log::warn;
 use pingora_core::server::configuration::ServerConf;
 use pingora_core::server::{RunArgs, Server};
+use std::io::Write;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::thread::JoinHandle;
+use std::time::Duration;
+
+/// Between two looks at a server that starts.
+const LOOK: Duration = Duration::from_millis(2);
 
 /// What runs besides the listeners.
 pub(super) struct Serving {
@@ -53,6 +58,10 @@ pub(super) fn run_server(
     serving.reloads.attach(std::mem::take(&mut serving.parts));
     let running = spawn(server, signals)?;
     listeners::wait_until_open(&serving.addresses, || running.is_finished())?;
+    while !serving.readiness.heeds_signals() && !running.is_finished() {
+        std::thread::sleep(LOOK);
+    }
+    let takes_over = serving.seat.predecessor.is_some();
     if let Some(predecessor) = serving.seat.predecessor.take() {
         predecessor.ready()?;
         let result = UpgradeResult::Done;
@@ -60,9 +69,12 @@ pub(super) fn run_server(
     }
     serving.take_orders(&upgrades);
     serving.readiness.ready();
-    println!("{}", serving.text);
     notify::ready();
-    let watchdog = Watchdog::start(serving.operations, rooms.clone());
+    let watchdog = Watchdog::start(serving.operations, rooms.clone(), upgrades.clone());
+    welcome(std::mem::take(&mut serving.text));
+    if takes_over {
+        serving.reloads.catch_up();
+    }
     let expected = || rooms.iter().map(|room| room.expected()).sum::<i64>();
     let in_flight = || {
         let calls = serving.metrics.in_flight() + serving.under_way.count() + upgrades.orders();
@@ -74,6 +86,15 @@ pub(super) fn run_server(
     drop(watchdog);
     serving.end();
     Ok(())
+}
+
+/// Says what serves where; whoever reads standard output may be gone, or stall.
+fn welcome(text: String) {
+    let say = move || drop(writeln!(std::io::stdout(), "{text}"));
+    let thread = std::thread::Builder::new().name("welcome".into());
+    if let Err(error) = thread.spawn(say) {
+        warn!("what serves where is not said: {error}");
+    }
 }
 
 /// What the server of a process is set to.

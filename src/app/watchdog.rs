@@ -2,6 +2,7 @@
 //! only while the operations listener answers and the runtimes behind the other listeners run. A process
 //! without descriptors is alive: it goes on by itself once it has some.
 
+use super::upgrade::Upgrades;
 use super::{descriptors, listeners, notify};
 use crate::gateway::Room;
 use std::io::{Read, Write};
@@ -19,12 +20,18 @@ pub(super) struct Watchdog {
 }
 
 impl Watchdog {
-    /// None where systemd does not ask.
-    pub(super) fn start(operations: SocketAddr, rooms: Vec<Arc<Room>>) -> Option<Self> {
+    /// None where systemd does not ask. It says nothing any more once another process serves: that one's
+    /// operations listener would answer.
+    pub(super) fn start(
+        operations: SocketAddr,
+        rooms: Vec<Arc<Room>>,
+        upgrades: Arc<Upgrades>,
+    ) -> Option<Self> {
         let interval = notify::watchdog_interval()?;
         let (stop, stopped) = mpsc::channel();
         let look = move || {
-            while stopped.recv_timeout(interval) == Err(RecvTimeoutError::Timeout) {
+            let waits = || stopped.recv_timeout(interval) == Err(RecvTimeoutError::Timeout);
+            while waits() && !upgrades.is_handed_over() {
                 let runs = rooms.iter().all(|room| room.pulse().beats(ANSWER));
                 if runs && answers(operations) {
                     notify::alive();

@@ -7,9 +7,11 @@ use super::token::TokenCommand;
 use super::user::UserCommand;
 use super::{Failure, file_or_variable, load};
 use crate::analysis::documents::{self, Document};
+use crate::app::START_ORPHAN;
 use crate::config::{Overrides, Role, Settings, env};
 use crate::model::GATEWAY_VERSION;
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use std::ffi::OsString;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
@@ -62,6 +64,9 @@ pub(super) enum Command {
     /// Read the text of one attached file; the server calls it.
     #[command(name = documents::COMMAND, hide = true)]
     ReadDocument(DocumentArgs),
+    /// Start a program that has no parent here; an upgrade calls it.
+    #[command(name = START_ORPHAN, hide = true)]
+    StartOrphan(OrphanArgs),
     /// Write a man page for each command into a folder; packages do.
     #[command(hide = true)]
     Man(ManArgs),
@@ -249,6 +254,15 @@ pub(super) struct OpenapiArgs {
 pub(super) struct DocumentArgs {
     /// Its format.
     pub(super) format: Document,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct OrphanArgs {
+    /// Its path.
+    pub(super) program: OsString,
+    /// What it is called with.
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+    pub(super) arguments: Vec<OsString>,
 }
 
 #[derive(Debug, Args)]

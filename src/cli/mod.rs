@@ -90,6 +90,7 @@ pub fn run(cli: Cli) -> Result<(), Failure> {
             let read = analysis::documents::read_document(args.format);
             read.map_err(|error| Failure::Runtime(error.into()))
         }
+        Command::StartOrphan(args) => Ok(app::start_orphan(&args.program, &args.arguments)?),
         Command::Man(args) => Ok(manual::man(&args.folder)?),
         Command::Completions(args) => print(&manual::completions(args.shell)),
         Command::DemoUpstream(args) => {

@@ -1,7 +1,7 @@
 //! Log lines on stderr, for people or as JSON.
 
 use super::access;
-use super::stderr::{STDERR, Tail};
+use super::stderr::{self, STDERR, Tail};
 use crate::config::{LogFormat, LogSettings};
 use arc_swap::ArcSwapOption;
 use env_logger::Target;
@@ -9,10 +9,16 @@ use log::{Metadata, Record, error};
 use std::io::Write;
 use std::panic::PanicHookInfo;
 use std::sync::{Arc, LazyLock};
+use std::time::Duration;
 
 /// What is said of pingora by default: it reports each broken connection as an error, and the
 /// gateway's own events already say whose fault it was.
 const QUIET: &str = "pingora_core=error,pingora_proxy=off,sqlx=warn,h2=warn,rustls=warn,hyper=warn";
+
+/// How long the end of a process waits for what is to be written.
+const END: Duration = Duration::from_secs(1);
+/// How long a thread that panics does.
+const SHORT: Duration = Duration::from_millis(50);
 
 /// The logger of this process, which a reload changes.
 static LOGGER: LazyLock<Logger> = LazyLock::new(|| Logger(ArcSwapOption::empty()));
@@ -36,7 +42,7 @@ impl log::Log for Logger {
     }
 
     fn flush(&self) {
-        STDERR.flush();
+        STDERR.flush(END);
     }
 }
 
@@ -68,6 +74,11 @@ pub fn set(settings: &LogSettings) {
     LOGGER.0.store(Some(Arc::new(logger)));
 }
 
+/// Says a line on standard error whatever the level, behind the lines of the log.
+pub fn say(line: &str) {
+    STDERR.push(format!("{line}\n").as_bytes());
+}
+
 /// Waits, a second at most, until what was said is written: nothing is after the process has ended.
 pub fn flush() {
     log::logger().flush();
@@ -79,8 +90,12 @@ fn report_panic(panic: &PanicHookInfo<'_>) {
         Some(place) => error!(target: "panic", "a panic at {}:{}", place.file(), place.line()),
         None => error!(target: "panic", "a panic at an unknown place"),
     }
-    if std::thread::current().name() == Some("main") {
-        flush();
+    match std::thread::current().name() {
+        // It would wait for itself.
+        Some(stderr::THREAD) => {}
+        Some("main") => STDERR.flush(END),
+        // It may be the last that is heard of this process.
+        _ => STDERR.flush(SHORT),
     }
 }
 

@@ -20,6 +20,7 @@ use super::labels::{
     UnrestoredReason, VerdictType,
 };
 use super::registered::{About, children, counter, counters, gauge, histograms, labelled, seconds};
+use super::stderr;
 use super::upgraded::UpgradeResult;
 use crate::model::{GATEWAY_VERSION, Overhead, Stage};
 use prometheus::{
@@ -113,6 +114,10 @@ const DRAINING: About = (
     "monitor_draining",
     "1 while the process waits for its last calls.",
 );
+const LOG_LINES_LOST: About = (
+    "monitor_log_lines_lost_total",
+    "Lines of the log that were not written: nobody read standard error, or it failed.",
+);
 const UPGRADES: About = ("monitor_upgrades_total", "Hand-overs to another process.");
 const RELOADS: About = (
     "monitor_reloads_total",
@@ -157,6 +162,7 @@ pub struct Metrics {
     pub retention_failures: IntCounter,
     /// 1 while the process drains.
     pub draining: IntGauge,
+    log_lines_lost: IntCounter,
     upgrades: IntCounterVec,
     reloads: IntCounterVec,
     /// The spool.
@@ -201,6 +207,7 @@ impl Metrics {
             records_removed: counter(&registry, RECORDS_REMOVED)?,
             retention_failures: counter(&registry, RETENTION_FAILURES)?,
             draining: gauge(&registry, DRAINING)?,
+            log_lines_lost: counter(&registry, LOG_LINES_LOST)?,
             upgrades: labelled(&registry, UPGRADES, "result", results())?,
             reloads: labelled(&registry, RELOADS, "result", results())?,
             spool: SpoolMetrics::new(&registry)?,
@@ -279,6 +286,8 @@ impl Metrics {
 
     /// The text of `/metrics`.
     pub fn render(&self) -> Vec<u8> {
+        let lost = stderr::lost().saturating_sub(self.log_lines_lost.get());
+        self.log_lines_lost.inc_by(lost);
         let mut text = Vec::with_capacity(16 * 1024);
         // Writing into memory cannot fail.
         let _ = TextEncoder::new().encode(&self.registry.gather(), &mut text);

@@ -1,18 +1,28 @@
 //! Standard error, written by a thread of its own: whoever reads it may stall, and nothing that logs waits for
 //! that. Lines that find no room are counted, and the next line that does says how many.
 
-use log::warn;
-use std::io::{self, Write};
+use log::error;
+use std::io::{self, ErrorKind, Write};
 use std::mem;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+/// The thread's name.
+pub(super) const THREAD: &str = "log";
 /// What waits at most.
 const MOST: usize = 1 << 20;
 /// What may wait for a line that can itself wait: the rest is left for those that cannot.
 const PATIENT: usize = 64 << 10;
-/// How long the end of a process waits for what is left.
-const FLUSH: Duration = Duration::from_secs(1);
+/// Between two looks of who waits.
+const LOOK: Duration = Duration::from_secs(1);
+/// Bytes that a pipe takes in one piece, whoever else writes to it: PIPE_BUF of Linux.
+const WHOLE: usize = 4_096;
+/// Between two tries where standard error takes nothing without saying that it is full for long.
+const RETRY: Duration = Duration::from_millis(10);
+
+/// Lines that were not written, of this process.
+static LOST: AtomicU64 = AtomicU64::new(0);
 
 /// Lines on their way to standard error.
 pub(super) static STDERR: Lines = Lines {
@@ -33,6 +43,7 @@ pub(super) struct Lines {
 struct Queue {
     /// Whole lines.
     bytes: Vec<u8>,
+    /// Lines that were lost since somebody was last told.
     lost: u64,
     /// Lines that were taken out are being written.
     is_busy: bool,
@@ -58,12 +69,12 @@ impl Lines {
     pub(super) fn start(&'static self) {
         let mut queue = self.lock();
         if !queue.has_thread {
-            let thread = std::thread::Builder::new().name("log".into());
+            let thread = std::thread::Builder::new().name(THREAD.into());
             queue.has_thread = thread.spawn(|| self.run()).is_ok();
         }
     }
 
-    fn push(&self, line: &[u8]) {
+    pub(super) fn push(&self, line: &[u8]) {
         let mut queue = self.lock();
         if !queue.has_thread {
             drop(queue);
@@ -72,7 +83,7 @@ impl Lines {
         }
         match queue.bytes.len() + line.len() <= MOST {
             true => queue.bytes.extend_from_slice(line),
-            false => queue.lost += 1,
+            false => queue.lose(1),
         }
         drop(queue);
         self.changed.notify_all();
@@ -82,37 +93,46 @@ impl Lines {
     pub(super) fn wait_for_room(&self) {
         let mut queue = self.lock();
         while queue.bytes.len() > PATIENT {
-            queue = self.wait(queue, FLUSH);
+            queue = self.wait(queue, LOOK);
         }
     }
 
-    /// Waits until everything is written, a second at most.
-    pub(super) fn flush(&self) {
+    /// Waits until everything is written, as long as that at most.
+    pub(super) fn flush(&self, most: Duration) {
         let begin = Instant::now();
         let mut queue = self.lock();
-        while (queue.is_busy || !queue.bytes.is_empty()) && begin.elapsed() < FLUSH {
-            queue = self.wait(queue, FLUSH.saturating_sub(begin.elapsed()));
+        while (queue.is_busy || !queue.bytes.is_empty()) && begin.elapsed() < most {
+            queue = self.wait(queue, most.saturating_sub(begin.elapsed()));
         }
     }
 
     fn run(&self) {
         let mut lines = Vec::new();
         loop {
-            let lost = self.take(&mut lines);
-            // Nobody can be told that nobody can be told.
-            let _ = io::stderr().write_all(&lines);
+            self.take(&mut lines);
+            let unwritten = write(&lines);
             lines.clear();
             lines.shrink_to(PATIENT);
+            // Nobody can be told before something can be written again.
+            let lost = match unwritten {
+                0 => mem::take(&mut self.lock().lost),
+                count => {
+                    self.lock().lose(count);
+                    0
+                }
+            };
             if lost > 0 {
-                warn!("{lost} lines of this log found no room while nobody read it");
+                error!(
+                    "{lost} lines of this log are lost: nobody read it, or it could not be written"
+                );
             }
             self.lock().is_busy = false;
             self.changed.notify_all();
         }
     }
 
-    /// The lines that wait, for an empty buffer; and how many found no room beside them.
-    fn take(&self, lines: &mut Vec<u8>) -> u64 {
+    /// The lines that wait, for an empty buffer.
+    fn take(&self, lines: &mut Vec<u8>) {
         let mut queue = self.lock();
         while queue.bytes.is_empty() {
             queue = self
@@ -122,7 +142,6 @@ impl Lines {
         }
         mem::swap(&mut queue.bytes, lines);
         queue.is_busy = true;
-        mem::take(&mut queue.lost)
     }
 
     fn wait<'a>(&self, queue: MutexGuard<'a, Queue>, most: Duration) -> MutexGuard<'a, Queue> {
@@ -132,5 +151,79 @@ impl Lines {
 
     fn lock(&self) -> MutexGuard<'_, Queue> {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Queue {
+    fn lose(&mut self, count: u64) {
+        self.lost += count;
+        LOST.fetch_add(count, Ordering::Relaxed);
+    }
+}
+
+/// Lines of this process's log that were not written.
+pub(super) fn lost() -> u64 {
+    LOST.load(Ordering::Relaxed)
+}
+
+/// Writes lines; says how many could not be.
+fn write(lines: &[u8]) -> u64 {
+    let mut rest = lines;
+    while !rest.is_empty() {
+        let (piece, behind) = rest.split_at(piece(rest));
+        if write_whole(piece).is_err() {
+            return rest.iter().filter(|byte| **byte == b'\n').count() as u64;
+        }
+        rest = behind;
+    }
+    0
+}
+
+/// Bytes of the first lines, as many as a pipe takes in one piece: another process of this service may
+/// write to it at the same time.
+fn piece(lines: &[u8]) -> usize {
+    let end = |bytes: &[u8]| bytes.iter().rposition(|byte| *byte == b'\n');
+    let first = |bytes: &[u8]| bytes.iter().position(|byte| *byte == b'\n');
+    let whole = lines.get(..WHOLE).map_or(Some(lines.len() - 1), end);
+    let whole = whole.or_else(|| first(lines));
+    whole.map_or(lines.len(), |at| at + 1)
+}
+
+fn write_whole(mut bytes: &[u8]) -> io::Result<()> {
+    while !bytes.is_empty() {
+        match io::stderr().write(bytes) {
+            Ok(0) => return Err(ErrorKind::WriteZero.into()),
+            Ok(count) => bytes = &bytes[count..],
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Err(error) if error.kind() == ErrorKind::WouldBlock => std::thread::sleep(RETRY),
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::piece;
+
+    #[test]
+    fn a_piece_is_whole_lines_that_a_pipe_takes_at_once_or_one_longer_line() {
+        let line = |length: usize| [vec![b'a'; length - 1], vec![b'\n']].concat();
+        let pieces = |lines: &[Vec<u8>]| {
+            let (bytes, mut at, mut sizes) = (lines.concat(), 0, Vec::new());
+            while at < bytes.len() {
+                sizes.push(piece(&bytes[at..]));
+                at += sizes.last().copied().unwrap_or_default();
+            }
+            sizes
+        };
+        assert_eq!(pieces(&[line(10), line(20)]), [30]);
+        assert_eq!(pieces(&[line(4_000), line(96), line(1)]), [4_096, 1]);
+        assert_eq!(pieces(&[line(4_000), line(97), line(1)]), [4_000, 98]);
+        assert_eq!(
+            pieces(&[line(9_000), line(5_000), line(9)]),
+            [9_000, 5_000, 9]
+        );
+        assert_eq!(pieces(&[line(7), line(5_000)]), [7, 5_000]);
     }
 }

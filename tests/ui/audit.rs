@@ -36,6 +36,10 @@ fn contract_30_who_did_what_is_listed_by_person_and_action() {
         let page = admin.get(&format!("/ui/audit?{query}")).text();
         assert_eq!(lines(&page), expected, "{query}: {page}");
     }
+    for action in ["account.sign_in", "account.password", "account.link"] {
+        let page = admin.get(&format!("/ui/audit?action={action}")).text();
+        assert!(page.contains("title=\"ann\""), "whose it was: {page}");
+    }
     let page = admin.get("/ui/audit").text();
     let key = regex::Regex::new("mon_[A-Za-z0-9_-]{20,}").unwrap();
     let key = key.find(&made.text()).unwrap().as_str().to_owned();

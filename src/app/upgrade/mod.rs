@@ -14,10 +14,13 @@
 //! same service; `--upgrade` takes over by hand.
 
 mod control;
+mod orphan;
 mod start;
 mod transfer;
 
 pub(super) use control::Control;
+pub(crate) use orphan::COMMAND as START_ORPHAN;
+pub use orphan::start_orphan;
 pub(super) use start::{Predecessor, take_over};
 
 use super::notify;
@@ -155,9 +158,10 @@ impl Upgrades {
     }
 
     fn finish(&self, stream: &mut UnixStream, pid: u32) {
-        // The other one serves, whether it hears of it or not.
-        let _ = writeln!(stream, "going");
+        // Before the other one may be followed by a third.
         notify::main_process(pid);
+        // It serves, whether it hears of it or not.
+        let _ = writeln!(stream, "going");
         HandedOver.emit();
         self.enter(Phase::Handing, Phase::HandedOver);
         self.handed_over.send_replace(true);

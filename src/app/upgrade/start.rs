@@ -1,13 +1,13 @@
 //! Starting the next process from the running one, and taking over as the next one.
 
 use super::super::sockets::Sockets;
+use super::orphan::Orphan;
 use super::{Phase, READY, UpgradeResult, Upgrades, control, transfer};
 use anyhow::{Context, Result, bail};
 use std::ffi::OsString;
 use std::io::Write;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command};
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
@@ -68,24 +68,23 @@ pub(super) fn next_process(upgrades: &Upgrades) -> Result<u32> {
     if upgrades.wait(Duration::ZERO, |phase| phase != Phase::Serving) {
         bail!("another upgrade is under way");
     }
-    let mut child = launch().inspect_err(|_| upgrades.ended(UpgradeResult::Failed))?;
-    let pid = child.id();
+    let next = launch().inspect_err(|_| upgrades.ended(UpgradeResult::Failed))?;
     let until = Instant::now() + upgrades.patience;
     loop {
         if upgrades.is_leaving() {
-            return Ok(pid);
+            return Ok(next.id());
         }
-        if let Some(status) = child.try_wait()? {
+        if next.has_ended() {
             // One that ended before it asked for anything counts too.
             if !upgrades.wait(Duration::ZERO, |phase| phase == Phase::Handing) {
                 upgrades.ended(UpgradeResult::Failed);
             }
-            bail!("the new process ended with {status} before it was ready; its log says why");
+            bail!("the new process ended before it was ready; its log says why");
         }
         // One that has the sockets may say this instant that it serves: how long it has for that is the
         // hand-over's to say.
         if Instant::now() > until && upgrades.enter(Phase::Serving, Phase::GivenUp) {
-            end(&mut child);
+            next.end();
             upgrades.enter(Phase::GivenUp, Phase::Serving);
             bail!(
                 "the new process was not ready within {:?}",
@@ -96,20 +95,13 @@ pub(super) fn next_process(upgrades: &Upgrades) -> Result<u32> {
     }
 }
 
-fn end(child: &mut Child) {
-    let _ = child.kill();
-    let _ = child.wait();
-}
-
-fn launch() -> Result<Child> {
+fn launch() -> Result<Orphan> {
     let (program, arguments) = remember();
-    let mut command = Command::new(program);
-    command.args(arguments);
+    let mut arguments = arguments.clone();
     if !arguments.iter().any(|argument| argument == FLAG) {
-        command.arg(FLAG);
+        arguments.push(FLAG.into());
     }
-    let started = command.spawn();
-    started.with_context(|| format!("{} cannot be started", program.display()))
+    Orphan::start(program, &arguments)
 }
 
 /// The program's path and arguments as they were at the start: the file may be another one by now,
