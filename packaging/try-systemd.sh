@@ -206,10 +206,17 @@ inside kill -KILL "$main"
 soon "a restart" is_other_than "$main"
 soon "an answer" answers
 restarts 1
+stream >/dev/null 2>&1 &
+main="$(property MainPID)"
+inside kill -QUIT "$main"
+soon "an upgrade" is_other_than "$main"
+inside kill -KILL "$(property MainPID)"
+soon "an answer while the old process drained" answers
+restarts 2
 inside kill -STOP "$(property MainPID)"
 sleep 34
 soon "an answer" answers
-restarts 2
+restarts 3
 
 say "stop"
 inside systemctl stop monitor

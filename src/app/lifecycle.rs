@@ -7,7 +7,7 @@ use super::sockets::Sockets;
 use super::upgrade::Upgrades;
 use crate::gateway::Live;
 use async_trait::async_trait;
-use log::info;
+use log::{info, warn};
 use pingora_core::server::{ShutdownSignal, ShutdownSignalWatch};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
@@ -157,11 +157,15 @@ impl ShutdownSignalWatch for Signals {
         }
         self.readiness.set(STOPPING);
         self.sockets.close();
-        let readiness = self.readiness.clone();
+        let (readiness, upgrades) = (self.readiness.clone(), self.upgrades.clone());
         tokio::spawn(async move {
             // Whoever will not wait for the last call interrupts, and again where the disk hangs.
-            interrupt.recv().await;
-            info!("interrupted, stopping at once");
+            tokio::select! {
+                _ = interrupt.recv() => info!("interrupted, stopping at once"),
+                () = left_alone(&upgrades) => {
+                    warn!("asked to stop while nobody serves, stopping at once: the process that took over has ended");
+                }
+            }
             readiness.set(INTERRUPTED);
             interrupt.recv().await;
             log::logger().flush();
@@ -169,6 +173,20 @@ impl ShutdownSignalWatch for Signals {
         });
         ShutdownSignal::GracefulTerminate
     }
+}
+
+/// Resolves when this process is asked to stop after the one that took over has ended: a supervisor starts
+/// another one only once this one is gone, and until then nobody serves.
+async fn left_alone(upgrades: &Upgrades) {
+    let Ok(mut terminate) = signal(SignalKind::terminate()) else {
+        return std::future::pending().await;
+    };
+    while terminate.recv().await.is_some() {
+        if upgrades.is_left_alone() {
+            return;
+        }
+    }
+    std::future::pending().await
 }
 
 /// Blocks until the process has been asked to stop and nothing is in flight, or `grace` is over

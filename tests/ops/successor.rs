@@ -1,11 +1,11 @@
 //! What a process that takes over is to its surroundings: its supervisor, who reloads, who reads what it says.
 
-use crate::line::{Line, await_end, order};
+use crate::line::{Line, await_end, has_ended, order, signal};
 use crate::support::eventually;
 use crate::support::http::Conn;
 use crate::support::request::{HELLO, Request};
 use crate::support::stack::Stack;
-use crate::support::upstream::Upstream;
+use crate::support::upstream::{DONE, Feed, Upstream, delta};
 use std::process::Command;
 
 /// The number of a process's parent.
@@ -41,6 +41,50 @@ fn a_supervisor_has_the_next_process_as_its_own_while_the_old_one_drains() {
     drop((kept, idle));
     await_end(first);
     assert_eq!(stack.call(&Request::chat(HELLO)).status(), 200);
+}
+
+/// A stack with a stream under way that ends when the feed says so.
+fn streaming() -> (Stack, Upstream, Feed, Conn) {
+    let (upstream, feed) = Upstream::fed();
+    let stack = Stack::before(&upstream);
+    let body = r#"{"model":"m","stream":true,"messages":[]}"#;
+    let mut stream = Request::chat(body).send(stack.gateway_addr);
+    upstream.await_heads(1);
+    feed.send(
+        "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n",
+    );
+    feed.chunk(format!("data: {}\n\n", delta(0, "first ")));
+    stream.read_head_once_and_until(b"first ");
+    (stack, upstream, feed, stream)
+}
+
+#[test]
+fn a_stop_lets_the_old_process_finish_its_streams_too() {
+    let (stack, _upstream, feed, mut stream) = streaming();
+    let (mut line, first) = (Line::default(), stack.process.id() as i32);
+    let next = line.upgrade(&stack, "gateway");
+    // As systemd does it: both.
+    signal(first, "TERM");
+    signal(next, "TERM");
+    await_end(next);
+    feed.chunk(format!("data: {DONE}\n\n"));
+    feed.end();
+    stream.read_until(b"[DONE]");
+    drop(stream);
+    await_end(first);
+}
+
+#[test]
+fn an_old_process_does_not_keep_a_dead_service_from_being_started_again() {
+    let (stack, _upstream, _feed, _stream) = streaming();
+    let (mut line, first) = (Line::default(), stack.process.id() as i32);
+    let next = line.upgrade(&stack, "gateway");
+    signal(next, "KILL");
+    await_end(next);
+    assert!(!has_ended(first), "its stream goes on until it is asked");
+    // systemd starts the service again once everything of it is gone.
+    signal(first, "TERM");
+    await_end(first);
 }
 
 #[test]
