@@ -9,7 +9,9 @@
 //! request; `sync-local` and `sync-http` are sync mode at half load, the subject in the gateway's
 //! column: `monitor all`, and a gateway whose backend is a mock. `spool` and `spool-batch` are
 //! telemetry over HTTP to a mock that takes records one by one or in batches, `backlog` and
-//! `backlog-batch` what an outage left, delivered afterwards. It is no test of behaviour, and no figure of it fails a build: goals are only printed.
+//! `backlog-batch` what an outage left, delivered afterwards. `instructions`, which runs only by name, counts
+//! those of a call with valgrind. It is no test of behaviour, and no figure of it fails a build: goals are only
+//! printed.
 
 #[path = "gateway/answer.rs"]
 mod answer;
@@ -21,6 +23,8 @@ mod body;
 mod cases;
 #[path = "gateway/facts.rs"]
 mod facts;
+#[path = "gateway/instructions.rs"]
+mod instructions;
 #[path = "gateway/load.rs"]
 mod load;
 #[path = "gateway/mock.rs"]
@@ -88,7 +92,8 @@ impl Choice {
             }
         }
         if cases.is_empty() {
-            cases = CASES.to_vec();
+            let by_itself = |case: &&Case| case.name != instructions::NAME;
+            cases = CASES.iter().filter(by_itself).copied().collect();
         }
         Ok(Self {
             scale: if full { Scale::FULL } else { Scale::QUICK },
@@ -122,6 +127,7 @@ fn round_of(case: &Case, choice: &Choice, world: &World, table: &mut Table) -> R
         Work::Backlog(subject) => {
             return spool::backlog(case, subject, &choice.scale, world, table);
         }
+        Work::Count => return instructions::measure(case, &choice.scale, world, table),
         _ => {}
     }
     let mut records = Records::default();

@@ -1,16 +1,19 @@
 #!/usr/bin/env bash
 # Compares release profiles of the gateway: how long a build takes, how large the program is, and what a
-# call costs (CPU per call, from the gateway's bench):
+# call costs (CPU per call, and its instructions where valgrind is there; from the gateway's bench):
 #
 #   benches/profiles.sh [NAME=LTO,CODEGEN_UNITS ...]
 #
-# Without arguments: the profile of Cargo.toml, one codegen unit, and fat LTO. Each is built in a folder of
+# Without arguments: thin LTO with four codegen units and with one, and fat LTO. Each is built in a folder of
 # its own below target/profiles, from nothing, which takes many minutes each; then all are measured by turns.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 ROUNDS=2
 CASES=(1k sse)
+if command -v valgrind >/dev/null; then
+  CASES+=(instructions)
+fi
 if [ $# -eq 0 ]; then
   set -- thin-4=thin,4 thin-1=thin,1 fat-1=fat,1
 fi

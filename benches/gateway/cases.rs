@@ -2,6 +2,7 @@
 
 use super::answer::Answer;
 use super::facts::{cpu_us, forget_peak, peak_bytes, resident_bytes};
+use super::instructions;
 use super::load::{Plan, Report};
 use super::table::Measure;
 use super::target::{Records, Running, Target};
@@ -32,6 +33,8 @@ pub(crate) enum Work {
     Spool(Target),
     /// What waits in that target's spool after an outage; see `spool`.
     Backlog(Target),
+    /// Instructions of a call; see `instructions`.
+    Count,
 }
 
 /// One case.
@@ -60,7 +63,7 @@ const fn calls(
 }
 
 /// All cases, in the order of the table.
-pub(crate) const CASES: [Case; 14] = [
+pub(crate) const CASES: [Case; 15] = [
     calls("1k", KIB, Answer::Json1k, Some(1.0)),
     calls("32k", 32 * KIB, Answer::Json32k, Some(1.0)),
     calls("1m", MIB, Answer::Json1k, Some(0.8)),
@@ -111,6 +114,11 @@ pub(crate) const CASES: [Case; 14] = [
         work: Work::Backlog(Target::SpoolBatch),
         cpu_goal: None,
     },
+    Case {
+        name: instructions::NAME,
+        work: Work::Count,
+        cpu_goal: None,
+    },
 ];
 
 impl Case {
@@ -133,6 +141,8 @@ pub(crate) struct Scale {
     pub(crate) body_bytes: usize,
     /// Calls whose records wait in the spool, two of each.
     pub(crate) backlog_calls: u64,
+    /// Calls of the shorter run that is counted.
+    pub(crate) counted_calls: u64,
 }
 
 impl Scale {
@@ -147,6 +157,7 @@ impl Scale {
         streams: 1_000,
         body_bytes: 100_000_000,
         backlog_calls: 50_000,
+        counted_calls: 1_000,
     };
     /// Enough to see that every case still runs; its figures mean nothing.
     pub(crate) const QUICK: Self = Self {
@@ -159,6 +170,7 @@ impl Scale {
         streams: 20,
         body_bytes: 8_000_000,
         backlog_calls: 200,
+        counted_calls: 20,
     };
 }
 
@@ -195,7 +207,7 @@ pub(crate) fn measure(
         }
         Work::Held => held(scale, world, target),
         Work::Body => body(scale, world, target),
-        Work::Sync(_) | Work::Spool(_) | Work::Backlog(_) => {
+        Work::Sync(_) | Work::Spool(_) | Work::Backlog(_) | Work::Count => {
             bail!("such a case is measured by pairs of targets")
         }
     }

@@ -36,6 +36,8 @@ pub(crate) enum Measure {
     Delivered,
     /// Growth of the peak while records wait and are delivered.
     SpoolMib,
+    /// Thousands of instructions of a call.
+    Instructions,
 }
 
 impl Measure {
@@ -56,6 +58,7 @@ impl Measure {
             Self::TelemetryP50 => "added p50 µs",
             Self::Delivered => "records/s delivered",
             Self::SpoolMib => "peak growth MiB",
+            Self::Instructions => "1,000 instructions per call",
         }
     }
 
@@ -72,7 +75,12 @@ impl Measure {
             Self::TelemetryP50 => Some((value, 50.0)),
             Self::Delivered => Some((value, 5_000.0)),
             Self::SpoolMib => Some((value, 64.0)),
-            Self::P50 | Self::P99 | Self::StreamKib | Self::Rate | Self::BackendP50 => None,
+            Self::P50
+            | Self::P99
+            | Self::StreamKib
+            | Self::Rate
+            | Self::BackendP50
+            | Self::Instructions => None,
         }
     }
 }

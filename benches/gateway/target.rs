@@ -69,28 +69,49 @@ pub(crate) struct Running {
     pub(crate) process: Process,
     pub(crate) address: SocketAddr,
     operations: Option<SocketAddr>,
-    _folder: Folder,
+    folder: Folder,
 }
+
+/// What callgrind counts is in this file of a target's folder.
+const COUNTS: &str = "counts";
 
 impl Running {
     /// Starts `target` on free ports and waits until it listens; on others, a few times, when somebody
     /// else takes one in the meantime.
     pub(crate) fn start(target: Target, world: &World) -> Result<Self> {
+        Self::start_under(target, world, false)
+    }
+
+    /// The same under callgrind; its instructions are counted once it is interrupted.
+    pub(crate) fn counted(target: Target, world: &World) -> Result<Self> {
+        Self::start_under(target, world, true)
+    }
+
+    /// What was counted.
+    pub(crate) fn counts(&self) -> PathBuf {
+        self.folder.path().join(COUNTS)
+    }
+
+    fn start_under(target: Target, world: &World, is_counted: bool) -> Result<Self> {
         for _ in 1..START_TRIES {
-            match Self::try_start(target, world) {
+            match Self::try_start(target, world, is_counted) {
                 Err(error) if format!("{error:#}").contains("cannot listen") => {}
                 started => return started,
             }
         }
-        Self::try_start(target, world)
+        Self::try_start(target, world, is_counted)
     }
 
-    fn try_start(target: Target, world: &World) -> Result<Self> {
+    fn try_start(target: Target, world: &World, is_counted: bool) -> Result<Self> {
         let folder = Folder::create(target.name())?;
         let [address, operations, analysis] = free_addresses()?;
-        let (program, arguments) = match target {
+        let called = match target {
             Target::Bare => bare(address, world),
             _ => product(target, folder.path())?,
+        };
+        let (program, arguments) = match is_counted {
+            true => under_callgrind(called, folder.path()),
+            false => called,
         };
         let mut environment = vec![
             ("UPSTREAM_URL", format!("http://{}", world.mock)),
@@ -122,7 +143,7 @@ impl Running {
             process,
             address,
             operations,
-            _folder: folder,
+            folder,
         })
     }
 
@@ -222,6 +243,19 @@ fn product(target: Target, folder: &Path) -> Result<(PathBuf, Vec<String>)> {
         env!("CARGO_BIN_EXE_monitor").into(),
         arguments.map(str::to_owned).to_vec(),
     ))
+}
+
+fn under_callgrind(
+    (program, arguments): (PathBuf, Vec<String>),
+    folder: &Path,
+) -> (PathBuf, Vec<String>) {
+    let counts = format!("--callgrind-out-file={}", folder.join(COUNTS).display());
+    let program = program.to_string_lossy().into_owned();
+    let before = ["--tool=callgrind".to_owned(), counts, program];
+    (
+        "valgrind".into(),
+        before.into_iter().chain(arguments).collect(),
+    )
 }
 
 /// One worker thread and no access line, as the bare proxy has; the rest is the default.

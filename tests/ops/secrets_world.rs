@@ -1,6 +1,7 @@
 //! The world of the test that looks for secrets: one process with every output on, and a model and a
 //! judge that fail in many ways.
 
+use crate::line::signal;
 use crate::support::http::Response;
 use crate::support::request::Request;
 use crate::support::secrets::Secrets;
@@ -136,6 +137,13 @@ impl World {
     /// Looks for every secret in everything that came out.
     #[track_caller]
     pub(crate) fn assert_silent(&self, stack: &Stack) {
+        // Lines are written in their order: whatever was said before is there once this is.
+        let reloads = |text: &str| text.matches("configuration reloaded").count();
+        let before = reloads(&stack.stderr());
+        let serving = stack.operations("/status").json()["process"].as_i64();
+        signal(i32::try_from(serving.unwrap()).unwrap(), "HUP");
+        let more = |text: &str| (reloads(text) > before).then_some(());
+        stack.process.await_stderr("a line of now", more);
         let exports = self.collector.seen().requests;
         let exports: Vec<_> = exports
             .iter()
