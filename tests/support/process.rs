@@ -8,6 +8,10 @@ use std::sync::{Arc, Condvar, Mutex};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
+/// Between two looks at a text that may still grow, and how many there are at most.
+const MOMENT: Duration = Duration::from_millis(40);
+const SETTLES: usize = 50;
+
 /// Text that grows while a process writes.
 #[derive(Default)]
 struct Output {
@@ -92,6 +96,21 @@ impl Process {
     /// What it logged so far.
     pub fn stderr(&self) -> String {
         self.stderr.now()
+    }
+
+    /// The same once no more has come for a moment: lines are written behind what they are about.
+    pub fn settled_stderr(&self) -> String {
+        let mut before = usize::MAX;
+        let mut text = self.stderr();
+        for _ in 0..SETTLES {
+            if text.len() == before {
+                break;
+            }
+            before = text.len();
+            std::thread::sleep(MOMENT);
+            text = self.stderr();
+        }
+        text
     }
 
     /// Waits for something on stdout.

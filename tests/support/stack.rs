@@ -260,7 +260,7 @@ impl Stack {
 
     /// Everything logged so far.
     pub fn stderr(&self) -> String {
-        self.process.stderr()
+        self.process.settled_stderr()
     }
 
     /// The id of the first application, as the analysis server prints it.
