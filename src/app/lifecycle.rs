@@ -4,11 +4,12 @@ use super::http::UnderWay;
 use super::notify;
 use super::reload::Reloads;
 use super::sockets::Sockets;
-use super::upgrade::Upgrades;
+use super::upgrade::{self, Upgrades};
 use crate::gateway::Live;
 use async_trait::async_trait;
 use log::{info, warn};
 use pingora_core::server::{ShutdownSignal, ShutdownSignalWatch};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 use std::time::{Duration, Instant};
@@ -75,6 +76,8 @@ pub(super) struct Signals {
     pub(super) upgrades: Arc<Upgrades>,
     pub(super) reloads: Arc<Reloads>,
     pub(super) sockets: Sockets,
+    /// Where the process that serves takes orders.
+    pub(super) control: PathBuf,
 }
 
 /// Why a process ends.
@@ -148,22 +151,26 @@ impl ShutdownSignalWatch for Signals {
         };
         match self.ending(&mut interrupt).await {
             Ok(Ending::Terminated) => {
+                upgrade::close(&self.control);
                 if !self.drain(&mut interrupt).await {
                     return self.interrupted();
                 }
             }
             Ok(Ending::HandedOver) => self.hand_over(),
-            Ok(Ending::Interrupted) | Err(_) => return self.interrupted(),
+            Ok(Ending::Interrupted) | Err(_) => {
+                upgrade::close(&self.control);
+                return self.interrupted();
+            }
         }
         self.readiness.set(STOPPING);
         self.sockets.close();
-        let (readiness, upgrades) = (self.readiness.clone(), self.upgrades.clone());
+        let (readiness, control) = (self.readiness.clone(), self.control.clone());
         tokio::spawn(async move {
             // Whoever will not wait for the last call interrupts, and again where the disk hangs.
             tokio::select! {
                 _ = interrupt.recv() => info!("interrupted, stopping at once"),
-                () = left_alone(&upgrades) => {
-                    warn!("asked to stop while nobody serves, stopping at once: the process that took over has ended");
+                () = left_alone(&control) => {
+                    warn!("asked to stop while nobody serves, stopping at once: the process that took over has died");
                 }
             }
             readiness.set(INTERRUPTED);
@@ -175,14 +182,15 @@ impl ShutdownSignalWatch for Signals {
     }
 }
 
-/// Resolves when this process is asked to stop after the one that took over has ended: a supervisor starts
-/// another one only once this one is gone, and until then nobody serves.
-async fn left_alone(upgrades: &Upgrades) {
+/// Resolves when this process is asked to stop after the one that serves in its place has died: a supervisor
+/// starts another one only once this one is gone, and until then nobody serves. At a stop that one is there, or
+/// has left in order.
+async fn left_alone(control: &Path) {
     let Ok(mut terminate) = signal(SignalKind::terminate()) else {
         return std::future::pending().await;
     };
     while terminate.recv().await.is_some() {
-        if upgrades.is_left_alone() {
+        if upgrade::is_deserted(control) {
             return;
         }
     }

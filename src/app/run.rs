@@ -137,6 +137,7 @@ impl Serving {
             upgrades: upgrades.clone(),
             reloads: self.reloads.clone(),
             sockets: self.seat.sockets.clone(),
+            control: self.seat.control.clone(),
         }
     }
 

@@ -75,12 +75,34 @@ fn a_stop_lets_the_old_process_finish_its_streams_too() {
 }
 
 #[test]
+fn a_stop_lets_the_first_of_three_processes_finish_its_streams_too() {
+    let (stack, _upstream, feed, mut stream) = streaming();
+    let (mut line, first) = (Line::default(), stack.process.id() as i32);
+    let second = line.upgrade(&stack, "gateway");
+    let third = line.upgrade(&stack, "gateway");
+    // The one that followed it has ended, and all is well.
+    await_end(second);
+    signal(third, "TERM");
+    await_end(third);
+    signal(first, "TERM");
+    feed.chunk(format!("data: {}\n\n", delta(0, "second ")));
+    stream.read_until(b"second ");
+    feed.chunk(format!("data: {DONE}\n\n"));
+    feed.end();
+    stream.read_until(b"[DONE]");
+    drop(stream);
+    await_end(first);
+}
+
+#[test]
 fn an_old_process_does_not_keep_a_dead_service_from_being_started_again() {
     let (stack, _upstream, _feed, _stream) = streaming();
     let (mut line, first) = (Line::default(), stack.process.id() as i32);
-    let next = line.upgrade(&stack, "gateway");
-    signal(next, "KILL");
-    await_end(next);
+    let second = line.upgrade(&stack, "gateway");
+    let third = line.upgrade(&stack, "gateway");
+    await_end(second);
+    signal(third, "KILL");
+    await_end(third);
     assert!(!has_ended(first), "its stream goes on until it is asked");
     // systemd starts the service again once everything of it is gone.
     signal(first, "TERM");

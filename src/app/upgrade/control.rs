@@ -75,6 +75,8 @@ impl Control {
                 self.upgrades.orders.fetch_sub(1, Ordering::Relaxed);
                 said
             }
+            // Somebody wants to know whether anybody is here.
+            "ping" => Ok(()),
             "reload" => {
                 let said = self.reloads.reload()?;
                 Ok(writeln!(stream, "ok: {said}")?)
@@ -95,6 +97,29 @@ pub(super) fn order(path: &Path, order: &str, limit: Duration) -> Result<String>
     match answer.strip_prefix("ok: ") {
         Some(said) => Ok(said.to_owned()),
         None => bail!("{}", answer.strip_prefix("failed: ").unwrap_or(&answer)),
+    }
+}
+
+/// A process that is about to end in order takes no orders any more, and leaves nothing behind.
+pub(in crate::app) fn close(path: &Path) {
+    if let Err(error) = std::fs::remove_file(path)
+        && error.kind() != ErrorKind::NotFound
+    {
+        log::warn!("{} cannot be removed: {error}", path.display());
+    }
+}
+
+/// Whether the process that took orders there ended without [`close`]: it was killed, or failed.
+pub(in crate::app) fn is_deserted(path: &Path) -> bool {
+    match connect(path) {
+        Ok(mut stream) => {
+            // Whoever is there hears that nothing is wanted.
+            let _ = writeln!(stream, "ping");
+            false
+        }
+        Err(error) => error
+            .downcast_ref::<std::io::Error>()
+            .is_some_and(|error| error.kind() == ErrorKind::ConnectionRefused),
     }
 }
 

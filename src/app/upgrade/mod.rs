@@ -18,12 +18,11 @@ mod orphan;
 mod start;
 mod transfer;
 
-pub(super) use control::Control;
+pub(super) use control::{Control, close, is_deserted};
 pub(crate) use orphan::COMMAND as START_ORPHAN;
 pub use orphan::start_orphan;
 pub(super) use start::{Predecessor, take_over};
 
-use self::orphan::Orphan;
 use super::notify;
 use super::sockets::{Label, Sockets};
 use crate::config::{Role, Settings};
@@ -35,7 +34,7 @@ use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use tokio::sync::watch;
 
@@ -80,8 +79,6 @@ pub(super) struct Upgrades {
     phase: Mutex<Phase>,
     changed: Condvar,
     handed_over: watch::Sender<bool>,
-    /// The process that serves then.
-    successor: OnceLock<Orphan>,
     /// How long the next process may take.
     patience: Duration,
     metrics: Arc<Metrics>,
@@ -97,7 +94,6 @@ impl Upgrades {
             phase: Mutex::new(Phase::Serving),
             changed: Condvar::new(),
             handed_over: watch::Sender::new(false),
-            successor: OnceLock::new(),
             patience: patience(role),
             metrics,
             orders: AtomicI64::new(0),
@@ -123,11 +119,6 @@ impl Upgrades {
 
     fn is_leaving(&self) -> bool {
         self.leaving.load(Ordering::Relaxed)
-    }
-
-    /// Whether the process that served after this one has ended.
-    pub(super) fn is_left_alone(&self) -> bool {
-        self.successor.get().is_some_and(Orphan::has_ended)
     }
 
     /// Whether another process serves.
@@ -167,7 +158,6 @@ impl Upgrades {
     }
 
     fn finish(&self, stream: &mut UnixStream, pid: u32) {
-        self.successor.get_or_init(|| Orphan::known(pid));
         // Before the other one may be followed by a third.
         notify::main_process(pid);
         // It serves, whether it hears of it or not.

@@ -51,14 +51,9 @@ impl Orphan {
         let Some(Ok(pid)) = said.strip_prefix("process ").map(str::parse) else {
             bail!("{} cannot be started: {said}", program.display());
         };
-        Ok(Self::known(pid))
-    }
-
-    /// The process of this number.
-    pub(super) fn known(pid: u32) -> Self {
         let number = i32::try_from(pid).ok().and_then(Pid::from_raw);
         let handle = number.and_then(|number| pidfd_open(number, PidfdFlags::empty()).ok());
-        Self { pid, handle }
+        Ok(Self { pid, handle })
     }
 
     /// Its number.
