@@ -200,6 +200,18 @@ grep -q '\[DONE\]' "$system/root/stream" || fail "the stream has no end"
 ! inside journalctl -u monitor --no-pager -o cat | grep -q 'with signal SIGKILL' || fail "it was killed"
 inside systemctl start monitor
 
+say "stop right behind an upgrade, with a stream under way in the old process"
+stream >"$system/root/stream" &
+streaming=$!
+sleep 1
+main="$(property MainPID)"
+inside kill -QUIT "$main"
+soon "an upgrade" is_other_than "$main"
+inside systemctl stop monitor
+wait "$streaming" || fail "the stream was cut"
+grep -q '\[DONE\]' "$system/root/stream" || fail "the stream has no end"
+inside systemctl start monitor
+
 say "killed, and hanging"
 main="$(property MainPID)"
 inside kill -KILL "$main"

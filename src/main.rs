@@ -8,12 +8,9 @@ use std::process::ExitCode;
 
 fn main() -> ExitCode {
     let ended = cli::run(Cli::parse());
-    logging::flush();
-    match ended {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(failure) => {
-            eprintln!("{failure}");
-            failure.exit_code()
-        }
+    if let Err(failure) = &ended {
+        logging::say(&failure.to_string());
     }
+    logging::flush();
+    ended.map_or_else(|failure| failure.exit_code(), |()| ExitCode::SUCCESS)
 }

@@ -56,6 +56,11 @@ impl Readiness {
         self.heeds_signals.load(Ordering::Relaxed)
     }
 
+    /// Asked to end in any way, or to make room.
+    pub(super) fn is_leaving(&self) -> bool {
+        self.state.load(Ordering::Relaxed) >= DRAINING
+    }
+
     pub(super) fn is_stopping(&self) -> bool {
         self.state.load(Ordering::Relaxed) >= STOPPING
     }
@@ -117,6 +122,7 @@ impl Signals {
         info!("asked to stop, draining");
         notify::stopping();
         self.readiness.set(DRAINING);
+        upgrade::close(&self.control);
         if let Some(live) = &self.live {
             live.drain();
         }
@@ -130,6 +136,7 @@ impl Signals {
     fn interrupted(&self) -> ShutdownSignal {
         info!("interrupted, stopping at once");
         self.readiness.set(INTERRUPTED);
+        upgrade::close(&self.control);
         ShutdownSignal::FastShutdown
     }
 
@@ -151,16 +158,12 @@ impl ShutdownSignalWatch for Signals {
         };
         match self.ending(&mut interrupt).await {
             Ok(Ending::Terminated) => {
-                upgrade::close(&self.control);
                 if !self.drain(&mut interrupt).await {
                     return self.interrupted();
                 }
             }
             Ok(Ending::HandedOver) => self.hand_over(),
-            Ok(Ending::Interrupted) | Err(_) => {
-                upgrade::close(&self.control);
-                return self.interrupted();
-            }
+            Ok(Ending::Interrupted) | Err(_) => return self.interrupted(),
         }
         self.readiness.set(STOPPING);
         self.sockets.close();
@@ -190,7 +193,9 @@ async fn left_alone(control: &Path) {
         return std::future::pending().await;
     };
     while terminate.recv().await.is_some() {
-        if upgrade::is_deserted(control) {
+        let control = control.to_owned();
+        let looked = tokio::task::spawn_blocking(move || upgrade::is_deserted(&control));
+        if looked.await.unwrap_or(false) {
             return;
         }
     }

@@ -100,13 +100,18 @@ impl Reloads {
         }
     }
 
-    /// Reads the configuration once more where it has changed since this process read it: the one before it
-    /// may have been told to meanwhile, and its word is this one's too.
+    /// Reads the configuration once more where it has changed since this process read it, and certificates in
+    /// any case: the process before may have been told to meanwhile, and its word is this one's too. A secret
+    /// alone that changed is not seen, since nothing compares secrets.
     pub(super) fn catch_up(&self) {
         let wanted = (self.load)();
         if wanted.is_ok_and(|wanted| wanted.hash() != self.configuration()) {
             // What came of it is in the log, the status and a metric.
             drop(self.reload());
+        } else if let Some(parts) = self.parts.get()
+            && let Ok(read) = parts.certificates.read()
+        {
+            parts.certificates.replace(read);
         }
     }
 

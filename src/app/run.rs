@@ -6,7 +6,7 @@ use super::launch::Seat;
 use super::lifecycle::{Readiness, Signals, wait_for_the_last_call};
 use super::outputs::Outputs;
 use super::reload::{Parts, Reloads};
-use super::upgrade::{Control, Upgrades};
+use super::upgrade::{self, Control, Upgrades};
 use super::watchdog::Watchdog;
 use super::{listeners, notify, spool};
 use crate::config::Settings;
@@ -63,6 +63,11 @@ pub(super) fn run_server(
     }
     let takes_over = serving.seat.predecessor.is_some();
     if let Some(predecessor) = serving.seat.predecessor.take() {
+        // The running one goes on where this one has been asked to end meanwhile.
+        anyhow::ensure!(
+            !serving.readiness.is_leaving(),
+            "asked to stop before it served"
+        );
         predecessor.ready()?;
         let result = UpgradeResult::Done;
         UpgradeEnded { result }.emit(&serving.metrics);
@@ -73,7 +78,7 @@ pub(super) fn run_server(
     let watchdog = Watchdog::start(serving.operations, rooms.clone(), upgrades.clone());
     welcome(std::mem::take(&mut serving.text));
     if takes_over {
-        serving.reloads.catch_up();
+        catch_up(&serving.reloads);
     }
     let expected = || rooms.iter().map(|room| room.expected()).sum::<i64>();
     let in_flight = || {
@@ -94,6 +99,14 @@ fn welcome(text: String) {
     let thread = std::thread::Builder::new().name("welcome".into());
     if let Err(error) = thread.spawn(say) {
         warn!("what serves where is not said: {error}");
+    }
+}
+
+fn catch_up(reloads: &Arc<Reloads>) {
+    let reloads = reloads.clone();
+    let thread = std::thread::Builder::new().name("catch-up".into());
+    if let Err(error) = thread.spawn(move || reloads.catch_up()) {
+        warn!("the configuration is the one of this process's start: {error}");
     }
 }
 
@@ -151,6 +164,10 @@ impl Serving {
         };
         if let Err(error) = control.open(&self.seat.control) {
             warn!("this process takes no orders, neither upgrade nor reload by command: {error:#}");
+        }
+        // Asked to end before there was anything to close.
+        if self.readiness.is_leaving() {
+            upgrade::close(&self.seat.control);
         }
     }
 

@@ -286,8 +286,7 @@ impl Metrics {
 
     /// The text of `/metrics`.
     pub fn render(&self) -> Vec<u8> {
-        let lost = stderr::lost().saturating_sub(self.log_lines_lost.get());
-        self.log_lines_lost.inc_by(lost);
+        self.log_lines_lost.inc_by(stderr::lost());
         let mut text = Vec::with_capacity(16 * 1024);
         // Writing into memory cannot fail.
         let _ = TextEncoder::new().encode(&self.registry.gather(), &mut text);

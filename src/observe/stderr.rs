@@ -21,7 +21,7 @@ const WHOLE: usize = 4_096;
 /// Between two tries where standard error takes nothing without saying that it is full for long.
 const RETRY: Duration = Duration::from_millis(10);
 
-/// Lines that were not written, of this process.
+/// Lines that were not written and that no metric has counted yet.
 static LOST: AtomicU64 = AtomicU64::new(0);
 
 /// Lines on their way to standard error.
@@ -161,9 +161,9 @@ impl Queue {
     }
 }
 
-/// Lines of this process's log that were not written.
+/// Lines that were not written since this was last asked.
 pub(super) fn lost() -> u64 {
-    LOST.load(Ordering::Relaxed)
+    LOST.swap(0, Ordering::Relaxed)
 }
 
 /// Writes lines; says how many could not be.

@@ -63,10 +63,11 @@ fn a_stop_lets_the_old_process_finish_its_streams_too() {
     let (stack, _upstream, feed, mut stream) = streaming();
     let (mut line, first) = (Line::default(), stack.process.id() as i32);
     let next = line.upgrade(&stack, "gateway");
-    // As systemd does it: both.
+    // As systemd does it: both, and once more what is left of them.
     signal(first, "TERM");
     signal(next, "TERM");
     await_end(next);
+    signal(first, "TERM");
     feed.chunk(format!("data: {DONE}\n\n"));
     feed.end();
     stream.read_until(b"[DONE]");

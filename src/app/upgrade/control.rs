@@ -6,19 +6,21 @@ use super::super::sockets::Sockets;
 use super::{Upgrades, start};
 use crate::app::reload::Reloads;
 use anyhow::{Context, Result, bail};
-use std::fs::Permissions;
+use std::fs::{Metadata, Permissions};
 use std::io::{ErrorKind, Read, Write};
-use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 /// Bytes of a line at most.
 const LINE: usize = 64 << 10;
 /// How long the first line of whoever connects may take.
 const ORDER: Duration = Duration::from_secs(5);
+/// Between two looks at a process that ends.
+const LOOK: Duration = Duration::from_millis(10);
 /// Longest path of a Unix socket that every system takes.
 const LONGEST: usize = 100;
 
@@ -76,7 +78,7 @@ impl Control {
                 said
             }
             // Somebody wants to know whether anybody is here.
-            "ping" => Ok(()),
+            "ping" => Ok(writeln!(stream, "ok: here")?),
             "reload" => {
                 let said = self.reloads.reload()?;
                 Ok(writeln!(stream, "ok: {said}")?)
@@ -100,10 +102,24 @@ pub(super) fn order(path: &Path, order: &str, limit: Duration) -> Result<String>
     }
 }
 
-/// A process that is about to end in order takes no orders any more, and leaves nothing behind.
+/// The socket that this process takes orders on: device and number of its file.
+static OWN: Mutex<Option<(u64, u64)>> = Mutex::new(None);
+
+fn owned() -> MutexGuard<'static, Option<(u64, u64)>> {
+    OWN.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn identity(file: &Metadata) -> (u64, u64) {
+    (file.dev(), file.ino())
+}
+
+/// A process that is about to end in order takes no orders any more, and leaves nothing of its own behind.
 pub(in crate::app) fn close(path: &Path) {
-    if let Err(error) = std::fs::remove_file(path)
-        && error.kind() != ErrorKind::NotFound
+    let own = owned().take();
+    let there = std::fs::metadata(path).ok().as_ref().map(identity);
+    if own.is_some()
+        && own == there
+        && let Err(error) = std::fs::remove_file(path)
     {
         log::warn!("{} cannot be removed: {error}", path.display());
     }
@@ -111,16 +127,23 @@ pub(in crate::app) fn close(path: &Path) {
 
 /// Whether the process that took orders there ended without [`close`]: it was killed, or failed.
 pub(in crate::app) fn is_deserted(path: &Path) -> bool {
-    match connect(path) {
-        Ok(mut stream) => {
-            // Whoever is there hears that nothing is wanted.
-            let _ = writeln!(stream, "ping");
-            false
+    let until = Instant::now() + ORDER;
+    while Instant::now() < until {
+        let mut stream = match connect(path) {
+            Ok(stream) => stream,
+            Err(error) => {
+                let error = error.downcast_ref::<std::io::Error>();
+                return error.is_some_and(|error| error.kind() == ErrorKind::ConnectionRefused);
+            }
+        };
+        let asked = writeln!(stream, "ping").map_err(Into::into);
+        if asked.and_then(|()| read_line(&mut stream, ORDER)).is_ok() {
+            return false;
         }
-        Err(error) => error
-            .downcast_ref::<std::io::Error>()
-            .is_some_and(|error| error.kind() == ErrorKind::ConnectionRefused),
+        // It is on its way out, in order or not: the next look tells.
+        std::thread::sleep(LOOK);
     }
+    false
 }
 
 /// Connects to the process that runs with this data folder.
@@ -175,7 +198,9 @@ fn listen(path: &Path) -> Result<UnixListener> {
     let (near, _folder) = short(&own)?;
     let listener = UnixListener::bind(near)?;
     std::fs::set_permissions(&own, Permissions::from_mode(0o600))?;
+    let file = std::fs::metadata(&own)?;
     std::fs::rename(&own, path)?;
+    *owned() = Some(identity(&file));
     Ok(listener)
 }
 

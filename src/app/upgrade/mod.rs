@@ -78,6 +78,8 @@ enum Phase {
 pub(super) struct Upgrades {
     phase: Mutex<Phase>,
     changed: Condvar,
+    /// Held while a process is being started and is not its supervisor's child yet.
+    starting: Mutex<()>,
     handed_over: watch::Sender<bool>,
     /// How long the next process may take.
     patience: Duration,
@@ -93,6 +95,7 @@ impl Upgrades {
         Self {
             phase: Mutex::new(Phase::Serving),
             changed: Condvar::new(),
+            starting: Mutex::new(()),
             handed_over: watch::Sender::new(false),
             patience: patience(role),
             metrics,
@@ -158,13 +161,18 @@ impl Upgrades {
     }
 
     fn finish(&self, stream: &mut UnixStream, pid: u32) {
-        // Before the other one may be followed by a third.
+        // Once it is its supervisor's child, and before it may be followed by a third.
+        drop(self.starting());
         notify::main_process(pid);
         // It serves, whether it hears of it or not.
         let _ = writeln!(stream, "going");
         HandedOver.emit();
         self.enter(Phase::Handing, Phase::HandedOver);
         self.handed_over.send_replace(true);
+    }
+
+    fn starting(&self) -> MutexGuard<'_, ()> {
+        self.starting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn ended(&self, result: UpgradeResult) {

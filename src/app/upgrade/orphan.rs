@@ -7,7 +7,9 @@ use super::control;
 use anyhow::{Context, Result, bail};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
-use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
+use rustix::process::{
+    Pid, PidfdFlags, Signal, kill_process, pidfd_open, pidfd_send_signal, test_kill_process,
+};
 use std::ffi::{OsStr, OsString};
 use std::io::Write;
 use std::os::fd::{AsFd, OwnedFd};
@@ -26,8 +28,16 @@ const STEP: Duration = Duration::from_secs(30);
 /// A process, followed without being its parent.
 pub(super) struct Orphan {
     pid: u32,
-    /// Readable once it has ended; None where it had by then.
-    handle: Option<OwnedFd>,
+    handle: Handle,
+}
+
+/// How it is followed.
+enum Handle {
+    /// Readable once it has ended.
+    Open(OwnedFd),
+    /// By its number: the system had no handle to give.
+    Number(Pid),
+    Ended,
 }
 
 impl Orphan {
@@ -38,13 +48,19 @@ impl Orphan {
     pub(super) fn start(program: &Path, arguments: &[OsString]) -> Result<Self> {
         let (mut near, far) = UnixStream::pair()?;
         let itself = Path::new(ITSELF);
-        let mut step = Command::new(if itself.exists() { itself } else { program });
-        step.arg(COMMAND).arg("--").arg(program).args(arguments);
-        let mut step = step
+        // Nothing of this is left behind it: the socket ends with the step.
+        let step = Command::new(if itself.exists() { itself } else { program })
+            .arg(COMMAND)
+            .arg("--")
+            .arg(program)
+            .args(arguments)
             .stdin(Stdio::from(OwnedFd::from(far)))
-            .spawn()
-            .with_context(|| format!("{} cannot be started", program.display()))?;
+            .spawn();
+        let mut step = step.with_context(|| format!("{} cannot be started", program.display()))?;
         let said = control::read_line(&mut near, STEP);
+        if said.is_err() {
+            let _ = step.kill();
+        }
         // Behind its end the process has its parent.
         let _ = step.wait();
         let said = said.context("the step that starts it ended")?;
@@ -52,7 +68,13 @@ impl Orphan {
             bail!("{} cannot be started: {said}", program.display());
         };
         let number = i32::try_from(pid).ok().and_then(Pid::from_raw);
-        let handle = number.and_then(|number| pidfd_open(number, PidfdFlags::empty()).ok());
+        let handle = number.map_or(Handle::Ended, |number| {
+            match pidfd_open(number, PidfdFlags::empty()) {
+                Ok(handle) => Handle::Open(handle),
+                Err(Errno::SRCH) => Handle::Ended,
+                Err(_) => Handle::Number(number),
+            }
+        });
         Ok(Self { pid, handle })
     }
 
@@ -68,15 +90,19 @@ impl Orphan {
 
     /// Kills it, and comes back when it is gone.
     pub(super) fn end(&self) {
-        if let Some(handle) = &self.handle {
-            let _ = pidfd_send_signal(handle, Signal::KILL);
-            self.waited(STEP);
-        }
+        let _ = match &self.handle {
+            Handle::Open(handle) => pidfd_send_signal(handle, Signal::KILL),
+            Handle::Number(number) => kill_process(*number, Signal::KILL),
+            Handle::Ended => Ok(()),
+        };
+        self.waited(STEP);
     }
 
     fn waited(&self, most: Duration) -> bool {
-        let Some(handle) = &self.handle else {
-            return true;
+        let handle = match &self.handle {
+            Handle::Open(handle) => handle,
+            Handle::Number(number) => return test_kill_process(*number).is_err(),
+            Handle::Ended => return true,
         };
         let mut handles = [PollFd::from_borrowed_fd(handle.as_fd(), PollFlags::IN)];
         let most = Timespec::try_from(most).ok();

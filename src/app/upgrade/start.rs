@@ -68,7 +68,9 @@ pub(super) fn next_process(upgrades: &Upgrades) -> Result<u32> {
     if upgrades.wait(Duration::ZERO, |phase| phase != Phase::Serving) {
         bail!("another upgrade is under way");
     }
+    let starting = upgrades.starting();
     let next = launch().inspect_err(|_| upgrades.ended(UpgradeResult::Failed))?;
+    drop(starting);
     let until = Instant::now() + upgrades.patience;
     loop {
         if upgrades.is_leaving() {
