@@ -94,6 +94,7 @@ command -v sslscan >/dev/null || packages sslscan
 # The Debian package is built, taken apart again, and installed in a system of its own.
 command -v dpkg-deb >/dev/null || packages dpkg
 [ "$(id -u)" != 0 ] || command -v debootstrap >/dev/null || packages debootstrap
+[ "$(id -u)" != 0 ] || command -v curl >/dev/null || packages curl
 find_deny >/dev/null || install_deny
 { command -v objdump && command -v strip; } >/dev/null || packages binutils
 
