@@ -6,6 +6,7 @@ use super::reload::Reloads;
 use super::sockets::Sockets;
 use super::upgrade::{self, Upgrades};
 use crate::gateway::Live;
+use crate::observe::logging;
 use async_trait::async_trait;
 use log::{info, warn};
 use pingora_core::server::{ShutdownSignal, ShutdownSignalWatch};
@@ -178,7 +179,7 @@ impl ShutdownSignalWatch for Signals {
             }
             readiness.set(INTERRUPTED);
             interrupt.recv().await;
-            log::logger().flush();
+            logging::flush();
             std::process::exit(1);
         });
         ShutdownSignal::GracefulTerminate

@@ -44,7 +44,7 @@ fn a_supervisor_has_the_next_process_as_its_own_while_the_old_one_drains() {
 }
 
 /// A stack with a stream under way that ends when the feed says so.
-fn streaming() -> (Stack, Upstream, Feed, Conn) {
+pub(crate) fn streaming() -> (Stack, Upstream, Feed, Conn) {
     let (upstream, feed) = Upstream::fed();
     let stack = Stack::before(&upstream);
     let body = r#"{"model":"m","stream":true,"messages":[]}"#;
@@ -58,9 +58,19 @@ fn streaming() -> (Stack, Upstream, Feed, Conn) {
     (stack, upstream, feed, stream)
 }
 
+/// The stream comes to its end, and the process that it was in with it.
+#[track_caller]
+pub(crate) fn ends(feed: &Feed, mut stream: Conn, process: i32) {
+    feed.chunk(format!("data: {DONE}\n\n"));
+    feed.end();
+    stream.read_until(b"[DONE]");
+    drop(stream);
+    await_end(process);
+}
+
 #[test]
 fn a_stop_lets_the_old_process_finish_its_streams_too() {
-    let (stack, _upstream, feed, mut stream) = streaming();
+    let (stack, _upstream, feed, stream) = streaming();
     let (mut line, first) = (Line::default(), stack.process.id() as i32);
     let next = line.upgrade(&stack, "gateway");
     // As systemd does it: both, and once more what is left of them.
@@ -68,11 +78,7 @@ fn a_stop_lets_the_old_process_finish_its_streams_too() {
     signal(next, "TERM");
     await_end(next);
     signal(first, "TERM");
-    feed.chunk(format!("data: {DONE}\n\n"));
-    feed.end();
-    stream.read_until(b"[DONE]");
-    drop(stream);
-    await_end(first);
+    ends(&feed, stream, first);
 }
 
 #[test]
@@ -88,11 +94,7 @@ fn a_stop_lets_the_first_of_three_processes_finish_its_streams_too() {
     signal(first, "TERM");
     feed.chunk(format!("data: {}\n\n", delta(0, "second ")));
     stream.read_until(b"second ");
-    feed.chunk(format!("data: {DONE}\n\n"));
-    feed.end();
-    stream.read_until(b"[DONE]");
-    drop(stream);
-    await_end(first);
+    ends(&feed, stream, first);
 }
 
 #[test]

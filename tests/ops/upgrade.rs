@@ -3,12 +3,13 @@
 
 use crate::crowd::{Crowd, model};
 use crate::line::{Line, await_end, has_ended, order, signal};
+use crate::successor::{ends, streaming};
 use crate::support::backend::{Backend, Manner};
 use crate::support::http::Conn;
 use crate::support::request::{HELLO, Request};
 use crate::support::stack::{Folder, Stack};
 use crate::support::tls::Authority;
-use crate::support::upstream::{DONE, Upstream, delta};
+use crate::support::upstream::{Upstream, delta};
 use crate::support::{KEY, eventually};
 use crate::tls::{Files, listening};
 use std::collections::HashMap;
@@ -167,17 +168,8 @@ fn contract_35_who_waits_for_a_place_is_served_by_the_next_process() {
 
 #[test]
 fn contract_35_a_long_stream_ends_in_the_process_it_began_in() {
-    let (upstream, feed) = Upstream::fed();
-    let stack = Stack::before(&upstream);
+    let (stack, _upstream, feed, mut stream) = streaming();
     let mut line = Line::default();
-    let body = r#"{"model":"m","stream":true,"messages":[]}"#;
-    let mut stream = Request::chat(body).send(stack.gateway_addr);
-    upstream.await_heads(1);
-    feed.send(
-        "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n",
-    );
-    feed.chunk(format!("data: {}\n\n", delta(0, "first ")));
-    stream.read_head_once_and_until(b"first ");
     line.upgrade(&stack, "gateway");
     feed.chunk(format!("data: {}\n\n", delta(0, "second ")));
     stream.read_until(b"second ");
@@ -185,11 +177,7 @@ fn contract_35_a_long_stream_ends_in_the_process_it_began_in() {
         !has_ended(stack.process.id() as i32),
         "with a stream under way"
     );
-    feed.chunk(format!("data: {DONE}\n\n"));
-    feed.end();
-    stream.read_until(b"[DONE]");
-    drop(stream);
-    await_end(stack.process.id() as i32);
+    ends(&feed, stream, stack.process.id() as i32);
 }
 
 #[test]
