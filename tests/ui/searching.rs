@@ -379,6 +379,7 @@ fn every_application_leads_to_its_first_steps_however_many_there_are() {
     let way = format!("/ui/first-steps?application_id={last}");
     assert!(page.contains(&format!("href=\"{way}\"")), "{page}");
     let page = admin.get(&way).text();
-    assert!(page.contains(&format!("value=\"{last}\"")), "{page}");
+    let chosen = format!("type=\"hidden\" name=\"application_id\" value=\"{last}\"");
+    assert!(page.contains(&chosen), "{page}");
     assert!(page.contains("<strong>bot 104</strong>"), "{page}");
 }
