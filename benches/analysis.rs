@@ -28,9 +28,9 @@ mod visitor;
 mod web;
 
 use load::{Load, Pace};
+use monitor_detect::{Compiled, Engine, Rules};
 use monitor_gateway::config::Services;
-use monitor_gateway::detect::{Compiled, Engine, Rules};
-use monitor_gateway::model::PatternSet;
+use monitor_model::PatternSet;
 use std::time::{Duration, Instant};
 use support::KEY;
 use support::postgres::{Database, Postgres};

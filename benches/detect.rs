@@ -15,7 +15,7 @@ mod report;
 #[path = "detect/score.rs"]
 mod score;
 
-use monitor_gateway::detect::{Compiled, Encoding, Engine, Local, Rules};
+use monitor_detect::{Compiled, Encoding, Engine, Local, Rules};
 use std::hint::black_box;
 use std::path::Path;
 use std::time::{Duration, Instant};

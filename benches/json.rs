@@ -43,7 +43,7 @@ fn compare(body: &[u8], scale: &Scale) -> (f64, f64) {
     let (mut scan, mut serde) = (Vec::new(), Vec::new());
     for _ in 0..scale.samples {
         scan.push(rate(body, scale.sample, |body| {
-            black_box(monitor_gateway::json::scan(black_box(body))).is_ok()
+            black_box(monitor_wire::json::scan(black_box(body))).is_ok()
         }));
         serde.push(rate(body, scale.sample, |body| {
             serde_json::from_slice::<serde::de::IgnoredAny>(black_box(body)).is_ok()

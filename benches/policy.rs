@@ -2,8 +2,8 @@
 //! look-up by the text of X-Application-Id, in an order no cache foresees. Prints goals, asserts none.
 //! Run: `cargo bench --bench policy [-- quick]`.
 
-use monitor_gateway::model::{AppMode, ApplicationId, ApplicationPolicy, Policy};
 use monitor_gateway::policy::{FileStore, Found, Policies};
+use monitor_model::{AppMode, ApplicationId, ApplicationPolicy, Policy};
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 

@@ -12,17 +12,17 @@
 //! |---|---|---|
 //! | 3 | [`app`], [`cli`] | picks implementations, starts and stops services |
 //! | 2 | [`gateway`], [`analysis`], [`judge`], [`demo`] | the proxy, the API server, the servers it asks, the demo model server |
-//! | 1 | [`json`], [`sse`], [`detect`], [`store`], [`policy`], [`telemetry`] | the scanner, event streams, detection, records, policies, the way to the backend |
-//! | 0 | [`model`], [`config`], [`observe`] | contract types, settings, metrics and events |
+//! | 1 | [`monitor_wire`], [`monitor_detect`], [`monitor_store`], [`policy`], [`telemetry`] | the scanner and event streams, detection, records, policies, the way to the backend |
+//! | 0 | [`monitor_model`], [`config`], [`observe`] | contract types, settings, metrics and events |
 //!
 //! # One chat completion, from top to bottom
 //!
 //! `gateway::accept` reads the first head and tells HTTP/1.1 from HTTP/2; `gateway::proxy` finds the
 //! route, checks the framing and the access key; `gateway::exchange` reads the whole body, checks it
-//! with [`json::scan`], hands the prompt to [`telemetry::Queue`], calls the upstream, relays each
+//! with [`monitor_wire::json::scan`], hands the prompt to [`telemetry::Queue`], calls the upstream, relays each
 //! chunk as it comes, and hands the answer to the same queue. Behind the queue a
 //! [`telemetry::Analyzer`], over HTTP or in this process, runs `analysis::Service`: token,
-//! application, [`detect::Engine`], [`store`].
+//! application, [`monitor_detect::Engine`], [`monitor_store`].
 //!
 //! # Invariants, each with the test that guards it
 //!
@@ -50,13 +50,12 @@ pub mod app;
 pub mod cli;
 pub mod config;
 pub mod demo;
-pub mod detect;
 pub mod gateway;
-pub mod json;
 pub mod judge;
-pub mod model;
 pub mod observe;
+#[cfg(test)]
+mod openapi_checks;
 pub mod policy;
-pub mod sse;
-pub mod store;
 pub mod telemetry;
+#[cfg(test)]
+mod temporary;

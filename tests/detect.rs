@@ -1,5 +1,5 @@
 //! Detection through the library's public face: the fixtures of every pattern, and the promises of
-//! CONTRACT 24 to 26 and 37. What a single detector does inside stands beside it in `src/detect`.
+//! CONTRACT 24 to 26 and 37. What a single detector does inside stands beside it in `crates/detect/src`.
 
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 

@@ -9,7 +9,7 @@ use std::sync::LazyLock;
 /// The layers, lowest first. Whatever is not named here stands on top.
 const LAYERS: [&[&str]; 4] = [
     &["model", "config", "observe"],
-    &["json", "sse", "detect", "store", "policy", "telemetry"],
+    &["wire", "detect", "store", "policy", "telemetry"],
     &["gateway", "analysis", "judge", "demo"],
     &["app", "cli", "main", "lib"],
 ];
@@ -25,8 +25,11 @@ const ONLY_IN: [(&str, &[&str]); 3] = [
 ];
 
 /// Modules that know no runtime, no network and no database, and what they must not name.
-const PURE: [&str; 4] = ["detect", "json", "sse", "model"];
+const PURE: [&str; 3] = ["detect", "wire", "model"];
 const IMPURE: &str = "tokio|reqwest|sqlx";
+
+/// The rooms that are crates of their own.
+const CRATES: [&str; 4] = ["model", "wire", "detect", "store"];
 
 const LONGEST: usize = 400;
 
@@ -92,8 +95,9 @@ fn violations(path: &str, source: &str) -> Vec<String> {
     found
 }
 
-/// The top-level modules that the code names: `crate::x`, `monitor_gateway::x`, groups of them, and
-/// `super::…::x` where the supers lead out of the file's top-level module.
+/// The top-level modules that the code names: `monitor_x::…` for the crates, `crate::x`,
+/// `monitor_gateway::x`, groups of them, and `super::…::x` where the supers lead out of the file's
+/// top-level module.
 fn imports(path: &str, code: &str) -> Vec<String> {
     static NAMED: LazyLock<Regex> = LazyLock::new(|| {
         Regex::new(r"\b(crate|monitor_gateway|(?:super\s*::\s*)*super)\s*::\s*(\{|\w+)").unwrap()
@@ -103,7 +107,16 @@ fn imports(path: &str, code: &str) -> Vec<String> {
         .trim_end_matches('/')
         .split('/')
         .count();
-    let mut targets = Vec::new();
+    let mut targets: Vec<String> = CRATES
+        .iter()
+        .filter(|name| code.contains(&format!("monitor_{name}")))
+        .map(|name| (*name).to_owned())
+        .collect();
+    let top = path.split('/').next().unwrap_or_default();
+    if CRATES.contains(&top) {
+        // Inside a crate, `crate` and `super` lead nowhere else.
+        return targets;
+    }
     for found in NAMED.captures_iter(code) {
         let (root, next) = (&found[1], found.get(2).unwrap());
         if root.contains("super") && root.matches("super").count() < depth {
@@ -158,9 +171,20 @@ fn code_only(source: &str) -> String {
     PROSE.replace_all(source, " ").into_owned()
 }
 
+/// Every source file: those of `src` by their path in it, those of a crate by the crate's name and
+/// their path in it.
 fn sources() -> Vec<(String, String)> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
-    let mut folders = vec![root.clone()];
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut found = sources_below(&root.join("src"), "");
+    for name in CRATES {
+        let folder = root.join("crates").join(name).join("src");
+        found.extend(sources_below(&folder, &format!("{name}/")));
+    }
+    found
+}
+
+fn sources_below(root: &Path, prefix: &str) -> Vec<(String, String)> {
+    let mut folders = vec![root.to_owned()];
     let mut files: Vec<PathBuf> = Vec::new();
     while let Some(folder) = folders.pop() {
         for entry in std::fs::read_dir(folder).unwrap() {
@@ -173,12 +197,11 @@ fn sources() -> Vec<(String, String)> {
         }
     }
     let read = |path: &PathBuf| {
-        let name = path
-            .strip_prefix(&root)
-            .unwrap()
-            .to_string_lossy()
-            .into_owned();
-        (name, std::fs::read_to_string(path).unwrap())
+        let name = path.strip_prefix(root).unwrap().to_string_lossy();
+        (
+            format!("{prefix}{name}"),
+            std::fs::read_to_string(path).unwrap(),
+        )
     };
     files.iter().map(read).collect()
 }
@@ -207,29 +230,30 @@ fn every_source_file_says_what_it_is() {
 #[test]
 fn the_checker_sees_a_wrong_arrow_however_it_is_written() {
     for (path, source) in [
-        ("model/ids.rs", "use crate::gateway::Front;"),
+        ("observe/events.rs", "use crate::gateway::Front;"),
         ("telemetry/http.rs", "use crate :: app::x;"),
-        ("json/scan.rs", "fn f() { crate::analysis::start() }"),
+        ("policy/file.rs", "fn f() { crate::analysis::start() }"),
         (
-            "store/mod.rs",
-            "use crate::{model::RecordId, gateway::{self, route}};",
+            "policy/mod.rs",
+            "use crate::{telemetry::Queue, gateway::{self, route}};",
         ),
         (
             "config/env.rs",
-            "use crate::{\n    model::Secret,\n    telemetry,\n};",
+            "use crate::{\n    observe::Metrics,\n    telemetry,\n};",
         ),
-        ("sse/parser.rs", "use super::super::cli::run;"),
-        ("sse/mod.rs", "use super::demo;"),
-        ("sse.rs", "use super::app;"),
+        ("policy/copy.rs", "use super::super::cli::run;"),
+        ("policy/mod.rs", "use super::demo;"),
+        ("policy.rs", "use super::app;"),
+        ("model/ids.rs", "use monitor_wire::json::scan;"),
         ("gateway/proxy.rs", "use crate::analysis::Service;"),
-        ("gateway/proxy.rs", "use crate::{detect, model};"),
-        ("gateway/docs/mod.rs", "use super::super::store::Page;"),
+        ("gateway/proxy.rs", "use monitor_detect::Engine;"),
+        ("gateway/docs/mod.rs", "use super::super::analysis::Page;"),
         ("gateway/proxy.rs", "use axum::Router;"),
         ("telemetry/queue.rs", "use pingora_core::server::Server;"),
         ("analysis/service.rs", "sqlx::query(sql)"),
         ("detect/engine.rs", "use tokio::sync::mpsc;"),
         ("model/ids.rs", "use reqwest;"),
-        ("json/scan.rs", "use sqlx::{Row, Pool};"),
+        ("wire/json/scan.rs", "use sqlx::{Row, Pool};"),
     ] {
         assert!(!violations(path, source).is_empty(), "{path}: {source}");
     }

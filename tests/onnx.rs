@@ -1,6 +1,6 @@
 //! Models from a local folder through the real binary, which is built with the feature `onnx` for these
 //! tests: `cargo test --features onnx --test onnx`. The models are made on the spot; what a model's finds
-//! become in every case stands beside `src/detect/onnx`.
+//! become in every case stands beside `crates/detect/src/onnx`.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 mod support;
@@ -9,7 +9,7 @@ mod support;
 mod classifier;
 #[path = "onnx/folder.rs"]
 mod folder;
-#[path = "../src/detect/onnx/made.rs"]
+#[path = "../crates/detect/src/onnx/made.rs"]
 mod made;
 #[path = "onnx/refusals.rs"]
 mod refusals;

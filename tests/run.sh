@@ -109,14 +109,14 @@ export MONITOR_TEST_SSLSCAN=required
 export MONITOR_TEST_DEB=required
 
 cargo fmt --check
-cargo clippy --all-targets -- -D warnings
+cargo clippy --workspace --all-targets -- -D warnings
 "$(find_deny)" --locked check bans licenses sources
-cargo test
+cargo test --workspace
 # The package in a fresh system, where this may make one.
 if [ "$(id -u)" = 0 ]; then
   packaging/try-deb.sh "$(DEB_COMPRESSION=none packaging/deb.sh target/debug/monitor "$environment/debian")"
 fi
 # Models from a folder: a runtime of their own, so only what needs it.
-cargo test --features onnx --lib -- onnx models::
+cargo test --features onnx -p monitor-detect -p monitor-gateway --lib -- onnx models::
 cargo test --features onnx --test onnx
 cargo test --bench gateway --bench analysis --bench ops --bench json --bench policy

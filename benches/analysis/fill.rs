@@ -1,10 +1,10 @@
 //! Fills a store with records of many users, sessions and days, straight through the store.
 
-use monitor_gateway::model::{
+use monitor_model::{
     AnalysisResponse, ApplicationId, ChainHash, CustomPolicyReport, DatacleanReport, Entity,
     GuardrailsReport, RecordId, SCHEMA_VERSION, Stage, Status, Timings, TokensReport, TypeCount,
 };
-use monitor_gateway::store::{ChainEntry, NewRecord, Store};
+use monitor_store::{ChainEntry, NewRecord, Store};
 use serde_json::{Map, json};
 use std::sync::Arc;
 use uuid::Uuid;

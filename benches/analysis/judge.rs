@@ -4,9 +4,9 @@
 use super::support::judge::Judge as Server;
 use super::table::{Table, percentile};
 use super::{Scale, message};
+use monitor_detect::custom_policy::Judge;
+use monitor_detect::rules::CustomPolicy;
 use monitor_gateway::config::{BaseUrl, CallLimits, JudgePlace, JudgeSettings, ResponseFormat};
-use monitor_gateway::detect::custom_policy::Judge;
-use monitor_gateway::detect::rules::CustomPolicy;
 use monitor_gateway::judge::ModelJudge;
 use monitor_gateway::observe::Metrics;
 use std::sync::Arc;

@@ -5,8 +5,8 @@ use super::support::request::Request;
 use super::support::stack::{Folder, Stack};
 use super::table::{Table, percentile};
 use super::{Kind, Scale, fill, process, store, web};
-use monitor_gateway::model::ApplicationId;
-use monitor_gateway::store::{PostgresStore, SqliteStore, Store};
+use monitor_model::ApplicationId;
+use monitor_store::{PostgresStore, SqliteStore, Store};
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 

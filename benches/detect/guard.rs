@@ -2,9 +2,9 @@
 //! harmless messages), and what a verdict costs. The figures of kinds held out are the trainer's
 //! (`training/data/guard/measured.md`) and are only shown here.
 
-use monitor_gateway::detect::rules::GuardrailsRules;
-use monitor_gateway::detect::{Compiled, Engine, Rules};
-use monitor_gateway::model::Stage;
+use monitor_detect::rules::GuardrailsRules;
+use monitor_detect::{Compiled, Engine, Rules};
+use monitor_model::Stage;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;

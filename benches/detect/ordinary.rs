@@ -2,8 +2,8 @@
 //! person's data. `cargo bench --bench detect -- ordinary [TYPE]` counts the finds, and shows up to a
 //! hundred of a type, evenly drawn, for somebody to judge.
 
+use monitor_detect::{Compiled, Engine, Rules};
 use monitor_gateway::config::Services;
-use monitor_gateway::detect::{Compiled, Engine, Rules};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};

@@ -1,14 +1,14 @@
 //! What a threshold of the categories that go by rules costs and gives: flags on the corpus, finds among the
-//! fixtures. Their rows of `src/detect/guardrails/rates.tsv` are written here, those of the learnt categories
+//! fixtures. Their rows of `crates/detect/src/guardrails/rates.tsv` are written here, those of the learnt categories
 //! by the trainer; the report shows all of them. The next build has the new rows.
 
-use monitor_gateway::detect::Engine;
-use monitor_gateway::detect::guardrails::Category;
-use monitor_gateway::model::{GuardrailsReport, Stage};
+use monitor_detect::Engine;
+use monitor_detect::guardrails::Category;
+use monitor_model::{GuardrailsReport, Stage};
 use std::fmt::Write as _;
 use std::path::Path;
 
-const TABLE: &str = "src/detect/guardrails/rates.tsv";
+const TABLE: &str = "crates/detect/src/guardrails/rates.tsv";
 const FIXTURES: &str = "tests/fixtures/guardrails";
 /// Steps between no score and a full one.
 const STEPS: u32 = 20;
@@ -85,7 +85,7 @@ fn shown(table: &str) -> String {
          English prompts) that a category flags from a score on, and the share it finds of what it is for: \
          attacks of its kind, harmful requests that are about it most, all of kinds held out; of categories that \
          go by rules (toxicity and those of answers), of their fixtures, which say little. At other thresholds: \
-         `src/detect/guardrails/rates.tsv`.\n\n| category | ordinary | to find |",
+         `crates/detect/src/guardrails/rates.tsv`.\n\n| category | ordinary | to find |",
     );
     for threshold in SHOWN {
         let _ = write!(text, " flagged at {threshold} | found |");

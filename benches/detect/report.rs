@@ -4,8 +4,8 @@
 
 use super::guard;
 use super::score::{self, Gold, Mark, Region, Score};
+use monitor_detect::{Compiled, Engine, Rules};
 use monitor_gateway::config::Services;
-use monitor_gateway::detect::{Compiled, Engine, Rules};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::Path;
@@ -114,7 +114,7 @@ fn outcome(engine: &Engine, rules: &Compiled, set: &'static Set, path: &Path) ->
 fn find(engine: &Engine, rules: &Compiled, gold: &Gold) -> Vec<Mark> {
     let (report, errors) = engine.sensitive_data(&gold.text, rules, &|| 0);
     assert!(errors.is_empty(), "{errors:?}");
-    let mark = |entity: monitor_gateway::model::Entity| Mark {
+    let mark = |entity: monitor_model::Entity| Mark {
         region: Region {
             start: entity.start,
             end: entity.end,

@@ -5,7 +5,7 @@ use super::load::ACCESS_KEY;
 use super::process::{Cpu, Folder, Launch, Process, free_addresses};
 use super::world::World;
 use anyhow::{Context, Result, bail};
-use monitor_gateway::model::PatternSet;
+use monitor_model::PatternSet;
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::path::{Path, PathBuf};

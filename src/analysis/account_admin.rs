@@ -8,8 +8,8 @@ use super::authority::Caller;
 use super::clock::now_ms;
 use super::error::{ApiError, FieldProblem};
 use super::tokens;
-use crate::model::{ApplicationId, Secret};
-use crate::store::{Account, AccountChange, AccountId, Role, SecretHash};
+use monitor_model::{ApplicationId, Secret};
+use monitor_store::{Account, AccountChange, AccountId, Role, SecretHash};
 use serde_json::{Value, json};
 
 /// Characters of a name.

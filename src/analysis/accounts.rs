@@ -11,8 +11,8 @@ use super::clock::now_ms;
 use super::error::ApiError;
 use super::refusals::{Reason, Refusal};
 use super::{passwords, tokens};
-use crate::model::Secret;
-use crate::store::{
+use monitor_model::Secret;
+use monitor_store::{
     Account, AccountChange, AccountId, Role, SecretHash, SignIn, Store, StoreError,
 };
 use serde_json::json;

@@ -8,8 +8,8 @@ use super::authority::Caller;
 use super::clock::now_ms;
 use super::draft::{Content, Edit, Part};
 use super::error::{ApiError, FieldProblem};
-use crate::model::ApplicationId;
-use crate::store::{
+use monitor_model::ApplicationId;
+use monitor_store::{
     Application, ApplicationChange, ApplicationFilter, ApplicationPage, ApplicationVersion, Changed,
 };
 use serde_json::{Value, json};

@@ -9,11 +9,11 @@ use super::clock::now_ms;
 use super::documents::Extracted;
 use super::error::ApiError;
 use super::file_text::{self, Form};
-use crate::model::{ApplicationId, RecordId, Secret, Stage};
-use crate::store::{
+use bytes::Bytes;
+use monitor_model::{ApplicationId, RecordId, Secret, Stage};
+use monitor_store::{
     Attachment, BlobBytes, BlobHash, Extraction, Findings, Received, Scanned, Scope, Upload,
 };
-use bytes::Bytes;
 use std::sync::Arc;
 use std::time::Duration;
 

@@ -8,8 +8,8 @@ use super::Service;
 use super::authority::Caller;
 use super::clock::now_ms;
 use super::error::ApiError;
-use crate::model::ApplicationId;
-use crate::store::{AccountId, AuditEntry, AuditFilter, TokenId};
+use monitor_model::ApplicationId;
+use monitor_store::{AccountId, AuditEntry, AuditFilter, TokenId};
 use serde_json::Value;
 use uuid::Uuid;
 

@@ -10,8 +10,8 @@
 //!   its maker, and within the maker's application.
 
 use super::error::ApiError;
-use crate::model::ApplicationId;
-use crate::store::{Account, Role, Scope, Scopes, Token, TokenId};
+use monitor_model::ApplicationId;
+use monitor_store::{Account, Role, Scope, Scopes, Token, TokenId};
 
 /// Who does something.
 #[derive(Clone, Debug)]

@@ -5,13 +5,13 @@
 use super::clock::steady_us;
 use super::error::ApiError;
 use super::process::Analyst;
-use crate::detect::custom_policy::Ruling;
-use crate::detect::guardrails::in_grey_zone;
-use crate::detect::rules::CustomPolicy;
-use crate::detect::{Compiled, Proposed, Report};
 use crate::judge::{Asked, GuardModel};
-use crate::model::Stage;
 use futures_util::future::join;
+use monitor_detect::custom_policy::Ruling;
+use monitor_detect::guardrails::in_grey_zone;
+use monitor_detect::rules::CustomPolicy;
+use monitor_detect::{Compiled, Proposed, Report};
+use monitor_model::Stage;
 use std::sync::Arc;
 
 impl Analyst {

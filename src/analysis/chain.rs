@@ -5,8 +5,8 @@
 use super::Service;
 use super::authority::Caller;
 use super::error::ApiError;
-use crate::model::{ChainHash, Span};
-use crate::store::{ChainFilter, ChainState, MOST_RUNS};
+use monitor_model::{ChainHash, Span};
+use monitor_store::{ChainFilter, ChainState, MOST_RUNS};
 use serde::Serialize;
 use uuid::Uuid;
 
@@ -140,7 +140,7 @@ fn broken(state: &ChainState, from: u64, to: u64) -> Vec<u64> {
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
-    use crate::store::ChainRun;
+    use monitor_store::ChainRun;
 
     fn spans(spans: &[(u64, u64)]) -> Vec<Span> {
         let span = |(from, to): &(u64, u64)| Span::new(*from, *to);

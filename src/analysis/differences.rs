@@ -1,12 +1,12 @@
 //! Two verdicts over one record, side by side: the one it has and the one it would get. No store, no
 //! engine.
 
-use crate::detect::custom_policy::Ruling;
-use crate::detect::guardrails::in_grey_zone;
-use crate::detect::rules::CustomPolicy;
-use crate::detect::{Compiled, Report, SECOND_OPINION};
-use crate::model::{AnalysisResponse, DatacleanReport, PolicyRuling, TypeCount};
-use crate::store::StoredRecord;
+use monitor_detect::custom_policy::Ruling;
+use monitor_detect::guardrails::in_grey_zone;
+use monitor_detect::rules::CustomPolicy;
+use monitor_detect::{Compiled, Report, SECOND_OPINION};
+use monitor_model::{AnalysisResponse, DatacleanReport, PolicyRuling, TypeCount};
+use monitor_store::StoredRecord;
 use serde::Serialize;
 use serde_json::{Value, json};
 

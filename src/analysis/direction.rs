@@ -2,13 +2,13 @@
 //! and by rules that come with a request.
 
 use super::fields::{Element, Object, Problems};
-use crate::detect::guardrails::Category;
-use crate::detect::rules::{
+use monitor_detect::guardrails::Category;
+use monitor_detect::rules::{
     CustomPattern, CustomPolicy, GuardrailsRules, LONGEST_NAME, LONGEST_PROMPT, LONGEST_REGEX,
     MOST_CATEGORIES, MOST_PATTERNS, MOST_POLICIES, Pattern, TokenThresholds,
 };
-use crate::detect::{Compiled, DatacleanRules, PatternName, Rules};
-use crate::model::Stage;
+use monitor_detect::{Compiled, DatacleanRules, PatternName, Rules};
+use monitor_model::Stage;
 use serde_json::Value;
 
 const KEYS: [&str; 5] = [

@@ -4,8 +4,8 @@
 use super::error::{ApiError, FieldProblem};
 use super::rules::ApplicationRules;
 use super::texts::{check_description, check_name, check_no_nul};
-use crate::model::{Policy, PolicyProblems};
-use crate::store::Application;
+use monitor_model::{Policy, PolicyProblems};
+use monitor_store::Application;
 use serde_json::{Map, Value, json};
 
 /// Names of changed fields in one line of the audit log at most.
@@ -184,7 +184,7 @@ fn at<'v>(map: &'v Map<String, Value>, key: &str) -> &'v Value {
 #[allow(clippy::unwrap_used, clippy::expect_used)]
 mod tests {
     use super::*;
-    use crate::model::{AppMode, ApplicationId};
+    use monitor_model::{AppMode, ApplicationId};
 
     fn base() -> Application {
         Application {

@@ -1,9 +1,9 @@
 //! Every refusal of the analysis API (CONTRACT 27), with its status and its envelope (§2.6) in one
 //! match. The texts carry nothing of the message or the token.
 
-use crate::model::{ErrorEnvelope, ErrorType};
 use crate::observe::Throttle;
-use crate::store::{Scope, StoreError};
+use monitor_model::{ErrorEnvelope, ErrorType};
+use monitor_store::{Scope, StoreError};
 use std::sync::LazyLock;
 use std::time::Duration;
 use thiserror::Error;

@@ -2,7 +2,7 @@
 //! path of its field (CONTRACT 27, 38). Knows no field by name; those are in `rules` and `inline`.
 
 use super::error::FieldProblem;
-use crate::detect::UnknownName;
+use monitor_detect::UnknownName;
 use serde_json::{Map, Value};
 use std::ops::RangeInclusive;
 use std::str::FromStr;

@@ -3,7 +3,7 @@
 
 use super::error::ApiError;
 use crate::config::AttachmentSettings;
-use crate::store::{
+use monitor_store::{
     Attached, Attachment, BlobError, BlobHash, BlobStore, NewAttachment, REMOVAL, Received, Store,
     StoreError,
 };

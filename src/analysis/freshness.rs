@@ -3,7 +3,7 @@
 
 use super::applications::Applications;
 use super::tokens::Tokens;
-use crate::store::Store;
+use monitor_store::Store;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use tokio::task::JoinHandle;

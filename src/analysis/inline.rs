@@ -4,8 +4,8 @@
 use super::direction::{dataclean_fields, guardrails_fields, policies};
 use super::error::{ApiError, FieldProblem};
 use super::fields::{Object, Problems};
-use crate::detect::{Compiled, Rules};
-use crate::model::Stage;
+use monitor_detect::{Compiled, Rules};
+use monitor_model::Stage;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -216,7 +216,7 @@ fn hash(stage: Stage, rules: &Rules) -> [u8; 32] {
 #[allow(clippy::unwrap_used, clippy::expect_used)]
 mod tests {
     use super::*;
-    use crate::detect::{CleanType, PatternName};
+    use monitor_detect::{CleanType, PatternName};
     use serde_json::json;
 
     fn read(inline: Value, stage: Stage) -> Validation {

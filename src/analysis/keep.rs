@@ -4,9 +4,9 @@
 use super::clock::{now_ms, steady_us};
 use super::inline::Inline;
 use super::process::{self, Judging, Parameters};
-use crate::detect::{Compiled, Engine};
-use crate::model::{AnalysisResponse, CustomPolicyReport};
-use crate::store::NewRecord;
+use monitor_detect::{Compiled, Engine};
+use monitor_model::{AnalysisResponse, CustomPolicyReport};
+use monitor_store::NewRecord;
 use serde_json::{Map, Value};
 
 const NOT_KEPT: &str = "[not kept]";

@@ -3,8 +3,8 @@
 
 use super::start::StartError;
 use crate::config::DetectSettings;
-use crate::detect::guardrails::SecondStage;
-use crate::detect::{Detector, Engine};
+use monitor_detect::guardrails::SecondStage;
+use monitor_detect::{Detector, Engine};
 
 /// The models beside the built-in detection.
 #[derive(Default)]
@@ -64,9 +64,9 @@ fn unusable(folder: &std::path::Path) -> impl FnOnce(String) -> StartError {
 mod onnx {
     use crate::analysis::clock::steady_us;
     use crate::config::{ClassifierSettings, ModelBounds, TaggerSettings};
-    use crate::detect::Detector;
-    use crate::detect::guardrails::Guardrail;
-    use crate::detect::onnx::{Bounds, Classifier, Parts, Tagger};
+    use monitor_detect::Detector;
+    use monitor_detect::guardrails::Guardrail;
+    use monitor_detect::onnx::{Bounds, Classifier, Parts, Tagger};
     use std::fs;
     use std::path::Path;
     use std::str::FromStr;
@@ -136,7 +136,7 @@ mod onnx {
 mod tests {
     use super::*;
     use crate::config::{ModelBounds, TaggerSettings};
-    use crate::detect::onnx::made;
+    use monitor_detect::onnx::made;
     use std::path::Path;
     use std::time::Duration;
 

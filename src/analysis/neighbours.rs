@@ -3,8 +3,8 @@
 
 use super::Service;
 use super::clock::now_ms;
-use crate::model::GatewayReport;
 use crate::telemetry::Spool;
+use monitor_model::GatewayReport;
 use std::collections::BTreeMap;
 use std::sync::{Mutex, OnceLock, PoisonError};
 use uuid::Uuid;

@@ -10,9 +10,9 @@ use super::authority::Caller;
 use super::error::ApiError;
 use super::oidc::{NotLetIn, Person, Provider};
 use crate::config::SignInRole;
-use crate::store::{Account, Identity, Role};
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use monitor_store::{Account, Identity, Role};
 use serde_json::json;
 use sha2::{Digest, Sha256};
 

@@ -11,8 +11,8 @@ pub fn openapi_json() -> &'static [u8] {
 mod tests {
     use super::*;
     use crate::analysis::http::routes;
-    use crate::model::document::{resolved, visit};
-    use crate::model::{AnalysisResponse, ErrorEnvelope, GATEWAY_VERSION};
+    use crate::openapi_checks::{resolved, visit};
+    use monitor_model::{AnalysisResponse, ErrorEnvelope, GATEWAY_VERSION};
     use serde_json::{Map, Value};
     use std::collections::{BTreeSet, HashSet};
 

@@ -2,9 +2,9 @@
 //! logged or quoted. Two at most are hashed at a time, since each takes 19 MiB.
 
 use super::error::{ApiError, FieldProblem};
-use crate::model::Secret;
 use argon2::password_hash::{PasswordHash, PasswordHasher, PasswordVerifier, SaltString};
 use argon2::{Algorithm, Argon2, Params, Version};
+use monitor_model::Secret;
 use tokio::sync::Semaphore;
 
 /// Characters of a password.

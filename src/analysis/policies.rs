@@ -1,10 +1,10 @@
 //! Policies in the analysis server's store: setting one, and handing all of them to the gateway of
 //! the same process as its policy store (CONTRACT 16). What a policy does is the gateway's.
 
-use crate::model::{ApplicationId, Policy, PolicyProblems};
 use crate::policy::{Content, PolicyStore, PolicyStoreError};
-use crate::store::{Store, StoreError};
 use async_trait::async_trait;
+use monitor_model::{ApplicationId, Policy, PolicyProblems};
+use monitor_store::{Store, StoreError};
 use std::sync::Arc;
 use std::time::Duration;
 use thiserror::Error;

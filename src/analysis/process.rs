@@ -7,12 +7,12 @@ use super::error::ApiError;
 use super::inline::{Inline, Validation};
 use super::models::Models;
 use crate::config::Services;
-use crate::detect::{Compiled, Encoding, Engine, Proposed, Report};
 use crate::judge::Remote;
-use crate::model::{
+use monitor_detect::{Compiled, Encoding, Engine, Proposed, Report};
+use monitor_model::{
     AnalysisResponse, AppMode, Chain, Identity, Policy, RecordId, SCHEMA_VERSION, Stage,
 };
-use crate::store::ChainEntry;
+use monitor_store::ChainEntry;
 use serde_json::{Map, Value};
 use std::sync::Arc;
 use tokio::sync::Semaphore;

@@ -2,7 +2,7 @@
 //! deployment sets `limits.requests_per_second`.
 
 use super::error::ApiError;
-use crate::store::TokenId;
+use monitor_store::TokenId;
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};

@@ -4,8 +4,8 @@
 use super::Service;
 use super::authority::Caller;
 use super::error::ApiError;
-use crate::model::{ApplicationId, RecordId, TypeCount};
-use crate::store::{
+use monitor_model::{ApplicationId, RecordId, TypeCount};
+use monitor_store::{
     DayStatistics, HourTraffic, RecordFilter, RecordPage, SessionFilter, SessionSummary,
     StatisticsFilter, StoredRecord, WholePage,
 };

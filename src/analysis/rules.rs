@@ -6,9 +6,9 @@ use super::direction;
 use super::error::FieldProblem;
 use super::fields::{Object, Problems};
 use super::texts::check_no_nul;
-use crate::detect::Rules;
-use crate::model::Stage;
-use crate::store::RetentionLimits;
+use monitor_detect::Rules;
+use monitor_model::Stage;
+use monitor_store::RetentionLimits;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 

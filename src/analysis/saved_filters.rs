@@ -4,7 +4,7 @@
 use super::Service;
 use super::clock::now_ms;
 use super::error::{ApiError, FieldProblem};
-use crate::store::{Account, FilterId, Role, SavedFilter, SeenFilter};
+use monitor_store::{Account, FilterId, Role, SavedFilter, SeenFilter};
 use uuid::Uuid;
 
 /// Filters of one person.

@@ -20,11 +20,11 @@ use super::start::{self, FirstRun, StartError};
 use super::tokens::Tokens;
 use crate::config::settings::AnalysisSettings;
 use crate::judge::Remote;
-use crate::model::{
+use crate::policy::PolicyStore;
+use monitor_model::{
     AnalysisResponse, ApplicationId, ApplicationPolicy, Policy, Secret, Stage, StoredPolicy,
 };
-use crate::policy::PolicyStore;
-use crate::store::{Durable, NewRecord, Scope, Store, StoreError};
+use monitor_store::{Durable, NewRecord, Scope, Store, StoreError};
 use serde_json::json;
 use std::path::Path;
 use std::sync::Arc;

@@ -7,8 +7,8 @@ use super::oidc::Provider;
 use super::tokens::{self, Tokens};
 use crate::config::BlobPlace;
 use crate::config::settings::AnalysisSettings;
-use crate::model::{ApplicationId, Secret};
-use crate::store::{
+use monitor_model::{ApplicationId, Secret};
+use monitor_store::{
     Application, BlobStore, Migrated, PostgresStore, RecordStore, Scope, Scopes, SqliteStore,
     Store, StoreError,
 };

@@ -8,8 +8,8 @@ use super::clock::now_ms;
 use super::error::{ApiError, FieldProblem};
 use super::texts::check_name;
 use super::tokens::{new_token, random_value};
-use crate::model::{ApplicationId, Secret};
-use crate::store::{Scope, Scopes, Token, TokenChange, TokenId};
+use monitor_model::{ApplicationId, Secret};
+use monitor_store::{Scope, Scopes, Token, TokenChange, TokenId};
 use serde_json::{Value, json};
 use std::time::Duration;
 

@@ -6,10 +6,10 @@ use super::error::{ApiError, FieldProblem};
 use super::inline::Validation;
 use super::process;
 use super::rules::ApplicationRules;
-use crate::detect::Rules;
-use crate::detect::rules::{CustomPattern, Pattern};
-use crate::detect::{CleanType, DatacleanRules};
-use crate::model::{AnalysisResponse, Stage};
+use monitor_detect::Rules;
+use monitor_detect::rules::{CustomPattern, Pattern};
+use monitor_detect::{CleanType, DatacleanRules};
+use monitor_model::{AnalysisResponse, Stage};
 use serde_json::Value;
 
 /// The longest text that is tried, in Unicode code points.

@@ -4,8 +4,8 @@
 use super::Service;
 use super::authority::Caller;
 use super::error::ApiError;
-use crate::model::{ApplicationId, Severity};
-use crate::store::{RecordFilter, RecordSummary};
+use monitor_model::{ApplicationId, Severity};
+use monitor_store::{RecordFilter, RecordSummary};
 use serde::Serialize;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;

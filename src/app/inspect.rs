@@ -1,8 +1,8 @@
 //! The gateway's pure detectors: `detect` behind the trait that `telemetry` knows.
 
-use crate::detect::{Local, PatternName};
-use crate::model::PatternSet;
 use crate::telemetry::{Find, Inspector};
+use monitor_detect::{Local, PatternName};
+use monitor_model::PatternSet;
 
 /// An [`Inspector`] over the detectors of this process.
 pub(super) struct LocalInspector(Local);
@@ -16,7 +16,7 @@ impl LocalInspector {
 impl Inspector for LocalInspector {
     fn find(&self, text: &str, patterns: PatternSet) -> Vec<Find> {
         let spans = self.0.find(text, among(patterns));
-        let find = |span: crate::detect::Span| Find {
+        let find = |span: monitor_detect::Span| Find {
             start: span.start,
             end: span.end,
             kind: span.kind.as_str(),

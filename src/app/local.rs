@@ -1,10 +1,10 @@
 //! The in-process analyzer of `monitor all`: the same service as behind the API, without the wire.
 
 use crate::analysis::{ApiError, AttachTo, NewFile, ProcessInput, Service};
-use crate::model::{AnalysisResponse, RecordId, Secret, Stage};
 use crate::telemetry::{Analyzer, AnalyzerError, AttachError, Attachment, Record, Verdict};
 use async_trait::async_trait;
 use futures_util::{FutureExt, TryFutureExt};
+use monitor_model::{AnalysisResponse, RecordId, Secret, Stage};
 use std::sync::Arc;
 
 /// An [`Analyzer`] over the analysis service of this process.

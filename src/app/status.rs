@@ -7,10 +7,10 @@ use super::reload::Reloads;
 use super::remote;
 use crate::gateway::Live;
 use crate::judge::Remote;
-use crate::model::GATEWAY_VERSION;
 use crate::observe::Metrics;
 use crate::policy::{Policies, PolicyStatus};
 use crate::telemetry::Spool;
+use monitor_model::GATEWAY_VERSION;
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
 

@@ -5,9 +5,9 @@ use super::gateway::backend_runtime;
 use super::welcome;
 use crate::analysis::{ApiError, Caller, MadeToken, NewToken, Rotation, Service};
 use crate::config::Settings;
-use crate::model::ApplicationId;
-use crate::store::{Token, TokenId};
 use anyhow::Result;
+use monitor_model::ApplicationId;
+use monitor_store::{Token, TokenId};
 
 /// Tokens read at once.
 const PAGE: u32 = 200;

@@ -3,7 +3,7 @@
 use super::listeners::local;
 use crate::analysis::{FirstRun, LINK_PATH};
 use crate::config::{Listener, Settings};
-use crate::model::{GATEWAY_VERSION, Secret};
+use monitor_model::{GATEWAY_VERSION, Secret};
 
 /// The lines printed when everything is up.
 pub(super) fn all(settings: &Settings, first: &FirstRun, demo: bool) -> String {

@@ -5,8 +5,8 @@ use super::args::DatabaseRole;
 use super::{Failure, load};
 use crate::app::{self, ScanRequest};
 use crate::config::{DetectSettings, Overrides};
-use crate::detect::{MaskStyle, PatternName};
 use clap::{Args, ValueEnum};
+use monitor_detect::{MaskStyle, PatternName};
 use std::io;
 use std::path::PathBuf;
 

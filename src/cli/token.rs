@@ -6,10 +6,10 @@ use super::args::StoreArgs;
 use crate::analysis::{Expiry, MadeToken, NewToken, Rotation, token_json};
 use crate::app;
 use crate::config::duration_from_text;
-use crate::model::ApplicationId;
-use crate::store::{self, Scopes, Token, TokenId};
 use clap::builder::NonEmptyStringValueParser;
 use clap::{Args, Subcommand, ValueEnum};
+use monitor_model::ApplicationId;
+use monitor_store::{Scopes, Token, TokenId};
 use serde_json::{Value, json};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use uuid::Uuid;
@@ -93,7 +93,7 @@ enum Scope {
     Admin,
 }
 
-impl From<Scope> for store::Scope {
+impl From<Scope> for monitor_store::Scope {
     fn from(scope: Scope) -> Self {
         match scope {
             Scope::Ingest => Self::Ingest,
@@ -108,7 +108,11 @@ pub(super) fn run(command: TokenCommand) -> Result<String, Failure> {
     match command {
         TokenCommand::Create(args) => {
             let settings = args.output.store.settings()?;
-            let scopes: Vec<_> = args.scope.into_iter().map(store::Scope::from).collect();
+            let scopes: Vec<_> = args
+                .scope
+                .into_iter()
+                .map(monitor_store::Scope::from)
+                .collect();
             let new = NewToken {
                 name: args.name,
                 scopes: Scopes::of(&scopes),

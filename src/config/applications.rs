@@ -4,7 +4,7 @@
 use super::reader::{Raw, Reader, scalar};
 use super::units;
 use super::yaml::{Entry, Node, Value};
-use crate::model::{ApplicationId, ApplicationPolicy, Policy};
+use monitor_model::{ApplicationId, ApplicationPolicy, Policy};
 use serde_json::{Map, Value as Json};
 use std::collections::HashMap;
 

@@ -4,7 +4,7 @@
 use super::entries;
 use super::reader::Reader;
 use super::units::{self, Form};
-use crate::model::{CATEGORY_NAMES, PATTERN_NAMES};
+use monitor_model::{CATEGORY_NAMES, PATTERN_NAMES, ShownWhen};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -43,16 +43,6 @@ pub struct ClassifierSettings {
     pub when: ShownWhen,
     /// How much of one text it is shown.
     pub bounds: ModelBounds,
-}
-
-/// Which messages a second stage of the guardrails is shown.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum ShownWhen {
-    /// Those that the first stage is unsure of.
-    #[default]
-    GreyZone,
-    /// All of them.
-    Always,
 }
 
 /// How much of one text a model is shown.

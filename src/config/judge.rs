@@ -6,7 +6,7 @@ use super::remote::{self, CallLimits, refuse};
 use super::settings::BaseUrl;
 use super::units::{self, Form};
 use super::url;
-use crate::model::Secret;
+use monitor_model::Secret;
 use std::time::Duration;
 
 const KIB: u64 = 1 << 10;

@@ -33,7 +33,7 @@ mod validate;
 mod yaml;
 
 pub use checks::{ChecksSettings, GuardSettings, GuardTemplate, PresidioSettings};
-pub use detect::{ClassifierSettings, DetectSettings, ModelBounds, ShownWhen, TaggerSettings};
+pub use detect::{ClassifierSettings, DetectSettings, ModelBounds, TaggerSettings};
 pub use judge::{JudgePlace, JudgeSettings, ResponseFormat};
 pub use log::{AccessLogPlace, AccessLogSettings, LogFormat, LogSettings};
 pub use network::Network;
@@ -42,13 +42,14 @@ pub use remote::CallLimits;
 pub use settings::{
     AnalysisSettings, AttachmentSettings, BaseUrl, BlobPlace, ClientAuth, ClientCheck,
     ClientIdentity, Durability, FilesSettings, GatewaySettings, Http2, Limits, Listener,
-    MonitorSettings, OnDiskFailure, QueueSettings, RetentionSettings, Services, Settings,
-    ShutdownSettings, SpoolSettings, StoreSettings, StoreSsl, StreamSettings, TlsFiles,
-    UpstreamSettings,
+    MonitorSettings, OnDiskFailure, QueueSettings, RetentionSettings, Settings, ShutdownSettings,
+    SpoolSettings, StreamSettings, TlsFiles, UpstreamSettings,
 };
 pub use sign_in::{OidcSettings, SignInRole};
 pub use trace::TraceSettings;
 pub use units::duration_from_text;
+
+pub use monitor_model::{Services, ShownWhen, StoreSettings, StoreSsl};
 
 use reader::{Reader, Sources};
 use sha2::{Digest, Sha256};

@@ -4,12 +4,13 @@
 use super::reader::{Reader, Sources};
 use super::settings::{
     AnalysisSettings, AttachmentSettings, ClientIdentity, GatewaySettings, Limits, Listener,
-    MonitorSettings, RetentionSettings, Services, Settings, ShutdownSettings, StreamSettings,
+    MonitorSettings, RetentionSettings, Settings, ShutdownSettings, StreamSettings,
 };
 use super::{
     Overrides, Role, applications, checks, detect, files, judge, listen, log, remote, sign_in,
     spool, store, trace, units, upstream, url,
 };
+use monitor_model::Services;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 use std::time::Duration;

@@ -9,7 +9,7 @@ use super::log::LogSettings;
 use super::network::Network;
 use super::sign_in::OidcSettings;
 use super::trace::TraceSettings;
-use crate::model::{ApplicationId, ApplicationPolicy, Secret};
+use monitor_model::{ApplicationId, ApplicationPolicy, Secret, Services, StoreSettings};
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -131,36 +131,6 @@ pub struct MonitorSettings {
     pub ca: Option<PathBuf>,
     /// What the gateway shows where it is asked who it is.
     pub client: Option<ClientIdentity>,
-}
-
-/// The analysis server's PostgreSQL, where gateways find policies (§8.2, CONTRACT 16).
-#[derive(Clone, Debug, PartialEq)]
-pub struct StoreSettings {
-    /// STORE_HOST: a host name, an address without brackets, or the folder of a Unix socket.
-    pub host: String,
-    /// STORE_PORT, default 5432.
-    pub port: u16,
-    /// STORE_DB.
-    pub db: String,
-    /// STORE_USER.
-    pub user: String,
-    /// STORE_PASSWORD; None where the server asks for none.
-    pub password: Option<Secret>,
-    /// STORE_SSL.
-    pub ssl: StoreSsl,
-    /// PEM file of a private certificate authority, beside the system's.
-    pub ca: Option<PathBuf>,
-}
-
-/// TLS towards the policy store.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum StoreSsl {
-    /// Where the server offers it; its certificate is not checked.
-    Auto,
-    /// Always, and the certificate has to be good for the host.
-    On,
-    /// Never.
-    Off,
 }
 
 /// Streams (CONTRACT 18).
@@ -333,28 +303,6 @@ pub struct AttachmentSettings {
     pub max_bytes: u64,
     /// Files of one request, default 64.
     pub max_files: usize,
-}
-
-/// The stages of an analysis that may run. One that rules ask for and that is off is told in
-/// `errors` (CONTRACT 26).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Services {
-    /// Sensitive data.
-    pub dataclean: bool,
-    /// Built-in policies.
-    pub guardrails: bool,
-    /// Custom policies.
-    pub custom_policy: bool,
-}
-
-impl Default for Services {
-    fn default() -> Self {
-        Self {
-            dataclean: true,
-            guardrails: true,
-            custom_policy: true,
-        }
-    }
 }
 
 /// How long records are kept, whatever their application; None is without that bound (CONTRACT 38).

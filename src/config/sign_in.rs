@@ -5,7 +5,7 @@ use super::reader::Reader;
 use super::remote::refuse;
 use super::units::{self, Form};
 use super::url;
-use crate::model::Secret;
+use monitor_model::Secret;
 use std::net::IpAddr;
 
 const SCOPES: &str = "openid email profile";

@@ -2,9 +2,9 @@
 //! (§8.2, CONTRACT 16).
 
 use super::reader::{Raw, Reader, scalar};
-use super::settings::{StoreSettings, StoreSsl};
 use super::units::{self, Form};
 use super::yaml::Value;
+use monitor_model::{StoreSettings, StoreSsl};
 
 const WITHOUT_HOST: &str = "is nothing without a host; set STORE_HOST or store.host";
 

@@ -1,7 +1,7 @@
 //! How single values are written: durations, sizes, counts, words, addresses, paths. Each form says
 //! what it allows in the words of its error message (CONTRACT 33).
 
-use crate::model::{ApplicationId, Secret};
+use monitor_model::{ApplicationId, Secret};
 use std::fmt::Display;
 use std::net::SocketAddr;
 use std::ops::RangeInclusive;

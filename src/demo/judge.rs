@@ -4,8 +4,8 @@
 
 use super::answer::Answer;
 use super::request::ChatCall;
-use crate::detect::custom_policy::Cues;
-use crate::detect::rules::CustomPolicy;
+use monitor_detect::custom_policy::Cues;
+use monitor_detect::rules::CustomPolicy;
 use serde::Deserialize;
 use serde_json::json;
 

@@ -1,8 +1,8 @@
 //! Gateway access (§5.1, CONTRACT 6): X-Monitor-Api-Key must be there, must say something, and must
 //! say one thing. Whether it is a good key is the backend's to judge.
 
-use crate::model::Secret;
 use http::HeaderMap;
+use monitor_model::Secret;
 
 const KEY_HEADER: &str = "x-monitor-api-key";
 

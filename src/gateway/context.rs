@@ -6,9 +6,9 @@ use super::quota::Turn;
 use super::room::Guest;
 use super::told::{Heard, Told};
 use super::upstreams::{Target, Tried};
-use crate::model::{AppMode, Secret, Stage};
 use crate::observe::events::CallEnded;
 use crate::observe::{CallTimes, Metrics, Outcome, RouteLabel};
+use monitor_model::{AppMode, Secret, Stage};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 

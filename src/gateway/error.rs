@@ -2,9 +2,9 @@
 //! the client is told. Once an answer has begun, `exchange/relay.rs` says it in the stream.
 
 use super::auth::KeyError;
-use crate::json::SyntaxError;
-use crate::model::ErrorType;
 use crate::observe::{Outcome, QuotaLimit, Room};
+use monitor_model::ErrorType;
+use monitor_wire::json::SyntaxError;
 
 /// A failed call, not yet answered.
 #[derive(Debug)]

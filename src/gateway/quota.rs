@@ -2,10 +2,10 @@
 //! tokens as one number, and a count of calls under way. Applications without limits have neither.
 
 use super::error::CallError;
-use crate::model::{ApplicationId, CallLimits, CallRate};
 use crate::observe::Metrics;
 use crate::observe::QuotaLimit;
 use crate::observe::events::CallRefused;
+use monitor_model::{ApplicationId, CallLimits, CallRate};
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};

@@ -5,7 +5,6 @@ use super::context::CallContext;
 use super::docs::Asset;
 use super::error::CallError;
 use super::headers::{REQUEST_ID, expects_continue};
-use crate::model::ErrorEnvelope;
 use crate::observe::events::{ConnectionEnded, Overloaded};
 use crate::observe::{EndReason, Metrics};
 use bytes::Bytes;
@@ -13,6 +12,7 @@ use http::header::{
     ALLOW, CACHE_CONTROL, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, RETRY_AFTER,
 };
 use http::{HeaderValue, header};
+use monitor_model::ErrorEnvelope;
 use pingora_core::Result;
 use pingora_core::protocols::http::ServerSession;
 use pingora_http::ResponseHeader;

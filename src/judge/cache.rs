@@ -1,8 +1,8 @@
 //! Verdicts that are remembered for a while, by what they were given on. Bounded; the oldest go first.
 //! Holds no text: keys are hashes.
 
-use crate::detect::rules::CustomPolicy;
-use crate::model::PolicyRuling;
+use monitor_detect::rules::CustomPolicy;
+use monitor_model::PolicyRuling;
 use sha2::{Digest, Sha256};
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

@@ -5,7 +5,6 @@
 use super::breaker::{Admission, Breaker, Turn};
 use super::fault::Fault;
 use crate::config::{BaseUrl, CallLimits};
-use crate::model::Secret;
 use crate::observe::events::{RemoteAsked, RemoteTurned};
 use crate::observe::{Metrics, RemoteLabel, RemoteOutcome};
 use crate::telemetry::connector;
@@ -17,6 +16,7 @@ use hyper_rustls::HttpsConnector;
 use hyper_util::client::legacy::Client;
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::{TokioExecutor, TokioTimer};
+use monitor_model::Secret;
 use serde_json::Value;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};

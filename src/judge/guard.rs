@@ -7,8 +7,8 @@ use super::endpoint::{Endpoint, EndpointStatus, Reached, RemoteCheck, SetupError
 use super::fault::Fault;
 use super::hazards;
 use crate::config::{GuardSettings, GuardTemplate, ResponseFormat};
-use crate::model::Stage;
 use crate::observe::{Metrics, RemoteLabel, RemoteOutcome};
+use monitor_model::Stage;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;

@@ -22,9 +22,9 @@ pub use model::ModelJudge;
 pub use presidio::Presidio;
 pub use verdict::INSTRUCTIONS;
 
-use crate::detect::custom_policy::{Cues, Judge};
 use crate::observe::Metrics;
 use crate::observe::events::CuesOnly;
+use monitor_detect::custom_policy::{Cues, Judge};
 use std::sync::Arc;
 
 /// The servers that are configured.

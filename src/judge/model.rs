@@ -10,12 +10,12 @@ use super::fault::Fault;
 use super::reason::Quoted;
 use super::verdict::{Question, Verdict};
 use crate::config::{BaseUrl, JudgeSettings};
-use crate::detect::custom_policy::{Judge, Ruling};
-use crate::detect::rules::CustomPolicy;
-use crate::model::PolicyRuling;
 use crate::observe::{Metrics, RemoteLabel, RemoteOutcome};
 use async_trait::async_trait;
 use futures_util::future::join_all;
+use monitor_detect::custom_policy::{Judge, Ruling};
+use monitor_detect::rules::CustomPolicy;
+use monitor_model::PolicyRuling;
 use std::sync::Arc;
 use std::time::Instant;
 

@@ -4,9 +4,9 @@
 use super::endpoint::{Endpoint, EndpointStatus, Reached, RemoteCheck, SetupError};
 use super::fault::Fault;
 use crate::config::PresidioSettings;
-use crate::detect::dataclean::Strength;
-use crate::detect::{Compiled, PatternName, Proposed, Span};
 use crate::observe::{Metrics, RemoteLabel, RemoteOutcome};
+use monitor_detect::dataclean::Strength;
+use monitor_detect::{Compiled, PatternName, Proposed, Span};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;

@@ -6,7 +6,7 @@ use super::chat;
 use super::endpoint::RemoteCheck;
 use super::fault::Fault;
 use crate::config::ResponseFormat;
-use crate::detect::rules::CustomPolicy;
+use monitor_detect::rules::CustomPolicy;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use uuid::Uuid;

@@ -23,8 +23,8 @@ use super::labels::{
 };
 use super::metrics::{CallTimes, Metrics};
 use super::throttle::Throttle;
-use crate::model::Stage;
 use log::{info, warn};
+use monitor_model::Stage;
 use std::sync::LazyLock;
 use std::time::Duration;
 

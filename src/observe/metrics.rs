@@ -22,7 +22,7 @@ use super::labels::{
 use super::registered::{About, children, counter, counters, gauge, histograms, labelled, seconds};
 use super::stderr;
 use super::upgraded::UpgradeResult;
-use crate::model::{GATEWAY_VERSION, Overhead, Stage};
+use monitor_model::{GATEWAY_VERSION, Overhead, Stage};
 use prometheus::{
     Encoder, Gauge, Histogram, IntCounter, IntCounterVec, IntGauge, IntGaugeVec, Opts, Registry,
     TextEncoder,

@@ -1,10 +1,10 @@
 //! The snapshot every call looks its policy up in: no lock, no wait, no allocation on the way
 //! (CONTRACT 14). Who fills it is the `refresher`.
 
-use crate::model::{
+use arc_swap::ArcSwap;
+use monitor_model::{
     ApplicationId, ApplicationPolicy, CallLimits, Policy, PolicyProblems, StoredPolicy,
 };
-use arc_swap::ArcSwap;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime};
@@ -252,7 +252,7 @@ impl Snapshot {
 #[allow(clippy::unwrap_used, clippy::expect_used)]
 mod tests {
     use super::*;
-    use crate::model::AppMode;
+    use monitor_model::AppMode;
 
     fn good(id: ApplicationId, phrase: &str) -> StoredPolicy {
         StoredPolicy {

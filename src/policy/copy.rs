@@ -2,8 +2,8 @@
 //! `policies.json`, readable by its owner only, replaced as a whole. Its time of change says when the
 //! store last confirmed it.
 
-use crate::model::{ApplicationId, ApplicationPolicy, Policy, StoredPolicy};
 use log::warn;
+use monitor_model::{ApplicationId, ApplicationPolicy, Policy, StoredPolicy};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::fs::{File, OpenOptions};

@@ -2,8 +2,8 @@
 //! They were checked with the rest of the configuration and change with it only.
 
 use super::{Content, PolicyStore, PolicyStoreError};
-use crate::model::{ApplicationPolicy, StoredPolicy};
 use async_trait::async_trait;
+use monitor_model::{ApplicationPolicy, StoredPolicy};
 use tokio::sync::watch;
 
 /// The list as the configuration has it.

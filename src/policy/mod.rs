@@ -11,11 +11,10 @@ mod refresher;
 pub use cached::{Found, Limited, Policies, PolicyFault, PolicyStatus};
 pub use file::{FileList, FileStore};
 pub use postgres::PostgresStore;
-pub(crate) use postgres::postgres_options;
 pub use refresher::Refresher;
 
-use crate::model::StoredPolicy;
 use async_trait::async_trait;
+use monitor_model::StoredPolicy;
 use thiserror::Error;
 
 /// Where policies come from.

@@ -5,10 +5,10 @@
 //! or the server is a standby, the view is asked every few seconds for a digest of what it holds.
 
 use super::{Content, PolicyStore, PolicyStoreError};
-use crate::config::{StoreSettings, StoreSsl};
-use crate::model::{Policy, PolicyProblem, PolicyProblems, StoredPolicy};
 use async_trait::async_trait;
-use sqlx::postgres::{PgConnectOptions, PgListener, PgPoolOptions, PgRow, PgSslMode};
+use monitor_model::{Policy, PolicyProblem, PolicyProblems, StoreSettings, StoredPolicy};
+use monitor_store::postgres_options;
+use sqlx::postgres::{PgConnectOptions, PgListener, PgPoolOptions, PgRow};
 use sqlx::{ConnectOptions as _, Connection as _, Row as _};
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::time::{Duration, Instant};
@@ -177,35 +177,6 @@ impl Link {
             Err(_) => false,
         }
     }
-}
-
-/// How the settings reach a PostgreSQL; `name` is what the server shows of the connection.
-pub(crate) fn postgres_options(settings: &StoreSettings, name: &str) -> PgConnectOptions {
-    let mut options = PgConnectOptions::new_without_pgpass()
-        .port(settings.port)
-        .database(&settings.db)
-        .username(&settings.user)
-        // Also where there is none: what PGPASSWORD says was meant for something else.
-        .password(
-            settings
-                .password
-                .as_ref()
-                .map_or("", |password| password.expose()),
-        )
-        .application_name(name)
-        .ssl_mode(match settings.ssl {
-            StoreSsl::Off => PgSslMode::Disable,
-            StoreSsl::Auto => PgSslMode::Prefer,
-            StoreSsl::On => PgSslMode::VerifyFull,
-        });
-    options = match settings.host.starts_with('/') {
-        true => options.socket(&settings.host),
-        false => options.host(&settings.host),
-    };
-    if let Some(ca) = &settings.ca {
-        options = options.ssl_root_cert(ca);
-    }
-    options
 }
 
 fn stored_policy(row: &PgRow) -> Result<StoredPolicy, sqlx::Error> {

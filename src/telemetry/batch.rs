@@ -4,7 +4,7 @@
 use super::http::refusal;
 use super::record::Parameters;
 use super::{AnalyzerError, BatchResult, Record};
-use crate::model::{AnalysisRequest, RecordId, Stage};
+use monitor_model::{AnalysisRequest, RecordId, Stage};
 use serde::{Deserialize, Serialize};
 
 /// The header of a backend that takes batches; its value is 1.

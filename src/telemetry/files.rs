@@ -3,7 +3,7 @@
 //! the gateway's own business.
 
 use super::RecordContext;
-use crate::model::RecordId;
+use monitor_model::RecordId;
 use std::fmt;
 use std::sync::Arc;
 use tokio::sync::{OwnedSemaphorePermit, oneshot};

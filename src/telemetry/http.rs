@@ -8,7 +8,6 @@ use super::{
     Analyzer, AnalyzerError, AttachError, Attachment, BackendTls, BatchResult, Record, Spool, batch,
 };
 use crate::config::BaseUrl;
-use crate::model::{AnalysisRequest, AnalysisResponse, GATEWAY_HEADER, RecordId, Secret};
 use async_trait::async_trait;
 use bytes::Bytes;
 use http::header::{AUTHORIZATION, CONTENT_LENGTH, CONTENT_TYPE, USER_AGENT};
@@ -18,6 +17,7 @@ use hyper_rustls::HttpsConnector;
 use hyper_util::client::legacy::Client;
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::{TokioExecutor, TokioTimer};
+use monitor_model::{AnalysisRequest, AnalysisResponse, GATEWAY_HEADER, RecordId, Secret};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
@@ -81,8 +81,8 @@ impl HttpAnalyzer {
             client: clients.build(connector.clone()),
             files: clients.build(connector),
             base: base.to_string(),
-            request_uri: uri(crate::model::Stage::PreCall.path())?,
-            response_uri: uri(crate::model::Stage::PostCall.path())?,
+            request_uri: uri(monitor_model::Stage::PreCall.path())?,
+            response_uri: uri(monitor_model::Stage::PostCall.path())?,
             batch_uri: uri(batch::PATH)?,
             takes_batches: AtomicBool::new(false),
             timeout,
@@ -101,8 +101,8 @@ impl HttpAnalyzer {
         let mut body = Vec::with_capacity(batch::BESIDES + record.message.len());
         serde_json::to_writer(&mut body, &asked).map_err(|_| AnalyzerError::Refused(400))?;
         let uri = match record.stage {
-            crate::model::Stage::PreCall => &self.request_uri,
-            crate::model::Stage::PostCall => &self.response_uri,
+            monitor_model::Stage::PreCall => &self.request_uri,
+            monitor_model::Stage::PostCall => &self.response_uri,
         };
         let mut request = self.post(uri, "application/json", (record, body))?;
         let trace = record.context.trace.map(|trace| trace.header());

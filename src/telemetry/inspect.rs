@@ -2,7 +2,7 @@
 //! pure detectors behind a trait, so that the gateway knows nothing of detection. Not a verdict of
 //! §2.9: nothing is registered here.
 
-use crate::model::PatternSet;
+use monitor_model::PatternSet;
 
 /// One find.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

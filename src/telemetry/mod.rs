@@ -22,8 +22,8 @@ pub use spans::SpanExport;
 pub use spool::{Held, Spool};
 pub use tls::{BackendTls, Files as BackendFiles};
 
-use crate::model::{AnalysisResponse, RecordId, Secret};
 use async_trait::async_trait;
+use monitor_model::{AnalysisResponse, RecordId, Secret};
 use std::pin::Pin;
 use thiserror::Error;
 

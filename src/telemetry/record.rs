@@ -1,9 +1,9 @@
 //! One record on its way to the backend.
 
 use super::FileList;
-use crate::model::{Chain, ChainHash, ExchangeId, Identity, RecordId, Secret, Stage};
 use crate::observe::VerdictType;
 use crate::observe::trace::TraceContext;
+use monitor_model::{Chain, ChainHash, ExchangeId, Identity, RecordId, Secret, Stage};
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::{Map, Value, json};
 use std::sync::Arc;

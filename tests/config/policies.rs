@@ -2,7 +2,7 @@
 
 use crate::world::{Folder, check};
 use monitor_gateway::config::{self, Overrides, Role, Settings, StoreSsl};
-use monitor_gateway::model::{AppMode, Policy, ScanRole, StreamInSync};
+use monitor_model::{AppMode, Policy, ScanRole, StreamInSync};
 
 /// Every field, in block and in flow style.
 const RIGHT: &str = "\

@@ -1,9 +1,9 @@
 //! The engine as its callers use it: masking, token counts, offsets, and hostile texts.
 
-use monitor_gateway::detect::{
+use monitor_detect::{
     CleanType, Compiled, DatacleanRules, Encoding, Engine, MaskStyle, PatternName, Report, Rules,
 };
-use monitor_gateway::model::Status;
+use monitor_model::Status;
 use std::time::{Duration, Instant};
 
 const TEXT: &str = "Карта 4276 5493 6034 4563, почта a@b.ru, ещё раз A@B.ru";

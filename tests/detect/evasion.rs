@@ -1,7 +1,7 @@
 //! Values that are written so as not to be found, and what must never follow from looking for them:
 //! nothing of a match is left in the masked text, and an honest text gains no find.
 
-use monitor_gateway::detect::{
+use monitor_detect::{
     CleanType, Compiled, DatacleanRules, Engine, Local, MaskStyle, PatternName, Report, Rules,
 };
 

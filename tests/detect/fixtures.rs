@@ -1,6 +1,6 @@
 //! Every pattern that has a detector has a table of good examples and near misses.
 
-use monitor_gateway::detect::{Compiled, DatacleanRules, Engine, PatternName, Rules};
+use monitor_detect::{Compiled, DatacleanRules, Engine, PatternName, Rules};
 use serde::Deserialize;
 use std::path::Path;
 

@@ -1,11 +1,11 @@
 //! Built-in policies through the library's face: what each category finds and leaves alone, disguises,
 //! documents, thresholds (§2.9 `guardrails`, CONTRACT 26, 37, 38).
 
+use monitor_detect::guardrails::{Category, in_grey_zone};
+use monitor_detect::rules::GuardrailsRules;
+use monitor_detect::{Compiled, Engine, Report, Rules};
 use monitor_gateway::config::Services;
-use monitor_gateway::detect::guardrails::{Category, in_grey_zone};
-use monitor_gateway::detect::rules::GuardrailsRules;
-use monitor_gateway::detect::{Compiled, Engine, Report, Rules};
-use monitor_gateway::model::{GuardrailsReport, Stage, Status};
+use monitor_model::{GuardrailsReport, Stage, Status};
 use serde::Deserialize;
 use std::path::{Path, PathBuf};
 

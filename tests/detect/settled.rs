@@ -1,6 +1,6 @@
 //! Judging a growing text (CONTRACT 41): whatever follows, what is settled stays as it was found.
 
-use monitor_gateway::detect::{Local, PatternName, Span};
+use monitor_detect::{Local, PatternName, Span};
 use std::path::Path;
 
 /// Parts of texts that touch each other in every way: labels before and behind, numbers in groups,

@@ -33,8 +33,8 @@ fn saying(text: &str) -> String {
 /// What an event stream says, choice by choice.
 #[track_caller]
 fn said(answer: &Response) -> String {
-    let mut text = monitor_gateway::sse::Accumulator::new(1 << 20);
-    let mut parser = monitor_gateway::sse::Parser::new(1 << 20);
+    let mut text = monitor_wire::sse::Accumulator::new(1 << 20);
+    let mut parser = monitor_wire::sse::Parser::new(1 << 20);
     parser.push(&answer.body, |event| text.push(event.data));
     assert_eq!(text.skipped(), 0, "{}", answer.text());
     text.text()

@@ -4,8 +4,8 @@
 use crate::support::postgres::Postgres;
 use crate::support::stack::Folder;
 use crate::world::new_id;
-use monitor_gateway::model::Policy;
-use monitor_gateway::store::SqliteStore;
+use monitor_model::Policy;
+use monitor_store::SqliteStore;
 use sqlx::sqlite::SqliteConnectOptions;
 use sqlx::{ConnectOptions, SqliteConnection};
 use tokio::runtime::Runtime;
@@ -295,7 +295,7 @@ fn sqlite_refuses_what_check_refuses() {
     let file = folder.path().join("monitor.db");
     let runtime = Runtime::new().unwrap();
     let mut connection: SqliteConnection = runtime.block_on(async {
-        use monitor_gateway::store::RecordStore;
+        use monitor_store::RecordStore;
         SqliteStore::open(&file).await.unwrap().close().await;
         SqliteConnectOptions::new()
             .filename(&file)

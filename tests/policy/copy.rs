@@ -4,8 +4,8 @@ use crate::support::eventually;
 use crate::support::stack::Folder;
 use crate::world::Running;
 use async_trait::async_trait;
-use monitor_gateway::model::{AppMode, ApplicationId, ApplicationPolicy, Policy};
 use monitor_gateway::policy::{Content, FileStore, Found, PolicyStore, PolicyStoreError};
+use monitor_model::{AppMode, ApplicationId, ApplicationPolicy, Policy};
 use std::os::unix::fs::PermissionsExt;
 use std::sync::Arc;
 

@@ -170,11 +170,7 @@ fn migrating_twice_changes_nothing_and_a_newer_schema_is_refused() {
     };
     let database = server.database();
     let runtime = tokio::runtime::Runtime::new().unwrap();
-    let migrate = || {
-        runtime.block_on(monitor_gateway::store::PostgresStore::migrate(
-            &database.settings(),
-        ))
-    };
+    let migrate = || runtime.block_on(monitor_store::PostgresStore::migrate(&database.settings()));
     database.add(&new_id(), &sync("kept"));
     migrate().unwrap();
     assert_eq!(database.query("SELECT count(*) FROM gateway_policies"), "1");

@@ -5,7 +5,7 @@ use crate::support::stack::Folder;
 use crate::world::Running;
 use monitor_gateway::analysis::{Service, SetPolicyError};
 use monitor_gateway::config::{self, Overrides, Role};
-use monitor_gateway::model::{AppMode, ApplicationId, ApplicationPolicy, Policy};
+use monitor_model::{AppMode, ApplicationId, ApplicationPolicy, Policy};
 use sqlx::ConnectOptions as _;
 use sqlx::sqlite::SqliteConnectOptions;
 use std::sync::Arc;

@@ -4,8 +4,8 @@
 use crate::support::postgres::Postgres;
 use crate::support::stack::Folder;
 use crate::world::new_id;
-use monitor_gateway::model::StoredPolicy;
-use monitor_gateway::store::{PolicyTable, RecordStore, SqliteStore};
+use monitor_model::StoredPolicy;
+use monitor_store::{PolicyTable, RecordStore, SqliteStore};
 use sqlx::sqlite::SqliteConnectOptions;
 use sqlx::{ConnectOptions, Row};
 
@@ -20,7 +20,7 @@ const BEFORE: [Option<&str>; 4] = [
 ];
 
 fn sql(path: &str) -> String {
-    let path = format!("{}/src/store/{path}", env!("CARGO_MANIFEST_DIR"));
+    let path = format!("{}/crates/store/src/{path}", env!("CARGO_MANIFEST_DIR"));
     std::fs::read_to_string(path).unwrap()
 }
 
@@ -153,7 +153,10 @@ fn a_postgresql_database_of_the_schema_before_keeps_rows_triggers_and_rights() {
     database.migrate();
     database.migrate();
     assert_eq!(database.query(all), before);
-    let known = concat!(env!("CARGO_MANIFEST_DIR"), "/src/store/postgres/migrations");
+    let known = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/crates/store/src/postgres/migrations"
+    );
     let known = std::fs::read_dir(known).unwrap().count().to_string();
     let versions = database.query("SELECT count(*) FROM schema_version");
     assert_eq!(versions, known);

@@ -5,8 +5,8 @@ use crate::support::fault::free_port;
 use crate::support::postgres::{PASSWORD, Postgres};
 use crate::support::stack::Folder;
 use crate::world::{Running, new_id, settings, sync};
-use monitor_gateway::model::Secret;
 use monitor_gateway::policy::{Found, PostgresStore};
+use monitor_model::Secret;
 
 #[test]
 fn the_last_good_policies_stay_in_force_while_postgresql_is_away_and_it_is_found_again() {

@@ -2,7 +2,7 @@
 
 use crate::support::postgres::Postgres;
 use crate::world::{World, everything, now_ms};
-use monitor_gateway::store::{RecordFilter, RecordStore, StatisticsFilter, StoreError};
+use monitor_store::{RecordFilter, RecordStore, StatisticsFilter, StoreError};
 use serde_json::json;
 
 #[tokio::test(flavor = "multi_thread")]
@@ -114,7 +114,7 @@ async fn a_record_without_its_application_costs_only_itself() {
     for number in 0..200 {
         let mut record = world.record(None, "text");
         if number % 50 == 0 {
-            record.application_id = monitor_gateway::model::ApplicationId::random();
+            record.application_id = monitor_model::ApplicationId::random();
         }
         let store = world.store.clone();
         tasks.push(tokio::spawn(async move { store.insert(record).await }));

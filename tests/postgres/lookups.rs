@@ -3,8 +3,8 @@
 
 use crate::support::postgres::Postgres;
 use crate::world::{World, everything};
-use monitor_gateway::model::Stage;
-use monitor_gateway::store::{RecordFilter, RecordStore, VerdictFilter};
+use monitor_model::Stage;
+use monitor_store::{RecordFilter, RecordStore, VerdictFilter};
 
 /// Many records of today: every second one breaks a custom policy, one in a thousand holds sensitive data,
 /// none is flagged by guardrails. One in ten is of `{own}`, and none of those is an answer.

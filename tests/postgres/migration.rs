@@ -2,12 +2,10 @@
 
 use crate::support::postgres::Postgres;
 use crate::world::{World, open};
-use monitor_gateway::model::ApplicationId;
-use monitor_gateway::store::{
-    Changed, Migrated, PolicyTable, PostgresStore, SettingsStore, StoreError,
-};
+use monitor_model::ApplicationId;
+use monitor_store::{Changed, Migrated, PolicyTable, PostgresStore, SettingsStore, StoreError};
 
-const FIRST: &str = include_str!("../../src/store/postgres/migrations/0001_first.sql");
+const FIRST: &str = include_str!("../../crates/store/src/postgres/migrations/0001_first.sql");
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_database_of_the_first_schema_keeps_its_applications_and_policies() {

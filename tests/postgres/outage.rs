@@ -2,7 +2,7 @@
 
 use crate::support::postgres::Postgres;
 use crate::world::{World, a_record};
-use monitor_gateway::store::{RecordStore, SettingsStore, StoreError};
+use monitor_store::{RecordStore, SettingsStore, StoreError};
 use std::collections::HashSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -111,7 +111,7 @@ async fn a_database_that_is_not_there_is_said_within_seconds() {
         database
     });
     let start = Instant::now();
-    let opened = monitor_gateway::store::PostgresStore::open(&database.settings()).await;
+    let opened = monitor_store::PostgresStore::open(&database.settings()).await;
     assert!(matches!(opened, Err(StoreError::Unavailable(_))));
     assert!(start.elapsed() < BOUNDED);
 }

@@ -2,8 +2,8 @@
 
 use crate::support::postgres::Postgres;
 use crate::world::{DAY_MS, World, an_application, now_ms, open};
-use monitor_gateway::model::ApplicationId;
-use monitor_gateway::store::{
+use monitor_model::ApplicationId;
+use monitor_store::{
     Changed, RecordStore, RetentionLimits, SessionFilter, SettingsStore, StatisticsFilter,
 };
 use std::time::{Duration, Instant};

@@ -2,8 +2,8 @@
 
 use crate::support::postgres::Postgres;
 use crate::world::{World, a_record, an_application, open};
-use monitor_gateway::model::{ApplicationId, Secret};
-use monitor_gateway::store::{
+use monitor_model::{ApplicationId, Secret};
+use monitor_store::{
     RecordStore, Scope, Scopes, SettingsStore, StatisticsFilter, Token, TokenChange, TokenHash,
     TokenId,
 };

@@ -1,11 +1,11 @@
 //! A store over a database of its own, and records for it.
 
 use crate::support::postgres::{Database, Postgres};
-use monitor_gateway::model::{
+use monitor_model::{
     AnalysisResponse, ApplicationId, CustomPolicyReport, DatacleanReport, Entity, GuardrailsReport,
     RecordId, Severity, Stage, Status, Timings, TokensReport, TypeCount,
 };
-use monitor_gateway::store::{
+use monitor_store::{
     Application, NewRecord, PostgresStore, RecordFilter, RecordStore, RecordSummary, SettingsStore,
 };
 use serde_json::{Map, json};

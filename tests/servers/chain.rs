@@ -7,7 +7,7 @@ use crate::support::stack::{Builder, Folder, Stack};
 use crate::support::upstream::{Upstream, delta, json as upstream_json, sse};
 use crate::support::{KEY, eventually};
 use crate::world::{authorised, on_every_store, over};
-use monitor_gateway::model::{Chain, ChainHash, Identity, Stage};
+use monitor_model::{Chain, ChainHash, Identity, Stage};
 use serde_json::{Value, json};
 use std::sync::atomic::Ordering;
 use uuid::Uuid;

@@ -1,8 +1,8 @@
 //! Applications, their versions, and changes that meet (CONTRACT 38).
 
 use crate::bed::{Bed, MORNING_MS, application};
-use monitor_gateway::model::{ApplicationId, Policy};
-use monitor_gateway::store::{
+use monitor_model::{ApplicationId, Policy};
+use monitor_store::{
     Application, ApplicationFilter, ApplicationVersion, Changed, NameFilter, StoreError,
 };
 use serde_json::json;

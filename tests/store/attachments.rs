@@ -1,8 +1,8 @@
 //! Files of records: their links, and the bytes that nobody has a link to (CONTRACT 29).
 
 use crate::bed::{Bed, MORNING_MS, found};
-use monitor_gateway::model::RecordId;
-use monitor_gateway::store::{
+use monitor_model::RecordId;
+use monitor_store::{
     Attached, Attachment, BlobHash, Findings, NewAttachment, RetentionLimits, Scanned,
 };
 

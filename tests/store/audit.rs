@@ -1,8 +1,8 @@
 //! The audit log.
 
 use crate::bed::{Bed, MORNING_MS};
-use monitor_gateway::model::ApplicationId;
-use monitor_gateway::store::{AuditEntry, AuditFilter, TokenId};
+use monitor_model::ApplicationId;
+use monitor_store::{AuditEntry, AuditFilter, TokenId};
 use serde_json::json;
 
 fn entry(number: i64, application_id: Option<ApplicationId>) -> AuditEntry {

@@ -3,8 +3,8 @@
 
 use crate::support::postgres::{Database, Postgres};
 use crate::support::stack::Folder;
-use monitor_gateway::model::{ApplicationId, PATTERN_NAMES, TypeCount};
-use monitor_gateway::store::{
+use monitor_model::{ApplicationId, PATTERN_NAMES, TypeCount};
+use monitor_store::{
     HourTraffic, OTHER_FINDS, PostgresStore, RecordStore as _, SqliteStore, Store,
 };
 use sqlx::sqlite::SqliteConnectOptions;
@@ -170,7 +170,7 @@ async fn assert_counted(store: &dyn Store, all: &[Kept]) {
 /// The migrations before the one that began to count.
 fn migrations_before(database: &str) -> Vec<String> {
     let folder = format!(
-        "{}/src/store/{database}/migrations",
+        "{}/crates/store/src/{database}/migrations",
         env!("CARGO_MANIFEST_DIR")
     );
     let files = std::fs::read_dir(folder).unwrap();

@@ -1,11 +1,11 @@
 //! A new database with one store and one application in it, and short words for what tests do.
 
 use async_trait::async_trait;
-use monitor_gateway::model::{
+use monitor_model::{
     AnalysisResponse, ApplicationId, CustomPolicyReport, DatacleanReport, GuardrailsReport,
     RecordId, Stage, Status, Timings, TokensReport, TypeCount,
 };
-use monitor_gateway::store::{
+use monitor_store::{
     Application, ApplicationChange, NewRecord, RecordFilter, RecordSummary, Scope, Scopes, Store,
     Token, TokenId,
 };

@@ -1,8 +1,8 @@
 //! Numbers of gateways' records as a store keeps them (CONTRACT 5).
 
 use crate::bed::{Bed, DAY_MS, MORNING_MS};
-use monitor_gateway::model::{ChainHash, Span};
-use monitor_gateway::store::{
+use monitor_model::{ChainHash, Span};
+use monitor_store::{
     ChainEntry, ChainFilter, ChainState, Erasure, NewRecord, RetentionLimits, StoreError,
 };
 use uuid::Uuid;

@@ -2,10 +2,8 @@
 
 use crate::attachments::{attach, file, place};
 use crate::bed::{Bed, MORNING_MS, everything};
-use monitor_gateway::model::ApplicationId;
-use monitor_gateway::store::{
-    Erased, Erasure, NewRecord, SessionFilter, StatisticsFilter, StoreError,
-};
+use monitor_model::ApplicationId;
+use monitor_store::{Erased, Erasure, NewRecord, SessionFilter, StatisticsFilter, StoreError};
 use uuid::Uuid;
 
 fn of(bed: &Bed, user: &str) -> NewRecord {

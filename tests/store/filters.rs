@@ -1,8 +1,8 @@
 //! Every condition of a list, alone and in pairs, against the same condition in this language.
 
 use crate::bed::{Bed, MORNING_MS, everything, found};
-use monitor_gateway::model::{ApplicationId, RecordId, Stage};
-use monitor_gateway::store::{NewRecord, RecordFilter, VerdictFilter};
+use monitor_model::{ApplicationId, RecordId, Stage};
+use monitor_store::{NewRecord, RecordFilter, VerdictFilter};
 use serde_json::json;
 use std::collections::HashSet;
 

@@ -4,8 +4,8 @@
 use crate::bed::{MORNING_MS, add_application, answer, found};
 use crate::support::postgres::{Database, Postgres};
 use crate::support::stack::Folder;
-use monitor_gateway::model::{ChainHash, Stage};
-use monitor_gateway::store::{
+use monitor_model::{ChainHash, Stage};
+use monitor_store::{
     AccountStore, ChainEntry, Identity, NewRecord, PostgresStore, RecordStore, SqliteStore, Store,
 };
 use serde_json::Map;
@@ -19,7 +19,7 @@ const HOUR: i64 = MORNING_MS / 3_600_000;
 /// The migrations of a database before this one, in their order.
 fn before(store: &str, last: &str) -> Vec<String> {
     let folder = format!(
-        "{}/src/store/{store}/migrations",
+        "{}/crates/store/src/{store}/migrations",
         env!("CARGO_MANIFEST_DIR")
     );
     let mut files: Vec<PathBuf> = std::fs::read_dir(folder)

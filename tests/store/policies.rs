@@ -2,8 +2,8 @@
 //! each database's constraints in the policy tests.
 
 use crate::bed::Bed;
-use monitor_gateway::model::{ApplicationId, Policy};
-use monitor_gateway::store::{Changed, StoreError};
+use monitor_model::{ApplicationId, Policy};
+use monitor_store::{Changed, StoreError};
 
 fn policy(text: &str) -> Policy {
     Policy::from_json(text).unwrap()

@@ -3,7 +3,7 @@
 use crate::bed::Database;
 use crate::support::postgres::{self, Postgres};
 use async_trait::async_trait;
-use monitor_gateway::store::{PostgresStore, Store};
+use monitor_store::{PostgresStore, Store};
 use std::sync::{Arc, Mutex, Weak};
 
 struct OnServer {

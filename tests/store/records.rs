@@ -1,10 +1,10 @@
 //! Records in and out, one by one and by page (CONTRACT 5 and 23).
 
 use crate::bed::{Bed, everything, found};
-use monitor_gateway::model::{
+use monitor_model::{
     ApplicationId, CategoryScore, Entity, PolicyRuling, RecordId, Severity, Stage, Status, Timings,
 };
-use monitor_gateway::store::{NewRecord, RecordFilter, StoreError, StoredRecord};
+use monitor_store::{NewRecord, RecordFilter, StoreError, StoredRecord};
 use serde_json::json;
 use std::collections::HashSet;
 

@@ -1,8 +1,8 @@
 //! What a removed application leaves behind: nothing that is shown, and soon nothing at all.
 
 use crate::bed::{Bed, everything, found, token};
-use monitor_gateway::model::{ApplicationId, Policy, RecordId};
-use monitor_gateway::store::{
+use monitor_model::{ApplicationId, Policy, RecordId};
+use monitor_store::{
     ApplicationFilter, Changed, RecordFilter, RetentionLimits, SessionFilter, StatisticsFilter,
     StoreError, TokenHash,
 };

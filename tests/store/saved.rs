@@ -2,7 +2,7 @@
 
 use crate::accounts::{account, added};
 use crate::bed::{Bed, MORNING_MS};
-use monitor_gateway::store::{Account, FilterId, Identity, SavedFilter};
+use monitor_store::{Account, FilterId, Identity, SavedFilter};
 
 fn filter(owner: &Account, name: &str, is_shared: bool) -> SavedFilter {
     SavedFilter {

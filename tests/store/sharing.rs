@@ -2,8 +2,8 @@
 
 use crate::bed::{Bed, add_application, everything, token};
 use crate::support::PATIENCE;
-use monitor_gateway::model::{ApplicationId, RecordId};
-use monitor_gateway::store::{
+use monitor_model::{ApplicationId, RecordId};
+use monitor_store::{
     ApplicationFilter, AuditFilter, Changed, RetentionLimits, SessionFilter, StatisticsFilter,
     Store, StoreError, TokenChange, TokenHash, TokenId,
 };

@@ -3,7 +3,7 @@
 use crate::bed::Database;
 use crate::support::stack::Folder;
 use async_trait::async_trait;
-use monitor_gateway::store::{SqliteStore, Store};
+use monitor_store::{SqliteStore, Store};
 use std::sync::Arc;
 
 struct File(Arc<Folder>);

@@ -1,8 +1,8 @@
 //! Statistics per day (UTC), application and stage.
 
 use crate::bed::{Bed, DAY_MS, MORNING_MS, found};
-use monitor_gateway::model::Stage;
-use monitor_gateway::store::{DayStatistics, NewRecord, StatisticsFilter};
+use monitor_model::Stage;
+use monitor_store::{DayStatistics, NewRecord, StatisticsFilter};
 use serde_json::json;
 
 const TODAY: i64 = MORNING_MS / DAY_MS;

@@ -2,7 +2,7 @@
 
 use crate::bed::{Bed, MORNING_MS, token};
 use crate::support::PATIENCE;
-use monitor_gateway::store::{Scope, Scopes, Token, TokenChange, TokenHash, TokenId};
+use monitor_store::{Scope, Scopes, Token, TokenChange, TokenHash, TokenId};
 use std::time::Instant;
 
 async fn get(bed: &Bed, hash: TokenHash) -> Token {

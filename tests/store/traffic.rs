@@ -1,8 +1,8 @@
 //! Traffic by the hour, and what the store says of itself and of gateways.
 
 use crate::bed::{Bed, MORNING_MS, found};
-use monitor_gateway::model::{ChainHash, Stage};
-use monitor_gateway::store::{ChainEntry, HourTraffic, KEPT_HOURS, NewRecord, RetentionLimits};
+use monitor_model::{ChainHash, Stage};
+use monitor_store::{ChainEntry, HourTraffic, KEPT_HOURS, NewRecord, RetentionLimits};
 use serde_json::json;
 use uuid::Uuid;
 

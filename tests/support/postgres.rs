@@ -7,7 +7,7 @@ use super::fault::free_port;
 use super::process::Process;
 use super::stack::Folder;
 use monitor_gateway::config::{StoreSettings, StoreSsl};
-use monitor_gateway::model::Secret;
+use monitor_model::Secret;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -361,7 +361,7 @@ impl Database {
             .build()
             .unwrap();
         let settings = self.settings();
-        let migrated = monitor_gateway::store::PostgresStore::migrate(&settings);
+        let migrated = monitor_store::PostgresStore::migrate(&settings);
         runtime.block_on(migrated).unwrap();
     }
 }

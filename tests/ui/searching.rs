@@ -8,8 +8,8 @@ use crate::support::KEY;
 use crate::support::stack::Stack;
 use crate::visitor::Visitor;
 use crate::world::{administrator, administrators_browser};
-use monitor_gateway::model::{Entity, Stage};
-use monitor_gateway::store::{NewRecord, RecordStore, SqliteStore};
+use monitor_model::{Entity, Stage};
+use monitor_store::{NewRecord, RecordStore, SqliteStore};
 use serde_json::{Map, json};
 
 /// More than two pages of a search look at.

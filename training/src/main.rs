@@ -1,50 +1,50 @@
 //! Makes the weights of the tagger: `cargo run --release -- --data DIR`. One thread, fixed seed.
 //! What a token looks like to the tagger is the product's own code, taken in by path.
 
-#[path = "../../src/detect/dataclean/tagger/decode.rs"]
+#[path = "../../crates/detect/src/dataclean/tagger/decode.rs"]
 #[allow(dead_code)]
 mod decode;
-#[path = "../../src/detect/dataclean/tagger/english_places.rs"]
+#[path = "../../crates/detect/src/dataclean/tagger/english_places.rs"]
 #[allow(dead_code)]
 mod english_places;
-#[path = "../../src/detect/dataclean/tagger/features.rs"]
+#[path = "../../crates/detect/src/dataclean/tagger/features.rs"]
 #[allow(dead_code)]
 mod features;
-#[path = "../../src/detect/dataclean/tagger/model.rs"]
+#[path = "../../crates/detect/src/dataclean/tagger/model.rs"]
 #[allow(dead_code)]
 mod model;
-#[path = "../../src/detect/dataclean/tagger/table.rs"]
+#[path = "../../crates/detect/src/dataclean/tagger/table.rs"]
 #[allow(dead_code)]
 mod table;
-#[path = "../../src/detect/dataclean/tagger/token.rs"]
+#[path = "../../crates/detect/src/dataclean/tagger/token.rs"]
 #[allow(dead_code)]
 mod token;
 
-#[path = "../../src/detect/dataclean/tagger/companies.rs"]
+#[path = "../../crates/detect/src/dataclean/tagger/companies.rs"]
 #[allow(dead_code)]
 mod companies;
-#[path = "../../src/detect/dataclean/tagger/diagnoses.rs"]
+#[path = "../../crates/detect/src/dataclean/tagger/diagnoses.rs"]
 #[allow(dead_code)]
 mod diagnoses;
-#[path = "../../src/detect/dataclean/tagger/doubts.rs"]
+#[path = "../../crates/detect/src/dataclean/tagger/doubts.rs"]
 #[allow(dead_code)]
 mod doubts;
-#[path = "../../src/detect/dataclean/tagger/lexicon.rs"]
+#[path = "../../crates/detect/src/dataclean/tagger/lexicon.rs"]
 #[allow(dead_code)]
 mod lexicon;
-#[path = "../../src/detect/dataclean/tagger/places.rs"]
+#[path = "../../crates/detect/src/dataclean/tagger/places.rs"]
 #[allow(dead_code)]
 mod places;
-#[path = "../../src/detect/dataclean/tagger/roles.rs"]
+#[path = "../../crates/detect/src/dataclean/tagger/roles.rs"]
 #[allow(dead_code)]
 mod roles;
-#[path = "../../src/detect/dataclean/tagger/sentence.rs"]
+#[path = "../../crates/detect/src/dataclean/tagger/sentence.rs"]
 #[allow(dead_code)]
 mod sentence;
-#[path = "../../src/detect/dataclean/tagger/whole.rs"]
+#[path = "../../crates/detect/src/dataclean/tagger/whole.rs"]
 #[allow(dead_code)]
 mod whole;
-#[path = "../../src/detect/dataclean/tagger/words.rs"]
+#[path = "../../crates/detect/src/dataclean/tagger/words.rs"]
 #[allow(dead_code)]
 mod words;
 
@@ -80,7 +80,7 @@ pub struct Options {
 fn main() {
     let mut options = Options {
         data: PathBuf::from("../../shared/data"),
-        out: PathBuf::from("../src/detect/dataclean/weights"),
+        out: PathBuf::from("../crates/detect/src/dataclean/weights"),
         navec: None,
         folds: None,
         only: None,

@@ -10,7 +10,7 @@ mod text;
 
 pub use child::read_document;
 
-use crate::store::Extraction;
+use monitor_store::Extraction;
 use std::fs::File;
 use std::os::unix::process::ExitStatusExt as _;
 use std::process::{ExitStatus, Stdio};

@@ -3,13 +3,13 @@
 
 use super::{Route, applications, audit, auth, json, parts, replays, tokens, version, versions};
 use crate::analysis::{ApiError, Caller, Service};
-use crate::model::ApplicationId;
-use crate::store::Scope;
 use axum::extract::Path;
 use axum::extract::rejection::PathRejection;
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::Response;
 use axum::routing::{get, post};
+use monitor_model::ApplicationId;
+use monitor_store::Scope;
 use serde::Serialize;
 
 /// A part of the path as axum reads it.

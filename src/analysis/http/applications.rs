@@ -8,11 +8,11 @@ use super::version::{stated, stated_in_query};
 use crate::analysis::application_admin::Basis;
 use crate::analysis::draft::{Edit, Part};
 use crate::analysis::{ApiError, Service};
-use crate::model::{AppMode, ApplicationId, Policy};
-use crate::store::{Application, ApplicationFilter, NameFilter};
 use axum::extract::{Request, State};
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::Response;
+use monitor_model::{AppMode, ApplicationId, Policy};
+use monitor_store::{Application, ApplicationFilter, NameFilter};
 use serde::Serialize;
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -216,7 +216,7 @@ impl<'a> From<&'a Application> for PolicyView<'a> {
             Some(Ok(policy)) => (Some(policy), None),
             Some(Err(problems)) => (None, Some(problems)),
         };
-        let texts = |problems: &crate::model::PolicyProblems| {
+        let texts = |problems: &monitor_model::PolicyProblems| {
             problems.0.iter().map(ToString::to_string).collect()
         };
         Self {

@@ -8,8 +8,6 @@ use super::records::{answer, reader, record_id};
 use super::{Route, auth};
 use crate::analysis::attachments::{AttachTo, Place};
 use crate::analysis::{ApiError, Caller, Service};
-use crate::model::{RecordId, Stage, TypeCount};
-use crate::store::{Attachment, BlobHash, Extraction, Scanned, Scope};
 use axum::body::Body;
 use axum::extract::multipart::{Field, MultipartError};
 use axum::extract::rejection::PathRejection;
@@ -17,6 +15,8 @@ use axum::extract::{DefaultBodyLimit, FromRequest as _, Multipart, Path, Request
 use axum::http::{HeaderMap, HeaderValue, header};
 use axum::response::Response;
 use axum::routing::{get, post};
+use monitor_model::{RecordId, Stage, TypeCount};
+use monitor_store::{Attachment, BlobHash, Extraction, Scanned, Scope};
 use serde::Serialize;
 use std::sync::Arc;
 use std::time::Duration;

@@ -1,8 +1,8 @@
 //! Who is calling (§5): the bearer token out of the request's header.
 
 use crate::analysis::ApiError;
-use crate::model::Secret;
 use axum::http::{HeaderMap, header};
+use monitor_model::Secret;
 
 /// The token of `Authorization: Bearer`. The header given twice is refused: two parties could
 /// disagree about which one counts.

@@ -4,10 +4,10 @@ use super::auth;
 use super::query::{Given, Query};
 use super::records::answer;
 use crate::analysis::{ApiError, Service};
-use crate::store::{ChainFilter, Scope};
 use axum::extract::State;
 use axum::http::HeaderMap;
 use axum::response::Response;
+use monitor_store::{ChainFilter, Scope};
 use std::sync::Arc;
 use uuid::Uuid;
 

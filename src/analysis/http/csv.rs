@@ -1,8 +1,8 @@
 //! Records as lines of CSV (RFC 4180), safe to open in a spreadsheet: a cell that one would read as
 //! a formula begins with an apostrophe. Not a reader of CSV.
 
-use crate::store::{RecordSummary, StoredRecord};
 use jiff::Timestamp;
+use monitor_store::{RecordSummary, StoredRecord};
 use std::borrow::Cow;
 
 /// The first line.

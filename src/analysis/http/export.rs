@@ -8,12 +8,12 @@ use super::query::{Given, Query};
 use super::records::reader;
 use super::shapes::Whole;
 use crate::analysis::{ApiError, Caller, Service};
-use crate::store::{RecordFilter, StoredRecord};
 use axum::body::{Body, Bytes};
 use axum::extract::State;
 use axum::http::{HeaderMap, HeaderValue, header};
 use axum::response::Response;
 use futures_util::stream::try_unfold;
+use monitor_store::{RecordFilter, StoredRecord};
 use std::sync::Arc;
 
 /// Records read at once.

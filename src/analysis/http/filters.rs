@@ -2,12 +2,12 @@
 
 use super::query::{Given, Query};
 use crate::analysis::{ApiError, FieldProblem};
-use crate::model::{ApplicationId, Stage};
-use crate::store::{RecordFilter, SessionFilter, StatisticsFilter, VerdictFilter};
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use jiff::Timestamp;
 use jiff::civil::Date;
+use monitor_model::{ApplicationId, Stage};
+use monitor_store::{RecordFilter, SessionFilter, StatisticsFilter, VerdictFilter};
 
 /// Characters of a filter's text.
 const MAX_TEXT: usize = 1000;

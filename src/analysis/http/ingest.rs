@@ -4,11 +4,11 @@
 use super::body::{self, RulesOf};
 use super::{auth, json};
 use crate::analysis::{ApiError, Service};
-use crate::model::Stage;
-use crate::store::Scope;
 use axum::extract::{Request, State};
 use axum::http::StatusCode;
 use axum::response::Response;
+use monitor_model::Stage;
+use monitor_store::Scope;
 use std::sync::Arc;
 
 type Answer = Result<Response, ApiError>;

@@ -35,7 +35,6 @@ pub use tokens::token_json;
 use super::Service;
 use super::error::ApiError;
 use super::ui;
-use crate::model::{GATEWAY_HEADER, GatewayReport};
 use axum::Router;
 use axum::body::Body;
 use axum::extract::{Request, State};
@@ -43,6 +42,7 @@ use axum::http::{HeaderValue, StatusCode, header};
 use axum::middleware::{Next, from_fn_with_state, map_response};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{MethodRouter, get, post};
+use monitor_model::{GATEWAY_HEADER, GatewayReport};
 use std::sync::Arc;
 
 /// A path without its slash at the end, and what it takes.

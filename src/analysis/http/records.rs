@@ -7,11 +7,11 @@ use super::query::Given;
 use super::shapes::{Item, Whole};
 use super::{auth, json};
 use crate::analysis::{ApiError, Caller, Service};
-use crate::model::RecordId;
-use crate::store::Scope;
 use axum::extract::{Path, State};
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::Response;
+use monitor_model::RecordId;
+use monitor_store::Scope;
 use serde::Serialize;
 use std::sync::Arc;
 

@@ -7,11 +7,11 @@ use super::filters;
 use super::query::Given;
 use super::records::{reader, record_id};
 use crate::analysis::{ApiError, ApplicationRules, Replay, Service};
-use crate::model::ApplicationId;
-use crate::store::Scope;
 use axum::extract::{Request, State};
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::Response;
+use monitor_model::ApplicationId;
+use monitor_store::Scope;
 use std::sync::Arc;
 
 pub(super) async fn explain(

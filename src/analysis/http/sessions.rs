@@ -5,11 +5,11 @@ use super::filters::{self, session_cursor};
 use super::query::Given;
 use super::records::{answer, reader};
 use crate::analysis::{ApiError, Service};
-use crate::model::ApplicationId;
-use crate::store::SessionSummary;
 use axum::extract::State;
 use axum::http::HeaderMap;
 use axum::response::Response;
+use monitor_model::ApplicationId;
+use monitor_store::SessionSummary;
 use serde::Serialize;
 use std::sync::Arc;
 

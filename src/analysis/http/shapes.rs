@@ -2,10 +2,10 @@
 //! records and exports. The list shows no text.
 
 use super::attachments::Shown;
-use crate::model::{
+use monitor_model::{
     AnalysisResponse, ApplicationId, Entity, RecordId, Severity, Stage, Status, TypeCount,
 };
-use crate::store::{Attachment, RecordSummary, StoredRecord};
+use monitor_store::{Attachment, RecordSummary, StoredRecord};
 use serde::Serialize;
 use serde_json::{Map, Value};
 

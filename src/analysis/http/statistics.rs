@@ -7,11 +7,11 @@ use super::query::Given;
 use super::records::{answer, reader};
 use crate::analysis::clock::now_ms;
 use crate::analysis::{ApiError, FieldProblem, Service};
-use crate::model::{ApplicationId, Stage, TypeCount};
-use crate::store::DayStatistics;
 use axum::extract::State;
 use axum::http::HeaderMap;
 use axum::response::Response;
+use monitor_model::{ApplicationId, Stage, TypeCount};
+use monitor_store::DayStatistics;
 use serde::Serialize;
 use std::sync::Arc;
 

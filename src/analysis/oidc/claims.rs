@@ -2,7 +2,7 @@
 
 use super::OidcError;
 use crate::config::{OidcSettings, SignInRole};
-use crate::store::Identity;
+use monitor_store::Identity;
 use serde_json::Value;
 use subtle::ConstantTimeEq;
 

@@ -2,7 +2,6 @@
 //! machine. What an answer means is not known here.
 
 use super::OidcError;
-use crate::model::Secret;
 use crate::telemetry::connector;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -14,6 +13,7 @@ use hyper_rustls::HttpsConnector;
 use hyper_util::client::legacy::Client;
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::TokioExecutor;
+use monitor_model::Secret;
 use serde_json::Value;
 use std::time::Duration;
 use tokio::time::timeout;

@@ -2,7 +2,7 @@
 //! others are counted. Nothing is written here.
 
 use super::reason::Reason;
-use crate::store::AccountId;
+use monitor_store::AccountId;
 use std::collections::{BTreeMap, VecDeque};
 use std::time::{Duration, Instant};
 

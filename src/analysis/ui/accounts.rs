@@ -13,12 +13,12 @@ use super::visit::Visit;
 use crate::analysis::account_admin::{AccountEdit, NewAccount};
 use crate::analysis::accounts::comes_by_provider;
 use crate::analysis::{ApiError, FieldProblem};
-use crate::model::{ApplicationId, Secret};
-use crate::store::{Account, AccountId, Role};
 use axum::extract::{Path, Query, State};
 use axum::http::StatusCode;
 use axum::response::{Html, IntoResponse, Response};
 use maud::{Markup, html};
+use monitor_model::{ApplicationId, Secret};
+use monitor_store::{Account, AccountId, Role};
 use serde::Deserialize;
 
 const PER_PAGE: u32 = 50;

@@ -12,10 +12,10 @@ use super::view::View;
 use super::visit::Visit;
 use crate::analysis::audit::Action;
 use crate::analysis::refusals::Reason;
-use crate::store::{AuditEntry, AuditFilter, Role};
 use axum::extract::{Query, State};
 use axum::response::Html;
 use maud::{Markup, html};
+use monitor_store::{AuditEntry, AuditFilter, Role};
 use serde::Deserialize;
 use serde_json::Value;
 

@@ -2,8 +2,8 @@
 //! names begin with `__Host-`, which ties them to this host and to TLS; in clear text (loopback) a
 //! browser would not take such a name.
 
-use crate::model::Secret;
 use axum::http::{HeaderMap, HeaderValue, header};
+use monitor_model::Secret;
 use std::time::Duration;
 
 /// The value of a browser that is, or was, signed in: forms are bound to it.

@@ -3,8 +3,8 @@
 
 use super::failure::Failure;
 use super::view::View;
-use crate::model::Secret;
 use axum::extract::{FromRequest, Request};
+use monitor_model::Secret;
 
 /// The field with the browser's token.
 pub(super) const TOKEN: &str = "form_token";

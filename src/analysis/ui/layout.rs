@@ -4,10 +4,10 @@ use super::assets;
 use super::components::token_field;
 use super::view::{Language, Theme, View};
 use super::visit::Visit;
-use crate::model::GATEWAY_VERSION;
-use crate::store::Scope;
 use axum::response::Html;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
+use monitor_model::GATEWAY_VERSION;
+use monitor_store::Scope;
 
 /// The last element of a page.
 const END: &str = "page-end";

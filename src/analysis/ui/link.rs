@@ -10,11 +10,11 @@ use super::password::fields;
 use super::sign_in::{enter_as, fresh_browser, with_cookie};
 use super::view::View;
 use crate::analysis::{ApiError, FieldProblem};
-use crate::model::Secret;
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use axum::response::{Html, IntoResponse, Response};
 use maud::html;
+use monitor_model::Secret;
 
 pub(super) async fn page(
     State(ui): State<Ui>,

@@ -1,7 +1,7 @@
 //! A text with its finds marked, and the beginning of a long one.
 
-use crate::model::Entity;
 use maud::{Markup, html};
+use monitor_model::Entity;
 
 /// A text with its finds marked. Their places count Unicode code points; one that does not fit is
 /// left out.

@@ -35,7 +35,6 @@ mod view;
 mod visit;
 
 use super::Service;
-use crate::store::Scope;
 use attempts::Attempts;
 use axum::extract::{FromRef, State};
 use axum::middleware::from_fn;
@@ -43,6 +42,7 @@ use axum::response::Redirect;
 use axum::routing::{get, post};
 use axum::{Extension, Router};
 use failure::Failure;
+use monitor_store::Scope;
 use std::net::IpAddr;
 use std::sync::Arc;
 use tokio::sync::watch;

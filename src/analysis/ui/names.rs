@@ -3,8 +3,8 @@
 
 use super::phrases::RecordPhrases;
 use crate::analysis::{ApiError, Caller, FieldProblem, Service};
-use crate::model::ApplicationId;
-use crate::store::{ApplicationFilter, NameFilter};
+use monitor_model::ApplicationId;
+use monitor_store::{ApplicationFilter, NameFilter};
 use std::collections::HashMap;
 
 /// Applications of one name that are read: a second one makes it ambiguous.

@@ -3,9 +3,9 @@
 use super::cookie;
 use super::form::Form;
 use super::view::{Language, Theme, View};
-use crate::model::{ApplicationId, Secret};
 use axum::http::header;
 use axum::response::{AppendHeaders, IntoResponse, Redirect, Response};
+use monitor_model::{ApplicationId, Secret};
 use std::time::Duration;
 
 const LASTS: Duration = Duration::from_secs(365 * 86_400);

@@ -14,11 +14,11 @@ use super::visit::Visit;
 use crate::analysis::ApiError;
 use crate::analysis::accounts::LONGEST_MS;
 use crate::analysis::tokens::random_value;
-use crate::model::Secret;
-use crate::store::Account;
 use axum::extract::{Query, State};
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{Html, IntoResponse, Redirect, Response};
+use monitor_model::Secret;
+use monitor_store::Account;
 use serde::Deserialize;
 use std::time::{Duration, Instant};
 

@@ -3,9 +3,9 @@
 use super::failure::Failure;
 use super::view::View;
 use crate::analysis::{Caller, Service};
-use crate::store::{Account, Role, Scope};
 use axum::extract::{FromRef, FromRequestParts};
 use axum::http::request::Parts;
+use monitor_store::{Account, Role, Scope};
 use std::sync::Arc;
 
 /// A signed-in person's look at a page.

@@ -3,8 +3,8 @@
 //! pipe sees its answers at once. What is in a line is not looked at here.
 
 use super::ScanRequest;
-use crate::detect::MaskStyle;
 use anyhow::{Context, bail};
+use monitor_detect::MaskStyle;
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};

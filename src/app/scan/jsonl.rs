@@ -2,7 +2,7 @@
 //! read gets its line too, with `errors`, so that none is missed; no text is ever quoted.
 
 use super::{Block, Done, Scanner};
-use crate::model::{Entity, GuardrailsReport};
+use monitor_model::{Entity, GuardrailsReport};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 

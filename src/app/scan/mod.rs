@@ -11,11 +11,11 @@ pub use output::Summary;
 
 use crate::analysis::Models;
 use crate::config::DetectSettings;
-use crate::detect::rules::GuardrailsRules;
-use crate::detect::{Compiled, DatacleanRules, Engine, MaskStyle, PatternName, Rules};
-use crate::model::{DatacleanReport, GuardrailsReport};
 use anyhow::Context;
 use input::{Block, Blocks, Shape};
+use monitor_detect::rules::GuardrailsRules;
+use monitor_detect::{Compiled, DatacleanRules, Engine, MaskStyle, PatternName, Rules};
+use monitor_model::{DatacleanReport, GuardrailsReport};
 use output::Output;
 use std::io::Write;
 use std::num::NonZero;

@@ -2,7 +2,7 @@
 //! A found value is never written.
 
 use super::{Block, Done, Scanner};
-use crate::model::Entity;
+use monitor_model::Entity;
 use std::io::Write;
 
 /// Code points shown on either side of a find.

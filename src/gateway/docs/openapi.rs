@@ -10,8 +10,8 @@ pub fn openapi_json() -> &'static [u8] {
 #[allow(clippy::unwrap_used, clippy::expect_used)]
 mod tests {
     use super::*;
-    use crate::model::document::{resolved, visit};
-    use crate::model::{ErrorEnvelope, GATEWAY_VERSION};
+    use crate::openapi_checks::{resolved, visit};
+    use monitor_model::{ErrorEnvelope, GATEWAY_VERSION};
     use serde_json::Value;
     use std::collections::HashSet;
 

@@ -1,7 +1,7 @@
 //! The two HTML pages, each at two addresses. They load their files by relative addresses, so that
 //! they also work below a path prefix, and from nowhere else (`POLICY`). Not the files themselves.
 
-use crate::model::GATEWAY_VERSION;
+use monitor_model::GATEWAY_VERSION;
 use std::sync::LazyLock;
 
 /// Content-Security-Policy of a page: everything from its own origin. Both bundles write style

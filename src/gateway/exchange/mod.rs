@@ -27,8 +27,8 @@ use super::context::CallContext;
 use super::error::CallError;
 use super::{Shared, respond};
 use crate::config::settings::Durability;
-use crate::json;
 use decide::{After, Decision, Forward, Incoming};
+use monitor_wire::json;
 use pingora_core::Result;
 use pingora_core::protocols::http::ServerSession;
 

@@ -3,9 +3,9 @@
 //! back stands in `restore`. The values never reach a log line, an error or a metric.
 
 use super::placeholders::{Issuer, Placeholders, forms};
-use crate::json::{self, Edit};
-use crate::model::PatternSet;
 use crate::telemetry::{Find, Inspector};
+use monitor_model::PatternSet;
+use monitor_wire::json::{self, Edit};
 use std::collections::HashSet;
 use std::ops::Range;
 
@@ -108,7 +108,7 @@ fn taken(body: &[u8], found: &[Finds]) -> HashSet<String> {
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
-    use crate::json::{Chat, replace_spans, scan};
+    use monitor_wire::json::{Chat, replace_spans, scan};
 
     /// Finds every `<…>`, as an IP where a digit follows the bracket.
     struct Brackets;

@@ -3,9 +3,9 @@
 //! may be cut anywhere in a stream; what cannot become one is never held.
 
 use super::placeholders::Placeholders;
-use crate::json::{self, Edit, escape_into, raw_spans};
-use crate::sse::pieces::{self, Field, Piece, Reading, Said};
-use crate::sse::{Frame, Frames, Template};
+use monitor_wire::json::{self, Edit, escape_into, raw_spans};
+use monitor_wire::sse::pieces::{self, Field, Piece, Reading, Said};
+use monitor_wire::sse::{Frame, Frames, Template};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 

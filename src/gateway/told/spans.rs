@@ -6,10 +6,10 @@ use super::{CallTrace, Check, Heard, Told};
 use crate::config::BaseUrl;
 use crate::gateway::Shared;
 use crate::gateway::context::Clock;
-use crate::model::Stage;
 use crate::observe::events::CallEnded;
 use crate::observe::trace::{Span, SpanId, SpanKind, TraceContext};
 use crate::observe::{Outcome, RouteLabel};
+use monitor_model::Stage;
 use std::time::{Instant, SystemTime};
 
 /// What all spans of one call are made with.

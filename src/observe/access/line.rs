@@ -1,10 +1,10 @@
 //! One line of the access log: what a call was and how it ended. No body, no key, no query, no user;
 //! texts that the client chose are bounded, and JSON escapes them.
 
-use crate::model::AppMode;
 use crate::observe::labels::{Outcome, RouteLabel};
 use crate::observe::metrics::CallTimes;
 use crate::observe::trace::TraceId;
+use monitor_model::AppMode;
 use serde::Serialize;
 use std::net::IpAddr;
 use std::time::SystemTime;

@@ -1,10 +1,10 @@
 //! Events of bounds that were reached.
 
-use crate::model::ApplicationId;
 use crate::observe::labels::{AcceptFault, QuotaLimit, Room};
 use crate::observe::metrics::Metrics;
 use crate::observe::throttle::Throttle;
 use log::{info, warn};
+use monitor_model::ApplicationId;
 use std::sync::LazyLock;
 use std::time::Duration;
 

@@ -1,11 +1,11 @@
 //! What happened to records on their way to the backend, in the spool and out of it. The rule for
 //! events stands in `events`.
 
-use crate::model::Stage;
 use crate::observe::labels::TelemetryOutcome;
 use crate::observe::metrics::Metrics;
 use crate::observe::throttle::Throttle;
 use log::warn;
+use monitor_model::Stage;
 use std::sync::LazyLock;
 use std::time::Duration;
 

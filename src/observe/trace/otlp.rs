@@ -2,7 +2,7 @@
 //! hexadecimal, times and whole numbers are text, kinds and states are numbers.
 
 use super::{Span, Value};
-use crate::model::GATEWAY_VERSION;
+use monitor_model::GATEWAY_VERSION;
 use serde_json::{Value as Json, json};
 use std::time::{SystemTime, UNIX_EPOCH};
 

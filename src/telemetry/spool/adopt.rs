@@ -163,7 +163,7 @@ fn place(arrivals: &Path) -> PathBuf {
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
-    use crate::store::temporary::TemporaryFolder;
+    use crate::temporary::TemporaryFolder;
 
     fn segment_of(folder: &Path, id: SegmentId, contents: &[&[u8]]) {
         let mut bytes = Vec::new();

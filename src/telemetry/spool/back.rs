@@ -246,10 +246,10 @@ mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
     use crate::observe::Metrics;
-    use crate::store::temporary::TemporaryFolder;
     use crate::telemetry::spool::book::Book;
     use crate::telemetry::spool::marks::Marks;
     use crate::telemetry::spool::{Gate, SpoolBounds};
+    use crate::temporary::TemporaryFolder;
     use std::io::Write;
     use std::sync::{Condvar, Mutex};
     use tokio::sync::watch;

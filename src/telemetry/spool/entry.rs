@@ -1,9 +1,9 @@
 //! A record as bytes of a segment (CONTRACT 23). Little-endian, strings with their length before
 //! them. Not a format for others: only this program reads it, and refuses what it does not know.
 
-use crate::model::{Chain, ChainHash, ExchangeId, RecordId, Secret, Stage};
 use crate::observe::VerdictType;
 use crate::telemetry::{CallFailure, ClosedBy, FileList, Record, RecordContext};
+use monitor_model::{Chain, ChainHash, ExchangeId, RecordId, Secret, Stage};
 use std::sync::Arc;
 use uuid::Uuid;
 

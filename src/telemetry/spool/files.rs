@@ -3,10 +3,10 @@
 
 use super::item::Item;
 use super::lanes::Lane;
-use crate::model::RecordId;
 use crate::observe::events::AttachmentsLeft;
 use crate::observe::{AttachmentOutcome, TelemetryOutcome};
 use futures_util::FutureExt;
+use monitor_model::RecordId;
 
 impl Lane {
     pub(super) async fn delivered(&mut self, item: Item, id: Option<RecordId>) {

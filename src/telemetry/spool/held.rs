@@ -6,8 +6,8 @@ use super::book::Place;
 use super::item::Item;
 use super::numbers::Digested;
 use super::{Receipt, Shared, Spool, now_ms};
-use crate::model::RecordId;
 use crate::telemetry::{Kept, Record};
+use monitor_model::RecordId;
 use std::sync::Arc;
 
 /// What has to be decided of it; dropped without a decision, it is delivered like any other record.

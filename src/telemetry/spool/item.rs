@@ -2,8 +2,8 @@
 
 use super::book::Place;
 use super::segment::SegmentId;
-use crate::model::RecordId;
 use crate::telemetry::{Kept, Record};
+use monitor_model::RecordId;
 
 /// A record on its way through a lane.
 pub(super) struct Item {

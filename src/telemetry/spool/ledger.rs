@@ -67,7 +67,7 @@ fn check(ordinal: u32) -> u32 {
 mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
-    use crate::store::temporary::TemporaryFolder;
+    use crate::temporary::TemporaryFolder;
 
     #[test]
     fn what_was_written_whole_is_read_and_nothing_else() {

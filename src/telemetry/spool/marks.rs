@@ -4,7 +4,7 @@
 
 use super::numbers::{LEAP, Numbered, Numbers};
 use super::segment::{self, Next, Reader, SegmentId};
-use crate::model::ChainHash;
+use monitor_model::ChainHash;
 use std::fs::{File, OpenOptions};
 use std::io;
 use std::os::unix::fs::{FileExt, OpenOptionsExt};

@@ -46,12 +46,12 @@ pub use replay::put_back;
 pub use survey::{Survey, survey};
 
 use super::{Analyzer, Record};
-use crate::model::{GATEWAY_VERSION, GatewayReport};
 use crate::observe::Metrics;
 use disk::Disk;
 use folder::{lock, refused};
 use found::Found;
 use gate::Gate;
+use monitor_model::{GATEWAY_VERSION, GatewayReport};
 use owed::Owing;
 use shared::{Shared, now_ms};
 use state::State;

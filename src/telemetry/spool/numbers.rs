@@ -27,8 +27,8 @@
 //! puts the numbers together.
 
 use super::entry;
-use crate::model::{Chain, ChainHash};
 use crate::telemetry::Record;
+use monitor_model::{Chain, ChainHash};
 use uuid::Uuid;
 
 /// More numbers than a gateway gives between two syncs of its disk.

@@ -1,8 +1,8 @@
 //! Files of records that the backend has, on their way to whoever handles them. Their entry stays in
 //! the spool until they have come to their ends, and they take at most half of its memory.
 
-use crate::model::RecordId;
 use crate::telemetry::{FileList, FilesOwed, RecordContext};
+use monitor_model::RecordId;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, oneshot};

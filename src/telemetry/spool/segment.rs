@@ -210,7 +210,7 @@ impl Reader {
 mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
-    use crate::store::temporary::TemporaryFolder;
+    use crate::temporary::TemporaryFolder;
     use std::io::Write as _;
 
     fn folder() -> TemporaryFolder {

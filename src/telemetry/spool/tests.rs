@@ -4,10 +4,10 @@
 
 use super::gone::Loss;
 use super::*;
-use crate::model::{AnalysisResponse, ExchangeId, RecordId, Secret, Stage};
-use crate::store::temporary::TemporaryFolder;
 use crate::telemetry::{AnalyzerError, AttachError, Attachment, RecordContext};
+use crate::temporary::TemporaryFolder;
 use async_trait::async_trait;
+use monitor_model::{AnalysisResponse, ExchangeId, RecordId, Secret, Stage};
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU16, AtomicUsize, Ordering};
 

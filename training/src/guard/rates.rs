@@ -1,5 +1,5 @@
 //! What each threshold of a category costs and gives, on texts of kinds that were held out: the rows of
-//! `src/detect/guardrails/rates.tsv` about the categories that are learnt.
+//! `crates/detect/src/guardrails/rates.tsv` about the categories that are learnt.
 
 use super::linear::Column;
 use super::measure::{Scored, is_prompt};

@@ -3,8 +3,8 @@
 use super::{World, settings};
 use crate::analysis::{ApiError, ProcessInput, Service};
 use crate::config::settings::AnalysisSettings;
-use crate::model::{Secret, Stage};
-use crate::store::temporary::TemporaryFolder;
+use crate::temporary::TemporaryFolder;
+use monitor_model::{Secret, Stage};
 use serde_json::{Value, json};
 use std::os::unix::fs::PermissionsExt;
 

@@ -13,11 +13,11 @@ use crate::config::{
     AnalysisSettings, AttachmentSettings, ChecksSettings, DetectSettings, RetentionSettings,
     Services,
 };
-use crate::store::temporary::TemporaryFolder;
-use crate::store::{Scope, Scopes};
+use crate::temporary::TemporaryFolder;
 use axum::Router;
 use axum::body::Body;
 use axum::http::{HeaderMap, Request};
+use monitor_store::{Scope, Scopes};
 use serde_json::{Value, json};
 use std::sync::Arc;
 use tower_service::Service as _;

@@ -1,10 +1,10 @@
 //! Every refusal of CONTRACT 27: status, envelope, header.
 
 use super::{MAX_BODY, World};
-use crate::store::Scope;
 use axum::body::Body;
 use axum::http::Request;
 use http_body_util::{BodyExt, Full};
+use monitor_store::Scope;
 use serde_json::json;
 
 #[tokio::test]

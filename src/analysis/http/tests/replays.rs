@@ -4,8 +4,8 @@ use super::World;
 use super::rules::rules_of;
 use crate::analysis::{ApplicationRules, Basis, Caller, ChangedVerdict, Difference};
 use crate::analysis::{Replay, ReplayPage, RulesUsed};
-use crate::model::{AppMode, ApplicationId, Policy, RecordId, Secret, Stage};
-use crate::store::{ApplicationChange, RecordFilter, Scope};
+use monitor_model::{AppMode, ApplicationId, Policy, RecordId, Secret, Stage};
+use monitor_store::{ApplicationChange, RecordFilter, Scope};
 use serde_json::{Value, json};
 
 impl World {

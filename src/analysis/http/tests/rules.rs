@@ -3,8 +3,8 @@
 use super::{Answer, World};
 use crate::analysis::FieldProblem;
 use crate::analysis::{ApiError, ApplicationRules};
-use crate::model::{AppMode, ApplicationId, Policy, RecordId, Stage};
-use crate::store::{Application, StoredRecord};
+use monitor_model::{AppMode, ApplicationId, Policy, RecordId, Stage};
+use monitor_store::{Application, StoredRecord};
 use serde_json::{Value, json};
 
 /// Rules for prompts that look for these patterns.

@@ -4,9 +4,9 @@
 use super::controls::Drawn;
 use super::fields::prefix;
 use crate::analysis::ui::phrases::GuardrailPhrases;
-use crate::detect::guardrails::{Category, DEFAULT_THRESHOLD, rate_at, rates};
-use crate::model::Stage;
 use maud::{Markup, html};
+use monitor_detect::guardrails::{Category, DEFAULT_THRESHOLD, rate_at, rates};
+use monitor_model::Stage;
 use serde_json::{Value, json};
 
 /// Every category that is looked for in this direction.

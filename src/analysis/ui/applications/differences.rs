@@ -2,8 +2,8 @@
 
 use crate::analysis::ui::phrases::Phrases;
 use crate::analysis::ui::table::{Column, Table};
-use crate::store::{Application, ApplicationVersion};
 use maud::{Markup, html};
+use monitor_store::{Application, ApplicationVersion};
 use serde_json::{Value, json};
 
 /// Fields that are shown of one comparison.

@@ -5,10 +5,10 @@
 use super::fields::prefix;
 use crate::analysis::draft::{Edit, Part};
 use crate::analysis::ui::form::Form;
-use crate::detect::PatternName;
-use crate::detect::guardrails::{Category, DEFAULT_THRESHOLD};
-use crate::model::Stage;
-use crate::store::Application;
+use monitor_detect::PatternName;
+use monitor_detect::guardrails::{Category, DEFAULT_THRESHOLD};
+use monitor_model::Stage;
+use monitor_store::Application;
 use serde_json::{Map, Value, json};
 
 /// What a form makes of an application.
@@ -271,7 +271,7 @@ mod tests {
     use super::super::fields;
     use super::*;
     use crate::analysis::ApplicationRules;
-    use crate::model::{ApplicationId, Policy};
+    use monitor_model::{ApplicationId, Policy};
 
     fn application(rules: Value, policy: Option<Value>) -> Application {
         Application {

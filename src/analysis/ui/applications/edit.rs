@@ -14,12 +14,12 @@ use crate::analysis::ui::layout::{self, Section};
 use crate::analysis::ui::view::View;
 use crate::analysis::ui::visit::Visit;
 use crate::analysis::{ApiError, FieldProblem, Service};
-use crate::model::{AppMode, ApplicationId, Stage};
-use crate::store::{Application, Scope};
 use axum::extract::{Query, State};
 use axum::http::StatusCode;
 use axum::response::{Html, IntoResponse, Redirect, Response};
 use maud::{Markup, html};
+use monitor_model::{AppMode, ApplicationId, Stage};
+use monitor_store::{Application, Scope};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -246,6 +246,6 @@ fn new_application() -> Application {
         updated_at_ms: 0,
         version: 0,
         rules: json!({}),
-        policy: Some(Ok(crate::model::Policy::new(AppMode::Async, ""))),
+        policy: Some(Ok(monitor_model::Policy::new(AppMode::Async, ""))),
     }
 }

@@ -3,11 +3,11 @@
 
 use crate::analysis::ApplicationRules;
 use crate::analysis::ui::form::Form;
-use crate::detect::guardrails::{Category, DEFAULT_THRESHOLD};
-use crate::detect::rules::{GuardrailsRules, Pattern};
-use crate::detect::{DatacleanRules, PatternName, Rules};
-use crate::model::{AppMode, CallLimits, Policy, Stage};
-use crate::store::Application;
+use monitor_detect::guardrails::{Category, DEFAULT_THRESHOLD};
+use monitor_detect::rules::{GuardrailsRules, Pattern};
+use monitor_detect::{DatacleanRules, PatternName, Rules};
+use monitor_model::{AppMode, CallLimits, Policy, Stage};
+use monitor_store::Application;
 
 /// The beginning of the names of a direction's fields.
 pub(super) fn prefix(stage: Stage) -> &'static str {

@@ -6,11 +6,11 @@ use crate::analysis::ui::failure::Failure;
 use crate::analysis::ui::layout::{self, Section};
 use crate::analysis::ui::table::{Column, Table};
 use crate::analysis::ui::visit::Visit;
-use crate::model::AppMode;
-use crate::store::{Application, ApplicationFilter, NameFilter, Scope};
 use axum::extract::{Query, State};
 use axum::response::Html;
 use maud::{Markup, html};
+use monitor_model::AppMode;
+use monitor_store::{Application, ApplicationFilter, NameFilter, Scope};
 use serde::Deserialize;
 use std::sync::Arc;
 

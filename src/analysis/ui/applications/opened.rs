@@ -5,9 +5,9 @@ use crate::analysis::Service;
 use crate::analysis::ui::Ui;
 use crate::analysis::ui::failure::Failure;
 use crate::analysis::ui::visit::Visit;
-use crate::store::{Application, Scope};
 use axum::extract::{FromRequestParts, Path};
 use axum::http::request::Parts;
+use monitor_store::{Application, Scope};
 use std::sync::Arc;
 
 /// For those who see applications.

@@ -6,10 +6,10 @@ use crate::analysis::ui::components;
 use crate::analysis::ui::form::Form;
 use crate::analysis::ui::view::View;
 use crate::analysis::{ApiError, FieldProblem};
-use crate::detect::PatternName;
-use crate::detect::guardrails::Category;
-use crate::model::Stage;
 use maud::{Markup, html};
+use monitor_detect::PatternName;
+use monitor_detect::guardrails::Category;
+use monitor_model::Stage;
 
 /// Where a field stands on the page: the group's id and name, and what tells it from its neighbours.
 struct Place {

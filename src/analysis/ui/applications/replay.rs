@@ -7,10 +7,10 @@ use crate::analysis::ui::failure::Failure;
 use crate::analysis::ui::form::Form;
 use crate::analysis::ui::phrases::Phrases;
 use crate::analysis::{ApiError, ApplicationRules, ChangedVerdict, Replay, ReplayPage};
-use crate::model::Stage;
-use crate::store::{RecordFilter, Scope};
 use axum::response::{Html, IntoResponse, Response};
 use maud::{Markup, html};
+use monitor_model::Stage;
+use monitor_store::{RecordFilter, Scope};
 use serde_json::Value;
 
 /// Records of one look.

@@ -6,9 +6,9 @@ use super::controls::{Drawn, Rows};
 use super::fields::prefix;
 use crate::analysis::ui::phrases::Phrases;
 use crate::analysis::ui::view::View;
-use crate::detect::{CleanType, Encoding, MaskStyle, PatternName};
-use crate::model::{LOCAL_PATTERNS, ScanRole, Stage};
 use maud::{Markup, html};
+use monitor_detect::{CleanType, Encoding, MaskStyle, PatternName};
+use monitor_model::{LOCAL_PATTERNS, ScanRole, Stage};
 
 pub(super) fn general(t: &Phrases, drawn: Drawn<'_>) -> Markup {
     let form = drawn.form;

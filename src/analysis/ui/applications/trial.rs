@@ -13,12 +13,12 @@ use crate::analysis::ui::records::rulings;
 use crate::analysis::ui::view::View;
 use crate::analysis::ui::visit::Visit;
 use crate::analysis::{ApiError, Service, process};
-use crate::model::{AnalysisResponse, Policy, Stage};
-use crate::store::{Application, Scope};
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::{Html, IntoResponse, Response};
 use maud::{Markup, html};
+use monitor_model::{AnalysisResponse, Policy, Stage};
+use monitor_store::{Application, Scope};
 use serde_json::{Value, json};
 use std::sync::Arc;
 

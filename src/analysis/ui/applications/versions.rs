@@ -9,10 +9,10 @@ use crate::analysis::ui::failure::Failure;
 use crate::analysis::ui::form::Form;
 use crate::analysis::ui::layout::{self, Section};
 use crate::analysis::ui::visit::Visit;
-use crate::store::{Application, ApplicationVersion, Scope};
 use axum::extract::Query;
 use axum::response::{Html, IntoResponse, Redirect, Response};
 use maud::{Markup, html};
+use monitor_store::{Application, ApplicationVersion, Scope};
 use serde::Deserialize;
 
 const PER_PAGE: u32 = 20;

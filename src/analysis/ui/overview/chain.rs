@@ -9,12 +9,12 @@ use crate::analysis::ui::failure::Failure;
 use crate::analysis::ui::layout::{self, Section};
 use crate::analysis::ui::view::View;
 use crate::analysis::ui::visit::Visit;
-use crate::model::Span;
-use crate::store::{ChainFilter, Scope};
 use axum::extract::State;
 use axum::http::HeaderMap;
 use axum::response::Html;
 use maud::{Markup, html};
+use monitor_model::Span;
+use monitor_store::{ChainFilter, Scope};
 use std::sync::Arc;
 
 /// Gateways that are shown.

@@ -5,9 +5,9 @@ use super::chart::{Chart, Series, Shape, Times, Unit};
 use super::period::{Bucket, Period};
 use crate::analysis::ui::components::number;
 use crate::analysis::ui::view::View;
-use crate::model::TypeCount;
-use crate::store::{HourTraffic, OTHER_FINDS};
 use maud::{Markup, html};
+use monitor_model::TypeCount;
+use monitor_store::{HourTraffic, OTHER_FINDS};
 
 /// Units across the picture of a share.
 const SHARE: u64 = 100;

@@ -19,14 +19,14 @@ use super::suggestions::{self, Label};
 use super::visit::Visit;
 use crate::analysis::clock::now_ms;
 use crate::analysis::{ApiError, Service};
-use crate::model::{ApplicationId, TypeCount};
-use crate::store::{HourTraffic, Scope};
 use axum::Router;
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use maud::{Markup, html};
+use monitor_model::{ApplicationId, TypeCount};
+use monitor_store::{HourTraffic, Scope};
 use period::Period;
 use std::sync::Arc;
 

@@ -1,7 +1,7 @@
 //! The span of time that the overview shows, and its buckets: a bar of a chart each, all of one length
 //! and ending at whole ones, so that the last one is the one that runs. Times are UTC.
 
-use crate::store::HourTraffic;
+use monitor_store::HourTraffic;
 
 const HOUR_MS: i64 = 3_600_000;
 

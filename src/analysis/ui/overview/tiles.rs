@@ -3,8 +3,8 @@
 use super::Records;
 use crate::analysis::ui::components::{duration, number};
 use crate::analysis::ui::view::View;
-use crate::store::HourTraffic;
 use maud::{Markup, html};
+use monitor_store::HourTraffic;
 
 struct Tile {
     name: &'static str,

@@ -1,6 +1,6 @@
 //! The part of the table that speaks of guardrail categories.
 
-use crate::detect::guardrails::Category;
+use monitor_detect::guardrails::Category;
 
 phrases! {
     hint: "A category that is switched on flags a message from its threshold on. A lower threshold finds more and is wrong more often.",

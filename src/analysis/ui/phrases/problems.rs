@@ -224,8 +224,8 @@ mod tests {
     use crate::analysis::http::filters;
     use crate::analysis::rules::ApplicationRules;
     use crate::analysis::{ApiError, FieldProblem, passwords, texts};
-    use crate::model::{Policy, Secret};
     use axum::extract::Query;
+    use monitor_model::{Policy, Secret};
     use serde_json::json;
 
     fn is_told(problems: &[FieldProblem]) {

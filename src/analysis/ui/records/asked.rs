@@ -5,8 +5,8 @@ use crate::analysis::http::filters;
 use crate::analysis::ui::names;
 use crate::analysis::ui::phrases::RecordPhrases;
 use crate::analysis::{ApiError, Caller, Service};
-use crate::store::{RecordFilter, SessionFilter};
 use axum::extract::Query;
+use monitor_store::{RecordFilter, SessionFilter};
 
 /// What a filter consists of.
 const NAMES: [&str; 11] = [

@@ -11,10 +11,10 @@ use crate::analysis::ui::layout::{self, Section};
 use crate::analysis::ui::marks::{beginning, marked};
 use crate::analysis::ui::view::View;
 use crate::analysis::ui::visit::Visit;
-use crate::store::{Scope, StoredRecord, WholePage};
 use axum::extract::State;
 use axum::response::Html;
 use maud::{Markup, html};
+use monitor_store::{Scope, StoredRecord, WholePage};
 use std::sync::Arc;
 
 /// Messages of a page.

@@ -7,8 +7,8 @@ use crate::analysis::ui::phrases::RecordPhrases;
 use crate::analysis::ui::table::{Column, Table};
 use crate::analysis::ui::view::View;
 use crate::analysis::ui::visit::Visit;
-use crate::store::{Attachment, Scanned, StoredRecord};
 use maud::{Markup, html};
+use monitor_store::{Attachment, Scanned, StoredRecord};
 use serde_json::Value;
 
 /// Parameters that the page shows elsewhere.

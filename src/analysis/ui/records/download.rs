@@ -8,10 +8,10 @@ use crate::analysis::http::{attachments, shapes::Whole};
 use crate::analysis::ui::failure::Failure;
 use crate::analysis::ui::visit::Visit;
 use crate::analysis::{ApiError, Service};
-use crate::store::Scope;
 use axum::extract::{Path, Query, State};
 use axum::http::header;
 use axum::response::{IntoResponse, Response};
+use monitor_store::Scope;
 use std::sync::Arc;
 
 pub(super) async fn export(

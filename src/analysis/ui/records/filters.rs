@@ -5,8 +5,8 @@ use super::asked::Asked;
 use crate::analysis::ui::components::choice;
 use crate::analysis::ui::suggestions::{self, Label};
 use crate::analysis::ui::view::View;
-use crate::model::PATTERN_NAMES;
 use maud::{Markup, html};
+use monitor_model::PATTERN_NAMES;
 
 /// Parts that are folded away while none of them is set.
 const FOLDED: [&str; 6] = ["user_id", "session_id", "stage", "type", "from", "to"];

@@ -2,8 +2,8 @@
 //! they stand in the page, so that no caller makes a page large. All of it is in the JSON file.
 
 use crate::analysis::ui::marks::beginning;
-use crate::model::Entity;
 use maud::{Markup, html};
+use monitor_model::Entity;
 use serde_json::Value;
 use std::io::{self, Write};
 

@@ -9,11 +9,11 @@ use crate::analysis::ui::layout::{self, Section};
 use crate::analysis::ui::view::View;
 use crate::analysis::ui::visit::Visit;
 use crate::analysis::{ApiError, Service};
-use crate::store::{RecordPage, Scope};
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{Html, IntoResponse, Response};
 use maud::{Markup, html};
+use monitor_store::{RecordPage, Scope};
 use std::sync::Arc;
 
 /// Bytes of an export that a page keeps until it is whole; a larger one is left to the browser.

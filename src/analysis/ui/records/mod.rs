@@ -21,9 +21,9 @@ pub(super) use verdicts::rulings;
 
 use super::Ui;
 use super::failure::Failure;
-use crate::model::RecordId;
 use axum::Router;
 use axum::routing::{get, post};
+use monitor_model::RecordId;
 
 pub(super) fn routes() -> Router<Ui> {
     Router::new()

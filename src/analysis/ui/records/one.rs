@@ -10,11 +10,11 @@ use crate::analysis::ui::layout::{self, Section};
 use crate::analysis::ui::marks::marked;
 use crate::analysis::ui::view::View;
 use crate::analysis::ui::visit::Visit;
-use crate::model::{Entity, Stage};
-use crate::store::{Scope, StoredRecord};
 use axum::extract::{Path, State};
 use axum::response::Html;
 use maud::{Markup, html};
+use monitor_model::{Entity, Stage};
+use monitor_store::{Scope, StoredRecord};
 use std::sync::Arc;
 
 /// How much of each text a page shows.

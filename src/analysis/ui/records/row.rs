@@ -6,9 +6,9 @@ pub(in crate::analysis::ui) use crate::analysis::ui::names::Names;
 use crate::analysis::ui::phrases::RecordPhrases;
 use crate::analysis::ui::table::{Column, Table};
 use crate::analysis::ui::view::View;
-use crate::model::{ApplicationId, Stage, Status};
-use crate::store::RecordSummary;
 use maud::{Markup, html};
+use monitor_model::{ApplicationId, Stage, Status};
+use monitor_store::RecordSummary;
 
 /// The table that the rows stand in.
 pub(in crate::analysis::ui) fn columns(view: &View) -> Table<'static, 7> {

@@ -8,11 +8,11 @@ use crate::analysis::ui::failure::Failure;
 use crate::analysis::ui::form::Form;
 use crate::analysis::ui::visit::Visit;
 use crate::analysis::{ApiError, Service};
-use crate::store::{FilterId, Scope, SeenFilter};
 use axum::extract::{Path, Query, State};
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Redirect, Response};
 use maud::{Markup, html};
+use monitor_store::{FilterId, Scope, SeenFilter};
 use std::sync::Arc;
 
 const LIST: &str = "/ui/records";

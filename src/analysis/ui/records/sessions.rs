@@ -12,11 +12,11 @@ use crate::analysis::ui::table::{Column, Table};
 use crate::analysis::ui::view::View;
 use crate::analysis::ui::visit::Visit;
 use crate::analysis::{ApiError, Service};
-use crate::store::{Scope, SessionSummary};
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use maud::{Markup, html};
+use monitor_store::{Scope, SessionSummary};
 use std::sync::Arc;
 
 pub(super) async fn page(

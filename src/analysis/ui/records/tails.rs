@@ -1,7 +1,7 @@
 //! Room for live tails: so many of one server, and of those so many of one person, so that nobody takes
 //! the room of all.
 
-use crate::store::AccountId;
+use monitor_store::AccountId;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 

@@ -3,10 +3,10 @@
 use crate::analysis::ui::components::badge;
 use crate::analysis::ui::table::{Column, Table};
 use crate::analysis::ui::view::View;
-use crate::detect::guardrails::Category;
-use crate::model::{AnalysisResponse, CategoryScore, PolicyRuling, TypeCount};
-use crate::store::StoredRecord;
 use maud::{Markup, html};
+use monitor_detect::guardrails::Category;
+use monitor_model::{AnalysisResponse, CategoryScore, PolicyRuling, TypeCount};
+use monitor_store::StoredRecord;
 
 pub(super) fn card(view: &View, record: &StoredRecord) -> Markup {
     let (t, r, answer) = (view.t, view.r(), &record.answer);

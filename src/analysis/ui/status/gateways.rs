@@ -7,8 +7,8 @@ use crate::analysis::ui::failure::Failure;
 use crate::analysis::ui::table::{Column, Table};
 use crate::analysis::ui::view::View;
 use crate::analysis::{ApiError, Service};
-use crate::store::GatewaySeen;
 use maud::{Markup, html};
+use monitor_store::GatewaySeen;
 use uuid::Uuid;
 
 /// Gateways that are looked at.

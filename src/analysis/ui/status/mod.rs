@@ -12,11 +12,11 @@ use super::view::View;
 use super::visit::Visit;
 use crate::analysis::{ApiError, Service};
 use crate::config::BlobPlace;
-use crate::model::{GATEWAY_VERSION, SCHEMA_VERSION};
-use crate::store::StoreFacts;
 use axum::extract::State;
 use axum::response::Html;
 use maud::{Markup, html};
+use monitor_model::{GATEWAY_VERSION, SCHEMA_VERSION};
+use monitor_store::StoreFacts;
 use std::sync::Arc;
 
 pub(super) async fn page(

@@ -8,9 +8,9 @@ use crate::analysis::ui::phrases::TokenPhrases;
 use crate::analysis::ui::suggestions::{self, Label};
 use crate::analysis::ui::visit::Visit;
 use crate::analysis::{ApiError, Expiry, FieldProblem, NewToken, Service};
-use crate::model::ApplicationId;
-use crate::store::{Scope, Scopes};
 use maud::{Markup, html};
+use monitor_model::ApplicationId;
+use monitor_store::{Scope, Scopes};
 use std::time::Duration;
 
 /// Days that are offered; the first one is chosen.

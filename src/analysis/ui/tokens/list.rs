@@ -11,10 +11,10 @@ use crate::analysis::ui::phrases::TokenPhrases;
 use crate::analysis::ui::table::{Column, Table};
 use crate::analysis::ui::visit::Visit;
 use crate::analysis::{Service, TokenPlace};
-use crate::model::ApplicationId;
-use crate::store::Token;
 use axum::response::Html;
 use maud::{Markup, html};
+use monitor_model::ApplicationId;
+use monitor_store::Token;
 use uuid::Uuid;
 
 const PER_PAGE: u32 = 50;

@@ -11,14 +11,14 @@ use super::form::Form;
 use super::visit::Visit;
 use crate::analysis::token_admin::{TokenPlace, read_place, show_place};
 use crate::analysis::{ApiError, MadeToken, Service};
-use crate::model::ApplicationId;
-use crate::store::{Scope, TokenId};
 use axum::Router;
 use axum::extract::{Path, Query, State};
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use maud::{Markup, html};
+use monitor_model::ApplicationId;
+use monitor_store::{Scope, TokenId};
 use serde::Deserialize;
 use std::sync::Arc;
 

@@ -4,8 +4,8 @@
 //! The text is judged in blocks, each together with the block before it, so that a label keeps its
 //! number however long the text is, and what is kept stays small.
 
-use crate::model::PatternSet;
 use crate::telemetry::Inspector;
+use monitor_model::PatternSet;
 use std::sync::Arc;
 
 /// Length of a block in bytes. A detector looks less than half of it back.

@@ -6,11 +6,11 @@ use super::tail::{Judge, Tail};
 use super::{HoldBack, Waiting};
 use crate::gateway::exchange::capture::Layout;
 use crate::gateway::exchange::transform::Stop;
-use crate::model::{AppMode, OnBackendFailure, PatternSet, Policy};
 use crate::observe::Metrics;
-use crate::sse::{Accumulator, Frames, Parser};
 use crate::telemetry::{Find, Inspector};
 use bytes::Bytes;
+use monitor_model::{AppMode, OnBackendFailure, PatternSet, Policy};
+use monitor_wire::sse::{Accumulator, Frames, Parser};
 use serde_json::{Value, json};
 use std::sync::Arc;
 

@@ -2,8 +2,8 @@
 //! Frames leave in the order they came in, to the byte.
 
 use super::tail::{Judge, Tail};
-use crate::sse::pieces::{Field, Named, Reading, Said, read};
-use crate::sse::{Template, writer};
+use monitor_wire::sse::pieces::{Field, Named, Reading, Said, read};
+use monitor_wire::sse::{Template, writer};
 use std::collections::{BTreeMap, VecDeque};
 
 /// What may wait, in bytes of raw frames. Above it the texts are judged as if they ended there.

@@ -3,7 +3,7 @@
 
 use super::{RestoreStream, completion, stream};
 use crate::gateway::exchange::placeholders::{Issuer, Placeholders};
-use crate::sse::{Accumulator, Parser};
+use monitor_wire::sse::{Accumulator, Parser};
 use serde_json::json;
 use std::collections::HashSet;
 

@@ -2,11 +2,11 @@
 #![allow(clippy::unwrap_used)]
 
 use super::*;
-use crate::model::Secret;
-use crate::store::temporary::TemporaryFolder;
 use crate::telemetry::spool::dead::dead_letters;
 use crate::telemetry::spool::{entry, put_back};
 use crate::telemetry::{Record, RecordContext};
+use crate::temporary::TemporaryFolder;
+use monitor_model::Secret;
 use std::sync::Arc;
 
 fn folder() -> TemporaryFolder {

@@ -2,8 +2,8 @@
 #![allow(clippy::unwrap_used)]
 
 use super::*;
-use crate::store::temporary::TemporaryFolder;
 use crate::telemetry::spool::entry::tests::record;
+use crate::temporary::TemporaryFolder;
 
 fn folder() -> TemporaryFolder {
     let folder = TemporaryFolder::unmade();

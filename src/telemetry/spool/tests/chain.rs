@@ -1,8 +1,8 @@
 //! The numbers of records on their way through the spool (CONTRACT 5).
 
 use super::*;
-use crate::model::{Chain, ChainHash};
 use crate::telemetry::spool::segment::{Next, Reader};
+use monitor_model::{Chain, ChainHash};
 use std::path::PathBuf;
 
 /// Takes every record that is in a segment, and remembers its number and link.

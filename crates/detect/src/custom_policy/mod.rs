@@ -1,0 +1,32 @@
+//! Custom policies (§2.8 `custom.policies[]`): who judges a text by them, and what a ruling is. A
+//! model behind a network is one judge (it stands in `judge`), the words of a policy another (`cues`).
+
+mod cues;
+mod lexicon;
+mod phrases;
+mod stems;
+
+pub use cues::Cues;
+
+use super::rules::CustomPolicy;
+use async_trait::async_trait;
+use monitor_model::PolicyRuling;
+
+/// Judges texts by policies that people wrote.
+#[async_trait]
+pub trait Judge: Send + Sync {
+    /// One ruling per policy, in their order. Never fails: what could not be judged is not flagged
+    /// unless it was, and [`Ruling::failures`] says so (CONTRACT 26).
+    async fn judge(&self, policies: &[CustomPolicy], text: &str) -> Ruling;
+}
+
+/// What a judge says of one text.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Ruling {
+    /// One per policy, in their order.
+    pub policies: Vec<PolicyRuling>,
+    /// What was not judged, or not by a judge, and why; never a piece of the text.
+    pub failures: Vec<String>,
+    /// Nothing was judged at all.
+    pub has_failed: bool,
+}

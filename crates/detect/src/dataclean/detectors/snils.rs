@@ -1,0 +1,131 @@
+//! SNILS, the Russian insurance number (§2.8): XXX-XXX-XXX YY with right check digits. Eleven bare
+//! digits that begin with 7 or 8 look like a phone and need the word beside them.
+
+use crate::dataclean::checksum::{self, SnilsCheck};
+use crate::dataclean::context::{Cue, Label};
+use crate::dataclean::settled::numbers;
+use crate::dataclean::text::separator;
+use crate::dataclean::{Detector, Needs, PatternName, Span, Strength, Text};
+
+/// See the file's head.
+pub(crate) struct Snils;
+
+impl Detector for Snils {
+    fn name(&self) -> PatternName {
+        PatternName::Snils
+    }
+
+    fn needs(&self) -> Needs {
+        Needs::Digit
+    }
+
+    fn find(&self, text: &Text, out: &mut Vec<Span>) {
+        let mut next = 0;
+        while let Some(run) = text.runs().get(next) {
+            let last = match run.digits() {
+                11 => Some(next).filter(|_| bare(text, next)),
+                3 => grouped(text, next),
+                _ => None,
+            };
+            if let Some(last) = last {
+                let (start, end) = (run.start, text.runs()[last].end);
+                out.push(Span {
+                    kind: self.name(),
+                    start,
+                    end,
+                    strength: Strength::CheckDigits,
+                });
+            }
+            next = last.unwrap_or(next) + 1;
+        }
+    }
+
+    fn settled(&self, text: &Text) -> Option<usize> {
+        Some(numbers(text))
+    }
+}
+
+fn bare(text: &Text, at: usize) -> bool {
+    let run = text.runs()[at];
+    let values = text.values(&[run]);
+    let check = checksum::snils(&values);
+    if check == SnilsCheck::Wrong || !text.isolated(run.start, run.end, Label::Snils) {
+        return false;
+    }
+    let cue = text.cue_before(run.start);
+    if named(cue) || text.labelled_after(run.end, Label::Snils) {
+        return true;
+    }
+    let denied = cue.is_some_and(|cue| cue.denies(Label::Snils));
+    let key = text.is_key(run.start);
+    check == SnilsCheck::Right && !matches!(values[0], 7 | 8) && !denied && !key
+}
+
+/// 3-3-3-2 digits with blanks or dashes between; the last two may also be glued to the third group.
+fn grouped(text: &Text, first: usize) -> Option<usize> {
+    const SHAPES: [&[usize]; 2] = [&[3, 3, 3, 2], &[3, 3, 5]];
+    let fits = |shape: &&&[usize]| {
+        let runs = text.runs().get(first..first + shape.len());
+        runs.is_some_and(|runs| {
+            runs.iter()
+                .map(|run| run.digits())
+                .eq(shape.iter().copied())
+        })
+    };
+    let last = first + SHAPES.iter().find(fits)?.len() - 1;
+    let separators: Option<Vec<char>> = (first..last).map(|at| separator(text.gap(at)?)).collect();
+    let dashed = separators?.starts_with(&['-', '-']);
+    let (start, end) = (text.runs()[first].start, text.runs()[last].end);
+    if !text.isolated(start, end, Label::Snils) {
+        return None;
+    }
+    let check = checksum::snils(&text.values(&text.runs()[first..=last]));
+    // Groups with blanks alone are also how sums are written; then nothing may go on around them.
+    let alone = dashed || !(continues(text, last) || first > 0 && continues(text, first - 1));
+    let accepted = match check {
+        SnilsCheck::Right => alone || named(text.cue_before(start)),
+        SnilsCheck::Unchecked => named(text.cue_before(start)),
+        SnilsCheck::Wrong => false,
+    };
+    accepted.then_some(last)
+}
+
+fn continues(text: &Text, at: usize) -> bool {
+    text.gap(at).and_then(separator).is_some()
+}
+
+fn named(cue: Option<Cue>) -> bool {
+    cue.is_some_and(|cue| cue.has(Label::Snils))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::found;
+    use super::*;
+
+    #[test]
+    fn good_examples() {
+        assert_eq!(
+            found(&Snils, "Мой СНИЛС 777-741-215 45."),
+            ["777-741-215 45"]
+        );
+        assert_eq!(
+            found(&Snils, "53888539361, SNILS: 80841485207"),
+            ["53888539361", "80841485207"]
+        );
+        assert_eq!(found(&Snils, "472 803 852 00"), ["472 803 852 00"]);
+    }
+
+    #[test]
+    fn near_misses() {
+        for text in [
+            "СНИЛС 777-741-215 40",
+            "80841485207",
+            "1777-741-215 45",
+            "СНИЛС 000-000-000 00",
+            "итого 472 803 852 00 11",
+        ] {
+            assert!(found(&Snils, text).is_empty(), "{text}");
+        }
+    }
+}

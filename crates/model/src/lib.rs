@@ -1,0 +1,39 @@
+//! Contract types: what travels between the client, the gateway and the analysis API. Types and
+//! serde only; no I/O, no decisions.
+
+mod analysis;
+mod call_limits;
+mod categories;
+mod chain;
+mod envelope;
+mod gateway_report;
+mod ids;
+mod patterns;
+mod policy;
+mod policy_json;
+mod secret;
+mod settings;
+mod spans;
+
+pub use analysis::{
+    AnalysisRequest, AnalysisResponse, CategoryScore, CustomPolicyReport, DatacleanReport, Entity,
+    GuardrailsReport, PolicyRuling, SCHEMA_VERSION, Severity, Stage, Status, Timings, TokensReport,
+    TypeCount,
+};
+pub use call_limits::{CallLimits, CallRate};
+pub use categories::CATEGORY_NAMES;
+pub use chain::{Chain, ChainHash, Identity};
+pub use envelope::{ErrorBody, ErrorEnvelope, ErrorType};
+pub use gateway_report::{GATEWAY_HEADER, GatewayReport, Overhead};
+pub use ids::{ApplicationId, ExchangeId, RecordId};
+pub use patterns::{LOCAL_PATTERNS, PATTERN_NAMES, PatternSet};
+pub use policy::{
+    AppMode, ApplicationPolicy, BlockOn, LONGEST_PHRASE, OnBackendFailure, Policy, PolicyProblem,
+    PolicyProblems, ScanRole, StoredPolicy, StreamInSync,
+};
+pub use secret::Secret;
+pub use settings::{Services, ShownWhen, StoreSettings, StoreSsl};
+pub use spans::Span;
+
+/// The version of the gateway contract this program implements (§9.1).
+pub const GATEWAY_VERSION: &str = "4.1.0";

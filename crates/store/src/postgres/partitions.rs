@@ -1,0 +1,170 @@
+//! The partitions, one a day: made ahead, and dropped. Both stand in everybody's way for a moment, so
+//! that they give up quickly where they would have to wait, and try again.
+
+use super::chain;
+use super::order::Day;
+use super::versions::now_ms;
+use crate::StoreError;
+use monitor_model::Span;
+use sqlx::{AssertSqlSafe, Connection as _, PgConnection, Row as _};
+use std::time::Duration;
+use uuid::Uuid;
+
+/// The partitioned tables.
+const TABLES: [&str; 3] = ["records", "record_bodies", "record_types"];
+/// Days that have a partition before they begin.
+const AHEAD: i64 = 3;
+/// Names the lock under which one process makes or drops partitions: "monpart" in ASCII.
+const LOCK: &str = "SELECT pg_advisory_xact_lock(30804237725921908)";
+/// Tries, and the wait after each.
+const TRIES: u32 = 10;
+const WAIT: Duration = Duration::from_millis(200);
+
+const DAYS: &str = "
+    SELECT to_date(substr(c.relname, 9), 'YYYYMMDD') - date '1970-01-01' AS day
+    FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid
+    WHERE i.inhparent = 'records'::regclass AND c.relname ~ '^records_[0-9]{8}$' ORDER BY day";
+
+/// The days that have a partition, oldest first.
+pub(super) async fn days(connection: &mut PgConnection) -> Result<Vec<Day>, sqlx::Error> {
+    let rows = sqlx::query(DAYS).fetch_all(connection).await?;
+    let day = |row: &sqlx::postgres::PgRow| Ok(Day(i64::from(row.try_get::<i32, _>("day")?)));
+    rows.iter().map(day).collect()
+}
+
+/// Makes the partitions of today and the next days where they are missing; gives all there are.
+pub(super) async fn make_ahead(connection: &mut PgConnection) -> Result<Vec<Day>, StoreError> {
+    let today = Day::of(now_ms());
+    let wanted = (0..=AHEAD).map(|ahead| Day(today.0 + ahead));
+    let there = days(connection).await?;
+    for day in wanted.filter(|day| !there.contains(day)) {
+        patiently(connection, Change::Make(day)).await?;
+    }
+    Ok(days(connection).await?)
+}
+
+/// Drops a day with all its records; false where there is no such partition.
+pub(super) async fn drop_day(connection: &mut PgConnection, day: Day) -> Result<bool, StoreError> {
+    if !days(connection).await?.contains(&day) {
+        return Ok(false);
+    }
+    patiently(connection, Change::Drop(day)).await?;
+    Ok(true)
+}
+
+#[derive(Clone, Copy)]
+enum Change {
+    Make(Day),
+    Drop(Day),
+}
+
+async fn patiently(connection: &mut PgConnection, change: Change) -> Result<(), StoreError> {
+    let mut tried = 1;
+    loop {
+        let done = match change {
+            Change::Make(day) => make(connection, day).await,
+            Change::Drop(day) => remove(connection, day).await,
+        };
+        match done {
+            Ok(()) => return Ok(()),
+            Err(error) if tried == TRIES || !is_lock(&error) => return Err(error.into()),
+            Err(_) => tokio::time::sleep(WAIT * tried).await,
+        }
+        tried += 1;
+    }
+}
+
+fn is_lock(error: &sqlx::Error) -> bool {
+    let code = error.as_database_error().and_then(|error| error.code());
+    code.is_some_and(|code| code == "55P03" || code == "40P01")
+}
+
+/// A table of its own first, then attached: this takes no lock that inserts would wait for. What the
+/// default partition has of the day moves over.
+async fn make(connection: &mut PgConnection, day: Day) -> Result<(), sqlx::Error> {
+    let mut transaction = connection.begin().await?;
+    sqlx::raw_sql(LOCK).execute(&mut *transaction).await?;
+    if days(&mut transaction).await?.contains(&day) {
+        return Ok(());
+    }
+    let (first, end) = (day.first(), day.next().first());
+    for table in TABLES {
+        let sql = format!(
+            "CREATE TABLE {table}_{day} (LIKE {table} INCLUDING ALL);
+             WITH moved AS (DELETE FROM {table}_default WHERE seq >= {first} AND seq < {end} RETURNING *)
+                 INSERT INTO {table}_{day} SELECT * FROM moved;
+             ALTER TABLE {table} ATTACH PARTITION {table}_{day} FOR VALUES FROM ({first}) TO ({end})"
+        );
+        // Made of constants and numbers.
+        sqlx::raw_sql(AssertSqlSafe(sql))
+            .execute(&mut *transaction)
+            .await?;
+    }
+    transaction.commit().await
+}
+
+async fn remove(connection: &mut PgConnection, day: Day) -> Result<(), sqlx::Error> {
+    let mut transaction = connection.begin().await?;
+    sqlx::raw_sql(LOCK).execute(&mut *transaction).await?;
+    if !days(&mut transaction).await?.contains(&day) {
+        return Ok(());
+    }
+    // As `removed` does it for single records.
+    let sessions = format!(
+        "CREATE TEMPORARY TABLE gone ON COMMIT DROP AS
+             SELECT application_id, session_key, count(*) AS messages,
+                 count(*) FILTER (WHERE flagged) AS flagged, sum(token_count)::bigint AS tokens
+             FROM records_{day} WHERE session_key IS NOT NULL GROUP BY application_id, session_key;
+         SELECT FROM sessions WHERE (application_id, session_key) IN
+             (SELECT application_id, session_key FROM gone)
+             ORDER BY application_id, session_key FOR UPDATE;
+         UPDATE sessions s SET messages = s.messages - gone.messages,
+             flagged = s.flagged - gone.flagged, tokens = s.tokens - gone.tokens
+             FROM gone WHERE s.application_id = gone.application_id AND s.session_key = gone.session_key;
+         DELETE FROM sessions s USING gone WHERE s.messages <= 0
+             AND s.application_id = gone.application_id AND s.session_key = gone.session_key"
+    );
+    // Made of constants and numbers, as the next one.
+    sqlx::raw_sql(AssertSqlSafe(sessions))
+        .execute(&mut *transaction)
+        .await?;
+    let numbers = numbers(&mut transaction, day).await?;
+    for table in TABLES {
+        let sql = format!("DROP TABLE {table}_{day}");
+        sqlx::raw_sql(AssertSqlSafe(sql))
+            .execute(&mut *transaction)
+            .await?;
+    }
+    sqlx::query(
+        "UPDATE statistics SET kept_rows = 0, kept_bytes = 0 WHERE day = $1 AND kept_rows <> 0",
+    )
+    .bind(day.0)
+    .execute(&mut *transaction)
+    .await?;
+    chain::leave_stubs(&mut transaction, numbers).await?;
+    transaction.commit().await
+}
+
+/// Which numbers a day's records have, by their gateways.
+async fn numbers(
+    connection: &mut PgConnection,
+    day: Day,
+) -> Result<Vec<(Uuid, Span)>, sqlx::Error> {
+    let sql = format!(
+        "SELECT gateway, min(number), max(number) FROM (
+             SELECT chain_gateway AS gateway, chain_sequence AS number, chain_sequence - row_number()
+                 OVER (PARTITION BY chain_gateway ORDER BY chain_sequence) AS island
+             FROM records_{day} WHERE chain_sequence IS NOT NULL) AS numbered
+         GROUP BY gateway, island"
+    );
+    // Made of constants and a number.
+    let query = sqlx::query_as::<_, (Uuid, i64, i64)>(AssertSqlSafe(sql));
+    let rows = query.fetch_all(connection).await?;
+    let span = |(gateway, first, last): (Uuid, i64, i64)| {
+        (
+            gateway,
+            Span::new(first.unsigned_abs(), last.unsigned_abs()),
+        )
+    };
+    Ok(rows.into_iter().map(span).collect())
+}
