@@ -104,7 +104,7 @@ impl Gateway {
         let chunked = session.req_header().headers.contains_key(TRANSFER_ENCODING);
         let stream = session.as_http1().map(|h1| h1.stream());
         let watch = stream.and_then(Prefixed::watch_of);
-        let framing = watch.map_or(Framing::Good, |watch| watch.has_head(chunked));
+        let framing = watch.map_or(Framing::Good, |watch| watch.end_head(chunked));
         if framing == Framing::Unseen {
             session.set_keepalive(None);
         }

@@ -101,12 +101,12 @@ impl Watch {
         }
     }
 
-    /// HTTP/1.1: the head is whole. A chunked body is followed from here on.
-    pub(crate) fn has_head(&self, chunked: bool) -> Framing {
+    /// HTTP/1.1: ends the wait for a head. A chunked body is followed from here on.
+    pub(crate) fn end_head(&self, chunked: bool) -> Framing {
         match &self.protocol {
             Protocol::Http1(http1) => {
                 let mut http1 = http1.lock().unwrap_or_else(PoisonError::into_inner);
-                http1.has_head(chunked)
+                http1.end_head(chunked)
             }
             Protocol::Http2(_) => Framing::Good,
         }
@@ -185,7 +185,7 @@ impl Http1 {
         self.seen.extend_from_slice(&bytes[..bytes.len().min(room)]);
     }
 
-    fn has_head(&mut self, chunked: bool) -> Framing {
+    fn end_head(&mut self, chunked: bool) -> Framing {
         self.phase = Phase::Rest;
         // Not kept for the length of a stream.
         let seen = std::mem::take(&mut self.seen);

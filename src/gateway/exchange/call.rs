@@ -40,8 +40,8 @@ pub(super) struct Outgoing {
     pub(super) body: Body,
     /// The answer is read on its way, so that no content coding is asked for.
     pub(super) uncoded: bool,
-    /// It may have to be sent once more.
-    pub(super) is_kept: bool,
+    /// The body may have to be sent to another model server, so it stays in memory until the response head.
+    pub(super) keeps_body: bool,
 }
 
 impl Outgoing {
@@ -50,13 +50,14 @@ impl Outgoing {
         Self {
             body,
             uncoded: false,
-            is_kept: false,
+            keeps_body: false,
         }
     }
 
-    /// The upstream has it all, and it is not sent again: a model may take minutes to answer.
-    fn is_sent(&mut self) {
-        if self.is_kept {
+    /// Frees the body once the upstream has all of it, unless it may have to be sent again: a model may
+    /// take minutes to answer.
+    fn free_body(&mut self) {
+        if self.keeps_body {
             return;
         }
         self.body.bytes = Bytes::new();
@@ -174,7 +175,7 @@ pub(super) async fn upstream_peer(
     let Some(mut way) = Way::begin(shared) else {
         return Err(CallError::Connect("there is none"));
     };
-    outgoing.is_kept = shared.upstream.may_repeat();
+    outgoing.keeps_body = shared.upstream.may_repeat();
     let result = loop {
         if let Some(told) = &mut ctx.told {
             told.calls(&way.target);
@@ -267,7 +268,7 @@ async fn send(
         // Head and body were one write, and it failed.
         return Err(unsent(may_repeat, error));
     }
-    outgoing.is_sent();
+    outgoing.free_body();
     let answered = match &written {
         Err(_) => Box::pin(early_answer(&mut upstream)).await,
         Ok(_) => final_head(&mut upstream).await,

@@ -52,16 +52,20 @@ pub(super) enum After {
 }
 
 impl After {
-    /// Lets an answer pass that would have been checked; false where it would not.
-    fn is_no_longer_checked(&mut self) -> bool {
-        let Self::Replace(replace) = self else {
-            return false;
-        };
-        *self = match replace.restore.take() {
-            Some(restore) => Self::Restore(Box::new(restore)),
-            None => Self::Relay(Transform::None),
-        };
-        true
+    /// Whether the answer is held until the backend has checked it.
+    fn is_checked(&self) -> bool {
+        matches!(self, Self::Replace(_))
+    }
+
+    /// The same answer without its check.
+    fn unchecked(self) -> Self {
+        match self {
+            Self::Replace(replace) => match replace.restore {
+                Some(restore) => Self::Restore(Box::new(restore)),
+                None => Self::Relay(Transform::None),
+            },
+            other => other,
+        }
     }
 }
 
@@ -69,6 +73,14 @@ impl After {
 pub(super) struct Incoming {
     pub(super) body: Body,
     pub(super) scan: Scan,
+}
+
+/// How a call goes on once its policy is known.
+pub(super) enum Admission {
+    /// No policy, or async mode: the upstream is called at once.
+    Forward(Forward),
+    /// Sync mode: [`pre_call`] has to await the verdict first.
+    AwaitVerdict(Box<SyncCall>),
 }
 
 /// A call that waits for its verdict.
@@ -119,20 +131,20 @@ impl Incoming {
         let outgoing = Outgoing {
             body,
             uncoded,
-            is_kept: false,
+            keeps_body: false,
         };
         (outgoing, restore)
     }
 }
 
-/// Registers the prompt of an async call, which may be forwarded at once; gives a call of sync mode
-/// back for [`pre_call`].
+/// Looks the call's policy up. The prompt of an async call is registered here; that of a sync call by its
+/// check.
 pub(super) fn admit(
     shared: &Shared,
     session: &ServerSession,
     ctx: &mut CallContext,
     incoming: Incoming,
-) -> Result<Forward, Box<SyncCall>> {
+) -> Admission {
     let mut registration = Registration::open(shared, session, ctx);
     let limit = shared.settings.limits.recorded_bytes;
     let policy = match &shared.policies {
@@ -146,7 +158,7 @@ pub(super) fn admit(
         }
         Some(policy) if policy.app_mode == AppMode::Sync => {
             ctx.waits_for_verdicts();
-            return Err(Box::new(SyncCall {
+            return Admission::AwaitVerdict(Box::new(SyncCall {
                 incoming,
                 registration,
                 policy,
@@ -157,7 +169,7 @@ pub(super) fn admit(
             incoming.leave(shared, &policy, Vec::new())
         }
     };
-    Ok(Forward {
+    Admission::Forward(Forward {
         outgoing,
         registration,
         after: match restore {
@@ -254,19 +266,16 @@ impl SyncCall {
     /// backend would let it wait for, but registered as in async mode.
     fn late(self, shared: &Shared, ctx: &mut CallContext) -> Decision {
         let policy = self.policy.clone();
-        let mut decision = self.unchecked(shared, ctx);
-        if let Decision::Forward(call) = &mut decision
-            && call.after.is_no_longer_checked()
-        {
-            let detail = "the check of the prompt was too late to hold the answer for one";
-            no_verdict(
-                &shared.metrics,
-                &policy,
-                UncheckedReason::Unavailable,
-                detail,
-            );
+        match self.unchecked(shared, ctx) {
+            Decision::Forward(mut call) if call.after.is_checked() => {
+                call.after = call.after.unchecked();
+                let detail = "the check of the prompt was too late to hold the answer for one";
+                let reason = UncheckedReason::Unavailable;
+                no_verdict(&shared.metrics, &policy, reason, detail);
+                Decision::Forward(call)
+            }
+            decision => decision,
         }
-        decision
     }
 
     fn refuse(self, error: CallError) -> Decision {

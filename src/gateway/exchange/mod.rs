@@ -27,7 +27,7 @@ use super::context::CallContext;
 use super::error::CallError;
 use super::{Shared, respond};
 use crate::config::settings::Durability;
-use decide::{After, Decision, Forward, Incoming};
+use decide::{Admission, After, Decision, Forward, Incoming};
 use monitor_wire::json;
 use pingora_core::Result;
 use pingora_core::protocols::http::ServerSession;
@@ -55,8 +55,10 @@ pub(super) async fn run(
         told.asks(chat.model(), chat.wants_stream());
     }
     let decision = match decide::admit(shared, session, ctx, Incoming { body, scan }) {
-        Ok(forward) => Decision::Forward(forward),
-        Err(call) => Box::pin(decide::pre_call(shared, session, ctx, *call)).await,
+        Admission::Forward(call) => Decision::Forward(call),
+        Admission::AwaitVerdict(call) => {
+            Box::pin(decide::pre_call(shared, session, ctx, *call)).await
+        }
     };
     match decision {
         Decision::Forward(call) => forward(shared, session, ctx, call).await,
@@ -73,7 +75,7 @@ async fn forward(
 ) -> Result<()> {
     let registration = call.registration;
     if shared.settings.spool.durability == Durability::BeforeUpstream
-        && let Err(error) = Box::pin(registration.is_on_disk(&shared.settings.spool)).await
+        && let Err(error) = Box::pin(registration.wait_until_on_disk(&shared.settings.spool)).await
     {
         registration.post_call_failed(&error);
         return Box::pin(respond::error(session, ctx, &error)).await;

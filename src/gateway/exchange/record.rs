@@ -98,8 +98,8 @@ impl Registration {
         }
     }
 
-    /// The answer that is registered next was ended with the policy's phrase (CONTRACT 41).
-    pub(super) fn is_replaced(&mut self, kind: VerdictType) {
+    /// Marks the answer that is registered next as ended with the policy's phrase (CONTRACT 41).
+    pub(super) fn set_replaced(&mut self, kind: VerdictType) {
         if let Some(open) = &mut self.0 {
             open.replaced = Some(kind);
         }
@@ -117,7 +117,10 @@ impl Registration {
     ///
     /// # Errors
     /// [`CallError::Unregistered`] when the disk refuses and the setting is `closed`.
-    pub(super) async fn is_on_disk(&self, settings: &SpoolSettings) -> Result<(), CallError> {
+    pub(super) async fn wait_until_on_disk(
+        &self,
+        settings: &SpoolSettings,
+    ) -> Result<(), CallError> {
         let Some((open, spool)) = self.0.as_ref().and_then(Open::with_spool) else {
             return Ok(());
         };

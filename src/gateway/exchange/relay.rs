@@ -252,7 +252,7 @@ impl Relay<'_> {
         }
         if end == FOUND {
             found(self.shared, self.ctx);
-            registration.is_replaced(VerdictType::Dataclean);
+            registration.set_replaced(VerdictType::Dataclean);
         }
         let end = if end.is_proper() && !self.finish().await {
             End::ClientGone
