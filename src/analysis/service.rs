@@ -18,7 +18,7 @@ use super::rate::Rate;
 use super::refusals::Refusals;
 use super::start::{self, FirstRun, StartError};
 use super::tokens::Tokens;
-use crate::config::settings::AnalysisSettings;
+use crate::config::AnalysisSettings;
 use crate::judge::Remote;
 use crate::policy::PolicyStore;
 use monitor_model::{

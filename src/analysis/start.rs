@@ -5,8 +5,8 @@ use super::accounts;
 use super::clock::now_ms;
 use super::oidc::Provider;
 use super::tokens::{self, Tokens};
+use crate::config::AnalysisSettings;
 use crate::config::BlobPlace;
-use crate::config::settings::AnalysisSettings;
 use monitor_model::{ApplicationId, Secret};
 use monitor_store::{
     Application, BlobStore, Migrated, PostgresStore, RecordStore, Scope, Scopes, SqliteStore,

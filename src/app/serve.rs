@@ -14,7 +14,7 @@ use super::run::{Serving, run_server, server_conf};
 use super::status::Overview;
 use super::{descriptors, listeners, operations, policies, spool};
 use crate::analysis::{GatewayBeside, Service};
-use crate::config::settings::GatewaySettings;
+use crate::config::GatewaySettings;
 use crate::config::{MonitorSettings, Settings};
 use crate::gateway::{Doors, Front, Live, Monitoring, Shared, UpstreamTls};
 use crate::judge::Remote;

@@ -1,7 +1,7 @@
 //! THE table of environment variables: README's table and `monitor --help` are printed from it, and
 //! the reader finds a key's variable in it. Reads no environment itself (§8, CONTRACT 33).
 
-use super::Role;
+use super::role::Role;
 use std::fmt::Write;
 
 /// One environment variable.

@@ -5,93 +5,52 @@
 //! A setting is declared once, in `schema`: its key, its range and its default. Its variable, where
 //! it has one, stands in [`env`].
 
-mod applications;
-mod checks;
-mod detect;
-mod entries;
 pub mod env;
-mod files;
-mod judge;
-mod listen;
-mod log;
-mod network;
 pub mod pem;
 mod problem;
-mod reader;
-mod remote;
+mod reading;
+mod role;
 mod schema;
-pub mod settings;
-mod sign_in;
-mod spool;
-mod store;
-mod suggest;
-mod trace;
-mod units;
-mod upstream;
-mod url;
+mod sections;
+mod settings;
+mod sources;
 mod validate;
-mod yaml;
+mod values;
 
-pub use checks::{ChecksSettings, GuardSettings, GuardTemplate, PresidioSettings};
-pub use detect::{ClassifierSettings, DetectSettings, ModelBounds, TaggerSettings};
-pub use judge::{JudgePlace, JudgeSettings, ResponseFormat};
-pub use log::{AccessLogPlace, AccessLogSettings, LogFormat, LogSettings};
-pub use network::Network;
 pub use problem::{Origin, Problem, Problems};
-pub use remote::CallLimits;
-pub use settings::{
-    AnalysisSettings, AttachmentSettings, BaseUrl, BlobPlace, ClientAuth, ClientCheck,
-    ClientIdentity, Durability, FilesSettings, GatewaySettings, Http2, Limits, Listener,
-    MonitorSettings, OnDiskFailure, QueueSettings, RetentionSettings, Settings, ShutdownSettings,
-    SpoolSettings, StreamSettings, TlsFiles, UpstreamSettings,
+pub use role::Role;
+pub use sections::analysis::checks::{
+    ChecksSettings, GuardSettings, GuardTemplate, PresidioSettings,
 };
-pub use sign_in::{OidcSettings, SignInRole};
-pub use trace::TraceSettings;
-pub use units::duration_from_text;
+pub use sections::analysis::detect::{
+    ClassifierSettings, DetectSettings, ModelBounds, TaggerSettings,
+};
+pub use sections::analysis::files::{AttachmentSettings, BlobPlace};
+pub use sections::analysis::judge::{JudgePlace, JudgeSettings, ResponseFormat};
+pub use sections::analysis::retention::RetentionSettings;
+pub use sections::analysis::sign_in::{OidcSettings, SignInRole};
+pub use sections::call_limits::CallLimits;
+pub use sections::client_identity::ClientIdentity;
+pub use sections::gateway::files::FilesSettings;
+pub use sections::gateway::limits::{Limits, ShutdownSettings, StreamSettings};
+pub use sections::gateway::monitor::MonitorSettings;
+pub use sections::gateway::spool::{Durability, OnDiskFailure, QueueSettings, SpoolSettings};
+pub use sections::gateway::trace::TraceSettings;
+pub use sections::gateway::upstream::{FailoverOn, HealthSettings, Http2, UpstreamSettings};
+pub use sections::listen::{ClientAuth, ClientCheck, Listener, TlsFiles};
+pub use sections::log::{AccessLogPlace, AccessLogSettings, LogFormat, LogSettings};
+pub use settings::{AnalysisSettings, GatewaySettings, Settings};
+pub use sources::{Environment, Overrides};
+pub use values::network::Network;
+pub use values::units::duration_from_text;
+pub use values::url::BaseUrl;
 
 pub use monitor_model::{Services, ShownWhen, StoreSettings, StoreSsl};
 
-use reader::{Reader, Sources};
-use sha2::{Digest, Sha256};
+use reading::reader::Reader;
+use reading::yaml;
+use sources::Sources;
 use std::path::Path;
-
-/// What a process does; it decides which keys and variables are known.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Role {
-    /// `monitor all`: the gateway's keys at the top level, the analysis server's under `analysis:`.
-    All,
-    /// `monitor gateway`.
-    Gateway,
-    /// `monitor analysis`: its keys at the top level.
-    Analysis,
-}
-
-impl Role {
-    /// The command that plays this role.
-    pub fn command(self) -> &'static str {
-        match self {
-            Self::All => "monitor all",
-            Self::Gateway => "monitor gateway",
-            Self::Analysis => "monitor analysis",
-        }
-    }
-}
-
-/// What the command line sets, as it was typed; it wins over everything else.
-#[derive(Clone, Debug, Default)]
-pub struct Overrides {
-    /// `--listen`: the gateway's listeners, or the analysis server's in `monitor analysis`.
-    pub listen: Option<String>,
-    /// `--upstream-url`.
-    pub upstream_url: Option<String>,
-    /// `--monitor-url`.
-    pub monitor_url: Option<String>,
-    /// `--data-dir`.
-    pub data_dir: Option<String>,
-}
-
-/// Where variables come from: name in, value out. The process hands over its own environment.
-pub type Environment<'a> = &'a dyn Fn(&str) -> Option<String>;
 
 /// Reads and checks everything (CONTRACT 33).
 ///
@@ -143,17 +102,4 @@ pub fn known_keys(role: Role) -> Vec<String> {
     let mut reader = Reader::new(sources);
     schema::read(&mut reader, role);
     reader.known()
-}
-
-impl Settings {
-    /// Twelve hexadecimal digits over the effective configuration without its secrets: two
-    /// processes that print the same run with the same settings (CONTRACT 35 `/status`).
-    pub fn hash(&self) -> String {
-        // Secret prints a fixed word, so no secret reaches the digest.
-        let digest = Sha256::digest(format!("{self:?}"));
-        digest[..6]
-            .iter()
-            .map(|byte| format!("{byte:02x}"))
-            .collect()
-    }
 }

@@ -1,14 +1,16 @@
 //! Values that are each in range and still cannot be meant together. Looks at listed files, and at
 //! nothing else outside the settings (CONTRACT 33).
 
-use super::Role;
-use super::judge::JudgePlace;
 use super::pem;
-use super::reader::Reader;
-use super::settings::{
-    BaseUrl, ClientIdentity, Durability, GatewaySettings, Listener, OnDiskFailure, Settings,
-};
-use super::upstream::MOST_UPSTREAMS;
+use super::reading::reader::Reader;
+use super::role::Role;
+use super::sections::analysis::judge::JudgePlace;
+use super::sections::client_identity::ClientIdentity;
+use super::sections::gateway::spool::{Durability, OnDiskFailure};
+use super::sections::gateway::upstream::MOST_UPSTREAMS;
+use super::sections::listen::Listener;
+use super::settings::{GatewaySettings, Settings};
+use super::values::url::BaseUrl;
 use std::fs::File;
 use std::net::{IpAddr, SocketAddr};
 use std::path::Path;

@@ -4,7 +4,7 @@
 use super::Live;
 use super::headers;
 use super::upstreams::Target;
-use crate::config::settings::HealthSettings;
+use crate::config::HealthSettings;
 use futures_util::future::join_all;
 use pingora_core::Result;
 use pingora_core::server::ShutdownWatch;

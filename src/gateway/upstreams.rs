@@ -7,8 +7,8 @@ use super::health::Health;
 use super::peer::Upstream;
 use super::upstream_tls::UpstreamTls;
 use crate::config::UpstreamSettings;
-use crate::config::settings::{FailoverOn, HealthSettings};
-use crate::observe::events::{FailedOver, UpstreamTurned};
+use crate::config::{FailoverOn, HealthSettings};
+use crate::observe::events::{FailedOver, UpstreamHealthChanged};
 use crate::observe::{FailoverReason, Metrics};
 use pingora_core::connectors::ConnectorOptions;
 use std::sync::Arc;
@@ -204,7 +204,7 @@ impl Target {
     /// Takes a finding of a check or a call.
     pub(super) fn found(&self, works: bool, settings: &HealthSettings) {
         if self.health.found(works, settings) {
-            UpstreamTurned {
+            UpstreamHealthChanged {
                 upstream: &self.name,
                 is_up: works,
             }

@@ -2,7 +2,7 @@
 
 use super::{World, settings};
 use crate::analysis::{ApiError, ProcessInput, Service};
-use crate::config::settings::AnalysisSettings;
+use crate::config::AnalysisSettings;
 use crate::temporary::TemporaryFolder;
 use monitor_model::{Secret, Stage};
 use serde_json::{Value, json};

@@ -1,19 +1,15 @@
 //! The keys of the model servers: the one that is called, and those that stand by (CONTRACT 9, 20, 34).
 
-use super::files::list;
-use super::reader::Reader;
-use super::schema;
-use super::settings::{BaseUrl, ClientIdentity};
-use super::units::{self, Form};
-use super::url;
+use crate::config::reading::collections::list;
+use crate::config::reading::reader::Reader;
+use crate::config::sections::client_identity::{self, ClientIdentity};
+use crate::config::values::units::{self, DAY, Form, HOUR, MILLISECOND};
+use crate::config::values::url::{self, BaseUrl};
 use std::path::PathBuf;
 use std::time::Duration;
 
-const MILLISECOND: Duration = Duration::from_millis(1);
-const HOUR: Duration = Duration::from_secs(3_600);
-const DAY: Duration = Duration::from_secs(86_400);
 /// Model servers of one gateway, the first one included.
-pub(super) const MOST_UPSTREAMS: usize = 8;
+pub(crate) const MOST_UPSTREAMS: usize = 8;
 
 /// The model server, and those in its place.
 #[derive(Clone, Debug, PartialEq)]
@@ -84,7 +80,7 @@ const FAILOVER_ON: &[(&str, FailoverOn)] = &[
     ("unavailable", FailoverOn::Unavailable),
 ];
 
-pub(super) fn read(r: &mut Reader<'_>) -> UpstreamSettings {
+pub(crate) fn read(r: &mut Reader<'_>) -> UpstreamSettings {
     let url = r.read("upstream.url", &url::upstream_url());
     let standby = list(r, "upstream.standby", &url::upstream_url());
     let timeout = r.read("upstream.timeout", &units::duration(MILLISECOND..=DAY));
@@ -94,7 +90,7 @@ pub(super) fn read(r: &mut Reader<'_>) -> UpstreamSettings {
     let health = health(r);
     let http2 = r.read("upstream.http2", &units::word(HTTP2));
     let ca = r.read("upstream.ca", &units::path());
-    let client = schema::client(r, "upstream");
+    let client = client_identity::read(r, "upstream");
     UpstreamSettings {
         url,
         standby,

@@ -1,10 +1,9 @@
 //! The keys of signing in by another server (`sign_in.oidc`): an OpenID Connect provider. Nothing is
 //! called here.
 
-use super::reader::Reader;
-use super::remote::refuse;
-use super::units::{self, Form};
-use super::url;
+use crate::config::reading::reader::Reader;
+use crate::config::values::units::{self, Form};
+use crate::config::values::url;
 use monitor_model::Secret;
 use std::net::IpAddr;
 
@@ -53,7 +52,7 @@ const ROLES: &[(&str, SignInRole)] = &[
 ];
 
 /// The provider, where one is named. `prefix` is that of the analysis server's keys.
-pub(super) fn read(r: &mut Reader<'_>, prefix: &str) -> Option<OidcSettings> {
+pub(crate) fn read(r: &mut Reader<'_>, prefix: &str) -> Option<OidcSettings> {
     let key = |name: &str| format!("{prefix}sign_in.oidc.{name}");
     let issuer = r.read(&key("issuer"), &secure_url());
     let client_id = r.read(&key("client_id"), &units::text());
@@ -66,17 +65,17 @@ pub(super) fn read(r: &mut Reader<'_>, prefix: &str) -> Option<OidcSettings> {
     let allowed_domains = r.read(&key("allowed_domains"), &units::text());
     let text = "is nothing without the claim that the words stand in; set sign_in.oidc.role_claim";
     let is_alone = role_claim.is_none() && !roles.is_empty();
-    refuse(r, &key("roles.administrator"), is_alone, text);
+    r.refuse_if(&key("roles.administrator"), is_alone, text);
     let Some(issuer) = issuer else {
         if !r.has_problem(&key("issuer")) {
-            refuse(r, &key("client_id"), client_id.is_some(), WITHOUT_ISSUER);
+            r.refuse_if(&key("client_id"), client_id.is_some(), WITHOUT_ISSUER);
             let name = key("client_secret");
-            refuse(r, &name, client_secret.is_some(), WITHOUT_ISSUER);
+            r.refuse_if(&name, client_secret.is_some(), WITHOUT_ISSUER);
         }
         return None;
     };
     let missing = "is not set, but a provider is; set OIDC_CLIENT_ID or sign_in.oidc.client_id";
-    refuse(r, &key("client_id"), client_id.is_none(), missing);
+    r.refuse_if(&key("client_id"), client_id.is_none(), missing);
     Some(OidcSettings {
         issuer,
         client_id: client_id.unwrap_or_default(),
@@ -110,7 +109,7 @@ fn words(text: &str) -> Vec<String> {
 }
 
 /// The address of this server's pages as browsers reach it, without a slash at its end.
-pub(super) fn public_url() -> Form<String> {
+pub(crate) fn public_url() -> Form<String> {
     Form::new("https://host[:port]", |text| {
         let text = secure(text)?.trim_end_matches('/');
         let path = text.split_once("://").map_or("", |(_, rest)| rest);

@@ -1,7 +1,7 @@
 //! The nearest known key to a mistyped one. Only for messages; nothing is ever corrected silently.
 
 /// The known key that was probably meant: the same name in another group, or a close spelling.
-pub(super) fn nearest<'k>(wrong: &str, known: &'k [String]) -> Option<&'k str> {
+pub(crate) fn nearest<'k>(wrong: &str, known: &'k [String]) -> Option<&'k str> {
     let last = |key: &str| {
         key.rsplit('.')
             .next()

@@ -1,9 +1,9 @@
 //! The list of applications with their policies. A policy is read and checked by `model`, as in every
 //! store; this file finds the lines (CONTRACT 34).
 
-use super::reader::{Raw, Reader, scalar};
-use super::units;
-use super::yaml::{Entry, Node, Value};
+use crate::config::reading::reader::{Raw, Reader};
+use crate::config::reading::yaml::{Entry, Node, Value, get, scalar};
+use crate::config::values::units;
 use monitor_model::{ApplicationId, ApplicationPolicy, Policy};
 use serde_json::{Map, Value as Json};
 use std::collections::HashMap;
@@ -12,7 +12,7 @@ const ALLOWED: &str = "a list of applications, each {id, name, app_mode, …}";
 
 /// The applications of a key, or None where the file has none. Problems are reported at the line of
 /// their field.
-pub(super) fn read(reader: &mut Reader<'_>, key: &str) -> Option<Vec<ApplicationPolicy>> {
+pub(crate) fn read(reader: &mut Reader<'_>, key: &str) -> Option<Vec<ApplicationPolicy>> {
     reader.read_with(key, |reader, raw| {
         let Raw::Node(node) = raw else {
             return Err(Some(format!("stands in the file only; allowed: {ALLOWED}")));
@@ -147,13 +147,6 @@ fn line_of(node: &Node, field: &str) -> Option<usize> {
         _ => line_of(&entry.node, rest.strip_prefix('.').unwrap_or_default()),
     };
     Some(inner.unwrap_or(entry.line))
-}
-
-fn get<'n>(entries: &'n [Entry], key: &str) -> Option<&'n Node> {
-    let found = entries.iter().find(|entry| entry.key == key);
-    found
-        .map(|entry| &entry.node)
-        .filter(|node| !matches!(node.value, Value::Null))
 }
 
 /// The node as the JSON that would mean the same.

@@ -1,15 +1,53 @@
 //! Listeners: one address or several, each with or without TLS files. Nothing is bound here
 //! (CONTRACT 34).
 
-use super::reader::{Raw, Reader, scalar};
-use super::settings::{ClientAuth, ClientCheck, Listener, TlsFiles};
-use super::units::{self, ADDRESS};
-use super::yaml::{Entry, Node, Value};
+use crate::config::reading::reader::{Raw, Reader};
+use crate::config::reading::yaml::{Entry, Node, Value, get, scalar};
+use crate::config::values::units::{self, ADDRESS};
+use std::net::SocketAddr;
 use std::path::PathBuf;
+
+/// One client-facing address.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Listener {
+    /// Address and port; port 0 lets the system choose.
+    pub address: SocketAddr,
+    /// Certificate and key (PEM files); None is clear text.
+    pub tls: Option<TlsFiles>,
+}
+
+/// PEM files of one listener.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TlsFiles {
+    /// Certificate chain.
+    pub cert: PathBuf,
+    /// Private key.
+    pub key: PathBuf,
+    /// Who may connect; None: everybody.
+    pub clients: Option<ClientCheck>,
+}
+
+/// Which clients' certificates are asked for.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ClientCheck {
+    /// The authorities that vouch for them.
+    pub ca: PathBuf,
+    /// What becomes of a client without one.
+    pub auth: ClientAuth,
+}
+
+/// What becomes of a client without a certificate; a wrong one is refused anyway.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ClientAuth {
+    /// It is refused in the handshake.
+    Required,
+    /// It is let in.
+    Optional,
+}
 
 /// The listeners of a key, or None for the default. Problems of single items are reported with
 /// their own lines.
-pub(super) fn read(reader: &mut Reader<'_>, key: &str) -> Option<Vec<Listener>> {
+pub(crate) fn read(reader: &mut Reader<'_>, key: &str) -> Option<Vec<Listener>> {
     reader.read_with(key, |reader, raw| match raw {
         Raw::Text(text) => from_text(text).map_err(Some),
         Raw::Node(Node {
@@ -142,14 +180,6 @@ fn clients(reader: &mut Reader<'_>, entries: &[Entry], name: &str) -> Option<Opt
         ca: ca.ok()?,
         auth: auth.ok()?,
     }))
-}
-
-fn get<'n>(entries: &'n [Entry], key: &str) -> Option<&'n Node> {
-    let found = entries
-        .iter()
-        .find(|entry| entry.key == key)
-        .map(|entry| &entry.node);
-    found.filter(|node| !matches!(node.value, Value::Null))
 }
 
 fn refuse_others(reader: &mut Reader<'_>, entries: &[Entry], name: &str, allowed: &[&str]) {

@@ -1,9 +1,9 @@
 //! The keys of `log`: what is said on standard error, and the access log of a gateway. Nothing is
 //! opened here; that is `observe`'s.
 
-use super::Role;
-use super::reader::Reader;
-use super::units;
+use crate::config::reading::reader::Reader;
+use crate::config::role::Role;
+use crate::config::values::units;
 use std::path::PathBuf;
 
 /// Logging.
@@ -66,7 +66,7 @@ enum To {
 }
 
 /// An analysis server has no calls of its own, and so no access log.
-pub(super) fn read(r: &mut Reader<'_>, role: Role) -> LogSettings {
+pub(crate) fn read(r: &mut Reader<'_>, role: Role) -> LogSettings {
     const FORMATS: &[(&str, LogFormat)] = &[("text", LogFormat::Text), ("json", LogFormat::Json)];
     LogSettings {
         level: r

@@ -8,11 +8,20 @@ use std::ops::RangeInclusive;
 use std::path::PathBuf;
 use std::time::Duration;
 
+pub(crate) const KIB: u64 = 1 << 10;
+pub(crate) const MIB: u64 = 1 << 20;
+pub(crate) const GIB: u64 = 1 << 30;
+pub(crate) const MILLISECOND: Duration = Duration::from_millis(1);
+pub(crate) const SECOND: Duration = Duration::from_secs(1);
+pub(crate) const MINUTE: Duration = Duration::from_secs(60);
+pub(crate) const HOUR: Duration = Duration::from_secs(3_600);
+pub(crate) const DAY: Duration = Duration::from_secs(86_400);
+
 /// Gives the value of a text, or what is wrong with it.
 type Parse<T> = Box<dyn Fn(&str) -> Result<T, String>>;
 
 /// One way to write a value of type `T`.
-pub(super) struct Form<T> {
+pub(crate) struct Form<T> {
     allowed: String,
     text_only: bool,
     parse: Parse<T>,
@@ -20,7 +29,7 @@ pub(super) struct Form<T> {
 
 impl<T> Form<T> {
     /// A form from what it allows and a parser whose error says what is wrong.
-    pub(super) fn new(
+    pub(crate) fn new(
         allowed: impl Into<String>,
         parse: impl Fn(&str) -> Result<T, String> + 'static,
     ) -> Self {
@@ -32,13 +41,13 @@ impl<T> Form<T> {
     }
 
     /// Refuses YAML numbers and booleans, which a text would otherwise swallow.
-    pub(super) fn text_only(mut self) -> Self {
+    pub(crate) fn text_only(mut self) -> Self {
         self.text_only = true;
         self
     }
 
     /// Whether a YAML number or boolean is a mistake here.
-    pub(super) fn is_text_only(&self) -> bool {
+    pub(crate) fn is_text_only(&self) -> bool {
         self.text_only
     }
 
@@ -46,18 +55,18 @@ impl<T> Form<T> {
     ///
     /// # Errors
     /// What is wrong and what is allowed.
-    pub(super) fn parse(&self, text: &str) -> Result<T, String> {
+    pub(crate) fn parse(&self, text: &str) -> Result<T, String> {
         (self.parse)(text.trim()).map_err(|wrong| self.refuse(&wrong))
     }
 
     /// The message for a value that is wrong.
-    pub(super) fn refuse(&self, wrong: &str) -> String {
+    pub(crate) fn refuse(&self, wrong: &str) -> String {
         format!("{wrong}; allowed: {}", self.allowed)
     }
 }
 
 /// A duration within a range.
-pub(super) fn duration(range: RangeInclusive<Duration>) -> Form<Duration> {
+pub(crate) fn duration(range: RangeInclusive<Duration>) -> Form<Duration> {
     let allowed = format!(
         "{} to {}, written 500ms, 60s, 2m, 1h or in bare seconds",
         show_duration(*range.start()),
@@ -70,7 +79,7 @@ pub(super) fn duration(range: RangeInclusive<Duration>) -> Form<Duration> {
 }
 
 /// A number of bytes within a range.
-pub(super) fn size(range: RangeInclusive<u64>) -> Form<u64> {
+pub(crate) fn size(range: RangeInclusive<u64>) -> Form<u64> {
     let (from, to) = (show_size(*range.start()), show_size(*range.end()));
     let allowed = format!("{from} to {to}, written 20MiB, 64KiB, 1GiB, 5MB or in bare bytes");
     Form::new(allowed, move |text| {
@@ -80,7 +89,7 @@ pub(super) fn size(range: RangeInclusive<u64>) -> Form<u64> {
 }
 
 /// A whole number within a range.
-pub(super) fn count(range: RangeInclusive<usize>) -> Form<usize> {
+pub(crate) fn count(range: RangeInclusive<usize>) -> Form<usize> {
     Form::new(
         format!("a whole number from {} to {}", range.start(), range.end()),
         move |text| {
@@ -91,7 +100,7 @@ pub(super) fn count(range: RangeInclusive<usize>) -> Form<usize> {
 }
 
 /// A whole number within a range, or `auto`.
-pub(super) fn count_or_auto(range: RangeInclusive<usize>) -> Form<Option<usize>> {
+pub(crate) fn count_or_auto(range: RangeInclusive<usize>) -> Form<Option<usize>> {
     let allowed = format!(
         "auto, or a whole number from {} to {}",
         range.start(),
@@ -105,7 +114,7 @@ pub(super) fn count_or_auto(range: RangeInclusive<usize>) -> Form<Option<usize>>
 }
 
 /// One of a few words.
-pub(super) fn word<T: Copy + 'static>(words: &'static [(&'static str, T)]) -> Form<T> {
+pub(crate) fn word<T: Copy + 'static>(words: &'static [(&'static str, T)]) -> Form<T> {
     let names: Vec<&str> = words.iter().map(|(name, _)| *name).collect();
     Form::new(names.join(", "), move |text| {
         let found = words.iter().find(|(name, _)| *name == text);
@@ -116,10 +125,10 @@ pub(super) fn word<T: Copy + 'static>(words: &'static [(&'static str, T)]) -> Fo
 }
 
 /// What an address looks like.
-pub(super) const ADDRESS: &str = "IP:port, such as 0.0.0.0:4100 or [::1]:4100";
+pub(crate) const ADDRESS: &str = "IP:port, such as 0.0.0.0:4100 or [::1]:4100";
 
 /// An IP address with a port.
-pub(super) fn address() -> Form<SocketAddr> {
+pub(crate) fn address() -> Form<SocketAddr> {
     Form::new(ADDRESS, |text| {
         text.parse().map_err(|_| not_a("address", text))
     })
@@ -127,7 +136,7 @@ pub(super) fn address() -> Form<SocketAddr> {
 }
 
 /// A path; whether it exists is another question.
-pub(super) fn path() -> Form<PathBuf> {
+pub(crate) fn path() -> Form<PathBuf> {
     Form::new("a path", |text| match text {
         "" => Err("is empty".to_owned()),
         _ => Ok(PathBuf::from(text)),
@@ -136,7 +145,7 @@ pub(super) fn path() -> Form<PathBuf> {
 }
 
 /// A UUID. The value is not quoted: a key pasted into the wrong place would be.
-pub(super) fn application_id() -> Form<ApplicationId> {
+pub(crate) fn application_id() -> Form<ApplicationId> {
     Form::new(
         "a UUID, such as 00000000-0000-4000-8000-000000000000",
         |text| text.parse().map_err(|_| "is not a UUID".to_owned()),
@@ -145,7 +154,7 @@ pub(super) fn application_id() -> Form<ApplicationId> {
 }
 
 /// A text with something in it, without control characters.
-pub(super) fn text() -> Form<String> {
+pub(crate) fn text() -> Form<String> {
     Form::new("text, in quotes if digits only", |text| {
         if text.trim().is_empty() {
             Err("is empty".to_owned())
@@ -160,7 +169,7 @@ pub(super) fn text() -> Form<String> {
 
 /// A host name, an address without brackets, or the folder of a Unix socket. The value is not quoted:
 /// a whole URL with its password may have been pasted here.
-pub(super) fn host() -> Form<String> {
+pub(crate) fn host() -> Form<String> {
     const ALLOWED: &str = "a host name, an address, or the folder of a Unix socket";
     Form::new(ALLOWED, |text| {
         let named = |b: u8| b.is_ascii_alphanumeric() || b"-._".contains(&b);
@@ -176,7 +185,7 @@ pub(super) fn host() -> Form<String> {
 }
 
 /// A password, never quoted.
-pub(super) fn password() -> Form<Secret> {
+pub(crate) fn password() -> Form<Secret> {
     Form::new("text, in quotes if digits only", |text| match text {
         "" => Err("is empty".to_owned()),
         _ => Ok(Secret::new(text)),
@@ -185,7 +194,7 @@ pub(super) fn password() -> Form<Secret> {
 }
 
 /// An access key. It travels in a header, hence visible ASCII.
-pub(super) fn access_key() -> Form<Secret> {
+pub(crate) fn access_key() -> Form<Secret> {
     Form::new(
         "8 to 256 visible ASCII characters without a space, in quotes if digits only",
         |text| {
@@ -202,7 +211,7 @@ pub(super) fn access_key() -> Form<Secret> {
 }
 
 /// A log level, or a comma-separated filter of `level` and `target=level`.
-pub(super) fn log_filter() -> Form<String> {
+pub(crate) fn log_filter() -> Form<String> {
     const LEVELS: [&str; 6] = ["off", "error", "warn", "info", "debug", "trace"];
     let allowed =
         "off, error, warn, info, debug, trace, or a filter such as info,pingora_core=warn";
@@ -225,7 +234,7 @@ pub(super) fn log_filter() -> Form<String> {
 }
 
 /// A duration as it is written in the configuration.
-pub(super) fn show_duration(value: Duration) -> String {
+pub(crate) fn show_duration(value: Duration) -> String {
     let millis = value.as_millis();
     let units = [(3_600_000, "h"), (60_000, "m"), (1_000, "s"), (1, "ms")];
     let fits = units.iter().find(|(unit, _)| millis.is_multiple_of(*unit));
@@ -302,7 +311,7 @@ fn not_a(kind: impl Display, text: &str) -> String {
 }
 
 /// A value in quotes, cut where it is long, control characters escaped.
-pub(super) fn quote(text: &str) -> String {
+pub(crate) fn quote(text: &str) -> String {
     const LONGEST: usize = 40;
     let cut: String = text.chars().take(LONGEST).collect();
     let dots = if cut.len() < text.len() { "…" } else { "" };

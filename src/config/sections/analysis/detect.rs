@@ -1,9 +1,9 @@
 //! The keys of detection with models from local folders. What a model's files must be, `detect` says;
 //! whether this program can read models at all is checked here (CONTRACT 33).
 
-use super::entries;
-use super::reader::Reader;
-use super::units::{self, Form};
+use crate::config::reading::collections;
+use crate::config::reading::reader::Reader;
+use crate::config::values::units::{self, Form, MILLISECOND};
 use monitor_model::{CATEGORY_NAMES, PATTERN_NAMES, ShownWhen};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -61,9 +61,8 @@ const WHEN: &[(&str, ShownWhen)] = &[
 /// What a program without the feature says about a model's folder.
 const NOT_BUILT_IN: &str = "needs a program that can read models, and this one was built without; \
     build it with: cargo build --release --features onnx";
-const MILLISECOND: Duration = Duration::from_millis(1);
 
-pub(super) fn read(r: &mut Reader<'_>, prefix: &str) -> DetectSettings {
+pub(crate) fn read(r: &mut Reader<'_>, prefix: &str) -> DetectSettings {
     DetectSettings {
         tagger: tagger(r, &format!("{prefix}tagger.")),
         classifier: classifier(r, &format!("{prefix}classifier.")),
@@ -74,7 +73,7 @@ fn tagger(r: &mut Reader<'_>, prefix: &str) -> Option<TaggerSettings> {
     const LABELS: &str = "a pattern for each label, such as {PER: NAME, ORG: COMPANY}";
     let labels = format!("{prefix}labels");
     let folder = folder(r, prefix);
-    let named = entries::read(r, &labels, LABELS, &pattern());
+    let named = collections::named_values(r, &labels, LABELS, &pattern());
     let bounds = bounds(r, prefix);
     let Some(folder) = folder else {
         unplaced(r, &labels, named);
@@ -92,8 +91,8 @@ fn classifier(r: &mut Reader<'_>, prefix: &str) -> Option<ClassifierSettings> {
     const THRESHOLDS: &str = "a number for each label, such as {toxic: 0.8}";
     let (labels, thresholds) = (format!("{prefix}labels"), format!("{prefix}thresholds"));
     let folder = folder(r, prefix);
-    let named = entries::read(r, &labels, LABELS, &category());
-    let from = entries::read(r, &thresholds, THRESHOLDS, &threshold());
+    let named = collections::named_values(r, &labels, LABELS, &category());
+    let from = collections::named_values(r, &thresholds, THRESHOLDS, &threshold());
     let when = r.read(&format!("{prefix}when"), &units::word(WHEN));
     let bounds = bounds(r, prefix);
     let Some(folder) = folder else {

@@ -1,21 +1,33 @@
 //! Base URLs of the upstream and the backend: parsing and printing. No name is resolved and nothing
 //! is called (CONTRACT 9).
 
-use super::settings::{BaseUrl, BlobPlace};
 use super::units::Form;
 use std::fmt;
 use std::net::Ipv6Addr;
 
+/// An absolute http or https URL without query, fragment or userinfo.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BaseUrl {
+    /// Whether the scheme is https.
+    pub tls: bool,
+    /// Host name or address, without brackets.
+    pub host: String,
+    /// Port, the scheme's default when not given.
+    pub port: u16,
+    /// Path prefix without a trailing slash; empty for none.
+    pub prefix: String,
+}
+
 const ALLOWED: &str = "http://host[:port][/prefix] or https://…, without user, query and fragment";
 
 /// A base URL. Its text is never quoted in a message: it may hold a password or a key.
-pub(super) fn base_url() -> Form<BaseUrl> {
+pub(crate) fn base_url() -> Form<BaseUrl> {
     Form::new(ALLOWED, |text| parse(text).map_err(str::to_owned))
 }
 
 /// The model server's base URL: the `/v1` that clients know as part of it is left out, because the
 /// routes bring their own.
-pub(super) fn upstream_url() -> Form<BaseUrl> {
+pub(crate) fn upstream_url() -> Form<BaseUrl> {
     Form::new(ALLOWED, |text| {
         let mut url = parse(text)?;
         if let Some(rest) = url.prefix.strip_suffix("/v1") {
@@ -23,35 +35,6 @@ pub(super) fn upstream_url() -> Form<BaseUrl> {
         }
         Ok(url)
     })
-}
-
-/// The place of attached files: a path, or a bucket with a prefix.
-pub(super) fn blob_place() -> Form<BlobPlace> {
-    Form::new("a path, or s3://bucket[/prefix]", |text| {
-        let Some(bucket) = text.strip_prefix("s3://") else {
-            return match text {
-                "" => Err("is empty".to_owned()),
-                _ if text.contains("://") => {
-                    Err("is no place that files can be kept at".to_owned())
-                }
-                _ => Ok(BlobPlace::Folder(text.into())),
-            };
-        };
-        let (name, prefix) = bucket.split_once('/').unwrap_or((bucket, ""));
-        let is_plain = |c: char| c.is_ascii_alphanumeric() || ".-_".contains(c);
-        let is_prefix = |c: char| is_plain(c) || c == '/';
-        if name.is_empty() || !name.chars().all(is_plain) {
-            return Err("names no bucket".to_owned());
-        }
-        if !prefix.chars().all(is_prefix) {
-            return Err("has a prefix of other signs than letters, digits, `.-_/`".to_owned());
-        }
-        Ok(BlobPlace::Bucket {
-            name: name.to_owned(),
-            prefix: prefix.trim_matches('/').to_owned(),
-        })
-    })
-    .text_only()
 }
 
 impl fmt::Display for BaseUrl {

@@ -1,15 +1,15 @@
 //! The policy store in PostgreSQL: STORE_HOST and what belongs to it. Nothing is connected here
 //! (§8.2, CONTRACT 16).
 
-use super::reader::{Raw, Reader, scalar};
-use super::units::{self, Form};
-use super::yaml::Value;
+use crate::config::reading::reader::{Raw, Reader};
+use crate::config::reading::yaml::{Value, scalar};
+use crate::config::values::units::{self, Form};
 use monitor_model::{StoreSettings, StoreSsl};
 
 const WITHOUT_HOST: &str = "is nothing without a host; set STORE_HOST or store.host";
 
 /// The store, where a host is named. What belongs to it is checked in any case.
-pub(super) fn read(r: &mut Reader<'_>) -> Option<StoreSettings> {
+pub(crate) fn read(r: &mut Reader<'_>) -> Option<StoreSettings> {
     let host = r.read("store.host", &units::host());
     let port = r.read("store.port", &units::count(1..=65_535));
     let db = r.read("store.db", &units::text());

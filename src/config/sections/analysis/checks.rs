@@ -1,17 +1,14 @@
 //! The keys of the other servers that an analysis may ask: a Presidio analyzer for sensitive data and a
 //! guard model for built-in policies (`checks`). Nothing is called here.
 
-use super::entries;
-use super::reader::Reader;
-use super::remote::{self, CallLimits, refuse};
-use super::settings::BaseUrl;
-use super::units::{self, Form};
-use super::url;
+use crate::config::reading::collections;
+use crate::config::reading::reader::Reader;
+use crate::config::sections::call_limits::{self, CallLimits};
+use crate::config::values::units::{self, Form, KIB, MIB};
+use crate::config::values::url::{self, BaseUrl};
 use monitor_model::{PATTERN_NAMES, Secret};
 use std::time::Duration;
 
-const KIB: u64 = 1 << 10;
-const MIB: u64 = 1 << 20;
 const FIVE_SECONDS: Duration = Duration::from_secs(5);
 
 /// Servers that are asked beside the engine; None: not asked.
@@ -77,7 +74,7 @@ const TEMPLATES: &[(&str, GuardTemplate)] = &[
 ];
 
 /// Reads both; `prefix` is that of the analysis server's keys.
-pub(super) fn read(r: &mut Reader<'_>, prefix: &str) -> ChecksSettings {
+pub(crate) fn read(r: &mut Reader<'_>, prefix: &str) -> ChecksSettings {
     ChecksSettings {
         presidio: presidio(r, &format!("{prefix}checks.presidio.")),
         guard: guard(r, &format!("{prefix}checks.guard.")),
@@ -92,7 +89,7 @@ fn presidio(r: &mut Reader<'_>, prefix: &str) -> Option<PresidioSettings> {
     let min_score = r.read(&key("min_score"), &score());
     let entities = entities(r, &key("entities"));
     let max_text = r.read(&key("max_text"), &units::size(KIB..=16 * MIB));
-    let limits = remote::limits(r, prefix, FIVE_SECONDS);
+    let limits = call_limits::read(r, prefix, FIVE_SECONDS);
     Some(PresidioSettings {
         url: url?,
         language: language.unwrap_or_else(|| "en".to_owned()),
@@ -111,19 +108,19 @@ fn guard(r: &mut Reader<'_>, prefix: &str) -> Option<GuardSettings> {
     let api_key = r.read(&key("api_key"), &units::password());
     let template = r.read(&key("template"), &units::word(TEMPLATES));
     let max_text = r.read(&key("max_text"), &units::size(KIB..=16 * MIB));
-    let limits = remote::limits(r, prefix, FIVE_SECONDS);
+    let limits = call_limits::read(r, prefix, FIVE_SECONDS);
     let template = template.unwrap_or(GuardTemplate::Moderation);
     let Some(url) = url else {
         if !r.has_problem(&key("url")) {
             let text = "is nothing without a guard model; set checks.guard.url";
-            refuse(r, &key("model"), model.is_some(), text);
-            refuse(r, &key("api_key"), api_key.is_some(), text);
+            r.refuse_if(&key("model"), model.is_some(), text);
+            r.refuse_if(&key("api_key"), api_key.is_some(), text);
         }
         return None;
     };
     let nameless = model.is_none() && template != GuardTemplate::Moderation;
     let text = "is not set, but the template is that of a chat model; allowed: the model's name";
-    refuse(r, &key("model"), nameless, text);
+    r.refuse_if(&key("model"), nameless, text);
     Some(GuardSettings {
         url,
         model,
@@ -155,5 +152,5 @@ fn entities(r: &mut Reader<'_>, key: &str) -> Option<Vec<(String, Option<String>
             _ => Err(format!("{} is no pattern", units::quote(text))),
         },
     );
-    entries::read(r, key, ENTITIES, &form)
+    collections::named_values(r, key, ENTITIES, &form)
 }

@@ -1,17 +1,12 @@
 //! The keys of `trace`: where spans of calls go and of how many calls there are any. Nothing is
 //! connected here.
 
-use super::reader::Reader;
-use super::remote::refuse;
-use super::settings::BaseUrl;
-use super::units::{self, Form};
-use super::url;
+use crate::config::reading::reader::Reader;
+use crate::config::values::units::{self, Form, MILLISECOND, MINUTE};
+use crate::config::values::url::{self, BaseUrl};
 use monitor_model::Secret;
 use std::path::PathBuf;
 use std::time::Duration;
-
-const MILLISECOND: Duration = Duration::from_millis(1);
-const MINUTE: Duration = Duration::from_secs(60);
 
 /// Traces of a gateway's calls; there are none without an endpoint.
 #[derive(Clone, Debug, PartialEq)]
@@ -41,7 +36,7 @@ pub struct TraceSettings {
 }
 
 /// None without an endpoint. What belongs to one is checked in any case.
-pub(super) fn read(r: &mut Reader<'_>) -> Option<TraceSettings> {
+pub(crate) fn read(r: &mut Reader<'_>) -> Option<TraceSettings> {
     let endpoint = r.read("trace.endpoint", &url::base_url());
     let authorization = r.read("trace.authorization", &units::password());
     let ca = r.read("trace.ca", &units::path());
@@ -58,11 +53,11 @@ pub(super) fn read(r: &mut Reader<'_>) -> Option<TraceSettings> {
         let without = authorization.is_some() || ca.is_some() || propagate_upstream == Some(true);
         let told = r.has_problem("trace.endpoint");
         let text = "is not set, but what belongs to it is; allowed: the collector's address";
-        refuse(r, "trace.endpoint", without && !told, text);
+        r.refuse_if("trace.endpoint", without && !told, text);
         return None;
     };
     let text = "is asked over https only; allowed: trace.endpoint with https, or none of this";
-    refuse(r, "trace.ca", ca.is_some() && !endpoint.tls, text);
+    r.refuse_if("trace.ca", ca.is_some() && !endpoint.tls, text);
     Some(TraceSettings {
         endpoint,
         authorization,

@@ -1,18 +1,12 @@
 //! The keys of the judge of custom policies (CONTRACT 34 `judge`): a model behind an OpenAI-compatible
 //! endpoint. Nothing is called here. What all servers that are asked have in common stands in `remote`.
 
-use super::reader::Reader;
-use super::remote::{self, CallLimits, refuse};
-use super::settings::BaseUrl;
-use super::units::{self, Form};
-use super::url;
+use crate::config::reading::reader::Reader;
+use crate::config::sections::call_limits::{self, CallLimits};
+use crate::config::values::units::{self, DAY, Form, KIB, MIB, SECOND};
+use crate::config::values::url::{self, BaseUrl};
 use monitor_model::Secret;
 use std::time::Duration;
-
-const KIB: u64 = 1 << 10;
-const MIB: u64 = 1 << 20;
-const SECOND: Duration = Duration::from_secs(1);
-const DAY: Duration = Duration::from_secs(86_400);
 
 /// The judge of custom policies.
 #[derive(Clone, Debug, PartialEq)]
@@ -62,12 +56,12 @@ const FORMATS: &[(&str, ResponseFormat)] = &[
 
 /// The judge, where a place is named. What belongs to it is checked in any case. `prefix` is that of
 /// the analysis server's keys.
-pub(super) fn read(r: &mut Reader<'_>, prefix: &str) -> Option<JudgeSettings> {
+pub(crate) fn read(r: &mut Reader<'_>, prefix: &str) -> Option<JudgeSettings> {
     let key = |name: &str| format!("{prefix}judge.{name}");
     let place = r.read(&key("url"), &place(!prefix.is_empty()));
     let model = r.read(&key("model"), &units::text());
     let api_key = r.read(&key("api_key"), &units::password());
-    let limits = remote::limits(r, &key(""), 10 * SECOND);
+    let limits = call_limits::read(r, &key(""), 10 * SECOND);
     let cache_entries = r.read(&key("cache_entries"), &units::count(0..=1_000_000));
     let cache_ttl = r.read(&key("cache_ttl"), &units::duration(SECOND..=DAY));
     let chunk = r.read(&key("chunk"), &units::size(KIB..=MIB));
@@ -76,15 +70,15 @@ pub(super) fn read(r: &mut Reader<'_>, prefix: &str) -> Option<JudgeSettings> {
     let (chunk, max_text) = (chunk.unwrap_or(24 * KIB), max_text.unwrap_or(192 * KIB));
     let small = max_text < chunk;
     let text = "is less than one call takes (judge.chunk); allowed: at least that";
-    refuse(r, &key("max_text"), small, text);
+    r.refuse_if(&key("max_text"), small, text);
     let large = max_text > MOST_CHUNKS * chunk;
     let text = "is more than 64 times what one call takes (judge.chunk)";
-    refuse(r, &key("max_text"), large, text);
+    r.refuse_if(&key("max_text"), large, text);
     let Some(place) = place else {
         let unplaced = "is nothing without a judge; set JUDGE_URL or judge.url";
         let told = r.has_problem(&key("url"));
-        refuse(r, &key("model"), model.is_some() && !told, unplaced);
-        refuse(r, &key("api_key"), api_key.is_some() && !told, unplaced);
+        r.refuse_if(&key("model"), model.is_some() && !told, unplaced);
+        r.refuse_if(&key("api_key"), api_key.is_some() && !told, unplaced);
         return None;
     };
     Some(JudgeSettings {

@@ -2,23 +2,16 @@
 //! (CONTRACT 33). Keeps what was asked for, so that whatever else stands in the file is unknown.
 //! Knows no key by name; those are declared in `schema`.
 
-use super::problem::{Origin, Problem};
-use super::units::{self, Form};
-use super::yaml::{Document, Entry, Node, Value, join};
-use super::{Environment, Overrides, Role, env, suggest};
+use super::suggest;
+use super::yaml::{Entry, Node, Value, join, scalar};
+use crate::config::env;
+use crate::config::problem::{Origin, Problem};
+use crate::config::sources::Sources;
+use crate::config::values::units::{self, Form};
 use std::collections::BTreeMap;
 
-/// Where values can come from.
-#[derive(Clone, Copy)]
-pub(super) struct Sources<'a> {
-    pub(super) role: Role,
-    pub(super) document: Option<&'a Document>,
-    pub(super) overrides: &'a Overrides,
-    pub(super) env: Environment<'a>,
-}
-
 /// A value as its source has it.
-pub(super) enum Raw<'a> {
+pub(crate) enum Raw<'a> {
     /// From the command line or the environment.
     Text(String),
     /// From the file.
@@ -26,7 +19,7 @@ pub(super) enum Raw<'a> {
 }
 
 /// One pass over all sources.
-pub(super) struct Reader<'a> {
+pub(crate) struct Reader<'a> {
     sources: Sources<'a>,
     known: Vec<String>,
     origins: BTreeMap<String, Origin>,
@@ -34,7 +27,7 @@ pub(super) struct Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
-    pub(super) fn new(sources: Sources<'a>) -> Self {
+    pub(crate) fn new(sources: Sources<'a>) -> Self {
         Self {
             sources,
             known: Vec::new(),
@@ -45,7 +38,7 @@ impl<'a> Reader<'a> {
 
     /// The value of a key from the highest source that sets it, or None for the default. Lower
     /// sources are checked as well.
-    pub(super) fn read<T>(&mut self, key: &str, form: &Form<T>) -> Option<T> {
+    pub(crate) fn read<T>(&mut self, key: &str, form: &Form<T>) -> Option<T> {
         self.read_with(key, |_, raw| match raw {
             Raw::Text(text) => form.parse(text).map_err(Some),
             Raw::Node(node) => scalar(node, form).map_err(Some),
@@ -53,7 +46,7 @@ impl<'a> Reader<'a> {
     }
 
     /// A switch, or None for the default.
-    pub(super) fn switch(&mut self, key: &str) -> Option<bool> {
+    pub(crate) fn switch(&mut self, key: &str) -> Option<bool> {
         let form = units::word(&[("true", true), ("false", false)]);
         self.read_with(key, |_, raw| match raw {
             Raw::Text(text) => form.parse(text).map_err(Some),
@@ -66,7 +59,7 @@ impl<'a> Reader<'a> {
 
     /// As [`Reader::read`], for values that are more than one scalar. `take` gives an error text, or
     /// None when it has reported what is wrong itself.
-    pub(super) fn read_with<T>(
+    pub(crate) fn read_with<T>(
         &mut self,
         key: &str,
         mut take: impl FnMut(&mut Self, &Raw<'a>) -> Result<T, Option<String>>,
@@ -87,14 +80,14 @@ impl<'a> Reader<'a> {
     }
 
     /// Whether the file says null, for the few keys where that is not the default.
-    pub(super) fn is_null(&self, key: &str) -> bool {
+    pub(crate) fn is_null(&self, key: &str) -> bool {
         let document = self.sources.document;
         let entry = document.and_then(|document| entry(&document.root, key));
         entry.is_some_and(|entry| matches!(entry.node.value, Value::Null))
     }
 
     /// Reports a problem at a line of the file.
-    pub(super) fn report_line(&mut self, line: usize, key: &str, text: impl Into<String>) {
+    pub(crate) fn report_line(&mut self, line: usize, key: &str, text: impl Into<String>) {
         let path = self.sources.document.map(|document| document.path.clone());
         let origin = Origin::File {
             path: path.unwrap_or_default(),
@@ -104,23 +97,30 @@ impl<'a> Reader<'a> {
     }
 
     /// Reports that a key's value does not go with another's.
-    pub(super) fn contradiction(&mut self, key: &str, text: impl Into<String>) {
+    pub(crate) fn contradiction(&mut self, key: &str, text: impl Into<String>) {
         let origin = self.origins.get(key).cloned().unwrap_or(Origin::Nowhere);
         self.report(origin, key, text.into());
     }
 
+    /// Reports a contradiction, unless something is wrong with the key already.
+    pub(crate) fn refuse_if(&mut self, key: &str, contradicts: bool, text: &str) {
+        if contradicts && !self.has_problem(key) {
+            self.contradiction(key, text);
+        }
+    }
+
     /// Whether something is wrong with a key already.
-    pub(super) fn has_problem(&self, key: &str) -> bool {
+    pub(crate) fn has_problem(&self, key: &str) -> bool {
         self.problems.iter().any(|problem| problem.key == key)
     }
 
     /// The keys asked for so far.
-    pub(super) fn known(self) -> Vec<String> {
+    pub(crate) fn known(self) -> Vec<String> {
         self.known
     }
 
     /// Everything that is wrong, unknown keys included.
-    pub(super) fn finish(mut self) -> Vec<Problem> {
+    pub(crate) fn finish(mut self) -> Vec<Problem> {
         if let Some(Value::Map(entries)) = self.sources.document.map(|d| &d.root.value) {
             self.refuse_unknown(entries, "");
         }
@@ -213,15 +213,6 @@ impl<'a> Reader<'a> {
             key: key.to_owned(),
             text,
         });
-    }
-}
-
-/// A node as one scalar.
-pub(super) fn scalar<T>(node: &Node, form: &Form<T>) -> Result<T, String> {
-    match &node.value {
-        Value::Text(text) => form.parse(text),
-        Value::Number(text) if !form.is_text_only() => form.parse(text),
-        other => Err(form.refuse(&format!("is {}", other.shape()))),
     }
 }
 

@@ -1,12 +1,9 @@
 //! What every server that an analysis asks over HTTP has in common: how long it may take, how many
 //! calls it gets at once, and when it counts as down. Knows none of them by name.
 
-use super::reader::Reader;
-use super::units;
+use crate::config::reading::reader::Reader;
+use crate::config::values::units::{self, MILLISECOND, MINUTE};
 use std::time::Duration;
-
-const MILLISECOND: Duration = Duration::from_millis(1);
-const MINUTE: Duration = Duration::from_secs(60);
 
 /// Bounds of the calls to one server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,7 +19,7 @@ pub struct CallLimits {
 }
 
 /// Reads them; `prefix` ends in a dot.
-pub(super) fn limits(r: &mut Reader<'_>, prefix: &str, timeout: Duration) -> CallLimits {
+pub(crate) fn read(r: &mut Reader<'_>, prefix: &str, timeout: Duration) -> CallLimits {
     let key = |name: &str| format!("{prefix}{name}");
     let times = units::duration(10 * MILLISECOND..=10 * MINUTE);
     let default = timeout;
@@ -41,13 +38,6 @@ pub(super) fn limits(r: &mut Reader<'_>, prefix: &str, timeout: Duration) -> Cal
     let short = limits.probe_interval < limits.timeout;
     let text = "is less than the timeout beside it, so that a server that is down would be asked \
                 twice at once; allowed: at least that";
-    refuse(r, &key("probe_interval"), short, text);
+    r.refuse_if(&key("probe_interval"), short, text);
     limits
-}
-
-/// Reports a contradiction, unless something is wrong with the key already.
-pub(super) fn refuse(r: &mut Reader<'_>, key: &str, contradicts: bool, text: &str) {
-    if contradicts && !r.has_problem(key) {
-        r.contradiction(key, text);
-    }
 }

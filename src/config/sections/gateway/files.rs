@@ -1,20 +1,31 @@
 //! The keys of attached files (§8, CONTRACT 31, 34). Which addresses are refused without them is the
 //! gateway's own knowledge.
 
-use super::network::Network;
-use super::reader::{Raw, Reader, scalar};
-use super::settings::FilesSettings;
-use super::units::{self, Form};
-use super::yaml::{Node, Value};
+use crate::config::reading::collections::list;
+use crate::config::reading::reader::Reader;
+use crate::config::values::network::Network;
+use crate::config::values::units::{self, Form, GIB, MIB, MILLISECOND};
 use std::time::Duration;
 
-const MIB: u64 = 1 << 20;
-const GIB: u64 = 1 << 30;
-const MILLISECOND: Duration = Duration::from_millis(1);
+/// Attached files (§8, CONTRACT 31).
+#[derive(Clone, Debug, PartialEq)]
+pub struct FilesSettings {
+    /// MONITOR_FILES_MAX_BYTES, default 20 MiB: one file.
+    pub max_bytes: u64,
+    /// MONITOR_FILES_MAX_CONCURRENCY, default 4: files of one call under way at once.
+    pub max_concurrency: usize,
+    /// MONITOR_FILES_TIMEOUT, default 60 s: one download.
+    pub timeout: Duration,
+    /// Networks that files may come from although they are not public.
+    pub allow_networks: Vec<Network>,
+    /// Hosts that files may come from wherever they are, in lower case.
+    pub allow_hosts: Vec<String>,
+}
+
 /// What all downloads of one call may take together.
 const TEN_MINUTES: Duration = Duration::from_secs(600);
 
-pub(super) fn read(r: &mut Reader<'_>) -> FilesSettings {
+pub(crate) fn read(r: &mut Reader<'_>) -> FilesSettings {
     FilesSettings {
         max_bytes: r
             .read("files.max_bytes", &units::size(1..=GIB))
@@ -50,29 +61,4 @@ fn host() -> Form<String> {
             false => Err("is no host".to_owned()),
         }
     })
-}
-
-/// A list, or one item; each that is wrong is reported with its own line.
-pub(super) fn list<T>(reader: &mut Reader<'_>, key: &str, form: &Form<T>) -> Vec<T> {
-    let read = reader.read_with(key, |reader, raw| match raw {
-        Raw::Text(text) => {
-            let items = text.split(',').map(|item| form.parse(item));
-            items.collect::<Result<Vec<T>, _>>().map_err(Some)
-        }
-        Raw::Node(Node {
-            value: Value::List(items),
-            ..
-        }) => {
-            let mut read = Vec::new();
-            for (index, node) in items.iter().enumerate() {
-                match scalar(node, form) {
-                    Ok(item) => read.push(item),
-                    Err(text) => reader.report_line(node.line, &format!("{key}[{index}]"), text),
-                }
-            }
-            (read.len() == items.len()).then_some(read).ok_or(None)
-        }
-        Raw::Node(node) => scalar(node, form).map(|item| vec![item]).map_err(Some),
-    });
-    read.unwrap_or_default()
 }

@@ -1,33 +1,34 @@
 //! A YAML file as a tree with line numbers. Knows no key and no unit; those are `schema` and
 //! `units` (CONTRACT 33).
 
-use super::problem::{Origin, Problem};
+use crate::config::problem::{Origin, Problem};
+use crate::config::values::units::Form;
 use saphyr::{LoadableYamlNode, MarkedYaml, Scalar, YamlData};
 use std::path::Path;
 
 /// One file.
-pub(super) struct Document {
+pub(crate) struct Document {
     /// The path as it was given.
-    pub(super) path: String,
+    pub(crate) path: String,
     /// What stands in it; [`Value::Null`] for an empty file.
-    pub(super) root: Node,
+    pub(crate) root: Node,
 }
 
 /// A value and its line, from 1.
-pub(super) struct Node {
-    pub(super) line: usize,
-    pub(super) value: Value,
+pub(crate) struct Node {
+    pub(crate) line: usize,
+    pub(crate) value: Value,
 }
 
 /// One `key: value`.
-pub(super) struct Entry {
-    pub(super) key: String,
-    pub(super) line: usize,
-    pub(super) node: Node,
+pub(crate) struct Entry {
+    pub(crate) key: String,
+    pub(crate) line: usize,
+    pub(crate) node: Node,
 }
 
 /// The shapes a value can have. Scalars keep their text, for the units to read.
-pub(super) enum Value {
+pub(crate) enum Value {
     Null,
     Text(String),
     Number(String),
@@ -40,7 +41,7 @@ pub(super) enum Value {
 
 impl Value {
     /// The shape in words.
-    pub(super) fn shape(&self) -> &'static str {
+    pub(crate) fn shape(&self) -> &'static str {
         match self {
             Self::Null => "empty",
             Self::Text(_) => "text",
@@ -66,7 +67,7 @@ impl Document {
     ///
     /// # Errors
     /// The file cannot be read, or is not one YAML document with keys.
-    pub(super) fn read(path: &Path) -> Result<(Self, Vec<Problem>), Problem> {
+    pub(crate) fn read(path: &Path) -> Result<(Self, Vec<Problem>), Problem> {
         let label = path.display().to_string();
         let whole_file = |text: String| Problem {
             origin: Origin::File {
@@ -188,11 +189,27 @@ fn take_repeated(node: &mut Node, prefix: &str, report: &mut dyn FnMut(usize, St
 }
 
 /// `section.key`, or the key alone at the top level.
-pub(super) fn join(prefix: &str, key: &str) -> String {
+pub(crate) fn join(prefix: &str, key: &str) -> String {
     if prefix.is_empty() {
         key.to_owned()
     } else {
         format!("{prefix}.{key}")
+    }
+}
+
+/// The node of a key; None where it is left out or null.
+pub(crate) fn get<'n>(entries: &'n [Entry], key: &str) -> Option<&'n Node> {
+    let found = entries.iter().find(|entry| entry.key == key);
+    let node = found.map(|entry| &entry.node);
+    node.filter(|node| !matches!(node.value, Value::Null))
+}
+
+/// A node as one scalar.
+pub(crate) fn scalar<T>(node: &Node, form: &Form<T>) -> Result<T, String> {
+    match &node.value {
+        Value::Text(text) => form.parse(text),
+        Value::Number(text) if !form.is_text_only() => form.parse(text),
+        other => Err(form.refuse(&format!("is {}", other.shape()))),
     }
 }
 

@@ -1,0 +1,66 @@
+//! The keys of `blobs` and `attachments`: where attached files are kept, and how large they may be.
+
+use crate::config::reading::reader::Reader;
+use crate::config::values::units::{self, Form, GIB, MIB};
+use std::path::PathBuf;
+
+/// Where the bytes of attached files are kept.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum BlobPlace {
+    /// A folder of this machine.
+    Folder(PathBuf),
+    /// A bucket of an S3-compatible store; how it is reached stands in the AWS_* variables.
+    Bucket {
+        /// Its name.
+        name: String,
+        /// What the keys of all files begin with, without slashes around it; empty for nothing.
+        prefix: String,
+    },
+}
+
+/// Bounds of files that are attached to records; over them 413.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AttachmentSettings {
+    /// Bytes of one file, default 20 MiB.
+    pub max_bytes: u64,
+    /// Files of one request, default 64.
+    pub max_files: usize,
+}
+
+/// The place of attached files: a path, or a bucket with a prefix.
+pub(crate) fn blob_place() -> Form<BlobPlace> {
+    Form::new("a path, or s3://bucket[/prefix]", |text| {
+        let Some(bucket) = text.strip_prefix("s3://") else {
+            return match text {
+                "" => Err("is empty".to_owned()),
+                _ if text.contains("://") => {
+                    Err("is no place that files can be kept at".to_owned())
+                }
+                _ => Ok(BlobPlace::Folder(text.into())),
+            };
+        };
+        let (name, prefix) = bucket.split_once('/').unwrap_or((bucket, ""));
+        let is_plain = |c: char| c.is_ascii_alphanumeric() || ".-_".contains(c);
+        let is_prefix = |c: char| is_plain(c) || c == '/';
+        if name.is_empty() || !name.chars().all(is_plain) {
+            return Err("names no bucket".to_owned());
+        }
+        if !prefix.chars().all(is_prefix) {
+            return Err("has a prefix of other signs than letters, digits, `.-_/`".to_owned());
+        }
+        Ok(BlobPlace::Bucket {
+            name: name.to_owned(),
+            prefix: prefix.trim_matches('/').to_owned(),
+        })
+    })
+    .text_only()
+}
+
+pub(crate) fn attachments(r: &mut Reader<'_>, prefix: &str) -> AttachmentSettings {
+    let max_bytes = r.read(&format!("{prefix}max_bytes"), &units::size(1..=GIB));
+    let max_files = r.read(&format!("{prefix}max_files"), &units::count(1..=1_000));
+    AttachmentSettings {
+        max_bytes: max_bytes.unwrap_or(20 * MIB),
+        max_files: max_files.unwrap_or(64),
+    }
+}

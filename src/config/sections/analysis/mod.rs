@@ -1,0 +1,9 @@
+//! Sections that only an analysis server has.
+
+pub(crate) mod checks;
+pub(crate) mod detect;
+pub(crate) mod files;
+pub(crate) mod judge;
+pub(crate) mod retention;
+pub(crate) mod services;
+pub(crate) mod sign_in;

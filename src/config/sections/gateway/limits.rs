@@ -1,0 +1,103 @@
+//! The keys of `limits`, `shutdown` and `stream`: bounds of one gateway.
+
+use crate::config::reading::reader::Reader;
+use crate::config::values::units::{self, DAY, GIB, HOUR, KIB, MIB, MILLISECOND, SECOND};
+use std::time::Duration;
+
+/// Bounds of one gateway.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Limits {
+    /// Worker threads; None is one per core.
+    pub threads: Option<usize>,
+    /// Client connections of all listeners; beyond it nothing is accepted until one closes. None: as many
+    /// as there are descriptors for, at most [`Limits::CONNECTIONS`].
+    pub connections: Option<usize>,
+    /// Bytes of requests and answers in memory for all calls under way; beyond it 503.
+    pub buffered_bytes: u64,
+    /// Bytes of request bodies in files while they come; beyond it 503. None: [`Limits::spilled`].
+    pub spilled_bytes: Option<u64>,
+    /// Time for a client to send its request head, and for each silence inside its body.
+    pub header_timeout: Duration,
+    /// How long an idle kept connection stays open.
+    pub idle_timeout: Duration,
+    /// Idle upstream connections kept for reuse.
+    pub upstream_idle_connections: usize,
+    /// How much of an answer is copied for the record; the rest is cut and marked.
+    pub recorded_bytes: u64,
+}
+
+impl Limits {
+    /// Client connections at most where the configuration leaves it to the system (CONTRACT 34).
+    pub const CONNECTIONS: usize = 10_000;
+
+    /// Bytes of request bodies in files: four times those in memory, unless it is said.
+    pub fn spilled(&self) -> u64 {
+        let times = self.buffered_bytes.saturating_mul(4);
+        self.spilled_bytes.unwrap_or(times)
+    }
+}
+
+/// Stopping (CONTRACT 35).
+#[derive(Clone, Debug, PartialEq)]
+pub struct ShutdownSettings {
+    /// The longest time given to calls in flight.
+    pub grace: Duration,
+    /// The shortest time between readiness going 503 and the listeners closing.
+    pub min_drain: Duration,
+}
+
+/// Streams (CONTRACT 18).
+#[derive(Clone, Debug, PartialEq)]
+pub struct StreamSettings {
+    /// GATEWAY_STREAM_HEARTBEAT_SECONDS, default 60 s.
+    pub heartbeat: Duration,
+}
+
+pub(crate) fn read(r: &mut Reader<'_>) -> Limits {
+    let held = || units::size(64 * KIB..=16 * 1_024 * GIB);
+    let threads = r.read("limits.threads", &units::count_or_auto(1..=1_024));
+    let connections = units::count_or_auto(1..=10_000_000);
+    let connections = r.read("limits.connections", &connections);
+    let buffered_bytes = r.read("limits.buffered_bytes", &held());
+    let spilled_bytes = r.read("limits.spilled_bytes", &held());
+    let header_timeout = units::duration(10 * MILLISECOND..=HOUR);
+    let header_timeout = r.read("limits.header_timeout", &header_timeout);
+    let idle_timeout = units::duration(10 * MILLISECOND..=DAY);
+    let idle_timeout = r.read("limits.idle_timeout", &idle_timeout);
+    let idle = units::count(0..=1_000_000);
+    let upstream_idle_connections = r.read("limits.upstream_idle_connections", &idle);
+    let recorded_bytes = r.read("limits.recorded_bytes", &units::size(1..=GIB));
+    Limits {
+        threads: threads.flatten(),
+        connections: connections.flatten(),
+        buffered_bytes: buffered_bytes.unwrap_or(512 * MIB),
+        spilled_bytes,
+        header_timeout: header_timeout.unwrap_or(10 * SECOND),
+        idle_timeout: idle_timeout.unwrap_or(75 * SECOND),
+        upstream_idle_connections: upstream_idle_connections.unwrap_or(1_024),
+        recorded_bytes: recorded_bytes.unwrap_or(8 * MIB),
+    }
+}
+
+pub(crate) fn shutdown(r: &mut Reader<'_>) -> ShutdownSettings {
+    ShutdownSettings {
+        grace: r
+            .read("shutdown.grace", &units::duration(Duration::ZERO..=DAY))
+            .unwrap_or(300 * SECOND),
+        min_drain: r
+            .read(
+                "shutdown.min_drain",
+                &units::duration(Duration::ZERO..=HOUR),
+            )
+            .unwrap_or(Duration::ZERO),
+    }
+}
+
+pub(crate) fn stream(r: &mut Reader<'_>) -> StreamSettings {
+    let heartbeat = units::duration(10 * MILLISECOND..=HOUR);
+    StreamSettings {
+        heartbeat: r
+            .read("stream.heartbeat", &heartbeat)
+            .unwrap_or(60 * SECOND),
+    }
+}

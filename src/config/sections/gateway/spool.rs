@@ -1,0 +1,95 @@
+//! The keys of what lies between the calls and the backend: `queue` in memory, `spool` on disk
+//! (CONTRACT 11, 23, 34).
+
+use crate::config::reading::reader::Reader;
+use crate::config::values::units::{self, DAY, GIB, MIB};
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// The spool (CONTRACT 23).
+#[derive(Clone, Debug, PartialEq)]
+pub struct SpoolSettings {
+    /// Its folder; None is `<data_dir>/spool`.
+    pub dir: Option<PathBuf>,
+    /// Bytes of its files at most; beyond it the oldest records go, counted.
+    pub max_bytes: u64,
+    /// How long a record is kept for a backend that does not take it.
+    pub max_age: Duration,
+    /// Bytes of the records the backend refused for good; beyond it the oldest go, counted.
+    pub max_dead_bytes: u64,
+    /// When a record counts as registered (CONTRACT 11).
+    pub durability: Durability,
+    /// What `durability: before_upstream` does while the disk refuses.
+    pub on_disk_failure: OnDiskFailure,
+}
+
+/// When a record counts as registered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Durability {
+    /// Once it is taken; it is on disk within 10 ms.
+    Batched,
+    /// Once it is on disk, which the upstream call waits for.
+    BeforeUpstream,
+}
+
+/// What becomes of a call whose record cannot be written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OnDiskFailure {
+    /// It goes on; the record waits in memory.
+    Open,
+    /// It is answered with 502 and does not reach the upstream.
+    Closed,
+}
+
+/// Records on their way to the backend.
+#[derive(Clone, Debug, PartialEq)]
+pub struct QueueSettings {
+    /// Bytes held in memory at most; what is beyond it is read back from the spool.
+    pub max_bytes: u64,
+    /// Calls to the backend under way at once.
+    pub concurrency: usize,
+}
+
+const DURABILITY: &[(&str, Durability)] = &[
+    ("batched", Durability::Batched),
+    ("before_upstream", Durability::BeforeUpstream),
+];
+const ON_DISK_FAILURE: &[(&str, OnDiskFailure)] = &[
+    ("open", OnDiskFailure::Open),
+    ("closed", OnDiskFailure::Closed),
+];
+
+pub(crate) fn queue(r: &mut Reader<'_>) -> QueueSettings {
+    QueueSettings {
+        max_bytes: r
+            .read("queue.max_bytes", &units::size(1..=64 * GIB))
+            .unwrap_or(32 * MIB),
+        concurrency: r
+            .read("queue.concurrency", &units::count(1..=4_096))
+            .unwrap_or(16),
+    }
+}
+
+pub(crate) fn read(r: &mut Reader<'_>) -> SpoolSettings {
+    SpoolSettings {
+        dir: r.read("spool.dir", &units::path()),
+        max_bytes: r
+            .read("spool.max_bytes", &units::size(MIB..=1024 * GIB))
+            .unwrap_or(GIB),
+        max_age: r
+            .read(
+                "spool.max_age",
+                &units::duration(Duration::from_secs(60)..=365 * DAY),
+            )
+            .unwrap_or(7 * DAY),
+        max_dead_bytes: r
+            .read("spool.max_dead_bytes", &units::size(MIB..=64 * GIB))
+            .unwrap_or(128 * MIB),
+        durability: r
+            .read("spool.durability", &units::word(DURABILITY))
+            .unwrap_or(Durability::Batched),
+        on_disk_failure: r
+            .read("spool.on_disk_failure", &units::word(ON_DISK_FAILURE))
+            .unwrap_or(OnDiskFailure::Open),
+    }
+}

@@ -1,0 +1,5 @@
+//! How single values are written: durations, sizes, addresses, URLs, networks.
+
+pub(crate) mod network;
+pub(crate) mod units;
+pub(crate) mod url;
