@@ -2,7 +2,7 @@
 //! the client is told. Once an answer has begun, `exchange/relay.rs` says it in the stream.
 
 use super::auth::KeyError;
-use crate::observe::{Outcome, QuotaLimit, Room};
+use crate::observe::{Exhausted, Outcome, QuotaLimit};
 use monitor_model::ErrorType;
 use monitor_wire::json::SyntaxError;
 
@@ -43,7 +43,7 @@ pub(crate) enum CallError {
         retry_after: u64,
     },
     /// There is no room for the call.
-    Overloaded(Room),
+    Overloaded(Exhausted),
     /// The client left; nobody is there to be told.
     ClientGone,
 }
@@ -78,9 +78,9 @@ impl CallError {
             Self::Unregistered => (502, GatewayError, "the call cannot be registered: the gateway's disk refuses, and nothing passes unregistered (spool.on_disk_failure)".into()),
             Self::TooMany { limit: QuotaLimit::Rate, .. } => (429, RateLimitError, "this application calls more often than it may; wait as long as Retry-After says".into()),
             Self::TooMany { limit: QuotaLimit::Concurrent, .. } => (429, RateLimitError, "this application has as many calls under way as it may; wait until one has ended".into()),
-            Self::Overloaded(Room::Memory) => (503, GatewayError, "the gateway holds as much as it may for the calls under way (limits.buffered_bytes); try again".into()),
-            Self::Overloaded(Room::Descriptors) => (503, GatewayError, "the gateway has as many calls under way as its file descriptors allow; try again".into()),
-            Self::Overloaded(Room::Disk) => (503, GatewayError, "the gateway's disk has no room for a request body of this size; try again".into()),
+            Self::Overloaded(Exhausted::Memory) => (503, GatewayError, "the gateway holds as much as it may for the calls under way (limits.buffered_bytes); try again".into()),
+            Self::Overloaded(Exhausted::Descriptors) => (503, GatewayError, "the gateway has as many calls under way as its file descriptors allow; try again".into()),
+            Self::Overloaded(Exhausted::Disk) => (503, GatewayError, "the gateway's disk has no room for a request body of this size; try again".into()),
             Self::ClientGone => return None,
         };
         let allow = if let Self::WrongMethod(allow) = self {
@@ -101,8 +101,8 @@ impl CallError {
     fn retry_after(&self) -> Option<u64> {
         match self {
             Self::TooMany { retry_after, .. } => Some(*retry_after),
-            Self::Overloaded(Room::Memory | Room::Descriptors) => Some(1),
-            Self::Overloaded(Room::Disk) => Some(10),
+            Self::Overloaded(Exhausted::Memory | Exhausted::Descriptors) => Some(1),
+            Self::Overloaded(Exhausted::Disk) => Some(10),
             _ => None,
         }
     }

@@ -3,7 +3,7 @@
 //! those are asked for room who take long; what is beyond it is refused. What a call holds it gives back
 //! however it ends.
 
-use crate::observe::{Metrics, Room, Throttle};
+use crate::observe::{Exhausted, Metrics, Throttle};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicUsize, Ordering};
 use std::time::Duration;
@@ -37,7 +37,7 @@ pub(crate) struct Share {
 
 /// There is no room.
 #[derive(Debug)]
-pub(crate) struct Full(pub(crate) Room);
+pub(crate) struct Full(pub(crate) Exhausted);
 
 impl Memory {
     pub(crate) fn new(limit: u64, metrics: Arc<Metrics>) -> Arc<Self> {
@@ -87,7 +87,7 @@ impl Memory {
         if (taken.is_err() || self.is_short()) && self.asked.pass().is_some() {
             self.asking.notify_waiters();
         }
-        taken.map_err(|_| Full(Room::Memory))?;
+        taken.map_err(|_| Full(Exhausted::Memory))?;
         self.metrics.limits.buffered_bytes.add(bytes);
         Ok(())
     }
@@ -126,7 +126,7 @@ impl Share {
     pub(crate) async fn grow_within(&mut self, bytes: usize, limit: Duration) -> Result<(), Full> {
         let memory = self.memory.clone();
         if !memory.can_ever_hold(bytes) {
-            return Err(Full(Room::Memory));
+            return Err(Full(Exhausted::Memory));
         }
         let _waiting = Waiting::among(&memory.waiting);
         let growing = async {
@@ -141,7 +141,7 @@ impl Share {
             }
         };
         let grown = timeout(limit, growing).await;
-        grown.map_err(|_| Full(Room::Memory))
+        grown.map_err(|_| Full(Exhausted::Memory))
     }
 
     /// Accounts for an answer's copy that is now so long.

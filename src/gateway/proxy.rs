@@ -11,7 +11,7 @@ use super::route::Route;
 use super::told::Told;
 use super::watch::Framing;
 use super::{Live, auth, exchange, respond, transparent};
-use crate::observe::{Outcome, Room};
+use crate::observe::{Exhausted, Outcome};
 use async_trait::async_trait;
 use bytes::Bytes;
 use http::header::TRANSFER_ENCODING;
@@ -74,7 +74,7 @@ impl Gateway {
     ) -> Result<(), CallError> {
         if route.needs_key() {
             let place = self.live.calls().enter();
-            ctx.place = Some(place.ok_or(CallError::Overloaded(Room::Descriptors))?);
+            ctx.place = Some(place.ok_or(CallError::Overloaded(Exhausted::Descriptors))?);
         }
         let shared = &ctx.shared;
         let policies = shared.policies.as_ref().filter(|_| route.needs_key());

@@ -5,7 +5,7 @@
 use super::breaker::{Admission, Breaker, Turn};
 use super::fault::Fault;
 use crate::config::{BaseUrl, CallLimits};
-use crate::observe::events::{RemoteAsked, RemoteTurned};
+use crate::observe::events::{RemoteCalled, RemoteHealthChanged};
 use crate::observe::{Metrics, RemoteLabel, RemoteOutcome};
 use crate::telemetry::connector;
 use bytes::Bytes;
@@ -158,7 +158,7 @@ impl Endpoint {
 
     /// Counts and says that something was not asked.
     pub(super) fn came_to(&self, outcome: RemoteOutcome, detail: &str) {
-        RemoteAsked {
+        RemoteCalled {
             check: self.label,
             outcome,
             detail,
@@ -182,7 +182,7 @@ impl Endpoint {
             Ok(_) | Err(_) => self.breaker.answered(),
         };
         if turn != Turn::None {
-            RemoteTurned {
+            RemoteHealthChanged {
                 check: self.label,
                 is_down: turn == Turn::Down,
             }

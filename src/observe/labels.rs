@@ -136,7 +136,7 @@ label!(
 );
 label!(
     /// `room` label of calls refused with 503.
-    Room {
+    Exhausted {
         /// limits.buffered_bytes.
         Memory => "memory",
         /// The disk that large request bodies are written to.
@@ -259,5 +259,14 @@ label!(
         AnalysisListen => "analysis_listen",
         /// PostgreSQL: its password and what is kept.
         Store => "store",
+    }
+);
+label!(
+    /// `result` label: how an upgrade or a reload ended.
+    UpgradeResult {
+        /// The new process or configuration is in force.
+        Done => "ok",
+        /// The old one stays in force.
+        Failed => "failed",
     }
 );

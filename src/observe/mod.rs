@@ -5,16 +5,14 @@ pub mod events;
 mod labels;
 pub mod logging;
 mod metrics;
-mod registered;
 mod stderr;
 mod throttle;
 pub mod trace;
-pub mod upgraded;
 
 pub use labels::{
-    AcceptFault, AttachmentOutcome, EndReason, FailoverReason, Outcome, QuotaLimit, RemoteLabel,
-    RemoteOutcome, Room, RouteLabel, TelemetryOutcome, UncheckedReason, UnrestoredReason,
-    VerdictType,
+    AcceptFault, AttachmentOutcome, EndReason, Exhausted, FailoverReason, Outcome, QuotaLimit,
+    RemoteLabel, RemoteOutcome, RouteLabel, TelemetryOutcome, UncheckedReason, UnrestoredReason,
+    UpgradeResult, VerdictType,
 };
 pub use metrics::{
     CallTimes, LimitMetrics, Metrics, OutputMetrics, RemoteMetrics, SpoolMetrics, UpstreamMetrics,

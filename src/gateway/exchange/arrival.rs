@@ -6,7 +6,7 @@ use crate::gateway::Shared;
 use crate::gateway::error::CallError;
 use crate::gateway::memory::Share;
 use crate::gateway::spill::Spilled;
-use crate::observe::Room;
+use crate::observe::Exhausted;
 use crate::observe::events::SpilledEarly;
 use bytes::Bytes;
 use log::debug;
@@ -179,5 +179,5 @@ pub(super) fn fits(shared: &Shared, bytes: usize) -> Result<(), CallError> {
 
 fn of_the_disk(error: io::Error) -> CallError {
     debug!("a request body cannot be kept in a file: {error}");
-    CallError::Overloaded(Room::Disk)
+    CallError::Overloaded(Exhausted::Disk)
 }

@@ -3,11 +3,11 @@
 
 use super::client_gone;
 use super::record::{Registration, failure_of};
-use crate::config::settings::Durability;
+use crate::config::Durability;
 use crate::gateway::Shared;
 use crate::gateway::context::CallContext;
 use crate::gateway::error::CallError;
-use crate::observe::events::{AttachmentsLeft, RecordLeft, Unchecked};
+use crate::observe::events::{AttachmentsAbandoned, RecordFinished, Unchecked};
 use crate::observe::{AttachmentOutcome, Metrics, TelemetryOutcome, UncheckedReason, VerdictType};
 use crate::telemetry::{Analyzer, AnalyzerError, Held, Record, Verdict};
 use monitor_model::{AnalysisResponse, BlockOn, OnBackendFailure, Policy, Stage, Status};
@@ -179,7 +179,7 @@ impl Asked<'_> {
 
     /// The backend's answer will not change.
     fn left(&self, metrics: &Metrics, outcome: TelemetryOutcome, reason: &str) {
-        RecordLeft {
+        RecordFinished {
             stage: self.stage,
             outcome,
             reason,
@@ -190,7 +190,7 @@ impl Asked<'_> {
     fn files_refused(&self, metrics: &Metrics) {
         let record = self.held.record();
         if let Some(list) = record.and_then(|record| record.files.as_ref()) {
-            AttachmentsLeft {
+            AttachmentsAbandoned {
                 request_id: &list.request_id,
                 outcome: AttachmentOutcome::NoRecord,
                 reason: "the backend refused the access key",

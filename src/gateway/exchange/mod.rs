@@ -26,7 +26,7 @@ mod way;
 use super::context::CallContext;
 use super::error::CallError;
 use super::{Shared, respond};
-use crate::config::settings::Durability;
+use crate::config::Durability;
 use decide::{Admission, After, Decision, Forward, Incoming};
 use monitor_wire::json;
 use pingora_core::Result;

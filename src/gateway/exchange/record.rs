@@ -1,7 +1,7 @@
 //! The two registrations of one exchange (§1.2, CONTRACT 3, 5, 7, 11, 17).
 
 use super::capture::Captured;
-use crate::config::settings::{OnDiskFailure, SpoolSettings};
+use crate::config::{OnDiskFailure, SpoolSettings};
 use crate::gateway::Shared;
 use crate::gateway::attachments;
 use crate::gateway::context::CallContext;

@@ -47,7 +47,7 @@ impl AttachmentsEnded<'_> {
 }
 
 /// The files of one call went without having been looked at; counted as one.
-pub struct AttachmentsLeft<'a> {
+pub struct AttachmentsAbandoned<'a> {
     /// `X-Request-Id`.
     pub request_id: &'a str,
     /// `no_record` or `dropped`.
@@ -58,7 +58,7 @@ pub struct AttachmentsLeft<'a> {
 
 static UNSEEN: LazyLock<Throttle> = LazyLock::new(|| Throttle::every(Duration::from_secs(10)));
 
-impl AttachmentsLeft<'_> {
+impl AttachmentsAbandoned<'_> {
     /// Counts; warns at most once in ten seconds.
     pub fn emit(&self, metrics: &Metrics) {
         metrics.attachments(self.outcome, 1);

@@ -1,6 +1,6 @@
 //! Events of bounds that were reached.
 
-use crate::observe::labels::{AcceptFault, QuotaLimit, Room};
+use crate::observe::labels::{AcceptFault, Exhausted, QuotaLimit};
 use crate::observe::metrics::Metrics;
 use crate::observe::throttle::Throttle;
 use log::{info, warn};
@@ -64,7 +64,7 @@ impl AcceptFailed<'_> {
 /// A call is answered with 503 because there is no room for it.
 pub struct Overloaded {
     /// What there is no room in.
-    pub room: Room,
+    pub room: Exhausted,
 }
 
 static OVERLOADED: LazyLock<[Throttle; 3]> =
@@ -78,11 +78,11 @@ impl Overloaded {
         let throttle = OVERLOADED.get(self.room as usize);
         if let Some(count) = throttle.and_then(Throttle::pass) {
             let why = match self.room {
-                Room::Memory => "limits.buffered_bytes are taken",
-                Room::Disk => {
+                Exhausted::Memory => "limits.buffered_bytes are taken",
+                Exhausted::Disk => {
                     "limits.spilled_bytes are taken, or the disk takes no more (data_dir)"
                 }
-                Room::Descriptors => {
+                Exhausted::Descriptors => {
                     "there are no file descriptors for more calls (LimitNOFILE, ulimit -n)"
                 }
             };

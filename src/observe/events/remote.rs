@@ -8,7 +8,7 @@ use std::sync::LazyLock;
 use std::time::Duration;
 
 /// A server that an analysis asks was asked, or could not be.
-pub struct RemoteAsked<'a> {
+pub struct RemoteCalled<'a> {
     /// Which.
     pub check: RemoteLabel,
     /// What came of it.
@@ -21,7 +21,7 @@ pub struct RemoteAsked<'a> {
 static ASKED: LazyLock<[Throttle; 3]> =
     LazyLock::new(|| std::array::from_fn(|_| Throttle::every(Duration::from_secs(10))));
 
-impl RemoteAsked<'_> {
+impl RemoteCalled<'_> {
     /// Counts; warns at most once in ten seconds and server.
     pub fn emit(&self, metrics: &Metrics) {
         metrics.remote.called(self.check, self.outcome);
@@ -42,14 +42,14 @@ impl RemoteAsked<'_> {
 }
 
 /// A server that an analysis asks went down or came back.
-pub struct RemoteTurned {
+pub struct RemoteHealthChanged {
     /// Which.
     pub check: RemoteLabel,
     /// Whether it is left alone from now on.
     pub is_down: bool,
 }
 
-impl RemoteTurned {
+impl RemoteHealthChanged {
     /// Sets the gauge and says it.
     pub fn emit(&self, metrics: &Metrics) {
         metrics.remote.down(self.check, self.is_down);

@@ -10,7 +10,7 @@ use std::sync::LazyLock;
 use std::time::Duration;
 
 /// A record's fate at the backend.
-pub struct RecordLeft<'a> {
+pub struct RecordFinished<'a> {
     /// Which record.
     pub stage: Stage,
     /// What became of it.
@@ -21,7 +21,7 @@ pub struct RecordLeft<'a> {
 
 static UNDELIVERED: LazyLock<Throttle> = LazyLock::new(|| Throttle::every(Duration::from_secs(10)));
 
-impl RecordLeft<'_> {
+impl RecordFinished<'_> {
     /// Counts; warns at most once in ten seconds.
     pub fn emit(&self, metrics: &Metrics) {
         metrics.telemetry(self.stage, self.outcome);
@@ -85,12 +85,12 @@ impl SpoolLost {
 }
 
 /// Dead letters for which `spool.max_dead_bytes` left no room, or that went to make some.
-pub struct LettersLost {
+pub struct DeadLettersLost {
     /// How many.
     pub count: u64,
 }
 
-impl LettersLost {
+impl DeadLettersLost {
     /// Counts; says it at most once in ten seconds, with how often it came since.
     pub fn emit(&self, metrics: &Metrics) {
         metrics.spool.letters_lost.inc_by(self.count);
@@ -105,9 +105,9 @@ impl LettersLost {
 }
 
 /// The spool's thread panicked and goes on.
-pub struct SpoolThread;
+pub struct SpoolThreadPanicked;
 
-impl SpoolThread {
+impl SpoolThreadPanicked {
     /// Counts and says it.
     pub fn emit(&self, metrics: &Metrics) {
         metrics.spool.panics.inc();
@@ -137,12 +137,12 @@ impl SpoolDamaged {
 }
 
 /// The spool's disk refuses.
-pub struct SpoolDisk<'a> {
+pub struct SpoolDiskFailed<'a> {
     /// The system's words.
     pub error: &'a std::io::Error,
 }
 
-impl SpoolDisk<'_> {
+impl SpoolDiskFailed<'_> {
     /// Says it, at most once in ten seconds.
     pub fn emit(&self, _metrics: &Metrics) {
         if let Some(count) = DISK.pass() {

@@ -38,14 +38,14 @@ impl FailedOver<'_> {
 }
 
 /// A model server went out of use or came back.
-pub struct UpstreamTurned<'a> {
+pub struct UpstreamHealthChanged<'a> {
     /// Host and port.
     pub upstream: &'a str,
     /// Whether it is in use now.
     pub is_up: bool,
 }
 
-impl UpstreamTurned<'_> {
+impl UpstreamHealthChanged<'_> {
     /// Sets the gauge and says it.
     pub fn emit(&self, metrics: &Metrics) {
         metrics.upstreams.up(self.upstream, self.is_up);

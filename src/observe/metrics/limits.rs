@@ -1,8 +1,8 @@
 //! The metrics of what is bounded: client connections, bytes in memory and in files, what was refused
 //! for want of room.
 
-use super::super::labels::{AcceptFault, QuotaLimit, Room};
-use super::super::registered::{About, counter, gauge, labelled};
+use super::register::{About, counter, gauge, labelled};
+use crate::observe::labels::{AcceptFault, Exhausted, QuotaLimit};
 use prometheus::{IntCounter, IntCounterVec, IntGauge, Registry};
 
 const CONNECTIONS: About = (
@@ -50,7 +50,7 @@ const REFUSED: About = (
     "Calls answered with 429 because of their application's limits.",
 );
 
-/// Room, and the want of it.
+/// Exhausted, and the want of it.
 pub struct LimitMetrics {
     /// Client connections open.
     pub connections: IntGauge,
@@ -78,7 +78,7 @@ pub struct LimitMetrics {
 impl LimitMetrics {
     pub(super) fn new(registry: &Registry) -> prometheus::Result<Self> {
         let faults = AcceptFault::ALL.iter().map(|fault| fault.as_str());
-        let rooms = Room::ALL.iter().map(|room| room.as_str());
+        let rooms = Exhausted::ALL.iter().map(|room| room.as_str());
         let limits = QuotaLimit::ALL.iter().map(|limit| limit.as_str());
         Ok(Self {
             connections: gauge(registry, CONNECTIONS)?,

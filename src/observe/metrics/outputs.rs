@@ -1,7 +1,7 @@
 //! The metrics of the access log, of traces, and of secrets in clear text.
 
-use super::super::labels::{ClearTextTarget, LinesLost, SpansLost};
-use super::super::registered::{About, counter, labelled};
+use super::register::{About, counter, labelled};
+use crate::observe::labels::{ClearTextTarget, LinesLost, SpansLost};
 use prometheus::{IntCounter, IntCounterVec, Registry};
 
 const LINES_LOST: About = (

@@ -1,7 +1,7 @@
 //! The metrics of servers that an analysis asks: the judge, the Presidio analyzer, the guard model.
 
-use super::super::labels::{RemoteLabel, RemoteOutcome};
-use super::super::registered::{About, children, counter, counters};
+use super::register::{About, children, counter, counters};
+use crate::observe::labels::{RemoteLabel, RemoteOutcome};
 use prometheus::Registry;
 use prometheus::{Histogram, HistogramOpts, HistogramVec, IntCounter, IntGauge, IntGaugeVec, Opts};
 

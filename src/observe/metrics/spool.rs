@@ -1,6 +1,6 @@
 //! The metrics of the spool: what waits for the backend, what it refused, what was lost (CONTRACT 23).
 
-use super::super::registered::{About, counter, counters, gauge, seconds};
+use super::register::{About, counter, counters, gauge, seconds};
 use prometheus::{Gauge, IntCounter, IntCounterVec, IntGauge, Registry};
 
 const BYTES: About = ("monitor_spool_bytes", "Bytes of the spool's files.");

@@ -1,7 +1,7 @@
 //! The metrics of model servers of which one stands by for another.
 
-use super::super::labels::FailoverReason;
-use super::super::registered::{About, labelled};
+use super::register::{About, labelled};
+use crate::observe::labels::FailoverReason;
 use prometheus::{IntCounter, IntCounterVec, IntGaugeVec, Opts, Registry};
 
 const FAILOVERS: About = (
@@ -37,7 +37,7 @@ impl UpstreamMetrics {
         let _ = self.up.remove_label_values(&[upstream]);
     }
 
-    pub(in crate::observe) fn failovers(&self, reason: FailoverReason) -> IntCounter {
+    pub(crate) fn failovers(&self, reason: FailoverReason) -> IntCounter {
         self.failovers.with_label_values(&[reason.as_str()])
     }
 }

@@ -5,7 +5,7 @@ use super::item::Chunk;
 use super::segment::{self, Next, Reader, SegmentId};
 use super::state::{Cursor, State};
 use super::{Shared, entry};
-use crate::observe::events::{SpoolDamaged, SpoolDisk};
+use crate::observe::events::{SpoolDamaged, SpoolDiskFailed};
 use std::collections::VecDeque;
 use std::io;
 use std::path::PathBuf;
@@ -173,7 +173,7 @@ impl Back {
                     return (frames, Reached::End);
                 }
                 Err(error) => {
-                    SpoolDisk { error: &error }.emit(&self.shared.metrics);
+                    SpoolDiskFailed { error: &error }.emit(&self.shared.metrics);
                     self.set_aside(id, end - before);
                     self.shared.lock().leave(id);
                     return (frames, Reached::End);
@@ -211,7 +211,7 @@ impl Back {
             }
             // Too many open files, for one: the records are there and keep.
             _ => {
-                SpoolDisk { error }.emit(&self.shared.metrics);
+                SpoolDiskFailed { error }.emit(&self.shared.metrics);
                 Reached::Later
             }
         }

@@ -14,7 +14,7 @@ use super::numbers::Numbered;
 use super::segment::{self, SegmentId};
 use super::state::State;
 use super::{Shared, ledger, now_ms};
-use crate::observe::events::{LettersLost, SpoolDisk, SpoolLost, SpoolThread};
+use crate::observe::events::{DeadLettersLost, SpoolDiskFailed, SpoolLost, SpoolThreadPanicked};
 use std::collections::{BTreeMap, VecDeque};
 use std::fs::File;
 use std::io;
@@ -109,7 +109,7 @@ impl Disk {
                 Ok(false) => {}
                 Err(_) => {
                     self.shared.set_degraded(true);
-                    SpoolThread.emit(&self.shared.metrics);
+                    SpoolThreadPanicked.emit(&self.shared.metrics);
                     std::thread::sleep(RETRY);
                 }
             }
@@ -189,7 +189,7 @@ impl Disk {
             return true;
         };
         self.shared.set_degraded(true);
-        SpoolDisk { error: &error }.emit(&self.shared.metrics);
+        SpoolDiskFailed { error: &error }.emit(&self.shared.metrics);
         false
     }
 
@@ -217,7 +217,7 @@ impl Disk {
     fn mark(&mut self, latest: Numbered) {
         match self.shared.marks.written(latest) {
             Ok(()) => self.marked = latest,
-            Err(error) => SpoolDisk { error: &error }.emit(&self.shared.metrics),
+            Err(error) => SpoolDiskFailed { error: &error }.emit(&self.shared.metrics),
         }
     }
 
@@ -239,7 +239,7 @@ impl Disk {
         self.note_letters();
         while let Some((segment, ordinals)) = self.notes.acks.pop_first() {
             if let Err(error) = ledger::append(&self.folder, segment, &ordinals) {
-                SpoolDisk { error: &error }.emit(&self.shared.metrics);
+                SpoolDiskFailed { error: &error }.emit(&self.shared.metrics);
             }
         }
         self.outlive(work);
@@ -279,22 +279,22 @@ impl Disk {
         }
         self.mark(work.latest);
         if let Err(error) = self.shared.marks.sync() {
-            SpoolDisk { error: &error }.emit(&self.shared.metrics);
+            SpoolDiskFailed { error: &error }.emit(&self.shared.metrics);
         }
     }
 
     fn note_letters(&mut self) {
         let step = self.letters.write(std::mem::take(&mut self.notes.dead));
         if let Some(error) = step.error {
-            SpoolDisk { error: &error }.emit(&self.shared.metrics);
+            SpoolDiskFailed { error: &error }.emit(&self.shared.metrics);
         }
         self.report((step.refused > 0).then_some((Loss::Disk, step.refused)));
         if step.over > 0 {
-            LettersLost { count: step.over }.emit(&self.shared.metrics);
+            DeadLettersLost { count: step.over }.emit(&self.shared.metrics);
         }
         let metrics = &self.shared.metrics;
         if let Err(error) = self.inherited.step(&mut self.letters, metrics) {
-            SpoolDisk { error: &error }.emit(metrics);
+            SpoolDiskFailed { error: &error }.emit(metrics);
         }
         let (count, bytes) = self.letters.extent();
         for (metric, value) in [

@@ -3,7 +3,7 @@
 
 use super::item::Item;
 use super::lanes::Lane;
-use crate::observe::events::AttachmentsLeft;
+use crate::observe::events::AttachmentsAbandoned;
 use crate::observe::{AttachmentOutcome, TelemetryOutcome};
 use futures_util::FutureExt;
 use monitor_model::RecordId;
@@ -52,7 +52,7 @@ impl Lane {
 
     pub(super) fn files_left(&self, item: &Item, outcome: AttachmentOutcome, reason: &'static str) {
         let list = item.record.files.as_ref();
-        AttachmentsLeft {
+        AttachmentsAbandoned {
             request_id: list.map_or("", |list| &list.request_id),
             outcome,
             reason,

@@ -4,7 +4,7 @@
 
 use super::segment::{Next, Reader};
 use super::{Shared, entry};
-use crate::observe::events::{SpoolDamaged, SpoolDisk};
+use crate::observe::events::{SpoolDamaged, SpoolDiskFailed};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -50,7 +50,7 @@ impl Incoming {
     /// Goes on after a write that left nothing unwritten.
     pub(super) fn step(&mut self, shared: &Shared) {
         if let Err(error) = self.try_step(shared) {
-            SpoolDisk { error: &error }.emit(&shared.metrics);
+            SpoolDiskFailed { error: &error }.emit(&shared.metrics);
         }
     }
 

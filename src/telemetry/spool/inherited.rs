@@ -7,7 +7,7 @@ use super::incoming;
 use super::letters::Letters;
 use super::segment::{Next, Reader};
 use crate::observe::Metrics;
-use crate::observe::events::{LettersLost, SpoolDamaged};
+use crate::observe::events::{DeadLettersLost, SpoolDamaged};
 use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -86,7 +86,7 @@ impl Inherited {
         let count = letters.inherit(&open.letters)?;
         open.letters.clear();
         if count > 0 {
-            LettersLost { count }.emit(metrics);
+            DeadLettersLost { count }.emit(metrics);
         }
         if open.is_read {
             open.end(metrics)?;

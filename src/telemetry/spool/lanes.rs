@@ -6,7 +6,7 @@ use super::item::Item;
 use super::outlet::hand_out;
 use super::parked::{Parked, Tried};
 use super::{Shared, batch};
-use crate::observe::events::{RecordDelayed, RecordLeft};
+use crate::observe::events::{RecordDelayed, RecordFinished};
 use crate::observe::{AttachmentOutcome, TelemetryOutcome};
 use crate::telemetry::{Analyzer, AnalyzerError, FilesOwed, Kept, Record, Verdict};
 use futures_util::FutureExt;
@@ -345,7 +345,7 @@ impl Lane {
     }
 
     pub(super) fn left(&self, item: &Item, outcome: TelemetryOutcome, reason: &str) {
-        RecordLeft {
+        RecordFinished {
             stage: item.record.stage,
             outcome,
             reason,

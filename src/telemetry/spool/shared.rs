@@ -11,7 +11,7 @@ use super::owed::Owing;
 use super::state::State;
 use crate::observe::Metrics;
 use crate::observe::TelemetryOutcome;
-use crate::observe::events::{LettersLost, RecordLeft, SpoolDisk, SpoolLost};
+use crate::observe::events::{DeadLettersLost, RecordFinished, SpoolDiskFailed, SpoolLost};
 use crate::telemetry::Record;
 use monitor_model::Stage;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -59,7 +59,7 @@ impl Shared {
     pub(super) fn report(&self, stage: Stage, lost: Option<(Loss, u64)>) {
         match lost {
             None => {}
-            Some((Loss::Disk, _)) => RecordLeft {
+            Some((Loss::Disk, _)) => RecordFinished {
                 stage,
                 outcome: TelemetryOutcome::Dropped,
                 reason: "the spool's disk takes no more and memory is full",
@@ -77,14 +77,14 @@ impl Shared {
     pub(super) fn bury(&self, status: u16, record: &Record) {
         let letter = Letter::new(now_ms(), status, record);
         if !self.lock().bury(letter) {
-            LettersLost { count: 1 }.emit(&self.metrics);
+            DeadLettersLost { count: 1 }.emit(&self.metrics);
         }
     }
 
     /// Notes that a number leaves before its record is on disk. Where that fails, it goes all the same.
     pub(super) fn goes_early(&self, numbered: Numbered) {
         if let Err(error) = self.marks.early(numbered) {
-            SpoolDisk { error: &error }.emit(&self.metrics);
+            SpoolDiskFailed { error: &error }.emit(&self.metrics);
         }
     }
 

@@ -1,29 +1,8 @@
-//! What became of upgrades and reloads: a log line and a counter each, as in `events`.
+//! Events of upgrades and reloads.
 
-use super::metrics::Metrics;
+use crate::observe::labels::UpgradeResult;
+use crate::observe::metrics::Metrics;
 use log::{error, info};
-
-/// How a change of process or configuration ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum UpgradeResult {
-    /// The new one is in force.
-    Done,
-    /// The old one goes on.
-    Failed,
-}
-
-impl UpgradeResult {
-    /// Every result, in the order of its index.
-    pub const ALL: [Self; 2] = [Self::Done, Self::Failed];
-
-    /// The label's value.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Done => "ok",
-            Self::Failed => "failed",
-        }
-    }
-}
 
 /// Another process serves; it is the one that counts that, since nobody reads this one's metrics any more.
 pub struct HandedOver;

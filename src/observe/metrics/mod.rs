@@ -3,6 +3,7 @@
 
 mod limits;
 mod outputs;
+mod register;
 mod remote;
 mod spool;
 #[cfg(test)]
@@ -17,16 +18,15 @@ pub use upstreams::UpstreamMetrics;
 
 use super::labels::{
     AttachmentOutcome, EndReason, Outcome, RouteLabel, TelemetryOutcome, UncheckedReason,
-    UnrestoredReason, VerdictType,
+    UnrestoredReason, UpgradeResult, VerdictType,
 };
-use super::registered::{About, children, counter, counters, gauge, histograms, labelled, seconds};
 use super::stderr;
-use super::upgraded::UpgradeResult;
 use monitor_model::{GATEWAY_VERSION, Overhead, Stage};
 use prometheus::{
     Encoder, Gauge, Histogram, IntCounter, IntCounterVec, IntGauge, IntGaugeVec, Opts, Registry,
     TextEncoder,
 };
+use register::{About, children, counter, counters, gauge, histograms, labelled, seconds};
 
 /// Seconds; fine where a gateway's own share lies, wide where a model's answer lies.
 const LATENCY: &[f64] = &[

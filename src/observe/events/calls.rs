@@ -1,0 +1,99 @@
+//! Events of calls and of client connections.
+
+use crate::observe::labels::{EndReason, Outcome, RouteLabel};
+use crate::observe::metrics::{CallTimes, Metrics};
+use crate::observe::throttle::Throttle;
+use log::info;
+use std::sync::LazyLock;
+use std::time::Duration;
+
+/// One call ended: the access line.
+pub struct CallEnded<'a> {
+    /// Which endpoint.
+    pub route: RouteLabel,
+    /// How it ended.
+    pub outcome: Outcome,
+    /// The status the client got, 0 for none.
+    pub status: u16,
+    /// `X-Request-Id`.
+    pub request_id: &'a str,
+    /// Body bytes to the client.
+    pub bytes_sent: usize,
+    /// What it took.
+    pub times: CallTimes,
+    /// What went wrong, in words of ours.
+    pub detail: Option<&'static str>,
+}
+
+impl CallEnded<'_> {
+    /// Counts.
+    pub fn count(&self, metrics: &Metrics) {
+        metrics.call_ended(self.route, self.outcome, self.times);
+    }
+
+    /// The short line of the log.
+    pub fn line(&self) -> String {
+        format!(
+            "route={} status={} outcome={} request_id={} bytes={} total_ms={:.3} overhead_us={:.0}{}{}",
+            self.route.as_str(),
+            self.status,
+            self.outcome.as_str(),
+            self.request_id,
+            self.bytes_sent,
+            self.times.total * 1e3,
+            self.times.overhead.unwrap_or_default() * 1e6,
+            if self.detail.is_some() {
+                " detail="
+            } else {
+                ""
+            },
+            self.detail.unwrap_or_default(),
+        )
+    }
+}
+
+/// An upstream connection failed before it could accept a byte; the call is tried again once.
+pub struct UpstreamRetried;
+
+impl UpstreamRetried {
+    /// Counts and logs.
+    pub fn emit(&self, metrics: &Metrics) {
+        metrics.upstream_retries.inc();
+        info!(target: "gateway", "upstream connection accepted no byte, trying once more");
+    }
+}
+
+/// A keepalive comment went into a silent stream.
+pub struct HeartbeatSent;
+
+impl HeartbeatSent {
+    /// Counts.
+    pub fn emit(&self, metrics: &Metrics) {
+        metrics.heartbeats.inc();
+    }
+}
+
+/// A client's connection was ended because of how it used it.
+pub struct ConnectionEnded {
+    /// Why.
+    pub reason: EndReason,
+}
+
+/// One for each reason.
+static ENDED: LazyLock<[Throttle; 4]> =
+    LazyLock::new(|| std::array::from_fn(|_| Throttle::every(Duration::from_secs(10))));
+
+impl ConnectionEnded {
+    /// Counts; says it at most once in ten seconds and reason.
+    pub fn emit(&self, metrics: &Metrics) {
+        metrics.connection_ended(self.reason);
+        let throttle = ENDED.get(self.reason as usize);
+        if let Some(count) = throttle.and_then(Throttle::pass) {
+            info!(
+                target: "gateway",
+                "client connection ended: {} ({count} such since the last line)",
+                self.reason.as_str(),
+            );
+        }
+    }
+}

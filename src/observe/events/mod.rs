@@ -1,0 +1,28 @@
+//! What happened, one struct for each event: `emit` writes the log line and updates the metric together.
+//! No event carries a body, a key or personal data.
+
+mod attachments;
+mod calls;
+mod limits;
+mod outputs;
+mod policy;
+mod remote;
+mod retention;
+mod spool;
+mod upgrades;
+mod upstreams;
+
+pub use super::labels::{ClearTextTarget, LinesLost, SpansLost};
+pub use attachments::{AttachmentsAbandoned, AttachmentsEnded};
+pub use calls::{CallEnded, ConnectionEnded, HeartbeatSent, UpstreamRetried};
+pub use limits::{AcceptFailed, AcceptPaused, CallRefused, Overloaded, SpilledEarly};
+pub use outputs::{AccessLinesLost, ClearTextSecret, ExportFailed, SpansDropped, SpansExported};
+pub use policy::{Blocked, PromptRedacted, Unchecked, Unrestored};
+pub use remote::{CuesOnly, RemoteCalled, RemoteHealthChanged};
+pub use retention::RetentionRan;
+pub use spool::{
+    DeadLettersLost, RecordDelayed, RecordFinished, SpoolDamaged, SpoolDiskFailed, SpoolLost,
+    SpoolThreadPanicked,
+};
+pub use upgrades::{HandedOver, ReloadEnded, UpgradeEnded};
+pub use upstreams::{FailedOver, UpstreamHealthChanged};

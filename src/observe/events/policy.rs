@@ -1,0 +1,98 @@
+//! Events of policies: blocked and unchecked messages, redacted prompts.
+
+use crate::observe::labels::{UncheckedReason, UnrestoredReason, VerdictType};
+use crate::observe::metrics::Metrics;
+use crate::observe::throttle::Throttle;
+use log::{info, warn};
+use monitor_model::Stage;
+use std::sync::LazyLock;
+use std::time::Duration;
+
+/// A call was answered with its policy's phrase (§2.4).
+pub struct Blocked<'a> {
+    /// Before or after the upstream call.
+    pub stage: Stage,
+    /// What was found.
+    pub kind: VerdictType,
+    /// `X-Request-Id`.
+    pub request_id: &'a str,
+}
+
+impl Blocked<'_> {
+    /// Counts and logs.
+    pub fn emit(&self, metrics: &Metrics) {
+        metrics.verdict(self.stage, self.kind);
+        info!(
+            target: "policy",
+            "blocked stage={} type={} request_id={}",
+            self.stage.as_str(),
+            self.kind.as_str(),
+            self.request_id,
+        );
+    }
+}
+
+/// A message of sync mode got no verdict, or whether there is a policy was never known.
+pub struct Unchecked<'a> {
+    /// Why.
+    pub reason: UncheckedReason,
+    /// The same in words of ours.
+    pub detail: &'a str,
+    /// What becomes of the call.
+    pub consequence: &'a str,
+}
+
+/// One for each reason, so that none hides another.
+static UNCHECKED: LazyLock<[Throttle; 6]> =
+    LazyLock::new(|| std::array::from_fn(|_| Throttle::every(Duration::from_secs(10))));
+
+impl Unchecked<'_> {
+    /// Counts; warns at most once in ten seconds and reason. The access line names every such call.
+    pub fn emit(&self, metrics: &Metrics) {
+        metrics.unchecked(self.reason);
+        let throttle = UNCHECKED.get(self.reason as usize);
+        if let Some(count) = throttle.and_then(Throttle::pass) {
+            warn!(
+                target: "policy",
+                "no verdict ({}): {}; {} ({count} such since the last line)",
+                self.reason.as_str(),
+                self.detail,
+                self.consequence,
+            );
+        }
+    }
+}
+
+/// Something in a prompt gave way to placeholders on its way to the upstream (CONTRACT 41).
+pub struct PromptRedacted;
+
+impl PromptRedacted {
+    /// Counts. What it was is nobody's to log.
+    pub fn emit(&self, metrics: &Metrics) {
+        metrics.redacted_prompts.inc();
+    }
+}
+
+/// An answer, or a part of it, went to its client with the placeholders of the redacted prompt.
+pub struct Unrestored {
+    /// Why.
+    pub reason: UnrestoredReason,
+}
+
+static UNRESTORED: LazyLock<[Throttle; 3]> =
+    LazyLock::new(|| std::array::from_fn(|_| Throttle::every(Duration::from_secs(10))));
+
+impl Unrestored {
+    /// Counts; warns at most once in ten seconds and reason.
+    pub fn emit(&self, metrics: &Metrics) {
+        metrics.unrestored(self.reason);
+        let throttle = UNRESTORED.get(self.reason as usize);
+        if let Some(count) = throttle.and_then(Throttle::pass) {
+            warn!(
+                target: "policy",
+                "an answer to a redacted prompt passes as it is: {} ({count} such since the last line)",
+                self.reason.as_str(),
+            );
+        }
+    }
+}

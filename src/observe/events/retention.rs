@@ -1,0 +1,26 @@
+//! Events of retention.
+
+use crate::observe::metrics::Metrics;
+use log::{info, warn};
+
+/// A round of retention ended.
+pub struct RetentionRan {
+    /// Records removed.
+    pub removed: u64,
+    /// Why it did not come to its end.
+    pub failure: Option<String>,
+}
+
+impl RetentionRan {
+    /// Counts; says what went, and what did not.
+    pub fn emit(&self, metrics: &Metrics) {
+        metrics.records_removed.inc_by(self.removed);
+        if self.removed > 0 {
+            info!(target: "retention", "removed {} records beyond the limits", self.removed);
+        }
+        if let Some(failure) = &self.failure {
+            metrics.retention_failures.inc();
+            warn!(target: "retention", "records beyond the limits have to wait: {failure}");
+        }
+    }
+}
