@@ -21,7 +21,7 @@
 //! route, checks the framing and the access key; `gateway::exchange` reads the whole body, checks it
 //! with [`monitor_wire::json::scan`], hands the prompt to [`telemetry::Queue`], calls the upstream, relays each
 //! chunk as it comes, and hands the answer to the same queue. Behind the queue a
-//! [`telemetry::Analyzer`], over HTTP or in this process, runs `analysis::Service`: token,
+//! [`telemetry::Analyzer`], over HTTP or in this process, runs `analysis::Services`: token,
 //! application, [`monitor_detect::Engine`], [`monitor_store`].
 //!
 //! # Invariants, each with the test that guards it

@@ -4,13 +4,13 @@
 //! answered with 503, although it is in force, and the process's log names it. A token's value is
 //! answered only behind its line. Lines of refused sign-ins are written in `refusals`.
 
-use super::Service;
-use super::authority::Caller;
-use super::clock::now_ms;
-use super::error::ApiError;
+use crate::analysis::access::caller::Caller;
+use crate::analysis::clock::now_ms;
+use crate::analysis::error::ApiError;
 use monitor_model::ApplicationId;
-use monitor_store::{AccountId, AuditEntry, AuditFilter, TokenId};
+use monitor_store::{AccountId, AuditEntry, AuditFilter, Store, TokenId};
 use serde_json::Value;
+use std::sync::Arc;
 use uuid::Uuid;
 
 /// What was done, as the log names it.
@@ -104,9 +104,19 @@ impl Target {
     }
 }
 
-impl Service {
-    /// Writes the line of something that was just done.
-    pub(super) async fn audited(
+/// The audit log of the store.
+#[derive(Clone)]
+pub(super) struct AuditLog {
+    store: Arc<dyn Store>,
+}
+
+impl AuditLog {
+    pub(super) fn new(store: Arc<dyn Store>) -> Self {
+        Self { store }
+    }
+
+    /// Writes the entry of an action that was just done.
+    pub(super) async fn append(
         &self,
         caller: &Caller,
         action: Action,
@@ -133,8 +143,8 @@ impl Service {
         })
     }
 
-    /// One page of the log; a bound caller sees its own application's lines.
-    pub(super) async fn audit_log(
+    /// One page of the log; a bound caller sees the entries of its own application.
+    pub(super) async fn page(
         &self,
         caller: &Caller,
         mut filter: AuditFilter,

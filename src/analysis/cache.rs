@@ -1,5 +1,5 @@
 //! A small bounded memory of what the store said, so that a request does not read it again. What
-//! another process changes is seen when the time to live is over, or once the memory is doubted.
+//! another process changes is seen when the time to live is over, or once everything is invalidated.
 
 use std::collections::HashMap;
 use std::hash::Hash;
@@ -10,13 +10,13 @@ use std::time::{Duration, Instant};
 /// Keys to values, each believed for a while.
 pub(super) struct Cache<K, V> {
     entries: Mutex<HashMap<K, Entry<V>>>,
-    /// How often everything was doubted.
-    doubted: AtomicU64,
+    /// How often everything was dropped.
+    invalidations: AtomicU64,
     time_to_live: Duration,
     capacity: usize,
 }
 
-/// When the store was asked, in numbers of doubts.
+/// When the store was read, as the number of invalidations before.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) struct Moment(u64);
 
@@ -30,7 +30,7 @@ impl<K: Eq + Hash, V: Clone> Cache<K, V> {
     pub(super) fn new(capacity: usize, time_to_live: Duration) -> Self {
         Self {
             entries: Mutex::default(),
-            doubted: AtomicU64::new(0),
+            invalidations: AtomicU64::new(0),
             time_to_live,
             capacity,
         }
@@ -38,7 +38,7 @@ impl<K: Eq + Hash, V: Clone> Cache<K, V> {
 
     /// The value, if it is still believed. The first caller to find it too old gets nothing and is
     /// expected to ask the store; the others keep the old value meanwhile, so that the end of a
-    /// time to live does not send every request to the store at once. What is doubted nobody gets.
+    /// time to live does not send every request to the store at once. What was invalidated nobody gets.
     pub(super) fn get(&self, key: &K, now: Instant) -> Option<V> {
         let mut entries = self.lock();
         let moment = self.moment();
@@ -60,18 +60,18 @@ impl<K: Eq + Hash, V: Clone> Cache<K, V> {
 
     /// To be taken before the store is asked, and given to [`Cache::set`].
     pub(super) fn moment(&self) -> Moment {
-        Moment(self.doubted.load(Ordering::Acquire))
+        Moment(self.invalidations.load(Ordering::Acquire))
     }
 
-    /// Believes nothing any more, nor what is being asked of the store right now.
-    pub(super) fn doubt(&self) {
+    /// Drops everything, also what is being read from the store right now.
+    pub(super) fn invalidate_all(&self) {
         let entries = self.lock();
-        self.doubted.fetch_add(1, Ordering::Release);
+        self.invalidations.fetch_add(1, Ordering::Release);
         drop(entries);
     }
 
     /// Remembers what the store said: None forgets the key. An answer that may be older than the
-    /// last [`Cache::doubt`] is not kept.
+    /// last [`Cache::invalidate_all`] is not kept.
     pub(super) fn set(&self, key: K, value: Option<V>, asked: Moment, now: Instant) {
         let mut entries = self.lock();
         if asked != self.moment() {
@@ -131,12 +131,12 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_from_before_a_doubt_is_not_believed() {
+    fn an_answer_from_before_an_invalidation_is_not_believed() {
         let cache = Cache::new(8, SECOND);
         let start = Instant::now();
         cache.set("a", Some(1), cache.moment(), start);
         let asked = cache.moment();
-        cache.doubt();
+        cache.invalidate_all();
         assert_eq!(cache.get(&"a", start), None);
         assert_eq!(cache.peek(&"a"), Some(1));
         cache.set("a", Some(1), asked, start);

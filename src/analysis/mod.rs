@@ -1,69 +1,52 @@
-//! The analysis API: [`Service`] is its core, used over HTTP through [`router`] and in process by
-//! the gateway of `monitor all`. No detection here (that is `detect`) and no SQL (that is `store`).
+//! The analysis server: [`Services`] is its core, called over HTTP through [`router`] and in process by the
+//! gateway of `monitor all`. No detection here (that is `monitor_detect`) and no SQL (that is `monitor_store`).
+//!
+//! - `access`: tokens, scopes, rate limits. `ingest`: messages in, verdicts out. `records`: what is stored.
+//!   `admin`: applications, tokens, trials, replays. `people`: accounts and sign-ins of the web UI.
+//! - `api` and `ui` are the two front ends; they call the services and never the store.
 
-mod account_admin;
-mod accounts;
-mod application_admin;
-mod applications;
-mod attachments;
+mod access;
+mod admin;
+mod api;
 mod audit;
-mod authority;
-mod beside;
 mod cache;
-mod chain;
 mod clock;
-mod differences;
-mod direction;
-pub mod documents;
-mod draft;
-mod erasure;
 mod error;
-mod fields;
-mod file_text;
-mod files;
-mod freshness;
-mod http;
-mod inline;
-mod keep;
-mod models;
-mod neighbours;
-mod oidc;
-mod oidc_accounts;
-mod openapi;
-mod passwords;
-mod policies;
-mod process;
-mod rate;
-mod reading;
-mod refusals;
-mod replay;
-mod retention;
+mod ingest;
+mod people;
+mod records;
 mod rules;
-mod saved_filters;
-mod service;
-mod start;
-mod texts;
-mod token_admin;
-mod tokens;
-mod trial;
+mod services;
+mod start_error;
+mod startup;
+mod text_checks;
 mod ui;
-mod user_sums;
 
-pub use attachments::{AttachTo, NewFile};
-pub use authority::Caller;
-pub use differences::{Basis, Difference};
+pub use access::Access;
+pub use access::caller::Caller;
+pub use admin::Admin;
+pub use admin::differences::{Basis, Difference};
+pub use admin::policies::SetPolicyError;
+pub use admin::replay::{
+    ChangedVerdict, Explanation, MOST_REPLAYED, Replay, ReplayPage, RulesUsed,
+};
+pub use admin::tokens::{Expiry, MadeToken, NewToken, Rotation, TokenPlace};
+pub use api::openapi::openapi_json;
+pub use api::router::router;
+pub use api::token_json;
 pub use error::{ApiError, FieldProblem};
-pub use http::{router, token_json};
-pub use models::Models;
-pub use neighbours::GatewayBeside;
-pub use openapi::openapi_json;
-pub use policies::SetPolicyError;
-pub use process::ProcessInput;
-pub use replay::{ChangedVerdict, Explanation, MOST_REPLAYED, Replay, ReplayPage, RulesUsed};
-pub use retention::RetentionTask;
-pub use rules::{ApplicationRules, Retention};
-pub use service::Service;
-pub use start::{FirstRun, StartError, migrate};
-pub use token_admin::{Expiry, MadeToken, NewToken, Rotation, TokenPlace};
+pub use ingest::Ingest;
+pub use ingest::gateway_registry::{GatewayRegistry, LocalGateway};
+pub use ingest::models::Models;
+pub use ingest::process::ProcessInput;
+pub use people::People;
+pub use records::Records;
+pub use records::attachments::{AttachTo, NewFile};
+pub use records::documents;
+pub use records::retention::RetentionTask;
+pub use records::user_sums::{MOST_SUMMED, Severities, UserSum, UserSums};
+pub use rules::application_rules::{ApplicationRules, Retention};
+pub use services::Services;
+pub use start_error::StartError;
+pub use startup::{FirstRun, migrate};
 pub use ui::{LINK_PATH, Peer, Stopping};
-pub use user_sums::{MOST_SUMMED, Severities, UserSum, UserSums};

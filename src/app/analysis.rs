@@ -10,7 +10,7 @@ use super::run::{Serving, run_server};
 use super::sockets::Sockets;
 use super::status::Overview;
 use super::{descriptors, docs, listeners, operations, welcome};
-use crate::analysis::{RetentionTask, Service, router};
+use crate::analysis::{RetentionTask, Services, router};
 use crate::config::{Listener, Settings};
 use crate::gateway::Doors;
 use crate::observe::Metrics;
@@ -32,7 +32,7 @@ pub fn run_analysis(launch: Launch) -> Result<()> {
     let runtime = backend_runtime()?;
     let metrics = Arc::new(Metrics::new()?);
     let remote = remote(&settings.analysis, None, &metrics)?;
-    let opened = Service::open_with(&settings.analysis, &settings.data_dir, remote.clone());
+    let opened = Services::open_with(&settings.analysis, &settings.data_dir, remote.clone());
     let (service, first) = runtime.block_on(opened)?;
     let retention = retention(&runtime, &settings, &service, &metrics);
     let under_way = UnderWay::new(descriptors::api(None), &metrics);
@@ -57,7 +57,7 @@ pub fn run_analysis(launch: Launch) -> Result<()> {
 fn serve(
     settings: &Settings,
     (seat, overview): (Seat, Overview),
-    service: Arc<Service>,
+    service: Arc<Services>,
     text: String,
 ) -> Result<()> {
     let (sockets, under_way) = (seat.sockets.clone(), overview.under_way.clone());
@@ -95,18 +95,22 @@ fn serve(
 pub(super) fn retention(
     runtime: &Runtime,
     settings: &Settings,
-    service: &Service,
+    service: &Services,
     metrics: &Arc<Metrics>,
 ) -> RetentionTask {
     let _entered = runtime.enter();
-    RetentionTask::start(service, settings.analysis.retention, metrics.clone())
+    RetentionTask::start(
+        &service.records,
+        settings.analysis.retention,
+        metrics.clone(),
+    )
 }
 
 /// The API's listeners.
 pub(super) fn api(
     settings: &Settings,
     sockets: &Sockets,
-    service: Arc<Service>,
+    service: Arc<Services>,
     (under_way, certificates): (UnderWay, &mut Certificates),
 ) -> Result<Doors<CountedApp>> {
     let header_timeout = settings.gateway.limits.header_timeout;

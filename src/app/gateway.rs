@@ -10,7 +10,7 @@ use super::remote::remote;
 use super::serve::{Backend, Beside, Plan, serve_gateway};
 use super::sockets::Sockets;
 use super::{clear_text, descriptors, policies, welcome};
-use crate::analysis::{FirstRun, Service};
+use crate::analysis::{FirstRun, Services};
 use crate::config::{BaseUrl, Settings};
 use crate::demo;
 use crate::observe::{Metrics, logging};
@@ -36,7 +36,7 @@ pub fn run_all(launch: Launch) -> Result<()> {
     let under_way = UnderWay::new(room, &metrics);
     let upstream = settings.gateway.upstream.url.as_ref();
     let remote = remote(&settings.analysis, upstream, &metrics)?;
-    let opened = Service::open_with(&settings.analysis, &settings.data_dir, remote.clone());
+    let opened = Services::open_with(&settings.analysis, &settings.data_dir, remote.clone());
     let (service, first) = runtime.block_on(opened)?;
     let backend = backend_of(&mut settings, &service, &first)?;
     let retention = retention(&runtime, &settings, &service, &metrics);
@@ -67,7 +67,7 @@ pub fn run_all(launch: Launch) -> Result<()> {
 /// Over HTTP where MONITOR_URL says so, else in this process.
 fn backend_of(
     settings: &mut Settings,
-    service: &Arc<Service>,
+    service: &Arc<Services>,
     first: &FirstRun,
 ) -> Result<Backend> {
     let monitor = &mut settings.gateway.monitor;

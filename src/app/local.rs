@@ -1,6 +1,6 @@
 //! The in-process analyzer of `monitor all`: the same service as behind the API, without the wire.
 
-use crate::analysis::{ApiError, AttachTo, NewFile, ProcessInput, Service};
+use crate::analysis::{ApiError, AttachTo, NewFile, ProcessInput, Services};
 use crate::telemetry::{Analyzer, AnalyzerError, AttachError, Attachment, Record, Verdict};
 use async_trait::async_trait;
 use futures_util::{FutureExt, TryFutureExt};
@@ -8,20 +8,28 @@ use monitor_model::{AnalysisResponse, RecordId, Secret, Stage};
 use std::sync::Arc;
 
 /// An [`Analyzer`] over the analysis service of this process.
-pub(super) struct LocalAnalyzer(pub(super) Arc<Service>);
+pub(super) struct LocalAnalyzer(pub(super) Arc<Services>);
 
 #[async_trait]
 impl Analyzer for LocalAnalyzer {
     async fn analyse(&self, record: &Record) -> Result<AnalysisResponse, AnalyzerError> {
         let key = &record.context.access_key;
-        let done = self.0.process(record.stage, key, input(record)).await;
+        let done = self
+            .0
+            .ingest
+            .process(record.stage, key, input(record))
+            .await;
         done.map_err(as_analyzer_error)
     }
 
     /// The verdict does not wait for the disk.
     async fn judge(&self, record: &Record) -> Result<Verdict, AnalyzerError> {
         let key = &record.context.access_key;
-        let judged = self.0.judge(record.stage, key, input(record)).await;
+        let judged = self
+            .0
+            .ingest
+            .process_unsynced(record.stage, key, input(record))
+            .await;
         let (analysis, durable) = judged.map_err(as_analyzer_error)?;
         let kept = durable.map_err(|error| as_analyzer_error(error.into()));
         Ok(Verdict {
@@ -45,7 +53,7 @@ impl Analyzer for LocalAnalyzer {
             kind: Some(file.content_type),
             bytes: file.content,
         };
-        let attached = self.0.attach(key, to, file).await;
+        let attached = self.0.records.attach(key, to, file).await;
         attached
             .map(drop)
             .map_err(|error| AttachError::of_status(error.status()))

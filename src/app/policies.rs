@@ -1,6 +1,6 @@
 //! Which policy store a gateway reads (CONTRACT 16), and the first read of it, before any call.
 
-use crate::analysis::Service;
+use crate::analysis::Services;
 use crate::config::Settings;
 use crate::observe::Metrics;
 use crate::policy::{FileList, FileStore, Policies, PolicyStore, PostgresStore};
@@ -22,7 +22,7 @@ pub(super) struct Opened {
 pub(super) fn open(
     settings: &Settings,
     runtime: &Runtime,
-    service: Option<&Service>,
+    service: Option<&Services>,
 ) -> Result<Option<Opened>> {
     let gateway = &settings.gateway;
     let mut list = None;
@@ -31,7 +31,7 @@ pub(super) fn open(
         (Box::new(PostgresStore::new(store)), copy)
     } else if !gateway.applications.is_empty() {
         if let Some(service) = service {
-            let listed = service.ensure_applications(&gateway.applications);
+            let listed = service.admin.ensure_applications(&gateway.applications);
             let added = runtime.block_on(listed);
             added.context("cannot add the applications of the configuration to the store")?;
         }
@@ -39,7 +39,7 @@ pub(super) fn open(
         list = Some(changes);
         (Box::new(store), None)
     } else if let Some(service) = service {
-        (service.policy_store(), None)
+        (service.admin.policy_store(), None)
     } else {
         return Ok(None);
     };

@@ -13,7 +13,7 @@ use super::reload::{Parts, Reloads};
 use super::run::{Serving, run_server, server_conf};
 use super::status::Overview;
 use super::{descriptors, listeners, operations, policies, spool};
-use crate::analysis::{GatewayBeside, Service};
+use crate::analysis::{LocalGateway, Services};
 use crate::config::GatewaySettings;
 use crate::config::{MonitorSettings, Settings};
 use crate::gateway::{Doors, Front, Live, Monitoring, Shared, UpstreamTls};
@@ -47,7 +47,7 @@ pub(super) struct Plan {
 
 /// The analysis of the same process.
 pub(super) struct Beside {
-    pub(super) service: Arc<Service>,
+    pub(super) service: Arc<Services>,
     /// The demo model answers.
     pub(super) demo: bool,
 }
@@ -190,7 +190,7 @@ impl Plan {
             return;
         };
         let ip = first.address.ip();
-        service.stands_beside(GatewayBeside {
+        service.ingest.gateways.set_local(LocalGateway {
             tls: first.tls.is_some(),
             host: (!ip.is_unspecified()).then(|| ip.to_string()),
             port: first.address.port(),

@@ -3,7 +3,7 @@
 
 use super::gateway::backend_runtime;
 use super::welcome;
-use crate::analysis::{ApiError, Caller, MadeToken, NewToken, Rotation, Service};
+use crate::analysis::{ApiError, Caller, MadeToken, NewToken, Rotation, Services};
 use crate::config::Settings;
 use anyhow::Result;
 use monitor_model::ApplicationId;
@@ -18,7 +18,7 @@ const PAGE: u32 = 200;
 /// When the store cannot be opened or written, or a field is wrong.
 pub fn create_token(settings: &Settings, new: NewToken) -> Result<MadeToken> {
     with_service(settings, async |service| {
-        service.make_token(&Caller::command_line(), new).await
+        service.admin.make_token(&Caller::command_line(), new).await
     })
 }
 
@@ -31,7 +31,9 @@ pub fn list_tokens(settings: &Settings, application: Option<ApplicationId>) -> R
         let caller = Caller::command_line();
         let (mut tokens, mut before) = (Vec::new(), None);
         loop {
-            let page = service.list_tokens(&caller, application, before, PAGE);
+            let page = service
+                .admin
+                .list_tokens(&caller, application, before, PAGE);
             let (more, next) = page.await?;
             tokens.extend(more);
             before = next;
@@ -48,7 +50,10 @@ pub fn list_tokens(settings: &Settings, application: Option<ApplicationId>) -> R
 /// When there is none of this id, or the store cannot be opened or written.
 pub fn revoke_token(settings: &Settings, id: TokenId) -> Result<Token> {
     with_service(settings, async |service| {
-        service.revoke_token(&Caller::command_line(), id).await
+        service
+            .admin
+            .revoke_token(&Caller::command_line(), id)
+            .await
     })
 }
 
@@ -59,18 +64,18 @@ pub fn revoke_token(settings: &Settings, id: TokenId) -> Result<Token> {
 pub fn rotate_token(settings: &Settings, id: TokenId, rotation: Rotation) -> Result<MadeToken> {
     with_service(settings, async |service| {
         let caller = Caller::command_line();
-        service.rotate_token(&caller, id, rotation).await
+        service.admin.rotate_token(&caller, id, rotation).await
     })
 }
 
 /// Does something with the configured store, without a server.
 pub(super) fn with_service<T>(
     settings: &Settings,
-    work: impl AsyncFnOnce(&Service) -> Result<T, ApiError>,
+    work: impl AsyncFnOnce(&Services) -> Result<T, ApiError>,
 ) -> Result<T> {
     let runtime = backend_runtime()?;
     runtime.block_on(async {
-        let (service, first) = Service::open(&settings.analysis, &settings.data_dir).await?;
+        let (service, first) = Services::open(&settings.analysis, &settings.data_dir).await?;
         if let Some(key) = welcome::new_key(settings, &first) {
             eprintln!("first access key (shown this once): {}", key.expose());
         }

@@ -14,7 +14,10 @@ use anyhow::Result;
 /// When no account has this name or it is disabled, or the store cannot be opened or written.
 pub fn link_user(settings: &Settings, name: &str) -> Result<String> {
     let link = with_service(settings, async |service| {
-        service.link_for_name(&Caller::command_line(), name).await
+        service
+            .people
+            .link_for_name(&Caller::command_line(), name)
+            .await
     })?;
     Ok(welcome::link_address(settings, &link))
 }

@@ -3,7 +3,7 @@
 use crate::support::eventually;
 use crate::support::stack::Folder;
 use crate::world::Running;
-use monitor_gateway::analysis::{Service, SetPolicyError};
+use monitor_gateway::analysis::{Services, SetPolicyError};
 use monitor_gateway::config::{self, Overrides, Role};
 use monitor_model::{AppMode, ApplicationId, ApplicationPolicy, Policy};
 use sqlx::ConnectOptions as _;
@@ -15,7 +15,7 @@ use tokio::runtime::Runtime;
 struct World {
     folder: Arc<Folder>,
     runtime: Runtime,
-    service: Arc<Service>,
+    service: Arc<Services>,
     first: ApplicationId,
 }
 
@@ -23,7 +23,7 @@ impl World {
     fn new() -> Self {
         let (folder, runtime) = (Folder::new(), Runtime::new().unwrap());
         let settings = config::load(Role::All, None, &Overrides::default(), &|_| None).unwrap();
-        let opened = Service::open(&settings.analysis, folder.path());
+        let opened = Services::open(&settings.analysis, folder.path());
         let (service, first) = runtime.block_on(opened).unwrap();
         Self {
             folder,
@@ -34,7 +34,7 @@ impl World {
     }
 
     fn set(&self, id: ApplicationId, policy: Policy) -> Result<(), SetPolicyError> {
-        self.runtime.block_on(self.service.set_policy(id, policy))
+        self.runtime.block_on(self.service.admin.set_policy(id, policy))
     }
 }
 
@@ -46,7 +46,7 @@ fn blocking(phrase: &str) -> Policy {
 fn a_policy_set_in_process_is_in_force_in_under_a_second() {
     // CONTRACT 16.
     let world = World::new();
-    let running = Running::over(world.service.policy_store(), None);
+    let running = Running::over(world.service.admin.policy_store(), None);
     let id = world.first.to_string();
     assert_eq!(
         running.phrase(&id),
@@ -63,7 +63,7 @@ fn a_policy_set_in_process_is_in_force_in_under_a_second() {
             set.elapsed()
         );
     }
-    let stored = world.runtime.block_on(world.service.policies()).unwrap();
+    let stored = world.runtime.block_on(world.service.admin.policies()).unwrap();
     assert_eq!((stored.len(), stored[0].id), (1, world.first));
     assert_eq!(stored[0].policy, Ok(blocking("second")));
     assert_eq!(running.policies.status().store, "sqlite");
@@ -73,7 +73,7 @@ fn a_policy_set_in_process_is_in_force_in_under_a_second() {
 fn a_policy_set_by_another_process_is_in_force_in_under_a_second() {
     // CONTRACT 16.
     let world = World::new();
-    let running = Running::over(world.service.policy_store(), None);
+    let running = Running::over(world.service.admin.policy_store(), None);
     let file = world.folder.path().join("monitor.db");
     world.runtime.block_on(async {
         let mut other = SqliteConnectOptions::new()
@@ -107,7 +107,7 @@ fn what_cannot_be_meant_is_refused_and_changes_nothing() {
         matches!(unknown, SetPolicyError::UnknownApplication),
         "{unknown}"
     );
-    let stored = world.runtime.block_on(world.service.policies()).unwrap();
+    let stored = world.runtime.block_on(world.service.admin.policies()).unwrap();
     assert_eq!(stored[0].policy, Ok(blocking("kept")));
 }
 
@@ -122,12 +122,12 @@ fn applications_of_a_file_are_made_once_and_kept_as_they_are() {
         })
         .into();
     for _ in 0..2 {
-        let ensured = world.service.ensure_applications(&listed);
+        let ensured = world.service.admin.ensure_applications(&listed);
         world.runtime.block_on(ensured).unwrap();
     }
     // A policy can be set for an application that exists, and for no other.
     world.set(listed[1].id, blocking("now")).unwrap();
-    let stored = world.runtime.block_on(world.service.policies()).unwrap();
+    let stored = world.runtime.block_on(world.service.admin.policies()).unwrap();
     assert_eq!((stored.len(), stored[0].name.as_str()), (1, "listed"));
 }
 
@@ -135,7 +135,7 @@ fn applications_of_a_file_are_made_once_and_kept_as_they_are() {
 fn the_end_of_the_store_is_no_outage() {
     let world = World::new();
     world.set(world.first, blocking("kept")).unwrap();
-    let running = Running::over(world.service.policy_store(), None);
+    let running = Running::over(world.service.admin.policy_store(), None);
     world.runtime.block_on(world.service.shutdown());
     let read = running.policies.age();
     eventually("the store was asked again", || {

@@ -10,8 +10,8 @@ use super::phrases::Phrases;
 use super::suggestions::{self, Label};
 use super::table::{Column, Table};
 use super::visit::Visit;
-use crate::analysis::account_admin::{AccountEdit, NewAccount};
-use crate::analysis::accounts::comes_by_provider;
+use crate::analysis::people::accounts::comes_by_provider;
+use crate::analysis::people::administration::{AccountEdit, NewAccount};
 use crate::analysis::{ApiError, FieldProblem};
 use axum::extract::{Path, Query, State};
 use axum::http::StatusCode;
@@ -46,7 +46,7 @@ pub(super) async fn create(
 ) -> Result<Response, Failure> {
     visit.must_administer()?;
     let made = match read_new(&ui, &visit, &given).await {
-        Ok(new) => ui.service.make_account(&visit.caller, new).await,
+        Ok(new) => ui.services.people.make_account(&visit.caller, new).await,
         Err(problem) => Err(problem),
     };
     told(&ui, &visit, (None, made)).await
@@ -59,7 +59,11 @@ pub(super) async fn new_link(
     given: Form,
 ) -> Result<Response, Failure> {
     visit.must_administer()?;
-    let made = ui.service.link_for(&visit.caller, account_id(&id)?).await;
+    let made = ui
+        .services
+        .people
+        .link_for(&visit.caller, account_id(&id)?)
+        .await;
     told(&ui, &visit, (given.given("after"), made)).await
 }
 
@@ -77,7 +81,12 @@ pub(super) async fn edit(
         _ => AccountEdit::Role(Role::from_name(given.text("role")).ok_or(Failure::NotFound)?),
     };
     let (t, id) = (visit.view.t, account_id(&id)?);
-    let (status, message) = match ui.service.edit_account(&visit.caller, id, edit).await {
+    let (status, message) = match ui
+        .services
+        .people
+        .edit_account(&visit.caller, id, edit)
+        .await
+    {
         Ok(_) => (StatusCode::OK, notice(Tone::Good, t.saved)),
         Err(error) => (status_of(&error), refusal(t, t.not_saved, &error)),
     };
@@ -90,7 +99,7 @@ async fn read_new(ui: &Ui, visit: &Visit, given: &Form) -> Result<NewAccount, Ap
     let unknown = || FieldProblem::new("role", "is not one of the list");
     let application_id = match given.text("application_id").trim() {
         "" => None,
-        named => Some(names::meant(&ui.service, &visit.caller, named, visit.view.r()).await?),
+        named => Some(names::meant(&ui.services, &visit.caller, named, visit.view.r()).await?),
     };
     Ok(NewAccount {
         name: given.text("name").to_owned(),
@@ -140,9 +149,13 @@ async fn shown(
     after: Option<&str>,
     message: Markup,
 ) -> Result<Html<String>, Failure> {
-    let (accounts, next) = ui.service.list_accounts(after, PER_PAGE).await?;
+    let (accounts, next) = ui.services.people.list_accounts(after, PER_PAGE).await?;
     let bound = accounts.iter().filter_map(|account| account.application_id);
-    let names = ui.service.application_names(&visit.caller, bound).await?;
+    let names = ui
+        .services
+        .admin
+        .application_names(&visit.caller, bound)
+        .await?;
     let t = visit.view.t;
     Ok(layout::page(
         visit,

@@ -11,7 +11,7 @@ use super::table::{Column, Table};
 use super::view::View;
 use super::visit::Visit;
 use crate::analysis::audit::Action;
-use crate::analysis::refusals::Reason;
+use crate::analysis::people::refusals::Reason;
 use axum::extract::{Query, State};
 use axum::response::Html;
 use maud::{Markup, html};
@@ -47,14 +47,15 @@ pub(super) async fn page(
         before: asked.before,
         limit: PER_PAGE,
     };
-    let (entries, next) = ui.service.audit_log(&visit.caller, filter).await?;
+    let (entries, next) = ui.services.admin.audit_log(&visit.caller, filter).await?;
     let applications = entries.iter().filter_map(|entry| entry.application_id);
     let called = ui
-        .service
+        .services
+        .admin
         .application_names(&visit.caller, applications)
         .await?;
     let names = match visit.is_administrator() {
-        true => ui.service.list_accounts(None, OFFERED).await?.0,
+        true => ui.services.people.list_accounts(None, OFFERED).await?.0,
         false => Vec::new(),
     };
     let names: Vec<_> = names.into_iter().map(|account| account.name).collect();

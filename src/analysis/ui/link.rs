@@ -21,7 +21,7 @@ pub(super) async fn page(
     mut view: View,
     Path(value): Path<String>,
 ) -> Result<Response, Failure> {
-    let Some(owner) = ui.service.link_owner(&Secret::new(&*value)).await? else {
+    let Some(owner) = ui.services.people.link_owner(&Secret::new(&*value)).await? else {
         return Ok((StatusCode::NOT_FOUND, used_up(&view)).into_response());
     };
     let cookie = fresh_browser(&mut view)?;
@@ -36,7 +36,7 @@ pub(super) async fn accept(
     given: Form,
 ) -> Result<Response, Failure> {
     let link = Secret::new(&*value);
-    let Some(owner) = ui.service.link_owner(&link).await? else {
+    let Some(owner) = ui.services.people.link_owner(&link).await? else {
         return Ok((StatusCode::NOT_FOUND, used_up(&view)).into_response());
     };
     let refused = |error: &ApiError| {
@@ -47,7 +47,12 @@ pub(super) async fn accept(
         let problem = FieldProblem::new("again", view.t.passwords_differ);
         return Ok(refused(&problem.into()));
     }
-    match ui.service.use_link(&link, given.secret("password")).await {
+    match ui
+        .services
+        .people
+        .use_link(&link, given.secret("password"))
+        .await
+    {
         Ok(Some(account)) => enter_as(&ui, &view, &account, "/ui").await,
         Ok(None) => Ok((StatusCode::NOT_FOUND, used_up(&view)).into_response()),
         Err(error @ ApiError::Fields(_)) => Ok(refused(&error)),

@@ -1,5 +1,5 @@
 //! The web UI (§1.7) on the analysis server's port: pages rendered here, for people who sign in.
-//! What a page shows or changes goes through [`Service`] with the rights of whoever looks; no SQL
+//! What a page shows or changes goes through [`Services`] with the rights of whoever looks; no SQL
 //! and no detection here. Every page works without scripts; the two small ones only add comfort.
 //!
 //! - No form is taken without the token of the browser it was made for (`form`).
@@ -9,7 +9,6 @@
 mod accounts;
 mod applications;
 mod assets;
-mod attempts;
 mod audit;
 mod components;
 mod cookie;
@@ -34,8 +33,7 @@ mod tokens;
 mod view;
 mod visit;
 
-use super::Service;
-use attempts::Attempts;
+use crate::analysis::Services;
 use axum::extract::{FromRef, State};
 use axum::middleware::from_fn;
 use axum::response::Redirect;
@@ -68,25 +66,23 @@ pub struct Stopping(pub watch::Receiver<bool>);
 /// What the pages share.
 #[derive(Clone)]
 struct Ui {
-    service: Arc<Service>,
-    attempts: Arc<Attempts>,
+    services: Arc<Services>,
     /// Room for live tails of lists.
     tails: records::Tails,
 }
 
-impl FromRef<Ui> for Arc<Service> {
+impl FromRef<Ui> for Arc<Services> {
     fn from_ref(ui: &Ui) -> Self {
-        ui.service.clone()
+        ui.services.clone()
     }
 }
 
 /// Everything below `/ui`, and `/`, which leads there.
-pub(super) fn router(service: Arc<Service>) -> Router {
-    let public = service.settings.public_url.as_deref();
+pub(super) fn router(services: Arc<Services>) -> Router {
+    let public = services.settings.public_url.as_deref();
     let public = PublicUrl(public.map(Arc::from));
     let ui = Ui {
-        service,
-        attempts: Arc::default(),
+        services,
         tails: records::Tails::default(),
     };
     let pages = Router::new()
@@ -125,7 +121,7 @@ pub(super) fn router(service: Arc<Service>) -> Router {
 async fn home(State(ui): State<Ui>, visit: visit::Visit) -> Result<Redirect, Failure> {
     Ok(Redirect::to(match visit.may(Scope::Read) {
         false => "/ui/applications",
-        true if ui.service.has_records(&visit.caller).await? => "/ui/overview",
+        true if ui.services.records.has_records(&visit.caller).await? => "/ui/overview",
         true => "/ui/first-steps",
     }))
 }

@@ -2,7 +2,7 @@
 //! means who typed a name or an identifier. What is offered while they type stands in `suggestions`.
 
 use super::phrases::RecordPhrases;
-use crate::analysis::{ApiError, Caller, FieldProblem, Service};
+use crate::analysis::{ApiError, Caller, FieldProblem, Services};
 use monitor_model::ApplicationId;
 use monitor_store::{ApplicationFilter, NameFilter};
 use std::collections::HashMap;
@@ -15,7 +15,7 @@ pub(super) type Names = HashMap<ApplicationId, String>;
 
 /// The application that a field `application_id` means.
 pub(super) async fn meant(
-    service: &Service,
+    services: &Services,
     caller: &Caller,
     named: &str,
     r: &RecordPhrases,
@@ -28,7 +28,7 @@ pub(super) async fn meant(
         limit: READ,
         ..ApplicationFilter::default()
     };
-    let page = service.list_applications(caller, filter).await?;
+    let page = services.admin.list_applications(caller, filter).await?;
     let mut same = page.applications.iter();
     let problem = |text| FieldProblem::new("application_id", text).into();
     match (same.next(), same.next()) {

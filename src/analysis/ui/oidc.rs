@@ -8,9 +8,9 @@ use super::preferences::own_page;
 use super::sign_in::{new_sign_in, with_cookie};
 use super::view::View;
 use super::{Ui, cookie, layout};
-use crate::analysis::oidc::{Flow, LASTS, OidcError, Person, Provider, Returned, denied};
-use crate::analysis::oidc_accounts::EntryError;
-use crate::analysis::refusals::Refusal;
+use crate::analysis::people::oidc::{Flow, LASTS, OidcError, Person, Provider, Returned, denied};
+use crate::analysis::people::oidc_accounts::EntryError;
+use crate::analysis::people::refusals::Refusal;
 use crate::observe::Throttle;
 use axum::extract::{Query, State};
 use axum::http::{HeaderMap, HeaderValue, StatusCode};
@@ -49,7 +49,7 @@ pub(super) struct Brought {
 /// The way in, on the page of signing in.
 pub(super) fn button(ui: &Ui, view: &View, next: &str) -> Markup {
     let t = view.t;
-    let Some(provider) = ui.service.oidc() else {
+    let Some(provider) = ui.services.people.oidc() else {
         return html! {};
     };
     let label = provider.settings().label.as_deref();
@@ -66,7 +66,7 @@ pub(super) async fn begin(
     view: View,
     Query(asked): Query<Asked>,
 ) -> Result<Response, Failure> {
-    let provider = ui.service.oidc().ok_or(Failure::NotFound)?;
+    let provider = ui.services.people.oidc().ok_or(Failure::NotFound)?;
     let (address, flow) = match provider.begin(&redirect(&view)).await {
         Ok(begun) => begun,
         Err(error) => return Ok(refuse(&ui, &view, &error.into())),
@@ -86,7 +86,7 @@ pub(super) async fn finish(
     headers: HeaderMap,
     Query(brought): Query<Brought>,
 ) -> Result<Response, Failure> {
-    let provider = ui.service.oidc().ok_or(Failure::NotFound)?;
+    let provider = ui.services.people.oidc().ok_or(Failure::NotFound)?;
     let (flow, next) = read_flow(&view, &headers);
     let over = kept_flow(&view, &Secret::new("over"), Duration::ZERO);
     let entered = enter(&ui, provider, (&view, flow, brought)).await;
@@ -145,7 +145,7 @@ async fn enter(
         redirect: &redirect(view),
     };
     let person = provider.finish(&flow, returned).await?;
-    let account = match ui.service.account_for(&person).await {
+    let account = match ui.services.people.account_for(&person).await {
         Ok(account) => account,
         Err(EntryError::Failed(error)) => return Err(Entry::Failed(error.into())),
         Err(EntryError::Refused(why, account)) => {
@@ -190,7 +190,7 @@ fn refuse(ui: &Ui, view: &View, refused: &Refused) -> Response {
             refused.error
         );
     }
-    ui.service.refusals.note(&Refusal {
+    ui.services.people.refusals.note(&Refusal {
         reason: (&refused.error).into(),
         account: refused.account.as_deref(),
         person: refused.person.as_ref(),

@@ -32,16 +32,22 @@ pub(super) async fn change(
         return Ok(refused(&visit, &problem.into()));
     }
     let (address, now) = (visit.view.peer.address, Instant::now());
-    if let Some(wait) = ui.attempts.wait(&account.name, address, now) {
+    if let Some(wait) = ui.services.people.limits.wait(&account.name, address, now) {
         return Ok(too_many(&visit, wait));
     }
-    ui.attempts.failed(&account.name, address, now);
+    ui.services
+        .people
+        .limits
+        .failed(&account.name, address, now);
     let browser = visit.view.browser.clone().ok_or(Failure::SignedOut)?;
     let passwords = (given.secret("old"), given.secret("password"));
-    let changed = ui.service.change_password(account, passwords, &browser);
+    let changed = ui
+        .services
+        .people
+        .change_password(account, passwords, &browser);
     match changed.await {
         Ok(true) => {
-            ui.attempts.succeeded(&account.name, address);
+            ui.services.people.limits.succeeded(&account.name, address);
             Ok(shown(&visit, notice(Tone::Good, t.password_changed)).into_response())
         }
         Ok(false) => {
@@ -49,7 +55,7 @@ pub(super) async fn change(
             Ok(refused(&visit, &problem.into()))
         }
         Err(error @ ApiError::Fields(_)) => {
-            ui.attempts.succeeded(&account.name, address);
+            ui.services.people.limits.succeeded(&account.name, address);
             Ok(refused(&visit, &error))
         }
         Err(error) => Err(error.into()),

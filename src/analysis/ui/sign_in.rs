@@ -1,19 +1,16 @@
 //! `/ui/sign-in` and `/ui/sign-out`. Each sign-in gives the browser a new value; guessing is slowed
-//! by `attempts`.
+//! by `people::sign_in_limits`.
 
-use super::Ui;
 use super::components::{Tone, notice, token_field};
-use super::cookie;
 use super::failure::Failure;
 use super::form::Form;
-use super::layout;
-use super::oidc;
 use super::preferences::own_page;
 use super::view::View;
 use super::visit::Visit;
+use super::{Ui, cookie, layout, oidc};
 use crate::analysis::ApiError;
-use crate::analysis::accounts::LONGEST_MS;
-use crate::analysis::tokens::random_value;
+use crate::analysis::access::token_cache::random_value;
+use crate::analysis::people::sign_ins::LONGEST_MS;
 use axum::extract::{Query, State};
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{Html, IntoResponse, Redirect, Response};
@@ -34,7 +31,7 @@ pub(super) async fn page(
     Query(asked): Query<Asked>,
 ) -> Result<Response, Failure> {
     if let Some(browser) = &view.browser
-        && ui.service.signed_in(browser).await?.is_some()
+        && ui.services.people.signed_in(browser).await?.is_some()
     {
         return Ok(Redirect::to(own_page(&asked.next)).into_response());
     }
@@ -50,23 +47,24 @@ pub(super) async fn enter(
 ) -> Result<Response, Failure> {
     let (name, address, now) = (fields.text("name"), view.peer.address, Instant::now());
     let given = (name, fields.text("next"));
-    if let Some(wait) = ui.attempts.wait(name, address, now) {
+    if let Some(wait) = ui.services.people.limits.wait(name, address, now) {
         return Ok(too_many(&ui, &view, (given, wait)));
     }
     // Counted before it is looked at: many at once count too.
-    ui.attempts.failed(name, address, now);
+    ui.services.people.limits.failed(name, address, now);
     let account = ui
-        .service
-        .recognise_person(name, fields.secret("password"), address)
+        .services
+        .people
+        .verify_password(name, fields.secret("password"), address)
         .await?;
     let Some(account) = account else {
-        if let Some(wait) = ui.attempts.wait(name, address, now) {
+        if let Some(wait) = ui.services.people.limits.wait(name, address, now) {
             return Ok(too_many(&ui, &view, (given, wait)));
         }
         let page = form(&ui, &view, (given, Some(view.t.wrong_password)));
         return Ok((StatusCode::UNPROCESSABLE_ENTITY, page).into_response());
     };
-    ui.attempts.succeeded(name, address);
+    ui.services.people.limits.succeeded(name, address);
     enter_as(&ui, &view, &account, own_page(fields.text("next"))).await
 }
 
@@ -88,9 +86,9 @@ pub(super) async fn new_sign_in(
     account: &Account,
 ) -> Result<Option<HeaderValue>, Failure> {
     if let Some(before) = &view.browser {
-        ui.service.sign_out(before).await?;
+        ui.services.people.sign_out(before).await?;
     }
-    let value = ui.service.begin_sign_in(account).await?;
+    let value = ui.services.people.begin_sign_in(account).await?;
     let lasts = Duration::from_millis(LONGEST_MS as u64);
     let (name, is_tls) = (cookie::BROWSER, view.peer.is_tls);
     Ok(cookie::set(name, &value, Some(lasts), is_tls))
@@ -102,7 +100,7 @@ pub(super) async fn leave(
     _: Form,
 ) -> Result<Response, Failure> {
     if let Some(browser) = &visit.view.browser {
-        ui.service.sign_out(browser).await?;
+        ui.services.people.sign_out(browser).await?;
     }
     let value = random_value().map_err(|_| ApiError::Internal)?;
     let cookie = visit.view.set_browser(cookie::BROWSER, &value);

@@ -6,8 +6,8 @@ use super::components::badge;
 use super::failure::Failure;
 use super::view::View;
 use super::visit::Visit;
-use crate::analysis::texts::LONGEST_NAME;
-use crate::analysis::{ApiError, Caller, Service};
+use crate::analysis::text_checks::LONGEST_NAME;
+use crate::analysis::{ApiError, Caller, Services};
 use axum::extract::{Query, State};
 use axum::response::Html;
 use maud::{Markup, html};
@@ -65,20 +65,20 @@ struct Offered {
 
 /// The suggestions for what is typed so far, as a part of a page.
 pub(super) async fn list(
-    State(service): State<Arc<Service>>,
+    State(services): State<Arc<Services>>,
     visit: Visit,
     Query(asked): Query<Asked>,
 ) -> Result<Html<String>, Failure> {
     visit.must_see_applications()?;
-    let offered = offered(&service, &visit.caller, asked.part.trim()).await?;
+    let offered = offered(&services, &visit.caller, asked.part.trim()).await?;
     Ok(Html(shown(&visit.view, &offered).into_string()))
 }
 
 /// The application of an identifier; else those whose name holds the text, and before them those whose
 /// whole name it is.
-async fn offered(service: &Service, caller: &Caller, part: &str) -> Result<Offered, ApiError> {
+async fn offered(services: &Services, caller: &Caller, part: &str) -> Result<Offered, ApiError> {
     if let Ok(id) = part.parse::<ApplicationId>() {
-        return of_identifier(service, caller, id).await;
+        return of_identifier(services, caller, id).await;
     }
     if part.chars().count() > LONGEST_NAME {
         return Ok(Offered::default());
@@ -89,7 +89,7 @@ async fn offered(service: &Service, caller: &Caller, part: &str) -> Result<Offer
             limit: OFFERED as u32,
             ..ApplicationFilter::default()
         };
-        service.list_applications(caller, filter).await
+        services.admin.list_applications(caller, filter).await
     };
     let held = (!part.is_empty()).then(|| NameFilter::Part(part.to_owned()));
     let page = of(held).await?;
@@ -111,11 +111,11 @@ async fn offered(service: &Service, caller: &Caller, part: &str) -> Result<Offer
 }
 
 async fn of_identifier(
-    service: &Service,
+    services: &Services,
     caller: &Caller,
     id: ApplicationId,
 ) -> Result<Offered, ApiError> {
-    match service.one_application(caller, id).await {
+    match services.admin.one_application(caller, id).await {
         Ok(application) => Ok(Offered {
             applications: vec![application],
             has_more: false,

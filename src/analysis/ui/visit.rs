@@ -2,7 +2,7 @@
 
 use super::failure::Failure;
 use super::view::View;
-use crate::analysis::{Caller, Service};
+use crate::analysis::{Caller, Services};
 use axum::extract::{FromRef, FromRequestParts};
 use axum::http::request::Parts;
 use monitor_store::{Account, Role, Scope};
@@ -51,7 +51,7 @@ impl Visit {
 impl<S> FromRequestParts<S> for Visit
 where
     S: Send + Sync,
-    Arc<Service>: FromRef<S>,
+    Arc<Services>: FromRef<S>,
 {
     type Rejection = Failure;
 
@@ -60,8 +60,8 @@ where
         let Some(browser) = &view.browser else {
             return Err(Failure::SignedOut);
         };
-        let service = Arc::<Service>::from_ref(state);
-        let account = service.signed_in(browser).await?;
+        let services = Arc::<Services>::from_ref(state);
+        let account = services.people.signed_in(browser).await?;
         let account = account.ok_or(Failure::SignedOut)?;
         Ok(Self {
             caller: Caller::from(&account),

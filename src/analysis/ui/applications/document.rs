@@ -3,7 +3,7 @@
 //! every way in. A number that is none is left as its text, for the check to name it.
 
 use super::fields::prefix;
-use crate::analysis::draft::{Edit, Part};
+use crate::analysis::admin::draft::{Edit, Part};
 use crate::analysis::ui::form::Form;
 use monitor_detect::PatternName;
 use monitor_detect::guardrails::{Category, DEFAULT_THRESHOLD};

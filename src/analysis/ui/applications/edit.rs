@@ -5,15 +5,15 @@ use super::controls::Drawn;
 use super::opened::{Editable, Opened};
 use super::problems::refusal;
 use super::{differences, document, fields, sections, trial};
-use crate::analysis::application_admin::Basis;
-use crate::analysis::draft::policy_problems;
+use crate::analysis::admin::applications::Basis;
+use crate::analysis::admin::draft::policy_problems;
 use crate::analysis::ui::components::{self, Tone, head, notice, problems, time, token_field};
 use crate::analysis::ui::failure::Failure;
 use crate::analysis::ui::form::Form;
 use crate::analysis::ui::layout::{self, Section};
 use crate::analysis::ui::view::View;
 use crate::analysis::ui::visit::Visit;
-use crate::analysis::{ApiError, FieldProblem, Service};
+use crate::analysis::{ApiError, FieldProblem, Services};
 use axum::extract::{Query, State};
 use axum::http::StatusCode;
 use axum::response::{Html, IntoResponse, Redirect, Response};
@@ -37,13 +37,17 @@ pub(super) async fn blank(visit: Visit) -> Result<Html<String>, Failure> {
 }
 
 pub(super) async fn create(
-    State(service): State<Arc<Service>>,
+    State(services): State<Arc<Services>>,
     visit: Visit,
     form: Form,
 ) -> Result<Response, Failure> {
     visit.must(Scope::Admin)?;
     let edit = document::edit(&form, None);
-    match service.make_application(&visit.caller, None, edit).await {
+    match services
+        .admin
+        .make_application(&visit.caller, None, edit)
+        .await
+    {
         Ok(made) => {
             Ok(Redirect::to(&format!("/ui/applications/{}?saved", made.id)).into_response())
         }
@@ -72,7 +76,7 @@ pub(super) async fn page(
 
 pub(super) async fn save(Editable(opened): Editable, form: Form) -> Result<Response, Failure> {
     let Opened {
-        service,
+        services,
         visit,
         stored,
     } = &opened;
@@ -82,7 +86,11 @@ pub(super) async fn save(Editable(opened): Editable, form: Form) -> Result<Respo
         id: stored.id,
         version,
     };
-    match service.change_application(&visit.caller, basis, edit).await {
+    match services
+        .admin
+        .change_application(&visit.caller, basis, edit)
+        .await
+    {
         Ok(_) => Ok(Redirect::to(&format!("{}?saved", opened.address())).into_response()),
         Err(ApiError::VersionConflict(_)) => conflict(&opened, version, form).await,
         Err(error @ ApiError::Fields(_)) => {
@@ -96,7 +104,7 @@ pub(super) async fn save(Editable(opened): Editable, form: Form) -> Result<Respo
 
 pub(super) async fn remove(Editable(opened): Editable, form: Form) -> Result<Response, Failure> {
     let Opened {
-        service,
+        services,
         visit,
         stored,
     } = opened;
@@ -111,7 +119,10 @@ pub(super) async fn remove(Editable(opened): Editable, form: Form) -> Result<Res
         id: stored.id,
         version: stored.version,
     };
-    service.remove_application(&visit.caller, basis).await?;
+    services
+        .admin
+        .remove_application(&visit.caller, basis)
+        .await?;
     Ok(Redirect::to("/ui/applications").into_response())
 }
 
@@ -119,12 +130,15 @@ pub(super) async fn remove(Editable(opened): Editable, form: Form) -> Result<Res
 /// theirs, knowingly.
 async fn conflict(opened: &Opened, version: i64, form: Form) -> Result<Response, Failure> {
     let Opened {
-        service,
+        services,
         visit,
         stored,
     } = opened;
     let t = visit.view.t;
-    let base = service.one_version(&visit.caller, stored.id, version).await;
+    let base = services
+        .admin
+        .one_version(&visit.caller, stored.id, version)
+        .await;
     let base = base.map_or(Value::Null, |base| differences::content_of(&base));
     let theirs = differences::content(stored);
     let own = json!({

@@ -1,6 +1,6 @@
 //! The list of applications, in the order they were made, with a search for names.
 
-use crate::analysis::Service;
+use crate::analysis::Services;
 use crate::analysis::ui::components::{badge, head, time};
 use crate::analysis::ui::failure::Failure;
 use crate::analysis::ui::layout::{self, Section};
@@ -26,7 +26,7 @@ pub(super) struct Asked {
 }
 
 pub(super) async fn page(
-    State(service): State<Arc<Service>>,
+    State(services): State<Arc<Services>>,
     visit: Visit,
     Query(asked): Query<Asked>,
 ) -> Result<Html<String>, Failure> {
@@ -39,7 +39,10 @@ pub(super) async fn page(
         after: asked.after,
         limit: PER_PAGE,
     };
-    let found = service.list_applications(&visit.caller, filter).await?;
+    let found = services
+        .admin
+        .list_applications(&visit.caller, filter)
+        .await?;
     let t = visit.view.t;
     let may_make = visit.may(Scope::Admin) && visit.account.application_id.is_none();
     let make = html! { @if may_make { a.button.primary href="/ui/applications/new" { (t.new_application) } } };

@@ -1,7 +1,7 @@
 //! The application that a page is about, with whoever looks at it: read and checked in one place for
 //! every page below `/ui/applications/{id}`.
 
-use crate::analysis::Service;
+use crate::analysis::Services;
 use crate::analysis::ui::Ui;
 use crate::analysis::ui::failure::Failure;
 use crate::analysis::ui::visit::Visit;
@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 /// For those who see applications.
 pub(super) struct Opened {
-    pub(super) service: Arc<Service>,
+    pub(super) services: Arc<Services>,
     pub(super) visit: Visit,
     pub(super) stored: Application,
 }
@@ -26,10 +26,10 @@ impl Opened {
         let id = Path::<String>::from_request_parts(parts, ui).await;
         let id = id.map_err(|_| Failure::NotFound)?.0;
         let id = id.parse().map_err(|_| Failure::NotFound)?;
-        let service = ui.service.clone();
+        let services = ui.services.clone();
         Ok(Self {
-            stored: service.one_application(&visit.caller, id).await?,
-            service,
+            stored: services.admin.one_application(&visit.caller, id).await?,
+            services,
             visit,
         })
     }

@@ -19,7 +19,7 @@ const LOOKED_AT: u32 = 100;
 pub(super) async fn page(Editable(opened): Editable, form: Form) -> Result<Response, Failure> {
     let address = format!("{}/replay", opened.address());
     let Opened {
-        service,
+        services,
         visit,
         stored,
     } = opened;
@@ -38,7 +38,10 @@ pub(super) async fn page(Editable(opened): Editable, form: Form) -> Result<Respo
         limit: LOOKED_AT,
         ..RecordFilter::default()
     };
-    let page = service.replay(stored.id, Replay { draft, filter }).await?;
+    let page = services
+        .admin
+        .replay(stored.id, Replay { draft, filter })
+        .await?;
     Ok(Html(shown(visit.view.t, &page, &address).into_string()).into_response())
 }
 

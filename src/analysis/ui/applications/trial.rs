@@ -3,7 +3,8 @@
 
 use super::document;
 use super::problems::refusal;
-use crate::analysis::trial::CustomPolicies;
+use crate::analysis::admin::trial::CustomPolicies;
+use crate::analysis::ingest::verdict;
 use crate::analysis::ui::components::badge;
 use crate::analysis::ui::failure::Failure;
 use crate::analysis::ui::form::Form;
@@ -12,7 +13,7 @@ use crate::analysis::ui::phrases::Phrases;
 use crate::analysis::ui::records::rulings;
 use crate::analysis::ui::view::View;
 use crate::analysis::ui::visit::Visit;
-use crate::analysis::{ApiError, Service, process};
+use crate::analysis::{ApiError, Services};
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::{Html, IntoResponse, Response};
@@ -24,12 +25,12 @@ use std::sync::Arc;
 
 /// The text, without the judge: it is asked by [`policies`] alone, not with every letter.
 pub(super) async fn text(
-    State(service): State<Arc<Service>>,
+    State(services): State<Arc<Services>>,
     visit: Visit,
     form: Form,
 ) -> Result<Response, Failure> {
     let (tried, t) = (Tried::read(&visit, &form)?, visit.view.t);
-    match tried.answer(&service, CustomPolicies::LeftOut).await {
+    match tried.answer(&services, CustomPolicies::LeftOut).await {
         Ok(None) => Ok(part(html! {})),
         Ok(Some(answer)) => Ok(part(html! {
             (tried.verdict(t, &answer))
@@ -42,7 +43,7 @@ pub(super) async fn text(
 
 /// The text by custom policies too, each with the judge's reason.
 pub(super) async fn policies(
-    State(service): State<Arc<Service>>,
+    State(services): State<Arc<Services>>,
     visit: Visit,
     form: Form,
 ) -> Result<Response, Failure> {
@@ -50,7 +51,7 @@ pub(super) async fn policies(
     if !tried.has_policies {
         return Ok(part(html! { p.hint { (t.no_policies) } }));
     }
-    match tried.answer(&service, CustomPolicies::Asked).await {
+    match tried.answer(&services, CustomPolicies::Asked).await {
         Ok(None) => Ok(part(html! { p.hint { (t.no_text_tried) } })),
         Ok(Some(answer)) => Ok(part(html! {
             (tried.verdict(t, &answer))
@@ -61,7 +62,7 @@ pub(super) async fn policies(
 }
 
 pub(super) async fn regex(
-    State(service): State<Arc<Service>>,
+    State(services): State<Arc<Services>>,
     visit: Visit,
     form: Form,
 ) -> Result<Response, Failure> {
@@ -71,7 +72,11 @@ pub(super) async fn regex(
     if regex.is_empty() {
         return Ok(part(html! {}));
     }
-    match service.try_regex(regex.to_owned(), text.to_owned()).await {
+    match services
+        .admin
+        .try_regex(regex.to_owned(), text.to_owned())
+        .await
+    {
         Ok(answer) => {
             let entities = &answer.dataclean.entities;
             Ok(part(html! {
@@ -130,22 +135,20 @@ impl Tried {
     /// None where there is no text.
     async fn answer(
         &self,
-        service: &Service,
+        services: &Services,
         policies: CustomPolicies,
     ) -> Result<Option<AnalysisResponse>, ApiError> {
         if self.text.trim().is_empty() {
             return Ok(None);
         }
-        let (draft, by) = (self.draft.clone(), (self.stage, policies));
-        service
-            .try_draft(draft, by, self.text.clone())
-            .await
-            .map(Some)
+        let (draft, text) = (self.draft.clone(), self.text.clone());
+        let tried = services.admin.try_draft(draft, self.stage, policies, text);
+        tried.await.map(Some)
     }
 
     fn verdict(&self, t: &Phrases, answer: &AnalysisResponse) -> Markup {
         let policy = self.policy.as_ref();
-        let blocks = policy.is_some_and(|policy| process::blocks(policy, self.stage, answer));
+        let blocks = policy.is_some_and(|policy| verdict::blocks(policy, self.stage, answer));
         verdict(t, answer, blocks)
     }
 }

@@ -3,7 +3,7 @@
 
 use super::differences::{self, content_of};
 use super::opened::{Editable, Opened};
-use crate::analysis::application_admin::Basis;
+use crate::analysis::admin::applications::Basis;
 use crate::analysis::ui::components::{badge, head, time, token_field};
 use crate::analysis::ui::failure::Failure;
 use crate::analysis::ui::form::Form;
@@ -29,13 +29,14 @@ pub(super) async fn page(
 ) -> Result<Html<String>, Failure> {
     let back = opened.address();
     let Opened {
-        service,
+        services,
         visit,
         stored,
     } = opened;
     // One more than is shown: each is compared with the one before it.
     let asked_for = PER_PAGE + 1;
-    let (versions, _) = service
+    let (versions, _) = services
+        .admin
         .list_versions(&visit.caller, stored.id, asked.before, asked_for)
         .await?;
     let t = visit.view.t;
@@ -68,7 +69,8 @@ pub(super) async fn restore(Editable(opened): Editable, form: Form) -> Result<Re
         version,
     };
     opened
-        .service
+        .services
+        .admin
         .restore_application(&opened.visit.caller, basis, earlier)
         .await?;
     Ok(Redirect::to(&format!("{}/versions", opened.address())).into_response())

@@ -1,19 +1,19 @@
 //! Where clients reach the gateway: as the configuration says, else by the gateway of the same process,
 //! else a guess by the host that the browser asked for.
 
-use crate::analysis::Service;
+use crate::analysis::Services;
 use crate::analysis::ui::view::View;
 
 /// The gateway's port where nothing else is known.
 const USUAL_PORT: u16 = 4100;
 
 /// The address, and whether it is more than a guess.
-pub(super) fn of_gateway(service: &Service, view: &View) -> (String, bool) {
-    if let Some(url) = &service.settings.gateway_url {
+pub(super) fn of_gateway(services: &Services, view: &View) -> (String, bool) {
+    if let Some(url) = &services.settings.gateway_url {
         return (without_usual_port(&url.to_string()), true);
     }
     let asked = host(&view.origin);
-    match service.gateway_beside() {
+    match services.ingest.gateways.local() {
         None => (format!("http://{asked}:{USUAL_PORT}"), false),
         Some(gateway) => {
             let scheme = if gateway.tls { "https" } else { "http" };

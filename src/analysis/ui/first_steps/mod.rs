@@ -15,7 +15,7 @@ use super::records::row;
 use super::suggestions::{self, Label};
 use super::view::View;
 use super::visit::Visit;
-use crate::analysis::{ApiError, Expiry, NewToken, Service};
+use crate::analysis::{ApiError, Expiry, NewToken, Services};
 use axum::Router;
 use axum::extract::{Query, State};
 use axum::http::StatusCode;
@@ -56,15 +56,15 @@ struct Shown {
 }
 
 async fn page(
-    State(service): State<Arc<Service>>,
+    State(services): State<Arc<Services>>,
     visit: Visit,
     Query(asked): Query<Asked>,
 ) -> Result<Response, Failure> {
     visit.must_see_applications()?;
     let named = asked.application_id.trim();
-    match shown(&service, &visit, named).await {
+    match shown(&services, &visit, named).await {
         Ok(shown) => {
-            let steps = steps(&service, &visit, (&shown, None)).await?;
+            let steps = steps(&services, &visit, (&shown, None)).await?;
             Ok(whole(&visit, (&shown, named), steps).into_response())
         }
         Err(error @ ApiError::Fields(_)) => {
@@ -82,13 +82,13 @@ async fn page(
 }
 
 async fn make_key(
-    State(service): State<Arc<Service>>,
+    State(services): State<Arc<Services>>,
     visit: Visit,
     given: Form,
 ) -> Result<Html<String>, Failure> {
     visit.must(Scope::Admin)?;
     let named = given.text("application_id");
-    let shown = shown(&service, &visit, named).await?;
+    let shown = shown(&services, &visit, named).await?;
     let application = shown.application.as_ref().ok_or(Failure::NotFound)?;
     let new = NewToken {
         name: format!("first steps of {}", visit.account.name),
@@ -96,25 +96,29 @@ async fn make_key(
         application_id: Some(application.id),
         expiry: Expiry::Never,
     };
-    let made = service.make_token(&visit.caller, new).await?;
-    let steps = steps(&service, &visit, (&shown, Some(&made.value))).await?;
+    let made = services.admin.make_token(&visit.caller, new).await?;
+    let steps = steps(&services, &visit, (&shown, Some(&made.value))).await?;
     Ok(whole(&visit, (&shown, named), steps))
 }
 
 /// Of the application that is named, or of the first one.
-async fn shown(service: &Service, visit: &Visit, named: &str) -> Result<Shown, ApiError> {
+async fn shown(services: &Services, visit: &Visit, named: &str) -> Result<Shown, ApiError> {
     let caller = &visit.caller;
     let first = ApplicationFilter {
         limit: READ,
         ..ApplicationFilter::default()
     };
-    let first = service.list_applications(caller, first).await?.applications;
+    let first = services
+        .admin
+        .list_applications(caller, first)
+        .await?
+        .applications;
     let has_others = first.len() > 1;
     let application = match named {
         "" => first.into_iter().next(),
         named => {
-            let id = names::meant(service, caller, named, visit.view.r()).await?;
-            Some(service.one_application(caller, id).await?)
+            let id = names::meant(services, caller, named, visit.view.r()).await?;
+            Some(services.admin.one_application(caller, id).await?)
         }
     };
     let records = match &application {
@@ -124,7 +128,7 @@ async fn shown(service: &Service, visit: &Visit, named: &str) -> Result<Shown, A
                 limit: RECORDS,
                 ..RecordFilter::default()
             };
-            Some(service.page(caller, filter).await?)
+            Some(services.records.page(caller, filter).await?)
         }
         _ => None,
     };
@@ -146,7 +150,7 @@ fn whole(visit: &Visit, (shown, named): (&Shown, &str), below: Markup) -> Html<S
 }
 
 async fn steps(
-    service: &Service,
+    services: &Services,
     visit: &Visit,
     (shown, key): (&Shown, Option<&Secret>),
 ) -> Result<Markup, Failure> {
@@ -154,8 +158,8 @@ async fn steps(
     let Some(application) = &shown.application else {
         return Ok(html! { div.empty { (o.no_application) } });
     };
-    let (place, is_known) = place(service, view, (application, key));
-    let live = live(service, visit, (shown, application.id)).await?;
+    let (place, is_known) = place(services, view, (application, key));
+    let live = live(services, visit, (shown, application.id)).await?;
     Ok(html! {
         ol.steps {
             li.card { h2 { (o.step_block) } (block_step(view, application)) }
@@ -168,12 +172,12 @@ async fn steps(
 
 /// What the snippets are filled with, and whether the gateway's address is known.
 fn place(
-    service: &Service,
+    services: &Services,
     view: &View,
     (application, key): (&Application, Option<&Secret>),
 ) -> (Place, bool) {
-    let (gateway, is_known) = address::of_gateway(service, view);
-    let beside = service.gateway_beside();
+    let (gateway, is_known) = address::of_gateway(services, view);
+    let beside = services.ingest.gateways.local();
     let is_demo = beside.is_some_and(|gateway| gateway.demo);
     let place = Place {
         gateway,
@@ -253,7 +257,7 @@ fn send_step(view: &View, place: &Place, is_known: bool) -> Markup {
 
 /// The latest records, and those that come while the page is open.
 async fn live(
-    service: &Service,
+    services: &Services,
     visit: &Visit,
     (shown, id): (&Shown, ApplicationId),
 ) -> Result<Markup, ApiError> {
@@ -261,7 +265,8 @@ async fn live(
     let Some(page) = &shown.records else {
         return Ok(html! { p { (o.not_yours_to_read) } });
     };
-    let names = service
+    let names = services
+        .admin
         .application_names(&visit.caller, std::iter::once(id))
         .await?;
     let newest = page.records.iter().map(|record| record.seq).max();

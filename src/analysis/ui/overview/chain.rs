@@ -2,8 +2,8 @@
 //! shown: every number is counted for it, which takes longer than a page may. Without scripts it is a
 //! page of its own.
 
-use crate::analysis::Service;
-use crate::analysis::chain::{ChainPage, ChainReport};
+use crate::analysis::Services;
+use crate::analysis::records::chain_report::{ChainPage, ChainReport};
 use crate::analysis::ui::components::{badge, head, number};
 use crate::analysis::ui::failure::Failure;
 use crate::analysis::ui::layout::{self, Section};
@@ -38,7 +38,7 @@ pub(super) fn place(view: &View) -> Markup {
 }
 
 pub(super) async fn page(
-    State(service): State<Arc<Service>>,
+    State(services): State<Arc<Services>>,
     visit: Visit,
     headers: HeaderMap,
 ) -> Result<Html<String>, Failure> {
@@ -48,7 +48,7 @@ pub(super) async fn page(
         from: 1,
         ..ChainFilter::default()
     };
-    let found = service.chains(&visit.caller, filter).await?;
+    let found = services.records.chains(&visit.caller, filter).await?;
     let content = list(&visit.view, &found);
     let o = visit.view.o();
     Ok(match headers.contains_key("x-fragment") {

@@ -18,7 +18,7 @@ use super::records::row::address;
 use super::suggestions::{self, Label};
 use super::visit::Visit;
 use crate::analysis::clock::now_ms;
-use crate::analysis::{ApiError, Service};
+use crate::analysis::{ApiError, Services};
 use axum::Router;
 use axum::extract::State;
 use axum::http::StatusCode;
@@ -52,7 +52,7 @@ struct Shown {
 }
 
 async fn page(
-    State(service): State<Arc<Service>>,
+    State(services): State<Arc<Services>>,
     visit: Visit,
     pairs: Pairs,
 ) -> Result<Response, Failure> {
@@ -60,8 +60,8 @@ async fn page(
     let period = pairs.0.iter().find(|(name, _)| name == "period");
     let period = Period::of(period.map_or("", |(_, word)| word));
     let asked = Asked::read(pairs);
-    let (status, content) = match shown(&service, &visit, (period, &asked)).await {
-        Ok(shown) => (StatusCode::OK, content(&service, &visit, &shown).await?),
+    let (status, content) = match shown(&services, &visit, (period, &asked)).await {
+        Ok(shown) => (StatusCode::OK, content(&services, &visit, &shown).await?),
         Err(error @ (ApiError::Fields(_) | ApiError::Field { .. })) => (
             StatusCode::UNPROCESSABLE_ENTITY,
             refusal(visit.view.t, visit.view.r().wrong_filter, &error),
@@ -78,16 +78,19 @@ async fn page(
 }
 
 async fn shown(
-    service: &Service,
+    services: &Services,
     visit: &Visit,
     (period, asked): (Period, &Asked),
 ) -> Result<Shown, ApiError> {
     let view = &visit.view;
-    let asked = asked.resolved(service, &visit.caller, view.r()).await?;
+    let asked = asked.resolved(services, &visit.caller, view.r()).await?;
     let application = asked.text("application_id").parse().ok();
     let now_ms = now_ms();
     let wanted = (period.hours(now_ms), TYPES);
-    let (traffic, types) = service.traffic(&visit.caller, application, wanted).await?;
+    let (traffic, types) = services
+        .records
+        .traffic(&visit.caller, application, wanted)
+        .await?;
     Ok(Shown {
         period,
         application,
@@ -97,7 +100,7 @@ async fn shown(
     })
 }
 
-async fn content(service: &Service, visit: &Visit, shown: &Shown) -> Result<Markup, Failure> {
+async fn content(services: &Services, visit: &Visit, shown: &Shown) -> Result<Markup, Failure> {
     let (view, o) = (&visit.view, visit.view.o());
     let buckets = shown.period.buckets(shown.now_ms, &shown.traffic);
     let from = buckets.first().map(|bucket| period::instant(bucket.from));
@@ -121,7 +124,7 @@ async fn content(service: &Service, visit: &Visit, shown: &Shown) -> Result<Mark
         }
         @if is_whole {
             div.halves.wide {
-                (health::card(service, view).await?)
+                (health::card(services, view).await?)
                 (chain::place(view))
             }
         }

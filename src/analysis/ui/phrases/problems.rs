@@ -220,10 +220,11 @@ static TABLE: &[(&str, &str)] = &[
 #[allow(clippy::unwrap_used, clippy::expect_used)]
 mod tests {
     use super::*;
-    use crate::analysis::account_admin::check_name;
-    use crate::analysis::http::filters;
-    use crate::analysis::rules::ApplicationRules;
-    use crate::analysis::{ApiError, FieldProblem, passwords, texts};
+    use crate::analysis::api::records::filters;
+    use crate::analysis::people::administration::check_name;
+    use crate::analysis::people::passwords;
+    use crate::analysis::rules::application_rules::ApplicationRules;
+    use crate::analysis::{ApiError, FieldProblem, text_checks};
     use axum::extract::Query;
     use monitor_model::{Policy, Secret};
     use serde_json::json;
@@ -325,11 +326,11 @@ mod tests {
     #[test]
     fn what_may_be_wrong_with_what_people_type_is_told() {
         for bad in ["", "two\nlines", &"x".repeat(300)] {
-            is_told(&[texts::check_name(bad).unwrap_err()]);
+            is_told(&[text_checks::check_name(bad).unwrap_err()]);
         }
-        is_told(&[texts::check_description(&"x".repeat(3_000)).unwrap_err()]);
-        is_told(&[texts::check_description("\u{1b}").unwrap_err()]);
-        is_told(&[texts::check_no_nul("policy", &json!("\0")).unwrap_err()]);
+        is_told(&[text_checks::check_description(&"x".repeat(3_000)).unwrap_err()]);
+        is_told(&[text_checks::check_description("\u{1b}").unwrap_err()]);
+        is_told(&[text_checks::check_no_nul("policy", &json!("\0")).unwrap_err()]);
         is_told(&[check_name("two words").unwrap_err()]);
         for bad in ["short", "administrator", &"x".repeat(20), &"ab".repeat(200)] {
             is_told(&[passwords::check(&Secret::new(bad), "administrator").unwrap_err()]);

@@ -1,10 +1,10 @@
 //! The filter in a page's address. Its names are those of the API's list, whose reader reads it; an
 //! application may also be given by its name, and a time without its zone, which is UTC.
 
-use crate::analysis::http::filters;
+use crate::analysis::api::records::filters;
 use crate::analysis::ui::names;
 use crate::analysis::ui::phrases::RecordPhrases;
-use crate::analysis::{ApiError, Caller, Service};
+use crate::analysis::{ApiError, Caller, Services};
 use axum::extract::Query;
 use monitor_store::{RecordFilter, SessionFilter};
 
@@ -102,7 +102,7 @@ impl Asked {
     /// The same with the application's identifier in place of its name.
     pub(in crate::analysis::ui) async fn resolved(
         &self,
-        service: &Service,
+        services: &Services,
         caller: &Caller,
         r: &RecordPhrases,
     ) -> Result<Self, ApiError> {
@@ -110,7 +110,7 @@ impl Asked {
         if named.is_empty() {
             return Ok(self.clone());
         }
-        let id = names::meant(service, caller, named, r).await?;
+        let id = names::meant(services, caller, named, r).await?;
         Ok(self.with("application_id", Some(&id.to_string())))
     }
 

@@ -4,7 +4,7 @@
 use super::asked::{Asked, Pairs};
 use super::given::{self, Room};
 use super::row;
-use crate::analysis::Service;
+use crate::analysis::Services;
 use crate::analysis::ui::components::{head, time_exact};
 use crate::analysis::ui::failure::Failure;
 use crate::analysis::ui::layout::{self, Section};
@@ -26,7 +26,7 @@ const SHOWN: Room = Room {
 };
 
 pub(super) async fn page(
-    State(service): State<Arc<Service>>,
+    State(services): State<Arc<Services>>,
     visit: Visit,
     pairs: Pairs,
 ) -> Result<Html<String>, Failure> {
@@ -38,11 +38,12 @@ pub(super) async fn page(
     else {
         return Err(Failure::NotFound);
     };
-    let page = service.whole_page(&visit.caller, filter).await?;
+    let page = services.records.whole_page(&visit.caller, filter).await?;
     if page.records.is_empty() && !asked.has(&["before"]) {
         return Err(Failure::NotFound);
     }
-    let names = service
+    let names = services
+        .admin
         .application_names(&visit.caller, std::iter::once(application))
         .await?;
     let (view, r) = (&visit.view, visit.view.r());

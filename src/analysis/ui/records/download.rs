@@ -3,11 +3,12 @@
 
 use super::asked::{Asked, Pairs};
 use super::record_id;
-use crate::analysis::http::export::{self, Format};
-use crate::analysis::http::{attachments, shapes::Whole};
+use crate::analysis::api::records::attachments;
+use crate::analysis::api::records::export::{self, Format};
+use crate::analysis::api::records::shapes::Whole;
 use crate::analysis::ui::failure::Failure;
 use crate::analysis::ui::visit::Visit;
-use crate::analysis::{ApiError, Service};
+use crate::analysis::{ApiError, Services};
 use axum::extract::{Path, Query, State};
 use axum::http::header;
 use axum::response::{IntoResponse, Response};
@@ -15,7 +16,7 @@ use monitor_store::Scope;
 use std::sync::Arc;
 
 pub(super) async fn export(
-    State(service): State<Arc<Service>>,
+    State(services): State<Arc<Services>>,
     visit: Visit,
     Query(mut pairs): Pairs,
 ) -> Result<Response, Failure> {
@@ -25,20 +26,23 @@ pub(super) async fn export(
     let format = format.ok_or(Failure::NotFound)?;
     let asked = Asked::read(Query(pairs));
     let asked = asked
-        .resolved(&service, &visit.caller, visit.view.r())
+        .resolved(&services, &visit.caller, visit.view.r())
         .await?;
     let filter = asked.records()?;
-    Ok(export::all(service, visit.caller, filter, format).await?)
+    Ok(export::all(services, visit.caller, filter, format).await?)
 }
 
 pub(super) async fn json(
-    State(service): State<Arc<Service>>,
+    State(services): State<Arc<Services>>,
     visit: Visit,
     Path(id): Path<String>,
 ) -> Result<Response, Failure> {
     visit.must(Scope::Read)?;
-    let record = service.record(&visit.caller, record_id(&id)?).await?;
-    let files = service.attachments(record.summary.seq).await?;
+    let record = services
+        .records
+        .record(&visit.caller, record_id(&id)?)
+        .await?;
+    let files = services.records.attachments(record.summary.seq).await?;
     let whole = serde_json::to_vec_pretty(&Whole::with_files(&record, &files));
     let whole = whole.map_err(|_| ApiError::Internal)?;
     let file = format!("attachment; filename=\"record-{}.json\"", record.summary.id);
@@ -50,12 +54,12 @@ pub(super) async fn json(
 }
 
 pub(super) async fn file(
-    State(service): State<Arc<Service>>,
+    State(services): State<Arc<Services>>,
     visit: Visit,
     Path((id, hash)): Path<(String, String)>,
 ) -> Result<Response, Failure> {
     visit.must(Scope::Read)?;
     let hash = hash.parse().map_err(|()| Failure::NotFound)?;
     let file = (record_id(&id)?, hash);
-    Ok(attachments::saved(&service, &visit.caller, file).await?)
+    Ok(attachments::saved(&services, &visit.caller, file).await?)
 }

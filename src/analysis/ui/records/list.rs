@@ -8,7 +8,7 @@ use crate::analysis::ui::failure::Failure;
 use crate::analysis::ui::layout::{self, Section};
 use crate::analysis::ui::view::View;
 use crate::analysis::ui::visit::Visit;
-use crate::analysis::{ApiError, Service};
+use crate::analysis::{ApiError, Services};
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{Html, IntoResponse, Response};
@@ -20,7 +20,7 @@ use std::sync::Arc;
 const EXPORT_BYTES: u64 = 256 << 20;
 
 pub(super) async fn page(
-    State(service): State<Arc<Service>>,
+    State(services): State<Arc<Services>>,
     visit: Visit,
     headers: HeaderMap,
     pairs: Pairs,
@@ -28,19 +28,19 @@ pub(super) async fn page(
     visit.must(Scope::Read)?;
     let asked = Asked::read(pairs);
     if headers.contains_key("x-fragment") {
-        let part = found(&service, &visit, &asked).await?;
+        let part = found(&services, &visit, &asked).await?;
         return Ok(Html(part.into_string()).into_response());
     }
-    shown(&service, &visit, (&asked, html! {})).await
+    shown(&services, &visit, (&asked, html! {})).await
 }
 
 /// The page of a filter below a message.
 pub(super) async fn shown(
-    service: &Service,
+    services: &Services,
     visit: &Visit,
     (asked, message): (&Asked, Markup),
 ) -> Result<Response, Failure> {
-    let (status, shown) = match found(service, visit, asked).await {
+    let (status, shown) = match found(services, visit, asked).await {
         Ok(shown) => (StatusCode::OK, shown),
         Err(error @ (ApiError::Fields(_) | ApiError::Field { .. })) => (
             StatusCode::UNPROCESSABLE_ENTITY,
@@ -48,7 +48,7 @@ pub(super) async fn shown(
         ),
         Err(other) => return Err(other.into()),
     };
-    let saved = saved::bar(service, visit, asked).await?;
+    let saved = saved::bar(services, visit, asked).await?;
     let r = visit.view.r();
     let content = html! {
         (head(r.records, html! { p.dim { (r.records_hint) } }, html! {}))
@@ -62,14 +62,14 @@ pub(super) async fn shown(
 }
 
 /// The table and what stands around it.
-async fn found(service: &Service, visit: &Visit, asked: &Asked) -> Result<Markup, ApiError> {
+async fn found(services: &Services, visit: &Visit, asked: &Asked) -> Result<Markup, ApiError> {
     let view = &visit.view;
-    let asked = asked.resolved(service, &visit.caller, view.r()).await?;
+    let asked = asked.resolved(services, &visit.caller, view.r()).await?;
     let filter = asked.records()?;
     let enough = filter.limit;
-    let page = service.page(&visit.caller, filter).await?;
+    let page = services.records.page(&visit.caller, filter).await?;
     let ids = page.records.iter().map(|record| record.application_id);
-    let names = service.application_names(&visit.caller, ids).await?;
+    let names = services.admin.application_names(&visit.caller, ids).await?;
     Ok(html! {
         div.bar {
             (live(view, &asked, &page))

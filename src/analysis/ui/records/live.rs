@@ -13,7 +13,7 @@ use crate::analysis::ui::failure::Failure;
 use crate::analysis::ui::view::View;
 use crate::analysis::ui::visit::Visit;
 use crate::analysis::ui::{Stopping, Ui};
-use crate::analysis::{ApiError, Caller, Service};
+use crate::analysis::{ApiError, Caller, Services};
 use axum::Extension;
 use axum::body::{Body, Bytes};
 use axum::extract::{Query, State};
@@ -41,7 +41,7 @@ const END: &str = "event: end\ndata: \n\n";
 
 /// One open list.
 struct Tail {
-    service: Arc<Service>,
+    services: Arc<Services>,
     account: Account,
     caller: Caller,
     browser: Secret,
@@ -87,7 +87,7 @@ pub(super) async fn stream(
     };
     let now = Instant::now();
     let tail = Tail {
-        service: ui.service,
+        services: ui.services,
         account: visit.account,
         caller: visit.caller,
         browser,
@@ -155,7 +155,11 @@ impl Tail {
             return Heard::Over;
         }
         let begun = Instant::now();
-        let page = self.service.page(&self.caller, self.filter.clone()).await;
+        let page = self
+            .services
+            .records
+            .page(&self.caller, self.filter.clone())
+            .await;
         self.pause = PACE.max(begun.elapsed() * REST);
         match page {
             Err(_) => Heard::Over,
@@ -171,7 +175,7 @@ impl Tail {
 
     /// By the sign-in that opened it, and with the rights of then.
     async fn is_signed_in(&self) -> bool {
-        let account = self.service.still_signed_in(&self.browser).await;
+        let account = self.services.people.still_signed_in(&self.browser).await;
         account.is_ok_and(|account| {
             account.is_some_and(|now| {
                 now.role == self.account.role && now.application_id == self.account.application_id
@@ -182,7 +186,11 @@ impl Tail {
     /// The rows, as a table that the page takes them out of.
     async fn event(&self, records: &[RecordSummary]) -> Result<String, ApiError> {
         let ids = records.iter().map(|record| record.application_id);
-        let names = self.service.application_names(&self.caller, ids).await?;
+        let names = self
+            .services
+            .admin
+            .application_names(&self.caller, ids)
+            .await?;
         let rows = html! { table { tbody { (row::rows(&self.view, records, &names)) } } };
         // JSON has no line's end in it, which would end the event.
         let data = serde_json::to_string(&rows.into_string()).map_err(|_| ApiError::Internal)?;

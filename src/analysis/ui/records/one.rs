@@ -3,7 +3,7 @@
 
 use super::given::{self, Room};
 use super::{details, record_id, row, verdicts};
-use crate::analysis::Service;
+use crate::analysis::Services;
 use crate::analysis::ui::components::{head, time_exact};
 use crate::analysis::ui::failure::Failure;
 use crate::analysis::ui::layout::{self, Section};
@@ -24,15 +24,18 @@ const SHOWN: Room = Room {
 };
 
 pub(super) async fn page(
-    State(service): State<Arc<Service>>,
+    State(services): State<Arc<Services>>,
     visit: Visit,
     Path(id): Path<String>,
 ) -> Result<Html<String>, Failure> {
     visit.must(Scope::Read)?;
-    let record = service.record(&visit.caller, record_id(&id)?).await?;
-    let files = service.attachments(record.summary.seq).await?;
+    let record = services
+        .records
+        .record(&visit.caller, record_id(&id)?)
+        .await?;
+    let files = services.records.attachments(record.summary.seq).await?;
     let ids = std::iter::once(record.summary.application_id);
-    let names = service.application_names(&visit.caller, ids).await?;
+    let names = services.admin.application_names(&visit.caller, ids).await?;
     let (view, t) = (&visit.view, visit.view.t);
     let title = match record.summary.stage {
         Stage::PreCall => t.prompt,

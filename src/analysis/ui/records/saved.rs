@@ -2,12 +2,12 @@
 
 use super::asked::Asked;
 use super::list;
-use crate::analysis::saved_filters::{LONGEST_NAME, NewFilter, may_remove};
+use crate::analysis::records::saved_filters::{LONGEST_NAME, NewFilter, may_remove};
 use crate::analysis::ui::components::{refusal, token_field};
 use crate::analysis::ui::failure::Failure;
 use crate::analysis::ui::form::Form;
 use crate::analysis::ui::visit::Visit;
-use crate::analysis::{ApiError, Service};
+use crate::analysis::{ApiError, Services};
 use axum::extract::{Path, Query, State};
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Redirect, Response};
@@ -18,7 +18,7 @@ use std::sync::Arc;
 const LIST: &str = "/ui/records";
 
 pub(super) async fn keep(
-    State(service): State<Arc<Service>>,
+    State(services): State<Arc<Services>>,
     visit: Visit,
     given: Form,
 ) -> Result<Response, Failure> {
@@ -29,11 +29,11 @@ pub(super) async fn keep(
         query: asked.query(),
         is_shared: given.is_on("shared"),
     };
-    match service.keep_filter(&visit.account, new).await {
+    match services.records.keep_filter(&visit.account, new).await {
         Ok(()) => Ok(Redirect::to(&asked.address(LIST)).into_response()),
         Err(error @ ApiError::Fields(_)) => {
             let message = refusal(visit.view.t, visit.view.t.not_saved, &error);
-            let page = list::shown(&service, &visit, (&asked, message)).await?;
+            let page = list::shown(&services, &visit, (&asked, message)).await?;
             Ok((StatusCode::UNPROCESSABLE_ENTITY, page).into_response())
         }
         Err(other) => Err(other.into()),
@@ -41,24 +41,24 @@ pub(super) async fn keep(
 }
 
 pub(super) async fn remove(
-    State(service): State<Arc<Service>>,
+    State(services): State<Arc<Services>>,
     visit: Visit,
     Path(id): Path<String>,
     given: Form,
 ) -> Result<Response, Failure> {
     visit.must(Scope::Read)?;
     let id = id.parse().map(FilterId).map_err(|_| Failure::NotFound)?;
-    service.remove_filter(&visit.account, id).await?;
+    services.records.remove_filter(&visit.account, id).await?;
     Ok(Redirect::to(&read(given.text("filter")).address(LIST)).into_response())
 }
 
 /// What stands above the list.
 pub(super) async fn bar(
-    service: &Service,
+    services: &Services,
     visit: &Visit,
     asked: &Asked,
 ) -> Result<Markup, ApiError> {
-    let known = service.saved_filters(&visit.account).await?;
+    let known = services.records.saved_filters(&visit.account).await?;
     let r = visit.view.r();
     let asked = asked.with("before", None).with("limit", None);
     Ok(html! {

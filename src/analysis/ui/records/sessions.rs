@@ -3,7 +3,7 @@
 use super::asked::{Asked, Pairs};
 use super::given;
 use super::row::{self, Names};
-use crate::analysis::http::filters::session_cursor;
+use crate::analysis::api::records::filters::session_cursor;
 use crate::analysis::ui::components::{badge, head, refusal, time_exact};
 use crate::analysis::ui::failure::Failure;
 use crate::analysis::ui::layout::{self, Section};
@@ -11,7 +11,7 @@ use crate::analysis::ui::suggestions::{self, Label};
 use crate::analysis::ui::table::{Column, Table};
 use crate::analysis::ui::view::View;
 use crate::analysis::ui::visit::Visit;
-use crate::analysis::{ApiError, Service};
+use crate::analysis::{ApiError, Services};
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
@@ -20,13 +20,13 @@ use monitor_store::{Scope, SessionSummary};
 use std::sync::Arc;
 
 pub(super) async fn page(
-    State(service): State<Arc<Service>>,
+    State(services): State<Arc<Services>>,
     visit: Visit,
     pairs: Pairs,
 ) -> Result<Response, Failure> {
     visit.must(Scope::Read)?;
     let (asked, r) = (Asked::read(pairs), visit.view.r());
-    let (status, shown) = match found(&service, &visit, &asked).await {
+    let (status, shown) = match found(&services, &visit, &asked).await {
         Ok(shown) => (StatusCode::OK, shown),
         Err(error @ (ApiError::Fields(_) | ApiError::Field { .. })) => (
             StatusCode::UNPROCESSABLE_ENTITY,
@@ -62,18 +62,18 @@ fn form(view: &View, asked: &Asked) -> Markup {
     }
 }
 
-async fn found(service: &Service, visit: &Visit, asked: &Asked) -> Result<Markup, ApiError> {
+async fn found(services: &Services, visit: &Visit, asked: &Asked) -> Result<Markup, ApiError> {
     let view = &visit.view;
-    let asked = asked.resolved(service, &visit.caller, view.r()).await?;
+    let asked = asked.resolved(services, &visit.caller, view.r()).await?;
     let mut filter = asked.sessions()?;
     let limit = filter.limit as usize;
     // One more than is shown tells that there is a next page.
     filter.limit += 1;
-    let mut sessions = service.sessions(&visit.caller, filter).await?;
+    let mut sessions = services.records.sessions(&visit.caller, filter).await?;
     let more = sessions.len() > limit;
     sessions.truncate(limit);
     let ids = sessions.iter().map(|session| session.application_id);
-    let names = service.application_names(&visit.caller, ids).await?;
+    let names = services.admin.application_names(&visit.caller, ids).await?;
     let next = sessions
         .last()
         .filter(|_| more)

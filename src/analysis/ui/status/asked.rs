@@ -1,6 +1,6 @@
 //! The servers that an analysis asks, as this process last knew them: it does not ask them for a page.
 
-use crate::analysis::Service;
+use crate::analysis::Services;
 use crate::analysis::ui::components;
 use crate::analysis::ui::view::View;
 use crate::judge::{EndpointStatus, GuardModel, ModelJudge, Presidio};
@@ -11,10 +11,10 @@ type State = Option<EndpointStatus>;
 
 /// Every kind of server, configured or not.
 pub(in crate::analysis::ui) fn servers(
-    service: &Service,
+    services: &Services,
     view: &View,
 ) -> [(&'static str, State); 3] {
-    let (o, remote) = (view.o(), &service.analyst.remote);
+    let (o, remote) = (view.o(), &services.ingest.remote());
     let judge = remote.model_judge().map(ModelJudge::status);
     [
         (o.judge, judge.map(|(status, _)| status)),
@@ -33,15 +33,15 @@ pub(in crate::analysis::ui) fn badge(view: &View, state: State) -> Markup {
     }
 }
 
-pub(super) fn card(service: &Service, view: &View) -> Markup {
+pub(super) fn card(services: &Services, view: &View) -> Markup {
     let o = view.o();
-    let judge = service.analyst.remote.model_judge();
+    let judge = services.ingest.remote().model_judge();
     let remembered = judge.map(|judge| judge.status().1);
     html! {
         section.card {
             h2 { (o.asked_servers) }
             dl.pairs {
-                @for (name, state) in servers(service, view) {
+                @for (name, state) in servers(services, view) {
                     dt { (name) }
                     dd {
                         (badge(view, state))

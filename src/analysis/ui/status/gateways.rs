@@ -1,12 +1,12 @@
 //! The gateways that register here: what their records say, and what they said of themselves.
 
 use crate::analysis::clock::now_ms;
-use crate::analysis::neighbours::Heard;
+use crate::analysis::ingest::gateway_registry::ReceivedReport;
 use crate::analysis::ui::components::{age, badge, bytes, duration, maybe_time, number};
 use crate::analysis::ui::failure::Failure;
 use crate::analysis::ui::table::{Column, Table};
 use crate::analysis::ui::view::View;
-use crate::analysis::{ApiError, Service};
+use crate::analysis::{ApiError, Services};
 use maud::{Markup, html};
 use monitor_store::GatewaySeen;
 use uuid::Uuid;
@@ -22,17 +22,21 @@ const FRESH_SECONDS: u64 = 300;
 pub(in crate::analysis::ui) struct Known {
     gateway: Uuid,
     seen: Option<GatewaySeen>,
-    heard: Option<Heard>,
+    heard: Option<ReceivedReport>,
     /// It runs in this process.
     is_beside: bool,
 }
 
 /// Every gateway that is known here, the one with the latest record first.
-pub(in crate::analysis::ui) async fn known(service: &Service) -> Result<Vec<Known>, Failure> {
-    let mut heard = service.reports();
-    let own = service.gateway_beside().and_then(|own| own.spool.as_ref());
+pub(in crate::analysis::ui) async fn known(services: &Services) -> Result<Vec<Known>, Failure> {
+    let mut heard = services.ingest.gateways.reports();
+    let own = services
+        .ingest
+        .gateways
+        .local()
+        .and_then(|own| own.spool.as_ref());
     let own = own.map(|spool| spool.report().gateway);
-    let seen = service.store().gateways(MOST).await;
+    let seen = services.records.gateways(MOST).await;
     let seen = seen.map_err(ApiError::from)?.into_iter();
     let mut known: Vec<_> = seen
         .map(|seen| Known {
@@ -128,7 +132,7 @@ fn reported(view: &View, one: &Known) -> [Markup; 5] {
     ]
 }
 
-fn seconds_since(heard: &Heard) -> u64 {
+fn seconds_since(heard: &ReceivedReport) -> u64 {
     let since = now_ms().saturating_sub(heard.at_ms).max(0);
     since.unsigned_abs() / 1000
 }

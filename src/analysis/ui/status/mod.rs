@@ -10,7 +10,7 @@ use super::failure::Failure;
 use super::layout::{self, Section};
 use super::view::View;
 use super::visit::Visit;
-use crate::analysis::{ApiError, Service};
+use crate::analysis::{ApiError, Services};
 use crate::config::BlobPlace;
 use axum::extract::State;
 use axum::response::Html;
@@ -20,19 +20,23 @@ use monitor_store::StoreFacts;
 use std::sync::Arc;
 
 pub(super) async fn page(
-    State(service): State<Arc<Service>>,
+    State(services): State<Arc<Services>>,
     visit: Visit,
 ) -> Result<Html<String>, Failure> {
     visit.must_see_applications()?;
     visit.caller.must_be_unbound()?;
-    let facts = service.store().facts().await.map_err(ApiError::from)?;
-    let known = gateways::known(&service).await?;
+    let facts = services
+        .records
+        .store_facts()
+        .await
+        .map_err(ApiError::from)?;
+    let known = gateways::known(&services).await?;
     let (view, o) = (&visit.view, visit.view.o());
     let content = html! {
         (head(o.status, html! { p.dim { (o.status_hint) } }, html! {}))
         div.halves {
-            div { (server(&service, view)) (asked::card(&service, view)) }
-            div { (store(&service, view, &facts)) (stages(&service, view)) }
+            div { (server(&services, view)) (asked::card(&services, view)) }
+            div { (store(&services, view, &facts)) (stages(&services, view)) }
         }
         h2 { (o.gateways) }
         p.hint { (o.gateways_hint) }
@@ -41,7 +45,7 @@ pub(super) async fn page(
     Ok(layout::page(&visit, Section::Status, o.status, content))
 }
 
-fn server(service: &Service, view: &View) -> Markup {
+fn server(services: &Services, view: &View) -> Markup {
     let o = view.o();
     html! {
         section.card {
@@ -49,14 +53,14 @@ fn server(service: &Service, view: &View) -> Markup {
             dl.pairs {
                 dt { (o.version) } dd { (GATEWAY_VERSION) }
                 dt { "API" } dd { (SCHEMA_VERSION) }
-                dt { (o.running_for) } dd { (age(service.started.elapsed().as_secs())) }
+                dt { (o.running_for) } dd { (age(services.started.elapsed().as_secs())) }
             }
         }
     }
 }
 
-fn store(service: &Service, view: &View, facts: &StoreFacts) -> Markup {
-    let (o, settings) = (view.o(), &service.settings);
+fn store(services: &Services, view: &View, facts: &StoreFacts) -> Markup {
+    let (o, settings) = (view.o(), &services.settings);
     let files = match &settings.blobs {
         Some(BlobPlace::Bucket { .. }) => o.bucket,
         Some(BlobPlace::Folder(_)) | None => o.folder,
@@ -83,8 +87,8 @@ fn store(service: &Service, view: &View, facts: &StoreFacts) -> Markup {
     }
 }
 
-fn stages(service: &Service, view: &View) -> Markup {
-    let (t, o, settings) = (view.t, view.o(), &service.settings);
+fn stages(services: &Services, view: &View) -> Markup {
+    let (t, o, settings) = (view.t, view.o(), &services.settings);
     let services = settings.services;
     let switch = |is_on| match is_on {
         true => badge("good", o.on),

@@ -7,7 +7,7 @@ use crate::analysis::ui::names;
 use crate::analysis::ui::phrases::TokenPhrases;
 use crate::analysis::ui::suggestions::{self, Label};
 use crate::analysis::ui::visit::Visit;
-use crate::analysis::{ApiError, Expiry, FieldProblem, NewToken, Service};
+use crate::analysis::{ApiError, Expiry, FieldProblem, NewToken, Services};
 use maud::{Markup, html};
 use monitor_model::ApplicationId;
 use monitor_store::{Scope, Scopes};
@@ -33,13 +33,13 @@ pub(super) fn blank(application: Option<ApplicationId>) -> Form {
 
 /// The token that a form describes.
 pub(super) async fn read(
-    service: &Service,
+    services: &Services,
     visit: &Visit,
     given: &Form,
 ) -> Result<NewToken, ApiError> {
     let application_id = match given.text("application_id").trim() {
         "" => None,
-        named => Some(names::meant(service, &visit.caller, named, visit.view.r()).await?),
+        named => Some(names::meant(services, &visit.caller, named, visit.view.r()).await?),
     };
     let scopes: Option<Vec<_>> = given.all("scopes").map(Scope::from_name).collect();
     let scopes = scopes.ok_or_else(|| FieldProblem::new("scopes", "is not one of the list"))?;

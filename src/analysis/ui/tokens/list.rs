@@ -10,7 +10,7 @@ use crate::analysis::ui::names::Names;
 use crate::analysis::ui::phrases::TokenPhrases;
 use crate::analysis::ui::table::{Column, Table};
 use crate::analysis::ui::visit::Visit;
-use crate::analysis::{Service, TokenPlace};
+use crate::analysis::{Services, TokenPlace};
 use axum::response::Html;
 use maud::{Markup, html};
 use monitor_model::ApplicationId;
@@ -21,16 +21,18 @@ const PER_PAGE: u32 = 50;
 
 /// A part of the list below its form.
 pub(super) async fn shown(
-    service: &Service,
+    services: &Services,
     visit: &Visit,
     (part, filled): (&Part, &Form),
     message: Markup,
 ) -> Result<Html<String>, Failure> {
-    let (tokens, next) = service
+    let (tokens, next) = services
+        .admin
         .list_tokens(&visit.caller, part.application, part.before, PER_PAGE)
         .await?;
     let ids = tokens.iter().filter_map(|token| token.application_id);
-    let names = service
+    let names = services
+        .admin
         .application_names(&visit.caller, ids.chain(part.application))
         .await?;
     let (t, k) = (visit.view.t, visit.view.k());

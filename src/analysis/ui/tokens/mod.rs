@@ -9,8 +9,8 @@ use super::components::{Tone, notice, refusal};
 use super::failure::Failure;
 use super::form::Form;
 use super::visit::Visit;
-use crate::analysis::token_admin::{TokenPlace, read_place, show_place};
-use crate::analysis::{ApiError, MadeToken, Service};
+use crate::analysis::admin::tokens::{TokenPlace, read_place, show_place};
+use crate::analysis::{ApiError, MadeToken, Services};
 use axum::Router;
 use axum::extract::{Path, Query, State};
 use axum::http::StatusCode;
@@ -43,25 +43,25 @@ struct Part {
 }
 
 async fn page(
-    State(service): State<Arc<Service>>,
+    State(services): State<Arc<Services>>,
     visit: Visit,
     Query(asked): Query<Asked>,
 ) -> Result<Response, Failure> {
     visit.must(Scope::Admin)?;
     let part = Part::read(&asked)?;
     let filled = form::blank(part.application);
-    let page = list::shown(&service, &visit, (&part, &filled), html! {}).await?;
+    let page = list::shown(&services, &visit, (&part, &filled), html! {}).await?;
     Ok(page.into_response())
 }
 
 async fn create(
-    State(service): State<Arc<Service>>,
+    State(services): State<Arc<Services>>,
     visit: Visit,
     given: Form,
 ) -> Result<Response, Failure> {
     visit.must(Scope::Admin)?;
-    let made = match form::read(&service, &visit, &given).await {
-        Ok(new) => service.make_token(&visit.caller, new).await,
+    let made = match form::read(&services, &visit, &given).await {
+        Ok(new) => services.admin.make_token(&visit.caller, new).await,
         Err(problem) => Err(problem),
     };
     let (status, message, filled) = match made {
@@ -74,12 +74,12 @@ async fn create(
         Err(other) => return Err(other.into()),
     };
     let all = Part::default();
-    let page = list::shown(&service, &visit, (&all, &filled), message).await?;
+    let page = list::shown(&services, &visit, (&all, &filled), message).await?;
     Ok((status, page).into_response())
 }
 
 async fn revoke(
-    State(service): State<Arc<Service>>,
+    State(services): State<Arc<Services>>,
     visit: Visit,
     Path(id): Path<String>,
     given: Form,
@@ -87,11 +87,11 @@ async fn revoke(
     visit.must(Scope::Admin)?;
     let part = Part::of_form(&given)?;
     let id = id.parse().map(TokenId).map_err(|_| Failure::NotFound)?;
-    let token = service.revoke_token(&visit.caller, id).await?;
+    let token = services.admin.revoke_token(&visit.caller, id).await?;
     let message = format!("{} {}", visit.view.k().is_revoked, token.name);
     let filled = form::blank(part.application);
     let message = notice(Tone::Good, &message);
-    let page = list::shown(&service, &visit, (&part, &filled), message).await?;
+    let page = list::shown(&services, &visit, (&part, &filled), message).await?;
     Ok(page.into_response())
 }
 

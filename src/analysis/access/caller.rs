@@ -1,0 +1,193 @@
+//! Who calls, and what a caller may do: the one place that decides it (§5, CONTRACT 27 and 30).
+//! Tokens are looked up in `tokens`.
+//!
+//! - A token that is bound to an application sees and changes that one only. Where the caller names
+//!   the other application itself, in a body, a path or a filter, it is told 403, before anything is
+//!   looked up: the answer is the same whether that application exists. Where only what is stored
+//!   knows whose it is (records and tokens by their id), it is told 404, as for an id that was never
+//!   given out.
+//! - Nobody gives what he does not have: a token that is made, rotated or changed has only scopes of
+//!   its maker, and within the maker's application.
+
+use crate::analysis::error::ApiError;
+use monitor_model::ApplicationId;
+use monitor_store::{Account, Role, Scope, Scopes, Token, TokenId};
+
+/// Who does something.
+#[derive(Clone, Debug)]
+pub struct Caller {
+    /// The token's name, for the audit log and the versions.
+    pub(in crate::analysis) name: String,
+    /// None on the command line.
+    pub(in crate::analysis) token_id: Option<TokenId>,
+    scopes: Scopes,
+    bound: Option<ApplicationId>,
+}
+
+impl From<&Token> for Caller {
+    fn from(token: &Token) -> Self {
+        Self {
+            name: token.name.clone(),
+            token_id: Some(token.id),
+            scopes: token.scopes,
+            bound: token.application_id,
+        }
+    }
+}
+
+impl From<&Account> for Caller {
+    fn from(account: &Account) -> Self {
+        Self {
+            name: account.name.clone(),
+            token_id: None,
+            scopes: Scopes::of(match account.role {
+                Role::Administrator => &Scope::ALL,
+                Role::Analyst => &[Scope::Read],
+                Role::Developer => &[Scope::Ingest, Scope::Admin],
+            }),
+            bound: account.application_id,
+        }
+    }
+}
+
+impl Caller {
+    /// Whoever may run the program on its own store, who may do everything.
+    pub fn command_line() -> Self {
+        Self {
+            name: "command line".to_owned(),
+            token_id: None,
+            scopes: Scopes::of(&Scope::ALL),
+            bound: None,
+        }
+    }
+
+    /// Whether it has this scope.
+    pub(in crate::analysis) fn may(&self, scope: Scope) -> bool {
+        self.scopes.allow(scope)
+    }
+
+    /// Asks for one of these scopes.
+    pub(in crate::analysis) fn must_have(&self, scopes: &[Scope]) -> Result<(), ApiError> {
+        match scopes.iter().any(|scope| self.scopes.allow(*scope)) {
+            true => Ok(()),
+            false => Err(scopes
+                .first()
+                .map_or(ApiError::Internal, |first| ApiError::ScopeMissing(*first))),
+        }
+    }
+
+    /// Asks for a caller with what makes an administrator: to change settings and to read records.
+    pub(in crate::analysis) fn must_administer(&self) -> Result<(), ApiError> {
+        self.must_have(&[Scope::Admin])?;
+        self.must_have(&[Scope::Read])
+    }
+
+    /// The application a call concerns: the one it names, else the one the caller is bound to; None
+    /// is every one.
+    pub(in crate::analysis) fn narrow(
+        &self,
+        named: Option<ApplicationId>,
+    ) -> Result<Option<ApplicationId>, ApiError> {
+        if let Some(named) = named {
+            self.must_reach(named)?;
+        }
+        Ok(named.or(self.bound))
+    }
+
+    /// Asks that an application which the call names is within reach.
+    pub(in crate::analysis) fn must_reach(&self, named: ApplicationId) -> Result<(), ApiError> {
+        match self.sees(Some(named)) {
+            true => Ok(()),
+            false => Err(ApiError::OtherApplication),
+        }
+    }
+
+    /// Whether what is stored for this application, or for none, exists for the caller.
+    pub(in crate::analysis) fn sees(&self, owner: Option<ApplicationId>) -> bool {
+        self.bound.is_none() || owner == self.bound
+    }
+
+    /// Asks for a caller that is bound to no application.
+    pub(in crate::analysis) fn must_be_unbound(&self) -> Result<(), ApiError> {
+        match self.bound {
+            None => Ok(()),
+            Some(_) => Err(ApiError::NotForBound),
+        }
+    }
+
+    /// Asks that the caller has every scope it is about to hand out.
+    pub(in crate::analysis) fn must_own(&self, scopes: Scopes) -> Result<(), ApiError> {
+        let missing = |scope: &Scope| scopes.allow(*scope) && !self.scopes.allow(*scope);
+        match Scope::ALL.into_iter().find(missing) {
+            None => Ok(()),
+            Some(scope) => Err(ApiError::ScopeNotOwn(scope)),
+        }
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::expect_used)]
+mod tests {
+    use super::*;
+    use crate::analysis::access::token_cache::new_token;
+
+    fn caller(scopes: &[Scope], bound: Option<ApplicationId>) -> Caller {
+        Caller::from(&new_token("t", Scopes::of(scopes), bound))
+    }
+
+    #[test]
+    fn a_bound_caller_reaches_its_own_application_only() {
+        let (own, other) = (ApplicationId::random(), ApplicationId::random());
+        let bound = caller(&Scope::ALL, Some(own));
+        assert_eq!(bound.narrow(None), Ok(Some(own)));
+        assert_eq!(bound.narrow(Some(own)), Ok(Some(own)));
+        assert_eq!(bound.narrow(Some(other)), Err(ApiError::OtherApplication));
+        assert!(bound.sees(Some(own)) && !bound.sees(Some(other)) && !bound.sees(None));
+        assert_eq!(bound.must_be_unbound(), Err(ApiError::NotForBound));
+    }
+
+    #[test]
+    fn an_unbound_caller_reaches_everything() {
+        let any = ApplicationId::random();
+        for caller in [caller(&[Scope::Read], None), Caller::command_line()] {
+            assert_eq!(caller.narrow(None), Ok(None));
+            assert_eq!(caller.narrow(Some(any)), Ok(Some(any)));
+            assert!(caller.sees(Some(any)) && caller.sees(None));
+            assert_eq!(caller.must_be_unbound(), Ok(()));
+        }
+    }
+
+    #[test]
+    fn nobody_gives_a_scope_he_does_not_have() {
+        let admin = caller(&[Scope::Admin, Scope::Ingest], None);
+        assert_eq!(admin.must_own(Scopes::of(&[Scope::Ingest])), Ok(()));
+        let refused = admin.must_own(Scopes::of(&Scope::ALL));
+        assert_eq!(refused, Err(ApiError::ScopeNotOwn(Scope::Read)));
+        assert!(
+            Caller::command_line()
+                .must_own(Scopes::of(&Scope::ALL))
+                .is_ok()
+        );
+    }
+
+    #[test]
+    fn an_administrator_changes_settings_and_reads_records() {
+        for (scopes, missing) in [
+            (&[Scope::Admin, Scope::Ingest], Scope::Read),
+            (&[Scope::Read, Scope::Ingest], Scope::Admin),
+        ] {
+            let refused = caller(scopes, None).must_administer();
+            assert_eq!(refused, Err(ApiError::ScopeMissing(missing)));
+        }
+        let both = caller(&[Scope::Read, Scope::Admin], None);
+        assert_eq!(both.must_administer(), Ok(()));
+    }
+
+    #[test]
+    fn one_of_the_scopes_is_enough_and_the_first_is_named_when_all_are_missing() {
+        let reader = caller(&[Scope::Read], None);
+        assert_eq!(reader.must_have(&[Scope::Admin, Scope::Read]), Ok(()));
+        let refused = reader.must_have(&[Scope::Admin]);
+        assert_eq!(refused, Err(ApiError::ScopeMissing(Scope::Admin)));
+    }
+}

@@ -1,0 +1,69 @@
+//! Who may call: access tokens, their scopes and how many requests each may send (§5, CONTRACT 27 and 30).
+
+pub(in crate::analysis) mod caller;
+mod rate_limit;
+pub(in crate::analysis) mod token_cache;
+
+use crate::analysis::error::ApiError;
+use caller::Caller;
+use monitor_model::Secret;
+use monitor_store::Scope;
+use rate_limit::RateLimit;
+use std::sync::Arc;
+use std::time::Instant;
+use token_cache::TokenCache;
+
+/// Turns an access token into a [`Caller`].
+pub struct Access {
+    tokens: Arc<TokenCache>,
+    rate_limit: RateLimit,
+}
+
+impl Access {
+    pub(in crate::analysis) fn new(
+        tokens: Arc<TokenCache>,
+        requests_per_second: Option<usize>,
+    ) -> Self {
+        Self {
+            tokens,
+            rate_limit: RateLimit::new(requests_per_second),
+        }
+    }
+
+    /// The caller of an HTTP request, which counts against the rate limit of its token.
+    pub(in crate::analysis) async fn authorize(
+        &self,
+        key: &Secret,
+        scope: Scope,
+    ) -> Result<Caller, ApiError> {
+        self.authorize_any(key, &[scope]).await
+    }
+
+    /// Like [`Access::authorize`], for requests that any of several scopes allows.
+    pub(in crate::analysis) async fn authorize_any(
+        &self,
+        key: &Secret,
+        scopes: &[Scope],
+    ) -> Result<Caller, ApiError> {
+        let caller = self.tokens.authorize(key, scopes).await?;
+        self.admit(&caller)?;
+        Ok(caller)
+    }
+
+    /// The caller of a request that is not rate limited, or whose parts are counted one by one.
+    pub(in crate::analysis) async fn recognize(
+        &self,
+        key: &Secret,
+        scope: Scope,
+    ) -> Result<Caller, ApiError> {
+        self.tokens.authorize(key, &[scope]).await
+    }
+
+    /// Counts one request against the rate limit of the caller's token.
+    pub(in crate::analysis) fn admit(&self, caller: &Caller) -> Result<(), ApiError> {
+        match caller.token_id {
+            Some(id) => self.rate_limit.take(id, Instant::now()),
+            None => Ok(()),
+        }
+    }
+}

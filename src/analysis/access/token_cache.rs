@@ -1,0 +1,148 @@
+//! Bearer tokens (§5, CONTRACT 30): making them and checking them. Values are never kept, logged or
+//! shown again; what is remembered between requests is the hash.
+
+use super::caller::Caller;
+use crate::analysis::cache::Cache;
+use crate::analysis::clock::now_ms;
+use crate::analysis::error::ApiError;
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use monitor_model::{ApplicationId, Secret};
+use monitor_store::{Scope, Scopes, Store, StoreError, Token, TokenHash, TokenId};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::time::{Duration, Instant};
+use uuid::Uuid;
+
+/// How long a revocation by another process may go unseen where the store does not tell of it.
+const BELIEVED_FOR: Duration = Duration::from_millis(500);
+const REMEMBERED: usize = 4096;
+/// A token's last use is written at most this often.
+const TOUCHED_EVERY_MS: i64 = 60_000;
+
+struct Known {
+    token: Token,
+    touched_at_ms: AtomicI64,
+}
+
+/// The tokens of the store.
+pub(in crate::analysis) struct TokenCache {
+    store: Arc<dyn Store>,
+    known: Cache<TokenHash, Arc<Known>>,
+}
+
+impl TokenCache {
+    pub(in crate::analysis) fn new(store: Arc<dyn Store>) -> Self {
+        Self {
+            store,
+            known: Cache::new(REMEMBERED, BELIEVED_FOR),
+        }
+    }
+
+    /// Whose value this is, if it may be used now and has one of the scopes.
+    pub(in crate::analysis) async fn authorize(
+        &self,
+        key: &Secret,
+        scopes: &[Scope],
+    ) -> Result<Caller, ApiError> {
+        let known = self
+            .load(TokenHash::of(key))
+            .await?
+            .ok_or(ApiError::TokenInvalid)?;
+        let now_ms = now_ms();
+        if !known.token.is_valid_at(now_ms) {
+            return Err(ApiError::TokenInvalid);
+        }
+        let caller = Caller::from(&known.token);
+        caller.must_have(scopes)?;
+        self.touch(&known, now_ms);
+        Ok(caller)
+    }
+
+    /// Forgets everything: tokens were changed.
+    pub(in crate::analysis) fn invalidate_all(&self) {
+        self.known.invalidate_all();
+    }
+
+    /// Keeps a token with this value; one that is known already stays as it is.
+    pub(in crate::analysis) async fn add(
+        &self,
+        value: &Secret,
+        token: Token,
+    ) -> Result<(), StoreError> {
+        self.store.add_token(TokenHash::of(value), token).await
+    }
+
+    async fn load(&self, hash: TokenHash) -> Result<Option<Arc<Known>>, StoreError> {
+        let now = Instant::now();
+        if let Some(known) = self.known.get(&hash, now) {
+            return Ok(Some(known));
+        }
+        let asked = self.known.moment();
+        let known = self.store.token(&hash).await?.map(|token| {
+            let touched_at_ms = AtomicI64::new(token.last_used_at_ms.unwrap_or(0));
+            Arc::new(Known {
+                token,
+                touched_at_ms,
+            })
+        });
+        self.known.set(hash, known.clone(), asked, now);
+        Ok(known)
+    }
+
+    fn touch(&self, known: &Known, now_ms: i64) {
+        let last = known.touched_at_ms.load(Ordering::Relaxed);
+        let due = now_ms - last >= TOUCHED_EVERY_MS;
+        if due
+            && known
+                .touched_at_ms
+                .compare_exchange(last, now_ms, Ordering::Relaxed, Ordering::Relaxed)
+                .is_ok()
+        {
+            self.store.touch_token(known.token.id, now_ms);
+        }
+    }
+}
+
+/// A token made now, valid until it is revoked.
+pub(in crate::analysis) fn new_token(
+    name: impl Into<String>,
+    scopes: Scopes,
+    application_id: Option<ApplicationId>,
+) -> Token {
+    Token {
+        id: TokenId(Uuid::new_v4()),
+        name: name.into(),
+        scopes,
+        application_id,
+        created_at_ms: now_ms(),
+        expires_at_ms: None,
+        revoked_at_ms: None,
+        last_used_at_ms: None,
+    }
+}
+
+/// A new token's value: `mon_` and 256 random bits.
+pub(in crate::analysis) fn random_value() -> Result<Secret, getrandom::Error> {
+    let mut bits = [0u8; 32];
+    getrandom::fill(&mut bits)?;
+    Ok(Secret::new(format!("mon_{}", URL_SAFE_NO_PAD.encode(bits))))
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::expect_used)]
+mod tests {
+    use super::random_value;
+
+    #[test]
+    fn a_token_has_its_prefix_and_256_random_bits() {
+        let (one, other) = (random_value().unwrap(), random_value().unwrap());
+        assert_ne!(one, other);
+        let bits = one.expose().strip_prefix("mon_").unwrap();
+        assert_eq!(bits.len(), 43);
+        assert!(
+            bits.bytes()
+                .all(|b| b.is_ascii_alphanumeric() || b == b'-' || b == b'_')
+        );
+    }
+}

@@ -1,0 +1,318 @@
+//! Making, changing and removing applications (CONTRACT 38). Every change names the version it was
+//! made from, so that none is lost, and is in force in this process when it is answered. What a
+//! change may say stands in `draft`; who may make it in `authority`.
+
+use super::Admin;
+use super::draft::{Content, Edit, Part};
+use crate::analysis::access::caller::Caller;
+use crate::analysis::audit::{Action, Target};
+use crate::analysis::clock::now_ms;
+use crate::analysis::error::{ApiError, FieldProblem};
+use monitor_model::ApplicationId;
+use monitor_store::{
+    Account, Application, ApplicationChange, ApplicationFilter, ApplicationPage,
+    ApplicationVersion, Changed, Store, StoreError,
+};
+use serde_json::{Value, json};
+use std::collections::{HashMap, HashSet};
+
+/// Accounts read at once.
+const ACCOUNTS_PER_PAGE: u32 = 1_000;
+
+/// Which version of which application a change was made from.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::analysis) struct Basis {
+    pub(in crate::analysis) id: ApplicationId,
+    pub(in crate::analysis) version: i64,
+}
+
+/// What made the new content.
+#[derive(Clone, Copy, Debug)]
+enum How {
+    Changed,
+    /// It is that of this earlier version.
+    Restored(i64),
+}
+
+impl Admin {
+    /// One page; a bound caller sees its own application.
+    pub(in crate::analysis) async fn list_applications(
+        &self,
+        caller: &Caller,
+        mut filter: ApplicationFilter,
+    ) -> Result<ApplicationPage, ApiError> {
+        filter.id = caller.narrow(None)?;
+        Ok(self.store.applications(&filter).await?)
+    }
+
+    /// One application.
+    pub(in crate::analysis) async fn one_application(
+        &self,
+        caller: &Caller,
+        id: ApplicationId,
+    ) -> Result<Application, ApiError> {
+        caller.must_reach(id)?;
+        self.store.application(id).await?.ok_or(ApiError::NotFound)
+    }
+
+    /// What those of these applications are called that the caller sees; one that is gone has no name.
+    pub(in crate::analysis) async fn application_names(
+        &self,
+        caller: &Caller,
+        ids: impl Iterator<Item = ApplicationId>,
+    ) -> Result<HashMap<ApplicationId, String>, ApiError> {
+        let seen: HashSet<_> = ids.filter(|id| caller.sees(Some(*id))).collect();
+        let seen: Vec<_> = seen.into_iter().collect();
+        let names = match seen.is_empty() {
+            true => Vec::new(),
+            false => self.store.application_names(&seen).await?,
+        };
+        Ok(names.into_iter().collect())
+    }
+
+    /// Makes an application.
+    pub(in crate::analysis) async fn make_application(
+        &self,
+        caller: &Caller,
+        id: Option<ApplicationId>,
+        edit: Edit,
+    ) -> Result<Application, ApiError> {
+        caller.must_be_unbound()?;
+        let made = bare_application(
+            id.unwrap_or_else(ApplicationId::random),
+            String::new(),
+            json!({}),
+        );
+        let (mut made, content) = checked(edit, made).await?;
+        let changed = content.changes(&made);
+        if id.is_some() && self.store.application(made.id).await?.is_some() {
+            return Err(ApiError::Conflict("id: an application has it already"));
+        }
+        content.fill(&mut made);
+        self.store
+            .add_application(made.clone(), &caller.name)
+            .await?;
+        self.applications.invalidate_all();
+        let details = json!({"version_from": null, "version_to": 1, "changed": changed});
+        let target = Target::Application(made.id);
+        self.audit
+            .append(caller, Action::ApplicationCreate, target, details)
+            .await?;
+        Ok(made)
+    }
+
+    /// Changes an application; gives it as it is then.
+    pub(in crate::analysis) async fn change_application(
+        &self,
+        caller: &Caller,
+        basis: Basis,
+        edit: Edit,
+    ) -> Result<Application, ApiError> {
+        let base = self.base(caller, basis).await?;
+        self.change(caller, base, edit, How::Changed).await
+    }
+
+    /// Makes an earlier version the latest again, as a new version.
+    pub(in crate::analysis) async fn restore_application(
+        &self,
+        caller: &Caller,
+        basis: Basis,
+        earlier: i64,
+    ) -> Result<Application, ApiError> {
+        let base = self.base(caller, basis).await?;
+        let version = self.stored_version(&base, earlier).await?;
+        let unknown = || FieldProblem::new("restore", "the application has no such version");
+        let version = version.ok_or_else(unknown)?;
+        let edit = Edit {
+            name: Some(version.name),
+            description: Some(version.description),
+            rules: Some(Part::Whole(version.rules)),
+            policy: Some(Part::Whole(version.policy.unwrap_or(Value::Null))),
+        };
+        self.change(caller, base, edit, How::Restored(earlier))
+            .await
+    }
+
+    /// Removes an application with its tokens and records, and with the accounts of people who are bound
+    /// to it: where there are any, that takes whoever may change accounts.
+    pub(in crate::analysis) async fn remove_application(
+        &self,
+        caller: &Caller,
+        basis: Basis,
+    ) -> Result<(), ApiError> {
+        caller.must_be_unbound()?;
+        let accounts = accounts_bound_to(&*self.store, basis.id).await?;
+        if accounts > 0 {
+            caller.must_administer()?;
+        }
+        let removed = self
+            .store
+            .remove_application(basis.id, basis.version)
+            .await?;
+        done(removed)?;
+        self.applications.invalidate_all();
+        self.tokens.invalidate_all();
+        let mut details = json!({"version_from": basis.version, "version_to": null});
+        if let (1.., Value::Object(details)) = (accounts, &mut details) {
+            details.insert("accounts".to_owned(), accounts.into());
+        }
+        let target = Target::Application(basis.id);
+        self.audit
+            .append(caller, Action::ApplicationRemove, target, details)
+            .await
+    }
+
+    /// One page of versions, newest first, and `before` of the next page.
+    pub(in crate::analysis) async fn list_versions(
+        &self,
+        caller: &Caller,
+        id: ApplicationId,
+        before: Option<i64>,
+        limit: u32,
+    ) -> Result<(Vec<ApplicationVersion>, Option<i64>), ApiError> {
+        self.one_application(caller, id).await?;
+        let asked = limit.saturating_add(1);
+        let mut versions = self.store.application_versions(id, before, asked).await?;
+        let is_last = versions.len() <= limit as usize;
+        versions.truncate(limit as usize);
+        let next = versions.last().map(|version| version.version);
+        Ok((versions, next.filter(|_| !is_last)))
+    }
+
+    /// One version.
+    pub(in crate::analysis) async fn one_version(
+        &self,
+        caller: &Caller,
+        id: ApplicationId,
+        version: i64,
+    ) -> Result<ApplicationVersion, ApiError> {
+        let application = self.one_application(caller, id).await?;
+        let found = self.stored_version(&application, version).await?;
+        found.ok_or(ApiError::NotFound)
+    }
+
+    async fn stored_version(
+        &self,
+        application: &Application,
+        version: i64,
+    ) -> Result<Option<ApplicationVersion>, ApiError> {
+        let before = version.checked_add(1);
+        let versions = self
+            .store
+            .application_versions(application.id, before, 1)
+            .await?;
+        Ok(versions.into_iter().find(|found| found.version == version))
+    }
+
+    /// The application a change is laid over, if it still is at the change's version.
+    async fn base(&self, caller: &Caller, basis: Basis) -> Result<Application, ApiError> {
+        let base = self.one_application(caller, basis.id).await?;
+        match base.version == basis.version {
+            true => Ok(base),
+            false => Err(ApiError::VersionConflict(base.version)),
+        }
+    }
+
+    async fn change(
+        &self,
+        caller: &Caller,
+        base: Application,
+        edit: Edit,
+        how: How,
+    ) -> Result<Application, ApiError> {
+        let (mut base, content) = checked(edit, base).await?;
+        let changed = content.changes(&base);
+        let expected_version = base.version;
+        content.fill(&mut base);
+        base.updated_at_ms = now_ms();
+        let change = as_change(&base, &caller.name);
+        base.version = done(self.store.change_application(change).await?)?;
+        self.applications.invalidate_all();
+        let (action, restored) = match how {
+            How::Changed => (Action::ApplicationChange, None),
+            How::Restored(version) => (Action::ApplicationRestore, Some(version)),
+        };
+        let mut details = json!({
+            "version_from": expected_version, "version_to": base.version, "changed": changed,
+        });
+        if let (Some(version), Value::Object(details)) = (restored, &mut details) {
+            details.insert("restored".to_owned(), version.into());
+        }
+        self.audit
+            .append(caller, action, Target::Application(base.id), details)
+            .await?;
+        Ok(base)
+    }
+}
+
+/// Lays an edit over an application. Rules are compiled for it, away from the threads that serve
+/// connections.
+async fn checked(edit: Edit, base: Application) -> Result<(Application, Content), ApiError> {
+    let check = move || edit.over(&base).map(|content| (base, content));
+    let checked = tokio::task::spawn_blocking(check).await;
+    checked.map_err(|_| ApiError::Internal)?
+}
+
+/// How many accounts are bound to this application.
+async fn accounts_bound_to(store: &dyn Store, id: ApplicationId) -> Result<usize, StoreError> {
+    let (mut bound, mut after) = (0, None::<String>);
+    loop {
+        let page = store.accounts(after.as_deref(), ACCOUNTS_PER_PAGE).await?;
+        let own = |account: &&Account| account.application_id == Some(id);
+        bound += page.iter().filter(own).count();
+        match page.last() {
+            Some(last) => after = Some(last.name.clone()),
+            None => return Ok(bound),
+        }
+    }
+}
+
+impl Content {
+    fn fill(self, application: &mut Application) {
+        application.name = self.name;
+        application.description = self.description;
+        application.rules = self.rules;
+        application.policy = self.policy.map(Ok);
+    }
+}
+
+fn as_change(application: &Application, changed_by: &str) -> ApplicationChange {
+    let policy = application.policy.as_ref();
+    ApplicationChange {
+        id: application.id,
+        expected_version: application.version,
+        name: application.name.clone(),
+        description: application.description.clone(),
+        rules: application.rules.clone(),
+        policy: policy.and_then(|policy| policy.as_ref().ok()).cloned(),
+        changed_at_ms: application.updated_at_ms,
+        changed_by: changed_by.to_owned(),
+    }
+}
+
+/// An application without a policy, created now. Rules without keys: the defaults of the running version
+/// hold, also those of a later one.
+pub(in crate::analysis) fn bare_application(
+    id: ApplicationId,
+    name: String,
+    rules: Value,
+) -> Application {
+    Application {
+        id,
+        name,
+        description: String::new(),
+        created_at_ms: now_ms(),
+        updated_at_ms: now_ms(),
+        version: 1,
+        policy: None,
+        rules,
+    }
+}
+
+fn done(changed: Changed) -> Result<i64, ApiError> {
+    match changed {
+        Changed::Done(version) => Ok(version),
+        Changed::Conflict(latest) => Err(ApiError::VersionConflict(latest)),
+        Changed::Unknown => Err(ApiError::NotFound),
+    }
+}

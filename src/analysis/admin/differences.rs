@@ -1,0 +1,192 @@
+//! Two verdicts over one record, side by side: the one it has and the one it would get. No store, no
+//! engine.
+
+use monitor_detect::custom_policy::Ruling;
+use monitor_detect::guardrails::in_grey_zone;
+use monitor_detect::rules::CustomPolicy;
+use monitor_detect::{Compiled, Report, SECOND_OPINION};
+use monitor_model::{AnalysisResponse, DatacleanReport, PolicyRuling, TypeCount};
+use monitor_store::StoredRecord;
+use serde::Serialize;
+use serde_json::{Value, json};
+
+/// What a second verdict over a record rests on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Basis {
+    /// The message as it came.
+    Original,
+    /// Its cleaned text, where the original was not kept. What was found then counts on where the
+    /// rules still look for it, so does the token count; what was not found then is looked for in
+    /// the cleaned text.
+    CleanedText,
+    /// No text was kept: there is no second verdict.
+    Nothing,
+}
+
+/// A field of §2.9, or `blocked`, that would be another one.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Difference {
+    /// Such as `dataclean.flagged`.
+    pub field: &'static str,
+    /// What the record has.
+    pub was: Value,
+    /// What it would have.
+    pub now: Value,
+}
+
+/// A verdict and what it means to the application's policy.
+#[derive(Clone, Copy)]
+pub(in crate::analysis) struct Verdict<'a> {
+    pub(in crate::analysis) answer: &'a AnalysisResponse,
+    pub(in crate::analysis) blocked: bool,
+}
+
+/// The text of a record that can be judged again.
+pub(in crate::analysis) fn text(record: &StoredRecord) -> (Basis, Option<&str>) {
+    let cleaned = record.answer.dataclean.cleaned_text.as_deref();
+    match (record.message.as_deref(), cleaned) {
+        (Some(message), _) => (Basis::Original, Some(message)),
+        (None, Some(cleaned)) => (Basis::CleanedText, Some(cleaned)),
+        (None, None) => (Basis::Nothing, None),
+    }
+}
+
+/// Completes a report over a cleaned text by what the record knows of the original.
+pub(in crate::analysis) fn complete(report: &mut Report, record: &StoredRecord, rules: &Compiled) {
+    let (was, thresholds) = (&record.answer, rules.rules().tokens);
+    report.tokens.count = was.tokens.count;
+    report.tokens.usage_severity =
+        thresholds.and_then(|thresholds| thresholds.severity(was.tokens.count));
+    if report.dataclean.cleaned_text.is_none() {
+        return;
+    }
+    let still = was.dataclean.types.iter();
+    let mut types: Vec<TypeCount> = still
+        .filter(|found| rules.looks_for(&found.kind))
+        .cloned()
+        .collect();
+    for found in std::mem::take(&mut report.dataclean.types) {
+        match types.iter_mut().find(|known| known.kind == found.kind) {
+            Some(known) => known.count += found.count,
+            None => types.push(found),
+        }
+    }
+    report.dataclean.flagged = !types.is_empty();
+    report.dataclean.types = types;
+}
+
+/// Takes over what the record has on custom policies: no judge is asked again. A ruling holds for the
+/// policy that it was given on, `before` being those of its time. Gives how many of `now` have none.
+pub(in crate::analysis) fn keep_rulings(
+    report: &mut Report,
+    record: &StoredRecord,
+    (before, now): (&[CustomPolicy], &[CustomPolicy]),
+) -> usize {
+    const STAGE: &str = "custom_policy: ";
+    if now.is_empty() {
+        return 0;
+    }
+    let was = &record.answer.custom_policy.policies;
+    let ruling = |policy: &CustomPolicy| {
+        let held = before.contains(policy);
+        was.iter()
+            .find(|ruling| held && ruling.name == policy.name)
+            .cloned()
+    };
+    let policies: Vec<PolicyRuling> = now.iter().filter_map(ruling).collect();
+    let unjudged = now.len() - policies.len();
+    let failures = record.answer.errors.iter();
+    let failures = failures.filter_map(|error| error.strip_prefix(STAGE));
+    let ruling = Ruling {
+        has_failed: policies.is_empty(),
+        policies,
+        failures: failures.map(str::to_owned).collect(),
+    };
+    report.add_custom_policy(ruling, record.answer.timings.custom_policy_us);
+    unjudged
+}
+
+/// Takes over a guard model's opinion where the engine is unsure again: it is not asked again either.
+pub(in crate::analysis) fn keep_opinion(
+    report: &mut Report,
+    record: &StoredRecord,
+    rules: &Compiled,
+) {
+    let was = record.answer.guardrails.categories.iter();
+    let was = was.filter(|category| category.flagged && category.reason == SECOND_OPINION);
+    let named: Vec<_> = was
+        .filter_map(|category| {
+            let mut in_force = rules.guardrails().iter();
+            in_force.find(|(one, _)| one.as_str() == category.name)
+        })
+        .map(|(category, from)| (category.as_str(), *from))
+        .collect();
+    if !named.is_empty() && in_grey_zone(&report.guardrails) {
+        report.add_second_opinion(&named);
+    }
+}
+
+/// The differences of a verdict: flags, types, severity, status, and whether it blocks.
+pub(in crate::analysis) fn verdicts(was: Verdict<'_>, now: Verdict<'_>) -> Vec<Difference> {
+    let fields = |verdict: Verdict<'_>| {
+        let answer = verdict.answer;
+        [
+            ("blocked", json!(verdict.blocked)),
+            ("guardrails.flagged", json!(answer.guardrails.flagged)),
+            ("custom_policy.flagged", json!(answer.custom_policy.flagged)),
+            ("dataclean.flagged", json!(answer.dataclean.flagged)),
+            ("dataclean.types", types(&answer.dataclean)),
+            ("tokens.usage_severity", json!(answer.tokens.usage_severity)),
+            ("status", json!(answer.status)),
+        ]
+    };
+    compare(fields(was), fields(now))
+}
+
+/// The differences of two answers, those of their verdicts first. Places and the cleaned text count
+/// only where both saw the same text.
+pub(in crate::analysis) fn answers(
+    was: Verdict<'_>,
+    now: Verdict<'_>,
+    basis: Basis,
+) -> Vec<Difference> {
+    let fields = |verdict: Verdict<'_>| {
+        let answer = verdict.answer;
+        [
+            ("errors", json!(answer.errors)),
+            ("tokens.count", json!(answer.tokens.count)),
+        ]
+    };
+    let texts = |verdict: Verdict<'_>| {
+        let dataclean = &verdict.answer.dataclean;
+        [
+            ("dataclean.cleaned_text", json!(dataclean.cleaned_text)),
+            ("dataclean.entities", json!(dataclean.entities)),
+        ]
+    };
+    let mut differences = verdicts(was, now);
+    differences.extend(compare(fields(was), fields(now)));
+    if basis == Basis::Original {
+        differences.extend(compare(texts(was), texts(now)));
+    }
+    differences
+}
+
+/// In the order of the names: another order of finds is no other verdict.
+fn types(dataclean: &DatacleanReport) -> Value {
+    let mut types: Vec<_> = dataclean.types.iter().collect();
+    types.sort_by(|one, other| one.kind.cmp(&other.kind));
+    json!(types)
+}
+
+fn compare<const N: usize>(
+    was: [(&'static str, Value); N],
+    now: [(&'static str, Value); N],
+) -> Vec<Difference> {
+    was.into_iter()
+        .zip(now)
+        .filter(|((_, was), (_, now))| was != now)
+        .map(|((field, was), (_, now))| Difference { field, was, now })
+        .collect()
+}

@@ -1,0 +1,269 @@
+//! What an application is about to become: an edit laid over what it is, checked as a whole, with
+//! the names of what changes. Reads and writes nothing (CONTRACT 38).
+
+use crate::analysis::error::{ApiError, FieldProblem};
+use crate::analysis::rules::application_rules::ApplicationRules;
+use crate::analysis::text_checks::{check_description, check_name, check_no_nul};
+use monitor_model::{Policy, PolicyProblems};
+use monitor_store::Application;
+use serde_json::{Map, Value, json};
+
+/// Names of changed fields in one line of the audit log at most.
+const NAMED_CHANGES: usize = 100;
+
+/// A document of an edit.
+#[derive(Clone, Debug)]
+pub(in crate::analysis) enum Part {
+    /// It takes the place of what was there.
+    Whole(Value),
+    /// It is laid over what was there: objects key by key, anything else, null too, replaces. Null
+    /// does not remove a key as in RFC 7396, for in rules it says that a stage is off.
+    Over(Value),
+}
+
+/// What is to change; None leaves it.
+#[derive(Clone, Debug, Default)]
+pub(in crate::analysis) struct Edit {
+    pub(in crate::analysis) name: Option<String>,
+    pub(in crate::analysis) description: Option<String>,
+    pub(in crate::analysis) rules: Option<Part>,
+    pub(in crate::analysis) policy: Option<Part>,
+}
+
+/// Everything of an application that has versions, checked.
+#[derive(Clone, Debug)]
+pub(in crate::analysis) struct Content {
+    pub(in crate::analysis) name: String,
+    pub(in crate::analysis) description: String,
+    pub(in crate::analysis) rules: Value,
+    pub(in crate::analysis) policy: Option<Policy>,
+}
+
+impl Edit {
+    /// The edit over what is there, or everything that is wrong with the result.
+    pub(in crate::analysis) fn over(self, base: &Application) -> Result<Content, ApiError> {
+        let mut problems = Vec::new();
+        let name = self.name.unwrap_or_else(|| base.name.clone());
+        let description = self.description.unwrap_or_else(|| base.description.clone());
+        problems.extend(check_name(&name).err());
+        problems.extend(check_description(&description).err());
+        let new_rules = self
+            .rules
+            .map_or_else(|| base.rules.clone(), |part| part.over(&base.rules));
+        problems.extend(
+            ApplicationRules::parse(&new_rules)
+                .err()
+                .unwrap_or_default(),
+        );
+        let policy = match self.policy {
+            Some(part) => read_policy(part.over(&policy_value(base))),
+            None => kept_policy(base),
+        };
+        let policy = policy.unwrap_or_else(|wrong| {
+            problems.extend(wrong);
+            None
+        });
+        if !problems.is_empty() {
+            return Err(ApiError::Fields(problems));
+        }
+        Ok(Content {
+            name,
+            description,
+            rules: new_rules,
+            policy,
+        })
+    }
+}
+
+impl Content {
+    /// The names of the fields that differ from what is there, such as `policy.phrase`.
+    pub(in crate::analysis) fn changes(&self, base: &Application) -> Vec<String> {
+        let before = json!({
+            "name": base.name,
+            "description": base.description,
+            "rules": base.rules,
+            "policy": policy_value(base),
+        });
+        let after = json!({
+            "name": self.name,
+            "description": self.description,
+            "rules": self.rules,
+            "policy": self.policy,
+        });
+        let mut names = Vec::new();
+        differences(&before, &after, "", &mut names);
+        names
+    }
+}
+
+impl Part {
+    fn over(self, base: &Value) -> Value {
+        match self {
+            Self::Whole(value) => value,
+            Self::Over(patch) => {
+                let mut merged = base.clone();
+                lay_over(&mut merged, patch);
+                merged
+            }
+        }
+    }
+}
+
+fn lay_over(base: &mut Value, patch: Value) {
+    match (base, patch) {
+        (Value::Object(base), Value::Object(patch)) => {
+            for (key, value) in patch {
+                lay_over(base.entry(key).or_insert(Value::Null), value);
+            }
+        }
+        (base, patch) => *base = patch,
+    }
+}
+
+fn read_policy(document: Value) -> Result<Option<Policy>, Vec<FieldProblem>> {
+    if document.is_null() {
+        return Ok(None);
+    }
+    check_no_nul("policy", &document).map_err(|problem| vec![problem])?;
+    Policy::from_value(&document)
+        .map(Some)
+        .map_err(|problems| policy_problems(&problems))
+}
+
+/// The policy of an edit that does not name it. One that another program wrote and nobody can read
+/// is not taken away in passing.
+fn kept_policy(base: &Application) -> Result<Option<Policy>, Vec<FieldProblem>> {
+    match &base.policy {
+        None => Ok(None),
+        Some(Ok(policy)) => Ok(Some(policy.clone())),
+        Some(Err(problems)) => Err(policy_problems(problems)),
+    }
+}
+
+/// What is wrong with a policy, by the fields of its application.
+pub(in crate::analysis) fn policy_problems(problems: &PolicyProblems) -> Vec<FieldProblem> {
+    let named = |key: &str| match key {
+        "" => "policy".to_owned(),
+        key => format!("policy.{key}"),
+    };
+    problems
+        .0
+        .iter()
+        .map(|problem| FieldProblem::new(named(&problem.key), &problem.text))
+        .collect()
+}
+
+/// The policy as JSON; null where there is none or nobody can read it.
+fn policy_value(application: &Application) -> Value {
+    let policy = application.policy.as_ref();
+    json!(policy.and_then(|policy| policy.as_ref().ok()))
+}
+
+fn differences(before: &Value, after: &Value, path: &str, names: &mut Vec<String>) {
+    let (Value::Object(old), Value::Object(new)) = (before, after) else {
+        if before != after && names.len() < NAMED_CHANGES {
+            names.push(path.to_owned());
+        }
+        return;
+    };
+    let added = new.keys().filter(|key| !old.contains_key(*key));
+    for key in old.keys().chain(added) {
+        let inner = match path {
+            "" => key.clone(),
+            path => format!("{path}.{key}"),
+        };
+        differences(at(old, key), at(new, key), &inner, names);
+    }
+}
+
+fn at<'v>(map: &'v Map<String, Value>, key: &str) -> &'v Value {
+    map.get(key).unwrap_or(&Value::Null)
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::expect_used)]
+mod tests {
+    use super::*;
+    use monitor_model::{AppMode, ApplicationId};
+
+    fn base() -> Application {
+        Application {
+            id: ApplicationId::random(),
+            name: "bot".to_owned(),
+            description: String::new(),
+            created_at_ms: 0,
+            updated_at_ms: 0,
+            version: 1,
+            rules: json!({"pre": {"dataclean": {"clean_type": "MASKING", "mask_style": "x"}}}),
+            policy: Some(Ok(Policy::new(AppMode::Sync, "No."))),
+        }
+    }
+
+    #[test]
+    fn what_is_laid_over_keeps_its_neighbours_and_null_is_a_value() {
+        let edit = Edit {
+            rules: Some(Part::Over(json!({
+                "pre": {"dataclean": {"clean_type": "DELETION"}}, "post": {"dataclean": null},
+            }))),
+            policy: Some(Part::Over(json!({"phrase": "Never."}))),
+            ..Edit::default()
+        };
+        let content = edit.over(&base()).unwrap();
+        assert_eq!(
+            content.rules,
+            json!({
+                "pre": {"dataclean": {"clean_type": "DELETION", "mask_style": "x"}},
+                "post": {"dataclean": null},
+            })
+        );
+        assert_eq!(content.policy, Some(Policy::new(AppMode::Sync, "Never.")));
+        let changed = [
+            "policy.phrase",
+            "rules.pre.dataclean.clean_type",
+            "rules.post",
+        ];
+        assert_eq!(content.changes(&base()), changed);
+    }
+
+    #[test]
+    fn everything_that_is_wrong_is_said_at_once_and_no_phrase_is_quoted() {
+        let edit = Edit {
+            name: Some(String::new()),
+            description: Some("\0".to_owned()),
+            rules: Some(Part::Whole(json!([]))),
+            policy: Some(Part::Whole(
+                json!({"app_mode": "synk", "phrase": ["hidden"]}),
+            )),
+        };
+        let text = edit.over(&base()).unwrap_err().to_string();
+        for part in [
+            "name: is empty",
+            "description: has",
+            "rules: ",
+            "policy.app_mode: \"synk\"",
+            "policy.phrase: ",
+        ] {
+            assert!(text.contains(part), "{part} in {text}");
+        }
+        assert!(!text.contains("hidden"), "{text}");
+    }
+
+    #[test]
+    fn a_policy_that_nobody_can_read_is_not_lost_in_passing() {
+        let unreadable = Application {
+            policy: Some(Policy::from_json(r#"{"app_mode":"later"}"#)),
+            ..base()
+        };
+        let rename = Edit {
+            name: Some("new".to_owned()),
+            ..Edit::default()
+        };
+        let refused = rename.clone().over(&unreadable).unwrap_err().to_string();
+        assert!(refused.starts_with("policy.app_mode: "), "{refused}");
+        let with_policy = Edit {
+            policy: Some(Part::Whole(Value::Null)),
+            ..rename
+        };
+        assert_eq!(with_policy.over(&unreadable).unwrap().policy, None);
+    }
+}

@@ -1,0 +1,41 @@
+//! Administration: applications with their versions and policies, tokens, the audit log, drafts tried on a
+//! text or on stored records (CONTRACT 16, 30, 38).
+
+pub(in crate::analysis) mod applications;
+pub(in crate::analysis) mod differences;
+pub(in crate::analysis) mod draft;
+pub(in crate::analysis) mod policies;
+pub(in crate::analysis) mod replay;
+pub(in crate::analysis) mod tokens;
+pub(in crate::analysis) mod trial;
+
+use crate::analysis::access::caller::Caller;
+use crate::analysis::access::token_cache::TokenCache;
+use crate::analysis::audit::AuditLog;
+use crate::analysis::error::ApiError;
+use crate::analysis::ingest::analyzer::MessageAnalyzer;
+use crate::analysis::ingest::application_cache::ApplicationCache;
+use crate::analysis::ingest::inline_rules::InlineRulesCache;
+use monitor_store::{AuditEntry, AuditFilter, Store};
+use std::sync::Arc;
+
+/// Changes settings, and tries changes before they are made.
+pub struct Admin {
+    pub(super) store: Arc<dyn Store>,
+    pub(super) audit: AuditLog,
+    pub(super) tokens: Arc<TokenCache>,
+    pub(super) applications: Arc<ApplicationCache>,
+    pub(super) analyzer: Arc<MessageAnalyzer>,
+    pub(super) inline_rules: Arc<InlineRulesCache>,
+}
+
+impl Admin {
+    /// One page of the audit log; a bound caller sees the entries of its own application.
+    pub(in crate::analysis) async fn audit_log(
+        &self,
+        caller: &Caller,
+        filter: AuditFilter,
+    ) -> Result<(Vec<AuditEntry>, Option<i64>), ApiError> {
+        self.audit.page(caller, filter).await
+    }
+}

@@ -1,0 +1,139 @@
+//! Policies in the analysis server's store: setting one, and handing all of them to the gateway of
+//! the same process as its policy store (CONTRACT 16). What a policy does is the gateway's.
+
+use super::Admin;
+use super::applications::bare_application;
+use crate::policy::{Content, PolicyStore, PolicyStoreError};
+use async_trait::async_trait;
+use monitor_model::{ApplicationId, ApplicationPolicy, Policy, PolicyProblems, StoredPolicy};
+use monitor_store::{Store, StoreError};
+use serde_json::json;
+use std::sync::Arc;
+use std::time::Duration;
+use thiserror::Error;
+use tokio::sync::watch;
+
+/// A change by another process is live in under a second.
+const LOOK: Duration = Duration::from_millis(500);
+
+/// Why a policy was not set.
+#[derive(Debug, Error)]
+pub enum SetPolicyError {
+    /// The policy says what cannot be meant.
+    #[error("{0}")]
+    Refused(PolicyProblems),
+    /// There is no such application.
+    #[error("no application has this id")]
+    UnknownApplication,
+    /// The store cannot be written.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+impl Admin {
+    /// Sets an application's policy; it is in force for the gateway of this process at once, for any
+    /// other in under a second (CONTRACT 16).
+    ///
+    /// # Errors
+    /// [`SetPolicyError`]; nothing is changed then.
+    pub async fn set_policy(
+        &self,
+        application: ApplicationId,
+        policy: Policy,
+    ) -> Result<(), SetPolicyError> {
+        policy
+            .check()
+            .map_err(|problems| SetPolicyError::Refused(PolicyProblems(problems)))?;
+        match self.store.set_policy(application, Some(policy)).await? {
+            true => Ok(()),
+            false => Err(SetPolicyError::UnknownApplication),
+        }
+    }
+
+    /// Every application that has a policy, with what is wrong where it cannot be read.
+    ///
+    /// # Errors
+    /// [`StoreError`] when the store cannot be read.
+    pub async fn policies(&self) -> Result<Vec<StoredPolicy>, StoreError> {
+        self.store.policies().await
+    }
+
+    /// The policies of this store for the gateway of the same process.
+    pub fn policy_store(&self) -> Box<dyn PolicyStore> {
+        Box::new(LocalPolicies::new(self.store.clone()))
+    }
+
+    /// Makes the applications that a configuration file lists and the store does not have, so that
+    /// their messages are accepted. Their policies stay in the file.
+    ///
+    /// # Errors
+    /// [`StoreError`] when the store cannot be read or written.
+    pub async fn ensure_applications(
+        &self,
+        listed: &[ApplicationPolicy],
+    ) -> Result<(), StoreError> {
+        for application in listed {
+            if self.store.application(application.id).await?.is_none() {
+                let (id, name) = (application.id, application.name.clone());
+                let bare = bare_application(id, name, json!({}));
+                let added = self.store.add_application(bare, "configuration").await;
+                // Another server may have been first.
+                if added.is_err() && self.store.application(id).await?.is_none() {
+                    return added;
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The store of this process as the gateway's policy store.
+struct LocalPolicies {
+    store: Arc<dyn Store>,
+    written: watch::Receiver<()>,
+    seen: Option<i64>,
+}
+
+impl LocalPolicies {
+    fn new(store: Arc<dyn Store>) -> Self {
+        let written = store.policy_written();
+        Self {
+            store,
+            written,
+            seen: None,
+        }
+    }
+
+    async fn read_now(&mut self) -> Result<Content, StoreError> {
+        // The count first: a change between the two reads is found by the next one.
+        let count = self.store.policy_changes().await?;
+        if self.seen == Some(count) {
+            return Ok(Content::Unchanged);
+        }
+        let policies = self.store.policies().await?;
+        self.seen = Some(count);
+        Ok(Content::All(policies))
+    }
+}
+
+#[async_trait]
+impl PolicyStore for LocalPolicies {
+    fn name(&self) -> &'static str {
+        "sqlite"
+    }
+
+    async fn read(&mut self) -> Result<Content, PolicyStoreError> {
+        match self.read_now().await {
+            // The process ends; what is in force stays so.
+            Err(StoreError::Closed) => Ok(Content::Unchanged),
+            other => other.map_err(|error| PolicyStoreError(error.to_string())),
+        }
+    }
+
+    async fn changed(&mut self) {
+        // Over early only when the store is gone, which is no change either.
+        if let Ok(Err(_)) = tokio::time::timeout(LOOK, self.written.changed()).await {
+            tokio::time::sleep(LOOK).await;
+        }
+    }
+}

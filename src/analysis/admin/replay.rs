@@ -1,0 +1,346 @@
+//! Stored records judged again: one by the rules that judged it (`explain`), many by rules that are
+//! only a draft (`replay`). Changes nothing in the store.
+
+use super::Admin;
+use super::differences::{self, Basis, Difference, Verdict};
+use crate::analysis::access::caller::Caller;
+use crate::analysis::error::ApiError;
+use crate::analysis::ingest::application_cache::{self, CompiledRules};
+use crate::analysis::ingest::inline_rules::Validation;
+use crate::analysis::ingest::verdict;
+use crate::analysis::records::queries::find_record;
+use crate::analysis::rules::application_rules::ApplicationRules;
+use monitor_detect::rules::CustomPolicy;
+use monitor_detect::{Compiled, Rules};
+use monitor_model::{AnalysisResponse, ApplicationId, Policy, RecordId, Stage};
+use monitor_store::{RecordFilter, StoreError, StoredRecord};
+use serde::Serialize;
+use serde_json::Value;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// Records that one call of [`Admin::replay`] looks at, at most.
+pub const MOST_REPLAYED: u32 = 200;
+
+/// Which rules judged a record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RulesUsed {
+    /// This version of its application.
+    Version(i64),
+    /// Those that came with the request.
+    Inline,
+    /// They are no longer there.
+    Lost,
+}
+
+/// A record's verdict, computed again by the rules that judged it.
+#[derive(Clone, Debug, Serialize)]
+pub struct Explanation {
+    /// The record.
+    pub request_id: RecordId,
+    /// What the second verdict rests on.
+    pub basis: Basis,
+    /// The rules of both verdicts.
+    pub rules_used: RulesUsed,
+    /// The rules themselves, as JSON.
+    pub rules: Option<Value>,
+    /// What came out differently, by a later version of the program; empty where nothing did.
+    pub differences: Vec<Difference>,
+    /// The second verdict; None where there is no text or there are no rules any more.
+    pub answer: Option<AnalysisResponse>,
+}
+
+/// A draft and the records it is tried on.
+pub struct Replay {
+    /// The draft, checked.
+    pub draft: ApplicationRules,
+    /// Which records; its application decides which policy says what blocks.
+    pub filter: RecordFilter,
+}
+
+/// One page of a replay, newest record first.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct ReplayPage {
+    /// Records of this page.
+    pub records: u64,
+    /// Of those, the ones judged on their cleaned text.
+    pub on_cleaned_text: u64,
+    /// Of those, the ones that keep no text at all and were not judged.
+    pub without_text: u64,
+    /// Of those, the ones on which a custom policy of the draft has no ruling: no judge is asked, so
+    /// that one of other words than then counts as not violated.
+    pub unjudged: u64,
+    /// Verdicts that would be others.
+    pub changed: Vec<ChangedVerdict>,
+    /// [`RecordFilter::before`] of the next page; None when this is the last one.
+    pub next_before: Option<i64>,
+}
+
+/// A verdict that the draft would change.
+#[derive(Clone, Debug, Serialize)]
+pub struct ChangedVerdict {
+    /// The record.
+    pub request_id: RecordId,
+    /// Its place in the list.
+    pub seq: i64,
+    /// Prompt or answer.
+    pub stage: Stage,
+    /// When it was received, milliseconds since 1970.
+    pub created_at_ms: i64,
+    /// What the new verdict rests on.
+    pub basis: Basis,
+    /// What would be different.
+    pub differences: Vec<Difference>,
+}
+
+/// The rules that judged a record, and the policy that went with them.
+struct Judge {
+    used: RulesUsed,
+    rules: Arc<Compiled>,
+    policy: Option<Policy>,
+}
+
+/// A second verdict.
+struct Again {
+    basis: Basis,
+    answer: AnalysisResponse,
+    /// A custom policy has no ruling.
+    is_unjudged: bool,
+}
+
+/// What an explanation says of rulings that are not its own.
+const NOT_ASKED: &str = "custom_policy: the rulings are the record's own, no judge was asked again";
+
+/// The custom policies of the versions that a page of records was judged by, each read once.
+#[derive(Default)]
+struct PoliciesOfVersions(HashMap<i64, Vec<CustomPolicy>>);
+
+impl PoliciesOfVersions {
+    async fn of(
+        &mut self,
+        admin: &Admin,
+        record: &StoredRecord,
+    ) -> Result<Vec<CustomPolicy>, ApiError> {
+        if let Some(document) = &record.inline_rules {
+            let rules = serde_json::from_value::<Rules>(document.clone());
+            return Ok(rules.map_or_else(|_| Vec::new(), |rules| rules.custom_policies));
+        }
+        let Some(version) = record.summary.rules_version else {
+            return Ok(Vec::new());
+        };
+        if let Some(policies) = self.0.get(&version) {
+            return Ok(policies.clone());
+        }
+        let application = record.summary.application_id;
+        let document = admin.version(application, version).await?;
+        let rules = document.and_then(|(document, _)| ApplicationRules::stored(document));
+        let policies = rules.map_or_else(Vec::new, |rules| rules.pre.custom_policies);
+        self.0.insert(version, policies.clone());
+        Ok(policies)
+    }
+}
+
+impl Admin {
+    /// Judges a record again by the rules that judged it, and says what came out differently.
+    ///
+    /// # Errors
+    /// [`ApiError`]: another application's record, no such record, store.
+    pub async fn explain(&self, caller: &Caller, id: RecordId) -> Result<Explanation, ApiError> {
+        let record = find_record(&*self.store, caller, id).await?;
+        let judge = self.judge_of(&record).await?;
+        let mut explanation = Explanation {
+            request_id: id,
+            basis: differences::text(&record).0,
+            rules_used: judge.as_ref().map_or(RulesUsed::Lost, |judge| judge.used),
+            rules: None,
+            differences: Vec::new(),
+            answer: None,
+        };
+        let Some(judge) = judge else {
+            return Ok(explanation);
+        };
+        // Strings, flags and finite numbers only: serialisation has no failing case.
+        explanation.rules = serde_json::to_value(judge.rules.rules()).ok();
+        let policies = &judge.rules.rules().custom_policies;
+        if let Some(Again {
+            basis, mut answer, ..
+        }) = self.judge_again(&record, &judge.rules, policies).await?
+        {
+            if !answer.custom_policy.policies.is_empty() {
+                answer.warnings.push(NOT_ASKED.to_owned());
+            }
+            let now = verdict(&answer, record.summary.stage, judge.policy.as_ref());
+            let was = Verdict {
+                answer: &record.answer,
+                blocked: record.summary.blocked,
+            };
+            explanation.differences = differences::answers(was, now, basis);
+            explanation.answer = Some(answer);
+        }
+        Ok(explanation)
+    }
+
+    /// Judges one page of an application's records by a draft. The filter names the application and
+    /// has a limit of at most [`MOST_REPLAYED`]; the caller has checked that the token may read it.
+    ///
+    /// # Errors
+    /// [`ApiError`]: unknown application, store.
+    pub async fn replay(
+        &self,
+        application: ApplicationId,
+        replay: Replay,
+    ) -> Result<ReplayPage, ApiError> {
+        let stored = self.store.application(application).await?;
+        let policy = stored
+            .ok_or(ApiError::NotFound)?
+            .policy
+            .and_then(Result::ok);
+        let filter = RecordFilter {
+            application_id: Some(application),
+            limit: replay.filter.limit.clamp(1, MOST_REPLAYED),
+            ..replay.filter
+        };
+        let draft = tokio::task::spawn_blocking(|| CompiledRules::from(replay.draft))
+            .await
+            .map_err(|_| ApiError::Internal)?;
+        let page = self.store.whole_page(&filter).await?;
+        let mut result = ReplayPage {
+            next_before: page.next_before,
+            ..ReplayPage::default()
+        };
+        let mut before = PoliciesOfVersions::default();
+        for record in page.records {
+            let rules = draft.of(record.summary.stage);
+            let policies = match rules.rules().custom_policies.is_empty() {
+                true => Vec::new(),
+                false => before.of(self, &record).await?,
+            };
+            let again = self.judge_again(&record, rules, &policies).await?;
+            result.add(&record, again, policy.as_ref());
+            // A page of short records has no other place where it waits.
+            tokio::task::yield_now().await;
+        }
+        Ok(result)
+    }
+
+    /// `before` are the custom policies that ruled on the record.
+    async fn judge_again(
+        &self,
+        record: &StoredRecord,
+        rules: &Arc<Compiled>,
+        before: &[CustomPolicy],
+    ) -> Result<Option<Again>, ApiError> {
+        let (basis, Some(text)) = differences::text(record) else {
+            return Ok(None);
+        };
+        let (_, mut report) = self
+            .analyzer
+            .analyze_locally(text.to_owned(), rules)
+            .await?;
+        if basis == Basis::CleanedText {
+            differences::complete(&mut report, record, rules);
+        }
+        differences::keep_opinion(&mut report, record, rules);
+        let now = match record.summary.stage {
+            Stage::PreCall => self.analyzer.engine.custom_policies(rules),
+            Stage::PostCall => &[],
+        };
+        let unjudged = differences::keep_rulings(&mut report, record, (before, now));
+        Ok(Some(Again {
+            basis,
+            answer: verdict::answer(report),
+            is_unjudged: unjudged > 0,
+        }))
+    }
+
+    async fn judge_of(&self, record: &StoredRecord) -> Result<Option<Judge>, ApiError> {
+        let application = record.summary.application_id;
+        if let Some(document) = &record.inline_rules {
+            let rules: Rules = serde_json::from_value(document.clone())
+                .map_err(|_| StoreError::Unreadable("set of rules"))?;
+            let inline = self
+                .inline_rules
+                .compile(Validation::stored(record.summary.stage, rules))
+                .await?;
+            let stored = self.store.application(application).await?;
+            return Ok(Some(Judge {
+                used: RulesUsed::Inline,
+                rules: inline.rules,
+                policy: stored.and_then(|stored| stored.policy?.ok()),
+            }));
+        }
+        let Some(version) = record.summary.rules_version else {
+            return Ok(None);
+        };
+        let Some((document, policy)) = self.version(application, version).await? else {
+            return Ok(None);
+        };
+        let rules = application_cache::compile(document).await?;
+        Ok(Some(Judge {
+            used: RulesUsed::Version(version),
+            rules: rules.of(record.summary.stage).clone(),
+            policy,
+        }))
+    }
+
+    /// Rules and policy of an application as they were.
+    async fn version(
+        &self,
+        id: ApplicationId,
+        version: i64,
+    ) -> Result<Option<(Value, Option<Policy>)>, ApiError> {
+        let now = self.store.application(id).await?;
+        if let Some(now) = now.filter(|now| now.version == version) {
+            return Ok(Some((now.rules, now.policy.and_then(Result::ok))));
+        }
+        let before = version.saturating_add(1);
+        let mut versions = self.store.application_versions(id, Some(before), 1).await?;
+        let then = versions.pop().filter(|then| then.version == version);
+        Ok(then.map(|then| {
+            let policy = then
+                .policy
+                .and_then(|policy| Policy::from_value(&policy).ok());
+            (then.rules, policy)
+        }))
+    }
+}
+
+fn verdict<'a>(answer: &'a AnalysisResponse, stage: Stage, policy: Option<&Policy>) -> Verdict<'a> {
+    Verdict {
+        answer,
+        blocked: policy.is_some_and(|policy| verdict::blocks(policy, stage, answer)),
+    }
+}
+
+impl ReplayPage {
+    fn add(&mut self, record: &StoredRecord, again: Option<Again>, policy: Option<&Policy>) {
+        self.records += 1;
+        let Some(Again {
+            basis,
+            answer,
+            is_unjudged,
+        }) = again
+        else {
+            self.without_text += 1;
+            return;
+        };
+        self.unjudged += u64::from(is_unjudged);
+        self.on_cleaned_text += u64::from(basis == Basis::CleanedText);
+        let summary = &record.summary;
+        // What the policy says today, of both: only the rules are tried.
+        let was = verdict(&record.answer, summary.stage, policy);
+        let now = verdict(&answer, summary.stage, policy);
+        let differences = differences::verdicts(was, now);
+        if !differences.is_empty() {
+            self.changed.push(ChangedVerdict {
+                request_id: summary.id,
+                seq: summary.seq,
+                stage: summary.stage,
+                created_at_ms: summary.created_at_ms,
+                basis,
+                differences,
+            });
+        }
+    }
+}

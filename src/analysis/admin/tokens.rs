@@ -1,0 +1,324 @@
+//! Making, changing, rotating and revoking tokens (CONTRACT 30). A value is given back once, by what
+//! made it, and kept nowhere. Who may do it stands in `authority`.
+
+use super::Admin;
+use crate::analysis::access::caller::Caller;
+use crate::analysis::access::token_cache::{new_token, random_value};
+use crate::analysis::audit::{Action, Target};
+use crate::analysis::clock::now_ms;
+use crate::analysis::error::{ApiError, FieldProblem};
+use crate::analysis::text_checks::check_name;
+use monitor_model::{ApplicationId, Secret};
+use monitor_store::{Scope, Scopes, Token, TokenChange, TokenId};
+use serde_json::{Value, json};
+use std::time::Duration;
+
+/// The last moment a token can be made to end at: the year 9999.
+pub(in crate::analysis) const LATEST_MS: i64 = 253_402_300_799_999;
+
+/// The longest life of an old value beside its new one.
+const LONGEST_GRACE: Duration = Duration::from_secs(30 * 86_400);
+
+/// When a token ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Expiry {
+    /// When it is revoked.
+    Never,
+    /// Milliseconds since 1970.
+    At(i64),
+    /// So long from now.
+    In(Duration),
+}
+
+/// A token to be made.
+#[derive(Clone, Debug)]
+pub struct NewToken {
+    /// For people, 1 to 200 characters.
+    pub name: String,
+    /// At least one, each of them the maker's own.
+    pub scopes: Scopes,
+    /// The only application it may be used for; None takes the one its maker is bound to.
+    pub application_id: Option<ApplicationId>,
+    /// When it ends.
+    pub expiry: Expiry,
+}
+
+/// A token with its value, which is seen this once.
+#[derive(Clone, Debug)]
+pub struct MadeToken {
+    /// As it is kept.
+    pub token: Token,
+    /// What its bearer sends.
+    pub value: Secret,
+}
+
+/// How a token is replaced by another one.
+#[derive(Clone, Copy, Debug)]
+pub struct Rotation {
+    /// How long the old value goes on being accepted beside the new one; zero ends it at once.
+    pub grace: Duration,
+    /// When the new one ends; None as the old one would have.
+    pub expiry: Option<Expiry>,
+}
+
+/// What is to change of a token; None leaves it.
+#[derive(Clone, Debug, Default)]
+pub(in crate::analysis) struct TokenEdit {
+    pub(in crate::analysis) name: Option<String>,
+    pub(in crate::analysis) expiry: Option<Expiry>,
+}
+
+/// Where a page of tokens begins: `created_at_ms` and id of the last one of the page before.
+pub type TokenPlace = (i64, TokenId);
+
+impl Admin {
+    /// Makes a token.
+    ///
+    /// # Errors
+    /// [`ApiError`]: fields, scopes or an application that the caller does not have, store.
+    pub async fn make_token(&self, caller: &Caller, new: NewToken) -> Result<MadeToken, ApiError> {
+        let application = caller.narrow(new.application_id)?;
+        caller.must_own(new.scopes)?;
+        let mut problems: Vec<_> = check_name(&new.name).err().into_iter().collect();
+        problems.extend(check_scopes(new.scopes).err());
+        let mut token = new_token(new.name, new.scopes, application);
+        match end(new.expiry, token.created_at_ms) {
+            Ok(end) => token.expires_at_ms = end,
+            Err(problem) => problems.push(problem),
+        }
+        if let Some(id) = application
+            && self.store.application(id).await?.is_none()
+        {
+            problems.push(FieldProblem::new(
+                "application_id",
+                "no application has this id",
+            ));
+        }
+        if !problems.is_empty() {
+            return Err(ApiError::Fields(problems));
+        }
+        let made = self.keep(token).await?;
+        let details = described(&made.token);
+        self.audit
+            .append(caller, Action::TokenCreate, target(&made.token), details)
+            .await?;
+        Ok(made)
+    }
+
+    /// One page, newest first, and where the next one begins. A bound caller sees the tokens that
+    /// are bound to its application.
+    ///
+    /// # Errors
+    /// [`ApiError`]: another application, store.
+    pub async fn list_tokens(
+        &self,
+        caller: &Caller,
+        application: Option<ApplicationId>,
+        before: Option<TokenPlace>,
+        limit: u32,
+    ) -> Result<(Vec<Token>, Option<TokenPlace>), ApiError> {
+        let application = caller.narrow(application)?;
+        let asked = limit.saturating_add(1);
+        let mut tokens = self.store.tokens(application, before, asked).await?;
+        let is_last = tokens.len() <= limit as usize;
+        tokens.truncate(limit as usize);
+        let next = tokens.last().map(|token| (token.created_at_ms, token.id));
+        Ok((tokens, next.filter(|_| !is_last)))
+    }
+
+    /// One token.
+    pub(in crate::analysis) async fn one_token(
+        &self,
+        caller: &Caller,
+        id: TokenId,
+    ) -> Result<Token, ApiError> {
+        let token = self.store.token_by_id(id).await?;
+        token
+            .filter(|token| caller.sees(token.application_id))
+            .ok_or(ApiError::NotFound)
+    }
+
+    /// Changes a token's name or end.
+    pub(in crate::analysis) async fn change_token(
+        &self,
+        caller: &Caller,
+        id: TokenId,
+        edit: TokenEdit,
+    ) -> Result<Token, ApiError> {
+        let token = self.one_token(caller, id).await?;
+        // A longer life is handed out like a new token.
+        caller.must_own(token.scopes)?;
+        let mut problems = Vec::new();
+        problems.extend(edit.name.as_deref().and_then(|name| check_name(name).err()));
+        let expires_at_ms = edit.expiry.map(|expiry| end(expiry, now_ms())).transpose();
+        let expires_at_ms = expires_at_ms.unwrap_or_else(|problem| {
+            problems.push(problem);
+            None
+        });
+        if !problems.is_empty() {
+            return Err(ApiError::Fields(problems));
+        }
+        let change = TokenChange {
+            name: edit.name,
+            expires_at_ms,
+            revoked_at_ms: None,
+        };
+        let now = self.apply(id, change).await?;
+        let details = json!({"changed": changes(&token, &now), "expires_at_ms": now.expires_at_ms});
+        self.audit
+            .append(caller, Action::TokenChange, target(&now), details)
+            .await?;
+        Ok(now)
+    }
+
+    /// Revokes a token for good; one that is revoked stays as it is.
+    ///
+    /// # Errors
+    /// [`ApiError`]: unknown id, store.
+    pub async fn revoke_token(&self, caller: &Caller, id: TokenId) -> Result<Token, ApiError> {
+        let token = self.one_token(caller, id).await?;
+        if token.revoked_at_ms.is_some() {
+            return Ok(token);
+        }
+        let change = TokenChange {
+            revoked_at_ms: Some(now_ms()),
+            ..TokenChange::default()
+        };
+        let token = self.apply(id, change).await?;
+        let details = described(&token);
+        self.audit
+            .append(caller, Action::TokenRevoke, target(&token), details)
+            .await?;
+        Ok(token)
+    }
+
+    /// Makes a token like this one and lets this one end after the grace. Both are accepted
+    /// meanwhile.
+    ///
+    /// # Errors
+    /// [`ApiError`]: unknown id, one that is over, scopes that the caller does not have, store.
+    pub async fn rotate_token(
+        &self,
+        caller: &Caller,
+        id: TokenId,
+        rotation: Rotation,
+    ) -> Result<MadeToken, ApiError> {
+        let old = self.one_token(caller, id).await?;
+        caller.must_own(old.scopes)?;
+        if rotation.grace > LONGEST_GRACE {
+            return Err(FieldProblem::new("grace", "is too long; allowed: up to 30d").into());
+        }
+        let now_ms = now_ms();
+        if !old.is_valid_at(now_ms) {
+            return Err(ApiError::Conflict(
+                "the token is expired or revoked: make a new one instead",
+            ));
+        }
+        let mut token = new_token(old.name.clone(), old.scopes, old.application_id);
+        token.expires_at_ms = match rotation.expiry {
+            Some(expiry) => end(expiry, now_ms)?,
+            None => old.expires_at_ms,
+        };
+        // The new one first: if ending the old one fails, nobody is locked out.
+        let made = self.keep(token).await?;
+        let grace_ends = now_ms.saturating_add(milliseconds(rotation.grace));
+        let ends = old.expires_at_ms.unwrap_or(i64::MAX).min(grace_ends);
+        let change = TokenChange {
+            expires_at_ms: Some(Some(ends)),
+            ..TokenChange::default()
+        };
+        self.apply(id, change).await?;
+        let details = json!({"new_token_id": made.token.id.0, "old_expires_at_ms": ends});
+        self.audit
+            .append(caller, Action::TokenRotate, target(&old), details)
+            .await?;
+        Ok(made)
+    }
+
+    async fn keep(&self, token: Token) -> Result<MadeToken, ApiError> {
+        let value = random_value().map_err(|_| ApiError::Internal)?;
+        self.tokens.add(&value, token.clone()).await?;
+        Ok(MadeToken { token, value })
+    }
+
+    async fn apply(&self, id: TokenId, change: TokenChange) -> Result<Token, ApiError> {
+        let changed = self.store.change_token(id, change).await?;
+        self.tokens.invalidate_all();
+        changed.ok_or(ApiError::NotFound)
+    }
+}
+
+fn target(token: &Token) -> Target {
+    Target::Token(token.id, token.application_id)
+}
+
+/// What the audit log says of a token.
+fn described(token: &Token) -> Value {
+    json!({
+        "name": token.name,
+        "scopes": token.scopes.names(),
+        "expires_at_ms": token.expires_at_ms,
+    })
+}
+
+fn changes(before: &Token, after: &Token) -> Vec<&'static str> {
+    let mut names = Vec::new();
+    if before.name != after.name {
+        names.push("name");
+    }
+    if before.expires_at_ms != after.expires_at_ms {
+        names.push("expires_at_ms");
+    }
+    names
+}
+
+fn check_scopes(scopes: Scopes) -> Result<(), FieldProblem> {
+    match scopes.names().is_empty() {
+        true => Err(FieldProblem::new(
+            "scopes",
+            format!("is empty; allowed: at least one of {}", names(&Scope::ALL)),
+        )),
+        false => Ok(()),
+    }
+}
+
+/// Scopes in one line of text.
+pub(in crate::analysis) fn names(scopes: &[Scope]) -> String {
+    let names: Vec<_> = scopes.iter().map(|scope| scope.as_str()).collect();
+    names.join(", ")
+}
+
+fn end(expiry: Expiry, now_ms: i64) -> Result<Option<i64>, FieldProblem> {
+    let problem = |field, problem| Err(FieldProblem::new(field, problem));
+    match expiry {
+        Expiry::Never => Ok(None),
+        Expiry::At(at) if at <= now_ms => problem("expires_at_ms", "must be in the future"),
+        Expiry::At(at) if at > LATEST_MS => problem(
+            "expires_at_ms",
+            "must be in milliseconds since 1970, before the year 10000",
+        ),
+        Expiry::At(at) => Ok(Some(at)),
+        Expiry::In(time) => match now_ms.saturating_add(milliseconds(time)) {
+            at if at > now_ms && at <= LATEST_MS => Ok(Some(at)),
+            _ => problem(
+                "expires_in",
+                "must be longer than nothing and end before the year 10000",
+            ),
+        },
+    }
+}
+
+fn milliseconds(time: Duration) -> i64 {
+    i64::try_from(time.as_millis()).unwrap_or(i64::MAX)
+}
+
+/// A place as [`show_place`] writes it.
+pub(in crate::analysis) fn read_place(text: &str) -> Option<TokenPlace> {
+    let (created_at_ms, id) = text.split_once('.')?;
+    Some((created_at_ms.parse().ok()?, TokenId(id.parse().ok()?)))
+}
+
+/// A place as one word of an address.
+pub(in crate::analysis) fn show_place((created_at_ms, id): TokenPlace) -> String {
+    format!("{created_at_ms}.{}", id.0)
+}

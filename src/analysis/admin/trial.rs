@@ -1,0 +1,80 @@
+//! Rules tried on a text that is not kept, as they stand in a form that is not saved. Whether the
+//! rules may be meant is checked as strictly as when they are saved.
+
+use super::Admin;
+use crate::analysis::error::{ApiError, FieldProblem};
+use crate::analysis::ingest::inline_rules::Validation;
+use crate::analysis::ingest::verdict;
+use crate::analysis::rules::application_rules::ApplicationRules;
+use monitor_detect::rules::{CustomPattern, Pattern};
+use monitor_detect::{CleanType, DatacleanRules, Rules};
+use monitor_model::{AnalysisResponse, Stage};
+use serde_json::Value;
+
+/// The longest text that is tried, in Unicode code points.
+pub(in crate::analysis) const LONGEST_TRIED: usize = 20_000;
+
+/// Whether the judge is asked about custom policies, which takes its time and may cost money.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::analysis) enum CustomPolicies {
+    Asked,
+    LeftOut,
+}
+
+impl Admin {
+    /// Judges a text by one direction of a draft.
+    pub(in crate::analysis) async fn try_draft(
+        &self,
+        draft: Value,
+        stage: Stage,
+        policies: CustomPolicies,
+        text: String,
+    ) -> Result<AnalysisResponse, ApiError> {
+        let parsed = tokio::task::spawn_blocking(move || ApplicationRules::parse(&draft));
+        let parsed = parsed.await.map_err(|_| ApiError::Internal)?;
+        let rules = parsed.map_err(ApiError::Fields)?;
+        let mut rules = rules.of(stage).clone();
+        if policies == CustomPolicies::LeftOut {
+            rules.custom_policies.clear();
+        }
+        self.try_rules(stage, rules, text).await
+    }
+
+    /// Looks for one regex in a text.
+    pub(in crate::analysis) async fn try_regex(
+        &self,
+        regex: String,
+        text: String,
+    ) -> Result<AnalysisResponse, ApiError> {
+        let pattern = CustomPattern {
+            name: "MATCH".to_owned(),
+            regex,
+        };
+        let dataclean = DatacleanRules {
+            patterns: Some(vec![Pattern::Custom(pattern)]),
+            clean_type: CleanType::Detection,
+            ..DatacleanRules::default()
+        };
+        let rules = Rules {
+            dataclean: Some(dataclean),
+            ..Rules::default()
+        };
+        self.try_rules(Stage::PreCall, rules, text).await
+    }
+
+    async fn try_rules(
+        &self,
+        stage: Stage,
+        rules: Rules,
+        text: String,
+    ) -> Result<AnalysisResponse, ApiError> {
+        if text.chars().nth(LONGEST_TRIED).is_some() {
+            let problem = format!("is too long; allowed: {LONGEST_TRIED} characters");
+            return Err(FieldProblem::new("text", problem).into());
+        }
+        let validation = Validation::stored(stage, rules);
+        let inline = self.inline_rules.compile(validation).await?;
+        let (_, report) = self.analyzer.analyze(stage, &inline.rules, text).await?;
+        Ok(verdict::answer(report))
+    }
+}

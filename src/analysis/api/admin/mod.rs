@@ -1,0 +1,8 @@
+//! Handlers of the administration (CONTRACT 30, 38): applications, versions, tokens, audit log, replays.
+
+pub(super) mod applications;
+pub(super) mod audit;
+pub(super) mod parts;
+pub(super) mod replays;
+pub(super) mod tokens;
+pub(super) mod versions;

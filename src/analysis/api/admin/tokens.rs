@@ -1,0 +1,234 @@
+//! `/tokens`, `/tokens/{id}` and `/tokens/{id}/rotate` (CONTRACT 30), scope admin. A value is in the
+//! answer that makes it and in no other.
+
+use crate::analysis::admin::tokens::{TokenEdit, names, read_place, show_place};
+use crate::analysis::api::extract::callers::administrator;
+use crate::analysis::api::extract::fields::Fields;
+use crate::analysis::api::extract::path::Id;
+use crate::analysis::api::extract::query::{Given, Query};
+use crate::analysis::api::response;
+use crate::analysis::{ApiError, Expiry, MadeToken, NewToken, Rotation, Services};
+use axum::extract::{Path, Request, State};
+use axum::http::{HeaderMap, StatusCode};
+use axum::response::Response;
+use monitor_model::ApplicationId;
+use monitor_store::{Scope, Scopes, Token, TokenId};
+use serde::Serialize;
+use serde_json::{Value, json};
+use std::sync::Arc;
+use uuid::Uuid;
+
+#[derive(Serialize)]
+struct List<'a> {
+    tokens: Vec<View<'a>>,
+    /// `before` of the next page; null on the last one.
+    next_before: Option<String>,
+}
+
+#[derive(Serialize)]
+struct View<'a> {
+    id: Uuid,
+    name: &'a str,
+    scopes: Vec<&'static str>,
+    application_id: Option<ApplicationId>,
+    created_at_ms: i64,
+    expires_at_ms: Option<i64>,
+    revoked_at_ms: Option<i64>,
+    last_used_at_ms: Option<i64>,
+}
+
+#[derive(Serialize)]
+struct Made<'a> {
+    #[serde(flatten)]
+    token: View<'a>,
+    /// Shown this once.
+    value: &'a str,
+}
+
+pub(in crate::analysis::api) async fn list(
+    State(services): State<Arc<Services>>,
+    given: Given,
+    headers: HeaderMap,
+) -> Result<Response, ApiError> {
+    let caller = administrator(&services, &headers).await?;
+    let mut query = Query::read(given)?;
+    let uuid = |text: &str| text.parse().ok();
+    let application = query.typed("application_id", "must be a UUID", uuid)?;
+    let problem = "must be next_before of the page before";
+    let before = query.typed("before", problem, read_place)?;
+    let limit = query.limit()?;
+    query.finish()?;
+    let (tokens, next) = services
+        .admin
+        .list_tokens(&caller, application, before, limit)
+        .await?;
+    let list = List {
+        tokens: tokens.iter().map(View::from).collect(),
+        next_before: next.map(show_place),
+    };
+    response::unstored(StatusCode::OK, &list)
+}
+
+pub(in crate::analysis::api) async fn create(
+    State(services): State<Arc<Services>>,
+    headers: HeaderMap,
+    request: Request,
+) -> Result<Response, ApiError> {
+    let caller = administrator(&services, &headers).await?;
+    let mut fields = Fields::read(request).await?;
+    let name = fields.text("name");
+    let scopes = scopes(&mut fields);
+    let application_id = application(&mut fields);
+    let expiry = expiry(&mut fields);
+    if name.is_none() {
+        fields.refuse("name", "must be text of 1 to 200 characters");
+    }
+    fields.finish()?;
+    // The name and the scopes were asked for above.
+    let new = NewToken {
+        name: name.unwrap_or_default(),
+        scopes: scopes.unwrap_or(Scopes::of(&[])),
+        application_id,
+        expiry: expiry.unwrap_or(Expiry::Never),
+    };
+    made(&services.admin.make_token(&caller, new).await?)
+}
+
+pub(in crate::analysis::api) async fn one(
+    State(services): State<Arc<Services>>,
+    id: Id,
+    headers: HeaderMap,
+) -> Result<Response, ApiError> {
+    let caller = administrator(&services, &headers).await?;
+    let token = services.admin.one_token(&caller, token_id(id)?).await?;
+    response::unstored(StatusCode::OK, &View::from(&token))
+}
+
+pub(in crate::analysis::api) async fn change(
+    State(services): State<Arc<Services>>,
+    id: Id,
+    headers: HeaderMap,
+    request: Request,
+) -> Result<Response, ApiError> {
+    let caller = administrator(&services, &headers).await?;
+    let id = token_id(id)?;
+    let mut fields = Fields::read(request).await?;
+    let edit = TokenEdit {
+        name: fields.text("name"),
+        expiry: expiry(&mut fields),
+    };
+    fields.finish()?;
+    let token = services.admin.change_token(&caller, id, edit).await?;
+    response::unstored(StatusCode::OK, &View::from(&token))
+}
+
+/// DELETE revokes; the token stays in lists.
+pub(in crate::analysis::api) async fn revoke(
+    State(services): State<Arc<Services>>,
+    id: Id,
+    headers: HeaderMap,
+) -> Result<Response, ApiError> {
+    let caller = administrator(&services, &headers).await?;
+    let token = services.admin.revoke_token(&caller, token_id(id)?).await?;
+    response::unstored(StatusCode::OK, &View::from(&token))
+}
+
+pub(in crate::analysis::api) async fn rotate(
+    State(services): State<Arc<Services>>,
+    id: Id,
+    headers: HeaderMap,
+    request: Request,
+) -> Result<Response, ApiError> {
+    let caller = administrator(&services, &headers).await?;
+    let id = token_id(id)?;
+    let mut fields = Fields::read_optional(request).await?;
+    let grace = fields.duration("grace").unwrap_or_default();
+    let expiry = expiry(&mut fields);
+    fields.finish()?;
+    let rotation = Rotation { grace, expiry };
+    made(&services.admin.rotate_token(&caller, id, rotation).await?)
+}
+
+/// A token as this API shows it, for other outputs that show the same.
+pub fn token_json(token: &Token) -> Value {
+    json!(View::from(token))
+}
+
+fn made(made: &MadeToken) -> Result<Response, ApiError> {
+    let view = Made {
+        token: View::from(&made.token),
+        value: made.value.expose(),
+    };
+    let response = response::unstored(StatusCode::CREATED, &view)?;
+    Ok(response::located(
+        response,
+        &format!("/tokens/{}", made.token.id.0),
+    ))
+}
+
+fn token_id(id: Id) -> Result<TokenId, ApiError> {
+    id.ok()
+        .and_then(|Path(text)| text.parse().ok())
+        .map(TokenId)
+        .ok_or(ApiError::NotFound)
+}
+
+/// Where left out and null are the same: the maker's own application, else none.
+fn application(fields: &mut Fields) -> Option<ApplicationId> {
+    let id = fields.typed(
+        "application_id",
+        "must be a UUID or null",
+        |value| match value {
+            Value::Null => Some(None),
+            value => value.as_str()?.parse().ok().map(Some),
+        },
+    );
+    id.flatten()
+}
+
+fn scopes(fields: &mut Fields) -> Option<Scopes> {
+    const FIELD: &str = "scopes";
+    let allowed = || format!("must be a list of at least one of {}", names(&Scope::ALL));
+    let Some(given) = fields.take(FIELD) else {
+        fields.refuse(FIELD, allowed());
+        return None;
+    };
+    let one = |value: &Value| Scope::from_name(value.as_str()?);
+    let scopes = given
+        .as_array()
+        .and_then(|items| items.iter().map(one).collect::<Option<Vec<_>>>())
+        .filter(|scopes| !scopes.is_empty());
+    if scopes.is_none() {
+        fields.refuse(FIELD, allowed());
+    }
+    scopes.map(|scopes| Scopes::of(&scopes))
+}
+
+/// `expires_at_ms` (null: never) or `expires_in`, not both.
+fn expiry(fields: &mut Fields) -> Option<Expiry> {
+    let problem = "must be an integer, milliseconds since 1970, or null";
+    let at = fields.typed("expires_at_ms", problem, |value| match value {
+        Value::Null => Some(Expiry::Never),
+        value => value.as_i64().map(Expiry::At),
+    });
+    let after = fields.duration("expires_in").map(Expiry::In);
+    if at.is_some() && after.is_some() {
+        fields.refuse("expires_in", "cannot stand beside expires_at_ms");
+    }
+    at.or(after)
+}
+
+impl<'a> From<&'a Token> for View<'a> {
+    fn from(token: &'a Token) -> Self {
+        Self {
+            id: token.id.0,
+            name: &token.name,
+            scopes: token.scopes.names(),
+            application_id: token.application_id,
+            created_at_ms: token.created_at_ms,
+            expires_at_ms: token.expires_at_ms,
+            revoked_at_ms: token.revoked_at_ms,
+            last_used_at_ms: token.last_used_at_ms,
+        }
+    }
+}

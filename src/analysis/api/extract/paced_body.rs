@@ -1,0 +1,69 @@
+//! The body of a call that brings files, no further ahead of whoever takes it apart than a bound: a
+//! part's head that never ends would fill the memory otherwise. What stands in it is `attachments`.
+
+use axum::body::{Body, BodyDataStream, Bytes};
+use axum::extract::Request;
+use futures_util::Stream;
+use std::io;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::task::{Context, Poll};
+
+/// Bytes that came in since the last piece was taken.
+const AHEAD: usize = 1024 * 1024;
+
+/// How far the body is ahead.
+#[derive(Clone, Default)]
+pub(in crate::analysis::api) struct Pace(Arc<State>);
+
+#[derive(Default)]
+struct State {
+    ahead: AtomicUsize,
+    has_waited: AtomicBool,
+}
+
+struct Paced {
+    body: BodyDataStream,
+    pace: Pace,
+}
+
+impl Pace {
+    /// A piece was taken.
+    pub(in crate::analysis::api) fn taken(&self) {
+        self.0.ahead.store(0, Ordering::Relaxed);
+        self.0.has_waited.store(false, Ordering::Relaxed);
+    }
+
+    /// The request with its body under this bound.
+    pub(in crate::analysis::api) fn bound(&self, request: Request) -> Request {
+        request.map(|body| {
+            Body::from_stream(Paced {
+                body: body.into_data_stream(),
+                pace: self.clone(),
+            })
+        })
+    }
+}
+
+impl Stream for Paced {
+    type Item = Result<Bytes, io::Error>;
+
+    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        let state = self.pace.0.clone();
+        if state.ahead.load(Ordering::Relaxed) > AHEAD {
+            // Whoever reads all that there is gets to look at it once. If nothing comes of it, nothing
+            // would come of more.
+            if state.has_waited.swap(true, Ordering::Relaxed) {
+                return Poll::Ready(Some(Err(io::ErrorKind::InvalidData.into())));
+            }
+            context.waker().wake_by_ref();
+            return Poll::Pending;
+        }
+        let next = Pin::new(&mut self.body).poll_next(context);
+        if let Poll::Ready(Some(Ok(bytes))) = &next {
+            state.ahead.fetch_add(bytes.len(), Ordering::Relaxed);
+        }
+        next.map_err(io::Error::other)
+    }
+}

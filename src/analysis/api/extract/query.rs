@@ -1,0 +1,86 @@
+//! The query of a list: parameters by name, each once. One that is not known is refused, since a
+//! misspelt filter would otherwise show everything.
+
+use crate::analysis::{ApiError, FieldProblem};
+use axum::extract::Query as Pairs;
+use axum::extract::rejection::QueryRejection;
+
+const DEFAULT_LIMIT: u32 = 50;
+const MAX_LIMIT: u32 = 200;
+
+/// The query as axum reads it.
+pub(in crate::analysis) type Given = Result<Pairs<Vec<(String, String)>>, QueryRejection>;
+
+/// Parameters that are taken one by one; what is left at the end is unknown.
+pub(in crate::analysis::api) struct Query {
+    pairs: Vec<(String, String)>,
+    known: Vec<&'static str>,
+}
+
+impl Query {
+    pub(in crate::analysis::api) fn read(given: Given) -> Result<Self, ApiError> {
+        let unreadable = |_| FieldProblem::new("query", "cannot be read as name=value pairs");
+        let Pairs(pairs) = given.map_err(unreadable)?;
+        Ok(Self {
+            pairs,
+            known: Vec::new(),
+        })
+    }
+
+    /// A parameter's text.
+    pub(in crate::analysis::api) fn take(
+        &mut self,
+        name: &'static str,
+    ) -> Result<Option<String>, ApiError> {
+        self.known.push(name);
+        let mut values = self.pairs.extract_if(.., |(given, _)| given == name);
+        let (first, second) = (values.next(), values.next());
+        match second {
+            None => Ok(first.map(|(_, value)| value)),
+            Some(_) => Err(FieldProblem::new(name, "is given more than once").into()),
+        }
+    }
+
+    /// A parameter that `read` makes something of; what it cannot is refused with `problem`.
+    pub(in crate::analysis::api) fn typed<T>(
+        &mut self,
+        name: &'static str,
+        problem: &str,
+        read: impl FnOnce(&str) -> Option<T>,
+    ) -> Result<Option<T>, ApiError> {
+        let Some(text) = self.take(name)? else {
+            return Ok(None);
+        };
+        let value = read(&text).ok_or_else(|| FieldProblem::new(name, problem))?;
+        Ok(Some(value))
+    }
+
+    /// Entries per page.
+    pub(in crate::analysis::api) fn limit(&mut self) -> Result<u32, ApiError> {
+        Ok(self.limit_up_to(MAX_LIMIT)?.unwrap_or(DEFAULT_LIMIT))
+    }
+
+    /// The same of a list with limits of its own.
+    pub(in crate::analysis::api) fn limit_up_to(
+        &mut self,
+        most: u32,
+    ) -> Result<Option<u32>, ApiError> {
+        let problem = format!("must be an integer from 1 to {most}");
+        self.typed("limit", &problem, |text| {
+            let number = text.parse().ok();
+            number.filter(|limit| (1..=most).contains(limit))
+        })
+    }
+
+    /// Refuses what was not taken.
+    pub(in crate::analysis::api) fn finish(self) -> Result<(), ApiError> {
+        if self.pairs.is_empty() {
+            return Ok(());
+        }
+        let problem = match self.known.as_slice() {
+            [] => "takes no parameters".to_owned(),
+            known => format!("takes {} only", known.join(", ")),
+        };
+        Err(FieldProblem::new("query", problem).into())
+    }
+}

@@ -1,0 +1,169 @@
+//! `POST /process_batch/` (CONTRACT 39): NDJSON lines in, one verdict line out for each, in their
+//! order. A line stands for itself: it is answered as a call of its own would be, with its status.
+
+use super::process_body::{self, RulesOf};
+use super::surrogates::replace_lone;
+use crate::analysis::api::extract::bearer;
+use crate::analysis::api::extract::body;
+use crate::analysis::api::response::content;
+use crate::analysis::ingest::process::ProcessRequest;
+use crate::analysis::{ApiError, Caller, Services};
+use axum::extract::{Request, State};
+use axum::http::{HeaderMap, StatusCode, header};
+use axum::response::Response;
+use futures_util::future::join_all;
+use monitor_model::{AnalysisResponse, Stage};
+use monitor_store::Scope;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use serde_json::value::RawValue;
+use std::sync::Arc;
+
+/// Lines of one batch. Their bytes together are bounded like one call's.
+const MOST_LINES: usize = 1_000;
+/// Lines that are worked on at once.
+const AT_ONCE: usize = 64;
+const NDJSON: &str = "application/x-ndjson";
+
+#[derive(Deserialize)]
+struct Line<'a> {
+    #[serde(borrow)]
+    stage: Option<&'a RawValue>,
+    #[serde(borrow)]
+    body: Option<&'a RawValue>,
+}
+
+/// What a call of its own would have been answered: its status and its body.
+#[derive(Serialize)]
+struct Verdict {
+    status: u16,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    retry_after: Option<u64>,
+    body: Body,
+}
+
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Body {
+    Answer(Box<AnalysisResponse>),
+    Error(Box<RawValue>),
+}
+
+pub(in crate::analysis::api) async fn process(
+    State(services): State<Arc<Services>>,
+    request: Request,
+) -> Result<Response, ApiError> {
+    let key = bearer::bearer(request.headers())?;
+    let caller = services.access.recognize(&key, Scope::Ingest).await?;
+    if !is_ndjson(request.headers()) {
+        return Err(ApiError::NotNdjsonType);
+    }
+    let bytes = body::read_any(request, services.ingest.max_body()).await?;
+    let bytes = replace_lone(&bytes);
+    let lines: Vec<&[u8]> = bytes
+        .split(|byte| *byte == b'\n')
+        .map(<[u8]>::trim_ascii)
+        .filter(|line| !line.is_empty())
+        .take(MOST_LINES + 1)
+        .collect();
+    if lines.len() > MOST_LINES {
+        return Err(ApiError::TooManyLines(MOST_LINES));
+    }
+    let mut out = Vec::with_capacity(bytes.len());
+    let mut asked = lines.into_iter().map(read).peekable();
+    while asked.peek().is_some() {
+        for verdict in wave(&services, &caller, &mut asked).await {
+            serde_json::to_writer(&mut out, &verdict).map_err(|_| ApiError::Internal)?;
+            out.push(b'\n');
+        }
+    }
+    Ok(content(StatusCode::OK, NDJSON, out))
+}
+
+/// Works on the next lines at once, up to one of an exchange that is among them already: what
+/// comes first of an exchange is recorded first (CONTRACT 11).
+async fn wave(
+    services: &Services,
+    caller: &Caller,
+    lines: &mut std::iter::Peekable<impl Iterator<Item = Result<ProcessRequest, ApiError>>>,
+) -> Vec<Verdict> {
+    let mut exchanges: Vec<String> = Vec::new();
+    let mut work = Vec::new();
+    while work.len() < AT_ONCE {
+        let exchange = lines.peek().and_then(exchange);
+        if exchange.as_ref().is_some_and(|id| exchanges.contains(id)) {
+            break;
+        }
+        exchanges.extend(exchange);
+        let Some(asked) = lines.next() else { break };
+        work.push(async {
+            let answer = async {
+                services.access.admit(caller)?;
+                services.ingest.process_for(caller, asked?).await
+            };
+            Verdict::from(answer.await)
+        });
+    }
+    join_all(work).await
+}
+
+fn exchange(asked: &Result<ProcessRequest, ApiError>) -> Option<String> {
+    let parameters = &asked.as_ref().ok()?.input.additional_parameters;
+    let id = parameters.get("request_id").and_then(Value::as_str)?;
+    Some(id.to_owned())
+}
+
+fn read(line: &[u8]) -> Result<ProcessRequest, ApiError> {
+    let problem = |field, problem| ApiError::Field { field, problem };
+    // The derived reader would also take an array for the two fields in order.
+    if line.first() == Some(&b'[') {
+        return Err(problem("line", "must be an object"));
+    }
+    let line: Line<'_> = serde_json::from_slice(line).map_err(|error| match error.is_data() {
+        true => problem("line", "must be an object with each field once"),
+        false => body::not_json(&error),
+    })?;
+    let stage = line
+        .stage
+        .ok_or(problem("stage", "missing; allowed: pre, post"))?;
+    let stage: Stage =
+        serde_json::from_str(stage.get()).map_err(|_| problem("stage", "must be pre or post"))?;
+    let body = line.body.ok_or(problem("body", "missing"))?;
+    process_body::parse(body.get().as_bytes(), stage, RulesOf::Application)
+}
+
+impl From<Result<AnalysisResponse, ApiError>> for Verdict {
+    fn from(answer: Result<AnalysisResponse, ApiError>) -> Self {
+        match answer {
+            Ok(answer) => Self {
+                status: StatusCode::OK.as_u16(),
+                retry_after: None,
+                body: Body::Answer(Box::new(answer)),
+            },
+            Err(error) => Self {
+                status: error.status(),
+                retry_after: error.retry_after(),
+                body: Body::Error(raw(error.envelope().to_json())),
+            },
+        }
+    }
+}
+
+/// An envelope is JSON as it comes.
+fn raw(json: Vec<u8>) -> Box<RawValue> {
+    let text = String::from_utf8(json).unwrap_or_default();
+    RawValue::from_string(text).unwrap_or_default()
+}
+
+fn is_ndjson(headers: &HeaderMap) -> bool {
+    let value = headers
+        .get(header::CONTENT_TYPE)
+        .and_then(|value| value.to_str().ok());
+    let essence = value
+        .and_then(|value| value.split(';').next())
+        .unwrap_or_default();
+    let names = [NDJSON, "application/ndjson", "application/jsonl"];
+    names
+        .iter()
+        .any(|name| essence.trim().eq_ignore_ascii_case(name))
+}

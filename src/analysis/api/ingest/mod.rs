@@ -1,0 +1,6 @@
+//! Handlers of messages (§4.3, §4.4, CONTRACT 39): one a call, or a batch.
+
+pub(super) mod batch;
+pub(super) mod process;
+mod process_body;
+mod surrogates;

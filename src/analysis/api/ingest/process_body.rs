@@ -1,0 +1,114 @@
+//! The body of an analysis request, taken apart field by field so that an error names the field (§2.7, §2.8,
+//! CONTRACT 27).
+
+use super::surrogates::replace_lone;
+use crate::analysis::api::extract::body::not_json;
+use crate::analysis::ingest::inline_rules::Validation;
+use crate::analysis::ingest::process::ProcessRequest;
+use crate::analysis::{ApiError, ProcessInput};
+use monitor_model::Stage;
+use serde::Deserialize;
+use serde::de::IgnoredAny;
+use serde_json::error::Category;
+use serde_json::value::RawValue;
+use serde_json::{Map, Value};
+
+/// Whose rules hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::analysis::api) enum RulesOf {
+    /// The application's own (§4.3).
+    Application,
+    /// Those in `validation_config` (§4.4).
+    Request,
+}
+
+#[derive(Deserialize)]
+struct Fields<'a> {
+    #[serde(borrow)]
+    application_id: Option<&'a RawValue>,
+    #[serde(borrow)]
+    message: Option<&'a RawValue>,
+    #[serde(borrow)]
+    additional_parameters: Option<&'a RawValue>,
+    #[serde(borrow)]
+    validation_config: Option<&'a RawValue>,
+}
+
+/// The fields of §2.7, and of §2.8 where the rules come with the request. Keys it does not know at
+/// the top level are passed over.
+pub(in crate::analysis::api) fn parse(
+    bytes: &[u8],
+    stage: Stage,
+    rules: RulesOf,
+) -> Result<ProcessRequest, ApiError> {
+    let bytes = replace_lone(bytes);
+    // The derived reader would also take an array for the three fields in order.
+    if bytes.trim_ascii_start().first() != Some(&b'{') {
+        serde_json::from_slice::<IgnoredAny>(&bytes).map_err(|error| not_json(&error))?;
+        return Err(ApiError::Field {
+            field: "body",
+            problem: "must be an object",
+        });
+    }
+    let fields: Fields<'_> =
+        serde_json::from_slice(&bytes).map_err(|error| match error.classify() {
+            Category::Data => ApiError::Field {
+                field: "body",
+                problem: "must have each field once",
+            },
+            _ => not_json(&error),
+        })?;
+    Ok(ProcessRequest {
+        stage,
+        input: input(&fields)?,
+        validation: match rules {
+            RulesOf::Application => None,
+            RulesOf::Request => Some(validation(&fields, stage)?),
+        },
+    })
+}
+
+fn input(fields: &Fields<'_>) -> Result<ProcessInput, ApiError> {
+    let problem = |field, problem| ApiError::Field { field, problem };
+    let message = fields.message.ok_or(problem("message", "missing"))?;
+    Ok(ProcessInput {
+        application_id: fields
+            .application_id
+            .map(|raw| string(raw).ok_or(problem("application_id", "must be a UUID as a string")))
+            .transpose()?,
+        message: string(message).ok_or(problem("message", "must be a string"))?,
+        additional_parameters: fields
+            .additional_parameters
+            .map_or(Ok(Map::new()), object)?,
+    })
+}
+
+fn validation(fields: &Fields<'_>, stage: Stage) -> Result<Validation, ApiError> {
+    let value = fields.validation_config.map(|raw| {
+        serde_json::from_str(raw.get()).map_err(|_| ApiError::Field {
+            field: "validation_config",
+            problem: UNREADABLE,
+        })
+    });
+    Validation::read(value.transpose()?.as_ref(), stage).map_err(ApiError::Fields)
+}
+
+const UNREADABLE: &str = "nested too deep, or a number out of range";
+
+fn string(raw: &RawValue) -> Option<String> {
+    serde_json::from_str(raw.get()).ok()
+}
+
+fn object(raw: &RawValue) -> Result<Map<String, Value>, ApiError> {
+    const FIELD: &str = "additional_parameters";
+    if !raw.get().starts_with('{') {
+        return Err(ApiError::Field {
+            field: FIELD,
+            problem: "must be an object",
+        });
+    }
+    serde_json::from_str(raw.get()).map_err(|_| ApiError::Field {
+        field: FIELD,
+        problem: UNREADABLE,
+    })
+}

@@ -1,0 +1,15 @@
+//! The analysis API over HTTP (§4.3, CONTRACT 27): a table of routes, extractors, handlers, and how answers and
+//! errors look. What is behind the paths is [`super::Services`].
+
+mod admin;
+mod extract;
+mod ingest;
+pub(super) mod openapi;
+pub(super) mod records;
+mod response;
+pub(super) mod router;
+mod routes;
+#[cfg(test)]
+mod tests;
+
+pub use admin::tokens::token_json;

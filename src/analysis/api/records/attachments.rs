@@ -1,0 +1,258 @@
+//! `POST /user_prompt_analysis/{request_id}/attach_files`, its twin for answers (scope ingest), and
+//! `GET /records/{id}/attachments/{sha256}` (scope read), CONTRACT 29. A file goes to disk as it
+//! comes; those before one that is refused stay attached, and sending them again changes nothing.
+
+use crate::analysis::api::extract::bearer;
+use crate::analysis::api::extract::callers::record_reader;
+use crate::analysis::api::extract::paced_body::Pace;
+use crate::analysis::api::extract::path::{Id, record_id};
+use crate::analysis::api::response::ok;
+use crate::analysis::records::attachments::{AttachTo, Place};
+use crate::analysis::{ApiError, Caller, Services};
+use axum::body::Body;
+use axum::extract::multipart::{Field, MultipartError};
+use axum::extract::rejection::PathRejection;
+use axum::extract::{FromRequest as _, Multipart, Path, Request, State};
+use axum::http::{HeaderMap, HeaderValue, header};
+use axum::response::Response;
+use monitor_model::{RecordId, Stage, TypeCount};
+use monitor_store::{Attachment, BlobHash, Extraction, Scanned, Scope};
+use serde::Serialize;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::time::timeout;
+
+const FIELD: &str = "attached_files";
+/// Longest wait for the next piece of a body.
+const SILENCE: Duration = Duration::from_secs(60);
+
+type Api = State<Arc<Services>>;
+type Outcome = Result<Response, ApiError>;
+
+#[derive(Serialize)]
+struct Taken<'a> {
+    name: &'a str,
+    #[serde(rename = "type")]
+    kind: &'a str,
+    size: u64,
+    sha256: String,
+}
+
+/// A file as its record shows it.
+#[derive(Serialize)]
+pub(in crate::analysis::api) struct Shown<'a> {
+    #[serde(flatten)]
+    taken: Taken<'a>,
+    kept: bool,
+    attached_at_ms: i64,
+    findings: Found<'a>,
+}
+
+#[derive(Serialize)]
+struct Found<'a> {
+    scanned: Scanned,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    extraction: Option<Extraction>,
+    types: &'a [TypeCount],
+}
+
+pub(in crate::analysis::api) async fn to_prompt(
+    State(services): Api,
+    id: Id,
+    request: Request,
+) -> Outcome {
+    attach(&services, Stage::PreCall, id, request).await
+}
+
+pub(in crate::analysis::api) async fn to_response(
+    State(services): Api,
+    id: Id,
+    request: Request,
+) -> Outcome {
+    attach(&services, Stage::PostCall, id, request).await
+}
+
+/// Token and record are looked at before the body is read.
+async fn attach(services: &Services, stage: Stage, id: Id, request: Request) -> Outcome {
+    let key = bearer::bearer(request.headers())?;
+    let caller = services.access.authorize(&key, Scope::Ingest).await?;
+    let record = record_id(id)?;
+    let place = services
+        .records
+        .place(&caller, AttachTo { record, stage })
+        .await?;
+    if !is_multipart(request.headers()) {
+        return Err(ApiError::NotMultipart);
+    }
+    let pace = Pace::default();
+    let multipart = Multipart::from_request(pace.bound(request), &()).await;
+    let mut multipart = multipart.map_err(|_| ApiError::BrokenMultipart)?;
+    let mut taken = Vec::new();
+    while let Some(field) = in_time(multipart.next_field()).await? {
+        pace.taken();
+        if field.name() != Some(FIELD) {
+            let problem = "is the only field that is taken";
+            let field = FIELD;
+            return Err(ApiError::Field { field, problem });
+        }
+        if taken.len() == services.records.max_files() {
+            return Err(ApiError::TooManyFiles(taken.len()));
+        }
+        taken.push(file(services, &place, (field, &pace)).await?);
+    }
+    if taken.is_empty() {
+        let (field, problem) = (FIELD, "missing");
+        return Err(ApiError::Field { field, problem });
+    }
+    ok(&taken.iter().map(Taken::from).collect::<Vec<_>>())
+}
+
+async fn in_time<T>(next: impl Future<Output = Result<T, MultipartError>>) -> Result<T, ApiError> {
+    match timeout(SILENCE, next).await {
+        Ok(Ok(next)) => Ok(next),
+        _ => Err(ApiError::BrokenMultipart),
+    }
+}
+
+async fn file(
+    services: &Services,
+    place: &Place,
+    (mut field, pace): (Field<'_>, &Pace),
+) -> Result<Attachment, ApiError> {
+    let name = field.file_name().unwrap_or("file").to_owned();
+    let kind = field.content_type().map(str::to_owned);
+    let mut upload = services.records.begin_upload().await?;
+    let taken = loop {
+        match in_time(field.chunk()).await {
+            Ok(Some(bytes)) => {
+                pace.taken();
+                if let Err(error) = services.records.take(&mut upload, bytes).await {
+                    break Err(error);
+                }
+            }
+            Ok(None) => break Ok((name, kind)),
+            Err(error) => break Err(error),
+        }
+    };
+    services.records.keep_upload(place, upload, taken).await
+}
+
+fn is_multipart(headers: &HeaderMap) -> bool {
+    let kind = headers.get(header::CONTENT_TYPE);
+    let kind = kind.and_then(|value| value.to_str().ok());
+    let essence = kind.and_then(|kind| kind.split(';').next());
+    essence.is_some_and(|essence| essence.trim().eq_ignore_ascii_case("multipart/form-data"))
+}
+
+pub(in crate::analysis::api) async fn download(
+    State(services): Api,
+    path: Result<Path<(String, String)>, PathRejection>,
+    headers: HeaderMap,
+) -> Outcome {
+    let caller = record_reader(&services, &headers).await?;
+    let Path((id, hash)) = path.map_err(|_| ApiError::NotFound)?;
+    let hash: BlobHash = hash.parse().map_err(|()| ApiError::NotFound)?;
+    let record = record_id(Ok(Path(id)))?;
+    saved(&services, &caller, (record, hash)).await
+}
+
+/// A file of a record, for saving.
+pub(in crate::analysis) async fn saved(
+    services: &Services,
+    caller: &Caller,
+    (record, hash): (RecordId, BlobHash),
+) -> Outcome {
+    let (file, bytes) = services.records.attachment(caller, record, hash).await?;
+    let mut response = Response::new(Body::from_stream(bytes));
+    let headers = response.headers_mut();
+    for (name, value) in [
+        // Never its own type: nothing is to be shown in place of being saved.
+        (header::CONTENT_TYPE, "application/octet-stream"),
+        (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
+        (
+            header::CONTENT_SECURITY_POLICY,
+            "default-src 'none'; sandbox",
+        ),
+        (header::CACHE_CONTROL, "private, no-store"),
+    ] {
+        headers.insert(name, HeaderValue::from_static(value));
+    }
+    headers.insert(header::CONTENT_LENGTH, HeaderValue::from(file.size));
+    let disposition = HeaderValue::from_str(&disposition(&file.name));
+    let disposition = disposition.map_err(|_| ApiError::Internal)?;
+    headers.insert(header::CONTENT_DISPOSITION, disposition);
+    Ok(response)
+}
+
+/// RFC 6266: a plain name for everybody and the whole one for who reads `filename*`. No path, no
+/// leading dot.
+fn disposition(name: &str) -> String {
+    let last = name.rsplit(['/', '\\']).next().unwrap_or_default();
+    let last = last.trim_start_matches('.').trim();
+    let name = if last.is_empty() { "file" } else { last };
+    let plain = |c: char| match c {
+        'A'..='Z' | 'a'..='z' | '0'..='9' | '.' | '-' | '_' | ' ' => c,
+        _ => '_',
+    };
+    let plain: String = name.chars().map(plain).collect();
+    let mut whole = String::new();
+    for byte in name.bytes() {
+        match byte {
+            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'.' | b'-' | b'_' => {
+                whole.push(char::from(byte));
+            }
+            other => whole.push_str(&format!("%{other:02X}")),
+        }
+    }
+    format!("attachment; filename=\"{plain}\"; filename*=UTF-8''{whole}")
+}
+
+impl<'a> From<&'a Attachment> for Taken<'a> {
+    fn from(file: &'a Attachment) -> Self {
+        Self {
+            name: &file.name,
+            kind: &file.kind,
+            size: file.size,
+            sha256: file.hash.to_string(),
+        }
+    }
+}
+
+impl<'a> From<&'a Attachment> for Shown<'a> {
+    fn from(file: &'a Attachment) -> Self {
+        Self {
+            taken: file.into(),
+            kept: file.kept,
+            attached_at_ms: file.attached_at_ms,
+            findings: Found {
+                scanned: file.findings.scanned,
+                extraction: file.findings.extraction,
+                types: &file.findings.types,
+            },
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::disposition;
+
+    #[test]
+    fn a_file_is_saved_under_a_name_that_is_no_path() {
+        for (name, plain, whole) in [
+            ("a b.txt", "a b.txt", "a%20b.txt"),
+            ("../../etc/passwd", "passwd", "passwd"),
+            ("c:\\dir\\.bashrc", "bashrc", "bashrc"),
+            (
+                "отчёт\".pdf",
+                "_____\u{5f}.pdf",
+                "%D0%BE%D1%82%D1%87%D1%91%D1%82%22.pdf",
+            ),
+            ("..", "file", "file"),
+            ("", "file", "file"),
+        ] {
+            let expected = format!("attachment; filename=\"{plain}\"; filename*=UTF-8''{whole}");
+            assert_eq!(disposition(name), expected);
+        }
+    }
+}

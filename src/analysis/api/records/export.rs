@@ -1,0 +1,185 @@
+//! `GET /records/export?format=jsonl|csv` with the filters of the list (read scope): whole records,
+//! newest first, page after page, so that its memory does not grow with it. An export that the store
+//! breaks off ends in a cut connection, never in a shorter file that looks whole.
+
+use super::shapes::Whole;
+use super::{csv, filters};
+use crate::analysis::api::extract::callers::record_reader;
+use crate::analysis::api::extract::query::{Given, Query};
+use crate::analysis::{ApiError, Caller, Services};
+use axum::body::{Body, Bytes};
+use axum::extract::State;
+use axum::http::{HeaderMap, HeaderValue, header};
+use axum::response::Response;
+use futures_util::stream::try_unfold;
+use monitor_store::{RecordFilter, StoredRecord};
+use std::sync::Arc;
+
+/// Records read at once.
+const PAGE: u32 = 200;
+
+/// What a line of an export is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(in crate::analysis) enum Format {
+    Jsonl,
+    Csv,
+}
+
+/// Where an export stands.
+struct Export {
+    services: Arc<Services>,
+    caller: Caller,
+    filter: RecordFilter,
+    format: Format,
+    /// Records still wanted; None for all.
+    left: Option<u64>,
+    at: At,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum At {
+    Start,
+    Middle,
+    End,
+}
+
+pub(in crate::analysis::api) async fn records(
+    State(services): State<Arc<Services>>,
+    given: Given,
+    headers: HeaderMap,
+) -> Result<Response, ApiError> {
+    let caller = record_reader(&services, &headers).await?;
+    let mut query = Query::read(given)?;
+    let format = query.typed("format", "must be jsonl or csv", Format::named)?;
+    let count = |text: &str| {
+        let count: i64 = text.parse().ok()?;
+        u64::try_from(count).ok().filter(|count| *count > 0)
+    };
+    let left = query.typed("limit", "must be a positive integer of 64 bits", count)?;
+    let filter = RecordFilter {
+        limit: PAGE,
+        ..filters::narrowed(&mut query)?
+    };
+    query.finish()?;
+    let format = format.unwrap_or(Format::Jsonl);
+    Export {
+        services,
+        caller,
+        filter,
+        format,
+        left,
+        at: At::Start,
+    }
+    .answer()
+    .await
+}
+
+/// Every record of a filter, for whoever the caller is.
+pub(in crate::analysis) async fn all(
+    services: Arc<Services>,
+    caller: Caller,
+    filter: RecordFilter,
+    format: Format,
+) -> Result<Response, ApiError> {
+    let export = Export {
+        services,
+        caller,
+        filter: RecordFilter {
+            limit: PAGE,
+            ..filter
+        },
+        format,
+        left: None,
+        at: At::Start,
+    };
+    export.answer().await
+}
+
+impl Export {
+    async fn answer(self) -> Result<Response, ApiError> {
+        let format = self.format;
+        // The first page before the head, so that what is refused has its own status.
+        let Some((first, export)) = self.next().await? else {
+            return Err(ApiError::Internal);
+        };
+        let rest = try_unfold(export, |export| async move { export.next().await });
+        let first = futures_util::stream::iter([Ok::<Bytes, ApiError>(first)]);
+        let body = Body::from_stream(futures_util::StreamExt::chain(first, rest));
+        Ok(format.response(body))
+    }
+
+    /// The next page's bytes.
+    async fn next(mut self) -> Result<Option<(Bytes, Self)>, ApiError> {
+        if self.at == At::End {
+            return Ok(None);
+        }
+        let page = self
+            .services
+            .records
+            .whole_page(&self.caller, self.filter.clone())
+            .await?;
+        let mut out = String::new();
+        if self.at == At::Start && self.format == Format::Csv {
+            out.push_str(csv::HEADER);
+        }
+        let wanted = self.left.map_or(usize::MAX, |left| {
+            usize::try_from(left).unwrap_or(usize::MAX)
+        });
+        for record in page.records.iter().take(wanted) {
+            self.format.write(record, &mut out)?;
+        }
+        let written = page.records.len().min(wanted);
+        self.left = self.left.map(|left| left - written as u64);
+        self.filter.before = page.next_before;
+        self.at = match page.next_before.is_none() || self.left == Some(0) {
+            true => At::End,
+            false => At::Middle,
+        };
+        Ok(Some((out.into(), self)))
+    }
+}
+
+impl Format {
+    pub(in crate::analysis) fn named(word: &str) -> Option<Self> {
+        match word {
+            "jsonl" => Some(Self::Jsonl),
+            "csv" => Some(Self::Csv),
+            _ => None,
+        }
+    }
+
+    fn write(self, record: &StoredRecord, out: &mut String) -> Result<(), ApiError> {
+        match self {
+            Self::Csv => csv::line(record, out),
+            Self::Jsonl => {
+                let line = serde_json::to_string(&Whole::from(record));
+                out.push_str(&line.map_err(|_| ApiError::Internal)?);
+                out.push('\n');
+            }
+        }
+        Ok(())
+    }
+
+    fn response(self, body: Body) -> Response {
+        let (kind, file) = match self {
+            Self::Jsonl => (
+                "application/x-ndjson",
+                "attachment; filename=\"records.jsonl\"",
+            ),
+            Self::Csv => (
+                "text/csv; charset=utf-8; header=present",
+                "attachment; filename=\"records.csv\"",
+            ),
+        };
+        let mut response = Response::new(body);
+        let headers = response.headers_mut();
+        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(kind));
+        headers.insert(header::CONTENT_DISPOSITION, HeaderValue::from_static(file));
+        headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+        headers.insert(
+            header::X_CONTENT_TYPE_OPTIONS,
+            HeaderValue::from_static("nosniff"),
+        );
+        response
+    }
+}

@@ -1,0 +1,72 @@
+//! `GET /sessions`: records grouped by `session_id` (CONTRACT 38). What was said in one stands at
+//! `GET /records?application_id=…&session_id=…`.
+
+use super::filters::{self, session_cursor};
+use crate::analysis::api::extract::callers::record_reader;
+use crate::analysis::api::extract::query::Given;
+use crate::analysis::api::response::ok;
+use crate::analysis::{ApiError, Services};
+use axum::extract::State;
+use axum::http::HeaderMap;
+use axum::response::Response;
+use monitor_model::ApplicationId;
+use monitor_store::SessionSummary;
+use serde::Serialize;
+use std::sync::Arc;
+
+#[derive(Serialize)]
+struct List<'a> {
+    sessions: Vec<Item<'a>>,
+    /// `before` of the next page; null on the last one.
+    next_before: Option<String>,
+}
+
+#[derive(Serialize)]
+struct Item<'a> {
+    application_id: ApplicationId,
+    session_id: &'a str,
+    user_id: Option<&'a str>,
+    first_ms: i64,
+    last_ms: i64,
+    messages: u64,
+    flagged: u64,
+    tokens: u64,
+}
+
+pub(in crate::analysis::api) async fn list(
+    State(services): State<Arc<Services>>,
+    given: Given,
+    headers: HeaderMap,
+) -> Result<Response, ApiError> {
+    let caller = record_reader(&services, &headers).await?;
+    let mut filter = filters::sessions(given)?;
+    let limit = filter.limit as usize;
+    // One more than asked for tells that there is a next page.
+    filter.limit += 1;
+    let mut sessions = services.records.sessions(&caller, filter).await?;
+    let more = sessions.len() > limit;
+    sessions.truncate(limit);
+    let last = sessions.last().filter(|_| more);
+    let next_before = last.map(|session| {
+        session_cursor(session.last_ms, session.application_id, &session.session_id)
+    });
+    ok(&List {
+        sessions: sessions.iter().map(Item::from).collect(),
+        next_before,
+    })
+}
+
+impl<'a> From<&'a SessionSummary> for Item<'a> {
+    fn from(session: &'a SessionSummary) -> Self {
+        Self {
+            application_id: session.application_id,
+            session_id: &session.session_id,
+            user_id: session.user_id.as_deref(),
+            first_ms: session.first_ms,
+            last_ms: session.last_ms,
+            messages: session.messages,
+            flagged: session.flagged,
+            tokens: session.tokens,
+        }
+    }
+}

@@ -1,0 +1,120 @@
+//! How records look on the wire (CONTRACT 38): the short form of lists, the whole one of single
+//! records and exports. The list shows no text.
+
+use super::attachments::Shown;
+use monitor_model::{
+    AnalysisResponse, ApplicationId, Entity, RecordId, Severity, Stage, Status, TypeCount,
+};
+use monitor_store::{Attachment, RecordSummary, StoredRecord};
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+/// A record of a list.
+#[derive(Serialize)]
+pub(in crate::analysis::api) struct Item<'a> {
+    seq: i64,
+    request_id: RecordId,
+    record: &'static str,
+    stage: Stage,
+    application_id: ApplicationId,
+    exchange_id: Option<&'a str>,
+    user_id: Option<&'a str>,
+    session_id: Option<&'a str>,
+    created_at_ms: i64,
+    rules_version: Option<i64>,
+    status: Status,
+    flagged: Flagged,
+    blocked: bool,
+    token_count: u64,
+    usage_severity: Option<Severity>,
+    types: &'a [TypeCount],
+    failed: bool,
+    incomplete: bool,
+    total_us: u64,
+}
+
+#[derive(Serialize)]
+struct Flagged {
+    guardrails: bool,
+    custom_policy: bool,
+    dataclean: bool,
+}
+
+/// A whole record.
+#[derive(Serialize)]
+pub(in crate::analysis) struct Whole<'a> {
+    #[serde(flatten)]
+    item: Item<'a>,
+    message: Option<&'a str>,
+    cleaned_text: Option<&'a str>,
+    entities: &'a [Entity],
+    additional_parameters: &'a Map<String, Value>,
+    inline_rules: Option<&'a Value>,
+    error: Option<&'a Value>,
+    answer: &'a AnalysisResponse,
+    /// Of a single record only.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    attachments: Option<Vec<Shown<'a>>>,
+}
+
+impl<'a> Whole<'a> {
+    /// A record with its files.
+    pub(in crate::analysis) fn with_files(
+        record: &'a StoredRecord,
+        files: &'a [Attachment],
+    ) -> Self {
+        Self {
+            attachments: Some(files.iter().map(Shown::from).collect()),
+            ..Self::from(record)
+        }
+    }
+}
+
+impl<'a> From<&'a RecordSummary> for Item<'a> {
+    fn from(record: &'a RecordSummary) -> Self {
+        Self {
+            seq: record.seq,
+            request_id: record.id,
+            record: record.stage.record_name(),
+            stage: record.stage,
+            application_id: record.application_id,
+            exchange_id: record.exchange_id.as_deref(),
+            user_id: record.user_id.as_deref(),
+            session_id: record.session_id.as_deref(),
+            created_at_ms: record.created_at_ms,
+            rules_version: record.rules_version,
+            status: record.status,
+            flagged: Flagged {
+                guardrails: record.flagged_guardrails,
+                custom_policy: record.flagged_custom_policy,
+                dataclean: record.flagged_dataclean,
+            },
+            blocked: record.blocked,
+            token_count: record.token_count,
+            usage_severity: record.severity,
+            types: &record.types,
+            failed: record.failed,
+            incomplete: record.incomplete,
+            total_us: record.total_us,
+        }
+    }
+}
+
+impl<'a> From<&'a StoredRecord> for Whole<'a> {
+    fn from(record: &'a StoredRecord) -> Self {
+        Self {
+            item: Item::from(&record.summary),
+            message: record.message.as_deref(),
+            cleaned_text: record.answer.dataclean.cleaned_text.as_deref(),
+            entities: &record.answer.dataclean.entities,
+            additional_parameters: &record.additional_parameters,
+            inline_rules: record.inline_rules.as_ref(),
+            error: record
+                .additional_parameters
+                .get("error")
+                .filter(|error| !error.is_null()),
+            answer: &record.answer,
+            attachments: None,
+        }
+    }
+}

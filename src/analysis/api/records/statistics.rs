@@ -1,0 +1,109 @@
+//! `GET /statistics`: what was analysed per day (UTC), application and stage (CONTRACT 38). They are
+//! counted as records come in, so that retention does not lower them. `GET /statistics/users`: messages
+//! and tokens per end user, of the records that are there.
+
+use super::filters;
+use crate::analysis::api::extract::callers::record_reader;
+use crate::analysis::api::extract::query::Given;
+use crate::analysis::api::response::ok;
+use crate::analysis::clock::now_ms;
+use crate::analysis::{ApiError, FieldProblem, Services};
+use axum::extract::State;
+use axum::http::HeaderMap;
+use axum::response::Response;
+use monitor_model::{ApplicationId, Stage, TypeCount};
+use monitor_store::DayStatistics;
+use serde::Serialize;
+use std::sync::Arc;
+
+const DAY_MS: i64 = 24 * 60 * 60 * 1000;
+
+#[derive(Serialize)]
+struct List<'a> {
+    from: Option<String>,
+    to: Option<String>,
+    days: Vec<Item<'a>>,
+    next_after: Option<String>,
+}
+
+#[derive(Serialize)]
+struct Item<'a> {
+    day: Option<String>,
+    application_id: ApplicationId,
+    stage: Stage,
+    messages: u64,
+    flagged: Flagged,
+    blocked: u64,
+    failed: u64,
+    tokens: u64,
+    /// Microseconds of analysis: of all messages together, and of the longest.
+    total_us: u64,
+    max_us: u64,
+    types: &'a [TypeCount],
+}
+
+#[derive(Serialize)]
+struct Flagged {
+    guardrails: u64,
+    custom_policy: u64,
+    dataclean: u64,
+}
+
+pub(in crate::analysis::api) async fn list(
+    State(services): State<Arc<Services>>,
+    given: Given,
+    headers: HeaderMap,
+) -> Result<Response, ApiError> {
+    let caller = record_reader(&services, &headers).await?;
+    let today = now_ms().div_euclid(DAY_MS);
+    let mut filter = filters::statistics(given, today)?;
+    let ((first, last), limit) = (filter.days, filter.limit as usize);
+    filter.limit += 1;
+    let mut days = services.records.statistics(&caller, filter).await?;
+    let goes_on = days.len() > limit;
+    days.truncate(limit);
+    let end = days.last().filter(|_| goes_on);
+    ok(&List {
+        from: filters::day_text(first),
+        to: filters::day_text(last),
+        days: days.iter().map(Item::from).collect(),
+        next_after: end.map(|end| filters::day_cursor(end.day, end.application_id, end.stage)),
+    })
+}
+
+/// The filters of `GET /records` but its text; `limit` is that of the users.
+pub(in crate::analysis::api) async fn users(
+    State(services): State<Arc<Services>>,
+    given: Given,
+    headers: HeaderMap,
+) -> Result<Response, ApiError> {
+    let caller = record_reader(&services, &headers).await?;
+    let filter = filters::records(given)?;
+    if filter.text.is_some() {
+        let problem = "is no filter of sums; allowed: those of GET /records but this";
+        return Err(FieldProblem::new("text", problem).into());
+    }
+    ok(&services.records.user_sums(&caller, filter).await?)
+}
+
+impl<'a> From<&'a DayStatistics> for Item<'a> {
+    fn from(day: &'a DayStatistics) -> Self {
+        Self {
+            day: filters::day_text(day.day),
+            application_id: day.application_id,
+            stage: day.stage,
+            messages: day.messages,
+            flagged: Flagged {
+                guardrails: day.flagged_guardrails,
+                custom_policy: day.flagged_custom_policy,
+                dataclean: day.flagged_dataclean,
+            },
+            blocked: day.blocked,
+            failed: day.failed,
+            tokens: day.tokens,
+            total_us: day.total_us,
+            max_us: day.max_us,
+            types: &day.types,
+        }
+    }
+}

@@ -1,0 +1,87 @@
+//! How answers look: JSON, their headers, and the envelope of an error.
+
+use crate::analysis::ApiError;
+use axum::body::Body;
+use axum::http::{HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use serde::Serialize;
+
+/// 200 with this value.
+pub(in crate::analysis::api) fn ok(value: &impl Serialize) -> Result<Response, ApiError> {
+    let bytes = serde_json::to_vec(value).map_err(|_| ApiError::Internal)?;
+    Ok(json(StatusCode::OK, bytes))
+}
+
+/// An answer that no cache between here and the caller may keep.
+pub(in crate::analysis::api) fn unstored(
+    status: StatusCode,
+    value: &impl Serialize,
+) -> Result<Response, ApiError> {
+    let bytes = serde_json::to_vec(value).map_err(|_| ApiError::Internal)?;
+    let mut response = json(status, bytes);
+    let no_store = HeaderValue::from_static("no-store");
+    response
+        .headers_mut()
+        .insert(header::CACHE_CONTROL, no_store);
+    Ok(response)
+}
+
+/// The same with the ETag of an application's version.
+pub(in crate::analysis::api) fn versioned(
+    status: StatusCode,
+    version: i64,
+    value: &impl Serialize,
+) -> Result<Response, ApiError> {
+    let mut response = unstored(status, value)?;
+    response.headers_mut().insert(header::ETAG, etag(version));
+    Ok(response)
+}
+
+/// Where something that was made is found.
+pub(in crate::analysis::api) fn located(mut response: Response, path: &str) -> Response {
+    if let Ok(path) = HeaderValue::from_str(path) {
+        response.headers_mut().insert(header::LOCATION, path);
+    }
+    response
+}
+
+/// An application's version as an ETag.
+pub(in crate::analysis::api) fn etag(version: i64) -> HeaderValue {
+    // Digits between quotes are a header's value.
+    HeaderValue::from_str(&format!("\"{version}\"")).unwrap_or(HeaderValue::from_static("\"0\""))
+}
+
+impl IntoResponse for ApiError {
+    fn into_response(self) -> Response {
+        let status =
+            StatusCode::from_u16(self.status()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+        let mut response = json(status, self.envelope().to_json());
+        let headers = response.headers_mut();
+        if matches!(self, Self::TokenMissing | Self::TokenInvalid) {
+            headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+        }
+        if let Self::VersionConflict(latest) = self {
+            headers.insert(header::ETAG, etag(latest));
+        }
+        if let Some(seconds) = self.retry_after() {
+            headers.insert(header::RETRY_AFTER, HeaderValue::from(seconds));
+        }
+        response
+    }
+}
+
+pub(in crate::analysis::api) fn json(status: StatusCode, bytes: Vec<u8>) -> Response {
+    content(status, "application/json", bytes)
+}
+
+pub(in crate::analysis::api) fn content(
+    status: StatusCode,
+    kind: &'static str,
+    bytes: Vec<u8>,
+) -> Response {
+    let mut response = Response::new(Body::from(bytes));
+    *response.status_mut() = status;
+    let kind = HeaderValue::from_static(kind);
+    response.headers_mut().insert(header::CONTENT_TYPE, kind);
+    response
+}

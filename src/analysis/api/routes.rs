@@ -1,0 +1,113 @@
+//! The table of routes: path, method, handler. The OpenAPI document describes the same.
+
+use super::admin::{applications, audit, parts, replays, tokens, versions};
+use super::ingest::{batch, process};
+use super::records::{attachments, chain, erasure, export, list, sessions, statistics};
+use crate::analysis::Services;
+use axum::extract::DefaultBodyLimit;
+use axum::http::HeaderValue;
+use axum::middleware::map_response;
+use axum::response::Response;
+use axum::routing::{MethodRouter, get, post};
+use std::sync::Arc;
+
+/// A path without its slash at the end, and what it takes.
+pub(super) type Route = (&'static str, MethodRouter<Arc<Services>>);
+
+/// Everything below `/`; `openapi.json` describes the same.
+pub(super) fn routes() -> Vec<Route> {
+    let mut routes = vec![
+        ("/records", get(list::list).delete(erasure::records)),
+        ("/records/export", get(export::records)),
+        ("/records/{id}", get(list::one)),
+        ("/records/{id}/explain", post(replays::explain)),
+        ("/sessions", get(sessions::list)),
+        ("/chain", get(chain::list)),
+        ("/statistics", get(statistics::list)),
+        ("/statistics/users", get(statistics::users)),
+    ];
+    let processing = [
+        ("/process_request", post(process::request)),
+        ("/process_response", post(process::response)),
+        ("/process_request/override", post(process::request_override)),
+        (
+            "/process_response/override",
+            post(process::response_override),
+        ),
+        ("/process_batch", post(batch::process)),
+    ];
+    let announced = |(path, methods): Route| (path, methods.layer(map_response(announce_batches)));
+    routes.extend(processing.into_iter().map(announced));
+    routes.extend(attachment_routes());
+    routes.extend(administration());
+    routes
+}
+
+/// Files (CONTRACT 29).
+fn attachment_routes() -> [Route; 3] {
+    // Files have a bound of their own, each.
+    let unbounded = DefaultBodyLimit::disable;
+    [
+        (
+            "/user_prompt_analysis/{id}/attach_files",
+            post(attachments::to_prompt).layer(unbounded()),
+        ),
+        (
+            "/llm_response_analysis/{id}/attach_files",
+            post(attachments::to_response).layer(unbounded()),
+        ),
+        (
+            "/records/{id}/attachments/{sha256}",
+            get(attachments::download),
+        ),
+    ]
+}
+
+/// Administration (CONTRACT 30, 38).
+fn administration() -> Vec<Route> {
+    vec![
+        (
+            "/applications",
+            get(applications::list).post(applications::create),
+        ),
+        (
+            "/applications/{id}",
+            get(applications::one)
+                .put(applications::replace)
+                .patch(applications::change)
+                .delete(applications::remove),
+        ),
+        (
+            "/applications/{id}/rules",
+            get(parts::rules)
+                .put(parts::replace_rules)
+                .patch(parts::change_rules),
+        ),
+        (
+            "/applications/{id}/policy",
+            get(parts::policy)
+                .put(parts::replace_policy)
+                .patch(parts::change_policy),
+        ),
+        ("/applications/{id}/versions", get(versions::list)),
+        ("/applications/{id}/versions/{version}", get(versions::one)),
+        ("/applications/{id}/restore", post(versions::restore)),
+        ("/applications/{id}/replay", post(replays::replay)),
+        ("/tokens", get(tokens::list).post(tokens::create)),
+        (
+            "/tokens/{id}",
+            get(tokens::one)
+                .patch(tokens::change)
+                .delete(tokens::revoke),
+        ),
+        ("/tokens/{id}/rotate", post(tokens::rotate)),
+        ("/audit", get(audit::list)),
+    ]
+}
+
+/// Tells a gateway that registrations may come in batches (CONTRACT 39).
+async fn announce_batches(mut response: Response) -> Response {
+    let headers = response.headers_mut();
+    headers.insert("x-monitor-batch", HeaderValue::from_static("1"));
+    response
+}

@@ -1,0 +1,175 @@
+//! Every refusal of CONTRACT 27: status, envelope, header.
+
+use super::{MAX_BODY, World};
+use axum::body::Body;
+use axum::http::Request;
+use http_body_util::{BodyExt, Full};
+use monitor_store::Scope;
+use serde_json::json;
+
+#[tokio::test]
+async fn a_token_that_is_missing_or_unknown_gives_401() {
+    // CONTRACT 27.
+    let world = World::new().await;
+    for request in [
+        Request::post("/process_request/").body(Body::from("x")),
+        Request::get("/records")
+            .header("authorization", "Bearer ")
+            .body(Body::empty()),
+        Request::get("/records")
+            .header("authorization", "Basic abc")
+            .body(Body::empty()),
+        Request::get("/records")
+            .header("authorization", "Bearer mon_x")
+            .body(Body::empty()),
+        Request::get("/records")
+            .header("authorization", format!("Bearer {}", world.key()))
+            .header("authorization", "Bearer mon_x")
+            .body(Body::empty()),
+    ] {
+        let answer = world.send(request.unwrap()).await;
+        answer.assert_envelope(401);
+        assert_eq!(answer.headers["www-authenticate"], "Bearer");
+    }
+}
+
+#[tokio::test]
+async fn a_scope_or_an_application_that_is_not_the_tokens_gives_403() {
+    // CONTRACT 27.
+    let world = World::new().await;
+    let reader = world.token(&[Scope::Read], false).await;
+    world
+        .post("/process_request/", &reader, "{}")
+        .await
+        .assert_envelope(403);
+    let writer = world.token(&[Scope::Ingest], false).await;
+    world.get("/records", &writer).await.assert_envelope(403);
+    let bound = world.token(&Scope::ALL, true).await;
+    let foreign = "00000000-0000-4000-8000-000000000000";
+    let body = json!({"application_id": foreign, "message": "x"}).to_string();
+    world
+        .post("/process_request/", &bound, body)
+        .await
+        .assert_envelope(403);
+    world
+        .get(&format!("/records?application_id={foreign}"), &bound)
+        .await
+        .assert_envelope(403);
+    let absent = world
+        .post("/process_request/", &bound, r#"{"message":"x"}"#)
+        .await;
+    assert_eq!(absent.status, 200);
+    let list = world.get("/records", &bound).await.body;
+    assert_eq!(
+        list["records"][0]["application_id"],
+        json!(world.application())
+    );
+}
+
+#[tokio::test]
+async fn a_body_that_is_not_json_too_large_or_of_another_type_is_refused() {
+    // CONTRACT 27.
+    let world = World::new().await;
+    for body in ["", "{", "not json", r#"{"message":"x"} x"#, "[1,"] {
+        world
+            .post("/process_request/", world.key(), body)
+            .await
+            .assert_envelope(400);
+    }
+    world
+        .post(
+            "/process_request/",
+            world.key(),
+            &b"{\"message\":\"\xff\"}"[..],
+        )
+        .await
+        .assert_envelope(400);
+    let large = "x".repeat(MAX_BODY as usize + 1);
+    // Without a length that could be read beforehand.
+    let unannounced = Body::new(Full::from(large.clone()).map_frame(|frame| frame));
+    for body in [Body::from(large), unannounced] {
+        let answer = world.post("/process_request/", world.key(), body).await;
+        answer.assert_envelope(413);
+    }
+    for kind in [
+        None,
+        Some("text/plain"),
+        Some("application/x-www-form-urlencoded"),
+    ] {
+        let mut request = Request::post("/process_request/")
+            .header("authorization", format!("Bearer {}", world.key()));
+        if let Some(kind) = kind {
+            request = request.header("content-type", kind);
+        }
+        world
+            .send(request.body(Body::from("{}")).unwrap())
+            .await
+            .assert_envelope(415);
+    }
+}
+
+#[tokio::test]
+async fn a_wrong_shape_gives_422_and_names_the_field() {
+    // CONTRACT 27.
+    let world = World::new().await;
+    let id = world.application();
+    let unknown = "00000000-0000-4000-8000-000000000000";
+    for (field, body) in [
+        ("body", "[1,2,3]".to_owned()),
+        ("body", r#"{"message":"a","message":"b"}"#.to_owned()),
+        ("message", json!({"application_id": id}).to_string()),
+        ("message", json!({"application_id": id, "message": 1}).to_string()),
+        ("application_id", json!({"message": "x"}).to_string()),
+        ("application_id", json!({"application_id": 7, "message": "x"}).to_string()),
+        ("application_id", json!({"application_id": "x", "message": "x"}).to_string()),
+        ("application_id", json!({"application_id": unknown, "message": "x"}).to_string()),
+        ("additional_parameters", json!({"application_id": id, "message": "x", "additional_parameters": []}).to_string()),
+        ("additional_parameters.user_id", json!({"application_id": id, "message": "x", "additional_parameters": {"user_id": 1}}).to_string()),
+        ("additional_parameters.session_id", json!({"application_id": id, "message": "x", "additional_parameters": {"session_id": {}}}).to_string()),
+    ] {
+        world.post("/process_request/", world.key(), body).await.assert_field(field);
+    }
+    for (field, query) in [
+        ("limit", "limit=0"),
+        ("limit", "limit=201"),
+        ("before", "before=x"),
+        ("stage", "stage=x"),
+        ("application_id", "application_id=x"),
+        ("query", "user=1"),
+    ] {
+        world
+            .get(&format!("/records?{query}"), world.key())
+            .await
+            .assert_field(field);
+    }
+    assert_eq!(
+        world.get("/records", world.key()).await.body["records"],
+        json!([])
+    );
+}
+
+#[tokio::test]
+async fn another_method_gives_405_with_allow_and_a_missing_record_404() {
+    // CONTRACT 27.
+    let world = World::new().await;
+    let answer = world.get("/process_request/", world.key()).await;
+    answer.assert_envelope(405);
+    assert_eq!(answer.headers["allow"], "POST");
+    for path in [
+        "/records/x",
+        "/records/00000000-0000-4000-8000-000000000000",
+    ] {
+        world.get(path, world.key()).await.assert_envelope(404);
+    }
+}
+
+#[tokio::test]
+async fn a_store_that_is_down_gives_503_with_retry_after() {
+    // CONTRACT 27.
+    let world = World::new().await;
+    assert_eq!(world.analyse("x").await.status, 200);
+    world.services.shutdown().await;
+    let answer = world.analyse("x").await;
+    answer.assert_envelope(503);
+    assert_eq!(answer.headers["retry-after"], "1");
+}

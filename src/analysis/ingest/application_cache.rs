@@ -1,0 +1,128 @@
+//! Which application a message belongs to, and its rules (§2.7, CONTRACT 7 and 27).
+
+use crate::analysis::access::caller::Caller;
+use crate::analysis::cache::Cache;
+use crate::analysis::error::ApiError;
+use crate::analysis::rules::application_rules::ApplicationRules;
+use monitor_detect::Compiled;
+use monitor_model::{ApplicationId, Policy, Stage};
+use monitor_store::{Application, Store, StoreError};
+use serde_json::Value;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// A change of rules is live in under a second (CONTRACT 16).
+const BELIEVED_FOR: Duration = Duration::from_millis(500);
+const REMEMBERED: usize = 4096;
+
+/// An application with its rules read.
+pub(in crate::analysis) struct LoadedApplication {
+    pub(in crate::analysis) id: ApplicationId,
+    pub(in crate::analysis) version: i64,
+    pub(in crate::analysis) policy: Option<Policy>,
+    pub(in crate::analysis) rules: Arc<CompiledRules>,
+}
+
+/// An application's rules, ready for use. A regex that no longer compiles is told with each verdict.
+pub(in crate::analysis) struct CompiledRules {
+    pub(in crate::analysis) keep_original: bool,
+    pre: Arc<Compiled>,
+    post: Arc<Compiled>,
+}
+
+impl CompiledRules {
+    /// The rules of one direction.
+    pub(in crate::analysis) fn of(&self, stage: Stage) -> &Arc<Compiled> {
+        match stage {
+            Stage::PreCall => &self.pre,
+            Stage::PostCall => &self.post,
+        }
+    }
+}
+
+impl From<ApplicationRules> for CompiledRules {
+    fn from(rules: ApplicationRules) -> Self {
+        Self {
+            keep_original: rules.keep_original,
+            pre: Arc::new(Compiled::of(Stage::PreCall, rules.pre)),
+            post: Arc::new(Compiled::of(Stage::PostCall, rules.post)),
+        }
+    }
+}
+
+/// Reads and compiles a stored document, away from the threads that serve connections.
+pub(in crate::analysis) async fn compile(document: Value) -> Result<Arc<CompiledRules>, ApiError> {
+    let rules = ApplicationRules::stored(document).ok_or(StoreError::Unreadable("set of rules"))?;
+    let compiled = tokio::task::spawn_blocking(|| CompiledRules::from(rules));
+    Ok(Arc::new(compiled.await.map_err(|_| ApiError::Internal)?))
+}
+
+/// The applications of the store.
+pub(in crate::analysis) struct ApplicationCache {
+    store: Arc<dyn Store>,
+    known: Cache<ApplicationId, Arc<LoadedApplication>>,
+}
+
+impl ApplicationCache {
+    pub(in crate::analysis) fn new(store: Arc<dyn Store>) -> Self {
+        Self {
+            store,
+            known: Cache::new(REMEMBERED, BELIEVED_FOR),
+        }
+    }
+
+    /// The application named in a request, else the one the caller is bound to.
+    pub(in crate::analysis) async fn resolve(
+        &self,
+        named: Option<&str>,
+        caller: &Caller,
+    ) -> Result<Arc<LoadedApplication>, ApiError> {
+        let problem = |problem| ApiError::Field {
+            field: "application_id",
+            problem,
+        };
+        let named = named
+            .map(|text| text.parse().map_err(|_| problem("must be a UUID")))
+            .transpose()?;
+        let id = caller
+            .narrow(named)?
+            .ok_or_else(|| problem("missing, and the access token is bound to no application"))?;
+        self.load(id)
+            .await?
+            .ok_or_else(|| problem("no application has this id"))
+    }
+
+    /// Forgets everything: applications were changed.
+    pub(in crate::analysis) fn invalidate_all(&self) {
+        self.known.invalidate_all();
+    }
+
+    async fn load(&self, id: ApplicationId) -> Result<Option<Arc<LoadedApplication>>, ApiError> {
+        let now = Instant::now();
+        if let Some(known) = self.known.get(&id, now) {
+            return Ok(Some(known));
+        }
+        let asked = self.known.moment();
+        let loaded = match self.store.application(id).await? {
+            Some(stored) => Some(self.read(stored).await?),
+            None => None,
+        };
+        self.known.set(id, loaded.clone(), asked, now);
+        Ok(loaded)
+    }
+
+    /// The rules of an unchanged version are not compiled again.
+    async fn read(&self, stored: Application) -> Result<Arc<LoadedApplication>, ApiError> {
+        let known = self.known.peek(&stored.id);
+        let rules = match known.filter(|known| known.version == stored.version) {
+            Some(known) => known.rules.clone(),
+            None => compile(stored.rules).await?,
+        };
+        Ok(Arc::new(LoadedApplication {
+            id: stored.id,
+            version: stored.version,
+            policy: stored.policy.and_then(Result::ok),
+            rules,
+        }))
+    }
+}

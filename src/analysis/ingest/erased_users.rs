@@ -1,0 +1,36 @@
+//! Records of a user who was erased: the caller gets its verdict with a warning and nothing is stored. An
+//! error would make the gateway move the record to its dead letters, text and all.
+
+use monitor_model::AnalysisResponse;
+use monitor_store::{Durable, StoreError};
+
+/// The warning in a verdict whose record was not stored.
+pub(in crate::analysis) const WARNING: &str =
+    "erased: this user's records were erased, nothing was kept";
+
+/// The answer of an insert: that of the stored record, or the caller's own one for an erased user.
+pub(super) fn answer_of_insert(
+    stored: Result<AnalysisResponse, StoreError>,
+    own: AnalysisResponse,
+) -> Result<AnalysisResponse, StoreError> {
+    match stored {
+        Err(StoreError::Erased) => Ok(AnalysisResponse {
+            warnings: [own.warnings, vec![WARNING.to_owned()]].concat(),
+            ..own
+        }),
+        other => other,
+    }
+}
+
+/// A record that is refused because its user was erased counts as durable: nobody is to send it again.
+pub(super) fn durable_of_insert(begun: Result<Durable, StoreError>) -> Result<Durable, StoreError> {
+    let or_erased = |stored| match stored {
+        Err(StoreError::Erased) => Ok(()),
+        other => other,
+    };
+    match begun {
+        Ok(durable) => Ok(Box::pin(async move { or_erased(durable.await) })),
+        Err(StoreError::Erased) => Ok(Box::pin(std::future::ready(Ok(())))),
+        Err(error) => Err(error),
+    }
+}

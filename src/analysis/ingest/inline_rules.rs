@@ -1,0 +1,294 @@
+//! Rules that come with a request (§2.8, §4.4): reading `validation_config`, and remembering what was
+//! compiled, so that a caller who sends the same rules each time has them compiled once.
+
+use crate::analysis::error::{ApiError, FieldProblem};
+use crate::analysis::rules::direction::{dataclean_fields, guardrails_fields, policies};
+use crate::analysis::rules::document::{Object, Problems};
+use monitor_detect::{Compiled, Rules};
+use monitor_model::Stage;
+use serde_json::Value;
+use sha2::{Digest, Sha256};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Compiled rules that are remembered, by what they take in bytes.
+const REMEMBERED_BYTES: usize = 64 << 20;
+/// And by their number.
+const REMEMBERED: usize = 256;
+const INLINE: &str = "validation_config.inline";
+
+/// A `validation_config` that is right but for its regexes, which are not compiled yet.
+#[derive(Clone, Debug, PartialEq)]
+pub(in crate::analysis) struct Validation {
+    stage: Stage,
+    rules: Rules,
+    warnings: Vec<String>,
+}
+
+/// Rules that came with a request, ready for use.
+pub(in crate::analysis) struct InlineRules {
+    pub(in crate::analysis) rules: Arc<Compiled>,
+    pub(in crate::analysis) warnings: Vec<String>,
+}
+
+impl Validation {
+    /// Rules that were stored with a record.
+    pub(in crate::analysis) fn stored(stage: Stage, rules: Rules) -> Self {
+        Self {
+            stage,
+            rules,
+            warnings: Vec::new(),
+        }
+    }
+
+    /// Reads §2.8 `validation_config`. A section that is missing is off; one that is there is on
+    /// unless it says `enabled: false`. What it does not know is passed over with a warning, and so
+    /// are custom policies for a model's answer (§4.3).
+    ///
+    /// # Errors
+    /// Everything that is wrong, also in sections that are off.
+    pub(in crate::analysis) fn read(
+        value: Option<&Value>,
+        stage: Stage,
+    ) -> Result<Self, Vec<FieldProblem>> {
+        let mut problems = Problems::default();
+        let mut warnings = Vec::new();
+        let rules = match value {
+            Some(value) => config(value, (&mut problems, &mut warnings)),
+            None => {
+                problems.add("validation_config", "missing");
+                None
+            }
+        };
+        let mut rules = rules.unwrap_or_default();
+        if stage == Stage::PostCall && !rules.custom_policies.is_empty() {
+            rules.custom_policies.clear();
+            warnings.push(format!(
+                "{INLINE}.custom: ignored, custom policies are for user messages only"
+            ));
+        }
+        problems.or(Self {
+            stage,
+            rules,
+            warnings,
+        })
+    }
+}
+
+impl InlineRules {
+    /// The rules as JSON, for the record.
+    pub(in crate::analysis) fn document(&self) -> Value {
+        // Strings, flags and finite numbers only: serialisation has no failing case.
+        serde_json::to_value(self.rules.rules()).unwrap_or_default()
+    }
+}
+
+type Told<'a> = (&'a mut Problems, &'a mut Vec<String>);
+
+fn config(value: &Value, (problems, warnings): Told<'_>) -> Option<Rules> {
+    let fields = Object::read("validation_config", value, problems)?;
+    passed_over(&fields, &["source", "inline"], warnings);
+    match fields.get("source") {
+        Some(Value::String(source)) if source.eq_ignore_ascii_case("inline") => {}
+        Some(_) => problems.add(fields.path("source"), "allowed: inline"),
+        None => problems.add(fields.path("source"), "missing; allowed: inline"),
+    }
+    if fields.get("inline").is_none() {
+        problems.add(INLINE, "missing");
+    }
+    let inline = fields.object("inline", problems)?;
+    passed_over(&inline, &["dataclean", "guardrails", "custom"], warnings);
+    Some(sections(&inline, (problems, warnings)))
+}
+
+fn sections(inline: &Object<'_>, (problems, warnings): Told<'_>) -> Rules {
+    let mut rules = Rules {
+        dataclean: None,
+        ..Rules::default()
+    };
+    if let Some(fields) = inline.object("dataclean", problems) {
+        let known = [
+            "enabled",
+            "patterns",
+            "allowed_patterns",
+            "clean_type",
+            "mask_style",
+        ];
+        passed_over(&fields, &known, warnings);
+        let dataclean = dataclean_fields(&fields, problems);
+        rules.dataclean = is_on(&fields, problems).then_some(dataclean);
+    }
+    if let Some(fields) = inline.object("guardrails", problems) {
+        passed_over(&fields, &["enabled", "categories", "disabled"], warnings);
+        let guardrails = guardrails_fields(&fields, problems);
+        rules.guardrails = is_on(&fields, problems).then_some(guardrails);
+    }
+    if let Some(fields) = inline.object("custom", problems) {
+        passed_over(&fields, &["enabled", "policies"], warnings);
+        let policies = policies(&fields, "policies", problems);
+        if is_on(&fields, problems) {
+            rules.custom_policies = policies;
+        }
+    }
+    rules
+}
+
+fn is_on(section: &Object<'_>, problems: &mut Problems) -> bool {
+    section.flag("enabled", true, problems)
+}
+
+fn passed_over(fields: &Object<'_>, known: &[&str], warnings: &mut Vec<String>) {
+    let unknown = fields.unknown(known).into_iter().take(MOST_WARNINGS);
+    warnings.extend(unknown.map(|path| format!("{path}: not known, ignored")));
+}
+
+/// Unknown fields of one section that are told.
+const MOST_WARNINGS: usize = 10;
+
+/// What was compiled lately.
+#[derive(Default)]
+pub(in crate::analysis) struct InlineRulesCache {
+    latest_first: Mutex<Vec<Entry>>,
+}
+
+struct Entry {
+    hash: [u8; 32],
+    rules: Arc<Compiled>,
+}
+
+impl InlineRulesCache {
+    /// Makes rules ready, away from the threads that serve connections where that takes time.
+    ///
+    /// # Errors
+    /// [`ApiError::Fields`] with every regex that cannot be used.
+    pub(in crate::analysis) async fn compile(
+        &self,
+        validation: Validation,
+    ) -> Result<InlineRules, ApiError> {
+        let Validation {
+            stage,
+            rules,
+            warnings,
+        } = validation;
+        let hash = hash(stage, &rules);
+        if let Some(rules) = self.take(&hash) {
+            return Ok(InlineRules { rules, warnings });
+        }
+        let compiled = tokio::task::spawn_blocking(move || Compiled::of(stage, rules))
+            .await
+            .map_err(|_| ApiError::Internal)?;
+        let mut problems = Problems::default();
+        for failure in compiled.failures() {
+            let field = format!("{INLINE}.dataclean.{}", failure.place);
+            problems.add(field, &*failure.reason);
+        }
+        let rules = problems.or(Arc::new(compiled)).map_err(ApiError::Fields)?;
+        self.keep(hash, rules.clone());
+        Ok(InlineRules { rules, warnings })
+    }
+
+    fn take(&self, hash: &[u8; 32]) -> Option<Arc<Compiled>> {
+        let mut entries = self
+            .latest_first
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        let at = entries.iter().position(|entry| entry.hash == *hash)?;
+        entries[..=at].rotate_right(1);
+        Some(entries[0].rules.clone())
+    }
+
+    fn keep(&self, hash: [u8; 32], rules: Arc<Compiled>) {
+        let mut entries = self
+            .latest_first
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        entries.retain(|entry| entry.hash != hash);
+        entries.insert(0, Entry { hash, rules });
+        let mut bytes = 0;
+        let fits = |entry: &Entry| {
+            bytes += entry.rules.weight();
+            bytes <= REMEMBERED_BYTES
+        };
+        let count = entries.iter().map(fits).take_while(|fits| *fits).count();
+        entries.truncate(count.clamp(1, REMEMBERED));
+    }
+}
+
+fn hash(stage: Stage, rules: &Rules) -> [u8; 32] {
+    // As in `InlineRules::document`.
+    Sha256::digest(serde_json::to_vec(&(stage, rules)).unwrap_or_default()).into()
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::expect_used)]
+mod tests {
+    use super::*;
+    use monitor_detect::{CleanType, PatternName};
+    use serde_json::json;
+
+    fn read(inline: Value, stage: Stage) -> Validation {
+        let config = json!({"source": "inline", "inline": inline});
+        Validation::read(Some(&config), stage).unwrap()
+    }
+
+    #[test]
+    fn contract_27_what_an_override_leaves_out_has_its_default() {
+        let validation = read(json!({"dataclean": {"enabled": true}}), Stage::PreCall);
+        let dataclean = validation.rules.dataclean.clone().unwrap();
+        assert_eq!(
+            (dataclean.patterns, dataclean.clean_type),
+            (None, CleanType::Masking)
+        );
+        assert_eq!(validation.rules.guardrails, None);
+        let validation = read(json!({}), Stage::PreCall);
+        assert_eq!(validation.rules.dataclean, None);
+        let named = json!({"dataclean": {"clean_type": "deletion", "patterns": ["IP"]}});
+        let dataclean = read(named, Stage::PreCall).rules.dataclean.unwrap();
+        assert_eq!(dataclean.clean_type, CleanType::Deletion);
+        assert_eq!(dataclean.patterns.unwrap(), [PatternName::Ip.into()]);
+        let off = json!({"dataclean": {"enabled": false}, "guardrails": {"enabled": false}});
+        let validation = read(off, Stage::PreCall);
+        assert_eq!(
+            (validation.rules.dataclean, validation.rules.guardrails),
+            (None, None)
+        );
+    }
+
+    #[test]
+    fn custom_policies_of_an_answer_and_unknown_keys_are_warned_about() {
+        let inline = json!({"custom": {"enabled": true, "policies": [{"name": "n", "prompt": "p"}]},
+            "dataclean": {"pattern": []}});
+        let validation = read(inline.clone(), Stage::PreCall);
+        assert_eq!(validation.rules.custom_policies.len(), 1);
+        let validation = read(inline, Stage::PostCall);
+        assert!(validation.rules.custom_policies.is_empty());
+        assert_eq!(
+            validation.warnings,
+            [
+                "validation_config.inline.dataclean.pattern: not known, ignored",
+                "validation_config.inline.custom: ignored, custom policies are for user messages \
+                 only"
+            ]
+        );
+    }
+
+    #[tokio::test]
+    async fn equal_rules_are_compiled_once_and_the_latest_are_remembered() {
+        let inline = InlineRulesCache::default();
+        let of = |number: usize| {
+            let pattern = json!({"name": "N", "regex": format!("N{number}")});
+            read(
+                json!({"dataclean": {"patterns": [pattern]}}),
+                Stage::PreCall,
+            )
+        };
+        let first = inline.compile(of(0)).await.unwrap().rules;
+        let again = inline.compile(of(0)).await.unwrap().rules;
+        assert!(Arc::ptr_eq(&first, &again));
+        for number in 1..=REMEMBERED {
+            inline.compile(of(number)).await.unwrap();
+            assert!(inline.latest_first.lock().unwrap().len() <= REMEMBERED);
+        }
+        let again = inline.compile(of(0)).await.unwrap().rules;
+        assert!(!Arc::ptr_eq(&first, &again));
+    }
+}

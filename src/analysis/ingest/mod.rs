@@ -1,0 +1,48 @@
+//! Messages in, verdicts and records out (§4.3, §4.4): the application's rules or those of the request, the
+//! engine, the remote checks, and the record that is stored.
+
+pub(in crate::analysis) mod analyzer;
+pub(in crate::analysis) mod application_cache;
+pub(in crate::analysis) mod cache_invalidation;
+pub(in crate::analysis) mod erased_users;
+pub(in crate::analysis) mod gateway_registry;
+pub(in crate::analysis) mod inline_rules;
+pub(in crate::analysis) mod models;
+mod parameters;
+pub(in crate::analysis) mod process;
+mod record_builder;
+mod remote_checks;
+pub(in crate::analysis) mod verdict;
+
+use crate::analysis::access::Access;
+use crate::judge::Remote;
+use analyzer::MessageAnalyzer;
+use application_cache::ApplicationCache;
+use gateway_registry::GatewayRegistry;
+use inline_rules::InlineRulesCache;
+use monitor_store::Store;
+use std::sync::Arc;
+
+/// Analyzes messages and stores their records.
+pub struct Ingest {
+    pub(super) store: Arc<dyn Store>,
+    pub(super) access: Arc<Access>,
+    pub(super) applications: Arc<ApplicationCache>,
+    pub(super) analyzer: Arc<MessageAnalyzer>,
+    pub(super) inline_rules: Arc<InlineRulesCache>,
+    /// The largest body of a request, in bytes.
+    pub(super) max_body: u64,
+    /// The gateways that send records here.
+    pub gateways: GatewayRegistry,
+}
+
+impl Ingest {
+    pub(in crate::analysis) fn max_body(&self) -> u64 {
+        self.max_body
+    }
+
+    /// The servers that are asked besides the engine.
+    pub(in crate::analysis) fn remote(&self) -> &Remote {
+        &self.analyzer.remote
+    }
+}

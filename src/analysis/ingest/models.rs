@@ -1,0 +1,177 @@
+//! Reads the folders of models that the settings name, at the start, and makes detectors and guardrails of
+//! them. What a model's files must hold, `detect` says.
+
+use crate::analysis::start_error::StartError;
+use crate::config::DetectSettings;
+use monitor_detect::guardrails::SecondStage;
+use monitor_detect::{Detector, Engine};
+
+/// The models beside the built-in detection.
+#[derive(Default)]
+pub struct Models {
+    detectors: Vec<Box<dyn Detector>>,
+    second_stage: Option<SecondStage>,
+}
+
+impl Models {
+    /// Reads those that are named.
+    ///
+    /// # Errors
+    /// When one cannot be used: with one missing, less would be found than was asked for.
+    #[cfg(not(feature = "onnx"))]
+    pub fn read(_: &DetectSettings) -> Result<Self, StartError> {
+        // The configuration has refused every folder.
+        Ok(Self::default())
+    }
+
+    /// Reads those that are named.
+    ///
+    /// # Errors
+    /// When one cannot be used: with one missing, less would be found than was asked for.
+    #[cfg(feature = "onnx")]
+    pub fn read(settings: &DetectSettings) -> Result<Self, StartError> {
+        let mut models = Self::default();
+        if let Some(tagger) = &settings.tagger {
+            models.detectors = onnx::tagger(tagger).map_err(unusable(&tagger.folder))?;
+        }
+        if let Some(classifier) = &settings.classifier {
+            let made = onnx::classifier(classifier).map_err(unusable(&classifier.folder))?;
+            models.second_stage = Some(SecondStage::new(made, classifier.when));
+        }
+        Ok(models)
+    }
+
+    /// Whether there is no model.
+    pub fn are_none(&self) -> bool {
+        self.detectors.is_empty() && self.second_stage.is_none()
+    }
+
+    /// An engine with them.
+    pub fn beside(self, engine: Engine) -> Engine {
+        engine
+            .with(self.detectors)
+            .with_second_stage(self.second_stage)
+    }
+}
+
+#[cfg(feature = "onnx")]
+fn unusable(folder: &std::path::Path) -> impl FnOnce(String) -> StartError {
+    let folder = folder.to_owned();
+    |reason| StartError::Model { folder, reason }
+}
+
+#[cfg(feature = "onnx")]
+mod onnx {
+    use crate::analysis::clock::steady_us;
+    use crate::config::{ClassifierSettings, ModelBounds, TaggerSettings};
+    use monitor_detect::Detector;
+    use monitor_detect::guardrails::Guardrail;
+    use monitor_detect::onnx::{Bounds, Classifier, Parts, Tagger};
+    use std::fs;
+    use std::path::Path;
+    use std::str::FromStr;
+
+    /// The largest file that is read, in bytes: what a model may take of memory, and no device.
+    const LARGEST: u64 = 2 << 30;
+
+    pub(in crate::analysis) fn tagger(
+        settings: &TaggerSettings,
+    ) -> Result<Vec<Box<dyn Detector>>, String> {
+        let (parts, bounds) = (parts(&settings.folder)?, bounds(settings.bounds));
+        let tagger = Tagger::new(parts, &meant(&settings.labels), bounds)?;
+        Ok(tagger.detectors())
+    }
+
+    pub(in crate::analysis) fn classifier(
+        settings: &ClassifierSettings,
+    ) -> Result<Vec<Box<dyn Guardrail>>, String> {
+        let (parts, bounds) = (parts(&settings.folder)?, bounds(settings.bounds));
+        let meant = meant(&settings.labels);
+        let classifier = Classifier::new(parts, &meant, &settings.thresholds, bounds)?;
+        Ok(classifier.guardrails())
+    }
+
+    /// The configuration has checked the names.
+    fn meant<T: FromStr>(labels: &[(String, String)]) -> Vec<(String, T)> {
+        let known = |(label, name): &(String, String)| Some((label.clone(), name.parse().ok()?));
+        labels.iter().filter_map(known).collect()
+    }
+
+    fn bounds(settings: ModelBounds) -> Bounds {
+        Bounds {
+            max_windows: settings.max_windows,
+            time_us: u64::try_from(settings.timeout.as_micros()).unwrap_or(u64::MAX),
+            clock: steady_us,
+        }
+    }
+
+    /// The contents of a model's folder.
+    fn parts(folder: &Path) -> Result<Parts, String> {
+        let tokenizer = match folder.join("tokenizer.json").exists() {
+            true => "tokenizer.json",
+            false => "vocab.txt",
+        };
+        Ok(Parts {
+            model: bytes(folder, "model.onnx")?,
+            vocabulary: text(folder, tokenizer)?,
+            config: text(folder, "config.json")?,
+        })
+    }
+
+    fn text(folder: &Path, name: &str) -> Result<String, String> {
+        String::from_utf8(bytes(folder, name)?).map_err(|_| format!("{name} is no UTF-8"))
+    }
+
+    fn bytes(folder: &Path, name: &str) -> Result<Vec<u8>, String> {
+        let path = folder.join(name);
+        let unread = |error: std::io::Error| format!("{name}: {error}");
+        let file = fs::metadata(&path).map_err(unread)?;
+        if !file.is_file() || file.len() > LARGEST {
+            return Err(format!("{name} is no file of at most {LARGEST} bytes"));
+        }
+        fs::read(&path).map_err(unread)
+    }
+}
+
+#[cfg(all(test, feature = "onnx"))]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use crate::config::{ModelBounds, TaggerSettings};
+    use monitor_detect::onnx::made;
+    use std::path::Path;
+    use std::time::Duration;
+
+    fn settings(folder: &Path) -> DetectSettings {
+        DetectSettings {
+            tagger: Some(TaggerSettings {
+                folder: folder.to_owned(),
+                labels: vec![("PER".to_owned(), "NAME".to_owned())],
+                bounds: ModelBounds {
+                    max_windows: 4,
+                    timeout: Duration::from_secs(5),
+                },
+            }),
+            classifier: None,
+        }
+    }
+
+    #[test]
+    fn a_folder_becomes_detectors_and_one_without_a_file_stops_the_start() {
+        let folder = std::env::temp_dir().join(format!("monitor-model-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        std::fs::write(folder.join("model.onnx"), made::model(made::Scored::Words)).unwrap();
+        std::fs::write(folder.join("vocab.txt"), made::vocabulary()).unwrap();
+        let missing = Models::read(&settings(&folder)).err().unwrap().to_string();
+        std::fs::write(
+            folder.join("config.json"),
+            made::config(made::LABELS, false),
+        )
+        .unwrap();
+        let made = Models::read(&settings(&folder)).unwrap();
+        std::fs::remove_dir_all(&folder).unwrap();
+        assert!(missing.contains("config.json: No such file"), "{missing}");
+        let names = made.detectors.iter().map(|one| one.name().as_str());
+        assert_eq!(names.collect::<Vec<_>>(), ["NAME"]);
+    }
+}

@@ -1,0 +1,68 @@
+//! The fields of `additional_parameters` that this program understands (§2.7, CONTRACT 5).
+
+use super::process::ProcessInput;
+use crate::analysis::error::ApiError;
+use monitor_model::{Chain, Identity, Stage};
+use monitor_store::ChainEntry;
+use serde_json::{Map, Value};
+
+/// Who and what a message belongs to.
+pub(super) struct Parameters {
+    pub(super) user_id: Option<String>,
+    pub(super) session_id: Option<String>,
+    pub(super) exchange_id: Option<String>,
+    pub(super) chain: Option<ChainEntry>,
+}
+
+impl Parameters {
+    pub(super) fn read(given: &Map<String, Value>) -> Result<Self, ApiError> {
+        // Other callers may use the key for something of their own: only a text names an exchange.
+        let exchange_id = given.get("request_id").and_then(Value::as_str);
+        Ok(Self {
+            user_id: text(given, "user_id", "additional_parameters.user_id")?,
+            session_id: text(given, "session_id", "additional_parameters.session_id")?,
+            exchange_id: exchange_id.filter(|id| !id.is_empty()).map(str::to_owned),
+            chain: None,
+        })
+    }
+}
+
+/// The gateway's sequence number of the message, with the hash link over what was received (CONTRACT 5).
+pub(super) fn chain_entry(
+    stage: Stage,
+    input: &ProcessInput,
+    parameters: &Parameters,
+) -> Option<ChainEntry> {
+    let chain = Chain::read(input.additional_parameters.get("chain")?)?;
+    let digest = Identity {
+        request_id: parameters.exchange_id.as_deref(),
+        stage,
+        application_id: input.application_id.as_deref(),
+        user_id: parameters.user_id.as_deref(),
+        session_id: parameters.session_id.as_deref(),
+        message: &input.message,
+    }
+    .digest();
+    Some(ChainEntry {
+        gateway: chain.gateway,
+        sequence: chain.sequence,
+        previous: chain.previous,
+        link: chain.link(digest),
+        after: chain.after,
+    })
+}
+
+fn text(
+    given: &Map<String, Value>,
+    key: &str,
+    field: &'static str,
+) -> Result<Option<String>, ApiError> {
+    match given.get(key) {
+        None | Some(Value::Null) => Ok(None),
+        Some(Value::String(text)) => Ok(Some(text.clone())),
+        Some(_) => Err(ApiError::Field {
+            field,
+            problem: "must be a string",
+        }),
+    }
+}

@@ -1,0 +1,65 @@
+//! The rules in force for one message, and the verdict they lead to (§2.9, §4.4).
+
+use super::application_cache::LoadedApplication;
+use super::inline_rules::InlineRules;
+use monitor_detect::{Compiled, Report};
+use monitor_model::{AnalysisResponse, AppMode, Policy, RecordId, SCHEMA_VERSION, Stage};
+use std::sync::Arc;
+
+/// What a message is checked by: the rules of its application, or those of its request (§4.4).
+pub(super) struct RulesInForce {
+    pub(super) application: Arc<LoadedApplication>,
+    pub(super) stage: Stage,
+    pub(super) inline: Option<InlineRules>,
+}
+
+impl RulesInForce {
+    pub(super) fn compiled(&self) -> &Arc<Compiled> {
+        match &self.inline {
+            Some(inline) => &inline.rules,
+            None => self.application.rules.of(self.stage),
+        }
+    }
+
+    /// The verdict, with the warnings about rules of the request.
+    pub(super) fn answer(&self, report: Report) -> AnalysisResponse {
+        let warnings = self.inline.as_ref().map(|inline| inline.warnings.clone());
+        AnalysisResponse {
+            warnings: warnings.unwrap_or_default(),
+            ..answer(report)
+        }
+    }
+}
+
+/// A report as §2.9 shows it, under a new identifier.
+pub(in crate::analysis) fn answer(report: Report) -> AnalysisResponse {
+    AnalysisResponse {
+        request_id: RecordId::random(),
+        schema_version: SCHEMA_VERSION.to_owned(),
+        status: report.status,
+        errors: report.errors,
+        tokens: report.tokens,
+        guardrails: report.guardrails,
+        custom_policy: report.custom_policy,
+        dataclean: report.dataclean,
+        warnings: Vec::new(),
+        timings: report.timings,
+    }
+}
+
+/// Whether a policy blocks on a verdict, on this side of the exchange (CONTRACT 12 and 15).
+pub(in crate::analysis) fn blocks(
+    policy: &Policy,
+    stage: Stage,
+    answer: &AnalysisResponse,
+) -> bool {
+    let applies = match stage {
+        Stage::PreCall => true,
+        Stage::PostCall => policy.replace_response,
+    };
+    let on = policy.block_on;
+    let is_found = on.guardrails && answer.guardrails.flagged
+        || on.custom_policy && answer.custom_policy.flagged
+        || on.dataclean && answer.dataclean.flagged;
+    policy.app_mode == AppMode::Sync && applies && is_found
+}

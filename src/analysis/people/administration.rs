@@ -1,0 +1,184 @@
+//! Other people's accounts: making them by a one-time link, their roles, disabling them. Only an
+//! administrator of all applications may; nobody can take the last such administrator away.
+
+use super::accounts::{can_administer, new_account};
+use super::{LINK_LASTS, People};
+use crate::analysis::access::caller::Caller;
+use crate::analysis::access::token_cache::random_value;
+use crate::analysis::audit::{Action, Target};
+use crate::analysis::clock::now_ms;
+use crate::analysis::error::{ApiError, FieldProblem};
+use monitor_model::{ApplicationId, Secret};
+use monitor_store::{Account, AccountChange, AccountId, Role, SecretHash};
+use serde_json::{Value, json};
+
+/// Characters of a name.
+const LONGEST_NAME: usize = 64;
+/// Accounts searched for another administrator.
+const LOOKED_AT: u32 = 1_000;
+const LAST_ADMINISTRATOR: &str =
+    "this is the last administrator: make another one first, and sign in with it";
+
+/// An account to be made.
+pub(in crate::analysis) struct NewAccount {
+    pub(in crate::analysis) name: String,
+    pub(in crate::analysis) role: Role,
+    pub(in crate::analysis) application_id: Option<ApplicationId>,
+}
+
+/// What an administrator changes of an account.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::analysis) enum AccountEdit {
+    Role(Role),
+    Disable,
+    Enable,
+}
+
+impl People {
+    /// One page in the order of names, and where the next one begins.
+    pub(in crate::analysis) async fn list_accounts(
+        &self,
+        after: Option<&str>,
+        limit: u32,
+    ) -> Result<(Vec<Account>, Option<String>), ApiError> {
+        let mut accounts = self.store.accounts(after, limit.saturating_add(1)).await?;
+        let is_last = accounts.len() <= limit as usize;
+        accounts.truncate(limit as usize);
+        let next = accounts.last().map(|account| account.name.clone());
+        Ok((accounts, next.filter(|_| !is_last)))
+    }
+
+    /// Makes an account; gives the one-time link by which its owner sets a password.
+    pub(in crate::analysis) async fn make_account(
+        &self,
+        caller: &Caller,
+        new: NewAccount,
+    ) -> Result<(Account, Secret), ApiError> {
+        let name = new.name.trim().to_lowercase();
+        check_name(&name)?;
+        if let Some(id) = new.application_id
+            && self.store.application(id).await?.is_none()
+        {
+            let text = "no application has this id";
+            return Err(FieldProblem::new("application_id", text).into());
+        }
+        let account = Account {
+            application_id: new.application_id,
+            ..new_account(&name, new.role)
+        };
+        if !self.store.add_account(account.clone()).await? {
+            return Err(FieldProblem::new("name", "is taken; choose another one").into());
+        }
+        let details = json!({"name": name, "role": new.role.as_str()});
+        self.account_audited(caller, Action::AccountCreate, (&account, details))
+            .await?;
+        let link = self.make_link(caller, &account).await?;
+        Ok((account, link))
+    }
+
+    /// Makes a one-time link for an account, also for one that has a password: its owner may have
+    /// forgotten it.
+    pub(in crate::analysis) async fn link_for(
+        &self,
+        caller: &Caller,
+        id: AccountId,
+    ) -> Result<(Account, Secret), ApiError> {
+        let account = self.store.account(id).await?.ok_or(ApiError::NotFound)?;
+        if account.disabled_at_ms.is_some() {
+            return Err(ApiError::Conflict("the account is disabled"));
+        }
+        let link = self.make_link(caller, &account).await?;
+        Ok((account, link))
+    }
+
+    /// The same by a name, as an operator types it.
+    ///
+    /// # Errors
+    /// [`ApiError`]: no such account, a disabled one, store.
+    pub async fn link_for_name(&self, caller: &Caller, name: &str) -> Result<Secret, ApiError> {
+        let name = name.trim().to_lowercase();
+        let account = self.store.account_named(&name).await?;
+        let account = account.ok_or(FieldProblem::new("name", "no account has this name"))?;
+        let (_, link) = self.link_for(caller, account.id).await?;
+        Ok(link)
+    }
+
+    /// Changes an account.
+    pub(in crate::analysis) async fn edit_account(
+        &self,
+        caller: &Caller,
+        id: AccountId,
+        edit: AccountEdit,
+    ) -> Result<Account, ApiError> {
+        let account = self.store.account(id).await?.ok_or(ApiError::NotFound)?;
+        let takes_away = match edit {
+            AccountEdit::Role(role) => role != Role::Administrator,
+            AccountEdit::Disable => true,
+            AccountEdit::Enable => false,
+        };
+        let has_provider = self.oidc.is_some();
+        if takes_away
+            && can_administer(&account, has_provider)
+            && !self.another_administrator(id).await?
+        {
+            return Err(ApiError::Conflict(LAST_ADMINISTRATOR));
+        }
+        let mut change = AccountChange::default();
+        match edit {
+            AccountEdit::Role(role) => change.role = Some(role),
+            AccountEdit::Disable => change.disabled_at_ms = Some(Some(now_ms())),
+            AccountEdit::Enable => change.disabled_at_ms = Some(None),
+        }
+        let account = self.store.change_account(id, change).await?;
+        let account = account.ok_or(ApiError::NotFound)?;
+        let details = json!({
+            "name": account.name, "role": account.role.as_str(),
+            "disabled": account.disabled_at_ms.is_some(),
+        });
+        self.account_audited(caller, Action::AccountChange, (&account, details))
+            .await?;
+        Ok(account)
+    }
+
+    async fn make_link(&self, caller: &Caller, account: &Account) -> Result<Secret, ApiError> {
+        let value = random_value().map_err(|_| ApiError::Internal)?;
+        let ends = now_ms().saturating_add(LINK_LASTS.as_millis() as i64);
+        self.store
+            .add_link(SecretHash::of(&value), account.id, ends)
+            .await?;
+        let details = json!({"name": account.name, "ends_at_ms": ends});
+        self.account_audited(caller, Action::AccountLink, (account, details))
+            .await?;
+        Ok(value)
+    }
+
+    async fn another_administrator(&self, but: AccountId) -> Result<bool, ApiError> {
+        let accounts = self.store.accounts(None, LOOKED_AT).await?;
+        let mut others = accounts.iter().filter(|account| account.id != but);
+        let has_provider = self.oidc.is_some();
+        Ok(others.any(|account| can_administer(account, has_provider)))
+    }
+
+    async fn account_audited(
+        &self,
+        caller: &Caller,
+        action: Action,
+        (account, details): (&Account, Value),
+    ) -> Result<(), ApiError> {
+        let target = Target::Account(account.id, account.application_id);
+        self.audit.append(caller, action, target, details).await
+    }
+}
+
+/// What an account may be called.
+pub(in crate::analysis) fn check_name(name: &str) -> Result<(), FieldProblem> {
+    let allowed = |c: char| c.is_alphanumeric() || matches!(c, '.' | '-' | '_' | '@' | '+');
+    let length = name.chars().count();
+    match (1..=LONGEST_NAME).contains(&length) && name.chars().all(allowed) {
+        true => Ok(()),
+        false => Err(FieldProblem::new(
+            "name",
+            format!("allowed: 1 to {LONGEST_NAME} letters, digits and . - _ @ +"),
+        )),
+    }
+}

@@ -1,0 +1,59 @@
+//! The one-time link of the first administrator: a new store has one account and no password.
+
+use super::LINK_LASTS;
+use super::accounts::{can_administer, new_account};
+use crate::analysis::access::token_cache::random_value;
+use crate::analysis::clock::now_ms;
+use monitor_model::Secret;
+use monitor_store::{Role, SecretHash, Store, StoreError};
+
+/// The account that a new store has.
+const FIRST_NAME: &str = "admin";
+/// Accounts read at once.
+const PAGE: u32 = 200;
+
+/// Makes a one-time link while nobody can administer: at the first start, and at each later one until
+/// an administrator has a password, or has come by the identity provider, where there is one.
+pub(in crate::analysis) async fn first_link(
+    store: &dyn Store,
+    has_provider: bool,
+) -> Result<Option<Secret>, StoreError> {
+    if has_administrator(store, has_provider).await? {
+        return Ok(None);
+    }
+    let account = match store.account_named(FIRST_NAME).await? {
+        Some(account) => account.id,
+        None => {
+            let account = new_account(FIRST_NAME, Role::Administrator);
+            store.add_account(account.clone()).await?;
+            // Another server may have been first.
+            let stored = store.account_named(FIRST_NAME).await?;
+            stored.map_or(account.id, |stored| stored.id)
+        }
+    };
+    let Ok(value) = random_value() else {
+        return Ok(None);
+    };
+    let ends = now_ms().saturating_add(LINK_LASTS.as_millis() as i64);
+    store
+        .add_link(SecretHash::of(&value), account, ends)
+        .await?;
+    Ok(Some(value))
+}
+
+async fn has_administrator(store: &dyn Store, has_provider: bool) -> Result<bool, StoreError> {
+    let mut after: Option<String> = None;
+    loop {
+        let accounts = store.accounts(after.as_deref(), PAGE).await?;
+        if accounts
+            .iter()
+            .any(|account| can_administer(account, has_provider))
+        {
+            return Ok(true);
+        }
+        match accounts.last() {
+            Some(last) => after = Some(last.name.clone()),
+            None => return Ok(false),
+        }
+    }
+}

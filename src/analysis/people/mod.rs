@@ -1,0 +1,34 @@
+//! The people who use the web UI: their accounts, passwords, sign-ins by password or by an identity provider,
+//! and the limits on guessing.
+
+pub(in crate::analysis) mod accounts;
+pub(in crate::analysis) mod administration;
+pub(in crate::analysis) mod first_link;
+pub(in crate::analysis) mod oidc;
+pub(in crate::analysis) mod oidc_accounts;
+pub(in crate::analysis) mod passwords;
+pub(in crate::analysis) mod refusals;
+pub(in crate::analysis) mod sign_in_limits;
+pub(in crate::analysis) mod sign_ins;
+
+use crate::analysis::audit::AuditLog;
+use monitor_store::Store;
+use oidc::Provider;
+use refusals::Refusals;
+use sign_in_limits::SignInLimits;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// How long a one-time link may be used.
+const LINK_LASTS: Duration = Duration::from_secs(3 * 86_400);
+
+/// Signs people in and administers their accounts.
+pub struct People {
+    pub(super) store: Arc<dyn Store>,
+    pub(super) audit: AuditLog,
+    /// The identity provider; None where people sign in by password alone.
+    pub(super) oidc: Option<Provider>,
+    /// Where refused sign-ins are noted.
+    pub(in crate::analysis) refusals: Refusals,
+    pub(in crate::analysis) limits: SignInLimits,
+}

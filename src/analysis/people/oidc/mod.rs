@@ -1,0 +1,327 @@
+//! Signing in by an OpenID Connect provider: the authorization code flow with PKCE. Here a browser is
+//! sent to the provider and who came back is told; which account that is stands in `oidc_accounts`.
+//!
+//! - One sign-in has a state, a nonce and a verifier of its own, 256 random bits each. They stay with the
+//!   browser that began it, and a state is taken once.
+//! - Only a token that the provider itself hands out over its token endpoint is looked at, and its
+//!   signature, issuer, audience, times and nonce are checked all the same.
+//! - No text of an error holds a code, a token or a secret.
+
+mod claims;
+mod client;
+mod keys;
+
+pub(in crate::analysis) use claims::Person;
+
+use crate::analysis::access::token_cache::random_value;
+use crate::analysis::clock::now_ms;
+use crate::config::OidcSettings;
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use client::Http;
+use keys::{Key, SignatureProblem};
+use monitor_model::Secret;
+use serde_json::Value;
+use sha2::{Digest, Sha256};
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+use subtle::ConstantTimeEq;
+use thiserror::Error;
+use tokio::sync::{Mutex as AsyncMutex, Semaphore};
+
+/// How long a sign-in may take.
+pub(in crate::analysis) const LASTS: Duration = Duration::from_secs(600);
+/// How long a provider's description and keys are believed.
+const BELIEVED_FOR: Duration = Duration::from_secs(3_600);
+/// Sign-ins that are finished at once.
+const AT_ONCE: usize = 8;
+/// States that are remembered as taken.
+const REMEMBERED: usize = 10_000;
+
+/// Why somebody is not signed in. Its text is for pages and the log.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub(in crate::analysis) enum OidcError {
+    /// The provider is not there.
+    #[error("the identity provider cannot be reached: {0}")]
+    Unreachable(&'static str),
+    /// It says something that is no answer.
+    #[error("the identity provider's answer {0}")]
+    Answer(&'static str),
+    /// Its description does not fit the configuration.
+    #[error("the identity provider's description {0}")]
+    Description(&'static str),
+    /// It refuses: the status and its own word.
+    #[error("the identity provider refuses with status {0} {1}")]
+    Refused(u16, String),
+    /// It sent the browser back with its own word for an error.
+    #[error("the identity provider did not sign you in: {0}")]
+    Denied(String),
+    /// Its token is not taken.
+    #[error("the identity provider's token {0}")]
+    Token(&'static str),
+    /// The sign-in was not begun in this browser, too long ago, or is over already.
+    #[error("this sign-in was begun elsewhere or too long ago, or is over: begin again")]
+    Stale,
+    /// The person is known and not let in.
+    #[error("you are not let in: {0}")]
+    NotLetIn(NotLetIn),
+}
+
+/// Why somebody whom the provider has recognised is not let in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+pub(in crate::analysis) enum NotLetIn {
+    #[error("no verified e-mail address of a domain that is let in")]
+    OtherDomain,
+    #[error("there is no account for you, and no role that one could be made with")]
+    NoAccount,
+    #[error("your name belongs to another account here; an administrator can help")]
+    NameTaken,
+    #[error("your account is disabled")]
+    Disabled,
+}
+
+/// What a browser keeps while its owner is at the provider.
+#[derive(Clone, PartialEq, Eq)]
+pub(in crate::analysis) struct Flow {
+    /// What comes back with the browser.
+    pub(in crate::analysis) state: String,
+    nonce: String,
+    verifier: String,
+}
+
+/// How a browser came back.
+pub(in crate::analysis) struct Returned<'a> {
+    pub(in crate::analysis) state: &'a str,
+    pub(in crate::analysis) code: &'a str,
+    /// RFC 9207; empty where the provider does not say.
+    pub(in crate::analysis) issuer: &'a str,
+    /// The address it was sent back to.
+    pub(in crate::analysis) redirect: &'a str,
+}
+
+/// A provider.
+pub(in crate::analysis) struct Provider {
+    settings: OidcSettings,
+    http: Http,
+    description: AsyncMutex<Option<(Instant, Arc<Description>)>>,
+    keys: AsyncMutex<Option<(Instant, Arc<Vec<Key>>)>>,
+    taken: Mutex<VecDeque<(Instant, [u8; 32])>>,
+    turns: Semaphore,
+}
+
+/// What a provider says of itself (OpenID Connect Discovery 1.0).
+struct Description {
+    authorization: String,
+    token: String,
+    keys: String,
+    /// Whether the secret goes into a header.
+    takes_basic: bool,
+}
+
+/// Whether keys that are known already will do.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Believed {
+    Yes,
+    No,
+}
+
+impl Flow {
+    fn new() -> Result<Self, OidcError> {
+        let random = || {
+            let value = random_value();
+            value.map_err(|_| OidcError::Unreachable("the system gives no random numbers"))
+        };
+        Ok(Self {
+            state: random()?.expose().to_owned(),
+            nonce: random()?.expose().to_owned(),
+            verifier: random()?.expose().to_owned(),
+        })
+    }
+
+    /// As one word of a cookie.
+    pub(in crate::analysis) fn word(&self) -> Secret {
+        Secret::new(format!("{}.{}.{}", self.state, self.nonce, self.verifier))
+    }
+
+    /// The flow of such a word.
+    pub(in crate::analysis) fn read(word: &str) -> Option<Self> {
+        let mut parts = word.split('.').map(str::to_owned);
+        let flow = Self {
+            state: parts.next()?,
+            nonce: parts.next()?,
+            verifier: parts.next()?,
+        };
+        parts.next().is_none().then_some(flow)
+    }
+}
+
+impl Provider {
+    /// Connects nowhere yet.
+    pub(in crate::analysis) fn new(settings: OidcSettings) -> std::io::Result<Self> {
+        Ok(Self {
+            http: Http::new(&settings.issuer)?,
+            settings,
+            description: AsyncMutex::default(),
+            keys: AsyncMutex::default(),
+            taken: Mutex::default(),
+            turns: Semaphore::new(AT_ONCE),
+        })
+    }
+
+    pub(in crate::analysis) fn settings(&self) -> &OidcSettings {
+        &self.settings
+    }
+
+    /// Where a browser is sent, and what it keeps meanwhile.
+    pub(in crate::analysis) async fn begin(
+        &self,
+        redirect: &str,
+    ) -> Result<(String, Flow), OidcError> {
+        let (description, flow) = (self.description().await?, Flow::new()?);
+        let address = url::Url::parse(&description.authorization);
+        let mut address = address.map_err(|_| OidcError::Description("has no usable address"))?;
+        let challenge = URL_SAFE_NO_PAD.encode(Sha256::digest(flow.verifier.as_bytes()));
+        address.query_pairs_mut().extend_pairs([
+            ("response_type", "code"),
+            ("client_id", &self.settings.client_id),
+            ("redirect_uri", redirect),
+            ("scope", &self.settings.scopes),
+            ("state", &flow.state),
+            ("nonce", &flow.nonce),
+            ("code_challenge", &challenge),
+            ("code_challenge_method", "S256"),
+        ]);
+        Ok((address.into(), flow))
+    }
+
+    /// Who came back. Whether they are let in is asked where their account is.
+    pub(in crate::analysis) async fn finish(
+        &self,
+        flow: &Flow,
+        returned: Returned<'_>,
+    ) -> Result<Person, OidcError> {
+        self.take(flow, &returned)?;
+        let _turn = self.turns.acquire().await;
+        let token = self.exchange(flow, &returned).await?;
+        let claims = match keys::verified(&token, &self.keys(Believed::Yes).await?) {
+            Err(SignatureProblem::UnknownKey) => {
+                keys::verified(&token, &self.keys(Believed::No).await?)
+            }
+            other => other,
+        }?;
+        claims::person(&claims, &self.settings, (&flow.nonce, now_ms() / 1_000))
+    }
+
+    /// Whether this browser began it, and nobody finished it before.
+    fn take(&self, flow: &Flow, returned: &Returned<'_>) -> Result<(), OidcError> {
+        let is_own = flow.state.as_bytes().ct_eq(returned.state.as_bytes());
+        let is_issuers = returned.issuer.is_empty() || returned.issuer == self.settings.issuer;
+        if !bool::from(is_own) || flow.state.is_empty() || !is_issuers {
+            return Err(OidcError::Stale);
+        }
+        let (now, hash) = (Instant::now(), Sha256::digest(flow.state.as_bytes()).into());
+        let mut taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
+        while taken.len() >= REMEMBERED
+            || taken
+                .front()
+                .is_some_and(|(at, _)| now.duration_since(*at) > LASTS)
+        {
+            taken.pop_front();
+        }
+        if taken.iter().any(|(_, known)| *known == hash) {
+            return Err(OidcError::Stale);
+        }
+        taken.push_back((now, hash));
+        Ok(())
+    }
+
+    /// The ID token for a code.
+    async fn exchange(&self, flow: &Flow, returned: &Returned<'_>) -> Result<String, OidcError> {
+        let description = self.description().await?;
+        let id = self.settings.client_id.as_str();
+        let secret = self.settings.client_secret.as_ref();
+        let basic = secret.filter(|_| description.takes_basic);
+        let mut fields = vec![
+            ("grant_type", "authorization_code"),
+            ("code", returned.code),
+            ("redirect_uri", returned.redirect),
+            ("code_verifier", &flow.verifier),
+        ];
+        if basic.is_none() {
+            fields.push(("client_id", id));
+            fields.extend(secret.map(|secret| ("client_secret", secret.expose())));
+        }
+        let client = basic.map(|secret| (id, secret));
+        let call = self.http.post(&description.token, form(&fields), client);
+        let answer = call.await?;
+        let token = answer.get("id_token").and_then(Value::as_str);
+        let token = token.ok_or(OidcError::Answer("has no ID token"))?;
+        Ok(token.to_owned())
+    }
+
+    async fn description(&self) -> Result<Arc<Description>, OidcError> {
+        let mut known = self.description.lock().await;
+        if let Some((at, description)) = &*known
+            && at.elapsed() < BELIEVED_FOR
+        {
+            return Ok(description.clone());
+        }
+        let base = self.settings.issuer.trim_end_matches('/');
+        let address = format!("{base}/.well-known/openid-configuration");
+        let read = self.read_description(&self.http.get(&address).await?)?;
+        let read = Arc::new(read);
+        *known = Some((Instant::now(), read.clone()));
+        Ok(read)
+    }
+
+    fn read_description(&self, value: &Value) -> Result<Description, OidcError> {
+        let text = |name: &str| value.get(name).and_then(Value::as_str);
+        if text("issuer") != Some(self.settings.issuer.as_str()) {
+            return Err(OidcError::Description("is of another issuer"));
+        }
+        let address = |name: &str| {
+            let given = text(name).filter(|given| self.http.takes(given));
+            let missing = OidcError::Description("lacks an address, or has one without TLS");
+            given.map(str::to_owned).ok_or(missing)
+        };
+        let ways = value.get("token_endpoint_auth_methods_supported");
+        let ways = ways.and_then(Value::as_array);
+        Ok(Description {
+            authorization: address("authorization_endpoint")?,
+            token: address("token_endpoint")?,
+            keys: address("jwks_uri")?,
+            takes_basic: ways
+                .is_none_or(|ways| ways.iter().any(|way| way == "client_secret_basic")),
+        })
+    }
+
+    async fn keys(&self, believed: Believed) -> Result<Arc<Vec<Key>>, OidcError> {
+        let mut known = self.keys.lock().await;
+        if let Some((at, keys)) = &*known
+            && believed == Believed::Yes
+            && at.elapsed() < BELIEVED_FOR
+        {
+            return Ok(keys.clone());
+        }
+        let address = self.description().await?.keys.clone();
+        let read = Arc::new(keys::read(&self.http.get(&address).await?));
+        *known = Some((Instant::now(), read.clone()));
+        Ok(read)
+    }
+}
+
+/// A provider's word for an error that a browser brought back.
+pub(in crate::analysis) fn denied(word: &str) -> OidcError {
+    let word = client::plain_word(Some(word));
+    OidcError::Denied(match word.is_empty() {
+        true => "it does not say why".to_owned(),
+        false => word,
+    })
+}
+
+fn form(fields: &[(&str, &str)]) -> String {
+    let mut form = url::form_urlencoded::Serializer::new(String::new());
+    form.extend_pairs(fields);
+    form.finish()
+}

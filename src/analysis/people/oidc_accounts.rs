@@ -1,0 +1,176 @@
+//! The account of somebody whom an identity provider has recognised. It is found by the provider's own
+//! name for the person; by an e-mail address only where the provider has verified that and knows nobody
+//! else by the account: an address may pass on to somebody new.
+
+use super::People;
+use super::accounts::new_account;
+use super::administration::{AccountEdit, check_name};
+use super::oidc::{NotLetIn, Person, Provider};
+use crate::analysis::access::caller::Caller;
+use crate::analysis::audit::{Action, Target};
+use crate::analysis::error::ApiError;
+use crate::config::SignInRole;
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use monitor_store::{Account, Identity, Role};
+use serde_json::json;
+use sha2::{Digest, Sha256};
+
+/// Why nobody is signed in.
+pub(in crate::analysis) enum EntryError {
+    /// For the person to read; and their account, where they have one.
+    Refused(NotLetIn, Option<Box<Account>>),
+    /// The service itself.
+    Failed(ApiError),
+}
+
+impl From<ApiError> for EntryError {
+    fn from(error: ApiError) -> Self {
+        Self::Failed(error)
+    }
+}
+
+impl From<NotLetIn> for EntryError {
+    fn from(why: NotLetIn) -> Self {
+        Self::Refused(why, None)
+    }
+}
+
+impl From<SignInRole> for Role {
+    fn from(role: SignInRole) -> Self {
+        match role {
+            SignInRole::Administrator => Self::Administrator,
+            SignInRole::Developer => Self::Developer,
+            SignInRole::Analyst => Self::Analyst,
+        }
+    }
+}
+
+impl People {
+    /// The configured provider.
+    pub(in crate::analysis) fn oidc(&self) -> Option<&Provider> {
+        self.oidc.as_ref()
+    }
+
+    /// The account of a person, made or given to them where there was none, with the role of now.
+    pub(in crate::analysis) async fn account_for(
+        &self,
+        person: &Person,
+    ) -> Result<Account, EntryError> {
+        let settings = self.oidc.as_ref().map(Provider::settings);
+        if settings.is_some_and(|settings| !person.is_of(&settings.allowed_domains)) {
+            return Err(NotLetIn::OtherDomain.into());
+        }
+        let claimed = person.role;
+        let known = self.store.account_of(&person.identity).await;
+        let account = match known.map_err(ApiError::from)? {
+            Some(account) => account,
+            None => {
+                let default = settings.and_then(|settings| settings.default_role);
+                self.first_account(person, claimed.or(default)).await?
+            }
+        };
+        if account.disabled_at_ms.is_some() {
+            return Err(EntryError::Refused(
+                NotLetIn::Disabled,
+                Some(Box::new(account)),
+            ));
+        }
+        let Some(settings) = settings.filter(|settings| settings.role_claim.is_some()) else {
+            return Ok(account);
+        };
+        match claimed.or(settings.default_role) {
+            Some(role) => Ok(self.with_role(account, role.into()).await?),
+            None => Err(EntryError::Refused(
+                NotLetIn::NoAccount,
+                Some(Box::new(account)),
+            )),
+        }
+    }
+
+    /// For somebody who comes for the first time.
+    async fn first_account(
+        &self,
+        person: &Person,
+        role: Option<SignInRole>,
+    ) -> Result<Account, EntryError> {
+        let name = name_of(person);
+        let known = self
+            .store
+            .account_named(&name)
+            .await
+            .map_err(ApiError::from)?;
+        let account = match known {
+            Some(account) if person.email.as_ref() == Some(&account.name) => account,
+            Some(_) => return Err(NotLetIn::NameTaken.into()),
+            None => {
+                let role = role.ok_or(NotLetIn::NoAccount)?;
+                self.add_for(&name, role.into()).await?
+            }
+        };
+        let identity = person.identity.clone();
+        if account.disabled_at_ms.is_none() && !self.is_given(&account, identity).await? {
+            return Err(NotLetIn::NameTaken.into());
+        }
+        Ok(account)
+    }
+
+    /// Whether the account is the identity's from now on, or is already: the same person may come in
+    /// two windows at once.
+    async fn is_given(&self, account: &Account, identity: Identity) -> Result<bool, ApiError> {
+        if self
+            .store
+            .add_identity(identity.clone(), account.id)
+            .await?
+        {
+            return Ok(true);
+        }
+        let owner = self.store.account_of(&identity).await?;
+        Ok(owner.is_some_and(|owner| owner.id == account.id))
+    }
+
+    async fn add_for(&self, name: &str, role: Role) -> Result<Account, EntryError> {
+        let account = new_account(name, role);
+        let added = self.store.add_account(account.clone()).await;
+        if !added.map_err(ApiError::from)? {
+            return Err(NotLetIn::NameTaken.into());
+        }
+        let details = json!({"name": name, "role": role.as_str(), "by": "oidc"});
+        let target = Target::Account(account.id, account.application_id);
+        let caller = Caller::from(&account);
+        self.audit
+            .append(&caller, Action::AccountCreate, target, details)
+            .await?;
+        Ok(account)
+    }
+
+    /// The last administrator stays one, whatever the provider says.
+    async fn with_role(&self, account: Account, role: Role) -> Result<Account, ApiError> {
+        if account.role == role {
+            return Ok(account);
+        }
+        let caller = Caller::from(&account);
+        let edited = self.edit_account(&caller, account.id, AccountEdit::Role(role));
+        match edited.await {
+            Err(ApiError::Conflict(_)) => Ok(account),
+            other => other,
+        }
+    }
+}
+
+/// What an account for somebody is called: the first of the provider's words for them that may be a
+/// name, else one that is made. A word that looks like an e-mail address counts only where it is one
+/// that the provider has verified: whoever has that address would find the account taken.
+fn name_of(person: &Person) -> String {
+    let subject = &person.identity.subject;
+    let own = [person.name.as_ref(), Some(subject)];
+    let own = own.into_iter().flatten().filter(|word| !word.contains('@'));
+    let words = person.email.as_ref().into_iter().chain(own);
+    let mut names = words.map(|word| word.trim().to_lowercase());
+    names
+        .find(|name| check_name(name).is_ok())
+        .unwrap_or_else(|| {
+            let hash = Sha256::digest(format!("{}\0{subject}", person.identity.issuer));
+            format!("oidc-{}", URL_SAFE_NO_PAD.encode(&hash[..9]).to_lowercase())
+        })
+}

@@ -1,0 +1,126 @@
+//! Passwords of people: Argon2id in PHC form, and how long one has to be. A password is never kept,
+//! logged or quoted. Two at most are hashed at a time, since each takes 19 MiB.
+
+use crate::analysis::error::{ApiError, FieldProblem};
+use argon2::password_hash::{PasswordHash, PasswordHasher, PasswordVerifier, SaltString};
+use argon2::{Algorithm, Argon2, Params, Version};
+use monitor_model::Secret;
+use tokio::sync::Semaphore;
+
+/// Characters of a password.
+const SHORTEST: usize = 12;
+const LONGEST: usize = 200;
+const AT_ONCE: usize = 2;
+/// Memory in KiB, passes, lanes.
+const COST: (u32, u32, u32) = (19 * 1024, 2, 1);
+
+static TURNS: Semaphore = Semaphore::const_new(AT_ONCE);
+
+/// Says what is wrong with a password that somebody chose.
+pub(in crate::analysis) fn check(password: &Secret, name: &str) -> Result<(), FieldProblem> {
+    let text = password.expose();
+    let problem = |text: String| Err(FieldProblem::new("password", text));
+    match text.chars().count() {
+        length if length < SHORTEST => problem(format!(
+            "is too short; allowed: {SHORTEST} to {LONGEST} characters"
+        )),
+        length if length > LONGEST => problem(format!(
+            "is too long; allowed: {SHORTEST} to {LONGEST} characters"
+        )),
+        _ if text.to_lowercase() == name => {
+            problem("is the name itself; choose another one".to_owned())
+        }
+        _ if text.chars().all(|c| text.starts_with(c)) => {
+            problem("is one character again and again; choose another one".to_owned())
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The hash under which a password is kept.
+pub(in crate::analysis) async fn hash(password: Secret) -> Result<String, ApiError> {
+    let mut salt = [0u8; 16];
+    getrandom::fill(&mut salt).map_err(|_| ApiError::Internal)?;
+    in_turn(move || {
+        let salt = SaltString::encode_b64(&salt).ok()?;
+        let hash = argon2()?.hash_password(password.expose().as_bytes(), &salt);
+        Some(hash.ok()?.to_string())
+    })
+    .await?
+    .ok_or(ApiError::Internal)
+}
+
+/// Whether a password is that of a hash. Without one it is none, after the same work.
+pub(in crate::analysis) async fn is_right(
+    password: Secret,
+    hash: Option<String>,
+) -> Result<bool, ApiError> {
+    let Some(stored) = hash else {
+        self::hash(password).await?;
+        return Ok(false);
+    };
+    in_turn(move || {
+        let parsed = PasswordHash::new(&stored).ok()?;
+        Some(
+            argon2()?
+                .verify_password(password.expose().as_bytes(), &parsed)
+                .is_ok(),
+        )
+    })
+    .await
+    .map(|right| right.unwrap_or(false))
+}
+
+fn argon2() -> Option<Argon2<'static>> {
+    let (memory, passes, lanes) = COST;
+    let params = Params::new(memory, passes, lanes, None).ok()?;
+    Some(Argon2::new(Algorithm::Argon2id, Version::V0x13, params))
+}
+
+async fn in_turn<T: Send + 'static>(
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Result<T, ApiError> {
+    let turn = TURNS.acquire().await.map_err(|_| ApiError::Internal)?;
+    let done = tokio::task::spawn_blocking(work).await;
+    drop(turn);
+    done.map_err(|_| ApiError::Internal)
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::expect_used)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_hash_tells_its_password_from_others_and_is_never_the_same_twice() {
+        let right = || Secret::new("correct horse battery");
+        let (one, other) = (hash(right()).await.unwrap(), hash(right()).await.unwrap());
+        assert!(one.starts_with("$argon2id$v=19$m=19456,t=2,p=1$"), "{one}");
+        assert_ne!(one, other);
+        assert!(is_right(right(), Some(one.clone())).await.unwrap());
+        assert!(
+            !is_right(Secret::new("correct horse batterY"), Some(one))
+                .await
+                .unwrap()
+        );
+        assert!(!is_right(right(), None).await.unwrap());
+        assert!(
+            !is_right(right(), Some("nonsense".to_owned()))
+                .await
+                .unwrap()
+        );
+    }
+
+    #[test]
+    fn short_long_and_lazy_passwords_are_refused() {
+        for bad in [
+            "elevenchars",
+            "administrator",
+            "xxxxxxxxxxxxxxxx",
+            &"ab".repeat(101),
+        ] {
+            assert!(check(&Secret::new(bad), "administrator").is_err(), "{bad}");
+        }
+        assert!(check(&Secret::new("двенадцать зн"), "admin").is_ok());
+    }
+}

@@ -1,0 +1,89 @@
+//! Why a sign-in was refused: the closed list of reasons, and which one an error is. In which language a
+//! reason is told is the pages' business.
+
+use crate::analysis::people::oidc::{NotLetIn, OidcError};
+
+/// Why a sign-in was refused, as the log names it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::analysis) enum Reason {
+    UnknownName,
+    WrongPassword,
+    AccountDisabled,
+    ProviderUnreachable,
+    ProviderAnswer,
+    ProviderRefused,
+    DeniedAtProvider,
+    TokenRefused,
+    NotBegunHere,
+    OtherDomain,
+    NoAccount,
+    NameTaken,
+}
+
+impl Reason {
+    pub(in crate::analysis) const ALL: [Self; 12] = [
+        Self::UnknownName,
+        Self::WrongPassword,
+        Self::AccountDisabled,
+        Self::ProviderUnreachable,
+        Self::ProviderAnswer,
+        Self::ProviderRefused,
+        Self::DeniedAtProvider,
+        Self::TokenRefused,
+        Self::NotBegunHere,
+        Self::OtherDomain,
+        Self::NoAccount,
+        Self::NameTaken,
+    ];
+
+    pub(in crate::analysis) fn as_str(self) -> &'static str {
+        match self {
+            Self::UnknownName => "unknown_name",
+            Self::WrongPassword => "wrong_password",
+            Self::AccountDisabled => "account_disabled",
+            Self::ProviderUnreachable => "provider_unreachable",
+            Self::ProviderAnswer => "provider_answer",
+            Self::ProviderRefused => "provider_refused",
+            Self::DeniedAtProvider => "denied_at_provider",
+            Self::TokenRefused => "token_refused",
+            Self::NotBegunHere => "not_begun_here",
+            Self::OtherDomain => "other_domain",
+            Self::NoAccount => "no_account",
+            Self::NameTaken => "name_taken",
+        }
+    }
+
+    pub(in crate::analysis) fn from_word(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|one| one.as_str() == word)
+    }
+}
+
+impl From<&OidcError> for Reason {
+    fn from(error: &OidcError) -> Self {
+        match error {
+            OidcError::Unreachable(_) => Self::ProviderUnreachable,
+            OidcError::Answer(_) | OidcError::Description(_) => Self::ProviderAnswer,
+            OidcError::Refused(..) => Self::ProviderRefused,
+            OidcError::Denied(_) => Self::DeniedAtProvider,
+            OidcError::Token(_) => Self::TokenRefused,
+            OidcError::Stale => Self::NotBegunHere,
+            OidcError::NotLetIn(NotLetIn::OtherDomain) => Self::OtherDomain,
+            OidcError::NotLetIn(NotLetIn::NoAccount) => Self::NoAccount,
+            OidcError::NotLetIn(NotLetIn::NameTaken) => Self::NameTaken,
+            OidcError::NotLetIn(NotLetIn::Disabled) => Self::AccountDisabled,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_reason_has_a_word_of_its_own() {
+        for reason in Reason::ALL {
+            assert_eq!(Reason::from_word(reason.as_str()), Some(reason));
+        }
+        assert_eq!(Reason::from_word("odd"), None);
+    }
+}

@@ -1,0 +1,204 @@
+//! Signing in, and one's own account: one-time links, passwords, sign-ins. Guessing is limited in
+//! `sign_in_limits`; other people's accounts are in `administration`.
+//!
+//! - The value of a link or a sign-in is 256 random bits and kept as its SHA-256 only.
+//! - Each sign-in has a new value, whatever the browser sent before.
+
+use super::People;
+use super::passwords;
+use super::refusals::{Reason, Refusal};
+use crate::analysis::access::caller::Caller;
+use crate::analysis::access::token_cache::random_value;
+use crate::analysis::audit::{Action, Target};
+use crate::analysis::clock::now_ms;
+use crate::analysis::error::ApiError;
+use monitor_model::Secret;
+use monitor_store::{Account, AccountChange, SecretHash, SignIn};
+use serde_json::json;
+use std::net::IpAddr;
+
+/// How long a sign-in lasts without a page, and at most.
+const IDLE_MS: i64 = 12 * 3_600_000;
+pub(in crate::analysis) const LONGEST_MS: i64 = 7 * 86_400_000;
+/// A sign-in's latest page is written at most this often.
+const TOUCHED_EVERY_MS: i64 = 60_000;
+
+fn is_over(sign_in: &SignIn, account: &Account, now_ms: i64) -> bool {
+    now_ms - sign_in.seen_at_ms > IDLE_MS
+        || now_ms - sign_in.started_at_ms > LONGEST_MS
+        || account.disabled_at_ms.is_some()
+}
+
+impl People {
+    /// Whose one-time link this is.
+    pub(in crate::analysis) async fn link_owner(
+        &self,
+        link: &Secret,
+    ) -> Result<Option<Account>, ApiError> {
+        let Some(id) = self.store.link(SecretHash::of(link), now_ms()).await? else {
+            return Ok(None);
+        };
+        let account = self.store.account(id).await?;
+        Ok(account.filter(|account| account.disabled_at_ms.is_none()))
+    }
+
+    /// Sets a password by a one-time link, which is used up; None where it is no link any more.
+    pub(in crate::analysis) async fn use_link(
+        &self,
+        link: &Secret,
+        password: Secret,
+    ) -> Result<Option<Account>, ApiError> {
+        let Some(owner) = self.link_owner(link).await? else {
+            return Ok(None);
+        };
+        passwords::check(&password, &owner.name)?;
+        let hash = passwords::hash(password).await?;
+        let taken = self.store.take_link(SecretHash::of(link), now_ms()).await?;
+        if taken != Some(owner.id) {
+            return Ok(None);
+        }
+        self.store.end_other_sign_ins(owner.id, None).await?;
+        self.set_password(&owner, hash).await.map(Some)
+    }
+
+    /// The account of a name and a password. None for every reason alike, after the same work; the audit
+    /// log names the reason, and never what was typed.
+    pub(in crate::analysis) async fn verify_password(
+        &self,
+        name: &str,
+        password: Secret,
+        address: Option<IpAddr>,
+    ) -> Result<Option<Account>, ApiError> {
+        let account = self
+            .store
+            .account_named(&name.trim().to_lowercase())
+            .await?;
+        let able = account
+            .as_ref()
+            .filter(|account| account.disabled_at_ms.is_none());
+        let hash = able.and_then(|account| account.password.clone());
+        if able.is_some() & passwords::is_right(password, hash).await? {
+            return Ok(account);
+        }
+        let reason = match (&account, able) {
+            (None, _) => Reason::UnknownName,
+            (Some(_), None) => Reason::AccountDisabled,
+            (Some(_), Some(_)) => Reason::WrongPassword,
+        };
+        self.refusals.note(&Refusal {
+            reason,
+            account: account.as_ref(),
+            person: None,
+            address,
+        });
+        Ok(None)
+    }
+
+    /// Begins a sign-in; gives the value of its cookie.
+    pub(in crate::analysis) async fn begin_sign_in(
+        &self,
+        account: &Account,
+    ) -> Result<Secret, ApiError> {
+        let value = random_value().map_err(|_| ApiError::Internal)?;
+        let now_ms = now_ms();
+        let sign_in = SignIn {
+            account: account.id,
+            started_at_ms: now_ms,
+            seen_at_ms: now_ms,
+        };
+        let hash = SecretHash::of(&value);
+        self.store
+            .add_sign_in(hash, sign_in, now_ms - IDLE_MS)
+            .await?;
+        let change = AccountChange {
+            signed_in_at_ms: Some(now_ms),
+            ..AccountChange::default()
+        };
+        self.store.change_account(account.id, change).await?;
+        let target = Target::Account(account.id, account.application_id);
+        self.audit
+            .append(
+                &Caller::from(account),
+                Action::AccountSignIn,
+                target,
+                json!({"name": account.name}),
+            )
+            .await?;
+        Ok(value)
+    }
+
+    /// Who is signed in with this cookie.
+    pub(in crate::analysis) async fn signed_in(
+        &self,
+        value: &Secret,
+    ) -> Result<Option<Account>, ApiError> {
+        let hash = SecretHash::of(value);
+        let Some((sign_in, account)) = self.store.sign_in(hash).await? else {
+            return Ok(None);
+        };
+        let now_ms = now_ms();
+        if is_over(&sign_in, &account, now_ms) {
+            return Ok(None);
+        }
+        if now_ms - sign_in.seen_at_ms >= TOUCHED_EVERY_MS {
+            self.store.touch_sign_in(hash, now_ms).await?;
+        }
+        Ok(Some(account))
+    }
+
+    /// As [`People::signed_in`], but being asked does not keep the sign-in alive.
+    pub(in crate::analysis) async fn still_signed_in(
+        &self,
+        value: &Secret,
+    ) -> Result<Option<Account>, ApiError> {
+        let found = self.store.sign_in(SecretHash::of(value)).await?;
+        let now_ms = now_ms();
+        let found = found.filter(|(sign_in, account)| !is_over(sign_in, account, now_ms));
+        Ok(found.map(|(_, account)| account))
+    }
+
+    /// Ends a sign-in.
+    pub(in crate::analysis) async fn sign_out(&self, value: &Secret) -> Result<(), ApiError> {
+        Ok(self.store.end_sign_in(SecretHash::of(value)).await?)
+    }
+
+    /// Changes one's own password, which ends one's other sign-ins; false where the old one is
+    /// wrong.
+    pub(in crate::analysis) async fn change_password(
+        &self,
+        account: &Account,
+        (old, new): (Secret, Secret),
+        kept: &Secret,
+    ) -> Result<bool, ApiError> {
+        if !passwords::is_right(old, account.password.clone()).await? {
+            return Ok(false);
+        }
+        passwords::check(&new, &account.name)?;
+        let hash = passwords::hash(new).await?;
+        self.set_password(account, hash).await?;
+        let kept = SecretHash::of(kept);
+        self.store
+            .end_other_sign_ins(account.id, Some(kept))
+            .await?;
+        Ok(true)
+    }
+
+    async fn set_password(&self, owner: &Account, hash: String) -> Result<Account, ApiError> {
+        let change = AccountChange {
+            password: Some(hash),
+            ..AccountChange::default()
+        };
+        let account = self.store.change_account(owner.id, change).await?;
+        let account = account.ok_or(ApiError::NotFound)?;
+        let target = Target::Account(account.id, account.application_id);
+        self.audit
+            .append(
+                &Caller::from(owner),
+                Action::AccountPassword,
+                target,
+                json!({"name": account.name}),
+            )
+            .await?;
+        Ok(account)
+    }
+}

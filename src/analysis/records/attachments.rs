@@ -1,0 +1,257 @@
+//! Attaching files to records and reading them (CONTRACT 29). A file's text is looked at like a
+//! message of its record's application. Where an application keeps no originals, the bytes are not
+//! kept either: name, size, hash and findings are.
+
+use super::Records;
+use super::documents::Extracted;
+use super::file_text::{self, Form};
+use crate::analysis::access::caller::Caller;
+use crate::analysis::clock::now_ms;
+use crate::analysis::error::ApiError;
+use crate::analysis::ingest::application_cache::LoadedApplication;
+use bytes::Bytes;
+use monitor_model::{ApplicationId, RecordId, Secret, Stage};
+use monitor_store::{
+    Attachment, BlobBytes, BlobHash, Extraction, Findings, Received, Scanned, Scope, Upload,
+};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Time for looking at one file's text.
+const LONGEST_LOOK: Duration = Duration::from_secs(10);
+/// Characters of a name and of a type that are kept.
+const LONGEST_NAME: usize = 255;
+const LONGEST_KIND: usize = 127;
+const UNKNOWN_KIND: &str = "application/octet-stream";
+
+/// A file that is to be attached.
+#[derive(Clone, Debug)]
+pub struct NewFile {
+    /// As the caller names it; cut at 255 characters. Never used as a path.
+    pub name: String,
+    /// Its media type; None is `application/octet-stream`.
+    pub kind: Option<String>,
+    /// Its content.
+    pub bytes: Bytes,
+}
+
+/// The record that files are attached to: which one, and which it has to be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AttachTo {
+    /// The analysis id: `request_id` of the answer of §2.9.
+    pub record: RecordId,
+    /// `user_prompt` or `llm_answer`.
+    pub stage: Stage,
+}
+
+/// A record that may get files.
+pub(in crate::analysis) struct Place {
+    seq: i64,
+    stage: Stage,
+    application: Arc<LoadedApplication>,
+}
+
+impl Records {
+    /// Attaches a file to a record, durable when this returns. The same content a second time changes
+    /// nothing and gives the first link. The token's requests are not counted.
+    ///
+    /// # Errors
+    /// [`ApiError`]: token, scope; 404 for a record that is not there or not the caller's, 422 for one
+    /// of the other stage, 413 over `attachments.max_bytes`, 503 where it could not be kept.
+    pub async fn attach(
+        &self,
+        key: &Secret,
+        to: AttachTo,
+        file: NewFile,
+    ) -> Result<Attachment, ApiError> {
+        let caller = self.access.recognize(key, Scope::Ingest).await?;
+        let place = self.place(&caller, to).await?;
+        let mut upload = self.begin_upload().await?;
+        let taken = self.take(&mut upload, file.bytes).await;
+        self.keep_upload(&place, upload, taken.map(|()| (file.name, file.kind)))
+            .await
+    }
+
+    /// Where files of this record go.
+    pub(in crate::analysis) async fn place(
+        &self,
+        caller: &Caller,
+        to: AttachTo,
+    ) -> Result<Place, ApiError> {
+        let record = self.record(caller, to.record).await?.summary;
+        if record.stage != to.stage {
+            return Err(ApiError::Field {
+                field: "request_id",
+                problem: match record.stage {
+                    Stage::PreCall => "is a user_prompt: use /user_prompt_analysis/",
+                    Stage::PostCall => "is an llm_answer: use /llm_response_analysis/",
+                },
+            });
+        }
+        let application = self.application_of(record.application_id, caller).await?;
+        Ok(Place {
+            seq: record.seq,
+            stage: record.stage,
+            application,
+        })
+    }
+
+    async fn application_of(
+        &self,
+        id: ApplicationId,
+        caller: &Caller,
+    ) -> Result<Arc<LoadedApplication>, ApiError> {
+        let id = id.to_string();
+        match self.applications.resolve(Some(&id), caller).await {
+            // Removed since the record was found.
+            Err(ApiError::Field { .. }) => Err(ApiError::NotFound),
+            other => other,
+        }
+    }
+
+    pub(in crate::analysis) async fn begin_upload(&self) -> Result<Upload, ApiError> {
+        Ok(self.files.blobs.begin().await?)
+    }
+
+    /// The next bytes of a file, within its bound.
+    pub(in crate::analysis) async fn take(
+        &self,
+        upload: &mut Upload,
+        bytes: Bytes,
+    ) -> Result<(), ApiError> {
+        let limit = self.files.limits.max_bytes;
+        if upload.size() + bytes.len() as u64 > limit {
+            return Err(ApiError::FileTooLarge(limit));
+        }
+        Ok(upload.write(bytes).await?)
+    }
+
+    /// The file is there, with its name and type, or it broke off.
+    pub(in crate::analysis) async fn keep_upload(
+        &self,
+        place: &Place,
+        upload: Upload,
+        taken: Result<(String, Option<String>), ApiError>,
+    ) -> Result<Attachment, ApiError> {
+        let (name, kind) = match taken {
+            Ok(named) => named,
+            Err(error) => {
+                upload.abort().await;
+                return Err(error);
+            }
+        };
+        let received = upload.finish().await?;
+        let mut attachment = Attachment {
+            hash: received.hash,
+            name: cut(&name, LONGEST_NAME),
+            kind: cut(kind.as_deref().unwrap_or(UNKNOWN_KIND), LONGEST_KIND),
+            size: received.size,
+            kept: place.application.rules.keep_original,
+            findings: nothing(Scanned::No),
+            attached_at_ms: now_ms(),
+        };
+        attachment.findings = self.findings(place, &received, &attachment).await;
+        let linked = self.files.link(place.seq, &received, attachment).await;
+        self.files.blobs.discard(&received).await;
+        linked
+    }
+
+    async fn findings(&self, place: &Place, received: &Received, file: &Attachment) -> Findings {
+        let (text, is_whole) = match self.text(received, file).await {
+            Ok(Some(Extracted { text, is_whole })) => (text, is_whole),
+            Ok(None) => return nothing(Scanned::No),
+            Err(reason) => {
+                return Findings {
+                    extraction: Some(reason),
+                    ..nothing(Scanned::No)
+                };
+            }
+        };
+        let rules = place.application.rules.of(place.stage);
+        let analysed = self.analyzer.analyze_locally(text, rules);
+        let Ok(Ok((_, report))) = tokio::time::timeout(LONGEST_LOOK, analysed).await else {
+            return nothing(Scanned::Failed);
+        };
+        let is_part = report.cleaned_in_part || !is_whole;
+        let scanned = match report.dataclean.cleaned_text {
+            // The rules have it off, or it failed.
+            None if report.errors.is_empty() => Scanned::No,
+            None => Scanned::Failed,
+            Some(_) if is_part => Scanned::Part,
+            Some(_) => Scanned::Whole,
+        };
+        Findings {
+            types: report.dataclean.types,
+            ..nothing(scanned)
+        }
+    }
+
+    /// The text of a file; None where its type has none. Read away from the threads that serve.
+    async fn text(
+        &self,
+        received: &Received,
+        file: &Attachment,
+    ) -> Result<Option<Extracted>, Extraction> {
+        let form = file_text::form(&file.kind, &file.name, &received.beginning);
+        match form {
+            None => Ok(None),
+            Some(Form::Document(document)) => {
+                let opened = self.files.blobs.open(received);
+                let opened = opened.map_err(|_| Extraction::Failed)?;
+                self.documents.read(document, opened).await.map(Some)
+            }
+            Some(form) => {
+                let beginning = received.beginning.clone();
+                let is_whole = beginning.len() as u64 == received.size;
+                let read = move || file_text::read(form, &beginning);
+                let text = tokio::task::spawn_blocking(read).await;
+                let text = text.map_err(|_| Extraction::Failed)?;
+                Ok(text.map(|text| Extracted { text, is_whole }))
+            }
+        }
+    }
+
+    /// The files of the record at this place.
+    pub(in crate::analysis) async fn attachments(
+        &self,
+        seq: i64,
+    ) -> Result<Vec<Attachment>, ApiError> {
+        Ok(self.store.attachments(seq).await?)
+    }
+
+    /// One file of a record with its bytes.
+    pub(in crate::analysis) async fn attachment(
+        &self,
+        caller: &Caller,
+        record: RecordId,
+        hash: BlobHash,
+    ) -> Result<(Attachment, BlobBytes), ApiError> {
+        let record = self.record(caller, record).await?;
+        let files = self.attachments(record.summary.seq).await?;
+        let file = files
+            .into_iter()
+            .find(|file| file.hash == hash && file.kept);
+        let file = file.ok_or(ApiError::NotFound)?;
+        let bytes = self.files.blobs.read(hash).await?;
+        Ok((file, bytes.ok_or(ApiError::NotFound)?))
+    }
+
+    /// Files of one request at most.
+    pub(in crate::analysis) fn max_files(&self) -> usize {
+        self.files.limits.max_files
+    }
+}
+
+fn nothing(scanned: Scanned) -> Findings {
+    Findings {
+        scanned,
+        extraction: None,
+        types: Vec::new(),
+    }
+}
+
+/// Its beginning, without control characters: it is shown in lists and headers.
+fn cut(text: &str, longest: usize) -> String {
+    let shown = text.chars().filter(|character| !character.is_control());
+    shown.take(longest).collect()
+}

@@ -1,0 +1,175 @@
+//! The text of PDF and DOCX files (CONTRACT 29), read by this program in a process of its own: those
+//! formats are large, and a file may be made to break whoever reads it. The process has bounds of
+//! memory and time (`child`), and its end is nothing but a note on the file. What is found in the text
+//! is `attachments`.
+
+mod child;
+mod docx;
+mod pdf;
+mod text;
+
+pub use child::read_document;
+
+use monitor_store::Extraction;
+use std::fs::File;
+use std::os::unix::process::ExitStatusExt as _;
+use std::process::{ExitStatus, Stdio};
+use std::str::FromStr;
+use std::time::Duration;
+use tokio::io::AsyncReadExt as _;
+use tokio::process::Command;
+use tokio::sync::Semaphore;
+use tokio::time::timeout;
+
+/// The subcommand that reads a document; not for people.
+pub const COMMAND: &str = "read-document";
+/// This program, also where its file was replaced since it was started.
+const PROGRAM: &str = "/proc/self/exe";
+/// Documents that are read at once, and the wait of the next ones.
+const AT_ONCE: usize = 2;
+const LONGEST_WAIT: Duration = Duration::from_secs(60);
+/// Time for reading one document; its process has [`child::CPU_SECONDS`] of the processor.
+const LONGEST_READ: Duration = Duration::from_secs(20);
+/// Bytes of text that are taken from one document.
+const LONGEST_TEXT: usize = 1024 * 1024;
+/// Linux: the process has used up its time of the processor.
+const SIGXCPU: i32 = 24;
+
+/// A format that is read in a process of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Document {
+    /// Portable Document Format.
+    Pdf,
+    /// Office Open XML, text.
+    Docx,
+}
+
+impl Document {
+    /// As the command line names it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Pdf => "pdf",
+            Self::Docx => "docx",
+        }
+    }
+}
+
+impl FromStr for Document {
+    type Err = String;
+
+    fn from_str(word: &str) -> Result<Self, String> {
+        let mut formats = [Self::Pdf, Self::Docx].into_iter();
+        let found = formats.find(|format| format.as_str() == word);
+        found.ok_or_else(|| "pdf or docx".to_owned())
+    }
+}
+
+/// Text out of a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(in crate::analysis) struct Extracted {
+    pub(in crate::analysis) text: String,
+    /// Nothing was left out for a bound.
+    pub(in crate::analysis) is_whole: bool,
+}
+
+/// Reads documents, a few at once.
+#[derive(Debug)]
+pub(in crate::analysis) struct Reader {
+    permits: Semaphore,
+}
+
+impl Default for Reader {
+    fn default() -> Self {
+        Self {
+            permits: Semaphore::new(AT_ONCE),
+        }
+    }
+}
+
+impl Reader {
+    /// The text of a document; else why there is none.
+    pub(in crate::analysis) async fn read(
+        &self,
+        document: Document,
+        file: File,
+    ) -> Result<Extracted, Extraction> {
+        let permit = timeout(LONGEST_WAIT, self.permits.acquire()).await;
+        let Ok(Ok(_permit)) = permit else {
+            return Err(Extraction::TimedOut);
+        };
+        let read = timeout(LONGEST_READ, in_process(document, file)).await;
+        read.unwrap_or(Err(Extraction::TimedOut))
+    }
+}
+
+/// The process ends with its caller: nothing of the environment, no words on its errors.
+async fn in_process(document: Document, file: File) -> Result<Extracted, Extraction> {
+    let failed = |_| Extraction::Failed;
+    let mut child = Command::new(PROGRAM)
+        .args([COMMAND, document.as_str()])
+        .env_clear()
+        .current_dir("/")
+        .stdin(Stdio::from(file))
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .kill_on_drop(true)
+        .spawn()
+        .map_err(failed)?;
+    let mut output = Vec::new();
+    if let Some(stdout) = child.stdout.take() {
+        let bounded = stdout.take(LONGEST_TEXT as u64 + 1);
+        let read = { bounded }.read_to_end(&mut output).await;
+        read.map_err(failed)?;
+    }
+    let status = child.wait().await.map_err(failed)?;
+    told(&output, status)
+}
+
+/// What the process said: one letter, then the text.
+fn told(output: &[u8], status: ExitStatus) -> Result<Extracted, Extraction> {
+    let Some((letter, text)) = output.split_first() else {
+        return Err(match status.signal() {
+            Some(SIGXCPU) => Extraction::TimedOut,
+            _ => Extraction::Failed,
+        });
+    };
+    let is_whole = match *letter {
+        child::WHOLE => true,
+        child::PART => false,
+        child::MALFORMED => return Err(Extraction::Malformed),
+        child::ENCRYPTED => return Err(Extraction::Encrypted),
+        child::TOO_LARGE => return Err(Extraction::TooLarge),
+        _ => return Err(Extraction::Failed),
+    };
+    let text = String::from_utf8_lossy(text).into_owned();
+    Ok(Extracted { text, is_whole })
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::expect_used)]
+mod tests {
+    use super::*;
+
+    fn ended(output: &[u8], signal: i32) -> Result<Extracted, Extraction> {
+        told(output, ExitStatus::from_raw(signal))
+    }
+
+    #[test]
+    fn the_end_of_the_process_says_what_became_of_the_file() {
+        let text = "я".to_owned();
+        let is_whole = true;
+        assert_eq!(ended("Wя".as_bytes(), 0), Ok(Extracted { text, is_whole }));
+        assert!(!ended(b"P", 0).unwrap().is_whole);
+        for (output, signal, expected) in [
+            (&b"M"[..], 0, Extraction::Malformed),
+            (b"E", 0, Extraction::Encrypted),
+            (b"L", 0, Extraction::TooLarge),
+            (b"", SIGXCPU, Extraction::TimedOut),
+            (b"", 6, Extraction::Failed),
+            (b"", 0, Extraction::Failed),
+            (b"some other program", 0, Extraction::Failed),
+        ] {
+            assert_eq!(ended(output, signal), Err(expected));
+        }
+    }
+}

@@ -1,0 +1,76 @@
+//! Erasing a user: the records with their texts and files go, statistics stay, and a tombstone
+//! refuses what comes late, from whatever spool, for good. A caller that hands in such a record gets
+//! its verdict with a warning, and nothing is kept: a refusal would put it into dead letters, text and
+//! all.
+
+use super::Records;
+use crate::analysis::access::caller::Caller;
+use crate::analysis::audit::{Action, Target};
+use crate::analysis::clock::now_ms;
+use crate::analysis::error::{ApiError, FieldProblem};
+use monitor_model::ApplicationId;
+use monitor_store::{Erased, Erasure, StoreError};
+use serde::Serialize;
+use serde_json::json;
+use uuid::Uuid;
+
+/// What was removed.
+#[derive(Clone, Debug, Serialize)]
+pub(in crate::analysis) struct Receipt {
+    records: u64,
+    attachments: u64,
+    tombstone_id: Uuid,
+    at_ms: i64,
+}
+
+impl Records {
+    /// Removes everything of a user, of one application or of all that the caller reaches. Can be
+    /// repeated: it goes on where it was broken off.
+    pub(in crate::analysis) async fn erase(
+        &self,
+        caller: &Caller,
+        user_id: String,
+        application: Option<ApplicationId>,
+    ) -> Result<Receipt, ApiError> {
+        if user_id.is_empty() {
+            return Err(FieldProblem::new("user_id", "must not be empty").into());
+        }
+        let mut erasure = Erasure {
+            id: Uuid::new_v4(),
+            user_id,
+            application_id: caller.narrow(application)?,
+            at_ms: now_ms(),
+        };
+        // First, so that nothing comes in behind the steps.
+        erasure.id = self.store.add_tombstone(&erasure).await?;
+        let gone = self.erase_all(&erasure).await?;
+        self.files.collect().await?;
+        self.audit
+            .append(
+                caller,
+                Action::RecordsErase,
+                Target::Tombstone(erasure.id, erasure.application_id),
+                json!({"records": gone.records, "attachments": gone.attachments}),
+            )
+            .await?;
+        Ok(Receipt {
+            records: gone.records,
+            attachments: gone.attachments,
+            tombstone_id: erasure.id,
+            at_ms: erasure.at_ms,
+        })
+    }
+
+    /// Step by step until nothing is left.
+    async fn erase_all(&self, erasure: &Erasure) -> Result<Erased, StoreError> {
+        let mut gone = Erased::default();
+        loop {
+            let step = self.store.erase_step(erasure).await?;
+            if step.records == 0 {
+                return Ok(gone);
+            }
+            gone.records += step.records;
+            gone.attachments += step.attachments;
+        }
+    }
+}

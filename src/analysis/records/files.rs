@@ -1,0 +1,108 @@
+//! Files of records on their way in and out of what is kept (CONTRACT 29): bytes, link, removal. Who
+//! may do it, and what their texts say, is `attachments`.
+
+use crate::analysis::error::ApiError;
+use crate::config::AttachmentSettings;
+use monitor_store::{
+    Attached, Attachment, BlobError, BlobHash, BlobStore, NewAttachment, REMOVAL, Received, Store,
+    StoreError,
+};
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::time::timeout;
+use uuid::Uuid;
+
+/// Tries to link a file whose bytes are being removed just then, and the wait after each.
+const TRIES: u32 = 20;
+const WAIT: Duration = Duration::from_millis(50);
+/// Files whose bytes are removed in one step.
+const STEP: u32 = 100;
+
+/// The files, and what is known of them.
+#[derive(Clone)]
+pub(in crate::analysis) struct Files {
+    pub(in crate::analysis) store: Arc<dyn Store>,
+    pub(in crate::analysis) blobs: BlobStore,
+    pub(in crate::analysis) limits: AttachmentSettings,
+}
+
+impl Files {
+    /// Links a file to the record at this place, durable when this returns; gives the link that is
+    /// there, which may be an earlier one.
+    pub(in crate::analysis) async fn link(
+        &self,
+        seq: i64,
+        received: &Received,
+        attachment: Attachment,
+    ) -> Result<Attachment, ApiError> {
+        for _ in 0..TRIES {
+            match self.try_link(seq, received, &attachment).await? {
+                Attached::New => return Ok(attachment),
+                Attached::Before => {
+                    let known = self.store.attachments(seq).await?;
+                    let before = known.into_iter().find(|one| one.hash == attachment.hash);
+                    return Ok(before.unwrap_or(attachment));
+                }
+                Attached::NoRecord => return Err(ApiError::NotFound),
+                Attached::BlobGone => tokio::time::sleep(WAIT).await,
+            }
+        }
+        Err(ApiError::StoreDown)
+    }
+
+    async fn try_link(
+        &self,
+        seq: i64,
+        received: &Received,
+        attachment: &Attachment,
+    ) -> Result<Attached, ApiError> {
+        let mut ticket = None;
+        if attachment.kept {
+            let (hash, size) = (attachment.hash, attachment.size);
+            let (offered, _) = Uuid::new_v4().as_u64_pair();
+            ticket = self
+                .store
+                .claim_blob(hash, size, offered.cast_signed())
+                .await?;
+            if ticket.is_none() {
+                return Ok(Attached::BlobGone);
+            }
+            self.blobs.keep(received).await?;
+        }
+        let new = NewAttachment {
+            seq,
+            ticket,
+            attachment: attachment.clone(),
+        };
+        Ok(self.store.attach(new).await?)
+    }
+
+    /// Removes the bytes that no record has a link to, step by step.
+    pub(in crate::analysis) async fn collect(&self) -> Result<(), StoreError> {
+        loop {
+            let hashes = self.store.unlinked_blobs(STEP).await?;
+            if hashes.is_empty() {
+                return Ok(());
+            }
+            // Half of the time that it has: what is on its way by then arrives within the other half.
+            let removed = timeout(REMOVAL / 2, self.remove(&hashes)).await;
+            let late = |_| StoreError::Unavailable("files are removed too slowly".to_owned());
+            removed.map_err(late)??;
+            self.store.forget_blobs(hashes).await?;
+        }
+    }
+
+    async fn remove(&self, hashes: &[BlobHash]) -> Result<(), StoreError> {
+        for hash in hashes {
+            let removed = self.blobs.remove(*hash).await;
+            removed.map_err(|error| StoreError::Unavailable(error.to_string()))?;
+        }
+        Ok(())
+    }
+}
+
+impl From<BlobError> for ApiError {
+    fn from(error: BlobError) -> Self {
+        StoreError::Unavailable(error.to_string()).into()
+    }
+}

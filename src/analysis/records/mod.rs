@@ -1,0 +1,32 @@
+//! What is stored: records with their files, sessions, statistics, chain reports, saved filters, and how
+//! records go again: erasure and retention.
+
+pub(in crate::analysis) mod attachments;
+pub(in crate::analysis) mod chain_report;
+pub mod documents;
+pub(in crate::analysis) mod erasure;
+mod file_text;
+pub(in crate::analysis) mod files;
+pub(in crate::analysis) mod queries;
+pub(in crate::analysis) mod retention;
+pub(in crate::analysis) mod saved_filters;
+pub(in crate::analysis) mod user_sums;
+
+use crate::analysis::access::Access;
+use crate::analysis::audit::AuditLog;
+use crate::analysis::ingest::analyzer::MessageAnalyzer;
+use crate::analysis::ingest::application_cache::ApplicationCache;
+use files::Files;
+use monitor_store::Store;
+use std::sync::Arc;
+
+/// Reads, exports and erases what is stored.
+pub struct Records {
+    pub(super) store: Arc<dyn Store>,
+    pub(super) access: Arc<Access>,
+    pub(super) audit: AuditLog,
+    pub(super) files: Files,
+    pub(super) documents: documents::Reader,
+    pub(super) applications: Arc<ApplicationCache>,
+    pub(super) analyzer: Arc<MessageAnalyzer>,
+}

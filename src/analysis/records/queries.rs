@@ -1,0 +1,114 @@
+//! Reading what is kept: records, sessions, statistics. A bound caller sees its own application
+//! only. How a filter is written in a URL is in `api::records::filters`.
+
+use super::Records;
+use crate::analysis::access::caller::Caller;
+use crate::analysis::error::ApiError;
+use monitor_model::{ApplicationId, RecordId, TypeCount};
+use monitor_store::{
+    DayStatistics, GatewaySeen, HourTraffic, RecordFilter, RecordPage, RecordStore, SessionFilter,
+    SessionSummary, StatisticsFilter, StoreFacts, StoredRecord, WholePage,
+};
+
+/// The record of an identifier, if the caller may see it.
+pub(in crate::analysis) async fn find_record(
+    store: &dyn RecordStore,
+    caller: &Caller,
+    id: RecordId,
+) -> Result<StoredRecord, ApiError> {
+    let record = store.record(id).await?;
+    record
+        .filter(|record| caller.sees(Some(record.summary.application_id)))
+        .ok_or(ApiError::NotFound)
+}
+
+impl Records {
+    /// A page of the list.
+    pub(in crate::analysis) async fn page(
+        &self,
+        caller: &Caller,
+        mut filter: RecordFilter,
+    ) -> Result<RecordPage, ApiError> {
+        filter.application_id = caller.narrow(filter.application_id)?;
+        Ok(self.store.page(&filter).await?)
+    }
+
+    /// Whether there is anything that the caller may read.
+    pub(in crate::analysis) async fn has_records(&self, caller: &Caller) -> Result<bool, ApiError> {
+        let filter = RecordFilter {
+            limit: 1,
+            ..RecordFilter::default()
+        };
+        Ok(!self.page(caller, filter).await?.records.is_empty())
+    }
+
+    /// A page of whole records.
+    pub(in crate::analysis) async fn whole_page(
+        &self,
+        caller: &Caller,
+        mut filter: RecordFilter,
+    ) -> Result<WholePage, ApiError> {
+        filter.application_id = caller.narrow(filter.application_id)?;
+        Ok(self.store.whole_page(&filter).await?)
+    }
+
+    /// One record.
+    pub(in crate::analysis) async fn record(
+        &self,
+        caller: &Caller,
+        id: RecordId,
+    ) -> Result<StoredRecord, ApiError> {
+        find_record(&*self.store, caller, id).await
+    }
+
+    /// `SQLite` or `PostgreSQL`.
+    pub(in crate::analysis) fn store_kind(&self) -> &'static str {
+        self.store.kind()
+    }
+
+    /// What the store is; measuring its size may take a while.
+    pub(in crate::analysis) async fn store_facts(&self) -> Result<StoreFacts, ApiError> {
+        Ok(self.store.facts().await?)
+    }
+
+    /// The gateways whose numbered records were received, the latest first.
+    pub(in crate::analysis) async fn gateways(
+        &self,
+        limit: u32,
+    ) -> Result<Vec<GatewaySeen>, ApiError> {
+        Ok(self.store.gateways(limit).await?)
+    }
+
+    /// A page of sessions, the one with the latest record first.
+    pub(in crate::analysis) async fn sessions(
+        &self,
+        caller: &Caller,
+        mut filter: SessionFilter,
+    ) -> Result<Vec<SessionSummary>, ApiError> {
+        filter.application_id = caller.narrow(filter.application_id)?;
+        Ok(self.store.sessions(&filter).await?)
+    }
+
+    /// Traffic of the hours from the first to the last one, since 1970, with what was found most.
+    pub(in crate::analysis) async fn traffic(
+        &self,
+        caller: &Caller,
+        application: Option<ApplicationId>,
+        (hours, types): ((i64, i64), u32),
+    ) -> Result<(Vec<HourTraffic>, Vec<TypeCount>), ApiError> {
+        let application = caller.narrow(application)?;
+        let traffic = self.store.traffic(application, hours).await?;
+        let found = self.store.traffic_types(application, hours, types);
+        Ok((traffic, found.await?))
+    }
+
+    /// A page of statistics.
+    pub(in crate::analysis) async fn statistics(
+        &self,
+        caller: &Caller,
+        mut filter: StatisticsFilter,
+    ) -> Result<Vec<DayStatistics>, ApiError> {
+        filter.application_id = caller.narrow(filter.application_id)?;
+        Ok(self.store.statistics(&filter).await?)
+    }
+}

@@ -1,0 +1,92 @@
+//! Filters of the list of records that a person keeps under a name and may share with the others of the
+//! tenant. Only their owner changes one; a shared one also goes by an administrator's hand.
+
+use super::Records;
+use crate::analysis::clock::now_ms;
+use crate::analysis::error::{ApiError, FieldProblem};
+use monitor_store::{Account, FilterId, Role, SavedFilter, SeenFilter};
+use uuid::Uuid;
+
+/// Filters of one person.
+const MOST: usize = 50;
+/// Characters of a name.
+pub(in crate::analysis) const LONGEST_NAME: usize = 60;
+/// Bytes of a filter.
+const LONGEST_QUERY: usize = 8_000;
+
+/// A filter to be kept.
+pub(in crate::analysis) struct NewFilter {
+    pub(in crate::analysis) name: String,
+    /// As in the list's address.
+    pub(in crate::analysis) query: String,
+    pub(in crate::analysis) is_shared: bool,
+}
+
+impl Records {
+    /// A person's own filters and those that others share, by name.
+    pub(in crate::analysis) async fn saved_filters(
+        &self,
+        person: &Account,
+    ) -> Result<Vec<SeenFilter>, ApiError> {
+        let tenant = person.application_id;
+        Ok(self.store.saved_filters(person.id, tenant).await?)
+    }
+
+    /// Keeps a filter, in place of the person's own one of the same name.
+    pub(in crate::analysis) async fn keep_filter(
+        &self,
+        person: &Account,
+        new: NewFilter,
+    ) -> Result<(), ApiError> {
+        let name = new.name.trim().to_owned();
+        check_name(&name)?;
+        if new.query.is_empty() || new.query.len() > LONGEST_QUERY {
+            return Err(FieldProblem::new("filter", "is empty or too long to be kept").into());
+        }
+        let known = self.saved_filters(person).await?;
+        let own = known.iter().filter(|seen| seen.filter.owner == person.id);
+        let is_new = !own.clone().any(|seen| seen.filter.name == name);
+        if is_new && own.count() >= MOST {
+            let problem = format!("you have {MOST} filters already: delete one first");
+            return Err(FieldProblem::new("name", problem).into());
+        }
+        let filter = SavedFilter {
+            id: FilterId(Uuid::new_v4()),
+            owner: person.id,
+            name,
+            query: new.query,
+            is_shared: new.is_shared,
+            created_at_ms: now_ms(),
+        };
+        Ok(self.store.keep_filter(filter).await?)
+    }
+
+    /// Removes a filter; one that the person does not see, or may not remove, is not there.
+    pub(in crate::analysis) async fn remove_filter(
+        &self,
+        person: &Account,
+        id: FilterId,
+    ) -> Result<(), ApiError> {
+        let known = self.saved_filters(person).await?;
+        let found = known.iter().find(|seen| seen.filter.id == id);
+        let found = found.filter(|seen| may_remove(person, &seen.filter));
+        found.ok_or(ApiError::NotFound)?;
+        Ok(self.store.remove_filter(id).await?)
+    }
+}
+
+/// Whether a person who sees a filter may remove it.
+pub(in crate::analysis) fn may_remove(person: &Account, filter: &SavedFilter) -> bool {
+    filter.owner == person.id || person.role == Role::Administrator
+}
+
+fn check_name(name: &str) -> Result<(), FieldProblem> {
+    let length = name.chars().count();
+    match (1..=LONGEST_NAME).contains(&length) && !name.chars().any(char::is_control) {
+        true => Ok(()),
+        false => Err(FieldProblem::new(
+            "name",
+            format!("must be one line of 1 to {LONGEST_NAME} characters"),
+        )),
+    }
+}

@@ -1,0 +1,120 @@
+//! Messages and tokens per end user, summed over the records of a filter (CONTRACT 38). Summed when
+//! asked, page by page and for a bounded number of records: what was erased or removed is not in it.
+
+use super::Records;
+use crate::analysis::access::caller::Caller;
+use crate::analysis::error::ApiError;
+use monitor_model::{ApplicationId, Severity};
+use monitor_store::{RecordFilter, RecordSummary};
+use serde::Serialize;
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
+/// Records that one call sums, at most; the next call goes on behind them.
+pub const MOST_SUMMED: u64 = 100_000;
+/// Records of one page on the way.
+const PAGE: u32 = 1_000;
+
+/// The sums of some records.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct UserSums {
+    /// Records summed.
+    pub records: u64,
+    /// Their tokens, of all users.
+    pub tokens: u64,
+    /// Users among them, with those who are not listed.
+    pub user_count: usize,
+    /// Most tokens first.
+    pub users: Vec<UserSum>,
+    /// [`RecordFilter::before`] of the records that were not summed; None where all were.
+    pub next_before: Option<i64>,
+}
+
+/// One user of one application.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct UserSum {
+    /// The application: equal names of two are two users.
+    pub application_id: ApplicationId,
+    /// As the client named it; None: records that name nobody.
+    pub user_id: Option<String>,
+    /// Records, prompts and answers alike.
+    pub messages: u64,
+    /// Records that any check flagged.
+    pub flagged: u64,
+    /// Their tokens.
+    pub tokens: u64,
+    /// Records by the severity of their token count.
+    pub severities: Severities,
+}
+
+/// How many records reached which threshold (CONTRACT 24).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Severities {
+    /// From low on, below high.
+    pub low: u64,
+    /// From high on, below critical.
+    pub high: u64,
+    /// From critical on.
+    pub critical: u64,
+}
+
+type Key = (ApplicationId, Option<String>);
+
+impl Records {
+    /// Sums the records of a filter, newest first; the filter's limit is that of the users listed.
+    pub(in crate::analysis) async fn user_sums(
+        &self,
+        caller: &Caller,
+        filter: RecordFilter,
+    ) -> Result<UserSums, ApiError> {
+        let listed = filter.limit as usize;
+        let mut filter = RecordFilter {
+            application_id: caller.narrow(filter.application_id)?,
+            limit: PAGE,
+            ..filter
+        };
+        let mut users: BTreeMap<Key, UserSum> = BTreeMap::new();
+        let mut sums = UserSums::default();
+        loop {
+            let page = self.store.page(&filter).await?;
+            sums.records += page.records.len() as u64;
+            for record in &page.records {
+                sums.tokens = sums.tokens.saturating_add(record.token_count);
+                add(&mut users, record);
+            }
+            filter.before = page.next_before;
+            if filter.before.is_none() || sums.records >= MOST_SUMMED {
+                break;
+            }
+        }
+        sums.next_before = filter.before;
+        sums.user_count = users.len();
+        sums.users = users.into_values().collect();
+        sums.users.sort_by_key(|one| Reverse(one.tokens));
+        sums.users.truncate(listed);
+        Ok(sums)
+    }
+}
+
+fn add(users: &mut BTreeMap<Key, UserSum>, record: &RecordSummary) {
+    let key = (record.application_id, record.user_id.clone());
+    let sum = users.entry(key).or_insert_with(|| UserSum {
+        application_id: record.application_id,
+        user_id: record.user_id.clone(),
+        messages: 0,
+        flagged: 0,
+        tokens: 0,
+        severities: Severities::default(),
+    });
+    let flagged =
+        record.flagged_guardrails || record.flagged_custom_policy || record.flagged_dataclean;
+    sum.messages += 1;
+    sum.flagged += u64::from(flagged);
+    sum.tokens = sum.tokens.saturating_add(record.token_count);
+    match record.severity {
+        None => {}
+        Some(Severity::Low) => sum.severities.low += 1,
+        Some(Severity::High) => sum.severities.high += 1,
+        Some(Severity::Critical) => sum.severities.critical += 1,
+    }
+}

@@ -1,0 +1,206 @@
+//! Reads a JSON document field by field and remembers everything that is wrong with it, each with the
+//! path of its field (CONTRACT 27, 38). Knows no field by name; those are in `rules` and `inline`.
+
+use crate::analysis::error::FieldProblem;
+use monitor_detect::UnknownName;
+use serde_json::{Map, Value};
+use std::ops::RangeInclusive;
+use std::str::FromStr;
+
+/// Problems that are told of one document; further ones are not.
+const MOST_PROBLEMS: usize = 50;
+/// Characters of an unknown field's name that are repeated to the caller.
+const SHOWN: usize = 40;
+
+/// What was found wrong so far.
+#[derive(Default)]
+pub(in crate::analysis) struct Problems(Vec<FieldProblem>);
+
+impl Problems {
+    pub(in crate::analysis) fn add(
+        &mut self,
+        field: impl Into<String>,
+        problem: impl Into<String>,
+    ) {
+        let field = field.into();
+        // The first thing said of a field is the one to mend first.
+        let is_known = self.0.iter().any(|known| known.field == field);
+        if self.0.len() < MOST_PROBLEMS && !is_known {
+            self.0.push(FieldProblem::new(field, problem));
+        }
+    }
+
+    /// The value, if nothing was wrong.
+    pub(in crate::analysis) fn or<T>(self, value: T) -> Result<T, Vec<FieldProblem>> {
+        match self.0.is_empty() {
+            true => Ok(value),
+            false => Err(self.0),
+        }
+    }
+}
+
+/// A JSON object and where it stands.
+pub(in crate::analysis) struct Object<'v> {
+    path: String,
+    entries: &'v Map<String, Value>,
+}
+
+/// A list's element and where it stands.
+pub(in crate::analysis) type Element<'v> = (String, &'v Value);
+
+impl<'v> Object<'v> {
+    pub(in crate::analysis) fn read(
+        path: impl Into<String>,
+        value: &'v Value,
+        problems: &mut Problems,
+    ) -> Option<Self> {
+        let path = path.into();
+        match value {
+            Value::Object(entries) => Some(Self { path, entries }),
+            _ => {
+                problems.add(path, "must be an object");
+                None
+            }
+        }
+    }
+
+    /// The path of a field of this object.
+    pub(in crate::analysis) fn path(&self, key: &str) -> String {
+        format!("{}.{key}", self.path)
+    }
+
+    /// The fields that are none of these.
+    pub(in crate::analysis) fn unknown(&self, known: &[&str]) -> Vec<String> {
+        let unknown = self
+            .entries
+            .keys()
+            .filter(|key| !known.contains(&key.as_str()));
+        unknown
+            .map(|key| self.path(&key.chars().take(SHOWN).collect::<String>()))
+            .collect()
+    }
+
+    /// Refuses every field that is none of these.
+    pub(in crate::analysis) fn only(&self, known: &[&str], problems: &mut Problems) {
+        for path in self.unknown(known) {
+            problems.add(path, format!("unknown; allowed: {}", known.join(", ")));
+        }
+    }
+
+    /// A field as it stands, also null.
+    pub(in crate::analysis) fn raw(&self, key: &str) -> Option<&'v Value> {
+        self.entries.get(key)
+    }
+
+    /// A field that is there and not null.
+    pub(in crate::analysis) fn get(&self, key: &str) -> Option<&'v Value> {
+        self.raw(key).filter(|value| !value.is_null())
+    }
+
+    pub(in crate::analysis) fn object(
+        &self,
+        key: &str,
+        problems: &mut Problems,
+    ) -> Option<Object<'v>> {
+        Object::read(self.path(key), self.get(key)?, problems)
+    }
+
+    pub(in crate::analysis) fn flag(
+        &self,
+        key: &str,
+        default: bool,
+        problems: &mut Problems,
+    ) -> bool {
+        match self.get(key) {
+            None => default,
+            Some(Value::Bool(flag)) => *flag,
+            Some(_) => {
+                problems.add(self.path(key), "must be true or false");
+                default
+            }
+        }
+    }
+
+    /// A word in any letter case, or its default.
+    pub(in crate::analysis) fn word<T>(&self, key: &str, problems: &mut Problems) -> T
+    where
+        T: FromStr<Err = UnknownName> + Default,
+    {
+        let parsed = match self.get(key) {
+            None => return T::default(),
+            Some(Value::String(word)) => word.parse().map_err(|error| format!("{error}")),
+            Some(_) => Err("must be a string".to_owned()),
+        };
+        parsed.unwrap_or_else(|error| {
+            problems.add(self.path(key), error);
+            T::default()
+        })
+    }
+
+    /// A text that has to be there: 1 to `longest` code points, none of them NUL, which not every
+    /// database keeps.
+    pub(in crate::analysis) fn text(
+        &self,
+        key: &str,
+        longest: usize,
+        problems: &mut Problems,
+    ) -> Option<&'v str> {
+        let problem = match self.get(key) {
+            Some(Value::String(text)) => match text.chars().count() {
+                0 => "is empty".to_owned(),
+                length if length > longest => {
+                    format!("has {length} characters; allowed: 1 to {longest}")
+                }
+                _ if text.contains('\0') => "has the character NUL".to_owned(),
+                _ => return Some(text),
+            },
+            Some(_) => "must be a string".to_owned(),
+            None => "missing".to_owned(),
+        };
+        problems.add(self.path(key), problem);
+        None
+    }
+
+    /// A whole number of a range; None where it is missing or wrong.
+    pub(in crate::analysis) fn count(
+        &self,
+        key: &str,
+        range: RangeInclusive<u64>,
+        problems: &mut Problems,
+    ) -> Option<u64> {
+        let value = self.get(key)?;
+        let count = value.as_u64().filter(|count| range.contains(count));
+        if count.is_none() {
+            let (from, to) = (range.start(), range.end());
+            let text = format!("must be a whole number from {from} to {to}");
+            problems.add(self.path(key), text);
+        }
+        count
+    }
+
+    /// The elements of a list that is not longer than `most`; None where there is no list.
+    pub(in crate::analysis) fn list(
+        &self,
+        key: &str,
+        most: usize,
+        problems: &mut Problems,
+    ) -> Option<Vec<Element<'v>>> {
+        let path = self.path(key);
+        let Value::Array(elements) = self.get(key)? else {
+            problems.add(path, "must be a list");
+            return None;
+        };
+        if elements.len() > most {
+            let text = format!("has {} elements; allowed: at most {most}", elements.len());
+            problems.add(path, text);
+            return None;
+        }
+        let place = |(index, value)| (format!("{path}[{index}]"), value);
+        Some(elements.iter().enumerate().map(place).collect())
+    }
+
+    /// Every field with its path.
+    pub(in crate::analysis) fn all(&self) -> impl Iterator<Item = (&'v String, &'v Value)> {
+        self.entries.iter()
+    }
+}

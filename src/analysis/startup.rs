@@ -1,0 +1,147 @@
+//! Opening the store, and what only the first start does: the first application and the first token
+//! (CONTRACT 30 and 32).
+
+use super::access::token_cache::{self, TokenCache};
+use super::admin::applications::bare_application;
+use super::people::first_link::first_link;
+use super::people::oidc::Provider;
+use super::start_error::StartError;
+use crate::config::{AnalysisSettings, BlobPlace};
+use monitor_model::{ApplicationId, Secret};
+use monitor_store::{
+    BlobStore, Migrated, PostgresStore, RecordStore, Scope, Scopes, SqliteStore, Store,
+};
+use std::fs::DirBuilder;
+use std::os::unix::fs::DirBuilderExt;
+use std::path::Path;
+use std::sync::Arc;
+
+const DATABASE: &str = "monitor.db";
+const BLOBS: &str = "blobs";
+
+/// What the operator is told at start.
+#[derive(Clone, Debug)]
+pub struct FirstRun {
+    /// The application made first; `monitor all` takes it for MONITOR_APPLICATION_ID.
+    pub application_id: ApplicationId,
+    /// The first token: at the first start the one just made, with a configured one always that.
+    pub access_key: Option<Secret>,
+    /// The one-time link that sets the first administrator's password, while there is none.
+    pub sign_in_link: Option<Secret>,
+}
+
+/// Opens the configured database; folders that are missing are made for their owner only.
+pub(super) async fn open_store(
+    settings: &AnalysisSettings,
+    data_dir: &Path,
+) -> Result<Arc<dyn Store>, StartError> {
+    match &settings.store {
+        Some(store) => {
+            private_folder(data_dir)?;
+            Ok(Arc::new(PostgresStore::open(store).await?))
+        }
+        None => Ok(Arc::new(open_file(settings, data_dir).await?)),
+    }
+}
+
+/// Opens the place of attached files.
+pub(super) fn open_blobs(
+    settings: &AnalysisSettings,
+    data_dir: &Path,
+) -> Result<BlobStore, StartError> {
+    let own = data_dir.join(BLOBS);
+    let (path, opened) = match &settings.blobs {
+        None => (&own, BlobStore::local(&own)),
+        Some(BlobPlace::Folder(folder)) => (folder, BlobStore::local(folder)),
+        Some(BlobPlace::Bucket { name, prefix }) => (&own, BlobStore::bucket((name, prefix), &own)),
+    };
+    opened.map_err(|error| StartError::Folder {
+        path: path.clone(),
+        reason: error.to_string(),
+    })
+}
+
+/// The identity provider that people may sign in by; nothing is connected yet.
+pub(super) fn open_provider(settings: &AnalysisSettings) -> Result<Option<Provider>, StartError> {
+    let provider = settings.oidc.clone().map(Provider::new);
+    provider.transpose().map_err(StartError::SignIn)
+}
+
+/// Brings the schema of the configured database up to date, and does nothing else with it.
+///
+/// # Errors
+/// [`StartError`] when it cannot be opened or written, or is of a later version.
+pub async fn migrate(settings: &AnalysisSettings, data_dir: &Path) -> Result<Migrated, StartError> {
+    if let Some(store) = &settings.store {
+        return Ok(PostgresStore::migrate(store).await?);
+    }
+    let store = open_file(settings, data_dir).await?;
+    store.close().await;
+    Ok(store.migrated())
+}
+
+async fn open_file(
+    settings: &AnalysisSettings,
+    data_dir: &Path,
+) -> Result<SqliteStore, StartError> {
+    let path = settings
+        .database
+        .clone()
+        .unwrap_or_else(|| data_dir.join(DATABASE));
+    for folder in [Some(data_dir), path.parent()].into_iter().flatten() {
+        if !folder.as_os_str().is_empty() {
+            private_folder(folder)?;
+        }
+    }
+    Ok(SqliteStore::open(&path).await?)
+}
+
+fn private_folder(path: &Path) -> Result<(), StartError> {
+    DirBuilder::new()
+        .recursive(true)
+        .mode(0o700)
+        .create(path)
+        .map_err(|error| StartError::Folder {
+            path: path.into(),
+            reason: error.to_string(),
+        })
+}
+
+/// Makes the first application and the first token where there are none.
+pub(super) async fn first_run(
+    store: &dyn Store,
+    tokens: &TokenCache,
+    settings: &AnalysisSettings,
+) -> Result<FirstRun, StartError> {
+    let application_id = match store.first_application().await? {
+        Some(first) => first.id,
+        None => add_default_application(store).await?,
+    };
+    let access_key = match &settings.first_token {
+        Some(key) => Some(key.clone()),
+        // A start that broke off before the token was made is made good by the next one.
+        None if !store.has_tokens().await? => {
+            Some(token_cache::random_value().map_err(|_| StartError::Random)?)
+        }
+        None => None,
+    };
+    if let Some(key) = &access_key {
+        let first = token_cache::new_token("first", Scopes::of(&Scope::ALL), None);
+        tokens.add(key, first).await?;
+    }
+    Ok(FirstRun {
+        application_id,
+        access_key,
+        sign_in_link: first_link(store, settings.oidc.is_some()).await?,
+    })
+}
+
+async fn add_default_application(store: &dyn Store) -> Result<ApplicationId, StartError> {
+    let id = ApplicationId::random();
+    let rules = serde_json::json!({"pre": {"guardrails": {}}});
+    let first = bare_application(id, "default".to_owned(), rules);
+    store.add_application(first, "first start").await?;
+    // Another server may have been first.
+    let first = store.first_application().await?;
+    Ok(first.map_or(id, |first| first.id))
+}
