@@ -12,16 +12,16 @@
 //! |---|---|---|
 //! | 3 | [`app`], [`cli`] | picks implementations, starts and stops services |
 //! | 2 | [`gateway`], [`analysis`], [`judge`], [`demo`] | the proxy, the API server, the servers it asks, the demo model server |
-//! | 1 | [`monitor_wire`], [`monitor_detect`], [`monitor_store`], [`policy`], [`telemetry`] | the scanner and event streams, detection, records, policies, the way to the backend |
+//! | 1 | [`monitor_wire`], [`monitor_detect`], [`monitor_store`], [`policy`], [`backend`], [`spool`] | the scanner and event streams, detection, records, policies, the backend's client, the durable queue before it |
 //! | 0 | [`monitor_model`], [`config`], [`observe`] | contract types, settings, metrics and events |
 //!
 //! # One chat completion, from top to bottom
 //!
 //! `gateway::accept` reads the first head and tells HTTP/1.1 from HTTP/2; `gateway::proxy` finds the
 //! route, checks the framing and the access key; `gateway::exchange` reads the whole body, checks it
-//! with [`monitor_wire::json::scan`], hands the prompt to [`telemetry::Queue`], calls the upstream, relays each
-//! chunk as it comes, and hands the answer to the same queue. Behind the queue a
-//! [`telemetry::Analyzer`], over HTTP or in this process, runs `analysis::Services`: token,
+//! with [`monitor_wire::json::scan`], hands the prompt to [`spool::Spool`], calls the upstream, relays each
+//! chunk as it comes, and hands the answer to the same spool. Behind the spool a
+//! [`backend::Analyzer`], over HTTP or in this process, runs `analysis::Services`: token,
 //! application, [`monitor_detect::Engine`], [`monitor_store`].
 //!
 //! # Invariants, each with the test that guards it
@@ -47,6 +47,7 @@
 
 pub mod analysis;
 pub mod app;
+pub mod backend;
 pub mod cli;
 pub mod config;
 pub mod demo;
@@ -56,6 +57,6 @@ pub mod observe;
 #[cfg(test)]
 mod openapi_checks;
 pub mod policy;
-pub mod telemetry;
+pub mod spool;
 #[cfg(test)]
 mod temporary;

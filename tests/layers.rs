@@ -9,7 +9,7 @@ use std::sync::LazyLock;
 /// The layers, lowest first. Whatever is not named here stands on top.
 const LAYERS: [&[&str]; 4] = [
     &["model", "config", "observe"],
-    &["wire", "detect", "store", "policy", "telemetry"],
+    &["wire", "detect", "store", "policy", "spool", "backend"],
     &["gateway", "analysis", "judge", "demo"],
     &["app", "cli", "main", "lib"],
 ];
@@ -231,15 +231,15 @@ fn every_source_file_says_what_it_is() {
 fn the_checker_sees_a_wrong_arrow_however_it_is_written() {
     for (path, source) in [
         ("observe/events.rs", "use crate::gateway::Front;"),
-        ("telemetry/http.rs", "use crate :: app::x;"),
+        ("backend/http.rs", "use crate :: app::x;"),
         ("policy/file.rs", "fn f() { crate::analysis::start() }"),
         (
             "policy/mod.rs",
-            "use crate::{telemetry::Queue, gateway::{self, route}};",
+            "use crate::{spool::Spool, gateway::{self, route}};",
         ),
         (
             "config/env.rs",
-            "use crate::{\n    observe::Metrics,\n    telemetry,\n};",
+            "use crate::{\n    observe::Metrics,\n    spool,\n};",
         ),
         ("policy/copy.rs", "use super::super::cli::run;"),
         ("policy/mod.rs", "use super::demo;"),
@@ -249,7 +249,7 @@ fn the_checker_sees_a_wrong_arrow_however_it_is_written() {
         ("gateway/proxy.rs", "use monitor_detect::Engine;"),
         ("gateway/docs/mod.rs", "use super::super::analysis::Page;"),
         ("gateway/proxy.rs", "use axum::Router;"),
-        ("telemetry/queue.rs", "use pingora_core::server::Server;"),
+        ("spool/writer.rs", "use pingora_core::server::Server;"),
         ("analysis/services.rs", "sqlx::query(sql)"),
         ("detect/engine.rs", "use tokio::sync::mpsc;"),
         ("model/ids.rs", "use reqwest;"),
@@ -266,7 +266,7 @@ fn the_checker_lets_right_arrows_and_prose_pass() {
     for (path, source) in [
         (
             "gateway/proxy.rs",
-            "use crate::{model, telemetry::Queue};\nuse pingora_core::apps::HttpServerApp;",
+            "use crate::{model, spool::Spool};\nuse pingora_core::apps::HttpServerApp;",
         ),
         (
             "app/mod.rs",
@@ -284,7 +284,7 @@ fn the_checker_lets_right_arrows_and_prose_pass() {
             "model/mod.rs",
             "/* tokio::spawn */ mod ids; use self::ids::gateway;",
         ),
-        ("telemetry/mod.rs", "mod store { use super::queue; }"),
+        ("backend/mod.rs", "mod store { use super::queue; }"),
         (
             "detect/engine.rs",
             "const QUOTE: char = '\"'; fn f<'a>(x: &'a str) {} const TEXT: &str = r#\"use tokio::x\"#;",

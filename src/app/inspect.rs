@@ -1,6 +1,6 @@
 //! The gateway's pure detectors: `detect` behind the trait that `telemetry` knows.
 
-use crate::telemetry::{Find, Inspector};
+use crate::backend::{Find, Inspector};
 use monitor_detect::{Local, PatternName};
 use monitor_model::PatternSet;
 

@@ -1,7 +1,7 @@
 //! The in-process analyzer of `monitor all`: the same service as behind the API, without the wire.
 
 use crate::analysis::{ApiError, AttachTo, NewFile, ProcessInput, Services};
-use crate::telemetry::{Analyzer, AnalyzerError, AttachError, Attachment, Record, Verdict};
+use crate::backend::{Analyzer, AnalyzerError, AttachError, Attachment, Record, Verdict};
 use async_trait::async_trait;
 use futures_util::{FutureExt, TryFutureExt};
 use monitor_model::{AnalysisResponse, RecordId, Secret, Stage};
@@ -12,7 +12,7 @@ pub(super) struct LocalAnalyzer(pub(super) Arc<Services>);
 
 #[async_trait]
 impl Analyzer for LocalAnalyzer {
-    async fn analyse(&self, record: &Record) -> Result<AnalysisResponse, AnalyzerError> {
+    async fn analyze(&self, record: &Record) -> Result<AnalysisResponse, AnalyzerError> {
         let key = &record.context.access_key;
         let done = self
             .0
@@ -23,7 +23,7 @@ impl Analyzer for LocalAnalyzer {
     }
 
     /// The verdict does not wait for the disk.
-    async fn judge(&self, record: &Record) -> Result<Verdict, AnalyzerError> {
+    async fn check(&self, record: &Record) -> Result<Verdict, AnalyzerError> {
         let key = &record.context.access_key;
         let judged = self
             .0
@@ -31,10 +31,10 @@ impl Analyzer for LocalAnalyzer {
             .process_unsynced(record.stage, key, input(record))
             .await;
         let (analysis, durable) = judged.map_err(as_analyzer_error)?;
-        let kept = durable.map_err(|error| as_analyzer_error(error.into()));
+        let durable = durable.map_err(|error| as_analyzer_error(error.into()));
         Ok(Verdict {
             analysis,
-            kept: Some(kept.boxed()),
+            durable: Some(durable.boxed()),
         })
     }
 

@@ -3,7 +3,7 @@
 use super::policies;
 use super::status::Overview;
 use crate::observe::Metrics;
-use crate::telemetry::Spool;
+use crate::spool::Spool;
 use axum::http::{StatusCode, header};
 use axum::response::IntoResponse;
 use axum::routing::get;

@@ -14,12 +14,13 @@ use super::run::{Serving, run_server, server_conf};
 use super::status::Overview;
 use super::{descriptors, listeners, operations, policies, spool};
 use crate::analysis::{LocalGateway, Services};
+use crate::backend::{Analyzer, BackendTls, HttpAnalyzer};
 use crate::config::GatewaySettings;
 use crate::config::{MonitorSettings, Settings};
 use crate::gateway::{Doors, Front, Live, Monitoring, Shared, UpstreamTls};
 use crate::judge::Remote;
 use crate::observe::Metrics;
-use crate::telemetry::{Analyzer, BackendTls, HttpAnalyzer, Spool};
+use crate::spool::Spool;
 use anyhow::{Context, Result};
 use pingora_core::connectors::ConnectorOptions;
 use pingora_core::server::Server;
@@ -181,7 +182,8 @@ impl Plan {
     /// Those who show or are told how the spool is get it.
     fn introduce(&self, gateway: &GatewaySettings, spool: Option<Spool>) {
         if let (Some(analyzer), Some(spool)) = (&self.backend.analyzer, &spool) {
-            analyzer.tells_of(spool);
+            let spool = spool.clone();
+            analyzer.set_report_source(Arc::new(move || spool.report()));
         }
         let Some(Beside { service, demo }) = &self.beside else {
             return;

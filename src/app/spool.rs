@@ -1,10 +1,11 @@
 //! Starts the spool of one process and stops it in order (CONTRACT 11, 23).
 
+use crate::backend::Analyzer;
 use crate::config::Settings;
 use crate::gateway::attachments::Attachments;
 use crate::observe::Metrics;
-use crate::telemetry::spool::{self, Closer, SpoolBounds, SpoolError};
-use crate::telemetry::{Analyzer, Spool};
+use crate::spool::Spool;
+use crate::spool::{self, Closer, SpoolBounds, SpoolError};
 use anyhow::Result;
 use log::{info, warn};
 use std::path::{Path, PathBuf};
@@ -42,7 +43,7 @@ pub(super) fn start(
         bytes: limits.max_bytes,
         age: limits.max_age,
         memory: queue.max_bytes,
-        lanes: queue.concurrency,
+        concurrency: queue.concurrency,
         dead: limits.max_dead_bytes,
     };
     let base = settings.spool_dir();
@@ -72,7 +73,7 @@ fn first_free<T>(
     open: impl Fn(&Path) -> Result<T, SpoolError>,
 ) -> Result<(PathBuf, T), SpoolError> {
     let mut last = None;
-    for folder in spool::folders(base) {
+    for folder in spool::sibling_folders(base) {
         match open(&folder) {
             Err(error @ SpoolError::InUse { .. }) => last = Some(error),
             opened => return Ok((folder, opened?)),
@@ -92,9 +93,9 @@ impl Adopting {
         let thread = std::thread::Builder::new().name("adopting".into());
         let looking = thread.spawn(move || {
             while stopped.recv_timeout(ADOPT) == Err(RecvTimeoutError::Timeout) {
-                let others = spool::used_folders(&base);
+                let others = spool::existing_folders(&base);
                 for from in others.into_iter().filter(|folder| *folder != own) {
-                    match spool::adopt(&from, &own) {
+                    match spool::take_over(&from, &own) {
                         Ok(None | Some(0)) => {}
                         Ok(Some(count)) => info!("{count} records of the process before go on"),
                         Err(error) => {

@@ -9,7 +9,7 @@ use crate::gateway::Live;
 use crate::judge::Remote;
 use crate::observe::Metrics;
 use crate::policy::{Policies, PolicyStatus};
-use crate::telemetry::Spool;
+use crate::spool::Spool;
 use monitor_model::GATEWAY_VERSION;
 use serde_json::{Map, Value, json};
 use std::sync::Arc;

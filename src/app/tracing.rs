@@ -1,10 +1,10 @@
 //! The traces of one process across its reloads: where the settings differ another sender takes over,
 //! and the one before ends with the last call that has spans for it.
 
+use crate::backend::SpanExport;
 use crate::config::TraceSettings;
 use crate::observe::Metrics;
 use crate::observe::trace::Tracer;
-use crate::telemetry::SpanExport;
 use anyhow::{Context, Result};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};

@@ -4,7 +4,7 @@
 use super::token::minute;
 use super::{Failure, file_or_variable, load};
 use crate::config::{Overrides, Role};
-use crate::telemetry::spool::{self, DeadLetter, Survey};
+use crate::spool::{self, DeadLetter, FolderSummary};
 use anyhow::Context;
 use clap::{Args, Subcommand};
 use serde_json::{Value, json};
@@ -43,14 +43,17 @@ pub(super) fn run(command: SpoolCommand) -> Result<String, Failure> {
     let folder = place.folder()?;
     let unusable = || format!("the spool's folder {} cannot be used", folder.display());
     let text = match &command {
-        SpoolCommand::Status(_) => all(&folder, spool::survey)
-            .map(|found| found.into_iter().fold(Survey::default(), Survey::and))
+        SpoolCommand::Status(_) => all(&folder, spool::summarize)
+            .map(|found| {
+                found
+                    .into_iter()
+                    .fold(FolderSummary::default(), FolderSummary::and)
+            })
             .map(|found| place.status(&found)),
         SpoolCommand::Dead(_) => all(&folder, spool::dead_letters)
             .map(|letters| place.letters(&letters.into_iter().flatten().collect::<Vec<_>>())),
-        SpoolCommand::Replay(_) => {
-            all(&folder, spool::put_back).map(|counts| place.replayed(counts.into_iter().sum()))
-        }
+        SpoolCommand::Replay(_) => all(&folder, spool::replay_dead_letters)
+            .map(|counts| place.replayed(counts.into_iter().sum())),
     };
     Ok(text.with_context(unusable)?)
 }
@@ -59,7 +62,7 @@ pub(super) fn run(command: SpoolCommand) -> Result<String, Failure> {
 /// name that was mistyped is no empty spool.
 fn all<T>(folder: &Path, each: impl Fn(&Path) -> io::Result<T>) -> io::Result<Vec<T>> {
     std::fs::read_dir(folder)?;
-    let folders = spool::used_folders(folder);
+    let folders = spool::existing_folders(folder);
     folders.iter().map(|folder| each(folder)).collect()
 }
 
@@ -72,7 +75,7 @@ impl Where {
         Ok(load(Role::All, file, &Overrides::default())?.spool_dir())
     }
 
-    fn status(&self, found: &Survey) -> String {
+    fn status(&self, found: &FolderSummary) -> String {
         let oldest = found.oldest_ms.map(|at| (now_ms() - at).max(0) / 1_000);
         if self.json {
             let value = json!({

@@ -43,12 +43,13 @@ pub use room::Room;
 pub use upstream_tls::UpstreamTls;
 pub use upstreams::UpstreamStatus;
 
+use crate::backend::{Analyzer, Inspector};
 use crate::config::GatewaySettings;
 use crate::observe::Metrics;
 use crate::observe::access::AccessLog;
 use crate::observe::trace::Tracer;
 use crate::policy::Policies;
-use crate::telemetry::{Analyzer, Inspector, Spool};
+use crate::spool::Spool;
 use memory::Memory;
 use pingora_core::connectors::ConnectorOptions;
 use quota::Quotas;

@@ -4,10 +4,10 @@
 
 use super::breaker::{Admission, Breaker, Turn};
 use super::fault::Fault;
+use crate::backend::connector;
 use crate::config::{BaseUrl, CallLimits};
 use crate::observe::events::{RemoteCalled, RemoteHealthChanged};
 use crate::observe::{Metrics, RemoteLabel, RemoteOutcome};
-use crate::telemetry::connector;
 use bytes::Bytes;
 use http::header::{AUTHORIZATION, CONTENT_TYPE, USER_AGENT};
 use http::{HeaderValue, Request, Uri};

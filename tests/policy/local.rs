@@ -34,7 +34,8 @@ impl World {
     }
 
     fn set(&self, id: ApplicationId, policy: Policy) -> Result<(), SetPolicyError> {
-        self.runtime.block_on(self.service.admin.set_policy(id, policy))
+        self.runtime
+            .block_on(self.service.admin.set_policy(id, policy))
     }
 }
 
@@ -63,7 +64,10 @@ fn a_policy_set_in_process_is_in_force_in_under_a_second() {
             set.elapsed()
         );
     }
-    let stored = world.runtime.block_on(world.service.admin.policies()).unwrap();
+    let stored = world
+        .runtime
+        .block_on(world.service.admin.policies())
+        .unwrap();
     assert_eq!((stored.len(), stored[0].id), (1, world.first));
     assert_eq!(stored[0].policy, Ok(blocking("second")));
     assert_eq!(running.policies.status().store, "sqlite");
@@ -107,7 +111,10 @@ fn what_cannot_be_meant_is_refused_and_changes_nothing() {
         matches!(unknown, SetPolicyError::UnknownApplication),
         "{unknown}"
     );
-    let stored = world.runtime.block_on(world.service.admin.policies()).unwrap();
+    let stored = world
+        .runtime
+        .block_on(world.service.admin.policies())
+        .unwrap();
     assert_eq!(stored[0].policy, Ok(blocking("kept")));
 }
 
@@ -127,7 +134,10 @@ fn applications_of_a_file_are_made_once_and_kept_as_they_are() {
     }
     // A policy can be set for an application that exists, and for no other.
     world.set(listed[1].id, blocking("now")).unwrap();
-    let stored = world.runtime.block_on(world.service.admin.policies()).unwrap();
+    let stored = world
+        .runtime
+        .block_on(world.service.admin.policies())
+        .unwrap();
     assert_eq!((stored.len(), stored[0].name.as_str()), (1, "listed"));
 }
 

@@ -1,6 +1,6 @@
 //! Gap evidence on the wire (CONTRACT 5): `additional_parameters.chain` and what its hashes cover. The
 //! gateway that numbers and the backend that checks count on the same two functions here; who gives
-//! the numbers is `telemetry::spool::numbers`, who keeps them is `store::chain`.
+//! the numbers is `spool::sequence`, who keeps them is `store::chain`.
 //!
 //! - digest(record) = SHA-256 over request_id, stage, application_id, user_id, session_id and message,
 //!   each with its length before it, as they stand in the call. Not over the marks beside them (`error`,

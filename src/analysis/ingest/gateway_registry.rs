@@ -2,7 +2,7 @@
 //! themselves along with a record. Everything else known of a gateway is in its records.
 
 use crate::analysis::clock::now_ms;
-use crate::telemetry::Spool;
+use crate::spool::Spool;
 use monitor_model::GatewayReport;
 use std::collections::BTreeMap;
 use std::sync::{Mutex, OnceLock, PoisonError};

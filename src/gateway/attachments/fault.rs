@@ -1,8 +1,8 @@
 //! Why one file of a call is skipped (§7.3.2). The texts carry nothing of the file, its name or its
 //! URL, which may hold what nobody should log.
 
+use crate::backend::AttachError;
 use crate::observe::AttachmentOutcome;
-use crate::telemetry::AttachError;
 use thiserror::Error;
 
 /// One file's fault; the others go on.

@@ -4,10 +4,11 @@ use super::budget::Budget;
 use super::descriptor::{self, Descriptor, Source};
 use super::fault::Fault;
 use super::fetch::{Fetched, Fetcher};
+use crate::backend::{Analyzer, AttachError, Attachment, FileList, RecordContext};
 use crate::config::FilesSettings;
 use crate::observe::Metrics;
 use crate::observe::events::AttachmentsEnded;
-use crate::telemetry::{Analyzer, AttachError, Attachment, FileList, FilesOwed, RecordContext};
+use crate::spool::PendingAttachments;
 use futures_util::stream::{self, StreamExt};
 use monitor_model::RecordId;
 use serde_json::value::RawValue;
@@ -52,7 +53,7 @@ struct Target {
 type Listed = (usize, Result<Descriptor, Fault>);
 
 impl Job {
-    pub(super) fn new(owed: &FilesOwed, tools: Arc<Tools>) -> Self {
+    pub(super) fn new(owed: &PendingAttachments, tools: Arc<Tools>) -> Self {
         Self {
             list: owed.list.clone(),
             target: Arc::new(Target {

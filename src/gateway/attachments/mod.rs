@@ -10,9 +10,10 @@ mod fetch;
 mod guard;
 mod job;
 
+use crate::backend::{Analyzer, FileList};
 use crate::config::FilesSettings;
 use crate::observe::Metrics;
-use crate::telemetry::{Analyzer, FileList, FilesOwed};
+use crate::spool::PendingAttachments;
 use fetch::Fetcher;
 use futures_util::FutureExt;
 use guard::Guard;
@@ -44,7 +45,7 @@ pub(super) fn list(headers: &HeaderMap, request_id: &str) -> Option<Arc<FileList
 
 /// Handles the files of records that the backend has.
 pub struct Attachments {
-    queue: mpsc::UnboundedReceiver<FilesOwed>,
+    queue: mpsc::UnboundedReceiver<PendingAttachments>,
     tools: Arc<Tools>,
 }
 
@@ -52,7 +53,7 @@ impl Attachments {
     /// `queue` is bounded by the spool that fills it.
     pub fn new(
         settings: &FilesSettings,
-        queue: mpsc::UnboundedReceiver<FilesOwed>,
+        queue: mpsc::UnboundedReceiver<PendingAttachments>,
         backend: Arc<dyn Analyzer>,
         metrics: Arc<Metrics>,
     ) -> Self {
@@ -82,7 +83,7 @@ impl Attachments {
     }
 }
 
-async fn handle(owed: FilesOwed, tools: Arc<Tools>) {
+async fn handle(owed: PendingAttachments, tools: Arc<Tools>) {
     let job = Job::new(&owed, tools);
     // What panics once would panic at every start.
     if AssertUnwindSafe(job.run()).catch_unwind().await.is_err() {

@@ -3,13 +3,14 @@
 
 use super::client_gone;
 use super::record::{Registration, failure_of};
+use crate::backend::{Analyzer, AnalyzerError, Record, Verdict};
 use crate::config::Durability;
 use crate::gateway::Shared;
 use crate::gateway::context::CallContext;
 use crate::gateway::error::CallError;
 use crate::observe::events::{AttachmentsAbandoned, RecordFinished, Unchecked};
 use crate::observe::{AttachmentOutcome, Metrics, TelemetryOutcome, UncheckedReason, VerdictType};
-use crate::telemetry::{Analyzer, AnalyzerError, Held, Record, Verdict};
+use crate::spool::Lease;
 use monitor_model::{AnalysisResponse, BlockOn, OnBackendFailure, Policy, Stage, Status};
 use pingora_core::protocols::http::ServerSession;
 use std::time::Instant;
@@ -63,7 +64,7 @@ struct Asked<'a> {
     policy: &'a Policy,
     registration: &'a Registration,
     stage: Stage,
-    held: Held,
+    held: Lease,
 }
 
 impl<'a> Check<'a> {
@@ -120,10 +121,10 @@ impl<'a> Check<'a> {
 
 impl Asked<'_> {
     fn judged(self, metrics: &Metrics, verdict: Verdict) -> Checked {
-        let Verdict { analysis, kept } = verdict;
+        let Verdict { analysis, durable } = verdict;
         let (policy, id) = (self.policy, analysis.request_id);
-        match kept {
-            Some(kept) => self.held.follow((id, kept)),
+        match durable {
+            Some(durable) => self.held.deliver_when_durable(id, durable),
             None => {
                 self.left(metrics, TelemetryOutcome::Delivered, "");
                 self.held.delivered(id);
@@ -223,18 +224,18 @@ pub(super) fn no_verdict(
 async fn judge(
     shared: &Shared,
     analyzer: &dyn Analyzer,
-    held: &Held,
+    held: &Lease,
 ) -> Result<Verdict, AnalyzerError> {
     let gone = || AnalyzerError::Unavailable("the record is gone".into());
     let record = held.record().ok_or_else(gone)?;
     let before = shared.settings.spool.durability == Durability::BeforeUpstream;
     if record.stage == Stage::PreCall && before {
         return Ok(Verdict {
-            analysis: analyzer.analyse(record).await?,
-            kept: None,
+            analysis: analyzer.analyze(record).await?,
+            durable: None,
         });
     }
-    analyzer.judge(record).await
+    analyzer.check(record).await
 }
 
 /// The first finding that blocks, in the order of CONTRACT 12.

@@ -1,6 +1,7 @@
 //! The two registrations of one exchange (§1.2, CONTRACT 3, 5, 7, 11, 17).
 
 use super::capture::Captured;
+use crate::backend::{CallFailure, ClosedBy, FileList, Record, RecordContext};
 use crate::config::{OnDiskFailure, SpoolSettings};
 use crate::gateway::Shared;
 use crate::gateway::attachments;
@@ -8,8 +9,8 @@ use crate::gateway::context::CallContext;
 use crate::gateway::error::CallError;
 use crate::gateway::headers::Extensions;
 use crate::observe::VerdictType;
-use crate::telemetry::spool::Receipt;
-use crate::telemetry::{CallFailure, ClosedBy, FileList, Held, Record, RecordContext, Spool};
+use crate::spool::Receipt;
+use crate::spool::{Lease, Spool};
 use monitor_model::{ErrorType, ExchangeId, Stage};
 use pingora_core::protocols::http::ServerSession;
 use std::sync::Arc;
@@ -129,14 +130,14 @@ impl Registration {
         let written = async {
             tokio::select! {
                 biased;
-                () = spool.durable(receipt) => true,
+                () = spool.wait_durable(receipt) => true,
                 // Known to refuse: who is let go on without it waits for nothing.
-                () = spool.refused(), if !closed => false,
+                () = spool.wait_degraded(), if !closed => false,
             }
         };
         let written = timeout(DISK_PATIENCE, written).await;
         if written.is_err() {
-            spool.gave_up();
+            spool.mark_degraded();
         }
         match written {
             Err(_) if closed => Err(CallError::Unregistered),
@@ -184,14 +185,14 @@ impl Registration {
     }
 
     /// Takes a record that a call of its own is about to deliver; None where nobody wants it.
-    pub(super) fn hold(&self, record: Record) -> Option<Held> {
+    pub(super) fn hold(&self, record: Record) -> Option<Lease> {
         let (_, spool) = self.0.as_ref().and_then(Open::with_spool)?;
-        Some(spool.hold(record))
+        Some(spool.lease(record))
     }
 
     /// Registers a record whose own call came to nothing.
-    pub(super) fn give_back(&self, held: Held) {
-        let receipt = held.give_back();
+    pub(super) fn give_back(&self, held: Lease) {
+        let receipt = held.release();
         if let Some(open) = &self.0 {
             open.receipt.store(receipt.0, Ordering::Relaxed);
         }

@@ -3,7 +3,7 @@
 //! back stands in `restore`. The values never reach a log line, an error or a metric.
 
 use super::placeholders::{Issuer, Placeholders, forms};
-use crate::telemetry::{Find, Inspector};
+use crate::backend::{Find, Inspector};
 use monitor_model::PatternSet;
 use monitor_wire::json::{self, Edit};
 use std::collections::HashSet;

@@ -2,7 +2,7 @@
 //! machine. What an answer means is not known here.
 
 use super::OidcError;
-use crate::telemetry::connector;
+use crate::backend::connector;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;

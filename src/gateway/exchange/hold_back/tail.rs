@@ -4,7 +4,7 @@
 //! The text is judged in blocks, each together with the block before it, so that a label keeps its
 //! number however long the text is, and what is kept stays small.
 
-use crate::telemetry::Inspector;
+use crate::backend::Inspector;
 use monitor_model::PatternSet;
 use std::sync::Arc;
 

@@ -4,10 +4,10 @@
 
 use super::tail::{Judge, Tail};
 use super::{HoldBack, Waiting};
+use crate::backend::{Find, Inspector};
 use crate::gateway::exchange::capture::Layout;
 use crate::gateway::exchange::transform::Stop;
 use crate::observe::Metrics;
-use crate::telemetry::{Find, Inspector};
 use bytes::Bytes;
 use monitor_model::{AppMode, OnBackendFailure, PatternSet, Policy};
 use monitor_wire::sse::{Accumulator, Frames, Parser};

@@ -13,7 +13,7 @@ use super::item::{Chunk, Item};
 use super::letters::MAX_WAITING;
 use super::numbers::{Digested, Numbered, Numbers};
 use super::segment::{self, HEADER, SegmentId};
-use crate::telemetry::Record;
+use crate::backend::Record;
 use std::sync::Arc;
 use tokio::sync::Notify;
 use uuid::Uuid;

@@ -4,7 +4,7 @@
 
 use super::gone::Loss;
 use super::*;
-use crate::telemetry::{AnalyzerError, AttachError, Attachment, RecordContext};
+use crate::backend::{AnalyzerError, AttachError, Attachment, RecordContext};
 use crate::temporary::TemporaryFolder;
 use async_trait::async_trait;
 use monitor_model::{AnalysisResponse, ExchangeId, RecordId, Secret, Stage};
@@ -25,7 +25,7 @@ struct Backend {
 
 #[async_trait]
 impl Analyzer for Backend {
-    async fn analyse(&self, record: &Record) -> Result<AnalysisResponse, AnalyzerError> {
+    async fn analyze(&self, record: &Record) -> Result<AnalysisResponse, AnalyzerError> {
         self.asked.fetch_add(1, Ordering::Relaxed);
         tokio::task::yield_now().await;
         let less = |left: usize| left.checked_sub(1);
@@ -68,7 +68,7 @@ const BOUNDS: SpoolBounds = SpoolBounds {
     bytes: 1 << 30,
     age: Duration::from_secs(3_600),
     memory: 1 << 20,
-    lanes: 4,
+    concurrency: 4,
     dead: 1 << 20,
 };
 
@@ -199,7 +199,7 @@ async fn contract_23_everything_arrives_once_in_order_and_leaves_no_file() {
         world.spool.push(record(exchange, Stage::PreCall));
         let receipt = world.spool.push(record(exchange, Stage::PostCall));
         if exchange % 100 == 0 {
-            world.spool.durable(receipt).await;
+            world.spool.wait_durable(receipt).await;
         }
     }
     world.delivered(2000).await;
@@ -259,7 +259,7 @@ async fn contract_23_what_is_on_disk_survives_a_crash_at_any_moment() {
             ));
         }
         let (exchange, receipt) = last.unwrap();
-        world.spool.durable(receipt).await;
+        world.spool.wait_durable(receipt).await;
         let before = world.backend.taken.lock().unwrap().clone();
         let left = copy(folder.path());
         let after = World::open(left.path(), BOUNDS, 200);
@@ -349,7 +349,7 @@ async fn damage_is_set_aside_and_never_stops_a_start() {
         world.spool.push(record(exchange, Stage::PreCall));
     }
     let receipt = world.spool.push(record(50, Stage::PreCall));
-    world.spool.durable(receipt).await;
+    world.spool.wait_durable(receipt).await;
     let left = copy(folder.path());
     let first = segment::path(left.path(), 1);
     let mut bytes = std::fs::read(&first).unwrap();

@@ -18,7 +18,7 @@ const UNFINISHED: &str = "part";
 ///
 /// # Errors
 /// When a file cannot be read or written; what was not put back by then is a dead letter still.
-pub fn put_back(folder: &Path) -> io::Result<u64> {
+pub fn replay_dead_letters(folder: &Path) -> io::Result<u64> {
     let arrivals = folder.join(incoming::FOLDER);
     DirBuilder::new()
         .recursive(true)

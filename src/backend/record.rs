@@ -1,11 +1,11 @@
 //! One record on its way to the backend.
 
-use super::FileList;
 use crate::observe::VerdictType;
 use crate::observe::trace::TraceContext;
 use monitor_model::{Chain, ChainHash, ExchangeId, Identity, RecordId, Secret, Stage};
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::{Map, Value, json};
+use std::fmt;
 use std::sync::Arc;
 
 /// What the two records of one exchange share.
@@ -32,7 +32,7 @@ pub struct Record {
     pub stage: Stage,
     /// The exchange it belongs to.
     pub context: Arc<RecordContext>,
-    /// The text to analyse; empty for a call that failed without any.
+    /// The text to analyze; empty for a call that failed without any.
     pub message: String,
     /// The answer is not whole, or not whole in the record.
     pub incomplete: bool,
@@ -189,5 +189,38 @@ impl Record {
     /// The backend's id of this record, where only its files are left to be handed over.
     pub fn registered(&self) -> Option<RecordId> {
         self.files.as_ref()?.record
+    }
+}
+
+/// What a call said of its files.
+#[derive(Clone, PartialEq, Eq)]
+pub struct FileList {
+    /// Its headers, each a JSON array if it is well-formed.
+    pub headers: Vec<String>,
+    /// `X-Request-Id`, for the log.
+    pub request_id: String,
+    /// The backend's id of the record, where it is known already.
+    pub record: Option<RecordId>,
+}
+
+impl FileList {
+    /// Bytes it holds in memory.
+    pub fn weight(&self) -> usize {
+        self.headers.iter().map(String::len).sum::<usize>() + self.request_id.len()
+    }
+
+    /// The same list of a record that is registered.
+    fn of(&self, record: RecordId) -> Self {
+        Self {
+            record: Some(record),
+            ..self.clone()
+        }
+    }
+}
+
+/// Lists name places and hold content that nobody should log.
+impl fmt::Debug for FileList {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "FileList({} headers)", self.headers.len())
     }
 }

@@ -2,7 +2,7 @@
 
 use super::book::Place;
 use super::segment::SegmentId;
-use crate::telemetry::{Kept, Record};
+use crate::backend::{Durable, Record};
 use monitor_model::RecordId;
 
 /// A record on its way through a lane.
@@ -12,7 +12,7 @@ pub(super) struct Item {
     pub(super) record: Record,
     pub(super) weight: u64,
     /// Ends once the record is kept under this id, where its verdict is known.
-    pub(super) kept: Option<(RecordId, Kept)>,
+    pub(super) kept: Option<(RecordId, Durable)>,
     /// It leaves its lane once so many records are on disk.
     pub(super) ticket: u64,
 }

@@ -2,9 +2,9 @@
 #![allow(clippy::unwrap_used)]
 
 use super::*;
-use crate::telemetry::spool::dead::dead_letters;
-use crate::telemetry::spool::{entry, put_back};
-use crate::telemetry::{Record, RecordContext};
+use crate::backend::{Record, RecordContext};
+use crate::spool::dead::dead_letters;
+use crate::spool::{entry, replay_dead_letters};
 use crate::temporary::TemporaryFolder;
 use monitor_model::Secret;
 use std::sync::Arc;
@@ -74,7 +74,7 @@ fn dead_letters_come_back_in_order_until_they_are_taken_away() {
     write(&mut letters, vec![letter(3, 422, "key3")]);
     assert_eq!(times(&folder).len(), 4, "none is out of sight");
     assert_eq!(dead::take_one(folder.path()).unwrap(), Some(taken));
-    assert_eq!(put_back(folder.path()).unwrap(), 4);
+    assert_eq!(replay_dead_letters(folder.path()).unwrap(), 4);
     assert_eq!(times(&folder).len(), 0);
 }
 
@@ -187,7 +187,7 @@ fn contract_23_damage_among_dead_letters_costs_only_what_it_covers() {
     bytes.extend_from_slice(&whole[8 + length * 2..]);
     std::fs::write(&path, &bytes).unwrap();
     assert_eq!(times(&folder), [0, 2, 3, 4]);
-    assert_eq!(put_back(folder.path()).unwrap(), 4);
+    assert_eq!(replay_dead_letters(folder.path()).unwrap(), 4);
     assert_eq!(
         std::fs::read(dead::damaged(&folder.path().join("dead.letters.taken"))).unwrap(),
         bytes

@@ -1,44 +1,44 @@
-//! The gateway's view of the backend: what a record is, who can judge one ([`Analyzer`]), and the
-//! way there ([`Spool`]). Nothing here runs on the request path but [`Spool::push`], which never waits.
+//! The gateway's view of the analysis backend: what a record is, and who analyzes and stores one
+//! ([`Analyzer`]). Records reach it through `crate::spool`, except the awaited calls of sync mode.
 
 mod attach;
 mod batch;
 mod connect;
-mod files;
 mod http;
 mod inspect;
 mod record;
 mod spans;
-pub mod spool;
 mod tls;
 
 pub use attach::{AttachError, Attachment};
 pub use connect::connector;
-pub use files::{FileList, FilesOwed};
 pub use http::HttpAnalyzer;
 pub use inspect::{Find, Inspector};
-pub use record::{CallFailure, ClosedBy, Record, RecordContext};
+pub use record::{CallFailure, ClosedBy, FileList, Record, RecordContext};
 pub use spans::SpanExport;
-pub use spool::{Held, Spool};
 pub use tls::{BackendTls, Files as BackendFiles};
 
 use async_trait::async_trait;
-use monitor_model::{AnalysisResponse, RecordId, Secret};
+use monitor_model::{AnalysisResponse, GatewayReport, RecordId, Secret};
 use std::pin::Pin;
+use std::sync::Arc;
 use thiserror::Error;
 
 /// Ends once a record whose verdict is known is kept, or with why it is not.
-pub type Kept = Pin<Box<dyn Future<Output = Result<(), AnalyzerError>> + Send>>;
+pub type Durable = Pin<Box<dyn Future<Output = Result<(), AnalyzerError>> + Send>>;
 
 /// What became of one record of a batch; with the backend's id of it, where its answer has one.
 pub type BatchResult = Result<Option<RecordId>, AnalyzerError>;
 
-/// What [`Analyzer::judge`] gives.
+/// Makes a report on this gateway's spool, for the backend's overview of its gateways.
+pub type ReportSource = Arc<dyn Fn() -> GatewayReport + Send + Sync>;
+
+/// What [`Analyzer::check`] gives.
 pub struct Verdict {
     /// §2.9.
     pub analysis: AnalysisResponse,
     /// What is left to wait for, off the request path; None when the record is kept.
-    pub kept: Option<Kept>,
+    pub durable: Option<Durable>,
 }
 
 /// Takes one record, checks and stores it (§4.2).
@@ -46,7 +46,7 @@ pub struct Verdict {
 pub trait Analyzer: Send + Sync {
     /// Registers the record and gives the verdict. At least once: the backend is idempotent on the
     /// exchange's id and the stage (CONTRACT 23).
-    async fn analyse(&self, record: &Record) -> Result<AnalysisResponse, AnalyzerError>;
+    async fn analyze(&self, record: &Record) -> Result<AnalysisResponse, AnalyzerError>;
 
     /// Whether the backend takes several records in one call (CONTRACT 39).
     fn takes_batches(&self) -> bool {
@@ -56,19 +56,20 @@ pub trait Analyzer: Send + Sync {
     /// Registers records of one access key, no two of one exchange: what became of each, in their
     /// order, with the record's own id where the answer has it. None where the backend takes no batch,
     /// or not this one; then nothing is registered.
-    async fn analyse_batch(&self, _: &[&Record]) -> Option<Vec<BatchResult>> {
+    async fn analyze_batch(&self, _: &[&Record]) -> Option<Vec<BatchResult>> {
         None
     }
 
-    /// Has the backend told how this spool is, beside what is registered.
-    fn tells_of(&self, _: &Spool) {}
+    /// Sets where the reports on this gateway's spool come from that go to the backend along with the
+    /// records. An analyzer in the same process needs none.
+    fn set_report_source(&self, _: ReportSource) {}
 
-    /// As [`Analyzer::analyse`], without waiting for what the verdict does not need where the backend can tell the
+    /// As [`Analyzer::analyze`], without waiting for what the verdict does not need where the backend can tell the
     /// two apart.
-    async fn judge(&self, record: &Record) -> Result<Verdict, AnalyzerError> {
+    async fn check(&self, record: &Record) -> Result<Verdict, AnalyzerError> {
         Ok(Verdict {
-            analysis: self.analyse(record).await?,
-            kept: None,
+            analysis: self.analyze(record).await?,
+            durable: None,
         })
     }
 

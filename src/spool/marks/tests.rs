@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used)]
 
 use super::*;
-use crate::telemetry::spool::entry::tests::record;
+use crate::spool::entry::tests::record;
 use crate::temporary::TemporaryFolder;
 
 fn folder() -> TemporaryFolder {

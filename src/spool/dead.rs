@@ -5,7 +5,7 @@
 
 use super::segment::{Next, Reader};
 use super::{entry, inherited};
-use crate::telemetry::Record;
+use crate::backend::Record;
 use std::fs::{File, TryLockError};
 use std::hash::BuildHasher;
 use std::io;
@@ -133,7 +133,7 @@ pub(super) fn has_some(folder: &Path) -> bool {
         .any(|path| path.exists())
 }
 
-/// Held by whoever takes files: two at a time would take each other's.
+/// Lease by whoever takes files: two at a time would take each other's.
 pub(super) fn alone(arrivals: &Path) -> io::Result<File> {
     let held = File::open(arrivals)?;
     held.lock()?;

@@ -9,7 +9,7 @@ use std::path::Path;
 
 /// A spool as its files show it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Survey {
+pub struct FolderSummary {
     /// Segments.
     pub segments: u64,
     /// Bytes of the segments.
@@ -30,8 +30,8 @@ pub struct Survey {
 ///
 /// # Errors
 /// When the folder or a file in it cannot be read.
-pub fn survey(folder: &Path) -> io::Result<Survey> {
-    let mut survey = Survey::default();
+pub fn summarize(folder: &Path) -> io::Result<FolderSummary> {
+    let mut survey = FolderSummary::default();
     let mut ids = Vec::new();
     for file in std::fs::read_dir(folder)? {
         let path = file?.path();
@@ -56,7 +56,7 @@ pub fn survey(folder: &Path) -> io::Result<Survey> {
     Ok(survey)
 }
 
-impl Survey {
+impl FolderSummary {
     /// Both together.
     pub fn and(self, other: Self) -> Self {
         Self {

@@ -246,9 +246,9 @@ mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
     use crate::observe::Metrics;
-    use crate::telemetry::spool::book::Book;
-    use crate::telemetry::spool::marks::Marks;
-    use crate::telemetry::spool::{Gate, SpoolBounds};
+    use crate::spool::book::Book;
+    use crate::spool::marks::Marks;
+    use crate::spool::{Gate, SpoolBounds};
     use crate::temporary::TemporaryFolder;
     use std::io::Write;
     use std::sync::{Condvar, Mutex};
@@ -268,7 +268,7 @@ mod tests {
             bytes: 1 << 30,
             age: std::time::Duration::MAX,
             memory: 1 << 30,
-            lanes: 0,
+            concurrency: 0,
             dead: 0,
         };
         let shared = Arc::new(Shared {

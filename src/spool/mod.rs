@@ -1,9 +1,9 @@
 //! The durable way from the request path to the backend (CONTRACT 11 and 23): what is taken is on
-//! disk within 10 ms, or when [`Spool::durable`] says so, and leaves it only with the backend's answer. A crash, a stop or
+//! disk within 10 ms, or when [`Spool::wait_durable`] says so, and leaves it only with the backend's answer. A crash, a stop or
 //! an outage delays records; it loses none that were on disk.
 //!
 //! The request path adds a record's bytes to a buffer and goes on. One thread writes and syncs the
-//! buffer to segment files, [`Worker`]'s lanes deliver, from memory while they keep up and from disk
+//! buffer to segment files, [`Delivery`]'s lanes deliver, from memory while they keep up and from disk
 //! when they do not, so that no backlog grows in memory. Bounded by bytes and by age; over either the
 //! oldest records go, counted and said.
 
@@ -38,14 +38,15 @@ mod shared;
 mod state;
 mod survey;
 
-pub use adopt::{adopt, folders, used_folders};
+pub use adopt::{existing_folders, sibling_folders, take_over};
 pub use dead::{DeadLetter, dead_letters};
-pub use held::Held;
-pub use lanes::Worker;
-pub use replay::put_back;
-pub use survey::{Survey, survey};
+pub use held::Lease;
+pub use lanes::Delivery;
+pub use owed::PendingAttachments;
+pub use replay::replay_dead_letters;
+pub use survey::{FolderSummary, summarize};
 
-use super::{Analyzer, Record};
+use crate::backend::{Analyzer, Record};
 use crate::observe::Metrics;
 use disk::Disk;
 use folder::{lock, refused};
@@ -72,7 +73,7 @@ pub struct SpoolBounds {
     /// Bytes of the records in memory on their way.
     pub memory: u64,
     /// Calls to the backend at once.
-    pub lanes: usize,
+    pub concurrency: usize,
     /// Bytes of the dead letters.
     pub dead: u64,
 }
@@ -135,7 +136,7 @@ pub struct Closer {
     thread: JoinHandle<()>,
 }
 
-/// A record that was taken; [`Spool::durable`] waits until it is on disk.
+/// A record that was taken; [`Spool::wait_durable`] waits until it is on disk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Receipt(pub(crate) u64);
 
@@ -155,7 +156,7 @@ impl Spool {
         bounds: SpoolBounds,
         analyzer: Arc<dyn Analyzer>,
         metrics: Arc<Metrics>,
-    ) -> Result<(Self, Worker, Closer), SpoolError> {
+    ) -> Result<(Self, Delivery, Closer), SpoolError> {
         let lock = lock(folder)?;
         let found = Found::look(folder, &metrics).map_err(|error| refused(folder, &error))?;
         let outlet = Arc::new(Notify::new());
@@ -177,7 +178,7 @@ impl Spool {
             .name("spool".into())
             .spawn(move || disk.run())
             .map_err(|error| refused(folder, &error))?;
-        let worker = Worker {
+        let worker = Delivery {
             outlet,
             analyzer,
             shared: shared.clone(),
@@ -197,7 +198,7 @@ impl Spool {
 
     /// Resolves when the record is on disk; pends while the disk refuses, for good where the record
     /// was not taken, so that the caller has to bound it.
-    pub async fn durable(&self, receipt: Receipt) {
+    pub async fn wait_durable(&self, receipt: Receipt) {
         let mut written = self.shared.durable.subscribe();
         {
             let mut state = self.shared.lock();
@@ -211,14 +212,14 @@ impl Spool {
     }
 
     /// Resolves as soon as the spool's disk is known to refuse.
-    pub async fn refused(&self) {
+    pub async fn wait_degraded(&self) {
         let mut disk = self.shared.durable.subscribe();
         let _ = disk.wait_for(|disk| disk.refuses).await;
     }
 
     /// Says that a call gave up its wait for the disk. One that hangs is as good as one that refuses:
     /// until it takes something, no other call waits for it.
-    pub fn gave_up(&self) {
+    pub fn mark_degraded(&self) {
         self.shared.set_degraded(true);
     }
 

@@ -1,8 +1,8 @@
 //! A record as bytes of a segment (CONTRACT 23). Little-endian, strings with their length before
 //! them. Not a format for others: only this program reads it, and refuses what it does not know.
 
+use crate::backend::{CallFailure, ClosedBy, FileList, Record, RecordContext};
 use crate::observe::VerdictType;
-use crate::telemetry::{CallFailure, ClosedBy, FileList, Record, RecordContext};
 use monitor_model::{Chain, ChainHash, ExchangeId, RecordId, Secret, Stage};
 use std::sync::Arc;
 use uuid::Uuid;
@@ -257,7 +257,7 @@ pub(super) mod tests {
     use super::*;
 
     /// A record whose every field follows from `number`.
-    pub(in crate::telemetry::spool) fn record(number: u64) -> Record {
+    pub(in crate::spool) fn record(number: u64) -> Record {
         let some =
             |bit: u64, text: &str| (number >> bit & 1 == 1).then(|| format!("{text}{number}"));
         Record {

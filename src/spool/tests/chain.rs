@@ -1,7 +1,7 @@
 //! The numbers of records on their way through the spool (CONTRACT 5).
 
 use super::*;
-use crate::telemetry::spool::segment::{Next, Reader};
+use crate::spool::segment::{Next, Reader};
 use monitor_model::{Chain, ChainHash};
 use std::path::PathBuf;
 
@@ -15,7 +15,7 @@ struct Witness {
 
 #[async_trait]
 impl Analyzer for Witness {
-    async fn analyse(&self, record: &Record) -> Result<AnalysisResponse, AnalyzerError> {
+    async fn analyze(&self, record: &Record) -> Result<AnalysisResponse, AnalyzerError> {
         if self.away.load(Ordering::Relaxed) {
             return Err(AnalyzerError::Unavailable("down".into()));
         }
@@ -123,7 +123,7 @@ async fn contract_5_a_crash_takes_back_no_number_that_is_on_disk() {
         world.spool.push(record(number, Stage::PostCall));
     }
     let last = world.spool.push(record(50, Stage::PostCall));
-    world.spool.durable(last).await;
+    world.spool.wait_durable(last).await;
     let left = copy(folder.path());
     let again = open(left.path(), false);
     again.spool.push(record(51, Stage::PostCall));
@@ -136,19 +136,19 @@ async fn contract_5_a_crash_takes_back_no_number_that_is_on_disk() {
 async fn contract_5_the_record_of_an_awaited_call_has_its_number_whatever_becomes_of_the_call() {
     let folder = TemporaryFolder::unmade();
     let world = open(folder.path(), false);
-    let hold = |number| world.spool.hold(record(number, Stage::PreCall));
+    let hold = |number| world.spool.lease(record(number, Stage::PreCall));
     let (settled, dropped, failed) = (hold(0), hold(1), hold(2));
     let chains = [&settled, &dropped, &failed].map(|held| held.record().unwrap().chain.unwrap());
     assert_eq!(chains.map(|chain| chain.sequence), [1, 2, 3]);
     assert!(world.witness.seen.lock().unwrap().is_empty());
-    world.spool.durable(Receipt(3)).await;
+    world.spool.wait_durable(Receipt(3)).await;
     let left = copy(folder.path());
     let crash = open(left.path(), false);
     eventually(|| crash.witness.seen.lock().unwrap().len() == 3).await;
     settled.delivered(RecordId::random());
     drop(dropped);
-    let receipt = failed.give_back();
-    world.spool.durable(receipt).await;
+    let receipt = failed.release();
+    world.spool.wait_durable(receipt).await;
     let seen = world.delivered(2).await;
     let numbers: Vec<_> = seen.iter().map(|(chain, _)| chain.sequence).collect();
     assert_eq!(numbers, [2, 3]);
@@ -162,7 +162,7 @@ async fn contract_5_what_a_full_spool_drops_keeps_its_number() {
         world.spool.push(record(number, Stage::PreCall));
     }
     let last = world.spool.push(record(20, Stage::PreCall));
-    world.spool.durable(last).await;
+    world.spool.wait_durable(last).await;
     let left = copy(folder.path());
     std::fs::remove_file(segment::path(left.path(), 1)).unwrap();
     let again = open(left.path(), false);

@@ -18,14 +18,14 @@ const MOST: usize = 32;
 const UNFINISHED: &str = "part";
 
 /// The folders that the spools of one configuration may have, the first one first.
-pub fn folders(base: &Path) -> Vec<PathBuf> {
+pub fn sibling_folders(base: &Path) -> Vec<PathBuf> {
     let beside = (1..MOST).map(|number| base.join(format!("beside-{number}")));
     std::iter::once(base.to_owned()).chain(beside).collect()
 }
 
 /// Those that are there.
-pub fn used_folders(base: &Path) -> Vec<PathBuf> {
-    let all = folders(base).into_iter();
+pub fn existing_folders(base: &Path) -> Vec<PathBuf> {
+    let all = sibling_folders(base).into_iter();
     all.filter(|folder| folder.is_dir()).collect()
 }
 
@@ -34,7 +34,7 @@ pub fn used_folders(base: &Path) -> Vec<PathBuf> {
 ///
 /// # Errors
 /// When a file cannot be read or written; what was not taken over by then is still there.
-pub fn adopt(from: &Path, to: &Path) -> io::Result<Option<u64>> {
+pub fn take_over(from: &Path, to: &Path) -> io::Result<Option<u64>> {
     let _held = match lock(from) {
         Ok(held) => held,
         Err(SpoolError::InUse { .. }) => return Ok(None),
@@ -193,12 +193,12 @@ mod tests {
         segment_of(&from, 1, &[b"one", b"two", b"three"]);
         segment_of(&from, 2, &[b"four"]);
         ledger::append(&from, 1, &[1]).unwrap();
-        assert_eq!(adopt(&from, &to).unwrap(), Some(3));
+        assert_eq!(take_over(&from, &to).unwrap(), Some(3));
         let files = incoming::files(&to.join(incoming::FOLDER)).unwrap();
         assert_eq!(files.len(), 1);
         let expected: [&[u8]; 3] = [b"one", b"three", b"four"];
         assert_eq!(contents(&files[0]), expected);
-        assert_eq!(adopt(&from, &to).unwrap(), Some(0), "a second time");
+        assert_eq!(take_over(&from, &to).unwrap(), Some(0), "a second time");
         assert_eq!(
             incoming::files(&to.join(incoming::FOLDER)).unwrap().len(),
             1
@@ -211,7 +211,7 @@ mod tests {
         let (from, to) = (base.path().join("a"), base.path().join("b"));
         let _held = lock(&from).unwrap();
         segment_of(&from, 1, &[b"one"]);
-        assert_eq!(adopt(&from, &to).unwrap(), None);
+        assert_eq!(take_over(&from, &to).unwrap(), None);
         assert_eq!(segments(&from).unwrap(), [1]);
     }
 }

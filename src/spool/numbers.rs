@@ -27,7 +27,7 @@
 //! puts the numbers together.
 
 use super::entry;
-use crate::telemetry::Record;
+use crate::backend::Record;
 use monitor_model::{Chain, ChainHash};
 use uuid::Uuid;
 
@@ -134,7 +134,7 @@ impl Numbered {
 mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
-    use crate::telemetry::spool::entry::tests::record;
+    use crate::spool::entry::tests::record;
 
     #[test]
     fn contract_5_each_record_names_the_link_of_the_one_before() {

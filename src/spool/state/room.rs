@@ -2,10 +2,10 @@
 //! without their records.
 
 use super::State;
-use crate::telemetry::spool::book::Entry;
-use crate::telemetry::spool::gone::{Gone, Loss, Unread};
-use crate::telemetry::spool::segment::SegmentId;
-use crate::telemetry::spool::state::Cursor;
+use crate::spool::book::Entry;
+use crate::spool::gone::{Gone, Loss, Unread};
+use crate::spool::segment::SegmentId;
+use crate::spool::state::Cursor;
 
 /// How long a segment whose records are all delivered stays when no new ones come.
 const IDLE_MS: i64 = 5_000;
@@ -15,7 +15,7 @@ const AGE_PARTS: i64 = 8;
 impl State {
     /// What is done once in a while: old segments go, a delivered one is closed so that its file
     /// does not outlive its records.
-    pub(in crate::telemetry::spool) fn tick(&mut self, now_ms: i64) -> Option<(Loss, u64)> {
+    pub(in crate::spool) fn tick(&mut self, now_ms: i64) -> Option<(Loss, u64)> {
         let limit = i64::try_from(self.bounds.age.as_millis()).unwrap_or(i64::MAX);
         let is_done = |entry: &Entry| {
             entry.is_delivered() && now_ms - entry.last_ms > IDLE_MS
@@ -71,7 +71,7 @@ impl State {
     }
 
     /// No more records go to this segment.
-    pub(in crate::telemetry::spool) fn leave(&mut self, id: SegmentId) {
+    pub(in crate::spool) fn leave(&mut self, id: SegmentId) {
         if id == self.current {
             self.rotate();
         }

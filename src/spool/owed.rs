@@ -1,7 +1,7 @@
 //! Files of records that the backend has, on their way to whoever handles them. Their entry stays in
 //! the spool until they have come to their ends, and they take at most half of its memory.
 
-use crate::telemetry::{FileList, FilesOwed, RecordContext};
+use crate::backend::{FileList, RecordContext};
 use monitor_model::RecordId;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -12,9 +12,31 @@ const PATIENCE: Duration = Duration::from_secs(1);
 /// How long nobody waits after that was in vain: slow files must not hold up records.
 const RESPITE: Duration = Duration::from_secs(30);
 
+/// The files of one record that the backend has. Dropped before [`PendingAttachments::done`] they stay owed:
+/// the next start hands them over again.
+pub struct PendingAttachments {
+    /// What the call listed.
+    pub list: Arc<FileList>,
+    /// Whose key the files are sent with.
+    pub context: Arc<RecordContext>,
+    /// The record they belong to.
+    pub record: RecordId,
+    done: oneshot::Sender<()>,
+    room: OwnedSemaphorePermit,
+}
+
+impl PendingAttachments {
+    /// Each file has come to its end, good or bad.
+    pub fn done(self) {
+        drop(self.room);
+        // The spool may have ended before.
+        let _ = self.done.send(());
+    }
+}
+
 /// The spool's end.
 pub(super) struct Owing {
-    sender: mpsc::UnboundedSender<FilesOwed>,
+    sender: mpsc::UnboundedSender<PendingAttachments>,
     room: Arc<Semaphore>,
     size: u32,
     in_vain: Mutex<Option<Instant>>,
@@ -22,7 +44,7 @@ pub(super) struct Owing {
 
 impl Owing {
     /// With room for lists of so many bytes together.
-    pub(super) fn new(bytes: u64) -> (Self, mpsc::UnboundedReceiver<FilesOwed>) {
+    pub(super) fn new(bytes: u64) -> (Self, mpsc::UnboundedReceiver<PendingAttachments>) {
         let (sender, receiver) = mpsc::unbounded_channel();
         let size = u32::try_from(bytes).unwrap_or(u32::MAX).max(1);
         let owing = Self {
@@ -44,7 +66,7 @@ impl Owing {
     ) -> Option<oneshot::Receiver<()>> {
         let room = self.make_room(weight).await?;
         let (done, ended) = oneshot::channel();
-        let owed = FilesOwed {
+        let owed = PendingAttachments {
             list,
             context,
             record,

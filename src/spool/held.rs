@@ -6,12 +6,12 @@ use super::book::Place;
 use super::item::Item;
 use super::numbers::Digested;
 use super::{Receipt, Shared, Spool, now_ms};
-use crate::telemetry::{Kept, Record};
+use crate::backend::{Durable, Record};
 use monitor_model::RecordId;
 use std::sync::Arc;
 
 /// What has to be decided of it; dropped without a decision, it is delivered like any other record.
-pub struct Held {
+pub struct Lease {
     shared: Arc<Shared>,
     /// None once it is decided.
     waiting: Option<Waiting>,
@@ -28,7 +28,7 @@ pub(super) struct Waiting {
 
 impl Spool {
     /// Takes a record that a call of its own is about to deliver.
-    pub fn hold(&self, record: Record) -> Held {
+    pub fn lease(&self, record: Record) -> Lease {
         let digested = Digested::from(record);
         let (waiting, lost, latest, wake) = {
             let mut state = self.shared.lock();
@@ -42,14 +42,14 @@ impl Spool {
         if waiting.place.is_some() {
             self.shared.goes_early(latest);
         }
-        Held {
+        Lease {
             shared: self.shared.clone(),
             waiting: Some(waiting),
         }
     }
 }
 
-impl Held {
+impl Lease {
     /// The record.
     pub fn record(&self) -> Option<&Record> {
         self.waiting.as_ref().map(|waiting| &waiting.record)
@@ -81,14 +81,14 @@ impl Held {
     }
 
     /// The backend is about to keep it; where it fails to, it is delivered like any other record.
-    pub fn follow(mut self, kept: (RecordId, Kept)) {
+    pub fn deliver_when_durable(mut self, id: RecordId, durable: Durable) {
         if let Some(waiting) = self.waiting.take() {
-            self.shared.lock().send(waiting.item(Some(kept)));
+            self.shared.lock().send(waiting.item(Some((id, durable))));
         }
     }
 
     /// The call came to nothing: the record is delivered like any other.
-    pub fn give_back(mut self) -> Receipt {
+    pub fn release(mut self) -> Receipt {
         self.leave()
     }
 
@@ -113,14 +113,14 @@ impl Held {
     }
 }
 
-impl Drop for Held {
+impl Drop for Lease {
     fn drop(&mut self) {
         self.leave();
     }
 }
 
 impl Waiting {
-    fn item(self, kept: Option<(RecordId, Kept)>) -> Item {
+    fn item(self, kept: Option<(RecordId, Durable)>) -> Item {
         Item {
             place: self.place,
             weight: self.record.weight(),

@@ -33,7 +33,7 @@ const RETRY: Duration = Duration::from_millis(250);
 pub(super) struct Disk {
     shared: Arc<Shared>,
     folder: PathBuf,
-    /// Held for as long as the folder is used.
+    /// Lease for as long as the folder is used.
     _lock: File,
     open: Option<Open>,
     waiting: VecDeque<Chunk>,

@@ -2,13 +2,14 @@
 //! before post; lanes run beside each other. A record leaves its lane only with an answer that will
 //! not change: kept, or refused for good (CONTRACT 23).
 
+use super::PendingAttachments;
 use super::item::Item;
 use super::outlet::hand_out;
 use super::parked::{Parked, Tried};
 use super::{Shared, batch};
+use crate::backend::{Analyzer, AnalyzerError, Durable, Record, Verdict};
 use crate::observe::events::{RecordDelayed, RecordFinished};
 use crate::observe::{AttachmentOutcome, TelemetryOutcome};
-use crate::telemetry::{Analyzer, AnalyzerError, FilesOwed, Kept, Record, Verdict};
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use futures_util::stream::{FuturesUnordered, StreamExt};
@@ -29,12 +30,12 @@ const ASIDE: u64 = 4;
 const AHEAD: usize = 64;
 
 /// The backend's end of a spool: runs until the spool is closed and its lanes are empty.
-pub struct Worker {
+pub struct Delivery {
     /// Told when records wait for their lanes.
     pub(super) outlet: Arc<Notify>,
     pub(super) analyzer: Arc<dyn Analyzer>,
     pub(super) shared: Arc<Shared>,
-    pub(super) owed: Option<mpsc::UnboundedReceiver<FilesOwed>>,
+    pub(super) owed: Option<mpsc::UnboundedReceiver<PendingAttachments>>,
 }
 
 /// What became of a record.
@@ -42,7 +43,7 @@ enum Fate {
     /// The backend has it under this id.
     Delivered(RecordId),
     /// Its verdict is known; it is about to be kept under this id.
-    Judged(RecordId, Kept),
+    Judged(RecordId, Durable),
     /// The status it was refused with.
     Dead(u16, String),
     /// The backend has failed on it since then, and takes others, as far as is known.
@@ -65,10 +66,10 @@ pub(super) struct Lane {
 /// Whether a record is kept, under this id.
 type Settled = (RecordId, Result<(), AnalyzerError>);
 
-impl Worker {
+impl Delivery {
     /// The files of records that the backend has, for whoever handles them; None the second time.
     /// Where nobody takes this end, files are not handled.
-    pub fn files(&mut self) -> Option<mpsc::UnboundedReceiver<FilesOwed>> {
+    pub fn files(&mut self) -> Option<mpsc::UnboundedReceiver<PendingAttachments>> {
         self.owed.take()
     }
 
@@ -76,7 +77,7 @@ impl Worker {
     pub async fn run(self) {
         let mut lanes = JoinSet::new();
         let bounds = self.shared.lock().bounds();
-        let count = bounds.lanes.max(1);
+        let count = bounds.concurrency.max(1);
         let mut ends = Vec::with_capacity(count);
         for _ in 0..count {
             let (end, items) = mpsc::unbounded_channel();
@@ -176,7 +177,7 @@ impl Lane {
             self.shared.leaves(ticket, record).await;
         }
         self.latest_batch = Some(Instant::now());
-        let call = AssertUnwindSafe(self.analyzer.analyse_batch(&records)).catch_unwind();
+        let call = AssertUnwindSafe(self.analyzer.analyze_batch(&records)).catch_unwind();
         let Some(results) = call.await.unwrap_or_default() else {
             return items;
         };
@@ -257,7 +258,7 @@ impl Lane {
         }
     }
 
-    fn follow(&mut self, item: Item, id: RecordId, kept: Kept) {
+    fn follow(&mut self, item: Item, id: RecordId, kept: Durable) {
         let settled = kept.map(move |result| (item, (id, result)));
         self.ways.push(settled.boxed());
     }
@@ -310,8 +311,8 @@ impl Lane {
         // A panic must not take the lane and all that is behind it.
         let verdict = AssertUnwindSafe(ask(&*self.analyzer, record)).catch_unwind();
         let fate = match verdict.await.unwrap_or_else(|_| Err(panicked())) {
-            Ok(Verdict { analysis, kept }) => match kept {
-                Some(kept) => Fate::Judged(analysis.request_id, kept),
+            Ok(Verdict { analysis, durable }) => match durable {
+                Some(durable) => Fate::Judged(analysis.request_id, durable),
                 None => Fate::Delivered(analysis.request_id),
             },
             Err(AnalyzerError::KeyRefused(status)) => {
@@ -366,11 +367,11 @@ impl Lane {
 /// Files go to the id that the backend keeps, which of a record that is sent again is the first one.
 async fn ask(analyzer: &dyn Analyzer, record: &Record) -> Result<Verdict, AnalyzerError> {
     if record.files.is_none() {
-        return analyzer.judge(record).await;
+        return analyzer.check(record).await;
     }
     Ok(Verdict {
-        analysis: analyzer.analyse(record).await?,
-        kept: None,
+        analysis: analyzer.analyze(record).await?,
+        durable: None,
     })
 }
 

@@ -29,7 +29,7 @@ async fn contract_23_what_an_earlier_process_left_is_counted_when_it_is_dropped_
         world.spool.push(record(exchange, Stage::PreCall));
     }
     let receipt = world.spool.push(record(50, Stage::PreCall));
-    world.spool.durable(receipt).await;
+    world.spool.wait_durable(receipt).await;
     let left = copy(folder.path());
     let bounds = SpoolBounds {
         bytes: 4_000,
@@ -50,7 +50,7 @@ async fn contract_23_an_entry_of_another_version_is_kept_aside() {
     let folder = TemporaryFolder::unmade();
     let world = World::open(folder.path(), BOUNDS, 0);
     let receipt = world.spool.push(record(1, Stage::PreCall));
-    world.spool.durable(receipt).await;
+    world.spool.wait_durable(receipt).await;
     let left = copy(folder.path());
     let path = segment::path(left.path(), 1);
     let mut bytes = std::fs::read(&path).unwrap();
@@ -63,7 +63,7 @@ async fn contract_23_an_entry_of_another_version_is_kept_aside() {
     assert_eq!(kept, bytes);
     let once_more = World::open(left.path(), BOUNDS, 200);
     let receipt = once_more.spool.push(record(2, Stage::PreCall));
-    once_more.spool.durable(receipt).await;
+    once_more.spool.wait_durable(receipt).await;
     assert!(
         segment::path(left.path(), 2).exists(),
         "no number is given twice"
@@ -101,8 +101,8 @@ async fn a_record_the_disk_cannot_take_is_never_called_durable() {
     let receipt = world.spool.push(record(1, Stage::PreCall));
     world.spool.shared.lock().unwritten = 0;
     let written = world.spool.push(record(2, Stage::PreCall));
-    world.spool.durable(written).await;
-    let never = world.spool.durable(receipt);
+    world.spool.wait_durable(written).await;
+    let never = world.spool.wait_durable(receipt);
     let never = tokio::time::timeout(Duration::from_millis(50), never);
     assert!(never.await.is_err());
 }
@@ -110,7 +110,10 @@ async fn a_record_the_disk_cannot_take_is_never_called_durable() {
 #[tokio::test(flavor = "multi_thread")]
 async fn contract_23_a_record_the_backend_fails_on_waits_aside_and_arrives() {
     let folder = TemporaryFolder::unmade();
-    let bounds = SpoolBounds { lanes: 1, ..BOUNDS };
+    let bounds = SpoolBounds {
+        concurrency: 1,
+        ..BOUNDS
+    };
     let world = World::open(folder.path(), bounds, 200);
     world.backend.fails.store(9, Ordering::Relaxed);
     world.spool.push(record(0, Stage::PreCall));
@@ -155,8 +158,8 @@ async fn contract_23_a_record_the_backend_fails_on_for_max_age_becomes_a_dead_le
 async fn contract_11_a_disk_that_hangs_is_known_to_refuse_until_it_takes_something() {
     let folder = TemporaryFolder::unmade();
     let world = World::open(folder.path(), BOUNDS, 200);
-    world.spool.gave_up();
-    world.spool.refused().await;
+    world.spool.mark_degraded();
+    world.spool.wait_degraded().await;
     eventually(|| !world.spool.is_degraded()).await;
     world.close().await;
 }

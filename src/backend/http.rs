@@ -5,7 +5,8 @@
 use super::attach::{Body, Multipart, multipart};
 use super::connect::connector_with;
 use super::{
-    Analyzer, AnalyzerError, AttachError, Attachment, BackendTls, BatchResult, Record, Spool, batch,
+    Analyzer, AnalyzerError, AttachError, Attachment, BackendTls, BatchResult, Record,
+    ReportSource, batch,
 };
 use crate::config::BaseUrl;
 use async_trait::async_trait;
@@ -42,8 +43,7 @@ pub struct HttpAnalyzer {
     /// Whether the latest answer said so.
     takes_batches: AtomicBool,
     timeout: Duration,
-    /// The spool it registers from.
-    spool: OnceLock<Spool>,
+    reports: OnceLock<ReportSource>,
     started: Instant,
     next_report_ms: AtomicU64,
 }
@@ -86,7 +86,7 @@ impl HttpAnalyzer {
             batch_uri: uri(batch::PATH)?,
             takes_batches: AtomicBool::new(false),
             timeout,
-            spool: OnceLock::new(),
+            reports: OnceLock::new(),
             started: Instant::now(),
             next_report_ms: AtomicU64::new(0),
         })
@@ -131,14 +131,14 @@ impl HttpAnalyzer {
 
     /// What the backend is told of the spool, once in a while.
     fn due_report(&self) -> Option<String> {
-        let spool = self.spool.get()?;
+        let report = self.reports.get()?;
         let now = u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX);
         if now < self.next_report_ms.load(Ordering::Relaxed) {
             return None;
         }
         self.next_report_ms
             .store(now.saturating_add(REPORT_EVERY_MS), Ordering::Relaxed);
-        Some(spool.report().to_string())
+        Some(report().to_string())
     }
 
     async fn call(&self, request: Request<Full<Bytes>>) -> Result<Answer, AnalyzerError> {
@@ -211,7 +211,7 @@ fn bearer(key: &Secret) -> Result<HeaderValue, AnalyzerError> {
 
 #[async_trait]
 impl Analyzer for HttpAnalyzer {
-    async fn analyse(&self, record: &Record) -> Result<AnalysisResponse, AnalyzerError> {
+    async fn analyze(&self, record: &Record) -> Result<AnalysisResponse, AnalyzerError> {
         let answer = self.call(self.request(record)?).await?;
         self.takes_batches
             .store(answer.offers_batches, Ordering::Relaxed);
@@ -222,16 +222,16 @@ impl Analyzer for HttpAnalyzer {
         }
     }
 
-    fn tells_of(&self, spool: &Spool) {
-        // Once for the life of a process: it has one spool.
-        let _ = self.spool.set(spool.clone());
+    fn set_report_source(&self, reports: ReportSource) {
+        // Set once in the life of a process: it has one spool.
+        let _ = self.reports.set(reports);
     }
 
     fn takes_batches(&self) -> bool {
         self.takes_batches.load(Ordering::Relaxed)
     }
 
-    async fn analyse_batch(&self, records: &[&Record]) -> Option<Vec<BatchResult>> {
+    async fn analyze_batch(&self, records: &[&Record]) -> Option<Vec<BatchResult>> {
         let first = records.first()?;
         let body = batch::lines(records)?;
         let request = self.post(&self.batch_uri, batch::CONTENT_TYPE, (first, body));
