@@ -51,7 +51,7 @@ fn found(engine: &Engine, text: &str, rules: &Compiled, name: PatternName) -> Ve
 fn check(rules: impl Fn(PatternName) -> Rules) {
     let engine = Engine::default();
     let mut wrong = Vec::new();
-    for name in PatternName::available() {
+    for name in PatternName::all() {
         let rules = Compiled::new(rules(name));
         let fixture = fixture(name);
         let positive = fixture.positive.into_iter().map(|row| (row.text, row.find));
@@ -97,7 +97,7 @@ fn no_pattern_takes_the_examples_of_another_when_all_are_on() {
 
 #[test]
 fn every_table_has_enough_rows_and_none_twice() {
-    for name in PatternName::available() {
+    for name in PatternName::all() {
         let fixture = fixture(name);
         assert!(
             fixture.positive.len() >= FEWEST_ROWS,

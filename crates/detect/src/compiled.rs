@@ -3,7 +3,7 @@
 
 use super::dataclean::PatternName;
 use super::dataclean::custom::{self, CustomRegex, LARGEST_COMPILED};
-use super::guardrails::{Category, DEFAULT_THRESHOLD};
+use super::guardrails::{Category, CategoryThreshold, DEFAULT_THRESHOLD};
 use super::rules::{CustomPattern, DatacleanRules, GuardrailsRules, Pattern, Rules};
 use monitor_model::Stage;
 use regex::Regex;
@@ -18,7 +18,7 @@ pub struct Compiled {
     patterns: Vec<PatternName>,
     custom: Vec<CustomRegex>,
     allowed: Vec<Regex>,
-    guardrails: Vec<(Category, f64)>,
+    guardrails: Vec<CategoryThreshold>,
     failures: Vec<PatternFailure>,
     weight: usize,
 }
@@ -92,7 +92,7 @@ impl Compiled {
     }
 
     /// The guardrail categories to look for, each with the score from which it is flagged.
-    pub fn guardrails(&self) -> &[(Category, f64)] {
+    pub fn guardrails(&self) -> &[CategoryThreshold] {
         &self.guardrails
     }
 
@@ -112,7 +112,7 @@ impl Compiled {
 
     fn add(&mut self, rules: &DatacleanRules) {
         let Some(patterns) = &rules.patterns else {
-            self.patterns = PatternName::available().collect();
+            self.patterns = PatternName::all().collect();
             return self.add_exceptions(&rules.allowed_patterns);
         };
         for (index, pattern) in patterns.iter().enumerate() {
@@ -167,7 +167,7 @@ impl Compiled {
 }
 
 /// A name that is stored and no longer known is passed over.
-fn categories(stage: Stage, asked: &GuardrailsRules) -> Vec<(Category, f64)> {
+fn categories(stage: Stage, asked: &GuardrailsRules) -> Vec<CategoryThreshold> {
     let is_on = |category: &Category| !asked.disabled.iter().any(|name| name == category.as_str());
     let threshold = |category: Category| {
         let own = asked.categories.get(category.as_str());
@@ -175,7 +175,10 @@ fn categories(stage: Stage, asked: &GuardrailsRules) -> Vec<(Category, f64)> {
     };
     Category::of(stage)
         .filter(is_on)
-        .map(|category| (category, threshold(category)))
+        .map(|category| CategoryThreshold {
+            category,
+            threshold: threshold(category),
+        })
         .collect()
 }
 

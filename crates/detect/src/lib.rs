@@ -1,6 +1,7 @@
 //! Detection: a pure engine that reads a text and says what is in it (§1.7, §2.9). No I/O, no clock
 //! of its own, no store, no runtime; what a caller does with the report is not decided here.
 
+mod chars;
 mod compiled;
 mod confusables;
 pub mod custom_policy;
@@ -12,10 +13,12 @@ pub mod onnx;
 mod report;
 pub mod rules;
 pub mod tokens;
+mod unknown_name;
 
 pub use compiled::{Compiled, LARGEST_TOGETHER, PatternFailure};
 pub use dataclean::{Detector, Local, PatternName, Span};
 pub use engine::{Engine, Proposed};
 pub use report::{Report, SECOND_OPINION};
-pub use rules::{CleanType, DatacleanRules, MaskStyle, Rules, UnknownName};
+pub use rules::{CleanType, DatacleanRules, MaskStyle, Rules};
 pub use tokens::Encoding;
+pub use unknown_name::UnknownName;

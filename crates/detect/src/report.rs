@@ -3,6 +3,7 @@
 
 use super::custom_policy::Ruling;
 use super::dataclean::{Kind, Span};
+use super::guardrails::CategoryThreshold;
 use monitor_model::{
     CategoryScore, CustomPolicyReport, DatacleanReport, Entity, GuardrailsReport, Status, Timings,
     TokensReport, TypeCount,
@@ -56,14 +57,16 @@ impl Report {
 impl Report {
     /// Adds what a guard model says of a message that the guardrails are unsure of: it falls under these
     /// categories, each with the score from which it is flagged; none named means the likeliest.
-    pub fn add_second_opinion(&mut self, named: &[(&str, f64)]) {
+    pub fn add_second_opinion(&mut self, named: &[CategoryThreshold]) {
         let guardrails = &mut self.guardrails;
         let likeliest = guardrails.categories.first();
         let likeliest = likeliest.map(|likeliest| {
             let from = likeliest.threshold.unwrap_or(likeliest.score);
             (likeliest.name.clone(), from)
         });
-        let named = named.iter().map(|(name, from)| ((*name).to_owned(), *from));
+        let named = named
+            .iter()
+            .map(|asked| (asked.category.as_str().to_owned(), asked.threshold));
         let mut named: Vec<(String, f64)> = named.collect();
         if named.is_empty() {
             named.extend(likeliest);

@@ -4,10 +4,10 @@
 
 use super::dataclean::PatternName;
 use super::tokens::Encoding;
+use super::unknown_name::UnknownName;
 use monitor_model::Severity;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use std::fmt;
 use std::str::FromStr;
 
 /// Patterns of one direction, predefined and custom together; allowed patterns have as many.
@@ -224,53 +224,6 @@ impl FromStr for MaskStyle {
     }
 }
 
-/// A word that is none of those a field takes. Its text names the field, the word, and the choices.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct UnknownName {
-    field: &'static str,
-    given: String,
-    choices: Vec<&'static str>,
-}
-
-impl UnknownName {
-    /// Finds the value whose name is `text`, in any letter case.
-    pub(crate) fn look_up<T: Copy, const N: usize>(
-        field: &'static str,
-        text: &str,
-        all: [T; N],
-        name: fn(T) -> &'static str,
-    ) -> Result<T, Self> {
-        let given = text.trim();
-        let same = |value: &T| name(*value).eq_ignore_ascii_case(given);
-        all.into_iter()
-            .find(same)
-            .ok_or_else(|| Self::new(field, text, all.map(name).to_vec()))
-    }
-
-    /// Says that `given` is none of `choices`.
-    pub(crate) fn new(field: &'static str, given: &str, choices: Vec<&'static str>) -> Self {
-        Self {
-            field,
-            given: given.chars().take(LONGEST_NAME).collect(),
-            choices,
-        }
-    }
-}
-
-impl fmt::Display for UnknownName {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "unknown {} `{}`; one of {}",
-            self.field,
-            self.given,
-            self.choices.join(", ")
-        )
-    }
-}
-
-impl std::error::Error for UnknownName {}
-
 #[cfg(test)]
 #[allow(clippy::unwrap_used, clippy::expect_used)]
 mod tests {
@@ -336,14 +289,5 @@ mod tests {
         ] {
             assert_eq!(thresholds.severity(count), severity, "{count}");
         }
-    }
-
-    #[test]
-    fn an_unknown_name_says_what_would_do() {
-        let error = "stars".parse::<MaskStyle>().unwrap_err();
-        assert_eq!(
-            error.to_string(),
-            "unknown mask_style `stars`; one of label, x, length, pseudonym"
-        );
     }
 }

@@ -1,7 +1,7 @@
 //! Token counts (§2.9 `tokens.count`, CONTRACT 24). Counting only; severities belong to the
 //! application's thresholds and are set elsewhere.
 
-use super::rules::UnknownName;
+use super::unknown_name::UnknownName;
 use serde::{Deserialize, Serialize};
 use std::str::FromStr;
 

@@ -2,7 +2,6 @@
 //! serde only; no I/O, no decisions.
 
 mod analysis;
-mod call_limits;
 mod categories;
 mod chain;
 mod envelope;
@@ -10,7 +9,6 @@ mod gateway_report;
 mod ids;
 mod patterns;
 mod policy;
-mod policy_json;
 mod secret;
 mod settings;
 mod spans;
@@ -20,7 +18,6 @@ pub use analysis::{
     GuardrailsReport, PolicyRuling, SCHEMA_VERSION, Severity, Stage, Status, Timings, TokensReport,
     TypeCount,
 };
-pub use call_limits::{CallLimits, CallRate};
 pub use categories::CATEGORY_NAMES;
 pub use chain::{Chain, ChainHash, Identity};
 pub use envelope::{ErrorBody, ErrorEnvelope, ErrorType};
@@ -28,8 +25,8 @@ pub use gateway_report::{GATEWAY_HEADER, GatewayReport, Overhead};
 pub use ids::{ApplicationId, ExchangeId, RecordId};
 pub use patterns::{LOCAL_PATTERNS, PATTERN_NAMES, PatternSet};
 pub use policy::{
-    AppMode, ApplicationPolicy, BlockOn, LONGEST_PHRASE, OnBackendFailure, Policy, PolicyProblem,
-    PolicyProblems, ScanRole, StoredPolicy, StreamInSync,
+    AppMode, ApplicationPolicy, BlockOn, CallLimits, CallRate, LONGEST_PHRASE, OnBackendFailure,
+    Policy, PolicyProblem, PolicyProblems, ScanRole, StoredPolicy, StreamInSync,
 };
 pub use secret::Secret;
 pub use settings::{Services, ShownWhen, StoreSettings, StoreSsl};

@@ -118,9 +118,9 @@ pub(in crate::analysis) fn keep_opinion(
     let named: Vec<_> = was
         .filter_map(|category| {
             let mut in_force = rules.guardrails().iter();
-            in_force.find(|(one, _)| one.as_str() == category.name)
+            in_force.find(|asked| asked.category.as_str() == category.name)
         })
-        .map(|(category, from)| (category.as_str(), *from))
+        .copied()
         .collect();
     if !named.is_empty() && in_grey_zone(&report.guardrails) {
         report.add_second_opinion(&named);

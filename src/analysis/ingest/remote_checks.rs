@@ -7,7 +7,7 @@ use crate::analysis::error::ApiError;
 use crate::judge::{Asked, GuardModel};
 use futures_util::future::join;
 use monitor_detect::custom_policy::Ruling;
-use monitor_detect::guardrails::in_grey_zone;
+use monitor_detect::guardrails::{CategoryThreshold, in_grey_zone};
 use monitor_detect::rules::CustomPolicy;
 use monitor_detect::{Compiled, Proposed, Report};
 use monitor_model::Stage;
@@ -91,7 +91,7 @@ async fn ask_guard(
     let in_force = rules.guardrails();
     let names: Vec<_> = in_force
         .iter()
-        .map(|(category, _)| category.as_str())
+        .map(|asked| asked.category.as_str())
         .collect();
     let asked = Asked {
         stage,
@@ -102,13 +102,11 @@ async fn ask_guard(
     match guard.opinion(asked).await {
         Ok((opinion, rest)) => {
             if opinion.is_unsafe {
-                let named = in_force.iter().filter(|(category, _)| {
-                    opinion
-                        .categories
-                        .iter()
-                        .any(|name| name == category.as_str())
-                });
-                let named: Vec<_> = named.map(|(one, from)| (one.as_str(), *from)).collect();
+                let is_named = |asked: &&CategoryThreshold| {
+                    let mut names = opinion.categories.iter();
+                    names.any(|name| name == asked.category.as_str())
+                };
+                let named: Vec<_> = in_force.iter().filter(is_named).copied().collect();
                 report.add_second_opinion(&named);
             } else if let Some(rest) = rest {
                 report.add_failure(failed(&rest));

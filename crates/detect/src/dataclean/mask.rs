@@ -1,6 +1,6 @@
 //! The cleaned text (CONTRACT 25). Takes the finds as they are; finds nothing itself.
 
-use super::fold::View;
+use super::normalize::View;
 use super::{Kind, PatternName, Span, Text};
 use crate::rules::{CleanType, MaskStyle};
 use std::collections::HashMap;

@@ -2,194 +2,26 @@
 //! [`Guardrail`] only gives a score and the code of its reason, never a piece of the text; what is done
 //! about a score stands in the rules.
 
-mod cue_table;
-mod cues;
-mod decode;
-mod features;
-mod harm_kinds;
-mod learned;
-mod letter;
-mod linear;
-mod probes;
-mod prompt_leak;
+mod category;
+mod check;
+mod checks;
+pub(crate) mod cues;
+mod guardrail;
+pub(crate) mod harm_kinds;
+pub(crate) mod linear;
+pub(crate) mod obfuscation;
 mod rates;
-mod reading;
-mod registry;
-mod second;
-mod secrets;
+pub(crate) mod reading;
+pub(crate) mod registry;
+mod second_stage;
 mod text;
-mod toxicity;
 
+pub use category::{Category, CategoryThreshold, DEFAULT_THRESHOLD};
+pub(crate) use check::check;
+pub use check::{GREY_FROM, in_grey_zone};
+pub use guardrail::{Finding, Guardrail};
 pub use rates::{Rate, rate_at, rates};
-pub use registry::{Category, DEFAULT_THRESHOLD};
-pub use second::SecondStage;
+pub use second_stage::SecondStage;
+#[cfg(feature = "onnx")]
+pub use text::Classification;
 pub use text::Text;
-
-use super::confusables;
-use monitor_model::{CategoryScore, GuardrailsReport};
-use std::panic::{AssertUnwindSafe, catch_unwind};
-
-/// Scores below this are not told.
-const LEAST_TOLD: f64 = 0.1;
-/// Where the grey zone begins: see [`in_grey_zone`].
-pub const GREY_FROM: f64 = 0.2;
-
-/// Looks for one category. Pure, linear in the text's length.
-pub trait Guardrail: Send + Sync {
-    /// The category.
-    fn category(&self) -> Category;
-    /// What speaks for it; None where nothing does.
-    fn check(&self, text: &Text<'_>) -> Option<Finding>;
-    /// Why more may speak for it than was found, where it could not look at the whole text.
-    fn failure(&self, _text: &Text<'_>) -> Option<String> {
-        None
-    }
-}
-
-/// What speaks for a category.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Finding {
-    /// 0 to 1; from [`DEFAULT_THRESHOLD`] on it is flagged by default.
-    pub score: f64,
-    /// A code that says why, such as `ignore_instructions`; never a piece of the text.
-    pub reason: &'static str,
-}
-
-/// A category that is looked for, and the score from which it is flagged.
-pub(super) type Asked = (Category, f64);
-
-/// Builds every guardrail there is.
-pub(super) fn guardrails() -> Vec<Box<dyn Guardrail>> {
-    Category::all().map(Category::guardrail).collect()
-}
-
-/// Scores a text by the categories that are asked for; one entry per guardrail that failed. The panic's
-/// own text is dropped: it may quote the message.
-pub(super) fn check(
-    guardrails: &[Box<dyn Guardrail>],
-    original: &str,
-    asked: &[Asked],
-) -> (GuardrailsReport, Vec<String>) {
-    let text = Text::new(original);
-    let (mut report, mut failures) = (GuardrailsReport::default(), Vec::new());
-    let mut highest: f64 = 0.0;
-    for (category, threshold) in asked {
-        let guardrail = guardrails.iter().find(|one| one.category() == *category);
-        let Some((finding, failure)) = look(guardrail.map(|one| &**one), &text) else {
-            failures.push(format!("the guardrail of {category} failed"));
-            continue;
-        };
-        // Several guardrails may stand on one look at the text.
-        failures.extend(failure.filter(|failure| !failures.contains(failure)));
-        let Some(finding) = finding else { continue };
-        let score = rounded(finding.score);
-        highest = highest.max(score);
-        let flagged = score >= *threshold;
-        report.flagged |= flagged;
-        if flagged || score >= LEAST_TOLD {
-            report.categories.push(CategoryScore {
-                name: category.as_str().to_owned(),
-                score,
-                flagged,
-                threshold: Some(*threshold),
-                reason: finding.reason.to_owned(),
-            });
-        }
-    }
-    if failures.len() < asked.len() || asked.is_empty() {
-        report.score = Some(highest);
-    }
-    report
-        .categories
-        .sort_by(|a, b| b.score.total_cmp(&a.score));
-    (report, failures)
-}
-
-/// What a guardrail finds and why there may be more; None where it panics.
-fn look(
-    guardrail: Option<&dyn Guardrail>,
-    text: &Text<'_>,
-) -> Option<(Option<Finding>, Option<String>)> {
-    let look = || guardrail.map(|one| (one.check(text), one.failure(text)));
-    let looked = catch_unwind(AssertUnwindSafe(look)).ok()?;
-    Some(looked.unwrap_or_default())
-}
-
-/// Four digits: more would be noise.
-fn rounded(score: f64) -> f64 {
-    (score.clamp(0.0, 1.0) * 1e4).round() / 1e4
-}
-
-/// Whether a report is neither clear nor flagged: some category lies from [`GREY_FROM`] (or half its
-/// threshold, where that is less) up to its threshold, and none is flagged. What a second opinion is for.
-pub fn in_grey_zone(report: &GuardrailsReport) -> bool {
-    let grey = |category: &CategoryScore| {
-        category.threshold.is_some_and(|threshold| {
-            category.score >= GREY_FROM.min(threshold / 2.0) && category.score < threshold
-        })
-    };
-    !report.flagged && report.categories.iter().any(grey)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    struct Broken;
-
-    impl Guardrail for Broken {
-        fn category(&self) -> Category {
-            Category::Jailbreak
-        }
-
-        fn check(&self, text: &Text<'_>) -> Option<Finding> {
-            std::panic::resume_unwind(Box::new(text.original().to_owned()));
-        }
-    }
-
-    struct Sure(f64);
-
-    impl Guardrail for Sure {
-        fn category(&self) -> Category {
-            Category::Toxicity
-        }
-
-        fn check(&self, _: &Text<'_>) -> Option<Finding> {
-            Some(Finding {
-                score: self.0,
-                reason: "test",
-            })
-        }
-    }
-
-    fn report(score: f64, threshold: f64) -> GuardrailsReport {
-        let guardrails: Vec<Box<dyn Guardrail>> = vec![Box::new(Sure(score))];
-        check(&guardrails, "x", &[(Category::Toxicity, threshold)]).0
-    }
-
-    #[test]
-    fn a_guardrail_that_panics_is_named_and_the_others_still_count() {
-        let guardrails: Vec<Box<dyn Guardrail>> = vec![Box::new(Broken), Box::new(Sure(0.7))];
-        let asked = [(Category::Jailbreak, 0.5), (Category::Toxicity, 0.5)];
-        let (report, failures) = check(&guardrails, "secret", &asked);
-        assert_eq!(failures, ["the guardrail of jailbreak failed"]);
-        assert!(report.flagged);
-        assert_eq!(report.score, Some(0.7));
-    }
-
-    #[test]
-    fn a_threshold_decides_and_a_score_below_it_may_be_grey() {
-        for (score, threshold, flagged, grey) in [
-            (0.7, 0.5, true, false),
-            (0.7, 0.8, false, true),
-            (0.5, 0.5, true, false),
-            (0.3, 0.5, false, true),
-            (0.15, 0.5, false, false),
-            (0.15, 0.2, false, true),
-        ] {
-            let report = report(score, threshold);
-            assert_eq!(report.flagged, flagged, "{score} of {threshold}");
-            assert_eq!(in_grey_zone(&report), grey, "{score} of {threshold}");
-        }
-    }
-}

@@ -1,7 +1,7 @@
 //! A message as it is meant to be read by somebody who knows the tricks: small letters of one alphabet a
 //! word, ё as е, nothing unseen, and its words and signs one after the other. Judges nothing.
 
-use super::confusables::{Reading, as_cyrillic, as_latin, reading};
+use crate::confusables::{Reading, as_cyrillic, as_latin, reading};
 
 /// What stands where in a message. Positions are bytes in [`Read::text`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,13 +1,13 @@
 //! A message as the guardrails see it: how it reads, what is hidden in it, what the linear models say. Each is
 //! worked out once, for the first guardrail that asks.
 
-use super::Category;
-use super::cue_table::{CUES, CueKind};
+use super::category::Category;
+use super::cues::table::{CUES, CueKind};
 use super::cues::{self, Hit};
-use super::features::Features;
 use super::harm_kinds;
+use super::linear::features::Features;
 use super::linear::{ATTACK, FOREIGN, HARM, HEADS, KINDS, Model};
-use super::probes;
+use super::obfuscation;
 use super::reading::Read;
 use std::cell::OnceCell;
 use std::sync::LazyLock;
@@ -24,7 +24,17 @@ pub struct Text<'a> {
     read: Read,
     verdicts: OnceCell<Vec<Verdict>>,
     #[cfg(feature = "onnx")]
-    classified: OnceCell<crate::onnx::Scored>,
+    classified: OnceCell<Classification>,
+}
+
+/// What a model from a folder says of a text.
+#[cfg(feature = "onnx")]
+#[derive(Clone, Debug)]
+pub struct Classification {
+    /// A score for each category that the model's labels stand for, 0 to 1.
+    pub scores: Vec<(Category, f64)>,
+    /// Why the model has not seen all of the text.
+    pub failure: Option<String>,
 }
 
 /// What the models say of one reading of a message.
@@ -112,8 +122,8 @@ impl<'a> Text<'a> {
     #[cfg(feature = "onnx")]
     pub(crate) fn classified(
         &self,
-        classify: impl FnOnce(&str) -> crate::onnx::Scored,
-    ) -> &crate::onnx::Scored {
+        classify: impl FnOnce(&str) -> Classification,
+    ) -> &Classification {
         self.classified.get_or_init(|| classify(self.original))
     }
 
@@ -139,7 +149,7 @@ impl<'a> Text<'a> {
     }
 
     fn verdicts(&self) -> Vec<Verdict> {
-        let hidden = probes::readings(self.original, &self.read);
+        let hidden = obfuscation::readings(self.original, &self.read);
         let hidden = hidden.iter().map(|text| Verdict::of(Read::new(text), true));
         std::iter::once(Verdict::of(Read::new(self.original), false))
             .chain(hidden)

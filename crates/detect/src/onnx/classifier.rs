@@ -4,7 +4,7 @@
 
 use super::model::{Model, WHOLE};
 use super::{Bounds, Parts, labels};
-use crate::guardrails::{Category, DEFAULT_THRESHOLD, Finding, Guardrail, Text};
+use crate::guardrails::{Category, Classification, DEFAULT_THRESHOLD, Finding, Guardrail, Text};
 use serde_json::Value;
 use std::sync::Arc;
 
@@ -12,9 +12,6 @@ use std::sync::Arc;
 const REASON: &str = "classifier";
 /// The threshold of a label of which the settings say nothing.
 const EVEN: f64 = 0.5;
-
-/// What a model says of a text: a score for each category, and why it has not seen all of it.
-pub type Scored = (Vec<(Category, f64)>, Option<String>);
 
 /// A loaded model and what its labels stand for.
 pub struct Classifier {
@@ -84,7 +81,7 @@ impl Classifier {
             .collect()
     }
 
-    fn classify(&self, text: &str) -> Scored {
+    fn classify(&self, text: &str) -> Classification {
         let mut highest = vec![0.0; self.meanings.len()];
         let failure = self.model.show(text, |shown| {
             let shares = self.shares(&shown.scores.values);
@@ -103,7 +100,10 @@ impl Classifier {
                 None => scored.push((category, score)),
             }
         }
-        (scored, failure)
+        Classification {
+            scores: scored,
+            failure,
+        }
     }
 
     /// From 0 to 1 for each label.
@@ -135,7 +135,7 @@ struct Modelled {
 }
 
 impl Modelled {
-    fn reading<'t>(&self, text: &'t Text<'_>) -> &'t Scored {
+    fn reading<'t>(&self, text: &'t Text<'_>) -> &'t Classification {
         text.classified(|original| self.classifier.classify(original))
     }
 }
@@ -146,7 +146,7 @@ impl Guardrail for Modelled {
     }
 
     fn check(&self, text: &Text<'_>) -> Option<Finding> {
-        let mut scored = self.reading(text).0.iter();
+        let mut scored = self.reading(text).scores.iter();
         let own = scored.find(|(category, _)| *category == self.category);
         own.map(|(_, score)| Finding {
             score: *score,
@@ -155,7 +155,7 @@ impl Guardrail for Modelled {
     }
 
     fn failure(&self, text: &Text<'_>) -> Option<String> {
-        let failure = self.reading(text).1.as_ref();
+        let failure = self.reading(text).failure.as_ref();
         failure.map(|why| format!("{REASON}: {why}"))
     }
 }

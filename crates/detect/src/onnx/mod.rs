@@ -17,7 +17,7 @@ pub(crate) mod made;
 #[allow(clippy::unwrap_used)]
 mod tests;
 
-pub use classifier::{Classifier, Scored};
+pub use classifier::Classifier;
 pub use tagger::Tagger;
 
 /// The contents of a model's folder.

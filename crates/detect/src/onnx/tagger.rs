@@ -4,7 +4,7 @@
 use super::model::{BY_WORDS, Model};
 use super::vocabulary::Piece;
 use super::{Bounds, Parts, labels};
-use crate::dataclean::{Detector, PatternName, Span, Strength, Text};
+use crate::dataclean::{Detector, ModelFinds, PatternName, Span, Strength, Text};
 use std::sync::Arc;
 
 /// A loaded model and what its labels stand for.
@@ -57,8 +57,8 @@ impl Tagger {
             .collect()
     }
 
-    /// All finds of a text, and why there may be more.
-    fn find(&self, text: &str) -> (Vec<Span>, Option<String>) {
+    /// All finds of a text.
+    fn find(&self, text: &str) -> ModelFinds {
         let mut spans: Vec<Span> = Vec::new();
         let failure = self.model.show(text, |shown| {
             let (pieces, width) = (shown.pieces, shown.scores.width);
@@ -68,7 +68,7 @@ impl Tagger {
                 self.take(&mut spans, best, word(&pieces[at..]), text);
             }
         });
-        (spans, failure)
+        ModelFinds { spans, failure }
     }
 
     /// Adds a word to the finds by its label.
@@ -113,7 +113,7 @@ struct Modelled {
 }
 
 impl Modelled {
-    fn reading<'t>(&self, text: &'t Text) -> &'t (Vec<Span>, Option<String>) {
+    fn reading<'t>(&self, text: &'t Text) -> &'t ModelFinds {
         text.modelled(|original| self.tagger.find(original))
     }
 }
@@ -124,11 +124,11 @@ impl Detector for Modelled {
     }
 
     fn find(&self, text: &Text, out: &mut Vec<Span>) {
-        let (spans, _) = self.reading(text);
-        out.extend(spans.iter().filter(|span| span.kind == self.name));
+        let finds = &self.reading(text).spans;
+        out.extend(finds.iter().filter(|span| span.kind == self.name));
     }
 
     fn failure(&self, text: &Text) -> Option<String> {
-        self.reading(text).1.clone()
+        self.reading(text).failure.clone()
     }
 }

@@ -1,7 +1,8 @@
 //! The borrowed view of a chat completion body: what the gateway has to know of it (CONTRACT 2, 3
 //! and 5). It judges nothing: members of an odd type are skipped, the upstream complains.
 
-use super::scan::{Kind, Member, Scan};
+use super::kind::Kind;
+use super::scan::{Member, Scan};
 use super::text::Joined;
 use super::view::View;
 use std::ops::Range;

@@ -1,7 +1,7 @@
 //! The strict grammar of RFC 8259, one value at a time, without recursion. Not the record of what
 //! stands where, which is `scan`.
 
-use super::scan::Kind;
+use super::kind::Kind;
 use super::text::plain_len;
 use std::fmt;
 

@@ -1,6 +1,7 @@
 //! Whether an upstream's error body is already the envelope of §2.6 and passes unchanged (§7.3).
 
-use super::scan::{Kind, scan};
+use super::kind::Kind;
+use super::scan::scan;
 use super::view::View;
 
 /// Whether `body` is an object whose `error` is an object with a `message` string.

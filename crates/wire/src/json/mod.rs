@@ -7,6 +7,7 @@ mod answer;
 mod chat;
 mod check;
 mod envelope;
+mod kind;
 mod literal;
 mod rewrite;
 mod scan;
@@ -17,9 +18,10 @@ pub use answer::{Answer, AnswerLiteral, answer_literals, answer_text};
 pub use chat::{Chat, ScanRole};
 pub use check::{SyntaxError, SyntaxKind};
 pub use envelope::is_envelope;
+pub use kind::Kind;
 pub use literal::{each_literal, escape_into, raw_spans};
 pub use rewrite::{Edit, replace_spans};
-pub use scan::{Kind, Member, Scan, scan};
+pub use scan::{Member, Scan, scan};
 pub use text::unescape;
 
 #[cfg(test)]

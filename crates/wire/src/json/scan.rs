@@ -2,31 +2,13 @@
 //! tree, and nothing about the meaning of a member; that is `chat`, `answer` and `envelope`.
 
 use super::check::{Checker, SyntaxError, SyntaxKind};
+use super::kind::Kind;
 use super::view::{View, key_is};
 use std::ops::Range;
 
 /// Members whose spans are kept; those beyond are walked again when somebody asks, so that a body
 /// of a million tiny members costs no more memory than its bytes.
 const KEPT_MEMBERS: usize = 64;
-
-/// What a value is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
-    /// `{…}`
-    Object,
-    /// `[…]`
-    Array,
-    /// `"…"`
-    String,
-    /// A number of any length.
-    Number,
-    /// The literal `true`.
-    True,
-    /// The literal `false`.
-    False,
-    /// The literal `null`.
-    Null,
-}
 
 /// One member of the top-level object, as byte spans of the body.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,7 +1,7 @@
 //! A look into values that `scan` has already passed: members, elements, texts. It trusts the
 //! grammar and therefore skips fast; bytes that break the trust give less, never a panic.
 
-use super::scan::Kind;
+use super::kind::Kind;
 use super::text::{Joined, plain_len, unescape};
 use std::borrow::Cow;
 use std::ops::Range;

@@ -2,9 +2,9 @@
 //! bare or in groups. Luhn alone lets one number in ten through, so that it never decides alone.
 
 use super::card_systems::{is_barcode, known_system, usual_groups};
-use crate::dataclean::context::Label;
-use crate::dataclean::settled::numbers;
-use crate::dataclean::text::separator;
+use crate::chars::separator;
+use crate::dataclean::text::cue::Label;
+use crate::dataclean::text::number_chain::numbers;
 use crate::dataclean::{Detector, Needs, PatternName, Run, Span, Strength, Text, checksum};
 
 /// See the file's head.

@@ -3,8 +3,8 @@
 
 use super::cvc_labels as labels;
 use super::phone_forms::is_amount;
-use crate::dataclean::settled::is_read;
-use crate::dataclean::text::{is_blank, is_dash, separator};
+use crate::chars::{is_blank, is_dash, separator};
+use crate::dataclean::text::number_chain::is_read;
 use crate::dataclean::{Detector, Needs, PatternName, Span, Strength, Text, checksum};
 use regex::Regex;
 use std::cell::OnceCell;

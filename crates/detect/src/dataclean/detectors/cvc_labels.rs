@@ -1,9 +1,9 @@
 //! The words that make three or four digits a card's verification code, before and behind them. The
 //! digits themselves are judged in `cvc`.
 
-use crate::dataclean::labels::{Label, label_of};
-use crate::dataclean::small::Small;
-use crate::dataclean::text::{is_blank, is_dash, is_word_char};
+use crate::chars::{is_blank, is_dash, is_word_char};
+use crate::dataclean::text::labels::{Label, label_of};
+use crate::dataclean::text::small::Small;
 use std::ops::Range;
 
 /// Digits of an American Express code.

@@ -1,7 +1,7 @@
 //! Whether a name with a public suffix is meant as a host. Many suffixes are words, endings of files or
 //! members of programs ("main.rs", "user.name"); such a name needs something beside it that says host.
 
-use crate::dataclean::text::is_blank;
+use crate::chars::is_blank;
 
 /// Suffixes that are also endings of files, members of programs or words, in small letters.
 const WORDS: &[&str] = &[

@@ -2,9 +2,9 @@
 //! digits. One 10-digit number in ten passes its single check digit by chance, so that ten digits
 //! need the word beside them or a KPP behind them.
 
-use crate::dataclean::context::Label;
-use crate::dataclean::settled::numbers;
-use crate::dataclean::text::separator;
+use crate::chars::separator;
+use crate::dataclean::text::cue::Label;
+use crate::dataclean::text::number_chain::numbers;
 use crate::dataclean::{Detector, Needs, PatternName, Run, Span, Strength, Text, checksum};
 
 /// See the file's head.

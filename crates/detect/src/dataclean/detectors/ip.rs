@@ -2,7 +2,7 @@
 //! is not part of the find; version and section numbers are none.
 
 use super::ip_version::is_version;
-use crate::dataclean::settled::numbers;
+use crate::dataclean::text::number_chain::numbers;
 use crate::dataclean::{Detector, Needs, PatternName, Span, Strength, Text};
 use std::net::{Ipv4Addr, Ipv6Addr};
 

@@ -1,7 +1,7 @@
 //! Four numbers with dots that are a version or a section and no address: the words before them say it.
 
-use crate::dataclean::small::Small;
-use crate::dataclean::text::is_word_char;
+use crate::chars::is_word_char;
+use crate::dataclean::text::small::Small;
 
 /// How far back a word such as "version" is looked for, in bytes.
 const REACH: usize = 60;

@@ -2,8 +2,8 @@
 //! letters, serial number. It has no check digit, so that its label or a right INN with a slash before it
 //! must say so.
 
-use crate::dataclean::context::Label;
-use crate::dataclean::settled::numbers;
+use crate::dataclean::text::cue::Label;
+use crate::dataclean::text::number_chain::numbers;
 use crate::dataclean::{Detector, Needs, PatternName, Run, Span, Strength, Text, checksum};
 
 /// See the file's head.

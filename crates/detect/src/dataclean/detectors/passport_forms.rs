@@ -1,9 +1,9 @@
 //! How passport numbers are written: series, what stands between it and the number, letters of other
 //! countries. Whether such a thing is a passport is decided in `passport_number`.
 
-use crate::dataclean::settled::Links;
-use crate::dataclean::small::Small;
-use crate::dataclean::text::{is_blank, is_dash};
+use crate::chars::{is_blank, is_dash};
+use crate::dataclean::text::number_chain::Links;
+use crate::dataclean::text::small::Small;
 use crate::dataclean::{Run, Text};
 
 /// What stands between series and number.

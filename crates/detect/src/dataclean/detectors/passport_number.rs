@@ -4,9 +4,9 @@
 
 use super::passport_forms::{self as forms, Bridge};
 use super::phone_forms::is_amount;
-use crate::dataclean::context::{Cue, Label};
-use crate::dataclean::settled::{numbers, open_chain};
-use crate::dataclean::text::separator;
+use crate::chars::separator;
+use crate::dataclean::text::cue::{Cue, Label};
+use crate::dataclean::text::number_chain::{numbers, open_chain};
 use crate::dataclean::{Detector, Needs, PatternName, Span, Strength, Text, checksum};
 
 /// See the file's head.

@@ -1,9 +1,9 @@
 //! The forms phone numbers are written in: groups of digits, what stands between and around them.
 //! Says what may be one; whether it is one is decided in `phone_number`.
 
+use crate::chars::{is_blank, is_dash};
 use crate::dataclean::Text;
-use crate::dataclean::small::Small;
-use crate::dataclean::text::{is_blank, is_dash};
+use crate::dataclean::text::small::Small;
 use std::ops::Deref;
 
 /// The shortest number anybody calls: six digits of a town.

@@ -3,9 +3,9 @@
 //! (libphonenumber) judge what came out; the forms stand in `phone_forms`.
 
 use super::phone_forms::{self as forms, Groups, Home};
-use crate::dataclean::context::{Cue, Label};
 use crate::dataclean::numbering::Plans;
-use crate::dataclean::settled::numbers;
+use crate::dataclean::text::cue::{Cue, Label};
+use crate::dataclean::text::number_chain::numbers;
 use crate::dataclean::{Detector, Needs, PatternName, Span, Strength, Text};
 
 /// See the file's head.

@@ -1,10 +1,10 @@
 //! SNILS, the Russian insurance number (§2.8): XXX-XXX-XXX YY with right check digits. Eleven bare
 //! digits that begin with 7 or 8 look like a phone and need the word beside them.
 
+use crate::chars::separator;
 use crate::dataclean::checksum::{self, SnilsCheck};
-use crate::dataclean::context::{Cue, Label};
-use crate::dataclean::settled::numbers;
-use crate::dataclean::text::separator;
+use crate::dataclean::text::cue::{Cue, Label};
+use crate::dataclean::text::number_chain::numbers;
 use crate::dataclean::{Detector, Needs, PatternName, Span, Strength, Text};
 
 /// See the file's head.

@@ -3,7 +3,7 @@
 
 use super::chain::{Chain, blanks, dash, glue, only};
 use super::word::Word;
-use crate::dataclean::text::is_blank;
+use crate::chars::is_blank;
 
 /// A number in its place.
 #[derive(Clone, Copy, Debug)]

@@ -1,8 +1,8 @@
 //! A chain of words as a grammar reads it: what stands at a place, and what between two. No meaning.
 
 use super::word::{Token, Word};
-use crate::dataclean::small::Small;
-use crate::dataclean::text::{is_blank, is_dash, is_letter, is_word_char};
+use crate::chars::{is_blank, is_dash, is_letter, is_word_char};
+use crate::dataclean::text::small::Small;
 
 /// A chain and the text it stands in. Places are indices of its words.
 #[derive(Clone, Copy)]

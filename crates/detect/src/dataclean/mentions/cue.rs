@@ -6,8 +6,8 @@ use super::date::{Date, Weight};
 use super::duration::last_word;
 use super::word::Word;
 use super::{Mention, Sort};
-use crate::dataclean::small::Small;
-use crate::dataclean::text::is_word_char;
+use crate::chars::is_word_char;
+use crate::dataclean::text::small::Small;
 
 /// Years before it are history, not a deadline, where only a small word stands before them: nobody
 /// talked to a model then.

@@ -5,8 +5,8 @@ use super::amount::{Amount, amount, further, second};
 use super::chain::{Chain, blanks, glue};
 use super::word::{Unit, Word, YearForm};
 use super::{Mention, Sort};
-use crate::dataclean::small::Small;
-use crate::dataclean::text::is_letter;
+use crate::chars::is_letter;
+use crate::dataclean::text::small::Small;
 
 /// Words before a number of years that make it an age.
 const OWNERS: &[&str] = &[

@@ -7,6 +7,7 @@ mod chain;
 mod cue;
 mod date;
 mod duration;
+mod letters;
 mod lexicon;
 mod lexicon_en;
 mod lexicon_ru;

@@ -5,7 +5,7 @@ use super::amount::{Amount, amount, further, second};
 use super::chain::{Chain, blanks, dash, glue};
 use super::word::Word;
 use super::{Mention, Sort};
-use crate::dataclean::small::Small;
+use crate::dataclean::text::small::Small;
 
 /// The money that begins at a place, and the first word behind it.
 pub(super) fn money(chain: &Chain, at: usize) -> Option<(Mention, usize)> {

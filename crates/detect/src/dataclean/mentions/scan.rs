@@ -2,7 +2,8 @@
 //! those that stand close into chains. A grammar sees one chain at a time and nothing behind it, so
 //! that what a chain says is known as soon as the chain is closed (CONTRACT 41).
 
-use super::lexicon::{Hash, Lexicon, russian};
+use super::letters::{CLASSES, Class, letters};
+use super::lexicon::Lexicon;
 use super::word::{Token, Word};
 use std::ops::Range;
 
@@ -143,55 +144,6 @@ fn digits(bytes: &[u8], from: usize) -> usize {
     from + more.count()
 }
 
-/// The end of the word that begins here, and its hash.
-#[inline]
-pub(super) fn letters(bytes: &[u8], mut at: usize) -> (usize, Hash) {
-    let mut hash = Hash::default();
-    while let Some(&byte) = bytes.get(at) {
-        if byte.is_ascii_alphabetic() {
-            let (length, letters) = latin(&bytes[at..]);
-            hash = hash.with(letters);
-            at += length;
-        } else if byte & 0xfe == 0xd0 {
-            let second = bytes.get(at + 1).copied().unwrap_or_default();
-            hash = hash.with(u64::from(russian(byte, second)));
-            at += 2;
-        } else if matches!(CLASSES[usize::from(byte)], Class::Letter) {
-            hash = hash.with(u64::from(byte));
-            at += 1;
-        } else {
-            break;
-        }
-    }
-    (at.min(bytes.len()), hash)
-}
-
-/// Up to eight letters of ASCII at once, in small letters, and how many: words end too irregularly to
-/// be gone through letter by letter.
-#[inline]
-fn latin(bytes: &[u8]) -> (usize, u64) {
-    const EVERY: u64 = 0x0101_0101_0101_0101;
-    let chunk = match bytes.first_chunk() {
-        Some(eight) => u64::from_le_bytes(*eight),
-        None => {
-            let mut eight = [0; 8];
-            eight[..bytes.len()].copy_from_slice(bytes);
-            u64::from_le_bytes(eight)
-        }
-    };
-    let small = chunk | (0x20 * EVERY);
-    let low = small & (0x7f * EVERY);
-    // The high bit of a byte: at least "a", beyond "z", beyond ASCII.
-    let (from_a, beyond_z) = (low + 0x1f * EVERY, low + 0x05 * EVERY);
-    let others = !(from_a & !beyond_z & !chunk) & (0x80 * EVERY);
-    let length = (others.trailing_zeros() / 8) as usize;
-    let kept = match length {
-        8 => small,
-        _ => small & ((1 << (8 * length)) - 1),
-    };
-    (length, kept)
-}
-
 /// The bytes of a character that is no letter, and whether it is a currency's sign.
 fn symbol(bytes: &[u8]) -> (usize, bool) {
     match bytes {
@@ -203,31 +155,6 @@ fn symbol(bytes: &[u8]) -> (usize, bool) {
         _ => (3, false),
     }
 }
-
-#[derive(Clone, Copy)]
-enum Class {
-    Other,
-    Digit,
-    /// A byte of a letter, beyond ASCII too.
-    Letter,
-    /// A currency's sign, or the first byte of punctuation or a picture beyond ASCII.
-    Symbol,
-}
-
-const CLASSES: [Class; 256] = {
-    let mut classes = [Class::Other; 256];
-    let mut at = 0;
-    while at < 256 {
-        classes[at] = match at as u8 {
-            b'0'..=b'9' => Class::Digit,
-            b'$' | 0xc2 | 0xe2 | 0xf0.. => Class::Symbol,
-            b'a'..=b'z' | b'A'..=b'Z' | 0x80.. => Class::Letter,
-            _ => Class::Other,
-        };
-        at += 1;
-    }
-    classes
-};
 
 #[cfg(test)]
 mod tests {

@@ -2,27 +2,19 @@
 //! linear-chain tagger with its tables, and rules over the same tokens. The weights are part of the
 //! program; `training/` makes them. Judges whole texts only.
 
-mod companies;
-mod decode;
-mod diagnoses;
-mod doubts;
-mod english_places;
-mod features;
-mod lexicon;
-mod model;
-mod places;
-mod roles;
-mod sentence;
-mod table;
-mod token;
-mod whole;
-mod words;
+pub(crate) mod crf;
+pub(crate) mod lexicon;
+mod rules;
+pub(crate) mod sentence;
+pub(crate) mod token;
+pub(crate) mod whole;
 
-use super::{PatternName, Span, Strength};
+use super::pattern_name::PatternName;
+use super::span::{Span, Strength};
+use crf::model::Model;
+use crf::table::Table;
 use lexicon::Lexicon;
-use model::Model;
 use std::sync::LazyLock;
-use table::Table;
 use whole::{Kept, Tagger};
 
 static WORDS: &[u8] = include_bytes!("../weights/words.bin");

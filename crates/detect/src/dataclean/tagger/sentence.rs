@@ -1,6 +1,6 @@
 //! One sentence as the rules see it. Judges nothing. Shared with the trainer.
 
-use super::features::{Facts, fold, hash};
+use super::crf::features::{Facts, fold, hash};
 use super::lexicon::{self, Lexicon};
 use super::token::{Gap, Kind, Token};
 

@@ -1,14 +1,14 @@
 //! The tagger as a whole: the chains' finds and the rules', sentence by sentence, and which of them
 //! stands where two meet. Shared with the trainer.
 
-use super::decode;
-use super::features::{self, Facts};
+use super::crf::decode;
+use super::crf::features::{self, Facts};
+use super::crf::model::{ADDRESS, COMPANY, Model, NAME, OUTSIDE};
+use super::crf::table::{self, Table};
 use super::lexicon::{self, Lexicon};
-use super::model::{ADDRESS, COMPANY, Model, NAME, OUTSIDE};
+use super::rules::{companies, diagnoses, doubts, places, roles};
 use super::sentence::Sentence;
-use super::table::{self, Table};
 use super::token::{self, Case, Kind, Token};
-use super::{companies, diagnoses, doubts, places, roles};
 
 /// The most bytes of a text that are judged at once; a token takes up to 120 bytes while it is.
 const LONGEST_PIECE: usize = 64 * 1024;

@@ -10,7 +10,7 @@ mod year;
 use super::chain::Chain;
 use super::duration::last_word;
 use super::word::Word;
-use crate::dataclean::small::Small;
+use crate::dataclean::text::small::Small;
 
 /// A date in its place.
 #[derive(Clone, Copy, Debug)]

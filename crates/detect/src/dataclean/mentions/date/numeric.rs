@@ -6,7 +6,7 @@ use super::super::duration::last_word;
 use super::super::word::Word;
 use super::time::{is_year, time, with_word};
 use super::{Date, Weight, before, preposition};
-use crate::dataclean::small::Small;
+use crate::dataclean::text::small::Small;
 
 /// A whole date, or month and year.
 pub(super) fn numeric(chain: &Chain, at: usize) -> Option<Date> {

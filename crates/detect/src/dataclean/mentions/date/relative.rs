@@ -4,7 +4,7 @@
 use super::super::chain::{Chain, blanks, glue};
 use super::super::word::{Unit, Word, YearForm};
 use super::{Date, Weight, before, date, preposition};
-use crate::dataclean::small::Small;
+use crate::dataclean::text::small::Small;
 
 /// "в пятницу", "on Monday", "Friday, May 5".
 pub(super) fn weekday(chain: &Chain, at: usize) -> Option<Date> {

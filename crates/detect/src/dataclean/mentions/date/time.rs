@@ -3,7 +3,7 @@
 use super::super::chain::{Chain, blanks};
 use super::super::word::{Word, YearForm};
 use super::Weight;
-use crate::dataclean::small::Small;
+use crate::dataclean::text::small::Small;
 
 /// The end of a time of day behind a date, and the first word behind it.
 pub(super) fn time(chain: &Chain, end: usize, next: usize) -> Option<(usize, usize)> {

@@ -5,7 +5,7 @@ use super::super::chain::{Chain, blanks, dash, glue};
 use super::super::word::{Word, YearForm};
 use super::time::{is_year, with_word, year_behind, year_of};
 use super::{Date, Weight, before, preposition};
-use crate::dataclean::small::Small;
+use crate::dataclean::text::small::Small;
 
 /// A year or several.
 pub(super) fn year(chain: &Chain, at: usize) -> Option<Date> {

@@ -1,0 +1,58 @@
+//! A find: where it is, what it is, and what speaks for it.
+
+use super::pattern_name::PatternName;
+
+/// One find. A detector's are of its own pattern; put together, they are of any [`Kind`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Span<K = PatternName> {
+    /// The pattern.
+    pub kind: K,
+    /// First byte in the original text.
+    pub start: usize,
+    /// One past the last byte.
+    pub end: usize,
+    /// What speaks for it.
+    pub strength: Strength,
+}
+
+impl Span {
+    /// Among those of any kind.
+    pub(crate) fn of_any<'r>(self) -> Span<Kind<'r>> {
+        Span {
+            kind: Kind::Predefined(self.kind),
+            start: self.start,
+            end: self.end,
+            strength: self.strength,
+        }
+    }
+}
+
+/// What was found: a predefined pattern or one of the caller's, by its name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) enum Kind<'r> {
+    Predefined(PatternName),
+    Custom(&'r str),
+}
+
+impl<'r> Kind<'r> {
+    /// The entity type of §2.9.
+    pub(crate) fn as_str(self) -> &'r str {
+        match self {
+            Self::Predefined(name) => name.as_str(),
+            Self::Custom(name) => name,
+        }
+    }
+}
+
+/// What speaks for a find, weakest first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Strength {
+    /// It reads like one; what looks like something else at the same place is that.
+    Reading,
+    /// It looks like one.
+    Form,
+    /// A word beside it says so.
+    Context,
+    /// Its check digits are right; or a custom pattern says so, which is the application's own word.
+    CheckDigits,
+}

@@ -1,0 +1,7 @@
+//! The linear-chain tagger (a conditional random field): features of a token, the tables they are looked
+//! up in, the weights, and the decoding of the best sequence of labels.
+
+pub(crate) mod decode;
+pub(crate) mod features;
+pub(crate) mod model;
+pub(crate) mod table;

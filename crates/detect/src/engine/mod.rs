@@ -1,0 +1,365 @@
+//! Runs the stages over one text and gathers their reports. A stage that fails is an entry in
+//! `errors` and lowers the status; it is never a silent pass (CONTRACT 26). No rule of detection stands here.
+
+use super::compiled::Compiled;
+use super::dataclean::{self, Detector, Found, Span};
+use super::guardrails::{self, Guardrail, SecondStage};
+use super::report::{self, Report};
+use super::rules::{
+    CleanType, CustomPolicy, DatacleanRules, GuardrailsRules, Rules, TokenThresholds,
+};
+use super::tokens::Encoding;
+use monitor_model::Services;
+use monitor_model::{
+    CustomPolicyReport, DatacleanReport, GuardrailsReport, Stage, Status, Timings, TokensReport,
+};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::thread;
+
+/// Every detector, built once. Shared between threads.
+pub struct Engine {
+    detectors: Vec<Box<dyn Detector>>,
+    guardrails: Vec<Box<dyn Guardrail>>,
+    second_stage: Option<SecondStage>,
+    services: Services,
+}
+
+/// What others find in a text, for the engine to weigh with its own finds.
+#[derive(Clone, Debug, Default)]
+pub struct Proposed {
+    /// Their finds, in any order.
+    pub spans: Vec<Span>,
+    /// Why some of them found nothing: the text is then cleaned in part only.
+    pub failures: Vec<String>,
+}
+
+/// How a stage that was asked for ended.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Outcome {
+    Ran,
+    RanInPart,
+    Failed,
+}
+
+/// What the dataclean stage gives beside its report.
+#[derive(Default)]
+struct Cleaned {
+    report: DatacleanReport,
+    masked_text: Option<String>,
+    in_part: bool,
+}
+
+/// What the guardrails give: their report, one entry per failure, and how they ended.
+type Guarded = (GuardrailsReport, Vec<String>, Outcome);
+
+/// From here on guardrails have a thread of their own: starting one takes a small part of the time that
+/// they spend on so long a text.
+const BESIDE_BYTES: usize = 8 * 1024;
+const SWITCHED_OFF: &str = "switched off at this deployment (services)";
+
+impl Default for Engine {
+    fn default() -> Self {
+        Self::new(Services::default())
+    }
+}
+
+impl Engine {
+    /// Builds every detector of the registry; `services` are those this deployment offers.
+    pub fn new(services: Services) -> Self {
+        Self {
+            detectors: dataclean::registry::detectors(),
+            guardrails: guardrails::registry::guardrails(),
+            second_stage: None,
+            services,
+        }
+    }
+
+    /// With further detectors, each beside those of its pattern.
+    pub fn with(mut self, detectors: Vec<Box<dyn Detector>>) -> Self {
+        self.detectors.extend(detectors);
+        self
+    }
+
+    /// With a second stage behind the guardrails.
+    pub fn with_second_stage(mut self, stage: Option<SecondStage>) -> Self {
+        self.second_stage = stage;
+        self
+    }
+
+    /// Unpacks the token vocabulary and the numbering plans, so that the first message does not
+    /// wait for them. Takes tens of milliseconds; without it the first analysis takes them.
+    pub fn warm_up(&self, encoding: Encoding) {
+        for stage in [Stage::PreCall, Stage::PostCall] {
+            let rules = Rules {
+                encoding,
+                guardrails: Some(GuardrailsRules::default()),
+                ..Rules::default()
+            };
+            self.analyse(
+                "+7 912 345-67-89, +1 212 456 1234, +44 20 7946 0958",
+                &Compiled::of(stage, rules),
+                &|| 0,
+            );
+        }
+    }
+
+    /// Analyses one text. `clock` gives microseconds and only ever goes forward. Time is linear in
+    /// the text's length; that of custom patterns is bounded beside.
+    pub fn analyse(&self, text: &str, rules: &Compiled, clock: &dyn Fn() -> u64) -> Report {
+        self.analyse_with(text, (rules, &Proposed::default()), clock)
+    }
+
+    /// The same with finds of sensitive data that others propose: byte offsets on borders of characters.
+    pub fn analyse_with(
+        &self,
+        text: &str,
+        (rules, proposed): (&Compiled, &Proposed),
+        clock: &dyn Fn() -> u64,
+    ) -> Report {
+        let started = clock();
+        let mut errors = Vec::new();
+        let (tokens, tokens_outcome) = count_tokens(text, rules.rules(), &mut errors);
+        let counted = clock();
+        let mut outcomes = vec![tokens_outcome];
+        let mut cleaned = Cleaned::default();
+        let (guarded, cleaned_at) = self.beside(text, rules, || {
+            if rules.rules().dataclean.is_some() {
+                let into = (&mut cleaned, &mut errors);
+                outcomes.push(self.clean(text, (rules, proposed), clock, into));
+            }
+            clock()
+        });
+        let timings = timings([started, counted, cleaned_at, clock()]);
+        let guardrails = guarded.map(|(report, failures, outcome)| {
+            errors.extend(failures);
+            outcomes.push(outcome);
+            report
+        });
+        let no_judge = self.no_judge(rules.rules());
+        outcomes.extend(no_judge.is_some().then_some(Outcome::Failed));
+        errors.extend(no_judge);
+        Report {
+            status: status(&outcomes),
+            errors,
+            tokens,
+            guardrails: guardrails.unwrap_or_default(),
+            dataclean: cleaned.report,
+            custom_policy: CustomPolicyReport::default(),
+            masked_text: cleaned.masked_text,
+            cleaned_in_part: cleaned.in_part,
+            timings,
+        }
+    }
+
+    /// Does the other work and the guardrails that the rules ask for: one after the other, or both at
+    /// once where the text is long enough.
+    fn beside<T>(
+        &self,
+        text: &str,
+        rules: &Compiled,
+        other: impl FnOnce() -> T,
+    ) -> (Option<Guarded>, T) {
+        if rules.rules().guardrails.is_none() {
+            return (None, other());
+        }
+        let short = text.len() < BESIDE_BYTES && self.second_stage.is_none();
+        if short || !self.services.guardrails {
+            let done = other();
+            return (Some(self.guard(text, rules)), done);
+        }
+        thread::scope(|scope| {
+            let start = || thread::Builder::new().spawn_scoped(scope, || self.guard(text, rules));
+            let guarded = start();
+            let done = other();
+            let guarded = guarded.ok().and_then(|thread| thread.join().ok());
+            // No thread to be had: it takes its turn here.
+            (
+                Some(guarded.unwrap_or_else(|| self.guard(text, rules))),
+                done,
+            )
+        })
+    }
+
+    /// The verdict of the guardrails alone, and one entry per failure. Nothing where the rules do not
+    /// ask for them.
+    pub fn guardrails(&self, text: &str, rules: &Compiled) -> (GuardrailsReport, Vec<String>) {
+        if rules.rules().guardrails.is_none() {
+            return Default::default();
+        }
+        let (report, failures, _) = self.guard(text, rules);
+        (report, failures)
+    }
+
+    fn guard(&self, text: &str, rules: &Compiled) -> Guarded {
+        let failed = |reason| {
+            let failure = format!("guardrails: {reason}");
+            (GuardrailsReport::default(), vec![failure], Outcome::Failed)
+        };
+        if !self.services.guardrails {
+            return failed(SWITCHED_OFF);
+        }
+        let asked = rules.guardrails();
+        let stage = || guardrails::check(&self.guardrails, text, asked);
+        // The panic's own text is dropped: it may quote the message.
+        let Ok((mut report, mut failures)) = catch_unwind(AssertUnwindSafe(stage)) else {
+            return failed("the stage failed");
+        };
+        let first = failures.len();
+        if let Some(second) = &self.second_stage {
+            second.add(text, asked, (&mut report, &mut failures));
+        }
+        let outcome = match failures.len() {
+            0 => Outcome::Ran,
+            _ if first > 0 && first == asked.len() => Outcome::Failed,
+            _ => Outcome::RanInPart,
+        };
+        let told = |failure| format!("guardrails: {failure}");
+        (report, failures.into_iter().map(told).collect(), outcome)
+    }
+
+    /// What the dataclean stage alone says of a text, and one entry per failure; without a clean text
+    /// where the stage did not run.
+    pub fn sensitive_data(
+        &self,
+        text: &str,
+        rules: &Compiled,
+        clock: &dyn Fn() -> u64,
+    ) -> (DatacleanReport, Vec<String>) {
+        let (mut cleaned, mut errors) = (Cleaned::default(), Vec::new());
+        let rules = (rules, &Proposed::default());
+        self.clean(text, rules, clock, (&mut cleaned, &mut errors));
+        (cleaned.report, errors)
+    }
+
+    /// A short text with what the rules look for masked; None where the stage is off or did not run
+    /// whole.
+    pub fn mask(&self, text: &str, rules: &Compiled, clock: &dyn Fn() -> u64) -> Option<String> {
+        let dataclean = rules.rules().dataclean.as_ref()?;
+        let mask = || {
+            let found = dataclean::find(&self.detectors, text, (rules, &[]), clock);
+            let style = dataclean.mask_style;
+            (!found.in_part)
+                .then(|| dataclean::clean(text, &found.spans, CleanType::Masking, style))
+        };
+        let masked = catch_unwind(AssertUnwindSafe(mask)).ok();
+        masked.flatten().filter(|_| self.services.dataclean)
+    }
+
+    /// What this deployment offers.
+    pub fn services(&self) -> Services {
+        self.services
+    }
+
+    /// The custom policies of a direction that are to be judged, beside the engine.
+    pub fn custom_policies<'r>(&self, rules: &'r Compiled) -> &'r [CustomPolicy] {
+        match self.services.custom_policy {
+            true => &rules.rules().custom_policies,
+            false => &[],
+        }
+    }
+
+    /// Custom policies that are asked for and switched off: never a silent pass (CONTRACT 26). Where
+    /// they are on, a judge beside the engine rules on them.
+    fn no_judge(&self, rules: &Rules) -> Option<String> {
+        let is_missing = !rules.custom_policies.is_empty() && !self.services.custom_policy;
+        is_missing.then(|| format!("custom_policy: {SWITCHED_OFF}"))
+    }
+
+    fn clean(
+        &self,
+        text: &str,
+        (rules, proposed): (&Compiled, &Proposed),
+        clock: &dyn Fn() -> u64,
+        (cleaned, errors): (&mut Cleaned, &mut Vec<String>),
+    ) -> Outcome {
+        if !self.services.dataclean {
+            errors.push(format!("dataclean: {SWITCHED_OFF}"));
+            return Outcome::Failed;
+        }
+        let stage = || {
+            let sought = (rules, &*proposed.spans);
+            let mut found = dataclean::find(&self.detectors, text, sought, clock);
+            found.in_part |= !proposed.failures.is_empty();
+            found.failures.extend(proposed.failures.iter().cloned());
+            let has_run = found.ran > 0 || found.failures.is_empty();
+            let result = match &rules.rules().dataclean {
+                Some(dataclean) if has_run => Some(clean(text, dataclean, &found)),
+                _ => None,
+            };
+            (result, found.failures)
+        };
+        // The panic's own text is dropped: it may quote the message.
+        let Ok((result, failures)) = catch_unwind(AssertUnwindSafe(stage)) else {
+            errors.push("dataclean: the stage failed".to_owned());
+            return Outcome::Failed;
+        };
+        let is_whole = failures.is_empty();
+        let failures = failures.into_iter();
+        errors.extend(failures.map(|failure| format!("dataclean: {failure}")));
+        let Some(result) = result else {
+            return Outcome::Failed;
+        };
+        *cleaned = result;
+        match is_whole {
+            true => Outcome::Ran,
+            false => Outcome::RanInPart,
+        }
+    }
+}
+
+fn clean(text: &str, dataclean: &DatacleanRules, found: &Found<'_>) -> Cleaned {
+    let DatacleanRules {
+        clean_type,
+        mask_style,
+        ..
+    } = *dataclean;
+    let cleaned_text = dataclean::clean(text, &found.spans, clean_type, mask_style);
+    let is_shown = clean_type == CleanType::Detection && !found.spans.is_empty();
+    Cleaned {
+        report: report::dataclean(text, &found.spans, cleaned_text),
+        masked_text: is_shown
+            .then(|| dataclean::clean(text, &found.spans, CleanType::Masking, mask_style)),
+        in_part: found.in_part,
+    }
+}
+
+/// From the moments at which an analysis began, had counted, had cleaned and ended.
+fn timings([started, counted, cleaned, ended]: [u64; 4]) -> Timings {
+    Timings {
+        dataclean_us: cleaned.saturating_sub(counted),
+        guardrails_us: ended.saturating_sub(cleaned),
+        tokens_us: counted.saturating_sub(started),
+        custom_policy_us: 0,
+        total_us: ended.saturating_sub(started),
+    }
+}
+
+fn count_tokens(text: &str, rules: &Rules, errors: &mut Vec<String>) -> (TokensReport, Outcome) {
+    match catch_unwind(|| rules.encoding.count(text)) {
+        Ok(count) => {
+            let severity = |thresholds: TokenThresholds| thresholds.severity(count);
+            let tokens = TokensReport {
+                count,
+                usage_severity: rules.tokens.and_then(severity),
+            };
+            (tokens, Outcome::Ran)
+        }
+        Err(_) => {
+            errors.push("tokens: the stage failed".to_owned());
+            (TokensReport::default(), Outcome::Failed)
+        }
+    }
+}
+
+fn status(outcomes: &[Outcome]) -> Status {
+    if outcomes.iter().all(|outcome| *outcome == Outcome::Ran) {
+        Status::Success
+    } else if outcomes.iter().all(|outcome| *outcome == Outcome::Failed) {
+        Status::Error
+    } else {
+        Status::PartialSuccess
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,74 @@
+//! The enums of a policy, each written as one of a few words (§2.5, CONTRACT 3, 13, 41).
+
+use serde::{Deserialize, Serialize};
+
+/// An enum that is written as one of a few words.
+pub(super) trait Word: Copy + 'static {
+    /// Every value.
+    const ALL: &'static [Self];
+    /// The word of a value.
+    fn word(self) -> &'static str;
+}
+
+macro_rules! words {
+    ($(#[$doc:meta])* $name:ident { $($(#[$vdoc:meta])* $variant:ident => $text:literal),+ $(,)? }) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+        pub enum $name { $($(#[$vdoc])* #[serde(rename = $text)] $variant),+ }
+
+        impl Word for $name {
+            const ALL: &'static [Self] = &[$(Self::$variant),+];
+            fn word(self) -> &'static str { self.as_str() }
+        }
+
+        impl $name {
+            /// The word used in files and stores.
+            pub fn as_str(self) -> &'static str {
+                match self { $(Self::$variant => $text),+ }
+            }
+        }
+    };
+}
+
+words!(
+    /// §3: whether the verdict is awaited.
+    AppMode {
+        /// The verdict comes before the upstream call; the client gets a non-stream answer.
+        Sync => "sync",
+        /// Nothing is awaited, nothing is replaced.
+        Async => "async",
+    }
+);
+words!(
+    /// What a call gets when the backend gives no verdict in sync mode (CONTRACT 13).
+    OnBackendFailure {
+        /// The call goes on unchecked, counted and marked.
+        Open => "open",
+        /// 502.
+        Closed => "closed",
+    }
+);
+words!(
+    /// Which messages of a request are checked (CONTRACT 3).
+    ScanRole {
+        /// The last message with role user.
+        LastUser => "last_user",
+        /// Every message with role user.
+        AllUser => "all_user",
+        /// Messages with role system or developer.
+        System => "system",
+        /// Messages with role assistant.
+        Assistant => "assistant",
+        /// Results of tools.
+        Tool => "tool",
+    }
+);
+words!(
+    /// What becomes of `stream: true` in sync mode (CONTRACT 41).
+    StreamInSync {
+        /// It is rewritten to false.
+        Off => "off",
+        /// The answer is streamed behind a checked window.
+        HoldBack => "hold_back",
+    }
+);
