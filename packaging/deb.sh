@@ -70,12 +70,13 @@ documents() {
   local documents="usr/share/doc/$name"
   place 644 packaging/deb/copyright "$documents/copyright"
   place 644 NOTICE "$documents/NOTICE"
-  place 644 README.md "$documents/README.md"
-  place 644 docs/detection.md "$documents/detection.md"
+  local page
+  for page in README.md CHANGELOG.md docs/*.md; do
+    place 644 "$page" "$documents/$page"
+    compressed "$documents/$page"
+  done
   place 644 conf/grafana/monitor.json "$documents/grafana/monitor.json"
   place 644 conf/prometheus/alerts.yaml "$documents/prometheus/alerts.yaml"
-  compressed "$documents/README.md"
-  compressed "$documents/detection.md"
   packaging/sbom.py >"$root/$documents/sbom.cdx.json"
   {
     echo "$name ($version) unstable; urgency=medium"

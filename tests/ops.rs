@@ -9,6 +9,8 @@ mod access;
 mod collectors;
 #[path = "ops/crowd.rs"]
 mod crowd;
+#[path = "ops/documented.rs"]
+mod documented;
 #[path = "ops/line.rs"]
 mod line;
 #[path = "ops/memory.rs"]

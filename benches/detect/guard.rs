@@ -37,11 +37,11 @@ pub(crate) fn rules(stage: Stage) -> Compiled {
 /// The part of the report about guardrails; without the set in `data`, only what the trainer measured.
 pub(crate) fn report(engine: &Engine, data: &Path) -> String {
     let mut text = String::from(
-        "\n## Guardrails: kinds held out\n\nMeasured by the trainer (`training/README.md`): each kind is scored \
+        "\n### Guardrails: kinds held out\n\nMeasured by the trainer (`training/README.md`): each kind is scored \
          by models that have not seen it (five folds; of the wrapped Russian attacks, nor the questions inside). \
-         A text is flagged when a model, attack, harm or foreign request, reaches its threshold. Texts put \
-         together for the training are not measured on, but for the letters: there a request that has nothing to do \
-         with the letter was put into letters, and neither kinds of requests nor letters were known. Ordinary \
+         A text is flagged when a model (attack, harm or foreign request) reaches its threshold. Texts that were \
+         composed for the training are not measured, except the letters: there a request that has nothing to do \
+         with the letter was inserted, and neither the kinds of requests nor the letters were known. Ordinary \
          prompts are the corpus and the English hard ones; harmless messages are those, news, posts, code and this \
          project's tests, which quote attacks.\n\n![Recall by flagged harmless messages](guardrails.svg)\n",
     );
@@ -62,8 +62,8 @@ pub(crate) fn report(engine: &Engine, data: &Path) -> String {
             count.1 += 1;
         }
     }
-    text += "\n## Guardrails: dev_guard.jsonl\n\nThe weights of this build; no text of the set, nor a near copy, was \
-             learnt from. Kinds are the origins of the training data, so that most are known: the figures above \
+    text += "\n### Guardrails: dev_guard.jsonl\n\nThe weights of this build; no text of the set, nor a near copy, was \
+             trained on. Kinds are the origins of the training data, so most are known: the figures above \
              say more about new ones.\n\n| label | language | kind | texts | flagged |\n|---|---|---|---:|---:|\n";
     for ((label, language, kind), (flagged, all)) in kinds {
         let share = f64::from(flagged) / f64::from(all);

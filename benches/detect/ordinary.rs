@@ -50,10 +50,10 @@ fn table(finds: &Finds) -> String {
         messages, words, ..
     } = finds;
     let mut text = format!(
-        "\n## Ordinary messages\n\n{messages} messages of {CORPUS} ({words} words), which hold nobody's data; \
-         made-up people, organisations and products are named in them. Judged: finds drawn evenly and \
-         looked at, and how many were what their type says.\n\n\
-         | type | finds | per 1,000 words | judged | right |\n|---|---:|---:|---:|---:|\n"
+        "\n### Ordinary messages\n\n{messages} messages of {CORPUS} ({words} words), which hold nobody's data; \
+         they name made-up people, organizations and products. Judged: findings drawn evenly and read by \
+         a person, and how many of them were what their type says.\n\n\
+         | type | findings | per 1,000 words | judged | right |\n|---|---:|---:|---:|---:|\n"
     );
     for (kind, found) in &finds.by_type {
         let rate = found.len() as f64 * 1e3 / *words as f64;

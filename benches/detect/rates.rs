@@ -81,10 +81,10 @@ fn positives(category: Category) -> Vec<String> {
 fn shown(table: &str) -> String {
     const SHOWN: [&str; 4] = ["0.30", "0.50", "0.70", "0.90"];
     let mut text = String::from(
-        "\n## Guardrails: thresholds\n\nThe share of ordinary prompts (the corpus; for learnt categories also the harmless \
+        "\n### Guardrails: thresholds\n\nThe share of ordinary prompts (the corpus; for learned categories also the harmless \
          English prompts) that a category flags from a score on, and the share it finds of what it is for: \
-         attacks of its kind, harmful requests that are about it most, all of kinds held out; of categories that \
-         go by rules (toxicity and those of answers), of their fixtures, which say little. At other thresholds: \
+         attacks of its kind, harmful requests that are mainly about it, all of kinds held out. For categories that \
+         go by rules (toxicity and those of answers) it is the share of their fixtures, which says little. At other thresholds: \
          `crates/detect/src/guardrails/rates.tsv`.\n\n| category | ordinary | to find |",
     );
     for threshold in SHOWN {

@@ -1,5 +1,5 @@
 //! `cargo bench --bench detect -- report [--data DIR]`: runs every detector over the development sets
-//! and writes `docs/detection.md` and its picture. The figures are those of this build; nothing is
+//! and writes the measured part of `docs/detection.md` and its picture. The figures are those of this build; nothing is
 //! carried over from an earlier report.
 
 use super::guard;
@@ -59,7 +59,7 @@ const SETS: [Set; 3] = [
     Set {
         file: "dev_ner_ru.jsonl",
         about: "122 Russian news texts. The weights of the tagger were made from these texts too, so \
-                that this table says what it has learnt, not what it does with new texts: the figures \
+                this table says what it has learned, not what it does with new texts: the figures \
                 of cross-validation are the ones to go by",
         goals: &[("NAME", 0.94), ("COMPANY", 0.70)],
     },
@@ -74,7 +74,11 @@ struct Outcome {
     records: usize,
 }
 
-/// Scores every set in `data` and writes the report into `docs`.
+/// What encloses the report on its page.
+const BEGIN: &str = "<!-- report -->";
+const END: &str = "<!-- /report -->";
+
+/// Scores every set in `data` and writes the report into its page in `docs`.
 pub(crate) fn run(data: &Path, docs: &Path) {
     let engine = Engine::new(Services::default());
     let rules = Compiled::new(Rules::default());
@@ -89,8 +93,17 @@ pub(crate) fn run(data: &Path, docs: &Path) {
         + &guard::report(&engine, data)
         + &super::rates::section(&engine, &super::ordinary::texts());
     print!("{text}");
-    std::fs::write(docs.join("detection.md"), text).unwrap();
+    let page = docs.join("detection.md");
+    let before = std::fs::read_to_string(&page).unwrap();
+    std::fs::write(page, replaced(&before, &text)).unwrap();
     std::fs::write(docs.join("detection.svg"), picture(&outcomes)).unwrap();
+}
+
+/// The page with this report in place of the one it holds.
+fn replaced(page: &str, report: &str) -> String {
+    let (head, rest) = page.split_once(BEGIN).unwrap();
+    let (_, tail) = rest.split_once(END).unwrap();
+    format!("{head}{BEGIN}\n{report}{END}{tail}")
 }
 
 fn outcome(engine: &Engine, rules: &Compiled, set: &'static Set, path: &Path) -> Outcome {
@@ -126,12 +139,10 @@ fn find(engine: &Engine, rules: &Compiled, gold: &Gold) -> Vec<Mark> {
 
 fn report(outcomes: &[Outcome]) -> String {
     let mut text = String::from(
-        "# Detection, measured\n\n\
-         Written by `cargo bench --bench detect -- report --data DIR`, where DIR holds the sets; not edited by hand.\n\
-         A find is right when its type is right and its borders are equal (exact) or overlap over\n\
-         union is at least one half (IoU). Goals are for F1 (IoU). Sets made from templates say little\n\
-         about texts that nobody here has written: a figure near 1 on them proves that the rules are\n\
-         there, not that they are complete.\n\n\
+        "A finding is correct when its type is correct and its borders are equal (exact), or their overlap\n\
+         over union is at least one half (IoU). Goals are for F1 (IoU). Sets made from templates say little\n\
+         about texts that nobody here has written: a figure near 1 on them proves that the rules exist,\n\
+         not that they are complete.\n\n\
          ![F1 of each type](detection.svg)\n",
     );
     for outcome in outcomes {
@@ -140,8 +151,8 @@ fn report(outcomes: &[Outcome]) -> String {
         // Writing to a string has no failing case.
         let _ = writeln!(
             text,
-            "\n## {}\n\n{records} texts: {}. All patterns: {rate:.1} MB/s on one core.\n\n\
-             | type | labelled | precision | recall | F1 exact | F1 IoU | goal |\n\
+            "\n### {}\n\n{records} texts: {}. All patterns: {rate:.1} MB/s on one core.\n\n\
+             | type | labeled | precision | recall | F1 exact | F1 IoU | goal |\n\
              |---|---:|---:|---:|---:|---:|---|",
             set.file, set.about
         );
@@ -150,7 +161,7 @@ fn report(outcomes: &[Outcome]) -> String {
         }
         let _ = writeln!(
             text,
-            "\nMacro F1 (IoU) of the labelled types: {:.3}.",
+            "\nMacro F1 (IoU) of the labeled types: {:.3}.",
             macro_f1(outcome)
         );
     }

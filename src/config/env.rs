@@ -1,4 +1,4 @@
-//! THE table of environment variables: README's table and `monitor --help` are printed from it, and
+//! The table of environment variables: docs/configuration.md and `monitor --help` are printed from it, and
 //! the reader finds a key's variable in it. Reads no environment itself (§8, CONTRACT 33).
 
 use super::role::Role;
@@ -245,7 +245,7 @@ pub(super) fn variable_for(role: Role, key: &str) -> Option<&'static Variable> {
         .find(|variable| variable.key_in(role) == Some(key))
 }
 
-/// README's table of variables, ending in a line end.
+/// The table of variables in docs/configuration.md, ending in a line end.
 pub fn markdown_table() -> String {
     let mut table = String::from("| Variable | Default | YAML key | Read by | Meaning |\n");
     table.push_str("|---|---|---|---|---|\n");

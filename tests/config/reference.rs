@@ -1,5 +1,6 @@
-//! The reference files and README: complete, and true to the program.
+//! The reference files and the long help: complete, and true to the program.
 
+use crate::reference_yaml::entries;
 use crate::world::{line, monitor};
 use monitor_gateway::config::{Role, env, known_keys};
 
@@ -40,9 +41,11 @@ fn every_reference_file_is_valid_and_holds_the_defaults() {
 #[test]
 fn every_known_key_stands_in_the_reference_file_of_its_role() {
     for (file, role, ..) in FILES {
-        let keys = keys_of(&read(file));
+        let text = read(file);
+        let keys = entries(&text);
         for known in known_keys(role) {
-            assert!(keys.contains(&known), "{known} is missing in {file}");
+            let is_there = keys.iter().any(|entry| entry.key == known);
+            assert!(is_there, "{known} is missing in {file}");
         }
     }
 }
@@ -62,21 +65,6 @@ fn every_variable_is_named_in_the_reference_file_of_its_roles() {
 }
 
 #[test]
-fn the_table_of_readme_is_the_table_of_the_program() {
-    let readme = read("README.md");
-    let table = readme
-        .split_once("<!-- variables -->\n")
-        .and_then(|(_, rest)| rest.split_once("<!-- /variables -->"))
-        .map(|(table, _)| table.trim());
-    let expected = env::markdown_table();
-    assert_eq!(
-        table,
-        Some(expected.trim()),
-        "README.md should hold:\n{expected}"
-    );
-}
-
-#[test]
 fn the_long_help_lists_every_variable() {
     let help = monitor(&["--help"], &[]);
     for variable in env::VARIABLES {
@@ -89,30 +77,4 @@ fn the_long_help_lists_every_variable() {
 fn read(file: &str) -> String {
     let path = format!("{}/{file}", env!("CARGO_MANIFEST_DIR"));
     std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{file}: {error}"))
-}
-
-/// The keys of a file in block style, as `section.key`, read by indentation alone, so that the
-/// program's own reader is not its own witness.
-fn keys_of(text: &str) -> Vec<String> {
-    let mut groups: Vec<(usize, String)> = Vec::new();
-    let mut keys = Vec::new();
-    for line in text
-        .lines()
-        .filter(|line| !line.trim_start().starts_with('#'))
-    {
-        let Some((name, _)) = line.trim_start().split_once(':') else {
-            continue;
-        };
-        let indent = line.len() - line.trim_start().len();
-        groups.retain(|(depth, _)| *depth < indent);
-        groups.push((indent, name.to_owned()));
-        keys.push(
-            groups
-                .iter()
-                .map(|(_, name)| name.as_str())
-                .collect::<Vec<_>>()
-                .join("."),
-        );
-    }
-    keys
 }

@@ -243,9 +243,13 @@ fn the_projects_own_texts_give_at_most_one_flag_in_a_hundred() {
         .iter()
         .map(|path| std::fs::read_to_string(path).unwrap())
         .collect();
-    let readme = std::fs::read_to_string(root.join("README.md")).unwrap();
-    texts.extend(readme.split("\n\n").map(str::to_owned));
-    texts.push(readme);
+    let mut pages = vec![root.join("README.md")];
+    files(&root.join("docs"), ".md", &mut pages);
+    for page in pages {
+        let page = std::fs::read_to_string(page).unwrap();
+        texts.extend(page.split("\n\n").map(str::to_owned));
+        texts.push(page);
+    }
     let engine = Engine::default();
     let rules = rules(Stage::PreCall, GuardrailsRules::default());
     let flagged = texts

@@ -72,9 +72,9 @@ fn dashboards_and_alerts_ask_for_labels_and_values_that_there_are() {
 }
 
 #[test]
-fn the_readme_explains_panels_that_there_are() {
-    let readme = read("README.md");
-    let (_, table) = readme.split_once("| Panel | Should be |").unwrap();
+fn docs_metrics_explains_panels_that_there_are() {
+    let page = read("docs/metrics.md");
+    let (_, table) = page.split_once("| Panel | Should be |").unwrap();
     let (table, _) = table.split_once("\n\n").unwrap();
     let board = read("conf/grafana/monitor.json");
     let explained = names(r"(?m)^\| ([^|]+) \|", table);
@@ -99,10 +99,10 @@ fn what_is_bounded_and_what_is_lost_stands_on_the_dashboard() {
 }
 
 #[test]
-fn every_metric_is_explained_in_the_readme() {
-    let readme = read("README.md");
+fn every_metric_is_explained_in_docs_metrics() {
+    let page = read("docs/metrics.md");
     for name in metrics() {
-        assert!(readme.contains(&name), "README does not explain {name}");
+        assert!(page.contains(&name), "docs/metrics.md does not explain {name}");
     }
 }
 

@@ -55,6 +55,8 @@ fn the_package_holds_program_units_settings_pages_and_completions() {
         "doc/monitor-gateway/copyright",
         "doc/monitor-gateway/changelog.gz",
         "doc/monitor-gateway/NOTICE",
+        "doc/monitor-gateway/README.md.gz",
+        "doc/monitor-gateway/docs/operations.md.gz",
         "doc/monitor-gateway/sbom.cdx.json",
         "doc/monitor-gateway/grafana/monitor.json",
         "doc/monitor-gateway/prometheus/alerts.yaml",

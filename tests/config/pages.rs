@@ -1,0 +1,144 @@
+//! The pages of the documentation, held to what they name: links and anchors lead somewhere, and the tests
+//! that a promise rests on exist.
+
+use regex::Regex;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+fn read(path: &Path) -> String {
+    std::fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+fn pages() -> Vec<PathBuf> {
+    let mut pages: Vec<PathBuf> = [
+        "README.md",
+        "CHANGELOG.md",
+        "CONTRIBUTING.md",
+        "training/README.md",
+    ]
+    .iter()
+    .map(|page| root().join(page))
+    .collect();
+    let docs = std::fs::read_dir(root().join("docs")).unwrap();
+    let docs = docs.map(|entry| entry.unwrap().path());
+    pages.extend(docs.filter(|path| path.extension().is_some_and(|end| end == "md")));
+    pages
+}
+
+/// The text without its fenced blocks.
+fn prose(text: &str) -> String {
+    let mut is_code = false;
+    let mut kept = String::new();
+    for line in text.lines() {
+        if line.starts_with("```") {
+            is_code = !is_code;
+        } else if !is_code {
+            kept.push_str(line);
+            kept.push('\n');
+        }
+    }
+    kept
+}
+
+/// The anchors of a page, as GitHub makes them of its headings.
+fn anchors(text: &str) -> BTreeSet<String> {
+    let mut made: Vec<String> = Vec::new();
+    for line in prose(text).lines().filter(|line| line.starts_with('#')) {
+        let heading = line.trim_start_matches('#').trim().to_lowercase();
+        let kept = heading
+            .chars()
+            .filter(|c| c.is_alphanumeric() || matches!(c, ' ' | '-' | '_'));
+        let anchor: String = kept.map(|c| if c == ' ' { '-' } else { c }).collect();
+        let before = made.iter().filter(|other| **other == anchor).count();
+        made.push(anchor.clone());
+        if before > 0 {
+            made.push(format!("{anchor}-{before}"));
+        }
+    }
+    made.into_iter().collect()
+}
+
+#[test]
+fn every_relative_link_and_anchor_of_the_documentation_resolves() {
+    let link = Regex::new(r"\]\(([^)\s]+)\)").unwrap();
+    let mut count = 0;
+    for page in pages() {
+        for found in link.captures_iter(&prose(&read(&page))) {
+            let target = &found[1];
+            if target.contains("://") || target.starts_with("mailto:") {
+                continue;
+            }
+            count += 1;
+            let (file, anchor) = target.split_once('#').unwrap_or((target, ""));
+            let path = match file {
+                "" => page.clone(),
+                file => page.parent().unwrap().join(file),
+            };
+            assert!(path.exists(), "{}: no file {target}", page.display());
+            let is_known = anchor.is_empty() || anchors(&read(&path)).contains(anchor);
+            assert!(is_known, "{}: no anchor {target}", page.display());
+        }
+    }
+    assert!(count > 60, "{count} links");
+}
+
+/// Every page is reached from the README, directly or by way of others.
+#[test]
+fn every_page_of_the_documentation_is_linked_from_the_readme() {
+    let readme = read(&root().join("README.md"));
+    for page in pages()
+        .iter()
+        .filter(|page| page.parent().unwrap().ends_with("docs"))
+    {
+        let name = page.file_name().unwrap().to_string_lossy().into_owned();
+        assert!(readme.contains(&format!("(docs/{name})")), "{name}");
+    }
+}
+
+/// Names of tests in the files below a folder, and of the files themselves, which stand in a test's path.
+fn tests_below(folder: &Path, names: &mut BTreeSet<String>) {
+    let test =
+        r"#\[(?:tokio::)?test[^\]]*\](?:\s*#\[[^\]]*\]|\s*//[^\n]*)*\s*(?:async\s+)?fn (\w+)";
+    let test = Regex::new(test).unwrap();
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            tests_below(&path, names);
+        } else if path.extension().is_some_and(|end| end == "rs") {
+            let text = read(&path);
+            names.extend(test.captures_iter(&text).map(|found| found[1].to_owned()));
+            names.insert(path.file_stem().unwrap().to_string_lossy().into_owned());
+        }
+    }
+}
+
+#[test]
+fn every_test_that_guarantees_md_names_exists() {
+    let (mut gateway, mut units) = (BTreeSet::new(), BTreeSet::new());
+    tests_below(&root().join("tests/gateway"), &mut gateway);
+    for sources in ["src", "crates"] {
+        tests_below(&root().join(sources), &mut units);
+    }
+    let page = read(&root().join("docs/guarantees.md"));
+    let (_, table) = page.split_once("| Shown by |").unwrap();
+    let (table, _) = table.split_once("\n\n").unwrap();
+    let named = Regex::new(r"`([a-z_]+)`(\*?)").unwrap();
+    let mut count = 0;
+    for row in table.lines().filter(|row| row.starts_with("| ")) {
+        let shown_by = row.trim_end_matches(" |").rsplit(" | ").next().unwrap();
+        for found in named.captures_iter(shown_by) {
+            let known = if &found[2] == "*" { &units } else { &gateway };
+            assert!(
+                known.iter().any(|test| test.contains(&found[1])),
+                "no test {}",
+                &found[0]
+            );
+            count += 1;
+        }
+    }
+    assert!(count > 20, "{count} tests are named");
+}
