@@ -100,7 +100,12 @@ fn row(entry: &Entry, before: Option<&Entry>) -> String {
         .iter()
         .find(|variable| variable.key_in(Role::All) == Some(&entry.key))
         .map_or(String::new(), |variable| format!("`{}`", variable.name));
-    let of_analysis = entry.key.strip_prefix("analysis.").unwrap_or(&entry.key);
+    // A role's own file has the keys below `analysis` at its top, where they hide others of their name.
+    let of_analysis = match entry.key.strip_prefix("analysis.") {
+        Some(key) => key,
+        None if known_keys(Role::All).contains(&format!("analysis.{}", entry.key)) => "",
+        None => &entry.key,
+    };
     let mut roles = vec!["all"];
     for (role, name, key) in [
         (Role::Gateway, "gateway", entry.key.as_str()),
@@ -211,15 +216,14 @@ fn label_values(sources: &str) -> String {
     page
 }
 
-/// The text of doc comments, in one line.
+/// The text of doc comments in one line, without what it says of the specification's sections.
 fn comment(lines: &str) -> String {
     let lines = lines
         .lines()
         .map(|line| line.trim().trim_start_matches('/').trim());
-    lines
-        .filter(|line| !line.is_empty())
-        .collect::<Vec<_>>()
-        .join(" ")
+    let lines: Vec<&str> = lines.filter(|line| !line.is_empty()).collect();
+    let source = Regex::new(r" \((?:§|CONTRACT)[^)]*\)").unwrap();
+    source.replace_all(&lines.join(" "), "").into_owned()
 }
 
 /// Every source file of `src/observe`, in the order of their paths.

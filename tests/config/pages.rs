@@ -90,10 +90,8 @@ fn every_relative_link_and_anchor_of_the_documentation_resolves() {
 #[test]
 fn every_page_of_the_documentation_is_linked_from_the_readme() {
     let readme = read(&root().join("README.md"));
-    for page in pages()
-        .iter()
-        .filter(|page| page.parent().unwrap().ends_with("docs"))
-    {
+    let docs = root().join("docs");
+    for page in pages().iter().filter(|page| page.starts_with(&docs)) {
         let name = page.file_name().unwrap().to_string_lossy().into_owned();
         assert!(readme.contains(&format!("(docs/{name})")), "{name}");
     }
@@ -118,20 +116,25 @@ fn tests_below(folder: &Path, names: &mut BTreeSet<String>) {
 
 #[test]
 fn every_test_that_guarantees_md_names_exists() {
-    let (mut gateway, mut units) = (BTreeSet::new(), BTreeSet::new());
+    let [mut gateway, mut ops, mut units] = [(); 3].map(|()| BTreeSet::new());
     tests_below(&root().join("tests/gateway"), &mut gateway);
+    tests_below(&root().join("tests/ops"), &mut ops);
     for sources in ["src", "crates"] {
         tests_below(&root().join(sources), &mut units);
     }
     let page = read(&root().join("docs/guarantees.md"));
     let (_, table) = page.split_once("| Shown by |").unwrap();
     let (table, _) = table.split_once("\n\n").unwrap();
-    let named = Regex::new(r"`([a-z_]+)`(\*?)").unwrap();
+    let named = Regex::new(r"`([a-z_]+)`([*†]?)").unwrap();
     let mut count = 0;
     for row in table.lines().filter(|row| row.starts_with("| ")) {
         let shown_by = row.trim_end_matches(" |").rsplit(" | ").next().unwrap();
         for found in named.captures_iter(shown_by) {
-            let known = if &found[2] == "*" { &units } else { &gateway };
+            let known = match &found[2] {
+                "*" => &units,
+                "†" => &ops,
+                _ => &gateway,
+            };
             assert!(
                 known.iter().any(|test| test.contains(&found[1])),
                 "no test {}",
