@@ -2,7 +2,7 @@
 //! errors look. What is behind the paths is [`super::Services`].
 
 mod admin;
-mod extract;
+pub(super) mod extract;
 mod ingest;
 pub(super) mod openapi;
 pub(super) mod records;

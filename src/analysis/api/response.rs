@@ -6,17 +6,17 @@ use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use serde::Serialize;
 
+/// What a handler answers.
+pub(in crate::analysis::api) type Outcome = Result<Response, ApiError>;
+
 /// 200 with this value.
-pub(in crate::analysis::api) fn ok(value: &impl Serialize) -> Result<Response, ApiError> {
+pub(in crate::analysis::api) fn ok(value: &impl Serialize) -> Outcome {
     let bytes = serde_json::to_vec(value).map_err(|_| ApiError::Internal)?;
     Ok(json(StatusCode::OK, bytes))
 }
 
 /// An answer that no cache between here and the caller may keep.
-pub(in crate::analysis::api) fn unstored(
-    status: StatusCode,
-    value: &impl Serialize,
-) -> Result<Response, ApiError> {
+pub(in crate::analysis::api) fn unstored(status: StatusCode, value: &impl Serialize) -> Outcome {
     let bytes = serde_json::to_vec(value).map_err(|_| ApiError::Internal)?;
     let mut response = json(status, bytes);
     let no_store = HeaderValue::from_static("no-store");
@@ -31,7 +31,7 @@ pub(in crate::analysis::api) fn versioned(
     status: StatusCode,
     version: i64,
     value: &impl Serialize,
-) -> Result<Response, ApiError> {
+) -> Outcome {
     let mut response = unstored(status, value)?;
     response.headers_mut().insert(header::ETAG, etag(version));
     Ok(response)

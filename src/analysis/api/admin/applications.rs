@@ -1,24 +1,20 @@
 //! `/applications` and `/applications/{id}` (CONTRACT 38): reading takes the scope read or admin,
 //! changing admin. Making and removing take a token that is bound to no application.
 
+use crate::analysis::ApiError;
 use crate::analysis::admin::applications::Basis;
 use crate::analysis::admin::draft::{Edit, Part};
-use crate::analysis::api::extract::callers::{administrator, settings_reader};
-use crate::analysis::api::extract::fields::Fields;
-use crate::analysis::api::extract::path::{Id, application_id};
-use crate::analysis::api::extract::query::{Given, Query};
-use crate::analysis::api::extract::version::{stated, stated_in_query};
-use crate::analysis::api::response;
-use crate::analysis::api::response::versioned;
-use crate::analysis::{ApiError, Services};
-use axum::extract::{Request, State};
+use crate::analysis::api::extract::version::stated_in_query;
+use crate::analysis::api::extract::{
+    Admin, Api, Body, Fields, PathId, Query, ReadFields, SettingsReader, Versioned,
+};
+use crate::analysis::api::response::{self, Outcome, versioned};
+use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
-use axum::response::Response;
-use monitor_model::{AppMode, ApplicationId, Policy};
+use monitor_model::{AppMode, ApplicationId, Policy, PolicyProblems};
 use monitor_store::{Application, ApplicationFilter, NameFilter};
 use serde::Serialize;
 use serde_json::{Value, json};
-use std::sync::Arc;
 
 #[derive(Serialize)]
 struct List<'a> {
@@ -57,13 +53,58 @@ pub(in crate::analysis::api) struct PolicyView<'a> {
     policy_problems: Vec<String>,
 }
 
+/// An application to be made.
+pub(in crate::analysis::api) struct NewApplication {
+    id: Option<ApplicationId>,
+    edit: Edit,
+}
+
+/// PUT: what is left out has its default.
+pub(in crate::analysis::api) struct Replacement(Edit);
+
+/// PATCH: what is left out stays.
+pub(in crate::analysis::api) struct Patch(Edit);
+
+impl ReadFields for NewApplication {
+    fn read(fields: &mut Fields) -> Self {
+        let id = fields.typed("id", "must be a UUID", |id| id.as_str()?.parse().ok());
+        let edit = edit(fields, Part::Whole);
+        Self {
+            id,
+            edit: Edit {
+                name: Some(edit.name.unwrap_or_default()),
+                ..edit
+            },
+        }
+    }
+}
+
+impl ReadFields for Replacement {
+    fn read(fields: &mut Fields) -> Self {
+        let edit = edit(fields, Part::Whole);
+        if edit.name.is_none() {
+            fields.refuse("name", "missing");
+        }
+        Self(Edit {
+            name: edit.name,
+            description: Some(edit.description.unwrap_or_default()),
+            rules: edit.rules.or(Some(Part::Whole(json!({})))),
+            policy: edit.policy.or(Some(Part::Whole(Value::Null))),
+        })
+    }
+}
+
+impl ReadFields for Patch {
+    fn read(fields: &mut Fields) -> Self {
+        Self(edit(fields, Part::Over))
+    }
+}
+
 pub(in crate::analysis::api) async fn list(
-    State(services): State<Arc<Services>>,
-    given: Given,
-    headers: HeaderMap,
-) -> Result<Response, ApiError> {
-    let caller = settings_reader(&services, &headers).await?;
-    let mut query = Query::read(given)?;
+    State(services): Api,
+    SettingsReader(caller): SettingsReader,
+    mut query: Query,
+) -> Outcome {
     let filter = ApplicationFilter {
         id: None,
         name: query.take("name")?.map(NameFilter::Part),
@@ -80,117 +121,64 @@ pub(in crate::analysis::api) async fn list(
 }
 
 pub(in crate::analysis::api) async fn create(
-    State(services): State<Arc<Services>>,
-    headers: HeaderMap,
-    request: Request,
-) -> Result<Response, ApiError> {
-    let caller = administrator(&services, &headers).await?;
-    let mut fields = Fields::read(request).await?;
-    let id = fields.typed("id", "must be a UUID", |id| id.as_str()?.parse().ok());
-    let edit = edit(&mut fields, Part::Whole);
-    fields.finish()?;
-    let edit = Edit {
-        name: Some(edit.name.unwrap_or_default()),
-        ..edit
-    };
+    State(services): Api,
+    Admin(caller): Admin,
+    Body(NewApplication { id, edit }): Body<NewApplication>,
+) -> Outcome {
     let made = services.admin.make_application(&caller, id, edit).await?;
     let response = whole(StatusCode::CREATED, &made)?;
-    Ok(response::located(
-        response,
-        &format!("/applications/{}", made.id),
-    ))
+    let path = format!("/applications/{}", made.id);
+    Ok(response::located(response, &path))
 }
 
 pub(in crate::analysis::api) async fn one(
-    State(services): State<Arc<Services>>,
-    id: Id,
-    headers: HeaderMap,
-) -> Result<Response, ApiError> {
-    let caller = settings_reader(&services, &headers).await?;
-    let application = services
-        .admin
-        .one_application(&caller, application_id(id)?)
-        .await?;
+    State(services): Api,
+    SettingsReader(caller): SettingsReader,
+    PathId(id): PathId<ApplicationId>,
+) -> Outcome {
+    let application = services.admin.one_application(&caller, id).await?;
     whole(StatusCode::OK, &application)
 }
 
-/// PUT: what is left out has its default.
 pub(in crate::analysis::api) async fn replace(
-    State(services): State<Arc<Services>>,
-    id: Id,
-    headers: HeaderMap,
-    request: Request,
-) -> Result<Response, ApiError> {
-    let caller = administrator(&services, &headers).await?;
-    let id = application_id(id)?;
-    let mut fields = Fields::read(request).await?;
-    let version = stated(&mut fields, &headers);
-    let edit = edit(&mut fields, Part::Whole);
-    if edit.name.is_none() {
-        fields.refuse("name", "missing");
-    }
-    fields.finish()?;
-    let edit = Edit {
-        name: edit.name,
-        description: Some(edit.description.unwrap_or_default()),
-        rules: edit.rules.or(Some(Part::Whole(json!({})))),
-        policy: edit.policy.or(Some(Part::Whole(Value::Null))),
-    };
-    let version = version.settle()?;
+    State(services): Api,
+    Admin(caller): Admin,
+    PathId(id): PathId<ApplicationId>,
+    Versioned { version, edit }: Versioned<Replacement>,
+) -> Outcome {
     let basis = Basis { id, version };
-    let changed = services
-        .admin
-        .change_application(&caller, basis, edit)
-        .await?;
-    whole(StatusCode::OK, &changed)
+    let changed = services.admin.change_application(&caller, basis, edit.0);
+    whole(StatusCode::OK, &changed.await?)
 }
 
-/// PATCH: what is left out stays.
 pub(in crate::analysis::api) async fn change(
-    State(services): State<Arc<Services>>,
-    id: Id,
-    headers: HeaderMap,
-    request: Request,
-) -> Result<Response, ApiError> {
-    let caller = administrator(&services, &headers).await?;
-    let id = application_id(id)?;
-    let mut fields = Fields::read(request).await?;
-    let version = stated(&mut fields, &headers);
-    let edit = edit(&mut fields, Part::Over);
-    fields.finish()?;
-    let version = version.settle()?;
+    State(services): Api,
+    Admin(caller): Admin,
+    PathId(id): PathId<ApplicationId>,
+    Versioned { version, edit }: Versioned<Patch>,
+) -> Outcome {
     let basis = Basis { id, version };
-    let changed = services
-        .admin
-        .change_application(&caller, basis, edit)
-        .await?;
-    whole(StatusCode::OK, &changed)
+    let changed = services.admin.change_application(&caller, basis, edit.0);
+    whole(StatusCode::OK, &changed.await?)
 }
 
 pub(in crate::analysis::api) async fn remove(
-    State(services): State<Arc<Services>>,
-    id: Id,
-    given: Given,
+    State(services): Api,
+    Admin(caller): Admin,
+    PathId(id): PathId<ApplicationId>,
+    mut query: Query,
     headers: HeaderMap,
 ) -> Result<StatusCode, ApiError> {
-    let caller = administrator(&services, &headers).await?;
-    let id = application_id(id)?;
-    let mut query = Query::read(given)?;
     let version = query.typed("version", "must be an integer", |text| text.parse().ok())?;
     query.finish()?;
     let version = stated_in_query(version, &headers).settle()?;
-    services
-        .admin
-        .remove_application(&caller, Basis { id, version })
-        .await?;
+    let basis = Basis { id, version };
+    services.admin.remove_application(&caller, basis).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
 /// The whole application with its version as ETag.
-pub(in crate::analysis::api) fn whole(
-    status: StatusCode,
-    application: &Application,
-) -> Result<Response, ApiError> {
+pub(in crate::analysis::api) fn whole(status: StatusCode, application: &Application) -> Outcome {
     let view = Whole {
         item: Item::from(application),
         rules: &application.rules,
@@ -230,9 +218,8 @@ impl<'a> From<&'a Application> for PolicyView<'a> {
             Some(Ok(policy)) => (Some(policy), None),
             Some(Err(problems)) => (None, Some(problems)),
         };
-        let texts = |problems: &monitor_model::PolicyProblems| {
-            problems.0.iter().map(ToString::to_string).collect()
-        };
+        let texts =
+            |problems: &PolicyProblems| problems.0.iter().map(ToString::to_string).collect();
         Self {
             policy,
             policy_problems: problems.map(texts).unwrap_or_default(),

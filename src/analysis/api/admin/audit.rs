@@ -1,19 +1,16 @@
 //! `GET /audit` (scopes admin and read, as an administrator has them): who changed what, newest first
 //! (CONTRACT 30, 38).
 
-use crate::analysis::api::extract::callers::administrator;
-use crate::analysis::api::extract::query::{Given, Query};
-use crate::analysis::api::response;
+use crate::analysis::ApiError;
+use crate::analysis::api::extract::{Admin, Api, Query};
+use crate::analysis::api::response::{self, Outcome};
 use crate::analysis::audit::Action;
-use crate::analysis::{ApiError, Services};
 use axum::extract::State;
-use axum::http::{HeaderMap, StatusCode};
-use axum::response::Response;
+use axum::http::StatusCode;
 use monitor_model::ApplicationId;
 use monitor_store::{AuditEntry, AuditFilter};
 use serde::Serialize;
 use serde_json::Value;
-use std::sync::Arc;
 use uuid::Uuid;
 
 #[derive(Serialize)]
@@ -36,13 +33,12 @@ struct Item<'a> {
 }
 
 pub(in crate::analysis::api) async fn list(
-    State(services): State<Arc<Services>>,
-    given: Given,
-    headers: HeaderMap,
-) -> Result<Response, ApiError> {
-    let caller = administrator(&services, &headers).await?;
+    State(services): Api,
+    Admin(caller): Admin,
+    query: Query,
+) -> Outcome {
     caller.must_administer()?;
-    let filter = filter(Query::read(given)?)?;
+    let filter = filter(query)?;
     let (entries, next_before) = services.admin.audit_log(&caller, filter).await?;
     let list = List {
         entries: entries.iter().map(Item::from).collect(),

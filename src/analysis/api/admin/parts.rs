@@ -4,22 +4,16 @@
 use super::applications::PolicyView;
 use crate::analysis::admin::applications::Basis;
 use crate::analysis::admin::draft::{Edit, Part};
-use crate::analysis::api::extract::callers::{administrator, settings_reader};
-use crate::analysis::api::extract::fields::Fields;
-use crate::analysis::api::extract::path::{Id, application_id};
-use crate::analysis::api::extract::version::stated;
-use crate::analysis::api::response::versioned;
-use crate::analysis::{ApiError, Services};
-use axum::extract::{Request, State};
-use axum::http::{HeaderMap, StatusCode};
-use axum::response::Response;
+use crate::analysis::api::extract::{
+    Admin, Api, Fields, PathId, ReadFields, SettingsReader, Versioned,
+};
+use crate::analysis::api::response::{Outcome, versioned};
+use axum::extract::State;
+use axum::http::StatusCode;
+use monitor_model::ApplicationId;
 use monitor_store::Application;
 use serde::Serialize;
 use serde_json::Value;
-use std::sync::Arc;
-
-type Api = State<Arc<Services>>;
-type Outcome = Result<Response, ApiError>;
 
 #[derive(Serialize)]
 struct Rules<'a> {
@@ -34,129 +28,112 @@ struct OfPolicy<'a> {
     policy: PolicyView<'a>,
 }
 
-/// One document of an application.
-#[derive(Clone, Copy)]
-enum Document {
-    Rules,
-    Policy,
+/// The body of a change of the rules.
+pub(in crate::analysis::api) struct RulesBody(Value);
+
+/// The body of a change of the policy.
+pub(in crate::analysis::api) struct PolicyBody(Value);
+
+impl ReadFields for RulesBody {
+    fn read(fields: &mut Fields) -> Self {
+        Self(required(fields, "rules"))
+    }
+}
+
+impl ReadFields for PolicyBody {
+    fn read(fields: &mut Fields) -> Self {
+        Self(required(fields, "policy"))
+    }
 }
 
 pub(in crate::analysis::api) async fn rules(
     State(services): Api,
-    id: Id,
-    headers: HeaderMap,
+    SettingsReader(caller): SettingsReader,
+    PathId(id): PathId<ApplicationId>,
 ) -> Outcome {
-    read(&services, Document::Rules, id, &headers).await
+    show_rules(&services.admin.one_application(&caller, id).await?)
 }
 
 pub(in crate::analysis::api) async fn policy(
     State(services): Api,
-    id: Id,
-    headers: HeaderMap,
+    SettingsReader(caller): SettingsReader,
+    PathId(id): PathId<ApplicationId>,
 ) -> Outcome {
-    read(&services, Document::Policy, id, &headers).await
+    show_policy(&services.admin.one_application(&caller, id).await?)
 }
 
 pub(in crate::analysis::api) async fn replace_rules(
     State(services): Api,
-    id: Id,
-    request: Request,
+    Admin(caller): Admin,
+    PathId(id): PathId<ApplicationId>,
+    Versioned { version, edit }: Versioned<RulesBody>,
 ) -> Outcome {
-    write(&services, (Document::Rules, Part::Whole), id, request).await
+    let (basis, edit) = (Basis { id, version }, rules_edit(Part::Whole(edit.0)));
+    let changed = services.admin.change_application(&caller, basis, edit);
+    show_rules(&changed.await?)
 }
 
 pub(in crate::analysis::api) async fn change_rules(
     State(services): Api,
-    id: Id,
-    request: Request,
+    Admin(caller): Admin,
+    PathId(id): PathId<ApplicationId>,
+    Versioned { version, edit }: Versioned<RulesBody>,
 ) -> Outcome {
-    write(&services, (Document::Rules, Part::Over), id, request).await
+    let (basis, edit) = (Basis { id, version }, rules_edit(Part::Over(edit.0)));
+    let changed = services.admin.change_application(&caller, basis, edit);
+    show_rules(&changed.await?)
 }
 
 pub(in crate::analysis::api) async fn replace_policy(
     State(services): Api,
-    id: Id,
-    request: Request,
+    Admin(caller): Admin,
+    PathId(id): PathId<ApplicationId>,
+    Versioned { version, edit }: Versioned<PolicyBody>,
 ) -> Outcome {
-    write(&services, (Document::Policy, Part::Whole), id, request).await
+    let (basis, edit) = (Basis { id, version }, policy_edit(Part::Whole(edit.0)));
+    let changed = services.admin.change_application(&caller, basis, edit);
+    show_policy(&changed.await?)
 }
 
 pub(in crate::analysis::api) async fn change_policy(
     State(services): Api,
-    id: Id,
-    request: Request,
+    Admin(caller): Admin,
+    PathId(id): PathId<ApplicationId>,
+    Versioned { version, edit }: Versioned<PolicyBody>,
 ) -> Outcome {
-    write(&services, (Document::Policy, Part::Over), id, request).await
+    let (basis, edit) = (Basis { id, version }, policy_edit(Part::Over(edit.0)));
+    let changed = services.admin.change_application(&caller, basis, edit);
+    show_policy(&changed.await?)
 }
 
-async fn read(services: &Services, document: Document, id: Id, headers: &HeaderMap) -> Outcome {
-    let caller = settings_reader(services, headers).await?;
-    let application = services
-        .admin
-        .one_application(&caller, application_id(id)?)
-        .await?;
-    document.show(&application)
-}
-
-async fn write(
-    services: &Services,
-    (document, part): (Document, fn(Value) -> Part),
-    id: Id,
-    request: Request,
-) -> Outcome {
-    let headers = request.headers().clone();
-    let caller = administrator(services, &headers).await?;
-    let id = application_id(id)?;
-    let mut fields = Fields::read(request).await?;
-    let version = stated(&mut fields, &headers);
-    let given = fields.take(document.name());
+fn required(fields: &mut Fields, name: &'static str) -> Value {
+    let given = fields.take(name);
     if given.is_none() {
-        fields.refuse(document.name(), "missing");
+        fields.refuse(name, "missing");
     }
-    fields.finish()?;
-    let version = version.settle()?;
-    let edit = document.edit(given.map(part));
-    let basis = Basis { id, version };
-    let changed = services
-        .admin
-        .change_application(&caller, basis, edit)
-        .await?;
-    document.show(&changed)
+    given.unwrap_or_default()
 }
 
-impl Document {
-    fn name(self) -> &'static str {
-        match self {
-            Self::Rules => "rules",
-            Self::Policy => "policy",
-        }
+fn rules_edit(part: Part) -> Edit {
+    Edit {
+        rules: Some(part),
+        ..Edit::default()
     }
+}
 
-    fn edit(self, part: Option<Part>) -> Edit {
-        let edit = Edit::default();
-        match self {
-            Self::Rules => Edit {
-                rules: part,
-                ..edit
-            },
-            Self::Policy => Edit {
-                policy: part,
-                ..edit
-            },
-        }
+fn policy_edit(part: Part) -> Edit {
+    Edit {
+        policy: Some(part),
+        ..Edit::default()
     }
+}
 
-    fn show(self, application: &Application) -> Outcome {
-        let version = application.version;
-        match self {
-            Self::Rules => {
-                let rules = &application.rules;
-                versioned(StatusCode::OK, version, &Rules { version, rules })
-            }
-            Self::Policy => {
-                let policy = PolicyView::from(application);
-                versioned(StatusCode::OK, version, &OfPolicy { version, policy })
-            }
-        }
-    }
+fn show_rules(application: &Application) -> Outcome {
+    let (version, rules) = (application.version, &application.rules);
+    versioned(StatusCode::OK, version, &Rules { version, rules })
+}
+
+fn show_policy(application: &Application) -> Outcome {
+    let (version, policy) = (application.version, PolicyView::from(application));
+    versioned(StatusCode::OK, version, &OfPolicy { version, policy })
 }

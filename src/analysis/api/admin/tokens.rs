@@ -2,20 +2,17 @@
 //! answer that makes it and in no other.
 
 use crate::analysis::admin::tokens::{TokenEdit, names, read_place, show_place};
-use crate::analysis::api::extract::callers::administrator;
-use crate::analysis::api::extract::fields::Fields;
-use crate::analysis::api::extract::path::Id;
-use crate::analysis::api::extract::query::{Given, Query};
-use crate::analysis::api::response;
-use crate::analysis::{ApiError, Expiry, MadeToken, NewToken, Rotation, Services};
-use axum::extract::{Path, Request, State};
-use axum::http::{HeaderMap, StatusCode};
-use axum::response::Response;
+use crate::analysis::api::extract::{
+    Admin, Api, Body, Fields, OptionalBody, PathId, Query, ReadFields,
+};
+use crate::analysis::api::response::{self, Outcome};
+use crate::analysis::{Expiry, MadeToken, NewToken, Rotation};
+use axum::extract::State;
+use axum::http::StatusCode;
 use monitor_model::ApplicationId;
 use monitor_store::{Scope, Scopes, Token, TokenId};
 use serde::Serialize;
 use serde_json::{Value, json};
-use std::sync::Arc;
 use uuid::Uuid;
 
 #[derive(Serialize)]
@@ -45,23 +42,57 @@ struct Made<'a> {
     value: &'a str,
 }
 
+impl ReadFields for NewToken {
+    fn read(fields: &mut Fields) -> Self {
+        let name = fields.text("name");
+        let scopes = scopes(fields);
+        let application_id = application(fields);
+        let expiry = expiry(fields);
+        if name.is_none() {
+            fields.refuse("name", "must be text of 1 to 200 characters");
+        }
+        Self {
+            name: name.unwrap_or_default(),
+            scopes: scopes.unwrap_or(Scopes::of(&[])),
+            application_id,
+            expiry: expiry.unwrap_or(Expiry::Never),
+        }
+    }
+}
+
+impl ReadFields for TokenEdit {
+    fn read(fields: &mut Fields) -> Self {
+        Self {
+            name: fields.text("name"),
+            expiry: expiry(fields),
+        }
+    }
+}
+
+impl ReadFields for Rotation {
+    fn read(fields: &mut Fields) -> Self {
+        Self {
+            grace: fields.duration("grace").unwrap_or_default(),
+            expiry: expiry(fields),
+        }
+    }
+}
+
 pub(in crate::analysis::api) async fn list(
-    State(services): State<Arc<Services>>,
-    given: Given,
-    headers: HeaderMap,
-) -> Result<Response, ApiError> {
-    let caller = administrator(&services, &headers).await?;
-    let mut query = Query::read(given)?;
+    State(services): Api,
+    Admin(caller): Admin,
+    mut query: Query,
+) -> Outcome {
     let uuid = |text: &str| text.parse().ok();
     let application = query.typed("application_id", "must be a UUID", uuid)?;
     let problem = "must be next_before of the page before";
     let before = query.typed("before", problem, read_place)?;
     let limit = query.limit()?;
     query.finish()?;
-    let (tokens, next) = services
+    let page = services
         .admin
-        .list_tokens(&caller, application, before, limit)
-        .await?;
+        .list_tokens(&caller, application, before, limit);
+    let (tokens, next) = page.await?;
     let list = List {
         tokens: tokens.iter().map(View::from).collect(),
         next_before: next.map(show_place),
@@ -70,83 +101,52 @@ pub(in crate::analysis::api) async fn list(
 }
 
 pub(in crate::analysis::api) async fn create(
-    State(services): State<Arc<Services>>,
-    headers: HeaderMap,
-    request: Request,
-) -> Result<Response, ApiError> {
-    let caller = administrator(&services, &headers).await?;
-    let mut fields = Fields::read(request).await?;
-    let name = fields.text("name");
-    let scopes = scopes(&mut fields);
-    let application_id = application(&mut fields);
-    let expiry = expiry(&mut fields);
-    if name.is_none() {
-        fields.refuse("name", "must be text of 1 to 200 characters");
-    }
-    fields.finish()?;
-    // The name and the scopes were asked for above.
-    let new = NewToken {
-        name: name.unwrap_or_default(),
-        scopes: scopes.unwrap_or(Scopes::of(&[])),
-        application_id,
-        expiry: expiry.unwrap_or(Expiry::Never),
-    };
+    State(services): Api,
+    Admin(caller): Admin,
+    Body(new): Body<NewToken>,
+) -> Outcome {
     made(&services.admin.make_token(&caller, new).await?)
 }
 
 pub(in crate::analysis::api) async fn one(
-    State(services): State<Arc<Services>>,
-    id: Id,
-    headers: HeaderMap,
-) -> Result<Response, ApiError> {
-    let caller = administrator(&services, &headers).await?;
-    let token = services.admin.one_token(&caller, token_id(id)?).await?;
-    response::unstored(StatusCode::OK, &View::from(&token))
+    State(services): Api,
+    Admin(caller): Admin,
+    PathId(id): PathId<Uuid>,
+) -> Outcome {
+    shown(&services.admin.one_token(&caller, TokenId(id)).await?)
 }
 
 pub(in crate::analysis::api) async fn change(
-    State(services): State<Arc<Services>>,
-    id: Id,
-    headers: HeaderMap,
-    request: Request,
-) -> Result<Response, ApiError> {
-    let caller = administrator(&services, &headers).await?;
-    let id = token_id(id)?;
-    let mut fields = Fields::read(request).await?;
-    let edit = TokenEdit {
-        name: fields.text("name"),
-        expiry: expiry(&mut fields),
-    };
-    fields.finish()?;
-    let token = services.admin.change_token(&caller, id, edit).await?;
-    response::unstored(StatusCode::OK, &View::from(&token))
+    State(services): Api,
+    Admin(caller): Admin,
+    PathId(id): PathId<Uuid>,
+    Body(edit): Body<TokenEdit>,
+) -> Outcome {
+    let changed = services.admin.change_token(&caller, TokenId(id), edit);
+    shown(&changed.await?)
 }
 
 /// DELETE revokes; the token stays in lists.
 pub(in crate::analysis::api) async fn revoke(
-    State(services): State<Arc<Services>>,
-    id: Id,
-    headers: HeaderMap,
-) -> Result<Response, ApiError> {
-    let caller = administrator(&services, &headers).await?;
-    let token = services.admin.revoke_token(&caller, token_id(id)?).await?;
-    response::unstored(StatusCode::OK, &View::from(&token))
+    State(services): Api,
+    Admin(caller): Admin,
+    PathId(id): PathId<Uuid>,
+) -> Outcome {
+    shown(&services.admin.revoke_token(&caller, TokenId(id)).await?)
 }
 
 pub(in crate::analysis::api) async fn rotate(
-    State(services): State<Arc<Services>>,
-    id: Id,
-    headers: HeaderMap,
-    request: Request,
-) -> Result<Response, ApiError> {
-    let caller = administrator(&services, &headers).await?;
-    let id = token_id(id)?;
-    let mut fields = Fields::read_optional(request).await?;
-    let grace = fields.duration("grace").unwrap_or_default();
-    let expiry = expiry(&mut fields);
-    fields.finish()?;
-    let rotation = Rotation { grace, expiry };
-    made(&services.admin.rotate_token(&caller, id, rotation).await?)
+    State(services): Api,
+    Admin(caller): Admin,
+    PathId(id): PathId<Uuid>,
+    OptionalBody(rotation): OptionalBody<Rotation>,
+) -> Outcome {
+    let rotated = services.admin.rotate_token(&caller, TokenId(id), rotation);
+    made(&rotated.await?)
+}
+
+fn shown(token: &Token) -> Outcome {
+    response::unstored(StatusCode::OK, &View::from(token))
 }
 
 /// A token as this API shows it, for other outputs that show the same.
@@ -154,7 +154,7 @@ pub fn token_json(token: &Token) -> Value {
     json!(View::from(token))
 }
 
-fn made(made: &MadeToken) -> Result<Response, ApiError> {
+fn made(made: &MadeToken) -> Outcome {
     let view = Made {
         token: View::from(&made.token),
         value: made.value.expose(),
@@ -164,13 +164,6 @@ fn made(made: &MadeToken) -> Result<Response, ApiError> {
         response,
         &format!("/tokens/{}", made.token.id.0),
     ))
-}
-
-fn token_id(id: Id) -> Result<TokenId, ApiError> {
-    id.ok()
-        .and_then(|Path(text)| text.parse().ok())
-        .map(TokenId)
-        .ok_or(ApiError::NotFound)
 }
 
 /// Where left out and null are the same: the maker's own application, else none.

@@ -4,21 +4,16 @@
 
 use super::applications::whole;
 use crate::analysis::admin::applications::Basis;
-use crate::analysis::api::extract::callers::{administrator, settings_reader};
-use crate::analysis::api::extract::fields::Fields;
-use crate::analysis::api::extract::path::{Id, application_id};
-use crate::analysis::api::extract::query::{Given, Query};
-use crate::analysis::api::extract::version::stated;
-use crate::analysis::api::response;
-use crate::analysis::{ApiError, Services};
-use axum::extract::rejection::PathRejection;
-use axum::extract::{Path, Request, State};
-use axum::http::{HeaderMap, StatusCode};
-use axum::response::Response;
+use crate::analysis::api::extract::{
+    Admin, Api, Fields, PathId, PathIds, Query, ReadFields, SettingsReader, Versioned,
+};
+use crate::analysis::api::response::{self, Outcome};
+use axum::extract::State;
+use axum::http::StatusCode;
+use monitor_model::ApplicationId;
 use monitor_store::ApplicationVersion;
 use serde::Serialize;
 use serde_json::Value;
-use std::sync::Arc;
 
 #[derive(Serialize)]
 struct List<'a> {
@@ -44,22 +39,30 @@ struct Whole<'a> {
     policy: Option<&'a Value>,
 }
 
+/// Which earlier version becomes the latest again.
+pub(in crate::analysis::api) struct Restore(i64);
+
+impl ReadFields for Restore {
+    fn read(fields: &mut Fields) -> Self {
+        let earlier = fields.integer("restore");
+        if earlier.is_none() {
+            fields.refuse("restore", "must be the number of an earlier version");
+        }
+        Self(earlier.unwrap_or_default())
+    }
+}
+
 pub(in crate::analysis::api) async fn list(
-    State(services): State<Arc<Services>>,
-    id: Id,
-    given: Given,
-    headers: HeaderMap,
-) -> Result<Response, ApiError> {
-    let caller = settings_reader(&services, &headers).await?;
-    let mut query = Query::read(given)?;
+    State(services): Api,
+    SettingsReader(caller): SettingsReader,
+    mut query: Query,
+    PathId(id): PathId<ApplicationId>,
+) -> Outcome {
     let before = query.typed("before", "must be an integer", |text| text.parse().ok())?;
     let limit = query.limit()?;
     query.finish()?;
-    let id = application_id(id)?;
-    let (versions, next_before) = services
-        .admin
-        .list_versions(&caller, id, before, limit)
-        .await?;
+    let page = services.admin.list_versions(&caller, id, before, limit);
+    let (versions, next_before) = page.await?;
     let list = List {
         versions: versions.iter().map(Item::from).collect(),
         next_before,
@@ -68,14 +71,10 @@ pub(in crate::analysis::api) async fn list(
 }
 
 pub(in crate::analysis::api) async fn one(
-    State(services): State<Arc<Services>>,
-    place: Result<Path<(String, String)>, PathRejection>,
-    headers: HeaderMap,
-) -> Result<Response, ApiError> {
-    let caller = settings_reader(&services, &headers).await?;
-    let Path((id, version)) = place.map_err(|_| ApiError::NotFound)?;
-    let id = application_id(Ok(Path(id)))?;
-    let version = version.parse().map_err(|_| ApiError::NotFound)?;
+    State(services): Api,
+    SettingsReader(caller): SettingsReader,
+    PathIds(id, version): PathIds<ApplicationId, i64>,
+) -> Outcome {
     let version = services.admin.one_version(&caller, id, version).await?;
     let view = Whole {
         item: Item::from(&version),
@@ -87,30 +86,14 @@ pub(in crate::analysis::api) async fn one(
 }
 
 pub(in crate::analysis::api) async fn restore(
-    State(services): State<Arc<Services>>,
-    id: Id,
-    headers: HeaderMap,
-    request: Request,
-) -> Result<Response, ApiError> {
-    let caller = administrator(&services, &headers).await?;
-    let id = application_id(id)?;
-    let mut fields = Fields::read(request).await?;
-    let version = stated(&mut fields, &headers);
-    let earlier = fields.integer("restore");
-    if earlier.is_none() {
-        fields.refuse("restore", "must be the number of an earlier version");
-    }
-    fields.finish()?;
-    let basis = Basis {
-        id,
-        version: version.settle()?,
-    };
-    let earlier = earlier.ok_or(ApiError::Internal)?;
-    let restored = services
-        .admin
-        .restore_application(&caller, basis, earlier)
-        .await?;
-    whole(StatusCode::OK, &restored)
+    State(services): Api,
+    Admin(caller): Admin,
+    PathId(id): PathId<ApplicationId>,
+    Versioned { version, edit }: Versioned<Restore>,
+) -> Outcome {
+    let basis = Basis { id, version };
+    let restored = services.admin.restore_application(&caller, basis, edit.0);
+    whole(StatusCode::OK, &restored.await?)
 }
 
 impl<'a> From<&'a ApplicationVersion> for Item<'a> {

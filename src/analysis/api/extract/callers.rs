@@ -1,40 +1,48 @@
-//! Who calls: the token of the request with the scope that a handler needs.
+//! Extractors of the caller: the token of the request, with the scope that a handler needs.
 
-use super::bearer;
+use super::bearer::bearer;
 use crate::analysis::{ApiError, Caller, Services};
-use axum::http::HeaderMap;
+use axum::extract::FromRequestParts;
+use axum::http::request::Parts;
 use monitor_store::Scope;
+use std::sync::Arc;
 
-/// Whoever may change settings.
-pub(in crate::analysis::api) async fn administrator(
-    services: &Services,
-    headers: &HeaderMap,
-) -> Result<Caller, ApiError> {
-    services
-        .access
-        .authorize(&bearer::bearer(headers)?, Scope::Admin)
-        .await
+/// A caller that may change settings: scope admin.
+pub(in crate::analysis::api) struct Admin(pub(in crate::analysis::api) Caller);
+
+/// A caller that may read records: scope read.
+pub(in crate::analysis::api) struct Reader(pub(in crate::analysis::api) Caller);
+
+/// A caller that may read applications: scope read or admin, since their rules decide about the records
+/// that a reader reads.
+pub(in crate::analysis::api) struct SettingsReader(pub(in crate::analysis::api) Caller);
+
+/// A caller that may send messages and files: scope ingest.
+pub(in crate::analysis::api) struct Ingester(pub(in crate::analysis::api) Caller);
+
+async fn caller(parts: &Parts, services: &Services, scopes: &[Scope]) -> Result<Caller, ApiError> {
+    let key = bearer(&parts.headers)?;
+    services.access.authorize_any(&key, scopes).await
 }
 
-/// Whoever may read applications: their rules judge the records that a reader reads.
-pub(in crate::analysis::api) async fn settings_reader(
-    services: &Services,
-    headers: &HeaderMap,
-) -> Result<Caller, ApiError> {
-    let key = bearer::bearer(headers)?;
-    services
-        .access
-        .authorize_any(&key, &[Scope::Read, Scope::Admin])
-        .await
+macro_rules! extracted_by_scope {
+    ($($name:ident: $($scope:ident),+;)+) => {$(
+        impl FromRequestParts<Arc<Services>> for $name {
+            type Rejection = ApiError;
+
+            async fn from_request_parts(
+                parts: &mut Parts,
+                services: &Arc<Services>,
+            ) -> Result<Self, ApiError> {
+                caller(parts, services, &[$(Scope::$scope),+]).await.map(Self)
+            }
+        }
+    )+};
 }
 
-/// The caller, if it may read.
-pub(in crate::analysis::api) async fn record_reader(
-    services: &Services,
-    headers: &HeaderMap,
-) -> Result<Caller, ApiError> {
-    services
-        .access
-        .authorize(&bearer::bearer(headers)?, Scope::Read)
-        .await
+extracted_by_scope! {
+    Admin: Admin;
+    Reader: Read;
+    SettingsReader: Read, Admin;
+    Ingester: Ingest;
 }

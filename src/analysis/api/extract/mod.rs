@@ -2,9 +2,23 @@
 
 pub(super) mod bearer;
 pub(super) mod body;
-pub(super) mod callers;
-pub(super) mod fields;
+mod callers;
+mod fields;
 pub(super) mod paced_body;
-pub(super) mod path;
-pub(super) mod query;
+mod path;
+pub(in crate::analysis) mod query;
 pub(super) mod version;
+mod versioned;
+
+pub(super) use callers::{Admin, Ingester, Reader, SettingsReader};
+pub(super) use fields::Fields;
+pub(super) use path::{PathId, PathIds};
+pub(super) use query::Query;
+pub(super) use versioned::{Body, NoFields, OptionalBody, ReadFields, Versioned};
+
+use crate::analysis::Services;
+use axum::extract::State;
+use std::sync::Arc;
+
+/// The services, as handlers get them.
+pub(super) type Api = State<Arc<Services>>;

@@ -1,23 +1,39 @@
-//! Identifiers in a path. What is no UUID belongs to nothing: 404.
+//! Extractors of identifiers in a path. What cannot be read belongs to nothing: 404.
 
 use crate::analysis::ApiError;
-use axum::extract::Path;
-use axum::extract::rejection::PathRejection;
-use monitor_model::{ApplicationId, RecordId};
+use axum::extract::{FromRequestParts, Path};
+use axum::http::request::Parts;
+use std::str::FromStr;
 
-/// A part of the path as axum reads it.
-pub(in crate::analysis::api) type Id = Result<Path<String>, PathRejection>;
+/// The only identifier of a path.
+pub(in crate::analysis::api) struct PathId<T>(pub(in crate::analysis::api) T);
 
-/// The application of a path. What is no UUID is no application's.
-pub(in crate::analysis::api) fn application_id(id: Id) -> Result<ApplicationId, ApiError> {
-    id.ok()
-        .and_then(|Path(text)| text.parse().ok())
-        .ok_or(ApiError::NotFound)
+/// The two identifiers of a path, in its order.
+pub(in crate::analysis::api) struct PathIds<T, U>(
+    pub(in crate::analysis::api) T,
+    pub(in crate::analysis::api) U,
+);
+
+fn read<T: FromStr>(text: &str) -> Result<T, ApiError> {
+    text.parse().map_err(|_| ApiError::NotFound)
 }
 
-/// The record of a path. What is no UUID is no record's.
-pub(in crate::analysis::api) fn record_id(id: Id) -> Result<RecordId, ApiError> {
-    id.ok()
-        .and_then(|Path(text)| text.parse().ok())
-        .ok_or(ApiError::NotFound)
+impl<S: Send + Sync, T: FromStr> FromRequestParts<S> for PathId<T> {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiError> {
+        let path = Path::<String>::from_request_parts(parts, state).await;
+        let Path(text) = path.map_err(|_| ApiError::NotFound)?;
+        Ok(Self(read(&text)?))
+    }
+}
+
+impl<S: Send + Sync, T: FromStr, U: FromStr> FromRequestParts<S> for PathIds<T, U> {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiError> {
+        let path = Path::<(String, String)>::from_request_parts(parts, state).await;
+        let Path((first, second)) = path.map_err(|_| ApiError::NotFound)?;
+        Ok(Self(read(&first)?, read(&second)?))
+    }
 }

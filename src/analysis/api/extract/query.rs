@@ -2,29 +2,25 @@
 //! misspelt filter would otherwise show everything.
 
 use crate::analysis::{ApiError, FieldProblem};
-use axum::extract::Query as Pairs;
-use axum::extract::rejection::QueryRejection;
+use axum::extract::{FromRequestParts, Query as Pairs};
+use axum::http::request::Parts;
 
 const DEFAULT_LIMIT: u32 = 50;
 const MAX_LIMIT: u32 = 200;
 
-/// The query as axum reads it.
-pub(in crate::analysis) type Given = Result<Pairs<Vec<(String, String)>>, QueryRejection>;
-
 /// Parameters that are taken one by one; what is left at the end is unknown.
-pub(in crate::analysis::api) struct Query {
+pub(in crate::analysis) struct Query {
     pairs: Vec<(String, String)>,
     known: Vec<&'static str>,
 }
 
 impl Query {
-    pub(in crate::analysis::api) fn read(given: Given) -> Result<Self, ApiError> {
-        let unreadable = |_| FieldProblem::new("query", "cannot be read as name=value pairs");
-        let Pairs(pairs) = given.map_err(unreadable)?;
-        Ok(Self {
+    /// The query of these names and values.
+    pub(in crate::analysis) fn of(pairs: Vec<(String, String)>) -> Self {
+        Self {
             pairs,
             known: Vec::new(),
-        })
+        }
     }
 
     /// A parameter's text.
@@ -82,5 +78,16 @@ impl Query {
             known => format!("takes {} only", known.join(", ")),
         };
         Err(FieldProblem::new("query", problem).into())
+    }
+}
+
+impl<S: Send + Sync> FromRequestParts<S> for Query {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiError> {
+        match Pairs::from_request_parts(parts, state).await {
+            Ok(Pairs(pairs)) => Ok(Self::of(pairs)),
+            Err(_) => Err(FieldProblem::new("query", "cannot be read as name=value pairs").into()),
+        }
     }
 }

@@ -3,21 +3,19 @@
 
 use super::process_body::{self, RulesOf};
 use super::surrogates::replace_lone;
-use crate::analysis::api::extract::bearer;
-use crate::analysis::api::extract::body;
-use crate::analysis::api::response::content;
+use crate::analysis::api::extract::bearer::bearer;
+use crate::analysis::api::extract::{Api, body};
+use crate::analysis::api::response::{Outcome, content};
 use crate::analysis::ingest::process::ProcessRequest;
 use crate::analysis::{ApiError, Caller, Services};
 use axum::extract::{Request, State};
 use axum::http::{HeaderMap, StatusCode, header};
-use axum::response::Response;
 use futures_util::future::join_all;
 use monitor_model::{AnalysisResponse, Stage};
 use monitor_store::Scope;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use serde_json::value::RawValue;
-use std::sync::Arc;
 
 /// Lines of one batch. Their bytes together are bounded like one call's.
 const MOST_LINES: usize = 1_000;
@@ -49,11 +47,8 @@ enum Body {
     Error(Box<RawValue>),
 }
 
-pub(in crate::analysis::api) async fn process(
-    State(services): State<Arc<Services>>,
-    request: Request,
-) -> Result<Response, ApiError> {
-    let key = bearer::bearer(request.headers())?;
+pub(in crate::analysis::api) async fn process(State(services): Api, request: Request) -> Outcome {
+    let key = bearer(request.headers())?;
     let caller = services.access.recognize(&key, Scope::Ingest).await?;
     if !is_ndjson(request.headers()) {
         return Err(ApiError::NotNdjsonType);
@@ -70,9 +65,9 @@ pub(in crate::analysis::api) async fn process(
         return Err(ApiError::TooManyLines(MOST_LINES));
     }
     let mut out = Vec::with_capacity(bytes.len());
-    let mut asked = lines.into_iter().map(read).peekable();
-    while asked.peek().is_some() {
-        for verdict in wave(&services, &caller, &mut asked).await {
+    let mut requests = lines.into_iter().map(read).peekable();
+    while requests.peek().is_some() {
+        for verdict in wave(&services, &caller, &mut requests).await {
             serde_json::to_writer(&mut out, &verdict).map_err(|_| ApiError::Internal)?;
             out.push(b'\n');
         }
@@ -95,11 +90,11 @@ async fn wave(
             break;
         }
         exchanges.extend(exchange);
-        let Some(asked) = lines.next() else { break };
+        let Some(request) = lines.next() else { break };
         work.push(async {
             let answer = async {
                 services.access.admit(caller)?;
-                services.ingest.process_for(caller, asked?).await
+                services.ingest.process_for(caller, request?).await
             };
             Verdict::from(answer.await)
         });
@@ -107,8 +102,8 @@ async fn wave(
     join_all(work).await
 }
 
-fn exchange(asked: &Result<ProcessRequest, ApiError>) -> Option<String> {
-    let parameters = &asked.as_ref().ok()?.input.additional_parameters;
+fn exchange(request: &Result<ProcessRequest, ApiError>) -> Option<String> {
+    let parameters = &request.as_ref().ok()?.input.additional_parameters;
     let id = parameters.get("request_id").and_then(Value::as_str)?;
     Some(id.to_owned())
 }

@@ -1,56 +1,70 @@
 //! `POST /process_request/` and `POST /process_response/` (§4.3), and both with rules of the request's
-//! own (§4.4).
+//! own (§4.4). The token is checked before the body is read, so that a stranger costs no memory.
 
 use super::process_body::{self, RulesOf};
-use crate::analysis::api::extract::bearer;
-use crate::analysis::api::extract::body;
-use crate::analysis::api::response::json;
-use crate::analysis::{ApiError, Services};
+use crate::analysis::api::extract::{Api, Ingester, body};
+use crate::analysis::api::response::{Outcome, ok};
+use crate::analysis::{Caller, Services};
 use axum::extract::{Request, State};
-use axum::http::StatusCode;
-use axum::response::Response;
 use monitor_model::Stage;
-use monitor_store::Scope;
-use std::sync::Arc;
 
-type Answer = Result<Response, ApiError>;
+/// What the path says about a message.
+struct Call {
+    stage: Stage,
+    rules: RulesOf,
+}
 
 pub(in crate::analysis::api) async fn request(
-    State(services): State<Arc<Services>>,
+    State(services): Api,
+    Ingester(caller): Ingester,
     request: Request,
-) -> Answer {
-    process(&services, Stage::PreCall, RulesOf::Application, request).await
+) -> Outcome {
+    let call = Call {
+        stage: Stage::PreCall,
+        rules: RulesOf::Application,
+    };
+    process(&services, &caller, call, request).await
 }
 
 pub(in crate::analysis::api) async fn response(
-    State(services): State<Arc<Services>>,
+    State(services): Api,
+    Ingester(caller): Ingester,
     request: Request,
-) -> Answer {
-    process(&services, Stage::PostCall, RulesOf::Application, request).await
+) -> Outcome {
+    let call = Call {
+        stage: Stage::PostCall,
+        rules: RulesOf::Application,
+    };
+    process(&services, &caller, call, request).await
 }
 
 pub(in crate::analysis::api) async fn request_override(
-    State(services): State<Arc<Services>>,
+    State(services): Api,
+    Ingester(caller): Ingester,
     request: Request,
-) -> Answer {
-    process(&services, Stage::PreCall, RulesOf::Request, request).await
+) -> Outcome {
+    let call = Call {
+        stage: Stage::PreCall,
+        rules: RulesOf::Request,
+    };
+    process(&services, &caller, call, request).await
 }
 
 pub(in crate::analysis::api) async fn response_override(
-    State(services): State<Arc<Services>>,
+    State(services): Api,
+    Ingester(caller): Ingester,
     request: Request,
-) -> Answer {
-    process(&services, Stage::PostCall, RulesOf::Request, request).await
+) -> Outcome {
+    let call = Call {
+        stage: Stage::PostCall,
+        rules: RulesOf::Request,
+    };
+    process(&services, &caller, call, request).await
 }
 
-/// The token is checked before the body is read, so that a stranger costs no memory.
-async fn process(services: &Services, stage: Stage, rules: RulesOf, request: Request) -> Answer {
-    let key = bearer::bearer(request.headers())?;
-    let token = services.access.authorize(&key, Scope::Ingest).await?;
+async fn process(services: &Services, caller: &Caller, call: Call, request: Request) -> Outcome {
     let bytes = body::read(request, services.ingest.max_body()).await?;
-    let asked = process_body::parse(&bytes, stage, rules)?;
+    let parsed = process_body::parse(&bytes, call.stage, call.rules)?;
     drop(bytes);
-    let answer = services.ingest.process_for(&token, asked).await?;
-    let bytes = serde_json::to_vec(&answer).map_err(|_| ApiError::Internal)?;
-    Ok(json(StatusCode::OK, bytes))
+    ok(&services.ingest.process_for(caller, parsed).await?)
 }

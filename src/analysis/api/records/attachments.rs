@@ -2,32 +2,25 @@
 //! `GET /records/{id}/attachments/{sha256}` (scope read), CONTRACT 29. A file goes to disk as it
 //! comes; those before one that is refused stay attached, and sending them again changes nothing.
 
-use crate::analysis::api::extract::bearer;
-use crate::analysis::api::extract::callers::record_reader;
 use crate::analysis::api::extract::paced_body::Pace;
-use crate::analysis::api::extract::path::{Id, record_id};
-use crate::analysis::api::response::ok;
+use crate::analysis::api::extract::{Api, Ingester, PathId, PathIds, Reader};
+use crate::analysis::api::response::{Outcome, ok};
 use crate::analysis::records::attachments::{AttachTo, Place};
 use crate::analysis::{ApiError, Caller, Services};
 use axum::body::Body;
 use axum::extract::multipart::{Field, MultipartError};
-use axum::extract::rejection::PathRejection;
-use axum::extract::{FromRequest as _, Multipart, Path, Request, State};
+use axum::extract::{FromRequest as _, Multipart, Request, State};
 use axum::http::{HeaderMap, HeaderValue, header};
 use axum::response::Response;
 use monitor_model::{RecordId, Stage, TypeCount};
-use monitor_store::{Attachment, BlobHash, Extraction, Scanned, Scope};
+use monitor_store::{Attachment, BlobHash, Extraction, Scanned};
 use serde::Serialize;
-use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::timeout;
 
 const FIELD: &str = "attached_files";
 /// Longest wait for the next piece of a body.
 const SILENCE: Duration = Duration::from_secs(60);
-
-type Api = State<Arc<Services>>;
-type Outcome = Result<Response, ApiError>;
 
 #[derive(Serialize)]
 struct Taken<'a> {
@@ -58,29 +51,27 @@ struct Found<'a> {
 
 pub(in crate::analysis::api) async fn to_prompt(
     State(services): Api,
-    id: Id,
+    Ingester(caller): Ingester,
+    PathId(record): PathId<RecordId>,
     request: Request,
 ) -> Outcome {
-    attach(&services, Stage::PreCall, id, request).await
+    let stage = Stage::PreCall;
+    attach(&services, &caller, AttachTo { record, stage }, request).await
 }
 
 pub(in crate::analysis::api) async fn to_response(
     State(services): Api,
-    id: Id,
+    Ingester(caller): Ingester,
+    PathId(record): PathId<RecordId>,
     request: Request,
 ) -> Outcome {
-    attach(&services, Stage::PostCall, id, request).await
+    let stage = Stage::PostCall;
+    attach(&services, &caller, AttachTo { record, stage }, request).await
 }
 
-/// Token and record are looked at before the body is read.
-async fn attach(services: &Services, stage: Stage, id: Id, request: Request) -> Outcome {
-    let key = bearer::bearer(request.headers())?;
-    let caller = services.access.authorize(&key, Scope::Ingest).await?;
-    let record = record_id(id)?;
-    let place = services
-        .records
-        .place(&caller, AttachTo { record, stage })
-        .await?;
+/// Token and record are checked before the body is read.
+async fn attach(services: &Services, caller: &Caller, to: AttachTo, request: Request) -> Outcome {
+    let place = services.records.place(caller, to).await?;
     if !is_multipart(request.headers()) {
         return Err(ApiError::NotMultipart);
     }
@@ -98,7 +89,7 @@ async fn attach(services: &Services, stage: Stage, id: Id, request: Request) -> 
         if taken.len() == services.records.max_files() {
             return Err(ApiError::TooManyFiles(taken.len()));
         }
-        taken.push(file(services, &place, (field, &pace)).await?);
+        taken.push(file(services, &place, field, &pace).await?);
     }
     if taken.is_empty() {
         let (field, problem) = (FIELD, "missing");
@@ -117,7 +108,8 @@ async fn in_time<T>(next: impl Future<Output = Result<T, MultipartError>>) -> Re
 async fn file(
     services: &Services,
     place: &Place,
-    (mut field, pace): (Field<'_>, &Pace),
+    mut field: Field<'_>,
+    pace: &Pace,
 ) -> Result<Attachment, ApiError> {
     let name = field.file_name().unwrap_or("file").to_owned();
     let kind = field.content_type().map(str::to_owned);
@@ -146,21 +138,18 @@ fn is_multipart(headers: &HeaderMap) -> bool {
 
 pub(in crate::analysis::api) async fn download(
     State(services): Api,
-    path: Result<Path<(String, String)>, PathRejection>,
-    headers: HeaderMap,
+    Reader(caller): Reader,
+    PathIds(record, hash): PathIds<RecordId, BlobHash>,
 ) -> Outcome {
-    let caller = record_reader(&services, &headers).await?;
-    let Path((id, hash)) = path.map_err(|_| ApiError::NotFound)?;
-    let hash: BlobHash = hash.parse().map_err(|()| ApiError::NotFound)?;
-    let record = record_id(Ok(Path(id)))?;
-    saved(&services, &caller, (record, hash)).await
+    saved(&services, &caller, record, hash).await
 }
 
 /// A file of a record, for saving.
 pub(in crate::analysis) async fn saved(
     services: &Services,
     caller: &Caller,
-    (record, hash): (RecordId, BlobHash),
+    record: RecordId,
+    hash: BlobHash,
 ) -> Outcome {
     let (file, bytes) = services.records.attachment(caller, record, hash).await?;
     let mut response = Response::new(Body::from_stream(bytes));

@@ -1,28 +1,18 @@
 //! `GET /chain` (scope read or admin): whether records of a gateway are missing (CONTRACT 5).
 
-use crate::analysis::api::extract::bearer;
-use crate::analysis::api::extract::query::{Given, Query};
-use crate::analysis::api::response::ok;
-use crate::analysis::{ApiError, Services};
+use crate::analysis::ApiError;
+use crate::analysis::api::extract::{Api, Query, SettingsReader};
+use crate::analysis::api::response::{Outcome, ok};
 use axum::extract::State;
-use axum::http::HeaderMap;
-use axum::response::Response;
-use monitor_store::{ChainFilter, Scope};
-use std::sync::Arc;
+use monitor_store::ChainFilter;
 use uuid::Uuid;
 
 pub(in crate::analysis::api) async fn list(
-    State(services): State<Arc<Services>>,
-    given: Given,
-    headers: HeaderMap,
-) -> Result<Response, ApiError> {
-    let scopes = [Scope::Read, Scope::Admin];
-    let caller = services
-        .access
-        .authorize_any(&bearer::bearer(&headers)?, &scopes)
-        .await?;
-    let filter = filter(Query::read(given)?)?;
-    ok(&services.records.chains(&caller, filter).await?)
+    State(services): Api,
+    SettingsReader(caller): SettingsReader,
+    query: Query,
+) -> Outcome {
+    ok(&services.records.chains(&caller, filter(query)?).await?)
 }
 
 fn filter(mut query: Query) -> Result<ChainFilter, ApiError> {

@@ -1,21 +1,16 @@
 //! `DELETE /records?user_id=…` (scope admin): everything of one user goes; the answer is a receipt.
 
-use crate::analysis::api::extract::callers::administrator;
-use crate::analysis::api::extract::query::{Given, Query};
-use crate::analysis::api::response;
-use crate::analysis::{ApiError, FieldProblem, Services};
+use crate::analysis::api::extract::{Admin, Api, Query};
+use crate::analysis::api::response::{self, Outcome};
+use crate::analysis::{ApiError, FieldProblem};
 use axum::extract::State;
-use axum::http::{HeaderMap, StatusCode};
-use axum::response::Response;
-use std::sync::Arc;
+use axum::http::StatusCode;
 
 pub(in crate::analysis::api) async fn records(
-    State(services): State<Arc<Services>>,
-    given: Given,
-    headers: HeaderMap,
-) -> Result<Response, ApiError> {
-    let caller = administrator(&services, &headers).await?;
-    let mut query = Query::read(given)?;
+    State(services): Api,
+    Admin(caller): Admin,
+    mut query: Query,
+) -> Outcome {
     let user_id = query.take("user_id")?;
     let uuid = |text: &str| text.parse().ok();
     let application = query.typed("application_id", "must be a UUID", uuid)?;

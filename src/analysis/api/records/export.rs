@@ -4,12 +4,12 @@
 
 use super::shapes::Whole;
 use super::{csv, filters};
-use crate::analysis::api::extract::callers::record_reader;
-use crate::analysis::api::extract::query::{Given, Query};
+use crate::analysis::api::extract::{Api, Query, Reader};
+use crate::analysis::api::response::Outcome;
 use crate::analysis::{ApiError, Caller, Services};
 use axum::body::{Body, Bytes};
 use axum::extract::State;
-use axum::http::{HeaderMap, HeaderValue, header};
+use axum::http::{HeaderValue, header};
 use axum::response::Response;
 use futures_util::stream::try_unfold;
 use monitor_store::{RecordFilter, StoredRecord};
@@ -44,12 +44,10 @@ enum At {
 }
 
 pub(in crate::analysis::api) async fn records(
-    State(services): State<Arc<Services>>,
-    given: Given,
-    headers: HeaderMap,
-) -> Result<Response, ApiError> {
-    let caller = record_reader(&services, &headers).await?;
-    let mut query = Query::read(given)?;
+    State(services): Api,
+    Reader(caller): Reader,
+    mut query: Query,
+) -> Outcome {
     let format = query.typed("format", "must be jsonl or csv", Format::named)?;
     let count = |text: &str| {
         let count: i64 = text.parse().ok()?;
@@ -80,7 +78,7 @@ pub(in crate::analysis) async fn all(
     caller: Caller,
     filter: RecordFilter,
     format: Format,
-) -> Result<Response, ApiError> {
+) -> Outcome {
     let export = Export {
         services,
         caller,
@@ -96,7 +94,7 @@ pub(in crate::analysis) async fn all(
 }
 
 impl Export {
-    async fn answer(self) -> Result<Response, ApiError> {
+    async fn answer(self) -> Outcome {
         let format = self.format;
         // The first page before the head, so that what is refused has its own status.
         let Some((first, export)) = self.next().await? else {

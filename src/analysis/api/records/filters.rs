@@ -1,6 +1,6 @@
 //! Filters and cursors of what was analysed, as they stand in an address (CONTRACT 38).
 
-use crate::analysis::api::extract::query::{Given, Query};
+use crate::analysis::api::extract::query::Query;
 use crate::analysis::{ApiError, FieldProblem};
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -24,8 +24,7 @@ const VERDICT: &str =
     "must be flagged, clean, guardrails, custom_policy, dataclean, blocked or failed";
 
 /// The filter of `GET /records`.
-pub(in crate::analysis) fn records(given: Given) -> Result<RecordFilter, ApiError> {
-    let mut query = Query::read(given)?;
+pub(in crate::analysis) fn records(mut query: Query) -> Result<RecordFilter, ApiError> {
     let mut filter = narrowed(&mut query)?;
     filter.limit = query.limit()?;
     query.finish()?;
@@ -41,8 +40,7 @@ pub(in crate::analysis::api) fn narrowed(query: &mut Query) -> Result<RecordFilt
 }
 
 /// The filter of a replay, whose application stands in its path.
-pub(in crate::analysis::api) fn replay(given: Given) -> Result<RecordFilter, ApiError> {
-    let mut query = Query::read(given)?;
+pub(in crate::analysis::api) fn replay(mut query: Query) -> Result<RecordFilter, ApiError> {
     let mut filter = conditions(&mut query)?;
     filter.limit = query.limit()?;
     query.finish()?;
@@ -67,8 +65,7 @@ fn conditions(query: &mut Query) -> Result<RecordFilter, ApiError> {
 }
 
 /// The filter of `GET /sessions`.
-pub(in crate::analysis) fn sessions(given: Given) -> Result<SessionFilter, ApiError> {
-    let mut query = Query::read(given)?;
+pub(in crate::analysis) fn sessions(mut query: Query) -> Result<SessionFilter, ApiError> {
     let cursor = "must be the next_before of a page";
     let filter = SessionFilter {
         application_id: query.typed("application_id", UUID, application)?,
@@ -82,10 +79,9 @@ pub(in crate::analysis) fn sessions(given: Given) -> Result<SessionFilter, ApiEr
 
 /// The filter of `GET /statistics`; without days the 30 that end with `today`.
 pub(in crate::analysis::api) fn statistics(
-    given: Given,
+    mut query: Query,
     today: i64,
 ) -> Result<StatisticsFilter, ApiError> {
-    let mut query = Query::read(given)?;
     let application_id = query.typed("application_id", UUID, application)?;
     let from = query.typed("from", DAY, day)?;
     let last = query.typed("to", DAY, day)?.unwrap_or(today);
@@ -203,9 +199,9 @@ fn stage_of(word: &str) -> Option<Stage> {
 mod tests {
     use super::*;
 
-    fn given(pairs: &[(&str, &str)]) -> Given {
+    fn given(pairs: &[(&str, &str)]) -> Query {
         let own = |(name, value): &(&str, &str)| ((*name).to_owned(), (*value).to_owned());
-        Ok(axum::extract::Query(pairs.iter().map(own).collect()))
+        Query::of(pairs.iter().map(own).collect())
     }
 
     #[test]

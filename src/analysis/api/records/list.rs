@@ -3,16 +3,11 @@
 
 use super::filters;
 use super::shapes::{Item, Whole};
-use crate::analysis::api::extract::callers::record_reader;
-use crate::analysis::api::extract::path::{Id, record_id};
-use crate::analysis::api::extract::query::Given;
-use crate::analysis::api::response::ok;
-use crate::analysis::{ApiError, Services};
+use crate::analysis::api::extract::{Api, PathId, Query, Reader};
+use crate::analysis::api::response::{Outcome, ok};
 use axum::extract::State;
-use axum::http::HeaderMap;
-use axum::response::Response;
+use monitor_model::RecordId;
 use serde::Serialize;
-use std::sync::Arc;
 
 #[derive(Serialize)]
 struct List<'a> {
@@ -22,12 +17,11 @@ struct List<'a> {
 }
 
 pub(in crate::analysis::api) async fn list(
-    State(services): State<Arc<Services>>,
-    given: Given,
-    headers: HeaderMap,
-) -> Result<Response, ApiError> {
-    let caller = record_reader(&services, &headers).await?;
-    let filter = filters::records(given)?;
+    State(services): Api,
+    Reader(caller): Reader,
+    query: Query,
+) -> Outcome {
+    let filter = filters::records(query)?;
     let page = services.records.page(&caller, filter).await?;
     let records = page.records.iter().map(Item::from).collect();
     ok(&List {
@@ -37,12 +31,11 @@ pub(in crate::analysis::api) async fn list(
 }
 
 pub(in crate::analysis::api) async fn one(
-    State(services): State<Arc<Services>>,
-    id: Id,
-    headers: HeaderMap,
-) -> Result<Response, ApiError> {
-    let caller = record_reader(&services, &headers).await?;
-    let record = services.records.record(&caller, record_id(id)?).await?;
+    State(services): Api,
+    Reader(caller): Reader,
+    PathId(id): PathId<RecordId>,
+) -> Outcome {
+    let record = services.records.record(&caller, id).await?;
     let files = services.records.attachments(record.summary.seq).await?;
     ok(&Whole::with_files(&record, &files))
 }

@@ -2,17 +2,12 @@
 //! `GET /records?application_id=…&session_id=…`.
 
 use super::filters::{self, session_cursor};
-use crate::analysis::api::extract::callers::record_reader;
-use crate::analysis::api::extract::query::Given;
-use crate::analysis::api::response::ok;
-use crate::analysis::{ApiError, Services};
+use crate::analysis::api::extract::{Api, Query, Reader};
+use crate::analysis::api::response::{Outcome, ok};
 use axum::extract::State;
-use axum::http::HeaderMap;
-use axum::response::Response;
 use monitor_model::ApplicationId;
 use monitor_store::SessionSummary;
 use serde::Serialize;
-use std::sync::Arc;
 
 #[derive(Serialize)]
 struct List<'a> {
@@ -34,12 +29,11 @@ struct Item<'a> {
 }
 
 pub(in crate::analysis::api) async fn list(
-    State(services): State<Arc<Services>>,
-    given: Given,
-    headers: HeaderMap,
-) -> Result<Response, ApiError> {
-    let caller = record_reader(&services, &headers).await?;
-    let mut filter = filters::sessions(given)?;
+    State(services): Api,
+    Reader(caller): Reader,
+    query: Query,
+) -> Outcome {
+    let mut filter = filters::sessions(query)?;
     let limit = filter.limit as usize;
     // One more than asked for tells that there is a next page.
     filter.limit += 1;

@@ -3,18 +3,14 @@
 //! and tokens per end user, of the records that are there.
 
 use super::filters;
-use crate::analysis::api::extract::callers::record_reader;
-use crate::analysis::api::extract::query::Given;
-use crate::analysis::api::response::ok;
+use crate::analysis::FieldProblem;
+use crate::analysis::api::extract::{Api, Query, Reader};
+use crate::analysis::api::response::{Outcome, ok};
 use crate::analysis::clock::now_ms;
-use crate::analysis::{ApiError, FieldProblem, Services};
 use axum::extract::State;
-use axum::http::HeaderMap;
-use axum::response::Response;
 use monitor_model::{ApplicationId, Stage, TypeCount};
 use monitor_store::DayStatistics;
 use serde::Serialize;
-use std::sync::Arc;
 
 const DAY_MS: i64 = 24 * 60 * 60 * 1000;
 
@@ -50,13 +46,12 @@ struct Flagged {
 }
 
 pub(in crate::analysis::api) async fn list(
-    State(services): State<Arc<Services>>,
-    given: Given,
-    headers: HeaderMap,
-) -> Result<Response, ApiError> {
-    let caller = record_reader(&services, &headers).await?;
+    State(services): Api,
+    Reader(caller): Reader,
+    query: Query,
+) -> Outcome {
     let today = now_ms().div_euclid(DAY_MS);
-    let mut filter = filters::statistics(given, today)?;
+    let mut filter = filters::statistics(query, today)?;
     let ((first, last), limit) = (filter.days, filter.limit as usize);
     filter.limit += 1;
     let mut days = services.records.statistics(&caller, filter).await?;
@@ -73,12 +68,11 @@ pub(in crate::analysis::api) async fn list(
 
 /// The filters of `GET /records` but its text; `limit` is that of the users.
 pub(in crate::analysis::api) async fn users(
-    State(services): State<Arc<Services>>,
-    given: Given,
-    headers: HeaderMap,
-) -> Result<Response, ApiError> {
-    let caller = record_reader(&services, &headers).await?;
-    let filter = filters::records(given)?;
+    State(services): Api,
+    Reader(caller): Reader,
+    query: Query,
+) -> Outcome {
+    let filter = filters::records(query)?;
     if filter.text.is_some() {
         let problem = "is no filter of sums; allowed: those of GET /records but this";
         return Err(FieldProblem::new("text", problem).into());

@@ -220,12 +220,12 @@ static TABLE: &[(&str, &str)] = &[
 #[allow(clippy::unwrap_used, clippy::expect_used)]
 mod tests {
     use super::*;
+    use crate::analysis::api::extract::query::Query;
     use crate::analysis::api::records::filters;
     use crate::analysis::people::administration::check_name;
     use crate::analysis::people::passwords;
     use crate::analysis::rules::application_rules::ApplicationRules;
     use crate::analysis::{ApiError, FieldProblem, text_checks};
-    use axum::extract::Query;
     use monitor_model::{Policy, Secret};
     use serde_json::json;
 
@@ -345,7 +345,7 @@ mod tests {
             ("user_id", &*"x".repeat(2_000)),
         ] {
             let pairs = vec![(name.to_owned(), text.to_owned())];
-            match filters::records(Ok(Query(pairs))).expect_err(name) {
+            match filters::records(Query::of(pairs)).expect_err(name) {
                 ApiError::Fields(problems) => is_told(&problems),
                 other => panic!("{other:?}"),
             }

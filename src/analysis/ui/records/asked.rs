@@ -1,6 +1,7 @@
 //! The filter in a page's address. Its names are those of the API's list, whose reader reads it; an
 //! application may also be given by its name, and a time without its zone, which is UTC.
 
+use crate::analysis::api::extract::query::Query as FilterQuery;
 use crate::analysis::api::records::filters;
 use crate::analysis::ui::names;
 use crate::analysis::ui::phrases::RecordPhrases;
@@ -116,12 +117,12 @@ impl Asked {
 
     /// The filter of a list of records.
     pub(super) fn records(&self) -> Result<RecordFilter, ApiError> {
-        filters::records(Ok(Query(self.pairs())))
+        filters::records(FilterQuery::of(self.pairs()))
     }
 
     /// The filter of a list of sessions.
     pub(super) fn sessions(&self) -> Result<SessionFilter, ApiError> {
-        filters::sessions(Ok(Query(self.pairs())))
+        filters::sessions(FilterQuery::of(self.pairs()))
     }
 
     fn pairs(&self) -> Vec<(String, String)> {

@@ -60,6 +60,6 @@ pub(super) async fn file(
 ) -> Result<Response, Failure> {
     visit.must(Scope::Read)?;
     let hash = hash.parse().map_err(|()| Failure::NotFound)?;
-    let file = (record_id(&id)?, hash);
-    Ok(attachments::saved(&services, &visit.caller, file).await?)
+    let record = record_id(&id)?;
+    Ok(attachments::saved(&services, &visit.caller, record, hash).await?)
 }

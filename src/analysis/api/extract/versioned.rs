@@ -1,0 +1,71 @@
+//! Extractors of a JSON body: its fields as a type, alone or with the version that a change was made from.
+
+use super::fields::Fields;
+use super::version::stated;
+use crate::analysis::ApiError;
+use axum::extract::{FromRequest, Request};
+
+/// What a handler reads out of a body. What is wrong is noted in the fields, which fails the request; the
+/// value that is returned then is not used.
+pub(in crate::analysis::api) trait ReadFields: Sized {
+    fn read(fields: &mut Fields) -> Self;
+}
+
+/// A body that has to be there.
+pub(in crate::analysis::api) struct Body<T>(pub(in crate::analysis::api) T);
+
+/// A body that may be left out.
+pub(in crate::analysis::api) struct OptionalBody<T>(pub(in crate::analysis::api) T);
+
+/// A change with the version it was made from, in the body or as `If-Match` (CONTRACT 38).
+pub(in crate::analysis::api) struct Versioned<T> {
+    pub(in crate::analysis::api) version: i64,
+    pub(in crate::analysis::api) edit: T,
+}
+
+/// A body without fields.
+pub(in crate::analysis::api) struct NoFields;
+
+impl ReadFields for NoFields {
+    fn read(_: &mut Fields) -> Self {
+        Self
+    }
+}
+
+impl<S: Send + Sync, T: ReadFields> FromRequest<S> for Body<T> {
+    type Rejection = ApiError;
+
+    async fn from_request(request: Request, _: &S) -> Result<Self, ApiError> {
+        let mut fields = Fields::read(request).await?;
+        let value = T::read(&mut fields);
+        fields.finish()?;
+        Ok(Self(value))
+    }
+}
+
+impl<S: Send + Sync, T: ReadFields> FromRequest<S> for OptionalBody<T> {
+    type Rejection = ApiError;
+
+    async fn from_request(request: Request, _: &S) -> Result<Self, ApiError> {
+        let mut fields = Fields::read_optional(request).await?;
+        let value = T::read(&mut fields);
+        fields.finish()?;
+        Ok(Self(value))
+    }
+}
+
+impl<S: Send + Sync, T: ReadFields> FromRequest<S> for Versioned<T> {
+    type Rejection = ApiError;
+
+    async fn from_request(request: Request, _: &S) -> Result<Self, ApiError> {
+        let headers = request.headers().clone();
+        let mut fields = Fields::read(request).await?;
+        let version = stated(&mut fields, &headers);
+        let edit = T::read(&mut fields);
+        fields.finish()?;
+        Ok(Self {
+            version: version.settle()?,
+            edit,
+        })
+    }
+}
