@@ -2,7 +2,7 @@
 //! a token's value, a phrase or the text of a rule (CONTRACT 30, 38). A line is written after its
 //! change succeeded and before the change is answered: a change whose line cannot be written is
 //! answered with 503, although it is in force, and the process's log names it. A token's value is
-//! answered only behind its line. Lines of refused sign-ins are written in `refusals`.
+//! answered only behind its line. Refused sign-ins are written in `people::refused_sign_ins`.
 
 use crate::analysis::access::caller::Caller;
 use crate::analysis::clock::now_ms;

@@ -38,7 +38,7 @@ pub use error::{ApiError, FieldProblem};
 pub use ingest::Ingest;
 pub use ingest::gateway_registry::{GatewayRegistry, LocalGateway};
 pub use ingest::models::Models;
-pub use ingest::process::ProcessInput;
+pub use ingest::request::ProcessInput;
 pub use people::People;
 pub use records::Records;
 pub use records::attachments::{AttachTo, NewFile};

@@ -13,7 +13,7 @@ use super::ingest::gateway_registry::GatewayRegistry;
 use super::ingest::inline_rules::InlineRulesCache;
 use super::ingest::models::Models;
 use super::people::People;
-use super::people::refusals::Refusals;
+use super::people::refused_sign_ins::RefusedSignIns;
 use super::people::sign_in_limits::SignInLimits;
 use super::records::files::Files;
 use super::records::{Records, documents};
@@ -104,7 +104,7 @@ impl Services {
                 store: store.clone(),
                 audit: audit.clone(),
                 oidc: startup::open_provider(settings)?,
-                refusals: Refusals::start(store.clone()),
+                refused_sign_ins: RefusedSignIns::start(store.clone()),
                 limits: SignInLimits::default(),
             },
             access,
@@ -131,7 +131,7 @@ impl Services {
     /// Writes what is queued and closes the store. Calls after it get [`super::ApiError::StoreDown`].
     pub async fn shutdown(&self) {
         self.invalidation.stop().await;
-        self.people.refusals.stop().await;
+        self.people.refused_sign_ins.stop().await;
         self.store.close().await;
     }
 

@@ -50,15 +50,18 @@ impl Validation {
         value: Option<&Value>,
         stage: Stage,
     ) -> Result<Self, Vec<FieldProblem>> {
-        let mut problems = Problems::default();
-        let mut warnings = Vec::new();
+        let mut reader = ConfigReader::default();
         let rules = match value {
-            Some(value) => config(value, (&mut problems, &mut warnings)),
+            Some(value) => reader.config(value),
             None => {
-                problems.add("validation_config", "missing");
+                reader.problems.add("validation_config", "missing");
                 None
             }
         };
+        let ConfigReader {
+            problems,
+            mut warnings,
+        } = reader;
         let mut rules = rules.unwrap_or_default();
         if stage == Stage::PostCall && !rules.custom_policies.is_empty() {
             rules.custom_policies.clear();
@@ -82,66 +85,77 @@ impl InlineRules {
     }
 }
 
-type Told<'a> = (&'a mut Problems, &'a mut Vec<String>);
-
-fn config(value: &Value, (problems, warnings): Told<'_>) -> Option<Rules> {
-    let fields = Object::read("validation_config", value, problems)?;
-    passed_over(&fields, &["source", "inline"], warnings);
-    match fields.get("source") {
-        Some(Value::String(source)) if source.eq_ignore_ascii_case("inline") => {}
-        Some(_) => problems.add(fields.path("source"), "allowed: inline"),
-        None => problems.add(fields.path("source"), "missing; allowed: inline"),
-    }
-    if fields.get("inline").is_none() {
-        problems.add(INLINE, "missing");
-    }
-    let inline = fields.object("inline", problems)?;
-    passed_over(&inline, &["dataclean", "guardrails", "custom"], warnings);
-    Some(sections(&inline, (problems, warnings)))
+/// Reads `validation_config`; what is wrong is a problem, what is unknown a warning.
+#[derive(Default)]
+struct ConfigReader {
+    problems: Problems,
+    warnings: Vec<String>,
 }
 
-fn sections(inline: &Object<'_>, (problems, warnings): Told<'_>) -> Rules {
-    let mut rules = Rules {
-        dataclean: None,
-        ..Rules::default()
-    };
-    if let Some(fields) = inline.object("dataclean", problems) {
-        let known = [
-            "enabled",
-            "patterns",
-            "allowed_patterns",
-            "clean_type",
-            "mask_style",
-        ];
-        passed_over(&fields, &known, warnings);
-        let dataclean = dataclean_fields(&fields, problems);
-        rules.dataclean = is_on(&fields, problems).then_some(dataclean);
-    }
-    if let Some(fields) = inline.object("guardrails", problems) {
-        passed_over(&fields, &["enabled", "categories", "disabled"], warnings);
-        let guardrails = guardrails_fields(&fields, problems);
-        rules.guardrails = is_on(&fields, problems).then_some(guardrails);
-    }
-    if let Some(fields) = inline.object("custom", problems) {
-        passed_over(&fields, &["enabled", "policies"], warnings);
-        let policies = policies(&fields, "policies", problems);
-        if is_on(&fields, problems) {
-            rules.custom_policies = policies;
+impl ConfigReader {
+    fn config(&mut self, value: &Value) -> Option<Rules> {
+        let fields = Object::read("validation_config", value, &mut self.problems)?;
+        self.warn_unknown(&fields, &["source", "inline"]);
+        match fields.get("source") {
+            Some(Value::String(source)) if source.eq_ignore_ascii_case("inline") => {}
+            Some(_) => self.problems.add(fields.path("source"), "allowed: inline"),
+            None => {
+                let problem = "missing; allowed: inline";
+                self.problems.add(fields.path("source"), problem);
+            }
         }
+        if fields.get("inline").is_none() {
+            self.problems.add(INLINE, "missing");
+        }
+        let inline = fields.object("inline", &mut self.problems)?;
+        self.warn_unknown(&inline, &["dataclean", "guardrails", "custom"]);
+        Some(self.sections(&inline))
     }
-    rules
+
+    fn sections(&mut self, inline: &Object<'_>) -> Rules {
+        let mut rules = Rules {
+            dataclean: None,
+            ..Rules::default()
+        };
+        if let Some(fields) = inline.object("dataclean", &mut self.problems) {
+            let known = [
+                "enabled",
+                "patterns",
+                "allowed_patterns",
+                "clean_type",
+                "mask_style",
+            ];
+            self.warn_unknown(&fields, &known);
+            let dataclean = dataclean_fields(&fields, &mut self.problems);
+            rules.dataclean = self.enabled(&fields).then_some(dataclean);
+        }
+        if let Some(fields) = inline.object("guardrails", &mut self.problems) {
+            self.warn_unknown(&fields, &["enabled", "categories", "disabled"]);
+            let guardrails = guardrails_fields(&fields, &mut self.problems);
+            rules.guardrails = self.enabled(&fields).then_some(guardrails);
+        }
+        if let Some(fields) = inline.object("custom", &mut self.problems) {
+            self.warn_unknown(&fields, &["enabled", "policies"]);
+            let policies = policies(&fields, "policies", &mut self.problems);
+            if self.enabled(&fields) {
+                rules.custom_policies = policies;
+            }
+        }
+        rules
+    }
+
+    fn enabled(&mut self, section: &Object<'_>) -> bool {
+        section.flag("enabled", true, &mut self.problems)
+    }
+
+    fn warn_unknown(&mut self, fields: &Object<'_>, known: &[&str]) {
+        let unknown = fields.unknown(known).into_iter().take(MOST_WARNINGS);
+        self.warnings
+            .extend(unknown.map(|path| format!("{path}: not known, ignored")));
+    }
 }
 
-fn is_on(section: &Object<'_>, problems: &mut Problems) -> bool {
-    section.flag("enabled", true, problems)
-}
-
-fn passed_over(fields: &Object<'_>, known: &[&str], warnings: &mut Vec<String>) {
-    let unknown = fields.unknown(known).into_iter().take(MOST_WARNINGS);
-    warnings.extend(unknown.map(|path| format!("{path}: not known, ignored")));
-}
-
-/// Unknown fields of one section that are told.
+/// Unknown fields of one section that cause a warning.
 const MOST_WARNINGS: usize = 10;
 
 /// What was compiled lately.

@@ -9,9 +9,10 @@ pub(in crate::analysis) mod gateway_registry;
 pub(in crate::analysis) mod inline_rules;
 pub(in crate::analysis) mod models;
 mod parameters;
-pub(in crate::analysis) mod process;
+mod process;
 mod record_builder;
 mod remote_checks;
+pub(in crate::analysis) mod request;
 pub(in crate::analysis) mod verdict;
 
 use crate::analysis::access::Access;

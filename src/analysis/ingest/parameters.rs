@@ -1,6 +1,6 @@
 //! The fields of `additional_parameters` that this program understands (§2.7, CONTRACT 5).
 
-use super::process::ProcessInput;
+use super::request::ProcessInput;
 use crate::analysis::error::ApiError;
 use monitor_model::{Chain, Identity, Stage};
 use monitor_store::ChainEntry;

@@ -2,33 +2,14 @@
 
 use super::Ingest;
 use super::erased_users::{answer_of_insert, durable_of_insert};
-use super::inline_rules::Validation;
 use super::parameters::{Parameters, chain_entry};
 use super::record_builder::{self, AnalyzedMessage, CallerView};
+use super::request::{ProcessInput, ProcessRequest};
 use super::verdict::RulesInForce;
 use crate::analysis::access::caller::Caller;
 use crate::analysis::error::ApiError;
 use monitor_model::{AnalysisResponse, Secret, Stage};
 use monitor_store::{Durable, NewRecord, Scope};
-use serde_json::{Map, Value};
-
-/// §2.7 as it came in; the field checks are the analysis's own.
-#[derive(Clone, Debug, Default)]
-pub struct ProcessInput {
-    /// The application's UUID; None takes the one the token is bound to.
-    pub application_id: Option<String>,
-    /// The user's message or the model's answer.
-    pub message: String,
-    /// user_id, session_id, request_id and whatever else the caller tracks.
-    pub additional_parameters: Map<String, Value>,
-}
-
-/// One call: §2.7, or §2.8 where it brings its own rules.
-pub(in crate::analysis) struct ProcessRequest {
-    pub(in crate::analysis) stage: Stage,
-    pub(in crate::analysis) input: ProcessInput,
-    pub(in crate::analysis) validation: Option<Validation>,
-}
 
 /// A record that is not stored yet, and what of its answer only the caller sees.
 struct BuiltRecord {

@@ -70,7 +70,7 @@ impl People {
             return Err(FieldProblem::new("name", "is taken; choose another one").into());
         }
         let details = json!({"name": name, "role": new.role.as_str()});
-        self.account_audited(caller, Action::AccountCreate, (&account, details))
+        self.audit_account(caller, Action::AccountCreate, &account, details)
             .await?;
         let link = self.make_link(caller, &account).await?;
         Ok((account, link))
@@ -135,7 +135,7 @@ impl People {
             "name": account.name, "role": account.role.as_str(),
             "disabled": account.disabled_at_ms.is_some(),
         });
-        self.account_audited(caller, Action::AccountChange, (&account, details))
+        self.audit_account(caller, Action::AccountChange, &account, details)
             .await?;
         Ok(account)
     }
@@ -147,7 +147,7 @@ impl People {
             .add_link(SecretHash::of(&value), account.id, ends)
             .await?;
         let details = json!({"name": account.name, "ends_at_ms": ends});
-        self.account_audited(caller, Action::AccountLink, (account, details))
+        self.audit_account(caller, Action::AccountLink, account, details)
             .await?;
         Ok(value)
     }
@@ -159,11 +159,12 @@ impl People {
         Ok(others.any(|account| can_administer(account, has_provider)))
     }
 
-    async fn account_audited(
+    async fn audit_account(
         &self,
         caller: &Caller,
         action: Action,
-        (account, details): (&Account, Value),
+        account: &Account,
+        details: Value,
     ) -> Result<(), ApiError> {
         let target = Target::Account(account.id, account.application_id);
         self.audit.append(caller, action, target, details).await

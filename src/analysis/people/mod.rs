@@ -7,14 +7,14 @@ pub(in crate::analysis) mod first_link;
 pub(in crate::analysis) mod oidc;
 pub(in crate::analysis) mod oidc_accounts;
 pub(in crate::analysis) mod passwords;
-pub(in crate::analysis) mod refusals;
+pub(in crate::analysis) mod refused_sign_ins;
 pub(in crate::analysis) mod sign_in_limits;
 pub(in crate::analysis) mod sign_ins;
 
 use crate::analysis::audit::AuditLog;
 use monitor_store::Store;
 use oidc::Provider;
-use refusals::Refusals;
+use refused_sign_ins::RefusedSignIns;
 use sign_in_limits::SignInLimits;
 use std::sync::Arc;
 use std::time::Duration;
@@ -28,7 +28,6 @@ pub struct People {
     pub(super) audit: AuditLog,
     /// The identity provider; None where people sign in by password alone.
     pub(super) oidc: Option<Provider>,
-    /// Where refused sign-ins are noted.
-    pub(in crate::analysis) refusals: Refusals,
+    pub(in crate::analysis) refused_sign_ins: RefusedSignIns,
     pub(in crate::analysis) limits: SignInLimits,
 }

@@ -6,7 +6,7 @@
 
 use super::People;
 use super::passwords;
-use super::refusals::{Reason, Refusal};
+use super::refused_sign_ins::{Reason, RefusedSignIn};
 use crate::analysis::access::caller::Caller;
 use crate::analysis::access::token_cache::random_value;
 use crate::analysis::audit::{Action, Target};
@@ -22,6 +22,12 @@ const IDLE_MS: i64 = 12 * 3_600_000;
 pub(in crate::analysis) const LONGEST_MS: i64 = 7 * 86_400_000;
 /// A sign-in's latest page is written at most this often.
 const TOUCHED_EVERY_MS: i64 = 60_000;
+
+/// A person's change of the own password.
+pub(in crate::analysis) struct PasswordChange {
+    pub(in crate::analysis) old: Secret,
+    pub(in crate::analysis) new: Secret,
+}
 
 fn is_over(sign_in: &SignIn, account: &Account, now_ms: i64) -> bool {
     now_ms - sign_in.seen_at_ms > IDLE_MS
@@ -85,7 +91,7 @@ impl People {
             (Some(_), None) => Reason::AccountDisabled,
             (Some(_), Some(_)) => Reason::WrongPassword,
         };
-        self.refusals.note(&Refusal {
+        self.refused_sign_ins.note(&RefusedSignIn {
             reason,
             account: account.as_ref(),
             person: None,
@@ -167,14 +173,14 @@ impl People {
     pub(in crate::analysis) async fn change_password(
         &self,
         account: &Account,
-        (old, new): (Secret, Secret),
+        change: PasswordChange,
         kept: &Secret,
     ) -> Result<bool, ApiError> {
-        if !passwords::is_right(old, account.password.clone()).await? {
+        if !passwords::is_right(change.old, account.password.clone()).await? {
             return Ok(false);
         }
-        passwords::check(&new, &account.name)?;
-        let hash = passwords::hash(new).await?;
+        passwords::check(&change.new, &account.name)?;
+        let hash = passwords::hash(change.new).await?;
         self.set_password(account, hash).await?;
         let kept = SecretHash::of(kept);
         self.store

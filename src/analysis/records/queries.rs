@@ -94,11 +94,12 @@ impl Records {
         &self,
         caller: &Caller,
         application: Option<ApplicationId>,
-        (hours, types): ((i64, i64), u32),
+        hours: (i64, i64),
+        most_types: u32,
     ) -> Result<(Vec<HourTraffic>, Vec<TypeCount>), ApiError> {
         let application = caller.narrow(application)?;
         let traffic = self.store.traffic(application, hours).await?;
-        let found = self.store.traffic_types(application, hours, types);
+        let found = self.store.traffic_types(application, hours, most_types);
         Ok((traffic, found.await?))
     }
 

@@ -84,20 +84,22 @@ pub(in crate::analysis) fn dataclean_fields(
 }
 
 /// What is wrong leaves something in its place, so that the others keep their numbers.
-fn pattern((path, value): Element<'_>, problems: &mut Problems) -> Pattern {
+fn pattern(Element { path, value }: Element<'_>, problems: &mut Problems) -> Pattern {
     let problem = match value {
         Value::String(name) => match name.parse::<PatternName>() {
             Ok(name) => return name.into(),
             Err(error) => error.to_string(),
         },
-        Value::Object(_) => return Pattern::Custom(custom_pattern((path, value), problems)),
+        Value::Object(_) => {
+            return Pattern::Custom(custom_pattern(Element { path, value }, problems));
+        }
         _ => "must be a pattern's name or an object {name, regex}".to_owned(),
     };
     problems.add(path, problem);
     PatternName::Emails.into()
 }
 
-fn custom_pattern((path, value): Element<'_>, problems: &mut Problems) -> CustomPattern {
+fn custom_pattern(Element { path, value }: Element<'_>, problems: &mut Problems) -> CustomPattern {
     let mut pattern = CustomPattern {
         name: String::new(),
         regex: String::new(),
@@ -134,7 +136,7 @@ pub(in crate::analysis) fn policies(
 ) -> Vec<CustomPolicy> {
     let elements = fields.list(key, MOST_POLICIES, problems);
     let mut policies = Vec::new();
-    for (path, value) in elements.unwrap_or_default() {
+    for Element { path, value } in elements.unwrap_or_default() {
         let Some(fields) = Object::read(path, value, problems) else {
             continue;
         };
@@ -163,9 +165,9 @@ pub(in crate::analysis) fn guardrails_fields(
 ) -> GuardrailsRules {
     let mut rules = GuardrailsRules::default();
     let disabled = fields.list("disabled", MOST_CATEGORIES, problems);
-    for (path, value) in disabled.unwrap_or_default() {
+    for Element { path, value } in disabled.unwrap_or_default() {
         match value.as_str() {
-            Some(name) => rules.disabled.extend(category((path, name), problems)),
+            Some(name) => rules.disabled.extend(category(path, name, problems)),
             None => problems.add(path, "must be a category's name"),
         }
     }
@@ -186,7 +188,7 @@ pub(in crate::analysis) fn guardrails_fields(
         if score.is_none() {
             problems.add(path.clone(), "must be a number from 0 to 1");
         }
-        let known = category((path, name), problems);
+        let known = category(path, name, problems);
         rules.categories.extend(known.zip(score));
     }
     rules
@@ -194,7 +196,7 @@ pub(in crate::analysis) fn guardrails_fields(
 
 /// The name of a category, as it stands in rules. One of the other direction is never looked for in this
 /// one, whatever stands here.
-fn category((path, name): (String, &str), problems: &mut Problems) -> Option<String> {
+fn category(path: String, name: &str, problems: &mut Problems) -> Option<String> {
     match name.parse::<Category>() {
         Ok(category) => Some(category.as_str().to_owned()),
         Err(error) => {

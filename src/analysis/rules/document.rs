@@ -45,8 +45,11 @@ pub(in crate::analysis) struct Object<'v> {
     entries: &'v Map<String, Value>,
 }
 
-/// A list's element and where it stands.
-pub(in crate::analysis) type Element<'v> = (String, &'v Value);
+/// An element of a list, and its path.
+pub(in crate::analysis) struct Element<'v> {
+    pub(in crate::analysis) path: String,
+    pub(in crate::analysis) value: &'v Value,
+}
 
 impl<'v> Object<'v> {
     pub(in crate::analysis) fn read(
@@ -195,8 +198,11 @@ impl<'v> Object<'v> {
             problems.add(path, text);
             return None;
         }
-        let place = |(index, value)| (format!("{path}[{index}]"), value);
-        Some(elements.iter().enumerate().map(place).collect())
+        let element = |(index, value)| Element {
+            path: format!("{path}[{index}]"),
+            value,
+        };
+        Some(elements.iter().enumerate().map(element).collect())
     }
 
     /// Every field with its path.

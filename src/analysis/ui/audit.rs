@@ -11,7 +11,7 @@ use super::table::{Column, Table};
 use super::view::View;
 use super::visit::Visit;
 use crate::analysis::audit::Action;
-use crate::analysis::people::refusals::Reason;
+use crate::analysis::people::refused_sign_ins::Reason;
 use axum::extract::{Query, State};
 use axum::response::Html;
 use maud::{Markup, html};

@@ -1,6 +1,6 @@
 //! `/ui/oidc`: to an identity provider and back. What the browser has to keep meanwhile is in a cookie
 //! that lasts as long as the way may take. Who is refused is told on a page, in the log and in the audit
-//! log (`refusals`).
+//! log (`people::refused_sign_ins`).
 
 use super::components::{Tone, notice};
 use super::failure::Failure;
@@ -10,7 +10,7 @@ use super::view::View;
 use super::{Ui, cookie, layout};
 use crate::analysis::people::oidc::{Flow, LASTS, OidcError, Person, Provider, Returned, denied};
 use crate::analysis::people::oidc_accounts::EntryError;
-use crate::analysis::people::refusals::Refusal;
+use crate::analysis::people::refused_sign_ins::RefusedSignIn;
 use crate::observe::Throttle;
 use axum::extract::{Query, State};
 use axum::http::{HeaderMap, HeaderValue, StatusCode};
@@ -190,7 +190,7 @@ fn refuse(ui: &Ui, view: &View, refused: &Refused) -> Response {
             refused.error
         );
     }
-    ui.services.people.refusals.note(&Refusal {
+    ui.services.people.refused_sign_ins.note(&RefusedSignIn {
         reason: (&refused.error).into(),
         account: refused.account.as_deref(),
         person: refused.person.as_ref(),

@@ -7,6 +7,7 @@ use super::form::Form;
 use super::layout::{self, Section};
 use super::phrases::Phrases;
 use super::visit::Visit;
+use crate::analysis::people::sign_ins::PasswordChange;
 use crate::analysis::{ApiError, FieldProblem};
 use axum::extract::State;
 use axum::http::{HeaderValue, StatusCode, header};
@@ -40,11 +41,14 @@ pub(super) async fn change(
         .limits
         .failed(&account.name, address, now);
     let browser = visit.view.browser.clone().ok_or(Failure::SignedOut)?;
-    let passwords = (given.secret("old"), given.secret("password"));
+    let change = PasswordChange {
+        old: given.secret("old"),
+        new: given.secret("password"),
+    };
     let changed = ui
         .services
         .people
-        .change_password(account, passwords, &browser);
+        .change_password(account, change, &browser);
     match changed.await {
         Ok(true) => {
             ui.services.people.limits.succeeded(&account.name, address);

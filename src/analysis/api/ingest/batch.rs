@@ -6,7 +6,7 @@ use super::surrogates::replace_lone;
 use crate::analysis::api::extract::bearer::bearer;
 use crate::analysis::api::extract::{Api, body};
 use crate::analysis::api::response::{Outcome, content};
-use crate::analysis::ingest::process::ProcessRequest;
+use crate::analysis::ingest::request::ProcessRequest;
 use crate::analysis::{ApiError, Caller, Services};
 use axum::extract::{Request, State};
 use axum::http::{HeaderMap, StatusCode, header};

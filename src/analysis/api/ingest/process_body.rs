@@ -4,7 +4,7 @@
 use super::surrogates::replace_lone;
 use crate::analysis::api::extract::body::not_json;
 use crate::analysis::ingest::inline_rules::Validation;
-use crate::analysis::ingest::process::ProcessRequest;
+use crate::analysis::ingest::request::ProcessRequest;
 use crate::analysis::{ApiError, ProcessInput};
 use monitor_model::Stage;
 use serde::Deserialize;

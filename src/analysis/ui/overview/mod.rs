@@ -86,10 +86,10 @@ async fn shown(
     let asked = asked.resolved(services, &visit.caller, view.r()).await?;
     let application = asked.text("application_id").parse().ok();
     let now_ms = now_ms();
-    let wanted = (period.hours(now_ms), TYPES);
+    let hours = period.hours(now_ms);
     let (traffic, types) = services
         .records
-        .traffic(&visit.caller, application, wanted)
+        .traffic(&visit.caller, application, hours, TYPES)
         .await?;
     Ok(Shown {
         period,

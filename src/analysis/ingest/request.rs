@@ -1,0 +1,23 @@
+//! A message as a caller sends it (§2.7, §2.8).
+
+use super::inline_rules::Validation;
+use monitor_model::Stage;
+use serde_json::{Map, Value};
+
+/// §2.7 as it came in; the field checks are the analysis's own.
+#[derive(Clone, Debug, Default)]
+pub struct ProcessInput {
+    /// The application's UUID; None takes the one the token is bound to.
+    pub application_id: Option<String>,
+    /// The user's message or the model's answer.
+    pub message: String,
+    /// user_id, session_id, request_id and whatever else the caller tracks.
+    pub additional_parameters: Map<String, Value>,
+}
+
+/// One call: §2.7, or §2.8 where it brings its own rules.
+pub(in crate::analysis) struct ProcessRequest {
+    pub(in crate::analysis) stage: Stage,
+    pub(in crate::analysis) input: ProcessInput,
+    pub(in crate::analysis) validation: Option<Validation>,
+}
