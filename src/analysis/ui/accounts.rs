@@ -1,21 +1,26 @@
 //! `/ui/users`: who may sign in, and as what. Only for administrators of all applications.
 
-use super::Ui;
-use super::components::{Tone, badge, choice, head, maybe_time, notice, refusal, token_field};
-use super::failure::Failure;
-use super::form::Form;
-use super::layout::{self, Section};
-use super::names::{self, Names};
-use super::phrases::Phrases;
-use super::suggestions::{self, Label};
-use super::table::{Column, Table};
-use super::visit::Visit;
 use crate::analysis::people::accounts::comes_by_provider;
 use crate::analysis::people::administration::{AccountEdit, NewAccount};
+use crate::analysis::ui::application_field::{self, Label};
+use crate::analysis::ui::application_names::{self, Names};
+use crate::analysis::ui::failure::Failure;
+use crate::analysis::ui::layout::components::{
+    Tone, badge, choice, head, maybe_time, notice, refusal, token_field,
+};
+use crate::analysis::ui::layout::table::{Column, Table};
+use crate::analysis::ui::layout::{self, Section};
+use crate::analysis::ui::paths::LINK_PATH;
+use crate::analysis::ui::phrases::Phrases;
+use crate::analysis::ui::request::form::Form;
+use crate::analysis::ui::request::visit::Visit;
+use crate::analysis::ui::state::Ui;
 use crate::analysis::{ApiError, FieldProblem};
+use axum::Router;
 use axum::extract::{Path, Query, State};
 use axum::http::StatusCode;
 use axum::response::{Html, IntoResponse, Response};
+use axum::routing::{get, post};
 use maud::{Markup, html};
 use monitor_model::{ApplicationId, Secret};
 use monitor_store::{Account, AccountId, Role};
@@ -23,40 +28,43 @@ use serde::Deserialize;
 
 const PER_PAGE: u32 = 50;
 
+pub(super) fn routes() -> Router<Ui> {
+    Router::new()
+        .route("/users", get(list).post(create))
+        .route("/users/{id}/link", post(new_link))
+        .route("/users/{id}/edit", post(edit))
+}
+
 #[derive(Default, Deserialize)]
 #[serde(default)]
-pub(super) struct Asked {
+struct AccountsQuery {
     after: Option<String>,
 }
 
-pub(super) async fn list(
+async fn list(
     State(ui): State<Ui>,
     visit: Visit,
-    Query(asked): Query<Asked>,
+    Query(query): Query<AccountsQuery>,
 ) -> Result<Response, Failure> {
     visit.must_administer()?;
-    let page = shown(&ui, &visit, asked.after.as_deref(), html! {}).await?;
+    let page = list_page(&ui, &visit, query.after.as_deref(), html! {}).await?;
     Ok(page.into_response())
 }
 
-pub(super) async fn create(
-    State(ui): State<Ui>,
-    visit: Visit,
-    given: Form,
-) -> Result<Response, Failure> {
+async fn create(State(ui): State<Ui>, visit: Visit, form: Form) -> Result<Response, Failure> {
     visit.must_administer()?;
-    let made = match read_new(&ui, &visit, &given).await {
+    let made = match read_new(&ui, &visit, &form).await {
         Ok(new) => ui.services.people.make_account(&visit.caller, new).await,
         Err(problem) => Err(problem),
     };
-    told(&ui, &visit, (None, made)).await
+    link_page(&ui, &visit, None, made).await
 }
 
-pub(super) async fn new_link(
+async fn new_link(
     State(ui): State<Ui>,
     visit: Visit,
     Path(id): Path<String>,
-    given: Form,
+    form: Form,
 ) -> Result<Response, Failure> {
     visit.must_administer()?;
     let made = ui
@@ -64,21 +72,21 @@ pub(super) async fn new_link(
         .people
         .link_for(&visit.caller, account_id(&id)?)
         .await;
-    told(&ui, &visit, (given.given("after"), made)).await
+    link_page(&ui, &visit, form.value("after"), made).await
 }
 
-pub(super) async fn edit(
+async fn edit(
     State(ui): State<Ui>,
     visit: Visit,
     Path(id): Path<String>,
-    given: Form,
+    form: Form,
 ) -> Result<Response, Failure> {
     visit.must_administer()?;
-    let after = given.given("after");
-    let edit = match given.text("action") {
+    let after = form.value("after");
+    let edit = match form.text("action") {
         "disable" => AccountEdit::Disable,
         "enable" => AccountEdit::Enable,
-        _ => AccountEdit::Role(Role::from_name(given.text("role")).ok_or(Failure::NotFound)?),
+        _ => AccountEdit::Role(Role::from_name(form.text("role")).ok_or(Failure::NotFound)?),
     };
     let (t, id) = (visit.view.t, account_id(&id)?);
     let (status, message) = match ui
@@ -90,19 +98,21 @@ pub(super) async fn edit(
         Ok(_) => (StatusCode::OK, notice(Tone::Good, t.saved)),
         Err(error) => (status_of(&error), refusal(t, t.not_saved, &error)),
     };
-    let page = shown(&ui, &visit, after, message).await?;
+    let page = list_page(&ui, &visit, after, message).await?;
     Ok((status, page).into_response())
 }
 
-async fn read_new(ui: &Ui, visit: &Visit, given: &Form) -> Result<NewAccount, ApiError> {
-    let role = Role::from_name(given.text("role"));
+async fn read_new(ui: &Ui, visit: &Visit, form: &Form) -> Result<NewAccount, ApiError> {
+    let role = Role::from_name(form.text("role"));
     let unknown = || FieldProblem::new("role", "is not one of the list");
-    let application_id = match given.text("application_id").trim() {
+    let application_id = match form.text("application_id").trim() {
         "" => None,
-        named => Some(names::meant(&ui.services, &visit.caller, named, visit.view.r()).await?),
+        named => Some(
+            application_names::resolve(&ui.services, &visit.caller, named, visit.view.r()).await?,
+        ),
     };
     Ok(NewAccount {
-        name: given.text("name").to_owned(),
+        name: form.text("name").to_owned(),
         role: role.ok_or_else(unknown)?,
         application_id,
     })
@@ -116,16 +126,17 @@ fn status_of(error: &ApiError) -> StatusCode {
     StatusCode::from_u16(error.status()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR)
 }
 
-/// The page after a link was made, which is seen this once.
-async fn told(
+/// The page that shows a new link, this once.
+async fn link_page(
     ui: &Ui,
     visit: &Visit,
-    (after, made): (Option<&str>, Result<(Account, Secret), ApiError>),
+    after: Option<&str>,
+    made: Result<(Account, Secret), ApiError>,
 ) -> Result<Response, Failure> {
     let t = visit.view.t;
     let (status, message) = match made {
         Ok((account, link)) => {
-            let address = format!("{}{}{}", visit.view.origin, super::LINK_PATH, link.expose());
+            let address = format!("{}{}{}", visit.view.origin, LINK_PATH, link.expose());
             (
                 StatusCode::OK,
                 html! {
@@ -139,11 +150,11 @@ async fn told(
         }
         Err(error) => (status_of(&error), refusal(t, t.not_saved, &error)),
     };
-    let page = shown(ui, visit, after, message).await?;
+    let page = list_page(ui, visit, after, message).await?;
     Ok((status, page).into_response())
 }
 
-async fn shown(
+async fn list_page(
     ui: &Ui,
     visit: &Visit,
     after: Option<&str>,
@@ -165,7 +176,7 @@ async fn shown(
             (head(t.users, html! { p.dim { (t.users_hint) } }, html! {}))
             (message)
             (new_form(visit))
-            (table(visit, &accounts, (after, &names)))
+            (AccountList { visit, after, names: &names }.table(&accounts))
             @if let Some(next) = next {
                 nav.pager aria-label=(t.pages) { a.button href={ "/ui/users?after=" (encoded(&next)) } { (t.next_page) } }
             }
@@ -186,7 +197,7 @@ fn new_form(visit: &Visit) -> Markup {
                 (token_field(&visit.view))
                 label { (t.name) input name="name" required maxlength="64" autocapitalize="none" spellcheck="false" autocomplete="off"; }
                 label { (t.role) select name="role" { (roles(t, Role::Analyst)) } }
-                (suggestions::field(Label::Shown(t.only_application), ("", visit.view.r().name_or_id)))
+                (application_field::field(Label::Shown(t.only_application), "", visit.view.r().name_or_id))
                 button.primary type="submit" { (t.make_link) }
             }
             p.hint { (t.roles_hint) }
@@ -194,70 +205,77 @@ fn new_form(visit: &Visit) -> Markup {
     }
 }
 
-fn table(visit: &Visit, accounts: &[Account], (after, names): (Option<&str>, &Names)) -> Markup {
-    let t = visit.view.t;
-    let table = Table {
-        name: t.users,
-        look: "",
-        columns: [
-            Column::Text(t.name),
-            Column::Text(t.role),
-            Column::Text(t.state),
-            Column::Text(t.last_sign_in),
-            Column::Text(t.created),
-            Column::Actions(t.actions),
-        ],
-    };
-    let rows =
-        html! { @for account in accounts { (table.row(cells(visit, account, (after, names)))) } };
-    html! { div.table { (table.of(rows)) } }
+/// The list of accounts as a page shows it.
+struct AccountList<'a> {
+    visit: &'a Visit,
+    /// The account that the page begins behind; every form of the list sends it along.
+    after: Option<&'a str>,
+    names: &'a Names,
 }
 
-fn cells(visit: &Visit, account: &Account, (after, names): (Option<&str>, &Names)) -> [Markup; 6] {
-    let t = visit.view.t;
-    let hidden = hidden(visit, after);
-    [
-        html! { (account.name) @if let Some(id) = account.application_id { (bound(id, names)) } },
-        html! {
-            form.inline method="post" action={ "/ui/users/" (account.id.0) "/edit" } {
-                (hidden)
-                select name="role" aria-label={ (t.role) " " (account.name) } { (roles(t, account.role)) }
-                button.quiet type="submit" { (t.save) span.hidden { " " (t.role) " " (account.name) } }
-            }
-        },
-        state(t, account),
-        maybe_time(account.signed_in_at_ms),
-        maybe_time(Some(account.created_at_ms)),
-        actions(visit, account, &hidden),
-    ]
-}
-
-/// What every form of the list sends along: where in the list it stood.
-fn hidden(visit: &Visit, after: Option<&str>) -> Markup {
-    html! {
-        (token_field(&visit.view))
-        @if let Some(after) = after { input type="hidden" name="after" value=(after); }
+impl AccountList<'_> {
+    fn table(&self, accounts: &[Account]) -> Markup {
+        let t = self.visit.view.t;
+        let table = Table {
+            name: t.users,
+            look: "",
+            columns: [
+                Column::Text(t.name),
+                Column::Text(t.role),
+                Column::Text(t.state),
+                Column::Text(t.last_sign_in),
+                Column::Text(t.created),
+                Column::Actions(t.actions),
+            ],
+        };
+        let rows = html! { @for account in accounts { (table.row(self.cells(account))) } };
+        html! { div.table { (table.of(rows)) } }
     }
-}
 
-fn actions(visit: &Visit, account: &Account, hidden: &Markup) -> Markup {
-    let t = visit.view.t;
-    let address = format!("/ui/users/{}", account.id.0);
-    let is_own = account.id == visit.account.id;
-    // Ten buttons of one name are no help to whoever hears them.
-    let named = html! { span.hidden { " " (account.name) } };
-    html! {
-        form.inline method="post" action={ (address) "/link" } {
-            (hidden)
-            button.quiet type="submit" disabled[account.disabled_at_ms.is_some()] { (t.new_link) (named) }
+    fn cells(&self, account: &Account) -> [Markup; 6] {
+        let t = self.visit.view.t;
+        [
+            html! { (account.name) @if let Some(id) = account.application_id { (bound(id, self.names)) } },
+            html! {
+                form.inline method="post" action={ "/ui/users/" (account.id.0) "/edit" } {
+                    (self.hidden_fields())
+                    select name="role" aria-label={ (t.role) " " (account.name) } { (roles(t, account.role)) }
+                    button.quiet type="submit" { (t.save) span.hidden { " " (t.role) " " (account.name) } }
+                }
+            },
+            state(t, account),
+            maybe_time(account.signed_in_at_ms),
+            maybe_time(Some(account.created_at_ms)),
+            self.actions(account),
+        ]
+    }
+
+    fn hidden_fields(&self) -> Markup {
+        html! {
+            (token_field(&self.visit.view))
+            @if let Some(after) = self.after { input type="hidden" name="after" value=(after); }
         }
-        form.inline method="post" action={ (address) "/edit" } {
-            (hidden)
-            @if account.disabled_at_ms.is_some() {
-                button.quiet type="submit" name="action" value="enable" { (t.enable) (named) }
-            } @else {
-                button.quiet.danger type="submit" name="action" value="disable" disabled[is_own]
-                    data-confirm={ (t.disable_question) " " (account.name) } { (t.disable) (named) }
+    }
+
+    fn actions(&self, account: &Account) -> Markup {
+        let t = self.visit.view.t;
+        let address = format!("/ui/users/{}", account.id.0);
+        let is_own = account.id == self.visit.account.id;
+        // A screen reader needs to tell ten buttons of one name apart.
+        let named = html! { span.hidden { " " (account.name) } };
+        html! {
+            form.inline method="post" action={ (address) "/link" } {
+                (self.hidden_fields())
+                button.quiet type="submit" disabled[account.disabled_at_ms.is_some()] { (t.new_link) (named) }
+            }
+            form.inline method="post" action={ (address) "/edit" } {
+                (self.hidden_fields())
+                @if account.disabled_at_ms.is_some() {
+                    button.quiet type="submit" name="action" value="enable" { (t.enable) (named) }
+                } @else {
+                    button.quiet.danger type="submit" name="action" value="disable" disabled[is_own]
+                        data-confirm={ (t.disable_question) " " (account.name) } { (t.disable) (named) }
+                }
             }
         }
     }
@@ -279,14 +297,5 @@ fn state(t: &Phrases, account: &Account) -> Markup {
 }
 
 fn roles(t: &Phrases, chosen: Role) -> Markup {
-    html! { @for role in Role::ALL { (choice(role.as_str(), role_name(t, role), chosen.as_str())) } }
-}
-
-/// A role in the page's language.
-pub(super) fn role_name(t: &Phrases, role: Role) -> &'static str {
-    match role {
-        Role::Administrator => t.administrator,
-        Role::Analyst => t.analyst,
-        Role::Developer => t.developer,
-    }
+    html! { @for role in Role::ALL { (choice(role.as_str(), t.role_name(role), chosen.as_str())) } }
 }

@@ -2,11 +2,11 @@
 //! from the server that hold it. Without scripts it is the text alone; what a text means is told by
 //! `names`. No page holds a list of all applications.
 
-use super::components::badge;
-use super::failure::Failure;
-use super::view::View;
-use super::visit::Visit;
 use crate::analysis::text_checks::LONGEST_NAME;
+use crate::analysis::ui::failure::Failure;
+use crate::analysis::ui::layout::components::badge;
+use crate::analysis::ui::request::view::View;
+use crate::analysis::ui::request::visit::Visit;
 use crate::analysis::{ApiError, Caller, Services};
 use axum::extract::{Query, State};
 use axum::response::Html;
@@ -18,27 +18,27 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 /// Where suggestions come from.
-pub(super) const PATH: &str = "/applications/suggestions";
+pub(crate) const PATH: &str = "/applications/suggestions";
 /// Applications that are offered at once.
 const OFFERED: usize = 10;
 
-/// What a field is called.
+/// The label of the field.
 #[derive(Clone, Copy)]
-pub(super) enum Label<'a> {
-    /// Above it.
+pub(crate) enum Label<'a> {
+    /// Visible, above the field.
     Shown(&'a str),
-    /// Only to those who do not see the page.
+    /// Only for screen readers.
     Spoken(&'a str),
 }
 
 /// The field `application_id` of a form.
-pub(super) fn field(label: Label<'_>, (value, empty): (&str, &str)) -> Markup {
+pub(crate) fn field(label: Label<'_>, value: &str, placeholder: &str) -> Markup {
     let spoken = match label {
         Label::Spoken(text) => Some(text),
         Label::Shown(_) => None,
     };
     let input = html! {
-        input name="application_id" value=(value) placeholder=(empty) aria-label=[spoken] maxlength="200" autocomplete="off" spellcheck="false";
+        input name="application_id" value=(value) placeholder=(placeholder) aria-label=[spoken] maxlength="200" autocomplete="off" spellcheck="false";
     };
     html! {
         div.suggests data-suggests={ "/ui" (PATH) } {
@@ -51,7 +51,7 @@ pub(super) fn field(label: Label<'_>, (value, empty): (&str, &str)) -> Markup {
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
-pub(super) struct Asked {
+pub(crate) struct SuggestionQuery {
     part: String,
 }
 
@@ -64,13 +64,13 @@ struct Offered {
 }
 
 /// The suggestions for what is typed so far, as a part of a page.
-pub(super) async fn list(
+pub(crate) async fn suggestions(
     State(services): State<Arc<Services>>,
     visit: Visit,
-    Query(asked): Query<Asked>,
+    Query(query): Query<SuggestionQuery>,
 ) -> Result<Html<String>, Failure> {
     visit.must_see_applications()?;
-    let offered = offered(&services, &visit.caller, asked.part.trim()).await?;
+    let offered = offered(&services, &visit.caller, query.part.trim()).await?;
     Ok(Html(shown(&visit.view, &offered).into_string()))
 }
 

@@ -1,7 +1,7 @@
 //! Applications by their names, both ways: what identifiers are called on pages, and which one a person
 //! means who typed a name or an identifier. What is offered while they type stands in `suggestions`.
 
-use super::phrases::RecordPhrases;
+use crate::analysis::ui::phrases::RecordPhrases;
 use crate::analysis::{ApiError, Caller, FieldProblem, Services};
 use monitor_model::ApplicationId;
 use monitor_store::{ApplicationFilter, NameFilter};
@@ -11,10 +11,10 @@ use std::collections::HashMap;
 const READ: u32 = 2;
 
 /// What applications are called.
-pub(super) type Names = HashMap<ApplicationId, String>;
+pub(crate) type Names = HashMap<ApplicationId, String>;
 
 /// The application that a field `application_id` means.
-pub(super) async fn meant(
+pub(crate) async fn resolve(
     services: &Services,
     caller: &Caller,
     named: &str,

@@ -1,17 +1,18 @@
 //! `/ui/audit`: who changed what, newest first. For administrators; one of a single application sees that
 //! application's lines. Details are names, versions and counts, never a text or a secret.
 
-use super::Ui;
-use super::components::{badge, choice, head, number, time_exact};
-use super::failure::Failure;
-use super::layout::{self, Section};
-use super::phrases::OverviewPhrases;
-use super::records::row::{self, address};
-use super::table::{Column, Table};
-use super::view::View;
-use super::visit::Visit;
 use crate::analysis::audit::Action;
 use crate::analysis::people::refused_sign_ins::Reason;
+use crate::analysis::ui::application_names::Names;
+use crate::analysis::ui::failure::Failure;
+use crate::analysis::ui::layout::components::{badge, choice, head, number, time_exact};
+use crate::analysis::ui::layout::table::{Column, Table};
+use crate::analysis::ui::layout::{self, Section};
+use crate::analysis::ui::paths::address;
+use crate::analysis::ui::phrases::OverviewPhrases;
+use crate::analysis::ui::request::view::View;
+use crate::analysis::ui::request::visit::Visit;
+use crate::analysis::ui::state::Ui;
 use axum::extract::{Query, State};
 use axum::response::Html;
 use maud::{Markup, html};
@@ -25,7 +26,7 @@ const OFFERED: u32 = 100;
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
-pub(super) struct Asked {
+pub(super) struct AuditQuery {
     actor: String,
     action: String,
     before: Option<i64>,
@@ -34,7 +35,7 @@ pub(super) struct Asked {
 pub(super) async fn page(
     State(ui): State<Ui>,
     visit: Visit,
-    Query(asked): Query<Asked>,
+    Query(query): Query<AuditQuery>,
 ) -> Result<Html<String>, Failure> {
     if visit.account.role != Role::Administrator {
         return Err(Failure::Forbidden);
@@ -42,9 +43,9 @@ pub(super) async fn page(
     let given = |text: &str| Some(text.trim().to_owned()).filter(|text| !text.is_empty());
     let filter = AuditFilter {
         application_id: None,
-        actor: given(&asked.actor),
-        action: given(&asked.action),
-        before: asked.before,
+        actor: given(&query.actor),
+        action: given(&query.action),
+        before: query.before,
         limit: PER_PAGE,
     };
     let (entries, next) = ui.services.admin.audit_log(&visit.caller, filter).await?;
@@ -62,23 +63,23 @@ pub(super) async fn page(
     let (view, t, o) = (&visit.view, visit.view.t, visit.view.o());
     let content = html! {
         (head(o.audit, html! { p.dim { (o.audit_hint) } }, html! {}))
-        (form(view, &asked, &names))
+        (form(view, &query, &names))
         @if entries.is_empty() { div.empty { (t.nothing_found) } } @else { (table(view, &entries, &called)) }
-        (pager(view, &asked, next))
+        (pager(view, &query, next))
     };
     Ok(layout::page(&visit, Section::Audit, o.audit, content))
 }
 
-fn form(view: &View, asked: &Asked, names: &[String]) -> Markup {
+fn form(view: &View, query: &AuditQuery, names: &[String]) -> Markup {
     let (t, o) = (view.t, view.o());
     html! {
         form.card.filters method="get" action="/ui/audit" role="search" data-skips-empty {
             div.row {
-                label { (o.person) input name="actor" value=(asked.actor) list="people" maxlength="200" autocomplete="off" spellcheck="false"; }
+                label { (o.person) input name="actor" value=(query.actor) list="people" maxlength="200" autocomplete="off" spellcheck="false"; }
                 datalist #people { @for name in names { (choice(name, "", "")) } }
                 label { (o.action) select name="action" {
-                    (choice("", o.any_action, &asked.action))
-                    @for action in Action::ALL { (choice(action.as_str(), name(o, action), &asked.action)) }
+                    (choice("", o.any_action, &query.action))
+                    @for action in Action::ALL { (choice(action.as_str(), name(o, action), &query.action)) }
                 } }
                 div.actions {
                     button.primary type="submit" { (t.search) }
@@ -89,7 +90,7 @@ fn form(view: &View, asked: &Asked, names: &[String]) -> Markup {
     }
 }
 
-fn table(view: &View, entries: &[AuditEntry], called: &row::Names) -> Markup {
+fn table(view: &View, entries: &[AuditEntry], names: &Names) -> Markup {
     let o = view.o();
     let table = Table {
         name: o.audit,
@@ -107,8 +108,8 @@ fn table(view: &View, entries: &[AuditEntry], called: &row::Names) -> Markup {
             time_exact(entry.at_ms),
             actor(o, entry),
             done(o, &entry.action),
-            target(entry, called),
-            html! { div.small { (details(o, entry, called)) } },
+            target(entry, names),
+            html! { div.small { (details(o, entry, names)) } },
         ]
     };
     let rows = html! { @for entry in entries { (table.row(cells(entry))) } };
@@ -150,10 +151,10 @@ fn done(o: &OverviewPhrases, word: &str) -> Markup {
 }
 
 /// What it was done to: by its name where the line has one, else by its identifier.
-fn target(entry: &AuditEntry, called: &row::Names) -> Markup {
+fn target(entry: &AuditEntry, names: &Names) -> Markup {
     let is_application = entry.action.starts_with("application.");
     let application = entry.application_id.filter(|_| is_application);
-    let called = application.and_then(|id| called.get(&id).map(String::as_str));
+    let called = application.and_then(|id| names.get(&id).map(String::as_str));
     let name = called.or_else(|| entry.details.get("name").and_then(Value::as_str));
     html! {
         @if let Some(name) = name { div.cut title=(name) { (name) } }
@@ -163,13 +164,13 @@ fn target(entry: &AuditEntry, called: &row::Names) -> Markup {
     }
 }
 
-fn details(o: &OverviewPhrases, entry: &AuditEntry, called: &row::Names) -> Markup {
+fn details(o: &OverviewPhrases, entry: &AuditEntry, names: &Names) -> Markup {
     let parts = entry.details.as_object().into_iter().flatten();
     let is_told_beside = |name: &str| matches!(name, "name" | "more");
     let parts = parts.filter(|(name, value)| !is_told_beside(name) && !value.is_null());
     html! {
         p.facts { @for (name, value) in parts { (detail(o, name, value)) } }
-        @if let Some(version) = changed_version(entry, called) {
+        @if let Some(version) = changed_version(entry, names) {
             a href={ "/ui/applications/" (entry.target) "/versions?before=" (version + 1) } { (o.show_change) }
         }
     }
@@ -192,11 +193,11 @@ fn reason(o: &OverviewPhrases, word: &str) -> Markup {
 }
 
 /// The version that a change made, where the page of versions still has it.
-fn changed_version(entry: &AuditEntry, called: &row::Names) -> Option<i64> {
+fn changed_version(entry: &AuditEntry, names: &Names) -> Option<i64> {
     let is_application = entry.action.starts_with("application.");
     let is_there = entry
         .application_id
-        .is_some_and(|id| called.contains_key(&id));
+        .is_some_and(|id| names.contains_key(&id));
     let version = entry.details.get("version_to").and_then(Value::as_i64);
     version.filter(|_| is_application && is_there)
 }
@@ -220,19 +221,19 @@ fn plain(name: &str, value: &Value) -> String {
     }
 }
 
-fn pager(view: &View, asked: &Asked, next: Option<i64>) -> Markup {
+fn pager(view: &View, query: &AuditQuery, next: Option<i64>) -> Markup {
     let o = view.o();
     let to = |before: Option<i64>| {
         let before = before.map(|before| before.to_string());
-        let mut parts = vec![("actor", &*asked.actor), ("action", &*asked.action)];
+        let mut parts = vec![("actor", &*query.actor), ("action", &*query.action)];
         parts.extend(before.iter().map(|before| ("before", &**before)));
         parts.retain(|(_, text)| !text.is_empty());
         address("/ui/audit", &parts)
     };
     html! {
-        @if asked.before.is_some() || next.is_some() {
+        @if query.before.is_some() || next.is_some() {
             nav.pager aria-label=(view.t.pages) {
-                @if asked.before.is_some() { a.button href=(to(None)) { (o.newest_lines) } }
+                @if query.before.is_some() { a.button href=(to(None)) { (o.newest_lines) } }
                 @if next.is_some() { a.button href=(to(next)) { (o.older_lines) } }
             }
         }

@@ -14,11 +14,11 @@ pub(super) fn all(g: &GuardrailPhrases, drawn: Drawn<'_>, stage: Stage) -> Marku
     html! {
         p.hint { (g.hint) }
         p.hint { (g.source) }
-        ul.categories { @for category in Category::of(stage) { (one(g, drawn, (stage, category))) } }
+        ul.categories { @for category in Category::of(stage) { (one(g, drawn, stage, category)) } }
     }
 }
 
-fn one(g: &GuardrailPhrases, drawn: Drawn<'_>, (stage, category): (Stage, Category)) -> Markup {
+fn one(g: &GuardrailPhrases, drawn: Drawn<'_>, stage: Stage, category: Category) -> Markup {
     let (prefix, code) = (prefix(stage), category.as_str());
     let on = format!("{prefix}category_on");
     let name = format!("{prefix}category.{category}");

@@ -1,7 +1,7 @@
 //! The controls of an application's form, each drawn from the form's fields.
 
-use crate::analysis::ui::components::choice;
-use crate::analysis::ui::form::Form;
+use crate::analysis::ui::layout::components::choice;
+use crate::analysis::ui::request::form::Form;
 use maud::{Markup, html};
 
 /// A form that is being drawn.

@@ -1,28 +1,28 @@
-//! The application that a page is about, with whoever looks at it: read and checked in one place for
-//! every page below `/ui/applications/{id}`.
+//! The application of a page below `/ui/applications/{id}`, read and checked in one place, with the
+//! person who opens the page.
 
 use crate::analysis::Services;
-use crate::analysis::ui::Ui;
 use crate::analysis::ui::failure::Failure;
-use crate::analysis::ui::visit::Visit;
+use crate::analysis::ui::request::visit::Visit;
+use crate::analysis::ui::state::Ui;
 use axum::extract::{FromRequestParts, Path};
 use axum::http::request::Parts;
 use monitor_store::{Application, Scope};
 use std::sync::Arc;
 
-/// For those who see applications.
-pub(super) struct Opened {
+/// The application, for those who may see applications.
+pub(super) struct CurrentApplication {
     pub(super) services: Arc<Services>,
     pub(super) visit: Visit,
     pub(super) stored: Application,
 }
 
-/// For those who change them.
-pub(super) struct Editable(pub(super) Opened);
+/// The application, for those who may change it.
+pub(super) struct Editable(pub(super) CurrentApplication);
 
-impl Opened {
-    /// What is no UUID is no application's, nor is one of somebody else.
-    async fn load(visit: Visit, (parts, ui): (&mut Parts, &Ui)) -> Result<Self, Failure> {
+impl CurrentApplication {
+    /// `NotFound` for a text that is no UUID and for an application of somebody else.
+    async fn load(visit: Visit, parts: &mut Parts, ui: &Ui) -> Result<Self, Failure> {
         let id = Path::<String>::from_request_parts(parts, ui).await;
         let id = id.map_err(|_| Failure::NotFound)?.0;
         let id = id.parse().map_err(|_| Failure::NotFound)?;
@@ -34,19 +34,19 @@ impl Opened {
         })
     }
 
-    /// The address of its page.
+    /// The address of the application's page.
     pub(super) fn address(&self) -> String {
         format!("/ui/applications/{}", self.stored.id)
     }
 }
 
-impl FromRequestParts<Ui> for Opened {
+impl FromRequestParts<Ui> for CurrentApplication {
     type Rejection = Failure;
 
     async fn from_request_parts(parts: &mut Parts, ui: &Ui) -> Result<Self, Failure> {
         let visit = Visit::from_request_parts(parts, ui).await?;
         visit.must_see_applications()?;
-        Self::load(visit, (parts, ui)).await
+        Self::load(visit, parts, ui).await
     }
 }
 
@@ -56,6 +56,6 @@ impl FromRequestParts<Ui> for Editable {
     async fn from_request_parts(parts: &mut Parts, ui: &Ui) -> Result<Self, Failure> {
         let visit = Visit::from_request_parts(parts, ui).await?;
         visit.must(Scope::Admin)?;
-        Ok(Self(Opened::load(visit, (parts, ui)).await?))
+        Ok(Self(CurrentApplication::load(visit, parts, ui).await?))
     }
 }

@@ -1,7 +1,7 @@
 //! Two documents side by side: every field that differs, by its path.
 
+use crate::analysis::ui::layout::table::{Column, Table};
 use crate::analysis::ui::phrases::Phrases;
-use crate::analysis::ui::table::{Column, Table};
 use maud::{Markup, html};
 use monitor_store::{Application, ApplicationVersion};
 use serde_json::{Value, json};

@@ -4,7 +4,7 @@
 
 use super::fields::prefix;
 use crate::analysis::admin::draft::{Edit, Part};
-use crate::analysis::ui::form::Form;
+use crate::analysis::ui::request::form::Form;
 use monitor_detect::PatternName;
 use monitor_detect::guardrails::{Category, DEFAULT_THRESHOLD};
 use monitor_model::Stage;
@@ -58,7 +58,7 @@ fn direction(form: &Form, stage: Stage, mut rules: Map<String, Value>) -> Map<St
     };
     put(&mut rules, "dataclean", cleaned, &json!({}));
     guardrails(form, stage, &mut rules);
-    let policies = pairs(form, &name("policy."), ("name", "prompt"));
+    let policies = pairs(form, &name("policy."), "name", "prompt");
     put(
         &mut rules,
         "custom_policies",
@@ -119,7 +119,7 @@ fn guardrails(form: &Form, stage: Stage, rules: &mut Map<String, Value>) {
 fn dataclean(form: &Form, prefix: &str, stored: Option<&Value>) -> Value {
     let name = |name: &str| format!("{prefix}{name}");
     let mut rules = object(stored.cloned().unwrap_or(Value::Null));
-    let custom = pairs(form, &name("custom."), ("name", "regex"));
+    let custom = pairs(form, &name("custom."), "name", "regex");
     let is_all = form.text(&name("which")) != "chosen";
     rules.remove("patterns");
     if !is_all || !custom.is_empty() {
@@ -135,7 +135,7 @@ fn dataclean(form: &Form, prefix: &str, stored: Option<&Value>) -> Value {
         patterns.extend(custom);
         rules.insert("patterns".to_owned(), Value::Array(patterns));
     }
-    let allowed = pairs(form, &name("allowed."), ("name", "regex"));
+    let allowed = pairs(form, &name("allowed."), "name", "regex");
     put(
         &mut rules,
         "allowed_patterns",
@@ -218,7 +218,7 @@ fn limits(form: &Form) -> Map<String, Value> {
 }
 
 /// Rows of two fields each; rows of nothing are left out.
-fn pairs(form: &Form, prefix: &str, (first, second): (&str, &str)) -> Vec<Value> {
+fn pairs(form: &Form, prefix: &str, first: &str, second: &str) -> Vec<Value> {
     let (firsts, seconds) = (format!("{prefix}{first}"), format!("{prefix}{second}"));
     let rows = form.all(&firsts).zip(form.all(&seconds));
     rows.filter(|(one, other)| !one.trim().is_empty() || !other.trim().is_empty())

@@ -2,17 +2,19 @@
 //! person was first, both versions are shown and nothing is lost.
 
 use super::controls::Drawn;
-use super::opened::{Editable, Opened};
+use super::current::{CurrentApplication, Editable};
 use super::problems::refusal;
 use super::{differences, document, fields, sections, trial};
 use crate::analysis::admin::applications::Basis;
 use crate::analysis::admin::draft::policy_problems;
-use crate::analysis::ui::components::{self, Tone, head, notice, problems, time, token_field};
 use crate::analysis::ui::failure::Failure;
-use crate::analysis::ui::form::Form;
+use crate::analysis::ui::layout::components::{
+    self, Tone, head, notice, problems, time, token_field,
+};
 use crate::analysis::ui::layout::{self, Section};
-use crate::analysis::ui::view::View;
-use crate::analysis::ui::visit::Visit;
+use crate::analysis::ui::request::form::Form;
+use crate::analysis::ui::request::view::View;
+use crate::analysis::ui::request::visit::Visit;
 use crate::analysis::{ApiError, FieldProblem, Services};
 use axum::extract::{Query, State};
 use axum::http::StatusCode;
@@ -26,14 +28,14 @@ use std::sync::Arc;
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
-pub(super) struct Asked {
+pub(super) struct EditQuery {
     saved: Option<String>,
 }
 
 pub(super) async fn blank(visit: Visit) -> Result<Html<String>, Failure> {
     visit.must(Scope::Admin)?;
     let form = fields::of(&new_application());
-    Ok(shown(&visit, None, &form, html! {}))
+    Ok(editor_page(&visit, None, &form, html! {}))
 }
 
 pub(super) async fn create(
@@ -52,8 +54,8 @@ pub(super) async fn create(
             Ok(Redirect::to(&format!("/ui/applications/{}?saved", made.id)).into_response())
         }
         Err(error @ ApiError::Fields(_)) => {
-            let message = refusal(&visit.view, visit.view.t.not_saved, (&error, &form));
-            let page = shown(&visit, None, &form, message);
+            let message = refusal(&visit.view, visit.view.t.not_saved, &error, &form);
+            let page = editor_page(&visit, None, &form, message);
             Ok((StatusCode::UNPROCESSABLE_ENTITY, page).into_response())
         }
         Err(error) => Err(error.into()),
@@ -61,25 +63,25 @@ pub(super) async fn create(
 }
 
 pub(super) async fn page(
-    Opened { visit, stored, .. }: Opened,
-    Query(asked): Query<Asked>,
+    CurrentApplication { visit, stored, .. }: CurrentApplication,
+    Query(query): Query<EditQuery>,
 ) -> Html<String> {
     let t = visit.view.t;
-    let message = match (&stored.policy, asked.saved) {
+    let message = match (&stored.policy, query.saved) {
         (Some(Err(wrong)), _) => problems(t, t.unreadable_policy, &policy_problems(wrong)),
         (_, Some(_)) => notice(Tone::Good, t.saved_live),
         _ => html! {},
     };
     let form = fields::of(&stored);
-    shown(&visit, Some(&stored), &form, message)
+    editor_page(&visit, Some(&stored), &form, message)
 }
 
-pub(super) async fn save(Editable(opened): Editable, form: Form) -> Result<Response, Failure> {
-    let Opened {
+pub(super) async fn save(Editable(current): Editable, form: Form) -> Result<Response, Failure> {
+    let CurrentApplication {
         services,
         visit,
         stored,
-    } = &opened;
+    } = &current;
     let version = form.text("version").parse().unwrap_or_default();
     let edit = document::edit(&form, Some(stored));
     let basis = Basis {
@@ -91,28 +93,28 @@ pub(super) async fn save(Editable(opened): Editable, form: Form) -> Result<Respo
         .change_application(&visit.caller, basis, edit)
         .await
     {
-        Ok(_) => Ok(Redirect::to(&format!("{}?saved", opened.address())).into_response()),
-        Err(ApiError::VersionConflict(_)) => conflict(&opened, version, form).await,
+        Ok(_) => Ok(Redirect::to(&format!("{}?saved", current.address())).into_response()),
+        Err(ApiError::VersionConflict(_)) => conflict(&current, version, form).await,
         Err(error @ ApiError::Fields(_)) => {
-            let message = refusal(&visit.view, visit.view.t.not_saved, (&error, &form));
-            let page = shown(visit, Some(stored), &form, message);
+            let message = refusal(&visit.view, visit.view.t.not_saved, &error, &form);
+            let page = editor_page(visit, Some(stored), &form, message);
             Ok((StatusCode::UNPROCESSABLE_ENTITY, page).into_response())
         }
         Err(error) => Err(error.into()),
     }
 }
 
-pub(super) async fn remove(Editable(opened): Editable, form: Form) -> Result<Response, Failure> {
-    let Opened {
+pub(super) async fn remove(Editable(current): Editable, form: Form) -> Result<Response, Failure> {
+    let CurrentApplication {
         services,
         visit,
         stored,
-    } = opened;
+    } = current;
     let t = visit.view.t;
     if form.text("confirmation").trim() != stored.name {
         let problem = FieldProblem::new("confirmation", t.remove_wrong_name);
         let message = components::refusal(t, t.not_removed, &problem.into());
-        let page = shown(&visit, Some(&stored), &fields::of(&stored), message);
+        let page = editor_page(&visit, Some(&stored), &fields::of(&stored), message);
         return Ok((StatusCode::UNPROCESSABLE_ENTITY, page).into_response());
     }
     let basis = Basis {
@@ -126,14 +128,18 @@ pub(super) async fn remove(Editable(opened): Editable, form: Form) -> Result<Res
     Ok(Redirect::to("/ui/applications").into_response())
 }
 
-/// What others saved meanwhile beside what was about to be saved. Saving again takes the place of
-/// theirs, knowingly.
-async fn conflict(opened: &Opened, version: i64, form: Form) -> Result<Response, Failure> {
-    let Opened {
+/// Shows what others saved meanwhile beside what was about to be saved. Saving again overwrites their
+/// version, this time on purpose.
+async fn conflict(
+    current: &CurrentApplication,
+    version: i64,
+    form: Form,
+) -> Result<Response, Failure> {
+    let CurrentApplication {
         services,
         visit,
         stored,
-    } = opened;
+    } = current;
     let t = visit.view.t;
     let base = services
         .admin
@@ -152,15 +158,15 @@ async fn conflict(opened: &Opened, version: i64, form: Form) -> Result<Response,
             (differences::table(t, &differences::between(&base, &theirs), (t.before, t.theirs)))
             h3 { (t.own_changes) }
             (differences::table(t, &differences::between(&theirs, &own), (t.theirs, t.yours)))
-            p { a.button href=(opened.address()) { (t.take_theirs) } }
+            p { a.button href=(current.address()) { (t.take_theirs) } }
         }
     };
     let form = form.with("version", &stored.version.to_string());
-    let page = shown(visit, Some(stored), &form, message);
+    let page = editor_page(visit, Some(stored), &form, message);
     Ok((StatusCode::CONFLICT, page).into_response())
 }
 
-fn shown(
+fn editor_page(
     visit: &Visit,
     stored: Option<&Application>,
     form: &Form,
@@ -179,7 +185,7 @@ fn shown(
         title,
         html! {
             (head(title, stored.map_or(html! {}, |stored| beside(visit, stored)), html! {
-                @if let Some(stored) = stored { (ways(visit, stored)) }
+                @if let Some(stored) = stored { (links(visit, stored)) }
             }))
             (message)
             form.editor #application method="post" action=(address) data-guard=(t.unsaved) {
@@ -201,8 +207,8 @@ fn shown(
     )
 }
 
-/// Where to go from an application.
-fn ways(visit: &Visit, stored: &Application) -> Markup {
+/// Links to the pages that belong to an application.
+fn links(visit: &Visit, stored: &Application) -> Markup {
     html! {
         @if visit.may(Scope::Admin) { a.button href={ "/ui/tokens?application_id=" (stored.id) } { (visit.view.k().tokens) } }
         a.button href={ "/ui/first-steps?application_id=" (stored.id) } { (visit.view.o().first_steps) }

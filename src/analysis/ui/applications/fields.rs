@@ -2,7 +2,7 @@
 //! A page is always drawn from fields, stored or just sent, so that nothing typed is lost.
 
 use crate::analysis::ApplicationRules;
-use crate::analysis::ui::form::Form;
+use crate::analysis::ui::request::form::Form;
 use monitor_detect::guardrails::{Category, DEFAULT_THRESHOLD};
 use monitor_detect::rules::{GuardrailsRules, Pattern};
 use monitor_detect::{DatacleanRules, PatternName, Rules};

@@ -1,11 +1,12 @@
 //! The list of applications, in the order they were made, with a search for names.
 
 use crate::analysis::Services;
-use crate::analysis::ui::components::{badge, head, time};
 use crate::analysis::ui::failure::Failure;
+use crate::analysis::ui::layout::components::{badge, head, time};
+use crate::analysis::ui::layout::table::{Column, Table};
 use crate::analysis::ui::layout::{self, Section};
-use crate::analysis::ui::table::{Column, Table};
-use crate::analysis::ui::visit::Visit;
+use crate::analysis::ui::paths;
+use crate::analysis::ui::request::visit::Visit;
 use axum::extract::{Query, State};
 use axum::response::Html;
 use maud::{Markup, html};
@@ -20,7 +21,7 @@ const DESCRIBED: usize = 160;
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
-pub(super) struct Asked {
+pub(super) struct ApplicationsQuery {
     name: String,
     after: Option<i64>,
 }
@@ -28,15 +29,15 @@ pub(super) struct Asked {
 pub(super) async fn page(
     State(services): State<Arc<Services>>,
     visit: Visit,
-    Query(asked): Query<Asked>,
+    Query(query): Query<ApplicationsQuery>,
 ) -> Result<Html<String>, Failure> {
     visit.must_see_applications()?;
     let filter = ApplicationFilter {
         id: None,
-        name: Some(asked.name.trim())
+        name: Some(query.name.trim())
             .filter(|name| !name.is_empty())
             .map(|name| NameFilter::Part(name.to_owned())),
-        after: asked.after,
+        after: query.after,
         limit: PER_PAGE,
     };
     let found = services
@@ -52,13 +53,13 @@ pub(super) async fn page(
         t.applications,
         html! {
             (head(t.applications, html! {}, make))
-            (search(&visit, &asked.name))
+            (search(&visit, &query.name))
             @if found.applications.is_empty() {
                 div.empty { (t.nothing_found) }
             } @else {
                 (table(&visit, &found.applications))
             }
-            (pager(&visit, &asked, found.next_after))
+            (pager(&visit, &query, found.next_after))
         },
     ))
 }
@@ -123,22 +124,19 @@ fn mode(visit: &Visit, application: &Application) -> Markup {
     }
 }
 
-fn pager(visit: &Visit, asked: &Asked, next: Option<i64>) -> Markup {
+fn pager(visit: &Visit, query: &ApplicationsQuery, next: Option<i64>) -> Markup {
     let address = |after: Option<i64>| {
-        let mut query = url::form_urlencoded::Serializer::new(String::new());
-        if !asked.name.is_empty() {
-            query.append_pair("name", &asked.name);
-        }
-        if let Some(after) = after {
-            query.append_pair("after", &after.to_string());
-        }
-        format!("/ui/applications?{}", query.finish())
+        let after = after.map(|after| after.to_string());
+        let mut parts = vec![("name", &*query.name)];
+        parts.extend(after.iter().map(|after| ("after", &**after)));
+        parts.retain(|(_, text)| !text.is_empty());
+        paths::address("/ui/applications", &parts)
     };
     let t = visit.view.t;
     html! {
-        @if asked.after.is_some() || next.is_some() {
+        @if query.after.is_some() || next.is_some() {
             nav.pager aria-label=(t.pages) {
-                @if asked.after.is_some() { a.button href=(address(None)) { (t.first_page) } }
+                @if query.after.is_some() { a.button href=(address(None)) { (t.first_page) } }
                 @if next.is_some() { a.button href=(address(next)) { (t.next_page) } }
             }
         }

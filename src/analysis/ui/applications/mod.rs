@@ -2,19 +2,19 @@
 
 mod categories;
 mod controls;
+mod current;
 mod differences;
 mod document;
 mod edit;
 mod fields;
 mod list;
-mod opened;
 mod problems;
 mod replay;
 mod sections;
 mod trial;
 mod versions;
 
-use super::Ui;
+use crate::analysis::ui::state::Ui;
 use axum::Router;
 use axum::routing::{get, post};
 

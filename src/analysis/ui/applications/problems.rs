@@ -2,24 +2,24 @@
 //! page, with a way to it, in the page's language.
 
 use super::fields::prefix;
-use crate::analysis::ui::components;
-use crate::analysis::ui::form::Form;
-use crate::analysis::ui::view::View;
+use crate::analysis::ui::layout::components;
+use crate::analysis::ui::request::form::Form;
+use crate::analysis::ui::request::view::View;
 use crate::analysis::{ApiError, FieldProblem};
 use maud::{Markup, html};
 use monitor_detect::PatternName;
 use monitor_detect::guardrails::Category;
 use monitor_model::Stage;
 
-/// Where a field stands on the page: the group's id and name, and what tells it from its neighbours.
-struct Place {
+/// Where a field stands on the page: the group's id and name, and the field's own name or row in it.
+struct FieldPlace {
     group: String,
     name: String,
     own: String,
 }
 
 /// The problems of a refused form; a refusal of another kind stands alone.
-pub(super) fn refusal(view: &View, title: &str, (error, form): (&ApiError, &Form)) -> Markup {
+pub(super) fn refusal(view: &View, title: &str, error: &ApiError, form: &Form) -> Markup {
     match error {
         ApiError::Fields(list) => html! {
             div.notice.bad role="alert" {
@@ -42,8 +42,8 @@ fn one(view: &View, problem: &FieldProblem, form: &Form) -> Markup {
     }
 }
 
-fn place(view: &View, field: &str, form: &Form) -> Option<Place> {
-    let found = |group: String, name: &str, own: &str| Place {
+fn place(view: &View, field: &str, form: &Form) -> Option<FieldPlace> {
+    let found = |group: String, name: &str, own: &str| FieldPlace {
         group,
         name: name.to_owned(),
         own: own.to_owned(),
@@ -62,7 +62,7 @@ fn place(view: &View, field: &str, form: &Form) -> Option<Place> {
         "post" => Stage::PostCall,
         _ => return None,
     };
-    of_direction(view, (stage, field), form)
+    of_direction(view, stage, field, form)
 }
 
 fn of_policy(view: &View, key: &str) -> Option<&'static str> {
@@ -100,7 +100,7 @@ fn kept(view: &View, key: &str) -> &'static str {
     }
 }
 
-fn of_direction(view: &View, (stage, field): (Stage, &str), form: &Form) -> Option<Place> {
+fn of_direction(view: &View, stage: Stage, field: &str, form: &Form) -> Option<FieldPlace> {
     let (t, prefix) = (view.t, prefix(stage));
     let (group, own) = match field.split(['.', '[']).collect::<Vec<_>>()[..] {
         ["dataclean", "patterns", at, ..] => {
@@ -123,7 +123,7 @@ fn of_direction(view: &View, (stage, field): (Stage, &str), form: &Form) -> Opti
         Stage::PreCall => t.prompts,
         Stage::PostCall => t.answers,
     };
-    Some(Place {
+    Some(FieldPlace {
         group: format!("{prefix}{}", group.0),
         name: format!("{direction}: {}", group.1),
         own,

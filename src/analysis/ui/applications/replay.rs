@@ -1,11 +1,11 @@
 //! The draft in a form tried on the application's stored records, before it is saved.
 
-use super::opened::{Editable, Opened};
+use super::current::{CurrentApplication, Editable};
 use super::{document, trial};
-use crate::analysis::ui::components::{badge, time};
 use crate::analysis::ui::failure::Failure;
-use crate::analysis::ui::form::Form;
+use crate::analysis::ui::layout::components::{badge, time};
 use crate::analysis::ui::phrases::Phrases;
+use crate::analysis::ui::request::form::Form;
 use crate::analysis::{ApiError, ApplicationRules, ChangedVerdict, Replay, ReplayPage};
 use axum::response::{Html, IntoResponse, Response};
 use maud::{Markup, html};
@@ -16,13 +16,13 @@ use serde_json::Value;
 /// Records of one look.
 const LOOKED_AT: u32 = 100;
 
-pub(super) async fn page(Editable(opened): Editable, form: Form) -> Result<Response, Failure> {
-    let address = format!("{}/replay", opened.address());
-    let Opened {
+pub(super) async fn page(Editable(current): Editable, form: Form) -> Result<Response, Failure> {
+    let address = format!("{}/replay", current.address());
+    let CurrentApplication {
         services,
         visit,
         stored,
-    } = opened;
+    } = current;
     // What a regex of a draft finds tells of texts: changing rules alone is not enough.
     visit.must(Scope::Read)?;
     let document = document::rules(&form, stored.rules);
@@ -33,7 +33,7 @@ pub(super) async fn page(Editable(opened): Editable, form: Form) -> Result<Respo
     };
     let filter = RecordFilter {
         before: form
-            .given("replay.before")
+            .value("replay.before")
             .and_then(|before| before.parse().ok()),
         limit: LOOKED_AT,
         ..RecordFilter::default()

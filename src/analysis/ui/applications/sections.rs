@@ -5,7 +5,7 @@ use super::categories;
 use super::controls::{Drawn, Rows};
 use super::fields::prefix;
 use crate::analysis::ui::phrases::Phrases;
-use crate::analysis::ui::view::View;
+use crate::analysis::ui::request::view::View;
 use maud::{Markup, html};
 use monitor_detect::{CleanType, Encoding, MaskStyle, PatternName};
 use monitor_model::{LOCAL_PATTERNS, ScanRole, Stage};

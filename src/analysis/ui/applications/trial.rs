@@ -5,14 +5,14 @@ use super::document;
 use super::problems::refusal;
 use crate::analysis::admin::trial::CustomPolicies;
 use crate::analysis::ingest::verdict;
-use crate::analysis::ui::components::badge;
 use crate::analysis::ui::failure::Failure;
-use crate::analysis::ui::form::Form;
-use crate::analysis::ui::marks::marked;
+use crate::analysis::ui::layout::components::badge;
+use crate::analysis::ui::layout::highlight::marked;
 use crate::analysis::ui::phrases::Phrases;
 use crate::analysis::ui::records::rulings;
-use crate::analysis::ui::view::View;
-use crate::analysis::ui::visit::Visit;
+use crate::analysis::ui::request::form::Form;
+use crate::analysis::ui::request::view::View;
+use crate::analysis::ui::request::visit::Visit;
 use crate::analysis::{ApiError, Services};
 use axum::extract::State;
 use axum::http::StatusCode;
@@ -97,7 +97,7 @@ fn part(shown: Markup) -> Response {
 pub(super) fn wrong(view: &View, error: ApiError, form: &Form) -> Result<Response, Failure> {
     match error {
         ApiError::Fields(_) => {
-            let shown = part(refusal(view, view.t.not_yet, (&error, form)));
+            let shown = part(refusal(view, view.t.not_yet, &error, form));
             Ok((StatusCode::UNPROCESSABLE_ENTITY, shown).into_response())
         }
         other => Err(other.into()),

@@ -1,14 +1,14 @@
 //! What an application was: each version with what changed in it, and the way back, which makes a new
 //! version.
 
+use super::current::{CurrentApplication, Editable};
 use super::differences::{self, content_of};
-use super::opened::{Editable, Opened};
 use crate::analysis::admin::applications::Basis;
-use crate::analysis::ui::components::{badge, head, time, token_field};
 use crate::analysis::ui::failure::Failure;
-use crate::analysis::ui::form::Form;
+use crate::analysis::ui::layout::components::{badge, head, time, token_field};
 use crate::analysis::ui::layout::{self, Section};
-use crate::analysis::ui::visit::Visit;
+use crate::analysis::ui::request::form::Form;
+use crate::analysis::ui::request::visit::Visit;
 use axum::extract::Query;
 use axum::response::{Html, IntoResponse, Redirect, Response};
 use maud::{Markup, html};
@@ -19,25 +19,25 @@ const PER_PAGE: u32 = 20;
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
-pub(super) struct Asked {
+pub(super) struct VersionsQuery {
     before: Option<i64>,
 }
 
 pub(super) async fn page(
-    opened: Opened,
-    Query(asked): Query<Asked>,
+    current: CurrentApplication,
+    Query(query): Query<VersionsQuery>,
 ) -> Result<Html<String>, Failure> {
-    let back = opened.address();
-    let Opened {
+    let back = current.address();
+    let CurrentApplication {
         services,
         visit,
         stored,
-    } = opened;
+    } = current;
     // One more than is shown: each is compared with the one before it.
-    let asked_for = PER_PAGE + 1;
+    let limit = PER_PAGE + 1;
     let (versions, _) = services
         .admin
-        .list_versions(&visit.caller, stored.id, asked.before, asked_for)
+        .list_versions(&visit.caller, stored.id, query.before, limit)
         .await?;
     let t = visit.view.t;
     let next =
@@ -51,7 +51,7 @@ pub(super) async fn page(
             (head(&title, html! {}, html! { a.button href=(back) { (t.back) } }))
             ol.versions {
                 @for (at, version) in versions.iter().enumerate().take(PER_PAGE as usize) {
-                    (one(&visit, &stored, (version, versions.get(at + 1))))
+                    (entry(&visit, &stored, version, versions.get(at + 1)))
                 }
             }
             @if let Some(before) = next {
@@ -61,25 +61,26 @@ pub(super) async fn page(
     ))
 }
 
-pub(super) async fn restore(Editable(opened): Editable, form: Form) -> Result<Response, Failure> {
+pub(super) async fn restore(Editable(current): Editable, form: Form) -> Result<Response, Failure> {
     let number = |name| form.text(name).parse().map_err(|_| Failure::NotFound);
     let (version, earlier) = (number("version")?, number("restore")?);
     let basis = Basis {
-        id: opened.stored.id,
+        id: current.stored.id,
         version,
     };
-    opened
+    current
         .services
         .admin
-        .restore_application(&opened.visit.caller, basis, earlier)
+        .restore_application(&current.visit.caller, basis, earlier)
         .await?;
-    Ok(Redirect::to(&format!("{}/versions", opened.address())).into_response())
+    Ok(Redirect::to(&format!("{}/versions", current.address())).into_response())
 }
 
-fn one(
+fn entry(
     visit: &Visit,
     application: &Application,
-    (version, before): (&ApplicationVersion, Option<&ApplicationVersion>),
+    version: &ApplicationVersion,
+    before: Option<&ApplicationVersion>,
 ) -> Markup {
     let t = visit.view.t;
     let is_latest = version.version == application.version;

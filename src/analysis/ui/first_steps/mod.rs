@@ -2,19 +2,20 @@
 //! be made on the way; it stands in the snippets this once. The first record appears while the page is
 //! open, by the live tail of the list.
 
-mod address;
+mod gateway_address;
 mod snippets;
 
-use super::Ui;
-use super::components::{Tone, head, notice, refusal, token_field};
-use super::failure::Failure;
-use super::form::Form;
-use super::layout::{self, Section};
-use super::names;
-use super::records::row;
-use super::suggestions::{self, Label};
-use super::view::View;
-use super::visit::Visit;
+use crate::analysis::ui::application_field::{self, Label};
+use crate::analysis::ui::application_names;
+use crate::analysis::ui::failure::Failure;
+use crate::analysis::ui::layout::components::{Tone, head, notice, refusal, token_field};
+use crate::analysis::ui::layout::{self, Section};
+use crate::analysis::ui::paths::address;
+use crate::analysis::ui::records::rows;
+use crate::analysis::ui::request::form::Form;
+use crate::analysis::ui::request::view::View;
+use crate::analysis::ui::request::visit::Visit;
+use crate::analysis::ui::state::Ui;
 use crate::analysis::{ApiError, Expiry, NewToken, Services};
 use axum::Router;
 use axum::extract::{Query, State};
@@ -25,14 +26,14 @@ use maud::{Markup, html};
 use monitor_model::{AppMode, ApplicationId, Secret};
 use monitor_store::{Application, ApplicationFilter, RecordFilter, RecordPage, Scope, Scopes};
 use serde::Deserialize;
-use snippets::Place;
+use snippets::Snippets;
 use std::sync::Arc;
 
 /// Records that are shown.
 const RECORDS: u32 = 5;
 /// Applications that are read: a second one makes a choice.
 const READ: u32 = 2;
-/// What stands in the place of a key.
+/// The placeholder of the access key in the snippets.
 const NO_KEY: &str = "YOUR_ACCESS_KEY";
 
 pub(super) fn routes() -> Router<Ui> {
@@ -41,40 +42,35 @@ pub(super) fn routes() -> Router<Ui> {
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
-struct Asked {
+struct FirstStepsQuery {
     application_id: String,
 }
 
-/// What the page is about.
-struct Shown {
-    /// The application in question; None where there is none yet.
+/// The data of the page.
+struct FirstSteps {
+    /// The application that the page is about; None where there is none yet.
     application: Option<Application>,
-    /// There are others.
+    /// Whether there are other applications to choose from.
     has_others: bool,
-    /// What came of it; None for those who may not read it.
+    /// Its latest records; None for those who may not read them.
     records: Option<RecordPage>,
 }
 
 async fn page(
     State(services): State<Arc<Services>>,
     visit: Visit,
-    Query(asked): Query<Asked>,
+    Query(query): Query<FirstStepsQuery>,
 ) -> Result<Response, Failure> {
     visit.must_see_applications()?;
-    let named = asked.application_id.trim();
-    match shown(&services, &visit, named).await {
-        Ok(shown) => {
-            let steps = steps(&services, &visit, (&shown, None)).await?;
-            Ok(whole(&visit, (&shown, named), steps).into_response())
+    let named = query.application_id.trim();
+    match first_steps(&services, &visit, named).await {
+        Ok(data) => {
+            let steps = steps(&services, &visit, &data, None).await?;
+            Ok(page_with(&visit, data.has_others, named, steps).into_response())
         }
         Err(error @ ApiError::Fields(_)) => {
             let message = refusal(visit.view.t, visit.view.t.refused, &error);
-            let nothing = Shown {
-                application: None,
-                has_others: true,
-                records: None,
-            };
-            let page = whole(&visit, (&nothing, named), message);
+            let page = page_with(&visit, true, named, message);
             Ok((StatusCode::UNPROCESSABLE_ENTITY, page).into_response())
         }
         Err(other) => Err(other.into()),
@@ -84,12 +80,12 @@ async fn page(
 async fn make_key(
     State(services): State<Arc<Services>>,
     visit: Visit,
-    given: Form,
+    form: Form,
 ) -> Result<Html<String>, Failure> {
     visit.must(Scope::Admin)?;
-    let named = given.text("application_id");
-    let shown = shown(&services, &visit, named).await?;
-    let application = shown.application.as_ref().ok_or(Failure::NotFound)?;
+    let named = form.text("application_id");
+    let data = first_steps(&services, &visit, named).await?;
+    let application = data.application.as_ref().ok_or(Failure::NotFound)?;
     let new = NewToken {
         name: format!("first steps of {}", visit.account.name),
         scopes: Scopes::of(&[Scope::Ingest]),
@@ -97,27 +93,31 @@ async fn make_key(
         expiry: Expiry::Never,
     };
     let made = services.admin.make_token(&visit.caller, new).await?;
-    let steps = steps(&services, &visit, (&shown, Some(&made.value))).await?;
-    Ok(whole(&visit, (&shown, named), steps))
+    let steps = steps(&services, &visit, &data, Some(&made.value)).await?;
+    Ok(page_with(&visit, data.has_others, named, steps))
 }
 
-/// Of the application that is named, or of the first one.
-async fn shown(services: &Services, visit: &Visit, named: &str) -> Result<Shown, ApiError> {
+/// The data of the application that is named, or of the first one.
+async fn first_steps(
+    services: &Services,
+    visit: &Visit,
+    named: &str,
+) -> Result<FirstSteps, ApiError> {
     let caller = &visit.caller;
-    let first = ApplicationFilter {
+    let filter = ApplicationFilter {
         limit: READ,
         ..ApplicationFilter::default()
     };
     let first = services
         .admin
-        .list_applications(caller, first)
+        .list_applications(caller, filter)
         .await?
         .applications;
     let has_others = first.len() > 1;
     let application = match named {
         "" => first.into_iter().next(),
         named => {
-            let id = names::meant(services, caller, named, visit.view.r()).await?;
+            let id = application_names::resolve(services, caller, named, visit.view.r()).await?;
             Some(services.admin.one_application(caller, id).await?)
         }
     };
@@ -132,16 +132,16 @@ async fn shown(services: &Services, visit: &Visit, named: &str) -> Result<Shown,
         }
         _ => None,
     };
-    Ok(Shown {
+    Ok(FirstSteps {
         application,
         has_others,
         records,
     })
 }
 
-fn whole(visit: &Visit, (shown, named): (&Shown, &str), below: Markup) -> Html<String> {
+fn page_with(visit: &Visit, has_others: bool, named: &str, below: Markup) -> Html<String> {
     let (view, o) = (&visit.view, visit.view.o());
-    let chooser = html! { @if shown.has_others { (chooser(view, named)) } };
+    let chooser = html! { @if has_others { (chooser(view, named)) } };
     let content = html! {
         (head(o.first_steps, html! { p.dim { (o.first_steps_hint) } }, chooser))
         (below)
@@ -152,49 +152,51 @@ fn whole(visit: &Visit, (shown, named): (&Shown, &str), below: Markup) -> Html<S
 async fn steps(
     services: &Services,
     visit: &Visit,
-    (shown, key): (&Shown, Option<&Secret>),
+    data: &FirstSteps,
+    key: Option<&Secret>,
 ) -> Result<Markup, Failure> {
     let (view, o) = (&visit.view, visit.view.o());
-    let Some(application) = &shown.application else {
+    let Some(application) = &data.application else {
         return Ok(html! { div.empty { (o.no_application) } });
     };
-    let (place, is_known) = place(services, view, (application, key));
-    let live = live(services, visit, (shown, application.id)).await?;
+    let (snippets, is_known) = snippets(services, view, application, key);
+    let live = live(services, visit, data, application.id).await?;
     Ok(html! {
         ol.steps {
             li.card { h2 { (o.step_block) } (block_step(view, application)) }
             li.card { h2 { (o.step_key) } (key_step(visit, application.id, key)) }
-            li.card { h2 { (o.step_send) } (send_step(view, &place, is_known)) }
+            li.card { h2 { (o.step_send) } (send_step(view, &snippets, is_known)) }
             li.card { h2 { (o.step_see) } (live) }
         }
     })
 }
 
 /// What the snippets are filled with, and whether the gateway's address is known.
-fn place(
+fn snippets(
     services: &Services,
     view: &View,
-    (application, key): (&Application, Option<&Secret>),
-) -> (Place, bool) {
-    let (gateway, is_known) = address::of_gateway(services, view);
+    application: &Application,
+    key: Option<&Secret>,
+) -> (Snippets, bool) {
+    let (gateway, is_known) = gateway_address::find(services, view);
     let beside = services.ingest.gateways.local();
     let is_demo = beside.is_some_and(|gateway| gateway.demo);
-    let place = Place {
+    let snippets = Snippets {
         gateway,
         key: key.map_or(NO_KEY, |key| key.expose()).to_owned(),
         application: application.id.to_string(),
         model: if is_demo { "demo-small" } else { "YOUR_MODEL" },
         is_demo,
     };
-    (place, is_known)
+    (snippets, is_known)
 }
 
-/// The way to another application.
+/// The form that chooses another application.
 fn chooser(view: &View, named: &str) -> Markup {
     let r = view.r();
     html! {
         form.inline.pick method="get" action="/ui/first-steps" {
-            (suggestions::field(Label::Spoken(r.application), (named, r.name_or_id)))
+            (application_field::field(Label::Spoken(r.application), named, r.name_or_id))
             button type="submit" { (view.o().choose) }
         }
     }
@@ -234,19 +236,19 @@ fn block_step(view: &View, application: &Application) -> Markup {
     }
 }
 
-fn send_step(view: &View, place: &Place, is_known: bool) -> Markup {
+fn send_step(view: &View, snippets: &Snippets, is_known: bool) -> Markup {
     let (t, o) = (view.t, view.o());
-    let snippets = [
-        ("snippet-curl", "curl", place.curl()),
-        ("snippet-python", "Python", place.python()),
-        ("snippet-javascript", "JavaScript", place.javascript()),
+    let languages = [
+        ("snippet-curl", "curl", snippets.curl()),
+        ("snippet-python", "Python", snippets.python()),
+        ("snippet-javascript", "JavaScript", snippets.javascript()),
     ];
     html! {
         p.hint { (o.step_send_hint) }
-        p { (o.gateway_address) ": " code { (place.gateway) } }
+        p { (o.gateway_address) ": " code { (snippets.gateway) } }
         @if !is_known { (notice(Tone::Bad, o.address_guessed)) }
-        @if !place.is_demo { p.hint { (o.model_key_hint) } }
-        @for (id, name, text) in snippets {
+        @if !snippets.is_demo { p.hint { (o.model_key_hint) } }
+        @for (id, name, text) in languages {
             div.snippet {
                 div.head { h3 { (name) } button.quiet type="button" data-copy={ "#" (id) } aria-label={ (t.copy) " " (name) } { (t.copy) } }
                 pre.text id=(id) tabindex="0" { (text) }
@@ -259,10 +261,11 @@ fn send_step(view: &View, place: &Place, is_known: bool) -> Markup {
 async fn live(
     services: &Services,
     visit: &Visit,
-    (shown, id): (&Shown, ApplicationId),
+    data: &FirstSteps,
+    id: ApplicationId,
 ) -> Result<Markup, ApiError> {
     let (view, r, o) = (&visit.view, visit.view.r(), visit.view.o());
-    let Some(page) = &shown.records else {
+    let Some(page) = &data.records else {
         return Ok(html! { p { (o.not_yours_to_read) } });
     };
     let names = services
@@ -271,7 +274,7 @@ async fn live(
         .await?;
     let newest = page.records.iter().map(|record| record.seq).max();
     let id = id.to_string();
-    let tail = row::address("/ui/records/live", &[("application_id", &id)]);
+    let tail = address("/ui/records/live", &[("application_id", &id)]);
     let is_empty = page.records.is_empty();
     Ok(html! {
         div.bar { div.live.scripted data-tail=(tail) data-after=(newest.unwrap_or_default()) {
@@ -279,11 +282,11 @@ async fn live(
                 span.dot aria-hidden="true" {} span.word { (r.live) }
             }
             span.problem hidden { (r.live_over) }
-        } a href=(row::address("/ui/records", &[("application_id", &id)])) { (r.records) } }
+        } a href=(address("/ui/records", &[("application_id", &id)])) { (r.records) } }
         div.arrivals aria-live="polite" {
             div.empty #nothing hidden[!is_empty] { (o.waiting_for_first) }
             div.table #records hidden[is_empty] tabindex="0" role="region" aria-label=(o.has_arrived) {
-                (row::columns(view).of(row::rows(view, &page.records, &names)))
+                (rows::columns(view).of(rows::rows(view, &page.records, &names)))
             }
         }
     })

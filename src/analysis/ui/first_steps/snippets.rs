@@ -1,7 +1,7 @@
 //! What a newcomer copies: a first request in three languages, with this server's own addresses.
 
-/// What the snippets are made of.
-pub(super) struct Place {
+/// What the snippets are filled with.
+pub(super) struct Snippets {
     /// The gateway's address, without `/v1`.
     pub(super) gateway: String,
     /// The access key, or a word in its place.
@@ -15,7 +15,7 @@ pub(super) struct Place {
 /// A made-up card number: what the defaults find.
 const MESSAGE: &str = "My card is 4111 1111 1111 1111";
 
-impl Place {
+impl Snippets {
     fn model_key(&self) -> &'static str {
         match self.is_demo {
             true => "any",

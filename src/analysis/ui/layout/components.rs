@@ -1,19 +1,19 @@
 //! Small pieces that several pages are made of.
 
-use super::form::TOKEN;
-use super::phrases::Phrases;
-use super::view::View;
+use crate::analysis::ui::phrases::Phrases;
+use crate::analysis::ui::request::form::TOKEN;
+use crate::analysis::ui::request::view::View;
 use crate::analysis::{ApiError, FieldProblem};
 use maud::{Markup, html};
 
 /// The field without which no form is taken.
-pub(super) fn token_field(view: &View) -> Markup {
+pub(crate) fn token_field(view: &View) -> Markup {
     html! { input type="hidden" name=(TOKEN) value=(view.form_token()); }
 }
 
 /// What became of something, for eyes and screen readers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Tone {
+pub(crate) enum Tone {
     Good,
     Bad,
 }
@@ -28,7 +28,7 @@ impl Tone {
 }
 
 /// A message above a page's content.
-pub(super) fn notice(tone: Tone, text: &str) -> Markup {
+pub(crate) fn notice(tone: Tone, text: &str) -> Markup {
     let role = match tone {
         Tone::Bad => "alert",
         _ => "status",
@@ -37,7 +37,7 @@ pub(super) fn notice(tone: Tone, text: &str) -> Markup {
 }
 
 /// Every problem of a form, each with the name of its field.
-pub(super) fn problems(t: &Phrases, title: &str, problems: &[FieldProblem]) -> Markup {
+pub(crate) fn problems(t: &Phrases, title: &str, problems: &[FieldProblem]) -> Markup {
     html! {
         div.notice.bad role="alert" {
             strong { (title) }
@@ -47,7 +47,7 @@ pub(super) fn problems(t: &Phrases, title: &str, problems: &[FieldProblem]) -> M
 }
 
 /// The problems of a refusal; one of no field stands alone.
-pub(super) fn refusal(t: &Phrases, title: &str, error: &ApiError) -> Markup {
+pub(crate) fn refusal(t: &Phrases, title: &str, error: &ApiError) -> Markup {
     match error {
         ApiError::Fields(list) => problems(t, title, list),
         other => notice(Tone::Bad, &t.tell_error(other)),
@@ -55,7 +55,7 @@ pub(super) fn refusal(t: &Phrases, title: &str, error: &ApiError) -> Markup {
 }
 
 /// The head of a page: its name, what stands beside it, its actions.
-pub(super) fn head(title: &str, beside: Markup, actions: Markup) -> Markup {
+pub(crate) fn head(title: &str, beside: Markup, actions: Markup) -> Markup {
     html! {
         div.head {
             div { h1 { (title) } (beside) }
@@ -65,7 +65,7 @@ pub(super) fn head(title: &str, beside: Markup, actions: Markup) -> Markup {
 }
 
 /// `2026-01-31 12:00`, in UTC.
-pub(super) fn time(ms: i64) -> Markup {
+pub(crate) fn time(ms: i64) -> Markup {
     let Ok(stamp) = jiff::Timestamp::from_millisecond(ms) else {
         return html! { "–" };
     };
@@ -75,7 +75,7 @@ pub(super) fn time(ms: i64) -> Markup {
 }
 
 /// The same to the second.
-pub(super) fn time_exact(ms: i64) -> Markup {
+pub(crate) fn time_exact(ms: i64) -> Markup {
     let Ok(stamp) = jiff::Timestamp::from_millisecond(ms) else {
         return html! { "–" };
     };
@@ -84,7 +84,7 @@ pub(super) fn time_exact(ms: i64) -> Markup {
 }
 
 /// A time that may not have come.
-pub(super) fn maybe_time(ms: Option<i64>) -> Markup {
+pub(crate) fn maybe_time(ms: Option<i64>) -> Markup {
     match ms {
         Some(ms) => time(ms),
         None => html! { span.dim { "–" } },
@@ -92,17 +92,17 @@ pub(super) fn maybe_time(ms: Option<i64>) -> Markup {
 }
 
 /// A word in a coloured frame.
-pub(super) fn badge(kind: &str, text: &str) -> Markup {
+pub(crate) fn badge(kind: &str, text: &str) -> Markup {
     html! { span class={ "badge " (kind) } { (text) } }
 }
 
 /// One choice of a select.
-pub(super) fn choice(value: &str, text: &str, chosen: &str) -> Markup {
+pub(crate) fn choice(value: &str, text: &str, chosen: &str) -> Markup {
     html! { option value=(value) selected[value == chosen] { (text) } }
 }
 
 /// `12 345`, its groups kept together.
-pub(super) fn number(value: u64) -> String {
+pub(crate) fn number(value: u64) -> String {
     let digits = value.to_string();
     let mut grouped = String::with_capacity(digits.len() * 2);
     for (at, digit) in digits.chars().enumerate() {
@@ -115,7 +115,7 @@ pub(super) fn number(value: u64) -> String {
 }
 
 /// `12.3k`, where there is little room.
-pub(super) fn short_number(value: u64) -> String {
+pub(crate) fn short_number(value: u64) -> String {
     let units = [(1_000_000_000, "G"), (1_000_000, "M"), (1_000, "k")];
     match units.into_iter().find(|(unit, _)| value >= *unit) {
         None => value.to_string(),
@@ -125,7 +125,7 @@ pub(super) fn short_number(value: u64) -> String {
 }
 
 /// Microseconds in the unit that suits them.
-pub(super) fn duration(us: u64) -> String {
+pub(crate) fn duration(us: u64) -> String {
     match us {
         0..1_000 => format!("{us}\u{a0}µs"),
         1_000..1_000_000 => format!("{:.1}\u{a0}ms", us as f64 / 1e3),
@@ -134,7 +134,7 @@ pub(super) fn duration(us: u64) -> String {
 }
 
 /// Bytes in the unit that suits them.
-pub(super) fn bytes(value: u64) -> String {
+pub(crate) fn bytes(value: u64) -> String {
     let units = [(1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")];
     match units.into_iter().find(|(unit, _)| value >= *unit) {
         None => format!("{value}\u{a0}B"),
@@ -143,7 +143,7 @@ pub(super) fn bytes(value: u64) -> String {
 }
 
 /// Seconds as the two largest units that they have.
-pub(super) fn age(seconds: u64) -> String {
+pub(crate) fn age(seconds: u64) -> String {
     let (days, hours, minutes) = (seconds / 86_400, seconds / 3_600 % 24, seconds / 60 % 60);
     match (days, hours, minutes) {
         (0, 0, 0) => format!("{seconds}\u{a0}s"),

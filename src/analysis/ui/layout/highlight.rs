@@ -3,9 +3,9 @@
 use maud::{Markup, html};
 use monitor_model::Entity;
 
-/// A text with its finds marked. Their places count Unicode code points; one that does not fit is
-/// left out.
-pub(super) fn marked(text: &str, entities: &[Entity]) -> Markup {
+/// A text with its finds marked. Offsets count Unicode code points; a find that overlaps the one before
+/// it or lies outside the text is skipped.
+pub(crate) fn marked(text: &str, entities: &[Entity]) -> Markup {
     let mut pieces: Vec<(&str, Option<&str>)> = Vec::new();
     let (mut rest, mut at) = (text, 0);
     for entity in entities {
@@ -38,8 +38,8 @@ fn split(text: &str, points: usize) -> (&str, &str) {
     text.split_at(at)
 }
 
-/// Its first so many code points, and whether there are more.
-pub(super) fn beginning(text: &str, points: usize) -> (&str, bool) {
+/// The first `points` code points of a text, and whether there are more.
+pub(crate) fn beginning(text: &str, points: usize) -> (&str, bool) {
     let (first, rest) = split(text, points);
     (first, !rest.is_empty())
 }

@@ -6,7 +6,7 @@ use maud::{Markup, html};
 
 /// A column: its name, and how its cells stand.
 #[derive(Clone, Copy)]
-pub(super) enum Column<'t> {
+pub(crate) enum Column<'t> {
     Text(&'t str),
     Number(&'t str),
     /// What can be done with a row; its name is for screen readers.
@@ -14,17 +14,17 @@ pub(super) enum Column<'t> {
 }
 
 /// A table of so many columns; the first one says what a row is about.
-pub(super) struct Table<'t, const N: usize> {
+pub(crate) struct Table<'t, const N: usize> {
     /// What it lists, for screen readers.
-    pub(super) name: &'t str,
+    pub(crate) name: &'t str,
     /// The class of its look; empty for none of its own.
-    pub(super) look: &'static str,
-    pub(super) columns: [Column<'t>; N],
+    pub(crate) look: &'static str,
+    pub(crate) columns: [Column<'t>; N],
 }
 
 impl<const N: usize> Table<'_, N> {
     /// The table of these rows.
-    pub(super) fn of(&self, rows: Markup) -> Markup {
+    pub(crate) fn of(&self, rows: Markup) -> Markup {
         html! {
             table class={ "cards " (self.look) } role="table" {
                 caption.hidden { (self.name) }
@@ -35,12 +35,12 @@ impl<const N: usize> Table<'_, N> {
     }
 
     /// A row of these cells.
-    pub(super) fn row(&self, cells: [Markup; N]) -> Markup {
+    pub(crate) fn row(&self, cells: [Markup; N]) -> Markup {
         html! { tr role="row" { (self.cells(cells)) } }
     }
 
     /// The cells of a row that says more of itself.
-    pub(super) fn cells(&self, cells: [Markup; N]) -> Markup {
+    pub(crate) fn cells(&self, cells: [Markup; N]) -> Markup {
         let cells = self.columns.into_iter().zip(cells).enumerate();
         html! {
             @for (at, (column, cell)) in cells {

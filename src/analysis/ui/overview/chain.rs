@@ -4,11 +4,11 @@
 
 use crate::analysis::Services;
 use crate::analysis::records::chain_report::{ChainPage, ChainReport};
-use crate::analysis::ui::components::{badge, head, number};
 use crate::analysis::ui::failure::Failure;
+use crate::analysis::ui::layout::components::{badge, head, number};
 use crate::analysis::ui::layout::{self, Section};
-use crate::analysis::ui::view::View;
-use crate::analysis::ui::visit::Visit;
+use crate::analysis::ui::request::view::View;
+use crate::analysis::ui::request::visit::Visit;
 use axum::extract::State;
 use axum::http::HeaderMap;
 use axum::response::Html;

@@ -1,7 +1,7 @@
 //! A chart as SVG of a fixed size, with the same numbers as a table for those who do not see it. No
 //! script and no style in it: colours are classes, so that themes hold.
 
-use crate::analysis::ui::components::{duration, number, short_number};
+use crate::analysis::ui::layout::components::{duration, number, short_number};
 use maud::{Markup, html};
 
 /// Units across a bucket, and the height of the plot in units; the picture is stretched to its place.
@@ -48,6 +48,13 @@ pub(super) struct Series {
     pub(super) values: Vec<u64>,
 }
 
+/// The texts of the table below a chart.
+#[derive(Clone, Copy)]
+pub(super) struct TableTexts {
+    pub(super) summary: &'static str,
+    pub(super) first_column: &'static str,
+}
+
 /// What the buckets are called.
 pub(super) struct Times {
     /// Short, for the axis: one for so many buckets each that they are all of them.
@@ -56,15 +63,14 @@ pub(super) struct Times {
     pub(super) names: Vec<String>,
 }
 
-/// One chart.
+/// A chart in its card, with its numbers as a table.
 pub(super) struct Chart<'a> {
     pub(super) title: &'static str,
     pub(super) shape: Shape,
     pub(super) series: Vec<Series>,
     pub(super) times: &'a Times,
     pub(super) unit: Unit,
-    /// The words for the table and for its first column.
-    pub(super) table: (&'static str, &'static str),
+    pub(super) table: TableTexts,
 }
 
 impl Chart<'_> {
@@ -79,7 +85,7 @@ impl Chart<'_> {
                     (self.plot(top))
                     div.times aria-hidden="true" { @for label in &self.times.labels { span { (label) } } }
                 }
-                details { summary { (self.table.0) } (self.values()) }
+                details { summary { (self.table.summary) } (self.values()) }
             }
         }
     }
@@ -118,17 +124,17 @@ impl Chart<'_> {
 
     fn plot(&self, top: u64) -> Markup {
         let width = self.buckets() * STEP;
-        let label = format!("{}. {}", self.title, self.spoken());
+        let label = format!("{}. {}", self.title, self.summary_text());
         html! {
             svg.plot viewBox={ "0 0 " (width) " " (HEIGHT) } preserveAspectRatio="none" role="img" aria-label=(label) {
                 @for y in [25, 50, 75] { line.grid x1="0" x2=(width) y1=(y) y2=(y) {} }
                 line.base x1="0" x2=(width) y1=(HEIGHT) y2=(HEIGHT) {}
                 @match self.shape {
                     Shape::Bars => @for at in 0..self.buckets() { (self.bar(at, top)) },
-                    Shape::Lines => @for (number, series) in self.series.iter().enumerate() { (self.line((number, series), top)) },
+                    Shape::Lines => @for (number, series) in self.series.iter().enumerate() { (self.line(number, series, top)) },
                 }
                 @for at in 0..self.buckets() {
-                    rect.hit x=(at * STEP) y="0" width=(STEP) height=(HEIGHT) { title { (self.told(at)) } }
+                    rect.hit x=(at * STEP) y="0" width=(STEP) height=(HEIGHT) { title { (self.bucket_text(at)) } }
                 }
             }
         }
@@ -149,7 +155,7 @@ impl Chart<'_> {
         }
     }
 
-    fn line(&self, (number, series): (usize, &Series), top: u64) -> Markup {
+    fn line(&self, number: usize, series: &Series, top: u64) -> Markup {
         let point = |at: usize| {
             let y = HEIGHT as f64 - scaled(self.value(series, at), top);
             format!("{},{y:.2}", at * STEP + STEP / 2)
@@ -159,7 +165,7 @@ impl Chart<'_> {
     }
 
     /// A bucket in words.
-    fn told(&self, at: usize) -> String {
+    fn bucket_text(&self, at: usize) -> String {
         let of = |series: &Series| {
             format!(
                 "{}: {}",
@@ -173,7 +179,7 @@ impl Chart<'_> {
     }
 
     /// The chart in words: the highest value of each row, and when.
-    fn spoken(&self) -> String {
+    fn summary_text(&self) -> String {
         let of = |series: &Series| {
             let highest = (0..self.buckets()).max_by_key(|at| self.value(series, *at));
             let at = highest.unwrap_or_default();
@@ -188,7 +194,7 @@ impl Chart<'_> {
         html! {
             div.table.flat tabindex="0" role="region" aria-label=(self.title) { table {
                 caption.hidden { (self.title) }
-                thead { tr { th scope="col" { (self.table.1) } @for series in &self.series { th.number scope="col" { (series.name) } } } }
+                thead { tr { th scope="col" { (self.table.first_column) } @for series in &self.series { th.number scope="col" { (series.name) } } } }
                 tbody { @for (at, name) in self.times.names.iter().enumerate().rev() {
                     tr { th scope="row" { (name) } @for series in &self.series { td.number { (self.unit.written(self.value(series, at))) } } }
                 } }

@@ -1,10 +1,10 @@
 //! Which charts the overview has.
 
 use super::Records;
-use super::chart::{Chart, Series, Shape, Times, Unit};
+use super::chart::{Chart, Series, Shape, TableTexts, Times, Unit};
 use super::period::{Bucket, Period};
-use crate::analysis::ui::components::number;
-use crate::analysis::ui::view::View;
+use crate::analysis::ui::layout::components::number;
+use crate::analysis::ui::request::view::View;
 use maud::{Markup, html};
 use monitor_model::TypeCount;
 use monitor_store::{HourTraffic, OTHER_FINDS};
@@ -16,8 +16,7 @@ const SHARE: u64 = 100;
 struct Ground<'a> {
     buckets: &'a [Bucket],
     times: Times,
-    /// The words for a chart's table and for its first column.
-    table: (&'static str, &'static str),
+    table: TableTexts,
 }
 
 impl Ground<'_> {
@@ -29,12 +28,7 @@ impl Ground<'_> {
         }
     }
 
-    fn chart(
-        &self,
-        title: &'static str,
-        (shape, unit): (Shape, Unit),
-        series: Vec<Series>,
-    ) -> Markup {
+    fn chart(&self, title: &'static str, shape: Shape, unit: Unit, series: Vec<Series>) -> Markup {
         let chart = Chart {
             title,
             shape,
@@ -56,7 +50,10 @@ pub(super) fn all(view: &View, period: Period, buckets: &[Bucket]) -> Markup {
             labels: labelled.map(|one| period.label(one.from)).collect(),
             names: buckets.iter().map(|one| period.name(one)).collect(),
         },
-        table: (view.o().as_table, view.o().time),
+        table: TableTexts {
+            summary: view.o().as_table,
+            first_column: view.o().time,
+        },
     };
     html! { (counts(view, &ground)) (costs(view, &ground)) }
 }
@@ -64,7 +61,6 @@ pub(super) fn all(view: &View, period: Period, buckets: &[Bucket]) -> Markup {
 /// What came and what was decided.
 fn counts(view: &View, ground: &Ground<'_>) -> Markup {
     let (t, o) = (view.t, view.o());
-    let counted = (Shape::Bars, Unit::Count);
     let traffic = vec![
         ground.row(t.prompts, |sum| sum.prompts),
         ground.row(t.answers, |sum| sum.answers),
@@ -79,9 +75,9 @@ fn counts(view: &View, ground: &Ground<'_>) -> Markup {
         ground.row(t.custom_policies, |sum| sum.flagged_custom_policy),
     ];
     html! {
-        (ground.chart(o.traffic, counted, traffic))
-        (ground.chart(o.blocked_and_failed, counted, blocked))
-        (ground.chart(o.flagged_by_check, (Shape::Lines, Unit::Count), flagged))
+        (ground.chart(o.traffic, Shape::Bars, Unit::Count, traffic))
+        (ground.chart(o.blocked_and_failed, Shape::Bars, Unit::Count, blocked))
+        (ground.chart(o.flagged_by_check, Shape::Lines, Unit::Count, flagged))
     }
 }
 
@@ -91,8 +87,8 @@ fn costs(view: &View, ground: &Ground<'_>) -> Markup {
     let tokens = vec![ground.row(t.tokens, |sum| sum.tokens)];
     let time = vec![ground.row(o.mean, mean)];
     html! {
-        (ground.chart(o.tokens_over_time, (Shape::Bars, Unit::Count), tokens))
-        (ground.chart(o.mean_analysis_time, (Shape::Bars, Unit::Microseconds), time))
+        (ground.chart(o.tokens_over_time, Shape::Bars, Unit::Count, tokens))
+        (ground.chart(o.mean_analysis_time, Shape::Bars, Unit::Microseconds, time))
     }
 }
 
@@ -100,7 +96,8 @@ fn costs(view: &View, ground: &Ground<'_>) -> Markup {
 /// their own patterns are one that no list of records can be narrowed to.
 pub(super) fn types(
     view: &View,
-    (types, is_whole): (&[TypeCount], bool),
+    types: &[TypeCount],
+    is_whole: bool,
     records: &Records<'_>,
 ) -> Markup {
     let o = view.o();

@@ -1,10 +1,10 @@
 //! How the server's parts are, in short; `/ui/status` has the rest.
 
 use crate::analysis::Services;
-use crate::analysis::ui::components::badge;
 use crate::analysis::ui::failure::Failure;
-use crate::analysis::ui::status::{asked, gateways};
-use crate::analysis::ui::view::View;
+use crate::analysis::ui::layout::components::badge;
+use crate::analysis::ui::request::view::View;
+use crate::analysis::ui::status::{gateways, remote_checks};
 use maud::{Markup, html};
 
 pub(super) async fn card(services: &Services, view: &View) -> Result<Markup, Failure> {
@@ -15,7 +15,7 @@ pub(super) async fn card(services: &Services, view: &View) -> Result<Markup, Fai
             div.head { h2 { (o.health) } a href="/ui/status" { (o.details) } }
             dl.pairs {
                 dt { (o.store) } dd { (services.records.store_kind()) " " (badge("good", o.answers)) }
-                @for (name, state) in asked::servers(services, view) { dt { (name) } dd { (asked::badge(view, state)) } }
+                @for (name, state) in remote_checks::servers(services, view) { dt { (name) } dd { (remote_checks::badge(view, state)) } }
             }
             h3 { (o.gateways) }
             (gateways::short(view, &known))

@@ -9,15 +9,15 @@ mod health;
 mod period;
 mod tiles;
 
-use super::Ui;
-use super::components::{head, refusal};
-use super::failure::Failure;
-use super::layout::{self, Section};
-use super::records::asked::{Asked, Pairs};
-use super::records::row::address;
-use super::suggestions::{self, Label};
-use super::visit::Visit;
 use crate::analysis::clock::now_ms;
+use crate::analysis::ui::application_field::{self, Label};
+use crate::analysis::ui::failure::Failure;
+use crate::analysis::ui::layout::components::{head, refusal};
+use crate::analysis::ui::layout::{self, Section};
+use crate::analysis::ui::paths::address;
+use crate::analysis::ui::request::list_query::{ListQuery, Pairs};
+use crate::analysis::ui::request::visit::Visit;
+use crate::analysis::ui::state::Ui;
 use crate::analysis::{ApiError, Services};
 use axum::Router;
 use axum::extract::State;
@@ -42,8 +42,14 @@ pub(super) fn routes() -> Router<Ui> {
         .route("/overview/chain", get(chain::page))
 }
 
-/// What the page is about.
-struct Shown {
+/// What the page is asked for in its address.
+struct OverviewQuery {
+    period: Period,
+    filter: ListQuery,
+}
+
+/// The numbers of the page.
+struct Overview {
     period: Period,
     application: Option<ApplicationId>,
     now_ms: i64,
@@ -57,11 +63,9 @@ async fn page(
     pairs: Pairs,
 ) -> Result<Response, Failure> {
     visit.must(Scope::Read)?;
-    let period = pairs.0.iter().find(|(name, _)| name == "period");
-    let period = Period::of(period.map_or("", |(_, word)| word));
-    let asked = Asked::read(pairs);
-    let (status, content) = match shown(&services, &visit, (period, &asked)).await {
-        Ok(shown) => (StatusCode::OK, content(&services, &visit, &shown).await?),
+    let query = OverviewQuery::read(pairs);
+    let (status, content) = match query.overview(&services, &visit).await {
+        Ok(overview) => (StatusCode::OK, content(&services, &visit, &overview).await?),
         Err(error @ (ApiError::Fields(_) | ApiError::Field { .. })) => (
             StatusCode::UNPROCESSABLE_ENTITY,
             refusal(visit.view.t, visit.view.r().wrong_filter, &error),
@@ -70,42 +74,23 @@ async fn page(
     };
     let o = visit.view.o();
     let content = html! {
-        (head(o.overview, html! { p.dim { (o.overview_hint) } }, filter(&visit, (period, &asked))))
+        (head(o.overview, html! { p.dim { (o.overview_hint) } }, query.form(&visit)))
         (content)
     };
     let page = layout::page(&visit, Section::Overview, o.overview, content);
     Ok((status, page).into_response())
 }
 
-async fn shown(
+async fn content(
     services: &Services,
     visit: &Visit,
-    (period, asked): (Period, &Asked),
-) -> Result<Shown, ApiError> {
-    let view = &visit.view;
-    let asked = asked.resolved(services, &visit.caller, view.r()).await?;
-    let application = asked.text("application_id").parse().ok();
-    let now_ms = now_ms();
-    let hours = period.hours(now_ms);
-    let (traffic, types) = services
-        .records
-        .traffic(&visit.caller, application, hours, TYPES)
-        .await?;
-    Ok(Shown {
-        period,
-        application,
-        now_ms,
-        traffic,
-        types,
-    })
-}
-
-async fn content(services: &Services, visit: &Visit, shown: &Shown) -> Result<Markup, Failure> {
+    overview: &Overview,
+) -> Result<Markup, Failure> {
     let (view, o) = (&visit.view, visit.view.o());
-    let buckets = shown.period.buckets(shown.now_ms, &shown.traffic);
+    let buckets = overview.period.buckets(overview.now_ms, &overview.traffic);
     let from = buckets.first().map(|bucket| period::instant(bucket.from));
     let from = from.unwrap_or_default();
-    let application = shown.application.map(|id| id.to_string());
+    let application = overview.application.map(|id| id.to_string());
     let records = |parts: &[(&str, &str)]| {
         let mut all = vec![("from", from.as_str())];
         all.extend(application.iter().map(|id| ("application_id", id.as_str())));
@@ -114,13 +99,13 @@ async fn content(services: &Services, visit: &Visit, shown: &Shown) -> Result<Ma
     };
     let is_whole = visit.account.application_id.is_none();
     Ok(html! {
-        @if shown.traffic.is_empty() {
+        @if overview.traffic.is_empty() {
             p.notice { (o.no_traffic) " " a href="/ui/first-steps" { (o.to_first_steps) } }
         }
         (tiles::row(view, &period::total(&buckets), &records))
         div.charts {
-            (charts::all(view, shown.period, &buckets))
-            (charts::types(view, (&shown.types, is_whole && shown.application.is_none()), &records))
+            (charts::all(view, overview.period, &buckets))
+            (charts::types(view, &overview.types, is_whole && overview.application.is_none(), &records))
         }
         @if is_whole {
             div.halves.wide {
@@ -131,31 +116,63 @@ async fn content(services: &Services, visit: &Visit, shown: &Shown) -> Result<Ma
     })
 }
 
-/// The period as links, the application as a field.
-fn filter(visit: &Visit, (period, asked): (Period, &Asked)) -> Markup {
-    let (t, o, r) = (visit.view.t, visit.view.o(), visit.view.r());
-    let application = asked.text("application_id");
-    let to = |period: Period| {
-        let mut parts = vec![("period", period.word())];
-        if !application.is_empty() {
-            parts.push(("application_id", application));
+impl OverviewQuery {
+    fn read(pairs: Pairs) -> Self {
+        let period = pairs.0.iter().find(|(name, _)| name == "period");
+        Self {
+            period: Period::of(period.map_or("", |(_, word)| word)),
+            filter: ListQuery::read(pairs),
         }
-        address("/ui/overview", &parts)
-    };
-    let name = |period| match period {
-        Period::Day => o.last_day,
-        Period::Week => o.last_week,
-        Period::Month => o.last_month,
-    };
-    html! {
-        nav.tabs aria-label=(o.period) {
-            @for one in Period::ALL { a href=(to(one)) aria-current=[(one == period).then_some("true")] { (name(one)) } }
-        }
-        form.inline.pick method="get" action="/ui/overview" role="search" data-skips-empty {
-            input type="hidden" name="period" value=(period.word());
-            (suggestions::field(Label::Spoken(r.application), (application, o.all_applications)))
-            button type="submit" { (o.show) }
-            @if !application.is_empty() { a.button.quiet href=(address("/ui/overview", &[("period", period.word())])) { (t.clear) } }
+    }
+
+    async fn overview(&self, services: &Services, visit: &Visit) -> Result<Overview, ApiError> {
+        let period = self.period;
+        let filter = &self.filter;
+        let filter = filter
+            .resolved(services, &visit.caller, visit.view.r())
+            .await?;
+        let application = filter.text("application_id").parse().ok();
+        let now_ms = now_ms();
+        let hours = period.hours(now_ms);
+        let (traffic, types) = services
+            .records
+            .traffic(&visit.caller, application, hours, TYPES)
+            .await?;
+        Ok(Overview {
+            period,
+            application,
+            now_ms,
+            traffic,
+            types,
+        })
+    }
+
+    /// The period as links, the application as a field.
+    fn form(&self, visit: &Visit) -> Markup {
+        let (t, o, r) = (visit.view.t, visit.view.o(), visit.view.r());
+        let application = self.filter.text("application_id");
+        let to = |period: Period| {
+            let mut parts = vec![("period", period.word())];
+            if !application.is_empty() {
+                parts.push(("application_id", application));
+            }
+            address("/ui/overview", &parts)
+        };
+        let name = |period| match period {
+            Period::Day => o.last_day,
+            Period::Week => o.last_week,
+            Period::Month => o.last_month,
+        };
+        html! {
+            nav.tabs aria-label=(o.period) {
+                @for one in Period::ALL { a href=(to(one)) aria-current=[(one == self.period).then_some("true")] { (name(one)) } }
+            }
+            form.inline.pick method="get" action="/ui/overview" role="search" data-skips-empty {
+                input type="hidden" name="period" value=(self.period.word());
+                (application_field::field(Label::Spoken(r.application), application, o.all_applications))
+                button type="submit" { (o.show) }
+                @if !application.is_empty() { a.button.quiet href=(address("/ui/overview", &[("period", self.period.word())])) { (t.clear) } }
+            }
         }
     }
 }

@@ -1,8 +1,8 @@
 //! The sums of the period, each with the way to its records.
 
 use super::Records;
-use crate::analysis::ui::components::{duration, number};
-use crate::analysis::ui::view::View;
+use crate::analysis::ui::layout::components::{duration, number};
+use crate::analysis::ui::request::view::View;
 use maud::{Markup, html};
 use monitor_store::HourTraffic;
 

@@ -32,7 +32,7 @@ phrases! {
 
 impl Phrases {
     /// What people call a category.
-    pub(in crate::analysis::ui) fn name(&self, category: Category) -> &'static str {
+    pub(crate) fn name(&self, category: Category) -> &'static str {
         match category {
             Category::PromptInjection => self.prompt_injection,
             Category::Jailbreak => self.jailbreak,

@@ -4,12 +4,12 @@
 macro_rules! phrases {
     ($($name:ident: $english:literal, $russian:literal;)+) => {
         /// The phrases of one language.
-        pub(in crate::analysis::ui) struct Phrases {
-            $(pub(in crate::analysis::ui) $name: &'static str),+
+        pub(crate) struct Phrases {
+            $(pub(crate) $name: &'static str),+
         }
 
-        pub(in crate::analysis::ui) static EN: Phrases = Phrases { $($name: $english),+ };
-        pub(in crate::analysis::ui) static RU: Phrases = Phrases { $($name: $russian),+ };
+        pub(crate) static EN: Phrases = Phrases { $($name: $english),+ };
+        pub(crate) static RU: Phrases = Phrases { $($name: $russian),+ };
     };
 }
 
@@ -19,19 +19,20 @@ mod problems;
 mod records;
 mod tokens;
 
-pub(super) use guardrails::{
+pub(crate) use guardrails::{
     EN as GUARDRAILS_EN, Phrases as GuardrailPhrases, RU as GUARDRAILS_RU,
 };
-pub(super) use overview::{EN as OVERVIEW_EN, Phrases as OverviewPhrases, RU as OVERVIEW_RU};
-pub(super) use records::{EN as RECORDS_EN, Phrases as RecordPhrases, RU as RECORDS_RU};
-pub(super) use tokens::{EN as TOKENS_EN, Phrases as TokenPhrases, RU as TOKENS_RU};
+pub(crate) use overview::{EN as OVERVIEW_EN, Phrases as OverviewPhrases, RU as OVERVIEW_RU};
+pub(crate) use records::{EN as RECORDS_EN, Phrases as RecordPhrases, RU as RECORDS_RU};
+pub(crate) use tokens::{EN as TOKENS_EN, Phrases as TokenPhrases, RU as TOKENS_RU};
 
 use crate::analysis::ApiError;
+use monitor_store::Role;
 use std::borrow::Cow;
 
 impl Phrases {
-    /// What the service says of a field or a refusal, in this language.
-    pub(super) fn tell<'t>(&self, text: &'t str) -> Cow<'t, str> {
+    /// What the services says of a field or a refusal, in this language.
+    pub(crate) fn tell<'t>(&self, text: &'t str) -> Cow<'t, str> {
         let told = match std::ptr::eq(self, &RU) {
             true => problems::russian(text),
             false => None,
@@ -39,8 +40,17 @@ impl Phrases {
         told.map_or(Cow::Borrowed(text), Cow::Owned)
     }
 
+    /// A role's name.
+    pub(crate) fn role_name(&self, role: Role) -> &'static str {
+        match role {
+            Role::Administrator => self.administrator,
+            Role::Analyst => self.analyst,
+            Role::Developer => self.developer,
+        }
+    }
+
     /// A refusal as one text.
-    pub(super) fn tell_error(&self, error: &ApiError) -> String {
+    pub(crate) fn tell_error(&self, error: &ApiError) -> String {
         let one = |field: &str, problem: &str| format!("{field}: {}", self.tell(problem));
         match error {
             ApiError::Field { field, problem } => one(field, problem),

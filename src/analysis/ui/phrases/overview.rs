@@ -103,7 +103,7 @@ phrases! {
     spool_disk: "Spool's disk", "Диск очереди";
     disk_works: "works", "работает";
     disk_refuses: "refuses", "отказывает";
-    heard: "Heard", "Сообщено";
+    heard: "ReceivedReport", "Сообщено";
     own_overhead: "Adds to a call", "Добавляет к вызову";
     own_overhead_hint: "On average since its start, without the model server and the analysis.", "В среднем с его запуска, без сервера модели и анализа.";
     ago: "{} ago", "{} назад";

@@ -1,9 +1,9 @@
-//! What the service says of wrong fields and of refusals, in Russian: THE table, by the English text
+//! What the services says of wrong fields and of refusals, in Russian: THE table, by the English text
 //! that the API answers with. A `{}` stands for what varies: a number, a name, a list, or a text that
 //! has a row of its own. A text without a row is shown as it is; the tests below say which have one.
 
-/// A text of the service in Russian; None where it has no row.
-pub(super) fn russian(text: &str) -> Option<String> {
+/// A text of the services in Russian; None where it has no row.
+pub(crate) fn russian(text: &str) -> Option<String> {
     TABLE.iter().find_map(|(english, russian)| {
         let varying = varying(english, text)?;
         let mut parts = russian.split("{}");

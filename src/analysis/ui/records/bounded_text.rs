@@ -1,7 +1,7 @@
 //! What callers send along and what may be of any length, as far as a page shows it: bounded in bytes as
 //! they stand in the page, so that no caller makes a page large. All of it is in the JSON file.
 
-use crate::analysis::ui::marks::beginning;
+use crate::analysis::ui::layout::highlight::beginning;
 use maud::{Markup, html};
 use monitor_model::Entity;
 use serde_json::Value;
@@ -18,39 +18,52 @@ pub(super) fn name(text: &str) -> Markup {
     html! { (first) @if first.len() < text.len() { "…" } }
 }
 
-/// The same as a link with this class and label, where its address is not too long.
-pub(super) fn link(
-    text: &str,
-    (class, label): (&str, &str),
-    to: impl FnOnce(&str) -> String,
-) -> Markup {
+/// How a name looks as a link.
+pub(super) struct LinkStyle<'t> {
+    pub(super) class: &'static str,
+    /// A word before the name; empty for none.
+    pub(super) label: &'t str,
+}
+
+impl<'t> LinkStyle<'t> {
+    /// In the color of the text around it.
+    pub(super) fn plain(label: &'t str) -> Self {
+        Self {
+            class: "plain cut",
+            label,
+        }
+    }
+}
+
+/// The same as a link, where its address is not too long.
+pub(super) fn link(text: &str, style: LinkStyle<'_>, to: impl FnOnce(&str) -> String) -> Markup {
     let address = (text.len() <= ADDRESS).then(|| to(text));
     let address = address.filter(|address| address.len() <= ADDRESS);
-    let shown = html! { @if !label.is_empty() { (label) " " } (name(text)) };
+    let shown = html! { @if !style.label.is_empty() { (style.label) " " } (name(text)) };
     let title = within(text, NAME);
     html! {
         @match address {
-            Some(address) => a class=(class) href=(address) title=(title) { (shown) },
+            Some(address) => a class=(style.class) href=(address) title=(title) { (shown) },
             None => span.cut title=(title) { (shown) },
         }
     }
 }
 
-/// How much of a text a page has room for.
+/// How much of a text a page shows.
 #[derive(Clone, Copy)]
-pub(super) struct Room {
+pub(super) struct TextLimit {
     /// Bytes, as the page writes them.
     pub(super) bytes: usize,
     /// Finds that are marked.
     pub(super) marks: usize,
 }
 
-/// As much of a text as there is room for, and whether there is more. It ends before the first find that
-/// is not marked.
-pub(super) fn part<'t>(text: &'t str, entities: &[Entity], room: Room) -> (&'t str, bool) {
-    let marked = entities.get(room.marks);
+/// The beginning of a text within the limit, and whether there is more. It ends before the first find
+/// that is not marked.
+pub(super) fn part<'t>(text: &'t str, entities: &[Entity], limit: TextLimit) -> (&'t str, bool) {
+    let marked = entities.get(limit.marks);
     let marked = marked.map_or(text, |next| beginning(text, next.start).0);
-    let first = within(marked, room.bytes);
+    let first = within(marked, limit.bytes);
     (first, first.len() < text.len())
 }
 
@@ -119,7 +132,7 @@ mod tests {
 
     #[test]
     fn a_name_is_shown_by_its_beginning_and_linked_while_its_address_is_short() {
-        let shown = |text: &str| link(text, ("plain cut", ""), |text| format!("/x?{text}"));
+        let shown = |text: &str| link(text, LinkStyle::plain(""), |text| format!("/x?{text}"));
         let short = shown("a<b").into_string();
         assert_eq!(
             short,
@@ -140,20 +153,20 @@ mod tests {
 
     #[test]
     fn a_part_counts_bytes_as_they_are_written_and_ends_before_the_first_unmarked_find() {
-        let room = Room {
+        let limit = TextLimit {
             bytes: 10,
             marks: 1,
         };
-        assert_eq!(part("дом дом", &[], room), ("дом д", true));
-        assert_eq!(part("<<<<", &[], room), ("<<", true));
-        assert_eq!(part("0123456789", &[], room), ("0123456789", false));
+        assert_eq!(part("дом дом", &[], limit), ("дом д", true));
+        assert_eq!(part("<<<<", &[], limit), ("<<", true));
+        assert_eq!(part("0123456789", &[], limit), ("0123456789", false));
         let find = |start| Entity {
             kind: "A".to_owned(),
             start,
             end: start + 1,
         };
-        assert_eq!(part("абвг", &[find(0), find(2)], room), ("аб", true));
-        assert_eq!(part("абвг", &[find(0)], room), ("абвг", false));
+        assert_eq!(part("абвг", &[find(0), find(2)], limit), ("аб", true));
+        assert_eq!(part("абвг", &[find(0)], limit), ("абвг", false));
     }
 
     #[test]

@@ -1,12 +1,13 @@
 //! What else is kept of a record: how its exchange failed, by which rules it was judged, how long that
 //! took, its files, and what its caller sent along.
 
-use super::{given, row};
-use crate::analysis::ui::components::badge;
+use super::bounded_text;
+use crate::analysis::ui::layout::components::badge;
+use crate::analysis::ui::layout::table::{Column, Table};
+use crate::analysis::ui::paths;
 use crate::analysis::ui::phrases::RecordPhrases;
-use crate::analysis::ui::table::{Column, Table};
-use crate::analysis::ui::view::View;
-use crate::analysis::ui::visit::Visit;
+use crate::analysis::ui::request::view::View;
+use crate::analysis::ui::request::visit::Visit;
 use maud::{Markup, html};
 use monitor_store::{Attachment, Scanned, StoredRecord};
 use serde_json::Value;
@@ -70,7 +71,7 @@ pub(super) fn card(visit: &Visit, record: &StoredRecord) -> Markup {
                 dt { (t.state) } dd { code { (summary.status.as_str()) } }
                 dt { (r.timings) } dd { @for (name, us) in times { div { (milliseconds(us)) " " span.dim { (name) } } } }
                 dt { (r.record_id) } dd { code { (summary.id) } }
-                @if let Some(exchange) = &summary.exchange_id { dt { (r.exchange) } dd { code { (given::name(exchange)) } } }
+                @if let Some(exchange) = &summary.exchange_id { dt { (r.exchange) } dd { code { (bounded_text::name(exchange)) } } }
                 dt { (r.application) } dd { a href={ "/ui/applications/" (summary.application_id) } { code { (summary.application_id) } } }
             }
         }
@@ -86,7 +87,7 @@ fn rules(visit: &Visit, record: &StoredRecord) -> Markup {
         };
     };
     let before = version.saturating_add(1).to_string();
-    let address = row::address(
+    let address = paths::address(
         &format!("/ui/applications/{}/versions", summary.application_id),
         &[("before", &before)],
     );
@@ -94,7 +95,7 @@ fn rules(visit: &Visit, record: &StoredRecord) -> Markup {
 }
 
 fn inline_rules(r: &RecordPhrases, rules: &Value) -> Markup {
-    let (shown, is_cut) = given::value(rules, RULES);
+    let (shown, is_cut) = bounded_text::value(rules, RULES);
     html! {
         pre.text tabindex="0" { (shown) @if is_cut { "…" } }
         @if is_cut { p.hint { (r.text_cut) } }
@@ -161,7 +162,7 @@ pub(super) fn parameters(view: &View, record: &StoredRecord) -> Markup {
     let mut all = all.filter(|(name, _)| !SHOWN_ELSEWHERE.contains(&name.as_str()));
     let (mut shown, mut left, mut is_cut) = (Vec::new(), PARAMETERS, false);
     for (name, value) in all.by_ref() {
-        let (text, is_part) = given::value(value, PARAMETER.min(left));
+        let (text, is_part) = bounded_text::value(value, PARAMETER.min(left));
         left = left.saturating_sub(text.len() + name.len() + PARAMETER / 64);
         is_cut |= is_part;
         shown.push((name, text, is_part));
@@ -175,7 +176,7 @@ pub(super) fn parameters(view: &View, record: &StoredRecord) -> Markup {
             section.card {
                 h2 { (r.parameters) }
                 dl.pairs { @for (name, text, is_part) in &shown {
-                    dt { code { (given::name(name)) } } dd.pre { (text) @if *is_part { "…" } }
+                    dt { code { (bounded_text::name(name)) } } dd.pre { (text) @if *is_part { "…" } }
                 } }
                 @if is_cut { p.hint { (r.text_cut) } }
             }
@@ -185,7 +186,7 @@ pub(super) fn parameters(view: &View, record: &StoredRecord) -> Markup {
 
 /// The beginning of a word about a failure, which another server may have chosen.
 fn plain(value: &Value) -> String {
-    given::value(value, WORD).0
+    bounded_text::value(value, WORD).0
 }
 
 #[cfg(test)]

@@ -1,13 +1,13 @@
 //! What is saved and not shown: the records of a filter, one record as JSON, a file of a record. The
-//! API writes them; here it is asked with the rights of whoever is signed in.
+//! API writes them; here it is query with the rights of whoever is signed in.
 
-use super::asked::{Asked, Pairs};
 use super::record_id;
 use crate::analysis::api::records::attachments;
 use crate::analysis::api::records::export::{self, Format};
 use crate::analysis::api::records::shapes::Whole;
 use crate::analysis::ui::failure::Failure;
-use crate::analysis::ui::visit::Visit;
+use crate::analysis::ui::request::list_query::{ListQuery, Pairs};
+use crate::analysis::ui::request::visit::Visit;
 use crate::analysis::{ApiError, Services};
 use axum::extract::{Path, Query, State};
 use axum::http::header;
@@ -24,11 +24,11 @@ pub(super) async fn export(
     let format = pairs.extract_if(.., |(name, _)| name == "format").last();
     let format = format.and_then(|(_, word)| Format::named(&word));
     let format = format.ok_or(Failure::NotFound)?;
-    let asked = Asked::read(Query(pairs));
-    let asked = asked
+    let query = ListQuery::read(Query(pairs));
+    let query = query
         .resolved(&services, &visit.caller, visit.view.r())
         .await?;
-    let filter = asked.records()?;
+    let filter = query.records()?;
     Ok(export::all(services, visit.caller, filter, format).await?)
 }
 

@@ -1,28 +1,28 @@
-//! The form of the list's filter: the few parts that are asked for most, and the others folded away
+//! The form of the list's filter: the few parts that are query for most, and the others folded away
 //! until one is set. It is sent as an address, so a filter can be kept as a bookmark.
 
-use super::asked::Asked;
-use crate::analysis::ui::components::choice;
-use crate::analysis::ui::suggestions::{self, Label};
-use crate::analysis::ui::view::View;
+use crate::analysis::ui::application_field::{self, Label};
+use crate::analysis::ui::layout::components::choice;
+use crate::analysis::ui::request::list_query::ListQuery;
+use crate::analysis::ui::request::view::View;
 use maud::{Markup, html};
 use monitor_model::PATTERN_NAMES;
 
 /// Parts that are folded away while none of them is set.
 const FOLDED: [&str; 6] = ["user_id", "session_id", "stage", "type", "from", "to"];
 
-pub(super) fn form(view: &View, asked: &Asked) -> Markup {
+pub(super) fn form(view: &View, query: &ListQuery) -> Markup {
     let (t, r) = (view.t, view.r());
     html! {
         form.card.filters method="get" action="/ui/records" role="search" data-skips-empty {
             div.row {
-                label.wide { (r.search_text) input type="search" name="text" value=(asked.text("text")) maxlength="1000"; }
-                label { (r.verdict) select name="verdict" { (verdicts(view, asked.text("verdict"))) } }
-                (suggestions::field(Label::Shown(r.application), (asked.text("application_id"), r.name_or_id)))
+                label.wide { (r.search_text) input type="search" name="text" value=(query.text("text")) maxlength="1000"; }
+                label { (r.verdict) select name="verdict" { (verdicts(view, query.text("verdict"))) } }
+                (application_field::field(Label::Shown(r.application), query.text("application_id"), r.name_or_id))
             }
-            details open[asked.has(&FOLDED)] {
+            details open[query.has(&FOLDED)] {
                 summary { (r.more_filters) }
-                (folded(view, asked))
+                (folded(view, query))
             }
             div.actions {
                 button.primary type="submit" { (t.search) }
@@ -32,11 +32,11 @@ pub(super) fn form(view: &View, asked: &Asked) -> Markup {
     }
 }
 
-fn folded(view: &View, asked: &Asked) -> Markup {
+fn folded(view: &View, query: &ListQuery) -> Markup {
     let r = view.r();
-    let stage = asked.text("stage");
+    let stage = query.text("stage");
     let field = |name: &'static str, label: &'static str, kind: &'static str| {
-        html! { label { (label) input type=(kind) name=(name) value=(asked.text(name)) maxlength="1000" autocomplete="off" spellcheck="false"; } }
+        html! { label { (label) input type=(kind) name=(name) value=(query.text(name)) maxlength="1000" autocomplete="off" spellcheck="false"; } }
     };
     html! {
         div.row {
@@ -47,7 +47,7 @@ fn folded(view: &View, asked: &Asked) -> Markup {
             } }
         }
         div.row {
-            label { (r.find_type) input name="type" value=(asked.text("type")) list="types" maxlength="1000" autocomplete="off" spellcheck="false"; }
+            label { (r.find_type) input name="type" value=(query.text("type")) list="types" maxlength="1000" autocomplete="off" spellcheck="false"; }
             datalist #types { @for name in PATTERN_NAMES { option value=(name) {} } }
             (field("from", r.from, "datetime-local"))
             (field("to", r.until, "datetime-local"))

@@ -1,13 +1,14 @@
 //! The list of records: filters, keyset pages, exports, and a table that grows by itself while its
 //! first page is open.
 
-use super::asked::{Asked, Pairs};
-use super::{filters, row, saved};
-use crate::analysis::ui::components::{head, number, refusal, time_exact};
+use super::{filter_bar, filters, rows};
+use crate::analysis::ui::application_names::Names;
 use crate::analysis::ui::failure::Failure;
+use crate::analysis::ui::layout::components::{head, number, refusal, time_exact};
 use crate::analysis::ui::layout::{self, Section};
-use crate::analysis::ui::view::View;
-use crate::analysis::ui::visit::Visit;
+use crate::analysis::ui::request::list_query::{ListQuery, Pairs};
+use crate::analysis::ui::request::view::View;
+use crate::analysis::ui::request::visit::Visit;
 use crate::analysis::{ApiError, Services};
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
@@ -26,21 +27,22 @@ pub(super) async fn page(
     pairs: Pairs,
 ) -> Result<Response, Failure> {
     visit.must(Scope::Read)?;
-    let asked = Asked::read(pairs);
+    let query = ListQuery::read(pairs);
     if headers.contains_key("x-fragment") {
-        let part = found(&services, &visit, &asked).await?;
+        let part = found(&services, &visit, &query).await?;
         return Ok(Html(part.into_string()).into_response());
     }
-    shown(&services, &visit, (&asked, html! {})).await
+    page_with(&services, &visit, &query, html! {}).await
 }
 
 /// The page of a filter below a message.
-pub(super) async fn shown(
+pub(super) async fn page_with(
     services: &Services,
     visit: &Visit,
-    (asked, message): (&Asked, Markup),
+    query: &ListQuery,
+    message: Markup,
 ) -> Result<Response, Failure> {
-    let (status, shown) = match found(services, visit, asked).await {
+    let (status, shown) = match found(services, visit, query).await {
         Ok(shown) => (StatusCode::OK, shown),
         Err(error @ (ApiError::Fields(_) | ApiError::Field { .. })) => (
             StatusCode::UNPROCESSABLE_ENTITY,
@@ -48,13 +50,13 @@ pub(super) async fn shown(
         ),
         Err(other) => return Err(other.into()),
     };
-    let saved = saved::bar(services, visit, asked).await?;
+    let saved = filter_bar::bar(services, visit, query).await?;
     let r = visit.view.r();
     let content = html! {
         (head(r.records, html! { p.dim { (r.records_hint) } }, html! {}))
         (message)
         (saved)
-        (filters::form(&visit.view, asked))
+        (filters::form(&visit.view, query))
         (shown)
     };
     let page = layout::page(visit, Section::Records, r.records, content);
@@ -62,33 +64,33 @@ pub(super) async fn shown(
 }
 
 /// The table and what stands around it.
-async fn found(services: &Services, visit: &Visit, asked: &Asked) -> Result<Markup, ApiError> {
+async fn found(services: &Services, visit: &Visit, query: &ListQuery) -> Result<Markup, ApiError> {
     let view = &visit.view;
-    let asked = asked.resolved(services, &visit.caller, view.r()).await?;
-    let filter = asked.records()?;
+    let query = query.resolved(services, &visit.caller, view.r()).await?;
+    let filter = query.records()?;
     let enough = filter.limit;
     let page = services.records.page(&visit.caller, filter).await?;
     let ids = page.records.iter().map(|record| record.application_id);
     let names = services.admin.application_names(&visit.caller, ids).await?;
     Ok(html! {
         div.bar {
-            (live(view, &asked, &page))
-            (exports(view, &asked))
+            (live(view, &query, &page))
+            (exports(view, &query))
         }
         (table(view, &page, &names))
-        @if asked.has(&["text"]) { (search(view, &asked, (&page, enough))) }
-        div #ways { (pager(view, &asked, &page)) }
+        @if query.has(&["text"]) { (search(view, &query, &page, enough)) }
+        div #ways { (pager(view, &query, &page)) }
     })
 }
 
-/// Rows come by themselves on the first page, where no text has to be looked for.
-fn live(view: &View, asked: &Asked, page: &RecordPage) -> Markup {
+/// The switch of live updates; only the first page without a text search has them.
+fn live(view: &View, query: &ListQuery, page: &RecordPage) -> Markup {
     let r = view.r();
-    if asked.has(&["before", "text", "to"]) {
+    if query.has(&["before", "text", "to"]) {
         return html! { span {} };
     }
     let newest = page.records.iter().map(|record| record.seq).max();
-    let address = asked.address("/ui/records/live");
+    let address = query.address("/ui/records/live");
     html! {
         div.live.scripted data-tail=(address) data-after=(newest.unwrap_or_default()) {
             button type="button" aria-pressed="true" data-paused=(r.live_paused) data-going=(r.live) {
@@ -99,11 +101,11 @@ fn live(view: &View, asked: &Asked, page: &RecordPage) -> Markup {
     }
 }
 
-fn exports(view: &View, asked: &Asked) -> Markup {
+fn exports(view: &View, query: &ListQuery) -> Markup {
     let r = view.r();
-    let asked = asked.with("before", None).with("limit", None);
+    let query = query.with("before", None).with("limit", None);
     let address = |format: &str| {
-        let address = asked.address("/ui/records/export");
+        let address = query.address("/ui/records/export");
         let sign = if address.contains('?') { '&' } else { '?' };
         format!("{address}{sign}format={format}")
     };
@@ -121,7 +123,7 @@ fn exports(view: &View, asked: &Asked) -> Markup {
     }
 }
 
-fn table(view: &View, page: &RecordPage, names: &row::Names) -> Markup {
+fn table(view: &View, page: &RecordPage, names: &Names) -> Markup {
     let (t, r) = (view.t, view.r());
     let is_empty = page.records.is_empty();
     let is_partial = is_empty && page.next_before.is_some();
@@ -130,19 +132,18 @@ fn table(view: &View, page: &RecordPage, names: &row::Names) -> Markup {
             @if is_partial { (r.searched_in_part) } @else { (t.nothing_found) }
         }
         div.table #records hidden[is_empty] {
-            (row::columns(view).of(row::rows(view, &page.records, names)))
+            (rows::columns(view).of(rows::rows(view, &page.records, names)))
         }
     }
 }
 
-/// How far a search has looked. It goes on by itself where there are scripts and fewer finds than a page
-/// holds.
-fn search(view: &View, asked: &Asked, (page, enough): (&RecordPage, u32)) -> Markup {
+/// How far a search has come. With scripts it continues by itself until a page is full.
+fn search(view: &View, query: &ListQuery, page: &RecordPage, enough: u32) -> Markup {
     let r = view.r();
-    let count = number(looked(asked, page));
+    let count = number(searched(query, page));
     let back = page.searched.filter(|_| page.next_before.is_some());
     html! {
-        div.seek data-seek=(older(asked, page).unwrap_or_default()) data-enough=(enough)
+        div.seek data-seek=(older(query, page).unwrap_or_default()) data-enough=(enough)
             data-stopped=(r.search_stopped) data-broke=(r.search_broke) {
             span.dot aria-hidden="true" {}
             span.told {
@@ -158,31 +159,31 @@ fn search(view: &View, asked: &Asked, (page, enough): (&RecordPage, u32)) -> Mar
 }
 
 /// Records that a search has looked at so far.
-fn looked(asked: &Asked, page: &RecordPage) -> u64 {
+fn searched(query: &ListQuery, page: &RecordPage) -> u64 {
     let here = page.searched.map_or(0, |searched| searched.records);
-    asked.looked().saturating_add(here.into())
+    query.searched().saturating_add(here.into())
 }
 
 /// The address of the page behind this one.
-fn older(asked: &Asked, page: &RecordPage) -> Option<String> {
+fn older(query: &ListQuery, page: &RecordPage) -> Option<String> {
     let before = page.next_before?;
-    Some(match asked.has(&["text"]) {
-        true => asked.search_on("/ui/records", (before, looked(asked, page))),
-        false => asked
+    Some(match query.has(&["text"]) {
+        true => query.continued_search("/ui/records", before, searched(query, page)),
+        false => query
             .with("before", Some(&before.to_string()))
             .address("/ui/records"),
     })
 }
 
-fn pager(view: &View, asked: &Asked, page: &RecordPage) -> Markup {
+fn pager(view: &View, query: &ListQuery, page: &RecordPage) -> Markup {
     let (t, r) = (view.t, view.r());
-    let is_search = asked.has(&["text"]);
-    let older = older(asked, page);
+    let is_search = query.has(&["text"]);
+    let older = older(query, page);
     html! {
         @if is_search && older.is_some() && !page.records.is_empty() { p.hint { (r.searched_in_part) } }
-        @if asked.has(&["before"]) || older.is_some() {
+        @if query.has(&["before"]) || older.is_some() {
             nav.pager aria-label=(t.pages) {
-                @if asked.has(&["before"]) { a.button rel="first" href=(asked.with("before", None).address("/ui/records")) { (r.newest) } }
+                @if query.has(&["before"]) { a.button rel="first" href=(query.with("before", None).address("/ui/records")) { (r.newest) } }
                 @if let Some(older) = older {
                     a.button href=(older) { @if is_search { (r.search_older) } @else { (r.older) } }
                 }

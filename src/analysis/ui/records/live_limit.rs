@@ -1,42 +1,42 @@
-//! Room for live tails: so many of one server, and of those so many of one person, so that nobody takes
-//! the room of all.
+//! The limit on live streams: so many for the server, and of those so many for one person, so that
+//! nobody takes them all.
 
 use monitor_store::AccountId;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Streams of one server.
+/// Streams of one server at once.
 const MOST_STREAMS: usize = 64;
-/// Of them one person's: as many pages as somebody looks at.
+/// Streams of one person at once: one per open page.
 const MOST_OF_ONE: usize = 8;
 
-/// The streams that are open, by whose they are.
+/// The number of open streams of each account.
 #[derive(Clone, Default)]
-pub(in crate::analysis::ui) struct Tails(Arc<Mutex<HashMap<AccountId, usize>>>);
+pub(crate) struct LiveLimit(Arc<Mutex<HashMap<AccountId, usize>>>);
 
-/// Room for one stream, until it is dropped.
-pub(super) struct Room {
-    tails: Tails,
+/// The permit of one stream; dropping it gives it back.
+pub(super) struct LivePermit {
+    limit: LiveLimit,
     account: AccountId,
 }
 
-impl Tails {
-    /// Room for one more stream of this person; None where there is none.
-    pub(super) fn room(&self, account: AccountId) -> Option<Room> {
+impl LiveLimit {
+    /// A permit for one more stream of this person; None when a limit is reached.
+    pub(super) fn acquire(&self, account: AccountId) -> Option<LivePermit> {
         let mut open = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let own = open.get(&account).copied().unwrap_or_default();
         if own >= MOST_OF_ONE || open.values().sum::<usize>() >= MOST_STREAMS {
             return None;
         }
         open.insert(account, own + 1);
-        let tails = self.clone();
-        Some(Room { tails, account })
+        let limit = self.clone();
+        Some(LivePermit { limit, account })
     }
 }
 
-impl Drop for Room {
+impl Drop for LivePermit {
     fn drop(&mut self) {
-        let open = &self.tails.0;
+        let open = &self.limit.0;
         let mut open = open.lock().unwrap_or_else(PoisonError::into_inner);
         match open.get_mut(&self.account) {
             Some(own) if *own > 1 => *own -= 1,
@@ -53,18 +53,23 @@ mod tests {
 
     #[test]
     fn one_person_leaves_room_for_others_and_all_together_have_an_end() {
-        let tails = Tails::default();
+        let limit = LiveLimit::default();
         let greedy = AccountId(Uuid::new_v4());
-        let mut open: Vec<_> = (0..MOST_OF_ONE).map_while(|_| tails.room(greedy)).collect();
+        let mut open: Vec<_> = (0..MOST_OF_ONE)
+            .map_while(|_| limit.acquire(greedy))
+            .collect();
         assert_eq!(open.len(), MOST_OF_ONE);
-        assert!(tails.room(greedy).is_none());
-        while let Some(room) = tails.room(AccountId(Uuid::new_v4())) {
-            open.push(room);
+        assert!(limit.acquire(greedy).is_none());
+        while let Some(permit) = limit.acquire(AccountId(Uuid::new_v4())) {
+            open.push(permit);
         }
         assert_eq!(open.len(), MOST_STREAMS);
         drop(open.remove(0));
-        assert!(tails.room(greedy).is_some(), "what ended leaves its room");
+        assert!(
+            limit.acquire(greedy).is_some(),
+            "a stream that ended gives its permit back"
+        );
         open.clear();
-        assert!(tails.0.lock().unwrap().is_empty());
+        assert!(limit.0.lock().unwrap().is_empty());
     }
 }

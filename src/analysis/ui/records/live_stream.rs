@@ -6,13 +6,14 @@
 //! - How often the store is looked at follows how long a look takes, so that a filter which is hard
 //!   to answer costs little more than an easy one.
 
-use super::asked::{Asked, Pairs};
-use super::row;
-use super::tails::Room;
+use super::live_limit::LivePermit;
+use super::rows;
 use crate::analysis::ui::failure::Failure;
-use crate::analysis::ui::view::View;
-use crate::analysis::ui::visit::Visit;
-use crate::analysis::ui::{Stopping, Ui};
+use crate::analysis::ui::request::connection::Stopping;
+use crate::analysis::ui::request::list_query::{ListQuery, Pairs};
+use crate::analysis::ui::request::view::View;
+use crate::analysis::ui::request::visit::Visit;
+use crate::analysis::ui::state::Ui;
 use crate::analysis::{ApiError, Caller, Services};
 use axum::Extension;
 use axum::body::{Body, Bytes};
@@ -52,7 +53,7 @@ struct Tail {
     ends: Instant,
     spoke: Instant,
     pause: Duration,
-    _room: Room,
+    _permit: LivePermit,
 }
 
 /// Which records the page has.
@@ -62,10 +63,12 @@ struct Known {
     seen: HashSet<i64>,
 }
 
-enum Heard {
+/// The outcome of one look at the store.
+enum Poll {
     Records(Vec<RecordSummary>),
-    Nothing,
-    Over,
+    Empty,
+    /// The stream ends: the sign-in or its time is over, or the store refuses.
+    Ended,
 }
 
 pub(super) async fn stream(
@@ -77,12 +80,12 @@ pub(super) async fn stream(
     visit.must(Scope::Read)?;
     let after = pairs.extract_if(.., |(name, _)| name == "after").last();
     let floor = after.and_then(|(_, text)| text.parse().ok()).unwrap_or(0);
-    let asked = Asked::read(Query(pairs)).with("before", None);
+    let query = ListQuery::read(Query(pairs)).with("before", None);
     let browser = visit.view.browser.clone().ok_or(Failure::SignedOut)?;
-    let mut filter = asked.records()?;
+    let mut filter = query.records()?;
     // Refused here, since a stream that has begun has no status any more.
     filter.application_id = visit.caller.narrow(filter.application_id)?;
-    let Some(room) = ui.tails.room(visit.account.id) else {
+    let Some(permit) = ui.live_limit.acquire(visit.account.id) else {
         return Ok(StatusCode::SERVICE_UNAVAILABLE.into_response());
     };
     let now = Instant::now();
@@ -101,7 +104,7 @@ pub(super) async fn stream(
         ends: now + LONGEST,
         spoke: now,
         pause: Duration::ZERO,
-        _room: room,
+        _permit: permit,
     };
     Ok(tail.answer())
 }
@@ -121,18 +124,18 @@ impl Tail {
     async fn next(mut self) -> Option<(Result<Bytes, Infallible>, Option<Self>)> {
         loop {
             self.wait().await?;
-            match self.look().await {
-                Heard::Over => return Some((Ok(Bytes::from_static(END.as_bytes())), None)),
-                Heard::Records(records) => {
+            match self.poll().await {
+                Poll::Ended => return Some((Ok(Bytes::from_static(END.as_bytes())), None)),
+                Poll::Records(records) => {
                     let event = self.event(&records).await.ok()?;
                     self.spoke = Instant::now();
                     return Some((Ok(event.into()), Some(self)));
                 }
-                Heard::Nothing if self.spoke.elapsed() >= SILENCE => {
+                Poll::Empty if self.spoke.elapsed() >= SILENCE => {
                     self.spoke = Instant::now();
                     return Some((Ok(Bytes::from_static(b":\n\n")), Some(self)));
                 }
-                Heard::Nothing => {}
+                Poll::Empty => {}
             }
         }
     }
@@ -150,9 +153,9 @@ impl Tail {
         Some(())
     }
 
-    async fn look(&mut self) -> Heard {
+    async fn poll(&mut self) -> Poll {
         if Instant::now() >= self.ends || !self.is_signed_in().await {
-            return Heard::Over;
+            return Poll::Ended;
         }
         let begun = Instant::now();
         let page = self
@@ -162,12 +165,12 @@ impl Tail {
             .await;
         self.pause = PACE.max(begun.elapsed() * REST);
         match page {
-            Err(_) => Heard::Over,
+            Err(_) => Poll::Ended,
             Ok(page) => {
                 let is_full = page.next_before.is_some();
                 match self.known.fresh(page.records, is_full) {
-                    fresh if fresh.is_empty() => Heard::Nothing,
-                    fresh => Heard::Records(fresh),
+                    fresh if fresh.is_empty() => Poll::Empty,
+                    fresh => Poll::Records(fresh),
                 }
             }
         }
@@ -191,7 +194,7 @@ impl Tail {
             .admin
             .application_names(&self.caller, ids)
             .await?;
-        let rows = html! { table { tbody { (row::rows(&self.view, records, &names)) } } };
+        let rows = html! { table { tbody { (rows::rows(&self.view, records, &names)) } } };
         // JSON has no line's end in it, which would end the event.
         let data = serde_json::to_string(&rows.into_string()).map_err(|_| ApiError::Internal)?;
         Ok(format!("event: rows\ndata: {data}\n\n"))

@@ -1,15 +1,17 @@
 //! One record: its texts side by side, what was decided and why, and everything else that is kept of
 //! it.
 
-use super::given::{self, Room};
-use super::{details, record_id, row, verdicts};
+use super::bounded_text::{self, LinkStyle, TextLimit};
+use super::{details, record_id, rows, verdicts};
 use crate::analysis::Services;
-use crate::analysis::ui::components::{head, time_exact};
+use crate::analysis::ui::application_names::Names;
 use crate::analysis::ui::failure::Failure;
+use crate::analysis::ui::layout::components::{head, time_exact};
+use crate::analysis::ui::layout::highlight::marked;
 use crate::analysis::ui::layout::{self, Section};
-use crate::analysis::ui::marks::marked;
-use crate::analysis::ui::view::View;
-use crate::analysis::ui::visit::Visit;
+use crate::analysis::ui::paths;
+use crate::analysis::ui::request::view::View;
+use crate::analysis::ui::request::visit::Visit;
 use axum::extract::{Path, State};
 use axum::response::Html;
 use maud::{Markup, html};
@@ -18,7 +20,7 @@ use monitor_store::{Scope, StoredRecord};
 use std::sync::Arc;
 
 /// How much of each text a page shows.
-const SHOWN: Room = Room {
+const SHOWN: TextLimit = TextLimit {
     bytes: 32 * 1024,
     marks: 250,
 };
@@ -58,20 +60,20 @@ pub(super) async fn page(
     Ok(layout::page(&visit, Section::Records, title, content))
 }
 
-fn beside(view: &View, record: &StoredRecord, names: &row::Names) -> Markup {
+fn beside(view: &View, record: &StoredRecord, names: &Names) -> Markup {
     let (r, summary) = (view.r(), &record.summary);
     html! {
         p.facts {
             span { (time_exact(summary.created_at_ms)) " UTC" }
-            (row::application(r, summary.application_id, names))
+            (rows::application(r, summary.application_id, names))
             @if let Some(user) = &summary.user_id {
-                (given::link(user, ("plain cut", r.user), |user| row::address("/ui/records", &[("user_id", user)])))
+                (bounded_text::link(user, LinkStyle::plain(r.user), |user| paths::address("/ui/records", &[("user_id", user)])))
             }
             @if let Some(session) = &summary.session_id {
-                (given::link(session, ("plain cut", r.session), |session| row::session_address(summary.application_id, session)))
+                (bounded_text::link(session, LinkStyle::plain(r.session), |session| rows::session_address(summary.application_id, session)))
             }
         }
-        div.badges { (row::verdict(r, summary)) }
+        div.badges { (rows::verdict(r, summary)) }
     }
 }
 
@@ -102,7 +104,7 @@ fn texts(view: &View, record: &StoredRecord) -> Markup {
 }
 
 fn block(view: &View, text: &str, entities: &[Entity]) -> Markup {
-    let (first, is_cut) = given::part(text, entities, SHOWN);
+    let (first, is_cut) = bounded_text::part(text, entities, SHOWN);
     html! {
         @if text.is_empty() { p.dim { (view.r().no_text) } } @else {
             pre.text tabindex="0" { (marked(first, entities)) @if is_cut { "…" } }

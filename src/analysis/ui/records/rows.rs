@@ -1,17 +1,18 @@
 //! A record as a row of the list, the same on a page and in its live tail.
 
-use super::given;
-use crate::analysis::ui::components::{badge, time_exact};
-pub(in crate::analysis::ui) use crate::analysis::ui::names::Names;
+use super::bounded_text::{self, LinkStyle};
+use crate::analysis::ui::application_names::Names;
+use crate::analysis::ui::layout::components::{badge, time_exact};
+use crate::analysis::ui::layout::table::{Column, Table};
+use crate::analysis::ui::paths;
 use crate::analysis::ui::phrases::RecordPhrases;
-use crate::analysis::ui::table::{Column, Table};
-use crate::analysis::ui::view::View;
+use crate::analysis::ui::request::view::View;
 use maud::{Markup, html};
 use monitor_model::{ApplicationId, Stage, Status};
 use monitor_store::RecordSummary;
 
 /// The table that the rows stand in.
-pub(in crate::analysis::ui) fn columns(view: &View) -> Table<'static, 7> {
+pub(crate) fn columns(view: &View) -> Table<'static, 7> {
     let r = view.r();
     Table {
         name: r.records,
@@ -29,11 +30,7 @@ pub(in crate::analysis::ui) fn columns(view: &View) -> Table<'static, 7> {
 }
 
 /// Rows, newest first.
-pub(in crate::analysis::ui) fn rows(
-    view: &View,
-    records: &[RecordSummary],
-    names: &Names,
-) -> Markup {
+pub(crate) fn rows(view: &View, records: &[RecordSummary], names: &Names) -> Markup {
     let table = columns(view);
     html! { @for record in records {
         tr role="row" data-record=(record.id) data-seq=(record.seq) { (table.cells(cells(view, record, names))) }
@@ -42,7 +39,7 @@ pub(in crate::analysis::ui) fn rows(
 
 fn cells(view: &View, record: &RecordSummary, names: &Names) -> [Markup; 7] {
     let r = view.r();
-    let of_user = |user: &str| address("/ui/records", &[("user_id", user)]);
+    let of_user = |user: &str| paths::address("/ui/records", &[("user_id", user)]);
     let of_session = |session: &str| session_address(record.application_id, session);
     [
         html! { a href={ "/ui/records/" (record.id) } { (time_exact(record.created_at_ms)) } },
@@ -58,22 +55,15 @@ fn cells(view: &View, record: &RecordSummary, names: &Names) -> [Markup; 7] {
 /// A caller's word as a link, where there is one.
 fn link(word: Option<&str>, to: impl FnOnce(&str) -> String) -> Markup {
     match word {
-        Some(word) => given::link(word, ("plain cut", ""), to),
+        Some(word) => bounded_text::link(word, LinkStyle::plain(""), to),
         None => html! { span.dim { "–" } },
     }
-}
-
-/// An address with these parts, whatever their text.
-pub(in crate::analysis::ui) fn address(path: &str, parts: &[(&str, &str)]) -> String {
-    let mut query = url::form_urlencoded::Serializer::new(String::new());
-    query.extend_pairs(parts);
-    format!("{path}?{}", query.finish())
 }
 
 /// The page of a session.
 pub(super) fn session_address(application: ApplicationId, session: &str) -> String {
     let application = application.to_string();
-    address(
+    paths::address(
         "/ui/sessions/one",
         &[("application_id", &application), ("session_id", session)],
     )
@@ -81,7 +71,7 @@ pub(super) fn session_address(application: ApplicationId, session: &str) -> Stri
 
 /// An application's name, or that it is gone.
 pub(super) fn application(r: &RecordPhrases, id: ApplicationId, names: &Names) -> Markup {
-    let href = address("/ui/records", &[("application_id", &id.to_string())]);
+    let href = paths::address("/ui/records", &[("application_id", &id.to_string())]);
     html! {
         a.plain.cut href=(href) title=(id) {
             @match names.get(&id) { Some(name) => (name), None => span.dim { (r.removed_application) } }

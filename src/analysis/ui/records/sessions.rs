@@ -1,16 +1,17 @@
 //! The list of sessions, the one with the latest record first.
 
-use super::asked::{Asked, Pairs};
-use super::given;
-use super::row::{self, Names};
+use super::bounded_text::{self, LinkStyle};
+use super::rows;
 use crate::analysis::api::records::filters::session_cursor;
-use crate::analysis::ui::components::{badge, head, refusal, time_exact};
+use crate::analysis::ui::application_field::{self, Label};
+use crate::analysis::ui::application_names::Names;
 use crate::analysis::ui::failure::Failure;
+use crate::analysis::ui::layout::components::{badge, head, refusal, time_exact};
+use crate::analysis::ui::layout::table::{Column, Table};
 use crate::analysis::ui::layout::{self, Section};
-use crate::analysis::ui::suggestions::{self, Label};
-use crate::analysis::ui::table::{Column, Table};
-use crate::analysis::ui::view::View;
-use crate::analysis::ui::visit::Visit;
+use crate::analysis::ui::request::list_query::{ListQuery, Pairs};
+use crate::analysis::ui::request::view::View;
+use crate::analysis::ui::request::visit::Visit;
 use crate::analysis::{ApiError, Services};
 use axum::extract::State;
 use axum::http::StatusCode;
@@ -25,8 +26,8 @@ pub(super) async fn page(
     pairs: Pairs,
 ) -> Result<Response, Failure> {
     visit.must(Scope::Read)?;
-    let (asked, r) = (Asked::read(pairs), visit.view.r());
-    let (status, shown) = match found(&services, &visit, &asked).await {
+    let (query, r) = (ListQuery::read(pairs), visit.view.r());
+    let (status, shown) = match found(&services, &visit, &query).await {
         Ok(shown) => (StatusCode::OK, shown),
         Err(error @ (ApiError::Fields(_) | ApiError::Field { .. })) => (
             StatusCode::UNPROCESSABLE_ENTITY,
@@ -36,7 +37,7 @@ pub(super) async fn page(
     };
     let content = html! {
         (head(r.sessions, html! { p.dim { (r.sessions_hint) } }, html! {}))
-        (form(&visit.view, &asked))
+        (form(&visit.view, &query))
         (shown)
     };
     Ok((
@@ -46,13 +47,13 @@ pub(super) async fn page(
         .into_response())
 }
 
-fn form(view: &View, asked: &Asked) -> Markup {
+fn form(view: &View, query: &ListQuery) -> Markup {
     let (t, r) = (view.t, view.r());
     html! {
         form.card.filters method="get" action="/ui/sessions" role="search" data-skips-empty {
             div.row {
-                (suggestions::field(Label::Shown(r.application), (asked.text("application_id"), r.name_or_id)))
-                label { (r.user) input name="user_id" value=(asked.text("user_id")) maxlength="1000" autocomplete="off" spellcheck="false"; }
+                (application_field::field(Label::Shown(r.application), query.text("application_id"), r.name_or_id))
+                label { (r.user) input name="user_id" value=(query.text("user_id")) maxlength="1000" autocomplete="off" spellcheck="false"; }
                 div.actions {
                     button.primary type="submit" { (t.search) }
                     a.button.quiet href="/ui/sessions" { (t.clear) }
@@ -62,10 +63,10 @@ fn form(view: &View, asked: &Asked) -> Markup {
     }
 }
 
-async fn found(services: &Services, visit: &Visit, asked: &Asked) -> Result<Markup, ApiError> {
+async fn found(services: &Services, visit: &Visit, query: &ListQuery) -> Result<Markup, ApiError> {
     let view = &visit.view;
-    let asked = asked.resolved(services, &visit.caller, view.r()).await?;
-    let mut filter = asked.sessions()?;
+    let query = query.resolved(services, &visit.caller, view.r()).await?;
+    let mut filter = query.sessions()?;
     let limit = filter.limit as usize;
     // One more than is shown tells that there is a next page.
     filter.limit += 1;
@@ -80,7 +81,7 @@ async fn found(services: &Services, visit: &Visit, asked: &Asked) -> Result<Mark
         .map(|last| session_cursor(last.last_ms, last.application_id, &last.session_id));
     Ok(html! {
         @if sessions.is_empty() { div.empty { (view.t.nothing_found) } } @else { (table(view, &sessions, &names)) }
-        (pager(view, &asked, next.as_deref()))
+        (pager(view, &query, next.as_deref()))
     })
 }
 
@@ -106,11 +107,16 @@ fn table(view: &View, sessions: &[SessionSummary], names: &Names) -> Markup {
 fn cells(view: &View, session: &SessionSummary, names: &Names) -> [Markup; 7] {
     let id = &session.session_id;
     [
-        given::link(id, ("cut", ""), |id| {
-            row::session_address(session.application_id, id)
-        }),
-        row::application(view.r(), session.application_id, names),
-        html! { @if let Some(user) = &session.user_id { span.cut { (given::name(user)) } } @else { span.dim { "–" } } },
+        bounded_text::link(
+            id,
+            LinkStyle {
+                class: "cut",
+                label: "",
+            },
+            |id| rows::session_address(session.application_id, id),
+        ),
+        rows::application(view.r(), session.application_id, names),
+        html! { @if let Some(user) = &session.user_id { span.cut { (bounded_text::name(user)) } } @else { span.dim { "–" } } },
         html! { (session.messages) },
         html! { @if session.flagged > 0 { (badge("warn", &session.flagged.to_string())) } @else { span.dim { "0" } } },
         html! { (session.tokens) },
@@ -118,13 +124,13 @@ fn cells(view: &View, session: &SessionSummary, names: &Names) -> [Markup; 7] {
     ]
 }
 
-fn pager(view: &View, asked: &Asked, next: Option<&str>) -> Markup {
+fn pager(view: &View, query: &ListQuery, next: Option<&str>) -> Markup {
     let (t, r) = (view.t, view.r());
-    let to = |before| asked.with("before", before).address("/ui/sessions");
+    let to = |before| query.with("before", before).address("/ui/sessions");
     html! {
-        @if asked.has(&["before"]) || next.is_some() {
+        @if query.has(&["before"]) || next.is_some() {
             nav.pager aria-label=(t.pages) {
-                @if asked.has(&["before"]) { a.button href=(to(None)) { (r.newest) } }
+                @if query.has(&["before"]) { a.button href=(to(None)) { (r.newest) } }
                 @if next.is_some() { a.button href=(to(next)) { (r.older) } }
             }
         }

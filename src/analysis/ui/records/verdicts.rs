@@ -1,8 +1,8 @@
 //! What was decided about a record, with reasons: guardrails, custom policies, sensitive data, size.
 
-use crate::analysis::ui::components::badge;
-use crate::analysis::ui::table::{Column, Table};
-use crate::analysis::ui::view::View;
+use crate::analysis::ui::layout::components::badge;
+use crate::analysis::ui::layout::table::{Column, Table};
+use crate::analysis::ui::request::view::View;
 use maud::{Markup, html};
 use monitor_detect::guardrails::Category;
 use monitor_model::{AnalysisResponse, CategoryScore, PolicyRuling, TypeCount};
@@ -77,7 +77,7 @@ fn score(category: &CategoryScore) -> Markup {
 }
 
 /// What the judge said of each policy.
-pub(in crate::analysis::ui) fn rulings(view: &View, rulings: &[PolicyRuling]) -> Markup {
+pub(crate) fn rulings(view: &View, rulings: &[PolicyRuling]) -> Markup {
     let (t, r) = (view.t, view.r());
     let table = Table {
         name: t.custom_policies,

@@ -7,17 +7,17 @@ use monitor_model::Secret;
 use std::time::Duration;
 
 /// The value of a browser that is, or was, signed in: forms are bound to it.
-pub(super) const BROWSER: &str = "monitor";
+pub(crate) const BROWSER: &str = "monitor";
 /// That of one which is not. It has a name of its own, since a browser that comes by another site's link
 /// brings no cookie along, and what it is given then must not take a sign-in's place.
-pub(super) const VISITOR: &str = "monitor_visitor";
+pub(crate) const VISITOR: &str = "monitor_visitor";
 /// `en` or `ru`.
-pub(super) const LANGUAGE: &str = "monitor_language";
+pub(crate) const LANGUAGE: &str = "monitor_language";
 /// `light` or `dark`.
-pub(super) const THEME: &str = "monitor_theme";
+pub(crate) const THEME: &str = "monitor_theme";
 
 /// A sign-in that is under way at another server.
-pub(super) const OIDC: &str = "monitor_oidc";
+pub(crate) const OIDC: &str = "monitor_oidc";
 
 /// Whether it comes along when another site sends the browser here, by a link.
 fn same_site(name: &str) -> &'static str {
@@ -36,7 +36,7 @@ fn full_name(name: &str, is_tls: bool) -> String {
 }
 
 /// A cookie's value; None where it is missing, empty, or given twice.
-pub(super) fn read<'h>(headers: &'h HeaderMap, name: &str, is_tls: bool) -> Option<&'h str> {
+pub(crate) fn read<'h>(headers: &'h HeaderMap, name: &str, is_tls: bool) -> Option<&'h str> {
     let name = full_name(name, is_tls);
     let all = headers.get_all(header::COOKIE).iter();
     let pairs = all
@@ -50,7 +50,7 @@ pub(super) fn read<'h>(headers: &'h HeaderMap, name: &str, is_tls: bool) -> Opti
 }
 
 /// The header that sets a cookie for so long, or until the browser closes.
-pub(super) fn set(
+pub(crate) fn set(
     name: &str,
     value: &Secret,
     lasts: Option<Duration>,

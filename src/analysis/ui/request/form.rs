@@ -1,63 +1,63 @@
 //! A form that a page of ours sent: its fields, read under a size limit, once its token was found to
 //! be that of the browser that sends it.
 
-use super::failure::Failure;
-use super::view::View;
+use crate::analysis::ui::failure::Failure;
+use crate::analysis::ui::request::view::View;
 use axum::extract::{FromRequest, Request};
 use monitor_model::Secret;
 
 /// The field with the browser's token.
-pub(super) const TOKEN: &str = "form_token";
+pub(crate) const TOKEN: &str = "form_token";
 /// The largest form: two directions of rules with every regex and prompt at its longest.
 const LARGEST: usize = 4 << 20;
 /// Fields of a form.
 const MOST_FIELDS: usize = 5_000;
 
 /// The fields of a form, in order.
-pub(super) struct Form(Vec<(String, String)>);
+pub(crate) struct Form(Vec<(String, String)>);
 
 impl Form {
     /// Fields that no browser sent.
-    pub(super) fn from_pairs(pairs: Vec<(String, String)>) -> Self {
+    pub(crate) fn from_pairs(pairs: Vec<(String, String)>) -> Self {
         Self(pairs)
     }
 
     /// The same with one field of another value.
-    pub(super) fn with(mut self, name: &str, value: &str) -> Self {
+    pub(crate) fn with(mut self, name: &str, value: &str) -> Self {
         self.0.retain(|(given, _)| given != name);
         self.0.push((name.to_owned(), value.to_owned()));
         self
     }
 
     /// A field's text; empty where it is missing.
-    pub(super) fn text(&self, name: &str) -> &str {
-        self.given(name).unwrap_or_default()
+    pub(crate) fn text(&self, name: &str) -> &str {
+        self.value(name).unwrap_or_default()
     }
 
     /// A field's text, if it was sent.
-    pub(super) fn given(&self, name: &str) -> Option<&str> {
+    pub(crate) fn value(&self, name: &str) -> Option<&str> {
         let found = self.0.iter().find(|(given, _)| given == name);
         found.map(|(_, value)| value.as_str())
     }
 
     /// Every value of a field.
-    pub(super) fn all<'f>(&'f self, name: &'f str) -> impl Iterator<Item = &'f str> {
+    pub(crate) fn all<'f>(&'f self, name: &'f str) -> impl Iterator<Item = &'f str> {
         let named = self.0.iter().filter(move |(given, _)| given == name);
         named.map(|(_, value)| value.as_str())
     }
 
     /// Whether a box is ticked.
-    pub(super) fn is_on(&self, name: &str) -> bool {
-        self.given(name).is_some()
+    pub(crate) fn is_on(&self, name: &str) -> bool {
+        self.value(name).is_some()
     }
 
     /// A secret that a person typed.
-    pub(super) fn secret(&self, name: &str) -> Secret {
+    pub(crate) fn secret(&self, name: &str) -> Secret {
         Secret::new(self.text(name))
     }
 
     #[cfg(test)]
-    pub(super) fn of(text: &str) -> Self {
+    pub(crate) fn of(text: &str) -> Self {
         Self(read(text.as_bytes()))
     }
 }

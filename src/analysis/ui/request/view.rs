@@ -1,13 +1,13 @@
 //! How a page is shown to whoever asks, signed in or not: language, theme, and the browser's value
 //! that its forms are bound to.
 
-use super::Peer;
-use super::cookie;
-use super::phrases::{EN, Phrases, RECORDS_EN, RECORDS_RU, RU, RecordPhrases};
-use super::phrases::{GUARDRAILS_EN, GUARDRAILS_RU, GuardrailPhrases};
-use super::phrases::{OVERVIEW_EN, OVERVIEW_RU, OverviewPhrases};
-use super::phrases::{TOKENS_EN, TOKENS_RU, TokenPhrases};
-use super::preferences::way_back;
+use super::connection::{Peer, PublicUrl};
+use crate::analysis::ui::paths::page_of_form;
+use crate::analysis::ui::phrases::{EN, Phrases, RECORDS_EN, RECORDS_RU, RU, RecordPhrases};
+use crate::analysis::ui::phrases::{GUARDRAILS_EN, GUARDRAILS_RU, GuardrailPhrases};
+use crate::analysis::ui::phrases::{OVERVIEW_EN, OVERVIEW_RU, OverviewPhrases};
+use crate::analysis::ui::phrases::{TOKENS_EN, TOKENS_RU, TokenPhrases};
+use crate::analysis::ui::request::cookie;
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderValue, Method, header};
@@ -16,29 +16,24 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use monitor_model::Secret;
 use sha2::{Digest, Sha256};
 use std::convert::Infallible;
-use std::sync::Arc;
 use subtle::ConstantTimeEq;
-
-/// Where browsers reach the pages, if the configuration says it; in each request's extensions.
-#[derive(Clone)]
-pub(super) struct PublicUrl(pub(super) Option<Arc<str>>);
 
 /// A language of the UI.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Language {
+pub(crate) enum Language {
     English,
     Russian,
 }
 
 impl Language {
-    pub(super) fn code(self) -> &'static str {
+    pub(crate) fn code(self) -> &'static str {
         match self {
             Self::English => "en",
             Self::Russian => "ru",
         }
     }
 
-    pub(super) fn from_code(code: &str) -> Option<Self> {
+    pub(crate) fn from_code(code: &str) -> Option<Self> {
         [Self::English, Self::Russian]
             .into_iter()
             .find(|language| language.code() == code)
@@ -63,20 +58,20 @@ impl Language {
 
 /// The colours; `None` in a view follows the system.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Theme {
+pub(crate) enum Theme {
     Light,
     Dark,
 }
 
 impl Theme {
-    pub(super) fn word(self) -> &'static str {
+    pub(crate) fn word(self) -> &'static str {
         match self {
             Self::Light => "light",
             Self::Dark => "dark",
         }
     }
 
-    pub(super) fn from_word(word: &str) -> Option<Self> {
+    pub(crate) fn from_word(word: &str) -> Option<Self> {
         [Self::Light, Self::Dark]
             .into_iter()
             .find(|theme| theme.word() == word)
@@ -85,21 +80,21 @@ impl Theme {
 
 /// How a page is shown.
 #[derive(Clone)]
-pub(super) struct View {
-    pub(super) language: Language,
-    pub(super) theme: Option<Theme>,
-    pub(super) t: &'static Phrases,
-    pub(super) peer: Peer,
+pub(crate) struct View {
+    pub(crate) language: Language,
+    pub(crate) theme: Option<Theme>,
+    pub(crate) t: &'static Phrases,
+    pub(crate) peer: Peer,
     /// Path and query of this page; of what a form made, the page that leads back to it.
-    pub(super) here: String,
+    pub(crate) here: String,
     /// `https://host:port`, as configured, else as the browser wrote it.
-    pub(super) origin: String,
+    pub(crate) origin: String,
     /// The value of the browser's cookie, signed in or not.
-    pub(super) browser: Option<Secret>,
+    pub(crate) browser: Option<Secret>,
 }
 
 impl View {
-    pub(super) fn read(parts: &Parts) -> Self {
+    pub(crate) fn read(parts: &Parts) -> Self {
         let mut peer = parts.extensions.get::<Peer>().copied().unwrap_or_default();
         let public = parts.extensions.get::<PublicUrl>();
         let public = public.and_then(|PublicUrl(url)| url.as_deref());
@@ -121,7 +116,7 @@ impl View {
             peer,
             here: match parts.method {
                 Method::GET => uri.path_and_query().map_or("/ui", |path| path.as_str()),
-                _ => way_back(uri.path()),
+                _ => page_of_form(uri.path()),
             }
             .to_owned(),
             origin: public.map_or_else(|| origin(&parts.headers, peer), str::to_owned),
@@ -130,7 +125,7 @@ impl View {
     }
 
     /// What pages of records say.
-    pub(super) fn r(&self) -> &'static RecordPhrases {
+    pub(crate) fn r(&self) -> &'static RecordPhrases {
         match self.language {
             Language::English => &RECORDS_EN,
             Language::Russian => &RECORDS_RU,
@@ -138,7 +133,7 @@ impl View {
     }
 
     /// What the overview, status, the audit log and the first steps say.
-    pub(super) fn o(&self) -> &'static OverviewPhrases {
+    pub(crate) fn o(&self) -> &'static OverviewPhrases {
         match self.language {
             Language::English => &OVERVIEW_EN,
             Language::Russian => &OVERVIEW_RU,
@@ -146,7 +141,7 @@ impl View {
     }
 
     /// What pages of access tokens say.
-    pub(super) fn k(&self) -> &'static TokenPhrases {
+    pub(crate) fn k(&self) -> &'static TokenPhrases {
         match self.language {
             Language::English => &TOKENS_EN,
             Language::Russian => &TOKENS_RU,
@@ -154,7 +149,7 @@ impl View {
     }
 
     /// What is said of guardrail categories.
-    pub(super) fn g(&self) -> &'static GuardrailPhrases {
+    pub(crate) fn g(&self) -> &'static GuardrailPhrases {
         match self.language {
             Language::English => &GUARDRAILS_EN,
             Language::Russian => &GUARDRAILS_RU,
@@ -162,18 +157,18 @@ impl View {
     }
 
     /// The token that this browser's forms carry; empty where it has no value yet.
-    pub(super) fn form_token(&self) -> String {
+    pub(crate) fn form_token(&self) -> String {
         self.browser.as_ref().map(form_token).unwrap_or_default()
     }
 
     /// Whether a form was made for this browser.
-    pub(super) fn is_own_form(&self, token: &str) -> bool {
+    pub(crate) fn is_own_form(&self, token: &str) -> bool {
         let own = self.form_token();
         !own.is_empty() && bool::from(own.as_bytes().ct_eq(token.as_bytes()))
     }
 
     /// The header that gives the browser a value until it closes, in the cookie of this name.
-    pub(super) fn set_browser(&self, name: &str, value: &Secret) -> Option<HeaderValue> {
+    pub(crate) fn set_browser(&self, name: &str, value: &Secret) -> Option<HeaderValue> {
         cookie::set(name, value, None, self.peer.is_tls)
     }
 }

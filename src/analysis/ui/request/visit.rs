@@ -1,7 +1,7 @@
 //! Whoever is signed in, and what a page may do for them.
 
-use super::failure::Failure;
-use super::view::View;
+use crate::analysis::ui::failure::Failure;
+use crate::analysis::ui::request::view::View;
 use crate::analysis::{Caller, Services};
 use axum::extract::{FromRef, FromRequestParts};
 use axum::http::request::Parts;
@@ -9,25 +9,25 @@ use monitor_store::{Account, Role, Scope};
 use std::sync::Arc;
 
 /// A signed-in person's look at a page.
-pub(super) struct Visit {
-    pub(super) view: View,
-    pub(super) account: Account,
-    pub(super) caller: Caller,
+pub(crate) struct Visit {
+    pub(crate) view: View,
+    pub(crate) account: Account,
+    pub(crate) caller: Caller,
 }
 
 impl Visit {
     /// Whether every record, application and token is within reach, and accounts too.
-    pub(super) fn is_administrator(&self) -> bool {
+    pub(crate) fn is_administrator(&self) -> bool {
         self.account.role == Role::Administrator && self.account.application_id.is_none()
     }
 
     /// Whether a scope is among the person's.
-    pub(super) fn may(&self, scope: Scope) -> bool {
+    pub(crate) fn may(&self, scope: Scope) -> bool {
         self.caller.may(scope)
     }
 
     /// Asks for a scope.
-    pub(super) fn must(&self, scope: Scope) -> Result<(), Failure> {
+    pub(crate) fn must(&self, scope: Scope) -> Result<(), Failure> {
         match self.may(scope) {
             true => Ok(()),
             false => Err(Failure::Forbidden),
@@ -35,12 +35,12 @@ impl Visit {
     }
 
     /// Asks for any of two scopes: those who read and those who administer both see applications.
-    pub(super) fn must_see_applications(&self) -> Result<(), Failure> {
+    pub(crate) fn must_see_applications(&self) -> Result<(), Failure> {
         self.must(Scope::Read).or_else(|_| self.must(Scope::Admin))
     }
 
     /// Asks for an administrator of everything.
-    pub(super) fn must_administer(&self) -> Result<(), Failure> {
+    pub(crate) fn must_administer(&self) -> Result<(), Failure> {
         match self.is_administrator() {
             true => Ok(()),
             false => Err(Failure::Forbidden),

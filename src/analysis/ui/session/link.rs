@@ -1,14 +1,13 @@
-//! `/ui/link/{value}`: a one-time link, by which the owner of an account sets its password and is
-//! signed in. Looking at it uses nothing up.
+//! `/ui/link/{value}`: a one-time link, by which the owner of an account sets its password and signs
+//! in. Opening the page does not use the link up; sending the form does.
 
-use super::Ui;
-use super::components::{refusal, token_field};
-use super::failure::Failure;
-use super::form::Form;
-use super::layout;
+use super::browser_session::{enter_as, fresh_browser, with_cookie};
 use super::password::fields;
-use super::sign_in::{enter_as, fresh_browser, with_cookie};
-use super::view::View;
+use crate::analysis::ui::failure::Failure;
+use crate::analysis::ui::layout;
+use crate::analysis::ui::layout::components::{refusal, token_field};
+use crate::analysis::ui::request::{Form, View};
+use crate::analysis::ui::state::Ui;
 use crate::analysis::{ApiError, FieldProblem};
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
@@ -33,7 +32,7 @@ pub(super) async fn accept(
     State(ui): State<Ui>,
     view: View,
     Path(value): Path<String>,
-    given: Form,
+    posted: Form,
 ) -> Result<Response, Failure> {
     let link = Secret::new(&*value);
     let Some(owner) = ui.services.people.link_owner(&link).await? else {
@@ -43,14 +42,14 @@ pub(super) async fn accept(
         let page = form(&view, &owner.name, Some(error));
         (StatusCode::UNPROCESSABLE_ENTITY, page).into_response()
     };
-    if given.text("password") != given.text("again") {
+    if posted.text("password") != posted.text("again") {
         let problem = FieldProblem::new("again", view.t.passwords_differ);
         return Ok(refused(&problem.into()));
     }
     match ui
         .services
         .people
-        .use_link(&link, given.secret("password"))
+        .use_link(&link, posted.secret("password"))
         .await
     {
         Ok(Some(account)) => enter_as(&ui, &view, &account, "/ui").await,
@@ -62,7 +61,7 @@ pub(super) async fn accept(
 
 fn form(view: &View, name: &str, problem: Option<&ApiError>) -> Html<String> {
     let t = view.t;
-    layout::alone(
+    layout::signed_out_page(
         view,
         t.set_password,
         html! {
@@ -80,7 +79,7 @@ fn form(view: &View, name: &str, problem: Option<&ApiError>) -> Html<String> {
 
 fn used_up(view: &View) -> Html<String> {
     let t = view.t;
-    layout::alone(
+    layout::signed_out_page(
         view,
         t.link_over,
         html! {

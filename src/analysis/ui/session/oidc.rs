@@ -1,16 +1,18 @@
-//! `/ui/oidc`: to an identity provider and back. What the browser has to keep meanwhile is in a cookie
-//! that lasts as long as the way may take. Who is refused is told on a page, in the log and in the audit
-//! log (`people::refused_sign_ins`).
+//! `/ui/oidc`: to an identity provider and back. A short-lived cookie keeps the state of the sign-in
+//! meanwhile. A refusal is shown on a page, logged, and written to the audit log (`people::refused_sign_ins`).
 
-use super::components::{Tone, notice};
-use super::failure::Failure;
-use super::preferences::own_page;
-use super::sign_in::{new_sign_in, with_cookie};
-use super::view::View;
-use super::{Ui, cookie, layout};
+use super::ReturnQuery;
+use super::browser_session::{new_sign_in, with_cookie};
 use crate::analysis::people::oidc::{Flow, LASTS, OidcError, Person, Provider, Returned, denied};
 use crate::analysis::people::oidc_accounts::EntryError;
 use crate::analysis::people::refused_sign_ins::RefusedSignIn;
+use crate::analysis::ui::failure::Failure;
+use crate::analysis::ui::layout;
+use crate::analysis::ui::layout::components::{Tone, notice};
+use crate::analysis::ui::paths::{OIDC_CALLBACK, own_page};
+use crate::analysis::ui::request::View;
+use crate::analysis::ui::request::cookie;
+use crate::analysis::ui::state::Ui;
 use crate::observe::Throttle;
 use axum::extract::{Query, State};
 use axum::http::{HeaderMap, HeaderValue, StatusCode};
@@ -24,29 +26,22 @@ use serde::Deserialize;
 use std::sync::LazyLock;
 use std::time::Duration;
 
-pub(super) const BACK: &str = "/ui/oidc/callback";
-/// Bytes of a page's address that are gone on with afterwards.
+/// Bytes of the longest address that a sign-in returns to; a longer one returns to the start page.
 const LONGEST_NEXT: usize = 1_000;
 
 static FAILED: LazyLock<Throttle> = LazyLock::new(|| Throttle::every(Duration::from_secs(10)));
 
+/// The parameters of the provider's redirect.
 #[derive(Default, Deserialize)]
 #[serde(default)]
-pub(super) struct Asked {
-    next: String,
-}
-
-/// What a provider sends along.
-#[derive(Default, Deserialize)]
-#[serde(default)]
-pub(super) struct Brought {
+pub(super) struct Callback {
     state: String,
     code: String,
     iss: String,
     error: String,
 }
 
-/// The way in, on the page of signing in.
+/// The button on the sign-in page that leads to the provider; empty where none is configured.
 pub(super) fn button(ui: &Ui, view: &View, next: &str) -> Markup {
     let t = view.t;
     let Some(provider) = ui.services.people.oidc() else {
@@ -64,14 +59,14 @@ pub(super) fn button(ui: &Ui, view: &View, next: &str) -> Markup {
 pub(super) async fn begin(
     State(ui): State<Ui>,
     view: View,
-    Query(asked): Query<Asked>,
+    Query(query): Query<ReturnQuery>,
 ) -> Result<Response, Failure> {
     let provider = ui.services.people.oidc().ok_or(Failure::NotFound)?;
     let (address, flow) = match provider.begin(&redirect(&view)).await {
         Ok(begun) => begun,
         Err(error) => return Ok(refuse(&ui, &view, &error.into())),
     };
-    let next = match own_page(&asked.next) {
+    let next = match own_page(&query.next) {
         next if next.len() <= LONGEST_NEXT => next,
         _ => "/ui",
     };
@@ -84,29 +79,33 @@ pub(super) async fn finish(
     State(ui): State<Ui>,
     view: View,
     headers: HeaderMap,
-    Query(brought): Query<Brought>,
+    Query(callback): Query<Callback>,
 ) -> Result<Response, Failure> {
     let provider = ui.services.people.oidc().ok_or(Failure::NotFound)?;
     let (flow, next) = read_flow(&view, &headers);
     let over = kept_flow(&view, &Secret::new("over"), Duration::ZERO);
-    let entered = enter(&ui, provider, (&view, flow, brought)).await;
+    let entered = match flow {
+        Some(flow) => enter(&ui, &view, provider, &flow, &callback).await,
+        None => Err(OidcError::Stale.into()),
+    };
     let response = match entered {
         Ok(cookie) => with_cookie(
-            layout::passage(&view, view.t.signed_in, &next).into_response(),
+            layout::redirect_page(&view, view.t.signed_in, &next).into_response(),
             cookie,
         ),
-        Err(Entry::Refused(refused)) => refuse(&ui, &view, &refused),
-        Err(Entry::Failed(failure)) => return Err(failure),
+        Err(SignInError::Refused(refused)) => refuse(&ui, &view, &refused),
+        Err(SignInError::Failed(failure)) => return Err(failure),
     };
     Ok(with_cookie(response, over))
 }
 
-enum Entry {
+/// Why a sign-in by the provider ended without a session.
+enum SignInError {
     Refused(Box<Refused>),
     Failed(Failure),
 }
 
-/// Why nobody is signed in, and who it would have been, as far as a token that was checked says so.
+/// A refused sign-in, with the person that a verified token names and their account, if known.
 struct Refused {
     error: OidcError,
     person: Option<Person>,
@@ -123,7 +122,7 @@ impl From<OidcError> for Refused {
     }
 }
 
-impl From<OidcError> for Entry {
+impl From<OidcError> for SignInError {
     fn from(error: OidcError) -> Self {
         Self::Refused(Box::new(error.into()))
     }
@@ -131,44 +130,47 @@ impl From<OidcError> for Entry {
 
 async fn enter(
     ui: &Ui,
+    view: &View,
     provider: &Provider,
-    (view, flow, brought): (&View, Option<Flow>, Brought),
-) -> Result<Option<HeaderValue>, Entry> {
-    let flow = flow.ok_or(OidcError::Stale)?;
-    if !brought.error.is_empty() {
-        return Err(denied(&brought.error).into());
+    flow: &Flow,
+    callback: &Callback,
+) -> Result<Option<HeaderValue>, SignInError> {
+    if !callback.error.is_empty() {
+        return Err(denied(&callback.error).into());
     }
     let returned = Returned {
-        state: &brought.state,
-        code: &brought.code,
-        issuer: &brought.iss,
+        state: &callback.state,
+        code: &callback.code,
+        issuer: &callback.iss,
         redirect: &redirect(view),
     };
-    let person = provider.finish(&flow, returned).await?;
+    let person = provider.finish(flow, returned).await?;
     let account = match ui.services.people.account_for(&person).await {
         Ok(account) => account,
-        Err(EntryError::Failed(error)) => return Err(Entry::Failed(error.into())),
+        Err(EntryError::Failed(error)) => return Err(SignInError::Failed(error.into())),
         Err(EntryError::Refused(why, account)) => {
-            return Err(Entry::Refused(Box::new(Refused {
+            return Err(SignInError::Refused(Box::new(Refused {
                 error: OidcError::NotLetIn(why),
                 person: Some(person),
                 account,
             })));
         }
     };
-    new_sign_in(ui, view, &account).await.map_err(Entry::Failed)
+    new_sign_in(ui, view, &account)
+        .await
+        .map_err(SignInError::Failed)
 }
 
 /// Where the provider sends the browser back to.
 fn redirect(view: &View) -> String {
-    format!("{}{BACK}", view.origin)
+    format!("{}{OIDC_CALLBACK}", view.origin)
 }
 
 fn kept_flow(view: &View, value: &Secret, lasts: Duration) -> Option<HeaderValue> {
     cookie::set(cookie::OIDC, value, Some(lasts), view.peer.is_tls)
 }
 
-/// The browser's sign-in that is under way, and where it goes on afterwards.
+/// The sign-in that this browser has begun, and the page to return to.
 fn read_flow(view: &View, headers: &HeaderMap) -> (Option<Flow>, String) {
     let kept = cookie::read(headers, cookie::OIDC, view.peer.is_tls);
     let (word, next) = kept
@@ -182,7 +184,7 @@ fn read_flow(view: &View, headers: &HeaderMap) -> (Option<Flow>, String) {
     )
 }
 
-/// Tells of a refusal wherever it is told of.
+/// Logs a refusal, notes it for the audit log, and gives its page.
 fn refuse(ui: &Ui, view: &View, refused: &Refused) -> Response {
     if let Some(times) = FAILED.pass() {
         log::warn!(
@@ -201,7 +203,7 @@ fn refuse(ui: &Ui, view: &View, refused: &Refused) -> Response {
 
 fn page(view: &View, error: &OidcError) -> Response {
     let t = view.t;
-    // What a provider brought along is no page to come back to.
+    // The callback's own address cannot be opened again.
     let view = &View {
         here: "/ui/sign-in".to_owned(),
         ..view.clone()
@@ -219,5 +221,9 @@ fn page(view: &View, error: &OidcError) -> Response {
         (notice(Tone::Bad, &t.tell(&error.to_string())))
         p { a.button href="/ui/sign-in" { (t.sign_in_again) } }
     };
-    (status, layout::alone(view, t.oidc_failed, content)).into_response()
+    (
+        status,
+        layout::signed_out_page(view, t.oidc_failed, content),
+    )
+        .into_response()
 }

@@ -1,13 +1,12 @@
 //! `/ui/password`: one's own password. Changing it ends one's other sign-ins.
 
-use super::Ui;
-use super::components::{Tone, head, notice, refusal, token_field};
-use super::failure::Failure;
-use super::form::Form;
-use super::layout::{self, Section};
-use super::phrases::Phrases;
-use super::visit::Visit;
 use crate::analysis::people::sign_ins::PasswordChange;
+use crate::analysis::ui::failure::Failure;
+use crate::analysis::ui::layout::components::{Tone, head, notice, refusal, token_field};
+use crate::analysis::ui::layout::{self, Section};
+use crate::analysis::ui::phrases::Phrases;
+use crate::analysis::ui::request::{Form, Visit};
+use crate::analysis::ui::state::Ui;
 use crate::analysis::{ApiError, FieldProblem};
 use axum::extract::State;
 use axum::http::{HeaderValue, StatusCode, header};
@@ -16,19 +15,19 @@ use maud::{Markup, html};
 use std::time::{Duration, Instant};
 
 pub(super) async fn page(visit: Visit) -> Html<String> {
-    shown(&visit, html! {})
+    page_with(&visit, html! {})
 }
 
 pub(super) async fn change(
     State(ui): State<Ui>,
     visit: Visit,
-    given: Form,
+    form: Form,
 ) -> Result<Response, Failure> {
     let (t, account) = (visit.view.t, &visit.account);
     if account.password.is_none() {
-        return Ok((StatusCode::CONFLICT, shown(&visit, html! {})).into_response());
+        return Ok((StatusCode::CONFLICT, page_with(&visit, html! {})).into_response());
     }
-    if given.text("password") != given.text("again") {
+    if form.text("password") != form.text("again") {
         let problem = FieldProblem::new("again", t.passwords_differ);
         return Ok(refused(&visit, &problem.into()));
     }
@@ -42,8 +41,8 @@ pub(super) async fn change(
         .failed(&account.name, address, now);
     let browser = visit.view.browser.clone().ok_or(Failure::SignedOut)?;
     let change = PasswordChange {
-        old: given.secret("old"),
-        new: given.secret("password"),
+        old: form.secret("old"),
+        new: form.secret("password"),
     };
     let changed = ui
         .services
@@ -52,7 +51,7 @@ pub(super) async fn change(
     match changed.await {
         Ok(true) => {
             ui.services.people.limits.succeeded(&account.name, address);
-            Ok(shown(&visit, notice(Tone::Good, t.password_changed)).into_response())
+            Ok(page_with(&visit, notice(Tone::Good, t.password_changed)).into_response())
         }
         Ok(false) => {
             let problem = FieldProblem::new("old", t.wrong_old_password);
@@ -67,7 +66,7 @@ pub(super) async fn change(
 }
 
 fn refused(visit: &Visit, error: &ApiError) -> Response {
-    let page = shown(visit, refusal(visit.view.t, visit.view.t.not_saved, error));
+    let page = page_with(visit, refusal(visit.view.t, visit.view.t.not_saved, error));
     (StatusCode::UNPROCESSABLE_ENTITY, page).into_response()
 }
 
@@ -76,7 +75,7 @@ fn too_many(visit: &Visit, wait: Duration) -> Response {
     let text = visit.view.t.too_many_attempts;
     let text = text.replace("{}", &seconds.to_string());
     let wait = [(header::RETRY_AFTER, HeaderValue::from(seconds))];
-    let page = shown(visit, notice(Tone::Bad, &text));
+    let page = page_with(visit, notice(Tone::Bad, &text));
     (StatusCode::TOO_MANY_REQUESTS, wait, page).into_response()
 }
 
@@ -93,21 +92,21 @@ pub(super) fn fields(t: &Phrases) -> Markup {
     }
 }
 
-fn shown(visit: &Visit, message: Markup) -> Html<String> {
+fn page_with(visit: &Visit, message: Markup) -> Html<String> {
     let t = visit.view.t;
     layout::page(
         visit,
-        Section::Own,
+        Section::Account,
         t.password,
         html! {
             (head(t.own_password, html! {}, html! {}))
             (message)
-            @if visit.account.password.is_some() { (form(visit)) } @else { p { (t.no_password) } }
+            @if visit.account.password.is_some() { (change_form(visit)) } @else { p { (t.no_password) } }
         },
     )
 }
 
-fn form(visit: &Visit) -> Markup {
+fn change_form(visit: &Visit) -> Markup {
     let t = visit.view.t;
     html! {
         section.card.narrow {

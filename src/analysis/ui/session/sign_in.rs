@@ -1,97 +1,79 @@
-//! `/ui/sign-in` and `/ui/sign-out`. Each sign-in gives the browser a new value; guessing is slowed
-//! by `people::sign_in_limits`.
+//! `/ui/sign-in` and `/ui/sign-out`. Each sign-in gives the browser a new cookie value;
+//! `people::sign_in_limits` slows down guessing.
 
-use super::components::{Tone, notice, token_field};
-use super::failure::Failure;
-use super::form::Form;
-use super::preferences::own_page;
-use super::view::View;
-use super::visit::Visit;
-use super::{Ui, cookie, layout, oidc};
+use super::browser_session::{enter_as, fresh_browser, with_cookie};
+use super::{ReturnQuery, oidc};
 use crate::analysis::ApiError;
 use crate::analysis::access::token_cache::random_value;
-use crate::analysis::people::sign_ins::LONGEST_MS;
+use crate::analysis::ui::failure::Failure;
+use crate::analysis::ui::layout;
+use crate::analysis::ui::layout::components::{Tone, notice, token_field};
+use crate::analysis::ui::paths::own_page;
+use crate::analysis::ui::request::cookie;
+use crate::analysis::ui::request::{Form, View, Visit};
+use crate::analysis::ui::state::Ui;
 use axum::extract::{Query, State};
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{Html, IntoResponse, Redirect, Response};
-use monitor_model::Secret;
-use monitor_store::Account;
-use serde::Deserialize;
 use std::time::{Duration, Instant};
 
-#[derive(Default, Deserialize)]
-#[serde(default)]
-pub(super) struct Asked {
-    next: String,
+/// The sign-in form as it is shown: what was typed so far, and what was wrong with it.
+struct SignInForm<'a> {
+    name: &'a str,
+    next: &'a str,
+    problem: Option<&'a str>,
 }
 
 pub(super) async fn page(
     State(ui): State<Ui>,
     mut view: View,
-    Query(asked): Query<Asked>,
+    Query(query): Query<ReturnQuery>,
 ) -> Result<Response, Failure> {
     if let Some(browser) = &view.browser
         && ui.services.people.signed_in(browser).await?.is_some()
     {
-        return Ok(Redirect::to(own_page(&asked.next)).into_response());
+        return Ok(Redirect::to(own_page(&query.next)).into_response());
     }
     let cookie = fresh_browser(&mut view)?;
-    let page = form(&ui, &view, (("", &asked.next), None));
+    let form = SignInForm {
+        name: "",
+        next: &query.next,
+        problem: None,
+    };
+    let page = form.page(&ui, &view);
     Ok(with_cookie(page.into_response(), cookie))
 }
 
 pub(super) async fn enter(
     State(ui): State<Ui>,
     view: View,
-    fields: Form,
+    form: Form,
 ) -> Result<Response, Failure> {
-    let (name, address, now) = (fields.text("name"), view.peer.address, Instant::now());
-    let given = (name, fields.text("next"));
+    let (name, address, now) = (form.text("name"), view.peer.address, Instant::now());
+    let shown = SignInForm {
+        name,
+        next: form.text("next"),
+        problem: None,
+    };
     if let Some(wait) = ui.services.people.limits.wait(name, address, now) {
-        return Ok(too_many(&ui, &view, (given, wait)));
+        return Ok(shown.too_many_attempts(&ui, &view, wait));
     }
-    // Counted before it is looked at: many at once count too.
+    // Counted before the password is checked, so that parallel attempts count too.
     ui.services.people.limits.failed(name, address, now);
     let account = ui
         .services
         .people
-        .verify_password(name, fields.secret("password"), address)
+        .verify_password(name, form.secret("password"), address)
         .await?;
     let Some(account) = account else {
         if let Some(wait) = ui.services.people.limits.wait(name, address, now) {
-            return Ok(too_many(&ui, &view, (given, wait)));
+            return Ok(shown.too_many_attempts(&ui, &view, wait));
         }
-        let page = form(&ui, &view, (given, Some(view.t.wrong_password)));
+        let page = shown.with_problem(view.t.wrong_password).page(&ui, &view);
         return Ok((StatusCode::UNPROCESSABLE_ENTITY, page).into_response());
     };
     ui.services.people.limits.succeeded(name, address);
-    enter_as(&ui, &view, &account, own_page(fields.text("next"))).await
-}
-
-/// Signs somebody in who was recognised.
-pub(super) async fn enter_as(
-    ui: &Ui,
-    view: &View,
-    account: &Account,
-    next: &str,
-) -> Result<Response, Failure> {
-    let cookie = new_sign_in(ui, view, account).await?;
-    Ok(with_cookie(Redirect::to(next).into_response(), cookie))
-}
-
-/// Begins a sign-in in place of the browser's present one; gives its cookie.
-pub(super) async fn new_sign_in(
-    ui: &Ui,
-    view: &View,
-    account: &Account,
-) -> Result<Option<HeaderValue>, Failure> {
-    if let Some(before) = &view.browser {
-        ui.services.people.sign_out(before).await?;
-    }
-    let value = ui.services.people.begin_sign_in(account).await?;
-    let lasts = Duration::from_millis(LONGEST_MS as u64);
-    let (name, is_tls) = (cookie::BROWSER, view.peer.is_tls);
-    Ok(cookie::set(name, &value, Some(lasts), is_tls))
+    enter_as(&ui, &view, &account, own_page(form.text("next"))).await
 }
 
 pub(super) async fn leave(
@@ -110,56 +92,47 @@ pub(super) async fn leave(
     ))
 }
 
-/// Gives a browser without a value one, so that a form can be bound to it.
-pub(super) fn fresh_browser(view: &mut View) -> Result<Option<HeaderValue>, Failure> {
-    if view.browser.is_some() {
-        return Ok(None);
+impl<'a> SignInForm<'a> {
+    fn with_problem(self, problem: &'a str) -> Self {
+        Self {
+            problem: Some(problem),
+            ..self
+        }
     }
-    let value: Secret = random_value().map_err(|_| ApiError::Internal)?;
-    let cookie = view.set_browser(cookie::VISITOR, &value);
-    view.browser = Some(value);
-    Ok(cookie)
-}
 
-pub(super) fn with_cookie(mut response: Response, cookie: Option<HeaderValue>) -> Response {
-    if let Some(cookie) = cookie {
-        response.headers_mut().append(header::SET_COOKIE, cookie);
+    fn too_many_attempts(self, ui: &Ui, view: &View, wait: Duration) -> Response {
+        let seconds = wait.as_secs().max(1);
+        let text = view.t.too_many_attempts.replace("{}", &seconds.to_string());
+        let form = SignInForm {
+            problem: Some(&text),
+            ..self
+        };
+        let retry_after = [(header::RETRY_AFTER, HeaderValue::from(seconds))];
+        let page = form.page(ui, view);
+        (StatusCode::TOO_MANY_REQUESTS, retry_after, page).into_response()
     }
-    response
-}
 
-fn too_many(ui: &Ui, view: &View, (given, wait): ((&str, &str), Duration)) -> Response {
-    let seconds = wait.as_secs().max(1);
-    let text = view.t.too_many_attempts.replace("{}", &seconds.to_string());
-    let page = form(ui, view, (given, Some(&text)));
-    let wait = [(header::RETRY_AFTER, HeaderValue::from(seconds))];
-    (StatusCode::TOO_MANY_REQUESTS, wait, page).into_response()
-}
-
-fn form(
-    ui: &Ui,
-    view: &View,
-    ((name, next), problem): ((&str, &str), Option<&str>),
-) -> Html<String> {
-    let t = view.t;
-    layout::alone(
-        view,
-        t.sign_in,
-        maud::html! {
-            @if let Some(problem) = problem { (notice(Tone::Bad, problem)) }
-            (oidc::button(ui, view, next))
-            form.stack method="post" action="/ui/sign-in" {
-                (token_field(view))
-                input type="hidden" name="next" value=(next);
-                label { (t.name)
-                    input name="name" value=(name) required autocomplete="username" autocapitalize="none" spellcheck="false" autofocus[name.is_empty()];
+    fn page(&self, ui: &Ui, view: &View) -> Html<String> {
+        let t = view.t;
+        layout::signed_out_page(
+            view,
+            t.sign_in,
+            maud::html! {
+                @if let Some(problem) = self.problem { (notice(Tone::Bad, problem)) }
+                (oidc::button(ui, view, self.next))
+                form.stack method="post" action="/ui/sign-in" {
+                    (token_field(view))
+                    input type="hidden" name="next" value=(self.next);
+                    label { (t.name)
+                        input name="name" value=(self.name) required autocomplete="username" autocapitalize="none" spellcheck="false" autofocus[self.name.is_empty()];
+                    }
+                    label { (t.password)
+                        input name="password" type="password" required autocomplete="current-password" autofocus[!self.name.is_empty()];
+                    }
+                    button.primary type="submit" { (t.sign_in) }
                 }
-                label { (t.password)
-                    input name="password" type="password" required autocomplete="current-password" autofocus[!name.is_empty()];
-                }
-                button.primary type="submit" { (t.sign_in) }
-            }
-            p.dim.small { (t.no_account) }
-        },
-    )
+                p.dim.small { (t.no_account) }
+            },
+        )
+    }
 }

@@ -2,10 +2,10 @@
 
 use crate::analysis::clock::now_ms;
 use crate::analysis::ingest::gateway_registry::ReceivedReport;
-use crate::analysis::ui::components::{age, badge, bytes, duration, maybe_time, number};
 use crate::analysis::ui::failure::Failure;
-use crate::analysis::ui::table::{Column, Table};
-use crate::analysis::ui::view::View;
+use crate::analysis::ui::layout::components::{age, badge, bytes, duration, maybe_time, number};
+use crate::analysis::ui::layout::table::{Column, Table};
+use crate::analysis::ui::request::view::View;
 use crate::analysis::{ApiError, Services};
 use maud::{Markup, html};
 use monitor_store::GatewaySeen;
@@ -19,7 +19,7 @@ const NAMED: usize = 5;
 const FRESH_SECONDS: u64 = 300;
 
 /// A gateway, by either source.
-pub(in crate::analysis::ui) struct Known {
+pub(crate) struct Known {
     gateway: Uuid,
     seen: Option<GatewaySeen>,
     heard: Option<ReceivedReport>,
@@ -28,7 +28,7 @@ pub(in crate::analysis::ui) struct Known {
 }
 
 /// Every gateway that is known here, the one with the latest record first.
-pub(in crate::analysis::ui) async fn known(services: &Services) -> Result<Vec<Known>, Failure> {
+pub(crate) async fn known(services: &Services) -> Result<Vec<Known>, Failure> {
     let mut heard = services.ingest.gateways.reports();
     let own = services
         .ingest
@@ -56,7 +56,7 @@ pub(in crate::analysis::ui) async fn known(services: &Services) -> Result<Vec<Kn
 }
 
 /// A line each.
-pub(in crate::analysis::ui) fn short(view: &View, known: &[Known]) -> Markup {
+pub(crate) fn short(view: &View, known: &[Known]) -> Markup {
     let o = view.o();
     html! {
         @if known.is_empty() { p.dim { (o.no_gateways) } }

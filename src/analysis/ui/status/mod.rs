@@ -2,14 +2,14 @@
 //! known here. For whoever is bound to no application. Addresses and secrets of other servers are not
 //! shown.
 
-pub(super) mod asked;
 pub(super) mod gateways;
+pub(super) mod remote_checks;
 
-use super::components::{age, badge, bytes, head, number};
-use super::failure::Failure;
-use super::layout::{self, Section};
-use super::view::View;
-use super::visit::Visit;
+use crate::analysis::ui::failure::Failure;
+use crate::analysis::ui::layout::components::{age, badge, bytes, head, number};
+use crate::analysis::ui::layout::{self, Section};
+use crate::analysis::ui::request::view::View;
+use crate::analysis::ui::request::visit::Visit;
 use crate::analysis::{ApiError, Services};
 use crate::config::BlobPlace;
 use axum::extract::State;
@@ -35,7 +35,7 @@ pub(super) async fn page(
     let content = html! {
         (head(o.status, html! { p.dim { (o.status_hint) } }, html! {}))
         div.halves {
-            div { (server(&services, view)) (asked::card(&services, view)) }
+            div { (server(&services, view)) (remote_checks::card(&services, view)) }
             div { (store(&services, view, &facts)) (stages(&services, view)) }
         }
         h2 { (o.gateways) }

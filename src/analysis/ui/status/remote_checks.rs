@@ -1,8 +1,8 @@
 //! The servers that an analysis asks, as this process last knew them: it does not ask them for a page.
 
 use crate::analysis::Services;
-use crate::analysis::ui::components;
-use crate::analysis::ui::view::View;
+use crate::analysis::ui::layout::components;
+use crate::analysis::ui::request::view::View;
 use crate::judge::{EndpointStatus, GuardModel, ModelJudge, Presidio};
 use maud::{Markup, html};
 
@@ -10,10 +10,7 @@ use maud::{Markup, html};
 type State = Option<EndpointStatus>;
 
 /// Every kind of server, configured or not.
-pub(in crate::analysis::ui) fn servers(
-    services: &Services,
-    view: &View,
-) -> [(&'static str, State); 3] {
+pub(crate) fn servers(services: &Services, view: &View) -> [(&'static str, State); 3] {
     let (o, remote) = (view.o(), &services.ingest.remote());
     let judge = remote.model_judge().map(ModelJudge::status);
     [
@@ -24,7 +21,7 @@ pub(in crate::analysis::ui) fn servers(
 }
 
 /// One word on a server.
-pub(in crate::analysis::ui) fn badge(view: &View, state: State) -> Markup {
+pub(crate) fn badge(view: &View, state: State) -> Markup {
     let o = view.o();
     match state {
         None => html! { span.dim { (o.not_configured) } },

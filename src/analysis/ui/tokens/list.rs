@@ -1,15 +1,15 @@
 //! The list of tokens, newest first, also those that are over.
 
-use super::{Part, form};
+use super::{ListPart, new_form};
 use crate::analysis::clock::now_ms;
-use crate::analysis::ui::components::{badge, head, maybe_time, time, token_field};
+use crate::analysis::ui::application_names::Names;
 use crate::analysis::ui::failure::Failure;
-use crate::analysis::ui::form::Form;
+use crate::analysis::ui::layout::components::{badge, head, maybe_time, time, token_field};
+use crate::analysis::ui::layout::table::{Column, Table};
 use crate::analysis::ui::layout::{self, Section};
-use crate::analysis::ui::names::Names;
 use crate::analysis::ui::phrases::TokenPhrases;
-use crate::analysis::ui::table::{Column, Table};
-use crate::analysis::ui::visit::Visit;
+use crate::analysis::ui::request::form::Form;
+use crate::analysis::ui::request::visit::Visit;
 use crate::analysis::{Services, TokenPlace};
 use axum::response::Html;
 use maud::{Markup, html};
@@ -23,7 +23,8 @@ const PER_PAGE: u32 = 50;
 pub(super) async fn shown(
     services: &Services,
     visit: &Visit,
-    (part, filled): (&Part, &Form),
+    part: &ListPart,
+    filled: &Form,
     message: Markup,
 ) -> Result<Html<String>, Failure> {
     let (tokens, next) = services
@@ -40,57 +41,66 @@ pub(super) async fn shown(
     let content = html! {
         (head(k.tokens, html! { p.dim { (k.tokens_hint) } }, html! {}))
         (message)
-        (form::shown(visit, filled, is_open))
+        (new_form::shown(visit, filled, is_open))
         @if let Some(id) = part.application { p.facts {
             (k.bound_to) " " strong { (names.get(&id).map_or("", String::as_str)) } " " a href="/ui/tokens" { (k.all_tokens) }
         } }
-        @if tokens.is_empty() { div.empty { (t.nothing_found) } } @else { (table(visit, &tokens, (part, &names))) }
+        @if tokens.is_empty() { div.empty { (t.nothing_found) } } @else { (TokenList { visit, part, names: &names }.table(&tokens)) }
         (pager(visit, part, next))
     };
     Ok(layout::page(visit, Section::Tokens, k.tokens, content))
 }
 
-fn table(visit: &Visit, tokens: &[Token], (part, names): (&Part, &Names)) -> Markup {
-    let (t, k) = (visit.view.t, visit.view.k());
-    let table = Table {
-        name: k.tokens,
-        look: "tokens",
-        columns: [
-            Column::Text(t.name),
-            Column::Text(t.state),
-            Column::Text(k.scopes),
-            Column::Text(visit.view.r().application),
-            Column::Text(k.last_use),
-            Column::Text(k.ends),
-            Column::Text(t.created),
-            Column::Actions(t.actions),
-        ],
-    };
-    let rows = html! { @for token in tokens { (table.row(cells(visit, token, (part, names)))) } };
-    html! { div.table { (table.of(rows)) } }
+/// The list of tokens as a page shows it.
+struct TokenList<'a> {
+    visit: &'a Visit,
+    part: &'a ListPart,
+    names: &'a Names,
 }
 
-fn cells(visit: &Visit, token: &Token, (part, names): (&Part, &Names)) -> [Markup; 8] {
-    let k = visit.view.k();
-    [
-        html! { (token.name) div.dim.small { code title=(token.id.0) { (short(token.id.0)) } } },
-        state(k, token),
-        html! { div.badges { @for scope in token.scopes.names() { (badge("plain", scope)) } } },
-        application(k, token.application_id, names),
-        html! { @match token.last_used_at_ms { Some(at) => (time(at)), None => span.dim { (k.not_used) } } },
-        html! { @match token.expires_at_ms { Some(at) => (time(at)), None => span.dim { (k.never) } } },
-        maybe_time(Some(token.created_at_ms)),
-        html! { @if token.revoked_at_ms.is_none() { (revocation(visit, token, part)) } },
-    ]
-}
+impl TokenList<'_> {
+    fn table(&self, tokens: &[Token]) -> Markup {
+        let (t, k) = (self.visit.view.t, self.visit.view.k());
+        let table = Table {
+            name: k.tokens,
+            look: "tokens",
+            columns: [
+                Column::Text(t.name),
+                Column::Text(t.state),
+                Column::Text(k.scopes),
+                Column::Text(self.visit.view.r().application),
+                Column::Text(k.last_use),
+                Column::Text(k.ends),
+                Column::Text(t.created),
+                Column::Actions(t.actions),
+            ],
+        };
+        let rows = html! { @for token in tokens { (table.row(self.cells(token))) } };
+        html! { div.table { (table.of(rows)) } }
+    }
 
-fn revocation(visit: &Visit, token: &Token, part: &Part) -> Markup {
-    let k = visit.view.k();
-    html! {
-        form.inline method="post" action={ "/ui/tokens/" (token.id.0) "/revoke" } {
-            (token_field(&visit.view))
-            @for (name, value) in part.pairs() { input type="hidden" name=(name) value=(value); }
-            button.quiet.danger type="submit" data-confirm={ (k.revoke_question) " " (token.name) } { (k.revoke) span.hidden { " " (token.name) } }
+    fn cells(&self, token: &Token) -> [Markup; 8] {
+        let k = self.visit.view.k();
+        [
+            html! { (token.name) div.dim.small { code title=(token.id.0) { (short(token.id.0)) } } },
+            state(k, token),
+            html! { div.badges { @for scope in token.scopes.names() { (badge("plain", scope)) } } },
+            application(k, token.application_id, self.names),
+            html! { @match token.last_used_at_ms { Some(at) => (time(at)), None => span.dim { (k.not_used) } } },
+            html! { @match token.expires_at_ms { Some(at) => (time(at)), None => span.dim { (k.never) } } },
+            maybe_time(Some(token.created_at_ms)),
+            html! { @if token.revoked_at_ms.is_none() { (self.revocation(token)) } },
+        ]
+    }
+
+    fn revocation(&self, token: &Token) -> Markup {
+        let k = self.visit.view.k();
+        html! {
+            form.inline method="post" action={ "/ui/tokens/" (token.id.0) "/revoke" } {
+                (token_field(&self.visit.view))
+                @for (name, value) in self.part.pairs() { input type="hidden" name=(name) value=(value); }
+                button.quiet.danger type="submit" data-confirm={ (k.revoke_question) " " (token.name) } { (k.revoke) span.hidden { " " (token.name) } }
+            }
         }
     }
 }
@@ -118,10 +128,10 @@ fn application(k: &TokenPhrases, id: Option<ApplicationId>, names: &Names) -> Ma
     }
 }
 
-fn pager(visit: &Visit, part: &Part, next: Option<TokenPlace>) -> Markup {
+fn pager(visit: &Visit, part: &ListPart, next: Option<TokenPlace>) -> Markup {
     let t = visit.view.t;
     let address = |before: Option<TokenPlace>| {
-        let part = Part {
+        let part = ListPart {
             application: part.application,
             before,
         };

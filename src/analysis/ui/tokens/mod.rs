@@ -1,15 +1,15 @@
 //! `/ui/tokens`: access tokens of machines (CONTRACT 30): the list, making one, revoking one. For those
 //! who administer; a value is on the page that made it and on no other.
 
-mod form;
 mod list;
+mod new_form;
 
-use super::Ui;
-use super::components::{Tone, notice, refusal};
-use super::failure::Failure;
-use super::form::Form;
-use super::visit::Visit;
 use crate::analysis::admin::tokens::{TokenPlace, read_place, show_place};
+use crate::analysis::ui::failure::Failure;
+use crate::analysis::ui::layout::components::{Tone, notice, refusal};
+use crate::analysis::ui::request::form::Form;
+use crate::analysis::ui::request::visit::Visit;
+use crate::analysis::ui::state::Ui;
 use crate::analysis::{ApiError, MadeToken, Services};
 use axum::Router;
 use axum::extract::{Path, Query, State};
@@ -30,14 +30,14 @@ pub(super) fn routes() -> Router<Ui> {
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
-struct Asked {
+struct TokensQuery {
     application_id: String,
     before: String,
 }
 
 /// Which part of the list is shown.
 #[derive(Default)]
-struct Part {
+struct ListPart {
     application: Option<ApplicationId>,
     before: Option<TokenPlace>,
 }
@@ -45,36 +45,40 @@ struct Part {
 async fn page(
     State(services): State<Arc<Services>>,
     visit: Visit,
-    Query(asked): Query<Asked>,
+    Query(query): Query<TokensQuery>,
 ) -> Result<Response, Failure> {
     visit.must(Scope::Admin)?;
-    let part = Part::read(&asked)?;
-    let filled = form::blank(part.application);
-    let page = list::shown(&services, &visit, (&part, &filled), html! {}).await?;
+    let part = ListPart::read(&query)?;
+    let filled = new_form::blank(part.application);
+    let page = list::shown(&services, &visit, &part, &filled, html! {}).await?;
     Ok(page.into_response())
 }
 
 async fn create(
     State(services): State<Arc<Services>>,
     visit: Visit,
-    given: Form,
+    form: Form,
 ) -> Result<Response, Failure> {
     visit.must(Scope::Admin)?;
-    let made = match form::read(&services, &visit, &given).await {
+    let made = match new_form::read(&services, &visit, &form).await {
         Ok(new) => services.admin.make_token(&visit.caller, new).await,
         Err(problem) => Err(problem),
     };
     let (status, message, filled) = match made {
-        Ok(made) => (StatusCode::OK, told(&visit, &made), form::blank(None)),
+        Ok(made) => (
+            StatusCode::OK,
+            made_notice(&visit, &made),
+            new_form::blank(None),
+        ),
         Err(error @ ApiError::Fields(_)) => (
             StatusCode::UNPROCESSABLE_ENTITY,
             refusal(visit.view.t, visit.view.t.not_saved, &error),
-            given,
+            form,
         ),
         Err(other) => return Err(other.into()),
     };
-    let all = Part::default();
-    let page = list::shown(&services, &visit, (&all, &filled), message).await?;
+    let all = ListPart::default();
+    let page = list::shown(&services, &visit, &all, &filled, message).await?;
     Ok((status, page).into_response())
 }
 
@@ -82,25 +86,25 @@ async fn revoke(
     State(services): State<Arc<Services>>,
     visit: Visit,
     Path(id): Path<String>,
-    given: Form,
+    form: Form,
 ) -> Result<Response, Failure> {
     visit.must(Scope::Admin)?;
-    let part = Part::of_form(&given)?;
+    let part = ListPart::of_form(&form)?;
     let id = id.parse().map(TokenId).map_err(|_| Failure::NotFound)?;
     let token = services.admin.revoke_token(&visit.caller, id).await?;
     let message = format!("{} {}", visit.view.k().is_revoked, token.name);
-    let filled = form::blank(part.application);
+    let filled = new_form::blank(part.application);
     let message = notice(Tone::Good, &message);
-    let page = list::shown(&services, &visit, (&part, &filled), message).await?;
+    let page = list::shown(&services, &visit, &part, &filled, message).await?;
     Ok(page.into_response())
 }
 
-impl Part {
+impl ListPart {
     /// The part that the form of a row stood in.
-    fn of_form(given: &Form) -> Result<Self, Failure> {
-        Self::read(&Asked {
-            application_id: given.text("application_id").to_owned(),
-            before: given.text("before").to_owned(),
+    fn of_form(form: &Form) -> Result<Self, Failure> {
+        Self::read(&TokensQuery {
+            application_id: form.text("application_id").to_owned(),
+            before: form.text("before").to_owned(),
         })
     }
 
@@ -113,12 +117,12 @@ impl Part {
         application.into_iter().chain(before)
     }
 
-    fn read(asked: &Asked) -> Result<Self, Failure> {
-        let application = match asked.application_id.trim() {
+    fn read(query: &TokensQuery) -> Result<Self, Failure> {
+        let application = match query.application_id.trim() {
             "" => None,
             id => Some(id.parse().map_err(|_| Failure::NotFound)?),
         };
-        let before = match asked.before.as_str() {
+        let before = match query.before.as_str() {
             "" => None,
             place => Some(read_place(place).ok_or(Failure::NotFound)?),
         };
@@ -129,8 +133,8 @@ impl Part {
     }
 }
 
-/// A token's value, seen this once.
-fn told(visit: &Visit, made: &MadeToken) -> Markup {
+/// A new token's value, shown this once.
+fn made_notice(visit: &Visit, made: &MadeToken) -> Markup {
     let (t, k) = (visit.view.t, visit.view.k());
     html! {
         div.notice.good role="status" {

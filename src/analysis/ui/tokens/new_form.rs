@@ -1,12 +1,12 @@
 //! The form that makes a token. Only scopes of whoever makes it are offered: nobody gives what he does
 //! not have.
 
-use crate::analysis::ui::components::{choice, token_field};
-use crate::analysis::ui::form::Form;
-use crate::analysis::ui::names;
+use crate::analysis::ui::application_field::{self, Label};
+use crate::analysis::ui::application_names;
+use crate::analysis::ui::layout::components::{choice, token_field};
 use crate::analysis::ui::phrases::TokenPhrases;
-use crate::analysis::ui::suggestions::{self, Label};
-use crate::analysis::ui::visit::Visit;
+use crate::analysis::ui::request::form::Form;
+use crate::analysis::ui::request::visit::Visit;
 use crate::analysis::{ApiError, Expiry, FieldProblem, NewToken, Services};
 use maud::{Markup, html};
 use monitor_model::ApplicationId;
@@ -35,28 +35,30 @@ pub(super) fn blank(application: Option<ApplicationId>) -> Form {
 pub(super) async fn read(
     services: &Services,
     visit: &Visit,
-    given: &Form,
+    form: &Form,
 ) -> Result<NewToken, ApiError> {
-    let application_id = match given.text("application_id").trim() {
+    let application_id = match form.text("application_id").trim() {
         "" => None,
-        named => Some(names::meant(services, &visit.caller, named, visit.view.r()).await?),
+        named => {
+            Some(application_names::resolve(services, &visit.caller, named, visit.view.r()).await?)
+        }
     };
-    let scopes: Option<Vec<_>> = given.all("scopes").map(Scope::from_name).collect();
+    let scopes: Option<Vec<_>> = form.all("scopes").map(Scope::from_name).collect();
     let scopes = scopes.ok_or_else(|| FieldProblem::new("scopes", "is not one of the list"))?;
     Ok(NewToken {
-        name: given.text("name").trim().to_owned(),
+        name: form.text("name").trim().to_owned(),
         scopes: Scopes::of(&scopes),
         application_id,
-        expiry: expiry(given)?,
+        expiry: expiry(form)?,
     })
 }
 
-fn expiry(given: &Form) -> Result<Expiry, FieldProblem> {
+fn expiry(form: &Form) -> Result<Expiry, FieldProblem> {
     let unknown = || FieldProblem::new("expires", "is not one of the list");
-    match given.text("expires") {
+    match form.text("expires") {
         NEVER => Ok(Expiry::Never),
         OWN_DAY => {
-            let end = format!("{}T23:59:59Z", given.text("last_day"));
+            let end = format!("{}T23:59:59Z", form.text("last_day"));
             let end: Result<jiff::Timestamp, _> = end.parse();
             end.map(|end| Expiry::At(end.as_millisecond()))
                 .map_err(|_| FieldProblem::new("last_day", "must be a day, such as 2027-01-31"))
@@ -69,7 +71,7 @@ fn expiry(given: &Form) -> Result<Expiry, FieldProblem> {
     }
 }
 
-/// The form, filled with what was given.
+/// The form, filled with what was form.
 pub(super) fn shown(visit: &Visit, filled: &Form, is_open: bool) -> Markup {
     let (t, k, r) = (visit.view.t, visit.view.k(), visit.view.r());
     let bound = visit.account.application_id;
@@ -81,7 +83,7 @@ pub(super) fn shown(visit: &Visit, filled: &Form, is_open: bool) -> Markup {
                 div.row {
                     label { (t.name) input name="name" value=(filled.text("name")) required maxlength="200" autocomplete="off" placeholder=(k.name_example); }
                     @if bound.is_none() {
-                        (suggestions::field(Label::Shown(k.only_application), (filled.text("application_id"), r.name_or_id)))
+                        (application_field::field(Label::Shown(k.only_application), filled.text("application_id"), r.name_or_id))
                     }
                     (ends(k, filled))
                 }

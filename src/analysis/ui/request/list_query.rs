@@ -3,13 +3,13 @@
 
 use crate::analysis::api::extract::query::Query as FilterQuery;
 use crate::analysis::api::records::filters;
-use crate::analysis::ui::names;
+use crate::analysis::ui::application_names;
 use crate::analysis::ui::phrases::RecordPhrases;
 use crate::analysis::{ApiError, Caller, Services};
 use axum::extract::Query;
 use monitor_store::{RecordFilter, SessionFilter};
 
-/// What a filter consists of.
+/// The parts of a filter.
 const NAMES: [&str; 11] = [
     "text",
     "verdict",
@@ -25,75 +25,78 @@ const NAMES: [&str; 11] = [
 ];
 
 /// The pairs of a page's address.
-pub(in crate::analysis::ui) type Pairs = Query<Vec<(String, String)>>;
+pub(crate) type Pairs = Query<Vec<(String, String)>>;
 
-/// How many records earlier pages of a search have looked at; no part of the filter.
-const LOOKED: &str = "looked";
+/// How many records earlier pages of a search have examined; no part of the filter.
+const SEARCHED: &str = "looked";
 
-/// A filter as it was typed, without what was left empty.
+/// The filter in the address of a list, as it was typed, without its empty parts.
 #[derive(Clone, Debug, Default)]
-pub(in crate::analysis::ui) struct Asked {
+pub(crate) struct ListQuery {
     parts: Vec<(&'static str, String)>,
-    looked: u64,
+    searched: u64,
 }
 
-impl Asked {
-    /// What is no part of a filter is left out.
-    pub(in crate::analysis::ui) fn read(Query(pairs): Pairs) -> Self {
+impl ListQuery {
+    /// Reads the parts of a filter; other names are ignored.
+    pub(crate) fn read(Query(pairs): Pairs) -> Self {
         let known = |(name, text): (String, String)| {
             let name = NAMES.into_iter().find(|known| *known == name)?;
             let text = text.trim();
             (!text.is_empty()).then(|| (name, text.to_owned()))
         };
-        let looked = pairs.iter().find(|(name, _)| name == LOOKED);
+        let searched = pairs.iter().find(|(name, _)| name == SEARCHED);
         Self {
-            looked: looked.and_then(|(_, text)| text.parse().ok()).unwrap_or(0),
+            searched: searched
+                .and_then(|(_, text)| text.parse().ok())
+                .unwrap_or(0),
             parts: pairs.into_iter().filter_map(known).collect(),
         }
     }
 
     /// A part's text; empty where it is missing.
-    pub(in crate::analysis::ui) fn text(&self, name: &str) -> &str {
+    pub(crate) fn text(&self, name: &str) -> &str {
         let found = self.parts.iter().find(|(given, _)| *given == name);
         found.map_or("", |(_, text)| text)
     }
 
     /// Whether any of these parts is given.
-    pub(super) fn has(&self, names: &[&str]) -> bool {
+    pub(crate) fn has(&self, names: &[&str]) -> bool {
         names.iter().any(|name| !self.text(name).is_empty())
     }
 
     /// The same with one part of another value, or without it.
-    pub(super) fn with(&self, name: &'static str, text: Option<&str>) -> Self {
+    pub(crate) fn with(&self, name: &'static str, text: Option<&str>) -> Self {
         let mut parts = self.parts.clone();
         parts.retain(|(given, _)| *given != name);
         parts.extend(text.map(|text| (name, text.to_owned())));
         Self {
             parts,
-            looked: self.looked,
+            searched: self.searched,
         }
     }
 
-    /// Records that earlier pages of this search have looked at.
-    pub(super) fn looked(&self) -> u64 {
-        self.looked
+    /// Records that earlier pages of this search have examined.
+    pub(crate) fn searched(&self) -> u64 {
+        self.searched
     }
 
-    /// The address of a search that goes on before a place, after so many records were looked at.
-    pub(super) fn search_on(&self, path: &str, (before, looked): (i64, u64)) -> String {
+    /// The address that continues a search before this sequence number; `searched` records were examined
+    /// so far.
+    pub(crate) fn continued_search(&self, path: &str, before: i64, searched: u64) -> String {
         let before = self.with("before", Some(&before.to_string()));
-        format!("{}&{LOOKED}={looked}", before.address(path))
+        format!("{}&{SEARCHED}={searched}", before.address(path))
     }
 
     /// The filter as it stands in an address, behind its `?`.
-    pub(super) fn query(&self) -> String {
+    pub(crate) fn query(&self) -> String {
         let mut query = url::form_urlencoded::Serializer::new(String::new());
         query.extend_pairs(&self.parts);
         query.finish()
     }
 
     /// An address with this filter.
-    pub(super) fn address(&self, path: &str) -> String {
+    pub(crate) fn address(&self, path: &str) -> String {
         match self.query() {
             query if query.is_empty() => path.to_owned(),
             query => format!("{path}?{query}"),
@@ -101,7 +104,7 @@ impl Asked {
     }
 
     /// The same with the application's identifier in place of its name.
-    pub(in crate::analysis::ui) async fn resolved(
+    pub(crate) async fn resolved(
         &self,
         services: &Services,
         caller: &Caller,
@@ -111,17 +114,17 @@ impl Asked {
         if named.is_empty() {
             return Ok(self.clone());
         }
-        let id = names::meant(services, caller, named, r).await?;
+        let id = application_names::resolve(services, caller, named, r).await?;
         Ok(self.with("application_id", Some(&id.to_string())))
     }
 
-    /// The filter of a list of records.
-    pub(super) fn records(&self) -> Result<RecordFilter, ApiError> {
+    /// As the filter of a list of records.
+    pub(crate) fn records(&self) -> Result<RecordFilter, ApiError> {
         filters::records(FilterQuery::of(self.pairs()))
     }
 
-    /// The filter of a list of sessions.
-    pub(super) fn sessions(&self) -> Result<SessionFilter, ApiError> {
+    /// As the filter of a list of sessions.
+    pub(crate) fn sessions(&self) -> Result<SessionFilter, ApiError> {
         filters::sessions(FilterQuery::of(self.pairs()))
     }
 
@@ -151,27 +154,27 @@ fn zoned(text: &str) -> String {
 mod tests {
     use super::*;
 
-    fn asked(pairs: &[(&str, &str)]) -> Asked {
+    fn query(pairs: &[(&str, &str)]) -> ListQuery {
         let own = |(name, text): &(&str, &str)| ((*name).to_owned(), (*text).to_owned());
-        Asked::read(Query(pairs.iter().map(own).collect()))
+        ListQuery::read(Query(pairs.iter().map(own).collect()))
     }
 
     #[test]
     fn what_is_empty_or_unknown_is_no_part_of_a_filter() {
-        let asked = asked(&[("text", " a&b "), ("user_id", ""), ("saved", "1")]);
-        assert_eq!(asked.address("/ui/records"), "/ui/records?text=a%26b");
+        let query = query(&[("text", " a&b "), ("user_id", ""), ("saved", "1")]);
+        assert_eq!(query.address("/ui/records"), "/ui/records?text=a%26b");
         assert_eq!(
-            asked.with("text", None).address("/ui/records"),
+            query.with("text", None).address("/ui/records"),
             "/ui/records"
         );
-        assert_eq!(asked.records().unwrap().text.as_deref(), Some("a&b"));
+        assert_eq!(query.records().unwrap().text.as_deref(), Some("a&b"));
     }
 
     #[test]
     fn a_time_of_a_browsers_field_is_utc() {
-        let filter = asked(&[("from", "1970-01-01T00:01"), ("to", "1970-01-01T00:01:01")]);
+        let filter = query(&[("from", "1970-01-01T00:01"), ("to", "1970-01-01T00:01:01")]);
         let filter = filter.records().unwrap();
         assert_eq!((filter.from_ms, filter.to_ms), (Some(60_000), Some(61_000)));
-        assert!(asked(&[("from", "soon")]).records().is_err());
+        assert!(query(&[("from", "soon")]).records().is_err());
     }
 }

@@ -2,13 +2,13 @@
 //! else a guess by the host that the browser asked for.
 
 use crate::analysis::Services;
-use crate::analysis::ui::view::View;
+use crate::analysis::ui::request::view::View;
 
 /// The gateway's port where nothing else is known.
 const USUAL_PORT: u16 = 4100;
 
 /// The address, and whether it is more than a guess.
-pub(super) fn of_gateway(services: &Services, view: &View) -> (String, bool) {
+pub(super) fn find(services: &Services, view: &View) -> (String, bool) {
     if let Some(url) = &services.settings.gateway_url {
         return (without_usual_port(&url.to_string()), true);
     }

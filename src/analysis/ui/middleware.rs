@@ -1,0 +1,89 @@
+//! The middleware around every page: it turns a [`Failure`] into its own page, and sets the headers
+//! that limit what a browser may do with an answer.
+
+use crate::analysis::ui::failure::Failure;
+use crate::analysis::ui::layout;
+use crate::analysis::ui::paths;
+use crate::analysis::ui::request::view::View;
+use axum::extract::Request;
+use axum::http::request::Parts;
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, header};
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Redirect, Response};
+
+/// Everything from this host and nothing written into a page.
+const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; \
+    connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
+
+pub(crate) async fn frame(request: Request, next: Next) -> Response {
+    let (parts, body) = request.into_parts();
+    let view = View::read(&parts);
+    if comes_from_elsewhere(&parts, &view) {
+        let mut redirect =
+            layout::redirect_page(&view, view.t.one_moment, &view.here).into_response();
+        set_security_headers(redirect.headers_mut());
+        return redirect;
+    }
+    let wants_fragment = parts.headers.contains_key("x-fragment");
+    let is_get = parts.method == Method::GET;
+    let mut response = next.run(Request::from_parts(parts, body)).await;
+    if let Some(failure) = response.extensions_mut().remove::<Failure>() {
+        let (head, _) = response.into_parts();
+        let (title, text) = failure.texts(&view);
+        response = match failure {
+            Failure::SignedOut if !wants_fragment => {
+                Redirect::to(&sign_in_address(&view, is_get)).into_response()
+            }
+            _ if wants_fragment => {
+                (head.status, layout::error_fragment(title, &text)).into_response()
+            }
+            _ => (head.status, layout::error_page(&view, title, &text)).into_response(),
+        };
+        response.headers_mut().extend(head.headers);
+    }
+    set_security_headers(response.headers_mut());
+    response
+}
+
+/// Whether another site sent the browser here. Its cookies come along only from a page of ours, so that
+/// nothing can be said yet about who is signed in. An identity provider's answer has a cookie that comes
+/// along at once.
+fn comes_from_elsewhere(parts: &Parts, view: &View) -> bool {
+    let site = parts.headers.get("sec-fetch-site");
+    let is_answer = view.here.split('?').next() == Some(paths::OIDC_CALLBACK);
+    parts.method == Method::GET
+        && view.browser.is_none()
+        && site.is_some_and(|site| site == "cross-site")
+        && !is_answer
+}
+
+/// Where to sign in, and where to go on afterwards.
+fn sign_in_address(view: &View, is_get: bool) -> String {
+    match is_get && view.here != "/ui" {
+        true => {
+            let mut query = url::form_urlencoded::Serializer::new(String::new());
+            query.append_pair("next", &view.here);
+            format!("/ui/sign-in?{}", query.finish())
+        }
+        false => "/ui/sign-in".to_owned(),
+    }
+}
+
+/// What a browser may do with an answer.
+fn set_security_headers(headers: &mut HeaderMap) {
+    let fixed: [(HeaderName, &'static str); 6] = [
+        (header::CONTENT_SECURITY_POLICY, POLICY),
+        (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
+        // A one-time link is an address.
+        (header::REFERRER_POLICY, "no-referrer"),
+        (header::X_FRAME_OPTIONS, "DENY"),
+        (header::CACHE_CONTROL, "no-store"),
+        (
+            HeaderName::from_static("cross-origin-opener-policy"),
+            "same-origin",
+        ),
+    ];
+    for (name, value) in fixed {
+        headers.insert(name, HeaderValue::from_static(value));
+    }
+}

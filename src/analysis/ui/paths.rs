@@ -1,0 +1,82 @@
+//! Addresses of pages that more than one module names, and which addresses are ours to return to.
+
+use monitor_model::ApplicationId;
+
+/// The path of one-time links, which the value of one follows.
+pub const LINK_PATH: &str = "/ui/link/";
+
+/// Where an identity provider sends the browser back to.
+pub(crate) const OIDC_CALLBACK: &str = "/ui/oidc/callback";
+
+/// An address with these parts, whatever their text.
+pub(crate) fn address(path: &str, parts: &[(&str, &str)]) -> String {
+    let mut query = url::form_urlencoded::Serializer::new(String::new());
+    query.extend_pairs(parts);
+    format!("{path}?{}", query.finish())
+}
+
+/// The address if it is a page of the UI, else the start page: no redirect leaves this host.
+pub(crate) fn own_page(path: &str) -> &str {
+    let is_ours = path == "/ui" || path.starts_with("/ui/") || path.starts_with("/ui?");
+    let is_plain = path
+        .bytes()
+        .all(|byte| byte.is_ascii_graphic() && byte != b'\\');
+    match is_ours && is_plain {
+        true => path,
+        false => "/ui",
+    }
+}
+
+/// The page to show again after a form with this path was sent: the form's own address answers only to POST.
+pub(crate) fn page_of_form(path: &str) -> &str {
+    let is_application = |id: &str| id.parse::<ApplicationId>().is_ok();
+    let mut parts = path.strip_prefix("/ui/").unwrap_or_default().split('/');
+    let kept = match (parts.next(), parts.next()) {
+        (Some("sign-out" | "preferences" | ""), _) | (None, _) => 1,
+        (Some("link"), Some(_)) => 3,
+        (Some("applications"), Some(id)) if is_application(id) => 3,
+        _ => 2,
+    };
+    let ends = path.match_indices('/').nth(kept);
+    ends.map_or(path, |(at, _)| &path[..at])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{own_page, page_of_form};
+
+    #[test]
+    fn only_pages_of_ours_are_followed() {
+        assert_eq!(own_page("/ui/records?text=a%20b"), "/ui/records?text=a%20b");
+        for other in [
+            "",
+            "//evil.example",
+            "https://evil.example/ui/",
+            "/ui\\..",
+            "/uix",
+            "/records",
+            "/ui/a\r\nb",
+        ] {
+            assert_eq!(own_page(other), "/ui", "{other:?}");
+        }
+    }
+
+    #[test]
+    fn what_a_form_made_leads_back_to_a_page() {
+        let one = "/ui/applications/00000000-0000-4000-8000-000000000000";
+        for (path, page) in [
+            ("/ui/users", "/ui/users"),
+            ("/ui/users/7/edit", "/ui/users"),
+            ("/ui/records/filters/7/remove", "/ui/records"),
+            ("/ui/applications/try", "/ui/applications"),
+            (one, one),
+            (&format!("{one}/restore"), one),
+            ("/ui/link/mon_x", "/ui/link/mon_x"),
+            ("/ui/sign-out", "/ui"),
+            ("/ui/preferences", "/ui"),
+            ("/ui", "/ui"),
+        ] {
+            assert_eq!(page_of_form(path), page, "{path}");
+        }
+    }
+}
