@@ -1,14 +1,36 @@
 //! What a checked configuration amounts to, one line per part. Problems print themselves
 //! (CONTRACT 32 `check`).
 
+use super::failure::Failure;
+use super::load::{RoleArg, file_or_variable, load};
+use super::output::print;
+use crate::config::Overrides;
 use crate::config::{
     AnalysisSettings, GatewaySettings, Listener, RetentionSettings, Role, Services, Settings,
 };
+use clap::Args;
 use std::fmt::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+
+#[derive(Debug, Args)]
+pub(super) struct CheckArgs {
+    /// YAML file [env: MONITOR_CONFIG].
+    #[arg(long, value_name = "FILE")]
+    pub(super) config: Option<PathBuf>,
+    /// Whose file it is.
+    #[arg(long, value_enum, default_value_t = RoleArg::All)]
+    pub(super) role: RoleArg,
+}
+
+pub(super) fn run(args: CheckArgs) -> Result<(), Failure> {
+    let file = file_or_variable(args.config);
+    let role = args.role.into();
+    let settings = load(role, file.clone(), &Overrides::default())?;
+    print(summary(file.as_deref(), role, &settings).as_bytes())
+}
 
 /// The text of `monitor check` for settings without a problem.
-pub(super) fn summary(file: Option<&Path>, role: Role, settings: &Settings) -> String {
+fn summary(file: Option<&Path>, role: Role, settings: &Settings) -> String {
     let source = file.map_or("environment and defaults".to_owned(), |f| {
         f.display().to_string()
     });

@@ -1,26 +1,45 @@
 //! Man pages and shell completions, made from the command line's own description. Packages ship them;
 //! nothing else reads them.
 
-use super::args::Cli;
-use clap::CommandFactory;
+use super::failure::Failure;
+use super::output::print;
+use anyhow::Context;
+use clap::{Args, Command};
 use clap_complete::Shell;
-use std::path::Path;
+use std::path::PathBuf;
+
+#[derive(Debug, Args)]
+pub(super) struct ManArgs {
+    /// A folder that is there.
+    #[arg(value_name = "DIR")]
+    pub(super) folder: PathBuf,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct CompletionsArgs {
+    /// Which shell.
+    pub(super) shell: clap_complete::Shell,
+}
 
 /// The program's name on the command line.
 const NAME: &str = "monitor";
 
-/// A page for each command, into a folder that is there.
+/// Writes a page for each command into a folder that exists.
 ///
 /// # Errors
 /// When a file cannot be written.
-pub(super) fn man(folder: &Path) -> anyhow::Result<()> {
-    clap_mangen::generate_to(Cli::command(), folder)
-        .map_err(|error| anyhow::anyhow!("cannot write to {}: {error}", folder.display()))
+pub(super) fn man(args: &ManArgs, command: Command) -> Result<(), Failure> {
+    let folder = &args.folder;
+    let written = clap_mangen::generate_to(command, folder);
+    Ok(written.with_context(|| format!("cannot write to {}", folder.display()))?)
 }
 
-/// The completions' text for one shell.
-pub(super) fn completions(shell: Shell) -> Vec<u8> {
+/// Prints the completions for one shell.
+///
+/// # Errors
+/// When standard output is closed.
+pub(super) fn completions(args: &CompletionsArgs, mut command: Command) -> Result<(), Failure> {
     let mut text = Vec::new();
-    clap_complete::generate(shell, &mut Cli::command(), NAME, &mut text);
-    text
+    clap_complete::generate::<Shell, _>(args.shell, &mut command, NAME, &mut text);
+    print(&text)
 }

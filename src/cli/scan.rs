@@ -1,8 +1,9 @@
 //! `monitor scan`: offline detection for people and pipelines (CONTRACT 36). Offsets of `--jsonl` are
 //! Unicode code points, end exclusive; no found value is ever printed.
 
-use super::args::DatabaseRole;
-use super::{Failure, load};
+use super::failure::Failure;
+use super::load::load;
+use super::store::DatabaseRole;
 use crate::app::{self, ScanRequest};
 use crate::config::{DetectSettings, Overrides};
 use clap::{Args, ValueEnum};

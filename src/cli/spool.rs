@@ -1,8 +1,10 @@
 //! `monitor spool …`: what waits in a spool's folder, on a terminal (CONTRACT 23). It works on the
 //! files, beside the process that owns them or without one. No text and no key is ever shown.
 
-use super::token::minute;
-use super::{Failure, file_or_variable, load};
+use super::failure::Failure;
+use super::load::{file_or_variable, load};
+use super::output::print;
+use super::time::minute;
 use crate::config::{Overrides, Role};
 use crate::spool::{self, DeadLetter, FolderSummary};
 use anyhow::Context;
@@ -15,16 +17,16 @@ use std::time::{SystemTime, UNIX_EPOCH};
 #[derive(Debug, Subcommand)]
 pub(super) enum SpoolCommand {
     /// Say how much waits for the backend.
-    Status(Where),
+    Status(SpoolArgs),
     /// List the records that the backend refused for good, never their texts.
-    Dead(Where),
+    Dead(SpoolArgs),
     /// Send the refused records again; a gateway that runs takes them up within a second or two.
-    Replay(Where),
+    Replay(SpoolArgs),
 }
 
 /// Which spool, and how the answer looks.
 #[derive(Debug, Args)]
-pub(super) struct Where {
+pub(super) struct SpoolArgs {
     /// Print JSON.
     #[arg(long)]
     json: bool,
@@ -36,8 +38,12 @@ pub(super) struct Where {
     dir: Option<PathBuf>,
 }
 
-/// Does it and gives what is to be printed.
-pub(super) fn run(command: SpoolCommand) -> Result<String, Failure> {
+/// Runs the command and prints its result.
+pub(super) fn run(command: SpoolCommand) -> Result<(), Failure> {
+    print(output(command)?.as_bytes())
+}
+
+fn output(command: SpoolCommand) -> Result<String, Failure> {
     let (SpoolCommand::Status(place) | SpoolCommand::Dead(place) | SpoolCommand::Replay(place)) =
         &command;
     let folder = place.folder()?;
@@ -66,7 +72,7 @@ fn all<T>(folder: &Path, each: impl Fn(&Path) -> io::Result<T>) -> io::Result<Ve
     folders.iter().map(|folder| each(folder)).collect()
 }
 
-impl Where {
+impl SpoolArgs {
     fn folder(&self) -> Result<PathBuf, Failure> {
         if let Some(folder) = &self.dir {
             return Ok(folder.clone());

@@ -1,8 +1,10 @@
 //! `monitor token …`: its flags, and how a token looks on a terminal. The actions are those of the
 //! API (CONTRACT 30).
 
-use super::Failure;
-use super::args::StoreArgs;
+use super::failure::Failure;
+use super::output::print;
+use super::store::StoreArgs;
+use super::time::minute;
 use crate::analysis::{Expiry, MadeToken, NewToken, Rotation, token_json};
 use crate::app;
 use crate::config::duration_from_text;
@@ -103,8 +105,12 @@ impl From<Scope> for monitor_store::Scope {
     }
 }
 
-/// Does it and gives what is to be printed.
-pub(super) fn run(command: TokenCommand) -> Result<String, Failure> {
+/// Runs the command and prints its result.
+pub(super) fn run(command: TokenCommand) -> Result<(), Failure> {
+    print(output(command)?.as_bytes())
+}
+
+fn output(command: TokenCommand) -> Result<String, Failure> {
     match command {
         TokenCommand::Create(args) => {
             let settings = args.output.store.settings()?;
@@ -214,48 +220,4 @@ fn row(token: &Token, now_ms: i64) -> [String; 7] {
 fn duration(text: &str) -> Result<Duration, String> {
     duration_from_text(text)
         .ok_or_else(|| "write it as 10m, 12h, 90d or in bare seconds".to_owned())
-}
-
-/// Milliseconds since 1970 as `2026-11-21T07:35Z`.
-pub(super) fn minute(ms: i64) -> String {
-    let minutes = ms.div_euclid(60_000);
-    let (day, minutes) = (minutes.div_euclid(1_440), minutes.rem_euclid(1_440));
-    let (year, month, day) = date(day);
-    format!(
-        "{year:04}-{month:02}-{day:02}T{:02}:{:02}Z",
-        minutes / 60,
-        minutes % 60
-    )
-}
-
-/// The date of a day since 1970, by eras of 400 years that begin on 1 March.
-fn date(day: i64) -> (i64, i64, i64) {
-    let day = day + 719_468;
-    let (era, day) = (day.div_euclid(146_097), day.rem_euclid(146_097));
-    let year = (day - day / 1_460 + day / 36_524 - day / 146_096) / 365;
-    let day = day - (365 * year + year / 4 - year / 100);
-    let month = (5 * day + 2) / 153;
-    let day = day - (153 * month + 2) / 5 + 1;
-    let month = if month < 10 { month + 3 } else { month - 9 };
-    (era * 400 + year + i64::from(month <= 2), month, day)
-}
-
-#[cfg(test)]
-#[allow(clippy::unwrap_used, clippy::expect_used)]
-mod tests {
-    use super::minute;
-
-    #[test]
-    fn moments_are_shown_to_the_minute() {
-        for (ms, text) in [
-            (0, "1970-01-01T00:00Z"),
-            (951_782_399_999, "2000-02-28T23:59Z"),
-            (951_782_400_000, "2000-02-29T00:00Z"),
-            (1_767_225_599_000, "2025-12-31T23:59Z"),
-            (253_402_300_799_999, "9999-12-31T23:59Z"),
-            (-1, "1969-12-31T23:59Z"),
-        ] {
-            assert_eq!(minute(ms), text);
-        }
-    }
 }

@@ -1,7 +1,8 @@
 //! `monitor user …`: its flags. The actions are those of the web UI's page of users.
 
-use super::Failure;
-use super::args::StoreArgs;
+use super::failure::Failure;
+use super::output::print;
+use super::store::StoreArgs;
 use crate::app;
 use clap::builder::NonEmptyStringValueParser;
 use clap::{Args, Subcommand};
@@ -21,9 +22,9 @@ pub(super) struct LinkArgs {
     store: StoreArgs,
 }
 
-/// Does it and gives what is to be printed.
-pub(super) fn run(command: UserCommand) -> Result<String, Failure> {
+/// Runs the command and prints its result.
+pub(super) fn run(command: UserCommand) -> Result<(), Failure> {
     let UserCommand::Link(args) = command;
     let link = app::link_user(&args.store.settings()?, &args.name)?;
-    Ok(format!("{link}\n"))
+    print(format!("{link}\n").as_bytes())
 }

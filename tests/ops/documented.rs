@@ -108,7 +108,11 @@ impl Reader {
             .fold(block.to_owned(), |block, (port, free)| {
                 block.replace(&format!("127.0.0.1:{port}"), &format!("127.0.0.1:{free}"))
             });
-        writeln!(self.input, "{block}\nstatus=$?\necho\necho \"{END} $status\"").unwrap();
+        writeln!(
+            self.input,
+            "{block}\nstatus=$?\necho\necho \"{END} $status\""
+        )
+        .unwrap();
         self.input.flush().unwrap();
         let mut printed = String::new();
         loop {

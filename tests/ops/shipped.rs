@@ -102,7 +102,10 @@ fn what_is_bounded_and_what_is_lost_stands_on_the_dashboard() {
 fn every_metric_is_explained_in_docs_metrics() {
     let page = read("docs/metrics.md");
     for name in metrics() {
-        assert!(page.contains(&name), "docs/metrics.md does not explain {name}");
+        assert!(
+            page.contains(&name),
+            "docs/metrics.md does not explain {name}"
+        );
     }
 }
 

@@ -1,8 +1,10 @@
 //! Starting the next process from the running one, and taking over as the next one.
 
-use super::super::sockets::Sockets;
-use super::orphan::Orphan;
-use super::{Phase, READY, UpgradeResult, Upgrades, control, transfer};
+use super::detached_process::DetachedProcess;
+use super::handover::{BY_HAND, Phase, READY, Upgrades};
+use super::{line, transfer};
+use crate::app::process::sockets::Sockets;
+use crate::observe::UpgradeResult;
 use anyhow::{Context, Result, bail};
 use std::ffi::OsString;
 use std::io::Write;
@@ -20,14 +22,14 @@ const FIND: Duration = Duration::from_secs(5);
 const FLAG: &str = "--upgrade";
 
 /// The process before, while it waits for this one.
-pub(in crate::app) struct Predecessor(UnixStream);
+pub(crate) struct Predecessor(UnixStream);
 
 /// The sockets of the running process with this data folder, which waits from here on; empty ones
 /// where this process does not take over.
 ///
 /// # Errors
 /// When there is no such process, or it hands nothing over.
-pub(in crate::app) fn take_over(
+pub(crate) fn take_over(
     control: &Path,
     takes_over: bool,
 ) -> Result<(Sockets, Option<Predecessor>)> {
@@ -47,10 +49,10 @@ impl Predecessor {
     ///
     /// # Errors
     /// When it is gone or has changed its mind: then it serves, and this process must not.
-    pub(in crate::app) fn ready(mut self) -> Result<()> {
+    pub(crate) fn ready(mut self) -> Result<()> {
         let answer = writeln!(self.0, "ready {}", std::process::id())
             .map_err(Into::into)
-            .and_then(|()| control::read_line(&mut self.0, GOING));
+            .and_then(|()| line::read_line(&mut self.0, GOING));
         match answer.as_deref() {
             Ok("going") => Ok(()),
             Ok(other) => bail!("the running process does not go: {other}"),
@@ -64,7 +66,7 @@ impl Predecessor {
 ///
 /// # Errors
 /// When it cannot be started, ends, or is not ready in time; this process goes on then.
-pub(super) fn next_process(upgrades: &Upgrades) -> Result<u32> {
+pub(crate) fn next_process(upgrades: &Upgrades) -> Result<u32> {
     if upgrades.wait(Duration::ZERO, |phase| phase != Phase::Serving) {
         bail!("another upgrade is under way");
     }
@@ -97,13 +99,25 @@ pub(super) fn next_process(upgrades: &Upgrades) -> Result<u32> {
     }
 }
 
-fn launch() -> Result<Orphan> {
+/// Says what SIGQUIT does: a process that was started with `--upgrade` takes over; where none comes,
+/// one is started. Blocks until that has ended.
+pub(crate) fn on_signal(upgrades: &Upgrades) {
+    let somebody_came = upgrades.wait(BY_HAND, |phase| phase != Phase::Serving);
+    if somebody_came {
+        return;
+    }
+    if let Err(error) = next_process(upgrades) {
+        log::error!("upgrade: {error:#}; this process goes on");
+    }
+}
+
+fn launch() -> Result<DetachedProcess> {
     let (program, arguments) = remember();
     let mut arguments = arguments.clone();
     if !arguments.iter().any(|argument| argument == FLAG) {
         arguments.push(FLAG.into());
     }
-    Orphan::start(program, &arguments)
+    DetachedProcess::start(program, &arguments)
 }
 
 /// The program's path and arguments as they were at the start: the file may be another one by now,
@@ -124,7 +138,7 @@ fn remember() -> &'static (PathBuf, Vec<OsString>) {
 fn found(path: &Path) -> Result<UnixStream> {
     let until = Instant::now() + FIND;
     loop {
-        match control::connect(path) {
+        match line::connect(path) {
             Ok(stream) => return Ok(stream),
             Err(error) if Instant::now() > until => return Err(error),
             Err(_) => std::thread::sleep(LOOK),

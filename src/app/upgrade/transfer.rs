@@ -1,6 +1,6 @@
 //! Descriptors over a Unix socket, one message: the labels as a line of JSON, the sockets beside it.
 
-use crate::app::sockets::Label;
+use crate::app::process::sockets::Label;
 use anyhow::{Context, Result, bail, ensure};
 use rustix::net::{
     RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer,
@@ -20,7 +20,7 @@ const LABELS: usize = 16 << 10;
 ///
 /// # Errors
 /// When there are more than [`MOST`], or the other end is gone.
-pub(super) fn send(stream: &UnixStream, sockets: &[(Label, OwnedFd)]) -> Result<()> {
+pub(crate) fn send(stream: &UnixStream, sockets: &[(Label, OwnedFd)]) -> Result<()> {
     ensure!(
         sockets.len() <= MOST,
         "more than {MOST} listening sockets cannot be handed over"
@@ -54,7 +54,7 @@ pub(super) fn send(stream: &UnixStream, sockets: &[(Label, OwnedFd)]) -> Result<
 ///
 /// # Errors
 /// When the other end is gone or sends something else; its own words where it refuses.
-pub(super) fn receive(stream: &UnixStream) -> Result<Vec<(Label, OwnedFd)>> {
+pub(crate) fn receive(stream: &UnixStream) -> Result<Vec<(Label, OwnedFd)>> {
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MOST))];
     let mut ancillary = RecvAncillaryBuffer::new(&mut space);
     let mut line = vec![0; LABELS];
@@ -91,7 +91,7 @@ pub(super) fn receive(stream: &UnixStream) -> Result<Vec<(Label, OwnedFd)>> {
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
-    use crate::app::sockets::Sockets;
+    use crate::app::process::sockets::Sockets;
     use std::io::Write;
     use std::net::{TcpListener, TcpStream};
 

@@ -1,0 +1,134 @@
+//! The analysis server as a process of its own.
+
+pub(crate) mod docs;
+pub(crate) mod remote_checks;
+
+use super::observability::operations::{self, operations_service};
+use super::observability::status::Overview;
+use super::process::context::{Launch, ProcessContext};
+use super::process::listeners::addresses;
+use super::process::run::{Serving, run_server};
+use super::process::runtime::backend_runtime;
+use super::process::sockets::Sockets;
+use super::process::web::{ApiActivity, CountedApp};
+use super::process::{descriptors, listeners, start_text};
+use super::reload::certificates::{Alpn, Certificates};
+use super::reload::{Reloadable, Reloads};
+use crate::analysis::{RetentionTask, Services, router};
+use crate::config::Settings;
+use crate::gateway::Doors;
+use crate::observe::Metrics;
+use anyhow::Result;
+use remote_checks::remote;
+use std::sync::Arc;
+use tokio::runtime::Runtime;
+
+/// Runs the analysis API until it is told to stop.
+///
+/// # Errors
+/// When a listener or the store cannot be opened.
+pub fn run_analysis(launch: Launch) -> Result<()> {
+    let (mut settings, context) = launch.begin()?;
+    let analysis = &mut settings.analysis;
+    context
+        .sockets
+        .claim_all("analysis", &mut analysis.listen)?;
+    analysis.operations = context.sockets.claim("operations", analysis.operations)?;
+    let runtime = backend_runtime()?;
+    let metrics = Arc::new(Metrics::new()?);
+    let remote = remote(&settings.analysis, None, &metrics)?;
+    let opened = Services::open_with(&settings.analysis, &settings.data_dir, remote.clone());
+    let (service, first) = runtime.block_on(opened)?;
+    let retention = retention(&runtime, &settings, &service, &metrics);
+    let api_activity = ApiActivity::new(descriptors::api(None), &metrics);
+    let overview = Overview {
+        live: None,
+        readiness: Arc::default(),
+        policies: None,
+        spool: None,
+        reloads: Reloads::new(context.reload_source(), &metrics),
+        metrics,
+        api_activity,
+        remote,
+    };
+    let text = start_text::analysis(&settings, &first);
+    serve(&settings, context, overview, service.clone(), text)?;
+    runtime.block_on(retention.stop());
+    runtime.block_on(service.shutdown());
+    Ok(())
+}
+
+/// Serves the API and the operations listener.
+fn serve(
+    settings: &Settings,
+    context: ProcessContext,
+    overview: Overview,
+    service: Arc<Services>,
+    text: String,
+) -> Result<()> {
+    let (sockets, api_activity) = (context.sockets.clone(), overview.api_activity.clone());
+    let mut certificates = Certificates::default();
+    let activity = api_activity.clone();
+    let api = api(settings, &sockets, service, activity, &mut certificates)?;
+    let address = settings.analysis.operations;
+    let mut addresses = addresses(&settings.analysis.listen);
+    addresses.push(address);
+    let serving = Serving {
+        addresses,
+        operations: address,
+        readiness: overview.readiness.clone(),
+        metrics: overview.metrics.clone(),
+        parts: Reloadable {
+            certificates,
+            ..Reloadable::default()
+        },
+        context,
+        reloads: overview.reloads.clone(),
+        spool: None,
+        observability: None,
+        api_activity,
+        text,
+    };
+    let router = operations::router(overview);
+    let operations = sockets.serve(operations_service(address, settings, router))?;
+    run_server(settings, serving, move |server| {
+        server.add_service(api);
+        server.add_service(operations);
+    })
+}
+
+/// Keeps the store within its limits, on the backend's runtime.
+pub(crate) fn retention(
+    runtime: &Runtime,
+    settings: &Settings,
+    service: &Services,
+    metrics: &Arc<Metrics>,
+) -> RetentionTask {
+    let _entered = runtime.enter();
+    RetentionTask::start(
+        &service.records,
+        settings.analysis.retention,
+        metrics.clone(),
+    )
+}
+
+/// The API's listeners.
+pub(crate) fn api(
+    settings: &Settings,
+    sockets: &Sockets,
+    service: Arc<Services>,
+    api_activity: ApiActivity,
+    certificates: &mut Certificates,
+) -> Result<Doors<CountedApp>> {
+    let header_timeout = settings.gateway.limits.header_timeout;
+    let router = docs::router().merge(router(service));
+    let app = CountedApp::new(router, header_timeout, api_activity);
+    // The router speaks nothing newer.
+    let doors = listeners::doors(
+        sockets,
+        &settings.analysis.listen,
+        certificates,
+        Alpn::Http1,
+    )?;
+    Ok(Doors::new("analysis", doors, app))
+}

@@ -1,0 +1,71 @@
+//! The servers that an analysis asks: from settings to what is asked.
+
+use crate::config::{AnalysisSettings, BaseUrl, JudgePlace};
+use crate::judge::{EndpointStatus, GuardModel, ModelJudge, Presidio, Remote};
+use crate::observe::Metrics;
+use anyhow::{Context, Result};
+use serde_json::{Map, Value, json};
+use std::sync::Arc;
+
+/// The model of the demo upstream that judges.
+const DEMO_JUDGE: &str = "demo-judge";
+
+/// Makes what the settings name; `upstream` is the gateway's, where one runs in this process.
+///
+/// # Errors
+/// When the system's certificates cannot be read for https.
+pub(crate) fn remote(
+    settings: &AnalysisSettings,
+    upstream: Option<&BaseUrl>,
+    metrics: &Arc<Metrics>,
+) -> Result<Remote> {
+    let mut remote = Remote::none(metrics.clone());
+    if let Some(judge) = &settings.judge {
+        let base = match &judge.place {
+            JudgePlace::Url(url) => Some(url),
+            JudgePlace::Upstream => upstream,
+        };
+        let base = base.context("judge.url is upstream, and there is none")?;
+        let mut judge = judge.clone();
+        if judge.model.is_empty() {
+            DEMO_JUDGE.clone_into(&mut judge.model);
+        }
+        let made = ModelJudge::new(judge, base, metrics.clone());
+        remote = remote.with_judge(made.context("the judge")?);
+    }
+    if let Some(presidio) = &settings.checks.presidio {
+        let made = Presidio::new(presidio.clone(), metrics.clone());
+        remote = remote.with_presidio(made.context("the Presidio analyzer")?);
+    }
+    if let Some(guard) = &settings.checks.guard {
+        let made = GuardModel::new(guard.clone(), metrics.clone());
+        remote = remote.with_guard(made.context("the guard model")?);
+    }
+    Ok(remote)
+}
+
+/// How they are, for `/status`; null without any.
+pub(crate) fn shown(remote: &Remote) -> Value {
+    let mut checks = Map::new();
+    let mut add = |name: &str, status: Option<EndpointStatus>| {
+        if let Some(status) = status {
+            let shown = json!({
+                "answers": !status.is_down,
+                "calls": status.calls,
+                "waiting": status.waiting,
+            });
+            checks.insert(name.to_owned(), shown);
+        }
+    };
+    let judge = remote.model_judge().map(ModelJudge::status);
+    add("judge", judge.map(|(status, _)| status));
+    add("presidio", remote.presidio().map(Presidio::status));
+    add("guard", remote.guard().map(GuardModel::status));
+    if let Some((_, remembered)) = judge {
+        checks["judge"]["remembered"] = remembered.into();
+    }
+    match checks.is_empty() {
+        true => Value::Null,
+        false => checks.into(),
+    }
+}

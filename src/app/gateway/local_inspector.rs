@@ -1,0 +1,34 @@
+//! The gateway's pure detectors: `detect` behind the trait that `telemetry` knows.
+
+use crate::backend::{Find, Inspector};
+use monitor_detect::{Local, PatternName};
+use monitor_model::PatternSet;
+
+/// An [`Inspector`] over the detectors of this process.
+pub(crate) struct LocalInspector(Local);
+
+impl LocalInspector {
+    pub(crate) fn new() -> Self {
+        Self(Local::new())
+    }
+}
+
+impl Inspector for LocalInspector {
+    fn find(&self, text: &str, patterns: PatternSet) -> Vec<Find> {
+        let spans = self.0.find(text, among(patterns));
+        let find = |span: monitor_detect::Span| Find {
+            start: span.start,
+            end: span.end,
+            kind: span.kind.as_str(),
+        };
+        spans.into_iter().map(find).collect()
+    }
+
+    fn settled(&self, text: &str, patterns: PatternSet) -> usize {
+        self.0.settled(text, among(patterns))
+    }
+}
+
+fn among(patterns: PatternSet) -> impl Fn(PatternName) -> bool {
+    move |name| patterns.contains(name.as_str())
+}

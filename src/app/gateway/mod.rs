@@ -1,0 +1,124 @@
+//! The gateway as a process: alone, or with the analysis backend in the same process.
+
+pub(crate) mod demo;
+pub(crate) mod local_analyzer;
+pub(crate) mod local_inspector;
+pub(crate) mod policies;
+pub(crate) mod serve;
+pub(crate) mod spool;
+
+use super::analysis::remote_checks::remote;
+use super::analysis::{api, retention};
+use super::process::context::Launch;
+use super::process::listeners::addresses;
+use super::process::runtime::{backend_runtime, runtime_of};
+use super::process::sockets::Sockets;
+use super::process::web::ApiActivity;
+use super::process::{descriptors, start_text};
+use super::reload::certificates::Certificates;
+use crate::analysis::{FirstRun, Services};
+use crate::config::Settings;
+use crate::observe::{Metrics, logging};
+use anyhow::Result;
+use demo::use_demo_if_unset;
+use local_analyzer::LocalAnalyzer;
+use serve::{Backend, Colocated, GatewayParts, serve_gateway};
+use std::sync::Arc;
+
+/// Gateway, analysis API and store in one process (CONTRACT 32).
+///
+/// # Errors
+/// When a listener, the store or the upstream's settings cannot be used.
+pub fn run_all(launch: Launch) -> Result<()> {
+    let (mut settings, context) = launch.begin()?;
+    claim_gateway(&context.sockets, &mut settings)?;
+    let sockets = context.sockets.clone();
+    sockets.claim_all("analysis", &mut settings.analysis.listen)?;
+    let runtime = backend_runtime()?;
+    let demo = use_demo_if_unset(&mut settings, &runtime)?;
+    let metrics = Arc::new(Metrics::new()?);
+    let room = descriptors::api(Some(&settings.gateway.limits));
+    let api_activity = ApiActivity::new(room, &metrics);
+    let upstream = settings.gateway.upstream.url.as_ref();
+    let remote = remote(&settings.analysis, upstream, &metrics)?;
+    let opened = Services::open_with(&settings.analysis, &settings.data_dir, remote.clone());
+    let (service, first) = runtime.block_on(opened)?;
+    let backend = backend_of(&mut settings, &service, &first)?;
+    let retention = retention(&runtime, &settings, &service, &metrics);
+    let mut certificates = Certificates::default();
+    let activity = api_activity.clone();
+    let api = api(
+        &settings,
+        &sockets,
+        service.clone(),
+        activity,
+        &mut certificates,
+    )?;
+    let policies = policies::open(&settings, &runtime, Some(&service))?;
+    let text = start_text::all(&settings, &first, demo);
+    let parts = GatewayParts {
+        certificates,
+        extra: addresses(&settings.analysis.listen),
+        api_activity,
+        remote,
+        colocated: Some(Colocated {
+            service: service.clone(),
+            demo,
+        }),
+        ..GatewayParts::standalone(context, backend, policies, text, metrics)
+    };
+    serve_gateway(&settings, &runtime, parts, |server| {
+        server.add_service(api);
+    })?;
+    runtime.block_on(retention.stop());
+    runtime.block_on(service.shutdown());
+    Ok(())
+}
+
+/// Over HTTP where MONITOR_URL says so, else in this process.
+fn backend_of(
+    settings: &mut Settings,
+    service: &Arc<Services>,
+    first: &FirstRun,
+) -> Result<Backend> {
+    let monitor = &mut settings.gateway.monitor;
+    if let Some(backend) = Backend::over_http(monitor)? {
+        return Ok(backend);
+    }
+    // A remote backend has applications of its own and does not know this one.
+    monitor.application_id.get_or_insert(first.application_id);
+    Ok(Backend {
+        analyzer: Some(Arc::new(LocalAnalyzer(service.clone()))),
+        tls: None,
+    })
+}
+
+/// The gateway alone.
+///
+/// # Errors
+/// When a listener, the upstream's or the backend's settings cannot be used.
+pub fn run_gateway(launch: Launch) -> Result<()> {
+    let (mut settings, context) = launch.begin()?;
+    claim_gateway(&context.sockets, &mut settings)?;
+    // It only waits for the network, and two threads would wake each other for nothing.
+    let runtime = runtime_of(1)?;
+    let backend = Backend::over_http(&settings.gateway.monitor)?.unwrap_or_else(|| {
+        // §1.9; said whatever the log level.
+        logging::say(
+            "warning: MONITOR_URL is not set: calls are forwarded, nothing is registered, monitoring is effectively disabled",
+        );
+        Backend::default()
+    });
+    let metrics = Arc::new(Metrics::new()?);
+    let policies = policies::open(&settings, &runtime, None)?;
+    let text = start_text::alone("gateway", &settings.gateway.listen);
+    let parts = GatewayParts::standalone(context, backend, policies, text, metrics);
+    serve_gateway(&settings, &runtime, parts, |_| {})
+}
+
+fn claim_gateway(sockets: &Sockets, settings: &mut Settings) -> Result<()> {
+    let gateway = &mut settings.gateway;
+    sockets.claim_all("gateway", &mut gateway.listen)?;
+    gateway.operations = sockets.claim("operations", gateway.operations)?;
+    Ok(())
+}

@@ -1,0 +1,262 @@
+//! A gateway from what it is started with to its last call: its spool, what it tells, its listeners.
+//! Which backend, policies and neighbours there are is decided by `gateway`.
+
+use crate::analysis::{LocalGateway, Services};
+use crate::app::gateway::local_inspector::LocalInspector;
+use crate::app::gateway::{policies, spool};
+use crate::app::observability::operations::operations_service;
+use crate::app::observability::status::Overview;
+use crate::app::observability::{Observability, operations};
+use crate::app::process::context::ProcessContext;
+use crate::app::process::lifecycle::Readiness;
+use crate::app::process::listeners::addresses;
+use crate::app::process::run::{Serving, run_server, server_conf};
+use crate::app::process::web::ApiActivity;
+use crate::app::process::{descriptors, listeners};
+use crate::app::reload::certificates::{Alpn, Certificates};
+use crate::app::reload::{Reloadable, Reloads};
+use crate::backend::{Analyzer, BackendTls, HttpAnalyzer};
+use crate::config::GatewaySettings;
+use crate::config::{MonitorSettings, Settings};
+use crate::gateway::{Doors, Front, Live, Monitoring, Shared, UpstreamTls};
+use crate::judge::Remote;
+use crate::observe::Metrics;
+use crate::spool::Spool;
+use anyhow::{Context, Result};
+use pingora_core::connectors::ConnectorOptions;
+use pingora_core::server::Server;
+use pingora_core::server::configuration::ServerConf;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use tokio::runtime::Runtime;
+
+/// What a gateway is made of.
+pub(crate) struct GatewayParts {
+    pub(crate) backend: Backend,
+    pub(crate) policies: Option<policies::Opened>,
+    pub(crate) text: String,
+    pub(crate) context: ProcessContext,
+    pub(crate) reloads: Arc<Reloads>,
+    pub(crate) metrics: Arc<Metrics>,
+    pub(crate) certificates: Certificates,
+    /// Listeners of others to wait for.
+    pub(crate) extra: Vec<SocketAddr>,
+    pub(crate) api_activity: ApiActivity,
+    pub(crate) remote: Remote,
+    /// The analysis backend in the same process.
+    pub(crate) colocated: Option<Colocated>,
+}
+
+/// The analysis backend in the same process, which shows how its gateway is.
+pub(crate) struct Colocated {
+    pub(crate) service: Arc<Services>,
+    /// The demo model answers.
+    pub(crate) demo: bool,
+}
+
+/// Who registers and judges.
+#[derive(Default)]
+pub(crate) struct Backend {
+    pub(crate) analyzer: Option<Arc<dyn Analyzer>>,
+    /// The files that connections to it are made with, where there are any.
+    pub(crate) tls: Option<Arc<BackendTls>>,
+}
+
+/// What runs once the parts are put together.
+struct Started {
+    spool: Option<spool::Running>,
+    observability: Observability,
+    live: Arc<Live>,
+    readiness: Arc<Readiness>,
+}
+
+impl Backend {
+    /// The one at MONITOR_URL, if it is set.
+    pub(crate) fn over_http(monitor: &MonitorSettings) -> Result<Option<Self>> {
+        let Some(url) = &monitor.url else {
+            return Ok(None);
+        };
+        let tls = BackendTls::new(monitor.ca.as_deref(), monitor.client.as_ref());
+        let tls = tls.map_err(anyhow::Error::msg)?;
+        let analyzer = HttpAnalyzer::new(url, monitor.timeout, tls.as_ref())?;
+        Ok(Some(Self {
+            analyzer: Some(Arc::new(analyzer)),
+            tls,
+        }))
+    }
+}
+
+/// Starts a gateway, and comes back when its last call is answered and delivered. `add` adds what is
+/// served beside it.
+///
+/// # Errors
+/// When a listener, the spool or the upstream's settings cannot be used.
+pub(crate) fn serve_gateway(
+    settings: &Settings,
+    runtime: &Runtime,
+    mut parts: GatewayParts,
+    add: impl FnOnce(&mut Server),
+) -> Result<()> {
+    let gateway = &settings.gateway;
+    let spool = parts.start_spool(settings, runtime)?;
+    let observability = Observability::start(settings, runtime, &parts.metrics)?;
+    let told = spool.as_ref().map(spool::Running::spool);
+    parts.introduce(gateway, told.clone());
+    let conf = Arc::new(server_conf(settings));
+    let monitoring = parts.monitoring(settings, told, &observability);
+    let live = live(gateway, &conf, monitoring, &parts.metrics)?;
+    let sockets = parts.context.sockets.clone();
+    let certificates = &mut parts.certificates;
+    let doors = listeners::doors(&sockets, &gateway.listen, certificates, Alpn::Http2)?;
+    let front = Doors::new("gateway", doors, Front::new(&conf, live.clone()));
+    let started = Started {
+        spool,
+        observability,
+        live,
+        readiness: Arc::default(),
+    };
+    let router = operations::router(parts.overview(&started));
+    let operations = operations_service(gateway.operations, settings, router);
+    let operations = sockets.serve(operations)?;
+    run_server(settings, parts.serving(gateway, started), move |server| {
+        server.add_service(front);
+        server.add_service(operations);
+        add(server);
+    })
+}
+
+/// The gateway in force.
+fn live(
+    gateway: &GatewaySettings,
+    conf: &ServerConf,
+    monitoring: Monitoring,
+    metrics: &Arc<Metrics>,
+) -> Result<Arc<Live>> {
+    let options = ConnectorOptions::from_server_conf(conf);
+    let tls = UpstreamTls::read(&gateway.upstream).map_err(anyhow::Error::msg)?;
+    let shared = Shared::new(
+        (gateway.clone(), tls),
+        options.clone(),
+        monitoring,
+        metrics.clone(),
+    );
+    let shared = shared.context("no upstream: set UPSTREAM_URL or upstream.url")?;
+    let most = descriptors::clients(gateway.limits.connections)?;
+    Ok(Arc::new(Live::new(shared, options, most)))
+}
+
+impl GatewayParts {
+    /// For a gateway alone in its process.
+    pub(crate) fn standalone(
+        context: ProcessContext,
+        backend: Backend,
+        policies: Option<policies::Opened>,
+        text: String,
+        metrics: Arc<Metrics>,
+    ) -> Self {
+        Self {
+            backend,
+            policies,
+            text,
+            reloads: Reloads::new(context.reload_source(), &metrics),
+            context,
+            api_activity: ApiActivity::new(0, &metrics),
+            metrics,
+            certificates: Certificates::default(),
+            extra: Vec::new(),
+            remote: Remote::default(),
+            colocated: None,
+        }
+    }
+
+    fn start_spool(
+        &self,
+        settings: &Settings,
+        runtime: &Runtime,
+    ) -> Result<Option<spool::Running>> {
+        let takes_over = self.context.predecessor.is_some();
+        let start = |analyzer: &Arc<dyn Analyzer>| {
+            let analyzer = analyzer.clone();
+            spool::start(settings, runtime, analyzer, &self.metrics, takes_over)
+        };
+        self.backend.analyzer.as_ref().map(start).transpose()
+    }
+
+    /// Those who show or are told how the spool is get it.
+    fn introduce(&self, gateway: &GatewaySettings, spool: Option<Spool>) {
+        if let (Some(analyzer), Some(spool)) = (&self.backend.analyzer, &spool) {
+            let spool = spool.clone();
+            analyzer.set_report_source(Arc::new(move || spool.report()));
+        }
+        let Some(Colocated { service, demo }) = &self.colocated else {
+            return;
+        };
+        let Some(first) = gateway.listen.first() else {
+            return;
+        };
+        let ip = first.address.ip();
+        service.ingest.gateways.set_local(LocalGateway {
+            tls: first.tls.is_some(),
+            host: (!ip.is_unspecified()).then(|| ip.to_string()),
+            port: first.address.port(),
+            demo: *demo,
+            spool,
+        });
+    }
+
+    fn monitoring(
+        &self,
+        settings: &Settings,
+        spool: Option<Spool>,
+        observability: &Observability,
+    ) -> Monitoring {
+        Monitoring {
+            access: Some(observability.access.clone()),
+            tracer: observability.tracing.tracer(),
+            spool,
+            analyzer: self.backend.analyzer.clone(),
+            policies: self.policies.as_ref().map(|opened| opened.policies.clone()),
+            inspector: Some(Arc::new(LocalInspector::new())),
+            spill_folder: Some(settings.data_dir.join("spill")),
+        }
+    }
+
+    fn overview(&self, started: &Started) -> Overview {
+        Overview {
+            metrics: self.metrics.clone(),
+            readiness: started.readiness.clone(),
+            policies: self.policies.as_ref().map(|opened| opened.policies.clone()),
+            spool: started.spool.as_ref().map(spool::Running::spool),
+            reloads: self.reloads.clone(),
+            api_activity: self.api_activity.clone(),
+            remote: self.remote.clone(),
+            live: Some(started.live.clone()),
+        }
+    }
+
+    fn serving(self, gateway: &GatewaySettings, started: Started) -> Serving {
+        let mut open = addresses(&gateway.listen);
+        open.push(gateway.operations);
+        open.extend(self.extra);
+        Serving {
+            addresses: open,
+            operations: gateway.operations,
+            readiness: started.readiness,
+            metrics: self.metrics,
+            parts: Reloadable {
+                live: Some(started.live),
+                applications: self.policies.and_then(|opened| opened.list),
+                certificates: self.certificates,
+                access: Some(started.observability.access.clone()),
+                tracing: Some(started.observability.tracing.clone()),
+                backend: self.backend.tls,
+            },
+            context: self.context,
+            reloads: self.reloads,
+            spool: started.spool,
+            observability: Some(started.observability),
+            api_activity: self.api_activity,
+            text: self.text,
+        }
+    }
+}

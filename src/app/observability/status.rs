@@ -1,0 +1,107 @@
+//! `/status` (CONTRACT 35): what runs here and how its policies are, for people and their scripts.
+//! Figures over time are in `/metrics`; readiness for a load balancer is `/readyz`.
+
+use crate::app::analysis::remote_checks;
+use crate::app::process::lifecycle::Readiness;
+use crate::app::process::web::ApiActivity;
+use crate::app::reload::Reloads;
+use crate::gateway::Live;
+use crate::judge::Remote;
+use crate::observe::Metrics;
+use crate::policy::{Policies, PolicyStatus};
+use crate::spool::Spool;
+use monitor_model::GATEWAY_VERSION;
+use serde_json::{Map, Value, json};
+use std::sync::Arc;
+
+/// Applications with a problem that are named; all of them are counted.
+const NAMED: usize = 100;
+
+/// What the operations listener looks at.
+pub(crate) struct Overview {
+    pub(crate) metrics: Arc<Metrics>,
+    pub(crate) readiness: Arc<Readiness>,
+    /// None where no policy store is configured.
+    pub(crate) policies: Option<Policies>,
+    /// None where nothing is registered.
+    pub(crate) spool: Option<Spool>,
+    pub(crate) reloads: Arc<Reloads>,
+    pub(crate) api_activity: ApiActivity,
+    /// What an analysis in this process asks.
+    pub(crate) remote: Remote,
+    /// None in a process without a gateway.
+    pub(crate) live: Option<Arc<Live>>,
+}
+
+impl Overview {
+    /// Calls and API requests under way.
+    pub(crate) fn in_flight(&self) -> i64 {
+        self.metrics.in_flight() + self.api_activity.count()
+    }
+
+    /// The page as JSON, without secrets and without the policies' texts.
+    pub(crate) fn page(&self) -> Value {
+        let policies = self
+            .policies
+            .as_ref()
+            .map(|policies| shown(policies.status()));
+        json!({
+            "version": GATEWAY_VERSION,
+            "configuration": self.reloads.configuration(),
+            "reload": self.reloads.status(),
+            "process": std::process::id(),
+            "state": self.readiness.state(),
+            "in_flight": self.in_flight(),
+            "policies": policies,
+            "spool": self.spool.as_ref().map(owed),
+            "checks": remote_checks::shown(&self.remote),
+            "upstreams": self.live.as_ref().and_then(|live| upstreams(live)),
+        })
+    }
+}
+
+/// Null where there is only one, which nobody asks.
+fn upstreams(live: &Live) -> Option<Value> {
+    let upstreams = live.upstreams().into_iter();
+    let shown =
+        upstreams.map(|upstream| json!({"address": upstream.address, "up": upstream.is_up}));
+    let shown: Vec<Value> = shown.collect();
+    (!shown.is_empty()).then_some(Value::Array(shown))
+}
+
+fn owed(spool: &Spool) -> Value {
+    let status = spool.status();
+    json!({
+        "bytes": status.bytes,
+        "records": status.records,
+        "oldest_seconds": status.oldest_seconds,
+        "degraded": status.degraded,
+        "dead_letters": status.dead_letters,
+        "dead_letter_bytes": status.dead_letter_bytes,
+        "dead_letters_lost": status.dead_letters_dropped,
+        "retried_apart": status.retried_apart,
+        "in_memory": status.in_memory,
+        "backend_answers": status.backend_answers,
+    })
+}
+
+fn shown(status: PolicyStatus) -> Value {
+    let count = status.faults.len();
+    let named = status.faults.into_iter().take(NAMED).map(|fault| {
+        let in_force = match fault.keeps_last_good {
+            true => "last_good",
+            false => "none",
+        };
+        let problem = json!({"problem": fault.reason.to_string(), "in_force": in_force});
+        (fault.id.to_string(), problem)
+    });
+    json!({
+        "store": status.store,
+        "applications": status.applications,
+        "age_seconds": status.age.map(|age| age.as_secs_f64()),
+        "from_copy": status.from_copy,
+        "store_error": status.store_error,
+        "problem_count": count,
+        "problems": named.collect::<Map<_, _>>(),
+    })
+}

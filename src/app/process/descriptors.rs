@@ -1,0 +1,91 @@
+//! How many clients the process has descriptors for. A client takes one, its call another one to the
+//! upstream; what else the process opens is kept free for it.
+
+use crate::config::Limits;
+use anyhow::{Result, ensure};
+use log::{info, warn};
+use rustix::io::Errno;
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use std::fs::File;
+use std::io;
+
+/// For listeners, spool, database, files, the backend and the operations listener.
+const RESERVED: u64 = 128;
+const PER_CLIENT: u64 = 2;
+/// Connections of the API at most: browsers and gateways, each of which has a few.
+const API: u64 = 10_000;
+/// A gateway for fewer is of no use to anybody.
+const FEWEST: u64 = 16;
+
+/// Raises the soft limit to the hard one, and says how many clients there is room for. What
+/// `limits.connections` asks for beyond that is warned about; where it leaves the number open, fewer
+/// than the default are no mistake of anybody's.
+///
+/// # Errors
+/// When there are not even descriptors for a few.
+pub(crate) fn clients(wanted: Option<usize>) -> Result<usize> {
+    let limit = getrlimit(Resource::Nofile);
+    let most = limit.maximum.unwrap_or(u64::MAX);
+    let now = limit.current.unwrap_or(u64::MAX);
+    let needed = (wanted.unwrap_or(Limits::CONNECTIONS) as u64)
+        .saturating_mul(PER_CLIENT)
+        .saturating_add(RESERVED);
+    let have = match now < most {
+        true => raise(now, most, limit.maximum),
+        false => now,
+    };
+    let room = have.saturating_sub(RESERVED) / PER_CLIENT;
+    ensure!(
+        room >= FEWEST,
+        "{have} file descriptors are too few; raise the limit (LimitNOFILE, ulimit -n) to {needed}"
+    );
+    match wanted {
+        Some(wanted) if have < needed => warn!(
+            "{have} file descriptors are enough for {room} client connections, not for limits.connections {wanted}, which needs {needed} (LimitNOFILE, ulimit -n): {room} is the limit"
+        ),
+        None if have < needed => info!(
+            "{have} file descriptors are enough for {room} client connections: limits.connections is not set, so that is the limit"
+        ),
+        _ => {}
+    }
+    Ok(usize::try_from(room).unwrap_or(usize::MAX))
+}
+
+/// Raises the soft limit too, and says how many connections of the analysis API there is room for, beside a
+/// gateway with these limits where there is one. Half of what is reserved is theirs in any case.
+pub(crate) fn api(beside: Option<&Limits>) -> i64 {
+    let limit = getrlimit(Resource::Nofile);
+    let most = limit.maximum.unwrap_or(u64::MAX);
+    let now = limit.current.unwrap_or(u64::MAX);
+    let have = match now < most {
+        true => raise(now, most, limit.maximum),
+        false => now,
+    };
+    let clients = beside.map_or(0, |limits| {
+        limits.connections.unwrap_or(Limits::CONNECTIONS)
+    });
+    let theirs = (clients as u64).saturating_mul(PER_CLIENT);
+    let left = have.saturating_sub(theirs).saturating_sub(RESERVED);
+    let room = left.saturating_add(RESERVED / 2).min(API);
+    i64::try_from(room).unwrap_or(i64::MAX)
+}
+
+/// Whether none is left, as far as one can tell by asking for one.
+pub(crate) fn are_gone() -> bool {
+    File::open("/dev/null").is_err_and(|error| is_shortage(&error))
+}
+
+/// Whether that is what an error says, of the process or of the system.
+pub(crate) fn is_shortage(error: &io::Error) -> bool {
+    let errno = Errno::from_io_error(error);
+    matches!(errno, Some(Errno::MFILE | Errno::NFILE))
+}
+
+/// The limit that is in force then.
+fn raise(now: u64, to: u64, maximum: Option<u64>) -> u64 {
+    let current = Some(to);
+    match setrlimit(Resource::Nofile, Rlimit { current, maximum }) {
+        Ok(()) => to,
+        Err(_) => now,
+    }
+}

@@ -1,0 +1,224 @@
+//! Start and stop of one process: readiness, the signals, and the wait for the last call.
+
+use crate::app::process::notify;
+use crate::app::process::sockets::Sockets;
+use crate::app::process::web::ApiActivity;
+use crate::app::reload::Reloads;
+use crate::app::upgrade::{self, Upgrades};
+use crate::gateway::Live;
+use crate::observe::logging;
+use async_trait::async_trait;
+use log::{info, warn};
+use pingora_core::server::{ShutdownSignal, ShutdownSignalWatch};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
+use std::time::{Duration, Instant};
+use tokio::signal::unix::{Signal, SignalKind, signal};
+
+const STARTING: u8 = 0;
+const READY: u8 = 1;
+const DRAINING: u8 = 2;
+const STOPPING: u8 = 3;
+const INTERRUPTED: u8 = 4;
+
+/// How often the wait for the last call looks.
+const LOOK: Duration = Duration::from_millis(20);
+
+/// Whether this process wants traffic.
+#[derive(Debug, Default)]
+pub(crate) struct Readiness {
+    state: AtomicU8,
+    /// A signal does here what it is for, and ends nothing by itself.
+    handles_signals: AtomicBool,
+}
+
+impl Readiness {
+    pub(crate) fn state(&self) -> &'static str {
+        match self.state.load(Ordering::Relaxed) {
+            STARTING => "starting",
+            READY => "ready",
+            DRAINING => "draining",
+            _ => "stopping",
+        }
+    }
+
+    pub(crate) fn ready(&self) {
+        let _ = self
+            .state
+            .compare_exchange(STARTING, READY, Ordering::Relaxed, Ordering::Relaxed);
+    }
+
+    fn set(&self, state: u8) {
+        self.state.store(state, Ordering::Relaxed);
+    }
+
+    pub(crate) fn handles_signals(&self) -> bool {
+        self.handles_signals.load(Ordering::Relaxed)
+    }
+
+    /// Asked to end in any way, or to make room.
+    pub(crate) fn is_leaving(&self) -> bool {
+        self.state.load(Ordering::Relaxed) >= DRAINING
+    }
+
+    pub(crate) fn is_stopping(&self) -> bool {
+        self.state.load(Ordering::Relaxed) >= STOPPING
+    }
+
+    /// Asked to stop without waiting for anything.
+    pub(crate) fn is_interrupted(&self) -> bool {
+        self.state.load(Ordering::Relaxed) == INTERRUPTED
+    }
+}
+
+/// Turns signals and hand-overs into pingora's shutdown, readiness first.
+pub(crate) struct Signals {
+    pub(crate) readiness: Arc<Readiness>,
+    pub(crate) min_drain: Duration,
+    /// None in a process without a gateway.
+    pub(crate) live: Option<Arc<Live>>,
+    pub(crate) api_activity: ApiActivity,
+    pub(crate) upgrades: Arc<Upgrades>,
+    pub(crate) reloads: Arc<Reloads>,
+    pub(crate) sockets: Sockets,
+    /// Where the process that serves takes orders.
+    pub(crate) control: PathBuf,
+}
+
+/// Why a process ends.
+enum Ending {
+    Terminated,
+    Interrupted,
+    HandedOver,
+}
+
+impl Signals {
+    /// Reloads and starts upgrades until there is a reason to end.
+    async fn ending(&self, interrupt: &mut Signal) -> std::io::Result<Ending> {
+        let mut terminate = signal(SignalKind::terminate())?;
+        let (mut quit, mut hangup) = (signal(SignalKind::quit())?, signal(SignalKind::hangup())?);
+        self.readiness
+            .handles_signals
+            .store(true, Ordering::Relaxed);
+        loop {
+            tokio::select! {
+                _ = terminate.recv() => return Ok(Ending::Terminated),
+                _ = interrupt.recv() => return Ok(Ending::Interrupted),
+                () = self.upgrades.handed_over() => return Ok(Ending::HandedOver),
+                _ = quit.recv() => {
+                    let upgrades = self.upgrades.clone();
+                    tokio::task::spawn_blocking(move || upgrade::on_signal(&upgrades));
+                }
+                _ = hangup.recv() => {
+                    let reloads = self.reloads.clone();
+                    // What came of it is in the log, the status and a metric.
+                    tokio::task::spawn_blocking(move || drop(reloads.reload()));
+                }
+            }
+        }
+    }
+
+    /// Says that calls are welcome elsewhere, for as long as load balancers need to hear it. False when it
+    /// was interrupted.
+    async fn drain(&self, interrupt: &mut Signal) -> bool {
+        info!("asked to stop, draining");
+        notify::stopping();
+        self.readiness.set(DRAINING);
+        upgrade::close(&self.control);
+        if let Some(live) = &self.live {
+            live.drain();
+        }
+        tokio::select! {
+            () = tokio::time::sleep(self.min_drain) => true,
+            _ = interrupt.recv() => false,
+        }
+    }
+
+    /// Nothing is waited for any more, but for what was acknowledged to be on disk.
+    fn interrupted(&self) -> ShutdownSignal {
+        info!("interrupted, stopping at once");
+        self.readiness.set(INTERRUPTED);
+        upgrade::close(&self.control);
+        ShutdownSignal::FastShutdown
+    }
+
+    fn hand_over(&self) {
+        self.readiness.set(DRAINING);
+        self.api_activity.hand_over();
+        if let Some(live) = &self.live {
+            live.hand_over();
+        }
+        self.upgrades.leaves();
+    }
+}
+
+#[async_trait]
+impl ShutdownSignalWatch for Signals {
+    async fn recv(&self) -> ShutdownSignal {
+        let Ok(mut interrupt) = signal(SignalKind::interrupt()) else {
+            return ShutdownSignal::FastShutdown;
+        };
+        match self.ending(&mut interrupt).await {
+            Ok(Ending::Terminated) => {
+                if !self.drain(&mut interrupt).await {
+                    return self.interrupted();
+                }
+            }
+            Ok(Ending::HandedOver) => self.hand_over(),
+            Ok(Ending::Interrupted) | Err(_) => return self.interrupted(),
+        }
+        self.readiness.set(STOPPING);
+        self.sockets.close();
+        let (readiness, control) = (self.readiness.clone(), self.control.clone());
+        tokio::spawn(async move {
+            // Whoever will not wait for the last call interrupts, and again where the disk hangs.
+            tokio::select! {
+                _ = interrupt.recv() => info!("interrupted, stopping at once"),
+                () = left_alone(&control) => {
+                    warn!("asked to stop while nobody serves, stopping at once: the process that took over has died");
+                }
+            }
+            readiness.set(INTERRUPTED);
+            interrupt.recv().await;
+            logging::flush();
+            std::process::exit(1);
+        });
+        ShutdownSignal::GracefulTerminate
+    }
+}
+
+/// Resolves when this process is asked to stop after the one that serves in its place has died: a supervisor
+/// starts another one only once this one is gone, and until then nobody serves. At a stop that one is there, or
+/// has left in order.
+async fn left_alone(control: &Path) {
+    let Ok(mut terminate) = signal(SignalKind::terminate()) else {
+        return std::future::pending().await;
+    };
+    while terminate.recv().await.is_some() {
+        let control = control.to_owned();
+        let looked = tokio::task::spawn_blocking(move || upgrade::is_deserted(&control));
+        if looked.await.unwrap_or(false) {
+            return;
+        }
+    }
+    std::future::pending().await
+}
+
+/// Blocks until the process has been asked to stop and nothing is in flight, or `grace` is over
+/// since then, or `server` ended by itself.
+pub(crate) fn wait_for_the_last_call(
+    server: &std::thread::JoinHandle<()>,
+    readiness: &Readiness,
+    grace: Duration,
+    in_flight: impl Fn() -> i64,
+) {
+    while !readiness.is_stopping() && !server.is_finished() {
+        std::thread::sleep(LOOK);
+    }
+    let asked = Instant::now();
+    let waits = || !readiness.is_interrupted() && asked.elapsed() < grace;
+    while in_flight() > 0 && waits() && !server.is_finished() {
+        std::thread::sleep(LOOK);
+    }
+}

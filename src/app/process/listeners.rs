@@ -1,0 +1,64 @@
+//! Listeners of a service, clear or TLS, and the wait until they answer. Whose sockets they are is
+//! [`super::sockets`]'s.
+
+use crate::app::process::sockets::Sockets;
+use crate::app::reload::certificates::{Alpn, Certificates};
+use crate::config::Listener;
+use crate::gateway::Door;
+use anyhow::Result;
+use std::net::{SocketAddr, TcpStream};
+use std::time::{Duration, Instant};
+
+/// Longest wait for a listener to answer after the start.
+const START: Duration = Duration::from_secs(30);
+
+/// Listeners of a gateway or an API; TLS ones offer the protocols that it speaks.
+pub(crate) fn doors(
+    sockets: &Sockets,
+    listeners: &[Listener],
+    certificates: &mut Certificates,
+    alpn: Alpn,
+) -> Result<Vec<Door>> {
+    let door = |listener: &Listener| {
+        let certificate = certificates.of(listener)?;
+        let tls = certificate.map(|held| held.acceptor(alpn));
+        Ok(Door {
+            socket: sockets.copy(listener.address)?,
+            tls: tls.transpose()?,
+        })
+    };
+    listeners.iter().map(door).collect()
+}
+
+/// The addresses of a list.
+pub(crate) fn addresses(listeners: &[Listener]) -> Vec<SocketAddr> {
+    listeners.iter().map(|listener| listener.address).collect()
+}
+
+/// The address under which this machine reaches a listener.
+pub(crate) fn local(address: SocketAddr) -> SocketAddr {
+    let mut local = address;
+    if address.ip().is_unspecified() {
+        local.set_ip(if address.is_ipv4() {
+            std::net::Ipv4Addr::LOCALHOST.into()
+        } else {
+            std::net::Ipv6Addr::LOCALHOST.into()
+        });
+    }
+    local
+}
+
+/// Waits until each address accepts connections.
+pub(crate) fn wait_until_open(addresses: &[SocketAddr], given_up: impl Fn() -> bool) -> Result<()> {
+    let started = Instant::now();
+    for address in addresses {
+        while TcpStream::connect_timeout(&local(*address), START).is_err() {
+            anyhow::ensure!(
+                !given_up() && started.elapsed() < START,
+                "{address} did not open"
+            );
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+    Ok(())
+}

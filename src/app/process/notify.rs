@@ -1,0 +1,77 @@
+//! What systemd is told of this process (`Type=notify`): nothing where it does not listen.
+
+use std::os::linux::net::SocketAddrExt;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::net::{SocketAddr, UnixDatagram};
+use std::sync::OnceLock;
+use std::time::Duration;
+
+const VARIABLE: &str = "NOTIFY_SOCKET";
+
+/// Kept from the first word on: a process without descriptors has to be able to say that it is alive.
+static SOCKET: OnceLock<UnixDatagram> = OnceLock::new();
+
+/// This process serves, and is alive: the one before it may have said so last half an interval ago, and the
+/// next upgrade may come within the other half.
+pub(crate) fn ready() {
+    let process = std::process::id();
+    send(&format!("READY=1\nMAINPID={process}\nWATCHDOG=1"));
+}
+
+/// Its configuration has been read again, whatever came of it. Which process is the main one is not said: a
+/// hand-over may be under way.
+pub(crate) fn reloaded() {
+    send("READY=1");
+}
+
+/// Another process serves in its place.
+pub(crate) fn main_process(pid: u32) {
+    send(&format!("MAINPID={pid}"));
+}
+
+/// It reads its configuration again; [`reloaded`] ends that.
+pub(crate) fn reloading() {
+    let now = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
+    let micros = now.tv_sec * 1_000_000 + now.tv_nsec / 1_000;
+    send(&format!("RELOADING=1\nMONOTONIC_USEC={micros}"));
+}
+
+/// It has been asked to stop.
+pub(crate) fn stopping() {
+    send("STOPPING=1");
+}
+
+/// It is alive.
+pub(crate) fn alive() {
+    send("WATCHDOG=1");
+}
+
+/// How often systemd wants to hear that; None where it does not ask.
+pub(crate) fn watchdog_interval() -> Option<Duration> {
+    let micros: u64 = std::env::var("WATCHDOG_USEC").ok()?.parse().ok()?;
+    // Twice as often as asked, as its manual says.
+    (micros > 0).then(|| Duration::from_micros(micros / 2))
+}
+
+fn send(state: &str) {
+    let Some(name) = std::env::var_os(VARIABLE).filter(|name| !name.is_empty()) else {
+        return;
+    };
+    let bytes = name.as_bytes();
+    let address = match bytes.strip_prefix(b"@") {
+        Some(name) => SocketAddr::from_abstract_name(name),
+        None => SocketAddr::from_pathname(std::path::Path::new(&name)),
+    };
+    let sent = address.and_then(|address| socket()?.send_to_addr(state.as_bytes(), &address));
+    if let Err(error) = sent {
+        log::warn!("the service manager was not told: {error}");
+    }
+}
+
+fn socket() -> std::io::Result<&'static UnixDatagram> {
+    if let Some(socket) = SOCKET.get() {
+        return Ok(socket);
+    }
+    let socket = UnixDatagram::unbound()?;
+    Ok(SOCKET.get_or_init(|| socket))
+}

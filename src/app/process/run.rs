@@ -1,0 +1,185 @@
+//! The life of one process from its first accepted connection to its last: take the seat, say that
+//! it is ready, wait for a signal or for the next process, finish what is under way.
+
+use crate::app::gateway::spool;
+use crate::app::observability::Observability;
+use crate::app::process::context::ProcessContext;
+use crate::app::process::lifecycle::{Readiness, Signals, wait_for_the_last_call};
+use crate::app::process::watchdog::Watchdog;
+use crate::app::process::web::ApiActivity;
+use crate::app::process::{listeners, notify};
+use crate::app::reload::{Reloadable, Reloads};
+use crate::app::upgrade::{self, ControlServer, Upgrades};
+use crate::config::Settings;
+use crate::gateway::Room;
+use crate::observe::Metrics;
+use crate::observe::UpgradeResult;
+use crate::observe::events::UpgradeEnded;
+use anyhow::Result;
+use log::warn;
+use pingora_core::server::configuration::ServerConf;
+use pingora_core::server::{RunArgs, Server};
+use std::io::Write;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+/// Between two looks at a server that starts.
+const LOOK: Duration = Duration::from_millis(2);
+
+/// What runs besides the listeners.
+pub(crate) struct Serving {
+    pub(crate) addresses: Vec<SocketAddr>,
+    /// The operations listener.
+    pub(crate) operations: SocketAddr,
+    pub(crate) readiness: Arc<Readiness>,
+    pub(crate) metrics: Arc<Metrics>,
+    pub(crate) parts: Reloadable,
+    pub(crate) context: ProcessContext,
+    pub(crate) reloads: Arc<Reloads>,
+    pub(crate) spool: Option<spool::Running>,
+    /// None in a process without a gateway.
+    pub(crate) observability: Option<Observability>,
+    pub(crate) api_activity: ApiActivity,
+    pub(crate) text: String,
+}
+
+/// Starts the server, says so, and comes back when the last call is answered and delivered.
+pub(crate) fn run_server(
+    settings: &Settings,
+    mut serving: Serving,
+    add: impl FnOnce(&mut Server),
+) -> Result<()> {
+    let mut server = Server::new_with_opt_and_conf(None, server_conf(settings));
+    server.bootstrap();
+    add(&mut server);
+    let upgrades = Arc::new(Upgrades::new(serving.context.role, serving.metrics.clone()));
+    let rooms = serving.rooms();
+    let signals = serving.signals(settings, &upgrades);
+    serving.reloads.attach(std::mem::take(&mut serving.parts));
+    let running = spawn(server, signals)?;
+    listeners::wait_until_open(&serving.addresses, || running.is_finished())?;
+    while !serving.readiness.handles_signals() && !running.is_finished() {
+        std::thread::sleep(LOOK);
+    }
+    let takes_over = serving.context.predecessor.is_some();
+    if let Some(predecessor) = serving.context.predecessor.take() {
+        // The running one goes on where this one has been asked to end meanwhile.
+        anyhow::ensure!(
+            !serving.readiness.is_leaving(),
+            "asked to stop before it served"
+        );
+        predecessor.ready()?;
+        let result = UpgradeResult::Done;
+        UpgradeEnded { result }.emit(&serving.metrics);
+    }
+    serving.take_orders(&upgrades);
+    serving.readiness.ready();
+    notify::ready();
+    let watchdog = Watchdog::start(serving.operations, rooms.clone(), upgrades.clone());
+    welcome(std::mem::take(&mut serving.text));
+    if takes_over {
+        catch_up(&serving.reloads);
+    }
+    let expected = || rooms.iter().map(|room| room.expected()).sum::<i64>();
+    let in_flight = || {
+        let calls = serving.metrics.in_flight() + serving.api_activity.count() + upgrades.orders();
+        // Who is connected may bring one more request, where that can still be served in peace.
+        calls + i64::from(upgrades.is_handed_over()) * expected()
+    };
+    let grace = settings.gateway.shutdown.grace;
+    wait_for_the_last_call(&running, &serving.readiness, grace, in_flight);
+    drop(watchdog);
+    serving.end();
+    Ok(())
+}
+
+/// Says what serves where; whoever reads standard output may be gone, or stall.
+fn welcome(text: String) {
+    let say = move || drop(writeln!(std::io::stdout(), "{text}"));
+    let thread = std::thread::Builder::new().name("welcome".into());
+    if let Err(error) = thread.spawn(say) {
+        warn!("what serves where is not said: {error}");
+    }
+}
+
+fn catch_up(reloads: &Arc<Reloads>) {
+    let reloads = reloads.clone();
+    let thread = std::thread::Builder::new().name("catch-up".into());
+    if let Err(error) = thread.spawn(move || reloads.catch_up()) {
+        warn!("the configuration is the one of this process's start: {error}");
+    }
+}
+
+/// What the server of a process is set to.
+pub(crate) fn server_conf(settings: &Settings) -> ServerConf {
+    let gateway = &settings.gateway;
+    let cores = std::thread::available_parallelism().map_or(1, |cores| cores.get());
+    let threads = gateway.limits.threads.unwrap_or(cores);
+    ServerConf {
+        threads,
+        upstream_keepalive_pool_size: gateway.limits.upstream_idle_connections.div_ceil(threads),
+        grace_period_seconds: Some(gateway.shutdown.grace.as_secs()),
+        ..ServerConf::default()
+    }
+}
+
+fn spawn(server: Server, signals: Signals) -> Result<JoinHandle<()>> {
+    let run = move || {
+        server.run(RunArgs {
+            shutdown_signal: Box::new(signals),
+        })
+    };
+    let thread = std::thread::Builder::new().name("server".into());
+    Ok(thread.spawn(run)?)
+}
+
+impl Serving {
+    /// The places of all connections but those of the operations listener.
+    fn rooms(&self) -> Vec<Arc<Room>> {
+        let clients = self.parts.live.as_ref().map(|live| live.room().clone());
+        let api = self.api_activity.room().clone();
+        clients.into_iter().chain([api]).collect()
+    }
+
+    fn signals(&self, settings: &Settings, upgrades: &Arc<Upgrades>) -> Signals {
+        Signals {
+            readiness: self.readiness.clone(),
+            min_drain: settings.gateway.shutdown.min_drain,
+            live: self.parts.live.clone(),
+            api_activity: self.api_activity.clone(),
+            upgrades: upgrades.clone(),
+            reloads: self.reloads.clone(),
+            sockets: self.context.sockets.clone(),
+            control: self.context.control.clone(),
+        }
+    }
+
+    /// From here on this process is the one that commands reach.
+    fn take_orders(&self, upgrades: &Arc<Upgrades>) {
+        self.context.sockets.close_unclaimed();
+        let control = ControlServer {
+            upgrades: upgrades.clone(),
+            reloads: self.reloads.clone(),
+            sockets: self.context.sockets.clone(),
+        };
+        if let Err(error) = control.open(&self.context.control) {
+            warn!("this process takes no orders, neither upgrade nor reload by command: {error:#}");
+        }
+        // Asked to end before there was anything to close.
+        if self.readiness.is_leaving() {
+            upgrade::close(&self.context.control);
+        }
+    }
+
+    /// Delivers what waits, unless it has to be quick.
+    fn end(self) {
+        if let Some(spool) = self.spool {
+            spool.stop(|| self.readiness.is_interrupted());
+        }
+        if let Some(observability) = self.observability {
+            observability.stop(self.readiness.is_interrupted());
+        }
+    }
+}

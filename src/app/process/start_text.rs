@@ -1,0 +1,106 @@
+//! What a person who starts the program sees on stdout.
+
+use crate::analysis::{FirstRun, LINK_PATH};
+use crate::app::process::listeners::local;
+use crate::config::{Listener, Settings};
+use monitor_model::{GATEWAY_VERSION, Secret};
+
+/// The lines printed when everything is up.
+pub(crate) fn all(settings: &Settings, first: &FirstRun, demo: bool) -> String {
+    let gateway = url(&settings.gateway.listen);
+    let first_url = url(settings.gateway.listen.get(..1).unwrap_or_default());
+    let key = new_key(settings, first);
+    let mut lines = vec![
+        format!("monitor {GATEWAY_VERSION}"),
+        format!("  gateway      {gateway}  (documentation at /docs)"),
+        format!(
+            "  analysis     {}  (web UI; API documentation at /docs)",
+            url(&settings.analysis.listen)
+        ),
+        format!(
+            "  operations   http://{}  (/metrics, /readyz)",
+            local(settings.gateway.operations)
+        ),
+        format!("  upstream     {}", upstream(settings, demo)),
+        format!("  application  {}", first.application_id),
+    ];
+    lines.push(match key {
+        Some(key) => format!("  access key   {}  (shown this once)", key.expose()),
+        None => {
+            "  access key   as made or configured before; another one: monitor token create --name NAME"
+                .into()
+        }
+    });
+    lines.extend(sign_in(settings, first));
+    let shown = key.map_or("YOUR_KEY", |key| key.expose());
+    lines.push(format!(
+        "\nTry it:\n  curl -N {first_url}/v1/chat/completions -H 'X-Monitor-Api-Key: {shown}' \
+         -H 'Content-Type: application/json' -d '{{\"model\":\"demo-small\",\"stream\":true,\"messages\":\
+         [{{\"role\":\"user\",\"content\":\"My card is 4111 1111 1111 1111\"}}]}}'\n"
+    ));
+    lines.join("\n")
+}
+
+/// The lines of an analysis server alone.
+pub(crate) fn analysis(settings: &Settings, first: &FirstRun) -> String {
+    let mut text = alone("analysis", &settings.analysis.listen);
+    text.push_str(&format!("\n  application  {}", first.application_id));
+    if let Some(key) = new_key(settings, first) {
+        let key = key.expose();
+        text.push_str(&format!("\n  access key   {key}  (shown this once)"));
+    }
+    if let Some(line) = sign_in(settings, first) {
+        text.push_str(&format!("\n{line}"));
+    }
+    text
+}
+
+/// The line with the one-time link to the web UI, while nobody can sign in to it.
+fn sign_in(settings: &Settings, first: &FirstRun) -> Option<String> {
+    let address = link_address(settings, first.sign_in_link.as_ref()?);
+    Some(format!(
+        "  sign in      {address}  (once, within three days)"
+    ))
+}
+
+/// Where a one-time link leads.
+pub(crate) fn link_address(settings: &Settings, link: &Secret) -> String {
+    let listener = || url(settings.analysis.listen.get(..1).unwrap_or_default());
+    let server = settings
+        .analysis
+        .public_url
+        .clone()
+        .unwrap_or_else(listener);
+    format!("{server}{LINK_PATH}{}", link.expose())
+}
+
+/// The first token where this start made it; one from the configuration is its owner's to know.
+pub(crate) fn new_key<'a>(settings: &Settings, first: &'a FirstRun) -> Option<&'a Secret> {
+    let made = settings.analysis.first_token.is_none();
+    first.access_key.as_ref().filter(|_| made)
+}
+
+fn upstream(settings: &Settings, demo: bool) -> String {
+    match &settings.gateway.upstream.url {
+        Some(_) if demo => "built-in demo model (set UPSTREAM_URL for a real one)".into(),
+        Some(url) => url.to_string(),
+        None => "none".into(),
+    }
+}
+
+/// One line per role that runs alone.
+pub(crate) fn alone(role: &str, listeners: &[Listener]) -> String {
+    format!("monitor {GATEWAY_VERSION}: {role} at {}", url(listeners))
+}
+
+fn url(listeners: &[Listener]) -> String {
+    let one = |listener: &Listener| {
+        let scheme = if listener.tls.is_some() {
+            "https"
+        } else {
+            "http"
+        };
+        format!("{scheme}://{}", local(listener.address))
+    };
+    listeners.iter().map(one).collect::<Vec<_>>().join(", ")
+}

@@ -1,0 +1,66 @@
+//! Tells systemd that this process is alive (`WatchdogSec=`), as often as it wants to hear that and
+//! only while the operations listener answers and the runtimes behind the other listeners run. A process
+//! without descriptors is alive: it goes on by itself once it has some.
+
+use crate::app::process::{descriptors, listeners, notify};
+use crate::app::upgrade::Upgrades;
+use crate::gateway::Room;
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::sync::Arc;
+use std::sync::mpsc::{self, RecvTimeoutError, Sender};
+use std::time::Duration;
+
+/// How long each may take.
+const ANSWER: Duration = Duration::from_secs(2);
+
+/// Ends when it is dropped.
+pub(crate) struct Watchdog {
+    _stop: Sender<()>,
+}
+
+impl Watchdog {
+    /// None where systemd does not ask. It says nothing any more once another process serves: that one's
+    /// operations listener would answer.
+    pub(crate) fn start(
+        operations: SocketAddr,
+        rooms: Vec<Arc<Room>>,
+        upgrades: Arc<Upgrades>,
+    ) -> Option<Self> {
+        let interval = notify::watchdog_interval()?;
+        let (stop, stopped) = mpsc::channel();
+        let look = move || {
+            let waits = || stopped.recv_timeout(interval) == Err(RecvTimeoutError::Timeout);
+            while waits() && !upgrades.is_handed_over() {
+                let runs = rooms.iter().all(|room| room.pulse().beats(ANSWER));
+                if runs && answers(operations) {
+                    notify::alive();
+                }
+            }
+        };
+        let thread = std::thread::Builder::new().name("watchdog".into());
+        match thread.spawn(look) {
+            Ok(_) => Some(Self { _stop: stop }),
+            Err(error) => {
+                log::error!("watchdog: {error}");
+                None
+            }
+        }
+    }
+}
+
+fn answers(operations: SocketAddr) -> bool {
+    match TcpStream::connect_timeout(&listeners::local(operations), ANSWER) {
+        Err(error) => descriptors::is_shortage(&error),
+        // Asked while the connection has one: it may be the last.
+        Ok(stream) => is_fine(&stream).unwrap_or(false) || descriptors::are_gone(),
+    }
+}
+
+fn is_fine(mut stream: &TcpStream) -> std::io::Result<bool> {
+    stream.set_read_timeout(Some(ANSWER))?;
+    stream.write_all(b"GET /livez HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")?;
+    let mut head = [0; 12];
+    stream.read_exact(&mut head)?;
+    Ok(head.ends_with(b" 200"))
+}

@@ -1,0 +1,210 @@
+//! An axum router behind a listener of the process: so every listener has the same TLS, hand-over and
+//! drain.
+
+use crate::analysis::{Peer, Stopping};
+use crate::gateway::{Reception, Room};
+use crate::observe::Metrics;
+use async_trait::async_trait;
+use axum::Router;
+use axum::extract::Request;
+use axum::http::HeaderValue;
+use axum::http::header::CONNECTION;
+use axum::middleware::{Next, from_fn};
+use axum::response::Response;
+use hyper::body::Incoming;
+use hyper::server::conn::http1::Builder;
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use pingora_core::apps::ServerApp;
+use pingora_core::protocols::Stream;
+use pingora_core::server::ShutdownWatch;
+use std::pin::pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
+use std::time::Duration;
+use tower_service::Service as _;
+
+/// How long a connection may wait for one more request after a hand-over.
+const PEACE: Duration = Duration::from_secs(5);
+
+/// What the limit of the API's connections is called in the log.
+const BOUND: &str = "as many as the file descriptors allow the analysis API";
+
+/// What is under way on the API of one process: a stop waits for its requests, a hand-over for its
+/// connections too.
+#[derive(Clone)]
+pub(crate) struct ApiActivity {
+    requests: Arc<AtomicI64>,
+    /// Another process serves: who is connected here may finish in peace.
+    handed_over: Arc<AtomicBool>,
+    room: Arc<Room>,
+}
+
+/// Counted until it is dropped, however the request ends.
+struct Counted(ApiActivity);
+
+impl ApiActivity {
+    /// With room for so many connections.
+    pub(crate) fn new(connections: i64, metrics: &Arc<Metrics>) -> Self {
+        Self {
+            requests: Arc::default(),
+            handed_over: Arc::default(),
+            room: Room::new(connections, BOUND, metrics.clone()),
+        }
+    }
+
+    pub(crate) fn count(&self) -> i64 {
+        self.requests.load(Ordering::Relaxed)
+    }
+
+    /// The places of the API's connections.
+    pub(crate) fn room(&self) -> &Arc<Room> {
+        &self.room
+    }
+
+    pub(crate) fn hand_over(&self) {
+        self.handed_over.store(true, Ordering::Relaxed);
+    }
+
+    fn is_handed_over(&self) -> bool {
+        self.handed_over.load(Ordering::Relaxed)
+    }
+
+    fn enter(&self) -> Counted {
+        self.requests.fetch_add(1, Ordering::Relaxed);
+        Counted(self.clone())
+    }
+}
+
+impl Drop for Counted {
+    fn drop(&mut self) {
+        self.0.requests.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+/// Serves one router over HTTP/1.1.
+pub(crate) struct WebApp {
+    router: Router,
+    header_timeout: Duration,
+}
+
+/// The same, with its requests counted, and in peace after a hand-over.
+pub(crate) struct CountedApp {
+    app: WebApp,
+    api_activity: ApiActivity,
+}
+
+impl CountedApp {
+    /// As [`WebApp::new`].
+    pub(crate) fn new(router: Router, header_timeout: Duration, api_activity: ApiActivity) -> Self {
+        let handed = api_activity.clone();
+        let count = move |request: Request, next: Next| {
+            let counted = api_activity.enter();
+            async move {
+                let mut response: Response = next.run(request).await;
+                if counted.0.is_handed_over() {
+                    let close = HeaderValue::from_static("close");
+                    response.headers_mut().insert(CONNECTION, close);
+                }
+                drop(counted);
+                response
+            }
+        };
+        Self {
+            app: WebApp::new(router.layer(from_fn(count)), header_timeout),
+            api_activity: handed,
+        }
+    }
+}
+
+#[async_trait]
+impl ServerApp for CountedApp {
+    async fn process_new(
+        self: &Arc<Self>,
+        stream: Stream,
+        shutdown: &ShutdownWatch,
+    ) -> Option<Stream> {
+        let in_peace = || self.api_activity.is_handed_over();
+        self.app.serve(stream, shutdown, in_peace).await;
+        None
+    }
+}
+
+#[async_trait]
+impl Reception for CountedApp {
+    fn room(&self) -> &Arc<Room> {
+        self.api_activity.room()
+    }
+
+    fn header_timeout(&self) -> Duration {
+        self.app.header_timeout
+    }
+}
+
+#[async_trait]
+impl ServerApp for WebApp {
+    async fn process_new(
+        self: &Arc<Self>,
+        stream: Stream,
+        shutdown: &ShutdownWatch,
+    ) -> Option<Stream> {
+        self.serve(stream, shutdown, || false).await;
+        None
+    }
+}
+
+impl WebApp {
+    /// `header_timeout` bounds the wait for each request head, the first one included.
+    pub(crate) fn new(router: Router, header_timeout: Duration) -> Self {
+        Self {
+            router,
+            header_timeout,
+        }
+    }
+
+    /// Serves one connection to its end; `in_peace` is asked once the process ends.
+    async fn serve(&self, stream: Stream, shutdown: &ShutdownWatch, in_peace: impl Fn() -> bool) {
+        let (router, peer) = (self.router.clone(), peer(&stream));
+        let stopping = Stopping(shutdown.clone());
+        let service = service_fn(move |mut request: http::Request<Incoming>| {
+            request.extensions_mut().insert(peer);
+            request.extensions_mut().insert(stopping.clone());
+            router.clone().call(request)
+        });
+        let mut connection = pin!(
+            Builder::new()
+                .timer(TokioTimer::new())
+                .header_read_timeout(self.header_timeout)
+                .serve_connection(TokioIo::new(stream), service)
+        );
+        let mut shutdown = shutdown.clone();
+        let ended = tokio::select! {
+            ended = connection.as_mut() => Some(ended),
+            _ = shutdown.wait_for(|stopping| *stopping) => None,
+        };
+        if ended.is_none() && in_peace() {
+            // A request may be on its way; its answer closes the connection.
+            if tokio::time::timeout(PEACE, connection.as_mut())
+                .await
+                .is_ok()
+            {
+                return;
+            }
+        }
+        if ended.is_none() {
+            connection.as_mut().graceful_shutdown();
+            let _ = connection.await;
+        }
+    }
+}
+
+/// Who is at the other end of a connection, and whether it is a secret one.
+fn peer(stream: &Stream) -> Peer {
+    let digest = stream.get_socket_digest();
+    let address =
+        digest.and_then(|digest| digest.peer_addr().and_then(|peer| peer.as_inet().copied()));
+    Peer {
+        address: address.map(|address| address.ip()),
+        is_tls: stream.get_ssl_digest().is_some(),
+    }
+}

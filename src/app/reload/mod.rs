@@ -1,0 +1,221 @@
+//! Reading the configuration again while calls go on (CONTRACT 35): all or nothing, the last good one
+//! stays in force, and what only a new process can change is named. Calls under way keep what they
+//! began with.
+
+pub(crate) mod certificates;
+pub(crate) mod clear_text;
+mod merge;
+
+use crate::app::observability::tracing::{Change, Tracing};
+use crate::app::process::{descriptors, notify};
+use crate::backend::{BackendFiles, BackendTls};
+use crate::config::{Problems, Role, Settings};
+use crate::gateway::{Live, UpstreamTls};
+use crate::observe::UpgradeResult;
+use crate::observe::access::{AccessLog, PreparedLog};
+use crate::observe::events::ReloadEnded;
+use crate::observe::{Metrics, logging};
+use crate::policy::FileList;
+use anyhow::{Error, Result, anyhow, bail};
+use certificates::{Certificates, LoadedCertificate};
+use merge::{merge, named};
+use serde_json::{Value, json};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+/// Reads the configuration again, from where it came from at the start.
+pub type LoadSettings = Arc<dyn Fn() -> Result<Settings, Problems> + Send + Sync>;
+
+/// What can be changed in a running process.
+#[derive(Default)]
+pub(crate) struct Reloadable {
+    /// None in a process without a gateway.
+    pub(crate) live: Option<Arc<Live>>,
+    /// None where policies come from a store.
+    pub(crate) applications: Option<FileList>,
+    pub(crate) certificates: Certificates,
+    /// None in a process without a gateway.
+    pub(crate) access: Option<Arc<AccessLog>>,
+    /// None in a process without a gateway.
+    pub(crate) tracing: Option<Arc<Tracing>>,
+    /// None where no files are named for connections to the backend.
+    pub(crate) backend: Option<Arc<BackendTls>>,
+}
+
+/// The configuration in force.
+pub(crate) struct Reloads {
+    load: LoadSettings,
+    role: Role,
+    running: Mutex<Settings>,
+    parts: OnceLock<Reloadable>,
+    metrics: Arc<Metrics>,
+    latest: Mutex<Option<Latest>>,
+}
+
+/// What a process was started with, and how to read it again.
+pub(crate) struct ReloadSource {
+    pub(crate) load: LoadSettings,
+    pub(crate) role: Role,
+    /// The settings as they were given, before listeners got their ports.
+    pub(crate) initial: Settings,
+}
+
+struct Latest {
+    at: SystemTime,
+    result: UpgradeResult,
+    detail: String,
+}
+
+impl Reloads {
+    /// With the settings of the start, whose secrets in clear text are warned about.
+    pub(crate) fn new(source: ReloadSource, metrics: &Arc<Metrics>) -> Arc<Self> {
+        clear_text::warn(&source.initial, source.role, metrics);
+        Arc::new(Self {
+            load: source.load,
+            role: source.role,
+            running: Mutex::new(source.initial),
+            parts: OnceLock::new(),
+            metrics: metrics.clone(),
+            latest: Mutex::default(),
+        })
+    }
+
+    /// Says what can be changed, once it runs.
+    pub(crate) fn attach(&self, parts: Reloadable) {
+        // A process attaches its parts once.
+        let _ = self.parts.set(parts);
+    }
+
+    /// Reads the configuration and puts it in force; says what took effect.
+    ///
+    /// # Errors
+    /// When it is wrong: then nothing has changed, and the text says why.
+    pub(crate) fn reload(&self) -> Result<String> {
+        let mut running = lock(&self.running);
+        notify::reloading();
+        let outcome = self.try_reload(&mut running);
+        notify::reloaded();
+        let (result, detail) = match &outcome {
+            Ok(said) => (UpgradeResult::Done, said.clone()),
+            Err(error) => (UpgradeResult::Failed, format!("{error:#}")),
+        };
+        let detail = detail.trim().replace('\n', "; ");
+        ReloadEnded {
+            result,
+            detail: &detail,
+        }
+        .emit(&self.metrics);
+        *lock(&self.latest) = Some(Latest {
+            at: SystemTime::now(),
+            result,
+            detail: detail.clone(),
+        });
+        match outcome {
+            Ok(_) => Ok(detail),
+            Err(_) => bail!("{detail}"),
+        }
+    }
+
+    /// Reads the configuration once more where it has changed since this process read it, and certificates in
+    /// any case: the process before may have been told to meanwhile, and its word is this one's too. A secret
+    /// alone that changed is not seen, since nothing compares secrets.
+    pub(crate) fn catch_up(&self) {
+        let wanted = (self.load)();
+        if wanted.is_ok_and(|wanted| wanted.hash() != self.configuration()) {
+            // What came of it is in the log, the status and a metric.
+            drop(self.reload());
+        } else if let Some(parts) = self.parts.get()
+            && let Ok(read) = parts.certificates.read()
+        {
+            parts.certificates.replace(read);
+        }
+    }
+
+    /// The hash that `monitor check` prints for the settings in force.
+    pub(crate) fn configuration(&self) -> String {
+        lock(&self.running).hash()
+    }
+
+    /// The latest reload, for people; null before the first.
+    pub(crate) fn status(&self) -> Value {
+        lock(&self.latest).as_ref().map_or(Value::Null, |latest| {
+            let at = latest.at.duration_since(UNIX_EPOCH).unwrap_or_default();
+            json!({
+                "at": at.as_secs(),
+                "result": latest.result.as_str(),
+                "detail": latest.detail,
+            })
+        })
+    }
+
+    fn try_reload(&self, running: &mut Settings) -> Result<String> {
+        let parts = self.parts.get().ok_or_else(|| anyhow!("still starting"))?;
+        let wanted = (self.load)().map_err(|problems| anyhow!("{problems}"))?;
+        let (next, waiting) = merge(running, wanted);
+        let ready = parts.read(&next)?;
+        // From here on nothing fails.
+        parts.replace(&next, ready);
+        clear_text::warn(&next, self.role, &self.metrics);
+        *running = next;
+        Ok(match waiting.is_empty() {
+            true => "everything is in force".to_owned(),
+            false => format!(
+                "in force but for {}, which needs an upgrade (monitor upgrade)",
+                named(&waiting, parts.live.is_some())
+            ),
+        })
+    }
+}
+
+/// What settings name outside themselves, read and opened.
+struct Ready {
+    certificates: Vec<LoadedCertificate>,
+    access: PreparedLog,
+    tracing: Change,
+    upstream: UpstreamTls,
+    backend: Option<BackendFiles>,
+}
+
+impl Reloadable {
+    fn read(&self, next: &Settings) -> Result<Ready> {
+        let monitor = &next.gateway.monitor;
+        let backend = self.backend.as_ref().map(|_| {
+            BackendFiles::read(monitor.ca.as_deref(), monitor.client.as_ref()).map_err(Error::msg)
+        });
+        if self.live.is_some() {
+            descriptors::clients(next.gateway.limits.connections)?;
+        }
+        let tracing = self.tracing.as_ref();
+        let tracing = tracing.map(|running| running.prepare(next.gateway.trace.as_ref()));
+        Ok(Ready {
+            certificates: self.certificates.read()?,
+            access: AccessLog::prepare(&next.log.access)?,
+            tracing: tracing.transpose()?.unwrap_or(Change::None),
+            upstream: UpstreamTls::read(&next.gateway.upstream).map_err(Error::msg)?,
+            backend: backend.transpose()?,
+        })
+    }
+
+    fn replace(&self, next: &Settings, ready: Ready) {
+        let tracing = self.tracing.as_ref();
+        let tracer = tracing.and_then(|running| running.replace(ready.tracing));
+        if let Some(live) = &self.live {
+            live.replace(next.gateway.clone(), ready.upstream, tracer);
+        }
+        if let Some(applications) = &self.applications {
+            applications.replace(next.gateway.applications.clone());
+        }
+        if let (Some(held), Some(read)) = (&self.backend, ready.backend) {
+            held.replace(read);
+        }
+        self.certificates.replace(ready.certificates);
+        logging::set(&next.log);
+        if let Some(log) = &self.access {
+            log.replace(ready.access);
+        }
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

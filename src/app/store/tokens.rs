@@ -1,0 +1,86 @@
+//! `monitor token …`: the same actions as the API's, on the configured store directly and without a
+//! server; the audit log names the command line (CONTRACT 30, 32).
+
+use crate::analysis::{ApiError, Caller, MadeToken, NewToken, Rotation, Services};
+use crate::app::process::runtime::backend_runtime;
+use crate::app::process::start_text;
+use crate::config::Settings;
+use anyhow::Result;
+use monitor_model::ApplicationId;
+use monitor_store::{Token, TokenId};
+
+/// Tokens read at once.
+const PAGE: u32 = 200;
+
+/// Makes a token; its value can be read this once.
+///
+/// # Errors
+/// When the store cannot be opened or written, or a field is wrong.
+pub fn create_token(settings: &Settings, new: NewToken) -> Result<MadeToken> {
+    with_service(settings, async |service| {
+        service.admin.make_token(&Caller::command_line(), new).await
+    })
+}
+
+/// Every token, newest first, or those bound to one application.
+///
+/// # Errors
+/// When the store cannot be opened or read.
+pub fn list_tokens(settings: &Settings, application: Option<ApplicationId>) -> Result<Vec<Token>> {
+    with_service(settings, async |service| {
+        let caller = Caller::command_line();
+        let (mut tokens, mut before) = (Vec::new(), None);
+        loop {
+            let page = service
+                .admin
+                .list_tokens(&caller, application, before, PAGE);
+            let (more, next) = page.await?;
+            tokens.extend(more);
+            before = next;
+            if before.is_none() {
+                return Ok(tokens);
+            }
+        }
+    })
+}
+
+/// Revokes a token.
+///
+/// # Errors
+/// When there is none of this id, or the store cannot be opened or written.
+pub fn revoke_token(settings: &Settings, id: TokenId) -> Result<Token> {
+    with_service(settings, async |service| {
+        service
+            .admin
+            .revoke_token(&Caller::command_line(), id)
+            .await
+    })
+}
+
+/// Replaces a token by a new one; the value can be read this once.
+///
+/// # Errors
+/// When there is none of this id, it is over, or the store cannot be opened or written.
+pub fn rotate_token(settings: &Settings, id: TokenId, rotation: Rotation) -> Result<MadeToken> {
+    with_service(settings, async |service| {
+        let caller = Caller::command_line();
+        service.admin.rotate_token(&caller, id, rotation).await
+    })
+}
+
+/// Does something with the configured store, without a server.
+pub(crate) fn with_service<T>(
+    settings: &Settings,
+    work: impl AsyncFnOnce(&Services) -> Result<T, ApiError>,
+) -> Result<T> {
+    let runtime = backend_runtime()?;
+    runtime.block_on(async {
+        let (service, first) = Services::open(&settings.analysis, &settings.data_dir).await?;
+        if let Some(key) = start_text::new_key(settings, &first) {
+            eprintln!("first access key (shown this once): {}", key.expose());
+        }
+        let done = work(&service).await;
+        service.shutdown().await;
+        Ok(done?)
+    })
+}

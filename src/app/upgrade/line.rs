@@ -1,0 +1,66 @@
+//! One line to a process and one back, over the control socket of a data folder.
+
+use anyhow::{Context, Result, bail};
+use std::io::{ErrorKind, Read};
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+/// Bytes of a line at most.
+const LINE: usize = 64 << 10;
+/// Longest path of a Unix socket that every system takes.
+const LONGEST: usize = 100;
+
+/// Connects to the process that runs with this data folder.
+///
+/// # Errors
+/// When there is none.
+pub(crate) fn connect(path: &Path) -> Result<UnixStream> {
+    let (near, _folder) = short(path)?;
+    UnixStream::connect(near).with_context(|| {
+        format!(
+            "no process of this data folder takes orders at {}",
+            path.display()
+        )
+    })
+}
+
+/// The next line, byte by byte: descriptors that come behind it are not for whoever reads lines.
+pub(crate) fn read_line(stream: &mut UnixStream, limit: Duration) -> Result<String> {
+    let until = Instant::now() + limit;
+    let mut line = Vec::new();
+    loop {
+        let left = until.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            bail!("no answer within {limit:?}");
+        }
+        stream.set_read_timeout(Some(left))?;
+        let mut byte = [0];
+        match stream.read(&mut byte) {
+            Ok(0) => bail!("the other end is gone"),
+            Ok(_) if byte == *b"\n" => return Ok(String::from_utf8(line)?),
+            Ok(_) if line.len() < LINE => line.extend(byte),
+            Ok(_) => bail!("a line over {LINE} bytes"),
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Err(error) if error.kind() == ErrorKind::WouldBlock => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+}
+
+/// The path itself, or one through an open folder where it is too long for a socket.
+pub(crate) fn short(path: &Path) -> Result<(PathBuf, Option<std::fs::File>)> {
+    if path.as_os_str().len() <= LONGEST {
+        return Ok((path.to_owned(), None));
+    }
+    let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else {
+        bail!("{} names no file", path.display());
+    };
+    let folder = std::fs::File::open(folder)
+        .with_context(|| format!("{} cannot be opened", folder.display()))?;
+    let number = std::os::fd::AsRawFd::as_raw_fd(&folder);
+    let near = Path::new("/proc/self/fd")
+        .join(number.to_string())
+        .join(name);
+    Ok((near, Some(folder)))
+}

@@ -1,0 +1,43 @@
+//! Loads the configuration that a command names: the file, the environment, and what was typed.
+
+use crate::config::{self, Overrides, Problems, Role, Settings};
+use clap::ValueEnum;
+use std::path::PathBuf;
+
+pub(super) fn load(
+    role: Role,
+    file: Option<PathBuf>,
+    overrides: &Overrides,
+) -> Result<Settings, Problems> {
+    // A value that is no UTF-8 is kept in a readable form, so that its check fails instead of being
+    // skipped as if it were not set.
+    let env = |name: &str| std::env::var_os(name).map(|v| v.to_string_lossy().into_owned());
+    config::load(role, file.as_deref(), overrides, &env)
+}
+
+/// `--config`, else MONITOR_CONFIG.
+pub(super) fn file_or_variable(flag: Option<PathBuf>) -> Option<PathBuf> {
+    let variable = || std::env::var_os("MONITOR_CONFIG").filter(|value| !value.is_empty());
+    flag.or_else(|| variable().map(PathBuf::from))
+}
+
+/// A [`Role`] as it is typed.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(super) enum RoleArg {
+    /// For `monitor all`.
+    All,
+    /// For `monitor gateway`.
+    Gateway,
+    /// For `monitor analysis`.
+    Analysis,
+}
+
+impl From<RoleArg> for Role {
+    fn from(role: RoleArg) -> Self {
+        match role {
+            RoleArg::All => Self::All,
+            RoleArg::Gateway => Self::Gateway,
+            RoleArg::Analysis => Self::Analysis,
+        }
+    }
+}

@@ -1,0 +1,18 @@
+//! Standard output of a command.
+
+use super::failure::Failure;
+use std::io::{self, Write};
+
+/// Writes everything, or says why not.
+pub(super) fn print(bytes: &[u8]) -> Result<(), Failure> {
+    let mut out = io::stdout().lock();
+    out.write_all(bytes)
+        .and_then(|()| out.flush())
+        .map_err(|error| match error.kind() {
+            // Whoever reads has seen enough; that is for them to say, as in `monitor openapi | head`.
+            io::ErrorKind::BrokenPipe => {
+                Failure::Runtime(anyhow::anyhow!("standard output is closed"))
+            }
+            _ => Failure::Runtime(anyhow::Error::new(error).context("cannot write")),
+        })
+}

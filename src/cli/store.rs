@@ -1,0 +1,58 @@
+//! Which store a command works on, and `monitor migrate`.
+
+use super::failure::Failure;
+use super::load::{file_or_variable, load};
+use super::output::print;
+use crate::app;
+use crate::config::{Overrides, Role, Settings};
+use clap::{Args, ValueEnum};
+use std::path::PathBuf;
+
+/// Which store is meant.
+#[derive(Debug, Args)]
+pub(super) struct StoreArgs {
+    /// YAML file [env: MONITOR_CONFIG].
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+    /// Whose file it is.
+    #[arg(long, value_enum, default_value_t = DatabaseRole::All)]
+    role: DatabaseRole,
+    /// Folder of the database [env: MONITOR_DATA_DIR].
+    #[arg(long, value_name = "DIR")]
+    data_dir: Option<String>,
+}
+
+impl StoreArgs {
+    /// The settings that name it.
+    pub(super) fn settings(&self) -> Result<Settings, Failure> {
+        let overrides = Overrides {
+            data_dir: self.data_dir.clone(),
+            ..Overrides::default()
+        };
+        let file = file_or_variable(self.config.clone());
+        Ok(load(self.role.into(), file, &overrides)?)
+    }
+}
+
+/// The roles that have a database.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(super) enum DatabaseRole {
+    /// For `monitor all`.
+    All,
+    /// For `monitor analysis`.
+    Analysis,
+}
+
+impl From<DatabaseRole> for Role {
+    fn from(role: DatabaseRole) -> Self {
+        match role {
+            DatabaseRole::All => Self::All,
+            DatabaseRole::Analysis => Self::Analysis,
+        }
+    }
+}
+
+pub(super) fn migrate(args: StoreArgs) -> Result<(), Failure> {
+    let settings = args.settings()?;
+    print(format!("{}\n", app::migrate(&settings)?).as_bytes())
+}
