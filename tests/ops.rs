@@ -7,6 +7,8 @@ mod support;
 mod access;
 #[path = "ops/collectors.rs"]
 mod collectors;
+#[path = "ops/commands.rs"]
+mod commands;
 #[path = "ops/crowd.rs"]
 mod crowd;
 #[path = "ops/documented.rs"]

@@ -20,4 +20,4 @@ pub use store::migrate::migrate;
 pub use store::tokens::{create_token, list_tokens, revoke_token, rotate_token};
 pub use store::users::link_user;
 pub(crate) use upgrade::START_DETACHED;
-pub use upgrade::{order_reload, order_upgrade, start_detached};
+pub use upgrade::{order_reload, order_upgrade, running_role, start_detached};

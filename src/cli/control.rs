@@ -1,8 +1,9 @@
 //! `monitor reload` and `monitor upgrade`: commands to a running process.
 
 use super::failure::Failure;
-use super::load::{RoleArg, file_or_variable, load};
+use super::load::{RoleArg, data_dir, file_or_variable};
 use super::output::print;
+use crate::app;
 use crate::config::{Overrides, Role};
 use clap::Args;
 use std::path::{Path, PathBuf};
@@ -12,15 +13,17 @@ use std::path::{Path, PathBuf};
 pub(super) struct ControlArgs {
     /// YAML file of the process [env: MONITOR_CONFIG].
     #[arg(long, value_name = "FILE")]
-    pub(super) config: Option<PathBuf>,
-    /// What it does.
-    #[arg(long, value_enum, default_value_t = RoleArg::All)]
-    pub(super) role: RoleArg,
-    /// Its folder of files [env: MONITOR_DATA_DIR].
+    config: Option<PathBuf>,
+    /// What the process runs; needed only where several processes share the data folder.
+    #[arg(long, value_enum)]
+    role: Option<RoleArg>,
+    /// Data folder of the process [env: MONITOR_DATA_DIR].
     #[arg(long, value_name = "DIR")]
-    pub(super) data_dir: Option<String>,
+    data_dir: Option<String>,
 }
 
+/// Sends a command to the running process of a data folder and prints its answer. The process reads its
+/// own configuration; only the data folder is looked up here.
 pub(super) fn run(
     args: ControlArgs,
     command: impl Fn(&Path, Role) -> anyhow::Result<String>,
@@ -29,7 +32,10 @@ pub(super) fn run(
         data_dir: args.data_dir,
         ..Overrides::default()
     };
-    let role = args.role.into();
-    let settings = load(role, file_or_variable(args.config), &overrides)?;
-    print(format!("{}\n", command(&settings.data_dir, role)?).as_bytes())
+    let data_dir = data_dir(file_or_variable(args.config), &overrides)?;
+    let role = match args.role {
+        Some(role) => role.into(),
+        None => app::running_role(&data_dir)?,
+    };
+    print(format!("{}\n", command(&data_dir, role)?).as_bytes())
 }

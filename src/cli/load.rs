@@ -9,10 +9,18 @@ pub(super) fn load(
     file: Option<PathBuf>,
     overrides: &Overrides,
 ) -> Result<Settings, Problems> {
-    // A value that is no UTF-8 is kept in a readable form, so that its check fails instead of being
-    // skipped as if it were not set.
-    let env = |name: &str| std::env::var_os(name).map(|v| v.to_string_lossy().into_owned());
-    config::load(role, file.as_deref(), overrides, &env)
+    config::load(role, file.as_deref(), overrides, &variable)
+}
+
+/// The data folder alone; the rest of the configuration is not checked.
+pub(super) fn data_dir(file: Option<PathBuf>, overrides: &Overrides) -> Result<PathBuf, Problems> {
+    config::data_dir(file.as_deref(), overrides, &variable)
+}
+
+/// A value that is no UTF-8 is kept in a readable form, so that its check fails instead of being skipped
+/// as if it were not set.
+fn variable(name: &str) -> Option<String> {
+    std::env::var_os(name).map(|value| value.to_string_lossy().into_owned())
 }
 
 /// `--config`, else MONITOR_CONFIG.

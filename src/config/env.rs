@@ -139,15 +139,17 @@ pub const VARIABLES: &[Variable] = &[
     },
     Variable {
         name: "GATEWAY_LISTEN",
-        default: "0.0.0.0:4100",
-        meaning: "Where clients reach the gateway; several addresses are separated by commas.",
+        default: "127.0.0.1:4100",
+        meaning: "Where clients reach the gateway; several addresses are separated by commas. \
+                  `monitor gateway` takes 0.0.0.0:4100 unless it is set.",
         key: "listen",
         roles: GATEWAY,
     },
     Variable {
         name: "ANALYSIS_LISTEN",
-        default: "0.0.0.0:4200",
-        meaning: "Where the analysis API is reached; several addresses are separated by commas.",
+        default: "127.0.0.1:4200",
+        meaning: "Where the analysis API is reached; several addresses are separated by commas. \
+                  `monitor analysis` takes 0.0.0.0:4200 unless it is set.",
         key: "analysis.listen",
         roles: ANALYSIS,
     },

@@ -50,7 +50,7 @@ pub use monitor_model::{Services, ShownWhen, StoreSettings, StoreSsl};
 use reading::reader::Reader;
 use reading::yaml;
 use sources::Sources;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Reads and checks everything (CONTRACT 33).
 ///
@@ -87,6 +87,32 @@ pub fn load(
         Ok(settings)
     } else {
         Err(Problems::new(problems))
+    }
+}
+
+/// The data folder alone, which has the same key, variable and flag in every role. Nothing else of the
+/// file is checked.
+///
+/// # Errors
+/// When the file cannot be read, or names the folder in a way that is no path.
+pub fn data_dir(
+    file: Option<&Path>,
+    overrides: &Overrides,
+    env: Environment<'_>,
+) -> Result<PathBuf, Problems> {
+    let document = file.map(yaml::Document::read).transpose();
+    let document = document.map_err(|problem| Problems::new(vec![problem]))?;
+    let mut reader = Reader::new(Sources {
+        role: Role::All,
+        document: document.as_ref().map(|(document, _)| document),
+        overrides,
+        env,
+    });
+    let data_dir = schema::data_dir(&mut reader);
+    let problems = reader.into_problems();
+    match problems.is_empty() {
+        true => Ok(data_dir),
+        false => Err(Problems::new(problems)),
     }
 }
 

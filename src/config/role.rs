@@ -12,6 +12,15 @@ pub enum Role {
 }
 
 impl Role {
+    /// As `--role` names it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::All => "all",
+            Self::Gateway => "gateway",
+            Self::Analysis => "analysis",
+        }
+    }
+
     /// The command that plays this role.
     pub fn command(self) -> &'static str {
         match self {

@@ -18,6 +18,9 @@ use super::values::url;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 
+/// Where a gateway or an analysis server of its own listens: it serves other machines.
+const EVERYWHERE: Ipv4Addr = Ipv4Addr::UNSPECIFIED;
+
 /// Reads what the role knows; the other part keeps its defaults.
 pub(super) fn read(reader: &mut Reader<'_>, role: Role) -> Settings {
     let overrides = Overrides::default();
@@ -29,26 +32,40 @@ pub(super) fn read(reader: &mut Reader<'_>, role: Role) -> Settings {
     });
     let (gateway, analysis) = match role {
         Role::All => {
-            let (gateway, mut analysis) = (gateway(reader), analysis(reader, "analysis."));
+            // Somebody tries it out; a service for other machines names its addresses.
+            let host = Ipv4Addr::LOCALHOST;
+            let gateway = gateway(reader, host);
+            let mut analysis = analysis(reader, "analysis.", host);
             analysis.store.clone_from(&gateway.store);
             (gateway, analysis)
         }
-        Role::Gateway => (gateway(reader), analysis(&mut unset, "")),
-        Role::Analysis => (gateway(&mut unset), analysis(reader, "")),
+        Role::Gateway => (
+            gateway(reader, EVERYWHERE),
+            analysis(&mut unset, "", EVERYWHERE),
+        ),
+        Role::Analysis => (
+            gateway(&mut unset, EVERYWHERE),
+            analysis(reader, "", EVERYWHERE),
+        ),
     };
-    let data_dir = reader.read("data_dir", &units::path());
-    let data_dir = data_dir.unwrap_or_else(|| PathBuf::from("./data"));
     Settings {
         gateway,
         analysis,
-        data_dir,
+        data_dir: data_dir(reader),
         log: log::read(reader, role),
     }
 }
 
-fn gateway(r: &mut Reader<'_>) -> GatewaySettings {
+/// The folder of files the service keeps, whatever the role.
+pub(super) fn data_dir(r: &mut Reader<'_>) -> PathBuf {
+    let data_dir = r.read("data_dir", &units::path());
+    data_dir.unwrap_or_else(|| PathBuf::from("./data"))
+}
+
+/// `host` is where it listens unless it is told.
+fn gateway(r: &mut Reader<'_>, host: Ipv4Addr) -> GatewaySettings {
     GatewaySettings {
-        listen: listen::read(r, "listen").unwrap_or_else(|| everywhere(4100)),
+        listen: listen::read(r, "listen").unwrap_or_else(|| at(host, 4100)),
         operations: r
             .read("operations", &units::address())
             .unwrap_or(loopback(4101)),
@@ -68,10 +85,11 @@ fn gateway(r: &mut Reader<'_>) -> GatewaySettings {
 
 /// The analysis server's keys, under `prefix` (with its dot) or at the top level. An all-in-one
 /// process has one operations listener, the gateway's, so `analysis.operations` is no key there.
-fn analysis(r: &mut Reader<'_>, prefix: &str) -> AnalysisSettings {
+/// `host` is where it listens unless it is told.
+fn analysis(r: &mut Reader<'_>, prefix: &str, host: Ipv4Addr) -> AnalysisSettings {
     let key = |name: &str| format!("{prefix}{name}");
     AnalysisSettings {
-        listen: listen::read(r, &key("listen")).unwrap_or_else(|| everywhere(4200)),
+        listen: listen::read(r, &key("listen")).unwrap_or_else(|| at(host, 4200)),
         operations: match prefix {
             "" => r.read("operations", &units::address()),
             _ => None,
@@ -104,9 +122,9 @@ fn analysis(r: &mut Reader<'_>, prefix: &str) -> AnalysisSettings {
     }
 }
 
-fn everywhere(port: u16) -> Vec<Listener> {
+fn at(host: Ipv4Addr, port: u16) -> Vec<Listener> {
     vec![Listener {
-        address: (Ipv4Addr::UNSPECIFIED, port).into(),
+        address: (host, port).into(),
         tls: None,
     }]
 }

@@ -36,7 +36,8 @@ pub struct Settings {
 /// The gateway's settings (CONTRACT 34).
 #[derive(Clone, Debug, PartialEq)]
 pub struct GatewaySettings {
-    /// Client-facing listeners. GATEWAY_LISTEN, default 0.0.0.0:4100.
+    /// Client-facing listeners. GATEWAY_LISTEN; default port 4100, on loopback in `monitor all` and on every
+    /// address in `monitor gateway`.
     pub listen: Vec<Listener>,
     /// Metrics and health. OPERATIONS_LISTEN, default 127.0.0.1:4101.
     pub operations: SocketAddr,
@@ -67,7 +68,8 @@ pub struct GatewaySettings {
 /// The analysis server's settings.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AnalysisSettings {
-    /// API and web UI. ANALYSIS_LISTEN, default 0.0.0.0:4200.
+    /// API and web UI. ANALYSIS_LISTEN; default port 4200, on loopback in `monitor all` and on every address
+    /// in `monitor analysis`.
     pub listen: Vec<Listener>,
     /// Metrics and health of a separate analysis server, default 127.0.0.1:4201.
     pub operations: SocketAddr,

@@ -50,6 +50,15 @@ fn the_image_runs_without_rights_and_has_what_it_names() {
             .iter()
             .any(|copy| copy.ends_with(program))
     );
+    // All in one listens on loopback unless its file says otherwise.
+    assert_eq!(
+        instructions("CMD"),
+        ["[\"all\", \"--config\", \"/etc/monitor/all.yaml\"]"]
+    );
+    let files = instructions("COPY");
+    let shipped =
+        |copy: &String| copy.contains("conf/all.yaml") && copy.ends_with(" /etc/monitor/");
+    assert!(files.iter().any(shipped), "{files:?}");
     let kept = instructions("VOLUME");
     assert_eq!(
         instructions("ENV"),

@@ -32,6 +32,7 @@ pub(crate) fn all(settings: &Settings, first: &FirstRun, demo: bool) -> String {
         }
     });
     lines.extend(sign_in(settings, first));
+    lines.extend(loopback_only(settings));
     let shown = key.map_or("YOUR_KEY", |key| key.expose());
     lines.push(format!(
         "\nTry it:\n  curl -N {first_url}/v1/chat/completions -H 'X-Monitor-Api-Key: {shown}' \
@@ -39,6 +40,18 @@ pub(crate) fn all(settings: &Settings, first: &FirstRun, demo: bool) -> String {
          [{{\"role\":\"user\",\"content\":\"My card is 4111 1111 1111 1111\"}}]}}'\n"
     ));
     lines.join("\n")
+}
+
+/// What to set where other machines are to reach it, while none can.
+fn loopback_only(settings: &Settings) -> Option<String> {
+    let listeners = settings.gateway.listen.iter();
+    let mut listeners = listeners.chain(&settings.analysis.listen);
+    let closed = listeners.all(|listener| listener.address.ip().is_loopback());
+    closed.then(|| {
+        "  listening on loopback only: set GATEWAY_LISTEN=0.0.0.0:4100 and ANALYSIS_LISTEN=0.0.0.0:4200 \
+         to serve other machines"
+            .to_owned()
+    })
 }
 
 /// The lines of an analysis server alone.

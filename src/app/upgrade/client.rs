@@ -18,6 +18,29 @@ pub(crate) fn socket_path(data_dir: &Path, role: Role) -> PathBuf {
     data_dir.join(name)
 }
 
+/// The role of the process that runs with this data folder.
+///
+/// # Errors
+/// When none runs, or several do; the text names them.
+pub fn running_role(data_dir: &Path) -> Result<Role> {
+    let roles = [Role::All, Role::Gateway, Role::Analysis];
+    let is_running = |role: &Role| line::connect(&socket_path(data_dir, *role)).is_ok();
+    let running: Vec<Role> = roles.into_iter().filter(is_running).collect();
+    let folder = data_dir.display();
+    match running[..] {
+        [role] => Ok(role),
+        [] => bail!(
+            "no running monitor found for this data folder (no control socket at {folder}/control*.sock); \
+             name its folder with --data-dir or --config"
+        ),
+        _ => {
+            let names = running.iter().map(|role| role.name());
+            let names = names.collect::<Vec<_>>().join(" and ");
+            bail!("monitor {names} run with the data folder {folder}; choose one with --role")
+        }
+    }
+}
+
 /// Has the running process of this data folder start its successor; says which.
 ///
 /// # Errors

@@ -19,7 +19,7 @@ pub(crate) fn connect(path: &Path) -> Result<UnixStream> {
     let (near, _folder) = short(path)?;
     UnixStream::connect(near).with_context(|| {
         format!(
-            "no process of this data folder takes orders at {}",
+            "no running monitor found for this data folder (no control socket at {})",
             path.display()
         )
     })

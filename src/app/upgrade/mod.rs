@@ -22,7 +22,7 @@ mod start;
 mod transfer;
 
 pub(crate) use client::socket_path;
-pub use client::{order_reload, order_upgrade};
+pub use client::{order_reload, order_upgrade, running_role};
 pub(crate) use control::{ControlServer, close, is_deserted};
 pub(crate) use detached_process::COMMAND as START_DETACHED;
 pub use detached_process::start_detached;

@@ -119,6 +119,11 @@ impl<'a> Reader<'a> {
         self.known
     }
 
+    /// What is wrong with the keys asked for so far.
+    pub(crate) fn into_problems(self) -> Vec<Problem> {
+        self.problems
+    }
+
     /// Everything that is wrong, unknown keys included.
     pub(crate) fn finish(mut self) -> Vec<Problem> {
         if let Some(Value::Map(entries)) = self.sources.document.map(|d| &d.root.value) {
