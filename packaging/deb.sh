@@ -9,9 +9,9 @@ set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 if [ $# -lt 1 ]; then
-  cargo build --release --locked --bin monitor
+  cargo build --profile dist --locked --bin monitor
 fi
-program="${1:-target/release/monitor}"
+program="${1:-target/dist/monitor}"
 folder="${2:-target/debian}"
 name=monitor-gateway
 version="$(sed -n 's/^version = "\(.*\)"$/\1/p' Cargo.toml | head -n 1)"

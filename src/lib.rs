@@ -36,7 +36,7 @@
 //!   nothing: `tests/gateway/hold_back.rs`, `tests/detect/settled.rs`.
 //! - A chunk is passed on before the next is waited for: `tests/gateway/streams.rs`.
 //! - A request is sent twice only when its first connection accepted no byte: `tests/gateway/retry.rs`.
-//! - A record that is missing at the backend shows, and none that is there does: `tests/servers/gaps.rs`.
+//! - A record that is missing at the backend shows, and none that is there does: `tests/store/servers/gaps.rs`.
 //! - A judge that fails in any way lets no message pass in silence and blocks none: `tests/analysis/bad_judges.rs`.
 //! - No key, prompt or person's data in a log line, a metric or an error: `tests/gateway/telemetry.rs`.
 //!

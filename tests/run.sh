@@ -102,21 +102,17 @@ export MONITOR_TEST_PYTHON="$environment/python/bin/python"
 export MONITOR_TEST_NODE_DIR="$environment/node"
 MONITOR_TEST_CHROMIUM="$(find_browser)"
 export MONITOR_TEST_CHROMIUM
-export MONITOR_TEST_POSTGRES=required
-export MONITOR_TEST_FAKETIME=required
-export MONITOR_TEST_SYSTEMD=required
-export MONITOR_TEST_SSLSCAN=required
-export MONITOR_TEST_DEB=required
 
-cargo fmt --check
+cargo fmt --all --check
 cargo clippy --workspace --all-targets -- -D warnings
 "$(find_deny)" --locked check bans licenses sources
-cargo test --workspace
+# Everything, those tests too that need what was installed above.
+cargo test --workspace -- --include-ignored
 # The package in a fresh system, where this may make one.
 if [ "$(id -u)" = 0 ]; then
   packaging/try-deb.sh "$(DEB_COMPRESSION=none packaging/deb.sh target/debug/monitor "$environment/debian")"
 fi
 # Models from a folder: a runtime of their own, so only what needs it.
 cargo test --features onnx -p monitor-detect -p monitor-gateway --lib -- onnx models::
-cargo test --features onnx --test onnx
+cargo test --features onnx --test detect onnx::
 cargo test --bench gateway --bench analysis --bench ops --bench json --bench policy

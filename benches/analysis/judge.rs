@@ -1,9 +1,8 @@
 //! The judge of custom policies in this process, against one that answers at once: what a verdict that
 //! is remembered costs, and what one that is asked for.
 
-use super::support::judge::Judge as Server;
-use super::table::{Table, percentile};
 use super::{Scale, message};
+use bench_support::results::{Table, percentile};
 use monitor_detect::custom_policy::Judge;
 use monitor_detect::rules::CustomPolicy;
 use monitor_gateway::config::{BaseUrl, CallLimits, JudgePlace, JudgeSettings, ResponseFormat};
@@ -11,6 +10,7 @@ use monitor_gateway::judge::ModelJudge;
 use monitor_gateway::observe::Metrics;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
+use support::judge::Judge as Server;
 
 const SECONDS: Duration = Duration::from_secs(10);
 

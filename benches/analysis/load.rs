@@ -2,11 +2,11 @@
 //! when it was due, so that waiting behind a slow one is not hidden.
 
 use super::message;
-use super::support::KEY;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
+use support::KEY;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 

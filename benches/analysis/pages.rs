@@ -1,14 +1,14 @@
 //! Lists of a large store: how long a page takes, and how long a start.
 
-use super::support::KEY;
-use super::support::request::Request;
-use super::support::stack::{Folder, Stack};
-use super::table::{Table, percentile};
 use super::{Kind, Scale, fill, process, store, web};
+use bench_support::results::{Table, percentile};
 use monitor_model::ApplicationId;
 use monitor_store::{PostgresStore, SqliteStore, Store};
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use support::KEY;
+use support::request::Request;
+use support::stack::{Folder, Stack};
 
 /// Times each page is read.
 pub(crate) const TIMES: usize = 15;
@@ -31,9 +31,7 @@ const PAGES: [(&str, &str, &str); 9] = [
 ];
 
 pub(crate) fn run(case: &'static str, kind: Kind, scale: &Scale, table: &mut Table) {
-    let Some((server, builder)) = store(kind) else {
-        return table.skip(case, "PostgreSQL is not installed");
-    };
+    let (server, builder) = store(kind);
     let folder = Folder::new();
     let builder = builder.folder(&folder);
     // The first start makes schema, applications and token.

@@ -1,8 +1,8 @@
 //! What the processes under measure take: memory of the program, processor time of it and of its
 //! database. Processor time hardly changes when others use the machine at the same time.
 
-use super::support::stack::Stack;
 use std::time::Duration;
+use support::stack::Stack;
 
 /// Linux counts in hundredths of a second wherever a program can see it.
 const TICK: Duration = Duration::from_millis(10);

@@ -1,11 +1,11 @@
 //! Pages of the web UI over a large store: how long the server takes for each, and how much it sends.
 
 use super::pages::TIMES;
-use super::support::stack::Stack;
-use super::table::{Table, percentile};
-use super::visitor::Visitor;
+use bench_support::results::{Table, percentile};
 use regex::Regex;
 use std::time::{Duration, Instant};
+use support::stack::Stack;
+use support::visitor::Visitor;
 
 const GOAL: &str = "≤ 100 ms";
 

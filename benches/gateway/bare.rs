@@ -30,7 +30,7 @@ impl ProxyHttp for Bare {
 
 /// Serves `listen` from `upstream` until the process is ended.
 pub(crate) fn run(listen: &str, upstream: &str) -> Result<()> {
-    super::process::end_with_parent();
+    bench_support::process::end_with_parent();
     let upstream = upstream.parse().context("address of the upstream")?;
     let configuration = ServerConf {
         threads: 1,

@@ -1,13 +1,13 @@
 //! The cases, how large each run is, and how one case is measured on one started target.
 
-use super::answer::Answer;
 use super::facts::{cpu_us, forget_peak, peak_bytes, resident_bytes};
 use super::instructions;
-use super::load::{Plan, Report};
 use super::table::Measure;
 use super::target::{Records, Running, Target};
-use super::world::{Load, World};
 use anyhow::{Result, bail};
+use bench_support::answer::Answer;
+use bench_support::load::{Plan, Report};
+use bench_support::world::{Load, World};
 use std::net::SocketAddr;
 
 const KIB: usize = 1 << 10;

@@ -3,11 +3,11 @@
 //! name, and valgrind is there.
 
 use super::cases::{Case, Scale, looped};
-use super::load::Plan;
 use super::table::{Measure, Table};
 use super::target::{Records, Running, Target};
-use super::world::{Load, World};
 use anyhow::{Result, bail};
+use bench_support::load::Plan;
+use bench_support::world::{Load, World};
 use std::process::Command;
 use std::time::{Duration, Instant};
 

@@ -3,15 +3,15 @@
 //! backend is there. The subject's figures stand in the gateway's column. A record that is lost fails
 //! the bench.
 
-use super::answer::Answer;
 use super::cases::{Case, Scale, idle, looped, run_loop, warm};
 use super::facts::{forget_peak, peak_bytes, resident_bytes};
-use super::load::Plan;
-use super::process::{Cpu, Folder, Launch, Process, free_addresses};
 use super::table::{Measure, Table};
 use super::target::{Records, Running, Target};
-use super::world::{Load, World};
 use anyhow::{Result, bail};
+use bench_support::answer::Answer;
+use bench_support::load::Plan;
+use bench_support::process::{Cpu, Folder, Launch, Process, free_addresses};
+use bench_support::world::{Load, World};
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 

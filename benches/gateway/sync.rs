@@ -3,13 +3,13 @@
 //! proxy and at the subject by turns. Where the backend is another process its own time, measured by
 //! calling it directly at the same rate, is not counted.
 
-use super::answer::Answer;
 use super::cases::{Case, Scale, looped};
-use super::load::{Plan, Report};
 use super::table::{Measure, Table};
 use super::target::{Records, Running, Target};
-use super::world::{Load, World};
 use anyhow::Result;
+use bench_support::answer::Answer;
+use bench_support::load::{Plan, Report};
+use bench_support::world::{Load, World};
 use std::net::SocketAddr;
 use std::time::Instant;
 

@@ -1,10 +1,10 @@
 //! What is measured: the bare proxy, the gateway without telemetry, and gateway, analysis and
 //! store in one process.
 
-use super::load::ACCESS_KEY;
-use super::process::{Cpu, Folder, Launch, Process, free_addresses};
-use super::world::World;
 use anyhow::{Context, Result, bail};
+use bench_support::load::ACCESS_KEY;
+use bench_support::process::{Cpu, Folder, Launch, Process, free_addresses};
+use bench_support::world::World;
 use monitor_model::PatternSet;
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -225,6 +225,9 @@ fn monitoring(target: Target, world: &World) -> Vec<(&'static str, String)> {
     }
 }
 
+/// Names another build of the program to measure in place of the present one.
+const PROGRAM: &str = "MONITOR_BENCH_PROGRAM";
+
 fn bare(address: SocketAddr, world: &World) -> (PathBuf, Vec<String>) {
     let role = [
         "--role",
@@ -240,7 +243,8 @@ fn product(target: Target, folder: &Path) -> Result<(PathBuf, Vec<String>)> {
     std::fs::write(&config, configuration(target))?;
     let arguments = [target.command(), "--config", &config.to_string_lossy()];
     Ok((
-        env!("CARGO_BIN_EXE_monitor").into(),
+        std::env::var_os(PROGRAM)
+            .map_or_else(|| env!("CARGO_BIN_EXE_monitor").into(), PathBuf::from),
         arguments.map(str::to_owned).to_vec(),
     ))
 }

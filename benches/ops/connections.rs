@@ -1,9 +1,9 @@
 //! Many kept connections, all of which bring calls by turns.
 
-use super::table::Table;
-use super::world::{Load, World};
 use super::{Scale, calls, gateway};
 use anyhow::Result;
+use bench_support::results::Table;
+use bench_support::world::{Load, World};
 
 /// Calls a second over all of them.
 const RATE: f64 = 1_000.0;

@@ -1,16 +1,16 @@
 //! Calls with and without reloads, by turns: what those add to the 99th percentile. At an eighth of what it
 //! takes in a closed loop, so that calls wait for what a reload does and not for each other.
 
-use super::support::stack::Stack;
-use super::table::Table;
-use super::world::{Load, World};
 use super::{Scale, calls, gateway, half_load, median};
 use anyhow::{Context, Result};
+use bench_support::results::Table;
+use bench_support::world::{Load, World};
 use std::io::{Read, Write};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
+use support::stack::Stack;
 
 /// One reload after another, so far apart.
 const PERIOD: Duration = Duration::from_millis(100);

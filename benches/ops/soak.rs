@@ -1,12 +1,12 @@
 //! Memory over a long time at half load: the slope of what is resident, once the process has seen all
 //! it allocates in ordinary work.
 
-use super::support::stack::{Builder, Stack};
-use super::table::Table;
-use super::world::{Load, World};
 use super::{Scale, calls, half_load};
 use anyhow::Result;
+use bench_support::results::Table;
+use bench_support::world::{Load, World};
 use std::time::{Duration, Instant};
+use support::stack::{Builder, Stack};
 
 const MIB: f64 = 1048576.0;
 /// Before this share of the time nothing is counted.

@@ -1,11 +1,11 @@
 //! One process after another: from the start to readiness, from SIGTERM to the end.
 
-use super::support::KEY;
-use super::support::request::Request;
-use super::support::stack::{Builder, Folder, Stack};
-use super::table::{Table, percentile};
 use super::{Scale, median};
+use bench_support::results::{Table, percentile};
 use std::time::{Duration, Instant};
+use support::KEY;
+use support::request::Request;
+use support::stack::{Builder, Folder, Stack};
 
 /// Letters of each policy's phrase.
 const PHRASE: usize = 200;

@@ -2,11 +2,11 @@
 //! change does at once. Tokens, versions and the audit log are tested beside.
 
 use crate::admin_world::{application, assert_refused, call, expect, registers, token};
-use crate::support::request::Request;
-use crate::support::stack::Stack;
-use crate::support::{KEY, eventually};
 use crate::world::{analyse, authorised};
 use serde_json::{Value, json};
+use support::request::Request;
+use support::stack::Stack;
+use support::{KEY, eventually};
 
 #[test]
 fn an_application_is_made_read_changed_and_removed_on_every_form_of_its_path() {
@@ -223,7 +223,7 @@ fn refusals_of_the_wire_have_their_status() {
         ),
         (401, Request::get("/applications").without_key()),
     ] {
-        let mut connection = crate::support::http::Conn::open(stack.analysis_addr);
+        let mut connection = support::http::Conn::open(stack.analysis_addr);
         let _ = connection.try_send(&request.bytes());
         let response = connection.response();
         assert_eq!(response.status(), status, "{}", response.text());

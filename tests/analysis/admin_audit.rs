@@ -1,8 +1,8 @@
 //! `GET /audit` (CONTRACT 30, 38): who did what, to what, from which version to which.
 
 use crate::admin_world::{assert_refused, call, call_as, expect, token};
-use crate::support::stack::Stack;
 use serde_json::{Value, json};
+use support::stack::Stack;
 
 fn audit(stack: &Stack, query: &str) -> Vec<Value> {
     let page = expect(stack, 200, ("GET", &format!("/audit?{query}")), Value::Null);

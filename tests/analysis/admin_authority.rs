@@ -2,9 +2,9 @@
 //! hands out what he does not have.
 
 use crate::admin_world::{application, assert_refused, call_as, expect, token};
-use crate::support::stack::Stack;
 use crate::world::analyse;
 use serde_json::{Value, json};
+use support::stack::Stack;
 
 /// A server with two applications and an administrator of the first one.
 struct Tenants {
@@ -29,7 +29,7 @@ impl Tenants {
     }
 
     #[track_caller]
-    fn call(&self, method: &str, path: &str, body: Value) -> crate::support::http::Response {
+    fn call(&self, method: &str, path: &str, body: Value) -> support::http::Response {
         call_as(&self.key, &self.stack, (method, path), body)
     }
 

@@ -1,11 +1,11 @@
 //! `monitor token …` on the store of a running server (CONTRACT 30, 32): what it does is live there.
 
 use crate::admin_world::{expect, registers};
-use crate::support::eventually;
-use crate::support::request::Request;
-use crate::support::stack::{Folder, Stack};
 use serde_json::{Value, json};
 use std::process::Command;
+use support::eventually;
+use support::request::Request;
+use support::stack::{Folder, Stack};
 
 struct World {
     stack: Stack,

@@ -1,10 +1,10 @@
 //! `/tokens` (CONTRACT 30): a value is shown once, two live side by side, the end of one is live.
 
 use crate::admin_world::{assert_refused, call, call_as, expect, registers, token};
-use crate::support::request::Request;
-use crate::support::stack::{Folder, Stack};
-use crate::support::{contains, eventually};
 use serde_json::{Value, json};
+use support::request::Request;
+use support::stack::{Folder, Stack};
+use support::{contains, eventually};
 
 fn ingest(name: &str) -> Value {
     json!({"name": name, "scopes": ["ingest"]})
@@ -339,7 +339,7 @@ fn an_unauthorised_caller_sends_no_body_to_be_read() {
     // The token is looked at before the body: its answer does not wait for one.
     let stack = Stack::all().start();
     let request = Request::json("POST", "/tokens", vec![b'x'; 1 << 10]).without_key();
-    let mut connection = crate::support::http::Conn::open(stack.analysis_addr);
+    let mut connection = support::http::Conn::open(stack.analysis_addr);
     connection.send(&request.head());
     assert_eq!(connection.response().status(), 401);
 }

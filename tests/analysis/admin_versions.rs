@@ -1,12 +1,12 @@
 //! Optimistic versions (CONTRACT 38): no change is lost, every version can be read and gone back to.
 
 use crate::admin_world::{application, assert_refused, call, expect};
-use crate::support::KEY;
-use crate::support::request::Request;
-use crate::support::stack::Stack;
 use serde_json::{Value, json};
 use std::net::SocketAddr;
 use std::sync::Barrier;
+use support::KEY;
+use support::request::Request;
+use support::stack::Stack;
 
 fn patch_if_match(
     address: SocketAddr,

@@ -1,10 +1,10 @@
 //! How these tests administer: any method with any token, applications and tokens at hand.
 
-use crate::support::http::Response;
-use crate::support::request::Request;
-use crate::support::stack::Stack;
-use crate::support::{KEY, assert_envelope};
 use serde_json::{Value, json};
+use support::http::Response;
+use support::request::Request;
+use support::stack::Stack;
+use support::{KEY, assert_envelope};
 
 /// A call with a token and, unless it is null, a body.
 #[track_caller]

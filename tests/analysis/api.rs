@@ -1,10 +1,10 @@
 //! The API over a real connection: answer, idempotency, and the refusals that depend on the listener.
 
-use crate::support::request::Request;
-use crate::support::stack::Stack;
-use crate::support::{KEY, assert_envelope};
 use crate::world::{analyse, authorised, post, records};
 use serde_json::json;
+use support::request::Request;
+use support::stack::Stack;
+use support::{KEY, assert_envelope};
 
 #[test]
 fn the_answer_has_every_field_of_2_9() {
@@ -85,7 +85,7 @@ fn refusals_over_the_wire_carry_their_status_and_the_envelope() {
         (422, typed("{\"message\":\"no application\"}")),
         (422, authorised(Request::get("/records?limit=0"))),
     ] {
-        let mut connection = crate::support::http::Conn::open(stack.analysis_addr);
+        let mut connection = support::http::Conn::open(stack.analysis_addr);
         // A body over the limit is refused before its end.
         let _ = connection.try_send(&request.bytes());
         let response = connection.response();
@@ -145,7 +145,7 @@ fn sigterm_lets_a_call_to_the_api_finish() {
     let mut stack = Stack::all().start();
     let body = json!({"application_id": stack.application_id(), "message": "late"}).to_string();
     let request = authorised(Request::post("/process_request/", &body));
-    let mut connection = crate::support::http::Conn::open(stack.analysis_addr);
+    let mut connection = support::http::Conn::open(stack.analysis_addr);
     connection.send(&request.header("Expect", "100-continue").head());
     assert_eq!(connection.head().status(), 100);
     stack.process.signal("TERM");

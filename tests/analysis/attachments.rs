@@ -1,15 +1,15 @@
 //! Files of records through the binary (CONTRACT 29).
 
 use crate::admin_world::{application, assert_refused, expect, token};
-use crate::support::KEY;
-use crate::support::eventually;
-use crate::support::http::Response;
-use crate::support::request::Request;
-use crate::support::stack::{Folder, Stack};
 use crate::world::{analyse, post, record};
 use serde_json::{Value, json};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
+use support::KEY;
+use support::eventually;
+use support::http::Response;
+use support::request::Request;
+use support::stack::{Folder, Stack};
 
 pub(crate) const TEXT: &[u8] = b"write to a@example.org or b@example.org";
 
@@ -191,7 +191,7 @@ fn limits_are_told_by_name_and_a_file_of_several_megabytes_passes() {
             .without_key()
             .header("Authorization", &format!("Bearer {KEY}"))
             .content_type("multipart/form-data; boundary=xyz");
-        let mut connection = crate::support::http::Conn::open(stack.analysis_addr);
+        let mut connection = support::http::Conn::open(stack.analysis_addr);
         // A body over a limit is refused before its end.
         let _ = connection.try_send(&request.bytes());
         assert_refused(&connection.response(), 413, words);
@@ -244,7 +244,7 @@ fn a_head_of_a_file_that_never_ends_is_refused_before_its_end() {
         .without_key()
         .header("Authorization", &format!("Bearer {KEY}"))
         .content_type("multipart/form-data; boundary=xyz");
-    let mut connection = crate::support::http::Conn::open(stack.analysis_addr);
+    let mut connection = support::http::Conn::open(stack.analysis_addr);
     let _ = connection.try_send(&request.bytes());
     assert_refused(&connection.response(), 400, "multipart");
 }

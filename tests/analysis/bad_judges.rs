@@ -2,17 +2,17 @@
 //! is counted; none lets a text pass in silence, and none blocks one.
 
 use crate::judging::{judged, loans};
-use crate::support::fault::free_port;
-use crate::support::judge::{Judge, Question, completion};
-use crate::support::request::Request;
-use crate::support::stack::Stack;
-use crate::support::upstream::{Upstream, json};
-use crate::support::{KEY, eventually};
 use crate::world::authorised;
 use serde_json::{Value, json};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
+use support::fault::free_port;
+use support::judge::{Judge, Question, completion};
+use support::request::Request;
+use support::stack::Stack;
+use support::upstream::{Upstream, json};
+use support::{KEY, eventually};
 
 type Words = fn(&Question) -> String;
 

@@ -1,11 +1,11 @@
 //! `POST /process_batch/` (CONTRACT 39).
 
-use crate::support::http::Response;
-use crate::support::request::Request;
-use crate::support::stack::Stack;
-use crate::support::{KEY, assert_envelope};
 use crate::world::{post, records};
 use serde_json::{Value, json};
+use support::http::Response;
+use support::request::Request;
+use support::stack::Stack;
+use support::{KEY, assert_envelope};
 
 fn send(stack: &Stack, kind: &str, lines: &str) -> Response {
     let mut request = Request::post("/process_batch/", lines).without_key();
@@ -94,7 +94,7 @@ fn a_batch_is_bounded_in_lines_and_bytes_and_has_its_own_type() {
     ] {
         let mut request = Request::post("/process_batch", lines).without_key();
         request = request.header("Authorization", &format!("Bearer {KEY}"));
-        let mut connection = crate::support::http::Conn::open(stack.analysis_addr);
+        let mut connection = support::http::Conn::open(stack.analysis_addr);
         // A body over the limit is refused before its end.
         let _ = connection.try_send(&request.content_type(kind).bytes());
         let response = connection.response();

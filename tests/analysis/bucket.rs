@@ -2,11 +2,11 @@
 
 use crate::admin_world::expect;
 use crate::attachments::{TEXT, attach, keep_originals, multipart, prompt, prompt_of, send};
-use crate::support::KEY;
-use crate::support::bucket::Bucket;
-use crate::support::stack::{Builder, Stack};
 use crate::world::record;
 use serde_json::{Value, json};
+use support::KEY;
+use support::bucket::Bucket;
+use support::stack::{Builder, Stack};
 
 fn over(bucket: &Bucket) -> Builder {
     let stack = Stack::all().yaml("  blobs: s3://files/of/monitor\n");

@@ -2,11 +2,11 @@
 
 use crate::admin_world::{application, assert_refused, call, call_as, expect, token};
 use crate::attachments::{TEXT, attach, blobs, keep_originals, prompt_of};
-use crate::support::request::Request;
-use crate::support::stack::Stack;
-use crate::support::{KEY, contains, eventually};
 use crate::world::{analyse, authorised, records};
 use serde_json::{Value, json};
+use support::request::Request;
+use support::stack::Stack;
+use support::{KEY, contains, eventually};
 
 #[test]
 fn an_erased_user_leaves_counts_and_a_tombstone_only() {

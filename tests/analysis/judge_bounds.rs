@@ -2,14 +2,14 @@
 //! way and calls that wait.
 
 use crate::judging::{judged, loans};
-use crate::support::eventually;
-use crate::support::judge::{Judge, completion};
-use crate::support::stack::Stack;
-use crate::support::upstream::Upstream;
 use serde_json::json;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
+use support::eventually;
+use support::judge::{Judge, completion};
+use support::stack::Stack;
+use support::upstream::Upstream;
 
 #[test]
 fn a_verdict_is_remembered_and_one_with_errors_is_not() {
@@ -97,7 +97,7 @@ fn no_more_calls_than_configured_are_under_way_and_what_waits_is_bounded() {
             let calls = seen_now.fetch_add(1, Ordering::SeqCst) + 1;
             seen_most.fetch_max(calls, Ordering::SeqCst);
             let _ = gate.lock().unwrap().recv_timeout(Duration::from_secs(8));
-            let question = crate::support::judge::Question::of(&request);
+            let question = support::judge::Question::of(&request);
             seen_now.fetch_sub(1, Ordering::SeqCst);
             peer.send(completion(&question.verdict(|_| false)));
         }

@@ -1,12 +1,12 @@
 //! Custom policies judged by a model (§2.8, CONTRACT 12, 26, 27, 37): what is asked, what is answered,
 //! what is kept, and what a text cannot change.
 
-use crate::support::judge::Judge;
-use crate::support::request::Request;
-use crate::support::stack::Stack;
-use crate::support::{KEY, contains, eventually};
 use crate::world::{authorised, post, record};
 use serde_json::{Value, json};
+use support::judge::Judge;
+use support::request::Request;
+use support::stack::Stack;
+use support::{KEY, contains, eventually};
 
 const REQUEST: &str = "/process_request/override/";
 const RESPONSE: &str = "/process_response/override/";

@@ -1,10 +1,10 @@
 //! `keep_original: false`, the default: nothing of a message reaches the disk but its cleaned text
 //! (CONTRACT 38), whatever the rules answer to the caller.
 
-use crate::support::contains;
-use crate::support::stack::{Folder, Stack};
 use crate::world::post;
 use serde_json::json;
+use support::contains;
+use support::stack::{Folder, Stack};
 
 const CARD: &str = "4111 1111 1111 1111";
 const MAIL: &str = "anna.secret@example.org";
@@ -41,7 +41,7 @@ fn no_clean_type_and_no_path_brings_a_secret_to_the_disk() {
         assert_eq!(post(&stack, path, &body).status(), 200);
     }
     let exported = stack
-        .analysis("/records?session_id=kept", crate::support::KEY)
+        .analysis("/records?session_id=kept", support::KEY)
         .text();
     let files: Vec<_> = std::fs::read_dir(folder.path().join("data"))
         .unwrap()

@@ -1,10 +1,10 @@
 //! §2.8, §4.4: rules that come with the request, and nothing else.
 
-use crate::support::request::Request;
-use crate::support::stack::Stack;
-use crate::support::{KEY, assert_envelope};
 use crate::world::{authorised, post, record, records};
 use serde_json::{Value, json};
+use support::request::Request;
+use support::stack::Stack;
+use support::{KEY, assert_envelope};
 
 const REQUEST: &str = "/process_request/override/";
 const RESPONSE: &str = "/process_response/override/";

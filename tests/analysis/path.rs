@@ -1,10 +1,10 @@
 //! From a chat completion at the gateway to the records of prompt and answer.
 
-use crate::support::request::Request;
-use crate::support::stack::{Folder, Stack};
-use crate::support::{KEY, contains, eventually};
 use crate::world::{analyse, record, records};
 use serde_json::{Value, json};
+use support::request::Request;
+use support::stack::{Folder, Stack};
+use support::{KEY, contains, eventually};
 
 const CARD: &str = "4111 1111 1111 1111";
 

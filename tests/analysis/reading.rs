@@ -1,10 +1,10 @@
 //! What was analysed, read back: filters, sessions, statistics, exports (CONTRACT 38).
 
-use crate::support::KEY;
-use crate::support::request::Request;
-use crate::support::stack::Stack;
 use crate::world::{analyse, authorised, records};
 use serde_json::{Value, json};
+use support::KEY;
+use support::request::Request;
+use support::stack::Stack;
 
 const MAIL: &str = "write to a@example.org";
 

@@ -1,13 +1,13 @@
 //! A Presidio analyzer and a guard model beside the engine (CONTRACT 25, 26, 37): what they are asked,
 //! what becomes of their answers, and that one which fails lets nothing pass in silence.
 
-use crate::support::judge::completion;
-use crate::support::request::Request;
-use crate::support::server::Received;
-use crate::support::stack::Stack;
-use crate::support::upstream::{Upstream, json};
 use crate::world::{authorised, post, record};
 use serde_json::{Value, json};
+use support::judge::completion;
+use support::request::Request;
+use support::server::Received;
+use support::stack::Stack;
+use support::upstream::{Upstream, json};
 
 fn body(request: &Received) -> Value {
     serde_json::from_slice(&request.body).expect("a JSON body")

@@ -2,8 +2,8 @@
 //! nothing changes by it. What comes out differently is tested beside the router.
 
 use crate::admin_world::{application, assert_refused, call, call_as, expect, token};
-use crate::support::stack::Stack;
 use serde_json::{Value, json};
+use support::stack::Stack;
 
 const MAIL: &str = "write to a@example.org";
 

@@ -2,11 +2,11 @@
 //! per end user.
 
 use crate::admin_world::{application, expect, token};
-use crate::support::KEY;
-use crate::support::request::Request;
-use crate::support::stack::Stack;
 use crate::world::{authorised, post};
 use serde_json::{Value, json};
+use support::KEY;
+use support::request::Request;
+use support::stack::Stack;
 
 #[track_caller]
 fn say(

@@ -1,10 +1,10 @@
 //! How these tests speak to the API: one stack, its first token, JSON in and out.
 
-use crate::support::KEY;
-use crate::support::http::Response;
-use crate::support::request::Request;
-use crate::support::stack::Stack;
 use serde_json::{Value, json};
+use support::KEY;
+use support::http::Response;
+use support::request::Request;
+use support::stack::Stack;
 
 /// A request with the first token.
 pub(crate) fn authorised(request: Request) -> Request {

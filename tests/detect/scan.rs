@@ -117,7 +117,7 @@ fn contract_36_many_lines_come_out_in_their_order_on_all_cpus() {
 
 #[test]
 fn contract_36_a_text_gives_places_and_never_the_values() {
-    let folder = crate::support::stack::Folder::new();
+    let folder = support::stack::Folder::new();
     let file = folder.path().join("letter.txt");
     std::fs::write(
         &file,

@@ -1,12 +1,12 @@
 //! `monitor all` on embedded defaults: one command, a streamed answer, a stored record.
 //! CONTRACT 30 and 32.
 
-use crate::support::backend::Backend;
-use crate::support::request::{CHAT, HELLO, Request};
-use crate::support::stack::{Folder, Stack};
-use crate::support::upstream::Upstream;
-use crate::support::{KEY, contains, eventually};
 use serde_json::Value;
+use support::backend::Backend;
+use support::request::{CHAT, HELLO, Request};
+use support::stack::{Folder, Stack};
+use support::upstream::Upstream;
+use support::{KEY, contains, eventually};
 
 const CARD: &str = "4111 1111 1111 1111";
 
@@ -161,7 +161,7 @@ fn a_named_upstream_takes_the_demos_place() {
     let stack = Stack::all().upstream(&upstream).start();
     assert_eq!(
         stack.call(&Request::chat(HELLO)).text(),
-        crate::support::upstream::ANSWER
+        support::upstream::ANSWER
     );
     let list = records(&stack, 2, KEY);
     let reply = list

@@ -1,16 +1,16 @@
 //! Attached files (§2.2, §4.1.4, §4.1.5, §7.3.2, §8, CONTRACT 29 and 31): what reaches the backend,
 //! and that no fault of a file reaches the client or another file.
 
-use crate::support::backend::{ANALYSIS, Attached, Backend, Manner};
-use crate::support::fault::refusing_address;
-use crate::support::request::{HELLO, Request, chunk};
-use crate::support::stack::{Builder, Stack};
-use crate::support::upstream::{ANSWER, Upstream, response};
-use crate::support::{KEY, PATIENCE, eventually};
 use crate::sync::{SYNC, sync};
 use serde_json::{Value, json};
 use std::sync::Mutex;
 use std::sync::mpsc::channel;
+use support::backend::{ANALYSIS, Attached, Backend, Manner};
+use support::fault::refusing_address;
+use support::request::{HELLO, Request, chunk};
+use support::stack::{Builder, Stack};
+use support::upstream::{ANSWER, Upstream, response};
+use support::{KEY, PATIENCE, eventually};
 
 pub(crate) const HEADER: &str = "X-Attached-Files";
 

@@ -2,12 +2,12 @@
 //! than an operator has opened. A canary on loopback counts connections.
 
 use crate::attachments::{await_outcome, call_with, local};
-use crate::support::backend::Backend;
-use crate::support::server::Peer;
-use crate::support::stack::{Folder, Stack};
-use crate::support::tls::Identity;
-use crate::support::upstream::{Upstream, response};
 use serde_json::{Value, json};
+use support::backend::Backend;
+use support::server::Peer;
+use support::stack::{Folder, Stack};
+use support::tls::Identity;
+use support::upstream::{Upstream, response};
 
 fn public_only(upstream: &Upstream, backend: &Backend) -> Stack {
     Stack::gateway().upstream(upstream).monitor(backend).start()

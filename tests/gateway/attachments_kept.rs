@@ -2,18 +2,18 @@
 //! outage or a slow host does to them, in every way a record can go to the backend.
 
 use crate::attachments::{HEADER, await_outcome, call_with, local};
-use crate::support::backend::{ANALYSIS, Backend, Call, Manner};
-use crate::support::eventually;
-use crate::support::request::{HELLO, HELLO_STREAM, Request};
-use crate::support::stack::{Builder, Folder, Stack};
-use crate::support::upstream::{ANSWER, Upstream, response};
-use crate::support::{KEY, PATIENCE};
 use crate::sync::{SYNC, sync};
 use serde_json::{Value, json};
 use std::collections::HashSet;
 use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use support::backend::{ANALYSIS, Backend, Call, Manner};
+use support::eventually;
+use support::request::{HELLO, HELLO_STREAM, Request};
+use support::stack::{Builder, Folder, Stack};
+use support::upstream::{ANSWER, Upstream, response};
+use support::{KEY, PATIENCE};
 
 /// A host of files that answers nobody before it is told to.
 fn reluctant() -> (Upstream, Arc<AtomicBool>) {

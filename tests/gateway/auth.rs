@@ -1,9 +1,9 @@
 //! The access key: §2.1, §4.1 rule 1, §5, CONTRACT 6.
 
-use crate::support::request::{CHAT, HELLO, Request};
-use crate::support::stack::Stack;
-use crate::support::upstream::Upstream;
-use crate::support::{KEY, assert_envelope};
+use support::request::{CHAT, HELLO, Request};
+use support::stack::Stack;
+use support::upstream::Upstream;
+use support::{KEY, assert_envelope};
 
 const NAME: &str = "X-Monitor-Api-Key";
 
@@ -62,7 +62,7 @@ fn a_refusal_does_not_wait_for_the_body() {
     let upstream = Upstream::ok();
     let stack = Stack::before(&upstream);
     let request = Request::post(CHAT, vec![b' '; 12_000_000]).without_key();
-    let mut conn = crate::support::http::Conn::open(stack.gateway_addr);
+    let mut conn = support::http::Conn::open(stack.gateway_addr);
     conn.send(&request.head());
     assert_eq!(conn.head().status(), 401);
     upstream.assert_untouched();

@@ -1,13 +1,13 @@
 //! CONTRACT 39: asynchronous delivery in batches to a backend that offers them.
 
-use crate::support::backend::{Backend, Call};
-use crate::support::eventually;
-use crate::support::request::{HELLO, Request};
-use crate::support::stack::Stack;
-use crate::support::upstream::Upstream;
 use std::collections::HashSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use support::backend::{Backend, Call};
+use support::eventually;
+use support::request::{HELLO, Request};
+use support::stack::Stack;
+use support::upstream::Upstream;
 
 const CALLS: usize = 40;
 

@@ -1,10 +1,10 @@
 //! Bodies pass byte for byte: §1.3, §2.3, §4.1 rule 3, §8.1, CONTRACT 1.
 
-use crate::support::request::{CHAT, EMBEDDINGS, HELLO, HELLO_STREAM, Request, chunk};
-use crate::support::stack::Stack;
-use crate::support::upstream::{DONE, Upstream, delta, json, response, sse};
-use crate::support::{assert_envelope, contains};
 use std::io::Write;
+use support::request::{CHAT, EMBEDDINGS, HELLO, HELLO_STREAM, Request, chunk};
+use support::stack::Stack;
+use support::upstream::{DONE, Upstream, delta, json, response, sse};
+use support::{assert_envelope, contains};
 
 /// Valid JSON that a parser with values would spoil.
 fn delicate_bodies() -> Vec<Vec<u8>> {
@@ -278,7 +278,7 @@ fn a_compressed_answer_passes_untouched() {
     // CONTRACT 4: decoded for the record only.
     let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::best());
     encoder
-        .write_all(crate::support::upstream::ANSWER.as_bytes())
+        .write_all(support::upstream::ANSWER.as_bytes())
         .unwrap();
     let packed = encoder.finish().unwrap();
     let headers = "Content-Type: application/json\r\nContent-Encoding: gzip\r\n";
@@ -301,7 +301,7 @@ fn many_calls_on_one_connection_do_not_mix() {
         }
     });
     let stack = Stack::before(&upstream);
-    let mut conn = crate::support::http::Conn::open(stack.gateway_addr);
+    let mut conn = support::http::Conn::open(stack.gateway_addr);
     for turn in 0..20 {
         let body = format!(
             r#"{{"messages":[],"turn":{turn},"stream":{}}}"#,

@@ -2,16 +2,16 @@
 //! of them must get. The expectation is computed from the client alone, so that any byte of another
 //! client's, application's or call's shows.
 
-use crate::support::backend::{Backend, verdict};
-use crate::support::http::Conn;
-use crate::support::request::{HELLO, Request};
-use crate::support::upstream::{DONE, Upstream, delta, json, sse};
 use http_body_util::{BodyExt, Full};
 use hyper::body::Bytes;
 use hyper::client::conn::http2::{SendRequest, handshake};
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use serde_json::Value;
 use std::net::SocketAddr;
+use support::backend::{Backend, verdict};
+use support::http::Conn;
+use support::request::{HELLO, Request};
+use support::upstream::{DONE, Upstream, delta, json, sse};
 use tokio::runtime::Runtime;
 
 /// How many there are: four of each kind.
@@ -369,7 +369,7 @@ fn spoken(marker: &str, body: &str) -> String {
 }
 
 fn completion(said: &str) -> String {
-    crate::support::upstream::ANSWER.replace("general greeting", said)
+    support::upstream::ANSWER.replace("general greeting", said)
 }
 
 fn frames(said: &str) -> Vec<String> {

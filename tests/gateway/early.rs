@@ -2,16 +2,16 @@
 //! larger than what two kernels take without anybody reading, so its write waits.
 
 use crate::http2::{http2_upstream_that, runtime};
-use crate::support::backend::Backend;
-use crate::support::http::{Conn, Response, connect};
-use crate::support::request::{CHAT, EMBEDDINGS, HELLO, Request};
-use crate::support::server::Peer;
-use crate::support::stack::{Folder, Stack};
-use crate::support::tls::Identity;
-use crate::support::upstream::{ANSWER, Upstream, json, sse};
-use crate::support::{PATIENCE, assert_envelope};
 use std::io::Write;
 use std::net::Shutdown;
+use support::backend::Backend;
+use support::http::{Conn, Response, connect};
+use support::request::{CHAT, EMBEDDINGS, HELLO, Request};
+use support::server::Peer;
+use support::stack::{Folder, Stack};
+use support::tls::Identity;
+use support::upstream::{ANSWER, Upstream, json, sse};
+use support::{PATIENCE, assert_envelope};
 
 const TOO_LARGE: &str =
     r#"{"error":{"message":"too large","type":"invalid_request_error","code":413}}"#;

@@ -1,12 +1,12 @@
 //! The error table: §2.6, §7.1, §7.2, CONTRACT 20 and 40.
 
-use crate::support::assert_envelope;
-use crate::support::fault::{refusing_address, unresolvable_host};
-use crate::support::request::{CHAT, EMBEDDINGS, HELLO, HELLO_STREAM, MODELS, Request};
-use crate::support::stack::Stack;
-use crate::support::upstream::{Upstream, response};
 use std::io::Write;
 use std::time::{Duration, Instant};
+use support::assert_envelope;
+use support::fault::{refusing_address, unresolvable_host};
+use support::request::{CHAT, EMBEDDINGS, HELLO, HELLO_STREAM, MODELS, Request};
+use support::stack::Stack;
+use support::upstream::{Upstream, response};
 
 fn chats() -> [Request; 2] {
     [Request::chat(HELLO), Request::chat(HELLO_STREAM)]

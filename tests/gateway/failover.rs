@@ -1,15 +1,15 @@
 //! Model servers that stand by (`upstream.standby` of CONTRACT 34): a call goes on to the next one only
 //! while it cannot have reached the one before (CONTRACT 22), unless it is told otherwise.
 
-use crate::support::fault::{refusing_address, unresolvable_host};
-use crate::support::request::{EMBEDDINGS, HELLO, HELLO_STREAM, MODELS, Request};
-use crate::support::stack::{Builder, Stack};
-use crate::support::tls::Identity;
-use crate::support::upstream::{ANSWER, DONE, Upstream, delta, json, sse};
-use crate::support::{assert_envelope, eventually};
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use support::fault::{refusing_address, unresolvable_host};
+use support::request::{EMBEDDINGS, HELLO, HELLO_STREAM, MODELS, Request};
+use support::stack::{Builder, Stack};
+use support::tls::Identity;
+use support::upstream::{ANSWER, DONE, Upstream, delta, json, sse};
+use support::{assert_envelope, eventually};
 
 const BY_CONNECT: &str = r#"monitor_upstream_failovers_total{reason="connect"}"#;
 const BY_STATUS: &str = r#"monitor_upstream_failovers_total{reason="unavailable"}"#;

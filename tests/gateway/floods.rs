@@ -1,15 +1,15 @@
 //! HTTP/2 clients that cost more than they ask for: RFC 9113 10.5, CVE-2023-44487, CVE-2024-27316,
 //! CVE-2019-9512 to 9518. Each ends, or is bounded, while others are served.
 
-use crate::support::eventually;
-use crate::support::frames::{
+use std::time::Duration;
+use support::eventually;
+use support::frames::{
     CONTINUATION, DATA, END_HEADERS, END_STREAM, Frames, GOAWAY, HEADERS, PING, PRIORITY,
     RST_STREAM, SETTINGS, WINDOW_UPDATE, field, frame, head,
 };
-use crate::support::request::{CHAT, HELLO, HELLO_STREAM, MODELS, Request};
-use crate::support::stack::Stack;
-use crate::support::upstream::{SSE_HEAD, Upstream, response};
-use std::time::Duration;
+use support::request::{CHAT, HELLO, HELLO_STREAM, MODELS, Request};
+use support::stack::Stack;
+use support::upstream::{SSE_HEAD, Upstream, response};
 
 const SETTINGS_INITIAL_WINDOW_SIZE: u16 = 4;
 /// RFC 9113 7.

@@ -1,10 +1,10 @@
 //! Requests whose length or purpose is ambiguous: CONTRACT 10.
 
-use crate::support::KEY;
-use crate::support::http::{Conn, Response};
-use crate::support::request::{CHAT, EMBEDDINGS, HELLO, MODELS, Request};
-use crate::support::stack::Stack;
-use crate::support::upstream::Upstream;
+use support::KEY;
+use support::http::{Conn, Response};
+use support::request::{CHAT, EMBEDDINGS, HELLO, MODELS, Request};
+use support::stack::Stack;
+use support::upstream::Upstream;
 
 fn post(path: &str, headers: &str, body: &str) -> Vec<u8> {
     format!("POST {path} HTTP/1.1\r\nHost: gateway.test\r\nX-Monitor-Api-Key: {KEY}\r\n{headers}\r\n{body}").into_bytes()

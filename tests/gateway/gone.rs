@@ -1,11 +1,11 @@
 //! A client that leaves: CONTRACT 17 and 21. The contract's bound is 100 ms; a loaded test machine
 //! is given one second, which still excludes every timeout of the gateway.
 
-use crate::support::backend::{Backend, Call};
-use crate::support::request::{CHAT, HELLO, HELLO_STREAM, Request};
-use crate::support::stack::Stack;
-use crate::support::upstream::{Feed, SSE_HEAD, Upstream, delta};
 use std::time::Duration;
+use support::backend::{Backend, Call};
+use support::request::{CHAT, HELLO, HELLO_STREAM, Request};
+use support::stack::Stack;
+use support::upstream::{Feed, SSE_HEAD, Upstream, delta};
 
 const SOON: Duration = Duration::from_secs(1);
 
@@ -80,7 +80,7 @@ fn a_client_that_leaves_in_mid_stream_ends_the_upstream_call_and_the_partial_tex
     assert_eq!(post.message(), "partial answer");
     assert_eq!(*post.parameter("incomplete"), true);
     let series = r#"monitor_requests_total{outcome="client_gone",route="chat"}"#;
-    crate::support::eventually("the call is counted as left by its client", || {
+    support::eventually("the call is counted as left by its client", || {
         (world.stack.metric(series) == 1.0).then_some(())
     });
 }
@@ -119,7 +119,7 @@ fn a_client_that_leaves_while_it_sends_never_reaches_the_upstream() {
         Request::post(CHAT, HELLO).chunked(30),
     ] {
         let bytes = request.bytes();
-        let mut conn = crate::support::http::Conn::open(stack.gateway_addr);
+        let mut conn = support::http::Conn::open(stack.gateway_addr);
         conn.send(&bytes[..bytes.len() - 10]);
         drop(conn);
     }
@@ -145,7 +145,7 @@ fn a_departure_is_recorded_once() {
                 peer.closed_within(SOON * 10);
                 return;
             }
-            peer.send(crate::support::upstream::json(200, "{}"));
+            peer.send(support::upstream::json(200, "{}"));
         }
     });
     let backend = Backend::start();
@@ -174,14 +174,14 @@ fn a_half_closed_client_still_gets_its_answer_or_a_clean_end() {
     // (RFC 9112 9.6); what is not is a hang or a half answer that looks whole.
     let upstream = Upstream::ok();
     let stack = Stack::before(&upstream);
-    let mut socket = crate::support::http::connect(stack.gateway_addr);
+    let mut socket = support::http::connect(stack.gateway_addr);
     std::io::Write::write_all(&mut socket, &Request::chat(HELLO).bytes()).unwrap();
     socket.shutdown(std::net::Shutdown::Write).unwrap();
     let control = socket.try_clone().unwrap();
-    let mut conn = crate::support::http::Conn::over(Box::new(socket), control);
+    let mut conn = support::http::Conn::over(Box::new(socket), control);
     if let Some(head) = conn.try_head() {
         assert_eq!(head.status(), 200);
         let (body, complete) = conn.rest();
-        assert!(!complete || body == crate::support::upstream::ANSWER.as_bytes());
+        assert!(!complete || body == support::upstream::ANSWER.as_bytes());
     }
 }

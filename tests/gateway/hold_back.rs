@@ -1,14 +1,14 @@
 //! Sync mode that keeps streaming: `stream_in_sync: hold_back`, CONTRACT 41 with 12, 13, 15, 18 to 21.
 
-use crate::support::backend::Backend;
-use crate::support::http::{Conn, Response};
-use crate::support::request::{HELLO, HELLO_STREAM, chunk};
-use crate::support::stack::Stack;
-use crate::support::upstream::{ANSWER, DONE, Feed, SSE_HEAD, Upstream, delta, sse};
-use crate::support::{contains, find};
 use crate::sync::{PHRASE, blocked, chat, kind, sync};
 use serde_json::Value;
 use std::time::Duration;
+use support::backend::Backend;
+use support::http::{Conn, Response};
+use support::request::{HELLO, HELLO_STREAM, chunk};
+use support::stack::Stack;
+use support::upstream::{ANSWER, DONE, Feed, SSE_HEAD, Upstream, delta, sse};
+use support::{contains, find};
 
 pub(crate) const ON: &str = ", stream_in_sync: hold_back";
 pub(crate) const CLOSED: &str = ", stream_in_sync: hold_back, on_backend_failure: closed";

@@ -1,12 +1,12 @@
 //! How a stream that is held back ends when something is wrong: CONTRACT 41 with 13, 17 to 21.
 
 use crate::hold_back::{CLOSED, ON, SOON, held, raw, text_of};
-use crate::support::assert_envelope;
-use crate::support::backend::Backend;
-use crate::support::request::{HELLO_STREAM, chunk};
-use crate::support::upstream::{SSE_HEAD, Upstream, delta};
 use crate::sync::{PHRASE, chat, sync};
 use std::io::Write;
+use support::assert_envelope;
+use support::backend::Backend;
+use support::request::{HELLO_STREAM, chunk};
+use support::upstream::{SSE_HEAD, Upstream, delta};
 
 /// Streams that cannot be read: whole answers, their bodies, and what may pass before it shows.
 fn unreadable() -> [(Vec<u8>, Vec<u8>, String); 2] {

@@ -1,10 +1,6 @@
 //! HTTP/2 on both sides: clients by prior knowledge, upstreams by `upstream.http2: always`. Here
 //! alone the test speaks through a library, because the frames of HTTP/2 are not what is tested.
 
-use crate::support::request::{CHAT, EMBEDDINGS, HELLO, HELLO_STREAM, MODELS};
-use crate::support::stack::Stack;
-use crate::support::upstream::{ANSWER, DONE, SSE_HEAD, Upstream, delta};
-use crate::support::{KEY, PATIENCE, assert_envelope};
 use http_body_util::{BodyExt, Full};
 use hyper::body::{Bytes, Incoming};
 use hyper::client::conn::http2::SendRequest;
@@ -13,6 +9,10 @@ use hyper::{HeaderMap, Method, Request, Response};
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use std::net::SocketAddr;
 use std::sync::mpsc::{Receiver, channel};
+use support::request::{CHAT, EMBEDDINGS, HELLO, HELLO_STREAM, MODELS};
+use support::stack::Stack;
+use support::upstream::{ANSWER, DONE, SSE_HEAD, Upstream, delta};
+use support::{KEY, PATIENCE, assert_envelope};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::runtime::Runtime;
 
@@ -135,7 +135,7 @@ fn calls_beyond_the_descriptors_get_503_and_leave_some_for_the_rest() {
     });
     let refused = r#"monitor_overloaded_total{room="descriptors"}"#;
     assert_eq!(stack.metric(refused), 14.0);
-    let contract = crate::support::request::Request::get("/openapi.json");
+    let contract = support::request::Request::get("/openapi.json");
     assert_eq!(stack.call(&contract).status(), 200);
 }
 
@@ -287,7 +287,7 @@ fn an_upstream_may_speak_http2() {
         .env("UPSTREAM_URL", format!("http://{address}"))
         .yaml("upstream: {http2: always}")
         .start();
-    use crate::support::request::Request;
+    use support::request::Request;
     for request in Request::every_endpoint() {
         let answer = stack.call(
             &request

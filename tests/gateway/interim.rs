@@ -1,9 +1,9 @@
 //! Interim responses in both directions, which must never stop the process: RFC 9110 10.1.1, 15.2.
 
-use crate::support::http::Conn;
-use crate::support::request::{CHAT, EMBEDDINGS, HELLO, HELLO_STREAM, Request};
-use crate::support::stack::Stack;
-use crate::support::upstream::{ANSWER, DONE, Upstream, delta, json, sse};
+use support::http::Conn;
+use support::request::{CHAT, EMBEDDINGS, HELLO, HELLO_STREAM, Request};
+use support::stack::Stack;
+use support::upstream::{ANSWER, DONE, Upstream, delta, json, sse};
 
 const EARLY_HINTS: &str = "HTTP/1.1 103 Early Hints\r\nLink: </x>; rel=preload\r\n\r\n";
 const CONTINUE: &str = "HTTP/1.1 100 Continue\r\n\r\n";

@@ -2,11 +2,11 @@
 //! fixed number of calls; MONITOR_TEST_MINUTES repeats it for that long.
 
 use crate::crowd::{Client, Done, Expect, POLICIES, judge, marker_in, model};
-use crate::support::backend::{Backend, Call};
-use crate::support::stack::Stack;
-use crate::support::upstream::Upstream;
 use std::collections::{HashMap, HashSet};
 use std::time::{Duration, Instant};
+use support::backend::{Backend, Call};
+use support::stack::Stack;
+use support::upstream::Upstream;
 
 /// Calls of each client in one round.
 const TURNS: usize = 12;

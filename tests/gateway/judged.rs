@@ -1,13 +1,13 @@
 //! Sync mode of `monitor all` with a judge (CONTRACT 12, 13): custom policies block a call as any other
 //! finding does, and a judge that fails is no verdict.
 
-use crate::support::KEY;
-use crate::support::eventually;
-use crate::support::judge::Judge;
-use crate::support::request::Request;
-use crate::support::stack::{Builder, Stack};
-use crate::support::upstream::{Upstream, json};
 use serde_json::{Value, json};
+use support::KEY;
+use support::eventually;
+use support::judge::Judge;
+use support::request::Request;
+use support::stack::{Builder, Stack};
+use support::upstream::{Upstream, json};
 
 const PHRASE: &str = "We do not talk about that.";
 

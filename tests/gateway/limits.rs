@@ -1,13 +1,13 @@
 //! Clients that are slow or silent: `limits.header_timeout` and `limits.idle_timeout` of CONTRACT
 //! 34. Connections that never end would add up until none is left.
 
-use crate::support::eventually;
-use crate::support::frames::Frames;
-use crate::support::http::Conn;
-use crate::support::request::{EMBEDDINGS, HELLO, Request};
-use crate::support::stack::Stack;
-use crate::support::upstream::Upstream;
 use std::time::Duration;
+use support::eventually;
+use support::frames::Frames;
+use support::http::Conn;
+use support::request::{EMBEDDINGS, HELLO, Request};
+use support::stack::Stack;
+use support::upstream::Upstream;
 
 fn impatient(upstream: &Upstream) -> Stack {
     let yaml = "limits: {header_timeout: 400ms, idle_timeout: 1s}";

@@ -1,15 +1,15 @@
 //! The memory of calls under way (`limits.buffered_bytes` of CONTRACT 34), and the file that a large
 //! request body waits in. What a call holds it gives back, however it ends.
 
-use crate::support::backend::{Backend, verdict};
-use crate::support::frames::{DATA, END_HEADERS, Frames, HEADERS, frame, head};
-use crate::support::http::Conn;
-use crate::support::request::{CHAT, HELLO, Request};
-use crate::support::stack::{Folder, Stack};
-use crate::support::upstream::{ANSWER, Upstream, json};
-use crate::support::{assert_envelope, eventually};
 use std::sync::Mutex;
 use std::sync::mpsc::channel;
+use support::backend::{Backend, verdict};
+use support::frames::{DATA, END_HEADERS, Frames, HEADERS, frame, head};
+use support::http::Conn;
+use support::request::{CHAT, HELLO, Request};
+use support::stack::{Folder, Stack};
+use support::upstream::{ANSWER, Upstream, json};
+use support::{assert_envelope, eventually};
 
 const BUFFERED: &str = "monitor_buffered_bytes";
 const SPILLED: &str = "monitor_spilled_bytes";

@@ -1,11 +1,11 @@
 //! Health, metrics and stopping: CONTRACT 32 and 35.
 
-use crate::support::backend::Backend;
-use crate::support::eventually;
-use crate::support::request::{HELLO, HELLO_STREAM, Request};
-use crate::support::stack::Stack;
-use crate::support::upstream::{DONE, SSE_HEAD, Upstream, delta};
 use std::time::Duration;
+use support::backend::Backend;
+use support::eventually;
+use support::request::{HELLO, HELLO_STREAM, Request};
+use support::stack::Stack;
+use support::upstream::{DONE, SSE_HEAD, Upstream, delta};
 
 /// An idle process ends this soon.
 const SOON: Duration = Duration::from_secs(2);

@@ -2,16 +2,14 @@
 //! served to the last byte when it reads on. (A request body is held whole by design, CONTRACT 1, so
 //! a slow upstream slows nobody but its own call.)
 
-use crate::support::eventually;
-use crate::support::frames::{
-    DATA, END_HEADERS, END_STREAM, Frames, HEADERS, WINDOW_UPDATE, frame, head,
-};
-use crate::support::request::{CHAT, HELLO_STREAM, MODELS, Request};
-use crate::support::stack::Stack;
-use crate::support::upstream::{SSE_HEAD, Upstream, delta};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
+use support::eventually;
+use support::frames::{DATA, END_HEADERS, END_STREAM, Frames, HEADERS, WINDOW_UPDATE, frame, head};
+use support::request::{CHAT, HELLO_STREAM, MODELS, Request};
+use support::stack::Stack;
+use support::upstream::{SSE_HEAD, Upstream, delta};
 
 /// Far more than any buffers between upstream and client take.
 const WHOLE: usize = 64 << 20;

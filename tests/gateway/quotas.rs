@@ -1,12 +1,12 @@
 //! Limits of one application's calls (`limits` of its policy, CONTRACT 34): 429 with a time to come
 //! back, before a byte of the body is read, and for nobody else.
 
-use crate::support::backend::Backend;
-use crate::support::http::Conn;
-use crate::support::request::{EMBEDDINGS, HELLO, HELLO_STREAM, MODELS, Request};
-use crate::support::stack::{Builder, Stack};
-use crate::support::upstream::{DONE, SSE_HEAD, Upstream, delta};
-use crate::support::{KEY, assert_envelope, eventually};
+use support::backend::Backend;
+use support::http::Conn;
+use support::request::{EMBEDDINGS, HELLO, HELLO_STREAM, MODELS, Request};
+use support::stack::{Builder, Stack};
+use support::upstream::{DONE, SSE_HEAD, Upstream, delta};
+use support::{KEY, assert_envelope, eventually};
 
 const ID: &str = "57100000-0000-4000-8000-00000000000a";
 const OTHER: &str = "57100000-0000-4000-8000-00000000000b";

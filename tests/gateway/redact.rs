@@ -1,14 +1,14 @@
 //! Redaction on the way up and restoring on the way down: `redact_upstream`, CONTRACT 41.
 
-use crate::support::backend::Backend;
-use crate::support::eventually;
-use crate::support::http::Response;
-use crate::support::request::{HELLO, Request};
-use crate::support::stack::{Builder, Stack};
-use crate::support::upstream::{ANSWER, DONE, SSE_HEAD, Upstream, delta, json, response, sse};
 use crate::sync::{PHRASE, SYNC, blocked, chat};
 use serde_json::Value;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use support::backend::Backend;
+use support::eventually;
+use support::http::Response;
+use support::request::{HELLO, Request};
+use support::stack::{Builder, Stack};
+use support::upstream::{ANSWER, DONE, SSE_HEAD, Upstream, delta, json, response, sse};
 
 /// An application whose policy redacts nothing.
 const OTHER: &str = "6f1c2d4e-8a90-4b1c-9d2e-3f4a5b6c7d8f";

@@ -1,11 +1,11 @@
 //! Answers that are checked before the client gets them: `replace_response`, CONTRACT 15.
 
-use crate::support::backend::{ANALYSIS, Backend, verdict};
-use crate::support::request::{HELLO, HELLO_STREAM};
-use crate::support::upstream::{ANSWER, Upstream, delta, json, response, sse};
-use crate::support::{assert_envelope, eventually};
 use crate::sync::{PHRASE, blocked, chat, kind, sync};
 use std::io::Write;
+use support::backend::{ANALYSIS, Backend, verdict};
+use support::request::{HELLO, HELLO_STREAM};
+use support::upstream::{ANSWER, Upstream, delta, json, response, sse};
+use support::{assert_envelope, eventually};
 
 const ON: &str = ", replace_response: true";
 

@@ -1,12 +1,12 @@
 //! Second attempts: CONTRACT 22. Only when no byte of the request could have been accepted.
 
-use crate::support::assert_envelope;
-use crate::support::fault::refusing_address;
-use crate::support::request::{HELLO, HELLO_STREAM, Request};
-use crate::support::stack::Stack;
-use crate::support::upstream::{ANSWER, Upstream, json};
 use std::sync::Mutex;
 use std::sync::mpsc::channel;
+use support::assert_envelope;
+use support::fault::refusing_address;
+use support::request::{HELLO, HELLO_STREAM, Request};
+use support::stack::Stack;
+use support::upstream::{ANSWER, Upstream, json};
 
 #[test]
 fn a_pooled_connection_that_has_gone_stale_is_replaced_without_the_client_noticing() {

@@ -1,16 +1,16 @@
 //! How many clients may be connected (`limits.connections` of CONTRACT 34), and a process without
 //! descriptors. Who finds no room waits in the system's queue and is served when there is some.
 
-use crate::support::fault::free_port;
-use crate::support::http::{Conn, connect};
-use crate::support::request::{HELLO, Request};
-use crate::support::stack::Stack;
-use crate::support::tls::Identity;
-use crate::support::upstream::Upstream;
-use crate::support::{PATIENCE, eventually};
 use rustix::process::{Pid, Resource, Rlimit, prlimit};
 use std::net::{Ipv4Addr, SocketAddr, TcpStream};
 use std::time::{Duration, Instant};
+use support::fault::free_port;
+use support::http::{Conn, connect};
+use support::request::{HELLO, Request};
+use support::stack::Stack;
+use support::tls::Identity;
+use support::upstream::Upstream;
+use support::{PATIENCE, eventually};
 
 const PAUSES: &str = "monitor_accept_pauses_total";
 const CONNECTIONS: &str = "monitor_connections";
@@ -250,7 +250,7 @@ fn a_process_that_ran_out_of_descriptors_serves_on_when_some_are_free() {
 fn a_client_that_says_nothing_in_its_handshake_is_let_go() {
     // limits.header_timeout; pingora's own limit is a minute.
     let (upstream, identity) = (Upstream::ok(), Identity::new());
-    let folder = crate::support::stack::Folder::new();
+    let folder = support::stack::Folder::new();
     let cert = folder.write("cert.pem", &identity.cert_pem);
     let key = folder.write("key.pem", &identity.key_pem);
     let port = free_port();

@@ -1,9 +1,9 @@
 //! Which paths exist, and where a call goes: §1.8, §4.1, §9, CONTRACT 9.
 
-use crate::support::assert_envelope;
-use crate::support::request::{CHAT, EMBEDDINGS, HELLO, MODELS, Request};
-use crate::support::stack::Stack;
-use crate::support::upstream::Upstream;
+use support::assert_envelope;
+use support::request::{CHAT, EMBEDDINGS, HELLO, MODELS, Request};
+use support::stack::Stack;
+use support::upstream::Upstream;
 
 #[test]
 fn an_unknown_v1_path_gives_401_first_and_then_404() {

@@ -2,11 +2,11 @@
 //! second is hidden in, or stands behind, an ambiguous first and must never be served; what is served
 //! reaches the upstream in one canonical form. RFC 9112 2.2, 5, 6, 7.1, 11.2.
 
-use crate::support::KEY;
-use crate::support::http::Conn;
-use crate::support::request::{CHAT, EMBEDDINGS, HELLO, MODELS, Request};
-use crate::support::stack::Stack;
-use crate::support::upstream::Upstream;
+use support::KEY;
+use support::http::Conn;
+use support::request::{CHAT, EMBEDDINGS, HELLO, MODELS, Request};
+use support::stack::Stack;
+use support::upstream::Upstream;
 
 /// A first request with these headers and body, and a second one right behind it.
 fn pair(path: &str, headers: &str, body: &str) -> Vec<u8> {

@@ -1,14 +1,14 @@
 //! `monitor spool status | dead | replay` and the spool in `/status`: CONTRACT 23 and 35.
 
-use crate::support::backend::{Backend, Manner};
-use crate::support::request::{HELLO, Request};
-use crate::support::stack::{Builder, Folder, Stack};
-use crate::support::upstream::Upstream;
-use crate::support::{KEY, eventually};
 use serde_json::{Value, json};
 use std::path::Path;
 use std::process::Command;
 use std::sync::Arc;
+use support::backend::{Backend, Manner};
+use support::request::{HELLO, Request};
+use support::stack::{Builder, Folder, Stack};
+use support::upstream::Upstream;
+use support::{KEY, eventually};
 
 const APPLICATION: &str = "4b0c1f8e-98a5-4f6e-9d57-0f2f6a5f0c11";
 
@@ -147,7 +147,7 @@ fn contract_23_replay_sends_dead_letters_again_beside_a_running_gateway() {
     let calls = backend.await_posts(5);
     assert_eq!(calls.len(), 10);
     for post in calls.iter().filter(|call| !call.is_pre()) {
-        let pre = |call: &&_| crate::support::backend::Call::is_pre(call);
+        let pre = |call: &&_| support::backend::Call::is_pre(call);
         let pres = calls.iter().take_while(|call| !std::ptr::eq(*call, post));
         assert!(
             pres.filter(pre)

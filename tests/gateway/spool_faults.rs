@@ -2,16 +2,16 @@
 //! with a clock that jumps. The steps are those of builds with debug assertions (MONITOR_SPOOL_FAULT);
 //! an optimised test build has none and skips them.
 
-use crate::support::backend::{Backend, Manner, verdict};
-use crate::support::eventually;
-use crate::support::request::{HELLO, Request};
-use crate::support::stack::{Builder, Folder, Stack};
-use crate::support::upstream::Upstream;
 use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
 use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use support::backend::{Backend, Manner, verdict};
+use support::eventually;
+use support::request::{HELLO, Request};
+use support::stack::{Builder, Folder, Stack};
+use support::upstream::Upstream;
 
 /// More calls than any step needs to come as often as it is asked for.
 const CALLS: usize = 30;
@@ -21,15 +21,6 @@ fn registering(upstream: &Upstream, backend: &Backend, folder: &Arc<Folder>) -> 
         .upstream(upstream)
         .monitor(backend)
         .folder(folder)
-}
-
-/// Whether this build knows faults at all.
-fn knows_faults() -> bool {
-    let known = cfg!(debug_assertions);
-    if !known {
-        eprintln!("skipped: this build knows no faults");
-    }
-    known
 }
 
 /// Calls one after another until one is not answered; the users of those that were.
@@ -100,39 +91,34 @@ fn killed_at(step: &str) {
 }
 
 #[test]
+#[cfg_attr(not(debug_assertions), ignore = "needs a build that knows faults")]
 fn contract_23_killed_while_it_writes_every_answered_call_arrives_once() {
-    if knows_faults() {
-        for step in [
-            "create:1", "write:1", "write:6", "sync:1", "sync:5", "synced:2",
-        ] {
-            killed_at(step);
-        }
+    for step in [
+        "create:1", "write:1", "write:6", "sync:1", "sync:5", "synced:2",
+    ] {
+        killed_at(step);
     }
 }
 
 #[test]
+#[cfg_attr(not(debug_assertions), ignore = "needs a build that knows faults")]
 fn contract_23_killed_while_it_notes_acknowledgements_every_answered_call_arrives_once() {
-    if knows_faults() {
-        for step in ["ledger:1", "ledger:4"] {
-            killed_at(step);
-        }
+    for step in ["ledger:1", "ledger:4"] {
+        killed_at(step);
     }
 }
 
 #[test]
+#[cfg_attr(not(debug_assertions), ignore = "needs a build that knows faults")]
 fn contract_23_killed_while_it_removes_a_segment_every_answered_call_arrives_once() {
-    if knows_faults() {
-        for step in ["delete:1", "deleted:1"] {
-            killed_at(step);
-        }
+    for step in ["delete:1", "deleted:1"] {
+        killed_at(step);
     }
 }
 
 #[test]
+#[cfg_attr(not(debug_assertions), ignore = "needs a build that knows faults")]
 fn contract_23_killed_while_it_writes_a_dead_letter_every_refused_record_becomes_one() {
-    if !knows_faults() {
-        return;
-    }
     for fault in ["letters:3:kill", "letters:3:panic"] {
         let (upstream, backend) = (Upstream::ok(), Backend::that(Manner::Refuses(422)));
         let folder = Folder::new();
@@ -183,10 +169,8 @@ fn dead(folder: &Folder) -> Vec<serde_json::Value> {
 }
 
 #[test]
+#[cfg_attr(not(debug_assertions), ignore = "needs a build that knows faults")]
 fn contract_23_a_panic_of_the_spools_thread_costs_no_call_and_no_record() {
-    if !knows_faults() {
-        return;
-    }
     let (upstream, backend) = (Upstream::ok(), Backend::start());
     let folder = Folder::new();
     let stack = registering(&upstream, &backend, &folder)
@@ -216,10 +200,8 @@ fn contract_23_a_panic_of_the_spools_thread_costs_no_call_and_no_record() {
 }
 
 #[test]
+#[cfg_attr(not(debug_assertions), ignore = "needs a build that knows faults")]
 fn contract_23_a_spool_whose_thread_goes_on_panicking_is_degraded_and_costs_no_call() {
-    if !knows_faults() {
-        return;
-    }
     let (upstream, backend) = (Upstream::ok(), Backend::start());
     let folder = Folder::new();
     let stack = registering(&upstream, &backend, &folder)
@@ -250,7 +232,7 @@ fn contract_23_keys_that_somebody_made_up_fill_no_disk_and_push_out_no_other_let
     let upstream = Upstream::ok();
     let backend = Backend::judging(|call| {
         let key = call.head.header("authorization").unwrap();
-        crate::support::upstream::json(if key.contains("made-up") { 401 } else { 422 }, "{}")
+        support::upstream::json(if key.contains("made-up") { 401 } else { 422 }, "{}")
     });
     let folder = Folder::new();
     let stack = registering(&upstream, &backend, &folder)
@@ -302,7 +284,7 @@ fn contract_23_a_backend_that_flaps_gets_every_record() {
         *time += 1;
         // Others come through between two failures of one.
         match *time <= 5 && call.parameter("user_id").as_str().unwrap().ends_with('3') {
-            true => crate::support::upstream::json(503, "{}"),
+            true => support::upstream::json(503, "{}"),
             false => verdict(&[]),
         }
     });
@@ -316,7 +298,7 @@ fn contract_23_a_backend_that_flaps_gets_every_record() {
     let calls = backend.calls();
     let last = |pre: bool, user: &str| {
         let of = |call: &&_| {
-            let call: &crate::support::backend::Call = call;
+            let call: &support::backend::Call = call;
             call.is_pre() == pre && call.parameter("user_id") == user
         };
         calls.iter().filter(of).count()
@@ -325,31 +307,27 @@ fn contract_23_a_backend_that_flaps_gets_every_record() {
     assert_eq!((last(true, "user-4"), last(false, "user-4")), (1, 1));
 }
 
-/// The library that makes a process believe in another time; None where it is not installed.
-fn faketime() -> Option<PathBuf> {
+/// The library that makes a process believe in another time.
+fn faketime() -> PathBuf {
     let found = ["x86_64", "aarch64"].map(|machine| {
         PathBuf::from(format!(
             "/usr/lib/{machine}-linux-gnu/faketime/libfaketimeMT.so.1"
         ))
     });
     let found = found.into_iter().find(|path| path.exists());
-    let required = std::env::var("MONITOR_TEST_FAKETIME").is_ok_and(|text| text == "required");
-    assert!(found.is_some() || !required, "libfaketime is not installed");
-    if found.is_none() {
-        eprintln!("skipped: libfaketime is not installed (package faketime)");
-    }
-    found
+    found.expect("libfaketime is installed (package faketime)")
 }
 
 #[test]
+#[ignore = "needs libfaketime"]
 fn contract_23_a_clock_that_jumps_by_hours_costs_no_record() {
-    let Some(library) = faketime() else { return };
+    let library = faketime();
     let upstream = Upstream::ok();
     let well = Arc::new(AtomicBool::new(false));
     let is_well = well.clone();
     let backend = Backend::judging(move |_| match is_well.load(Ordering::Relaxed) {
         true => verdict(&[]),
-        false => crate::support::upstream::json(500, "{}"),
+        false => support::upstream::json(500, "{}"),
     });
     let folder = Folder::new();
     let clock = folder.write("clock", "+0");

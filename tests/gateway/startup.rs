@@ -1,9 +1,9 @@
 //! What the binary refuses to start with, and says: CONTRACT 32 and 33.
 
-use crate::support::request::{HELLO, Request};
-use crate::support::stack::{Folder, Stack};
-use crate::support::upstream::Upstream;
 use std::process::{Command, Output};
+use support::request::{HELLO, Request};
+use support::stack::{Folder, Stack};
+use support::upstream::Upstream;
 
 fn monitor(arguments: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_monitor"))

@@ -1,11 +1,11 @@
 //! Event streams: §2.3, §6.2, CONTRACT 18 to 20.
 
-use crate::support::http::Conn;
-use crate::support::request::{HELLO, HELLO_STREAM, Request};
-use crate::support::stack::Stack;
-use crate::support::upstream::{ANSWER, DONE, Feed, SSE_HEAD, Upstream, delta};
 use serde_json::Value;
 use std::time::Duration;
+use support::http::Conn;
+use support::request::{HELLO, HELLO_STREAM, Request};
+use support::stack::Stack;
+use support::upstream::{ANSWER, DONE, Feed, SSE_HEAD, Upstream, delta};
 
 const KEEPALIVE: &str = ": keepalive\n\n";
 const BEAT: Duration = Duration::from_millis(200);

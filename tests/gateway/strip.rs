@@ -1,9 +1,9 @@
 //! What of a request's head reaches the upstream: §2.1 last sentence, CONTRACT 5 and 8.
 
-use crate::support::request::{HELLO, Request};
-use crate::support::stack::Stack;
-use crate::support::upstream::{ANSWER, Upstream};
-use crate::support::{KEY, contains};
+use support::request::{HELLO, Request};
+use support::stack::Stack;
+use support::upstream::{ANSWER, Upstream};
+use support::{KEY, contains};
 
 /// Occurs in every value that must stay behind.
 const MARK: &str = "stays-here";
@@ -79,7 +79,7 @@ fn a_gateway_header_sent_as_a_trailer_stays_here() {
         while let Some(head) = peer.read_head() {
             assert!(!head.has("trailer"));
             peer.read_body();
-            peer.send(crate::support::upstream::json(200, ANSWER));
+            peer.send(support::upstream::json(200, ANSWER));
         }
     });
     let stack = Stack::before(&upstream);
@@ -91,7 +91,7 @@ fn a_gateway_header_sent_as_a_trailer_stays_here() {
             .bytes();
         let mut bytes = whole[..whole.len() - 2].to_vec();
         bytes.extend(format!("X-User-Id: {MARK}\r\n\r\n").as_bytes());
-        let mut conn = crate::support::http::Conn::open(stack.gateway_addr);
+        let mut conn = support::http::Conn::open(stack.gateway_addr);
         conn.send(&bytes);
         let status = conn.final_head().status();
         assert!([200, 400].contains(&status), "{status}");

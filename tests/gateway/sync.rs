@@ -1,17 +1,17 @@
 //! Sync mode: what is awaited, what is sent on, and the block answer. §1.3, §1.5, §2.4, §3,
 //! CONTRACT 2, 12, 13.
 
-use crate::support::backend::{ANALYSIS, Backend, Manner, verdict};
-use crate::support::fault::refusing_address;
-use crate::support::http::Response;
-use crate::support::request::{HELLO, HELLO_STREAM, Request};
-use crate::support::stack::{Builder, Stack};
-use crate::support::upstream::{ANSWER, Upstream};
-use crate::support::{assert_envelope, contains, eventually};
 use serde_json::{Value, json};
 use std::sync::Mutex;
 use std::sync::mpsc::channel;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use support::backend::{ANALYSIS, Backend, Manner, verdict};
+use support::fault::refusing_address;
+use support::http::Response;
+use support::request::{HELLO, HELLO_STREAM, Request};
+use support::stack::{Builder, Stack};
+use support::upstream::{ANSWER, Upstream};
+use support::{assert_envelope, contains, eventually};
 
 pub(crate) const SYNC: &str = "6f1c2d4e-8a90-4b1c-9d2e-3f4a5b6c7d8e";
 pub(crate) const PHRASE: &str = "No \"quotes\" \u{2014} нет.";
@@ -245,7 +245,7 @@ fn failures() -> Vec<(Backend, &'static str)> {
             let text = String::from_utf8(verdict(&[])).unwrap();
             let stage = if call.is_pre() { word } else { "success" };
             let body = text.split_once("\r\n\r\n").unwrap().1;
-            crate::support::upstream::json(200, &body.replace("\"success\"", &format!("{stage:?}")))
+            support::upstream::json(200, &body.replace("\"success\"", &format!("{stage:?}")))
         })
     };
     vec![

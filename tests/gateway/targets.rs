@@ -1,11 +1,11 @@
 //! Request targets and hosts: one reading only, and what is forwarded is the path that was judged.
 //! §4.1, CONTRACT 9 and 10, RFC 9112 3.2.
 
-use crate::support::http::{Conn, Head};
-use crate::support::request::{CHAT, HELLO, Request};
-use crate::support::stack::Stack;
-use crate::support::upstream::Upstream;
-use crate::support::{KEY, contains};
+use support::http::{Conn, Head};
+use support::request::{CHAT, HELLO, Request};
+use support::stack::Stack;
+use support::upstream::Upstream;
+use support::{KEY, contains};
 
 /// Sends a request of these bytes, once with the access key and once without; gives the status of
 /// the former and the heads that reached the upstream by both.

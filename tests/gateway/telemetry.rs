@@ -1,14 +1,14 @@
 //! What is registered at the backend, when, and for whom: §1.2, §4.2, §5, CONTRACT 5, 7, 11, 17.
 //! Which text is recorded stands in `texts`.
 
-use crate::support::backend::{Backend, Manner};
-use crate::support::fault::refusing_address;
-use crate::support::request::{EMBEDDINGS, HELLO, HELLO_STREAM, MODELS, Request};
-use crate::support::stack::Stack;
-use crate::support::upstream::{ANSWER, DONE, Upstream, delta, json, response, sse};
-use crate::support::{KEY, eventually};
 use std::collections::HashSet;
 use std::time::{Duration, Instant};
+use support::backend::{Backend, Manner};
+use support::fault::refusing_address;
+use support::request::{EMBEDDINGS, HELLO, HELLO_STREAM, MODELS, Request};
+use support::stack::Stack;
+use support::upstream::{ANSWER, DONE, Upstream, delta, json, response, sse};
+use support::{KEY, eventually};
 
 const APPLICATION: &str = "6f1c2d4e-8a90-4b1c-9d2e-3f4a5b6c7d8e";
 const ANOTHER: &str = "0b9a8c7d-6e5f-4a3b-8c1d-2e3f4a5b6c7d";
@@ -326,7 +326,7 @@ fn a_stream_that_breaks_is_registered_with_its_partial_text() {
         .monitor(&backend)
         .start();
     let mut conn = Request::chat(HELLO_STREAM).send(stack.gateway_addr);
-    feed.send(crate::support::upstream::SSE_HEAD);
+    feed.send(support::upstream::SSE_HEAD);
     feed.chunk(delta(0, "so far"));
     conn.read_head_once_and_until(b"\n\n");
     feed.reset();

@@ -1,11 +1,11 @@
 //! Which text of an exchange is recorded: §4.1 rule 3, CONTRACT 3 and 4.
 
-use crate::support::backend::{Backend, Call};
-use crate::support::request::{HELLO, HELLO_STREAM, Request};
-use crate::support::stack::Stack;
-use crate::support::upstream::{ANSWER, DONE, SSE_HEAD, Upstream, delta, response};
 use serde_json::json;
 use std::io::Write;
+use support::backend::{Backend, Call};
+use support::request::{HELLO, HELLO_STREAM, Request};
+use support::stack::Stack;
+use support::upstream::{ANSWER, DONE, SSE_HEAD, Upstream, delta, response};
 
 /// The records of one exchange with that request body and that upstream.
 #[track_caller]

@@ -1,14 +1,14 @@
 //! TLS on both sides: https upstreams with a private authority, and TLS listeners (CONTRACT 34).
 
-use crate::support::assert_envelope;
-use crate::support::fault::free_port;
-use crate::support::request::{HELLO, HELLO_STREAM, Request};
-use crate::support::stack::{Folder, Stack};
-use crate::support::tls::Identity;
-use crate::support::upstream::{ANSWER, DONE, Upstream, delta, json, sse};
+use support::assert_envelope;
+use support::fault::free_port;
+use support::request::{HELLO, HELLO_STREAM, Request};
+use support::stack::{Folder, Stack};
+use support::tls::Identity;
+use support::upstream::{ANSWER, DONE, Upstream, delta, json, sse};
 
 fn https_upstream(identity: &Identity) -> Upstream {
-    let answer = |peer: &mut crate::support::server::Peer| {
+    let answer = |peer: &mut support::server::Peer| {
         while let Some(request) = peer.read_request() {
             let streams = String::from_utf8_lossy(&request.body).contains("\"stream\":true");
             peer.send(if streams {

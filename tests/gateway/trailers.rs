@@ -1,11 +1,11 @@
 //! Gateway headers where a strip list might miss them: CONTRACT 6 and 8.
 
-use crate::support::frames::{DATA, END_HEADERS, END_STREAM, Frames, HEADERS, field, frame, head};
-use crate::support::http::Conn;
-use crate::support::request::{CHAT, EMBEDDINGS, HELLO, MODELS, Request};
-use crate::support::stack::Stack;
-use crate::support::upstream::Upstream;
-use crate::support::{KEY, contains};
+use support::frames::{DATA, END_HEADERS, END_STREAM, Frames, HEADERS, field, frame, head};
+use support::http::Conn;
+use support::request::{CHAT, EMBEDDINGS, HELLO, MODELS, Request};
+use support::stack::Stack;
+use support::upstream::Upstream;
+use support::{KEY, contains};
 
 const MARK: &str = "stays-here";
 const NAMES: [&str; 6] = [

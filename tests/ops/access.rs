@@ -1,15 +1,15 @@
 //! The access log as JSON lines (CONTRACT 34 `log`): one line per call, of which nothing is secret, off
 //! the call's path, reopened for logrotate and whole after a stop.
 
-use crate::line::order;
-use crate::support::backend::{Backend, verdict};
-use crate::support::eventually;
-use crate::support::request::{HELLO, HELLO_STREAM, Request};
-use crate::support::stack::{Builder, Folder, Stack};
-use crate::support::upstream::{ANSWER, DONE, Upstream, delta};
 use serde_json::Value;
 use std::path::Path;
 use std::sync::Arc;
+use support::backend::{Backend, verdict};
+use support::eventually;
+use support::line::order;
+use support::request::{HELLO, HELLO_STREAM, Request};
+use support::stack::{Builder, Folder, Stack};
+use support::upstream::{ANSWER, DONE, Upstream, delta};
 
 const APPLICATION: &str = "57100000-0000-4000-8000-000000000007";
 const PARENT: &str = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";

@@ -1,12 +1,12 @@
 //! The collector that traces go to: one of a private authority, and another one after a reload.
 
-use crate::support::eventually;
-use crate::support::request::{HELLO, HELLO_STREAM, Request};
-use crate::support::server::Peer;
-use crate::support::stack::Folder;
-use crate::support::tls::Authority;
-use crate::support::upstream::{DONE, SSE_HEAD, Upstream, json};
 use crate::traces::{await_spans, collector, gateway, spans as spans_of, tracing};
+use support::eventually;
+use support::request::{HELLO, HELLO_STREAM, Request};
+use support::server::Peer;
+use support::stack::Folder;
+use support::tls::Authority;
+use support::upstream::{DONE, SSE_HEAD, Upstream, json};
 
 const RELOADS: &str = "monitor_reloads_total{result=\"ok\"}";
 

@@ -1,12 +1,12 @@
 //! `monitor reload` and `monitor upgrade` find the running process by its data folder, and `monitor all`
 //! says whom its listeners serve.
 
-use crate::line::{Line, await_end};
-use crate::support::process::Process;
-use crate::support::stack::{Folder, Stack};
-use crate::support::upstream::Upstream;
 use std::path::Path;
 use std::process::{Command, Output};
+use support::line::{Line, await_end};
+use support::process::Process;
+use support::stack::{Folder, Stack};
+use support::upstream::Upstream;
 
 /// A command with nothing but the data folder to go by.
 fn command(data_dir: &Path, arguments: &[&str]) -> Output {

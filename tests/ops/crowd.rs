@@ -1,14 +1,14 @@
 //! Clients that never stop: fresh connections, kept ones and streams, each answer checked to its
 //! last byte. One that fails is remembered with what it saw.
 
-use crate::support::http::Conn;
-use crate::support::request::{HELLO, Request};
-use crate::support::tls::Client;
-use crate::support::upstream::{DONE, Upstream, delta, json, sse};
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
+use support::http::Conn;
+use support::request::{HELLO, Request};
+use support::tls::Client;
+use support::upstream::{DONE, Upstream, delta, json, sse};
 
 const ANSWER: &str = r#"{"choices":[{"message":{"role":"assistant","content":"fine"}}]}"#;
 const STREAM: &str = r#"{"model":"m","stream":true,"messages":[{"role":"user","content":"hi"}]}"#;

@@ -2,16 +2,16 @@
 //! program runs beside the others; they share one shell, as the reader's second terminal does. What differs
 //! from a reader's machine is named in [`Reader`]: `cargo run` starts the binary that is there, on free ports.
 
-use crate::support::PATIENCE;
-use crate::support::fault::free_port;
-use crate::support::process::Process;
-use crate::support::stack::Folder;
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
+use support::PATIENCE;
+use support::fault::free_port;
+use support::process::Process;
+use support::stack::Folder;
 
 const START: &str = "cargo run --release";
 /// What the shell prints behind each block, with the status of its last command.

@@ -3,13 +3,13 @@
 //! `cargo bench --bench ops` and from the case `held` of `cargo bench --bench gateway`.
 
 use crate::crowd::{Crowd, model};
-use crate::support::backend::Backend;
-use crate::support::http::Conn;
-use crate::support::request::{HELLO, HELLO_STREAM, Request};
-use crate::support::stack::Stack;
-use crate::support::upstream::{SSE_HEAD, Upstream, delta};
-use crate::support::{PATIENCE, eventually};
 use std::sync::atomic::Ordering;
+use support::backend::Backend;
+use support::http::Conn;
+use support::request::{HELLO, HELLO_STREAM, Request};
+use support::stack::Stack;
+use support::upstream::{SSE_HEAD, Upstream, delta};
+use support::{PATIENCE, eventually};
 
 const MIB: u64 = 1 << 20;
 /// Streams held at once.

@@ -1,12 +1,12 @@
 //! The configuration read again while calls go on (CONTRACT 35).
 
 use crate::crowd::{Crowd, model};
-use crate::line::{order, signal};
-use crate::support::eventually;
-use crate::support::request::{HELLO, Request};
-use crate::support::stack::{Folder, Stack};
-use crate::support::tls;
-use crate::support::upstream::Upstream;
+use support::eventually;
+use support::line::{order, signal};
+use support::request::{HELLO, Request};
+use support::stack::{Folder, Stack};
+use support::tls;
+use support::upstream::Upstream;
 
 /// Reloads under load; `MONITOR_RELOADS` asks for more.
 const RELOADS: u64 = 100;
@@ -155,14 +155,14 @@ fn contract_35_a_certificate_changes_without_a_restart() {
         (cert, folder.write("key.pem", &identity.key_pem))
     };
     let (cert, key) = put(&one);
-    let port = crate::support::fault::free_port();
+    let port = support::fault::free_port();
     let yaml = format!(
         "{}listen:\n  - {{address: \"127.0.0.1:{port}\", tls: {{cert: \"{}\", key: \"{}\"}}}}\n",
         upstream_at(&upstream),
         cert.display(),
         key.display()
     );
-    let plain = crate::support::fault::free_port();
+    let plain = support::fault::free_port();
     let yaml = format!("{yaml}  - 127.0.0.1:{plain}\n");
     let stack = Stack::gateway()
         .yaml(&yaml)

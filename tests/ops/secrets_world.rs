@@ -1,17 +1,17 @@
 //! The world of the test that looks for secrets: one process with every output on, and a model and a
 //! judge that fail in many ways.
 
-use crate::line::signal;
-use crate::support::http::Response;
-use crate::support::request::Request;
-use crate::support::secrets::Secrets;
-use crate::support::stack::{Builder, Folder, Stack};
-use crate::support::upstream::{Upstream, delta, json, response, sse};
 use serde_json::{Value, json as object};
 use std::io::Write;
 use std::os::unix::net::UnixDatagram;
 use std::process::{Command, Stdio};
 use std::sync::{Arc, Mutex};
+use support::http::Response;
+use support::line::signal;
+use support::request::Request;
+use support::secrets::Secrets;
+use support::stack::{Builder, Folder, Stack};
+use support::upstream::{Upstream, delta, json, response, sse};
 
 /// Everything around one process, and what came out of it.
 pub(crate) struct World {

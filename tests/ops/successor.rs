@@ -1,12 +1,12 @@
 //! What a process that takes over is to its surroundings: its supervisor, who reloads, who reads what it says.
 
-use crate::line::{Line, await_end, has_ended, order, signal};
-use crate::support::eventually;
-use crate::support::http::Conn;
-use crate::support::request::{HELLO, Request};
-use crate::support::stack::Stack;
-use crate::support::upstream::{DONE, Feed, Upstream, delta};
 use std::process::Command;
+use support::eventually;
+use support::http::Conn;
+use support::line::{Line, await_end, has_ended, order, signal};
+use support::request::{HELLO, Request};
+use support::stack::Stack;
+use support::upstream::{DONE, Feed, Upstream, delta};
 
 /// The number of a process's parent.
 fn parent(process: i32) -> i32 {

@@ -1,17 +1,17 @@
 //! TLS on every side (CONTRACT 34 `tls`): clients with certificates, a backend and an upstream that ask
 //! for ours, files that are wrong, reloads, old versions, secrets in clear text.
 
-use crate::line::order;
-use crate::support::backend::{Backend, verdict};
-use crate::support::eventually;
-use crate::support::fault::free_port;
-use crate::support::request::{EMBEDDINGS, HELLO, Request};
-use crate::support::server::Peer;
-use crate::support::stack::{Builder, Folder, Stack};
-use crate::support::tls::{Authority, Identity};
-use crate::support::upstream::{ANSWER, Upstream, json};
 use std::net::SocketAddr;
 use std::sync::Arc;
+use support::backend::{Backend, verdict};
+use support::eventually;
+use support::fault::free_port;
+use support::line::order;
+use support::request::{EMBEDDINGS, HELLO, Request};
+use support::server::Peer;
+use support::stack::{Builder, Folder, Stack};
+use support::tls::{Authority, Identity};
+use support::upstream::{ANSWER, Upstream, json};
 
 /// A folder of PEM files.
 pub(crate) struct Files(Arc<Folder>);

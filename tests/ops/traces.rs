@@ -2,16 +2,16 @@
 //! sampling, `traceparent` to the backend and not to the upstream; no cost to a call whatever the
 //! collector does.
 
-use crate::support::backend::{Backend, verdict};
-use crate::support::eventually;
-use crate::support::request::{EMBEDDINGS, HELLO, HELLO_STREAM, Request};
-use crate::support::server::Received;
-use crate::support::stack::{Builder, Stack};
-use crate::support::upstream::{ANSWER, DONE, Upstream, delta, json, response};
 use serde_json::Value;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::channel;
+use support::backend::{Backend, verdict};
+use support::eventually;
+use support::request::{EMBEDDINGS, HELLO, HELLO_STREAM, Request};
+use support::server::Received;
+use support::stack::{Builder, Stack};
+use support::upstream::{ANSWER, DONE, Upstream, delta, json, response};
 
 const APPLICATION: &str = "57100000-0000-4000-8000-000000000008";
 const TRACE: &str = "4bf92f3577b34da6a3ce929d0e0e4736";

@@ -2,19 +2,19 @@
 //! one as it was.
 
 use crate::crowd::{Crowd, model};
-use crate::line::{Line, await_end, has_ended, order, signal};
 use crate::successor::{ends, streaming};
-use crate::support::backend::{Backend, Manner};
-use crate::support::http::Conn;
-use crate::support::request::{HELLO, Request};
-use crate::support::stack::{Folder, Stack};
-use crate::support::tls::Authority;
-use crate::support::upstream::{Upstream, delta};
-use crate::support::{KEY, eventually};
 use crate::tls::{Files, listening};
 use std::collections::HashMap;
 use std::process::Command;
 use std::sync::atomic::Ordering;
+use support::backend::{Backend, Manner};
+use support::http::Conn;
+use support::line::{Line, await_end, has_ended, order, signal};
+use support::request::{HELLO, Request};
+use support::stack::{Folder, Stack};
+use support::tls::Authority;
+use support::upstream::{Upstream, delta};
+use support::{KEY, eventually};
 
 /// With the first access key of an analysis server.
 fn authorised(request: Request) -> Request {
@@ -355,7 +355,7 @@ fn contract_35_all_in_one_hands_over_its_store_and_its_api_too() {
     }
     await_end(stack.process.id() as i32);
     eventually("both calls are kept", || {
-        let page = stack.analysis("/records", crate::support::KEY).json();
+        let page = stack.analysis("/records", support::KEY).json();
         (page["records"].as_array()?.len() == 4).then_some(())
     });
 }

@@ -1,11 +1,6 @@
 //! Upgrades under clients that speak HTTP/2: what a connection has taken is answered, and what it has not goes
 //! out on another.
 
-use crate::line::{Line, await_end};
-use crate::support::request::{CHAT, HELLO};
-use crate::support::stack::Stack;
-use crate::support::upstream::{ANSWER, Upstream};
-use crate::support::{KEY, eventually};
 use http_body_util::{BodyExt, Full};
 use hyper::Request;
 use hyper::body::Bytes;
@@ -14,6 +9,11 @@ use hyper_util::rt::{TokioExecutor, TokioIo};
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use support::line::{Line, await_end};
+use support::request::{CHAT, HELLO};
+use support::stack::Stack;
+use support::upstream::{ANSWER, Upstream};
+use support::{KEY, eventually};
 use tokio::net::TcpStream;
 
 const CLIENTS: usize = 4;

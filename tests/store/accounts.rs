@@ -1,7 +1,7 @@
 //! Accounts of people, one-time links and sign-ins.
 
-use crate::bed::{Bed, MORNING_MS};
 use monitor_store::{Account, AccountChange, AccountId, Role, SecretHash, SignIn};
+use support::bed::{Bed, MORNING_MS};
 
 pub(crate) fn account(name: &str) -> Account {
     Account {

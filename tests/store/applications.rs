@@ -1,11 +1,11 @@
 //! Applications, their versions, and changes that meet (CONTRACT 38).
 
-use crate::bed::{Bed, MORNING_MS, application};
 use monitor_model::{ApplicationId, Policy};
 use monitor_store::{
     Application, ApplicationFilter, ApplicationVersion, Changed, NameFilter, StoreError,
 };
 use serde_json::json;
+use support::bed::{Bed, MORNING_MS, application};
 
 async fn get(bed: &Bed) -> Application {
     let found = bed.store.application(bed.application).await.unwrap();

@@ -1,10 +1,10 @@
 //! Files of records: their links, and the bytes that nobody has a link to (CONTRACT 29).
 
-use crate::bed::{Bed, MORNING_MS, found};
 use monitor_model::RecordId;
 use monitor_store::{
     Attached, Attachment, BlobHash, Findings, NewAttachment, RetentionLimits, Scanned,
 };
+use support::bed::{Bed, MORNING_MS, found};
 
 pub(crate) fn file(byte: u8) -> Attachment {
     Attachment {

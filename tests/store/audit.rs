@@ -1,9 +1,9 @@
 //! The audit log.
 
-use crate::bed::{Bed, MORNING_MS};
 use monitor_model::ApplicationId;
 use monitor_store::{AuditEntry, AuditFilter, TokenId};
 use serde_json::json;
+use support::bed::{Bed, MORNING_MS};
 
 fn entry(number: i64, application_id: Option<ApplicationId>) -> AuditEntry {
     AuditEntry {

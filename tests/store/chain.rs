@@ -1,10 +1,10 @@
 //! Numbers of gateways' records as a store keeps them (CONTRACT 5).
 
-use crate::bed::{Bed, DAY_MS, MORNING_MS};
 use monitor_model::{ChainHash, Span};
 use monitor_store::{
     ChainEntry, ChainFilter, ChainState, Erasure, NewRecord, RetentionLimits, StoreError,
 };
+use support::bed::{Bed, DAY_MS, MORNING_MS};
 use uuid::Uuid;
 
 fn hash(number: u64) -> ChainHash {

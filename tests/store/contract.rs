@@ -1,9 +1,9 @@
 //! The suite's list. `store_contract!(path)` makes a test of every line; `path` is a function that
-//! gives a new empty database, or None where its server cannot be had here.
+//! gives a new empty database; attributes before it are those of every test.
 
 macro_rules! store_contract {
-    ($new:path) => {
-        store_contract! { $new =>
+    ($(#[$attribute:meta])* $new:path) => {
+        store_contract! { $(#[$attribute])* $new =>
             records: a_record_comes_back_as_it_went_in
             records: texts_of_every_kind_come_back_whole
             records: rules_that_came_with_the_request_are_kept_in_place_of_a_version
@@ -94,14 +94,17 @@ macro_rules! store_contract {
             saved: of_many_identities_at_once_one_gets_the_account
         }
     };
-    ($new:path => $($module:ident: $name:ident)+) => {
-        $(
-            #[test]
-            fn $name() {
-                if let Some(database) = $new() {
-                    $crate::bed::run(database, async |bed| $crate::$module::$name(bed).await);
-                }
-            }
-        )+
+    ($(#[$attribute:meta])* $new:path => $($module:ident: $name:ident)+) => {
+        store_contract! { @tests [$(#[$attribute])*] $new => $($module: $name)+ }
+    };
+    (@tests $attributes:tt $new:path => $($module:ident: $name:ident)+) => {
+        $(store_contract! { @test $attributes $new => $module: $name })+
+    };
+    (@test [$(#[$attribute:meta])*] $new:path => $module:ident: $name:ident) => {
+        #[test]
+        $(#[$attribute])*
+        fn $name() {
+            support::bed::run($new(), async |bed| $crate::$module::$name(bed).await);
+        }
     };
 }

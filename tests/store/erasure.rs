@@ -1,9 +1,9 @@
 //! Erasing a user: what is there goes, what comes late is refused (issue: erasure).
 
 use crate::attachments::{attach, file, place};
-use crate::bed::{Bed, MORNING_MS, everything};
 use monitor_model::ApplicationId;
 use monitor_store::{Erased, Erasure, NewRecord, SessionFilter, StatisticsFilter, StoreError};
+use support::bed::{Bed, MORNING_MS, everything};
 use uuid::Uuid;
 
 fn of(bed: &Bed, user: &str) -> NewRecord {

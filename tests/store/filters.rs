@@ -1,10 +1,10 @@
 //! Every condition of a list, alone and in pairs, against the same condition in this language.
 
-use crate::bed::{Bed, MORNING_MS, everything, found};
 use monitor_model::{ApplicationId, RecordId, Stage};
 use monitor_store::{NewRecord, RecordFilter, VerdictFilter};
 use serde_json::json;
 use std::collections::HashSet;
+use support::bed::{Bed, MORNING_MS, everything, found};
 
 const MINUTE_MS: i64 = 60_000;
 

@@ -1,9 +1,9 @@
 //! Policies beside their applications (CONTRACT 16). What may stand in a row at all is tested with
 //! each database's constraints in the policy tests.
 
-use crate::bed::Bed;
 use monitor_model::{ApplicationId, Policy};
 use monitor_store::{Changed, StoreError};
+use support::bed::Bed;
 
 fn policy(text: &str) -> Policy {
     Policy::from_json(text).unwrap()

@@ -1,12 +1,12 @@
 //! Records in and out, one by one and by page (CONTRACT 5 and 23).
 
-use crate::bed::{Bed, everything, found};
 use monitor_model::{
     ApplicationId, CategoryScore, Entity, PolicyRuling, RecordId, Severity, Stage, Status, Timings,
 };
 use monitor_store::{NewRecord, RecordFilter, StoreError, StoredRecord};
 use serde_json::json;
 use std::collections::HashSet;
+use support::bed::{Bed, everything, found};
 
 /// One with something in every field.
 fn full(bed: &Bed) -> NewRecord {

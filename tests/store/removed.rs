@@ -1,11 +1,11 @@
 //! What a removed application leaves behind: nothing that is shown, and soon nothing at all.
 
-use crate::bed::{Bed, everything, found, token};
 use monitor_model::{ApplicationId, Policy, RecordId};
 use monitor_store::{
     ApplicationFilter, Changed, RecordFilter, RetentionLimits, SessionFilter, StatisticsFilter,
     StoreError, TokenHash,
 };
+use support::bed::{Bed, everything, found, token};
 
 /// An application with a record, and then without itself.
 async fn removed(bed: &Bed) -> (ApplicationId, RecordId) {

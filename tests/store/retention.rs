@@ -1,8 +1,8 @@
 //! Removing what is beyond the limits (CONTRACT 38).
 
-use crate::bed::{Bed, DAY_MS, MORNING_MS, everything, found};
 use monitor_model::{ApplicationId, RecordId};
 use monitor_store::{RetentionLimits, SessionFilter, StatisticsFilter};
+use support::bed::{Bed, DAY_MS, MORNING_MS, everything, found};
 
 const NONE: RetentionLimits = RetentionLimits {
     days: None,

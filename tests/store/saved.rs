@@ -1,8 +1,8 @@
 //! Saved filters, and the identities of accounts at other servers.
 
 use crate::accounts::{account, added};
-use crate::bed::{Bed, MORNING_MS};
 use monitor_store::{Account, FilterId, Identity, SavedFilter};
+use support::bed::{Bed, MORNING_MS};
 
 fn filter(owner: &Account, name: &str, is_shared: bool) -> SavedFilter {
     SavedFilter {

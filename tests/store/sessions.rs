@@ -1,8 +1,8 @@
 //! Sessions: records of one `session_id` of one application (CONTRACT 5).
 
-use crate::bed::{Bed, MORNING_MS};
 use monitor_model::Stage;
 use monitor_store::{NewRecord, SessionFilter, SessionSummary};
+use support::bed::{Bed, MORNING_MS};
 
 fn of_session(bed: &Bed, session: &str, created_at_ms: i64) -> NewRecord {
     NewRecord {

@@ -1,7 +1,5 @@
 //! Several stores over one database, closing and opening, and changes that others have to hear of.
 
-use crate::bed::{Bed, add_application, everything, token};
-use crate::support::PATIENCE;
 use monitor_model::{ApplicationId, RecordId};
 use monitor_store::{
     ApplicationFilter, AuditFilter, Changed, RetentionLimits, SessionFilter, StatisticsFilter,
@@ -11,6 +9,8 @@ use serde_json::json;
 use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
+use support::PATIENCE;
+use support::bed::{Bed, add_application, everything, token};
 use tokio::time::timeout;
 
 pub(crate) async fn two_stores_keep_an_exchange_once(bed: &Bed) {

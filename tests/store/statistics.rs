@@ -1,9 +1,9 @@
 //! Statistics per day (UTC), application and stage.
 
-use crate::bed::{Bed, DAY_MS, MORNING_MS, found};
 use monitor_model::Stage;
 use monitor_store::{DayStatistics, NewRecord, StatisticsFilter};
 use serde_json::json;
+use support::bed::{Bed, DAY_MS, MORNING_MS, found};
 
 const TODAY: i64 = MORNING_MS / DAY_MS;
 

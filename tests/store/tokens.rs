@@ -1,9 +1,9 @@
 //! Tokens (CONTRACT 30). Whether one may be used is said elsewhere; here they are kept.
 
-use crate::bed::{Bed, MORNING_MS, token};
-use crate::support::PATIENCE;
 use monitor_store::{Scope, Scopes, Token, TokenChange, TokenHash, TokenId};
 use std::time::Instant;
+use support::PATIENCE;
+use support::bed::{Bed, MORNING_MS, token};
 
 async fn get(bed: &Bed, hash: TokenHash) -> Token {
     bed.store.token(&hash).await.unwrap().expect("it is there")

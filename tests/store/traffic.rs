@@ -1,9 +1,9 @@
 //! Traffic by the hour, and what the store says of itself and of gateways.
 
-use crate::bed::{Bed, MORNING_MS, found};
 use monitor_model::{ChainHash, Stage};
 use monitor_store::{ChainEntry, HourTraffic, KEPT_HOURS, NewRecord, RetentionLimits};
 use serde_json::json;
+use support::bed::{Bed, MORNING_MS, found};
 use uuid::Uuid;
 
 const HOUR_MS: i64 = 3_600_000;

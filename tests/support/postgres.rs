@@ -1,13 +1,12 @@
 //! A real PostgreSQL from the system's package: its own data folder, a free loopback port, ended with
 //! the value. Passwords are asked for, as in production; nothing is synced to disk, so that it is fast.
-//! Without the package a test says that it is skipped, unless MONITOR_TEST_POSTGRES=required.
+//! Tests that need it are ignored unless they are asked for (`#[ignore = "needs PostgreSQL"]`).
 
 use super::PATIENCE;
 use super::fault::free_port;
 use super::process::Process;
 use super::stack::Folder;
-use monitor_gateway::config::{StoreSettings, StoreSsl};
-use monitor_model::Secret;
+use monitor_model::{Secret, StoreSettings, StoreSsl};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -45,16 +44,15 @@ pub struct Database {
 }
 
 impl Postgres {
-    /// A running server; None, said on stderr, where PostgreSQL is not installed.
+    /// A running server.
+    ///
+    /// # Panics
+    /// Where PostgreSQL is not installed.
     #[track_caller]
-    pub fn start() -> Option<Self> {
-        let Some(programs) = programs() else {
-            let required =
-                std::env::var("MONITOR_TEST_POSTGRES").is_ok_and(|word| word == "required");
-            assert!(!required, "PostgreSQL is not installed below {PROGRAMS}");
-            eprintln!("skipped: PostgreSQL is not installed below {PROGRAMS}");
-            return None;
-        };
+    pub fn start() -> Self {
+        let programs = programs();
+        let programs =
+            programs.unwrap_or_else(|| panic!("PostgreSQL is not installed below {PROGRAMS}"));
         let mut server = Self {
             programs,
             folder: Folder::new(),
@@ -70,7 +68,7 @@ impl Postgres {
         assert!(started, "a free port in five tries");
         let gateway = format!("CREATE ROLE {GATEWAY} LOGIN PASSWORD '{PASSWORD}'");
         server.admin("postgres").execute(&gateway);
-        Some(server)
+        server
     }
 
     /// A new database without the program's schema.

@@ -152,7 +152,8 @@ impl Builder {
         let analysis_at = self.analysis_at.or(by_yaml(is_analysis));
         let analysis_addr = local(analysis_at.unwrap_or_else(free_port));
         let operations_addr = local(free_port());
-        let binary = env!("CARGO_BIN_EXE_monitor");
+        let binary = crate::monitor();
+        let binary = binary.to_str().unwrap();
         let mut command = match &self.first {
             None => Command::new(binary),
             Some(first) => {

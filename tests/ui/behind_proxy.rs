@@ -1,9 +1,9 @@
 //! Behind a proxy that speaks TLS: `ui.public_url` is what browsers see, whatever the listener speaks.
 
-use crate::support::identity_provider::IdentityProvider;
-use crate::support::stack::Stack;
-use crate::visitor::Visitor;
 use crate::world::{PASSWORD, console_link};
+use support::identity_provider::IdentityProvider;
+use support::stack::Stack;
+use support::visitor::Visitor;
 
 const PUBLIC: &str = "https://monitor.example";
 

@@ -1,8 +1,6 @@
 //! Debian's Chromium, driven over its DevTools protocol through two pipes. One browser per test, with
 //! a profile of its own; it ends with the test.
 
-use crate::support::PATIENCE;
-use crate::support::stack::Folder;
 use base64::Engine as _;
 use serde_json::{Value, json};
 use std::fs::File;
@@ -13,6 +11,8 @@ use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
+use support::PATIENCE;
+use support::stack::Folder;
 
 const QUIET: [&str; 12] = [
     "--headless",
@@ -43,12 +43,9 @@ pub(crate) struct Browser {
 }
 
 impl Browser {
-    /// Starts one for pages of this server; None where there is none.
-    pub(crate) fn start(server: SocketAddr) -> Option<Self> {
-        let Ok(program) = std::env::var("MONITOR_TEST_CHROMIUM") else {
-            println!("skipped: MONITOR_TEST_CHROMIUM is not set; tests/run.sh sets it");
-            return None;
-        };
+    /// Starts one for pages of this server.
+    pub(crate) fn start(server: SocketAddr) -> Self {
+        let program = support::tool("MONITOR_TEST_CHROMIUM");
         let profile = Folder::new();
         let (to, from) = (profile.path().join("to"), profile.path().join("from"));
         let made = Command::new("mkfifo").args([&to, &from]).status().unwrap();
@@ -84,7 +81,7 @@ impl Browser {
             _profile: profile,
         };
         browser.new_page();
-        Some(browser)
+        browser
     }
 
     fn new_page(&mut self) {
@@ -303,9 +300,7 @@ impl Browser {
     /// What axe-core has to say against the page: none, or each rule with the elements.
     #[track_caller]
     pub(crate) fn violations(&mut self) -> Vec<String> {
-        let Some(axe) = axe() else {
-            return Vec::new();
-        };
+        let axe = axe();
         self.value(&format!("{axe}; true"));
         let found = self.value(
             "axe.run(document).then(result => result.violations.map(violation => violation.id + ': ' \
@@ -323,13 +318,10 @@ impl Drop for Browser {
 }
 
 /// The checks of accessibility, from where `run.sh` puts them.
-fn axe() -> Option<String> {
-    let folder = std::env::var("MONITOR_TEST_NODE_DIR").ok()?;
+fn axe() -> String {
+    let folder = support::tool("MONITOR_TEST_NODE_DIR");
     let file = PathBuf::from(folder).join("node_modules/axe-core/axe.min.js");
-    Some(
-        std::fs::read_to_string(&file)
-            .unwrap_or_else(|error| panic!("{}: {error}", file.display())),
-    )
+    std::fs::read_to_string(&file).unwrap_or_else(|error| panic!("{}: {error}", file.display()))
 }
 
 fn listen(pipe: File) -> Receiver<Value> {

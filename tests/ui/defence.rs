@@ -1,13 +1,13 @@
 //! What pages must not let happen: forms of other sites, other tenants' data, texts that become code.
 
 use crate::accounts::colleague;
-use crate::support::KEY;
-use crate::support::request::Request;
-use crate::support::stack::Stack;
-use crate::visitor::Visitor;
 use crate::world::{administrator, administrators_browser};
 use serde_json::json;
 use std::path::{Path, PathBuf};
+use support::KEY;
+use support::request::Request;
+use support::stack::Stack;
+use support::visitor::Visitor;
 
 /// Makes an application through the API; gives its id.
 pub(crate) fn add_application(stack: &Stack, body: &serde_json::Value) -> String {
@@ -164,12 +164,11 @@ fn another_tenants_application_is_not_found() {
 }
 
 #[test]
+#[ignore = "needs Chromium"]
 fn stored_texts_never_become_code() {
     const EVIL: &str = "\"'><img src=x onerror=window.evil=1><script>window.evil=1</script>";
     let stack = Stack::all().start();
-    let Some(mut browser) = administrators_browser(&stack) else {
-        return;
-    };
+    let mut browser = administrators_browser(&stack);
     let id = add_application(
         &stack,
         &json!({

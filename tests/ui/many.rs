@@ -5,12 +5,12 @@ use crate::accounts::colleague;
 use crate::defence::add_application;
 use crate::looks::look;
 use crate::records::keep;
-use crate::support::KEY;
-use crate::support::request::Request;
-use crate::support::stack::Stack;
-use crate::visitor::Visitor;
 use crate::world::{administrator, administrators_browser};
 use serde_json::json;
+use support::KEY;
+use support::request::Request;
+use support::stack::Stack;
+use support::visitor::Visitor;
 
 const APPLICATIONS: usize = 300;
 const LAST: &str = "Платёжный шлюз";
@@ -199,11 +199,10 @@ fn the_list_of_applications_is_read_page_by_page_and_searched_in_any_letter_case
 }
 
 #[test]
+#[ignore = "needs Chromium"]
 fn in_a_browser_the_keyboard_reaches_what_is_offered_and_a_choice_narrows_the_list() {
     let stack = Stack::all().start();
-    let Some(mut browser) = administrators_browser(&stack) else {
-        return;
-    };
+    let mut browser = administrators_browser(&stack);
     let id = many(&stack);
     for (path, opener) in [
         ("/ui/overview", None),

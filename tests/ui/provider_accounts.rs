@@ -1,9 +1,9 @@
 //! Whose an account is when people come by an identity provider, and a shop where nobody has a password.
 
-use crate::support::identity_provider::IdentityProvider;
-use crate::support::stack::{Builder, Folder, Stack};
-use crate::visitor::Visitor;
 use serde_json::{Value, json};
+use support::identity_provider::IdentityProvider;
+use support::stack::{Builder, Folder, Stack};
+use support::visitor::Visitor;
 
 const BOSS: &str = "boss@corp.example";
 

@@ -2,13 +2,13 @@
 //! token or an account says so, and never more lines than fit.
 
 use crate::accounts::{account_path, colleague};
-use crate::support::KEY;
-use crate::support::eventually;
-use crate::support::identity_provider::{CLIENT_SECRET, IdentityProvider, Signer};
-use crate::support::stack::{Folder, Stack};
-use crate::visitor::Visitor;
 use crate::world::{ADMIN, PASSWORD, administrator};
 use serde_json::{Value, json};
+use support::KEY;
+use support::eventually;
+use support::identity_provider::{CLIENT_SECRET, IdentityProvider, Signer};
+use support::stack::{Folder, Stack};
+use support::visitor::Visitor;
 
 /// Lines of sign-ins that failed, the latest first, once there are so many.
 #[track_caller]

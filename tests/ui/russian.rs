@@ -1,10 +1,10 @@
 //! In Russian a page says in Russian what is wrong: each field's problem and each refusal.
 
 use crate::accounts::account_path;
-use crate::support::identity_provider::IdentityProvider;
-use crate::support::stack::Stack;
-use crate::visitor::Visitor;
 use crate::world::{ADMIN, administrator, console_link};
+use support::identity_provider::IdentityProvider;
+use support::stack::Stack;
+use support::visitor::Visitor;
 
 /// What a page complains of, names of fields left out.
 #[track_caller]

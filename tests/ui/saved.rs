@@ -2,10 +2,10 @@
 
 use crate::accounts::colleague;
 use crate::records::keep;
-use crate::support::stack::Stack;
-use crate::visitor::Visitor;
 use crate::world::{administrator, administrators_browser};
 use serde_json::json;
+use support::stack::Stack;
+use support::visitor::Visitor;
 
 #[track_caller]
 fn save(visitor: &mut Visitor, name: &str, filter: &str, shared: bool) -> u16 {
@@ -21,11 +21,10 @@ fn removal(page: &str) -> String {
 }
 
 #[test]
+#[ignore = "needs Chromium"]
 fn a_filter_is_kept_under_a_name_gone_to_and_deleted() {
     let stack = Stack::all().start();
-    let Some(mut browser) = administrators_browser(&stack) else {
-        return;
-    };
+    let mut browser = administrators_browser(&stack);
     for user in ["ann", "bob"] {
         let body = json!({"application_id": stack.application_id(), "message": "hi",
             "additional_parameters": {"user_id": user}});

@@ -1,18 +1,17 @@
 //! Signing in (§5): the console's link, passwords, sign-ins and their end.
 
-use crate::support::stack::Stack;
-use crate::visitor::Visitor;
 use crate::world::{ADMIN, PASSWORD, administrator, administrators_browser, console_link};
+use support::stack::Stack;
+use support::visitor::Visitor;
 
 /// The name of the cookie on loopback in clear text.
 const COOKIE: &str = "monitor";
 
 #[test]
+#[ignore = "needs Chromium"]
 fn a_newcomer_signs_in_through_the_consoles_link_and_later_with_the_password() {
     let stack = Stack::all().start();
-    let Some(mut browser) = administrators_browser(&stack) else {
-        return;
-    };
+    let mut browser = administrators_browser(&stack);
     browser.wait_for("location.pathname.startsWith('/ui/')");
     browser.click(".corner form[action='/ui/sign-out'] button");
     browser.wait_for("location.pathname === '/ui/sign-in'");

@@ -3,10 +3,10 @@
 use crate::accounts::colleague;
 use crate::defence::add_application;
 use crate::records::keep_with;
-use crate::support::KEY;
-use crate::support::stack::Stack;
 use crate::world::{administrator, administrators_browser};
 use serde_json::{Value, json};
+use support::KEY;
+use support::stack::Stack;
 
 fn listed(stack: &Stack) -> Vec<Value> {
     let list = stack.analysis("/tokens", KEY).json();
@@ -19,11 +19,10 @@ fn named(stack: &Stack, name: &str) -> Value {
 }
 
 #[test]
+#[ignore = "needs Chromium"]
 fn contract_30_a_token_is_made_used_and_revoked_and_the_next_call_is_refused() {
     let stack = Stack::all().start();
-    let Some(mut browser) = administrators_browser(&stack) else {
-        return;
-    };
+    let mut browser = administrators_browser(&stack);
     browser.open("/ui/tokens");
     browser.click("details.card summary");
     browser.fill("[name=name]", "gateway 1");

@@ -2,15 +2,15 @@
 //! when its process stops.
 
 use crate::accounts::colleague;
-use crate::line::{Line, await_end};
-use crate::support::fault::free_port;
-use crate::support::http::Conn;
-use crate::support::request::Request;
-use crate::support::stack::{Folder, Stack};
-use crate::support::tls::Identity;
-use crate::visitor::Visitor;
 use crate::world::{ADMIN, PASSWORD, administrator, console_link};
 use std::net::SocketAddr;
+use support::fault::free_port;
+use support::http::Conn;
+use support::line::{Line, await_end};
+use support::request::Request;
+use support::stack::{Folder, Stack};
+use support::tls::Identity;
+use support::visitor::Visitor;
 
 /// An analysis server with a listener over TLS, a clear one beside it, and the first one's address.
 fn secure(identity: &Identity) -> (Stack, SocketAddr) {

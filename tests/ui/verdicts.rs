@@ -3,9 +3,9 @@
 
 use crate::defence::add_application;
 use crate::records::keep;
-use crate::support::stack::Stack;
 use crate::world::administrator;
 use serde_json::json;
+use support::stack::Stack;
 
 #[test]
 fn contract_37_a_category_has_its_name_its_threshold_and_its_reason() {

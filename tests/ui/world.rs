@@ -1,8 +1,8 @@
 //! A running `monitor all` and its first administrator.
 
 use crate::browser::Browser;
-use crate::support::stack::Stack;
-use crate::visitor::Visitor;
+use support::stack::Stack;
+use support::visitor::Visitor;
 
 /// What the first administrator is called, and the password these tests give it.
 pub(crate) const ADMIN: &str = "admin";
@@ -31,13 +31,13 @@ pub(crate) fn administrator(stack: &Stack) -> Visitor {
     visitor
 }
 
-/// A browser, signed in as the first administrator; None without a browser.
-pub(crate) fn administrators_browser(stack: &Stack) -> Option<Browser> {
-    let mut browser = Browser::start(stack.analysis_addr)?;
+/// A browser, signed in as the first administrator.
+pub(crate) fn administrators_browser(stack: &Stack) -> Browser {
+    let mut browser = Browser::start(stack.analysis_addr);
     browser.open(&console_link(stack));
     browser.fill("input[name=password]", PASSWORD);
     browser.fill("input[name=again]", PASSWORD);
     browser.click("button.primary");
     browser.wait_for("document.querySelector('.corner .who strong')?.textContent === 'admin'");
-    Some(browser)
+    browser
 }

@@ -14,12 +14,12 @@ const WORDS: &[(&str, usize, f32)] = &[
     (",", 0, 2.0),
 ];
 /// A word of the vocabulary that the table does not have: a model that is shown it fails.
-pub(crate) const BEYOND: &str = "олень";
-pub(crate) const LABELS: &[&str] = &["O", "B-PER", "I-PER", "I-ORG"];
+pub const BEYOND: &str = "олень";
+pub const LABELS: &[&str] = &["O", "B-PER", "I-PER", "I-ORG"];
 
 /// What a model scores.
 #[derive(Clone, Copy, PartialEq)]
-pub(crate) enum Scored {
+pub enum Scored {
     /// Each word.
     Words,
     /// A whole text: by its words that speak loudest.
@@ -27,13 +27,13 @@ pub(crate) enum Scored {
 }
 
 /// `vocab.txt`.
-pub(crate) fn vocabulary() -> String {
+pub fn vocabulary() -> String {
     let words = WORDS.iter().map(|(word, ..)| *word).chain([BEYOND]);
     words.collect::<Vec<_>>().join("\n")
 }
 
 /// The same as `tokenizer.json`.
-pub(crate) fn tokenizer() -> String {
+pub fn tokenizer() -> String {
     let vocabulary = vocabulary();
     let numbered = vocabulary.lines().enumerate();
     let words: Vec<_> = numbered
@@ -48,7 +48,7 @@ pub(crate) fn tokenizer() -> String {
 }
 
 /// `config.json` with these labels, and whether several of them may hold at once.
-pub(crate) fn config(labels: &[&str], several: bool) -> String {
+pub fn config(labels: &[&str], several: bool) -> String {
     let labels = labels.iter().enumerate();
     let labels: Vec<_> = labels
         .map(|(n, label)| format!("\"{n}\": \"{label}\""))
@@ -147,7 +147,7 @@ fn loudest() -> Message {
 }
 
 /// A model that looks each token up in a table of scores, as `model.onnx`.
-pub(crate) fn model(scored: Scored) -> Vec<u8> {
+pub fn model(scored: Scored) -> Vec<u8> {
     let (looked_up, scores): (_, &[&str]) = match scored {
         Scored::Words => ("logits", &["one", "tokens", "labels"]),
         Scored::Texts => ("each", &["one", "labels"]),

@@ -11,8 +11,8 @@ mod tagger;
 mod vocabulary;
 mod windows;
 
-#[cfg(test)]
-pub(crate) mod made;
+#[cfg(any(test, feature = "test-models"))]
+pub mod made;
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests;

@@ -1,0 +1,171 @@
+//! The gateway against a bare pingora pass-through, by turns in the same run (issue 2, "Numbers").
+//!
+//! `cargo bench --bench gateway [-- quick|full] [CASE…]` starts, on free loopback ports and each in
+//! its own process, a mock upstream, a proxy and a closed-loop load; proxies run on CPU 0, the rest
+//! on CPU 1. It prints one table: CPU per call from /proc (all threads of the proxy), latency,
+//! memory, and the ratios. Sizes: `1k` and `32k` are request and answer alike; `1m` is a request of
+//! 1 MiB with an answer of 1 KiB, `1m-answer` the reverse; `sse` is a stream of 200 frames, which
+//! reach the proxy as fast as the mock can write them; `held` is silent streams; `body` one large
+//! request; `sync-local` and `sync-http` are sync mode at half load, the subject in the gateway's
+//! column: `monitor all`, and a gateway whose backend is a mock. `spool` and `spool-batch` are
+//! telemetry over HTTP to a mock that takes records one by one or in batches, `backlog` and
+//! `backlog-batch` what an outage left, delivered afterwards. `instructions`, which runs only by name, counts
+//! those of a call with valgrind. It is no test of behaviour, and no figure of it fails a build: goals are only
+//! printed.
+
+mod bare;
+mod cases;
+mod facts;
+mod instructions;
+mod spool;
+mod sync;
+mod table;
+mod target;
+
+use anyhow::{Context, Result, bail};
+use bench_support::process::Pinning;
+use bench_support::world::World;
+use cases::{CASES, Case, Scale, Work, measure};
+use table::Table;
+use target::{Records, Running, Target};
+
+fn main() -> Result<()> {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    if let Some(done) = bench_support::world::role(&words) {
+        return done;
+    }
+    match words.as_slice() {
+        ["--role", "bare", listen, upstream] => bare::run(listen, upstream),
+        words => bench(&Choice::read(words)?),
+    }
+}
+
+/// What the command line asks for.
+struct Choice {
+    scale: Scale,
+    full: bool,
+    cases: Vec<Case>,
+}
+
+impl Choice {
+    /// Full by default; quick also when run by `cargo test`, which does not pass `--bench`.
+    fn read(words: &[&str]) -> Result<Self> {
+        let mut full = words.contains(&"--bench");
+        let mut cases = Vec::new();
+        for word in words {
+            match *word {
+                "--bench" => {}
+                "full" => full = true,
+                "quick" => full = false,
+                name => {
+                    let known = CASES.iter().find(|case| case.name == name);
+                    let names = CASES.map(|case| case.name).join(", ");
+                    cases.push(
+                        *known.with_context(|| format!("no case {name:?}; there are {names}"))?,
+                    );
+                }
+            }
+        }
+        if cases.is_empty() {
+            let by_itself = |case: &&Case| case.name != instructions::NAME;
+            cases = CASES.iter().filter(by_itself).copied().collect();
+        }
+        Ok(Self {
+            scale: if full { Scale::FULL } else { Scale::QUICK },
+            full,
+            cases,
+        })
+    }
+}
+
+fn bench(choice: &Choice) -> Result<()> {
+    let (world, _children) = World::start()?;
+    let mut table = Table::default();
+    let mut records = Records::default();
+    for case in &choice.cases {
+        for round in 1..=choice.scale.rounds {
+            eprintln!("{} round {round} of {}", case.name, choice.scale.rounds);
+            let left = round_of(case, choice, &world, &mut table)
+                .with_context(|| format!("case {}", case.name))?;
+            records.stored += left.stored;
+            records.made += left.made;
+        }
+    }
+    print(choice, &world, &table, records)
+}
+
+/// Every target of a case once.
+fn round_of(case: &Case, choice: &Choice, world: &World, table: &mut Table) -> Result<Records> {
+    match case.work {
+        Work::Sync(subject) => return sync::measure(case, subject, &choice.scale, world, table),
+        Work::Spool(subject) => return spool::measure(case, subject, &choice.scale, world, table),
+        Work::Backlog(subject) => {
+            return spool::backlog(case, subject, &choice.scale, world, table);
+        }
+        Work::Count => return instructions::measure(case, &choice.scale, world, table),
+        _ => {}
+    }
+    let mut records = Records::default();
+    for target in Target::ALL
+        .into_iter()
+        .filter(|target| case.concerns(*target))
+    {
+        let left = turn(case, target, choice, world, table);
+        let left = left.with_context(|| format!("{target:?}"))?;
+        records.stored += left.stored;
+        records.made += left.made;
+    }
+    Ok(records)
+}
+
+/// One target, started for this turn only, so that none profits from what ran before.
+fn turn(
+    case: &Case,
+    target: Target,
+    choice: &Choice,
+    world: &World,
+    table: &mut Table,
+) -> Result<Records> {
+    let running = Running::start(target, world)?;
+    let (findings, records) = measure(case, &choice.scale, world, &running)?;
+    for (measure, value) in findings {
+        table.add(case, target, measure, value);
+    }
+    Ok(records)
+}
+
+fn print(choice: &Choice, world: &World, table: &Table, records: Records) -> Result<()> {
+    let Scale {
+        rounds,
+        connections,
+        streams,
+        body_bytes,
+        ..
+    } = choice.scale;
+    let comparable = choice.full && !cfg!(debug_assertions);
+    println!("{}", table.render(comparable));
+    println!("Machine: {}.", facts::machine());
+    match world.pinning {
+        Pinning::Pinned => println!("Proxy on CPU 0; mock upstream and load on CPU 1."),
+        Pinning::Unpinned => println!("Not pinned: `taskset` or a second CPU is missing."),
+    }
+    println!(
+        "Medians of {rounds} interleaved rounds; {connections} connections, {streams} held streams, \
+         a body of {} MB.",
+        body_bytes / 1_000_000
+    );
+    if records.made > 0.0 {
+        println!(
+            "`monitor all` stored {} of {} records.",
+            records.stored, records.made
+        );
+    }
+    if !comparable {
+        println!("A quick or unoptimised run: it shows that every case runs, not how fast.");
+    }
+    if records.made > 0.0 && records.stored == 0.0 {
+        bail!("`monitor all` stored no record, so its column measures something else");
+    }
+    Ok(())
+}

@@ -1,0 +1,30 @@
+//! The analysis API through the real binary: a call's way from the gateway to its stored record
+//! (§4.2, §4.3), and what the API refuses (CONTRACT 27). The rules behind each field are tested
+//! beside the router.
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
+mod admin_applications;
+mod admin_audit;
+mod admin_authority;
+mod admin_cli;
+mod admin_tokens;
+mod admin_versions;
+mod admin_world;
+mod api;
+mod attachments;
+mod bad_judges;
+mod batches;
+mod bucket;
+mod documents;
+mod erasure;
+mod guardrails;
+mod judge_bounds;
+mod judging;
+mod keeping;
+mod overrides;
+mod path;
+mod reading;
+mod remote_checks;
+mod replays;
+mod token_sums;
+mod world;

@@ -1,0 +1,17 @@
+//! Configuration and command line through the real binary (§8, CONTRACT 32 to 34): what is refused
+//! and how it is reported, which source wins, and that the reference files and the documentation are complete.
+
+mod cli;
+mod docs;
+mod files;
+mod judge;
+mod models;
+mod pages;
+mod policies;
+mod problems;
+mod reference;
+mod reference_yaml;
+mod sign_in;
+mod sources;
+mod store;
+mod world;

@@ -1,0 +1,41 @@
+//! The contract on PostgreSQL. What only it can do wrong has tests of its own.
+
+use async_trait::async_trait;
+use monitor_store::{PostgresStore, Store};
+use std::sync::{Arc, Mutex, Weak};
+use support::bed::Database;
+use support::postgres::{self, Postgres};
+
+struct OnServer {
+    database: postgres::Database,
+    // Ended with the last test that uses it.
+    _server: Arc<Postgres>,
+}
+
+#[async_trait]
+impl Database for OnServer {
+    async fn open(&self) -> Arc<dyn Store> {
+        let settings = self.database.settings();
+        Arc::new(PostgresStore::open(&settings).await.unwrap())
+    }
+}
+
+fn a_database() -> OnServer {
+    static SHARED: Mutex<Weak<Postgres>> = Mutex::new(Weak::new());
+    let mut shared = SHARED.lock().unwrap_or_else(|broken| broken.into_inner());
+    let server = match shared.upgrade() {
+        Some(server) => server,
+        None => Arc::new(Postgres::start()),
+    };
+    *shared = Arc::downgrade(&server);
+    drop(shared);
+    OnServer {
+        database: server.empty_database(),
+        _server: server,
+    }
+}
+
+store_contract!(
+    #[ignore = "needs PostgreSQL"]
+    a_database
+);

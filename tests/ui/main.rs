@@ -1,0 +1,32 @@
+//! The web UI (§1.7): in a real browser what people see and do, over plain HTTP what they must not be
+//! able to do. Tests that need a browser are ignored unless they are asked for; `run.sh` installs and
+//! names it. Pages in both themes are left in `target/screenshots`.
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
+mod accounts;
+mod applications;
+mod attacks;
+mod audit;
+mod behind_proxy;
+mod browser;
+mod comfort;
+mod defence;
+mod documentation;
+mod first_steps;
+mod limits;
+mod looks;
+mod many;
+mod narrow;
+mod oidc;
+mod overview;
+mod provider_accounts;
+mod records;
+mod refusals;
+mod russian;
+mod saved;
+mod searching;
+mod sign_in;
+mod tokens;
+mod transport;
+mod verdicts;
+mod world;
