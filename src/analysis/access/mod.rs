@@ -30,17 +30,9 @@ impl Access {
         }
     }
 
-    /// The caller of an HTTP request, which counts against the rate limit of its token.
+    /// The caller of an HTTP request, with one of these scopes; it counts against the rate limit of its
+    /// token.
     pub(in crate::analysis) async fn authorize(
-        &self,
-        key: &Secret,
-        scope: Scope,
-    ) -> Result<Caller, ApiError> {
-        self.authorize_any(key, &[scope]).await
-    }
-
-    /// Like [`Access::authorize`], for requests that any of several scopes allows.
-    pub(in crate::analysis) async fn authorize_any(
         &self,
         key: &Secret,
         scopes: &[Scope],

@@ -22,7 +22,7 @@ pub(in crate::analysis::api) struct Ingester(pub(in crate::analysis::api) Caller
 
 async fn caller(parts: &Parts, services: &Services, scopes: &[Scope]) -> Result<Caller, ApiError> {
     let key = bearer(&parts.headers)?;
-    services.access.authorize_any(&key, scopes).await
+    services.access.authorize(&key, scopes).await
 }
 
 macro_rules! extracted_by_scope {

@@ -2,12 +2,13 @@
 
 use super::OidcError;
 use crate::config::{OidcSettings, SignInRole};
+use jsonwebtoken::Validation;
 use monitor_store::Identity;
 use serde_json::Value;
 use subtle::ConstantTimeEq;
 
 /// How far the provider's clock may be from ours.
-const LEEWAY_S: i64 = 60;
+const LEEWAY_S: u64 = 60;
 /// Bytes of a provider's name for a person (Core 2).
 const LONGEST_SUBJECT: usize = 255;
 
@@ -34,13 +35,25 @@ impl Person {
     }
 }
 
-/// Whom the claims of a verified token are about.
+/// What `jsonwebtoken` checks of a token's claims: issuer, audience, end and beginning.
+pub(super) fn validation(settings: &OidcSettings) -> Validation {
+    let mut validation = Validation::default();
+    validation.leeway = LEEWAY_S;
+    validation.validate_nbf = true;
+    validation.set_issuer(&[&settings.issuer]);
+    validation.set_audience(&[&settings.client_id]);
+    validation.set_required_spec_claims(&["exp", "iss", "aud"]);
+    validation
+}
+
+/// The person that the claims of a verified token are about.
 pub(super) fn person(
     claims: &Value,
     settings: &OidcSettings,
-    (nonce, now_s): (&str, i64),
+    nonce: &str,
+    now_s: i64,
 ) -> Result<Person, OidcError> {
-    check(claims, settings, (nonce, now_s))?;
+    check(claims, settings, nonce, now_s)?;
     let text = |name: &str| claims.get(name).and_then(Value::as_str);
     let subject = text("sub").filter(|sub| (1..=LONGEST_SUBJECT).contains(&sub.len()));
     let subject = subject.ok_or(OidcError::Token("does not say who it is about"))?;
@@ -61,51 +74,35 @@ pub(super) fn person(
     })
 }
 
+/// What OpenID Connect asks for beyond a JWT: the authorized party, the time of issue and the nonce.
 fn check(
     claims: &Value,
     settings: &OidcSettings,
-    (nonce, now_s): (&str, i64),
+    nonce: &str,
+    now_s: i64,
 ) -> Result<(), OidcError> {
-    let text = |name: &str| claims.get(name).and_then(Value::as_str);
-    let time = |name: &str| claims.get(name).and_then(Value::as_f64);
-    let wrong = |what| Err(OidcError::Token(what));
-    if text("iss") != Some(settings.issuer.as_str()) {
-        return wrong("is of another issuer");
+    let azp = claims.get("azp");
+    let has_others = matches!(claims.get("aud"), Some(Value::Array(all)) if all.len() > 1);
+    let is_ours = match azp {
+        Some(party) => *party == settings.client_id,
+        None => !has_others,
+    };
+    if !is_ours {
+        return Err(OidcError::Token("is for another audience"));
     }
-    if !is_for(claims, &settings.client_id) {
-        return wrong("is for another audience");
+    let issued = claims.get("iat").and_then(Value::as_f64);
+    if issued.is_none_or(|issued| issued - LEEWAY_S as f64 > now_s as f64) {
+        return Err(OidcError::Token("is not valid yet"));
     }
-    let (now, leeway) = (now_s as f64, LEEWAY_S as f64);
-    if time("exp").is_none_or(|ends| ends + leeway <= now) {
-        return wrong("is expired");
-    }
-    let is_early = |name| time(name).is_some_and(|begins| begins - leeway > now);
-    if time("iat").is_none() || is_early("iat") || is_early("nbf") {
-        return wrong("is not valid yet");
-    }
-    let given = text("nonce").unwrap_or_default();
+    let given = claims.get("nonce").and_then(Value::as_str);
+    let given = given.unwrap_or_default();
     match bool::from(given.as_bytes().ct_eq(nonce.as_bytes())) {
         true => Ok(()),
-        false => wrong("answers another sign-in"),
+        false => Err(OidcError::Token("answers another sign-in")),
     }
 }
 
-/// Whether this client is the audience, and the party it was issued to where one is named.
-fn is_for(claims: &Value, client: &str) -> bool {
-    let azp = claims.get("azp");
-    if azp.is_some_and(|party| party != client) {
-        return false;
-    }
-    match claims.get("aud") {
-        Some(Value::String(one)) => one == client,
-        Some(Value::Array(all)) => {
-            all.iter().any(|one| one == client) && (all.len() == 1 || azp.is_some())
-        }
-        _ => false,
-    }
-}
-
-/// The mightiest role that a word of the claim stands for.
+/// The most powerful role that a word of the claim stands for.
 fn role(claims: &Value, settings: &OidcSettings) -> Option<SignInRole> {
     let path = settings.role_claim.as_deref()?;
     // A claim's own name may have dots, as an address does.

@@ -1,65 +1,53 @@
-//! The keys of an identity provider (RFC 7517) and the check of a signature by them (RFC 7515). What a
-//! token says is looked at in `claims`.
+//! The keys of an identity provider (RFC 7517) and the verification of a token by them (RFC 7515), with
+//! `jsonwebtoken`. Decided here: which of the keys a token means, and that a head may ask for nothing special.
 
 use super::OidcError;
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use ring::signature::{
-    ECDSA_P256_SHA256_FIXED, RSA_PKCS1_2048_8192_SHA256, RSA_PSS_2048_8192_SHA256, RsaParameters,
-    RsaPublicKeyComponents, UnparsedPublicKey,
-};
+use jsonwebtoken::errors::ErrorKind;
+use jsonwebtoken::jwk::{AlgorithmParameters, EllipticCurve, Jwk, KeyAlgorithm, PublicKeyUse};
+use jsonwebtoken::{Algorithm, DecodingKey, Validation, decode};
 use serde::Deserialize;
 use serde_json::Value;
 
-/// Keys that are kept of one provider.
+/// Keys of one provider that are used.
 const MOST_KEYS: usize = 64;
-/// Bytes of a coordinate of a key on the curve P-256.
-const COORDINATE: usize = 32;
 
-/// A key that signatures are checked by.
+/// A key that verifies signatures.
 pub(super) struct Key {
     id: Option<String>,
-    algorithm: Option<String>,
-    material: Material,
+    algorithms: Vec<Algorithm>,
+    key: DecodingKey,
 }
 
-enum Material {
-    Rsa {
-        n: Vec<u8>,
-        e: Vec<u8>,
-    },
-    /// Both coordinates behind the sign of an uncompressed point.
-    P256(Vec<u8>),
-}
-
-/// The head of a token.
+/// The head of a token. `jsonwebtoken` reads past `crit`, so it is read here.
 #[derive(Deserialize)]
 struct Head {
     alg: String,
     kid: Option<String>,
-    /// What has to be understood besides (RFC 7515 4.1.11): nothing is.
+    /// Extensions that have to be understood (RFC 7515 4.1.11): none is.
     crit: Option<Value>,
 }
 
-/// What is wrong with a signature.
+/// Why a token is not taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum SignatureProblem {
-    /// It is by a key that is not known: the provider may have a new one.
+pub(super) enum TokenProblem {
+    /// It is signed by a key that is not known: the provider may have a new one.
     UnknownKey,
-    /// Nothing that a new key would mend.
+    /// Nothing that a new key would change.
     Wrong(&'static str),
 }
 
-impl From<SignatureProblem> for OidcError {
-    fn from(problem: SignatureProblem) -> Self {
+impl From<TokenProblem> for OidcError {
+    fn from(problem: TokenProblem) -> Self {
         Self::Token(match problem {
-            SignatureProblem::UnknownKey => "is signed by a key that the provider does not publish",
-            SignatureProblem::Wrong(what) => what,
+            TokenProblem::UnknownKey => "is signed by a key that the provider does not publish",
+            TokenProblem::Wrong(what) => what,
         })
     }
 }
 
-/// The keys of a key set for signatures; others are left out.
+/// The usable keys of a key set; those for other purposes or algorithms are left out.
 pub(super) fn read(set: &Value) -> Vec<Key> {
     let keys = set.get("keys").and_then(Value::as_array);
     let keys = keys.into_iter().flatten().take(MOST_KEYS);
@@ -67,95 +55,106 @@ pub(super) fn read(set: &Value) -> Vec<Key> {
 }
 
 fn key(value: &Value) -> Option<Key> {
-    let text = |name: &str| value.get(name).and_then(Value::as_str);
-    let bytes = |name: &str| URL_SAFE_NO_PAD.decode(text(name)?).ok();
-    if text("use").is_some_and(|for_what| for_what != "sig") {
+    let jwk = Jwk::deserialize(value).ok()?;
+    let purpose = jwk.common.public_key_use.as_ref();
+    if purpose.is_some_and(|purpose| *purpose != PublicKeyUse::Signature) {
         return None;
     }
-    let material = match (text("kty")?, text("crv")) {
-        ("RSA", _) => Material::Rsa {
-            n: bytes("n")?,
-            e: bytes("e")?,
-        },
-        ("EC", Some("P-256")) => {
-            let (x, y) = (bytes("x")?, bytes("y")?);
-            let fits = x.len() == COORDINATE && y.len() == COORDINATE;
-            fits.then(|| Material::P256([vec![4], x, y].concat()))?
+    let possible: &[Algorithm] = match &jwk.algorithm {
+        AlgorithmParameters::RSA(_) => &[Algorithm::RS256, Algorithm::PS256],
+        AlgorithmParameters::EllipticCurve(point) if point.curve == EllipticCurve::P256 => {
+            &[Algorithm::ES256]
         }
         _ => return None,
     };
+    let own = jwk.common.key_algorithm;
+    let allowed = |algorithm: &Algorithm| own.is_none_or(|own| is_same(own, *algorithm));
     Some(Key {
-        id: text("kid").map(str::to_owned),
-        algorithm: text("alg").map(str::to_owned),
-        material,
+        algorithms: possible.iter().copied().filter(allowed).collect(),
+        key: DecodingKey::from_jwk(&jwk).ok()?,
+        id: jwk.common.key_id,
     })
 }
 
-/// The claims of a token whose signature is that of one of the keys.
-pub(super) fn verified(token: &str, keys: &[Key]) -> Result<Value, SignatureProblem> {
-    let malformed = SignatureProblem::Wrong("is not a signed token");
-    let parts: Vec<&str> = token.split('.').collect();
-    let [head, claims, signature] = parts[..] else {
-        return Err(malformed);
-    };
-    let decoded = |part: &str| URL_SAFE_NO_PAD.decode(part).map_err(|_| malformed);
-    let parsed: Head = serde_json::from_slice(&decoded(head)?).map_err(|_| malformed)?;
-    let signature = decoded(signature)?;
-    let key = chosen(&parsed, keys)?;
-    let signed = format!("{head}.{claims}");
-    if !key.is_by(&parsed.alg, signed.as_bytes(), &signature) {
-        return Err(SignatureProblem::Wrong(
-            "has a signature that is not the provider's",
-        ));
-    }
-    serde_json::from_slice(&decoded(claims)?).map_err(|_| malformed)
+fn is_same(own: KeyAlgorithm, algorithm: Algorithm) -> bool {
+    matches!(
+        (own, algorithm),
+        (KeyAlgorithm::RS256, Algorithm::RS256)
+            | (KeyAlgorithm::PS256, Algorithm::PS256)
+            | (KeyAlgorithm::ES256, Algorithm::ES256)
+    )
 }
 
-/// The one key that the head means. The algorithm is the key's to say, not the token's alone.
-fn chosen<'k>(head: &Head, keys: &'k [Key]) -> Result<&'k Key, SignatureProblem> {
-    if !matches!(head.alg.as_str(), "RS256" | "PS256" | "ES256") {
-        let text = "is not signed by RS256, PS256 or ES256";
-        return Err(SignatureProblem::Wrong(text));
+/// The claims of a token that one of the keys has signed and that pass the validation. The algorithms of the
+/// validation are replaced by the one of the key.
+pub(super) fn verified(
+    token: &str,
+    keys: &[Key],
+    validation: &Validation,
+) -> Result<Value, TokenProblem> {
+    let head = head(token).ok_or(MALFORMED)?;
+    let algorithm = algorithm(&head)?;
+    let key = chosen(&head, algorithm, keys)?;
+    let mut validation = validation.clone();
+    validation.algorithms = vec![algorithm];
+    match decode::<Value>(token, &key.key, &validation) {
+        Ok(token) => Ok(token.claims),
+        Err(error) => Err(problem(error.kind())),
     }
-    if head.crit.is_some() {
-        let text = "has to be understood in ways that are not known";
-        return Err(SignatureProblem::Wrong(text));
+}
+
+const MALFORMED: TokenProblem = TokenProblem::Wrong("is not a signed token");
+
+fn head(token: &str) -> Option<Head> {
+    let (head, _) = token.split_once('.')?;
+    serde_json::from_slice(&URL_SAFE_NO_PAD.decode(head).ok()?).ok()
+}
+
+/// The algorithm, if it is one of those allowed. What the head asks for besides is refused.
+fn algorithm(head: &Head) -> Result<Algorithm, TokenProblem> {
+    let algorithm = match head.alg.as_str() {
+        "RS256" => Algorithm::RS256,
+        "PS256" => Algorithm::PS256,
+        "ES256" => Algorithm::ES256,
+        _ => {
+            return Err(TokenProblem::Wrong(
+                "is not signed by RS256, PS256 or ES256",
+            ));
+        }
+    };
+    match head.crit {
+        None => Ok(algorithm),
+        Some(_) => Err(TokenProblem::Wrong(
+            "has to be understood in ways that are not known",
+        )),
     }
-    let mut fitting = keys
-        .iter()
-        .filter(|key| key.suits(&head.alg) && (head.kid.is_none() || key.id == head.kid));
+}
+
+/// The one key that the head means. Whether a key may be used for the algorithm is up to the key.
+fn chosen<'k>(head: &Head, algorithm: Algorithm, keys: &'k [Key]) -> Result<&'k Key, TokenProblem> {
+    let mut fitting = keys.iter().filter(|key| {
+        key.algorithms.contains(&algorithm) && (head.kid.is_none() || key.id == head.kid)
+    });
     match (fitting.next(), fitting.next()) {
         (Some(key), None) => Ok(key),
-        (Some(_), Some(_)) => Err(SignatureProblem::Wrong("does not say which key signed it")),
-        (None, _) => Err(SignatureProblem::UnknownKey),
+        (Some(_), Some(_)) => Err(TokenProblem::Wrong("does not say which key signed it")),
+        (None, _) => Err(TokenProblem::UnknownKey),
     }
 }
 
-impl Key {
-    fn suits(&self, algorithm: &str) -> bool {
-        let kind = match self.material {
-            Material::Rsa { .. } => matches!(algorithm, "RS256" | "PS256"),
-            Material::P256(_) => algorithm == "ES256",
-        };
-        kind && self.algorithm.as_deref().is_none_or(|own| own == algorithm)
-    }
-
-    fn is_by(&self, algorithm: &str, signed: &[u8], signature: &[u8]) -> bool {
-        match &self.material {
-            Material::Rsa { n, e } => {
-                let way: &RsaParameters = match algorithm {
-                    "PS256" => &RSA_PSS_2048_8192_SHA256,
-                    _ => &RSA_PKCS1_2048_8192_SHA256,
-                };
-                let key = RsaPublicKeyComponents { n, e };
-                key.verify(way, signed, signature).is_ok()
-            }
-            Material::P256(point) => {
-                let key = UnparsedPublicKey::new(&ECDSA_P256_SHA256_FIXED, point);
-                key.verify(signed, signature).is_ok()
-            }
-        }
-    }
+fn problem(kind: &ErrorKind) -> TokenProblem {
+    let missing = match kind {
+        ErrorKind::MissingRequiredClaim(name) => name.as_str(),
+        _ => "",
+    };
+    TokenProblem::Wrong(match (kind, missing) {
+        (ErrorKind::InvalidSignature, _) => "has a signature that is not the provider's",
+        (ErrorKind::InvalidIssuer, _) | (_, "iss") => "is of another issuer",
+        (ErrorKind::InvalidAudience, _) | (_, "aud") => "is for another audience",
+        (ErrorKind::ExpiredSignature, _) | (_, "exp") => "is expired",
+        (ErrorKind::ImmatureSignature, _) => "is not valid yet",
+        _ => return MALFORMED,
+    })
 }
 
 #[cfg(test)]
@@ -180,6 +179,15 @@ mod tests {
         TvakLSYXZJzqPzKp2t2EXJjMcENx_vbLG_6XocH1PsQ8zKiaLe5qZj2n289YrFx8wkHlMMhfqiF4vbTp8CCoGNjE\
         hzxjOI2piSx36tzokLKrk6MLG7QdQu92X14XK3Kaw";
 
+    /// Checks the signature alone.
+    fn verified(token: &str, keys: &[Key]) -> Result<Value, TokenProblem> {
+        let mut validation = Validation::default();
+        validation.required_spec_claims.clear();
+        validation.validate_exp = false;
+        validation.validate_aud = false;
+        super::verified(token, keys, &validation)
+    }
+
     fn set(more: Value) -> Vec<Key> {
         let mut key = json!({"kty": "RSA", "kid": "k", "n": N, "e": "AQAB"});
         for (name, value) in more.as_object().unwrap() {
@@ -194,7 +202,7 @@ mod tests {
         let (_, rest) = RS256.split_once('.').unwrap();
         let refused = verified(&format!("{head}.{rest}"), &set(json!({})));
         let text = "has to be understood in ways that are not known";
-        assert_eq!(refused, Err(SignatureProblem::Wrong(text)));
+        assert_eq!(refused, Err(TokenProblem::Wrong(text)));
     }
 
     #[test]
@@ -211,10 +219,7 @@ mod tests {
                 format!("{token}.x"),
             ] {
                 let refused = verified(&broken, &set(json!({})));
-                assert!(
-                    matches!(refused, Err(SignatureProblem::Wrong(_))),
-                    "{broken}"
-                );
+                assert!(matches!(refused, Err(TokenProblem::Wrong(_))), "{broken}");
             }
         }
         let swapped = format!(
@@ -233,7 +238,7 @@ mod tests {
             (json!({"kid": "other"}), true),
             (json!({"alg": "RS256", "use": "sig"}), false),
         ] {
-            let unknown = verified(RS256, &set(more.clone())) == Err(SignatureProblem::UnknownKey);
+            let unknown = verified(RS256, &set(more.clone())) == Err(TokenProblem::UnknownKey);
             assert_eq!(unknown, problem, "{more}");
         }
         let twice = [set(json!({})), set(json!({}))]
@@ -242,7 +247,7 @@ mod tests {
             .collect::<Vec<_>>();
         assert!(matches!(
             verified(RS256, &twice),
-            Err(SignatureProblem::Wrong(_))
+            Err(TokenProblem::Wrong(_))
         ));
     }
 
@@ -257,7 +262,7 @@ mod tests {
             let token = format!("{head}.e30.AAAA");
             assert!(matches!(
                 verified(&token, &set(json!({}))),
-                Err(SignatureProblem::Wrong(_))
+                Err(TokenProblem::Wrong(_))
             ));
         }
     }

@@ -19,7 +19,7 @@ use crate::config::OidcSettings;
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use client::Http;
-use keys::{Key, SignatureProblem};
+use keys::{Key, TokenProblem};
 use monitor_model::Secret;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
@@ -204,13 +204,14 @@ impl Provider {
         self.take(flow, &returned)?;
         let _turn = self.turns.acquire().await;
         let token = self.exchange(flow, &returned).await?;
-        let claims = match keys::verified(&token, &self.keys(Believed::Yes).await?) {
-            Err(SignatureProblem::UnknownKey) => {
-                keys::verified(&token, &self.keys(Believed::No).await?)
+        let validation = claims::validation(&self.settings);
+        let claims = match keys::verified(&token, &self.keys(Believed::Yes).await?, &validation) {
+            Err(TokenProblem::UnknownKey) => {
+                keys::verified(&token, &self.keys(Believed::No).await?, &validation)
             }
             other => other,
         }?;
-        claims::person(&claims, &self.settings, (&flow.nonce, now_ms() / 1_000))
+        claims::person(&claims, &self.settings, &flow.nonce, now_ms() / 1_000)
     }
 
     /// Whether this browser began it, and nobody finished it before.
