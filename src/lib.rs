@@ -17,7 +17,7 @@
 //!
 //! # One chat completion, from top to bottom
 //!
-//! `gateway::accept` reads the first head and tells HTTP/1.1 from HTTP/2; `gateway::proxy` finds the
+//! `gateway::listen` accepts and tells HTTP/1.1 from HTTP/2 by the first head; `gateway::proxy` finds the
 //! route, checks the framing and the access key; `gateway::exchange` reads the whole body, checks it
 //! with [`monitor_wire::json::scan`], hands the prompt to [`spool::Spool`], calls the upstream, relays each
 //! chunk as it comes, and hands the answer to the same spool. Behind the spool a

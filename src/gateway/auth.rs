@@ -1,34 +1,34 @@
-//! Gateway access (§5.1, CONTRACT 6): X-Monitor-Api-Key must be there, must say something, and must
-//! say one thing. Whether it is a good key is the backend's to judge.
+//! Gateway access (§5.1, CONTRACT 6): X-Monitor-Api-Key must be present, not empty and unambiguous. The
+//! backend decides whether the key is valid.
 
 use http::HeaderMap;
 use monitor_model::Secret;
 
 const KEY_HEADER: &str = "x-monitor-api-key";
 
-/// Why there is no access key.
+/// Why a request has no usable access key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum KeyError {
     /// Missing, empty or blank.
     Missing,
-    /// Repeated with different values.
+    /// Present several times with different values.
     Ambiguous,
     /// Not visible ASCII, so it cannot be a bearer token.
     Unreadable,
 }
 
 impl KeyError {
-    /// What the client's developer is told.
+    /// The error message for the client.
     pub(crate) fn message(self) -> &'static str {
         match self {
             Self::Missing => {
                 "the header X-Monitor-Api-Key is missing or empty; send your gateway access key in it"
             }
             Self::Ambiguous => {
-                "the header X-Monitor-Api-Key is given more than once with different values; send one"
+                "the header X-Monitor-Api-Key is present more than once with different values; send one"
             }
             Self::Unreadable => {
-                "the header X-Monitor-Api-Key holds characters no access key has; send it as it was issued"
+                "the header X-Monitor-Api-Key contains characters that no access key has; send the key as it was issued"
             }
         }
     }
@@ -72,7 +72,7 @@ mod tests {
     }
 
     #[test]
-    fn no_key_two_keys_and_odd_keys_are_told_apart() {
+    fn missing_ambiguous_and_unreadable_keys_are_distinguished() {
         assert_eq!(access_key(&with(&[])), Err(KeyError::Missing));
         assert_eq!(access_key(&with(&["  "])), Err(KeyError::Missing));
         assert_eq!(access_key(&with(&["", "k"])), Err(KeyError::Missing));

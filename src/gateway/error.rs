@@ -1,86 +1,87 @@
-//! §7 in one place: every way a call can fail before its answer began, whose fault it is, and what
-//! the client is told. Once an answer has begun, `exchange/relay.rs` says it in the stream.
+//! §7 in one place: every way a call can fail before its answer has begun, who caused it, and the error the
+//! client gets. Once an answer has begun, `exchange/relay.rs` reports the failure in the stream.
 
 use super::auth::KeyError;
+use super::guard::MalformedChunk;
 use crate::observe::{Exhausted, Outcome, QuotaLimit};
 use monitor_model::ErrorType;
 use monitor_wire::json::SyntaxError;
+use pingora_error::{Error, ErrorSource, ErrorType as PingoraError};
 
-/// A failed call, not yet answered.
+/// Why a call failed, before anything was answered.
 #[derive(Debug)]
 pub(crate) enum CallError {
     /// §7.2 row 401 of the gateway.
     Key(KeyError),
-    /// CONTRACT 9.
+    /// No route has this path (CONTRACT 9).
     UnknownPath,
-    /// CONTRACT 9: the value of `Allow`.
+    /// The path has other methods, given as the value of `Allow` (CONTRACT 9).
     WrongMethod(&'static str),
     /// §7.2 row 400 of the gateway.
     NotJson(SyntaxError),
-    /// CONTRACT 10: the request's framing is broken or says two things.
+    /// The length of the request or the lines of its head are malformed or ambiguous (CONTRACT 10).
     BadFraming,
     /// The client sent its body too slowly.
     SlowBody,
-    /// The body is larger than what all calls together may hold.
+    /// The body exceeds the memory of all calls together.
     TooLarge,
-    /// §7.2 row 502: no connection.
+    /// §7.2 row 502: no connection to the upstream.
     Connect(&'static str),
     /// §7.2 row 502: connected, but no response head came within the budget.
     Late,
     /// §7.2 row 502: the connection broke before the response head.
     Broken(&'static str),
-    /// CONTRACT 13: the backend refuses the access key, so nothing can be checked.
+    /// The backend refuses the access key, so the call cannot be checked (CONTRACT 13).
     KeyRefused,
-    /// CONTRACT 13: no verdict, and the policy lets nothing pass without one.
+    /// There is no verdict, and the policy requires one (CONTRACT 13).
     Unchecked,
-    /// The record cannot be written, and the settings let nothing pass without one.
+    /// The record cannot be written, and the settings require one.
     Unregistered,
-    /// The application has had as many calls as it may.
+    /// A call limit of the application is reached.
     TooMany {
-        /// Which of its limits.
         limit: QuotaLimit,
-        /// Seconds.
+        /// In seconds.
         retry_after: u64,
     },
-    /// There is no room for the call.
+    /// A resource of the gateway is exhausted.
     Overloaded(Exhausted),
-    /// The client left; nobody is there to be told.
+    /// The client has left, so nothing can be answered.
     ClientGone,
 }
 
-/// What goes to the client.
-pub(crate) struct Answer {
+/// The error response to the client.
+pub(crate) struct ErrorAnswer {
     pub(crate) status: u16,
     pub(crate) kind: ErrorType,
     pub(crate) message: String,
     pub(crate) allow: Option<&'static str>,
-    /// Seconds.
+    /// In seconds.
     pub(crate) retry_after: Option<u64>,
 }
 
 impl CallError {
-    /// The table of §7.2. None where nobody listens any more.
-    pub(crate) fn answer(&self) -> Option<Answer> {
+    /// The table of §7.2. None when the client has left.
+    pub(crate) fn answer(&self) -> Option<ErrorAnswer> {
         use ErrorType::{GatewayError, InvalidRequestError, RateLimitError};
         let (status, kind, message) = match self {
             Self::Key(error) => (401, InvalidRequestError, error.message().to_owned()),
             Self::UnknownPath => (404, InvalidRequestError, "no such path; see /openapi.json for those that exist".into()),
             Self::WrongMethod(allow) => (405, InvalidRequestError, format!("this path answers {allow} only")),
             Self::NotJson(error) => (400, InvalidRequestError, format!("the request body is {error}")),
-            Self::BadFraming => (400, InvalidRequestError, "the request's length or its lines are ambiguous; send either one Content-Length or well-formed chunks, and end each line of the head with CR LF".into()),
+            Self::BadFraming => (400, InvalidRequestError, "the length of the request or the lines of its head are malformed or ambiguous; send either one Content-Length or well-formed chunks, and end each line of the head with CR LF".into()),
             Self::SlowBody => (408, InvalidRequestError, "the request body did not arrive in time (limits.header_timeout)".into()),
             Self::TooLarge => (413, InvalidRequestError, "the request body is larger than the gateway may hold (limits.buffered_bytes)".into()),
             Self::Connect(why) => (502, GatewayError, format!("the upstream cannot be reached: {why}")),
             Self::Late => (502, GatewayError, "the upstream did not answer in time (GATEWAY_UPSTREAM_TIMEOUT)".into()),
-            Self::Broken(why) => (502, GatewayError, format!("the upstream broke off before it answered: {why}")),
-            Self::KeyRefused => (401, InvalidRequestError, "access key refused by the monitoring backend; send the one you were given in X-Monitor-Api-Key".into()),
-            Self::Unchecked => (502, GatewayError, "the monitoring backend gave no verdict, without which nothing passes for this application (on_backend_failure)".into()),
-            Self::Unregistered => (502, GatewayError, "the call cannot be registered: the gateway's disk refuses, and nothing passes unregistered (spool.on_disk_failure)".into()),
-            Self::TooMany { limit: QuotaLimit::Rate, .. } => (429, RateLimitError, "this application calls more often than it may; wait as long as Retry-After says".into()),
-            Self::TooMany { limit: QuotaLimit::Concurrent, .. } => (429, RateLimitError, "this application has as many calls under way as it may; wait until one has ended".into()),
-            Self::Overloaded(Exhausted::Memory) => (503, GatewayError, "the gateway holds as much as it may for the calls under way (limits.buffered_bytes); try again".into()),
-            Self::Overloaded(Exhausted::Descriptors) => (503, GatewayError, "the gateway has as many calls under way as its file descriptors allow; try again".into()),
-            Self::Overloaded(Exhausted::Disk) => (503, GatewayError, "the gateway's disk has no room for a request body of this size; try again".into()),
+            Self::Broken(why) => (502, GatewayError, format!("the connection to the upstream broke before it answered: {why}")),
+            Self::KeyRefused => (401, InvalidRequestError, "the monitoring backend refused the access key; send the key that was issued to you in X-Monitor-Api-Key".into()),
+            Self::Unchecked => (502, GatewayError, "the monitoring backend gave no verdict, and this application's policy requires one (on_backend_failure)".into()),
+            Self::Unregistered => (502, GatewayError, "the call cannot be registered because the gateway's disk fails, and registration is required (spool.on_disk_failure)".into()),
+            Self::TooMany { limit: QuotaLimit::Rate, .. } => (429, RateLimitError, "this application exceeds its rate of calls; retry after the seconds in Retry-After".into()),
+            Self::TooMany { limit: QuotaLimit::Concurrent, .. } => (429, RateLimitError, "this application has reached its limit of concurrent calls; retry when one has ended".into()),
+            Self::Overloaded(Exhausted::Memory) => (503, GatewayError, "the gateway's memory for calls in progress is exhausted (limits.buffered_bytes); try again".into()),
+            Self::Overloaded(Exhausted::Descriptors) => (503, GatewayError, "the gateway has no file descriptors left for another call; try again".into()),
+            Self::Overloaded(Exhausted::Disk) => (503, GatewayError, "the gateway's disk has no space for a request body of this size; try again".into()),
             Self::ClientGone => return None,
         };
         let allow = if let Self::WrongMethod(allow) = self {
@@ -88,7 +89,7 @@ impl CallError {
         } else {
             None
         };
-        Some(Answer {
+        Some(ErrorAnswer {
             status,
             kind,
             message,
@@ -97,7 +98,7 @@ impl CallError {
         })
     }
 
-    /// When the same call may succeed.
+    /// The seconds after which the same call may succeed.
     fn retry_after(&self) -> Option<u64> {
         match self {
             Self::TooMany { retry_after, .. } => Some(*retry_after),
@@ -107,7 +108,7 @@ impl CallError {
         }
     }
 
-    /// The `outcome` label.
+    /// The label `outcome` in metrics.
     pub(crate) fn outcome(&self) -> Outcome {
         match self {
             Self::Connect(_)
@@ -143,11 +144,55 @@ impl CallError {
         }
     }
 
-    /// Whether the connection can carry another request after the answer.
+    /// Whether the connection is closed after the answer, because its next bytes may not be a request.
     pub(crate) fn closes(&self) -> bool {
         matches!(
             self,
             Self::BadFraming | Self::SlowBody | Self::TooLarge | Self::ClientGone
         )
     }
+}
+
+/// Reads a pingora error as one of §7.2.
+pub(super) fn classify(error: &Error) -> CallError {
+    use PingoraError as E;
+    if is_caused_by::<MalformedChunk>(error) {
+        return CallError::BadFraming;
+    }
+    match (&error.esource, &error.etype) {
+        // Pingora reports malformed chunks as a custom type without a public name.
+        (ErrorSource::Downstream, E::InvalidHTTPHeader | E::Custom(_)) => CallError::BadFraming,
+        (ErrorSource::Downstream, E::ReadTimedout) => CallError::SlowBody,
+        (ErrorSource::Downstream, _) => CallError::ClientGone,
+        (_, E::ConnectTimedout | E::TLSHandshakeTimedout) => {
+            CallError::Connect("no connection in time")
+        }
+        (_, E::ConnectRefused) => CallError::Connect("connection refused"),
+        (_, E::ConnectNoRoute) => CallError::Connect("no route"),
+        (_, E::TLSHandshakeFailure | E::InvalidCert | E::HandshakeError) => {
+            CallError::Connect("TLS handshake failed")
+        }
+        (_, E::ConnectError | E::SocketError | E::BindError | E::InternalError) => {
+            CallError::Connect("no connection")
+        }
+        (_, E::ReadTimedout | E::WriteTimedout) => CallError::Late,
+        _ => CallError::Broken("the connection was lost"),
+    }
+}
+
+/// Whether an I/O error that carries the gateway's error `E` made pingora's read or write fail.
+pub(super) fn is_caused_by<E: std::error::Error + 'static>(error: &Error) -> bool {
+    let mut cause: Option<&(dyn std::error::Error + 'static)> = match &error.cause {
+        Some(cause) => Some(cause.as_ref()),
+        None => None,
+    };
+    while let Some(error) = cause {
+        let io = error.downcast_ref::<std::io::Error>();
+        let inner = io.and_then(std::io::Error::get_ref);
+        if inner.is_some_and(|inner| inner.is::<E>()) {
+            return true;
+        }
+        cause = error.source();
+    }
+    false
 }

@@ -1,4 +1,4 @@
-//! Headers: reading ours, stripping ours, and what a proxy must not pass on (CONTRACT 8).
+//! Headers: reads and strips the gateway's own, and removes what a proxy must not forward (CONTRACT 8).
 
 use crate::config::BaseUrl;
 use http::header::{
@@ -10,8 +10,8 @@ use pingora_error::{Error, ErrorType};
 use pingora_http::{RequestHeader, ResponseHeader};
 use uuid::Uuid;
 
-/// The gateway-extension headers (§2.1), never forwarded, whatever the route. Compared with `_` read
-/// as `-`, so that their underscore twins go too.
+/// The gateway-extension headers (§2.1), which are never forwarded on any route. Compared with `_` read as
+/// `-`, because some servers treat both spellings as the same header.
 pub(crate) const EXTENSION_HEADERS: [&str; 6] = [
     "x-monitor-api-key",
     "x-application-id",
@@ -21,8 +21,8 @@ pub(crate) const EXTENSION_HEADERS: [&str; 6] = [
     "x-attachedfiles",
 ];
 
-/// Headers that concern one connection only (RFC 9110 §7.6.1), and `Expect`, which the gateway
-/// answers itself. Their underscore twins go too, and that of Content-Length.
+/// Headers that concern one connection only (RFC 9110 §7.6.1), and `Expect`, which the gateway answers
+/// itself. Their spellings with `_` are removed as well, and that of Content-Length.
 const HOP_BY_HOP: [&str; 11] = [
     "connection",
     "proxy-connection",
@@ -37,11 +37,11 @@ const HOP_BY_HOP: [&str; 11] = [
     "expect",
 ];
 
-/// The header that names a call across systems (CONTRACT 5).
+/// The header that identifies a call across systems (CONTRACT 5).
 pub(crate) const REQUEST_ID: &str = "x-request-id";
 const LONGEST_REQUEST_ID: usize = 200;
 
-/// What a request says about itself in gateway-extension headers.
+/// The ids in a request's gateway-extension headers, unparsed.
 #[derive(Debug, Default)]
 pub(crate) struct Extensions {
     pub(crate) application_id: Option<String>,
@@ -50,7 +50,7 @@ pub(crate) struct Extensions {
 }
 
 impl Extensions {
-    /// Reads them; empty ones count as absent, bytes beyond UTF-8 are replaced.
+    /// Reads the headers. An empty value counts as absent; invalid UTF-8 is replaced.
     pub(crate) fn of(headers: &HeaderMap) -> Self {
         let text = |name: &str| {
             let value = headers.get(name)?.as_bytes().trim_ascii();
@@ -64,7 +64,7 @@ impl Extensions {
     }
 }
 
-/// The client's X-Request-Id when it is one short word of visible ASCII, else a new UUID.
+/// The client's X-Request-Id if it is at most 200 visible ASCII characters, else a new UUID.
 pub(crate) fn request_id(headers: &HeaderMap) -> String {
     headers
         .get(REQUEST_ID)
@@ -75,15 +75,16 @@ pub(crate) fn request_id(headers: &HeaderMap) -> String {
         .map_or_else(|| Uuid::new_v4().to_string(), str::to_owned)
 }
 
-/// Turns a client's head into the upstream's: ours and hop-by-hop headers out, Host and target the
-/// upstream's. Where the gateway holds the whole body, `length` frames it; else pingora does.
+/// Turns a client's request head into the upstream's: removes gateway-extension and hop-by-hop headers, and
+/// sets Host and the request target. `length` frames a body that the gateway holds whole; without it
+/// pingora frames the body.
 pub(crate) fn for_upstream(
     head: &mut RequestHeader,
     base: &BaseUrl,
     request_id: &str,
     length: Option<usize>,
 ) -> Result<()> {
-    for name in doomed(&head.headers, is_ours) {
+    for name in removed(&head.headers, is_extension) {
         head.remove_header(&name);
     }
     head.insert_header(HOST, authority(base))?;
@@ -92,7 +93,7 @@ pub(crate) fn for_upstream(
         head.remove_header(&TRANSFER_ENCODING);
         head.insert_header(CONTENT_LENGTH, length)?;
         head.set_version(Version::HTTP_11);
-    } else if let Some(length) = announced(&head.headers) {
+    } else if let Some(length) = content_length(&head.headers) {
         head.insert_header(CONTENT_LENGTH, length)?;
     }
     let target = head
@@ -103,14 +104,14 @@ pub(crate) fn for_upstream(
     head.set_raw_path(target.as_bytes())
 }
 
-/// The length of a request's body, however often and oddly it was said: `check_framing` and pingora
-/// have seen to it that all of them agree.
-fn announced(headers: &HeaderMap) -> Option<u64> {
-    let said = headers.get(CONTENT_LENGTH)?.to_str().ok()?;
-    said.split(',').next()?.trim().parse().ok()
+/// The length of a request's body. The header may be repeated or a list; `check_framing` and pingora have
+/// checked that all values agree.
+fn content_length(headers: &HeaderMap) -> Option<u64> {
+    let value = headers.get(CONTENT_LENGTH)?.to_str().ok()?;
+    value.split(',').next()?.trim().parse().ok()
 }
 
-/// `Host` of the upstream: a port that the scheme implies is left out.
+/// The upstream's `Host`, without the default port of its scheme.
 fn authority(base: &BaseUrl) -> String {
     let implied = if base.tls { 443 } else { 80 };
     let host = if base.host.contains(':') {
@@ -125,14 +126,15 @@ fn authority(base: &BaseUrl) -> String {
     }
 }
 
-/// Names that concern this connection only, and those that `also` names.
-fn doomed(headers: &HeaderMap, also: fn(&HeaderName) -> bool) -> Vec<HeaderName> {
+/// The headers to remove: those that concern this connection only, and those that `also` selects.
+fn removed(headers: &HeaderMap, also: fn(&HeaderName) -> bool) -> Vec<HeaderName> {
     let nominated = nominated(headers);
-    let goes = |name: &&HeaderName| is_hop_by_hop(name) || also(name) || nominated.contains(name);
-    headers.keys().filter(goes).cloned().collect()
+    let is_removed =
+        |name: &&HeaderName| is_hop_by_hop(name) || also(name) || nominated.contains(name);
+    headers.keys().filter(is_removed).cloned().collect()
 }
 
-/// Headers that `Connection` names, but for those no client can mean.
+/// Headers that `Connection` lists, except those that removing would break the call.
 fn nominated(headers: &HeaderMap) -> Vec<HeaderName> {
     const KEPT: [HeaderName; 4] = [AUTHORIZATION, CONTENT_TYPE, CONTENT_LENGTH, HOST];
     let lists = headers
@@ -146,8 +148,8 @@ fn nominated(headers: &HeaderMap) -> Vec<HeaderName> {
         .collect()
 }
 
-fn is_ours(name: &HeaderName) -> bool {
-    name.as_str().starts_with('x') && EXTENSION_HEADERS.iter().any(|ours| is_twin(ours, name))
+fn is_extension(name: &HeaderName) -> bool {
+    name.as_str().starts_with('x') && EXTENSION_HEADERS.iter().any(|own| is_spelling(own, name))
 }
 
 fn is_hop_by_hop(name: &HeaderName) -> bool {
@@ -156,16 +158,16 @@ fn is_hop_by_hop(name: &HeaderName) -> bool {
             && HOP_BY_HOP
                 .iter()
                 .chain(&["content-length"])
-                .any(|hop| is_twin(hop, name)))
+                .any(|hop| is_spelling(hop, name)))
 }
 
-/// Whether `name` is `dashed` when each `_` is read as `-`.
-fn is_twin(dashed: &str, name: &HeaderName) -> bool {
+/// Whether `name` equals `dashed` when each `_` is read as `-`.
+fn is_spelling(dashed: &str, name: &HeaderName) -> bool {
     let same = |(a, b): (u8, u8)| a == if b == b'_' { b'-' } else { b };
     dashed.len() == name.as_str().len() && dashed.bytes().zip(name.as_str().bytes()).all(same)
 }
 
-/// The path a request asks for; none in a scheme that is not spoken here (RFC 9112 §3.2.2).
+/// The path of a request; empty for a target that is neither a path nor an http(s) URL (RFC 9112 §3.2.2).
 pub(crate) fn path(head: &RequestHeader) -> &str {
     let target = head.raw_path();
     let begins = |with: &[u8]| {
@@ -188,19 +190,19 @@ pub(crate) fn expects_continue(head: &RequestHeader) -> bool {
             .is_some_and(|value| value.as_bytes().eq_ignore_ascii_case(b"100-continue"))
 }
 
-/// Turns the upstream's head into the client's: hop-by-hop headers out, our request id in, chunked
-/// where an HTTP/1.1 client gets a body of unknown length.
+/// Turns the upstream's response head into the client's: removes hop-by-hop headers, sets the request id,
+/// and chooses chunked coding for a body of unknown length to an HTTP/1.1 client.
 pub(crate) fn for_client(
     head: &mut ResponseHeader,
     client: Version,
     request_id: &str,
 ) -> Result<()> {
-    for name in doomed(&head.headers, |_| false) {
+    for name in removed(&head.headers, |_| false) {
         head.remove_header(&name);
     }
     echo_request_id(head, request_id)?;
     if is_event_stream(head) {
-        // A length would let a client wait for the whole stream.
+        // With a length, a client might wait for the whole stream.
         head.remove_header(&CONTENT_LENGTH);
     }
     let bodiless = head.status.is_informational() || matches!(head.status.as_u16(), 204 | 304);
@@ -220,8 +222,8 @@ pub(crate) fn is_event_stream(head: &ResponseHeader) -> bool {
         .is_some_and(|kind| kind.eq_ignore_ascii_case(KIND))
 }
 
-/// CONTRACT 5: the client gets the id of the call back; one the upstream made for itself stays
-/// readable beside it.
+/// Sets the call's request id (CONTRACT 5). A different id of the upstream moves to
+/// `X-Upstream-Request-Id`.
 fn echo_request_id(head: &mut ResponseHeader, request_id: &str) -> Result<()> {
     if let Some(theirs) = head
         .headers
@@ -234,8 +236,8 @@ fn echo_request_id(head: &mut ResponseHeader, request_id: &str) -> Result<()> {
     head.insert_header(REQUEST_ID, request_id)
 }
 
-/// CONTRACT 10: what RFC 9112 lets a server mend, this one refuses. `raw` is the head as received,
-/// because pingora drops Content-Length beside Transfer-Encoding before anybody can see it.
+/// Refuses ambiguous framing that RFC 9112 would let a server repair (CONTRACT 10). `raw` is the head as
+/// received, because pingora removes a Content-Length beside Transfer-Encoding when it parses the head.
 pub(crate) fn check_framing(head: &RequestHeader, raw: &[u8]) -> Result<()> {
     let codings = || head.headers.get_all(TRANSFER_ENCODING).iter();
     if codings().count() > 1
@@ -289,7 +291,7 @@ mod tests {
     }
 
     #[test]
-    fn ours_their_twins_and_hop_by_hop_headers_go_and_the_rest_stays() {
+    fn extension_and_hop_by_hop_headers_are_removed_in_both_spellings_and_the_rest_stays() {
         let mut head = RequestHeader::build("POST", b"/v1/chat/completions?a=1", None).unwrap();
         for (name, value) in [
             ("X-Monitor-Api-Key", "k"),
@@ -321,7 +323,7 @@ mod tests {
     }
 
     #[test]
-    fn a_request_id_is_taken_when_it_is_one_visible_word() {
+    fn a_request_id_is_kept_when_it_is_one_visible_word() {
         let mut headers = HeaderMap::new();
         headers.insert(REQUEST_ID, "abc-1".parse().unwrap());
         assert_eq!(request_id(&headers), "abc-1");

@@ -1,5 +1,5 @@
-//! Answers the gateway writes itself: documents and errors (§2.6), and what becomes of a request
-//! body nobody read.
+//! Responses that the gateway writes itself: documents and errors (§2.6). Also reads or discards a request
+//! body that nobody has read.
 
 use super::context::CallContext;
 use super::docs::Asset;
@@ -19,15 +19,15 @@ use pingora_http::ResponseHeader;
 use std::time::{Duration, Instant};
 use tokio::time::timeout;
 
-/// An unread body up to this is read so that the connection can be kept.
+/// An unread body up to this size is read, so that the connection can be kept.
 const SMALL_BODY: usize = 64 << 10;
-/// Beyond it, this much is thrown away after the answer, so that a client still sending can read it.
+/// Bytes of a larger body that are discarded after the answer, so that a client still sending can read it.
 const LINGER_BYTES: usize = 4 << 20;
-/// The same of a body that there is no room for: its client is worth the answer.
+/// The same for a body that the gateway has no memory for: its client should learn that it may retry.
 const LINGER_OVERLOADED: usize = 64 << 20;
 const LINGER_TIME: Duration = Duration::from_secs(1);
 
-/// Answers a failed call. Nothing is written when the client is gone.
+/// Answers a failed call. Writes nothing when the client has left.
 pub(crate) async fn error(
     session: &mut ServerSession,
     ctx: &mut CallContext,
@@ -35,7 +35,7 @@ pub(crate) async fn error(
 ) -> Result<()> {
     ctx.outcome = error.outcome();
     ctx.detail = Some(error.detail());
-    tell(&ctx.shared.metrics, error);
+    emit(&ctx.snapshot.metrics, error);
     let Some(answer) = error.answer() else {
         ctx.cut = true;
         session.shutdown().await;
@@ -60,8 +60,8 @@ pub(crate) async fn error(
     Ok(())
 }
 
-/// Counts what an operator has to know of.
-fn tell(metrics: &Metrics, error: &CallError) {
+/// Counts and logs the failures that operators act on.
+fn emit(metrics: &Metrics, error: &CallError) {
     match error {
         CallError::Overloaded(room) => Overloaded { room: *room }.emit(metrics),
         CallError::SlowBody => {
@@ -72,7 +72,7 @@ fn tell(metrics: &Metrics, error: &CallError) {
     }
 }
 
-/// Answers with a document of ours.
+/// Answers with a built-in document.
 pub(crate) async fn asset(
     session: &mut ServerSession,
     ctx: &mut CallContext,
@@ -113,12 +113,12 @@ fn accepts(session: &ServerSession, encoding: &str) -> bool {
 
 fn inflate(body: &[u8]) -> Bytes {
     let mut plain = Vec::with_capacity(body.len() * 4);
-    // An asset of ours that does not inflate is caught by the test of `docs`.
+    // The tests of `docs` inflate every asset.
     let _ = std::io::copy(&mut flate2::read::GzDecoder::new(body), &mut plain);
     plain.into()
 }
 
-/// Writes head and body, settles an unread request body, and leaves the session finished.
+/// Writes head and body, reads or discards an unread request body, and finishes the session.
 pub(crate) async fn whole(
     session: &mut ServerSession,
     ctx: &mut CallContext,
@@ -134,14 +134,14 @@ pub(crate) async fn whole(
     head.insert_header(REQUEST_ID, ctx.request_id.as_str())?;
     session.write_response_header(Box::new(head)).await?;
     session.write_response_body(body, true).await?;
-    ctx.clock.first_byte(Instant::now());
+    ctx.clock.mark_first_byte(Instant::now());
     if unread {
         linger(session).await;
     }
     Ok(())
 }
 
-/// Whether the request's body is read to its end; reads it when that is little work.
+/// Whether the request body has been read to its end; a small one is read here.
 async fn read_small_body(session: &mut ServerSession) -> bool {
     if session.is_body_done() || session.is_body_empty() {
         return true;
@@ -159,7 +159,7 @@ async fn read_small_body(session: &mut ServerSession) -> bool {
     session.is_body_done()
 }
 
-/// Closing over unread bytes would reset the connection and take the answer with it.
+/// Closing with unread bytes would reset the connection, and the client could lose the answer.
 async fn linger(session: &mut ServerSession) {
     if !expects_continue(session.req_header()) {
         discard(session, LINGER_BYTES).await;

@@ -1,10 +1,10 @@
-//! The table of endpoints (§4.1, CONTRACT 9): method and path to route, and nothing else exists.
+//! The table of endpoints (§4.1, CONTRACT 9), from method and path to route. Anything else is refused.
 
 use super::docs::{self, Asset};
 use crate::observe::RouteLabel;
 use http::Method;
 
-/// What a request asks for.
+/// The route of a request.
 pub(crate) enum Route {
     /// POST /v1/chat/completions: the monitored exchange.
     Chat,
@@ -12,25 +12,25 @@ pub(crate) enum Route {
     Embeddings,
     /// GET /v1/models: transparent.
     Models,
-    /// The contract and its documentation: no key needed.
+    /// The OpenAPI document and its pages, without an access key.
     Docs(Asset),
-    /// The path exists, the method does not fit; the value of `Allow`.
+    /// The path exists, but not with this method.
     WrongMethod {
-        /// Methods the path knows.
+        /// The path's methods, as the value of `Allow`.
         allow: &'static str,
-        /// Under /v1 a missing key is said first.
+        /// Under /v1 a missing access key is reported first.
         needs_key: bool,
     },
-    /// No such path.
+    /// No route has this path.
     Unknown {
-        /// Under /v1 a missing key is said first.
+        /// Under /v1 a missing access key is reported first.
         needs_key: bool,
     },
 }
 
 impl Route {
-    /// Looks a request up. `path` is compared as it stands: no decoding, no normalising, so there
-    /// is no second reading of it.
+    /// Finds the route of a request. `path` is compared byte for byte, without decoding or normalization, so
+    /// that it has one meaning only.
     pub(crate) fn of(method: &Method, path: &str) -> Self {
         match (path, method) {
             ("/v1/chat/completions", &Method::POST) => Self::Chat,
@@ -65,7 +65,7 @@ impl Route {
         }
     }
 
-    /// Whether §5 asks for an access key.
+    /// Whether §5 requires an access key.
     pub(crate) fn needs_key(&self) -> bool {
         match self {
             Self::Chat | Self::Embeddings | Self::Models => true,

@@ -16,7 +16,7 @@ use super::reload::certificates::{Alpn, Certificates};
 use super::reload::{Reloadable, Reloads};
 use crate::analysis::{RetentionTask, Services, router};
 use crate::config::Settings;
-use crate::gateway::Doors;
+use crate::gateway::ListenerService;
 use crate::observe::Metrics;
 use anyhow::Result;
 use remote_checks::remote;
@@ -119,7 +119,7 @@ pub(crate) fn api(
     service: Arc<Services>,
     api_activity: ApiActivity,
     certificates: &mut Certificates,
-) -> Result<Doors<CountedApp>> {
+) -> Result<ListenerService<CountedApp>> {
     let header_timeout = settings.gateway.limits.header_timeout;
     let router = docs::router().merge(router(service));
     let app = CountedApp::new(router, header_timeout, api_activity);
@@ -130,5 +130,5 @@ pub(crate) fn api(
         certificates,
         Alpn::Http1,
     )?;
-    Ok(Doors::new("analysis", doors, app))
+    Ok(ListenerService::new("analysis", doors, app))
 }

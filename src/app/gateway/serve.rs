@@ -18,7 +18,10 @@ use crate::app::reload::{Reloadable, Reloads};
 use crate::backend::{Analyzer, BackendTls, HttpAnalyzer};
 use crate::config::GatewaySettings;
 use crate::config::{MonitorSettings, Settings};
-use crate::gateway::{Doors, Front, Live, Monitoring, Shared, UpstreamTls};
+use crate::gateway::{
+    ClientConnections, GatewayConfig, GatewayState, ListenerService, Monitoring, Snapshot,
+    UpstreamTls,
+};
 use crate::judge::Remote;
 use crate::observe::Metrics;
 use crate::spool::Spool;
@@ -66,7 +69,7 @@ pub(crate) struct Backend {
 struct Started {
     spool: Option<spool::Running>,
     observability: Observability,
-    live: Arc<Live>,
+    live: Arc<GatewayState>,
     readiness: Arc<Readiness>,
 }
 
@@ -108,7 +111,11 @@ pub(crate) fn serve_gateway(
     let sockets = parts.context.sockets.clone();
     let certificates = &mut parts.certificates;
     let doors = listeners::doors(&sockets, &gateway.listen, certificates, Alpn::Http2)?;
-    let front = Doors::new("gateway", doors, Front::new(&conf, live.clone()));
+    let front = ListenerService::new(
+        "gateway",
+        doors,
+        ClientConnections::new(&conf, live.clone()),
+    );
     let started = Started {
         spool,
         observability,
@@ -131,18 +138,16 @@ fn live(
     conf: &ServerConf,
     monitoring: Monitoring,
     metrics: &Arc<Metrics>,
-) -> Result<Arc<Live>> {
+) -> Result<Arc<GatewayState>> {
     let options = ConnectorOptions::from_server_conf(conf);
-    let tls = UpstreamTls::read(&gateway.upstream).map_err(anyhow::Error::msg)?;
-    let shared = Shared::new(
-        (gateway.clone(), tls),
-        options.clone(),
-        monitoring,
-        metrics.clone(),
-    );
-    let shared = shared.context("no upstream: set UPSTREAM_URL or upstream.url")?;
+    let config = GatewayConfig {
+        settings: gateway.clone(),
+        upstream_tls: UpstreamTls::read(&gateway.upstream).map_err(anyhow::Error::msg)?,
+    };
+    let snapshot = Snapshot::new(config, &options, monitoring, metrics.clone());
+    let snapshot = snapshot.context("no upstream: set UPSTREAM_URL or upstream.url")?;
     let most = descriptors::clients(gateway.limits.connections)?;
-    Ok(Arc::new(Live::new(shared, options, most)))
+    Ok(Arc::new(GatewayState::new(snapshot, options, most)))
 }
 
 impl GatewayParts {

@@ -5,7 +5,7 @@ use crate::app::analysis::remote_checks;
 use crate::app::process::lifecycle::Readiness;
 use crate::app::process::web::ApiActivity;
 use crate::app::reload::Reloads;
-use crate::gateway::Live;
+use crate::gateway::GatewayState;
 use crate::judge::Remote;
 use crate::observe::Metrics;
 use crate::policy::{Policies, PolicyStatus};
@@ -30,7 +30,7 @@ pub(crate) struct Overview {
     /// What an analysis in this process asks.
     pub(crate) remote: Remote,
     /// None in a process without a gateway.
-    pub(crate) live: Option<Arc<Live>>,
+    pub(crate) live: Option<Arc<GatewayState>>,
 }
 
 impl Overview {
@@ -61,8 +61,8 @@ impl Overview {
 }
 
 /// Null where there is only one, which nobody asks.
-fn upstreams(live: &Live) -> Option<Value> {
-    let upstreams = live.upstreams().into_iter();
+fn upstreams(live: &GatewayState) -> Option<Value> {
+    let upstreams = live.upstream_status().into_iter();
     let shown =
         upstreams.map(|upstream| json!({"address": upstream.address, "up": upstream.is_up}));
     let shown: Vec<Value> = shown.collect();

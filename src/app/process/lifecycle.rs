@@ -5,7 +5,7 @@ use crate::app::process::sockets::Sockets;
 use crate::app::process::web::ApiActivity;
 use crate::app::reload::Reloads;
 use crate::app::upgrade::{self, Upgrades};
-use crate::gateway::Live;
+use crate::gateway::GatewayState;
 use crate::observe::logging;
 use async_trait::async_trait;
 use log::{info, warn};
@@ -77,7 +77,7 @@ pub(crate) struct Signals {
     pub(crate) readiness: Arc<Readiness>,
     pub(crate) min_drain: Duration,
     /// None in a process without a gateway.
-    pub(crate) live: Option<Arc<Live>>,
+    pub(crate) live: Option<Arc<GatewayState>>,
     pub(crate) api_activity: ApiActivity,
     pub(crate) upgrades: Arc<Upgrades>,
     pub(crate) reloads: Arc<Reloads>,

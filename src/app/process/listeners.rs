@@ -4,7 +4,7 @@
 use crate::app::process::sockets::Sockets;
 use crate::app::reload::certificates::{Alpn, Certificates};
 use crate::config::Listener;
-use crate::gateway::Door;
+use crate::gateway;
 use anyhow::Result;
 use std::net::{SocketAddr, TcpStream};
 use std::time::{Duration, Instant};
@@ -18,11 +18,11 @@ pub(crate) fn doors(
     listeners: &[Listener],
     certificates: &mut Certificates,
     alpn: Alpn,
-) -> Result<Vec<Door>> {
+) -> Result<Vec<gateway::Listener>> {
     let door = |listener: &Listener| {
         let certificate = certificates.of(listener)?;
         let tls = certificate.map(|held| held.acceptor(alpn));
-        Ok(Door {
+        Ok(gateway::Listener {
             socket: sockets.copy(listener.address)?,
             tls: tls.transpose()?,
         })

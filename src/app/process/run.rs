@@ -11,7 +11,7 @@ use crate::app::process::{listeners, notify};
 use crate::app::reload::{Reloadable, Reloads};
 use crate::app::upgrade::{self, ControlServer, Upgrades};
 use crate::config::Settings;
-use crate::gateway::Room;
+use crate::gateway::ConnectionLimit;
 use crate::observe::Metrics;
 use crate::observe::UpgradeResult;
 use crate::observe::events::UpgradeEnded;
@@ -82,7 +82,12 @@ pub(crate) fn run_server(
     if takes_over {
         catch_up(&serving.reloads);
     }
-    let expected = || rooms.iter().map(|room| room.expected()).sum::<i64>();
+    let expected = || {
+        rooms
+            .iter()
+            .map(|room| room.in_use_or_expected())
+            .sum::<i64>()
+    };
     let in_flight = || {
         let calls = serving.metrics.in_flight() + serving.api_activity.count() + upgrades.orders();
         // Who is connected may bring one more request, where that can still be served in peace.
@@ -137,8 +142,12 @@ fn spawn(server: Server, signals: Signals) -> Result<JoinHandle<()>> {
 
 impl Serving {
     /// The places of all connections but those of the operations listener.
-    fn rooms(&self) -> Vec<Arc<Room>> {
-        let clients = self.parts.live.as_ref().map(|live| live.room().clone());
+    fn rooms(&self) -> Vec<Arc<ConnectionLimit>> {
+        let clients = self
+            .parts
+            .live
+            .as_ref()
+            .map(|live| live.connection_limit().clone());
         let api = self.api_activity.room().clone();
         clients.into_iter().chain([api]).collect()
     }

@@ -4,7 +4,7 @@
 
 use crate::app::process::{descriptors, listeners, notify};
 use crate::app::upgrade::Upgrades;
-use crate::gateway::Room;
+use crate::gateway::ConnectionLimit;
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::sync::Arc;
@@ -24,7 +24,7 @@ impl Watchdog {
     /// operations listener would answer.
     pub(crate) fn start(
         operations: SocketAddr,
-        rooms: Vec<Arc<Room>>,
+        rooms: Vec<Arc<ConnectionLimit>>,
         upgrades: Arc<Upgrades>,
     ) -> Option<Self> {
         let interval = notify::watchdog_interval()?;
@@ -32,7 +32,9 @@ impl Watchdog {
         let look = move || {
             let waits = || stopped.recv_timeout(interval) == Err(RecvTimeoutError::Timeout);
             while waits() && !upgrades.is_handed_over() {
-                let runs = rooms.iter().all(|room| room.pulse().beats(ANSWER));
+                let runs = rooms
+                    .iter()
+                    .all(|room| room.runtime_probe().responds_within(ANSWER));
                 if runs && answers(operations) {
                     notify::alive();
                 }

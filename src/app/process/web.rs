@@ -2,7 +2,7 @@
 //! drain.
 
 use crate::analysis::{Peer, Stopping};
-use crate::gateway::{Reception, Room};
+use crate::gateway::{ConnectionHandler, ConnectionLimit};
 use crate::observe::Metrics;
 use async_trait::async_trait;
 use axum::Router;
@@ -37,7 +37,7 @@ pub(crate) struct ApiActivity {
     requests: Arc<AtomicI64>,
     /// Another process serves: who is connected here may finish in peace.
     handed_over: Arc<AtomicBool>,
-    room: Arc<Room>,
+    room: Arc<ConnectionLimit>,
 }
 
 /// Counted until it is dropped, however the request ends.
@@ -49,7 +49,7 @@ impl ApiActivity {
         Self {
             requests: Arc::default(),
             handed_over: Arc::default(),
-            room: Room::new(connections, BOUND, metrics.clone()),
+            room: ConnectionLimit::new(connections, BOUND, metrics.clone()),
         }
     }
 
@@ -58,7 +58,7 @@ impl ApiActivity {
     }
 
     /// The places of the API's connections.
-    pub(crate) fn room(&self) -> &Arc<Room> {
+    pub(crate) fn room(&self) -> &Arc<ConnectionLimit> {
         &self.room
     }
 
@@ -131,8 +131,8 @@ impl ServerApp for CountedApp {
 }
 
 #[async_trait]
-impl Reception for CountedApp {
-    fn room(&self) -> &Arc<Room> {
+impl ConnectionHandler for CountedApp {
+    fn connection_limit(&self) -> &Arc<ConnectionLimit> {
         self.api_activity.room()
     }
 

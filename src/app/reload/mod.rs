@@ -10,7 +10,7 @@ use crate::app::observability::tracing::{Change, Tracing};
 use crate::app::process::{descriptors, notify};
 use crate::backend::{BackendFiles, BackendTls};
 use crate::config::{Problems, Role, Settings};
-use crate::gateway::{Live, UpstreamTls};
+use crate::gateway::{GatewayConfig, GatewayState, UpstreamTls};
 use crate::observe::UpgradeResult;
 use crate::observe::access::{AccessLog, PreparedLog};
 use crate::observe::events::ReloadEnded;
@@ -30,7 +30,7 @@ pub type LoadSettings = Arc<dyn Fn() -> Result<Settings, Problems> + Send + Sync
 #[derive(Default)]
 pub(crate) struct Reloadable {
     /// None in a process without a gateway.
-    pub(crate) live: Option<Arc<Live>>,
+    pub(crate) live: Option<Arc<GatewayState>>,
     /// None where policies come from a store.
     pub(crate) applications: Option<FileList>,
     pub(crate) certificates: Certificates,
@@ -200,7 +200,11 @@ impl Reloadable {
         let tracing = self.tracing.as_ref();
         let tracer = tracing.and_then(|running| running.replace(ready.tracing));
         if let Some(live) = &self.live {
-            live.replace(next.gateway.clone(), ready.upstream, tracer);
+            let config = GatewayConfig {
+                settings: next.gateway.clone(),
+                upstream_tls: ready.upstream,
+            };
+            live.reload(config, tracer);
         }
         if let Some(applications) = &self.applications {
             applications.replace(next.gateway.applications.clone());

@@ -1,10 +1,10 @@
-//! The synthesized completion that stands in for an answer (§2.4, CONTRACT 12, 15). It carries the
-//! verdict and never the text that led to it.
+//! The synthesized completion that replaces an answer (§2.4, CONTRACT 12, 15). It carries the verdict, and
+//! never the text that was checked.
 
-use super::check::Finding;
-use crate::gateway::Shared;
+use super::verdict::Finding;
 use crate::gateway::context::CallContext;
 use crate::gateway::respond;
+use crate::gateway::state::Snapshot;
 use crate::observe::Outcome;
 use crate::observe::events::Blocked;
 use http::header::CONTENT_TYPE;
@@ -20,8 +20,8 @@ use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 use uuid::Uuid;
 
-/// What of the request shows in the answer to it.
-pub(super) struct Requested {
+/// The parts of a request that appear in its synthesized answer.
+pub(super) struct RequestSummary {
     model: String,
     request_id: String,
 }
@@ -29,10 +29,10 @@ pub(super) struct Requested {
 /// A call whose answer is the policy's phrase.
 pub(super) struct Block {
     pub(super) stage: Stage,
-    pub(super) requested: Requested,
+    pub(super) request: RequestSummary,
     pub(super) policy: Arc<Policy>,
     pub(super) finding: Box<Finding>,
-    /// The upstream's own `usage` where it was called.
+    /// The upstream's `usage`, where the upstream was called.
     pub(super) usage: Option<Box<RawValue>>,
 }
 
@@ -63,7 +63,7 @@ struct Message<'a> {
 #[derive(Serialize)]
 #[serde(untagged)]
 enum Usage<'a> {
-    Upstreams(&'a RawValue),
+    Upstream(&'a RawValue),
     None {
         prompt_tokens: u32,
         completion_tokens: u32,
@@ -71,9 +71,9 @@ enum Usage<'a> {
     },
 }
 
-impl Requested {
-    /// The client's own `metadata.request_id`, else the exchange's id.
-    pub(super) fn of(chat: Chat<'_>, exchange: ExchangeId) -> Self {
+impl RequestSummary {
+    /// The id is the client's `metadata.request_id`, else that of the exchange.
+    pub(super) fn new(chat: Chat<'_>, exchange: ExchangeId) -> Self {
         Self {
             model: chat.model().unwrap_or_else(|| "unknown".into()),
             request_id: chat.request_id().unwrap_or_else(|| exchange.to_string()),
@@ -82,10 +82,10 @@ impl Requested {
 }
 
 impl Block {
-    /// Sends the completion, counted and logged.
+    /// Sends the completion, and counts and logs the block.
     pub(super) async fn answer(
         self: Box<Self>,
-        shared: &Shared,
+        snapshot: &Snapshot,
         session: &mut ServerSession,
         ctx: &mut CallContext,
     ) -> Result<()> {
@@ -94,7 +94,7 @@ impl Block {
             kind: self.finding.kind,
             request_id: &ctx.request_id,
         }
-        .emit(&shared.metrics);
+        .emit(&snapshot.metrics);
         ctx.outcome = Outcome::Blocked;
         ctx.detail = Some(self.finding.kind.as_str());
         let mut head = ResponseHeader::build(200, Some(4))?;
@@ -108,7 +108,7 @@ impl Block {
             id: format!("monitor-guardrails-{}", Uuid::new_v4()),
             object: "chat.completion",
             created: since_epoch.map_or(0, |time| time.as_secs()),
-            model: &self.requested.model,
+            model: &self.request.model,
             choices: [Choice {
                 index: 0,
                 message: Message {
@@ -118,7 +118,7 @@ impl Block {
                 finish_reason: "stop",
             }],
             usage: match &self.usage {
-                Some(usage) => Usage::Upstreams(usage),
+                Some(usage) => Usage::Upstream(usage),
                 None => Usage::None {
                     prompt_tokens: 0,
                     completion_tokens: 0,
@@ -127,7 +127,7 @@ impl Block {
             },
             metadata: self.metadata(),
         };
-        // Strings, numbers and checked JSON only: serialisation has no failing case.
+        // Strings, numbers and checked JSON only, so serialization cannot fail.
         serde_json::to_vec(&completion).unwrap_or_default()
     }
 
@@ -137,15 +137,15 @@ impl Block {
             "response_replacement": {
                 "stage": self.stage.as_str(),
                 "type": self.finding.kind.as_str(),
-                "request_id": self.requested.request_id,
+                "request_id": self.request.request_id,
             },
             "prepared_response": prepared_response(&self.finding.analysis),
         }})
     }
 }
 
-/// Flags, scores, types and counts. Texts of the backend stay out: a masked message quotes the
-/// message, and a reason may.
+/// Flags, scores, types and counts. The backend's texts are left out: a masked message quotes the message,
+/// and a reason may.
 fn prepared_response(analysis: &AnalysisResponse) -> Value {
     let policies = analysis.custom_policy.policies.iter();
     let policies: Vec<Value> = policies

@@ -1,9 +1,9 @@
-//! A copy of the answer for the record, taken as the bytes pass and never in their way (CONTRACT 4).
+//! Copies an answer for its record as the bytes pass, without delaying them (CONTRACT 4).
 
-use super::decode;
+use super::decode::{self, Decoded};
+use crate::gateway::call_trace::AnswerMetadata;
 use crate::gateway::headers;
-use crate::gateway::memory::{Memory, Share};
-use crate::gateway::told::Heard;
+use crate::gateway::limits::{MemoryBudget, MemoryReservation};
 use http::header::CONTENT_ENCODING;
 use monitor_wire::json;
 use monitor_wire::sse;
@@ -13,63 +13,90 @@ use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// What the record says of the answer.
+/// The part of an answer that is recorded.
 #[derive(Default)]
 pub(super) struct Captured {
     pub(super) text: String,
     /// Part of the text is missing: over `limits.recorded_bytes`, or not readable.
     pub(super) incomplete: bool,
-    /// What the answer says about itself, where that is wanted.
-    pub(super) heard: Option<Box<Heard>>,
+    /// What the answer says about itself, where a trace reports it.
+    pub(super) metadata: Option<Box<AnswerMetadata>>,
 }
 
-/// What is wanted of an answer.
+/// The parts of an answer that are needed.
 #[derive(Clone, Copy)]
 pub(super) struct Wanted {
-    /// Its text.
-    pub(super) record: bool,
-    /// What it says about itself.
-    pub(super) heard: bool,
+    /// The text, for the record.
+    pub(super) text: bool,
+    /// What the answer says about itself, for the trace.
+    pub(super) metadata: bool,
+    /// The most bytes of either (`limits.recorded_bytes`).
+    pub(super) limit: u64,
 }
 
-/// What a whole answer says.
+impl Wanted {
+    /// The text alone.
+    pub(super) fn record(limit: u64) -> Self {
+        Self {
+            text: true,
+            metadata: false,
+            limit,
+        }
+    }
+
+    fn limit(self) -> usize {
+        usize::try_from(self.limit).unwrap_or(usize::MAX)
+    }
+}
+
+/// What a complete answer says.
 pub(super) struct Whole {
-    pub(super) said: Captured,
-    /// The upstream's own `usage`, byte for byte.
+    pub(super) captured: Captured,
+    /// The upstream's `usage`, byte for byte.
     pub(super) usage: Option<Box<RawValue>>,
 }
 
-/// Reads an answer that is all there.
-pub(super) fn whole(head: &ResponseHeader, bytes: &[u8], (limit, heard): (u64, bool)) -> Whole {
-    let limit = usize::try_from(limit).unwrap_or(usize::MAX);
-    let (plain, decoded) = plain(bytes, encoding(head).as_deref(), limit);
-    let (mut said, usage) = match headers::is_event_stream(head) {
-        true => (events(&plain, limit, heard), None),
-        false => completion(&plain, heard),
+/// Reads a complete answer.
+pub(super) fn whole(head: &ResponseHeader, bytes: &[u8], wanted: Wanted) -> Whole {
+    let plain = plain(bytes, encoding(head).as_deref(), wanted.limit());
+    let (mut captured, usage) = match headers::is_event_stream(head) {
+        true => (read_stream(&plain.bytes, wanted), None),
+        false => read_completion(&plain.bytes, wanted.metadata),
     };
-    said.incomplete |= !decoded;
-    let usage = usage.and_then(|span| object(plain.get(span)?));
-    Whole { said, usage }
+    captured.incomplete |= !plain.is_whole;
+    let usage = usage.and_then(|span| json_object(plain.bytes.get(span)?));
+    Whole { captured, usage }
 }
 
-/// The bytes without their content coding, and whether they are all there.
-fn plain<'a>(bytes: &'a [u8], encoding: Option<&str>, limit: usize) -> (Cow<'a, [u8]>, bool) {
+/// A body without its content coding.
+struct Plain<'a> {
+    bytes: Cow<'a, [u8]>,
+    is_whole: bool,
+}
+
+fn plain<'a>(bytes: &'a [u8], encoding: Option<&str>, limit: usize) -> Plain<'a> {
     match encoding {
-        None => (bytes.into(), true),
+        None => Plain {
+            bytes: bytes.into(),
+            is_whole: true,
+        },
         Some(encoding) => {
-            let (decoded, whole) = decode::decode(encoding, bytes, limit);
-            (decoded.into(), whole)
+            let Decoded { bytes, is_whole } = decode::decode(encoding, bytes, limit);
+            Plain {
+                bytes: bytes.into(),
+                is_whole,
+            }
         }
     }
 }
 
-fn object(bytes: &[u8]) -> Option<Box<RawValue>> {
+fn json_object(bytes: &[u8]) -> Option<Box<RawValue>> {
     let text = std::str::from_utf8(bytes).ok()?;
     let value = RawValue::from_string(text.to_owned()).ok()?;
     value.get().starts_with('{').then_some(value)
 }
 
-/// How the answer is laid out, by its head.
+/// The layout of an answer, from its head.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Layout {
     pub(super) event_stream: bool,
@@ -84,13 +111,13 @@ impl Layout {
         }
     }
 
-    /// Frames are visible, so heartbeats and error frames can stand between them.
+    /// Whether frames are visible, so that heartbeats and error frames can be written between them.
     pub(super) fn plain_stream(self) -> bool {
         self.event_stream && !self.encoded
     }
 }
 
-/// The content coding, None for none.
+/// The content coding; None for `identity` and for no header.
 pub(super) fn encoding(head: &ResponseHeader) -> Option<String> {
     let value = head
         .headers
@@ -102,167 +129,159 @@ pub(super) fn encoding(head: &ResponseHeader) -> Option<String> {
     (!value.is_empty() && value != "identity").then_some(value)
 }
 
-/// Collects one answer.
+/// Captures one answer while it is relayed.
 pub(super) enum Capture {
-    /// Nothing is recorded.
+    /// Nothing is needed.
     Off,
-    /// Frames are read as they pass; only their text is kept.
-    Events {
+    /// Frames are parsed as they pass, and only their text is kept.
+    Stream {
         parser: sse::Parser,
         text: sse::Accumulator,
-        share: Share,
-        heard: bool,
+        reservation: MemoryReservation,
+        metadata: bool,
     },
-    /// Bytes are kept and read at the end.
-    Whole {
-        bytes: Vec<u8>,
-        cut: bool,
-        limit: usize,
-        encoding: Option<String>,
-        event_stream: bool,
-        share: Share,
-        heard: bool,
-    },
+    /// The bytes are kept and read at the end.
+    Whole(WholeCapture),
+}
+
+/// The bytes of an answer that is read at its end.
+pub(super) struct WholeCapture {
+    bytes: Vec<u8>,
+    is_cut: bool,
+    /// Lowered when memory is exhausted.
+    limit: usize,
+    encoding: Option<String>,
+    event_stream: bool,
+    reservation: MemoryReservation,
+    wanted: Wanted,
 }
 
 impl Capture {
-    pub(super) fn new(
-        head: &ResponseHeader,
-        wanted: Wanted,
-        limit: u64,
-        memory: &Arc<Memory>,
-    ) -> Self {
-        let limit = usize::try_from(limit).unwrap_or(usize::MAX);
+    pub(super) fn new(head: &ResponseHeader, wanted: Wanted, memory: &Arc<MemoryBudget>) -> Self {
         let layout = Layout::of(head);
-        let heard = wanted.heard;
-        match (wanted.record || heard, layout.plain_stream()) {
+        let reservation = MemoryReservation::new(memory);
+        match (wanted.text || wanted.metadata, layout.plain_stream()) {
             (false, _) => Self::Off,
-            (true, true) => Self::Events {
-                parser: sse::Parser::new(limit),
-                text: sse::Accumulator::new(limit),
-                share: Share::new(memory),
-                heard,
+            (true, true) => Self::Stream {
+                parser: sse::Parser::new(wanted.limit()),
+                text: sse::Accumulator::new(wanted.limit()),
+                reservation,
+                metadata: wanted.metadata,
             },
-            (true, false) => Self::Whole {
+            (true, false) => Self::Whole(WholeCapture {
                 bytes: Vec::new(),
-                cut: false,
-                limit,
+                is_cut: false,
+                limit: wanted.limit(),
                 encoding: encoding(head),
                 event_stream: layout.event_stream,
-                share: Share::new(memory),
-                heard,
-            },
+                reservation,
+                wanted,
+            }),
         }
     }
 
     pub(super) fn push(&mut self, chunk: &[u8]) {
         match self {
             Self::Off => {}
-            Self::Events {
+            Self::Stream {
                 parser,
                 text,
-                share,
+                reservation,
                 ..
             } => {
                 parser.push(chunk, |event| text.push(event.data));
-                if share.cover(text.kept()).is_err() {
+                if reservation.cover(text.kept()).is_err() {
                     text.close();
                 }
             }
-            Self::Whole {
-                bytes,
-                cut,
-                limit,
-                share,
-                ..
-            } => {
-                if share.cover(bytes.len() + chunk.len()).is_err() {
-                    *limit = bytes.len();
-                }
-                let room = limit.saturating_sub(bytes.len());
-                *cut |= chunk.len() > room;
-                bytes.extend_from_slice(&chunk[..chunk.len().min(room)]);
-            }
+            Self::Whole(whole) => whole.push(chunk),
         }
     }
 
     pub(super) fn finish(self) -> Captured {
         match self {
             Self::Off => Captured::default(),
-            Self::Events {
+            Self::Stream {
                 mut parser,
                 mut text,
-                heard,
+                metadata,
                 ..
             } => {
                 parser.finish(|event| text.push(event.data));
-                spoken(&parser, &text, heard)
+                captured_stream(&parser, &text, metadata)
             }
-            Self::Whole {
-                bytes,
-                cut,
-                limit,
-                encoding,
-                event_stream,
-                heard,
-                ..
-            } => {
-                let (plain, whole) = plain(&bytes, encoding.as_deref(), limit);
-                let mut said = match event_stream {
-                    true => events(&plain, limit, heard),
-                    false => completion(&plain, heard).0,
-                };
-                said.incomplete |= !whole || cut;
-                said
-            }
+            Self::Whole(whole) => whole.finish(),
         }
     }
 }
 
-fn events(bytes: &[u8], limit: usize, heard: bool) -> Captured {
+impl WholeCapture {
+    fn push(&mut self, chunk: &[u8]) {
+        let length = self.bytes.len();
+        if self.reservation.cover(length + chunk.len()).is_err() {
+            self.limit = length;
+        }
+        let free = self.limit.saturating_sub(length);
+        self.is_cut |= chunk.len() > free;
+        self.bytes
+            .extend_from_slice(&chunk[..chunk.len().min(free)]);
+    }
+
+    fn finish(self) -> Captured {
+        let plain = plain(&self.bytes, self.encoding.as_deref(), self.limit);
+        let wanted = Wanted {
+            limit: self.limit as u64,
+            ..self.wanted
+        };
+        let mut captured = match self.event_stream {
+            true => read_stream(&plain.bytes, wanted),
+            false => read_completion(&plain.bytes, wanted.metadata).0,
+        };
+        captured.incomplete |= !plain.is_whole || self.is_cut;
+        captured
+    }
+}
+
+fn read_stream(bytes: &[u8], wanted: Wanted) -> Captured {
+    let limit = wanted.limit();
     let (mut parser, mut text) = (sse::Parser::new(limit), sse::Accumulator::new(limit));
     parser.push(bytes, |event| text.push(event.data));
     parser.finish(|event| text.push(event.data));
-    spoken(&parser, &text, heard)
+    captured_stream(&parser, &text, wanted.metadata)
 }
 
-/// A frame that could not be read, or in which the upstream reports an error, leaves a gap.
-fn spoken(parser: &sse::Parser, text: &sse::Accumulator, heard: bool) -> Captured {
+/// A stream is incomplete when a frame could not be read, or when the upstream reports an error in one.
+fn captured_stream(parser: &sse::Parser, text: &sse::Accumulator, metadata: bool) -> Captured {
     let gap = parser.dropped_frames() > 0 || text.skipped() > 0 || text.error_seen();
     Captured {
         incomplete: gap || text.is_truncated(),
         text: text.text(),
-        heard: heard.then(|| {
+        metadata: metadata.then(|| {
             let model = text.model().map(str::to_owned);
-            Box::new(Heard::new(model, text.usage()))
+            Box::new(AnswerMetadata::new(model, text.usage()))
         }),
     }
 }
 
-/// The text, and where the upstream's `usage` stands.
-fn completion(bytes: &[u8], heard: bool) -> (Captured, Option<Range<usize>>) {
-    match json::answer_text(bytes) {
-        Some(answer) => {
-            let usage = answer.usage;
-            let heard = heard.then(|| {
-                let told = usage.clone().and_then(|span| bytes.get(span));
-                let told = told.and_then(|told| serde_json::from_slice(told).ok());
-                Box::new(Heard::new(answer.model, told))
-            });
-            let said = Captured {
-                text: answer.text,
-                incomplete: false,
-                heard,
-            };
-            (said, usage)
-        }
-        None => {
-            let said = Captured {
-                text: String::new(),
-                incomplete: !bytes.is_empty(),
-                heard: None,
-            };
-            (said, None)
-        }
-    }
+/// A completion's text, and the place of its `usage`.
+fn read_completion(bytes: &[u8], metadata: bool) -> (Captured, Option<Range<usize>>) {
+    let Some(answer) = json::answer_text(bytes) else {
+        let captured = Captured {
+            incomplete: !bytes.is_empty(),
+            ..Captured::default()
+        };
+        return (captured, None);
+    };
+    let usage = answer.usage;
+    let metadata = metadata.then(|| {
+        let text = usage.clone().and_then(|span| bytes.get(span));
+        let usage = text.and_then(|text| serde_json::from_slice(text).ok());
+        Box::new(AnswerMetadata::new(answer.model, usage))
+    });
+    let captured = Captured {
+        text: answer.text,
+        incomplete: false,
+        metadata,
+    };
+    (captured, usage)
 }

@@ -1,20 +1,20 @@
-//! What becomes of a call before its upstream call (§1.3, §1.5, §3, CONTRACT 11 to 14): forwarded at
-//! once, forwarded after its check, blocked, or refused. The check itself stands in `check`.
+//! Decides about a call before the upstream is called (§1.3, §1.5, §3, CONTRACT 11 to 14): forward it at
+//! once, forward it after a check, block it, or refuse it. `verdict` makes the check itself.
 
-use super::block::{Block, Requested};
-use super::call::Outgoing;
+use super::answer::StreamFilter;
+use super::answer_check::AnswerCheck;
+use super::block::{Block, RequestSummary};
+use super::body_buffer::Body;
+use super::call::UpstreamRequest;
 use super::capture::Captured;
-use super::check::{Check, Checked, no_verdict};
+use super::hold::Hold;
 use super::hold_back::HoldBack;
-use super::read::Body;
 use super::record::Registration;
-use super::redact::Redaction;
-use super::replace::Replace;
-use super::restored::Restore;
-use super::transform::Transform;
-use crate::gateway::Shared;
+use super::redaction::{Redactor, Unredact};
+use super::verdict::{Check, CheckOutcome, report_unchecked};
 use crate::gateway::context::CallContext;
 use crate::gateway::error::CallError;
+use crate::gateway::state::Snapshot;
 use crate::observe::events::{PromptRedacted, Unchecked};
 use crate::observe::{Metrics, UncheckedReason};
 use crate::policy::{Found, Policies};
@@ -24,57 +24,6 @@ use pingora_core::protocols::http::ServerSession;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// The outcome of the pre-call stage.
-pub(super) enum Decision {
-    /// The upstream is called.
-    Forward(Forward),
-    /// The client gets the policy's phrase (§2.4).
-    Block(Box<Block>),
-    /// The client gets an error; nobody is called.
-    Refuse(CallError),
-}
-
-/// A call on its way to the upstream.
-pub(super) struct Forward {
-    pub(super) outgoing: Outgoing,
-    pub(super) registration: Registration,
-    pub(super) after: After,
-}
-
-/// What becomes of the answer.
-pub(super) enum After {
-    /// It is passed on as it comes, through what stands between.
-    Relay(Transform),
-    /// It gets back the values that the prompt lost on its way up (CONTRACT 41).
-    Restore(Box<Restore>),
-    /// It is checked before the client gets it (CONTRACT 15).
-    Replace(Box<Replace>),
-}
-
-impl After {
-    /// Whether the answer is held until the backend has checked it.
-    fn is_checked(&self) -> bool {
-        matches!(self, Self::Replace(_))
-    }
-
-    /// The same answer without its check.
-    fn unchecked(self) -> Self {
-        match self {
-            Self::Replace(replace) => match replace.restore {
-                Some(restore) => Self::Restore(Box::new(restore)),
-                None => Self::Relay(Transform::None),
-            },
-            other => other,
-        }
-    }
-}
-
-/// A request body that passed the grammar check.
-pub(super) struct Incoming {
-    pub(super) body: Body,
-    pub(super) scan: Scan,
-}
-
 /// How a call goes on once its policy is known.
 pub(super) enum Admission {
     /// No policy, or async mode: the upstream is called at once.
@@ -83,42 +32,102 @@ pub(super) enum Admission {
     AwaitVerdict(Box<SyncCall>),
 }
 
-/// A call that waits for its verdict.
+/// The outcome of the pre-call stage.
+pub(super) enum Decision {
+    /// The upstream is called.
+    Forward(Forward),
+    /// The client gets the policy's phrase (§2.4).
+    Block(Box<Block>),
+    /// The client gets an error, and the upstream is not called.
+    Refuse(CallError),
+}
+
+/// A call that the upstream gets.
+pub(super) struct Forward {
+    pub(super) request: UpstreamRequest,
+    pub(super) registration: Registration,
+    pub(super) handling: AnswerHandling,
+}
+
+/// How the answer reaches the client.
+pub(super) enum AnswerHandling {
+    /// As it arrives, through the filter if there is one.
+    Relay(Option<Box<dyn StreamFilter>>),
+    /// Once it is complete.
+    Hold(Box<Hold>),
+}
+
+impl AnswerHandling {
+    /// Whether the answer is held until the backend has checked it.
+    fn is_checked(&self) -> bool {
+        matches!(self, Self::Hold(hold) if hold.check.is_some())
+    }
+
+    /// Relays the answer, or holds it where it has to be unredacted.
+    fn without_check(unredact: Option<Unredact>) -> Self {
+        match unredact {
+            None => Self::Relay(None),
+            unredact => Self::Hold(Box::new(Hold {
+                unredact,
+                check: None,
+            })),
+        }
+    }
+
+    /// The same without the check of the answer.
+    fn unchecked(self) -> Self {
+        match self {
+            Self::Hold(hold) => Self::without_check(hold.unredact),
+            relay => relay,
+        }
+    }
+}
+
+/// A request body that is valid JSON.
+pub(super) struct ParsedBody {
+    pub(super) body: Body,
+    pub(super) scan: Scan,
+}
+
+/// A call in sync mode that waits for its verdict.
 pub(super) struct SyncCall {
-    incoming: Incoming,
+    parsed: ParsedBody,
     registration: Registration,
     policy: Arc<Policy>,
 }
 
-impl Incoming {
+impl ParsedBody {
     fn chat(&self) -> Chat<'_> {
         Chat::read(&self.body.bytes, &self.scan)
     }
 
-    /// What goes to the upstream, and what brings back that which does not (CONTRACT 41). `off` are
-    /// the literals that ask for a stream nobody gets. The same bytes where nothing has to change.
-    fn leave(
+    /// The request for the upstream, and what unredacts its answer where the prompt was redacted (CONTRACT
+    /// 41). `stream_literals` are the places of `true` that become `false`. The bytes are unchanged where
+    /// nothing has to be edited.
+    fn into_request(
         self,
-        shared: &Shared,
+        snapshot: &Snapshot,
         policy: &Policy,
-        off: Vec<Range<usize>>,
-    ) -> (Outgoing, Option<Restore>) {
+        stream_literals: Vec<Range<usize>>,
+    ) -> (UpstreamRequest, Option<Unredact>) {
         let chat = self.chat();
-        let off = off.into_iter().map(|span| (span, b"false".to_vec()));
-        let mut edits: Vec<Edit<Vec<u8>>> = off.collect();
-        let inspector = shared.inspector.as_deref();
+        let no_stream = stream_literals
+            .into_iter()
+            .map(|span| (span, b"false".to_vec()));
+        let mut edits: Vec<Edit<Vec<u8>>> = no_stream.collect();
+        let inspector = snapshot.inspector.as_deref();
         let redacted = inspector.filter(|_| policy.redact_upstream);
         let redacted = redacted.and_then(|inspector| {
-            let redaction = Redaction {
+            let redactor = Redactor {
                 inspector,
                 patterns: policy.local_patterns(),
             };
-            redaction.redact(&self.body.bytes, &chat.prompt_literals(&roles(policy)))
+            redactor.redact(&self.body.bytes, &chat.prompt_literals(&roles(policy)))
         });
-        let restore = redacted.map(|redacted| {
-            PromptRedacted.emit(&shared.metrics);
+        let unredact = redacted.map(|redacted| {
+            PromptRedacted.emit(&snapshot.metrics);
             edits.extend(redacted.edits);
-            Restore {
+            Unredact {
                 placeholders: redacted.placeholders,
             }
         });
@@ -127,151 +136,142 @@ impl Incoming {
         if !edits.is_empty() {
             body.bytes = json::replace_spans(&body.bytes, &edits).into();
         }
-        let uncoded = restore.is_some();
-        let outgoing = Outgoing {
-            body,
-            uncoded,
-            keeps_body: false,
-        };
-        (outgoing, restore)
+        let mut request = UpstreamRequest::unchanged(body);
+        request.identity_encoding = unredact.is_some();
+        (request, unredact)
     }
 }
 
 /// Looks the call's policy up. The prompt of an async call is registered here; that of a sync call by its
 /// check.
 pub(super) fn admit(
-    shared: &Shared,
+    snapshot: &Snapshot,
     session: &ServerSession,
     ctx: &mut CallContext,
-    incoming: Incoming,
+    parsed: ParsedBody,
 ) -> Admission {
-    let mut registration = Registration::open(shared, session, ctx);
-    let limit = shared.settings.limits.recorded_bytes;
-    let policy = match &shared.policies {
+    let mut registration = Registration::open(snapshot, session, ctx);
+    let limit = snapshot.settings.limits.recorded_bytes;
+    let policy = match &snapshot.policies {
         None => None,
-        Some(policies) => policy_of(policies, &mut registration, &shared.metrics, ctx),
+        Some(policies) => policy_of(policies, &mut registration, &snapshot.metrics, ctx),
     };
-    let (outgoing, restore) = match policy {
+    let (request, unredact) = match policy {
         None => {
-            registration.pre_call(limit, || incoming.chat().prompt(&[]));
-            (Outgoing::as_it_is(incoming.body), None)
+            registration.pre_call(limit, || parsed.chat().prompt(&[]));
+            (UpstreamRequest::unchanged(parsed.body), None)
         }
         Some(policy) if policy.app_mode == AppMode::Sync => {
-            ctx.waits_for_verdicts();
+            ctx.set_mode(AppMode::Sync);
             return Admission::AwaitVerdict(Box::new(SyncCall {
-                incoming,
+                parsed,
                 registration,
                 policy,
             }));
         }
         Some(policy) => {
-            registration.pre_call(limit, || incoming.chat().prompt(&roles(&policy)));
-            incoming.leave(shared, &policy, Vec::new())
+            registration.pre_call(limit, || parsed.chat().prompt(&roles(&policy)));
+            parsed.into_request(snapshot, &policy, Vec::new())
         }
     };
     Admission::Forward(Forward {
-        outgoing,
+        request,
         registration,
-        after: match restore {
-            None => After::Relay(Transform::None),
-            Some(restore) => After::Restore(Box::new(restore)),
-        },
+        handling: AnswerHandling::without_check(unredact),
     })
 }
 
-/// Waits for the verdict of a call in sync mode. No upstream connection is opened before it.
+/// Awaits the verdict of a call in sync mode. No upstream connection is opened before it.
 pub(super) async fn pre_call(
-    shared: &Shared,
+    snapshot: &Snapshot,
     session: &mut ServerSession,
     ctx: &mut CallContext,
     call: SyncCall,
 ) -> Decision {
-    let chat = call.incoming.chat();
+    let chat = call.parsed.chat();
     let prompt = Captured {
         text: chat.prompt(&roles(&call.policy)),
-        incomplete: false,
-        heard: None,
+        ..Captured::default()
     };
     let check = Check {
         policy: &call.policy,
         registration: &call.registration,
         record: call.registration.record(Stage::PreCall, prompt),
     };
-    match check.run(shared, session, ctx).await {
-        Checked::Passed => Decision::Forward(call.forward(shared)),
-        Checked::Flagged(finding) => Decision::Block(Box::new(Block {
+    match check.run(snapshot, session, ctx).await {
+        CheckOutcome::Passed => Decision::Forward(call.forward(snapshot)),
+        CheckOutcome::Flagged(finding) => Decision::Block(Box::new(Block {
             stage: Stage::PreCall,
-            requested: Requested::of(chat, call.registration.exchange()),
+            request: RequestSummary::new(chat, call.registration.exchange()),
             policy: call.policy,
             finding,
             usage: None,
         })),
-        Checked::Unknown => call.unchecked(shared, ctx),
-        Checked::Late => call.late(shared, ctx),
-        Checked::KeyRefused => Decision::Refuse(CallError::KeyRefused),
-        Checked::ClientGone => call.refuse(CallError::ClientGone),
+        CheckOutcome::Unknown => call.unchecked(snapshot, ctx),
+        CheckOutcome::Late => call.late(snapshot, ctx),
+        CheckOutcome::KeyRefused => Decision::Refuse(CallError::KeyRefused),
+        CheckOutcome::ClientGone => call.refuse(CallError::ClientGone),
     }
 }
 
 impl SyncCall {
-    fn forward(self, shared: &Shared) -> Forward {
-        let transform = self.transform(shared);
-        let chat = self.incoming.chat();
-        let replaces = self.policy.replace_response;
-        let requested = replaces.then(|| Requested::of(chat, self.registration.exchange()));
-        let off = match transform {
-            Transform::HoldBack(_) => Vec::new(),
-            // CONTRACT 2.
-            _ => chat.stream_true_spans(),
+    fn forward(self, snapshot: &Snapshot) -> Forward {
+        let hold_back = self.hold_back(snapshot);
+        let chat = self.parsed.chat();
+        let check = self.policy.replace_response.then(|| AnswerCheck {
+            request: RequestSummary::new(chat, self.registration.exchange()),
+            policy: self.policy.clone(),
+        });
+        let stream_literals = match hold_back {
+            Some(_) => Vec::new(),
+            // Sync mode gives no stream otherwise (CONTRACT 2).
+            None => chat.stream_true_spans(),
         };
-        let (mut outgoing, restore) = self.incoming.leave(shared, &self.policy, off);
-        outgoing.uncoded |= matches!(transform, Transform::HoldBack(_));
-        let after = match (requested, restore) {
-            (Some(requested), restore) => After::Replace(Box::new(Replace {
-                requested,
-                policy: self.policy,
-                restore,
-            })),
-            (None, Some(restore)) => After::Restore(Box::new(restore)),
-            (None, None) => After::Relay(transform),
+        let parsed = self.parsed;
+        let (mut request, unredact) = parsed.into_request(snapshot, &self.policy, stream_literals);
+        request.identity_encoding |= hold_back.is_some();
+        let handling = match (unredact, check) {
+            (None, None) => AnswerHandling::Relay(hold_back.map(|filter| filter as _)),
+            (unredact, check) => AnswerHandling::Hold(Box::new(Hold { unredact, check })),
         };
         Forward {
-            outgoing,
+            request,
             registration: self.registration,
-            after,
+            handling,
         }
     }
 
-    /// A stream stays one only where it is asked for and can be checked on its way (CONTRACT 41).
-    fn transform(&self, shared: &Shared) -> Transform {
-        let held = self.policy.stream_in_sync == StreamInSync::HoldBack;
-        let asked = held && !self.incoming.chat().stream_true_spans().is_empty();
-        let held = asked.then(|| HoldBack::new(shared, &self.policy)).flatten();
-        held.map_or(Transform::None, |held| Transform::HoldBack(Box::new(held)))
+    /// The filter for a stream that is checked on its way; None where the policy or the client wants none
+    /// (CONTRACT 41).
+    fn hold_back(&self, snapshot: &Snapshot) -> Option<Box<HoldBack>> {
+        let allowed = self.policy.stream_in_sync == StreamInSync::HoldBack;
+        let requested = allowed && !self.parsed.chat().stream_true_spans().is_empty();
+        let filter = requested.then(|| HoldBack::new(snapshot, &self.policy));
+        filter.flatten().map(Box::new)
     }
 
-    /// CONTRACT 13: the policy says whether a call goes on without a verdict.
-    fn unchecked(mut self, shared: &Shared, ctx: &mut CallContext) -> Decision {
+    /// Goes on without a verdict, or refuses the call, as the policy says (CONTRACT 13).
+    fn unchecked(mut self, snapshot: &Snapshot, ctx: &mut CallContext) -> Decision {
         match self.policy.on_backend_failure {
             OnBackendFailure::Closed => self.refuse(CallError::Unchecked),
             OnBackendFailure::Open => {
                 ctx.detail = Some("unchecked");
-                self.registration.goes_unchecked();
-                Decision::Forward(self.forward(shared))
+                self.registration.set_unchecked();
+                Decision::Forward(self.forward(snapshot))
             }
         }
     }
 
-    /// The client has waited MONITOR_TIMEOUT once: its answer is not held for another check that the
-    /// backend would let it wait for, but registered as in async mode.
-    fn late(self, shared: &Shared, ctx: &mut CallContext) -> Decision {
+    /// Goes on like [`Self::unchecked`] after MONITOR_TIMEOUT. The client has waited for it once, so the
+    /// answer is not held for another check but registered as in async mode.
+    fn late(self, snapshot: &Snapshot, ctx: &mut CallContext) -> Decision {
         let policy = self.policy.clone();
-        match self.unchecked(shared, ctx) {
-            Decision::Forward(mut call) if call.after.is_checked() => {
-                call.after = call.after.unchecked();
-                let detail = "the check of the prompt was too late to hold the answer for one";
+        match self.unchecked(snapshot, ctx) {
+            Decision::Forward(mut call) if call.handling.is_checked() => {
+                call.handling = call.handling.unchecked();
+                let detail = "the check of the prompt timed out, so the answer is not held for one";
                 let reason = UncheckedReason::Unavailable;
-                no_verdict(&shared.metrics, &policy, reason, detail);
+                report_unchecked(&snapshot.metrics, &policy, reason, detail);
                 Decision::Forward(call)
             }
             decision => decision,
@@ -284,7 +284,7 @@ impl SyncCall {
     }
 }
 
-/// The policy of the call's application; None for none (CONTRACT 7, 14).
+/// The policy of the call's application, None without one (CONTRACT 7, 14).
 fn policy_of(
     policies: &Policies,
     registration: &mut Registration,
@@ -296,7 +296,7 @@ fn policy_of(
         Found::NoPolicy => None,
         Found::NeverKnown => {
             ctx.detail = Some("policy_unknown");
-            registration.goes_unchecked();
+            registration.set_unchecked();
             Unchecked {
                 reason: UncheckedReason::PolicyUnknown,
                 detail: "the policy of the application is not known",

@@ -1,53 +1,62 @@
-//! Compressed answers, decoded for the record alone: bounded in size and in ratio, so that a small
-//! body cannot become a large one here (CONTRACT 4).
+//! Decodes compressed answers for the record (CONTRACT 4). Size and ratio are bounded, so that a small body
+//! cannot expand into a large one.
 
 use std::io::{self, Read};
 
-/// A text compresses less than this; what claims more is no text.
+/// The largest compression ratio; text does not compress further.
 const LARGEST_RATIO: usize = 200;
 const SMALLEST_CAP: usize = 64 << 10;
 
-/// The decoded bytes, and whether they are all there.
-pub(super) fn decode(encoding: &str, bytes: &[u8], limit: usize) -> (Vec<u8>, bool) {
+/// The result of decoding.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Decoded {
+    pub(super) bytes: Vec<u8>,
+    pub(super) is_whole: bool,
+}
+
+/// Decodes a body up to `limit` bytes; an unknown coding gives nothing.
+pub(super) fn decode(encoding: &str, bytes: &[u8], limit: usize) -> Decoded {
     let cap = bytes
         .len()
         .saturating_mul(LARGEST_RATIO)
         .max(SMALLEST_CAP)
         .min(limit);
-    let read = match encoding {
+    match encoding {
         "gzip" | "x-gzip" => fill(flate2::read::MultiGzDecoder::new(bytes), cap),
         "deflate" => deflate(bytes, cap),
         "br" => fill(brotli::Decompressor::new(bytes, 4096), cap),
         "zstd" => match zstd::stream::read::Decoder::new(bytes) {
             Ok(decoder) => fill(decoder, cap),
-            Err(_) => (Vec::new(), false),
+            Err(_) => Decoded::default(),
         },
-        _ => (Vec::new(), false),
-    };
-    (read.0, read.1)
+        _ => Decoded::default(),
+    }
 }
 
-/// The name means zlib; some servers send it bare.
-fn deflate(bytes: &[u8], cap: usize) -> (Vec<u8>, bool) {
+/// The coding `deflate` is zlib (RFC 9110 §8.4.1.2), but some servers send raw deflate.
+fn deflate(bytes: &[u8], cap: usize) -> Decoded {
     let zlib = fill(flate2::read::ZlibDecoder::new(bytes), cap);
-    if zlib.1 || !zlib.0.is_empty() {
+    if zlib.is_whole || !zlib.bytes.is_empty() {
         return zlib;
     }
     fill(flate2::read::DeflateDecoder::new(bytes), cap)
 }
 
-fn fill(reader: impl Read, cap: usize) -> (Vec<u8>, bool) {
-    let mut decoded = Vec::new();
-    let result: io::Result<usize> = reader.take(cap as u64 + 1).read_to_end(&mut decoded);
-    let over = decoded.len() > cap;
-    decoded.truncate(cap);
-    (decoded, result.is_ok() && !over)
+fn fill(reader: impl Read, cap: usize) -> Decoded {
+    let mut bytes = Vec::new();
+    let result: io::Result<usize> = reader.take(cap as u64 + 1).read_to_end(&mut bytes);
+    let is_over = bytes.len() > cap;
+    bytes.truncate(cap);
+    Decoded {
+        bytes,
+        is_whole: result.is_ok() && !is_over,
+    }
 }
 
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
-    use super::decode;
+    use super::{Decoded, decode};
     use std::io::Write;
 
     fn gzip(text: &[u8]) -> Vec<u8> {
@@ -72,23 +81,23 @@ mod tests {
             ("zstd", zstd::encode_all(&text[..], 1).unwrap()),
         ];
         for (name, bytes) in coded {
-            assert_eq!(
-                decode(name, &bytes, 1 << 20),
-                (text.clone(), true),
-                "{name}"
-            );
+            let whole = Decoded {
+                bytes: text.clone(),
+                is_whole: true,
+            };
+            assert_eq!(decode(name, &bytes, 1 << 20), whole, "{name}");
         }
     }
 
     #[test]
-    fn a_bomb_is_cut_and_said_to_be() {
-        let (decoded, whole) = decode("gzip", &gzip(&vec![b'a'; 4 << 20]), 1 << 20);
-        assert!(!whole && decoded.len() <= 1 << 20);
+    fn a_compression_bomb_is_cut_and_reported() {
+        let decoded = decode("gzip", &gzip(&vec![b'a'; 4 << 20]), 1 << 20);
+        assert!(!decoded.is_whole && decoded.bytes.len() <= 1 << 20);
     }
 
     #[test]
     fn an_unknown_coding_and_a_broken_body_are_not_whole() {
-        assert!(!decode("compress", b"x", 100).1);
-        assert!(!decode("gzip", b"not gzip", 100).1);
+        assert!(!decode("compress", b"x", 100).is_whole);
+        assert!(!decode("gzip", b"not gzip", 100).is_whole);
     }
 }

@@ -1,46 +1,44 @@
-//! One monitored chat completion (§1.2), whole. It stands in `request_filter` because pingora opens
-//! the upstream connection before it reads the body, replays no body over 64 KiB, and cannot write
-//! while the upstream is silent; the stages keep the names of pingora's phases.
+//! One monitored chat completion (§1.2), from its body to its record. It runs inside `request_filter` because
+//! pingora opens the upstream connection before it reads the body, replays no body over 64 KiB, and cannot
+//! write while the upstream is silent. The stages are named after pingora's phases.
 
-mod arrival;
+mod answer;
+mod answer_check;
 mod block;
+mod body_buffer;
 mod call;
 mod capture;
-mod check;
-mod collect;
 mod decide;
 mod decode;
+mod hold;
 mod hold_back;
-mod placeholders;
 mod read;
 mod record;
-mod redact;
-mod refusal;
+mod redaction;
 mod relay;
-mod replace;
-mod restore;
-mod restored;
-mod transform;
-mod way;
+mod upstream_error;
+mod verdict;
 
 use super::context::CallContext;
 use super::error::CallError;
-use super::{Shared, respond};
+use super::respond;
+use super::state::Snapshot;
 use crate::config::Durability;
-use decide::{Admission, After, Decision, Forward, Incoming};
+use answer::Answer;
+use decide::{Admission, AnswerHandling, Decision, Forward, ParsedBody};
 use monitor_wire::json;
 use pingora_core::Result;
 use pingora_core::protocols::http::ServerSession;
 
-/// Answers one POST /v1/chat/completions. What is rare is boxed, so that the future of a common call
-/// stays small. An answer that had to be cut is marked in `ctx.cut`.
+/// Answers one POST /v1/chat/completions. Rare cases are boxed, so that the future of a common call stays
+/// small. An answer that was cut off is marked in `ctx.cut`.
 pub(super) async fn run(
-    shared: &Shared,
+    snapshot: &Snapshot,
     session: &mut ServerSession,
     ctx: &mut CallContext,
 ) -> Result<()> {
-    ctx.clock.measures_overhead();
-    let body = match read::request_body(shared, session, ctx).await {
+    ctx.clock.measure_overhead();
+    let body = match read::request_body(snapshot, session, ctx).await {
         Ok(body) => body,
         Err(error) => return Box::pin(respond::error(session, ctx, &error)).await,
     };
@@ -50,38 +48,39 @@ pub(super) async fn run(
             return Box::pin(respond::error(session, ctx, &CallError::NotJson(error))).await;
         }
     };
-    if let Some(told) = &mut ctx.told {
+    if let Some(trace) = &mut ctx.trace {
         let chat = json::Chat::read(&body.bytes, &scan);
-        told.asks(chat.model(), chat.wants_stream());
+        trace.set_request(chat.model(), chat.wants_stream());
     }
-    let decision = match decide::admit(shared, session, ctx, Incoming { body, scan }) {
+    let decision = match decide::admit(snapshot, session, ctx, ParsedBody { body, scan }) {
         Admission::Forward(call) => Decision::Forward(call),
         Admission::AwaitVerdict(call) => {
-            Box::pin(decide::pre_call(shared, session, ctx, *call)).await
+            Box::pin(decide::pre_call(snapshot, session, ctx, *call)).await
         }
     };
     match decision {
-        Decision::Forward(call) => forward(shared, session, ctx, call).await,
-        Decision::Block(block) => Box::pin(block.answer(shared, session, ctx)).await,
+        Decision::Forward(call) => forward(snapshot, session, ctx, call).await,
+        Decision::Block(block) => Box::pin(block.answer(snapshot, session, ctx)).await,
         Decision::Refuse(error) => Box::pin(respond::error(session, ctx, &error)).await,
     }
 }
 
 async fn forward(
-    shared: &Shared,
+    snapshot: &Snapshot,
     session: &mut ServerSession,
     ctx: &mut CallContext,
     call: Forward,
 ) -> Result<()> {
     let registration = call.registration;
-    if shared.settings.spool.durability == Durability::BeforeUpstream
-        && let Err(error) = Box::pin(registration.wait_until_on_disk(&shared.settings.spool)).await
+    let spool = &snapshot.settings.spool;
+    if spool.durability == Durability::BeforeUpstream
+        && let Err(error) = Box::pin(registration.wait_until_on_disk(spool)).await
     {
         registration.post_call_failed(&error);
         return Box::pin(respond::error(session, ctx, &error)).await;
     }
-    // On the heap for as long as it takes: it is larger than what a stream needs from here on.
-    let calling = Box::pin(call::upstream_peer(shared, session, ctx, call.outgoing));
+    // Boxed only until the response head: the future is larger than what a stream needs from there on.
+    let calling = Box::pin(call::upstream_peer(snapshot, session, ctx, call.request));
     let upstream = match calling.await {
         Ok(upstream) => upstream,
         Err(error) => {
@@ -89,25 +88,18 @@ async fn forward(
             return Box::pin(respond::error(session, ctx, &error)).await;
         }
     };
-    match call.after {
-        After::Relay(transform) => {
-            let answer = relay::Answer {
-                upstream,
-                registration,
-                transform,
-            };
-            relay::response_body(shared, session, ctx, answer).await
+    let answer = Answer::new(upstream, registration);
+    match call.handling {
+        AnswerHandling::Relay(filter) => {
+            relay::response_body(snapshot, session, ctx, answer.filtered(filter)).await
         }
-        After::Restore(restore) => {
-            Box::pin(restore.response_body(shared, session, ctx, (upstream, registration))).await
-        }
-        After::Replace(replace) => {
-            Box::pin(replace.response_body(shared, session, ctx, (upstream, registration))).await
+        AnswerHandling::Hold(hold) => {
+            Box::pin(hold.response_body(snapshot, session, ctx, answer)).await
         }
     }
 }
 
-/// Resolves when the client has left. Bytes of a next request are kept for it and no departure.
+/// Resolves when the client has left. Early bytes of its next request are kept and do not count.
 async fn client_gone(session: &mut ServerSession) {
     let _ = session.read_body_or_idle(true).await;
 }

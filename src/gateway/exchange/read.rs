@@ -1,15 +1,13 @@
-//! The request body, whole (CONTRACT 1). One chunk is taken as it is; more are put together in one
-//! buffer, so a body costs its own size and one chunk; where it waits until it is whole is
-//! [`super::arrival`]'s.
+//! Reads the whole request body (CONTRACT 1). A body of one chunk is used as it is; several are copied into
+//! one buffer, so that a body costs its own size and one chunk. [`BodyBuffer`] decides where it waits.
 
-use super::arrival::{Arrival, PATIENCE, fits};
-use crate::gateway::Shared;
+use super::body_buffer::{Body, BodyBuffer, MEMORY_WAIT, check_size};
 use crate::gateway::context::CallContext;
-use crate::gateway::error::CallError;
+use crate::gateway::error::{CallError, classify};
+use crate::gateway::guard::BodyPace;
 use crate::gateway::headers::expects_continue;
-use crate::gateway::memory::Share;
-use crate::gateway::pace::Pace;
-use crate::gateway::proxy::classify;
+use crate::gateway::limits::MemoryReservation;
+use crate::gateway::state::Snapshot;
 use bytes::Bytes;
 use http::header::CONTENT_LENGTH;
 use pingora_core::protocols::http::ServerSession;
@@ -17,97 +15,94 @@ use pingora_error::{Error, ErrorType};
 use std::time::{Duration, Instant};
 use tokio::time::timeout;
 
-/// A body, and the room it takes until it is dropped.
-pub(super) struct Body {
-    pub(super) bytes: Bytes,
-    pub(super) share: Share,
-}
-
+/// Reads the body of the request; the wait is the client's time.
 pub(super) async fn request_body(
-    shared: &Shared,
+    snapshot: &Snapshot,
     session: &mut ServerSession,
     ctx: &mut CallContext,
 ) -> Result<Body, CallError> {
     let started = Instant::now();
-    let reading = Reading {
-        shared,
+    let reader = BodyReader {
+        snapshot,
         session,
-        limit: shared.settings.limits.header_timeout,
-        share: Share::new(&shared.memory),
+        limit: snapshot.settings.limits.header_timeout,
+        reservation: MemoryReservation::new(&snapshot.memory),
     };
-    let body = reading.whole(started).await;
-    ctx.clock.waited_for_client(started);
+    let body = reader.read(started).await;
+    ctx.clock.add_client_wait(started);
     body
 }
 
-struct Reading<'a> {
-    shared: &'a Shared,
+struct BodyReader<'a> {
+    snapshot: &'a Snapshot,
     session: &'a mut ServerSession,
+    /// The longest silence of the client.
     limit: Duration,
-    share: Share,
+    reservation: MemoryReservation,
 }
 
-impl Reading<'_> {
-    async fn whole(mut self, started: Instant) -> Result<Body, CallError> {
-        fits(self.shared, announced(self.session))?;
+impl BodyReader<'_> {
+    async fn read(mut self, started: Instant) -> Result<Body, CallError> {
+        check_size(self.snapshot, announced(self.session))?;
         if expects_continue(self.session.req_header()) {
-            let told = self.session.write_continue_response().await;
-            told.map_err(of_the_client)?;
+            let written = self.session.write_continue_response().await;
+            written.map_err(client_error)?;
         }
         let Some(first) = chunk(self.session, self.limit).await? else {
             return Ok(self.body(Bytes::new()));
         };
         let since = Instant::now();
-        self.hold(first.len()).await?;
+        self.reserve(first.len()).await?;
         let started = started + since.elapsed();
         let Some(second) = chunk(self.session, self.limit).await? else {
             return Ok(self.body(first));
         };
-        Box::pin(self.together(started, first, second)).await
+        Box::pin(self.collect(started, first, second)).await
     }
 
-    /// Accounts for the first piece, which may be all; room for it is waited for.
-    async fn hold(&mut self, bytes: usize) -> Result<(), CallError> {
-        if self.share.grow(bytes).is_ok() {
+    /// Reserves memory for the first chunk, which may be the whole body, waiting if necessary.
+    async fn reserve(&mut self, bytes: usize) -> Result<(), CallError> {
+        if self.reservation.grow(bytes).is_ok() {
             return Ok(());
         }
-        let room = Box::pin(self.share.grow_within(bytes, PATIENCE)).await;
-        room.map_err(|full| CallError::Overloaded(full.0))
+        let grown = Box::pin(self.reservation.grow_within(bytes, MEMORY_WAIT)).await;
+        grown.map_err(|full| CallError::Overloaded(full.0))
     }
 
-    async fn together(
+    async fn collect(
         self,
         started: Instant,
         first: Bytes,
         second: Bytes,
     ) -> Result<Body, CallError> {
         let (session, limit) = (self.session, self.limit);
-        let began = (&*first, announced(session));
-        let mut arrival = Arrival::new((self.shared, self.share), started, began);
-        arrival.add(&second).await?;
+        let announced = announced(session);
+        let mut buffer = BodyBuffer::new(self.snapshot, self.reservation, started);
+        buffer.start(&first, announced);
+        buffer.push(&second).await?;
         drop((first, second));
-        let mut pace = Pace::new(limit);
+        let mut pace = BodyPace::new(limit);
         loop {
             let since = Instant::now();
-            let Some(chunk) = arrival.beside(chunk(session, limit)).await?? else {
-                return arrival.end(limit).await;
+            let Some(chunk) = buffer.yielding(chunk(session, limit)).await?? else {
+                return buffer.finish(limit).await;
             };
             if !pace.keeps_up(since.elapsed(), chunk.len()) {
                 return Err(CallError::SlowBody);
             }
-            arrival.add(&chunk).await?;
+            buffer.push(&chunk).await?;
         }
     }
 
     fn body(self, bytes: Bytes) -> Body {
         Body {
             bytes,
-            share: self.share,
+            reservation: self.reservation,
         }
     }
 }
 
-/// The next piece. Silence longer than the limit is an error; pingora sees to that for HTTP/1 alone.
+/// The next chunk. Longer silence than the limit is an error; pingora enforces that for HTTP/1 alone.
 async fn chunk(session: &mut ServerSession, limit: Duration) -> Result<Option<Bytes>, CallError> {
     let read = match session.as_http2().is_none() {
         true => session.read_request_body().await,
@@ -117,14 +112,15 @@ async fn chunk(session: &mut ServerSession, limit: Duration) -> Result<Option<By
             read.await.unwrap_or_else(late)
         }
     };
-    read.map_err(of_the_client)
+    read.map_err(client_error)
 }
 
-fn of_the_client(mut error: Box<Error>) -> CallError {
+fn client_error(mut error: Box<Error>) -> CallError {
     error.as_down();
     classify(&error)
 }
 
+/// The announced length of the body, 0 without one.
 fn announced(session: &ServerSession) -> usize {
     let length = session.get_header(CONTENT_LENGTH);
     let length = length.and_then(|value| value.to_str().ok()?.parse().ok());

@@ -3,11 +3,11 @@
 use super::capture::Captured;
 use crate::backend::{CallFailure, ClosedBy, FileList, Record, RecordContext};
 use crate::config::{OnDiskFailure, SpoolSettings};
-use crate::gateway::Shared;
 use crate::gateway::attachments;
 use crate::gateway::context::CallContext;
 use crate::gateway::error::CallError;
 use crate::gateway::headers::Extensions;
+use crate::gateway::state::Snapshot;
 use crate::observe::VerdictType;
 use crate::spool::Receipt;
 use crate::spool::{Lease, Spool};
@@ -18,15 +18,15 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 use tokio::time::timeout;
 
-/// How long a call waits for a disk that refuses.
-const DISK_PATIENCE: Duration = Duration::from_secs(2);
+/// How long a call waits for a failing disk.
+const DISK_WAIT: Duration = Duration::from_secs(2);
 
-/// An exchange and who it is for. Empty where nobody wants to know: no backend and no policies.
+/// Registers one exchange. Empty without a backend and policies: nothing is registered then.
 pub(super) struct Registration(Option<Open>);
 
 struct Open {
     spool: Option<Spool>,
-    /// The latest record taken.
+    /// The receipt of the latest record in the spool.
     receipt: AtomicU64,
     context: Arc<RecordContext>,
     unchecked: bool,
@@ -41,18 +41,22 @@ impl Open {
 }
 
 impl Registration {
-    /// Begins an exchange; nothing is registered yet.
-    pub(super) fn open(shared: &Shared, session: &ServerSession, ctx: &mut CallContext) -> Self {
-        if shared.telemetry.is_none() && shared.policies.is_none() {
+    /// Opens an exchange; nothing is registered yet.
+    pub(super) fn open(
+        snapshot: &Snapshot,
+        session: &ServerSession,
+        ctx: &mut CallContext,
+    ) -> Self {
+        if snapshot.spool.is_none() && snapshot.policies.is_none() {
             return Self(None);
         }
-        let Some(access_key) = ctx.key.take() else {
+        let Some(access_key) = ctx.access_key.take() else {
             return Self(None);
         };
         let headers = &session.req_header().headers;
-        let said = Extensions::of(headers);
+        let ids = Extensions::of(headers);
         let fallback = || {
-            shared
+            snapshot
                 .settings
                 .monitor
                 .application_id
@@ -61,13 +65,13 @@ impl Registration {
         let context = Arc::new(RecordContext {
             exchange: ExchangeId::random(),
             access_key,
-            application_id: said.application_id.or_else(fallback),
-            user_id: said.user_id,
-            session_id: said.session_id,
-            trace: ctx.told.as_ref().and_then(|told| told.trace()),
+            application_id: ids.application_id.or_else(fallback),
+            user_id: ids.user_id,
+            session_id: ids.session_id,
+            trace: ctx.trace.as_ref().and_then(|trace| trace.context()),
         });
         Self(Some(Open {
-            spool: shared.telemetry.clone(),
+            spool: snapshot.spool.clone(),
             receipt: AtomicU64::new(0),
             context,
             unchecked: false,
@@ -76,7 +80,7 @@ impl Registration {
         }))
     }
 
-    /// X-Application-Id or MONITOR_APPLICATION_ID, as given.
+    /// X-Application-Id or MONITOR_APPLICATION_ID, unparsed.
     pub(super) fn application_id(&self) -> Option<&str> {
         self.0.as_ref()?.context.application_id.as_deref()
     }
@@ -87,13 +91,13 @@ impl Registration {
         open.map_or_else(ExchangeId::random, |open| open.context.exchange)
     }
 
-    /// Whether anybody wants the answer.
-    pub(super) fn wanted(&self) -> bool {
+    /// Whether the answer is registered.
+    pub(super) fn wants_answer(&self) -> bool {
         self.0.as_ref().is_some_and(|open| open.spool.is_some())
     }
 
-    /// From now on the exchange's records say that it went on without a verdict (CONTRACT 13).
-    pub(super) fn goes_unchecked(&mut self) {
+    /// Marks further records of the exchange as forwarded without a verdict (CONTRACT 13).
+    pub(super) fn set_unchecked(&mut self) {
         if let Some(open) = &mut self.0 {
             open.unchecked = true;
         }
@@ -106,18 +110,18 @@ impl Registration {
         }
     }
 
-    /// Registers the prompt: accepted by the spool before the upstream call starts.
-    /// At most `limit` bytes of it are kept.
+    /// Registers at most `limit` bytes of the prompt. The spool has accepted it when this returns, before the
+    /// upstream call starts.
     pub(super) fn pre_call(&self, limit: u64, prompt: impl FnOnce() -> String) {
-        if self.wanted() {
-            self.post(Stage::PreCall, bounded(prompt(), limit), None);
+        if self.wants_answer() {
+            self.post(Stage::PreCall, truncated(prompt(), limit), None);
         }
     }
 
-    /// Waits until what was registered so far is on disk (`spool.durability: before_upstream`).
+    /// Waits until all records so far are on disk (`spool.durability: before_upstream`).
     ///
     /// # Errors
-    /// [`CallError::Unregistered`] when the disk refuses and the setting is `closed`.
+    /// [`CallError::Unregistered`] when the disk fails and `spool.on_disk_failure` is `closed`.
     pub(super) async fn wait_until_on_disk(
         &self,
         settings: &SpoolSettings,
@@ -131,11 +135,11 @@ impl Registration {
             tokio::select! {
                 biased;
                 () = spool.wait_durable(receipt) => true,
-                // Known to refuse: who is let go on without it waits for nothing.
+                // A disk that is known to fail is not waited for, where the call may go on without it.
                 () = spool.wait_degraded(), if !closed => false,
             }
         };
-        let written = timeout(DISK_PATIENCE, written).await;
+        let written = timeout(DISK_WAIT, written).await;
         if written.is_err() {
             spool.mark_degraded();
         }
@@ -145,29 +149,28 @@ impl Registration {
         }
     }
 
-    /// Registers the answer, whole or with what went wrong.
+    /// Registers the answer, or the part of it before a failure.
     pub(super) fn post_call(self, answer: Captured, failure: Option<CallFailure>) {
         self.post(Stage::PostCall, answer, failure);
     }
 
-    /// Registers a call that got no answer at all.
+    /// Registers a call that got no answer.
     pub(super) fn post_call_failed(self, error: &CallError) {
-        let nothing = Captured {
-            text: String::new(),
+        let empty = Captured {
             incomplete: true,
-            heard: None,
+            ..Captured::default()
         };
-        self.post_call(nothing, Some(failure_of(error)));
+        self.post_call(empty, Some(failure_of(error)));
     }
 
-    /// A record of this exchange, not registered; None where there is no exchange to speak of.
-    pub(super) fn record(&self, stage: Stage, said: Captured) -> Option<Record> {
+    /// A record of this exchange that is not registered yet; None where the exchange is not registered.
+    pub(super) fn record(&self, stage: Stage, captured: Captured) -> Option<Record> {
         let open = self.0.as_ref()?;
         Some(Record {
             stage,
             context: open.context.clone(),
-            message: said.text,
-            incomplete: said.incomplete,
+            message: captured.text,
+            incomplete: captured.incomplete,
             unchecked: open.unchecked,
             replaced: open.replaced,
             failure: None,
@@ -176,7 +179,7 @@ impl Registration {
         })
     }
 
-    /// Registers a record without waiting.
+    /// Puts a record into the spool without waiting for the disk.
     pub(super) fn push(&self, record: Record) {
         if let Some((open, spool)) = self.0.as_ref().and_then(Open::with_spool) {
             let receipt = spool.push(record);
@@ -184,13 +187,13 @@ impl Registration {
         }
     }
 
-    /// Takes a record that a call of its own is about to deliver; None where nobody wants it.
+    /// Reserves a record for a check that delivers it itself; None without a spool.
     pub(super) fn hold(&self, record: Record) -> Option<Lease> {
         let (_, spool) = self.0.as_ref().and_then(Open::with_spool)?;
         Some(spool.lease(record))
     }
 
-    /// Registers a record whose own call came to nothing.
+    /// Registers a record whose check failed to deliver it.
     pub(super) fn give_back(&self, held: Lease) {
         let receipt = held.release();
         if let Some(open) = &self.0 {
@@ -198,15 +201,15 @@ impl Registration {
         }
     }
 
-    fn post(&self, stage: Stage, said: Captured, failure: Option<CallFailure>) {
-        if let Some(mut record) = self.record(stage, said) {
+    fn post(&self, stage: Stage, captured: Captured, failure: Option<CallFailure>) {
+        if let Some(mut record) = self.record(stage, captured) {
             record.failure = failure;
             self.push(record);
         }
     }
 }
 
-/// What the record says of a call that failed before its answer began (CONTRACT 17).
+/// The failure in the record of a call that failed before its answer began (CONTRACT 17).
 pub(super) fn failure_of(error: &CallError) -> CallFailure {
     let answer = error.answer();
     CallFailure {
@@ -231,14 +234,14 @@ pub(super) fn failure_of(error: &CallError) -> CallFailure {
     }
 }
 
-/// The text, cut at a character where it is over `limit` bytes.
-fn bounded(mut text: String, limit: u64) -> Captured {
+/// The text, truncated at a character boundary to at most `limit` bytes.
+fn truncated(mut text: String, limit: u64) -> Captured {
     let limit = usize::try_from(limit).unwrap_or(usize::MAX);
     let incomplete = text.len() > limit;
     text.truncate(text.floor_char_boundary(limit));
     Captured {
         text,
         incomplete,
-        heard: None,
+        metadata: None,
     }
 }

@@ -1,17 +1,17 @@
-//! The answer on its way to the client: each chunk at once and untouched (CONTRACT 18), heartbeats
-//! into silence, and the ways an answer can end badly (CONTRACT 19 to 21). What is rare, or comes once at
-//! the end, is boxed: the future of a stream is held for as long as the stream.
+//! Relays an answer to the client: each chunk at once and unchanged (CONTRACT 18), heartbeats during silence,
+//! and the ways an answer can fail after it has begun (CONTRACT 19 to 21). Whatever is rare, or comes once at
+//! the end, is boxed: the relay's future lives as long as the stream.
 
-use super::call::Answering;
+use super::answer::{Answer, Filtered, Stop, StreamFilter};
+use super::call::UpstreamResponse;
 use super::capture::{Capture, Layout, Wanted};
 use super::record::Registration;
-use super::transform::{Stop, Transform};
-use super::{client_gone, refusal};
+use super::{client_gone, upstream_error};
 use crate::backend::{CallFailure, ClosedBy};
-use crate::gateway::Shared;
 use crate::gateway::context::CallContext;
 use crate::gateway::error::CallError;
-use crate::gateway::{headers, respond};
+use crate::gateway::headers;
+use crate::gateway::state::Snapshot;
 use crate::observe::events::{Blocked, HeartbeatSent};
 use crate::observe::{Outcome, VerdictType};
 use bytes::Bytes;
@@ -29,64 +29,55 @@ use tokio::time::{Sleep, sleep};
 enum End {
     Complete,
     ClientGone,
-    /// The upstream said nothing for longer than GATEWAY_UPSTREAM_TIMEOUT.
+    /// The upstream sent nothing for GATEWAY_UPSTREAM_TIMEOUT.
     Silent,
-    /// The upstream's connection broke.
+    /// The connection to the upstream broke.
     Broken,
-    /// The gateway ended it.
+    /// The gateway ended the stream.
     Stopped(Stop),
 }
 
-/// An answer to relay.
-pub(super) struct Answer {
-    pub(super) upstream: Answering,
-    pub(super) registration: Registration,
-    pub(super) transform: Transform,
-}
+/// The filter has ended the stream with the policy's phrase, so the client has a complete answer.
+const FLAGGED: End = End::Stopped(Stop::Flagged);
 
-impl Answer {
-    /// One that passes as it comes.
-    pub(super) fn as_it_is(upstream: Answering, registration: Registration) -> Self {
-        Self {
-            upstream,
-            registration,
-            transform: Transform::None,
-        }
-    }
-}
-
-/// Relays head and body, registers what was said, keeps or closes both connections.
+/// Relays head and body, registers the answer, and keeps or closes both connections.
 pub(super) async fn response_body(
-    shared: &Shared,
+    snapshot: &Snapshot,
     session: &mut ServerSession,
     ctx: &mut CallContext,
-    answer: Answer,
+    mut answer: Answer,
 ) -> Result<()> {
-    let (upstream, registration) = (answer.upstream, answer.registration);
-    let mut transform = answer.transform;
-    let Some(mut head) = upstream.head().cloned() else {
-        registration.post_call_failed(&CallError::Broken("no head"));
+    let Some(mut head) = answer.upstream.head().cloned() else {
+        let error = CallError::Broken("no response head");
+        answer.registration.post_call_failed(&error);
         ctx.cut = true;
         return Ok(());
     };
     if head.status.as_u16() >= 400 {
-        return Box::pin(refusal::relay(session, ctx, (upstream, head), registration)).await;
+        return Box::pin(upstream_error::relay(session, ctx, answer, head)).await;
     }
     let layout = Layout::of(&head);
-    if let Err(error) = transform.begin(layout) {
-        return Box::pin(refuse(session, ctx, (upstream, registration), error)).await;
+    if let Some(filter) = &mut answer.filter
+        && let Err(error) = filter.start(layout)
+    {
+        return Box::pin(answer.refuse(session, ctx, error)).await;
     }
-    let capture = capture(shared, ctx, &head, &registration);
+    let capture = capture(snapshot, ctx, &head, &answer.registration);
     ctx.status = head.status.as_u16();
     headers::for_client(&mut head, session.req_header().version, &ctx.request_id)?;
+    let Answer {
+        upstream,
+        registration,
+        filter,
+    } = answer;
     let mut relay = Relay {
-        shared,
+        snapshot,
         session,
         ctx,
         upstream,
         capture,
-        transform,
-        border: sse::Border::default(),
+        filter,
+        boundary: sse::Border::default(),
         layout,
         last_sent: Instant::now(),
     };
@@ -97,47 +88,35 @@ pub(super) async fn response_body(
     relay.close(end, registration).await
 }
 
-/// What is kept of the answer as it passes.
+/// The capture for the record and the trace.
 fn capture(
-    shared: &Shared,
+    snapshot: &Snapshot,
     ctx: &CallContext,
     head: &ResponseHeader,
     registration: &Registration,
 ) -> Capture {
-    let limit = shared.settings.limits.recorded_bytes;
     let wanted = Wanted {
-        record: registration.wanted(),
-        heard: ctx.listens(),
+        text: registration.wants_answer(),
+        metadata: ctx.wants_metadata(),
+        limit: snapshot.settings.limits.recorded_bytes,
     };
-    Capture::new(head, wanted, limit, &shared.memory)
-}
-
-/// Nothing of the answer may pass.
-async fn refuse(
-    session: &mut ServerSession,
-    ctx: &mut CallContext,
-    (upstream, registration): (Answering, Registration),
-    error: CallError,
-) -> Result<()> {
-    upstream.abandon();
-    registration.post_call_failed(&error);
-    respond::error(session, ctx, &error).await
+    Capture::new(head, wanted, &snapshot.memory)
 }
 
 struct Relay<'a> {
-    shared: &'a Shared,
+    snapshot: &'a Snapshot,
     session: &'a mut ServerSession,
     ctx: &'a mut CallContext,
-    upstream: Answering,
+    upstream: UpstreamResponse,
     capture: Capture,
-    transform: Transform,
-    /// Where the client's stream stands.
-    border: sse::Border,
+    filter: Option<Box<dyn StreamFilter>>,
+    /// Whether the client's stream is between two frames.
+    boundary: sse::Border,
     layout: Layout,
     last_sent: Instant,
 }
 
-/// What the wait for the next chunk gave.
+/// The outcome of the wait for the next chunk.
 enum Next {
     Chunk(Bytes),
     End(End),
@@ -149,24 +128,27 @@ impl Relay<'_> {
         let mut now = Instant::now();
         loop {
             let chunk = match self.next(&mut now, alarm.as_mut()).await {
-                Next::Chunk(chunk) => self.upstream.with_what_is_there(chunk),
+                Next::Chunk(chunk) => self.upstream.join_available(chunk),
                 Next::End(end) => return end,
             };
-            let out = self.transform.push(chunk);
-            if !self.send(&out.bytes, &mut now).await {
+            let passed = match &mut self.filter {
+                None => Filtered::passing(chunk),
+                Some(filter) => filter.push(chunk),
+            };
+            if !self.send(&passed.bytes, &mut now).await {
                 return End::ClientGone;
             }
-            if let Some(stop) = out.stop {
+            if let Some(stop) = passed.stop {
                 return End::Stopped(stop);
             }
         }
     }
 
-    /// Waits for the upstream while watching the client and the clocks. The read stands through
-    /// heartbeats, so none of its bytes can be lost. `now` goes from the last chunk to this one.
+    /// Waits for the upstream while watching the client and the clocks. The read stays pinned across
+    /// heartbeats, so it loses no bytes. `now` is moved from the previous chunk to this one.
     async fn next(&mut self, now: &mut Instant, mut alarm: Pin<&mut Sleep>) -> Next {
         let waiting_since = *now;
-        let (silence, heartbeat) = (self.shared.upstream.timeout(), self.heartbeat());
+        let (silence, heartbeat) = (self.snapshot.upstream.timeout(), self.heartbeat());
         let mut read = pin!(self.upstream.read());
         let next = loop {
             tokio::select! {
@@ -186,7 +168,8 @@ impl Relay<'_> {
             let mut again = silence - waited;
             if let Some(period) = heartbeat {
                 if self.last_sent.elapsed() >= period {
-                    if self.border.at_border() && !Box::pin(beat(self.shared, self.session)).await {
+                    let is_between_frames = self.boundary.at_border();
+                    if is_between_frames && !Box::pin(beat(self.snapshot, self.session)).await {
                         break Next::End(End::ClientGone);
                     }
                     self.last_sent = Instant::now();
@@ -196,23 +179,24 @@ impl Relay<'_> {
             alarm.as_mut().reset(tokio::time::Instant::now() + again);
         };
         *now = Instant::now();
-        self.ctx.clock.upstream(waiting_since, *now);
+        self.ctx.clock.add_upstream(waiting_since, *now);
         next
     }
 
+    /// The period of heartbeats; None for an answer that cannot carry them.
     fn heartbeat(&self) -> Option<Duration> {
         self.layout
             .plain_stream()
-            .then_some(self.shared.settings.stream.heartbeat)
+            .then_some(self.snapshot.settings.stream.heartbeat)
     }
 
     fn first_alarm(&self) -> Duration {
-        let silence = self.shared.upstream.timeout();
+        let silence = self.snapshot.upstream.timeout();
         self.heartbeat()
             .map_or(silence, |period| period.min(silence))
     }
 
-    /// False when the client is gone. `now` goes from before it to after it.
+    /// Sends bytes to the client; false when the client has left. `now` is moved behind the write.
     async fn send(&mut self, bytes: &Bytes, now: &mut Instant) -> bool {
         if bytes.is_empty() {
             return true;
@@ -222,36 +206,39 @@ impl Relay<'_> {
             return false;
         }
         let sent = Instant::now();
-        self.ctx.clock.client(sent - *now);
-        self.ctx.clock.first_byte(sent);
+        self.ctx.clock.add_client(sent - *now);
+        self.ctx.clock.mark_first_byte(sent);
         (*now, self.last_sent) = (sent, sent);
         if self.layout.plain_stream() {
-            self.border.push(bytes);
+            self.boundary.push(bytes);
         }
         self.capture.push(bytes);
         true
     }
 
-    /// What the transform still had, once the upstream has said its last word.
-    async fn rest(&mut self, end: End) -> End {
+    /// Sends what the filter still holds after the upstream's last byte.
+    async fn flush_filter(&mut self, end: End) -> End {
+        let Some(filter) = &mut self.filter else {
+            return end;
+        };
         if !matches!(end, End::Complete | End::Silent | End::Broken) {
             return end;
         }
-        let out = self.transform.end(end == End::Complete);
-        match self.send(&out.bytes, &mut Instant::now()).await {
-            true => out.stop.map_or(end, End::Stopped),
+        let rest = filter.finish(end == End::Complete);
+        match self.send(&rest.bytes, &mut Instant::now()).await {
+            true => rest.stop.map_or(end, End::Stopped),
             false => End::ClientGone,
         }
     }
 
     async fn close(mut self, end: End, mut registration: Registration) -> Result<()> {
-        let end = self.rest(end).await;
-        if self.transform.is_unchecked() {
-            registration.goes_unchecked();
+        let end = self.flush_filter(end).await;
+        if self.filter.as_ref().is_some_and(|f| f.passed_unchecked()) {
+            registration.set_unchecked();
             self.ctx.detail = Some("unchecked");
         }
-        if end == FOUND {
-            found(self.shared, self.ctx);
+        if end == FLAGGED {
+            report_flagged(self.snapshot, self.ctx);
             registration.set_replaced(VerdictType::Dataclean);
         }
         let end = if end.is_proper() && !self.finish().await {
@@ -259,31 +246,33 @@ impl Relay<'_> {
         } else {
             end
         };
-        let mut answer = self.capture.finish();
-        self.ctx.heard(answer.heard.take());
-        answer.incomplete |= !end.is_proper();
-        registration.post_call(answer, end.failure());
+        let mut captured = self.capture.finish();
+        self.ctx.set_metadata(captured.metadata.take());
+        captured.incomplete |= !end.is_proper();
+        registration.post_call(captured, end.failure());
         match end {
             End::Complete => Box::pin(self.upstream.release()).await,
             _ => self.upstream.abandon(),
         }
         match end {
-            End::Complete | FOUND => return Ok(()),
+            End::Complete | FLAGGED => return Ok(()),
             End::ClientGone => self.ctx.outcome = Outcome::ClientGone,
             End::Silent | End::Broken => self.ctx.outcome = Outcome::UpstreamBroken,
             End::Stopped(_) => self.ctx.outcome = Outcome::GatewayError,
         }
-        let told = self.layout.plain_stream()
+        let is_between_frames = self.boundary.at_border();
+        let reported = self.layout.plain_stream()
             && end != End::ClientGone
-            && Box::pin(tell(self.session, end, self.border.at_border()))
+            && Box::pin(send_error(self.session, end, is_between_frames))
                 .await
                 .is_ok();
-        if !told {
+        if !reported {
             self.ctx.cut = true;
         }
         Ok(())
     }
 
+    /// Ends the client's body; false when the client has left.
     async fn finish(&mut self) -> bool {
         let started = Instant::now();
         let finished = self
@@ -292,19 +281,16 @@ impl Relay<'_> {
             .await
             .is_ok();
         let now = Instant::now();
-        self.ctx.clock.client(now - started);
-        self.ctx.clock.first_byte(now);
+        self.ctx.clock.add_client(now - started);
+        self.ctx.clock.mark_first_byte(now);
         finished
     }
 }
 
-/// The gateway said all there is to say.
-const FOUND: End = End::Stopped(Stop::Found);
-
 impl End {
-    /// Nothing is left to be said to the client.
+    /// Whether the client has a complete answer.
     fn is_proper(self) -> bool {
-        matches!(self, Self::Complete | FOUND)
+        matches!(self, Self::Complete | FLAGGED)
     }
 
     fn code(self) -> u16 {
@@ -320,21 +306,21 @@ impl End {
 
     fn message(self) -> &'static str {
         match self {
-            Self::Complete | FOUND => "",
+            Self::Complete | FLAGGED => "",
             Self::ClientGone => "the client left before the answer ended",
             Self::Silent => {
                 "the upstream fell silent in the middle of its answer (GATEWAY_UPSTREAM_TIMEOUT)"
             }
             Self::Broken => "the upstream broke off in the middle of its answer",
             Self::Stopped(_) => {
-                "the stream cannot be checked, and nothing passes unchecked for this application (on_backend_failure)"
+                "the stream cannot be checked, and this application's policy requires a check (on_backend_failure)"
             }
         }
     }
 
     fn failure(self) -> Option<CallFailure> {
         let closed_by = match self {
-            Self::Complete | FOUND => return None,
+            Self::Complete | FLAGGED => return None,
             Self::ClientGone => ClosedBy::Client,
             Self::Stopped(_) => ClosedBy::Gateway,
             Self::Silent | Self::Broken => ClosedBy::Upstream,
@@ -352,39 +338,35 @@ impl End {
     }
 }
 
-/// A stream ended with the policy's phrase.
-fn found(shared: &Shared, ctx: &mut CallContext) {
+/// Counts and logs a stream that ended with the policy's phrase.
+fn report_flagged(snapshot: &Snapshot, ctx: &mut CallContext) {
     let kind = VerdictType::Dataclean;
     Blocked {
         stage: Stage::PostCall,
         kind,
         request_id: &ctx.request_id,
     }
-    .emit(&shared.metrics);
+    .emit(&snapshot.metrics);
     ctx.outcome = Outcome::Blocked;
     ctx.detail = Some(kind.as_str());
 }
 
-/// A comment frame that says only that the connection lives (§6.2). False: the client is gone.
-async fn beat(shared: &Shared, session: &mut ServerSession) -> bool {
-    HeartbeatSent.emit(&shared.metrics);
+/// Sends a comment frame that keeps the connection alive (§6.2); false when the client has left.
+async fn beat(snapshot: &Snapshot, session: &mut ServerSession) -> bool {
+    HeartbeatSent.emit(&snapshot.metrics);
     session
         .write_response_body(Bytes::from_static(sse::writer::HEARTBEAT), false)
         .await
         .is_ok()
 }
 
-/// Ends a stream with an error frame (§7.2 row 504, CONTRACT 19); a frame that was cut is closed first.
-async fn tell(session: &mut ServerSession, end: End, at_border: bool) -> Result<()> {
-    let mut bytes = if at_border {
-        Vec::new()
-    } else {
-        b"\n\n".to_vec()
+/// Ends a stream with an error frame (§7.2 row 504, CONTRACT 19), behind a frame that was cut if need be.
+async fn send_error(session: &mut ServerSession, end: End, is_between_frames: bool) -> Result<()> {
+    let mut bytes = match is_between_frames {
+        true => Vec::new(),
+        false => b"\n\n".to_vec(),
     };
-    bytes.extend_from_slice(&sse::writer::error_frame(
-        end.kind(),
-        end.message(),
-        end.code(),
-    ));
+    let frame = sse::writer::error_frame(end.kind(), end.message(), end.code());
+    bytes.extend_from_slice(&frame);
     session.write_response_body(bytes.into(), true).await
 }

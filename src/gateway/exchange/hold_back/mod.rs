@@ -1,69 +1,128 @@
-//! `stream_in_sync: hold_back` (CONTRACT 41): a stream of sync mode behind a checked window. What
-//! cannot be part of a find goes on at once; at a find the stream ends with the policy's phrase. What
-//! cannot be read is never a silent pass (CONTRACT 13, 26). Not the check of a whole answer.
+//! `stream_in_sync: hold_back` (CONTRACT 41): checks a stream of sync mode while it is relayed. Text that
+//! cannot be part of a finding passes at once; at a finding the stream ends with the policy's phrase. An
+//! unreadable event is never a silent pass (CONTRACT 13, 26). Complete answers have `answer_check`.
 
-mod tail;
-mod waiting;
+mod pending_frames;
+mod text_window;
 
 #[cfg(test)]
 mod tests;
 
+use super::answer::{Filtered, Stop, StreamFilter};
 use super::capture::Layout;
-use super::check::no_verdict;
-use super::transform::{Out, Stop};
-use crate::gateway::Shared;
+use super::verdict::report_unchecked;
 use crate::gateway::error::CallError;
+use crate::gateway::state::Snapshot;
 use crate::observe::{Metrics, UncheckedReason};
 use bytes::Bytes;
 use monitor_model::{OnBackendFailure, Policy};
 use monitor_wire::sse::pieces::{Reading, read};
 use monitor_wire::sse::{Frame, Frames};
+use pending_frames::PendingFrames;
 use std::sync::Arc;
-use tail::Judge;
-use waiting::Waiting;
+use text_window::Detectors;
 
-/// A larger frame is not held and not read.
-const MOST_FRAME: usize = 1 << 20;
+/// The largest frame that is held and read.
+const LARGEST_FRAME: usize = 1 << 20;
 
-/// One stream on its way.
+/// The filter of one stream.
 pub(super) struct HoldBack {
     policy: Arc<Policy>,
     metrics: Arc<Metrics>,
-    judge: Judge,
+    detectors: Detectors,
     frames: Frames,
-    waiting: Waiting,
-    /// The answer is no event stream, or one that cannot be read.
+    pending: PendingFrames,
+    /// The answer is not an event stream, or a compressed one, so it passes unchanged.
     passes: bool,
     is_unchecked: bool,
     stop: Option<Stop>,
 }
 
 impl HoldBack {
-    /// None where nothing can judge.
-    pub(super) fn new(shared: &Shared, policy: &Arc<Policy>) -> Option<Self> {
+    /// None where this process has no detectors.
+    pub(super) fn new(snapshot: &Snapshot, policy: &Arc<Policy>) -> Option<Self> {
         Some(Self {
-            judge: Judge {
-                inspector: shared.inspector.clone()?,
+            detectors: Detectors {
+                inspector: snapshot.inspector.clone()?,
                 patterns: policy.local_patterns(),
             },
             policy: policy.clone(),
-            metrics: shared.metrics.clone(),
-            frames: Frames::new(MOST_FRAME),
-            waiting: Waiting::default(),
+            metrics: snapshot.metrics.clone(),
+            frames: Frames::new(LARGEST_FRAME),
+            pending: PendingFrames::default(),
             passes: false,
             is_unchecked: false,
             stop: None,
         })
     }
 
-    /// Learns what comes. An answer that is no event stream passes as in sync mode without streams.
-    ///
-    /// # Errors
-    /// When nothing of the answer may pass.
-    pub(super) fn begin(&mut self, layout: Layout) -> Result<(), CallError> {
+    fn frame(&mut self, frame: Frame<'_>, out: &mut Vec<u8>) {
+        let reading = match frame.is_whole {
+            true => read(frame.bytes),
+            false => Reading::Unreadable,
+        };
+        let is_readable = match reading {
+            Reading::Said(said) => self.pending.push(frame.bytes, said, &self.detectors),
+            Reading::Unreadable => false,
+            Reading::Done => {
+                self.pending.finish(&self.detectors);
+                self.pending.pass(frame.bytes, true);
+                true
+            }
+            Reading::Nothing => {
+                self.pending.pass(frame.bytes, true);
+                true
+            }
+        };
+        if !is_readable {
+            self.report_unreadable("an event of the stream is unreadable");
+            if self.stop.is_some() {
+                return;
+            }
+            self.pending.pass(frame.bytes, frame.is_whole);
+        }
+        if self.pending.is_full() {
+            self.pending.finish(&self.detectors);
+        }
+        self.release(out);
+    }
+
+    /// Moves what the client may see to `out`, and ends the stream at a finding.
+    fn release(&mut self, out: &mut Vec<u8>) {
+        if self.pending.has_finding() {
+            self.pending.close(&self.policy.phrase, out);
+            self.stop = Some(Stop::Flagged);
+        } else {
+            self.pending.release(out);
+        }
+    }
+
+    /// Counts and logs the first unreadable part; the policy decides whether the stream goes on.
+    fn report_unreadable(&mut self, detail: &str) {
+        if !self.is_unchecked {
+            let reason = UncheckedReason::Unreadable;
+            report_unchecked(&self.metrics, &self.policy, reason, detail);
+        }
+        match self.policy.on_backend_failure {
+            OnBackendFailure::Open => self.is_unchecked = true,
+            OnBackendFailure::Closed => self.stop = Some(Stop::Unreadable),
+        }
+    }
+
+    fn filtered(&self, bytes: Vec<u8>) -> Filtered {
+        Filtered {
+            bytes: bytes.into(),
+            stop: self.stop,
+        }
+    }
+}
+
+impl StreamFilter for HoldBack {
+    /// An answer that is not an event stream passes, as in sync mode without streams.
+    fn start(&mut self, layout: Layout) -> Result<(), CallError> {
         self.passes = !layout.plain_stream();
         if layout.event_stream && layout.encoded {
-            self.unreadable("the stream is compressed");
+            self.report_unreadable("the stream is compressed");
         }
         match self.stop {
             Some(_) => Err(CallError::Unchecked),
@@ -71,14 +130,9 @@ impl HoldBack {
         }
     }
 
-    /// Whether something went on without having been judged.
-    pub(super) fn is_unchecked(&self) -> bool {
-        self.is_unchecked
-    }
-
-    pub(super) fn push(&mut self, chunk: Bytes) -> Out {
+    fn push(&mut self, chunk: Bytes) -> Filtered {
         if self.passes {
-            return Out::passing(chunk);
+            return Filtered::passing(chunk);
         }
         let mut frames = std::mem::replace(&mut self.frames, Frames::new(0));
         let mut out = Vec::with_capacity(chunk.len());
@@ -88,16 +142,16 @@ impl HoldBack {
             }
         });
         self.frames = frames;
-        self.out(out)
+        self.filtered(out)
     }
 
-    /// The upstream's body is over. Of one that broke off, a frame that is not whole is left out.
-    pub(super) fn end(&mut self, whole: bool) -> Out {
+    /// An incomplete frame of a stream that broke off is dropped.
+    fn finish(&mut self, complete: bool) -> Filtered {
         let mut out = Vec::new();
         if self.passes || self.stop.is_some() {
-            return self.out(out);
+            return self.filtered(out);
         }
-        if let Some(rest) = self.frames.finish().filter(|_| whole) {
+        if let Some(rest) = self.frames.finish().filter(|_| complete) {
             let frame = Frame {
                 bytes: &rest,
                 is_whole: true,
@@ -105,72 +159,13 @@ impl HoldBack {
             self.frame(frame, &mut out);
         }
         if self.stop.is_none() {
-            self.waiting.finish(&self.judge);
-            self.show(&mut out);
+            self.pending.finish(&self.detectors);
+            self.release(&mut out);
         }
-        self.out(out)
+        self.filtered(out)
     }
 
-    fn frame(&mut self, frame: Frame<'_>, out: &mut Vec<u8>) {
-        let reading = match frame.is_whole {
-            true => read(frame.bytes),
-            false => Reading::Unreadable,
-        };
-        let taken = match reading {
-            Reading::Said(said) => self.waiting.push(frame.bytes, said, &self.judge),
-            Reading::Unreadable => false,
-            Reading::Done => {
-                self.waiting.finish(&self.judge);
-                self.waiting.pass(frame.bytes, true);
-                true
-            }
-            Reading::Nothing => {
-                self.waiting.pass(frame.bytes, true);
-                true
-            }
-        };
-        if !taken {
-            self.unreadable("an event of the stream cannot be read");
-            if self.stop.is_some() {
-                return;
-            }
-            self.waiting.pass(frame.bytes, frame.is_whole);
-        }
-        if self.waiting.is_over() {
-            self.waiting.finish(&self.judge);
-        }
-        self.show(out);
-    }
-
-    fn show(&mut self, out: &mut Vec<u8>) {
-        if self.waiting.is_cut() {
-            self.waiting.close(&self.policy.phrase, out);
-            self.stop = Some(Stop::Found);
-        } else {
-            self.waiting.show(out);
-        }
-    }
-
-    /// Counted and said once; the policy tells what follows.
-    fn unreadable(&mut self, detail: &str) {
-        if !self.is_unchecked {
-            no_verdict(
-                &self.metrics,
-                &self.policy,
-                UncheckedReason::Unreadable,
-                detail,
-            );
-        }
-        match self.policy.on_backend_failure {
-            OnBackendFailure::Open => self.is_unchecked = true,
-            OnBackendFailure::Closed => self.stop = Some(Stop::Unreadable),
-        }
-    }
-
-    fn out(&self, bytes: Vec<u8>) -> Out {
-        Out {
-            bytes: bytes.into(),
-            stop: self.stop,
-        }
+    fn passed_unchecked(&self) -> bool {
+        self.is_unchecked
     }
 }

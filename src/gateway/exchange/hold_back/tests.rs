@@ -1,12 +1,13 @@
-//! CONTRACT 41 on the transform alone, over every cut; through the binary it is in
-//! `tests/gateway/hold_back.rs`.
+//! CONTRACT 41 on the filter alone, with chunks cut anywhere; `tests/gateway/hold_back.rs` tests it through
+//! the binary.
 #![allow(clippy::unwrap_used)]
 
-use super::tail::{Judge, Tail};
-use super::{HoldBack, Waiting};
+use super::HoldBack;
+use super::pending_frames::PendingFrames;
+use super::text_window::{Detectors, TextWindow};
 use crate::backend::{Find, Inspector};
+use crate::gateway::exchange::answer::{Stop, StreamFilter};
 use crate::gateway::exchange::capture::Layout;
-use crate::gateway::exchange::transform::Stop;
 use crate::observe::Metrics;
 use bytes::Bytes;
 use monitor_model::{AppMode, OnBackendFailure, PatternSet, Policy};
@@ -55,8 +56,8 @@ impl Inspector for Never {
     }
 }
 
-fn judge(inspector: impl Inspector + 'static) -> Judge {
-    Judge {
+fn detectors(inspector: impl Inspector + 'static) -> Detectors {
+    Detectors {
         inspector: Arc::new(inspector),
         patterns: PatternSet::local(),
     }
@@ -68,9 +69,9 @@ fn held_back(on_backend_failure: OnBackendFailure) -> HoldBack {
     HoldBack {
         policy: Arc::new(policy),
         metrics: Arc::new(Metrics::new().unwrap()),
-        judge: judge(Words),
+        detectors: detectors(Words),
         frames: Frames::new(2000),
-        waiting: Waiting::default(),
+        pending: PendingFrames::default(),
         passes: false,
         is_unchecked: false,
         stop: None,
@@ -88,7 +89,7 @@ fn relayed(chunks: &[&[u8]]) -> (Vec<u8>, Option<Stop>) {
             return (sent, out.stop);
         }
     }
-    let out = held.end(true);
+    let out = held.finish(true);
     sent.extend_from_slice(&out.bytes);
     (sent, out.stop)
 }
@@ -185,7 +186,7 @@ fn the_same_text_in_any_events_in_any_chunks_ends_at_the_same_place() {
             let chunks: Vec<&[u8]> = stream.as_bytes().chunks(size).collect();
             let (sent, stop) = relayed(&chunks);
             assert_eq!(text_of(&sent), expected, "{pieces:?} in chunks of {size}");
-            assert_eq!(stop, found.map(|_| Stop::Found));
+            assert_eq!(stop, found.map(|_| Stop::Flagged));
             let end = "\"finish_reason\":\"content_filter\"}]}\n\ndata: [DONE]\n\n";
             assert_eq!(sent.ends_with(end.as_bytes()), found.is_some());
         }
@@ -193,7 +194,7 @@ fn the_same_text_in_any_events_in_any_chunks_ends_at_the_same_place() {
 }
 
 #[test]
-fn text_that_cannot_be_part_of_a_find_goes_on_in_the_same_push() {
+fn text_that_cannot_be_part_of_a_finding_passes_in_the_same_push() {
     let mut held = held_back(OnBackendFailure::Open);
     for text in ["one ", "two", ", thr", "ee", "my secretary "] {
         let frame = delta(0, text);
@@ -212,7 +213,7 @@ fn text_that_cannot_be_part_of_a_find_goes_on_in_the_same_push() {
 }
 
 #[test]
-fn what_says_nothing_does_not_wait_without_a_bound() {
+fn frames_without_text_do_not_wait_without_a_bound() {
     let mut held = held_back(OnBackendFailure::Open);
     assert_eq!(held.push(delta(0, "a sec").into()).bytes, "");
     let comment = format!(": {}\n\n", "x".repeat(1_000));
@@ -224,7 +225,7 @@ fn what_says_nothing_does_not_wait_without_a_bound() {
 }
 
 #[test]
-fn a_find_ends_every_choice_and_shows_nothing_of_another_that_is_not_settled() {
+fn a_finding_ends_every_choice_and_shows_nothing_of_another_that_is_not_settled() {
     let stream = [
         delta(0, "zero"),
         delta(1, "my sec"),
@@ -235,7 +236,7 @@ fn a_find_ends_every_choice_and_shows_nothing_of_another_that_is_not_settled() {
     ];
     let (sent, stop) = relayed(&[stream.concat().as_bytes()]);
     let sent = String::from_utf8(sent).unwrap();
-    assert_eq!(stop, Some(Stop::Found));
+    assert_eq!(stop, Some(Stop::Flagged));
     assert_eq!(
         text_of(sent.as_bytes()),
         format!("zero my {PHRASE}\nmy \ntwo")
@@ -258,7 +259,7 @@ fn the_end_of_a_text_decides_what_was_open() {
         let (sent, stop) = relayed(&[stream.as_bytes()]);
         assert_eq!(
             (text_of(&sent), stop),
-            (format!("my {PHRASE}"), Some(Stop::Found))
+            (format!("my {PHRASE}"), Some(Stop::Flagged))
         );
         let stream = delta(0, "a secret") + end;
         assert_eq!(relayed(&[stream.as_bytes()]), (stream.into_bytes(), None));
@@ -266,17 +267,17 @@ fn the_end_of_a_text_decides_what_was_open() {
 }
 
 #[test]
-fn of_a_stream_that_broke_off_the_frames_go_out_and_a_piece_of_one_does_not() {
+fn a_stream_that_broke_off_loses_its_incomplete_frame_alone() {
     let mut held = held_back(OnBackendFailure::Closed);
     let stream = delta(0, "a sec");
     let cut = format!("{stream}data: {{\"choices\":[{{\"delta\":{{\"content\":\"my secr");
     assert_eq!(held.push(cut.into()).bytes, "");
-    let out = held.end(false);
+    let out = held.finish(false);
     assert_eq!((out.bytes, out.stop), (stream.into(), None));
 }
 
 #[test]
-fn what_cannot_be_read_passes_and_is_marked_or_ends_the_stream() {
+fn an_unreadable_event_passes_and_is_marked_or_ends_the_stream() {
     let clean = delta(0, "one ");
     let large = delta(0, &"x".repeat(3000));
     for odd in [
@@ -291,9 +292,9 @@ fn what_cannot_be_read_passes_and_is_marked_or_ends_the_stream() {
             let mut sent: Vec<u8> = chunks
                 .flat_map(|chunk| held.push(Bytes::copy_from_slice(chunk)).bytes)
                 .collect();
-            sent.extend(held.end(true).bytes);
+            sent.extend(held.finish(true).bytes);
             assert!(
-                sent == stream.as_bytes() && held.is_unchecked(),
+                sent == stream.as_bytes() && held.passed_unchecked(),
                 "{odd} by {size}"
             );
             let chunks: Vec<&[u8]> = stream.as_bytes().chunks(size).collect();
@@ -313,59 +314,59 @@ fn a_compressed_stream_is_unreadable_and_an_answer_that_is_no_stream_passes() {
         encoded,
     };
     let mut open = held_back(OnBackendFailure::Open);
-    assert!(open.begin(layout(true, true)).is_ok() && open.is_unchecked());
+    assert!(open.start(layout(true, true)).is_ok() && open.passed_unchecked());
     assert_eq!(open.push("my secret.".into()).bytes, "my secret.");
     let mut closed = held_back(OnBackendFailure::Closed);
-    assert!(closed.begin(layout(true, true)).is_err());
+    assert!(closed.start(layout(true, true)).is_err());
     for encoded in [false, true] {
         let mut json = held_back(OnBackendFailure::Closed);
-        assert!(json.begin(layout(false, encoded)).is_ok() && !json.is_unchecked());
+        assert!(json.start(layout(false, encoded)).is_ok() && !json.passed_unchecked());
         assert_eq!(json.push("my secret.".into()).bytes, "my secret.");
-        assert_eq!(json.end(true).bytes, "");
+        assert_eq!(json.finish(true).bytes, "");
     }
 }
 
 /// How far a text is shown after each of its pieces, by the place the piece ends at.
-fn shown(pieces: &[String], judge: &Judge) -> Vec<(usize, usize)> {
-    let mut tail = Tail::default();
+fn shown(pieces: &[String], detectors: &Detectors) -> Vec<(usize, usize)> {
+    let mut window = TextWindow::default();
     let mut places = Vec::new();
     for piece in pieces {
-        tail.push(piece, judge);
-        places.push((tail.end(), tail.shown()));
+        window.push(piece, detectors);
+        places.push((window.end(), window.visible()));
     }
-    tail.finish(judge);
-    places.push((tail.end(), tail.shown()));
+    window.finish(detectors);
+    places.push((window.end(), window.visible()));
     places
 }
 
 #[test]
-fn a_label_names_its_word_wherever_the_blocks_of_a_text_begin() {
-    let judge = judge(Words);
+fn a_label_applies_to_its_word_wherever_the_blocks_of_a_text_begin() {
+    let detectors = detectors(Words);
     for filler in ["x", "Ж", "😀"] {
         for place in (900..1200).chain(2000..2100) {
             let lead = filler.repeat(place / filler.len());
             let text = format!("{lead} my own secret word {}", filler.repeat(800));
             let expected = Words.find(&text, PatternSet::local())[0].start;
-            let places = shown(&[text], &judge);
+            let places = shown(&[text], &detectors);
             assert_eq!(places[0].1, expected, "{filler} {place}");
         }
     }
 }
 
 #[test]
-fn a_text_of_which_nothing_settles_is_judged_at_places_of_its_own() {
-    let judge = judge(Never);
+fn a_text_that_never_settles_is_inspected_at_places_of_its_own() {
+    let detectors = detectors(Never);
     let mut random = Random(3);
     let quiet = "aЖ secret ".repeat(20_000);
     let mut loud = quiet.clone();
     loud.insert_str(loud.floor_char_boundary(90_000), "my ");
     for text in [&quiet, &loud] {
-        let whole: Vec<_> = shown(std::slice::from_ref(text), &judge);
+        let whole: Vec<_> = shown(std::slice::from_ref(text), &detectors);
         let (end, last) = *whole.last().unwrap();
         assert_eq!(end == last, text == &quiet);
         for longest in [50, 3000, 100_000] {
             let pieces = random.pieces(text, longest);
-            let places = shown(&pieces, &judge);
+            let places = shown(&pieces, &detectors);
             assert_eq!(places.last(), whole.last());
             let held = places.iter().map(|(end, shown)| end - shown).max();
             assert!(text == &loud || held <= Some((64 << 10) + 2048), "{held:?}");

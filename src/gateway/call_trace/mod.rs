@@ -1,0 +1,9 @@
+//! What the access log and traces report about one call: its times, its line and its spans.
+
+mod clock;
+mod spans;
+mod trace;
+
+pub(super) use clock::CallClock;
+pub(super) use spans::export;
+pub(super) use trace::{AnswerMetadata, CallTrace};

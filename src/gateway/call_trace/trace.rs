@@ -1,0 +1,245 @@
+//! What the access log and traces report about one call. It is collected only where one of them is on; any
+//! other call carries a null pointer.
+
+use super::clock::CallClock;
+use crate::gateway::headers::Extensions;
+use crate::gateway::state::Snapshot;
+use crate::gateway::upstream::ModelServer;
+use crate::observe::access::AccessLine;
+use crate::observe::events::CallEnded;
+use crate::observe::trace::{SpanId, TraceContext, Tracer};
+use http::header::HeaderName;
+use http::{HeaderMap, HeaderValue, Method};
+use monitor_model::{AppMode, Stage};
+use monitor_wire::sse;
+use pingora_core::Result;
+use pingora_core::protocols::http::ServerSession;
+use pingora_http::RequestHeader;
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::time::{Instant, SystemTime};
+use uuid::Uuid;
+
+/// W3C Trace Context.
+const TRACEPARENT: HeaderName = HeaderName::from_static("traceparent");
+const TRACESTATE: HeaderName = HeaderName::from_static("tracestate");
+/// The longest reported model name in bytes; the client or the upstream chose it.
+const LONGEST_MODEL: usize = 128;
+
+/// The report of one call.
+pub(crate) struct CallTrace {
+    pub(super) started_at: SystemTime,
+    client: Option<IpAddr>,
+    pub(super) method: &'static str,
+    pub(super) application: Option<Uuid>,
+    pub(super) mode: Option<AppMode>,
+    pub(super) model: Option<String>,
+    pub(super) streams: bool,
+    /// The trace that the request says it belongs to.
+    pub(super) caller: Option<TraceContext>,
+    pub(super) spans: Option<SpanData>,
+}
+
+/// What the call's spans are made of.
+pub(super) struct SpanData {
+    pub(super) tracer: Arc<Tracer>,
+    /// The span of the call itself.
+    pub(super) own: TraceContext,
+    /// The span of the upstream call.
+    pub(super) upstream: SpanId,
+    pub(super) checks: Vec<CheckSpan>,
+    pub(super) answer: Option<Box<AnswerMetadata>>,
+    /// The model server that was called last.
+    pub(super) server: Option<Arc<ModelServer>>,
+    pub(super) snapshot: Arc<Snapshot>,
+}
+
+/// One awaited verdict.
+pub(super) struct CheckSpan {
+    pub(super) stage: Stage,
+    pub(super) begun: Instant,
+    pub(super) ended: Instant,
+    pub(super) outcome: &'static str,
+}
+
+/// What an answer says about itself.
+pub(crate) struct AnswerMetadata {
+    pub(super) model: Option<String>,
+    pub(super) usage: Option<sse::Usage>,
+}
+
+impl CallTrace {
+    /// None when neither the access log nor traces are on.
+    pub(crate) fn start(
+        snapshot: &Arc<Snapshot>,
+        session: &ServerSession,
+        clock: &CallClock,
+    ) -> Option<Box<Self>> {
+        if snapshot.tracer.is_none() && !snapshot.access.is_on() {
+            return None;
+        }
+        let head = session.req_header();
+        let caller = caller(&head.headers);
+        let application = match Extensions::of(&head.headers).application_id {
+            Some(id) => id.parse().ok(),
+            None => snapshot.settings.monitor.application_id.map(|id| id.0),
+        };
+        let address = session.client_addr().and_then(|it| it.as_inet());
+        Some(Box::new(Self {
+            started_at: SystemTime::now() - clock.started().elapsed(),
+            client: address.map(|address| address.ip()),
+            method: known_method(&head.method),
+            application,
+            mode: None,
+            model: None,
+            streams: false,
+            caller,
+            spans: snapshot.tracer.as_ref().map(|tracer| SpanData {
+                own: tracer.begin(caller),
+                tracer: tracer.clone(),
+                upstream: SpanId::random(),
+                checks: Vec::new(),
+                answer: None,
+                server: None,
+                snapshot: snapshot.clone(),
+            }),
+        }))
+    }
+
+    /// Sets what the request asks for. A monitored call is async until [`Self::set_mode`] says otherwise.
+    pub(crate) fn set_request(&mut self, model: Option<String>, streams: bool) {
+        self.model = model.map(truncated);
+        self.streams = streams;
+        self.mode = Some(AppMode::Async);
+    }
+
+    pub(crate) fn set_mode(&mut self, mode: AppMode) {
+        self.mode = Some(mode);
+    }
+
+    /// Sets the model server that is being called.
+    pub(crate) fn set_server(&mut self, server: &Arc<ModelServer>) {
+        if let Some(spans) = self.sampled() {
+            spans.server = Some(server.clone());
+        }
+    }
+
+    /// Adds a check that ends now.
+    pub(crate) fn add_check(&mut self, stage: Stage, begun: Instant, outcome: &'static str) {
+        if let Some(spans) = self.sampled() {
+            spans.checks.push(CheckSpan {
+                stage,
+                begun,
+                ended: Instant::now(),
+                outcome,
+            });
+        }
+    }
+
+    /// Sets what the answer says about itself.
+    pub(crate) fn set_answer(&mut self, answer: Box<AnswerMetadata>) {
+        if let Some(spans) = &mut self.spans {
+            spans.answer = Some(answer);
+        }
+    }
+
+    /// Whether spans of this call are exported.
+    pub(crate) fn is_sampled(&self) -> bool {
+        self.spans.as_ref().is_some_and(|spans| spans.own.sampled)
+    }
+
+    /// The call's span, for records and the backend; None without traces.
+    pub(crate) fn context(&self) -> Option<TraceContext> {
+        self.spans.as_ref().map(|spans| spans.own)
+    }
+
+    fn sampled(&mut self) -> Option<&mut SpanData> {
+        self.spans.as_mut().filter(|spans| spans.own.sampled)
+    }
+
+    /// Sets the trace headers of the upstream call. Where calls are traced, the client's trace ends at the
+    /// gateway unless `trace.propagate_upstream` continues it. Without traces the client's headers pass
+    /// unchanged (CONTRACT 8).
+    pub(crate) fn set_upstream_headers(&self, head: &mut RequestHeader) -> Result<()> {
+        let Some(spans) = &self.spans else {
+            return Ok(());
+        };
+        head.remove_header(&TRACEPARENT);
+        if !spans.tracer.settings().propagate_upstream {
+            head.remove_header(&TRACESTATE);
+            return Ok(());
+        }
+        if self.caller.is_none() {
+            head.remove_header(&TRACESTATE);
+        }
+        let span = spans.upstream;
+        let next = TraceContext { span, ..spans.own };
+        head.insert_header(TRACEPARENT, next.header())
+    }
+
+    /// The call's line in the access log.
+    pub(crate) fn access_line(&self, call: &CallEnded<'_>, bytes_in: usize) -> AccessLine {
+        let trace = self.context().or(self.caller);
+        AccessLine {
+            at: self.started_at,
+            request_id: call.request_id.to_owned(),
+            trace_id: trace.map(|context| context.trace),
+            client: self.client,
+            method: self.method,
+            route: call.route,
+            application: self.application,
+            mode: self.mode,
+            model: self.model.clone(),
+            status: call.status,
+            outcome: call.outcome,
+            detail: call.detail,
+            bytes_in,
+            bytes_out: call.bytes_sent,
+            times: call.times,
+        }
+    }
+}
+
+impl AnswerMetadata {
+    /// A long model name is truncated.
+    pub(crate) fn new(model: Option<String>, usage: Option<sse::Usage>) -> Self {
+        Self {
+            model: model.map(truncated),
+            usage,
+        }
+    }
+}
+
+/// The trace that a request says it belongs to; None where several headers name one,
+/// of which none can be trusted.
+fn caller(headers: &HeaderMap) -> Option<TraceContext> {
+    let mut values = headers
+        .get_all(TRACEPARENT)
+        .iter()
+        .map(HeaderValue::as_bytes);
+    match (values.next(), values.next()) {
+        (Some(one), None) => TraceContext::parse(one),
+        _ => None,
+    }
+}
+
+fn truncated(mut text: String) -> String {
+    text.truncate(text.floor_char_boundary(LONGEST_MODEL));
+    text
+}
+
+/// The name of a standard method; an unknown one could hold any text.
+fn known_method(method: &Method) -> &'static str {
+    match *method {
+        Method::GET => "GET",
+        Method::HEAD => "HEAD",
+        Method::POST => "POST",
+        Method::PUT => "PUT",
+        Method::DELETE => "DELETE",
+        Method::OPTIONS => "OPTIONS",
+        Method::PATCH => "PATCH",
+        Method::TRACE => "TRACE",
+        Method::CONNECT => "CONNECT",
+        _ => "_OTHER",
+    }
+}

@@ -1,0 +1,110 @@
+//! An upstream's answer between its head and the client: the exchange it belongs to, and the filter that its
+//! bytes pass through. Nearly always there is none, and each chunk is relayed as it came.
+
+use super::call::UpstreamResponse;
+use super::capture::Layout;
+use super::record::Registration;
+use crate::gateway::context::CallContext;
+use crate::gateway::error::CallError;
+use crate::gateway::{headers, respond};
+use bytes::Bytes;
+use pingora_core::Result;
+use pingora_core::protocols::http::ServerSession;
+use pingora_http::ResponseHeader;
+
+/// An answer whose body has not been read yet.
+pub(super) struct Answer {
+    pub(super) upstream: UpstreamResponse,
+    pub(super) registration: Registration,
+    pub(super) filter: Option<Box<dyn StreamFilter>>,
+}
+
+impl Answer {
+    pub(super) fn new(upstream: UpstreamResponse, registration: Registration) -> Self {
+        Self {
+            upstream,
+            registration,
+            filter: None,
+        }
+    }
+
+    pub(super) fn filtered(self, filter: Option<Box<dyn StreamFilter>>) -> Self {
+        Self { filter, ..self }
+    }
+
+    /// Answers the client with an error instead, and registers the call as failed.
+    pub(super) async fn refuse(
+        self,
+        session: &mut ServerSession,
+        ctx: &mut CallContext,
+        error: CallError,
+    ) -> Result<()> {
+        self.upstream.abandon();
+        self.registration.post_call_failed(&error);
+        respond::error(session, ctx, &error).await
+    }
+}
+
+/// A complete answer that the client has not seen.
+pub(super) struct HeldAnswer {
+    pub(super) head: ResponseHeader,
+    pub(super) body: Bytes,
+    pub(super) registration: Registration,
+}
+
+/// Sends a complete answer to the client.
+pub(super) async fn send_whole(
+    session: &mut ServerSession,
+    ctx: &mut CallContext,
+    mut head: ResponseHeader,
+    body: Bytes,
+) -> Result<()> {
+    // The body is complete, so it is sent with its length, whatever the upstream's framing was.
+    headers::for_client(&mut head, http::Version::HTTP_10, &ctx.request_id)?;
+    respond::whole(session, ctx, head, body).await
+}
+
+/// Changes or holds back the bytes of an answer while it is relayed. A filter neither waits nor writes.
+pub(super) trait StreamFilter: Send {
+    /// Learns how the answer is laid out, before any of it is sent.
+    ///
+    /// # Errors
+    /// When nothing of the answer may pass.
+    fn start(&mut self, _layout: Layout) -> Result<(), CallError> {
+        Ok(())
+    }
+
+    /// Takes a chunk from the upstream and returns what the client gets now.
+    fn push(&mut self, chunk: Bytes) -> Filtered;
+
+    /// Ends the upstream's body, which is not `complete` when the upstream broke off.
+    fn finish(&mut self, complete: bool) -> Filtered;
+
+    /// Whether bytes passed without the check they should have had.
+    fn passed_unchecked(&self) -> bool {
+        false
+    }
+}
+
+/// What a filter lets pass.
+pub(super) struct Filtered {
+    pub(super) bytes: Bytes,
+    /// Why the client's stream ends behind the bytes, whatever the upstream still sends.
+    pub(super) stop: Option<Stop>,
+}
+
+impl Filtered {
+    /// Bytes behind which the stream goes on.
+    pub(super) fn passing(bytes: Bytes) -> Self {
+        Self { bytes, stop: None }
+    }
+}
+
+/// Why a stream ends before the upstream's end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Stop {
+    /// A finding in the text: the filter has ended the stream with the policy's phrase.
+    Flagged,
+    /// The stream cannot be read, and the policy requires a check: the relay sends an error frame.
+    Unreadable,
+}

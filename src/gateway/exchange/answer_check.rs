@@ -1,0 +1,101 @@
+//! The check of a complete answer (`replace_response`, CONTRACT 15): the answer passes byte for byte, or the
+//! policy's phrase replaces it (§2.4). Only sync mode holds an answer for it.
+
+use super::answer::{HeldAnswer, send_whole};
+use super::block::{Block, RequestSummary};
+use super::capture::{self, Wanted, Whole};
+use super::verdict::{Check, CheckOutcome, Finding, report_unchecked};
+use crate::gateway::context::CallContext;
+use crate::gateway::error::CallError;
+use crate::gateway::respond;
+use crate::gateway::state::Snapshot;
+use crate::observe::UncheckedReason;
+use monitor_model::{OnBackendFailure, Policy, Stage};
+use pingora_core::Result;
+use pingora_core::protocols::http::ServerSession;
+use serde_json::value::RawValue;
+use std::sync::Arc;
+
+/// What the check of an answer needs.
+pub(super) struct AnswerCheck {
+    pub(super) request: RequestSummary,
+    pub(super) policy: Arc<Policy>,
+}
+
+impl AnswerCheck {
+    /// Checks the answer and answers the client.
+    pub(super) async fn run(
+        self,
+        snapshot: &Snapshot,
+        session: &mut ServerSession,
+        ctx: &mut CallContext,
+        held: HeldAnswer,
+    ) -> Result<()> {
+        let wanted = Wanted {
+            metadata: ctx.wants_metadata(),
+            ..Wanted::record(snapshot.settings.limits.recorded_bytes)
+        };
+        let Whole {
+            mut captured,
+            usage,
+        } = capture::whole(&held.head, &held.body, wanted);
+        ctx.set_metadata(captured.metadata.take());
+        let is_readable = !captured.incomplete;
+        let policy = &self.policy;
+        let is_open = policy.on_backend_failure == OnBackendFailure::Open;
+        let mut record = held.registration.record(Stage::PostCall, captured);
+        if let Some(record) = &mut record {
+            // A verdict on a part of the answer is none on the whole. Set before the check, which registers
+            // the record.
+            record.unchecked |= !is_readable && is_open;
+        }
+        let check = Check {
+            policy,
+            registration: &held.registration,
+            record,
+        };
+        match check.run(snapshot, session, ctx).await {
+            CheckOutcome::Passed if is_readable => {
+                send_whole(session, ctx, held.head, held.body).await
+            }
+            CheckOutcome::Passed => {
+                let detail = "the answer is not readable as a whole";
+                let reason = UncheckedReason::Unreadable;
+                report_unchecked(&snapshot.metrics, policy, reason, detail);
+                self.unchecked(session, ctx, held).await
+            }
+            CheckOutcome::Flagged(finding) => {
+                let block = self.block(finding, usage);
+                block.answer(snapshot, session, ctx).await
+            }
+            CheckOutcome::Unknown | CheckOutcome::Late => self.unchecked(session, ctx, held).await,
+            CheckOutcome::KeyRefused => respond::error(session, ctx, &CallError::KeyRefused).await,
+            CheckOutcome::ClientGone => respond::error(session, ctx, &CallError::ClientGone).await,
+        }
+    }
+
+    /// The phrase in place of the answer.
+    fn block(self, finding: Box<Finding>, usage: Option<Box<RawValue>>) -> Box<Block> {
+        Box::new(Block {
+            stage: Stage::PostCall,
+            request: self.request,
+            policy: self.policy,
+            finding,
+            usage,
+        })
+    }
+
+    /// Sends the answer without a verdict, or refuses it, as the policy says (CONTRACT 13).
+    async fn unchecked(
+        self,
+        session: &mut ServerSession,
+        ctx: &mut CallContext,
+        held: HeldAnswer,
+    ) -> Result<()> {
+        if self.policy.on_backend_failure == OnBackendFailure::Closed {
+            return respond::error(session, ctx, &CallError::Unchecked).await;
+        }
+        ctx.detail = Some("unchecked");
+        send_whole(session, ctx, held.head, held.body).await
+    }
+}

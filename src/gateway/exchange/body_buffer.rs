@@ -1,0 +1,191 @@
+//! Buffers a request body while the client sends it: in memory at first, in a file once it is large, or
+//! slow while other calls need the memory (`limits.buffered_bytes`). It does not read from the client.
+
+use crate::gateway::error::CallError;
+use crate::gateway::limits::{MemoryReservation, SpillFile};
+use crate::gateway::state::Snapshot;
+use crate::observe::Exhausted;
+use crate::observe::events::SpilledEarly;
+use bytes::Bytes;
+use log::debug;
+use std::future::Future;
+use std::io;
+use std::pin::pin;
+use std::time::{Duration, Instant};
+
+/// A body beyond this size is moved to a file while it arrives.
+const LARGEST_IN_MEMORY: usize = 8 << 20;
+/// The size of one write to the file.
+const WRITE_SIZE: usize = 1 << 20;
+/// A body that has been arriving for this long is moved to a file when memory is short …
+const SLOW_AFTER: Duration = Duration::from_secs(1);
+/// … if it has at least this many bytes.
+const SMALLEST_SPILL: usize = 16 << 10;
+/// How long a body that must stay in memory waits for it; longer than slow calls need to free theirs.
+pub(super) const MEMORY_WAIT: Duration = Duration::from_secs(3);
+
+/// A complete body, and its memory until it is dropped.
+pub(super) struct Body {
+    pub(super) bytes: Bytes,
+    pub(super) reservation: MemoryReservation,
+}
+
+/// The part of a body that has arrived.
+pub(super) struct BodyBuffer<'a> {
+    snapshot: &'a Snapshot,
+    reservation: MemoryReservation,
+    /// When the body began to arrive, without the time it waited for memory, which is not the client's.
+    began: Instant,
+    in_memory: Vec<u8>,
+    /// More bytes than this are moved to the file.
+    most_in_memory: usize,
+    file: Option<SpillFile>,
+}
+
+impl<'a> BodyBuffer<'a> {
+    pub(super) fn new(
+        snapshot: &'a Snapshot,
+        reservation: MemoryReservation,
+        began: Instant,
+    ) -> Self {
+        Self {
+            snapshot,
+            reservation,
+            began,
+            in_memory: Vec::new(),
+            most_in_memory: LARGEST_IN_MEMORY,
+            file: None,
+        }
+    }
+
+    /// Takes the first chunk, whose memory is reserved already. `announced` is the body's Content-Length, 0
+    /// without one.
+    pub(super) fn start(&mut self, first: &[u8], announced: usize) {
+        if announced > LARGEST_IN_MEMORY && self.snapshot.spill.is_some() {
+            self.most_in_memory = WRITE_SIZE;
+        }
+        let capacity = announced.min(self.most_in_memory).max(first.len());
+        self.in_memory = Vec::with_capacity(capacity);
+        self.in_memory.extend_from_slice(first);
+    }
+
+    /// Waits for the client, and moves a slow body to the file whenever another call asks for memory.
+    pub(super) async fn yielding<T>(
+        &mut self,
+        reading: impl Future<Output = T>,
+    ) -> Result<T, CallError> {
+        let memory = &self.snapshot.memory;
+        // Pinned outside the loop: dropping it would lose what it has read.
+        let mut reading = pin!(reading);
+        loop {
+            tokio::select! {
+                biased;
+                read = &mut reading => return Ok(read),
+                () = memory.requested() => self.yield_memory().await?,
+            }
+        }
+    }
+
+    /// Takes the next chunk. When memory is exhausted, the whole body moves to the file.
+    pub(super) async fn push(&mut self, chunk: &[u8]) -> Result<(), CallError> {
+        let held = self.in_memory.len() + self.file.as_ref().map_or(0, SpillFile::len);
+        check_size(self.snapshot, held + chunk.len())?;
+        let grown = self.reservation.grow(chunk.len());
+        if grown.is_err() && !self.fits_on_disk(chunk.len()) {
+            let since = Instant::now();
+            let grown = self.reservation.grow_within(chunk.len(), MEMORY_WAIT).await;
+            grown.map_err(|full| CallError::Overloaded(full.0))?;
+            self.began += since.elapsed();
+            self.in_memory.extend_from_slice(chunk);
+            return Ok(());
+        }
+        self.in_memory.extend_from_slice(chunk);
+        if grown.is_err() {
+            return self.spill_early().await;
+        }
+        if self.in_memory.len() > self.most_in_memory {
+            return self.spill().await;
+        }
+        match self.snapshot.memory.is_short() {
+            true => self.yield_memory().await,
+            false => Ok(()),
+        }
+    }
+
+    /// The complete body. One that is in a file waits at most `patience` for the memory of all of it.
+    pub(super) async fn finish(mut self, patience: Duration) -> Result<Body, CallError> {
+        if self.file.is_some() {
+            self.spill().await?;
+        }
+        let Some(file) = self.file.take() else {
+            return Ok(Body {
+                bytes: self.in_memory.into(),
+                reservation: self.reservation,
+            });
+        };
+        let grown = self.reservation.grow_within(file.len(), patience).await;
+        grown.map_err(|full| CallError::Overloaded(full.0))?;
+        let bytes = file.read_back().await.map_err(disk_error)?;
+        Ok(Body {
+            bytes: Bytes::from(bytes),
+            reservation: self.reservation,
+        })
+    }
+
+    /// Moves a slow body to the file. When the disk has no space either, the call is refused in favor of the
+    /// others.
+    async fn yield_memory(&mut self) -> Result<(), CallError> {
+        let is_slow = self.began.elapsed() >= SLOW_AFTER;
+        match is_slow && self.in_memory.len() >= SMALLEST_SPILL {
+            true => self.spill_early().await,
+            false => Ok(()),
+        }
+    }
+
+    async fn spill_early(&mut self) -> Result<(), CallError> {
+        if self.file.is_none() && self.snapshot.spill.is_some() {
+            SpilledEarly.emit(&self.snapshot.metrics);
+        }
+        self.spill().await
+    }
+
+    /// Moves what is in memory to the file.
+    async fn spill(&mut self) -> Result<(), CallError> {
+        let Some(folder) = &self.snapshot.spill else {
+            return Ok(());
+        };
+        if self.file.is_none() {
+            self.file = Some(folder.create_file().await.map_err(disk_error)?);
+        }
+        let Some(file) = &mut self.file else {
+            return Ok(());
+        };
+        let bytes = std::mem::take(&mut self.in_memory);
+        let emptied = file.write(bytes).await.map_err(disk_error)?;
+        // A larger buffer is dropped: its capacity is no longer reserved.
+        if emptied.capacity() <= 2 * WRITE_SIZE {
+            self.in_memory = emptied;
+        }
+        self.most_in_memory = WRITE_SIZE;
+        self.reservation.release();
+        Ok(())
+    }
+
+    fn fits_on_disk(&self, more: usize) -> bool {
+        let spill = self.snapshot.spill.as_ref();
+        spill.is_some_and(|spill| spill.has_room_for(self.in_memory.len() + more))
+    }
+}
+
+/// Refuses a body that exceeds the memory of all calls together, before it is read.
+pub(super) fn check_size(snapshot: &Snapshot, bytes: usize) -> Result<(), CallError> {
+    match snapshot.memory.can_ever_hold(bytes) {
+        true => Ok(()),
+        false => Err(CallError::TooLarge),
+    }
+}
+
+fn disk_error(error: io::Error) -> CallError {
+    debug!("cannot buffer a request body on disk: {error}");
+    CallError::Overloaded(Exhausted::Disk)
+}

@@ -1,0 +1,219 @@
+//! Holds an answer until it is complete, for calls whose answer is checked or unredacted as a whole (CONTRACT
+//! 15, 41). The memory is bounded by `limits.recorded_bytes`; the client and the clocks are watched
+//! meanwhile. An answer that need not be held, or is too large, is relayed instead.
+
+use super::answer::{Answer, HeldAnswer, StreamFilter, send_whole};
+use super::answer_check::AnswerCheck;
+use super::call::UpstreamResponse;
+use super::capture::{self, Layout, Wanted};
+use super::client_gone;
+use super::record::failure_of;
+use super::redaction::Unredact;
+use super::relay;
+use super::verdict::report_unchecked;
+use crate::gateway::context::CallContext;
+use crate::gateway::error::CallError;
+use crate::gateway::limits::MemoryReservation;
+use crate::gateway::respond;
+use crate::gateway::state::Snapshot;
+use crate::observe::UncheckedReason;
+use monitor_model::OnBackendFailure;
+use pingora_core::Result;
+use pingora_core::protocols::http::ServerSession;
+use pingora_http::ResponseHeader;
+use std::time::Instant;
+use tokio::time::timeout;
+
+/// What happens to an answer before the client gets it, in this order.
+pub(super) struct Hold {
+    /// Present where the prompt was redacted (CONTRACT 41).
+    pub(super) unredact: Option<Unredact>,
+    /// Present where the policy has the answer checked (`replace_response`, CONTRACT 15).
+    pub(super) check: Option<AnswerCheck>,
+}
+
+impl Hold {
+    /// Collects the answer and sends it to the client, or relays one that is not held.
+    pub(super) async fn response_body(
+        self: Box<Self>,
+        snapshot: &Snapshot,
+        session: &mut ServerSession,
+        ctx: &mut CallContext,
+        mut answer: Answer,
+    ) -> Result<()> {
+        let Some(head) = self.head_to_hold(&answer.upstream) else {
+            return self.relay(snapshot, session, ctx, answer).await;
+        };
+        match collect(snapshot, session, ctx, &mut answer.upstream).await {
+            Collected::Complete(body) => {
+                answer.upstream.release().await;
+                let held = HeldAnswer {
+                    head,
+                    body: body.into(),
+                    registration: answer.registration,
+                };
+                self.send(snapshot, session, ctx, held).await
+            }
+            Collected::TooLarge(body) => {
+                answer.upstream.put_back(body.into());
+                self.relay_large(snapshot, session, ctx, answer).await
+            }
+            Collected::Failed(failed) => {
+                answer.upstream.abandon();
+                let wanted = Wanted::record(snapshot.settings.limits.recorded_bytes);
+                let mut captured = capture::whole(&head, &failed.body, wanted).captured;
+                captured.incomplete = true;
+                let failure = Some(failure_of(&failed.error));
+                answer.registration.post_call(captured, failure);
+                respond::error(session, ctx, &failed.error).await
+            }
+        }
+    }
+
+    /// The head of an answer that has to be held. A stream can be unredacted on its way, and what is
+    /// compressed cannot be unredacted at all.
+    fn head_to_hold(&self, upstream: &UpstreamResponse) -> Option<ResponseHeader> {
+        let head = upstream.head().filter(|head| has_text(head))?;
+        let layout = Layout::of(head);
+        let is_held = self.check.is_some() || (!layout.event_stream && !layout.encoded);
+        is_held.then(|| head.clone())
+    }
+
+    /// Handles a complete answer.
+    async fn send(
+        self,
+        snapshot: &Snapshot,
+        session: &mut ServerSession,
+        ctx: &mut CallContext,
+        mut held: HeldAnswer,
+    ) -> Result<()> {
+        if let Some(unredact) = &self.unredact {
+            held.body = unredact.whole(&snapshot.metrics, &mut held.head, held.body);
+        }
+        if let Some(check) = self.check {
+            return check.run(snapshot, session, ctx, held).await;
+        }
+        let HeldAnswer {
+            head,
+            body,
+            registration,
+        } = held;
+        let wanted = Wanted {
+            text: registration.wants_answer(),
+            metadata: ctx.wants_metadata(),
+            limit: snapshot.settings.limits.recorded_bytes,
+        };
+        if wanted.text || wanted.metadata {
+            let mut captured = capture::whole(&head, &body, wanted).captured;
+            ctx.set_metadata(captured.metadata.take());
+            registration.post_call(captured, None);
+        }
+        send_whole(session, ctx, head, body).await
+    }
+
+    /// Handles an answer that is too large to hold: it passes unchecked, or not at all.
+    async fn relay_large(
+        self,
+        snapshot: &Snapshot,
+        session: &mut ServerSession,
+        ctx: &mut CallContext,
+        mut answer: Answer,
+    ) -> Result<()> {
+        if let Some(check) = &self.check {
+            let detail = "the answer is larger than limits.recorded_bytes";
+            let reason = UncheckedReason::Unreadable;
+            report_unchecked(&snapshot.metrics, &check.policy, reason, detail);
+            if check.policy.on_backend_failure == OnBackendFailure::Closed {
+                return answer.refuse(session, ctx, CallError::Unchecked).await;
+            }
+            ctx.detail = Some("unchecked");
+            answer.registration.set_unchecked();
+        }
+        self.relay(snapshot, session, ctx, answer).await
+    }
+
+    /// Relays the answer, unredacted on its way where that is possible.
+    async fn relay(
+        self,
+        snapshot: &Snapshot,
+        session: &mut ServerSession,
+        ctx: &mut CallContext,
+        answer: Answer,
+    ) -> Result<()> {
+        let filter = self.filter(snapshot, &answer.upstream);
+        relay::response_body(snapshot, session, ctx, answer.filtered(filter)).await
+    }
+
+    fn filter(
+        self,
+        snapshot: &Snapshot,
+        upstream: &UpstreamResponse,
+    ) -> Option<Box<dyn StreamFilter>> {
+        let head = upstream.head().filter(|head| has_text(head))?;
+        let limit = snapshot.settings.limits.recorded_bytes;
+        let filter = self
+            .unredact?
+            .filter(&snapshot.metrics, Layout::of(head), limit)?;
+        Some(Box::new(filter))
+    }
+}
+
+/// Whether an answer has text: an upstream error and a bodiless status have none.
+fn has_text(head: &ResponseHeader) -> bool {
+    let status = head.status.as_u16();
+    status < 400 && !matches!(status, 204 | 304)
+}
+
+/// The outcome of collecting an answer.
+enum Collected {
+    Complete(Vec<u8>),
+    /// The answer exceeds `limits.recorded_bytes`; this is its beginning.
+    TooLarge(Vec<u8>),
+    Failed(FailedAnswer),
+}
+
+/// An answer that failed before the client got any of it.
+struct FailedAnswer {
+    body: Vec<u8>,
+    error: CallError,
+}
+
+/// Reads an answer to its end.
+async fn collect(
+    snapshot: &Snapshot,
+    session: &mut ServerSession,
+    ctx: &mut CallContext,
+    upstream: &mut UpstreamResponse,
+) -> Collected {
+    let limit = usize::try_from(snapshot.settings.limits.recorded_bytes).unwrap_or(usize::MAX);
+    let started = Instant::now();
+    let mut body = Vec::new();
+    let reservation = ctx
+        .held_answer
+        .insert(MemoryReservation::new(&snapshot.memory));
+    let end = loop {
+        let read = tokio::select! {
+            biased;
+            read = timeout(snapshot.upstream.timeout(), upstream.read()) => read,
+            () = client_gone(session) => break Some(CallError::ClientGone),
+        };
+        match read {
+            Ok(Ok(Some(chunk))) => body.extend_from_slice(&chunk),
+            Ok(Ok(None)) => break None,
+            Ok(Err(_)) => break Some(CallError::Broken("the answer is incomplete")),
+            Err(_) => break Some(CallError::Late),
+        }
+        if let Err(full) = reservation.cover(body.len()) {
+            break Some(CallError::Overloaded(full.0));
+        }
+        if body.len() > limit {
+            ctx.clock.add_upstream_wait(started);
+            return Collected::TooLarge(body);
+        }
+    };
+    ctx.clock.add_upstream_wait(started);
+    match end {
+        None => Collected::Complete(body),
+        Some(error) => Collected::Failed(FailedAnswer { body, error }),
+    }
+}

@@ -1,0 +1,184 @@
+//! Frames that wait until the client may see all their text, and the end of a stream at a finding (CONTRACT
+//! 41). Frames leave unchanged and in order.
+
+use super::text_window::{Detectors, TextWindow};
+use monitor_wire::sse::pieces::{Field, Named, Reading, Said, read};
+use monitor_wire::sse::{Template, writer};
+use std::collections::{BTreeMap, VecDeque};
+
+/// The most bytes of waiting frames. Above it the texts are inspected as if they ended there.
+const MOST_PENDING: usize = 4 << 20;
+/// The most texts, and the most choices, of one stream. A frame that begins another counts as unreadable.
+const MOST_TEXTS: usize = 64;
+
+/// One growing text: a choice and a field of it.
+type TextKey = (u64, Field);
+
+/// The frames of one stream that the client has not seen, and the state of what it has seen.
+#[derive(Default)]
+pub(super) struct PendingFrames {
+    frames: VecDeque<PendingFrame>,
+    bytes: usize,
+    texts: BTreeMap<TextKey, TextWindow>,
+    /// The choices that the client has seen, and whether it has seen their end.
+    choices: BTreeMap<u64, bool>,
+    /// The client's stream ends inside a frame that was too large to be frame.
+    inside_frame: bool,
+}
+
+struct PendingFrame {
+    raw: Vec<u8>,
+    is_whole: bool,
+    pieces: Vec<PiecePosition>,
+    choices: Vec<Named>,
+}
+
+/// The position of a piece in its text.
+struct PiecePosition {
+    key: TextKey,
+    start: usize,
+    end: usize,
+}
+
+impl PendingFrames {
+    /// Takes a frame without text to inspect, or a part of a frame.
+    pub(super) fn pass(&mut self, raw: &[u8], is_whole: bool) {
+        self.hold(raw, is_whole, Vec::new(), Vec::new());
+    }
+
+    /// Takes an event; false, and nothing is taken, when it begins more texts than are followed.
+    pub(super) fn push(&mut self, raw: &[u8], said: Said, detectors: &Detectors) -> bool {
+        let new = said.pieces.iter().map(|piece| (piece.choice, piece.field));
+        let new = new.filter(|key| !self.texts.contains_key(key)).count();
+        let seen = said.choices.iter().map(|named| named.choice);
+        let unseen = seen
+            .filter(|choice| !self.choices.contains_key(choice))
+            .count();
+        if self.texts.len() + new > MOST_TEXTS || self.choices.len() + unseen > MOST_TEXTS {
+            return false;
+        }
+        let mut pieces = Vec::with_capacity(said.pieces.len());
+        for piece in said.pieces {
+            let key = (piece.choice, piece.field);
+            let text = self.texts.entry(key).or_default();
+            let start = text.end();
+            text.push(&piece.text, detectors);
+            let end = text.end();
+            pieces.push(PiecePosition { key, start, end });
+        }
+        self.hold(raw, true, pieces, said.choices);
+        true
+    }
+
+    /// Whether more frames wait than may. Frames without text wait behind those with text.
+    pub(super) fn is_full(&self) -> bool {
+        self.bytes > MOST_PENDING
+    }
+
+    /// Inspects the waiting texts as if they ended here.
+    pub(super) fn finish(&mut self, detectors: &Detectors) {
+        self.texts
+            .values_mut()
+            .for_each(|text| text.finish(detectors));
+    }
+
+    /// Whether there is a finding.
+    pub(super) fn has_finding(&self) -> bool {
+        self.texts.values().any(|text| text.finding().is_some())
+    }
+
+    /// Moves the frames that the client may see to `out`.
+    pub(super) fn release(&mut self, out: &mut Vec<u8>) {
+        while let Some(frame) = self.frames.front() {
+            if frame
+                .pieces
+                .iter()
+                .any(|place| place.end > self.visible(place))
+            {
+                return;
+            }
+            let Some(frame) = self.frames.pop_front() else {
+                return;
+            };
+            self.bytes -= frame.raw.len();
+            out.extend_from_slice(&frame.raw);
+            self.inside_frame = !frame.is_whole;
+            for named in frame.choices {
+                *self.choices.entry(named.choice).or_default() |= named.finished;
+            }
+        }
+    }
+
+    /// Ends the stream at the finding: the text before it, the phrase, and the end of every choice.
+    pub(super) fn close(&mut self, phrase: &str, out: &mut Vec<u8>) {
+        self.release(out);
+        if std::mem::take(&mut self.inside_frame) {
+            out.extend_from_slice(b"\n\n");
+        }
+        let (mut template, mut found) = (Template::default(), None);
+        while let Some(frame) = self.frames.pop_front() {
+            template = Template::of(&frame.raw);
+            self.release_part(&frame, &template, out);
+            let has_finding =
+                |place: &&PiecePosition| self.finding(place).is_some_and(|at| at < place.end);
+            found = frame
+                .pieces
+                .iter()
+                .find(has_finding)
+                .map(|place| place.key.0);
+            if found.is_some() {
+                break;
+            }
+        }
+        let choice = found.unwrap_or_default();
+        let is_first = !self.choices.contains_key(&choice);
+        out.extend(template.text(choice, Field::Content, (phrase, is_first)));
+        self.choices.insert(choice, false);
+        let open = self.choices.iter().filter(|(_, ended)| !**ended);
+        let ends = open.flat_map(|(choice, _)| template.end(*choice, CONTENT_FILTER));
+        out.extend(ends);
+        out.extend_from_slice(writer::DONE);
+    }
+
+    /// Sends the visible part of a frame's text in frames of the template.
+    fn release_part(&mut self, frame: &PendingFrame, template: &Template, out: &mut Vec<u8>) {
+        let Reading::Said(said) = read(&frame.raw) else {
+            return;
+        };
+        for (place, piece) in frame.pieces.iter().zip(said.pieces) {
+            let visible = self.visible(place).clamp(place.start, place.end) - place.start;
+            if visible > 0 {
+                let (choice, field) = place.key;
+                let is_first = self.choices.insert(choice, false).is_none();
+                out.extend(template.text(choice, field, (&piece.text[..visible], is_first)));
+            }
+        }
+    }
+
+    fn hold(
+        &mut self,
+        raw: &[u8],
+        is_whole: bool,
+        pieces: Vec<PiecePosition>,
+        choices: Vec<Named>,
+    ) {
+        self.bytes += raw.len();
+        self.frames.push_back(PendingFrame {
+            raw: raw.to_vec(),
+            is_whole,
+            pieces,
+            choices,
+        });
+    }
+
+    fn visible(&self, place: &PiecePosition) -> usize {
+        self.texts.get(&place.key).map_or(0, TextWindow::visible)
+    }
+
+    fn finding(&self, place: &PiecePosition) -> Option<usize> {
+        self.texts.get(&place.key)?.finding()
+    }
+}
+
+/// The `finish_reason` of a choice that a finding ends (§2.3).
+const CONTENT_FILTER: &str = "content_filter";

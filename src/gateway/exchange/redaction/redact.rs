@@ -1,0 +1,174 @@
+//! Redacts a prompt (CONTRACT 41, `redact_upstream`): the findings in its scanned text give way to
+//! placeholders. Only the bytes of a finding change. The values never reach a log line, an error or a metric.
+
+use super::placeholders::{Issuer, Placeholders, candidates};
+use crate::backend::{Find, Inspector};
+use monitor_model::PatternSet;
+use monitor_wire::json::{self, Edit};
+use std::collections::HashSet;
+use std::ops::Range;
+
+/// The longest text in a body that is compared with placeholders; the issued ones are shorter.
+const LONGEST_PLACEHOLDER: usize = 64;
+
+/// The detectors of a policy.
+pub(crate) struct Redactor<'a> {
+    pub(crate) inspector: &'a dyn Inspector,
+    pub(crate) patterns: PatternSet,
+}
+
+/// A redacted prompt: the edits of the body in ascending order, and the values they remove.
+pub(crate) struct Redacted {
+    pub(crate) edits: Vec<Edit<Vec<u8>>>,
+    pub(crate) placeholders: Placeholders,
+}
+
+/// The findings in one string of the body.
+struct LiteralFindings {
+    literal: Range<usize>,
+    text: String,
+    /// Types and places in the text, ascending.
+    findings: Vec<(&'static str, Range<usize>)>,
+}
+
+impl Redactor<'_> {
+    /// Redacts the strings of a body at the places `literals`, which are ascending; None without a finding.
+    pub(crate) fn redact(&self, body: &[u8], literals: &[Range<usize>]) -> Option<Redacted> {
+        let found: Vec<LiteralFindings> = literals
+            .iter()
+            .filter_map(|literal| self.inspect(body, literal))
+            .collect();
+        if found.is_empty() {
+            return None;
+        }
+        let mut issuer = Issuer::new(reserved(body, &found));
+        let mut edits = Vec::new();
+        for LiteralFindings {
+            literal,
+            text,
+            findings,
+        } in found
+        {
+            let spans: Vec<_> = findings.iter().map(|(_, span)| span.clone()).collect();
+            let raw = json::raw_spans(&body[literal.clone()], &spans);
+            for ((kind, span), raw) in findings.into_iter().zip(raw) {
+                let placeholder = issuer.issue(kind, &text[span]);
+                let span = literal.start + raw.start..literal.start + raw.end;
+                edits.push((span, placeholder.as_bytes().to_vec()));
+            }
+        }
+        Some(Redacted {
+            edits,
+            placeholders: issuer.finish(),
+        })
+    }
+
+    fn inspect(&self, body: &[u8], literal: &Range<usize>) -> Option<LiteralFindings> {
+        let text = json::unescape(body.get(literal.clone())?);
+        let finds = self.inspector.find(&text, self.patterns);
+        // A slice inside a character would panic, and its message would quote the text.
+        let whole = |find: Find| {
+            let span = text.floor_char_boundary(find.start)..text.ceil_char_boundary(find.end);
+            (find.kind, span)
+        };
+        let findings: Vec<_> = finds.into_iter().map(whole).collect();
+        (!findings.is_empty()).then(|| LiteralFindings {
+            literal: literal.clone(),
+            text: text.into_owned(),
+            findings,
+        })
+    }
+}
+
+/// The texts in the body that have the form of a placeholder of a found type.
+fn reserved(body: &[u8], found: &[LiteralFindings]) -> HashSet<String> {
+    let kinds: HashSet<&str> = found
+        .iter()
+        .flat_map(|found| found.findings.iter().map(|(kind, _)| *kind))
+        .collect();
+    let mut reserved = HashSet::new();
+    json::each_literal(body, |token| {
+        let text = json::unescape(token);
+        for span in candidates(&text, LONGEST_PLACEHOLDER) {
+            let inside = &text[span.start + 1..span.end - 1];
+            if inside
+                .rsplit_once('_')
+                .is_some_and(|(kind, _)| kinds.contains(kind))
+            {
+                reserved.insert(text[span].to_owned());
+            }
+        }
+    });
+    reserved
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use monitor_wire::json::{Chat, replace_spans, scan};
+
+    /// Finds every `<…>`, as an IP where a digit follows the bracket.
+    struct Brackets;
+
+    impl Inspector for Brackets {
+        fn find(&self, text: &str, _: PatternSet) -> Vec<Find> {
+            let starts = text.match_indices('<').map(|(start, _)| start);
+            let find = |start: usize| {
+                let end = start + text[start..].find('>')? + 1;
+                let digit = text[start + 1..].starts_with(|c: char| c.is_ascii_digit());
+                let kind = if digit { "IP" } else { "EMAILS" };
+                Some(Find { start, end, kind })
+            };
+            starts.filter_map(find).collect()
+        }
+
+        fn settled(&self, text: &str, _: PatternSet) -> usize {
+            text.len()
+        }
+    }
+
+    fn redacted(body: &str) -> Option<String> {
+        let found = scan(body.as_bytes()).unwrap();
+        let literals = Chat::read(body.as_bytes(), &found).prompt_literals(&[]);
+        let redactor = Redactor {
+            inspector: &Brackets,
+            patterns: PatternSet::local(),
+        };
+        let redacted = redactor.redact(body.as_bytes(), &literals)?;
+        let changed = replace_spans(body.as_bytes(), &redacted.edits);
+        Some(String::from_utf8(changed).unwrap())
+    }
+
+    #[test]
+    fn only_the_bytes_of_a_finding_change() {
+        let table: &[(&str, &str)] = &[
+            (
+                r#"{ "n":1e400,"messages" :[{"role":"user","content":"a <x> <1> <x>\n"}]} "#,
+                r#"{ "n":1e400,"messages" :[{"role":"user","content":"a [EMAILS_1] [IP_1] [EMAILS_1]\n"}]} "#,
+            ),
+            (
+                r#"{"messages":[{"role":"user","content":"\ud83d\ude00\u003cx\u0040\/\"\u003e\u00e9"}]}"#,
+                r#"{"messages":[{"role":"user","content":"\ud83d\ude00[EMAILS_1]\u00e9"}]}"#,
+            ),
+            (
+                r#"{"messages":[{"role":"user","content":"<x>"}],"messages":[{"role":"user","content":[{"type":"text","text":"<y><x>"}]}]}"#,
+                r#"{"messages":[{"role":"user","content":"[EMAILS_1]"}],"messages":[{"role":"user","content":[{"type":"text","text":"[EMAILS_2][EMAILS_1]"}]}]}"#,
+            ),
+            (
+                r#"{"messages":[{"role":"system","content":"<s> [EMAILS_2]"},{"role":"user","content":"<x> <y>"}],"\u005bEMAILS_1]":0}"#,
+                r#"{"messages":[{"role":"system","content":"<s> [EMAILS_2]"},{"role":"user","content":"[EMAILS_3] [EMAILS_4]"}],"\u005bEMAILS_1]":0}"#,
+            ),
+        ];
+        for (body, expected) in table {
+            assert_eq!(redacted(body).as_deref(), Some(*expected));
+        }
+        assert_eq!(
+            redacted(
+                r#"{"messages":[{"role":"system","content":"<x>"},{"role":"user","content":"a"}]}"#
+            ),
+            None
+        );
+        assert_eq!(redacted("[]"), None);
+    }
+}

@@ -1,0 +1,135 @@
+//! Judges what a client sends before pingora reads it: a head must be complete within
+//! `limits.header_timeout` of its first byte on HTTP/1.1 and HTTP/2 alike, chunks must be well formed, and
+//! HTTP/2 frames that cause work without asking for anything have a budget.
+
+use super::chunks::MalformedChunk;
+use super::http1::{BodyFraming, Http1State};
+use super::http2::Http2Frames;
+use super::slow_client::HeadDeadline;
+use crate::observe::events::ConnectionEnded;
+use crate::observe::{EndReason, Metrics};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::task::{Context, Poll};
+use std::time::Duration;
+use std::{fmt, io};
+
+/// The guard of one client connection.
+pub(crate) struct ClientGuard {
+    protocol: Protocol,
+    deadline: HeadDeadline,
+    metrics: Arc<Metrics>,
+}
+
+enum Protocol {
+    /// Locked because pingora gives only a shared reference to the stream when a head is complete.
+    Http1(Mutex<Http1State>),
+    Http2(Http2Frames),
+}
+
+impl ClientGuard {
+    /// Guards an HTTP/1.1 connection whose first head has begun with `first`.
+    pub(crate) fn http1(first: &[u8], limit: Duration, metrics: Arc<Metrics>) -> Self {
+        let state = Http1State::new(first);
+        Self::new(Protocol::Http1(Mutex::new(state)), limit, metrics)
+    }
+
+    /// Guards an HTTP/2 connection from its preface on.
+    pub(crate) fn http2(limit: Duration, metrics: Arc<Metrics>) -> Self {
+        Self::new(Protocol::Http2(Http2Frames::new()), limit, metrics)
+    }
+
+    fn new(protocol: Protocol, limit: Duration, metrics: Arc<Metrics>) -> Self {
+        Self {
+            protocol,
+            deadline: HeadDeadline::new(limit),
+            metrics,
+        }
+    }
+
+    /// HTTP/1.1: the next byte begins a head, unless it was pipelined.
+    pub(super) fn start_head(&mut self) {
+        self.deadline.clear();
+        if let Protocol::Http1(http1) = &mut self.protocol {
+            let http1 = http1.get_mut().unwrap_or_else(PoisonError::into_inner);
+            http1.start_head();
+        }
+    }
+
+    /// HTTP/1.1: ends the wait for a head and tells how the body behind it is framed.
+    pub(crate) fn end_head(&self, chunked: bool) -> BodyFraming {
+        match &self.protocol {
+            Protocol::Http1(http1) => {
+                let mut http1 = http1.lock().unwrap_or_else(PoisonError::into_inner);
+                http1.end_head(chunked)
+            }
+            Protocol::Http2(_) => BodyFraming::Valid,
+        }
+    }
+
+    /// Returns the result of a read, or an error when the connection has to end.
+    pub(super) fn check(
+        &mut self,
+        cx: &mut Context<'_>,
+        read: Poll<io::Result<()>>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<()>> {
+        let reason = match read {
+            Poll::Ready(Ok(())) => {
+                if !self.push_http1(bytes) {
+                    return Poll::Ready(Err(io::Error::other(MalformedChunk)));
+                }
+                self.check_bytes(bytes)
+            }
+            Poll::Pending if self.is_in_head() => {
+                self.deadline.poll(cx).then_some(EndReason::SlowHead)
+            }
+            _ => None,
+        };
+        let Some(reason) = reason else {
+            return read;
+        };
+        ConnectionEnded { reason }.emit(&self.metrics);
+        Poll::Ready(Err(io::ErrorKind::TimedOut.into()))
+    }
+
+    fn push_http1(&mut self, bytes: &[u8]) -> bool {
+        let Protocol::Http1(http1) = &mut self.protocol else {
+            return true;
+        };
+        let http1 = http1.get_mut().unwrap_or_else(PoisonError::into_inner);
+        http1.push(bytes)
+    }
+
+    /// Why the connection has to end after these bytes, if it has to.
+    fn check_bytes(&mut self, bytes: &[u8]) -> Option<EndReason> {
+        if let Protocol::Http2(frames) = &mut self.protocol
+            && !frames.push(bytes)
+        {
+            return Some(EndReason::IdleFrames);
+        }
+        if !self.is_in_head() {
+            self.deadline.clear();
+            return None;
+        }
+        if !bytes.is_empty() && self.deadline.start() {
+            return None;
+        }
+        self.deadline.is_over().then_some(EndReason::SlowHead)
+    }
+
+    fn is_in_head(&mut self) -> bool {
+        match &mut self.protocol {
+            Protocol::Http1(http1) => {
+                let http1 = http1.get_mut().unwrap_or_else(PoisonError::into_inner);
+                http1.is_in_head()
+            }
+            Protocol::Http2(frames) => frames.is_in_head(),
+        }
+    }
+}
+
+impl fmt::Debug for ClientGuard {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ClientGuard").finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,286 @@
+//! A connection with the gateway's guards in front of it.
+//!
+//! Towards a client: a [`ClientGuard`] over everything that is read, and bytes that were read already and
+//! are returned first (the preface of clear-text HTTP/2). Towards an upstream: the request head is held
+//! back until the body follows, so that both leave in one write (pingora flushes the head alone), and a
+//! blocked write ends when the upstream answers (see [`super::early_answer`]).
+
+use super::client_guard::ClientGuard;
+use super::early_answer::{AnsweredEarly, has_final_answer};
+use async_trait::async_trait;
+use bytes::{Buf, BytesMut};
+use pingora_core::protocols::raw_connect::ProxyDigest;
+use pingora_core::protocols::tls::SslDigest;
+use pingora_core::protocols::{
+    ALPN, GetProxyDigest, GetSocketDigest, GetTimingDigest, Peek, Shutdown, SocketDigest, Ssl,
+    Stream, TimingDigest, UniqueID, UniqueIDType,
+};
+use std::future::Future;
+use std::io;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, ready};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, ReadBuf};
+
+/// Reads `prefix`, then `inner`; writes to `inner`.
+#[derive(Debug)]
+pub(crate) struct GuardedStream {
+    prefix: BytesMut,
+    held_write: Option<HeldWrite>,
+    guard: Option<ClientGuard>,
+    /// Towards an upstream: a blocked write ends when the upstream answers.
+    ends_write_on_answer: bool,
+    inner: Stream,
+}
+
+/// Bytes that are written before the second flush.
+#[derive(Debug, Default)]
+struct HeldWrite {
+    bytes: BytesMut,
+    flushed_once: bool,
+}
+
+/// The most bytes of a held write.
+const LONGEST_HELD: usize = 64 << 10;
+/// Bytes of an early answer that are read at a time while the request is being written.
+const READ_AHEAD: usize = 4 << 10;
+
+impl GuardedStream {
+    /// Wraps a client's connection; `prefix` is read before `inner`.
+    pub(crate) fn of_client(prefix: BytesMut, inner: Stream, guard: ClientGuard) -> Self {
+        Self {
+            prefix,
+            held_write: None,
+            guard: Some(guard),
+            ends_write_on_answer: false,
+            inner,
+        }
+    }
+
+    /// Wraps an upstream's connection, which may be wrapped already. With `holds_head`, writes up to the
+    /// second flush leave together unless they are long, and the caller must flush twice.
+    pub(crate) fn of_upstream(stream: Stream, holds_head: bool) -> Box<Self> {
+        let held_write = holds_head.then(HeldWrite::default);
+        match Self::downcast(stream) {
+            Ok(mut wrapped) => {
+                wrapped.held_write = held_write;
+                wrapped
+            }
+            Err(inner) => Box::new(Self {
+                prefix: BytesMut::new(),
+                held_write,
+                guard: None,
+                ends_write_on_answer: true,
+                inner,
+            }),
+        }
+    }
+
+    /// The guard of `stream`, None for an unguarded one.
+    pub(crate) fn guard_of(stream: &Stream) -> Option<&ClientGuard> {
+        stream.as_any().downcast_ref::<Self>()?.guard.as_ref()
+    }
+
+    /// Prepares a kept client connection for its next request.
+    pub(crate) fn for_next_request(stream: Stream) -> Stream {
+        match Self::downcast(stream) {
+            Ok(mut wrapped) => {
+                if let Some(guard) = &mut wrapped.guard {
+                    guard.start_head();
+                }
+                wrapped
+            }
+            Err(stream) => stream,
+        }
+    }
+
+    /// The connection without its wrapper.
+    pub(crate) fn into_inner(stream: Stream) -> Stream {
+        match Self::downcast(stream) {
+            Ok(wrapped) => wrapped.inner,
+            Err(stream) => stream,
+        }
+    }
+
+    /// Whether bytes were read from the connection that its user has not read yet.
+    pub(crate) fn has_unread(stream: &Stream) -> bool {
+        let wrapped = stream.as_any().downcast_ref::<Self>();
+        wrapped.is_some_and(|wrapped| !wrapped.prefix.is_empty())
+    }
+
+    fn downcast(stream: Stream) -> Result<Box<Self>, Stream> {
+        if !stream.as_any().is::<Self>() {
+            return Err(stream);
+        }
+        match stream.into_any().downcast::<Self>() {
+            Ok(wrapped) => Ok(wrapped),
+            Err(_) => unreachable!("the type was checked just before"),
+        }
+    }
+
+    /// Polled while a write is blocked: an error once the upstream has answered or closed.
+    fn poll_answer(&mut self, cx: &mut Context<'_>) -> Poll<io::Error> {
+        while self.ends_write_on_answer {
+            self.prefix.reserve(READ_AHEAD);
+            let seen = self.prefix.len();
+            let reading = std::pin::pin!(self.inner.read_buf(&mut self.prefix));
+            if let Err(closed) = ready!(reading.poll(cx)) {
+                return Poll::Ready(closed);
+            }
+            if self.prefix.len() == seen || has_final_answer(&self.prefix) {
+                return Poll::Ready(io::Error::other(AnsweredEarly));
+            }
+        }
+        Poll::Pending
+    }
+
+    /// Writes the held bytes.
+    fn poll_held_write(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        let Some(held) = &mut self.held_write else {
+            return Poll::Ready(Ok(()));
+        };
+        while held.bytes.has_remaining() {
+            let written = ready!(Pin::new(&mut self.inner).poll_write(cx, &held.bytes))?;
+            if written == 0 {
+                return Poll::Ready(Err(io::ErrorKind::WriteZero.into()));
+            }
+            held.bytes.advance(written);
+        }
+        self.held_write = None;
+        Poll::Ready(Ok(()))
+    }
+}
+
+impl AsyncRead for GuardedStream {
+    fn poll_read(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buf: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        let this = self.get_mut();
+        let before = buf.filled().len();
+        let read = if this.prefix.is_empty() {
+            Pin::new(&mut this.inner).poll_read(cx, buf)
+        } else {
+            let n = this.prefix.len().min(buf.remaining());
+            buf.put_slice(&this.prefix[..n]);
+            this.prefix.advance(n);
+            Poll::Ready(Ok(()))
+        };
+        match &mut this.guard {
+            None => read,
+            Some(guard) => guard.check(cx, read, &buf.filled()[before..]),
+        }
+    }
+}
+
+impl AsyncWrite for GuardedStream {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buf: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        if let Some(held) = &mut self.held_write
+            && held.bytes.len() + buf.len() <= LONGEST_HELD
+        {
+            held.bytes.extend_from_slice(buf);
+            return Poll::Ready(Ok(buf.len()));
+        }
+        let written = match self.poll_held_write(cx) {
+            Poll::Ready(Ok(())) => Pin::new(&mut self.inner).poll_write(cx, buf),
+            Poll::Ready(Err(error)) => return Poll::Ready(Err(error)),
+            Poll::Pending => Poll::Pending,
+        };
+        match written {
+            Poll::Pending => self.poll_answer(cx).map(Err),
+            written => written,
+        }
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        if let Some(held) = &mut self.held_write
+            && !std::mem::replace(&mut held.flushed_once, true)
+        {
+            return Poll::Ready(Ok(()));
+        }
+        match self.poll_held_write(cx) {
+            Poll::Ready(Ok(())) => Pin::new(&mut self.inner).poll_flush(cx),
+            Poll::Ready(Err(error)) => Poll::Ready(Err(error)),
+            Poll::Pending => self.poll_answer(cx).map(Err),
+        }
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.inner).poll_shutdown(cx)
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        bufs: &[io::IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        if self.held_write.is_some() || self.ends_write_on_answer {
+            let first = bufs.iter().find(|buf| !buf.is_empty());
+            return self.poll_write(cx, first.map_or(&[], |buf| buf));
+        }
+        Pin::new(&mut self.inner).poll_write_vectored(cx, bufs)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.inner.is_write_vectored()
+    }
+}
+
+#[async_trait]
+impl Peek for GuardedStream {
+    /// Peeks into the prefix alone, which holds the whole HTTP/2 preface if the client sent one.
+    async fn try_peek(&mut self, buf: &mut [u8]) -> io::Result<bool> {
+        let enough = self.prefix.len() >= buf.len();
+        if enough {
+            let n = buf.len();
+            buf.copy_from_slice(&self.prefix[..n]);
+        }
+        Ok(enough)
+    }
+}
+
+#[async_trait]
+impl Shutdown for GuardedStream {
+    async fn shutdown(&mut self) {
+        Shutdown::shutdown(&mut *self.inner).await;
+    }
+}
+
+impl UniqueID for GuardedStream {
+    fn id(&self) -> UniqueIDType {
+        self.inner.id()
+    }
+}
+
+impl Ssl for GuardedStream {
+    fn get_ssl_digest(&self) -> Option<Arc<SslDigest>> {
+        self.inner.get_ssl_digest()
+    }
+
+    fn selected_alpn_proto(&self) -> Option<ALPN> {
+        self.inner.selected_alpn_proto()
+    }
+}
+
+impl GetTimingDigest for GuardedStream {
+    fn get_timing_digest(&self) -> Vec<Option<TimingDigest>> {
+        self.inner.get_timing_digest()
+    }
+}
+
+impl GetProxyDigest for GuardedStream {
+    fn get_proxy_digest(&self) -> Option<Arc<ProxyDigest>> {
+        self.inner.get_proxy_digest()
+    }
+}
+
+impl GetSocketDigest for GuardedStream {
+    fn get_socket_digest(&self) -> Option<Arc<SocketDigest>> {
+        self.inner.get_socket_digest()
+    }
+}

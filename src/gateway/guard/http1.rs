@@ -1,0 +1,95 @@
+//! Follows the requests of an HTTP/1.1 connection: where a head is expected, and how the body behind it is
+//! framed.
+//!
+//! Pingora parses heads and bodies from its own buffer and shows neither the bytes of a chunked body nor
+//! the time a head takes. This state machine sees the bytes as they are read from the socket.
+
+use super::chunks::ChunkParser;
+
+/// The most bytes of a head, and of what arrived with it, that are kept.
+const LONGEST_KEPT: usize = 64 << 10;
+const HEAD_END: &[u8] = b"\r\n\r\n";
+
+/// The state of one HTTP/1.1 connection.
+pub(super) struct Http1State {
+    phase: Phase,
+    /// Bytes read since the head is expected, up to [`LONGEST_KEPT`].
+    head: Vec<u8>,
+}
+
+enum Phase {
+    /// A head is expected or incomplete.
+    Head,
+    /// A chunked body is being read.
+    Chunks(ChunkParser),
+    /// A body of known length or none, the answer, and early bytes of the next request.
+    Rest,
+}
+
+/// How the body behind a head is framed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum BodyFraming {
+    Valid,
+    Malformed,
+    /// The head was pipelined with the request before it, so its chunks cannot be followed.
+    Unknown,
+}
+
+impl Http1State {
+    /// Starts with `first` bytes of a head already read.
+    pub(super) fn new(first: &[u8]) -> Self {
+        let mut state = Self {
+            phase: Phase::Head,
+            head: Vec::new(),
+        };
+        state.keep(first);
+        state
+    }
+
+    /// Expects the next head.
+    pub(super) fn start_head(&mut self) {
+        self.phase = Phase::Head;
+        self.head.clear();
+    }
+
+    /// Whether a head is expected or incomplete.
+    pub(super) fn is_in_head(&self) -> bool {
+        matches!(self.phase, Phase::Head)
+    }
+
+    /// Takes bytes that were read; false when they make a chunked body malformed.
+    pub(super) fn push(&mut self, bytes: &[u8]) -> bool {
+        match &mut self.phase {
+            Phase::Head => self.keep(bytes),
+            Phase::Chunks(chunks) => return chunks.push(bytes),
+            Phase::Rest => {}
+        }
+        true
+    }
+
+    /// Ends the head that pingora has parsed, and follows its body from here on when it is chunked.
+    pub(super) fn end_head(&mut self, chunked: bool) -> BodyFraming {
+        self.phase = Phase::Rest;
+        // Taken, so that it is not kept as long as the answer streams.
+        let head = std::mem::take(&mut self.head);
+        if !chunked {
+            return BodyFraming::Valid;
+        }
+        let is_whole = head.len() < LONGEST_KEPT;
+        let end = memchr::memmem::find(&head, HEAD_END).filter(|_| is_whole);
+        let Some(end) = end else {
+            return BodyFraming::Unknown;
+        };
+        let mut chunks = ChunkParser::START;
+        if !chunks.push(&head[end + HEAD_END.len()..]) {
+            return BodyFraming::Malformed;
+        }
+        self.phase = Phase::Chunks(chunks);
+        BodyFraming::Valid
+    }
+
+    fn keep(&mut self, bytes: &[u8]) {
+        let free = LONGEST_KEPT.saturating_sub(self.head.len());
+        self.head.extend_from_slice(&bytes[..bytes.len().min(free)]);
+    }
+}

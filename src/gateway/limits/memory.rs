@@ -1,0 +1,259 @@
+//! The memory of all calls together (`limits.buffered_bytes`): request bodies that wait for their verdict
+//! or their upstream, and answers that are held or copied for the record. When it runs short, slow calls
+//! are asked to move their bodies to disk; a call beyond the limit is refused. A reservation is released
+//! however its call ends.
+
+use crate::observe::{Exhausted, Metrics, Throttle};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, AtomicUsize, Ordering};
+use std::time::Duration;
+use tokio::sync::Notify;
+use tokio::time::timeout;
+
+/// An answer's copy up to this size is not counted: the connection's own buffers are as large.
+const SMALL: i64 = 16 << 10;
+/// A growing copy is counted in steps of this size.
+const STEP: i64 = 64 << 10;
+/// Memory is short above this many quarters of the limit: the last one is left for new calls.
+const SHORT_QUARTERS: i64 = 3;
+/// Slow calls are asked to free memory at most this often.
+const ASK_EVERY: Duration = Duration::from_millis(100);
+
+/// The memory that all calls of one gateway share.
+pub(crate) struct MemoryBudget {
+    used: AtomicI64,
+    /// Calls that wait in [`MemoryReservation::grow_within`].
+    waiting: AtomicUsize,
+    freed: Notify,
+    requested: Notify,
+    requests: Throttle,
+    metrics: Arc<Metrics>,
+}
+
+/// The bytes that one call holds, released when it is dropped.
+pub(crate) struct MemoryReservation {
+    budget: Arc<MemoryBudget>,
+    bytes: i64,
+}
+
+/// The resource that a reservation found exhausted.
+#[derive(Debug)]
+pub(crate) struct Full(pub(crate) Exhausted);
+
+impl MemoryBudget {
+    pub(crate) fn new(limit: u64, metrics: Arc<Metrics>) -> Arc<Self> {
+        metrics.limits.buffered_limit.set(signed(limit));
+        Arc::new(Self {
+            used: AtomicI64::new(0),
+            waiting: AtomicUsize::new(0),
+            freed: Notify::new(),
+            requested: Notify::new(),
+            requests: Throttle::every(ASK_EVERY),
+            metrics,
+        })
+    }
+
+    /// Changes the limit. Calls keep what they hold beyond a lower one.
+    pub(crate) fn set_limit(&self, limit: u64) {
+        self.metrics.limits.buffered_limit.set(signed(limit));
+        self.freed.notify_waiters();
+    }
+
+    /// Whether slow calls have to free memory.
+    pub(crate) fn is_short(&self) -> bool {
+        self.used.load(Ordering::Relaxed) > self.limit() / 4 * SHORT_QUARTERS
+    }
+
+    /// Whether `bytes` fit into the limit when no other call holds any.
+    pub(crate) fn can_ever_hold(&self, bytes: usize) -> bool {
+        signed(bytes as u64) <= self.limit()
+    }
+
+    /// Resolves when a call asks the others to free memory.
+    pub(crate) async fn requested(&self) {
+        self.requested.notified().await;
+    }
+
+    /// The limit is kept in its metric alone, so the two cannot differ.
+    fn limit(&self) -> i64 {
+        self.metrics.limits.buffered_limit.get()
+    }
+
+    /// Reserves all or nothing. A failed attempt changes no counter, so it cannot fail other calls.
+    fn take(&self, bytes: i64) -> Result<(), Full> {
+        let limit = self.limit();
+        let more = |used: i64| used.checked_add(bytes).filter(|sum| *sum <= limit);
+        let (set, read) = (Ordering::SeqCst, Ordering::SeqCst);
+        let taken = self.used.fetch_update(set, read, more);
+        if (taken.is_err() || self.is_short()) && self.requests.pass().is_some() {
+            self.requested.notify_waiters();
+        }
+        taken.map_err(|_| Full(Exhausted::Memory))?;
+        self.metrics.limits.buffered_bytes.add(bytes);
+        Ok(())
+    }
+
+    fn release(&self, bytes: i64) {
+        self.used.fetch_sub(bytes, Ordering::SeqCst);
+        self.metrics.limits.buffered_bytes.sub(bytes);
+        if self.waiting.load(Ordering::SeqCst) > 0 {
+            self.freed.notify_waiters();
+        }
+    }
+}
+
+impl MemoryReservation {
+    /// Reserves nothing yet.
+    pub(crate) fn new(budget: &Arc<MemoryBudget>) -> Self {
+        Self {
+            budget: budget.clone(),
+            bytes: 0,
+        }
+    }
+
+    /// Reserves `bytes` more.
+    ///
+    /// # Errors
+    /// When they do not fit at the moment.
+    pub(crate) fn grow(&mut self, bytes: usize) -> Result<(), Full> {
+        let bytes = signed(bytes as u64);
+        self.budget.take(bytes)?;
+        self.bytes += bytes;
+        Ok(())
+    }
+
+    /// Like [`Self::grow`], waiting for other calls to release memory for at most `limit`.
+    ///
+    /// # Errors
+    /// When the bytes do not fit by then, or never can.
+    pub(crate) async fn grow_within(&mut self, bytes: usize, limit: Duration) -> Result<(), Full> {
+        let budget = self.budget.clone();
+        if !budget.can_ever_hold(bytes) {
+            return Err(Full(Exhausted::Memory));
+        }
+        let _waiting = Waiting::count_in(&budget.waiting);
+        let growing = async {
+            loop {
+                let mut freed = std::pin::pin!(budget.freed.notified());
+                freed.as_mut().enable();
+                if self.grow(bytes).is_ok() {
+                    return;
+                }
+                // Each further attempt asks the slow calls again.
+                let _ = timeout(ASK_EVERY, freed).await;
+            }
+        };
+        let grown = timeout(limit, growing).await;
+        grown.map_err(|_| Full(Exhausted::Memory))
+    }
+
+    /// Grows the reservation to cover an answer's copy of `length` bytes.
+    ///
+    /// # Errors
+    /// When it does not fit.
+    pub(crate) fn cover(&mut self, length: usize) -> Result<(), Full> {
+        let length = signed(length as u64);
+        if length <= self.bytes.max(SMALL) {
+            return Ok(());
+        }
+        let more = (length - self.bytes).div_euclid(STEP) * STEP + STEP;
+        self.budget.take(more)?;
+        self.bytes += more;
+        Ok(())
+    }
+
+    /// Releases everything.
+    pub(crate) fn release(&mut self) {
+        if self.bytes > 0 {
+            self.budget.release(std::mem::take(&mut self.bytes));
+        }
+    }
+}
+
+impl Drop for MemoryReservation {
+    fn drop(&mut self) {
+        self.release();
+    }
+}
+
+/// Counts a waiting call until it is dropped.
+struct Waiting<'a>(&'a AtomicUsize);
+
+impl<'a> Waiting<'a> {
+    fn count_in(count: &'a AtomicUsize) -> Self {
+        count.fetch_add(1, Ordering::SeqCst);
+        Self(count)
+    }
+}
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::SeqCst);
+    }
+}
+
+fn signed(bytes: u64) -> i64 {
+    i64::try_from(bytes).unwrap_or(i64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    fn used(memory: &MemoryBudget) -> i64 {
+        memory.metrics.limits.buffered_bytes.get()
+    }
+
+    #[test]
+    fn reservations_are_bounded_and_released() {
+        let memory = MemoryBudget::new(100, Arc::new(Metrics::new().unwrap()));
+        let (mut one, mut two) = (
+            MemoryReservation::new(&memory),
+            MemoryReservation::new(&memory),
+        );
+        one.grow(60).unwrap();
+        two.grow(40).unwrap();
+        assert!(one.grow(1).is_err());
+        drop(one);
+        two.grow(60).unwrap();
+        assert_eq!(used(&memory), 100);
+        two.release();
+        assert_eq!(used(&memory), 0);
+    }
+
+    #[tokio::test]
+    async fn a_call_that_finds_the_last_quarter_taken_asks_the_others_to_free_memory() {
+        let memory = MemoryBudget::new(100, Arc::new(Metrics::new().unwrap()));
+        let (mut slow, mut next) = (
+            MemoryReservation::new(&memory),
+            MemoryReservation::new(&memory),
+        );
+        slow.grow(80).unwrap();
+        assert!(memory.is_short());
+        let asked = async {
+            memory.requested().await;
+            slow.release();
+        };
+        let waits = next.grow_within(60, Duration::from_secs(60));
+        let ((), grown) = tokio::join!(asked, waits);
+        grown.unwrap();
+        assert!(!memory.is_short());
+        assert_eq!(used(&memory), 60);
+    }
+
+    #[test]
+    fn a_copy_grows_in_steps_and_never_beyond_the_limit() {
+        let memory = MemoryBudget::new(200 << 10, Arc::new(Metrics::new().unwrap()));
+        let mut copy = MemoryReservation::new(&memory);
+        copy.cover(16 << 10).unwrap();
+        assert_eq!(used(&memory), 0);
+        for length in (0..190 << 10).step_by(1000) {
+            copy.cover(length).unwrap();
+            assert!(length <= 16 << 10 || used(&memory) >= length as i64);
+        }
+        assert!(copy.cover(250 << 10).is_err());
+        drop(copy);
+        assert_eq!(used(&memory), 0);
+    }
+}

@@ -1,0 +1,11 @@
+//! The gateway's resource limits: memory and disk for bodies, and the calls of one application.
+
+mod memory;
+mod quota;
+mod spill;
+mod token_bucket;
+
+pub(super) use memory::{MemoryBudget, MemoryReservation};
+pub(super) use quota::{CallPermit, CallQuotas};
+pub(super) use spill::{SpillFile, SpillFolder};
+pub(super) use token_bucket::TokenBucket;

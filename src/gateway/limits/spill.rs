@@ -1,0 +1,144 @@
+//! Files for request bodies that are too large, or arrive too slowly, to wait in memory. Together they are
+//! bounded by `limits.spilled_bytes`. A file is unlinked as soon as it is open, so that nothing is left of
+//! it however the call or the process ends.
+
+use crate::observe::Metrics;
+use std::fs::{DirBuilder, File, OpenOptions};
+use std::io::{self, Read, Seek, Write};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use tokio::task::spawn_blocking;
+use uuid::Uuid;
+
+/// The folder that holds the files, and their common limit.
+pub(crate) struct SpillFolder {
+    folder: Arc<Path>,
+    metrics: Arc<Metrics>,
+}
+
+/// One request body in a file.
+pub(crate) struct SpillFile {
+    file: Arc<File>,
+    bytes: usize,
+    metrics: Arc<Metrics>,
+}
+
+impl SpillFolder {
+    /// Removes files left by a process that was killed between creating and unlinking one. The folder
+    /// itself is created with the first file.
+    pub(crate) fn new(folder: PathBuf, limit: u64, metrics: Arc<Metrics>) -> Self {
+        for left in std::fs::read_dir(&folder).into_iter().flatten().flatten() {
+            let _ = std::fs::remove_file(left.path());
+        }
+        metrics.limits.spilled_limit.set(signed(limit));
+        Self {
+            folder: folder.into(),
+            metrics,
+        }
+    }
+
+    /// Changes the limit. Files beyond a lower one stay.
+    pub(crate) fn set_limit(&self, limit: u64) {
+        self.metrics.limits.spilled_limit.set(signed(limit));
+    }
+
+    /// Whether `bytes` more are within the limit.
+    pub(crate) fn has_room_for(&self, bytes: usize) -> bool {
+        let limits = &self.metrics.limits;
+        let wanted = limits
+            .spilled_bytes
+            .get()
+            .saturating_add(signed(bytes as u64));
+        wanted <= limits.spilled_limit.get()
+    }
+
+    /// Creates an empty file.
+    ///
+    /// # Errors
+    /// When the file system refuses.
+    pub(crate) async fn create_file(&self) -> io::Result<SpillFile> {
+        let folder = self.folder.clone();
+        let file = spawn_blocking(move || unlinked_file(&folder)).await??;
+        Ok(SpillFile {
+            file: Arc::new(file),
+            bytes: 0,
+            metrics: self.metrics.clone(),
+        })
+    }
+}
+
+fn unlinked_file(folder: &Path) -> io::Result<File> {
+    DirBuilder::new()
+        .recursive(true)
+        .mode(0o700)
+        .create(folder)?;
+    let path = folder.join(Uuid::new_v4().to_string());
+    let mut options = OpenOptions::new();
+    options.read(true).write(true).create_new(true).mode(0o600);
+    let file = options.open(&path)?;
+    // A process that has just started may have removed it already.
+    match std::fs::remove_file(&path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => Ok(file),
+    }
+}
+
+impl SpillFile {
+    pub(crate) fn len(&self) -> usize {
+        self.bytes
+    }
+
+    /// Appends the bytes and returns the emptied buffer. After an error the file is unusable.
+    ///
+    /// # Errors
+    /// When the limit is reached, or the disk is full or fails.
+    pub(crate) async fn write(&mut self, mut bytes: Vec<u8>) -> io::Result<Vec<u8>> {
+        self.reserve(bytes.len())?;
+        let file = self.file.clone();
+        let written = spawn_blocking(move || (&*file).write_all(&bytes).map(|()| bytes));
+        bytes = written.await??;
+        bytes.clear();
+        Ok(bytes)
+    }
+
+    /// Counts the bytes before they are written, even beyond the limit: dropping the file subtracts them.
+    fn reserve(&mut self, bytes: usize) -> io::Result<()> {
+        let limits = &self.metrics.limits;
+        self.bytes += bytes;
+        limits.spilled_bytes.add(signed(bytes as u64));
+        match limits.spilled_bytes.get() <= limits.spilled_limit.get() {
+            true => Ok(()),
+            false => Err(io::ErrorKind::QuotaExceeded.into()),
+        }
+    }
+
+    /// Reads the whole body.
+    ///
+    /// # Errors
+    /// When the disk fails or returns fewer bytes than were written.
+    pub(crate) async fn read_back(self) -> io::Result<Vec<u8>> {
+        let (file, length) = (self.file.clone(), self.bytes);
+        let reading = spawn_blocking(move || {
+            let mut bytes = Vec::with_capacity(length);
+            (&*file).rewind()?;
+            (&*file).take(length as u64).read_to_end(&mut bytes)?;
+            Ok(bytes)
+        });
+        match reading.await? {
+            Ok(bytes) if bytes.len() < length => Err(io::ErrorKind::UnexpectedEof.into()),
+            read => read,
+        }
+    }
+}
+
+impl Drop for SpillFile {
+    fn drop(&mut self) {
+        let spilled = &self.metrics.limits.spilled_bytes;
+        spilled.sub(signed(self.bytes as u64));
+    }
+}
+
+fn signed(bytes: u64) -> i64 {
+    i64::try_from(bytes).unwrap_or(i64::MAX)
+}

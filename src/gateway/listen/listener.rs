@@ -1,0 +1,249 @@
+//! Listeners: accept connections while the connection limit allows it, run the TLS handshake, and pause
+//! after accept errors that would return at once.
+//!
+//! Pingora's own accept loop is not used: it accepts without a limit, waits up to a minute for a TLS
+//! handshake, and retries most errors without a pause.
+
+use super::client_socket::ClientSocket;
+use super::connection_limit::{ConnectionLimit, Permit};
+use crate::observe::events::{AcceptFailed, AcceptPaused, ConnectionEnded};
+use crate::observe::{AcceptFault, EndReason};
+use async_trait::async_trait;
+use futures_util::future::join_all;
+use log::{debug, error};
+use pingora_core::apps::ServerApp;
+use pingora_core::listeners::tls::Acceptor;
+use pingora_core::protocols::Stream;
+use pingora_core::server::{ListenFds, ShutdownWatch};
+use pingora_core::services::Service;
+use std::future::poll_fn;
+use std::io;
+use std::net::{SocketAddr, TcpListener};
+use std::sync::Arc;
+use std::task::Poll;
+use std::time::Duration;
+use tokio::net::TcpStream;
+use tokio::time::{sleep, timeout};
+
+/// The pause after an accept error that would return at once, such as too few file descriptors: calls
+/// that end meanwhile free what is missing.
+const ERROR_PAUSE: Duration = Duration::from_millis(200);
+
+/// A listening socket and its TLS settings.
+pub struct Listener {
+    /// In non-blocking mode, as tokio requires.
+    pub socket: TcpListener,
+    /// None for clear text.
+    pub tls: Option<Acceptor>,
+}
+
+/// The application that serves the accepted connections.
+#[async_trait]
+pub trait ConnectionHandler: ServerApp + Send + Sync + 'static {
+    /// The limit that its connections count against.
+    fn connection_limit(&self) -> &Arc<ConnectionLimit>;
+
+    /// The longest time for a TLS handshake.
+    fn header_timeout(&self) -> Duration;
+
+    /// Work beside the connections, from the start until the shutdown signal.
+    async fn run_background(&self, _shutdown: ShutdownWatch) {}
+}
+
+/// A pingora service that accepts on some listeners for one handler.
+pub struct ListenerService<H> {
+    name: &'static str,
+    listeners: Vec<Listener>,
+    handler: Arc<H>,
+}
+
+/// The accept loop of one listener.
+struct AcceptLoop<H> {
+    socket: tokio::net::TcpListener,
+    tls: Option<Arc<Acceptor>>,
+    handler: Arc<H>,
+}
+
+/// The outcome of one wait for a connection.
+enum Accepted {
+    Connection(Connection),
+    LimitReached,
+    Failed(io::Error),
+}
+
+/// An accepted connection and its share of the limit.
+struct Connection {
+    stream: TcpStream,
+    peer: SocketAddr,
+    permit: Permit,
+}
+
+impl<H: ConnectionHandler> ListenerService<H> {
+    /// Hands every connection to `handler`; `name` is the service's name in logs.
+    pub fn new(name: &'static str, listeners: Vec<Listener>, handler: H) -> Self {
+        Self {
+            name,
+            listeners,
+            handler: Arc::new(handler),
+        }
+    }
+
+    fn accept_loop(&self, listener: Listener) -> io::Result<AcceptLoop<H>> {
+        Ok(AcceptLoop {
+            socket: tokio::net::TcpListener::from_std(listener.socket)?,
+            tls: listener.tls.map(Arc::new),
+            handler: self.handler.clone(),
+        })
+    }
+}
+
+#[async_trait]
+impl<H: ConnectionHandler> Service for ListenerService<H> {
+    async fn start_service(
+        &mut self,
+        _fds: Option<ListenFds>,
+        shutdown: ShutdownWatch,
+        _listeners_per_fd: usize,
+    ) {
+        self.handler.connection_limit().runtime_probe().attach();
+        let mut loops = Vec::new();
+        for listener in std::mem::take(&mut self.listeners) {
+            match self.accept_loop(listener) {
+                Ok(accepting) => loops.push(tokio::spawn(accepting.run(shutdown.clone()))),
+                Err(error) => error!("cannot accept on a listener: {error}"),
+            }
+        }
+        // Ends with the same signal as the accept loops.
+        self.handler.run_background(shutdown).await;
+        join_all(loops).await;
+        self.handler.cleanup().await;
+    }
+
+    fn name(&self) -> &str {
+        self.name
+    }
+}
+
+impl<H: ConnectionHandler> AcceptLoop<H> {
+    async fn run(self, mut shutdown: ShutdownWatch) {
+        let limit = self.handler.connection_limit().clone();
+        let _open = limit.open_listener();
+        let for_connections = shutdown.clone();
+        let accepting = async {
+            loop {
+                match self.accept(&limit).await {
+                    Accepted::Connection(connection) => {
+                        self.spawn(connection, for_connections.clone());
+                    }
+                    Accepted::LimitReached => {
+                        let (connections, bound) = (limit.in_use(), limit.name());
+                        AcceptPaused { connections, bound }.emit(limit.metrics());
+                        limit.wait_below_limit().await;
+                    }
+                    Accepted::Failed(error) if self.would_repeat(&error) => {
+                        sleep(ERROR_PAUSE).await;
+                    }
+                    Accepted::Failed(_) => {}
+                }
+            }
+        };
+        // An accepted connection is spawned without an await in between, so stopping here loses none.
+        tokio::select! {
+            biased;
+            _ = shutdown.wait_for(|ends| *ends) => {}
+            () = accepting => {}
+        }
+    }
+
+    /// Waits for a connection. The permit is taken before the connection, so the limit holds exactly.
+    async fn accept(&self, limit: &Arc<ConnectionLimit>) -> Accepted {
+        poll_fn(|cx| {
+            let Some(mut permit) = limit.try_acquire() else {
+                return Poll::Ready(Accepted::LimitReached);
+            };
+            self.socket.poll_accept(cx).map(|accepted| match accepted {
+                Ok((stream, peer)) => {
+                    permit.mark_connected();
+                    Accepted::Connection(Connection {
+                        stream,
+                        peer,
+                        permit,
+                    })
+                }
+                Err(error) => Accepted::Failed(error),
+            })
+        })
+        .await
+    }
+
+    /// Counts an accept error. True when the next accept would fail in the same way.
+    fn would_repeat(&self, error: &io::Error) -> bool {
+        let reason = fault(error);
+        AcceptFailed { reason, error }.emit(self.handler.connection_limit().metrics());
+        reason != AcceptFault::Other || !concerns_one_connection(error)
+    }
+
+    fn spawn(&self, connection: Connection, shutdown: ShutdownWatch) {
+        let (tls, handler) = (self.tls.clone(), self.handler.clone());
+        tokio::spawn(async move {
+            let _permit = connection.permit;
+            let Ok(socket) = ClientSocket::new(connection.stream, connection.peer) else {
+                return;
+            };
+            let mut next = match tls {
+                None => Some(Box::new(socket) as Stream),
+                // Boxed, so that the task does not keep the handshake's memory as long as the connection.
+                Some(tls) => Box::pin(handshake(&tls, socket, &*handler)).await,
+            };
+            while let Some(stream) = next {
+                next = handler.process_new(stream, &shutdown).await;
+            }
+        });
+    }
+}
+
+/// None, counted, when the handshake fails or takes longer than a request head may.
+async fn handshake(
+    tls: &Acceptor,
+    socket: ClientSocket,
+    handler: &impl ConnectionHandler,
+) -> Option<Stream> {
+    let limit = handler.header_timeout();
+    let cause = match timeout(limit, tls.tls_handshake(socket)).await {
+        Ok(Ok(stream)) => return Some(Box::new(stream)),
+        Ok(Err(error)) => error.to_string(),
+        Err(_) => "timed out".to_owned(),
+    };
+    debug!("TLS handshake with a client failed: {cause}");
+    let reason = EndReason::Handshake;
+    ConnectionEnded { reason }.emit(handler.connection_limit().metrics());
+    None
+}
+
+fn fault(error: &io::Error) -> AcceptFault {
+    const ENFILE: i32 = 23;
+    const EMFILE: i32 = 24;
+    const ENOMEM: i32 = 12;
+    const ENOBUFS: i32 = 105;
+    match error.raw_os_error() {
+        Some(ENFILE | EMFILE) => AcceptFault::Descriptors,
+        Some(ENOMEM | ENOBUFS) => AcceptFault::Memory,
+        _ => AcceptFault::Other,
+    }
+}
+
+/// Whether the error ended one pending connection only, so that the next accept may succeed.
+fn concerns_one_connection(error: &io::Error) -> bool {
+    use io::ErrorKind as Kind;
+    matches!(
+        error.kind(),
+        Kind::ConnectionAborted
+            | Kind::ConnectionReset
+            | Kind::ConnectionRefused
+            | Kind::Interrupted
+            | Kind::TimedOut
+            | Kind::HostUnreachable
+            | Kind::NetworkUnreachable
+            | Kind::NetworkDown
+    )
+}

@@ -1,0 +1,12 @@
+//! Client connections: listeners, their limits, and the protocol that each connection speaks.
+
+mod client_socket;
+mod connection;
+pub(super) mod connection_limit;
+mod listener;
+mod runtime_probe;
+
+pub use connection::ClientConnections;
+pub use connection_limit::ConnectionLimit;
+pub use listener::{ConnectionHandler, Listener, ListenerService};
+pub use runtime_probe::RuntimeProbe;

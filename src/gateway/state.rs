@@ -1,0 +1,246 @@
+//! The gateway's shared state: a snapshot that a reload replaces (a call keeps the one it began with,
+//! CONTRACT 35), and what outlives reloads.
+
+use super::limits::{CallQuotas, MemoryBudget, SpillFolder};
+use super::listen::connection_limit::ConnectionLimit;
+use super::upstream::{UpstreamConfig, UpstreamGroup, UpstreamStatus, UpstreamTls};
+use crate::backend::{Analyzer, Inspector};
+use crate::config::{GatewaySettings, Limits};
+use crate::observe::Metrics;
+use crate::observe::access::AccessLog;
+use crate::observe::trace::Tracer;
+use crate::policy::Policies;
+use crate::spool::Spool;
+use arc_swap::ArcSwap;
+use pingora_core::connectors::ConnectorOptions;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// What all calls share until the next reload.
+pub struct Snapshot {
+    pub(crate) settings: GatewaySettings,
+    pub(crate) upstream: UpstreamGroup,
+    /// The spool that delivers records to the backend; None sends no telemetry (§1.9).
+    pub(crate) spool: Option<Spool>,
+    /// Gives the verdicts that sync mode awaits; None where there is no backend.
+    pub(crate) analyzer: Option<Arc<dyn Analyzer>>,
+    /// None where no policy store is configured: every call is async.
+    pub(crate) policies: Option<Policies>,
+    /// The detectors of this process; None only where there are no policies to use them.
+    pub(crate) inspector: Option<Arc<dyn Inspector>>,
+    /// Bounds the bodies in memory (`limits.buffered_bytes`).
+    pub(crate) memory: Arc<MemoryBudget>,
+    /// Bounds the calls of each application.
+    pub(crate) quotas: Arc<CallQuotas>,
+    /// Files for large request bodies; None keeps them in memory.
+    pub(crate) spill: Option<Arc<SpillFolder>>,
+    pub(crate) metrics: Arc<Metrics>,
+    pub(crate) access: Arc<AccessLog>,
+    /// None where no call is traced.
+    pub(crate) tracer: Option<Arc<Tracer>>,
+}
+
+/// The services that monitor calls. By default there are none: calls are forwarded and not registered.
+#[derive(Clone, Default)]
+pub struct Monitoring {
+    /// Delivers records to the backend.
+    pub spool: Option<Spool>,
+    /// The backend, for verdicts.
+    pub analyzer: Option<Arc<dyn Analyzer>>,
+    /// The applications' policies.
+    pub policies: Option<Policies>,
+    /// The detectors of this process; required where there are policies.
+    pub inspector: Option<Arc<dyn Inspector>>,
+    /// The folder for large request bodies; None keeps them in memory.
+    pub spill_folder: Option<PathBuf>,
+    /// The access log.
+    pub access: Option<Arc<AccessLog>>,
+    /// Traces calls; None traces none.
+    pub tracer: Option<Arc<Tracer>>,
+}
+
+/// The gateway's settings and the certificate files they name.
+pub struct GatewayConfig {
+    /// The section `gateway`.
+    pub settings: GatewaySettings,
+    /// The files of `upstream.ca` and `upstream.client`.
+    pub upstream_tls: UpstreamTls,
+}
+
+impl GatewayConfig {
+    fn upstream<'a>(&'a self, options: &'a ConnectorOptions) -> UpstreamConfig<'a> {
+        UpstreamConfig {
+            settings: &self.settings.upstream,
+            tls: &self.upstream_tls,
+            options,
+        }
+    }
+}
+
+impl Snapshot {
+    /// None when the settings name no upstream.
+    pub fn new(
+        config: GatewayConfig,
+        options: &ConnectorOptions,
+        monitoring: Monitoring,
+        metrics: Arc<Metrics>,
+    ) -> Option<Self> {
+        let upstream = UpstreamGroup::new(config.upstream(options), &metrics, None)?;
+        let settings = config.settings;
+        let spill_limit = settings.limits.spilled();
+        let spill = monitoring
+            .spill_folder
+            .map(|folder| Arc::new(SpillFolder::new(folder, spill_limit, metrics.clone())));
+        Some(Self {
+            memory: MemoryBudget::new(settings.limits.buffered_bytes, metrics.clone()),
+            quotas: CallQuotas::new(metrics.clone()),
+            spill,
+            settings,
+            upstream,
+            spool: monitoring.spool,
+            analyzer: monitoring.analyzer,
+            policies: monitoring.policies,
+            inspector: monitoring.inspector,
+            access: monitoring
+                .access
+                .unwrap_or_else(|| Arc::new(AccessLog::new(metrics.clone()))),
+            tracer: monitoring.tracer,
+            metrics,
+        })
+    }
+
+    /// The same gateway with other settings. Connections to unchanged upstreams are kept. None when the
+    /// settings name no upstream.
+    fn reloaded(
+        &self,
+        config: GatewayConfig,
+        options: &ConnectorOptions,
+        tracer: Option<Arc<Tracer>>,
+    ) -> Option<Self> {
+        let previous = Some(&self.upstream);
+        let upstream = UpstreamGroup::new(config.upstream(options), &self.metrics, previous)?;
+        let settings = config.settings;
+        self.memory.set_limit(settings.limits.buffered_bytes);
+        if let Some(spill) = &self.spill {
+            spill.set_limit(settings.limits.spilled());
+        }
+        Some(Self {
+            memory: self.memory.clone(),
+            quotas: self.quotas.clone(),
+            spill: self.spill.clone(),
+            settings,
+            upstream,
+            spool: self.spool.clone(),
+            analyzer: self.analyzer.clone(),
+            policies: self.policies.clone(),
+            inspector: self.inspector.clone(),
+            metrics: self.metrics.clone(),
+            access: self.access.clone(),
+            tracer,
+        })
+    }
+}
+
+/// The state of a gateway from its start to its end.
+pub struct GatewayState {
+    snapshot: ArcSwap<Snapshot>,
+    options: ConnectorOptions,
+    metrics: Arc<Metrics>,
+    draining: AtomicBool,
+    /// Another process accepts connections now; those of this one may finish.
+    handed_over: AtomicBool,
+    connection_limit: Arc<ConnectionLimit>,
+    /// Limits calls as well: an HTTP/2 connection carries many, and each needs a descriptor.
+    call_limit: Arc<ConnectionLimit>,
+    /// The number of connections that the process has descriptors for.
+    max_connections: i64,
+}
+
+impl GatewayState {
+    /// `options` apply to upstream connections; the process has file descriptors for `max_connections`
+    /// clients.
+    pub fn new(snapshot: Snapshot, options: ConnectorOptions, max_connections: usize) -> Self {
+        let max_connections = i64::try_from(max_connections).unwrap_or(i64::MAX);
+        let limit = connection_limit(&snapshot.settings, max_connections);
+        let metrics = snapshot.metrics.clone();
+        Self {
+            connection_limit: ConnectionLimit::for_clients(limit, metrics.clone()),
+            call_limit: ConnectionLimit::new(max_connections, "descriptors", metrics.clone()),
+            max_connections,
+            metrics,
+            snapshot: ArcSwap::from_pointee(snapshot),
+            options,
+            draining: AtomicBool::new(false),
+            handed_over: AtomicBool::new(false),
+        }
+    }
+
+    /// The gateway as a call that begins now sees it until its end.
+    pub(super) fn snapshot(&self) -> Arc<Snapshot> {
+        self.snapshot.load_full()
+    }
+
+    /// The metrics, which no reload replaces.
+    pub(super) fn metrics(&self) -> &Arc<Metrics> {
+        &self.metrics
+    }
+
+    /// Puts other settings and another tracer in force for new calls. Settings without an upstream are
+    /// ignored.
+    pub fn reload(&self, config: GatewayConfig, tracer: Option<Arc<Tracer>>) {
+        if let Some(next) = self.snapshot().reloaded(config, &self.options, tracer) {
+            let limit = connection_limit(&next.settings, self.max_connections);
+            self.connection_limit.set_limit(limit);
+            self.snapshot.store(Arc::new(next));
+        }
+    }
+
+    /// Closes each connection after its current request.
+    pub fn drain(&self) {
+        self.draining.store(true, Ordering::Relaxed);
+        self.metrics.draining.set(1);
+    }
+
+    /// Drains while another process accepts connections in this one's place: an open connection may still
+    /// bring one request.
+    pub fn hand_over(&self) {
+        self.handed_over.store(true, Ordering::Relaxed);
+        self.drain();
+    }
+
+    /// The state of each model server; empty where there is only one.
+    pub fn upstream_status(&self) -> Vec<UpstreamStatus> {
+        self.snapshot().upstream.status()
+    }
+
+    /// The number of open client connections.
+    pub(super) fn connections(&self) -> i64 {
+        self.connection_limit.in_use()
+    }
+
+    pub(super) fn is_draining(&self) -> bool {
+        self.draining.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn is_handed_over(&self) -> bool {
+        self.handed_over.load(Ordering::Relaxed)
+    }
+
+    /// Limits concurrent calls.
+    pub(super) fn call_limit(&self) -> &Arc<ConnectionLimit> {
+        &self.call_limit
+    }
+
+    /// Limits client connections.
+    pub fn connection_limit(&self) -> &Arc<ConnectionLimit> {
+        &self.connection_limit
+    }
+}
+
+fn connection_limit(settings: &GatewaySettings, max_connections: i64) -> i64 {
+    let limit = settings.limits.connections.unwrap_or(Limits::CONNECTIONS);
+    i64::try_from(limit)
+        .unwrap_or(i64::MAX)
+        .min(max_connections)
+}

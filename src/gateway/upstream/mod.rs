@@ -1,0 +1,18 @@
+//! The model servers: which one a call goes to, its addresses, connections, TLS files and health.
+
+pub(super) mod attempts;
+mod group;
+mod health;
+pub(super) mod health_check;
+mod pool;
+mod resolver;
+mod server;
+mod tls;
+pub(super) mod transparent;
+
+pub use group::UpstreamStatus;
+pub use tls::UpstreamTls;
+
+pub(super) use group::{TriedServers, UpstreamGroup};
+pub(super) use pool::UpstreamConnection;
+pub(super) use server::{ModelServer, UpstreamConfig};
