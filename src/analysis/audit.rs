@@ -1,8 +1,8 @@
-//! The audit log: who changed what, from which version to which, and the names of the fields, never
-//! a token's value, a phrase or the text of a rule (CONTRACT 30, 38). A line is written after its
-//! change succeeded and before the change is answered: a change whose line cannot be written is
-//! answered with 503, although it is in force, and the process's log names it. A token's value is
-//! answered only behind its line. Refused sign-ins are written in `people::refused_sign_ins`.
+//! The audit log: who changed what, from which version to which, and the names of the fields; never the
+//! value of a token, a phrase or the text of a rule (CONTRACT 30, 38). An entry is written after its change
+//! succeeded and before the change is answered. A change whose entry cannot be written is answered with 503
+//! although it is in force, and the process log names it. The value of a token is returned only after its
+//! entry is written. Refused sign-ins are written by `people::refused_sign_ins`.
 
 use crate::analysis::access::caller::Caller;
 use crate::analysis::clock::now_ms;
@@ -13,7 +13,7 @@ use serde_json::Value;
 use std::sync::Arc;
 use uuid::Uuid;
 
-/// What was done, as the log names it.
+/// An action, by its name in the log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Action {
     ApplicationCreate,
@@ -73,14 +73,14 @@ impl Action {
     }
 }
 
-/// What an action was done to.
+/// What an action changed.
 pub(super) enum Target {
     Application(ApplicationId),
-    /// A token and the application it is bound to.
+    /// A token, and the application it is bound to.
     Token(TokenId, Option<ApplicationId>),
-    /// What is left of an erased user, of one application or of all.
+    /// The tombstone of an erased user, for one application or for all.
     Tombstone(Uuid, Option<ApplicationId>),
-    /// A person's account and the application it is bound to.
+    /// A person's account, and the application it is bound to.
     Account(AccountId, Option<ApplicationId>),
 }
 

@@ -1,5 +1,5 @@
-//! A small bounded memory of what the store said, so that a request does not read it again. What
-//! another process changes is seen when the time to live is over, or once everything is invalidated.
+//! A small bounded cache of rows of the store, so that a request does not read them again. A change by
+//! another process takes effect when the time to live is over, or once everything is invalidated.
 
 use std::collections::HashMap;
 use std::hash::Hash;
@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Keys to values, each believed for a while.
+/// Values by key, each valid for a limited time.
 pub(super) struct Cache<K, V> {
     entries: Mutex<HashMap<K, Entry<V>>>,
     /// How often everything was dropped.
@@ -36,9 +36,9 @@ impl<K: Eq + Hash, V: Clone> Cache<K, V> {
         }
     }
 
-    /// The value, if it is still believed. The first caller to find it too old gets nothing and is
-    /// expected to ask the store; the others keep the old value meanwhile, so that the end of a
-    /// time to live does not send every request to the store at once. What was invalidated nobody gets.
+    /// The value, if it is still valid. The first caller to find it expired gets nothing and is expected to
+    /// read the store; the others keep the old value meanwhile, so that an expiry does not send every
+    /// request to the store at once. Nobody gets an invalidated value.
     pub(super) fn get(&self, key: &K, now: Instant) -> Option<V> {
         let mut entries = self.lock();
         let moment = self.moment();
@@ -53,12 +53,12 @@ impl<K: Eq + Hash, V: Clone> Cache<K, V> {
         None
     }
 
-    /// The value, believed or not.
+    /// The value, valid or not.
     pub(super) fn peek(&self, key: &K) -> Option<V> {
         self.lock().get(key).map(|entry| entry.value.clone())
     }
 
-    /// To be taken before the store is asked, and given to [`Cache::set`].
+    /// To be taken before the store is read, and passed to [`Cache::set`].
     pub(super) fn moment(&self) -> Moment {
         Moment(self.invalidations.load(Ordering::Acquire))
     }
@@ -70,8 +70,8 @@ impl<K: Eq + Hash, V: Clone> Cache<K, V> {
         drop(entries);
     }
 
-    /// Remembers what the store said: None forgets the key. An answer that may be older than the
-    /// last [`Cache::invalidate_all`] is not kept.
+    /// Caches what the store returned; None removes the key. An answer that may be older than the last
+    /// [`Cache::invalidate_all`] is dropped.
     pub(super) fn set(&self, key: K, value: Option<V>, asked: Moment, now: Instant) {
         let mut entries = self.lock();
         if asked != self.moment() {

@@ -1,5 +1,5 @@
-//! Every refusal of the analysis API (CONTRACT 27), with its status and its envelope (§2.6) in one
-//! match. The texts carry nothing of the message or the token.
+//! All errors of the analysis API (CONTRACT 27), with status and envelope (§2.6) in one match. Their texts
+//! contain nothing of the message or the token.
 
 use crate::observe::Throttle;
 use monitor_model::{ErrorEnvelope, ErrorType};
@@ -8,19 +8,19 @@ use std::sync::LazyLock;
 use std::time::Duration;
 use thiserror::Error;
 
-/// What a client is told to wait when the store is down, in seconds.
+/// `Retry-After` while the store is down, in seconds.
 const STORE_RETRY_AFTER: u64 = 1;
 
 static STORE_FAILED: LazyLock<Throttle> =
     LazyLock::new(|| Throttle::every(Duration::from_secs(10)));
 
-/// One field that is wrong, with what it may be.
+/// One wrong field, and what is allowed in it.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{field}: {problem}")]
 pub struct FieldProblem {
     /// The field's path, such as `rules.pre.dataclean.patterns[0]`.
     pub field: String,
-    /// What is wrong with it, then what is allowed. Quotes no phrase, no text of a rule, no token.
+    /// What is wrong with it, then what is allowed. Quotes no phrase, no text of a rule and no token.
     pub problem: String,
 }
 
@@ -34,7 +34,7 @@ impl FieldProblem {
     }
 }
 
-/// A refusal.
+/// Why a request is refused.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum ApiError {
     /// No `Authorization: Bearer`, or more than one.
@@ -52,10 +52,10 @@ pub enum ApiError {
     /// Only a token that is bound to no application may do this.
     #[error("this takes an access token that is bound to no application")]
     NotForBound,
-    /// The caller would hand out what it does not have.
+    /// The caller would hand out a scope that it does not have.
     #[error("scopes: the access token does not have `{}` itself, so it cannot give it", .0.as_str())]
     ScopeNotOwn(Scope),
-    /// The body is not JSON, or did not arrive.
+    /// The body is not JSON, or did not arrive completely.
     #[error("the body is not JSON{0}")]
     NotJson(String),
     /// The body is over the configured size, in bytes.
@@ -67,16 +67,16 @@ pub enum ApiError {
     /// `Content-Type` is not NDJSON.
     #[error("the body must be NDJSON: send `Content-Type: application/x-ndjson`")]
     NotNdjsonType,
-    /// A file is over its bound, in bytes.
+    /// A file exceeds the limit, in bytes.
     #[error("attached_files: a file is larger than attachments.max_bytes, {0} bytes")]
     FileTooLarge(u64),
     /// Too many files in one request.
     #[error("attached_files: more files than attachments.max_files, {0}")]
     TooManyFiles(usize),
-    /// `Content-Type` is not that of files.
+    /// `Content-Type` is not multipart.
     #[error("the body must be files: send `Content-Type: multipart/form-data`")]
     NotMultipart,
-    /// The files did not arrive whole.
+    /// The files did not arrive completely.
     #[error("the body is not multipart/form-data, or it broke off")]
     BrokenMultipart,
     /// A field has the wrong shape or value.
@@ -87,19 +87,19 @@ pub enum ApiError {
         /// What is wrong with it.
         problem: &'static str,
     },
-    /// Fields, all that are wrong at once.
+    /// All fields that are wrong.
     #[error("{}", joined(.0))]
     Fields(Vec<FieldProblem>),
-    /// The version a change was made from is not the latest one, which is this.
+    /// The change was made from an older version than this, the latest one.
     #[error("version: the application is at version {0} by now; read it and make the change again")]
     VersionConflict(i64),
-    /// A change does not say which version it was made from.
+    /// The change does not state the version it was made from.
     #[error("version: missing; send the version the change was made from, or its ETag as If-Match")]
     VersionMissing,
-    /// What is there stands against it.
+    /// The current state does not allow it.
     #[error("{0}")]
     Conflict(&'static str),
-    /// The access key has used up its requests; seconds until the next one is taken.
+    /// The access token has reached its rate limit.
     #[error("more than {limit} requests per second with this access token: try again")]
     TooManyRequests {
         /// Requests per second.
@@ -119,7 +119,7 @@ pub enum ApiError {
     /// The store is down; nothing was kept.
     #[error("the store is not available, nothing was recorded: try again")]
     StoreDown,
-    /// The analysis itself broke.
+    /// The analysis itself failed.
     #[error("the analysis failed")]
     Internal,
 }
@@ -184,7 +184,7 @@ fn joined(problems: &[impl ToString]) -> String {
 
 impl From<StoreError> for ApiError {
     fn from(error: StoreError) -> Self {
-        // Here, so that no failure of the store stays unsaid, whoever asked.
+        // Logged here, so that no failure of the store goes unnoticed, whoever called it.
         if let Some(times) = STORE_FAILED.pass() {
             log::error!("the store failed ({times} times since the last such line): {error}");
         }

@@ -10,7 +10,7 @@ pub enum StartError {
     /// A folder cannot be created or used.
     #[error("cannot open {path}: {reason}")]
     Folder {
-        /// Its path.
+        /// The path that was tried.
         path: PathBuf,
         /// The error of the operating system.
         reason: String,

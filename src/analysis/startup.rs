@@ -1,4 +1,4 @@
-//! Opening the store, and what only the first start does: the first application and the first token
+//! Opens the store and, at the first start only, creates the first application and the first token
 //! (CONTRACT 30 and 32).
 
 use super::access::token_cache::{self, TokenCache};
@@ -19,18 +19,18 @@ use std::sync::Arc;
 const DATABASE: &str = "monitor.db";
 const BLOBS: &str = "blobs";
 
-/// What the operator is told at start.
+/// What the operator is shown at startup.
 #[derive(Clone, Debug)]
 pub struct FirstRun {
-    /// The application made first; `monitor all` takes it for MONITOR_APPLICATION_ID.
+    /// The first application; `monitor all` uses it for MONITOR_APPLICATION_ID.
     pub application_id: ApplicationId,
-    /// The first token: at the first start the one just made, with a configured one always that.
+    /// The first token: the one just created at the first start, or else the configured one.
     pub access_key: Option<Secret>,
-    /// The one-time link that sets the first administrator's password, while there is none.
+    /// The one-time link that sets the first administrator's password, as long as there is none.
     pub sign_in_link: Option<Secret>,
 }
 
-/// Opens the configured database; folders that are missing are made for their owner only.
+/// Opens the configured database; missing folders are created for their owner only.
 pub(super) async fn open_store(
     settings: &AnalysisSettings,
     data_dir: &Path,
@@ -44,7 +44,7 @@ pub(super) async fn open_store(
     }
 }
 
-/// Opens the place of attached files.
+/// Opens the storage of attached files.
 pub(super) fn open_blobs(
     settings: &AnalysisSettings,
     data_dir: &Path,
@@ -61,13 +61,13 @@ pub(super) fn open_blobs(
     })
 }
 
-/// The identity provider that people may sign in by; nothing is connected yet.
+/// The client of the configured identity provider; nothing is connected yet.
 pub(super) fn open_provider(settings: &AnalysisSettings) -> Result<Option<Provider>, StartError> {
     let provider = settings.oidc.clone().map(Provider::new);
     provider.transpose().map_err(StartError::SignIn)
 }
 
-/// Brings the schema of the configured database up to date, and does nothing else with it.
+/// Brings the schema of the configured database up to date and does nothing else.
 ///
 /// # Errors
 /// [`StartError`] when it cannot be opened or written, or is of a later version.
@@ -107,7 +107,7 @@ fn private_folder(path: &Path) -> Result<(), StartError> {
         })
 }
 
-/// Makes the first application and the first token where there are none.
+/// Creates the first application and the first token where there are none.
 pub(super) async fn first_run(
     store: &dyn Store,
     tokens: &TokenCache,
@@ -119,7 +119,7 @@ pub(super) async fn first_run(
     };
     let access_key = match &settings.first_token {
         Some(key) => Some(key.clone()),
-        // A start that broke off before the token was made is made good by the next one.
+        // An earlier start may have stopped before it created the token.
         None if !store.has_tokens().await? => {
             Some(token_cache::random_value().map_err(|_| StartError::Random)?)
         }
@@ -141,7 +141,7 @@ async fn add_default_application(store: &dyn Store) -> Result<ApplicationId, Sta
     let rules = serde_json::json!({"pre": {"guardrails": {}}});
     let first = bare_application(id, "default".to_owned(), rules);
     store.add_application(first, "first start").await?;
-    // Another server may have been first.
+    // Another server may have created one at the same time.
     let first = store.first_application().await?;
     Ok(first.map_or(id, |first| first.id))
 }

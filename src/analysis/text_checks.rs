@@ -1,5 +1,5 @@
-//! What names and descriptions may be, for applications and tokens alike. They are data: quotes,
-//! angle brackets and other scripts are kept as they are, and whoever shows them escapes them.
+//! The limits of names and descriptions, for applications and tokens alike. They are data: quotes, angle
+//! brackets and other scripts are stored unchanged, and whoever displays them escapes them.
 
 use crate::analysis::error::FieldProblem;
 use serde_json::Value;
@@ -9,7 +9,7 @@ pub(super) const LONGEST_NAME: usize = 200;
 /// The longest description, in Unicode code points.
 const LONGEST_DESCRIPTION: usize = 2_000;
 
-/// A name in one line that shows something.
+/// A name: one line that is not blank.
 pub(super) fn check_name(text: &str) -> Result<(), FieldProblem> {
     let problem = |problem: String| Err(FieldProblem::new("name", problem));
     match text.chars().count() {
@@ -26,7 +26,7 @@ pub(super) fn check_name(text: &str) -> Result<(), FieldProblem> {
     }
 }
 
-/// Any text of bounded length, in lines.
+/// Text of limited length, line breaks included.
 pub(super) fn check_description(text: &str) -> Result<(), FieldProblem> {
     let problem = |problem: String| Err(FieldProblem::new("description", problem));
     let forbidden = |c: char| c.is_control() && !matches!(c, '\n' | '\r' | '\t');
@@ -41,7 +41,7 @@ pub(super) fn check_description(text: &str) -> Result<(), FieldProblem> {
     }
 }
 
-/// No key and no text of a document may hold the character NUL, which not every database keeps.
+/// Neither a key nor a text of a document may contain the character NUL, which not every database stores.
 pub(super) fn check_no_nul(field: &str, document: &Value) -> Result<(), FieldProblem> {
     match holds_nul(document) {
         true => Err(FieldProblem::new(

@@ -1,19 +1,18 @@
-//! Who calls, and what a caller may do: the one place that decides it (§5, CONTRACT 27 and 30).
-//! Tokens are looked up in `tokens`.
+//! Who calls, and what a caller may do: the one place that decides it (§5, CONTRACT 27 and 30). Tokens are
+//! looked up in `token_cache`.
 //!
-//! - A token that is bound to an application sees and changes that one only. Where the caller names
-//!   the other application itself, in a body, a path or a filter, it is told 403, before anything is
-//!   looked up: the answer is the same whether that application exists. Where only what is stored
-//!   knows whose it is (records and tokens by their id), it is told 404, as for an id that was never
-//!   given out.
-//! - Nobody gives what he does not have: a token that is made, rotated or changed has only scopes of
-//!   its maker, and within the maker's application.
+//! - A token that is bound to an application sees and changes that one only. Where the caller names another
+//!   application, in a body, a path or a filter, it gets 403 before anything is looked up: the answer does
+//!   not reveal whether that application exists. Where only the stored data says whose it is (records and
+//!   tokens by their id), the caller gets 404, as for an id that never existed.
+//! - Nobody hands out a right of others: a token that is made, rotated or changed has only scopes of its
+//!   maker, and stays within the maker's application.
 
 use crate::analysis::error::ApiError;
 use monitor_model::ApplicationId;
 use monitor_store::{Account, Role, Scope, Scopes, Token, TokenId};
 
-/// Who does something.
+/// Who does something, and with which rights.
 #[derive(Clone, Debug)]
 pub struct Caller {
     /// The token's name, for the audit log and the versions.
@@ -51,7 +50,7 @@ impl From<&Account> for Caller {
 }
 
 impl Caller {
-    /// Whoever may run the program on its own store, who may do everything.
+    /// An operator on the command line, who may do everything.
     pub fn command_line() -> Self {
         Self {
             name: "command line".to_owned(),
@@ -66,7 +65,7 @@ impl Caller {
         self.scopes.allow(scope)
     }
 
-    /// Asks for one of these scopes.
+    /// Requires one of these scopes.
     pub(in crate::analysis) fn must_have(&self, scopes: &[Scope]) -> Result<(), ApiError> {
         match scopes.iter().any(|scope| self.scopes.allow(*scope)) {
             true => Ok(()),
@@ -76,14 +75,14 @@ impl Caller {
         }
     }
 
-    /// Asks for a caller with what makes an administrator: to change settings and to read records.
+    /// Requires the scopes of an administrator: to change settings and to read records.
     pub(in crate::analysis) fn must_administer(&self) -> Result<(), ApiError> {
         self.must_have(&[Scope::Admin])?;
         self.must_have(&[Scope::Read])
     }
 
-    /// The application a call concerns: the one it names, else the one the caller is bound to; None
-    /// is every one.
+    /// The application that a call is about: the one it names, else the one the caller is bound to. None
+    /// stands for all.
     pub(in crate::analysis) fn narrow(
         &self,
         named: Option<ApplicationId>,
@@ -94,7 +93,7 @@ impl Caller {
         Ok(named.or(self.bound))
     }
 
-    /// Asks that an application which the call names is within reach.
+    /// Requires that the named application is within reach.
     pub(in crate::analysis) fn must_reach(&self, named: ApplicationId) -> Result<(), ApiError> {
         match self.sees(Some(named)) {
             true => Ok(()),
@@ -102,12 +101,12 @@ impl Caller {
         }
     }
 
-    /// Whether what is stored for this application, or for none, exists for the caller.
+    /// Whether data of this application, or of none, is visible to the caller.
     pub(in crate::analysis) fn sees(&self, owner: Option<ApplicationId>) -> bool {
         self.bound.is_none() || owner == self.bound
     }
 
-    /// Asks for a caller that is bound to no application.
+    /// Requires a caller that is bound to no application.
     pub(in crate::analysis) fn must_be_unbound(&self) -> Result<(), ApiError> {
         match self.bound {
             None => Ok(()),
@@ -115,7 +114,7 @@ impl Caller {
         }
     }
 
-    /// Asks that the caller has every scope it is about to hand out.
+    /// Requires that the caller has every scope it is about to hand out.
     pub(in crate::analysis) fn must_own(&self, scopes: Scopes) -> Result<(), ApiError> {
         let missing = |scope: &Scope| scopes.allow(*scope) && !self.scopes.allow(*scope);
         match Scope::ALL.into_iter().find(missing) {

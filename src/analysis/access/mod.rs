@@ -30,8 +30,8 @@ impl Access {
         }
     }
 
-    /// The caller of an HTTP request, with one of these scopes; it counts against the rate limit of its
-    /// token.
+    /// The caller of an HTTP request, with one of these scopes; it counts against the rate limit
+    /// of its token.
     pub(in crate::analysis) async fn authorize(
         &self,
         key: &Secret,

@@ -1,5 +1,5 @@
-//! How many requests one access token may send (CONTRACT 27: 429 with Retry-After). Off unless the
-//! deployment sets `limits.requests_per_second`.
+//! The rate limit of an access token (CONTRACT 27: 429 with Retry-After). Off unless the deployment sets
+//! `limits.requests_per_second`.
 
 use crate::analysis::error::ApiError;
 use monitor_store::TokenId;
@@ -7,10 +7,10 @@ use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Tokens whose use is remembered.
+/// Tokens whose use is tracked.
 const REMEMBERED: usize = 10_000;
 
-/// One bucket per token: it holds the requests of one second and fills as time passes.
+/// One token bucket per access token: it holds the requests of one second and refills over time.
 pub(in crate::analysis) struct RateLimit {
     per_second: Option<usize>,
     buckets: Mutex<HashMap<TokenId, Bucket>>,
@@ -29,7 +29,7 @@ impl RateLimit {
         }
     }
 
-    /// Takes one request out of the token's bucket.
+    /// Takes one request out of the bucket of the token.
     ///
     /// # Errors
     /// [`ApiError::TooManyRequests`] when it is empty.
@@ -61,7 +61,7 @@ impl RateLimit {
     }
 }
 
-/// Buckets that are full again need no remembering; if none is, all start anew.
+/// Removes buckets that are full again; if there are none, all of them.
 fn forget(buckets: &mut HashMap<TokenId, Bucket>, now: Instant) {
     let second = Duration::from_secs(1);
     buckets.retain(|_, bucket| now.saturating_duration_since(bucket.at) < second);

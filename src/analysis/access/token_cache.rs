@@ -1,5 +1,5 @@
-//! Bearer tokens (§5, CONTRACT 30): making them and checking them. Values are never kept, logged or
-//! shown again; what is remembered between requests is the hash.
+//! Bearer tokens (§5, CONTRACT 30): making and checking them. Values are never stored, logged or shown
+//! again; the cache holds their hashes.
 
 use super::caller::Caller;
 use crate::analysis::cache::Cache;
@@ -14,10 +14,10 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::{Duration, Instant};
 use uuid::Uuid;
 
-/// How long a revocation by another process may go unseen where the store does not tell of it.
+/// How long a revocation by another process may go unnoticed where the store does not report it.
 const BELIEVED_FOR: Duration = Duration::from_millis(500);
 const REMEMBERED: usize = 4096;
-/// A token's last use is written at most this often.
+/// The last use of a token is written at most this often.
 const TOUCHED_EVERY_MS: i64 = 60_000;
 
 struct Known {
@@ -25,7 +25,7 @@ struct Known {
     touched_at_ms: AtomicI64,
 }
 
-/// The tokens of the store.
+/// Tokens of the store, cached.
 pub(in crate::analysis) struct TokenCache {
     store: Arc<dyn Store>,
     known: Cache<TokenHash, Arc<Known>>,
@@ -39,7 +39,7 @@ impl TokenCache {
         }
     }
 
-    /// Whose value this is, if it may be used now and has one of the scopes.
+    /// The caller of this value, if the token is valid now and has one of the scopes.
     pub(in crate::analysis) async fn authorize(
         &self,
         key: &Secret,
@@ -64,7 +64,7 @@ impl TokenCache {
         self.known.invalidate_all();
     }
 
-    /// Keeps a token with this value; one that is known already stays as it is.
+    /// Stores a token with this value; one that is known already stays unchanged.
     pub(in crate::analysis) async fn add(
         &self,
         value: &Secret,

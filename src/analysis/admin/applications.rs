@@ -1,6 +1,6 @@
-//! Making, changing and removing applications (CONTRACT 38). Every change names the version it was
-//! made from, so that none is lost, and is in force in this process when it is answered. What a
-//! change may say stands in `draft`; who may make it in `authority`.
+//! Creating, changing and removing applications (CONTRACT 38). Every change names the version it was made
+//! from, so that none is lost, and is in force in this process when it is answered. `draft` checks what a
+//! change may contain, `access::caller` who may make it.
 
 use super::Admin;
 use super::draft::{Content, Edit, Part};
@@ -19,23 +19,23 @@ use std::collections::{HashMap, HashSet};
 /// Accounts read at once.
 const ACCOUNTS_PER_PAGE: u32 = 1_000;
 
-/// Which version of which application a change was made from.
+/// The version of an application that a change was made from.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::analysis) struct Basis {
     pub(in crate::analysis) id: ApplicationId,
     pub(in crate::analysis) version: i64,
 }
 
-/// What made the new content.
+/// Where the new content comes from.
 #[derive(Clone, Copy, Debug)]
 enum How {
     Changed,
-    /// It is that of this earlier version.
+    /// From this earlier version.
     Restored(i64),
 }
 
 impl Admin {
-    /// One page; a bound caller sees its own application.
+    /// One page of applications; a bound caller sees its own one.
     pub(in crate::analysis) async fn list_applications(
         &self,
         caller: &Caller,
@@ -45,7 +45,7 @@ impl Admin {
         Ok(self.store.applications(&filter).await?)
     }
 
-    /// One application.
+    /// An application that the caller can see.
     pub(in crate::analysis) async fn one_application(
         &self,
         caller: &Caller,
@@ -55,7 +55,7 @@ impl Admin {
         self.store.application(id).await?.ok_or(ApiError::NotFound)
     }
 
-    /// What those of these applications are called that the caller sees; one that is gone has no name.
+    /// The names of those of these applications that the caller sees; a removed application has none.
     pub(in crate::analysis) async fn application_names(
         &self,
         caller: &Caller,
@@ -70,7 +70,7 @@ impl Admin {
         Ok(names.into_iter().collect())
     }
 
-    /// Makes an application.
+    /// Creates an application.
     pub(in crate::analysis) async fn make_application(
         &self,
         caller: &Caller,
@@ -101,7 +101,7 @@ impl Admin {
         Ok(made)
     }
 
-    /// Changes an application; gives it as it is then.
+    /// Changes an application and returns the result.
     pub(in crate::analysis) async fn change_application(
         &self,
         caller: &Caller,
@@ -112,7 +112,7 @@ impl Admin {
         self.change(caller, base, edit, How::Changed).await
     }
 
-    /// Makes an earlier version the latest again, as a new version.
+    /// Makes the content of an earlier version the latest again, as a new version.
     pub(in crate::analysis) async fn restore_application(
         &self,
         caller: &Caller,
@@ -133,8 +133,8 @@ impl Admin {
             .await
     }
 
-    /// Removes an application with its tokens and records, and with the accounts of people who are bound
-    /// to it: where there are any, that takes whoever may change accounts.
+    /// Removes an application with its tokens, its records and the accounts that are bound to it. If there
+    /// are such accounts, this requires a caller who may change accounts.
     pub(in crate::analysis) async fn remove_application(
         &self,
         caller: &Caller,
@@ -179,7 +179,7 @@ impl Admin {
         Ok((versions, next.filter(|_| !is_last)))
     }
 
-    /// One version.
+    /// A version of an application that the caller can see.
     pub(in crate::analysis) async fn one_version(
         &self,
         caller: &Caller,
@@ -204,7 +204,7 @@ impl Admin {
         Ok(versions.into_iter().find(|found| found.version == version))
     }
 
-    /// The application a change is laid over, if it still is at the change's version.
+    /// The application that a change applies to, if it is still at the version the change was made from.
     async fn base(&self, caller: &Caller, basis: Basis) -> Result<Application, ApiError> {
         let base = self.one_application(caller, basis.id).await?;
         match base.version == basis.version {
@@ -245,8 +245,8 @@ impl Admin {
     }
 }
 
-/// Lays an edit over an application. Rules are compiled for it, away from the threads that serve
-/// connections.
+/// Applies an edit to an application. This compiles its rules, so it runs away from the threads
+/// that serve connections.
 async fn checked(edit: Edit, base: Application) -> Result<(Application, Content), ApiError> {
     let check = move || edit.over(&base).map(|content| (base, content));
     let checked = tokio::task::spawn_blocking(check).await;
@@ -290,8 +290,8 @@ fn as_change(application: &Application, changed_by: &str) -> ApplicationChange {
     }
 }
 
-/// An application without a policy, created now. Rules without keys: the defaults of the running version
-/// hold, also those of a later one.
+/// An application without a policy, created now. Rules without keys take the defaults of the running
+/// version, also of a later one.
 pub(in crate::analysis) fn bare_application(
     id: ApplicationId,
     name: String,

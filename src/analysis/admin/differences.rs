@@ -1,5 +1,4 @@
-//! Two verdicts over one record, side by side: the one it has and the one it would get. No store, no
-//! engine.
+//! Compares two verdicts on one record: the stored one and a new one. No store, no engine.
 
 use monitor_detect::custom_policy::Ruling;
 use monitor_detect::guardrails::in_grey_zone;
@@ -10,39 +9,38 @@ use monitor_store::StoredRecord;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-/// What a second verdict over a record rests on.
+/// The text that a second verdict is based on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Basis {
-    /// The message as it came.
+    /// The original message.
     Original,
-    /// Its cleaned text, where the original was not kept. What was found then counts on where the
-    /// rules still look for it, so does the token count; what was not found then is looked for in
-    /// the cleaned text.
+    /// Its cleaned text, because the original was not stored. Earlier finds still count where the rules
+    /// look for them, and so does the token count; anything else is looked for in the cleaned text.
     CleanedText,
-    /// No text was kept: there is no second verdict.
+    /// No text was stored: there is no second verdict.
     Nothing,
 }
 
-/// A field of §2.9, or `blocked`, that would be another one.
+/// A field of §2.9, or `blocked`, that differs.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Difference {
     /// Such as `dataclean.flagged`.
     pub field: &'static str,
-    /// What the record has.
+    /// Its value in the stored verdict.
     pub was: Value,
-    /// What it would have.
+    /// Its value in the new verdict.
     pub now: Value,
 }
 
-/// A verdict and what it means to the application's policy.
+/// A verdict, and whether the application's policy blocks on it.
 #[derive(Clone, Copy)]
 pub(in crate::analysis) struct Verdict<'a> {
     pub(in crate::analysis) answer: &'a AnalysisResponse,
     pub(in crate::analysis) blocked: bool,
 }
 
-/// The text of a record that can be judged again.
+/// The text of a record that can be analyzed again.
 pub(in crate::analysis) fn text(record: &StoredRecord) -> (Basis, Option<&str>) {
     let cleaned = record.answer.dataclean.cleaned_text.as_deref();
     match (record.message.as_deref(), cleaned) {
@@ -52,7 +50,7 @@ pub(in crate::analysis) fn text(record: &StoredRecord) -> (Basis, Option<&str>) 
     }
 }
 
-/// Completes a report over a cleaned text by what the record knows of the original.
+/// Completes a report on a cleaned text with what the record says about the original.
 pub(in crate::analysis) fn complete(report: &mut Report, record: &StoredRecord, rules: &Compiled) {
     let (was, thresholds) = (&record.answer, rules.rules().tokens);
     report.tokens.count = was.tokens.count;
@@ -76,8 +74,9 @@ pub(in crate::analysis) fn complete(report: &mut Report, record: &StoredRecord, 
     report.dataclean.types = types;
 }
 
-/// Takes over what the record has on custom policies: no judge is asked again. A ruling holds for the
-/// policy that it was given on, `before` being those of its time. Gives how many of `now` have none.
+/// Copies the rulings on custom policies from the record: no judge is asked again. A ruling is valid
+/// for the policy it was given on; `before` are the policies of that time. Returns how many of `now`
+/// have no ruling.
 pub(in crate::analysis) fn keep_rulings(
     report: &mut Report,
     record: &StoredRecord,
@@ -107,7 +106,7 @@ pub(in crate::analysis) fn keep_rulings(
     unjudged
 }
 
-/// Takes over a guard model's opinion where the engine is unsure again: it is not asked again either.
+/// Copies the guard model's opinion where the engine is unsure again; it is not asked again either.
 pub(in crate::analysis) fn keep_opinion(
     report: &mut Report,
     record: &StoredRecord,
@@ -127,7 +126,7 @@ pub(in crate::analysis) fn keep_opinion(
     }
 }
 
-/// The differences of a verdict: flags, types, severity, status, and whether it blocks.
+/// The differences of two verdicts: flags, types, severity, status, and whether they block.
 pub(in crate::analysis) fn verdicts(was: Verdict<'_>, now: Verdict<'_>) -> Vec<Difference> {
     let fields = |verdict: Verdict<'_>| {
         let answer = verdict.answer;
@@ -144,8 +143,8 @@ pub(in crate::analysis) fn verdicts(was: Verdict<'_>, now: Verdict<'_>) -> Vec<D
     compare(fields(was), fields(now))
 }
 
-/// The differences of two answers, those of their verdicts first. Places and the cleaned text count
-/// only where both saw the same text.
+/// The differences of two answers, those of their verdicts first. Positions and the cleaned text are
+/// compared only where both are based on the same text.
 pub(in crate::analysis) fn answers(
     was: Verdict<'_>,
     now: Verdict<'_>,
@@ -173,7 +172,7 @@ pub(in crate::analysis) fn answers(
     differences
 }
 
-/// In the order of the names: another order of finds is no other verdict.
+/// Sorted by name: another order of finds is not a difference.
 fn types(dataclean: &DatacleanReport) -> Value {
     let mut types: Vec<_> = dataclean.types.iter().collect();
     types.sort_by(|one, other| one.kind.cmp(&other.kind));

@@ -1,5 +1,5 @@
-//! What an application is about to become: an edit laid over what it is, checked as a whole, with
-//! the names of what changes. Reads and writes nothing (CONTRACT 38).
+//! Applies an edit to an application, checks the result as a whole and names what changes. No store
+//! (CONTRACT 38).
 
 use crate::analysis::error::{ApiError, FieldProblem};
 use crate::analysis::rules::application_rules::ApplicationRules;
@@ -8,20 +8,20 @@ use monitor_model::{Policy, PolicyProblems};
 use monitor_store::Application;
 use serde_json::{Map, Value, json};
 
-/// Names of changed fields in one line of the audit log at most.
+/// Names of changed fields in one entry of the audit log.
 const NAMED_CHANGES: usize = 100;
 
-/// A document of an edit.
+/// An edit of one document.
 #[derive(Clone, Debug)]
 pub(in crate::analysis) enum Part {
-    /// It takes the place of what was there.
+    /// Replaces the document.
     Whole(Value),
-    /// It is laid over what was there: objects key by key, anything else, null too, replaces. Null
-    /// does not remove a key as in RFC 7396, for in rules it says that a stage is off.
+    /// Merges into the document: objects key by key; anything else, null included, replaces. Null does not
+    /// remove a key as in RFC 7396, because in rules it switches a stage off.
     Over(Value),
 }
 
-/// What is to change; None leaves it.
+/// What is to change; None leaves it unchanged.
 #[derive(Clone, Debug, Default)]
 pub(in crate::analysis) struct Edit {
     pub(in crate::analysis) name: Option<String>,
@@ -30,7 +30,7 @@ pub(in crate::analysis) struct Edit {
     pub(in crate::analysis) policy: Option<Part>,
 }
 
-/// Everything of an application that has versions, checked.
+/// The versioned content of an application, checked.
 #[derive(Clone, Debug)]
 pub(in crate::analysis) struct Content {
     pub(in crate::analysis) name: String,
@@ -40,7 +40,7 @@ pub(in crate::analysis) struct Content {
 }
 
 impl Edit {
-    /// The edit over what is there, or everything that is wrong with the result.
+    /// The edit applied to the application, or everything that is wrong with the result.
     pub(in crate::analysis) fn over(self, base: &Application) -> Result<Content, ApiError> {
         let mut problems = Vec::new();
         let name = self.name.unwrap_or_else(|| base.name.clone());
@@ -76,7 +76,7 @@ impl Edit {
 }
 
 impl Content {
-    /// The names of the fields that differ from what is there, such as `policy.phrase`.
+    /// The names of the changed fields, such as `policy.phrase`.
     pub(in crate::analysis) fn changes(&self, base: &Application) -> Vec<String> {
         let before = json!({
             "name": base.name,
@@ -130,8 +130,8 @@ fn read_policy(document: Value) -> Result<Option<Policy>, Vec<FieldProblem>> {
         .map_err(|problems| policy_problems(&problems))
 }
 
-/// The policy of an edit that does not name it. One that another program wrote and nobody can read
-/// is not taken away in passing.
+/// The policy of an edit that does not name it. A stored policy that cannot be read is
+/// not removed silently.
 fn kept_policy(base: &Application) -> Result<Option<Policy>, Vec<FieldProblem>> {
     match &base.policy {
         None => Ok(None),
@@ -140,7 +140,7 @@ fn kept_policy(base: &Application) -> Result<Option<Policy>, Vec<FieldProblem>> 
     }
 }
 
-/// What is wrong with a policy, by the fields of its application.
+/// The problems of a policy, by the fields of its application.
 pub(in crate::analysis) fn policy_problems(problems: &PolicyProblems) -> Vec<FieldProblem> {
     let named = |key: &str| match key {
         "" => "policy".to_owned(),
@@ -153,7 +153,7 @@ pub(in crate::analysis) fn policy_problems(problems: &PolicyProblems) -> Vec<Fie
         .collect()
 }
 
-/// The policy as JSON; null where there is none or nobody can read it.
+/// The policy as JSON; null where there is none or it cannot be read.
 fn policy_value(application: &Application) -> Value {
     let policy = application.policy.as_ref();
     json!(policy.and_then(|policy| policy.as_ref().ok()))

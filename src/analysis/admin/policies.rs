@@ -1,5 +1,5 @@
-//! Policies in the analysis server's store: setting one, and handing all of them to the gateway of
-//! the same process as its policy store (CONTRACT 16). What a policy does is the gateway's.
+//! Policies in the store of the analysis server: setting one, and serving all of them to the gateway of the
+//! same process (CONTRACT 16). The gateway applies them.
 
 use super::Admin;
 use super::applications::bare_application;
@@ -13,13 +13,13 @@ use std::time::Duration;
 use thiserror::Error;
 use tokio::sync::watch;
 
-/// A change by another process is live in under a second.
+/// A change by another process takes effect in under a second.
 const LOOK: Duration = Duration::from_millis(500);
 
 /// Why a policy was not set.
 #[derive(Debug, Error)]
 pub enum SetPolicyError {
-    /// The policy says what cannot be meant.
+    /// The policy contradicts itself.
     #[error("{0}")]
     Refused(PolicyProblems),
     /// There is no such application.
@@ -31,8 +31,8 @@ pub enum SetPolicyError {
 }
 
 impl Admin {
-    /// Sets an application's policy; it is in force for the gateway of this process at once, for any
-    /// other in under a second (CONTRACT 16).
+    /// Sets an application's policy. It is in force for the gateway of this process at once, for any other
+    /// in under a second (CONTRACT 16).
     ///
     /// # Errors
     /// [`SetPolicyError`]; nothing is changed then.
@@ -63,8 +63,8 @@ impl Admin {
         Box::new(LocalPolicies::new(self.store.clone()))
     }
 
-    /// Makes the applications that a configuration file lists and the store does not have, so that
-    /// their messages are accepted. Their policies stay in the file.
+    /// Creates the applications that a configuration file lists and the store does not have, so that their
+    /// messages are accepted. Their policies stay in the file.
     ///
     /// # Errors
     /// [`StoreError`] when the store cannot be read or written.
@@ -77,7 +77,7 @@ impl Admin {
                 let (id, name) = (application.id, application.name.clone());
                 let bare = bare_application(id, name, json!({}));
                 let added = self.store.add_application(bare, "configuration").await;
-                // Another server may have been first.
+                // Another server may have created it at the same time.
                 if added.is_err() && self.store.application(id).await?.is_none() {
                     return added;
                 }
@@ -87,7 +87,7 @@ impl Admin {
     }
 }
 
-/// The store of this process as the gateway's policy store.
+/// The store of this process, as the policy store of the gateway.
 struct LocalPolicies {
     store: Arc<dyn Store>,
     written: watch::Receiver<()>,
@@ -105,7 +105,7 @@ impl LocalPolicies {
     }
 
     async fn read_now(&mut self) -> Result<Content, StoreError> {
-        // The count first: a change between the two reads is found by the next one.
+        // The count first: a change between the two reads is seen by the next one.
         let count = self.store.policy_changes().await?;
         if self.seen == Some(count) {
             return Ok(Content::Unchanged);
@@ -124,14 +124,14 @@ impl PolicyStore for LocalPolicies {
 
     async fn read(&mut self) -> Result<Content, PolicyStoreError> {
         match self.read_now().await {
-            // The process ends; what is in force stays so.
+            // The process is shutting down; the policies in force stay.
             Err(StoreError::Closed) => Ok(Content::Unchanged),
             other => other.map_err(|error| PolicyStoreError(error.to_string())),
         }
     }
 
     async fn changed(&mut self) {
-        // Over early only when the store is gone, which is no change either.
+        // This ends early only when the store is gone, which is not a change either.
         if let Ok(Err(_)) = tokio::time::timeout(LOOK, self.written.changed()).await {
             tokio::time::sleep(LOOK).await;
         }

@@ -1,5 +1,5 @@
-//! Stored records judged again: one by the rules that judged it (`explain`), many by rules that are
-//! only a draft (`replay`). Changes nothing in the store.
+//! Analyzes stored records again: one by the rules that were in force (`explain`), many by a draft of rules
+//! (`replay`). Changes nothing in the store.
 
 use super::Admin;
 use super::differences::{self, Basis, Difference, Verdict};
@@ -19,43 +19,43 @@ use serde_json::Value;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// Records that one call of [`Admin::replay`] looks at, at most.
+/// Records that one call of [`Admin::replay`] analyzes.
 pub const MOST_REPLAYED: u32 = 200;
 
-/// Which rules judged a record.
+/// The rules that a record was analyzed by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RulesUsed {
     /// This version of its application.
     Version(i64),
-    /// Those that came with the request.
+    /// Those of its request.
     Inline,
-    /// They are no longer there.
+    /// They are no longer stored.
     Lost,
 }
 
-/// A record's verdict, computed again by the rules that judged it.
+/// A record's verdict, computed again by the rules that were in force.
 #[derive(Clone, Debug, Serialize)]
 pub struct Explanation {
-    /// The record.
+    /// The record that is explained.
     pub request_id: RecordId,
-    /// What the second verdict rests on.
+    /// The text of the second verdict.
     pub basis: Basis,
     /// The rules of both verdicts.
     pub rules_used: RulesUsed,
     /// The rules themselves, as JSON.
     pub rules: Option<Value>,
-    /// What came out differently, by a later version of the program; empty where nothing did.
+    /// What differs because of a later version of the program; empty where nothing does.
     pub differences: Vec<Difference>,
-    /// The second verdict; None where there is no text or there are no rules any more.
+    /// The second verdict; None where the text or the rules are no longer stored.
     pub answer: Option<AnalysisResponse>,
 }
 
-/// A draft and the records it is tried on.
+/// A draft, and the records it is tried on.
 pub struct Replay {
     /// The draft, checked.
     pub draft: ApplicationRules,
-    /// Which records; its application decides which policy says what blocks.
+    /// The records. The current policy of their application decides what blocks.
     pub filter: RecordFilter,
 }
 
@@ -64,37 +64,37 @@ pub struct Replay {
 pub struct ReplayPage {
     /// Records of this page.
     pub records: u64,
-    /// Of those, the ones judged on their cleaned text.
+    /// Those of them that were analyzed by their cleaned text.
     pub on_cleaned_text: u64,
-    /// Of those, the ones that keep no text at all and were not judged.
+    /// Those of them that have no stored text and were not analyzed.
     pub without_text: u64,
-    /// Of those, the ones on which a custom policy of the draft has no ruling: no judge is asked, so
-    /// that one of other words than then counts as not violated.
+    /// Those of them for which a custom policy of the draft has no ruling. No judge is asked, so a policy
+    /// with a changed text counts as not violated.
     pub unjudged: u64,
-    /// Verdicts that would be others.
+    /// Verdicts that the draft would change.
     pub changed: Vec<ChangedVerdict>,
     /// [`RecordFilter::before`] of the next page; None when this is the last one.
     pub next_before: Option<i64>,
 }
 
-/// A verdict that the draft would change.
+/// A record whose verdict the draft would change.
 #[derive(Clone, Debug, Serialize)]
 pub struct ChangedVerdict {
-    /// The record.
+    /// The identifier of the record.
     pub request_id: RecordId,
-    /// Its place in the list.
+    /// Its position in the list of records.
     pub seq: i64,
     /// Prompt or answer.
     pub stage: Stage,
     /// When it was received, milliseconds since 1970.
     pub created_at_ms: i64,
-    /// What the new verdict rests on.
+    /// The text of the new verdict.
     pub basis: Basis,
-    /// What would be different.
+    /// The fields that differ.
     pub differences: Vec<Difference>,
 }
 
-/// The rules that judged a record, and the policy that went with them.
+/// The rules that a record was analyzed by, and the policy of that time.
 struct Judge {
     used: RulesUsed,
     rules: Arc<Compiled>,
@@ -105,14 +105,14 @@ struct Judge {
 struct Again {
     basis: Basis,
     answer: AnalysisResponse,
-    /// A custom policy has no ruling.
+    /// A custom policy of the rules has no ruling.
     is_unjudged: bool,
 }
 
-/// What an explanation says of rulings that are not its own.
+/// The warning of an explanation whose rulings are copied.
 const NOT_ASKED: &str = "custom_policy: the rulings are the record's own, no judge was asked again";
 
-/// The custom policies of the versions that a page of records was judged by, each read once.
+/// The custom policies of the versions that a page of records was analyzed by, each read once.
 #[derive(Default)]
 struct PoliciesOfVersions(HashMap<i64, Vec<CustomPolicy>>);
 
@@ -142,7 +142,7 @@ impl PoliciesOfVersions {
 }
 
 impl Admin {
-    /// Judges a record again by the rules that judged it, and says what came out differently.
+    /// Analyzes a record again by the rules that were in force, and returns what differs.
     ///
     /// # Errors
     /// [`ApiError`]: another application's record, no such record, store.
@@ -160,7 +160,7 @@ impl Admin {
         let Some(judge) = judge else {
             return Ok(explanation);
         };
-        // Strings, flags and finite numbers only: serialisation has no failing case.
+        // Strings, flags and finite numbers only: serialization cannot fail.
         explanation.rules = serde_json::to_value(judge.rules.rules()).ok();
         let policies = &judge.rules.rules().custom_policies;
         if let Some(Again {
@@ -181,8 +181,8 @@ impl Admin {
         Ok(explanation)
     }
 
-    /// Judges one page of an application's records by a draft. The filter names the application and
-    /// has a limit of at most [`MOST_REPLAYED`]; the caller has checked that the token may read it.
+    /// Analyzes one page of an application's records by a draft. The filter names the application and has a
+    /// limit of at most [`MOST_REPLAYED`]; the caller has checked that the token may read it.
     ///
     /// # Errors
     /// [`ApiError`]: unknown application, store.
@@ -218,13 +218,13 @@ impl Admin {
             };
             let again = self.judge_again(&record, rules, &policies).await?;
             result.add(&record, again, policy.as_ref());
-            // A page of short records has no other place where it waits.
+            // A page of short records has no other await point.
             tokio::task::yield_now().await;
         }
         Ok(result)
     }
 
-    /// `before` are the custom policies that ruled on the record.
+    /// `before` are the custom policies that the record has rulings on.
     async fn judge_again(
         &self,
         record: &StoredRecord,
@@ -284,7 +284,7 @@ impl Admin {
         }))
     }
 
-    /// Rules and policy of an application as they were.
+    /// Rules and policy of an application at a version.
     async fn version(
         &self,
         id: ApplicationId,
@@ -328,7 +328,7 @@ impl ReplayPage {
         self.unjudged += u64::from(is_unjudged);
         self.on_cleaned_text += u64::from(basis == Basis::CleanedText);
         let summary = &record.summary;
-        // What the policy says today, of both: only the rules are tried.
+        // By today's policy on both sides: only the rules are tried.
         let was = verdict(&record.answer, summary.stage, policy);
         let now = verdict(&answer, summary.stage, policy);
         let differences = differences::verdicts(was, now);

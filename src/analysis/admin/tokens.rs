@@ -1,5 +1,5 @@
-//! Making, changing, rotating and revoking tokens (CONTRACT 30). A value is given back once, by what
-//! made it, and kept nowhere. Who may do it stands in `authority`.
+//! Creating, changing, rotating and revoking tokens (CONTRACT 30). A value is returned once, by the call
+//! that creates it, and stored nowhere. `access::caller` decides who may do it.
 
 use super::Admin;
 use crate::analysis::access::caller::Caller;
@@ -13,66 +13,66 @@ use monitor_store::{Scope, Scopes, Token, TokenChange, TokenId};
 use serde_json::{Value, json};
 use std::time::Duration;
 
-/// The last moment a token can be made to end at: the year 9999.
+/// The latest possible end of a token: the year 9999.
 pub(in crate::analysis) const LATEST_MS: i64 = 253_402_300_799_999;
 
-/// The longest life of an old value beside its new one.
+/// How long an old value may stay valid next to its replacement.
 const LONGEST_GRACE: Duration = Duration::from_secs(30 * 86_400);
 
 /// When a token ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Expiry {
-    /// When it is revoked.
+    /// Only when it is revoked.
     Never,
     /// Milliseconds since 1970.
     At(i64),
-    /// So long from now.
+    /// After this time from now.
     In(Duration),
 }
 
-/// A token to be made.
+/// A token to be created.
 #[derive(Clone, Debug)]
 pub struct NewToken {
     /// For people, 1 to 200 characters.
     pub name: String,
-    /// At least one, each of them the maker's own.
+    /// At least one; each must be a scope of the maker.
     pub scopes: Scopes,
-    /// The only application it may be used for; None takes the one its maker is bound to.
+    /// The only application it is valid for; None stands for the one its maker is bound to.
     pub application_id: Option<ApplicationId>,
     /// When it ends.
     pub expiry: Expiry,
 }
 
-/// A token with its value, which is seen this once.
+/// A token with its value, which is shown this once.
 #[derive(Clone, Debug)]
 pub struct MadeToken {
-    /// As it is kept.
+    /// The token as stored.
     pub token: Token,
-    /// What its bearer sends.
+    /// The value that its bearer sends.
     pub value: Secret,
 }
 
-/// How a token is replaced by another one.
+/// How a token is replaced.
 #[derive(Clone, Copy, Debug)]
 pub struct Rotation {
-    /// How long the old value goes on being accepted beside the new one; zero ends it at once.
+    /// How long the old value stays valid next to the new one; zero ends it at once.
     pub grace: Duration,
-    /// When the new one ends; None as the old one would have.
+    /// When the new one ends; None stands for the end of the old one.
     pub expiry: Option<Expiry>,
 }
 
-/// What is to change of a token; None leaves it.
+/// A change of a token; None leaves a field unchanged.
 #[derive(Clone, Debug, Default)]
 pub(in crate::analysis) struct TokenEdit {
     pub(in crate::analysis) name: Option<String>,
     pub(in crate::analysis) expiry: Option<Expiry>,
 }
 
-/// Where a page of tokens begins: `created_at_ms` and id of the last one of the page before.
+/// The position of a page of tokens: `created_at_ms` and id of the last token of the page before.
 pub type TokenPlace = (i64, TokenId);
 
 impl Admin {
-    /// Makes a token.
+    /// Creates a token.
     ///
     /// # Errors
     /// [`ApiError`]: fields, scopes or an application that the caller does not have, store.
@@ -105,8 +105,8 @@ impl Admin {
         Ok(made)
     }
 
-    /// One page, newest first, and where the next one begins. A bound caller sees the tokens that
-    /// are bound to its application.
+    /// One page, newest first, and the position of the next one. A bound caller sees the tokens that are
+    /// bound to its application.
     ///
     /// # Errors
     /// [`ApiError`]: another application, store.
@@ -126,7 +126,7 @@ impl Admin {
         Ok((tokens, next.filter(|_| !is_last)))
     }
 
-    /// One token.
+    /// A token that the caller can see.
     pub(in crate::analysis) async fn one_token(
         &self,
         caller: &Caller,
@@ -146,7 +146,7 @@ impl Admin {
         edit: TokenEdit,
     ) -> Result<Token, ApiError> {
         let token = self.one_token(caller, id).await?;
-        // A longer life is handed out like a new token.
+        // A longer life is granted like a new token.
         caller.must_own(token.scopes)?;
         let mut problems = Vec::new();
         problems.extend(edit.name.as_deref().and_then(|name| check_name(name).err()));
@@ -192,8 +192,7 @@ impl Admin {
         Ok(token)
     }
 
-    /// Makes a token like this one and lets this one end after the grace. Both are accepted
-    /// meanwhile.
+    /// Creates a token like this one and ends this one after the grace period, in which both are valid.
     ///
     /// # Errors
     /// [`ApiError`]: unknown id, one that is over, scopes that the caller does not have, store.
@@ -252,7 +251,7 @@ fn target(token: &Token) -> Target {
     Target::Token(token.id, token.application_id)
 }
 
-/// What the audit log says of a token.
+/// The audit log's details on a token.
 fn described(token: &Token) -> Value {
     json!({
         "name": token.name,
@@ -312,13 +311,13 @@ fn milliseconds(time: Duration) -> i64 {
     i64::try_from(time.as_millis()).unwrap_or(i64::MAX)
 }
 
-/// A place as [`show_place`] writes it.
+/// Reads a position that [`show_place`] has written.
 pub(in crate::analysis) fn read_place(text: &str) -> Option<TokenPlace> {
     let (created_at_ms, id) = text.split_once('.')?;
     Some((created_at_ms.parse().ok()?, TokenId(id.parse().ok()?)))
 }
 
-/// A place as one word of an address.
+/// A position as one word of a URL.
 pub(in crate::analysis) fn show_place((created_at_ms, id): TokenPlace) -> String {
     format!("{created_at_ms}.{}", id.0)
 }

@@ -1,5 +1,5 @@
-//! Rules tried on a text that is not kept, as they stand in a form that is not saved. Whether the
-//! rules may be meant is checked as strictly as when they are saved.
+//! Tries a draft of rules on a text; neither is stored. The draft is checked as strictly as when it is
+//! saved.
 
 use super::Admin;
 use crate::analysis::error::{ApiError, FieldProblem};
@@ -14,7 +14,7 @@ use serde_json::Value;
 /// The longest text that is tried, in Unicode code points.
 pub(in crate::analysis) const LONGEST_TRIED: usize = 20_000;
 
-/// Whether the judge is asked about custom policies, which takes its time and may cost money.
+/// Whether the judge is asked about custom policies, which takes time and may cost money.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::analysis) enum CustomPolicies {
     Asked,
@@ -22,7 +22,7 @@ pub(in crate::analysis) enum CustomPolicies {
 }
 
 impl Admin {
-    /// Judges a text by one direction of a draft.
+    /// Analyzes a text by one direction of a draft.
     pub(in crate::analysis) async fn try_draft(
         &self,
         draft: Value,
@@ -40,7 +40,7 @@ impl Admin {
         self.try_rules(stage, rules, text).await
     }
 
-    /// Looks for one regex in a text.
+    /// Searches a text for one regex.
     pub(in crate::analysis) async fn try_regex(
         &self,
         regex: String,

@@ -1,5 +1,5 @@
-//! The analysis API's OpenAPI 3.1 document (CONTRACT 27 to 30, 38), written by hand in `openapi.json`.
-//! The tests hold it to the router's own routes.
+//! The OpenAPI 3.1 document of the analysis API (CONTRACT 27 to 30, 38), maintained in `openapi.json`. The
+//! tests compare it with the router's routes.
 
 /// The document, JSON in UTF-8.
 pub fn openapi_json() -> &'static [u8] {

@@ -6,7 +6,7 @@ use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use serde::Serialize;
 
-/// What a handler answers.
+/// The result of a handler.
 pub(in crate::analysis::api) type Outcome = Result<Response, ApiError>;
 
 /// 200 with this value.
@@ -15,7 +15,7 @@ pub(in crate::analysis::api) fn ok(value: &impl Serialize) -> Outcome {
     Ok(json(StatusCode::OK, bytes))
 }
 
-/// An answer that no cache between here and the caller may keep.
+/// A JSON answer that no cache may store.
 pub(in crate::analysis::api) fn unstored(status: StatusCode, value: &impl Serialize) -> Outcome {
     let bytes = serde_json::to_vec(value).map_err(|_| ApiError::Internal)?;
     let mut response = json(status, bytes);
@@ -26,7 +26,7 @@ pub(in crate::analysis::api) fn unstored(status: StatusCode, value: &impl Serial
     Ok(response)
 }
 
-/// The same with the ETag of an application's version.
+/// Like [`unstored`], with the ETag of an application's version.
 pub(in crate::analysis::api) fn versioned(
     status: StatusCode,
     version: i64,
@@ -37,7 +37,7 @@ pub(in crate::analysis::api) fn versioned(
     Ok(response)
 }
 
-/// Where something that was made is found.
+/// Adds the location of something that was created.
 pub(in crate::analysis::api) fn located(mut response: Response, path: &str) -> Response {
     if let Ok(path) = HeaderValue::from_str(path) {
         response.headers_mut().insert(header::LOCATION, path);
@@ -47,7 +47,7 @@ pub(in crate::analysis::api) fn located(mut response: Response, path: &str) -> R
 
 /// An application's version as an ETag.
 pub(in crate::analysis::api) fn etag(version: i64) -> HeaderValue {
-    // Digits between quotes are a header's value.
+    // Digits in quotes are a valid header value.
     HeaderValue::from_str(&format!("\"{version}\"")).unwrap_or(HeaderValue::from_static("\"0\""))
 }
 

@@ -29,7 +29,7 @@ pub fn router(services: Arc<Services>) -> Router {
         .merge(ui::router(services))
 }
 
-/// Remembers what a gateway reports about itself, where its call is accepted.
+/// Notes what a gateway reports about itself in an accepted call.
 async fn note_gateway(
     State(services): State<Arc<Services>>,
     request: Request,

@@ -11,7 +11,7 @@ use axum::response::Response;
 use axum::routing::{MethodRouter, get, post};
 use std::sync::Arc;
 
-/// A path without its slash at the end, and what it takes.
+/// A path without trailing slash, and its methods.
 pub(super) type Route = (&'static str, MethodRouter<Arc<Services>>);
 
 /// Everything below `/`; `openapi.json` describes the same.
@@ -45,7 +45,7 @@ pub(super) fn routes() -> Vec<Route> {
 
 /// Files (CONTRACT 29).
 fn attachment_routes() -> [Route; 3] {
-    // Files have a bound of their own, each.
+    // Each file has a size limit of its own.
     let unbounded = DefaultBodyLimit::disable;
     [
         (
@@ -105,7 +105,7 @@ fn administration() -> Vec<Route> {
     ]
 }
 
-/// Tells a gateway that registrations may come in batches (CONTRACT 39).
+/// Tells a gateway that it may send records in batches (CONTRACT 39).
 async fn announce_batches(mut response: Response) -> Response {
     let headers = response.headers_mut();
     headers.insert("x-monitor-batch", HeaderValue::from_static("1"));

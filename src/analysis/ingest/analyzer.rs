@@ -1,4 +1,4 @@
-//! The engine on a message, on the serving thread or away from it, depending on how long it takes.
+//! Runs the engine on a message, on the serving thread or away from it, depending on how long it takes.
 
 use super::models::Models;
 use crate::analysis::clock::steady_us;
@@ -11,8 +11,8 @@ use tokio::sync::Semaphore;
 
 /// Longer messages are analyzed away from the threads that serve connections.
 const INLINE_BYTES: usize = 64 * 1024;
-/// The same where custom regexes look at them, whose cost for a byte is not known. What a model is shown
-/// is, however short: it takes a thousand times longer.
+/// The same for custom regexes, whose cost per byte is not known. Models always run away from these
+/// threads: they take a thousand times longer.
 const INLINE_BYTES_OF_REGEXES: usize = 4 * 1024;
 
 /// The engine, its limit on long messages analyzed at once, and the remote checks.
@@ -66,7 +66,7 @@ impl MessageAnalyzer {
             return Ok((message, report));
         }
         let (engine, rules) = (self.engine.clone(), rules.clone());
-        // Not given back when the caller goes: the work goes on.
+        // The permit is held even when the caller goes away: the work goes on.
         let permit = self
             .long_messages
             .clone()

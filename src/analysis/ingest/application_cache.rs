@@ -1,4 +1,4 @@
-//! Which application a message belongs to, and its rules (§2.7, CONTRACT 7 and 27).
+//! The application of a message, with its compiled rules (§2.7, CONTRACT 7 and 27).
 
 use crate::analysis::access::caller::Caller;
 use crate::analysis::cache::Cache;
@@ -11,11 +11,11 @@ use serde_json::Value;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// A change of rules is live in under a second (CONTRACT 16).
+/// A change of rules takes effect in under a second (CONTRACT 16).
 const BELIEVED_FOR: Duration = Duration::from_millis(500);
 const REMEMBERED: usize = 4096;
 
-/// An application with its rules read.
+/// An application with its rules compiled.
 pub(in crate::analysis) struct LoadedApplication {
     pub(in crate::analysis) id: ApplicationId,
     pub(in crate::analysis) version: i64,
@@ -23,7 +23,7 @@ pub(in crate::analysis) struct LoadedApplication {
     pub(in crate::analysis) rules: Arc<CompiledRules>,
 }
 
-/// An application's rules, ready for use. A regex that no longer compiles is told with each verdict.
+/// The compiled rules of an application. A regex that no longer compiles is reported with every verdict.
 pub(in crate::analysis) struct CompiledRules {
     pub(in crate::analysis) keep_original: bool,
     pre: Arc<Compiled>,
@@ -57,7 +57,7 @@ pub(in crate::analysis) async fn compile(document: Value) -> Result<Arc<Compiled
     Ok(Arc::new(compiled.await.map_err(|_| ApiError::Internal)?))
 }
 
-/// The applications of the store.
+/// Applications of the store, cached.
 pub(in crate::analysis) struct ApplicationCache {
     store: Arc<dyn Store>,
     known: Cache<ApplicationId, Arc<LoadedApplication>>,

@@ -1,5 +1,5 @@
-//! Rules that come with a request (§2.8, §4.4): reading `validation_config`, and remembering what was
-//! compiled, so that a caller who sends the same rules each time has them compiled once.
+//! Rules that come with a request (§2.8, §4.4): reads `validation_config` and caches compiled rules, so
+//! that a caller who sends the same rules each time has them compiled once.
 
 use crate::analysis::error::{ApiError, FieldProblem};
 use crate::analysis::rules::direction::{dataclean_fields, guardrails_fields, policies};
@@ -10,13 +10,13 @@ use serde_json::Value;
 use sha2::{Digest, Sha256};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Compiled rules that are remembered, by what they take in bytes.
+/// Compiled rules in the cache, in bytes.
 const REMEMBERED_BYTES: usize = 64 << 20;
-/// And by their number.
+/// Compiled rules in the cache, by number.
 const REMEMBERED: usize = 256;
 const INLINE: &str = "validation_config.inline";
 
-/// A `validation_config` that is right but for its regexes, which are not compiled yet.
+/// A checked `validation_config` whose regexes are not compiled yet.
 #[derive(Clone, Debug, PartialEq)]
 pub(in crate::analysis) struct Validation {
     stage: Stage,
@@ -24,14 +24,14 @@ pub(in crate::analysis) struct Validation {
     warnings: Vec<String>,
 }
 
-/// Rules that came with a request, ready for use.
+/// Compiled rules of a request.
 pub(in crate::analysis) struct InlineRules {
     pub(in crate::analysis) rules: Arc<Compiled>,
     pub(in crate::analysis) warnings: Vec<String>,
 }
 
 impl Validation {
-    /// Rules that were stored with a record.
+    /// The rules that were stored with a record.
     pub(in crate::analysis) fn stored(stage: Stage, rules: Rules) -> Self {
         Self {
             stage,
@@ -40,9 +40,9 @@ impl Validation {
         }
     }
 
-    /// Reads §2.8 `validation_config`. A section that is missing is off; one that is there is on
-    /// unless it says `enabled: false`. What it does not know is passed over with a warning, and so
-    /// are custom policies for a model's answer (§4.3).
+    /// Reads §2.8 `validation_config`. A missing section is off; a section that is there is on unless it
+    /// says `enabled: false`. Unknown fields are ignored with a warning, and so are custom policies for a
+    /// model's answer (§4.3).
     ///
     /// # Errors
     /// Everything that is wrong, also in sections that are off.
@@ -80,12 +80,12 @@ impl Validation {
 impl InlineRules {
     /// The rules as JSON, for the record.
     pub(in crate::analysis) fn document(&self) -> Value {
-        // Strings, flags and finite numbers only: serialisation has no failing case.
+        // Strings, flags and finite numbers only: serialization cannot fail.
         serde_json::to_value(self.rules.rules()).unwrap_or_default()
     }
 }
 
-/// Reads `validation_config`; what is wrong is a problem, what is unknown a warning.
+/// Reads `validation_config`: wrong fields become problems, unknown ones warnings.
 #[derive(Default)]
 struct ConfigReader {
     problems: Problems,
@@ -158,7 +158,7 @@ impl ConfigReader {
 /// Unknown fields of one section that cause a warning.
 const MOST_WARNINGS: usize = 10;
 
-/// What was compiled lately.
+/// The latest compiled rules.
 #[derive(Default)]
 pub(in crate::analysis) struct InlineRulesCache {
     latest_first: Mutex<Vec<Entry>>,
@@ -170,7 +170,7 @@ struct Entry {
 }
 
 impl InlineRulesCache {
-    /// Makes rules ready, away from the threads that serve connections where that takes time.
+    /// Compiles rules away from the threads that serve connections, unless they are cached.
     ///
     /// # Errors
     /// [`ApiError::Fields`] with every regex that cannot be used.

@@ -1,12 +1,12 @@
-//! Reads the folders of models that the settings name, at the start, and makes detectors and guardrails of
-//! them. What a model's files must hold, `detect` says.
+//! Loads the models that the settings name at startup, and makes detectors and guardrails of them.
+//! `monitor_detect` defines what the files of a model must contain.
 
 use crate::analysis::start_error::StartError;
 use crate::config::DetectSettings;
 use monitor_detect::guardrails::SecondStage;
 use monitor_detect::{Detector, Engine};
 
-/// The models beside the built-in detection.
+/// The models besides the built-in detection.
 #[derive(Default)]
 pub struct Models {
     detectors: Vec<Box<dyn Detector>>,
@@ -14,20 +14,20 @@ pub struct Models {
 }
 
 impl Models {
-    /// Reads those that are named.
+    /// Loads the configured models.
     ///
     /// # Errors
-    /// When one cannot be used: with one missing, less would be found than was asked for.
+    /// When one cannot be used: without it, less would be found than configured.
     #[cfg(not(feature = "onnx"))]
     pub fn read(_: &DetectSettings) -> Result<Self, StartError> {
-        // The configuration has refused every folder.
+        // The configuration has refused every folder already.
         Ok(Self::default())
     }
 
-    /// Reads those that are named.
+    /// Loads the configured models.
     ///
     /// # Errors
-    /// When one cannot be used: with one missing, less would be found than was asked for.
+    /// When one cannot be used: without it, less would be found than configured.
     #[cfg(feature = "onnx")]
     pub fn read(settings: &DetectSettings) -> Result<Self, StartError> {
         let mut models = Self::default();
@@ -46,7 +46,7 @@ impl Models {
         self.detectors.is_empty() && self.second_stage.is_none()
     }
 
-    /// An engine with them.
+    /// Adds the models to an engine.
     pub fn beside(self, engine: Engine) -> Engine {
         engine
             .with(self.detectors)
@@ -71,7 +71,7 @@ mod onnx {
     use std::path::Path;
     use std::str::FromStr;
 
-    /// The largest file that is read, in bytes: what a model may take of memory, and no device.
+    /// The largest model file that is read, in bytes.
     const LARGEST: u64 = 2 << 30;
 
     pub(in crate::analysis) fn tagger(

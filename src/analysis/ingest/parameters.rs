@@ -16,7 +16,7 @@ pub(super) struct Parameters {
 
 impl Parameters {
     pub(super) fn read(given: &Map<String, Value>) -> Result<Self, ApiError> {
-        // Other callers may use the key for something of their own: only a text names an exchange.
+        // Other callers may use the key for something else: only a string names an exchange.
         let exchange_id = given.get("request_id").and_then(Value::as_str);
         Ok(Self {
             user_id: text(given, "user_id", "additional_parameters.user_id")?,

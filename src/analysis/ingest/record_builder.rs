@@ -11,7 +11,7 @@ use monitor_store::NewRecord;
 use serde_json::{Map, Value};
 
 const NOT_KEPT: &str = "[not kept]";
-/// Bytes of an error's text that is looked at; a longer one is not kept.
+/// The longest error text that is cleaned, in bytes; a longer one is not stored.
 const LONGEST_ERROR: usize = 4 * 1024;
 
 /// A message with its verdict.
@@ -85,8 +85,8 @@ fn withhold(analyzed: &mut AnalyzedMessage) -> Option<CallerView> {
     Some(CallerView { stored, shown })
 }
 
-/// Cleans the reasons of a judge in place, where sensitive data is looked for: it may have put a piece
-/// of the message there in other words than the message's.
+/// Cleans the reasons of a judge in place, if the rules look for sensitive data: the judge may have
+/// paraphrased the message there.
 pub(super) fn clean_reasons(engine: &Engine, rules: &Compiled, report: &mut CustomPolicyReport) {
     if rules.rules().dataclean.is_none() {
         return;
@@ -98,7 +98,7 @@ pub(super) fn clean_reasons(engine: &Engine, rules: &Compiled, report: &mut Cust
     }
 }
 
-/// Cleans `error.message` (CONTRACT 17) of the parameters in place: a caller may have put a piece of
+/// Cleans `error.message` (CONTRACT 17) of the parameters in place: the caller may have put a part of
 /// the message there.
 pub(super) fn clean_error(engine: &Engine, rules: &Compiled, parameters: &mut Map<String, Value>) {
     let error = parameters.get_mut("error").and_then(Value::as_object_mut);

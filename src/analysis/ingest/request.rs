@@ -4,10 +4,10 @@ use super::inline_rules::Validation;
 use monitor_model::Stage;
 use serde_json::{Map, Value};
 
-/// §2.7 as it came in; the field checks are the analysis's own.
+/// The fields of §2.7, unchecked.
 #[derive(Clone, Debug, Default)]
 pub struct ProcessInput {
-    /// The application's UUID; None takes the one the token is bound to.
+    /// The application's UUID; None stands for the one the token is bound to.
     pub application_id: Option<String>,
     /// The user's message or the model's answer.
     pub message: String,
@@ -15,7 +15,7 @@ pub struct ProcessInput {
     pub additional_parameters: Map<String, Value>,
 }
 
-/// One call: §2.7, or §2.8 where it brings its own rules.
+/// A request of §2.7, or of §2.8 with rules of its own.
 pub(in crate::analysis) struct ProcessRequest {
     pub(in crate::analysis) stage: Stage,
     pub(in crate::analysis) input: ProcessInput,

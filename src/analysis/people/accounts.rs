@@ -1,10 +1,10 @@
-//! Accounts as values: a new one, who can administer, and by what people sign in.
+//! Accounts as values: new accounts, who can administer, and how people sign in.
 
 use crate::analysis::clock::now_ms;
 use monitor_store::{Account, AccountId, Role};
 use uuid::Uuid;
 
-/// Whether somebody can sign in with it and administer everything.
+/// Whether its owner can sign in and administer everything.
 pub(in crate::analysis) fn can_administer(account: &Account, has_provider: bool) -> bool {
     account.role == Role::Administrator
         && account.application_id.is_none()
@@ -12,7 +12,7 @@ pub(in crate::analysis) fn can_administer(account: &Account, has_provider: bool)
         && (account.password.is_some() || (has_provider && comes_by_provider(account)))
 }
 
-/// Whether its owner signs in by an identity provider alone: has been here, and not by a password.
+/// Whether its owner signs in by the identity provider only: has signed in, and has no password.
 pub(in crate::analysis) fn comes_by_provider(account: &Account) -> bool {
     account.password.is_none() && account.signed_in_at_ms.is_some()
 }

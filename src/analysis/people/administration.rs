@@ -1,5 +1,6 @@
-//! Other people's accounts: making them by a one-time link, their roles, disabling them. Only an
-//! administrator of all applications may; nobody can take the last such administrator away.
+//! Administration of other people's accounts: creating them with a one-time link, their roles, disabling
+//! them. Only an administrator of all applications may do it, and the last such administrator cannot be
+//! removed.
 
 use super::accounts::{can_administer, new_account};
 use super::{LINK_LASTS, People};
@@ -12,14 +13,14 @@ use monitor_model::{ApplicationId, Secret};
 use monitor_store::{Account, AccountChange, AccountId, Role, SecretHash};
 use serde_json::{Value, json};
 
-/// Characters of a name.
+/// The longest name of an account, in characters.
 const LONGEST_NAME: usize = 64;
 /// Accounts searched for another administrator.
 const LOOKED_AT: u32 = 1_000;
 const LAST_ADMINISTRATOR: &str =
     "this is the last administrator: make another one first, and sign in with it";
 
-/// An account to be made.
+/// An account to be created.
 pub(in crate::analysis) struct NewAccount {
     pub(in crate::analysis) name: String,
     pub(in crate::analysis) role: Role,
@@ -35,7 +36,7 @@ pub(in crate::analysis) enum AccountEdit {
 }
 
 impl People {
-    /// One page in the order of names, and where the next one begins.
+    /// One page in the order of names, and the position of the next one.
     pub(in crate::analysis) async fn list_accounts(
         &self,
         after: Option<&str>,
@@ -48,7 +49,7 @@ impl People {
         Ok((accounts, next.filter(|_| !is_last)))
     }
 
-    /// Makes an account; gives the one-time link by which its owner sets a password.
+    /// Creates an account and returns the one-time link with which its owner sets a password.
     pub(in crate::analysis) async fn make_account(
         &self,
         caller: &Caller,
@@ -76,8 +77,7 @@ impl People {
         Ok((account, link))
     }
 
-    /// Makes a one-time link for an account, also for one that has a password: its owner may have
-    /// forgotten it.
+    /// Makes a one-time link for an account, also for one with a password that its owner has forgotten.
     pub(in crate::analysis) async fn link_for(
         &self,
         caller: &Caller,
@@ -91,7 +91,7 @@ impl People {
         Ok((account, link))
     }
 
-    /// The same by a name, as an operator types it.
+    /// Like [`People::link_for`], by the name of the account.
     ///
     /// # Errors
     /// [`ApiError`]: no such account, a disabled one, store.
@@ -171,7 +171,7 @@ impl People {
     }
 }
 
-/// What an account may be called.
+/// Checks the name of an account.
 pub(in crate::analysis) fn check_name(name: &str) -> Result<(), FieldProblem> {
     let allowed = |c: char| c.is_alphanumeric() || matches!(c, '.' | '-' | '_' | '@' | '+');
     let length = name.chars().count();

@@ -1,4 +1,4 @@
-//! The one-time link of the first administrator: a new store has one account and no password.
+//! The one-time link of the first administrator: a new store has one account, without a password.
 
 use super::LINK_LASTS;
 use super::accounts::{can_administer, new_account};
@@ -12,8 +12,8 @@ const FIRST_NAME: &str = "admin";
 /// Accounts read at once.
 const PAGE: u32 = 200;
 
-/// Makes a one-time link while nobody can administer: at the first start, and at each later one until
-/// an administrator has a password, or has come by the identity provider, where there is one.
+/// Makes a one-time link as long as nobody can administer: at the first start, and at each later one until
+/// an administrator has a password or has signed in by the identity provider.
 pub(in crate::analysis) async fn first_link(
     store: &dyn Store,
     has_provider: bool,
@@ -26,7 +26,7 @@ pub(in crate::analysis) async fn first_link(
         None => {
             let account = new_account(FIRST_NAME, Role::Administrator);
             store.add_account(account.clone()).await?;
-            // Another server may have been first.
+            // Another server may have created it at the same time.
             let stored = store.account_named(FIRST_NAME).await?;
             stored.map_or(account.id, |stored| stored.id)
         }

@@ -1,6 +1,6 @@
-//! The account of somebody whom an identity provider has recognised. It is found by the provider's own
-//! name for the person; by an e-mail address only where the provider has verified that and knows nobody
-//! else by the account: an address may pass on to somebody new.
+//! Finds or creates the account of a person whom an identity provider has authenticated. It is found by the
+//! subject of the provider's token, and by an e-mail address only where the provider has verified it and no
+//! other identity of this provider has the account: an address may pass to a new owner.
 
 use super::People;
 use super::accounts::new_account;
@@ -16,11 +16,11 @@ use monitor_store::{Account, Identity, Role};
 use serde_json::json;
 use sha2::{Digest, Sha256};
 
-/// Why nobody is signed in.
+/// Why a person is not signed in.
 pub(in crate::analysis) enum EntryError {
-    /// For the person to read; and their account, where they have one.
+    /// Shown to the person; with the account, if there is one.
     Refused(NotLetIn, Option<Box<Account>>),
-    /// The service itself.
+    /// A failure of the service itself.
     Failed(ApiError),
 }
 
@@ -52,7 +52,7 @@ impl People {
         self.oidc.as_ref()
     }
 
-    /// The account of a person, made or given to them where there was none, with the role of now.
+    /// The account of a person, created or linked where necessary, with the current role.
     pub(in crate::analysis) async fn account_for(
         &self,
         person: &Person,
@@ -88,7 +88,7 @@ impl People {
         }
     }
 
-    /// For somebody who comes for the first time.
+    /// The account of a person who signs in for the first time.
     async fn first_account(
         &self,
         person: &Person,
@@ -115,7 +115,7 @@ impl People {
         Ok(account)
     }
 
-    /// Whether the account is the identity's from now on, or is already: the same person may come in
+    /// Whether the account now belongs to the identity; it may already, as the same person may sign in from
     /// two windows at once.
     async fn is_given(&self, account: &Account, identity: Identity) -> Result<bool, ApiError> {
         if self
@@ -144,7 +144,7 @@ impl People {
         Ok(account)
     }
 
-    /// The last administrator stays one, whatever the provider says.
+    /// The last administrator keeps the role, whatever the provider says.
     async fn with_role(&self, account: Account, role: Role) -> Result<Account, ApiError> {
         if account.role == role {
             return Ok(account);
@@ -158,9 +158,9 @@ impl People {
     }
 }
 
-/// What an account for somebody is called: the first of the provider's words for them that may be a
-/// name, else one that is made. A word that looks like an e-mail address counts only where it is one
-/// that the provider has verified: whoever has that address would find the account taken.
+/// The name of a person's new account: the first of the provider's names that is allowed, else a generated
+/// one. A name that looks like an e-mail address is used only if the provider has verified it; otherwise
+/// the owner of that address would find the account taken.
 fn name_of(person: &Person) -> String {
     let subject = &person.identity.subject;
     let own = [person.name.as_ref(), Some(subject)];

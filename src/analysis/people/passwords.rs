@@ -1,5 +1,5 @@
-//! Passwords of people: Argon2id in PHC form, and how long one has to be. A password is never kept,
-//! logged or quoted. Two at most are hashed at a time, since each takes 19 MiB.
+//! Passwords of people: Argon2id in PHC form, and their minimum length. A password is never stored, logged
+//! or quoted. At most two are hashed at a time, since each takes 19 MiB.
 
 use crate::analysis::error::{ApiError, FieldProblem};
 use argon2::password_hash::{PasswordHash, PasswordHasher, PasswordVerifier, SaltString};
@@ -7,7 +7,7 @@ use argon2::{Algorithm, Argon2, Params, Version};
 use monitor_model::Secret;
 use tokio::sync::Semaphore;
 
-/// Characters of a password.
+/// The length of a password in characters.
 const SHORTEST: usize = 12;
 const LONGEST: usize = 200;
 const AT_ONCE: usize = 2;
@@ -16,7 +16,7 @@ const COST: (u32, u32, u32) = (19 * 1024, 2, 1);
 
 static TURNS: Semaphore = Semaphore::const_new(AT_ONCE);
 
-/// Says what is wrong with a password that somebody chose.
+/// Checks a new password.
 pub(in crate::analysis) fn check(password: &Secret, name: &str) -> Result<(), FieldProblem> {
     let text = password.expose();
     let problem = |text: String| Err(FieldProblem::new("password", text));
@@ -37,7 +37,7 @@ pub(in crate::analysis) fn check(password: &Secret, name: &str) -> Result<(), Fi
     }
 }
 
-/// The hash under which a password is kept.
+/// The hash of a password, as stored.
 pub(in crate::analysis) async fn hash(password: Secret) -> Result<String, ApiError> {
     let mut salt = [0u8; 16];
     getrandom::fill(&mut salt).map_err(|_| ApiError::Internal)?;
@@ -50,7 +50,7 @@ pub(in crate::analysis) async fn hash(password: Secret) -> Result<String, ApiErr
     .ok_or(ApiError::Internal)
 }
 
-/// Whether a password is that of a hash. Without one it is none, after the same work.
+/// Whether a password matches a hash. Without a hash it never does, after the same amount of work.
 pub(in crate::analysis) async fn is_right(
     password: Secret,
     hash: Option<String>,

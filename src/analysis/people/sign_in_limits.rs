@@ -1,23 +1,23 @@
-//! Limits against guessing passwords: failures are counted by account and address together, and by
-//! each alone, so that neither one address tries many accounts nor many addresses one account for
-//! long. Kept in memory, of bounded size; a restart forgets it.
+//! Limits on guessing passwords: failures are counted per account and address, and per each alone, so that
+//! neither one address can try many accounts nor many addresses one account. Kept in memory, of limited
+//! size; a restart resets it.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Failures before one has to wait: of one account from one address, and of each alone.
+/// Failures before a wait: of one account from one address, and of each alone.
 const TOGETHER: u32 = 5;
 const ALONE: u32 = 50;
-/// The first wait; each failure after it doubles the next one.
+/// The first wait; each further failure doubles the next one.
 const FIRST_WAIT: Duration = Duration::from_secs(30);
 const LONGEST_WAIT: Duration = Duration::from_secs(15 * 60);
-/// Failures are forgotten after this long without another one.
+/// Failures are dropped after this long without another one.
 const FORGOTTEN_AFTER: Duration = Duration::from_secs(3_600);
-/// Counts that are remembered.
+/// Counters that are kept.
 const REMEMBERED: usize = 10_000;
-/// Characters of a name that count.
+/// Characters of a name that are compared.
 const NAME: usize = 64;
 
 #[derive(Clone, PartialEq, Eq, Hash)]
@@ -33,12 +33,12 @@ struct Count {
     until: Instant,
 }
 
-/// The failures of this process.
+/// The counted failures of this process.
 #[derive(Default)]
 pub(in crate::analysis) struct SignInLimits(Mutex<HashMap<Key, Count>>);
 
 impl SignInLimits {
-    /// How long to wait before a password of this account is looked at; None for not at all.
+    /// How long to wait before a password of this account is checked; None for no wait.
     pub(in crate::analysis) fn wait(
         &self,
         name: &str,
@@ -79,8 +79,8 @@ impl SignInLimits {
         }
     }
 
-    /// Forgets the failures of an account from an address: its owner is there. Of those of the address
-    /// one is taken back, which was counted before the password was looked at.
+    /// Resets the failures of an account from an address, because its owner has signed in. From those of
+    /// the address one is subtracted, which was counted before the password was checked.
     pub(in crate::analysis) fn succeeded(&self, name: &str, address: Option<IpAddr>) {
         let mut counts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let [(both, _), (account, _), (address, allowed)] = keys(name, address);
@@ -93,7 +93,7 @@ impl SignInLimits {
     }
 }
 
-/// Makes room: what is new counts in any case, or a full memory would let everybody guess.
+/// Makes room for a new counter: with a full memory everybody could guess.
 fn forget_oldest(counts: &mut HashMap<Key, Count>) {
     let oldest = counts.iter().min_by_key(|(_, count)| count.at);
     if let Some(key) = oldest.map(|(key, _)| key.clone()) {

@@ -1,7 +1,7 @@
 //! Signing in, and one's own account: one-time links, passwords, sign-ins. Guessing is limited in
 //! `sign_in_limits`; other people's accounts are in `administration`.
 //!
-//! - The value of a link or a sign-in is 256 random bits and kept as its SHA-256 only.
+//! - The value of a link or a sign-in is 256 random bits; only its SHA-256 is stored.
 //! - Each sign-in has a new value, whatever the browser sent before.
 
 use super::People;
@@ -17,10 +17,10 @@ use monitor_store::{Account, AccountChange, SecretHash, SignIn};
 use serde_json::json;
 use std::net::IpAddr;
 
-/// How long a sign-in lasts without a page, and at most.
+/// How long a sign-in lasts without a request, and in total.
 const IDLE_MS: i64 = 12 * 3_600_000;
 pub(in crate::analysis) const LONGEST_MS: i64 = 7 * 86_400_000;
-/// A sign-in's latest page is written at most this often.
+/// The latest request of a sign-in is written at most this often.
 const TOUCHED_EVERY_MS: i64 = 60_000;
 
 /// A person's change of the own password.
@@ -36,7 +36,7 @@ fn is_over(sign_in: &SignIn, account: &Account, now_ms: i64) -> bool {
 }
 
 impl People {
-    /// Whose one-time link this is.
+    /// The account of a one-time link.
     pub(in crate::analysis) async fn link_owner(
         &self,
         link: &Secret,
@@ -48,7 +48,7 @@ impl People {
         Ok(account.filter(|account| account.disabled_at_ms.is_none()))
     }
 
-    /// Sets a password by a one-time link, which is used up; None where it is no link any more.
+    /// Sets a password with a one-time link, which is then used up; None where the link is not valid.
     pub(in crate::analysis) async fn use_link(
         &self,
         link: &Secret,
@@ -67,8 +67,8 @@ impl People {
         self.set_password(&owner, hash).await.map(Some)
     }
 
-    /// The account of a name and a password. None for every reason alike, after the same work; the audit
-    /// log names the reason, and never what was typed.
+    /// The account of a name and a password; None for every reason alike, after the same amount of work.
+    /// The audit log names the reason, but never what was typed.
     pub(in crate::analysis) async fn verify_password(
         &self,
         name: &str,
@@ -100,7 +100,7 @@ impl People {
         Ok(None)
     }
 
-    /// Begins a sign-in; gives the value of its cookie.
+    /// Begins a sign-in and returns the value of its cookie.
     pub(in crate::analysis) async fn begin_sign_in(
         &self,
         account: &Account,
@@ -133,7 +133,7 @@ impl People {
         Ok(value)
     }
 
-    /// Who is signed in with this cookie.
+    /// The account that is signed in with this cookie.
     pub(in crate::analysis) async fn signed_in(
         &self,
         value: &Secret,
@@ -152,7 +152,7 @@ impl People {
         Ok(Some(account))
     }
 
-    /// As [`People::signed_in`], but being asked does not keep the sign-in alive.
+    /// Like [`People::signed_in`], but does not extend the sign-in.
     pub(in crate::analysis) async fn still_signed_in(
         &self,
         value: &Secret,
@@ -168,8 +168,7 @@ impl People {
         Ok(self.store.end_sign_in(SecretHash::of(value)).await?)
     }
 
-    /// Changes one's own password, which ends one's other sign-ins; false where the old one is
-    /// wrong.
+    /// Changes one's own password and ends one's other sign-ins; false where the old password is wrong.
     pub(in crate::analysis) async fn change_password(
         &self,
         account: &Account,

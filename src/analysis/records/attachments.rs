@@ -1,6 +1,6 @@
-//! Attaching files to records and reading them (CONTRACT 29). A file's text is looked at like a
-//! message of its record's application. Where an application keeps no originals, the bytes are not
-//! kept either: name, size, hash and findings are.
+//! Attaching files to records, and reading them (CONTRACT 29). The text of a file is analyzed like a
+//! message of its record's application. Of an application that keeps no originals the bytes are not stored
+//! either, only name, size, hash and findings.
 
 use super::Records;
 use super::documents::Extracted;
@@ -17,34 +17,34 @@ use monitor_store::{
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Time for looking at one file's text.
+/// The time limit for analyzing the text of one file.
 const LONGEST_LOOK: Duration = Duration::from_secs(10);
-/// Characters of a name and of a type that are kept.
+/// The longest stored name and media type, in characters.
 const LONGEST_NAME: usize = 255;
 const LONGEST_KIND: usize = 127;
 const UNKNOWN_KIND: &str = "application/octet-stream";
 
-/// A file that is to be attached.
+/// A file to be attached.
 #[derive(Clone, Debug)]
 pub struct NewFile {
-    /// As the caller names it; cut at 255 characters. Never used as a path.
+    /// The caller's name for it, cut at 255 characters. Never used as a path.
     pub name: String,
-    /// Its media type; None is `application/octet-stream`.
+    /// Its media type; None stands for `application/octet-stream`.
     pub kind: Option<String>,
-    /// Its content.
+    /// The content of the file.
     pub bytes: Bytes,
 }
 
-/// The record that files are attached to: which one, and which it has to be.
+/// The record that files are attached to, and the stage it must have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AttachTo {
-    /// The analysis id: `request_id` of the answer of §2.9.
+    /// Its analysis id: `request_id` of the answer of §2.9.
     pub record: RecordId,
     /// `user_prompt` or `llm_answer`.
     pub stage: Stage,
 }
 
-/// A record that may get files.
+/// A record that files may be attached to.
 pub(in crate::analysis) struct Place {
     seq: i64,
     stage: Stage,
@@ -52,12 +52,12 @@ pub(in crate::analysis) struct Place {
 }
 
 impl Records {
-    /// Attaches a file to a record, durable when this returns. The same content a second time changes
-    /// nothing and gives the first link. The token's requests are not counted.
+    /// Attaches a file to a record; durable when this returns. Attaching the same content again changes
+    /// nothing and returns the first link. The call does not count against the rate limit.
     ///
     /// # Errors
-    /// [`ApiError`]: token, scope; 404 for a record that is not there or not the caller's, 422 for one
-    /// of the other stage, 413 over `attachments.max_bytes`, 503 where it could not be kept.
+    /// [`ApiError`]: token, scope; 404 for a record that does not exist or is not the caller's, 422 for one
+    /// of the other stage, 413 over `attachments.max_bytes`, 503 if it could not be stored.
     pub async fn attach(
         &self,
         key: &Secret,
@@ -72,7 +72,7 @@ impl Records {
             .await
     }
 
-    /// Where files of this record go.
+    /// The record that files go to, if the caller may attach files to it.
     pub(in crate::analysis) async fn place(
         &self,
         caller: &Caller,
@@ -103,7 +103,7 @@ impl Records {
     ) -> Result<Arc<LoadedApplication>, ApiError> {
         let id = id.to_string();
         match self.applications.resolve(Some(&id), caller).await {
-            // Removed since the record was found.
+            // The application was removed since the record was found.
             Err(ApiError::Field { .. }) => Err(ApiError::NotFound),
             other => other,
         }
@@ -113,7 +113,7 @@ impl Records {
         Ok(self.files.blobs.begin().await?)
     }
 
-    /// The next bytes of a file, within its bound.
+    /// Writes the next bytes of a file, up to the size limit.
     pub(in crate::analysis) async fn take(
         &self,
         upload: &mut Upload,
@@ -126,7 +126,7 @@ impl Records {
         Ok(upload.write(bytes).await?)
     }
 
-    /// The file is there, with its name and type, or it broke off.
+    /// Stores an upload that is complete, with its name and type, or aborts one that failed.
     pub(in crate::analysis) async fn keep_upload(
         &self,
         place: &Place,
@@ -174,7 +174,7 @@ impl Records {
         };
         let is_part = report.cleaned_in_part || !is_whole;
         let scanned = match report.dataclean.cleaned_text {
-            // The rules have it off, or it failed.
+            // The rules have it switched off, or it failed.
             None if report.errors.is_empty() => Scanned::No,
             None => Scanned::Failed,
             Some(_) if is_part => Scanned::Part,
@@ -186,7 +186,7 @@ impl Records {
         }
     }
 
-    /// The text of a file; None where its type has none. Read away from the threads that serve.
+    /// The text of a file; None where its type has none. Read away from the threads that serve connections.
     async fn text(
         &self,
         received: &Received,
@@ -211,7 +211,7 @@ impl Records {
         }
     }
 
-    /// The files of the record at this place.
+    /// The files of the record at this position.
     pub(in crate::analysis) async fn attachments(
         &self,
         seq: i64,
@@ -236,7 +236,7 @@ impl Records {
         Ok((file, bytes.ok_or(ApiError::NotFound)?))
     }
 
-    /// Files of one request at most.
+    /// The limit of files in one request.
     pub(in crate::analysis) fn max_files(&self) -> usize {
         self.files.limits.max_files
     }
@@ -250,7 +250,7 @@ fn nothing(scanned: Scanned) -> Findings {
     }
 }
 
-/// Its beginning, without control characters: it is shown in lists and headers.
+/// The beginning of a text without control characters, for lists and headers.
 fn cut(text: &str, longest: usize) -> String {
     let shown = text.chars().filter(|character| !character.is_control());
     shown.take(longest).collect()

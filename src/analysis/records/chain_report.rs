@@ -1,6 +1,6 @@
-//! What the numbers of a gateway's records say (CONTRACT 5): which are missing, which links do not fit,
-//! or that nothing is missing between two numbers. Reads what `store::chain` keeps; an answer is bounded
-//! and goes on where it ended.
+//! Gaps in the numbered records of a gateway (CONTRACT 5): which numbers are missing, which hash links do
+//! not match, or that nothing is missing in a range. Based on `monitor_store`'s chain; an answer is limited
+//! and continues in the next one.
 
 use super::Records;
 use crate::analysis::access::caller::Caller;
@@ -10,37 +10,37 @@ use monitor_store::{ChainFilter, ChainState, MOST_RUNS};
 use serde::Serialize;
 use uuid::Uuid;
 
-/// What is known of one gateway's numbers.
+/// The state of one gateway's numbers.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub(in crate::analysis) struct ChainReport {
-    /// The gateway, or rather its spool's folder.
+    /// The gateway, identified by its spool folder.
     pub(in crate::analysis) gateway: Uuid,
-    /// The lowest number that ever came.
+    /// The lowest number received.
     pub(in crate::analysis) first: u64,
-    /// The highest one.
+    /// The highest number received.
     pub(in crate::analysis) last: u64,
-    /// How many came.
+    /// How many were received.
     pub(in crate::analysis) count: u64,
-    /// Numbers whose records went in order; they are no gaps.
+    /// Numbers whose records were removed on purpose; they are not gaps.
     pub(in crate::analysis) stubs: u64,
-    /// How many came again under another record.
+    /// How many were received again with another record.
     pub(in crate::analysis) repeats: u64,
-    /// What the rest is about.
+    /// The range that the fields below are about.
     pub(in crate::analysis) checked: Span,
-    /// Nothing is missing between its ends, every link fits, and no number came twice.
+    /// Nothing is missing in the range, every link matches, and no number came twice.
     pub(in crate::analysis) complete: bool,
-    /// Numbers that no record has, and no stub.
+    /// Numbers without a record or a stub.
     pub(in crate::analysis) gaps: Vec<Span>,
-    /// Those of them that had come: somebody took them out of the database.
+    /// Those of the gaps that had been received: somebody removed them from the database.
     pub(in crate::analysis) vanished: Vec<Span>,
-    /// Numbers that never came and that the gateway may never have given out: it was cut off then.
+    /// Numbers that were never received and that the gateway may never have assigned, because it
+    /// was cut off.
     pub(in crate::analysis) interrupted: Vec<Span>,
-    /// Behind each of these numbers the gateway was cut off: what it had taken in its last moments may
-    /// have got no number.
+    /// After each of these numbers the gateway was cut off: its latest records may not have been numbered.
     pub(in crate::analysis) cut_behind: Vec<u64>,
-    /// Numbers whose record names another link before it than the record before it has.
+    /// Numbers whose record has another previous link than the record before it.
     pub(in crate::analysis) broken_links: Vec<u64>,
-    /// `from` of the next part; None where `checked` was looked at whole.
+    /// `from` of the next part; None where `checked` covers the whole range.
     pub(in crate::analysis) next_from: Option<u64>,
 }
 
@@ -54,8 +54,8 @@ pub(in crate::analysis) struct ChainPage {
 }
 
 impl Records {
-    /// What is known of gateways' numbers. They count records of every application, so that the caller
-    /// must be bound to none.
+    /// The chain reports of a page of gateways. The numbers count records of all applications, so that the
+    /// caller must not be bound to one.
     pub(in crate::analysis) async fn chains(
         &self,
         caller: &Caller,
@@ -80,7 +80,7 @@ fn report(state: &ChainState, filter: &ChainFilter) -> ChainReport {
     let came = Span::join(came.collect());
     let never = Span::without(&Span::join(vec![checked]), &came);
     let vanished = Span::within(&state.vanished, &[checked]);
-    // What did come is not excused by a cut.
+    // A number that was received is not covered by a cut.
     let interrupted = Span::within(&never, &Span::join(state.cuts.clone()));
     let gaps = Span::without(&never, &interrupted);
     let gaps = Span::join([&*gaps, &vanished].concat());
@@ -110,7 +110,7 @@ fn report(state: &ChainState, filter: &ChainFilter) -> ChainReport {
     }
 }
 
-/// As far as each list goes.
+/// The range that all lists cover completely.
 fn checked(state: &ChainState, filter: &ChainFilter) -> Span {
     let beyond = [
         state.runs.get(MOST_RUNS).map(|run| run.first),
@@ -122,7 +122,7 @@ fn checked(state: &ChainState, filter: &ChainFilter) -> Span {
     Span::new(filter.from, ends.fold(end, u64::min))
 }
 
-/// Links at these numbers that do not fit. The first number has none before it.
+/// Links at these numbers that do not match. The first number has no previous link.
 fn broken(state: &ChainState, from: u64, to: u64) -> Vec<u64> {
     let mut before = (0, ChainHash::default());
     let mut broken = Vec::new();

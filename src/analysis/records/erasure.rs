@@ -1,7 +1,6 @@
-//! Erasing a user: the records with their texts and files go, statistics stay, and a tombstone
-//! refuses what comes late, from whatever spool, for good. A caller that hands in such a record gets
-//! its verdict with a warning, and nothing is kept: a refusal would put it into dead letters, text and
-//! all.
+//! Erases a user: records with their texts and files are removed, statistics stay, and a tombstone refuses
+//! later records of the user for good, from whatever spool. Their callers are answered by
+//! `ingest::erased_users`.
 
 use super::Records;
 use crate::analysis::access::caller::Caller;
@@ -14,7 +13,7 @@ use serde::Serialize;
 use serde_json::json;
 use uuid::Uuid;
 
-/// What was removed.
+/// What was erased.
 #[derive(Clone, Debug, Serialize)]
 pub(in crate::analysis) struct Receipt {
     records: u64,
@@ -24,8 +23,8 @@ pub(in crate::analysis) struct Receipt {
 }
 
 impl Records {
-    /// Removes everything of a user, of one application or of all that the caller reaches. Can be
-    /// repeated: it goes on where it was broken off.
+    /// Erases everything of a user, of one application or of all that the caller reaches. It can be
+    /// repeated and continues where it was interrupted.
     pub(in crate::analysis) async fn erase(
         &self,
         caller: &Caller,
@@ -41,7 +40,7 @@ impl Records {
             application_id: caller.narrow(application)?,
             at_ms: now_ms(),
         };
-        // First, so that nothing comes in behind the steps.
+        // The tombstone first, so that no record is added behind the steps.
         erasure.id = self.store.add_tombstone(&erasure).await?;
         let gone = self.erase_all(&erasure).await?;
         self.files.collect().await?;
@@ -61,7 +60,7 @@ impl Records {
         })
     }
 
-    /// Step by step until nothing is left.
+    /// Erases step by step until nothing is left.
     async fn erase_all(&self, erasure: &Erasure) -> Result<Erased, StoreError> {
         let mut gone = Erased::default();
         loop {

@@ -1,10 +1,10 @@
-//! The text of a file, to be looked at like a message (CONTRACT 29): plain text of any kind, CSV and
-//! HTML; which files are documents that `documents` reads. What is found is `attachments`.
+//! The text of a file (CONTRACT 29): plain text, CSV and HTML are read here; PDF and DOCX are recognized
+//! here and read by `documents`. `attachments` analyzes it.
 
 use super::documents::Document;
 use std::borrow::Cow;
 
-/// Types whose text stands in them as it is, beside `text/*`.
+/// Media types that are plain text, besides `text/*`.
 const PLAIN: [&str; 8] = [
     "application/json",
     "application/x-ndjson",
@@ -15,13 +15,13 @@ const PLAIN: [&str; 8] = [
     "application/javascript",
     "application/sql",
 ];
-/// Ends of names, for files that come without a type of their own.
+/// File name extensions, for files without a media type of their own.
 const PLAIN_ENDS: [&str; 10] = [
     "txt", "csv", "tsv", "md", "json", "jsonl", "log", "xml", "yaml", "yml",
 ];
 const HTML_ENDS: [&str; 2] = ["html", "htm"];
 const DOCX: &str = "application/vnd.openxmlformats-officedocument.wordprocessingml.document";
-/// What a PDF file begins with, whatever its type says.
+/// The first bytes of a PDF file, whatever its type says.
 const PDF_BEGINNING: &[u8] = b"%PDF-";
 
 /// How a file is read.
@@ -29,11 +29,11 @@ const PDF_BEGINNING: &[u8] = b"%PDF-";
 pub(in crate::analysis) enum Form {
     Plain,
     Html,
-    /// Whole, and in a process of its own.
+    /// Read completely, in a process of its own.
     Document(Document),
 }
 
-/// The text of a file's beginning; None where it is not the text that its type promises.
+/// The text at the beginning of a file; None where it is not the text that its type promises.
 pub(in crate::analysis) fn read(form: Form, beginning: &[u8]) -> Option<String> {
     let text = decode(beginning)?;
     match form {
@@ -43,7 +43,7 @@ pub(in crate::analysis) fn read(form: Form, beginning: &[u8]) -> Option<String> 
     }
 }
 
-/// How a file is read; None where it has no text that can be read.
+/// How to read a file; None where it has no text.
 pub(in crate::analysis) fn form(kind: &str, name: &str, beginning: &[u8]) -> Option<Form> {
     if beginning.starts_with(PDF_BEGINNING) {
         return Some(Form::Document(Document::Pdf));
@@ -74,7 +74,7 @@ fn by_end(name: &str) -> Option<Form> {
     }
 }
 
-/// UTF-8, or UTF-16 that says so. What is cut off or wrong becomes replacement characters.
+/// UTF-8, or UTF-16 with a byte order mark. Invalid or truncated characters are replaced.
 fn decode(bytes: &[u8]) -> Option<Cow<'_, str>> {
     let units: fn([u8; 2]) -> u16 = match bytes {
         [0xFF, 0xFE, ..] => u16::from_le_bytes,
@@ -90,8 +90,8 @@ fn decode(bytes: &[u8]) -> Option<Cow<'_, str>> {
     Some(Cow::Owned(text.collect()))
 }
 
-/// Text and the values of attributes, where addresses hide; the names of tags and attributes are left
-/// out. Not a reader of the language: what is broken is read as text rather than passed over.
+/// Text and attribute values, where addresses hide, without the names of tags and attributes. This is not
+/// an HTML parser: malformed markup is read as text rather than skipped.
 fn html(source: &str) -> String {
     let mut text = String::with_capacity(source.len());
     let mut rest = source;
@@ -106,7 +106,7 @@ fn html(source: &str) -> String {
                 }
                 rest = next;
             }
-            // No tag comes any more; looked for once, however many begin.
+            // There is no further tag; checked once, however many begin.
             None => {
                 text.push_str(&after.replace('<', " "));
                 rest = "";
@@ -118,7 +118,7 @@ fn html(source: &str) -> String {
 }
 
 fn unescape(text: &str) -> String {
-    /// The longest reference that is known, with its sign.
+    /// The longest known character reference, with its ampersand.
     const LONGEST: usize = 10;
     let mut plain = String::with_capacity(text.len());
     let mut rest = text;

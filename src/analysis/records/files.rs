@@ -1,5 +1,5 @@
-//! Files of records on their way in and out of what is kept (CONTRACT 29): bytes, link, removal. Who
-//! may do it, and what their texts say, is `attachments`.
+//! Stores, links and removes the files of records (CONTRACT 29). `attachments` decides who may do it and
+//! analyzes their texts.
 
 use crate::analysis::error::ApiError;
 use crate::config::AttachmentSettings;
@@ -12,13 +12,13 @@ use std::time::Duration;
 use tokio::time::timeout;
 use uuid::Uuid;
 
-/// Tries to link a file whose bytes are being removed just then, and the wait after each.
+/// Attempts to link a file whose bytes are being removed at that moment, and the wait after each.
 const TRIES: u32 = 20;
 const WAIT: Duration = Duration::from_millis(50);
 /// Files whose bytes are removed in one step.
 const STEP: u32 = 100;
 
-/// The files, and what is known of them.
+/// The blobs, and their links in the store.
 #[derive(Clone)]
 pub(in crate::analysis) struct Files {
     pub(in crate::analysis) store: Arc<dyn Store>,
@@ -27,8 +27,8 @@ pub(in crate::analysis) struct Files {
 }
 
 impl Files {
-    /// Links a file to the record at this place, durable when this returns; gives the link that is
-    /// there, which may be an earlier one.
+    /// Links a file to the record at this position; durable when this returns. Returns the existing link,
+    /// which may be an earlier one.
     pub(in crate::analysis) async fn link(
         &self,
         seq: i64,
@@ -77,14 +77,14 @@ impl Files {
         Ok(self.store.attach(new).await?)
     }
 
-    /// Removes the bytes that no record has a link to, step by step.
+    /// Removes the bytes that no record links to, step by step.
     pub(in crate::analysis) async fn collect(&self) -> Result<(), StoreError> {
         loop {
             let hashes = self.store.unlinked_blobs(STEP).await?;
             if hashes.is_empty() {
                 return Ok(());
             }
-            // Half of the time that it has: what is on its way by then arrives within the other half.
+            // Half of the allowed time: an upload in progress then arrives within the other half.
             let removed = timeout(REMOVAL / 2, self.remove(&hashes)).await;
             let late = |_| StoreError::Unavailable("files are removed too slowly".to_owned());
             removed.map_err(late)??;

@@ -1,5 +1,5 @@
-//! Reading what is kept: records, sessions, statistics. A bound caller sees its own application
-//! only. How a filter is written in a URL is in `api::records::filters`.
+//! Reads records, sessions and statistics. A bound caller sees its own application only.
+//! `api::records::filters` reads filters from a URL.
 
 use super::Records;
 use crate::analysis::access::caller::Caller;
@@ -33,7 +33,7 @@ impl Records {
         Ok(self.store.page(&filter).await?)
     }
 
-    /// Whether there is anything that the caller may read.
+    /// Whether there are records that the caller may read.
     pub(in crate::analysis) async fn has_records(&self, caller: &Caller) -> Result<bool, ApiError> {
         let filter = RecordFilter {
             limit: 1,
@@ -52,7 +52,7 @@ impl Records {
         Ok(self.store.whole_page(&filter).await?)
     }
 
-    /// One record.
+    /// A record that the caller can see.
     pub(in crate::analysis) async fn record(
         &self,
         caller: &Caller,
@@ -89,7 +89,7 @@ impl Records {
         Ok(self.store.sessions(&filter).await?)
     }
 
-    /// Traffic of the hours from the first to the last one, since 1970, with what was found most.
+    /// Traffic of a range of hours since 1970, with the most frequent types of finds.
     pub(in crate::analysis) async fn traffic(
         &self,
         caller: &Caller,

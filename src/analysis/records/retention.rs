@@ -1,6 +1,5 @@
-//! Removes records beyond the limits (CONTRACT 38): of each application that has limits of its own,
-//! then of the whole store, at the start and every hour; then the files that no record has any more.
-//! How records are removed is the store's.
+//! Removes records beyond the retention limits (CONTRACT 38): first of each application with limits of its
+//! own, then of the whole store; then the files that no record links to. Runs at startup and every hour.
 
 use super::Records;
 use super::files::Files;
@@ -16,11 +15,11 @@ use std::time::Duration;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
-/// Between two rounds.
+/// Between two runs.
 const EVERY: Duration = Duration::from_secs(3_600);
-/// After one that failed, because the store was down or busy.
+/// After a run that failed, because the store was down or busy.
 const AGAIN: Duration = Duration::from_secs(60);
-/// Applications looked at at once.
+/// Applications read at once.
 const AT_ONCE: u32 = 200;
 
 /// The task that keeps the store within its limits.
@@ -30,7 +29,7 @@ pub struct RetentionTask {
 }
 
 impl RetentionTask {
-    /// Starts it on the calling runtime.
+    /// Starts the task on the calling runtime.
     pub fn start(records: &Records, limits: RetentionSettings, metrics: Arc<Metrics>) -> Self {
         let (stop, mut stopped) = watch::channel(false);
         let files = records.files.clone();
@@ -43,7 +42,7 @@ impl RetentionTask {
         Self { stop, task }
     }
 
-    /// Ends it, also in the middle of a round: the next start goes on.
+    /// Ends the task, also in the middle of a run: the next start continues.
     pub async fn stop(self) {
         self.stop.send_replace(true);
         if self.task.await.is_err() {
@@ -66,7 +65,7 @@ async fn run(files: &Files, limits: RetentionSettings, metrics: &Metrics) {
     }
 }
 
-/// One application's failure does not keep the others, nor the whole store, from their turn.
+/// If one application fails, the others and the whole store are still processed.
 async fn round(
     store: &dyn Store,
     limits: RetentionSettings,

@@ -1,5 +1,5 @@
-//! Filters of the list of records that a person keeps under a name and may share with the others of the
-//! tenant. Only their owner changes one; a shared one also goes by an administrator's hand.
+//! Filters of the list of records that a person saves under a name and may share with the tenant. Only the
+//! owner can change a filter; an administrator can delete a shared one.
 
 use super::Records;
 use crate::analysis::clock::now_ms;
@@ -7,23 +7,23 @@ use crate::analysis::error::{ApiError, FieldProblem};
 use monitor_store::{Account, FilterId, Role, SavedFilter, SeenFilter};
 use uuid::Uuid;
 
-/// Filters of one person.
+/// Filters per person.
 const MOST: usize = 50;
-/// Characters of a name.
+/// The longest name, in characters.
 pub(in crate::analysis) const LONGEST_NAME: usize = 60;
-/// Bytes of a filter.
+/// The longest filter, in bytes.
 const LONGEST_QUERY: usize = 8_000;
 
-/// A filter to be kept.
+/// A filter to be saved.
 pub(in crate::analysis) struct NewFilter {
     pub(in crate::analysis) name: String,
-    /// As in the list's address.
+    /// The query of the list's URL.
     pub(in crate::analysis) query: String,
     pub(in crate::analysis) is_shared: bool,
 }
 
 impl Records {
-    /// A person's own filters and those that others share, by name.
+    /// The person's own filters and the shared ones, by name.
     pub(in crate::analysis) async fn saved_filters(
         &self,
         person: &Account,
@@ -32,7 +32,7 @@ impl Records {
         Ok(self.store.saved_filters(person.id, tenant).await?)
     }
 
-    /// Keeps a filter, in place of the person's own one of the same name.
+    /// Saves a filter; it replaces the person's filter of the same name.
     pub(in crate::analysis) async fn keep_filter(
         &self,
         person: &Account,
@@ -61,7 +61,7 @@ impl Records {
         Ok(self.store.keep_filter(filter).await?)
     }
 
-    /// Removes a filter; one that the person does not see, or may not remove, is not there.
+    /// Deletes a filter. One that the person does not see, or may not delete, counts as not found.
     pub(in crate::analysis) async fn remove_filter(
         &self,
         person: &Account,
@@ -75,7 +75,7 @@ impl Records {
     }
 }
 
-/// Whether a person who sees a filter may remove it.
+/// Whether a person who sees a filter may delete it.
 pub(in crate::analysis) fn may_remove(person: &Account, filter: &SavedFilter) -> bool {
     filter.owner == person.id || person.role == Role::Administrator
 }

@@ -1,5 +1,5 @@
-//! Messages and tokens per end user, summed over the records of a filter (CONTRACT 38). Summed when
-//! asked, page by page and for a bounded number of records: what was erased or removed is not in it.
+//! Messages and tokens per end user, summed over the records of a filter (CONTRACT 38). Computed on
+//! request, page by page and for a limited number of records; erased and removed records are not included.
 
 use super::Records;
 use crate::analysis::access::caller::Caller;
@@ -10,19 +10,19 @@ use serde::Serialize;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-/// Records that one call sums, at most; the next call goes on behind them.
+/// Records that one call sums; the next call continues after them.
 pub const MOST_SUMMED: u64 = 100_000;
-/// Records of one page on the way.
+/// Records read at once.
 const PAGE: u32 = 1_000;
 
 /// The sums of some records.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct UserSums {
-    /// Records summed.
+    /// How many records were summed.
     pub records: u64,
-    /// Their tokens, of all users.
+    /// The tokens of all users.
     pub tokens: u64,
-    /// Users among them, with those who are not listed.
+    /// Users among these records, including those not listed.
     pub user_count: usize,
     /// Most tokens first.
     pub users: Vec<UserSum>,
@@ -33,15 +33,15 @@ pub struct UserSums {
 /// One user of one application.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct UserSum {
-    /// The application: equal names of two are two users.
+    /// The application: the same name in two applications counts as two users.
     pub application_id: ApplicationId,
-    /// As the client named it; None: records that name nobody.
+    /// The client's name for the user; None for records without one.
     pub user_id: Option<String>,
-    /// Records, prompts and answers alike.
+    /// Records, prompts and answers together.
     pub messages: u64,
     /// Records that any check flagged.
     pub flagged: u64,
-    /// Their tokens.
+    /// The tokens of these records.
     pub tokens: u64,
     /// Records by the severity of their token count.
     pub severities: Severities,
@@ -50,18 +50,18 @@ pub struct UserSum {
 /// How many records reached which threshold (CONTRACT 24).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Severities {
-    /// From low on, below high.
+    /// From low to below high.
     pub low: u64,
-    /// From high on, below critical.
+    /// From high to below critical.
     pub high: u64,
-    /// From critical on.
+    /// Critical and above.
     pub critical: u64,
 }
 
 type Key = (ApplicationId, Option<String>);
 
 impl Records {
-    /// Sums the records of a filter, newest first; the filter's limit is that of the users listed.
+    /// Sums the records of a filter, newest first; the limit of the filter applies to the users listed.
     pub(in crate::analysis) async fn user_sums(
         &self,
         caller: &Caller,

@@ -1,6 +1,6 @@
-//! An application's rules as the store keeps them: one JSON document with a version (CONTRACT 38).
-//! [`ApplicationRules::parse`] is the strict check for whoever writes one; a stored document is read
-//! tolerantly, so that one of another version still counts.
+//! An application's rules as stored: one JSON document with a version (CONTRACT 38).
+//! [`ApplicationRules::parse`] checks a document strictly before it is stored; a stored one is read
+//! leniently, so that a document of another version still works.
 
 use super::direction;
 use super::document::{Object, Problems};
@@ -12,7 +12,7 @@ use monitor_store::RetentionLimits;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// Where the document stands: the first part of every field's path.
+/// The first part of every field's path.
 const ROOT: &str = "rules";
 const MOST_DAYS: u64 = 36_500;
 const MOST: u64 = i64::MAX as u64;
@@ -21,9 +21,9 @@ const MOST: u64 = i64::MAX as u64;
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ApplicationRules {
-    /// Also keep the message as it came, beside its cleaned text.
+    /// Also store the original message, next to its cleaned text.
     pub keep_original: bool,
-    /// How long its records are kept, within what the whole store keeps; None: as long as that.
+    /// How long its records are kept, within the retention of the whole store; None: as long as that.
     pub retention: Option<Retention>,
     /// For user messages.
     pub pre: Rules,
@@ -31,7 +31,7 @@ pub struct ApplicationRules {
     pub post: Rules,
 }
 
-/// How long an application's records are kept; None is without that bound.
+/// How long an application's records are kept; None is no limit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Retention {
@@ -54,7 +54,7 @@ impl From<Retention> for RetentionLimits {
 }
 
 impl ApplicationRules {
-    /// The detection's rules of one direction.
+    /// The rules of one direction.
     pub fn of(&self, stage: Stage) -> &Rules {
         match stage {
             Stage::PreCall => &self.pre,
@@ -62,8 +62,8 @@ impl ApplicationRules {
         }
     }
 
-    /// A stored document; None where it cannot be read. It may hold what a later version knows, and
-    /// null for what is left out.
+    /// A stored document; None where it cannot be read. It may contain fields of a later version, and null
+    /// for missing ones.
     pub(in crate::analysis) fn stored(mut document: Value) -> Option<Self> {
         leave_out_nulls(&mut document);
         serde_json::from_value(document).ok()
@@ -118,7 +118,7 @@ fn read(document: &Value, problems: &mut Problems) -> ApplicationRules {
     }
 }
 
-/// Null is as good as nothing, but for the stage that is on unless null switches it off.
+/// Null counts as missing, except for the stage that is on by default and that null switches off.
 fn leave_out_nulls(document: &mut Value) {
     if let Value::Object(fields) = document {
         fields.retain(|key, value| !value.is_null() || key == "dataclean");

@@ -1,5 +1,5 @@
-//! The strict check of one direction's rules (CONTRACT 27, 38), shared by an application's document
-//! and by rules that come with a request.
+//! The strict check of the rules of one direction (CONTRACT 27, 38), for an application's document and for
+//! rules that come with a request.
 
 use super::document::{Element, Object, Problems};
 use monitor_detect::guardrails::Category;
@@ -19,7 +19,7 @@ const KEYS: [&str; 5] = [
     "tokens",
 ];
 
-/// One direction of an application's document. What is wrong is left at its default.
+/// One direction of an application's document. Wrong fields get their defaults.
 pub(in crate::analysis) fn read(
     fields: &Object<'_>,
     stage: Stage,
@@ -58,7 +58,7 @@ fn dataclean(fields: &Object<'_>, problems: &mut Problems) -> DatacleanRules {
     dataclean_fields(fields, problems)
 }
 
-/// The fields of a dataclean section, whatever else stands beside them.
+/// The fields of a dataclean section, whatever other fields it has.
 pub(in crate::analysis) fn dataclean_fields(
     fields: &Object<'_>,
     problems: &mut Problems,
@@ -83,7 +83,7 @@ pub(in crate::analysis) fn dataclean_fields(
     }
 }
 
-/// What is wrong leaves something in its place, so that the others keep their numbers.
+/// A wrong element leaves a placeholder, so that the others keep their numbers.
 fn pattern(Element { path, value }: Element<'_>, problems: &mut Problems) -> Pattern {
     let problem = match value {
         Value::String(name) => match name.parse::<PatternName>() {
@@ -117,7 +117,7 @@ fn custom_pattern(Element { path, value }: Element<'_>, problems: &mut Problems)
     pattern
 }
 
-/// A name stands in masks and lists, so that it has no line ends or other control characters.
+/// A name appears in masks and lists, so that control characters are not allowed.
 fn name<'v>(fields: &Object<'v>, problems: &mut Problems) -> Option<&'v str> {
     let name = fields.text("name", LONGEST_NAME, problems)?;
     if name.trim() != name || name.chars().any(char::is_control) {
@@ -158,7 +158,7 @@ fn guardrails(fields: &Object<'_>, problems: &mut Problems) -> GuardrailsRules {
     guardrails_fields(fields, problems)
 }
 
-/// The fields of a guardrails section, whatever else stands beside them.
+/// The fields of a guardrails section, whatever other fields it has.
 pub(in crate::analysis) fn guardrails_fields(
     fields: &Object<'_>,
     problems: &mut Problems,
@@ -194,8 +194,7 @@ pub(in crate::analysis) fn guardrails_fields(
     rules
 }
 
-/// The name of a category, as it stands in rules. One of the other direction is never looked for in this
-/// one, whatever stands here.
+/// The name of a category in rules. A category of the other direction has no effect.
 fn category(path: String, name: &str, problems: &mut Problems) -> Option<String> {
     match name.parse::<Category>() {
         Ok(category) => Some(category.as_str().to_owned()),
@@ -228,7 +227,7 @@ fn thresholds(fields: &Object<'_>, problems: &mut Problems) -> Option<TokenThres
     })
 }
 
-/// Compiles every regex of a dataclean section that stands at `path`.
+/// Compiles every regex of a dataclean section at `path`.
 pub(in crate::analysis) fn check_regexes(
     path: &str,
     rules: &DatacleanRules,

@@ -1,5 +1,5 @@
-//! Reads a JSON document field by field and remembers everything that is wrong with it, each with the
-//! path of its field (CONTRACT 27, 38). Knows no field by name; those are in `rules` and `inline`.
+//! Reads a JSON document field by field and collects everything that is wrong with it, each with the path
+//! of its field (CONTRACT 27, 38). The names of the fields are in `direction` and `ingest::inline_rules`.
 
 use crate::analysis::error::FieldProblem;
 use monitor_detect::UnknownName;
@@ -7,12 +7,12 @@ use serde_json::{Map, Value};
 use std::ops::RangeInclusive;
 use std::str::FromStr;
 
-/// Problems that are told of one document; further ones are not.
+/// Problems that are reported for one document.
 const MOST_PROBLEMS: usize = 50;
 /// Characters of an unknown field's name that are repeated to the caller.
 const SHOWN: usize = 40;
 
-/// What was found wrong so far.
+/// The problems found so far.
 #[derive(Default)]
 pub(in crate::analysis) struct Problems(Vec<FieldProblem>);
 
@@ -23,14 +23,14 @@ impl Problems {
         problem: impl Into<String>,
     ) {
         let field = field.into();
-        // The first thing said of a field is the one to mend first.
+        // The first problem of a field is the one to fix first.
         let is_known = self.0.iter().any(|known| known.field == field);
         if self.0.len() < MOST_PROBLEMS && !is_known {
             self.0.push(FieldProblem::new(field, problem));
         }
     }
 
-    /// The value, if nothing was wrong.
+    /// The value, if there was no problem.
     pub(in crate::analysis) fn or<T>(self, value: T) -> Result<T, Vec<FieldProblem>> {
         match self.0.is_empty() {
             true => Ok(value),
@@ -39,7 +39,7 @@ impl Problems {
     }
 }
 
-/// A JSON object and where it stands.
+/// A JSON object and its path.
 pub(in crate::analysis) struct Object<'v> {
     path: String,
     entries: &'v Map<String, Value>,
@@ -72,7 +72,7 @@ impl<'v> Object<'v> {
         format!("{}.{key}", self.path)
     }
 
-    /// The fields that are none of these.
+    /// The fields other than these.
     pub(in crate::analysis) fn unknown(&self, known: &[&str]) -> Vec<String> {
         let unknown = self
             .entries
@@ -83,19 +83,19 @@ impl<'v> Object<'v> {
             .collect()
     }
 
-    /// Refuses every field that is none of these.
+    /// Reports every field other than these.
     pub(in crate::analysis) fn only(&self, known: &[&str], problems: &mut Problems) {
         for path in self.unknown(known) {
             problems.add(path, format!("unknown; allowed: {}", known.join(", ")));
         }
     }
 
-    /// A field as it stands, also null.
+    /// A field, also if it is null.
     pub(in crate::analysis) fn raw(&self, key: &str) -> Option<&'v Value> {
         self.entries.get(key)
     }
 
-    /// A field that is there and not null.
+    /// A field that is present and not null.
     pub(in crate::analysis) fn get(&self, key: &str) -> Option<&'v Value> {
         self.raw(key).filter(|value| !value.is_null())
     }
@@ -140,8 +140,7 @@ impl<'v> Object<'v> {
         })
     }
 
-    /// A text that has to be there: 1 to `longest` code points, none of them NUL, which not every
-    /// database keeps.
+    /// A required text of 1 to `longest` code points, none of them NUL, which not every database stores.
     pub(in crate::analysis) fn text(
         &self,
         key: &str,
@@ -164,7 +163,7 @@ impl<'v> Object<'v> {
         None
     }
 
-    /// A whole number of a range; None where it is missing or wrong.
+    /// A whole number within a range; None where it is missing or wrong.
     pub(in crate::analysis) fn count(
         &self,
         key: &str,
@@ -181,7 +180,7 @@ impl<'v> Object<'v> {
         count
     }
 
-    /// The elements of a list that is not longer than `most`; None where there is no list.
+    /// The elements of a list of at most `most`; None where there is no list.
     pub(in crate::analysis) fn list(
         &self,
         key: &str,

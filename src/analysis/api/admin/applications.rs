@@ -1,5 +1,5 @@
-//! `/applications` and `/applications/{id}` (CONTRACT 38): reading takes the scope read or admin,
-//! changing admin. Making and removing take a token that is bound to no application.
+//! `/applications` and `/applications/{id}` (CONTRACT 38): reading requires the scope read or admin,
+//! changing admin. Creating and removing requires a token that is bound to no application.
 
 use crate::analysis::ApiError;
 use crate::analysis::admin::applications::Basis;
@@ -31,7 +31,7 @@ struct Item<'a> {
     created_at_ms: i64,
     updated_at_ms: i64,
     version: i64,
-    /// Of the policy; null without one.
+    /// The mode of its policy; null without one.
     app_mode: Option<AppMode>,
 }
 
@@ -44,8 +44,7 @@ struct Whole<'a> {
     policy: PolicyView<'a>,
 }
 
-/// The policy of an application, or what is wrong where another program wrote one that nobody can
-/// read.
+/// The policy of an application, or its problems where another program wrote one that cannot be read.
 #[derive(Serialize)]
 pub(in crate::analysis::api) struct PolicyView<'a> {
     policy: Option<&'a Policy>,
@@ -53,16 +52,16 @@ pub(in crate::analysis::api) struct PolicyView<'a> {
     policy_problems: Vec<String>,
 }
 
-/// An application to be made.
+/// The body of a request that creates an application.
 pub(in crate::analysis::api) struct NewApplication {
     id: Option<ApplicationId>,
     edit: Edit,
 }
 
-/// PUT: what is left out has its default.
+/// PUT: missing fields get their defaults.
 pub(in crate::analysis::api) struct Replacement(Edit);
 
-/// PATCH: what is left out stays.
+/// PATCH: missing fields stay unchanged.
 pub(in crate::analysis::api) struct Patch(Edit);
 
 impl ReadFields for NewApplication {

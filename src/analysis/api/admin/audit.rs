@@ -1,4 +1,4 @@
-//! `GET /audit` (scopes admin and read, as an administrator has them): who changed what, newest first
+//! `GET /audit` (scopes admin and read, which administrators have): who changed what, newest first
 //! (CONTRACT 30, 38).
 
 use crate::analysis::ApiError;

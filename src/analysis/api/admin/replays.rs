@@ -1,5 +1,5 @@
-//! `POST /records/{id}/explain` (scope read) and `POST /applications/{id}/replay` (scopes read and
-//! admin): stored records judged again (CONTRACT 38). Neither changes anything that is kept.
+//! `POST /records/{id}/explain` (scope read) and `POST /applications/{id}/replay` (scopes read and admin):
+//! stored records analyzed again (CONTRACT 38). Neither changes stored data.
 
 use crate::analysis::api::extract::{
     Admin, Api, Body, Fields, NoFields, OptionalBody, PathId, Query, ReadFields, Reader,
@@ -13,7 +13,7 @@ use monitor_model::{ApplicationId, RecordId};
 use monitor_store::Scope;
 use serde_json::Value;
 
-/// The rules that are tried.
+/// The draft of rules in the body.
 struct Draft(Value);
 
 impl ReadFields for Draft {
@@ -36,8 +36,8 @@ pub(in crate::analysis::api) async fn explain(
     response::unstored(StatusCode::OK, &explanation)
 }
 
-/// The filters are in the query as for `GET /records`, the draft is in the body. What a regex of a draft
-/// finds reveals texts, so that the right to change rules is not enough.
+/// The filters are in the query as for `GET /records`, the draft is in the body. The regexes of a draft can
+/// reveal texts, so that the right to change rules is not sufficient.
 pub(in crate::analysis::api) async fn replay(
     State(services): Api,
     Admin(caller): Admin,

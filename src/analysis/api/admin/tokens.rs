@@ -1,5 +1,5 @@
-//! `/tokens`, `/tokens/{id}` and `/tokens/{id}/rotate` (CONTRACT 30), scope admin. A value is in the
-//! answer that makes it and in no other.
+//! `/tokens`, `/tokens/{id}` and `/tokens/{id}/rotate` (CONTRACT 30), scope admin. The value of a token is
+//! in the answer that creates it and in no other.
 
 use crate::analysis::admin::tokens::{TokenEdit, names, read_place, show_place};
 use crate::analysis::api::extract::{
@@ -149,7 +149,7 @@ fn shown(token: &Token) -> Outcome {
     response::unstored(StatusCode::OK, &View::from(token))
 }
 
-/// A token as this API shows it, for other outputs that show the same.
+/// A token as this API shows it, for other outputs.
 pub fn token_json(token: &Token) -> Value {
     json!(View::from(token))
 }
@@ -166,7 +166,7 @@ fn made(made: &MadeToken) -> Outcome {
     ))
 }
 
-/// Where left out and null are the same: the maker's own application, else none.
+/// The application; missing and null are the same: that of the maker, else none.
 fn application(fields: &mut Fields) -> Option<ApplicationId> {
     let id = fields.typed(
         "application_id",

@@ -1,6 +1,5 @@
-//! `/applications/{id}/versions`, `/applications/{id}/versions/{version}` and
-//! `/applications/{id}/restore` (CONTRACT 38): what an application was, and going back to it, which
-//! makes a new version.
+//! `/applications/{id}/versions`, `/applications/{id}/versions/{version}` and `/applications/{id}/restore`
+//! (CONTRACT 38): earlier versions of an application, and restoring one, which creates a new version.
 
 use super::applications::whole;
 use crate::analysis::admin::applications::Basis;
@@ -39,7 +38,7 @@ struct Whole<'a> {
     policy: Option<&'a Value>,
 }
 
-/// Which earlier version becomes the latest again.
+/// The body of a request that restores an earlier version.
 pub(in crate::analysis::api) struct Restore(i64);
 
 impl ReadFields for Restore {

@@ -1,11 +1,11 @@
-//! Who is calling (§5): the bearer token out of the request's header.
+//! The bearer token in the header of a request (§5).
 
 use crate::analysis::ApiError;
 use axum::http::{HeaderMap, header};
 use monitor_model::Secret;
 
-/// The token of `Authorization: Bearer`. The header given twice is refused: two parties could
-/// disagree about which one counts.
+/// The token of `Authorization: Bearer`. A repeated header is refused: two parties could disagree about
+/// which one counts.
 pub(in crate::analysis::api) fn bearer(headers: &HeaderMap) -> Result<Secret, ApiError> {
     let mut values = headers.get_all(header::AUTHORIZATION).iter();
     let (Some(value), None) = (values.next(), values.next()) else {

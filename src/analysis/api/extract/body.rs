@@ -7,7 +7,7 @@ use axum::http::{HeaderMap, header};
 use http_body_util::LengthLimitError;
 use std::error::Error as _;
 
-/// The whole body of a call that sends JSON.
+/// The whole body of a JSON request.
 pub(in crate::analysis::api) async fn read(
     request: Request,
     max_bytes: u64,
@@ -39,7 +39,7 @@ pub(in crate::analysis::api) async fn read_any(
     })
 }
 
-/// `application/json` or a type built on it, with any parameters.
+/// `application/json` or a type based on it, with any parameters.
 fn is_json(headers: &HeaderMap) -> bool {
     let value = headers
         .get(header::CONTENT_TYPE)
@@ -56,7 +56,7 @@ fn is_json(headers: &HeaderMap) -> bool {
 }
 
 pub(in crate::analysis::api) fn not_json(error: &serde_json::Error) -> ApiError {
-    // The place only: the parser's own words could quote the body.
+    // The position only: the parser's message could quote the body.
     ApiError::NotJson(format!(
         ", see line {} column {}",
         error.line(),

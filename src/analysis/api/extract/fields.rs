@@ -1,5 +1,5 @@
-//! The body of an administrative call as named fields: every one that is wrong or unknown is said
-//! at once, by name. What a field may hold beyond its shape is its subject's own.
+//! The body of an administrative request as named fields: all wrong and unknown fields are reported at
+//! once, by name. The values themselves are checked by the services.
 
 use super::body;
 use crate::analysis::{ApiError, FieldProblem};
@@ -9,15 +9,15 @@ use serde::de::IgnoredAny;
 use serde_json::{Map, Value};
 use std::time::Duration;
 
-/// The largest body of an administrative call: the longest phrase and hundreds of rules.
+/// The largest body of an administrative request: the longest phrase and hundreds of rules.
 const LARGEST_BODY: u64 = 1 << 20;
-/// How much of an unknown field's name is given back, in Unicode code points.
+/// Characters of an unknown field's name that are repeated to the caller.
 const LONGEST_QUOTED: usize = 40;
 const NOT_TEXT: &str = "must be text";
 const NOT_INTEGER: &str = "must be an integer";
 const NOT_DURATION: &str = "must be a duration: text such as 10m, 12h or 90d, or whole seconds";
 
-/// Fields that are taken one by one; what is left at the end is unknown.
+/// Fields that are taken one by one; those left at the end are unknown.
 pub(in crate::analysis::api) struct Fields {
     map: Map<String, Value>,
     known: Vec<&'static str>,
@@ -25,12 +25,12 @@ pub(in crate::analysis::api) struct Fields {
 }
 
 impl Fields {
-    /// The fields of a body that has to be there.
+    /// The fields of a required body.
     pub(in crate::analysis::api) async fn read(request: Request) -> Result<Self, ApiError> {
         Self::parse(&body::read(request, LARGEST_BODY).await?)
     }
 
-    /// The fields of a body that may be left out, type and all.
+    /// The fields of an optional body; it may be missing together with its type.
     pub(in crate::analysis::api) async fn read_optional(
         request: Request,
     ) -> Result<Self, ApiError> {
@@ -69,7 +69,7 @@ impl Fields {
         self.map.remove(name)
     }
 
-    /// A text.
+    /// Takes a text.
     pub(in crate::analysis::api) fn text(&mut self, name: &'static str) -> Option<String> {
         self.typed(name, NOT_TEXT, |value| match value {
             Value::String(text) => Some(text),
@@ -77,12 +77,12 @@ impl Fields {
         })
     }
 
-    /// An integer.
+    /// Takes an integer.
     pub(in crate::analysis::api) fn integer(&mut self, name: &'static str) -> Option<i64> {
         self.typed(name, NOT_INTEGER, |value| value.as_i64())
     }
 
-    /// A duration, as in a configuration: text with a unit, or whole seconds.
+    /// Takes a duration, as in a configuration: text with a unit, or whole seconds.
     pub(in crate::analysis::api) fn duration(&mut self, name: &'static str) -> Option<Duration> {
         self.typed(name, NOT_DURATION, |value| match value {
             Value::String(text) => crate::config::duration_from_text(&text),
@@ -90,7 +90,7 @@ impl Fields {
         })
     }
 
-    /// A field that `read` makes something of; what it cannot is refused with `problem`.
+    /// Takes a field that `read` converts; a value that it cannot convert is refused with `problem`.
     pub(in crate::analysis::api) fn typed<T>(
         &mut self,
         name: &'static str,
@@ -104,12 +104,12 @@ impl Fields {
         read
     }
 
-    /// Says that a field is wrong.
+    /// Reports a field as wrong.
     pub(in crate::analysis::api) fn refuse(&mut self, name: &str, problem: impl Into<String>) {
         self.problems.push(FieldProblem::new(name, problem));
     }
 
-    /// Everything that is wrong, unknown fields included.
+    /// Fails with all problems, unknown fields included.
     pub(in crate::analysis::api) fn finish(mut self) -> Result<(), ApiError> {
         let allowed = match self.known.as_slice() {
             [] => "none".to_owned(),

@@ -1,5 +1,5 @@
-//! The body of a call that brings files, no further ahead of whoever takes it apart than a bound: a
-//! part's head that never ends would fill the memory otherwise. What stands in it is `attachments`.
+//! The body of an upload, read only a limited number of bytes ahead of the parser: otherwise a part header
+//! that never ends would fill the memory. `attachments` reads the content.
 
 use axum::body::{Body, BodyDataStream, Bytes};
 use axum::extract::Request;
@@ -10,10 +10,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::task::{Context, Poll};
 
-/// Bytes that came in since the last piece was taken.
+/// Bytes read since the parser returned something.
 const AHEAD: usize = 1024 * 1024;
 
-/// How far the body is ahead.
+/// How far the body is ahead of the parser.
 #[derive(Clone, Default)]
 pub(in crate::analysis::api) struct Pace(Arc<State>);
 
@@ -29,13 +29,13 @@ struct Paced {
 }
 
 impl Pace {
-    /// A piece was taken.
+    /// The parser returned something.
     pub(in crate::analysis::api) fn taken(&self) {
         self.0.ahead.store(0, Ordering::Relaxed);
         self.0.has_waited.store(false, Ordering::Relaxed);
     }
 
-    /// The request with its body under this bound.
+    /// The request with its body under this limit.
     pub(in crate::analysis::api) fn bound(&self, request: Request) -> Request {
         request.map(|body| {
             Body::from_stream(Paced {
@@ -52,8 +52,8 @@ impl Stream for Paced {
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         let state = self.pace.0.clone();
         if state.ahead.load(Ordering::Relaxed) > AHEAD {
-            // Whoever reads all that there is gets to look at it once. If nothing comes of it, nothing
-            // would come of more.
+            // A parser that has read everything gets one more chance to return something; if it does not,
+            // more bytes would not help.
             if state.has_waited.swap(true, Ordering::Relaxed) {
                 return Poll::Ready(Some(Err(io::ErrorKind::InvalidData.into())));
             }

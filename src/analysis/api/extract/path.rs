@@ -1,4 +1,4 @@
-//! Extractors of identifiers in a path. What cannot be read belongs to nothing: 404.
+//! Extractors of identifiers in a path. An identifier that cannot be parsed does not exist: 404.
 
 use crate::analysis::ApiError;
 use axum::extract::{FromRequestParts, Path};

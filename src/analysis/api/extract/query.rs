@@ -1,5 +1,5 @@
-//! The query of a list: parameters by name, each once. One that is not known is refused, since a
-//! misspelt filter would otherwise show everything.
+//! The query of a list: named parameters, each at most once. Unknown ones are refused, since a misspelled
+//! filter would otherwise show everything.
 
 use crate::analysis::{ApiError, FieldProblem};
 use axum::extract::{FromRequestParts, Query as Pairs};
@@ -8,14 +8,14 @@ use axum::http::request::Parts;
 const DEFAULT_LIMIT: u32 = 50;
 const MAX_LIMIT: u32 = 200;
 
-/// Parameters that are taken one by one; what is left at the end is unknown.
+/// Parameters that are taken one by one; those left at the end are unknown.
 pub(in crate::analysis) struct Query {
     pairs: Vec<(String, String)>,
     known: Vec<&'static str>,
 }
 
 impl Query {
-    /// The query of these names and values.
+    /// The query with these names and values.
     pub(in crate::analysis) fn of(pairs: Vec<(String, String)>) -> Self {
         Self {
             pairs,
@@ -23,7 +23,7 @@ impl Query {
         }
     }
 
-    /// A parameter's text.
+    /// Takes a parameter as text.
     pub(in crate::analysis::api) fn take(
         &mut self,
         name: &'static str,
@@ -37,7 +37,7 @@ impl Query {
         }
     }
 
-    /// A parameter that `read` makes something of; what it cannot is refused with `problem`.
+    /// Takes a parameter that `read` converts; a value that it cannot convert is refused with `problem`.
     pub(in crate::analysis::api) fn typed<T>(
         &mut self,
         name: &'static str,
@@ -51,12 +51,12 @@ impl Query {
         Ok(Some(value))
     }
 
-    /// Entries per page.
+    /// The page size.
     pub(in crate::analysis::api) fn limit(&mut self) -> Result<u32, ApiError> {
         Ok(self.limit_up_to(MAX_LIMIT)?.unwrap_or(DEFAULT_LIMIT))
     }
 
-    /// The same of a list with limits of its own.
+    /// Like [`Query::limit`], for a list with limits of its own.
     pub(in crate::analysis::api) fn limit_up_to(
         &mut self,
         most: u32,
@@ -68,7 +68,7 @@ impl Query {
         })
     }
 
-    /// Refuses what was not taken.
+    /// Refuses parameters that were not taken.
     pub(in crate::analysis::api) fn finish(self) -> Result<(), ApiError> {
         if self.pairs.is_empty() {
             return Ok(());

@@ -1,5 +1,5 @@
-//! Which version a change was made from: `version` in the body, or the version's ETag as `If-Match`
-//! (CONTRACT 38). Left out is 428, an older one 409.
+//! The version that a change was made from: `version` in the body, or the version's ETag in `If-Match`
+//! (CONTRACT 38). A missing version is answered with 428, an older one with 409.
 
 use super::fields::Fields;
 use crate::analysis::{ApiError, FieldProblem};
@@ -8,8 +8,7 @@ use axum::http::{HeaderMap, header};
 const FIELD: &str = "version";
 const HEADER: &str = "If-Match";
 
-/// Takes the version out of the body; what it is where the header says it too is said by
-/// [`Stated::settle`].
+/// Takes the version out of the body; [`Stated::settle`] compares it with the header.
 pub(in crate::analysis::api) fn stated(fields: &mut Fields, headers: &HeaderMap) -> Stated {
     Stated {
         in_body: fields.integer(FIELD),
@@ -17,7 +16,7 @@ pub(in crate::analysis::api) fn stated(fields: &mut Fields, headers: &HeaderMap)
     }
 }
 
-/// What a call without a body says.
+/// The version of a request without a body.
 pub(in crate::analysis::api) fn stated_in_query(
     in_query: Option<i64>,
     headers: &HeaderMap,
@@ -28,14 +27,14 @@ pub(in crate::analysis::api) fn stated_in_query(
     }
 }
 
-/// The version as it was stated, once or twice.
+/// The version as stated in the body, the header or both.
 pub(in crate::analysis::api) struct Stated {
     in_body: Option<i64>,
     in_header: Result<Option<i64>, ApiError>,
 }
 
 impl Stated {
-    /// The one version that both places agree on.
+    /// The version, if both places agree.
     pub(in crate::analysis::api) fn settle(self) -> Result<i64, ApiError> {
         match (self.in_body, self.in_header?) {
             (Some(one), Some(other)) if one != other => {
@@ -57,7 +56,7 @@ fn if_match(headers: &HeaderMap) -> Result<Option<i64>, ApiError> {
         .ok()
         .and_then(|text| text.trim().strip_prefix('"')?.strip_suffix('"'));
     let version = digits.and_then(|digits| digits.parse().ok());
-    // A list, a weak one and `*` would all let a change pass over one that it has not seen.
+    // A list, a weak ETag and `*` could all overwrite a change that the caller has not seen.
     match (version, more) {
         (Some(version), None) => Ok(Some(version)),
         _ => {

@@ -5,16 +5,16 @@ use super::version::stated;
 use crate::analysis::ApiError;
 use axum::extract::{FromRequest, Request};
 
-/// What a handler reads out of a body. What is wrong is noted in the fields, which fails the request; the
-/// value that is returned then is not used.
+/// A value that is read from the fields of a body. Problems are noted in the fields and fail the request;
+/// the returned value is not used then.
 pub(in crate::analysis::api) trait ReadFields: Sized {
     fn read(fields: &mut Fields) -> Self;
 }
 
-/// A body that has to be there.
+/// A required body.
 pub(in crate::analysis::api) struct Body<T>(pub(in crate::analysis::api) T);
 
-/// A body that may be left out.
+/// An optional body.
 pub(in crate::analysis::api) struct OptionalBody<T>(pub(in crate::analysis::api) T);
 
 /// A change with the version it was made from, in the body or as `If-Match` (CONTRACT 38).

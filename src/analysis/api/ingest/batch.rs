@@ -1,5 +1,5 @@
-//! `POST /process_batch/` (CONTRACT 39): NDJSON lines in, one verdict line out for each, in their
-//! order. A line stands for itself: it is answered as a call of its own would be, with its status.
+//! `POST /process_batch/` (CONTRACT 39): NDJSON lines in, one verdict line for each, in the same order.
+//! Each line is answered with the status that a call of its own would get.
 
 use super::process_body::{self, RulesOf};
 use super::surrogates::replace_lone;
@@ -17,9 +17,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-/// Lines of one batch. Their bytes together are bounded like one call's.
+/// Lines of one batch. Together they may have as many bytes as one call.
 const MOST_LINES: usize = 1_000;
-/// Lines that are worked on at once.
+/// Lines that are processed at the same time.
 const AT_ONCE: usize = 64;
 const NDJSON: &str = "application/x-ndjson";
 
@@ -31,7 +31,7 @@ struct Line<'a> {
     body: Option<&'a RawValue>,
 }
 
-/// What a call of its own would have been answered: its status and its body.
+/// The answer of a line: the status and body that a call of its own would get.
 #[derive(Serialize)]
 struct Verdict {
     status: u16,
@@ -75,8 +75,8 @@ pub(in crate::analysis::api) async fn process(State(services): Api, request: Req
     Ok(content(StatusCode::OK, NDJSON, out))
 }
 
-/// Works on the next lines at once, up to one of an exchange that is among them already: what
-/// comes first of an exchange is recorded first (CONTRACT 11).
+/// Processes the next lines concurrently, up to the next line of an exchange that is already among them:
+/// the first line of an exchange is recorded first (CONTRACT 11).
 async fn wave(
     services: &Services,
     caller: &Caller,
@@ -110,7 +110,7 @@ fn exchange(request: &Result<ProcessRequest, ApiError>) -> Option<String> {
 
 fn read(line: &[u8]) -> Result<ProcessRequest, ApiError> {
     let problem = |field, problem| ApiError::Field { field, problem };
-    // The derived reader would also take an array for the two fields in order.
+    // A derived deserializer would also accept an array with the two fields in order.
     if line.first() == Some(&b'[') {
         return Err(problem("line", "must be an object"));
     }
@@ -144,7 +144,7 @@ impl From<Result<AnalysisResponse, ApiError>> for Verdict {
     }
 }
 
-/// An envelope is JSON as it comes.
+/// An envelope, as JSON.
 fn raw(json: Vec<u8>) -> Box<RawValue> {
     let text = String::from_utf8(json).unwrap_or_default();
     RawValue::from_string(text).unwrap_or_default()

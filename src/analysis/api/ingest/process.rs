@@ -1,5 +1,5 @@
-//! `POST /process_request/` and `POST /process_response/` (§4.3), and both with rules of the request's
-//! own (§4.4). The token is checked before the body is read, so that a stranger costs no memory.
+//! `POST /process_request/` and `POST /process_response/` (§4.3), and both with rules of the request
+//! (§4.4). The token is checked before the body is read, so that an unknown caller costs no memory.
 
 use super::process_body::{self, RulesOf};
 use crate::analysis::api::extract::{Api, Ingester, body};
@@ -8,7 +8,7 @@ use crate::analysis::{Caller, Services};
 use axum::extract::{Request, State};
 use monitor_model::Stage;
 
-/// What the path says about a message.
+/// What the path says about a request.
 struct Call {
     stage: Stage,
     rules: RulesOf,

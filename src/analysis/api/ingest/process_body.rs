@@ -13,7 +13,7 @@ use serde_json::error::Category;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
-/// Whose rules hold.
+/// The rules that apply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::analysis::api) enum RulesOf {
     /// The application's own (§4.3).
@@ -34,15 +34,15 @@ struct Fields<'a> {
     validation_config: Option<&'a RawValue>,
 }
 
-/// The fields of §2.7, and of §2.8 where the rules come with the request. Keys it does not know at
-/// the top level are passed over.
+/// The fields of §2.7, and of §2.8 if the rules come with the request. Unknown top-level
+/// fields are ignored.
 pub(in crate::analysis::api) fn parse(
     bytes: &[u8],
     stage: Stage,
     rules: RulesOf,
 ) -> Result<ProcessRequest, ApiError> {
     let bytes = replace_lone(bytes);
-    // The derived reader would also take an array for the three fields in order.
+    // A derived deserializer would also accept an array with the three fields in order.
     if bytes.trim_ascii_start().first() != Some(&b'{') {
         serde_json::from_slice::<IgnoredAny>(&bytes).map_err(|error| not_json(&error))?;
         return Err(ApiError::Field {

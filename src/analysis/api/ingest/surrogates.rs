@@ -1,12 +1,12 @@
-//! Lone surrogate escapes: valid JSON (RFC 8259 section 8.2) that no Rust string can hold. A cut
-//! inside an emoji makes them, and such a message has to be analysed all the same.
+//! Lone surrogate escapes: valid JSON (RFC 8259 section 8.2) that no Rust string can hold. Text cut inside
+//! an emoji contains them, and has to be analyzed all the same.
 
 use std::borrow::Cow;
 
 const REPLACEMENT: &[u8; 6] = b"\\ufffd";
 
-/// The same text with every `\uD800` to `\uDFFF` that has no partner replaced by `\ufffd`; lengths
-/// stay. Backslashes stand only inside strings in valid JSON, so that the rest needs no reading.
+/// The same text with every `\uD800` to `\uDFFF` without a partner replaced by `\ufffd`; the length stays
+/// the same. In valid JSON backslashes occur only inside strings, so that no parsing is needed.
 pub(in crate::analysis::api) fn replace_lone(json: &[u8]) -> Cow<'_, [u8]> {
     let mut text = Cow::Borrowed(json);
     let mut at = 0;
@@ -30,7 +30,7 @@ enum Half {
     Low,
 }
 
-/// Which half of a pair the escape at this place is, if it is one.
+/// Which half of a pair an escape is, if it is one.
 fn surrogate(json: &[u8], at: usize) -> Option<Half> {
     let escape = json.get(at..at.checked_add(6)?)?;
     let [b'\\', b'u', b'd' | b'D', digit, third, fourth] = *escape else {

@@ -1,6 +1,6 @@
-//! `POST /user_prompt_analysis/{request_id}/attach_files`, its twin for answers (scope ingest), and
-//! `GET /records/{id}/attachments/{sha256}` (scope read), CONTRACT 29. A file goes to disk as it
-//! comes; those before one that is refused stay attached, and sending them again changes nothing.
+//! `POST /user_prompt_analysis/{request_id}/attach_files`, its twin for answers (scope ingest), and `GET
+//! /records/{id}/attachments/{sha256}` (scope read), CONTRACT 29. A file is written to disk while it
+//! arrives. If one is refused, those before it stay attached, and sending them again changes nothing.
 
 use crate::analysis::api::extract::paced_body::Pace;
 use crate::analysis::api::extract::{Api, Ingester, PathId, PathIds, Reader};
@@ -19,7 +19,7 @@ use std::time::Duration;
 use tokio::time::timeout;
 
 const FIELD: &str = "attached_files";
-/// Longest wait for the next piece of a body.
+/// The longest wait for the next part of a body.
 const SILENCE: Duration = Duration::from_secs(60);
 
 #[derive(Serialize)]
@@ -31,7 +31,7 @@ struct Taken<'a> {
     sha256: String,
 }
 
-/// A file as its record shows it.
+/// A file in the JSON of its record.
 #[derive(Serialize)]
 pub(in crate::analysis::api) struct Shown<'a> {
     #[serde(flatten)]
@@ -144,7 +144,7 @@ pub(in crate::analysis::api) async fn download(
     saved(&services, &caller, record, hash).await
 }
 
-/// A file of a record, for saving.
+/// The answer with a file, for download.
 pub(in crate::analysis) async fn saved(
     services: &Services,
     caller: &Caller,
@@ -155,7 +155,7 @@ pub(in crate::analysis) async fn saved(
     let mut response = Response::new(Body::from_stream(bytes));
     let headers = response.headers_mut();
     for (name, value) in [
-        // Never its own type: nothing is to be shown in place of being saved.
+        // Never its own type: a browser must not display it.
         (header::CONTENT_TYPE, "application/octet-stream"),
         (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
         (
@@ -173,8 +173,8 @@ pub(in crate::analysis) async fn saved(
     Ok(response)
 }
 
-/// RFC 6266: a plain name for everybody and the whole one for who reads `filename*`. No path, no
-/// leading dot.
+/// RFC 6266: a plain name for all clients, and the full one for those that read `filename*`. No path,
+/// no leading dot.
 fn disposition(name: &str) -> String {
     let last = name.rsplit(['/', '\\']).next().unwrap_or_default();
     let last = last.trim_start_matches('.').trim();

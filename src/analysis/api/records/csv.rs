@@ -1,16 +1,16 @@
-//! Records as lines of CSV (RFC 4180), safe to open in a spreadsheet: a cell that one would read as
-//! a formula begins with an apostrophe. Not a reader of CSV.
+//! Records as CSV (RFC 4180), safe to open in a spreadsheet: a cell that looks like a formula gets a
+//! leading apostrophe.
 
 use jiff::Timestamp;
 use monitor_store::{RecordSummary, StoredRecord};
 use std::borrow::Cow;
 
-/// The first line.
+/// The header line.
 pub(in crate::analysis::api) const HEADER: &str = "seq,request_id,record,application_id,exchange_id,user_id,session_id,\
      created_at,rules_version,status,guardrails,custom_policy,dataclean,blocked,failed,incomplete,\
      tokens,usage_severity,types,cleaned_text,message\r\n";
 
-/// Adds one record's line.
+/// Appends the line of a record.
 pub(in crate::analysis::api) fn line(record: &StoredRecord, out: &mut String) {
     for (place, text) in cells(record).iter().enumerate() {
         if place > 0 {
@@ -21,7 +21,7 @@ pub(in crate::analysis::api) fn line(record: &StoredRecord, out: &mut String) {
     out.push_str("\r\n");
 }
 
-/// In the order of the first line.
+/// The cells, in the order of the header.
 fn cells(record: &StoredRecord) -> [Cow<'_, str>; 21] {
     let summary = &record.summary;
     let created = Timestamp::from_millisecond(summary.created_at_ms);
@@ -67,7 +67,7 @@ fn word(flag: bool) -> Cow<'static, str> {
 }
 
 fn cell(text: &str, out: &mut String) {
-    // Spreadsheets skip what cannot be seen before they look for a formula.
+    // Spreadsheets skip invisible characters before they look for a formula.
     let shown = text.trim_start_matches(|c: char| c.is_whitespace() || c.is_control());
     let formula = shown.starts_with(['=', '+', '-', '@', '＝', '＋', '－', '＠']);
     let odd = text.starts_with(['\t', '\r', '\n']);

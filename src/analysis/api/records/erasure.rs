@@ -1,4 +1,4 @@
-//! `DELETE /records?user_id=…` (scope admin): everything of one user goes; the answer is a receipt.
+//! `DELETE /records?user_id=…` (scope admin): erases everything of one user; the answer is a receipt.
 
 use crate::analysis::api::extract::{Admin, Api, Query};
 use crate::analysis::api::response::{self, Outcome};
@@ -16,7 +16,7 @@ pub(in crate::analysis::api) async fn records(
     let application = query.typed("application_id", "must be a UUID", uuid)?;
     query.finish()?;
     let user_id = user_id.ok_or_else(|| FieldProblem::new("user_id", "missing"))?;
-    // To its end and its line in the audit log, also when the client leaves.
+    // Runs to its end and its audit entry even if the client disconnects.
     let erased =
         tokio::spawn(async move { services.records.erase(&caller, user_id, application).await });
     let receipt = erased.await.map_err(|_| ApiError::Internal)??;

@@ -1,6 +1,6 @@
-//! `GET /records/export?format=jsonl|csv` with the filters of the list (read scope): whole records,
-//! newest first, page after page, so that its memory does not grow with it. An export that the store
-//! breaks off ends in a cut connection, never in a shorter file that looks whole.
+//! `GET /records/export?format=jsonl|csv` with the filters of the list (scope read): whole records, newest
+//! first, streamed page by page. If the store fails midway, the connection is cut, so that a truncated file
+//! never looks complete.
 
 use super::shapes::Whole;
 use super::{csv, filters};
@@ -18,20 +18,20 @@ use std::sync::Arc;
 /// Records read at once.
 const PAGE: u32 = 200;
 
-/// What a line of an export is.
+/// The format of an export.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(in crate::analysis) enum Format {
     Jsonl,
     Csv,
 }
 
-/// Where an export stands.
+/// The state of an export.
 struct Export {
     services: Arc<Services>,
     caller: Caller,
     filter: RecordFilter,
     format: Format,
-    /// Records still wanted; None for all.
+    /// Records still to be written; None for all.
     left: Option<u64>,
     at: At,
 }
@@ -72,7 +72,7 @@ pub(in crate::analysis::api) async fn records(
     .await
 }
 
-/// Every record of a filter, for whoever the caller is.
+/// Exports every record of a filter that the caller may read.
 pub(in crate::analysis) async fn all(
     services: Arc<Services>,
     caller: Caller,
@@ -96,7 +96,7 @@ pub(in crate::analysis) async fn all(
 impl Export {
     async fn answer(self) -> Outcome {
         let format = self.format;
-        // The first page before the head, so that what is refused has its own status.
+        // The first page is read before the head is sent, so that an error gets its own status.
         let Some((first, export)) = self.next().await? else {
             return Err(ApiError::Internal);
         };
@@ -106,7 +106,7 @@ impl Export {
         Ok(format.response(body))
     }
 
-    /// The next page's bytes.
+    /// The bytes of the next page.
     async fn next(mut self) -> Result<Option<(Bytes, Self)>, ApiError> {
         if self.at == At::End {
             return Ok(None);

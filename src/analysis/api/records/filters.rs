@@ -1,4 +1,4 @@
-//! Filters and cursors of what was analysed, as they stand in an address (CONTRACT 38).
+//! Filters and cursors in the query of a URL (CONTRACT 38).
 
 use crate::analysis::api::extract::query::Query;
 use crate::analysis::{ApiError, FieldProblem};
@@ -9,11 +9,11 @@ use jiff::civil::Date;
 use monitor_model::{ApplicationId, Stage};
 use monitor_store::{RecordFilter, SessionFilter, StatisticsFilter, VerdictFilter};
 
-/// Characters of a filter's text.
+/// The longest text of a filter, in characters.
 const MAX_TEXT: usize = 1000;
-/// Days of one answer of statistics.
+/// Days in one answer of statistics.
 const MAX_DAYS: i64 = 3_660;
-/// Entries of one answer of statistics, and how many it has where nothing is said.
+/// Entries in one answer of statistics, also the default.
 const MOST_STATISTICS: u32 = 1_000;
 
 const UUID: &str = "must be a UUID";
@@ -31,7 +31,7 @@ pub(in crate::analysis) fn records(mut query: Query) -> Result<RecordFilter, Api
     Ok(filter)
 }
 
-/// The same without a page's size, which other lists have a meaning of their own for.
+/// Like [`records`], without a page size, which other lists interpret differently.
 pub(in crate::analysis::api) fn narrowed(query: &mut Query) -> Result<RecordFilter, ApiError> {
     Ok(RecordFilter {
         application_id: query.typed("application_id", UUID, application)?,
@@ -39,7 +39,7 @@ pub(in crate::analysis::api) fn narrowed(query: &mut Query) -> Result<RecordFilt
     })
 }
 
-/// The filter of a replay, whose application stands in its path.
+/// The filter of a replay; the application is in its path.
 pub(in crate::analysis::api) fn replay(mut query: Query) -> Result<RecordFilter, ApiError> {
     let mut filter = conditions(&mut query)?;
     filter.limit = query.limit()?;
@@ -77,7 +77,7 @@ pub(in crate::analysis) fn sessions(mut query: Query) -> Result<SessionFilter, A
     Ok(filter)
 }
 
-/// The filter of `GET /statistics`; without days the 30 that end with `today`.
+/// The filter of `GET /statistics`; the default is the 30 days that end with `today`.
 pub(in crate::analysis::api) fn statistics(
     mut query: Query,
     today: i64,
@@ -104,7 +104,7 @@ pub(in crate::analysis::api) fn statistics(
     })
 }
 
-/// The cursor of a page of sessions: opaque to clients.
+/// The cursor of a page of sessions; opaque to clients.
 pub(in crate::analysis) fn session_cursor(
     last_ms: i64,
     application: ApplicationId,
@@ -122,7 +122,7 @@ fn read_session_cursor(text: &str) -> Option<(i64, ApplicationId, String)> {
     Some((last_ms, application, parts.next()?.to_owned()))
 }
 
-/// The cursor of a page of statistics: opaque to clients.
+/// The cursor of a page of statistics; opaque to clients.
 pub(in crate::analysis::api) fn day_cursor(
     day: i64,
     application: ApplicationId,
@@ -138,7 +138,7 @@ fn read_day_cursor(text: &str) -> Option<(i64, ApplicationId, Stage)> {
     Some((day, application, stage))
 }
 
-/// `2026-01-31` of days since 1970; None beyond the calendar.
+/// The date of a number of days since 1970, such as `2026-01-31`; None beyond the calendar.
 pub(in crate::analysis::api) fn day_text(day: i64) -> Option<String> {
     let date = epoch().checked_add(jiff::Span::new().try_days(day).ok()?);
     Some(date.ok()?.to_string())
@@ -154,7 +154,7 @@ fn day(text: &str) -> Option<i64> {
     Some(i64::from(since.get_days()))
 }
 
-/// Milliseconds since 1970 of a number of them or of a time such as `2026-01-31T12:00:00Z`.
+/// Milliseconds since 1970, given as a number or as a time such as `2026-01-31T12:00:00Z`.
 fn time(text: &str) -> Option<i64> {
     let since = || text.parse::<Timestamp>().ok();
     let parsed = text.parse().ok();

@@ -1,5 +1,5 @@
-//! `GET /records` and `GET /records/{id}` (read scope). The list shows no text; one record shows its
-//! cleaned text, and the original only where the application keeps it.
+//! `GET /records` and `GET /records/{id}` (scope read). The list contains no texts; a single record has its
+//! cleaned text, and the original if the application keeps it.
 
 use super::filters;
 use super::shapes::{Item, Whole};

@@ -1,5 +1,5 @@
-//! `GET /sessions`: records grouped by `session_id` (CONTRACT 38). What was said in one stands at
-//! `GET /records?application_id=…&session_id=…`.
+//! `GET /sessions`: records grouped by `session_id` (CONTRACT 38). The messages of one session are at `GET
+//! /records?application_id=…&session_id=…`.
 
 use super::filters::{self, session_cursor};
 use crate::analysis::api::extract::{Api, Query, Reader};
@@ -35,7 +35,7 @@ pub(in crate::analysis::api) async fn list(
 ) -> Outcome {
     let mut filter = filters::sessions(query)?;
     let limit = filter.limit as usize;
-    // One more than asked for tells that there is a next page.
+    // One more than requested, to see whether there is a next page.
     filter.limit += 1;
     let mut sessions = services.records.sessions(&caller, filter).await?;
     let more = sessions.len() > limit;

@@ -1,5 +1,5 @@
-//! How records look on the wire (CONTRACT 38): the short form of lists, the whole one of single
-//! records and exports. The list shows no text.
+//! Records as JSON (CONTRACT 38): the short form for lists, the full one for single records and exports.
+//! The list contains no texts.
 
 use super::attachments::Shown;
 use monitor_model::{
@@ -9,7 +9,7 @@ use monitor_store::{Attachment, RecordSummary, StoredRecord};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-/// A record of a list.
+/// A record in a list.
 #[derive(Serialize)]
 pub(in crate::analysis::api) struct Item<'a> {
     seq: i64,
@@ -40,7 +40,7 @@ struct Flagged {
     dataclean: bool,
 }
 
-/// A whole record.
+/// A full record.
 #[derive(Serialize)]
 pub(in crate::analysis) struct Whole<'a> {
     #[serde(flatten)]
@@ -52,7 +52,7 @@ pub(in crate::analysis) struct Whole<'a> {
     inline_rules: Option<&'a Value>,
     error: Option<&'a Value>,
     answer: &'a AnalysisResponse,
-    /// Of a single record only.
+    /// In single records only.
     #[serde(skip_serializing_if = "Option::is_none")]
     attachments: Option<Vec<Shown<'a>>>,
 }

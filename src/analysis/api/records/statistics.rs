@@ -1,6 +1,6 @@
-//! `GET /statistics`: what was analysed per day (UTC), application and stage (CONTRACT 38). They are
-//! counted as records come in, so that retention does not lower them. `GET /statistics/users`: messages
-//! and tokens per end user, of the records that are there.
+//! `GET /statistics`: what was analyzed per day (UTC), application and stage (CONTRACT 38). These numbers
+//! are counted as records arrive, so that retention does not lower them. `GET /statistics/users`: messages
+//! and tokens per end user, of the stored records.
 
 use super::filters;
 use crate::analysis::FieldProblem;
@@ -32,7 +32,7 @@ struct Item<'a> {
     blocked: u64,
     failed: u64,
     tokens: u64,
-    /// Microseconds of analysis: of all messages together, and of the longest.
+    /// Microseconds of analysis: the sum over all messages, and the longest.
     total_us: u64,
     max_us: u64,
     types: &'a [TypeCount],
@@ -66,7 +66,7 @@ pub(in crate::analysis::api) async fn list(
     })
 }
 
-/// The filters of `GET /records` but its text; `limit` is that of the users.
+/// The filters of `GET /records` except text; `limit` applies to the users.
 pub(in crate::analysis::api) async fn users(
     State(services): Api,
     Reader(caller): Reader,

@@ -1,4 +1,4 @@
-//! What an ID token has to say (OpenID Connect Core 3.1.3.7), and who a person is by it.
+//! The claims of an ID token (OpenID Connect Core 3.1.3.7), and the person they describe.
 
 use super::OidcError;
 use crate::config::{OidcSettings, SignInRole};
@@ -7,26 +7,26 @@ use monitor_store::Identity;
 use serde_json::Value;
 use subtle::ConstantTimeEq;
 
-/// How far the provider's clock may be from ours.
+/// Allowed difference between the provider's clock and ours.
 const LEEWAY_S: u64 = 60;
-/// Bytes of a provider's name for a person (Core 2).
+/// The longest subject, in bytes (Core 2).
 const LONGEST_SUBJECT: usize = 255;
 
-/// Somebody whom the provider has recognised.
+/// A person whom the provider has authenticated.
 #[derive(Debug, PartialEq, Eq)]
 pub(in crate::analysis) struct Person {
-    /// By what the provider knows them.
+    /// The provider's issuer and subject.
     pub(in crate::analysis) identity: Identity,
-    /// Their e-mail address, where the provider has verified it; in lower case.
+    /// The e-mail address, if the provider has verified it; in lower case.
     pub(in crate::analysis) email: Option<String>,
-    /// What they are called there.
+    /// The provider's user name.
     pub(in crate::analysis) name: Option<String>,
-    /// The role that their groups stand for; None where they stand for none.
+    /// The role that the person's groups map to.
     pub(in crate::analysis) role: Option<SignInRole>,
 }
 
 impl Person {
-    /// Whether the address is of one of these domains; of any, where there are none.
+    /// Whether the address belongs to one of these domains; true where there are none.
     pub(in crate::analysis) fn is_of(&self, allowed: &[String]) -> bool {
         let address = self.email.as_deref();
         let domain = address.and_then(|address| address.rsplit_once('@'));
@@ -35,7 +35,7 @@ impl Person {
     }
 }
 
-/// What `jsonwebtoken` checks of a token's claims: issuer, audience, end and beginning.
+/// The checks that `jsonwebtoken` does: issuer, audience, expiry and start.
 pub(super) fn validation(settings: &OidcSettings) -> Validation {
     let mut validation = Validation::default();
     validation.leeway = LEEWAY_S;
@@ -74,7 +74,7 @@ pub(super) fn person(
     })
 }
 
-/// What OpenID Connect asks for beyond a JWT: the authorized party, the time of issue and the nonce.
+/// What OpenID Connect requires beyond a JWT: the authorized party, the time of issue and the nonce.
 fn check(
     claims: &Value,
     settings: &OidcSettings,
@@ -102,10 +102,10 @@ fn check(
     }
 }
 
-/// The most powerful role that a word of the claim stands for.
+/// The most powerful role that a value of the claim maps to.
 fn role(claims: &Value, settings: &OidcSettings) -> Option<SignInRole> {
     let path = settings.role_claim.as_deref()?;
-    // A claim's own name may have dots, as an address does.
+    // The name of a claim may contain dots itself, as a URL does.
     let whole = claims.get(path);
     let found = whole.or_else(|| path.split('.').try_fold(claims, |at, name| at.get(name)));
     let words: Vec<&str> = match found? {

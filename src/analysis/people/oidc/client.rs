@@ -1,5 +1,5 @@
-//! The calls to an identity provider: bounded in time and size, over TLS unless the provider is on this
-//! machine. What an answer means is not known here.
+//! HTTP calls to an identity provider: limited in time and size, over TLS unless the provider is on this
+//! machine. Does not interpret the answers.
 
 use super::OidcError;
 use crate::backend::connector;
@@ -18,21 +18,21 @@ use serde_json::Value;
 use std::time::Duration;
 use tokio::time::timeout;
 
-/// The longest a call may take.
+/// The timeout of a call.
 const LONGEST: Duration = Duration::from_secs(10);
-/// The largest answer that is read.
+/// The largest answer that is read, in bytes.
 const LARGEST: usize = 256 << 10;
-/// Characters of a provider's own word for an error.
+/// The longest error code of a provider that is repeated.
 const LONGEST_WORD: usize = 40;
 
-/// Calls one provider.
+/// The client of one provider.
 pub(super) struct Http {
     client: Client<HttpsConnector<HttpConnector>, Full<Bytes>>,
     scheme: &'static str,
 }
 
 impl Http {
-    /// Calls addresses of the issuer's scheme only.
+    /// Calls only addresses with the scheme of the issuer.
     pub(super) fn new(issuer: &str) -> std::io::Result<Self> {
         let is_tls = issuer.starts_with("https://");
         Ok(Self {
@@ -41,7 +41,7 @@ impl Http {
         })
     }
 
-    /// Whether an address is one that is called.
+    /// Whether an address may be called.
     pub(super) fn takes(&self, address: &str) -> bool {
         address.starts_with(self.scheme)
     }
@@ -50,7 +50,7 @@ impl Http {
         self.call(Request::get(address), String::new()).await
     }
 
-    /// Sends a form, with the client's name and secret in a header where they belong there.
+    /// Posts a form, with the client's name and secret in a header if the provider wants them there.
     pub(super) async fn post(
         &self,
         address: &str,
@@ -100,14 +100,14 @@ impl Http {
     }
 }
 
-/// A provider's word for an error, where it is one: it stands on a page and in the log.
+/// A provider's error code, if it is plain: it appears on a page and in the log.
 pub(super) fn plain_word(word: Option<&str>) -> String {
     let is_plain = |c: char| c.is_ascii_lowercase() || c == '_';
     let word = word.filter(|word| word.len() <= LONGEST_WORD && word.chars().all(is_plain));
     word.unwrap_or_default().to_owned()
 }
 
-/// RFC 6749 2.3.1: both are encoded as in a form first.
+/// RFC 6749 2.3.1: both are form-encoded first.
 fn basic(id: &str, secret: &Secret) -> Result<HeaderValue, OidcError> {
     let encoded =
         |text: &str| url::form_urlencoded::byte_serialize(text.as_bytes()).collect::<String>();

@@ -1,5 +1,5 @@
 //! The keys of an identity provider (RFC 7517) and the verification of a token by them (RFC 7515), with
-//! `jsonwebtoken`. Decided here: which of the keys a token means, and that a head may ask for nothing special.
+//! `jsonwebtoken`. This file decides which of the keys a token was signed by, and refuses critical headers.
 
 use super::OidcError;
 use base64::Engine as _;
@@ -20,7 +20,7 @@ pub(super) struct Key {
     key: DecodingKey,
 }
 
-/// The head of a token. `jsonwebtoken` reads past `crit`, so it is read here.
+/// The header of a token. `jsonwebtoken` ignores `crit`, so it is read here.
 #[derive(Deserialize)]
 struct Head {
     alg: String,
@@ -29,7 +29,7 @@ struct Head {
     crit: Option<Value>,
 }
 
-/// Why a token is not taken.
+/// Why a token is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum TokenProblem {
     /// It is signed by a key that is not known: the provider may have a new one.
@@ -85,7 +85,7 @@ fn is_same(own: KeyAlgorithm, algorithm: Algorithm) -> bool {
     )
 }
 
-/// The claims of a token that one of the keys has signed and that pass the validation. The algorithms of the
+/// The claims of a token that is signed by one of the keys and passes the validation. The algorithms of the
 /// validation are replaced by the one of the key.
 pub(super) fn verified(
     token: &str,
@@ -110,7 +110,7 @@ fn head(token: &str) -> Option<Head> {
     serde_json::from_slice(&URL_SAFE_NO_PAD.decode(head).ok()?).ok()
 }
 
-/// The algorithm, if it is one of those allowed. What the head asks for besides is refused.
+/// The algorithm, if it is allowed. A header with critical extensions is refused.
 fn algorithm(head: &Head) -> Result<Algorithm, TokenProblem> {
     let algorithm = match head.alg.as_str() {
         "RS256" => Algorithm::RS256,
@@ -130,7 +130,7 @@ fn algorithm(head: &Head) -> Result<Algorithm, TokenProblem> {
     }
 }
 
-/// The one key that the head means. Whether a key may be used for the algorithm is up to the key.
+/// The one key that the header means. The key decides whether it may be used with the algorithm.
 fn chosen<'k>(head: &Head, algorithm: Algorithm, keys: &'k [Key]) -> Result<&'k Key, TokenProblem> {
     let mut fitting = keys.iter().filter(|key| {
         key.algorithms.contains(&algorithm) && (head.kid.is_none() || key.id == head.kid)

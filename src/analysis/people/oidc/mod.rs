@@ -1,11 +1,11 @@
-//! Signing in by an OpenID Connect provider: the authorization code flow with PKCE. Here a browser is
-//! sent to the provider and who came back is told; which account that is stands in `oidc_accounts`.
+//! Signing in by an OpenID Connect provider: the authorization code flow with PKCE. This module sends a
+//! browser to the provider and determines who came back; `oidc_accounts` finds the account.
 //!
-//! - One sign-in has a state, a nonce and a verifier of its own, 256 random bits each. They stay with the
-//!   browser that began it, and a state is taken once.
-//! - Only a token that the provider itself hands out over its token endpoint is looked at, and its
-//!   signature, issuer, audience, times and nonce are checked all the same.
-//! - No text of an error holds a code, a token or a secret.
+//! - Each sign-in has its own state, nonce and verifier, 256 random bits each. They stay in the browser
+//!   that began it, and a state is accepted once.
+//! - Only a token from the provider's own token endpoint is accepted, and its signature, issuer, audience,
+//!   times and nonce are checked all the same.
+//! - No error text contains a code, a token or a secret.
 
 mod claims;
 mod client;
@@ -30,45 +30,45 @@ use subtle::ConstantTimeEq;
 use thiserror::Error;
 use tokio::sync::{Mutex as AsyncMutex, Semaphore};
 
-/// How long a sign-in may take.
+/// The time limit of a sign-in.
 pub(in crate::analysis) const LASTS: Duration = Duration::from_secs(600);
-/// How long a provider's description and keys are believed.
+/// How long a provider's metadata and keys are cached.
 const BELIEVED_FOR: Duration = Duration::from_secs(3_600);
-/// Sign-ins that are finished at once.
+/// Sign-ins that are finished at the same time.
 const AT_ONCE: usize = 8;
-/// States that are remembered as taken.
+/// Used states that are remembered.
 const REMEMBERED: usize = 10_000;
 
-/// Why somebody is not signed in. Its text is for pages and the log.
+/// Why a sign-in fails. The text appears on pages and in the log.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub(in crate::analysis) enum OidcError {
-    /// The provider is not there.
+    /// The provider does not answer.
     #[error("the identity provider cannot be reached: {0}")]
     Unreachable(&'static str),
-    /// It says something that is no answer.
+    /// The provider's answer is not valid.
     #[error("the identity provider's answer {0}")]
     Answer(&'static str),
-    /// Its description does not fit the configuration.
+    /// The provider's metadata does not match the configuration.
     #[error("the identity provider's description {0}")]
     Description(&'static str),
-    /// It refuses: the status and its own word.
+    /// The provider answers with an error: the status and its error code.
     #[error("the identity provider refuses with status {0} {1}")]
     Refused(u16, String),
-    /// It sent the browser back with its own word for an error.
+    /// The provider sent the browser back with this error code.
     #[error("the identity provider did not sign you in: {0}")]
     Denied(String),
-    /// Its token is not taken.
+    /// The provider's token is not accepted.
     #[error("the identity provider's token {0}")]
     Token(&'static str),
-    /// The sign-in was not begun in this browser, too long ago, or is over already.
+    /// The sign-in was begun in another browser or too long ago, or is already finished.
     #[error("this sign-in was begun elsewhere or too long ago, or is over: begin again")]
     Stale,
-    /// The person is known and not let in.
+    /// The person is authenticated, but not allowed in.
     #[error("you are not let in: {0}")]
     NotLetIn(NotLetIn),
 }
 
-/// Why somebody whom the provider has recognised is not let in.
+/// Why an authenticated person is not allowed in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub(in crate::analysis) enum NotLetIn {
     #[error("no verified e-mail address of a domain that is let in")]
@@ -81,26 +81,26 @@ pub(in crate::analysis) enum NotLetIn {
     Disabled,
 }
 
-/// What a browser keeps while its owner is at the provider.
+/// What the browser stores while its owner is at the provider.
 #[derive(Clone, PartialEq, Eq)]
 pub(in crate::analysis) struct Flow {
-    /// What comes back with the browser.
+    /// Returned by the provider.
     pub(in crate::analysis) state: String,
     nonce: String,
     verifier: String,
 }
 
-/// How a browser came back.
+/// The parameters with which the browser came back.
 pub(in crate::analysis) struct Returned<'a> {
     pub(in crate::analysis) state: &'a str,
     pub(in crate::analysis) code: &'a str,
-    /// RFC 9207; empty where the provider does not say.
+    /// RFC 9207; empty where the provider does not send it.
     pub(in crate::analysis) issuer: &'a str,
-    /// The address it was sent back to.
+    /// The redirect URI of the sign-in.
     pub(in crate::analysis) redirect: &'a str,
 }
 
-/// A provider.
+/// An identity provider, with its cached metadata and keys.
 pub(in crate::analysis) struct Provider {
     settings: OidcSettings,
     http: Http,
@@ -110,16 +110,16 @@ pub(in crate::analysis) struct Provider {
     turns: Semaphore,
 }
 
-/// What a provider says of itself (OpenID Connect Discovery 1.0).
+/// The provider's metadata (OpenID Connect Discovery 1.0).
 struct Description {
     authorization: String,
     token: String,
     keys: String,
-    /// Whether the secret goes into a header.
+    /// Whether the client secret is sent in a header.
     takes_basic: bool,
 }
 
-/// Whether keys that are known already will do.
+/// Whether cached keys may be used.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Believed {
     Yes,
@@ -139,12 +139,12 @@ impl Flow {
         })
     }
 
-    /// As one word of a cookie.
+    /// The flow as one word of a cookie.
     pub(in crate::analysis) fn word(&self) -> Secret {
         Secret::new(format!("{}.{}.{}", self.state, self.nonce, self.verifier))
     }
 
-    /// The flow of such a word.
+    /// Reads such a word.
     pub(in crate::analysis) fn read(word: &str) -> Option<Self> {
         let mut parts = word.split('.').map(str::to_owned);
         let flow = Self {
@@ -157,7 +157,7 @@ impl Flow {
 }
 
 impl Provider {
-    /// Connects nowhere yet.
+    /// Connects to nothing yet.
     pub(in crate::analysis) fn new(settings: OidcSettings) -> std::io::Result<Self> {
         Ok(Self {
             http: Http::new(&settings.issuer)?,
@@ -173,7 +173,7 @@ impl Provider {
         &self.settings
     }
 
-    /// Where a browser is sent, and what it keeps meanwhile.
+    /// The URL that the browser is sent to, and what it stores meanwhile.
     pub(in crate::analysis) async fn begin(
         &self,
         redirect: &str,
@@ -195,7 +195,7 @@ impl Provider {
         Ok((address.into(), flow))
     }
 
-    /// Who came back. Whether they are let in is asked where their account is.
+    /// The person who came back. Whether they are allowed in depends on their account.
     pub(in crate::analysis) async fn finish(
         &self,
         flow: &Flow,
@@ -214,7 +214,7 @@ impl Provider {
         claims::person(&claims, &self.settings, &flow.nonce, now_ms() / 1_000)
     }
 
-    /// Whether this browser began it, and nobody finished it before.
+    /// Checks that this browser began the sign-in and that it is not finished yet.
     fn take(&self, flow: &Flow, returned: &Returned<'_>) -> Result<(), OidcError> {
         let is_own = flow.state.as_bytes().ct_eq(returned.state.as_bytes());
         let is_issuers = returned.issuer.is_empty() || returned.issuer == self.settings.issuer;
@@ -237,7 +237,7 @@ impl Provider {
         Ok(())
     }
 
-    /// The ID token for a code.
+    /// Exchanges a code for the ID token.
     async fn exchange(&self, flow: &Flow, returned: &Returned<'_>) -> Result<String, OidcError> {
         let description = self.description().await?;
         let id = self.settings.client_id.as_str();
@@ -312,7 +312,7 @@ impl Provider {
     }
 }
 
-/// A provider's word for an error that a browser brought back.
+/// The error of a code that a browser brought back.
 pub(in crate::analysis) fn denied(word: &str) -> OidcError {
     let word = client::plain_word(Some(word));
     OidcError::Denied(match word.is_empty() {

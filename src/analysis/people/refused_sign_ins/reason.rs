@@ -1,9 +1,8 @@
-//! Why a sign-in was refused: the closed list of reasons, and which one an error is. In which language a
-//! reason is told is the pages' business.
+//! The closed list of reasons for refusing a sign-in, and the reason of an error. The pages translate them.
 
 use crate::analysis::people::oidc::{NotLetIn, OidcError};
 
-/// Why a sign-in was refused, as the log names it.
+/// Why a sign-in was refused, by its name in the audit log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::analysis) enum Reason {
     UnknownName,

@@ -1,26 +1,26 @@
-//! The process that reads one document: bounds for itself first, then the file from its standard
-//! input, then a letter and the text to its standard output. Whatever it breaks on ends it, and it
-//! leaves no image of its memory.
+//! The process that reads one document: it limits itself, reads the file from standard input and writes a
+//! status letter and the text to standard output. Whatever breaks it only ends this process, without a core
+//! dump.
 
 use super::text::{Broken, Text};
 use super::{Document, LONGEST_TEXT, docx, pdf};
 use rustix::process::{Resource, Rlimit, setrlimit};
 use std::io::{self, Read, Write};
 
-/// Seconds of the processor.
+/// CPU time in seconds.
 const CPU_SECONDS: u64 = 10;
-/// Bytes of memory, the program itself with it.
+/// Memory in bytes, including the program itself.
 const MEMORY: u64 = 768 << 20;
-/// Bytes of the largest file that is read.
+/// The largest file that is read, in bytes.
 const LARGEST: u64 = 64 << 20;
 
-/// All of the text follows.
+/// The whole text follows.
 pub(super) const WHOLE: u8 = b'W';
 /// A part of the text follows.
 pub(super) const PART: u8 = b'P';
-/// The file is not of its format.
+/// The file is not of the expected format.
 pub(super) const MALFORMED: u8 = b'M';
-/// The text cannot be read without a password.
+/// A password is required to read the text.
 pub(super) const ENCRYPTED: u8 = b'E';
 /// The file is over [`LARGEST`].
 pub(super) const TOO_LARGE: u8 = b'L';
@@ -28,7 +28,7 @@ pub(super) const TOO_LARGE: u8 = b'L';
 /// Reads the document on standard input and writes its text to standard output.
 ///
 /// # Errors
-/// When a bound cannot be set, or input or output fail; nothing was written then.
+/// When a limit cannot be set, or input or output fail; nothing has been written then.
 pub fn read_document(document: Document) -> io::Result<()> {
     for (resource, bound) in [
         (Resource::Core, 0),
@@ -44,7 +44,7 @@ pub fn read_document(document: Document) -> io::Result<()> {
             },
         )?;
     }
-    // What a crate says when it panics may hold words of the file.
+    // The panic message of a crate could contain words of the file.
     std::panic::set_hook(Box::new(|_| {}));
     let mut bytes = Vec::new();
     io::stdin()

@@ -1,5 +1,5 @@
-//! The text of a DOCX file, by the crates `zip` and `quick-xml`: its body, headers, footers, notes and
-//! comments, what was struck out of it and is still there, and where its links lead.
+//! The text of a DOCX file, with the crates `zip` and `quick-xml`: its body, headers, footers, notes and
+//! comments, tracked deletions that are still in it, and the targets of its links.
 
 use super::text::{Broken, Text};
 use quick_xml::events::{BytesRef, BytesStart, Event};
@@ -7,11 +7,11 @@ use quick_xml::{Reader, XmlVersion};
 use std::io::{BufRead, BufReader, Cursor, Read as _};
 use zip::ZipArchive;
 
-/// Bytes of all parts of a file once they are decompressed.
+/// Bytes of all parts of a file after decompression.
 const DECOMPRESSED: u64 = 64 << 20;
 /// Parts of a file that are read.
 const PARTS: usize = 200;
-/// Beginnings of the names of parts that hold text, and the links of such parts.
+/// Prefixes of the names of parts with text, and of the links of such parts.
 const FOLDER: &str = "word/";
 const WITH_TEXT: [&str; 6] = [
     "document",
@@ -44,7 +44,7 @@ pub(super) fn read(bytes: &[u8], text: &mut Text) -> Result<(), Broken> {
         let read = take_text(&mut part, text);
         left = part.get_ref().limit();
         match left {
-            // Cut at the bound, not broken.
+            // Cut at the limit, not broken.
             0 => text.leave_out(),
             _ => read?,
         }
@@ -69,8 +69,7 @@ fn has_text(name: &str) -> bool {
             .any(|beginning| part.starts_with(beginning))
 }
 
-/// The text of one part. Its elements are told by their local names; what they stand in does not
-/// matter.
+/// The text of one part. Elements are recognized by their local names, whatever encloses them.
 fn take_text(part: impl BufRead, text: &mut Text) -> Result<(), Broken> {
     let malformed = |_| Broken::Malformed;
     let mut reader = Reader::from_reader(part);
@@ -101,7 +100,7 @@ fn take_text(part: impl BufRead, text: &mut Text) -> Result<(), Broken> {
     Ok(())
 }
 
-/// Words, words that were struck out, and the codes of fields, which hold links.
+/// Words, deleted words, and the codes of fields, which contain links.
 fn holds_text(element: &[u8]) -> bool {
     matches!(element, b"t" | b"delText" | b"instrText")
 }
@@ -114,7 +113,7 @@ fn stands_for(element: &[u8]) -> &'static str {
     }
 }
 
-/// Where a link out of the file leads.
+/// The target of an external link.
 fn link(element: &BytesStart<'_>, text: &mut Text) {
     if element.local_name().as_ref() != b"Relationship" {
         return;

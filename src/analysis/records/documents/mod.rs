@@ -1,7 +1,6 @@
-//! The text of PDF and DOCX files (CONTRACT 29), read by this program in a process of its own: those
-//! formats are large, and a file may be made to break whoever reads it. The process has bounds of
-//! memory and time (`child`), and its end is nothing but a note on the file. What is found in the text
-//! is `attachments`.
+//! The text of PDF and DOCX files (CONTRACT 29), read by this program in a process of its own: these
+//! formats are complex, and a file may be crafted to break its reader. The process has limits of memory and
+//! time (`child`); if it breaks, the file is only marked as unreadable. `attachments` analyzes the text.
 
 mod child;
 mod docx;
@@ -21,18 +20,18 @@ use tokio::process::Command;
 use tokio::sync::Semaphore;
 use tokio::time::timeout;
 
-/// The subcommand that reads a document; not for people.
+/// The internal subcommand that reads a document.
 pub const COMMAND: &str = "read-document";
-/// This program, also where its file was replaced since it was started.
+/// This program, even if its file was replaced since it was started.
 const PROGRAM: &str = "/proc/self/exe";
-/// Documents that are read at once, and the wait of the next ones.
+/// Documents that are read at the same time, and how long others wait.
 const AT_ONCE: usize = 2;
 const LONGEST_WAIT: Duration = Duration::from_secs(60);
-/// Time for reading one document; its process has [`child::CPU_SECONDS`] of the processor.
+/// The time limit of one document; its process has [`child::CPU_SECONDS`] of CPU time.
 const LONGEST_READ: Duration = Duration::from_secs(20);
-/// Bytes of text that are taken from one document.
+/// The longest text taken from one document, in bytes.
 const LONGEST_TEXT: usize = 1024 * 1024;
-/// Linux: the process has used up its time of the processor.
+/// Linux: the process has used up its CPU time.
 const SIGXCPU: i32 = 24;
 
 /// A format that is read in a process of its own.
@@ -40,7 +39,7 @@ const SIGXCPU: i32 = 24;
 pub enum Document {
     /// Portable Document Format.
     Pdf,
-    /// Office Open XML, text.
+    /// Office Open XML text document.
     Docx,
 }
 
@@ -64,11 +63,11 @@ impl FromStr for Document {
     }
 }
 
-/// Text out of a file.
+/// The text of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in crate::analysis) struct Extracted {
     pub(in crate::analysis) text: String,
-    /// Nothing was left out for a bound.
+    /// Nothing was left out because of a limit.
     pub(in crate::analysis) is_whole: bool,
 }
 
@@ -87,7 +86,7 @@ impl Default for Reader {
 }
 
 impl Reader {
-    /// The text of a document; else why there is none.
+    /// The text of a document, or why there is none.
     pub(in crate::analysis) async fn read(
         &self,
         document: Document,
@@ -102,7 +101,7 @@ impl Reader {
     }
 }
 
-/// The process ends with its caller: nothing of the environment, no words on its errors.
+/// The process ends with its caller; it gets no environment, and its standard error is discarded.
 async fn in_process(document: Document, file: File) -> Result<Extracted, Extraction> {
     let failed = |_| Extraction::Failed;
     let mut child = Command::new(PROGRAM)
@@ -125,7 +124,7 @@ async fn in_process(document: Document, file: File) -> Result<Extracted, Extract
     told(&output, status)
 }
 
-/// What the process said: one letter, then the text.
+/// Reads the output of the process: one letter, then the text.
 fn told(output: &[u8], status: ExitStatus) -> Result<Extracted, Extraction> {
     let Some((letter, text)) = output.split_first() else {
         return Err(match status.signal() {

@@ -1,6 +1,6 @@
-//! The text of a PDF file, by the crate `pdf-extract`: what its pages show, and the strings in which
-//! forms, notes, links and the file's own description keep theirs. A page that the crate breaks on is
-//! left out. Pictures of text are not read.
+//! The text of a PDF file, with the crate `pdf-extract`: the text of its pages, and the strings of forms,
+//! notes, links and the document information. A page that breaks the crate is left out. Scanned text is not
+//! read.
 
 use super::text::{Broken, Text};
 use pdf_extract::{ConvertToFmt, Dictionary, Document, Object, PlainTextOutput, output_doc_page};
@@ -8,9 +8,9 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// Pages that are read.
 const PAGES: usize = 500;
-/// Dictionaries within dictionaries that are looked at.
+/// The depth of nested dictionaries that is searched.
 const DEPTH: usize = 4;
-/// What a form's field, a note, a link, and the file's description keep text under.
+/// The keys of text in form fields, notes, links and the document information.
 const KEYS: [&[u8]; 7] = [
     b"V",
     b"Contents",
@@ -26,7 +26,7 @@ pub(super) fn read(bytes: &[u8], text: &mut Text) -> Result<(), Broken> {
     let Ok(Ok(mut document)) = loaded else {
         return Err(Broken::Malformed);
     };
-    // One that needs no password has been decrypted by now, in most of its forms.
+    // A file that needs no password has been decrypted by now, in most cases.
     if document.trailer.has(b"Encrypt") && document.decrypt("").is_err() {
         return Err(Broken::Encrypted);
     }
@@ -53,13 +53,13 @@ pub(super) fn read(bytes: &[u8], text: &mut Text) -> Result<(), Broken> {
     Ok(())
 }
 
-/// Whether the whole page could be read.
+/// Whether the whole page was read.
 fn show(document: &Document, page: u32, text: &mut Text) -> bool {
     let mut output = PlainTextOutput::new(Shown(text));
     output_doc_page(document, &mut output, page).is_ok()
 }
 
-/// Where the text of pages goes.
+/// Where the text of the pages goes.
 struct Shown<'a>(&'a mut Text);
 
 impl<'a> ConvertToFmt for Shown<'a> {

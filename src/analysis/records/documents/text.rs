@@ -1,17 +1,17 @@
-//! Text that is taken out of a document, up to a bound.
+//! The text taken out of a document, up to a limit.
 
 use std::fmt;
 
 /// Why a document has no text that can be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Broken {
-    /// It is not of its format.
+    /// Not of its format.
     Malformed,
     /// A password is needed.
     Encrypted,
 }
 
-/// The text so far.
+/// The text so far, and its limit.
 #[derive(Debug)]
 pub(super) struct Text {
     taken: String,
@@ -20,7 +20,7 @@ pub(super) struct Text {
 }
 
 impl Text {
-    /// None yet, and at most so many bytes.
+    /// Empty, with a limit in bytes.
     pub(super) fn new(longest: usize) -> Self {
         Self {
             taken: String::new(),
@@ -29,14 +29,14 @@ impl Text {
         }
     }
 
-    /// Takes more, as far as there is room.
+    /// Appends text, as far as there is room.
     pub(super) fn push(&mut self, more: &str) {
         let room = more.floor_char_boundary(self.longest - self.taken.len());
         self.taken.push_str(more.get(..room).unwrap_or_default());
         self.is_whole &= room == more.len();
     }
 
-    /// Something was left out.
+    /// Marks that something was left out.
     pub(super) fn leave_out(&mut self) {
         self.is_whole = false;
     }
@@ -51,14 +51,14 @@ impl Text {
         self.is_whole
     }
 
-    /// What was taken.
+    /// The collected text.
     pub(super) fn into_string(self) -> String {
         self.taken
     }
 }
 
 impl fmt::Write for Text {
-    /// An error once the text is full, so that whoever writes it stops.
+    /// Fails once the text is full, so that the writer stops.
     fn write_str(&mut self, more: &str) -> fmt::Result {
         self.push(more);
         match self.taken.len() < self.longest {
