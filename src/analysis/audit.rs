@@ -135,7 +135,7 @@ impl AuditLog {
         };
         self.store.add_audit(entry).await.map_err(|error| {
             log::error!(
-                "{} of {} was done, its line in the audit log could not be written",
+                "{} of {} was done, but its audit entry could not be written",
                 action.as_str(),
                 target.id(),
             );

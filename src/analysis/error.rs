@@ -50,10 +50,10 @@ pub enum ApiError {
     #[error("the access token is bound to another application")]
     OtherApplication,
     /// Only a token that is bound to no application may do this.
-    #[error("this takes an access token that is bound to no application")]
+    #[error("this requires an access token that is not bound to an application")]
     NotForBound,
     /// The caller would hand out a scope that it does not have.
-    #[error("scopes: the access token does not have `{}` itself, so it cannot give it", .0.as_str())]
+    #[error("scopes: the access token does not have `{}` and cannot grant it", .0.as_str())]
     ScopeNotOwn(Scope),
     /// The body is not JSON, or did not arrive completely.
     #[error("the body is not JSON{0}")]
@@ -77,7 +77,7 @@ pub enum ApiError {
     #[error("the body must be files: send `Content-Type: multipart/form-data`")]
     NotMultipart,
     /// The files did not arrive completely.
-    #[error("the body is not multipart/form-data, or it broke off")]
+    #[error("the body is not multipart/form-data, or it is incomplete")]
     BrokenMultipart,
     /// A field has the wrong shape or value.
     #[error("{field}: {problem}")]
@@ -91,7 +91,7 @@ pub enum ApiError {
     #[error("{}", joined(.0))]
     Fields(Vec<FieldProblem>),
     /// The change was made from an older version than this, the latest one.
-    #[error("version: the application is at version {0} by now; read it and make the change again")]
+    #[error("version: the application is now at version {0}; read it and repeat the change")]
     VersionConflict(i64),
     /// The change does not state the version it was made from.
     #[error("version: missing; send the version the change was made from, or its ETag as If-Match")]
@@ -100,7 +100,7 @@ pub enum ApiError {
     #[error("{0}")]
     Conflict(&'static str),
     /// The access token has reached its rate limit.
-    #[error("more than {limit} requests per second with this access token: try again")]
+    #[error("more than {limit} requests per second with this access token: try again later")]
     TooManyRequests {
         /// Requests per second.
         limit: usize,
@@ -114,7 +114,7 @@ pub enum ApiError {
     #[error("not found")]
     NotFound,
     /// The path exists, the method does not.
-    #[error("this path does not take this method")]
+    #[error("this path does not support this method")]
     MethodNotAllowed,
     /// The store is down; nothing was kept.
     #[error("the store is not available, nothing was recorded: try again")]
@@ -186,7 +186,7 @@ impl From<StoreError> for ApiError {
     fn from(error: StoreError) -> Self {
         // Logged here, so that no failure of the store goes unnoticed, whoever called it.
         if let Some(times) = STORE_FAILED.pass() {
-            log::error!("the store failed ({times} times since the last such line): {error}");
+            log::error!("the store failed ({times} times since the last message): {error}");
         }
         match error {
             StoreError::Unreadable(_) => Self::Internal,

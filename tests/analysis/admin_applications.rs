@@ -172,7 +172,7 @@ fn everything_that_is_wrong_is_named_with_its_limit() {
     assert_refused(&call(&stack, "POST", "/applications", taken), 409, "id: ");
     for (query, words) in [
         ("limit=0", "limit: must be an integer from 1 to 200"),
-        ("limit=1&limit=2", "limit: is given more than once"),
+        ("limit=1&limit=2", "limit: is repeated"),
         ("after=x", "after: must be an integer"),
         ("user=1", "query: takes name, after, limit only"),
     ] {

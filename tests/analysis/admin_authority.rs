@@ -186,7 +186,7 @@ fn another_application_is_forbidden_where_it_is_named_and_not_there_where_it_is_
 fn making_and_removing_applications_takes_an_unbound_token() {
     // CONTRACT 27, 30.
     let tenants = Tenants::with_scopes(&["ingest", "read", "admin"]);
-    let words = (403, "bound to no application");
+    let words = (403, "not bound to an application");
     tenants.refused(
         ("POST", "/applications"),
         json!({"name": "mine too"}),

@@ -179,7 +179,7 @@ fn what_cannot_be_done_says_why() {
         (
             &["create", "--name", "x", "--expires", "0"],
             1,
-            "expires_in: must be longer than nothing",
+            "expires_in: must be longer than zero",
         ),
         (&["revoke", "x"], 2, "invalid value"),
     ] {

@@ -243,11 +243,11 @@ fn everything_that_is_wrong_with_a_token_is_named() {
         ),
         (
             json!({"name": "x", "scopes": ["read"], "expires_in": 0}),
-            "expires_in: must be longer than nothing",
+            "expires_in: must be longer than zero",
         ),
         (
             json!({"name": "x", "scopes": ["read"], "expires_in": 1, "expires_at_ms": null}),
-            "expires_in: cannot stand beside",
+            "expires_in: cannot be combined with",
         ),
         (
             json!({"name": "x", "scopes": ["read"], "value": "mon_mine"}),

@@ -81,7 +81,7 @@ fn a_change_has_to_say_which_version_it_was_made_from() {
         assert_refused(&response, 428, "version: missing");
     }
     let stale = call(&stack, "PATCH", &path, json!({"name": "x", "version": 9}));
-    assert_refused(&stale, 409, "version: the application is at version 1");
+    assert_refused(&stale, 409, "version: the application is now at version 1");
     assert_eq!(stale.head.header("etag"), Some("\"1\""));
     let removed = call(&stack, "DELETE", &format!("{path}?version=9"), Value::Null);
     assert_refused(&removed, 409, "version 1");

@@ -62,7 +62,7 @@ fn somebody_signs_in_by_the_provider_and_has_the_role_of_their_groups_each_time_
     );
     let (status, page) = comes(&provider, &mut ann, person(&["staff"]));
     assert_eq!(status, 403, "no role any more");
-    assert!(page.contains("not let in"), "{page}");
+    assert!(page.contains("cannot sign in"), "{page}");
     let log = stack.analysis("/audit", KEY).text();
     assert!(
         log.contains("\"by\":\"oidc\"") && log.contains("account.sign_in"),
@@ -99,7 +99,7 @@ fn a_token_that_is_not_the_providers_or_not_for_this_sign_in_is_refused() {
         (json!({"nbf": 9_000_000_000_u64}), "not valid yet"),
         (json!({"nonce": "replayed"}), "another sign-in"),
         (json!({"nonce": null}), "another sign-in"),
-        (json!({"sub": null}), "who it is about"),
+        (json!({"sub": null}), "no usable subject"),
     ] {
         let (status, page) = comes(&provider, &mut visitor, claims.clone());
         assert_eq!(status, 403, "{claims}");

@@ -110,7 +110,7 @@ struct Again {
 }
 
 /// The warning of an explanation whose rulings are copied.
-const NOT_ASKED: &str = "custom_policy: the rulings are the record's own, no judge was asked again";
+const NOT_ASKED: &str = "custom_policy: the rulings are copied from the record, no judge was asked";
 
 /// The custom policies of the versions that a page of records was analyzed by, each read once.
 #[derive(Default)]

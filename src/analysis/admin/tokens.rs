@@ -301,7 +301,7 @@ fn end(expiry: Expiry, now_ms: i64) -> Result<Option<i64>, FieldProblem> {
             at if at > now_ms && at <= LATEST_MS => Ok(Some(at)),
             _ => problem(
                 "expires_in",
-                "must be longer than nothing and end before the year 10000",
+                "must be longer than zero and end before the year 10000",
             ),
         },
     }

@@ -28,10 +28,10 @@ pub(in crate::analysis) fn check(password: &Secret, name: &str) -> Result<(), Fi
             "is too long; allowed: {SHORTEST} to {LONGEST} characters"
         )),
         _ if text.to_lowercase() == name => {
-            problem("is the name itself; choose another one".to_owned())
+            problem("is the same as the name; choose another one".to_owned())
         }
         _ if text.chars().all(|c| text.starts_with(c)) => {
-            problem("is one character again and again; choose another one".to_owned())
+            problem("repeats one character; choose another one".to_owned())
         }
         _ => Ok(()),
     }

@@ -46,7 +46,7 @@ impl RetentionTask {
     pub async fn stop(self) {
         self.stop.send_replace(true);
         if self.task.await.is_err() {
-            log::error!("retention ended before its time");
+            log::error!("the retention task ended unexpectedly");
         }
     }
 }

@@ -41,7 +41,7 @@ impl Records {
         let name = new.name.trim().to_owned();
         check_name(&name)?;
         if new.query.is_empty() || new.query.len() > LONGEST_QUERY {
-            return Err(FieldProblem::new("filter", "is empty or too long to be kept").into());
+            return Err(FieldProblem::new("filter", "is empty or too long").into());
         }
         let known = self.saved_filters(person).await?;
         let own = known.iter().filter(|seen| seen.filter.owner == person.id);

@@ -121,7 +121,7 @@ fn custom_pattern(Element { path, value }: Element<'_>, problems: &mut Problems)
 fn name<'v>(fields: &Object<'v>, problems: &mut Problems) -> Option<&'v str> {
     let name = fields.text("name", LONGEST_NAME, problems)?;
     if name.trim() != name || name.chars().any(char::is_control) {
-        let text = "must not have control characters, nor spaces at its ends";
+        let text = "must not contain control characters, or spaces at its ends";
         problems.add(fields.path("name"), text);
         return None;
     }

@@ -85,7 +85,7 @@ pub(in crate::analysis::api) async fn list(
 ) -> Outcome {
     let uuid = |text: &str| text.parse().ok();
     let application = query.typed("application_id", "must be a UUID", uuid)?;
-    let problem = "must be next_before of the page before";
+    let problem = "must be the next_before of the previous page";
     let before = query.typed("before", problem, read_place)?;
     let limit = query.limit()?;
     query.finish()?;
@@ -206,7 +206,7 @@ fn expiry(fields: &mut Fields) -> Option<Expiry> {
     });
     let after = fields.duration("expires_in").map(Expiry::In);
     if at.is_some() && after.is_some() {
-        fields.refuse("expires_in", "cannot stand beside expires_at_ms");
+        fields.refuse("expires_in", "cannot be combined with expires_at_ms");
     }
     at.or(after)
 }

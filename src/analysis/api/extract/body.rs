@@ -34,7 +34,7 @@ pub(in crate::analysis::api) async fn read_any(
             .is_some_and(|cause| cause.is::<LengthLimitError>())
         {
             true => ApiError::TooLarge(max_bytes),
-            false => ApiError::NotJson(": it broke off".to_owned()),
+            false => ApiError::NotJson(": it is incomplete".to_owned()),
         }
     })
 }

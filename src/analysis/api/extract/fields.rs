@@ -49,7 +49,7 @@ impl Fields {
             Err(_) => {
                 serde_json::from_slice::<IgnoredAny>(bytes).map_err(|e| body::not_json(&e))?;
                 let problem =
-                    "is nested too deep, or has a number out of range or half a surrogate pair";
+                    "is nested too deeply, or has a number out of range or a lone surrogate";
                 Err(FieldProblem::new("body", problem).into())
             }
         }

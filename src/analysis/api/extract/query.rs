@@ -33,7 +33,7 @@ impl Query {
         let (first, second) = (values.next(), values.next());
         match second {
             None => Ok(first.map(|(_, value)| value)),
-            Some(_) => Err(FieldProblem::new(name, "is given more than once").into()),
+            Some(_) => Err(FieldProblem::new(name, "is repeated").into()),
         }
     }
 
@@ -87,7 +87,7 @@ impl<S: Send + Sync> FromRequestParts<S> for Query {
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiError> {
         match Pairs::from_request_parts(parts, state).await {
             Ok(Pairs(pairs)) => Ok(Self::of(pairs)),
-            Err(_) => Err(FieldProblem::new("query", "cannot be read as name=value pairs").into()),
+            Err(_) => Err(FieldProblem::new("query", "is not a list of name=value pairs").into()),
         }
     }
 }

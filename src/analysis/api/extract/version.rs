@@ -38,7 +38,7 @@ impl Stated {
     pub(in crate::analysis::api) fn settle(self) -> Result<i64, ApiError> {
         match (self.in_body, self.in_header?) {
             (Some(one), Some(other)) if one != other => {
-                Err(FieldProblem::new(FIELD, "is not the one that If-Match names").into())
+                Err(FieldProblem::new(FIELD, "differs from the version in If-Match").into())
             }
             (one, other) => one.or(other).ok_or(ApiError::VersionMissing),
         }
@@ -59,9 +59,7 @@ fn if_match(headers: &HeaderMap) -> Result<Option<i64>, ApiError> {
     // A list, a weak ETag and `*` could all overwrite a change that the caller has not seen.
     match (version, more) {
         (Some(version), None) => Ok(Some(version)),
-        _ => {
-            Err(FieldProblem::new(HEADER, "must be one ETag as it was given, such as \"3\"").into())
-        }
+        _ => Err(FieldProblem::new(HEADER, "must be a single ETag, such as \"3\"").into()),
     }
 }
 

@@ -115,7 +115,7 @@ fn read(line: &[u8]) -> Result<ProcessRequest, ApiError> {
         return Err(problem("line", "must be an object"));
     }
     let line: Line<'_> = serde_json::from_slice(line).map_err(|error| match error.is_data() {
-        true => problem("line", "must be an object with each field once"),
+        true => problem("line", "must be an object that contains each field once"),
         false => body::not_json(&error),
     })?;
     let stage = line

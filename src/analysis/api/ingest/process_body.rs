@@ -54,7 +54,7 @@ pub(in crate::analysis::api) fn parse(
         serde_json::from_slice(&bytes).map_err(|error| match error.classify() {
             Category::Data => ApiError::Field {
                 field: "body",
-                problem: "must have each field once",
+                problem: "must contain each field once",
             },
             _ => not_json(&error),
         })?;
@@ -93,7 +93,7 @@ fn validation(fields: &Fields<'_>, stage: Stage) -> Result<Validation, ApiError>
     Validation::read(value.transpose()?.as_ref(), stage).map_err(ApiError::Fields)
 }
 
-const UNREADABLE: &str = "nested too deep, or a number out of range";
+const UNREADABLE: &str = "nested too deeply, or a number out of range";
 
 fn string(raw: &RawValue) -> Option<String> {
     serde_json::from_str(raw.get()).ok()

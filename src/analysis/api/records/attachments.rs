@@ -82,7 +82,7 @@ async fn attach(services: &Services, caller: &Caller, to: AttachTo, request: Req
     while let Some(field) = in_time(multipart.next_field()).await? {
         pace.taken();
         if field.name() != Some(FIELD) {
-            let problem = "is the only field that is taken";
+            let problem = "is the only field that is accepted";
             let field = FIELD;
             return Err(ApiError::Field { field, problem });
         }

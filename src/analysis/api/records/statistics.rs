@@ -74,7 +74,7 @@ pub(in crate::analysis::api) async fn users(
 ) -> Outcome {
     let filter = filters::records(query)?;
     if filter.text.is_some() {
-        let problem = "is no filter of sums; allowed: those of GET /records but this";
+        let problem = "does not apply to sums; allowed: the other filters of GET /records";
         return Err(FieldProblem::new("text", problem).into());
     }
     ok(&services.records.user_sums(&caller, filter).await?)

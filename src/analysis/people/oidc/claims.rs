@@ -56,7 +56,7 @@ pub(super) fn person(
     check(claims, settings, nonce, now_s)?;
     let text = |name: &str| claims.get(name).and_then(Value::as_str);
     let subject = text("sub").filter(|sub| (1..=LONGEST_SUBJECT).contains(&sub.len()));
-    let subject = subject.ok_or(OidcError::Token("does not say who it is about"))?;
+    let subject = subject.ok_or(OidcError::Token("has no usable subject"))?;
     let is_verified = match claims.get("email_verified") {
         Some(Value::Bool(is_verified)) => *is_verified,
         Some(Value::String(word)) => word == "true",
@@ -98,7 +98,7 @@ fn check(
     let given = given.unwrap_or_default();
     match bool::from(given.as_bytes().ct_eq(nonce.as_bytes())) {
         true => Ok(()),
-        false => Err(OidcError::Token("answers another sign-in")),
+        false => Err(OidcError::Token("belongs to another sign-in")),
     }
 }
 

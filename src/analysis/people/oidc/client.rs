@@ -82,11 +82,12 @@ impl Http {
 
     async fn answer(&self, request: Request<Full<Bytes>>) -> Result<Value, OidcError> {
         let answer = self.client.request(request).await;
-        let answer = answer.map_err(|_| OidcError::Unreachable("no connection, or it broke"))?;
+        let answer =
+            answer.map_err(|_| OidcError::Unreachable("no connection, or it was closed"))?;
         let status = answer.status();
         let body = Limited::new(answer.into_body(), LARGEST).collect().await;
         let body =
-            body.map_err(|_| OidcError::Unreachable("its answer broke off or is too large"))?;
+            body.map_err(|_| OidcError::Unreachable("its answer is incomplete or too large"))?;
         let value = serde_json::from_slice::<Value>(&body.to_bytes());
         match (status.is_success(), value) {
             (true, Ok(value)) => Ok(value),

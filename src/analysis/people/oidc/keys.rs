@@ -125,7 +125,7 @@ fn algorithm(head: &Head) -> Result<Algorithm, TokenProblem> {
     match head.crit {
         None => Ok(algorithm),
         Some(_) => Err(TokenProblem::Wrong(
-            "has to be understood in ways that are not known",
+            "has critical headers that are not supported",
         )),
     }
 }
@@ -137,7 +137,7 @@ fn chosen<'k>(head: &Head, algorithm: Algorithm, keys: &'k [Key]) -> Result<&'k 
     });
     match (fitting.next(), fitting.next()) {
         (Some(key), None) => Ok(key),
-        (Some(_), Some(_)) => Err(TokenProblem::Wrong("does not say which key signed it")),
+        (Some(_), Some(_)) => Err(TokenProblem::Wrong("does not name the key that signed it")),
         (None, _) => Err(TokenProblem::UnknownKey),
     }
 }
@@ -201,7 +201,7 @@ mod tests {
         let head = URL_SAFE_NO_PAD.encode(r#"{"alg":"RS256","kid":"k","crit":["x"],"x":1}"#);
         let (_, rest) = RS256.split_once('.').unwrap();
         let refused = verified(&format!("{head}.{rest}"), &set(json!({})));
-        let text = "has to be understood in ways that are not known";
+        let text = "has critical headers that are not supported";
         assert_eq!(refused, Err(TokenProblem::Wrong(text)));
     }
 

@@ -49,7 +49,7 @@ pub(in crate::analysis) enum OidcError {
     #[error("the identity provider's answer {0}")]
     Answer(&'static str),
     /// The provider's metadata does not match the configuration.
-    #[error("the identity provider's description {0}")]
+    #[error("the identity provider's metadata {0}")]
     Description(&'static str),
     /// The provider answers with an error: the status and its error code.
     #[error("the identity provider refuses with status {0} {1}")]
@@ -64,18 +64,18 @@ pub(in crate::analysis) enum OidcError {
     #[error("this sign-in was begun elsewhere or too long ago, or is over: begin again")]
     Stale,
     /// The person is authenticated, but not allowed in.
-    #[error("you are not let in: {0}")]
+    #[error("you cannot sign in: {0}")]
     NotLetIn(NotLetIn),
 }
 
 /// Why an authenticated person is not allowed in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub(in crate::analysis) enum NotLetIn {
-    #[error("no verified e-mail address of a domain that is let in")]
+    #[error("no verified e-mail address of an allowed domain")]
     OtherDomain,
-    #[error("there is no account for you, and no role that one could be made with")]
+    #[error("there is no account for you, and no role to create one with")]
     NoAccount,
-    #[error("your name belongs to another account here; an administrator can help")]
+    #[error("your name belongs to another account; ask an administrator")]
     NameTaken,
     #[error("your account is disabled")]
     Disabled,
@@ -180,7 +180,7 @@ impl Provider {
     ) -> Result<(String, Flow), OidcError> {
         let (description, flow) = (self.description().await?, Flow::new()?);
         let address = url::Url::parse(&description.authorization);
-        let mut address = address.map_err(|_| OidcError::Description("has no usable address"))?;
+        let mut address = address.map_err(|_| OidcError::Description("has no usable URL"))?;
         let challenge = URL_SAFE_NO_PAD.encode(Sha256::digest(flow.verifier.as_bytes()));
         address.query_pairs_mut().extend_pairs([
             ("response_type", "code"),
@@ -283,7 +283,7 @@ impl Provider {
         }
         let address = |name: &str| {
             let given = text(name).filter(|given| self.http.takes(given));
-            let missing = OidcError::Description("lacks an address, or has one without TLS");
+            let missing = OidcError::Description("lacks a URL, or has one without TLS");
             given.map(str::to_owned).ok_or(missing)
         };
         let ways = value.get("token_endpoint_auth_methods_supported");
