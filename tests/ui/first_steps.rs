@@ -79,7 +79,7 @@ fn an_application_that_blocks_is_said_to() {
     let stack = Stack::all().start();
     let mut admin = administrator(&stack);
     let watching = admin.get("/ui/first-steps").text();
-    assert!(watching.contains("only watches so far"), "{watching}");
+    assert!(watching.contains("only observes so far"), "{watching}");
     let id = crate::records::keeping(&stack, "orders");
     let blocking = eventually("the application", || {
         let page = admin

@@ -80,15 +80,15 @@ fn what_cannot_be_meant_is_told_by_the_fields_name_in_the_pages_language() {
         ]
     };
     let english = [
-        "<a href=\"#limits\">Limits on calls</a>, Calls",
+        "<a href=\"#limits\">Call limits</a>, Calls",
         "is no number of calls; allowed: 1 to 1000000",
         "policy.limits.requests_per_second",
         "<a href=\"#pre.tokens\">Prompts: Token thresholds</a>, High",
     ];
     let russian = [
-        "<a href=\"#limits\">Ограничения вызовов</a>, Вызовов",
+        "<a href=\"#limits\">Ограничения на вызовы</a>, Вызовов",
         "это не число вызовов; допустимо от 1 до 1000000",
-        "Запросы: Пороги по токенам</a>, Высокий",
+        "Запросы: Пороги по числу токенов</a>, Высокий",
         "не задано",
     ];
     for (language, expected) in [("en", english), ("ru", russian)] {
@@ -104,7 +104,7 @@ fn what_cannot_be_meant_is_told_by_the_fields_name_in_the_pages_language() {
         assert!(page.contains("name=\"limits.calls\" value=\"0\""), "stays");
     }
     let alone = admin.post(&path, &fields("", "5")).text();
-    let told = "</a>, Из них сразу: нужно requests_per_second";
+    let told = "</a>, Размер всплеска: нужно requests_per_second";
     assert!(alone.contains(told), "{alone}");
     assert_eq!(policy(&stack), Value::Null, "nothing was saved");
 }

@@ -200,7 +200,7 @@ fn the_status_page_tells_of_the_server_and_of_each_gateways_spool() {
     ] {
         assert!(page.contains(part), "{part} in {page}");
     }
-    assert!(page.contains("No gateway has registered anything yet."));
+    assert!(page.contains("No gateway has reported yet."));
     let upstream = support::upstream::Upstream::ok();
     let gateway = Stack::gateway()
         .upstream(&upstream)
@@ -209,13 +209,13 @@ fn the_status_page_tells_of_the_server_and_of_each_gateways_spool() {
     chat(&gateway, &server.application_id(), "hello");
     let page = eventually("the gateway's own word", || {
         let page = words(&admin.get("/ui/status").text());
-        page.contains(" works ").then_some(page)
+        page.contains(" working ").then_some(page)
     });
     assert!(page.contains(" ago "), "{page}");
     let status: Value = gateway.operations("/status").json();
     assert_eq!(status["version"], "4.1.0");
     // It tells at most once a second, and of calls that have ended.
-    let own = regex::Regex::new("Adds to a call: [0-9.]+ (µs|ms)").unwrap();
+    let own = regex::Regex::new("Added latency: [0-9.]+ (µs|ms)").unwrap();
     eventually("what the gateway adds to a call", || {
         chat(&gateway, &server.application_id(), "hello");
         let page = words(&admin.get("/ui/overview").text());
@@ -239,7 +239,7 @@ fn finds_of_applications_own_patterns_are_one_kind_of_all_of_them_together() {
     );
     let all = admin.get("/ui/overview").text();
     assert!(
-        words(&all).contains("applications' own patterns 3"),
+        words(&all).contains("custom patterns 3"),
         "{}",
         words(&all)
     );

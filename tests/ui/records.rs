@@ -149,7 +149,7 @@ fn contract_37_a_record_shows_both_texts_its_finds_by_code_points_and_who_closed
     browser.open(&format!("/ui/records/{answer}"));
     let page = browser.text("main");
     for text in [
-        "the model's server",
+        "the model server",
         "timeout",
         "504",
         "silent",

@@ -106,13 +106,13 @@ fn whoever_is_refused_by_the_provider_is_a_line_with_a_reason_and_nothing_unchec
     let log = "/ui/audit?action=account.sign_in_failed";
     let page = admin.get(log).text();
     assert!(
-        page.contains("no verified address of a domain that is let in"),
+        page.contains("no verified address in an allowed domain"),
         "{page}"
     );
     assert!(page.contains("the account is disabled") && page.contains("127.0.0.1"));
     admin.post("/ui/preferences", &[("language", "ru"), ("next", log)]);
     let page = admin.get(log).text();
-    assert!(page.contains("токен провайдера не принят"), "{page}");
+    assert!(page.contains("токен провайдера идентификации отклонён"), "{page}");
     assert!(page.contains("учётная запись отключена"), "{page}");
 }
 
@@ -159,7 +159,7 @@ fn a_flood_of_refusals_is_a_bounded_number_of_lines_and_the_rest_is_counted_in_o
     let page = admin.get("/ui/audit").text();
     assert!(page.contains(&format!("and {left_out} more")), "{page}");
     assert!(
-        page.contains(&format!("or over already</span> × {left_out}")),
+        page.contains(&format!("or already finished</span> × {left_out}")),
         "{page}"
     );
     admin.post(

@@ -84,7 +84,7 @@ fn an_old_text_below_thousands_of_records_is_found_by_itself() {
     browser.wait_for("document.querySelector('.seek').dataset.state === 'over'");
     let told = browser.text(".seek .told").replace('\u{a0}', " ");
     assert!(
-        told.contains("All records of this filter were looked at: 4 501"),
+        told.contains("Searched all records of this filter: 4 501"),
         "{told}"
     );
     assert_eq!(
@@ -168,8 +168,8 @@ fn without_scripts_a_search_goes_on_by_its_button_and_says_how_far_it_is() {
         match way_on(&page) {
             _ if page.contains("data-record=") => break page,
             Some(way) => {
-                assert!(page.contains("Records looked at: "), "{path}");
-                assert!(page.contains("Search older ones"), "{path}");
+                assert!(page.contains("Records searched: "), "{path}");
+                assert!(page.contains("Search older records"), "{path}");
                 path = way;
             }
             None => panic!("not found by {path}"),
@@ -177,7 +177,7 @@ fn without_scripts_a_search_goes_on_by_its_button_and_says_how_far_it_is() {
     };
     assert!(pages > 2, "a page looks at 2,000 at most");
     let found = found.replace('\u{a0}', " ");
-    assert!(found.contains("All records of this filter were looked at: 4 501."));
+    assert!(found.contains("Searched all records of this filter: 4 501."));
 }
 
 /// What the browser was given to save.
@@ -239,7 +239,7 @@ fn an_export_that_is_cancelled_or_breaks_off_saves_nothing() {
     browser.wait_for("document.querySelector('.exporting').dataset.state === 'over'");
     assert_eq!(
         browser.text(".exporting .told"),
-        "Cancelled. Nothing was saved."
+        "Canceled. Nothing was saved."
     );
     browser.click("a[download='records.csv']");
     browser.wait_for(
@@ -249,14 +249,14 @@ fn an_export_that_is_cancelled_or_breaks_off_saves_nothing() {
     browser.wait_for("document.querySelector('.exporting').dataset.state === 'over'");
     assert_eq!(
         browser.text(".exporting .told"),
-        "The export broke off. Nothing was saved."
+        "The export was interrupted. Nothing was saved."
     );
     // One that is larger than the page keeps is left to the browser.
     browser.value("document.querySelector('[data-exports]').dataset.exports = '2'");
     browser.click("a[download='records.jsonl']");
     browser.wait_for("document.querySelector('.exporting').dataset.state === 'over'");
     let told = browser.text(".exporting .told");
-    assert!(told.contains("the browser saves it by itself"), "{told}");
+    assert!(told.contains("the browser saves it directly"), "{told}");
     assert_eq!(
         browser.value(
             "window.followed.map((one) => new URL(one).pathname + new URL(one).search).join()"

@@ -19,15 +19,15 @@ fn contract_37_a_category_has_its_name_its_threshold_and_its_reason() {
     let page = admin.get(&format!("/ui/records/{record}")).text();
     let card = page.split("<h3>Guardrails</h3>").nth(1).unwrap();
     for part in [
-        "Asking for the system prompt",
+        "System prompt extraction",
         "system_prompt_extraction",
         " / 0.25",
-        "over its threshold",
+        "over threshold",
         "Reason: <code>",
     ] {
         assert!(card.contains(part), "{part} in {card}");
     }
     admin.post("/ui/preferences", &[("language", "ru"), ("next", "/ui")]);
     let page = admin.get(&format!("/ui/records/{record}")).text();
-    assert!(page.contains("Выпытывание системного промпта"), "{page}");
+    assert!(page.contains("Извлечение системного промпта"), "{page}");
 }

@@ -4,10 +4,12 @@ pub(in crate::analysis) mod caller;
 mod rate_limit;
 pub(in crate::analysis) mod token_cache;
 
+/// What callers of this service pass and get.
+pub(in crate::analysis) use monitor_store::{Scope, Scopes};
+
 use crate::analysis::error::ApiError;
 use caller::Caller;
 use monitor_model::Secret;
-use monitor_store::Scope;
 use rate_limit::RateLimit;
 use std::sync::Arc;
 use std::time::Instant;

@@ -9,6 +9,12 @@ pub(in crate::analysis) mod replay;
 pub(in crate::analysis) mod tokens;
 pub(in crate::analysis) mod trial;
 
+/// What callers of this service pass and get.
+pub(in crate::analysis) use monitor_store::{
+    Application, ApplicationFilter, ApplicationVersion, AuditEntry, AuditFilter, NameFilter, Token,
+    TokenId,
+};
+
 use crate::analysis::access::caller::Caller;
 use crate::analysis::access::token_cache::TokenCache;
 use crate::analysis::audit::AuditLog;
@@ -16,7 +22,7 @@ use crate::analysis::error::ApiError;
 use crate::analysis::ingest::analyzer::MessageAnalyzer;
 use crate::analysis::ingest::application_cache::ApplicationCache;
 use crate::analysis::ingest::inline_rules::InlineRulesCache;
-use monitor_store::{AuditEntry, AuditFilter, Store};
+use monitor_store::Store;
 use std::sync::Arc;
 
 /// Changes settings, and tries changes before they are made.

@@ -11,6 +11,9 @@ pub(in crate::analysis) mod refused_sign_ins;
 pub(in crate::analysis) mod sign_in_limits;
 pub(in crate::analysis) mod sign_ins;
 
+/// What callers of this service pass and get.
+pub(in crate::analysis) use monitor_store::{Account, AccountId, Role};
+
 use crate::analysis::audit::AuditLog;
 use monitor_store::Store;
 use oidc::Provider;

@@ -12,6 +12,13 @@ pub(in crate::analysis) mod retention;
 pub(in crate::analysis) mod saved_filters;
 pub(in crate::analysis) mod user_sums;
 
+/// What callers of this service pass and get.
+pub(in crate::analysis) use monitor_store::{
+    Attachment, ChainFilter, FilterId, GatewaySeen, HourTraffic, OTHER_FINDS, RecordFilter,
+    RecordPage, RecordSummary, Scanned, SeenFilter, SessionFilter, SessionSummary, StoreFacts,
+    StoredRecord, WholePage,
+};
+
 use crate::analysis::access::Access;
 use crate::analysis::audit::AuditLog;
 use crate::analysis::ingest::analyzer::MessageAnalyzer;

@@ -2,6 +2,7 @@
 
 use crate::analysis::people::accounts::comes_by_provider;
 use crate::analysis::people::administration::{AccountEdit, NewAccount};
+use crate::analysis::people::{Account, AccountId, Role};
 use crate::analysis::ui::application_field::{self, Label};
 use crate::analysis::ui::application_names::{self, Names};
 use crate::analysis::ui::failure::Failure;
@@ -23,7 +24,6 @@ use axum::response::{Html, IntoResponse, Response};
 use axum::routing::{get, post};
 use maud::{Markup, html};
 use monitor_model::{ApplicationId, Secret};
-use monitor_store::{Account, AccountId, Role};
 use serde::Deserialize;
 
 const PER_PAGE: u32 = 50;

@@ -2,6 +2,7 @@
 //! from the server that hold it. Without scripts it is the text alone; what a text means is told by
 //! `names`. No page holds a list of all applications.
 
+use crate::analysis::admin::{Application, ApplicationFilter, NameFilter};
 use crate::analysis::text_checks::LONGEST_NAME;
 use crate::analysis::ui::failure::Failure;
 use crate::analysis::ui::layout::components::badge;
@@ -12,14 +13,13 @@ use axum::extract::{Query, State};
 use axum::response::Html;
 use maud::{Markup, html};
 use monitor_model::ApplicationId;
-use monitor_store::{Application, ApplicationFilter, NameFilter};
 use serde::Deserialize;
 use std::collections::HashSet;
 use std::sync::Arc;
 
 /// Where suggestions come from.
 pub(crate) const PATH: &str = "/applications/suggestions";
-/// Applications that are offered at once.
+/// Applications that are find_suggestions at once.
 const OFFERED: usize = 10;
 
 /// The label of the field.
@@ -55,9 +55,9 @@ pub(crate) struct SuggestionQuery {
     part: String,
 }
 
-/// What is offered for a text.
+/// What is find_suggestions for a text.
 #[derive(Default)]
-struct Offered {
+struct Suggestions {
     applications: Vec<Application>,
     /// There are others that fit.
     has_more: bool,
@@ -70,18 +70,22 @@ pub(crate) async fn suggestions(
     Query(query): Query<SuggestionQuery>,
 ) -> Result<Html<String>, Failure> {
     visit.must_see_applications()?;
-    let offered = offered(&services, &visit.caller, query.part.trim()).await?;
-    Ok(Html(shown(&visit.view, &offered).into_string()))
+    let found = find_suggestions(&services, &visit.caller, query.part.trim()).await?;
+    Ok(Html(suggestion_list(&visit.view, &found).into_string()))
 }
 
 /// The application of an identifier; else those whose name holds the text, and before them those whose
 /// whole name it is.
-async fn offered(services: &Services, caller: &Caller, part: &str) -> Result<Offered, ApiError> {
+async fn find_suggestions(
+    services: &Services,
+    caller: &Caller,
+    part: &str,
+) -> Result<Suggestions, ApiError> {
     if let Ok(id) = part.parse::<ApplicationId>() {
         return of_identifier(services, caller, id).await;
     }
     if part.chars().count() > LONGEST_NAME {
-        return Ok(Offered::default());
+        return Ok(Suggestions::default());
     }
     let of = async |name| {
         let filter = ApplicationFilter {
@@ -104,7 +108,7 @@ async fn offered(services: &Services, caller: &Caller, part: &str) -> Result<Off
     fitting.retain(|application| known.insert(application.id));
     fitting.sort_by_key(|application| !whole.takes(&application.name));
     fitting.truncate(OFFERED);
-    Ok(Offered {
+    Ok(Suggestions {
         applications: fitting,
         has_more,
     })
@@ -114,21 +118,21 @@ async fn of_identifier(
     services: &Services,
     caller: &Caller,
     id: ApplicationId,
-) -> Result<Offered, ApiError> {
+) -> Result<Suggestions, ApiError> {
     match services.admin.one_application(caller, id).await {
-        Ok(application) => Ok(Offered {
+        Ok(application) => Ok(Suggestions {
             applications: vec![application],
             has_more: false,
         }),
-        Err(ApiError::NotFound | ApiError::OtherApplication) => Ok(Offered::default()),
+        Err(ApiError::NotFound | ApiError::OtherApplication) => Ok(Suggestions::default()),
         Err(error) => Err(error),
     }
 }
 
-fn shown(view: &View, offered: &Offered) -> Markup {
+fn suggestion_list(view: &View, found: &Suggestions) -> Markup {
     let r = view.r();
-    let count = offered.applications.len();
-    let said = match (count, offered.has_more) {
+    let count = found.applications.len();
+    let said = match (count, found.has_more) {
         (0, _) => view.t.nothing_found.to_owned(),
         (_, true) => r.suggested_some.replace("{}", &count.to_string()),
         (_, false) => r.suggested.replace("{}", &count.to_string()),
@@ -136,7 +140,7 @@ fn shown(view: &View, offered: &Offered) -> Markup {
     html! {
         @if count > 0 {
             ul #suggested role="listbox" aria-label=(r.application) {
-                @for (at, one) in offered.applications.iter().enumerate() { (option(at, one, &offered.applications)) }
+                @for (at, one) in found.applications.iter().enumerate() { (option(at, one, &found.applications)) }
             }
         }
         p.hint data-said=(said) { (said) }

@@ -1,10 +1,10 @@
 //! Applications by their names, both ways: what identifiers are called on pages, and which one a person
 //! means who typed a name or an identifier. What is offered while they type stands in `suggestions`.
 
+use crate::analysis::admin::{ApplicationFilter, NameFilter};
 use crate::analysis::ui::phrases::RecordPhrases;
 use crate::analysis::{ApiError, Caller, FieldProblem, Services};
 use monitor_model::ApplicationId;
-use monitor_store::{ApplicationFilter, NameFilter};
 use std::collections::HashMap;
 
 /// Applications of one name that are read: a second one makes it ambiguous.

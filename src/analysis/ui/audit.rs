@@ -1,7 +1,9 @@
 //! `/ui/audit`: who changed what, newest first. For administrators; one of a single application sees that
 //! application's lines. Details are names, versions and counts, never a text or a secret.
 
+use crate::analysis::admin::{AuditEntry, AuditFilter};
 use crate::analysis::audit::Action;
+use crate::analysis::people::Role;
 use crate::analysis::people::refused_sign_ins::Reason;
 use crate::analysis::ui::application_names::Names;
 use crate::analysis::ui::failure::Failure;
@@ -16,7 +18,6 @@ use crate::analysis::ui::state::Ui;
 use axum::extract::{Query, State};
 use axum::response::Html;
 use maud::{Markup, html};
-use monitor_store::{AuditEntry, AuditFilter, Role};
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -107,7 +108,7 @@ fn table(view: &View, entries: &[AuditEntry], names: &Names) -> Markup {
         [
             time_exact(entry.at_ms),
             actor(o, entry),
-            done(o, &entry.action),
+            action_text(o, &entry.action),
             target(entry, names),
             html! { div.small { (details(o, entry, names)) } },
         ]
@@ -140,7 +141,7 @@ fn who(o: &OverviewPhrases, entry: &AuditEntry) -> Markup {
     }
 }
 
-fn done(o: &OverviewPhrases, word: &str) -> Markup {
+fn action_text(o: &OverviewPhrases, word: &str) -> Markup {
     let known = Action::ALL
         .into_iter()
         .find(|action| action.as_str() == word);
@@ -150,7 +151,7 @@ fn done(o: &OverviewPhrases, word: &str) -> Markup {
     } }
 }
 
-/// What it was done to: by its name where the line has one, else by its identifier.
+/// What it was action_text to: by its name where the line has one, else by its identifier.
 fn target(entry: &AuditEntry, names: &Names) -> Markup {
     let is_application = entry.action.starts_with("application.");
     let application = entry.application_id.filter(|_| is_application);

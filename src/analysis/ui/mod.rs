@@ -31,13 +31,13 @@ pub use paths::LINK_PATH;
 pub use request::{Peer, Stopping};
 
 use super::Services;
+use crate::analysis::access::Scope;
 use axum::extract::State;
 use axum::middleware::from_fn;
 use axum::response::Redirect;
 use axum::routing::{get, post};
 use axum::{Extension, Router};
 use failure::Failure;
-use monitor_store::Scope;
 use request::Visit;
 use request::connection::PublicUrl;
 use state::Ui;

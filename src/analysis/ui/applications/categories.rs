@@ -1,7 +1,7 @@
 //! The guardrail categories of one direction: a switch each, its threshold as a slider beside a number,
 //! and what that threshold costs and brings by measurement.
 
-use super::controls::Drawn;
+use super::controls::FormControls;
 use super::fields::prefix;
 use crate::analysis::ui::phrases::GuardrailPhrases;
 use maud::{Markup, html};
@@ -10,23 +10,28 @@ use monitor_model::Stage;
 use serde_json::{Value, json};
 
 /// Every category that is looked for in this direction.
-pub(super) fn all(g: &GuardrailPhrases, drawn: Drawn<'_>, stage: Stage) -> Markup {
+pub(super) fn all(g: &GuardrailPhrases, controls: FormControls<'_>, stage: Stage) -> Markup {
     html! {
         p.hint { (g.hint) }
         p.hint { (g.source) }
-        ul.categories { @for category in Category::of(stage) { (one(g, drawn, stage, category)) } }
+        ul.categories { @for category in Category::of(stage) { (category_row(g, controls, stage, category)) } }
     }
 }
 
-fn one(g: &GuardrailPhrases, drawn: Drawn<'_>, stage: Stage, category: Category) -> Markup {
+fn category_row(
+    g: &GuardrailPhrases,
+    controls: FormControls<'_>,
+    stage: Stage,
+    category: Category,
+) -> Markup {
     let (prefix, code) = (prefix(stage), category.as_str());
     let on = format!("{prefix}category_on");
     let name = format!("{prefix}category.{category}");
-    let (label, threshold) = (g.name(category), drawn.form.text(&name));
+    let (label, threshold) = (g.name(category), controls.form.text(&name));
     let place = threshold.trim().parse().unwrap_or(DEFAULT_THRESHOLD);
     html! {
         li.category {
-            (drawn.tick_of(&on, code, html! { (label) " " code.dim { (code) } }))
+            (controls.tick_of(&on, code, html! { (label) " " code.dim { (code) } }))
             div.threshold data-slider {
                 input.scripted type="range" min="0" max="1" step="0.01" value=(place) aria-label={ (g.threshold) ": " (label) };
                 input type="number" name=(name) value=(threshold) min="0" max="1" step="any" placeholder=(DEFAULT_THRESHOLD)

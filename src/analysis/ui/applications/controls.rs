@@ -4,14 +4,14 @@ use crate::analysis::ui::layout::components::choice;
 use crate::analysis::ui::request::form::Form;
 use maud::{Markup, html};
 
-/// A form that is being drawn.
+/// The form that the controls are drawn from, and whether they may be changed.
 #[derive(Clone, Copy)]
-pub(super) struct Drawn<'f> {
+pub(super) struct FormControls<'f> {
     pub(super) form: &'f Form,
     pub(super) may_change: bool,
 }
 
-impl Drawn<'_> {
+impl FormControls<'_> {
     /// A box with its label and a hint.
     pub(super) fn tick(&self, name: &str, label: &str, hint: &str) -> Markup {
         html! {

@@ -2,12 +2,13 @@
 //! person who opens the page.
 
 use crate::analysis::Services;
+use crate::analysis::access::Scope;
+use crate::analysis::admin::Application;
 use crate::analysis::ui::failure::Failure;
 use crate::analysis::ui::request::visit::Visit;
 use crate::analysis::ui::state::Ui;
 use axum::extract::{FromRequestParts, Path};
 use axum::http::request::Parts;
-use monitor_store::{Application, Scope};
 use std::sync::Arc;
 
 /// The application, for those who may see applications.

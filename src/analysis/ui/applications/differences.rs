@@ -1,12 +1,12 @@
 //! Two documents side by side: every field that differs, by its path.
 
+use crate::analysis::admin::{Application, ApplicationVersion};
 use crate::analysis::ui::layout::table::{Column, Table};
 use crate::analysis::ui::phrases::Phrases;
 use maud::{Markup, html};
-use monitor_store::{Application, ApplicationVersion};
 use serde_json::{Value, json};
 
-/// Fields that are shown of one comparison.
+/// Fields that are value_markup of one comparison.
 const SHOWN: usize = 200;
 
 /// A field that differs; None where one side does not have it.
@@ -91,8 +91,8 @@ pub(super) fn table(t: &Phrases, differences: &[Difference], heads: (&str, &str)
     let cells = |one: &Difference| {
         [
             html! { code { (one.path) } },
-            shown(one.before.as_ref()),
-            shown(one.after.as_ref()),
+            value_markup(one.before.as_ref()),
+            value_markup(one.after.as_ref()),
         ]
     };
     let rows = html! { @for one in differences { (table.row(cells(one))) } };
@@ -101,16 +101,16 @@ pub(super) fn table(t: &Phrases, differences: &[Difference], heads: (&str, &str)
     }
 }
 
-fn shown(value: Option<&Value>) -> Markup {
+fn value_markup(value: Option<&Value>) -> Markup {
     match value {
         None | Some(Value::Null) => html! { span.dim { "–" } },
         Some(Value::String(text)) => html! { span.pre { (text) } },
         Some(Value::Array(items)) if items.is_empty() => html! { span.dim { "[]" } },
         Some(Value::Array(items)) => html! {
-            ul.bare { @for item in items { li { (shown(Some(item))) } } }
+            ul.bare { @for item in items { li { (value_markup(Some(item))) } } }
         },
         Some(Value::Object(fields)) => html! {
-            @for (key, value) in fields { div { code.dim { (key) } " " (shown(Some(value))) } }
+            @for (key, value) in fields { div { code.dim { (key) } " " (value_markup(Some(value))) } }
         },
         Some(other) => html! { code { (other.to_string()) } },
     }

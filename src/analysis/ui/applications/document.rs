@@ -3,12 +3,12 @@
 //! every way in. A number that is none is left as its text, for the check to name it.
 
 use super::fields::prefix;
+use crate::analysis::admin::Application;
 use crate::analysis::admin::draft::{Edit, Part};
 use crate::analysis::ui::request::form::Form;
 use monitor_detect::PatternName;
 use monitor_detect::guardrails::{Category, DEFAULT_THRESHOLD};
 use monitor_model::Stage;
-use monitor_store::Application;
 use serde_json::{Map, Value, json};
 
 /// What a form makes of an application.

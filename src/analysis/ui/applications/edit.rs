@@ -1,10 +1,12 @@
 //! Making an application and editing one. A save names the version it was made from; where another
 //! person was first, both versions are shown and nothing is lost.
 
-use super::controls::Drawn;
+use super::controls::FormControls;
 use super::current::{CurrentApplication, Editable};
 use super::problems::refusal;
 use super::{differences, document, fields, sections, trial};
+use crate::analysis::access::Scope;
+use crate::analysis::admin::Application;
 use crate::analysis::admin::applications::Basis;
 use crate::analysis::admin::draft::policy_problems;
 use crate::analysis::ui::failure::Failure;
@@ -21,7 +23,6 @@ use axum::http::StatusCode;
 use axum::response::{Html, IntoResponse, Redirect, Response};
 use maud::{Markup, html};
 use monitor_model::{AppMode, ApplicationId, Stage};
-use monitor_store::{Application, Scope};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -175,7 +176,7 @@ fn editor_page(
     let t = visit.view.t;
     let title = stored.map_or(t.new_application, |stored| stored.name.as_str());
     let may_change = visit.may(Scope::Admin);
-    let drawn = Drawn { form, may_change };
+    let controls = FormControls { form, may_change };
     let address = stored.map_or("/ui/applications".to_owned(), |stored| {
         format!("/ui/applications/{}", stored.id)
     });
@@ -184,7 +185,7 @@ fn editor_page(
         Section::Applications,
         title,
         html! {
-            (head(title, stored.map_or(html! {}, |stored| beside(visit, stored)), html! {
+            (head(title, stored.map_or(html! {}, |stored| subtitle(visit, stored)), html! {
                 @if let Some(stored) = stored { (links(visit, stored)) }
             }))
             (message)
@@ -194,7 +195,7 @@ fn editor_page(
                 // The button that the Enter key presses is the first one.
                 @if may_change { button.hidden type="submit" tabindex="-1" aria-hidden="true" { (t.save) } }
                 div.columns-editor {
-                (settings(&visit.view, drawn))
+                (settings(&visit.view, controls))
                 @if may_change { (trial::panel(visit, stored, &address)) }
                 }
                 @if may_change { div.savebar {
@@ -216,21 +217,21 @@ fn links(visit: &Visit, stored: &Application) -> Markup {
     }
 }
 
-fn settings(view: &View, drawn: Drawn<'_>) -> Markup {
+fn settings(view: &View, controls: FormControls<'_>) -> Markup {
     let t = view.t;
     html! {
-        fieldset.bare disabled[!drawn.may_change] {
+        fieldset.bare disabled[!controls.may_change] {
             legend.hidden { (t.settings) }
-            (sections::general(t, drawn))
-            (sections::policy(t, drawn))
-            (sections::direction(view, drawn, Stage::PreCall))
-            (sections::direction(view, drawn, Stage::PostCall))
-            (sections::keeping(t, drawn))
+            (sections::general(t, controls))
+            (sections::policy(t, controls))
+            (sections::direction(view, controls, Stage::PreCall))
+            (sections::direction(view, controls, Stage::PostCall))
+            (sections::keeping(t, controls))
         }
     }
 }
 
-fn beside(visit: &Visit, stored: &Application) -> Markup {
+fn subtitle(visit: &Visit, stored: &Application) -> Markup {
     let t = visit.view.t;
     html! {
         p.dim {

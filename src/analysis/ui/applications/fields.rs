@@ -2,12 +2,12 @@
 //! A page is always drawn from fields, stored or just sent, so that nothing typed is lost.
 
 use crate::analysis::ApplicationRules;
+use crate::analysis::admin::Application;
 use crate::analysis::ui::request::form::Form;
 use monitor_detect::guardrails::{Category, DEFAULT_THRESHOLD};
 use monitor_detect::rules::{GuardrailsRules, Pattern};
 use monitor_detect::{DatacleanRules, PatternName, Rules};
 use monitor_model::{AppMode, CallLimits, Policy, Stage};
-use monitor_store::Application;
 
 /// The beginning of the names of a direction's fields.
 pub(super) fn prefix(stage: Stage) -> &'static str {

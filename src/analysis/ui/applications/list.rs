@@ -1,6 +1,8 @@
 //! The list of applications, in the order they were made, with a search for names.
 
 use crate::analysis::Services;
+use crate::analysis::access::Scope;
+use crate::analysis::admin::{Application, ApplicationFilter, NameFilter};
 use crate::analysis::ui::failure::Failure;
 use crate::analysis::ui::layout::components::{badge, head, time};
 use crate::analysis::ui::layout::table::{Column, Table};
@@ -11,7 +13,6 @@ use axum::extract::{Query, State};
 use axum::response::Html;
 use maud::{Markup, html};
 use monitor_model::AppMode;
-use monitor_store::{Application, ApplicationFilter, NameFilter, Scope};
 use serde::Deserialize;
 use std::sync::Arc;
 

@@ -24,14 +24,14 @@ pub(super) fn refusal(view: &View, title: &str, error: &ApiError, form: &Form) -
         ApiError::Fields(list) => html! {
             div.notice.bad role="alert" {
                 strong { (title) }
-                ul { @for problem in list { li { (one(view, problem, form)) } } }
+                ul { @for problem in list { li { (problem_text(view, problem, form)) } } }
             }
         },
         other => components::refusal(view.t, title, other),
     }
 }
 
-fn one(view: &View, problem: &FieldProblem, form: &Form) -> Markup {
+fn problem_text(view: &View, problem: &FieldProblem, form: &Form) -> Markup {
     let text = view.t.tell(&problem.problem);
     match place(view, &problem.field, form) {
         None => html! { code { (problem.field) } " " (text) },
@@ -52,12 +52,18 @@ fn place(view: &View, field: &str, form: &Form) -> Option<FieldPlace> {
         let (key, own) = field.split_once('.').unwrap_or((field, ""));
         let key = key.split('[').next().unwrap_or(key);
         let name = of_policy(view, key)?;
-        return Some(found(key.to_owned(), name, limit(view, own)));
+        return Some(found(key.to_owned(), name, limit_field(view, own)));
     }
     let field = field.strip_prefix("rules.")?;
     let (part, field) = field.split_once('.')?;
     let stage = match part {
-        "retention" => return Some(found(part.to_owned(), view.t.retention, kept(view, field))),
+        "retention" => {
+            return Some(found(
+                part.to_owned(),
+                view.t.retention,
+                retention_field(view, field),
+            ));
+        }
         "pre" => Stage::PreCall,
         "post" => Stage::PostCall,
         _ => return None,
@@ -82,7 +88,7 @@ fn of_policy(view: &View, key: &str) -> Option<&'static str> {
     })
 }
 
-fn limit(view: &View, key: &str) -> &'static str {
+fn limit_field(view: &View, key: &str) -> &'static str {
     match key {
         "requests_per_second" | "requests_per_minute" => view.t.limit_calls,
         "burst" => view.t.limit_burst,
@@ -91,7 +97,7 @@ fn limit(view: &View, key: &str) -> &'static str {
     }
 }
 
-fn kept(view: &View, key: &str) -> &'static str {
+fn retention_field(view: &View, key: &str) -> &'static str {
     match key {
         "days" => view.t.days,
         "rows" => view.t.records_count,

@@ -2,6 +2,8 @@
 
 use super::current::{CurrentApplication, Editable};
 use super::{document, trial};
+use crate::analysis::access::Scope;
+use crate::analysis::records::RecordFilter;
 use crate::analysis::ui::failure::Failure;
 use crate::analysis::ui::layout::components::{badge, time};
 use crate::analysis::ui::phrases::Phrases;
@@ -10,7 +12,6 @@ use crate::analysis::{ApiError, ApplicationRules, ChangedVerdict, Replay, Replay
 use axum::response::{Html, IntoResponse, Response};
 use maud::{Markup, html};
 use monitor_model::Stage;
-use monitor_store::{RecordFilter, Scope};
 use serde_json::Value;
 
 /// Records of one look.
@@ -42,10 +43,10 @@ pub(super) async fn page(Editable(current): Editable, form: Form) -> Result<Resp
         .admin
         .replay(stored.id, Replay { draft, filter })
         .await?;
-    Ok(Html(shown(visit.view.t, &page, &address).into_string()).into_response())
+    Ok(Html(result(visit.view.t, &page, &address).into_string()).into_response())
 }
 
-fn shown(t: &Phrases, page: &ReplayPage, address: &str) -> Markup {
+fn result(t: &Phrases, page: &ReplayPage, address: &str) -> Markup {
     html! {
         p.badges {
             (badge("plain", &format!("{}: {}", t.records_looked_at, page.records)))
@@ -53,14 +54,14 @@ fn shown(t: &Phrases, page: &ReplayPage, address: &str) -> Markup {
         }
         @if page.on_cleaned_text > 0 { p.hint { (t.on_cleaned_text) ": " (page.on_cleaned_text) } }
         @if page.without_text > 0 { p.hint { (t.without_text) ": " (page.without_text) } }
-        ul.changes { @for changed in &page.changed { (one(t, changed)) } }
+        ul.changes { @for changed in &page.changed { (changed_record(t, changed)) } }
         @if let Some(before) = page.next_before {
             button type="submit" formaction=(address) formnovalidate data-into="#replay-result" name="replay.before" value=(before) { (t.older_records) }
         }
     }
 }
 
-fn one(t: &Phrases, changed: &ChangedVerdict) -> Markup {
+fn changed_record(t: &Phrases, changed: &ChangedVerdict) -> Markup {
     let stage = match changed.stage {
         Stage::PreCall => t.prompt,
         Stage::PostCall => t.answer,

@@ -2,7 +2,7 @@
 //! looked for in each direction, what is kept.
 
 use super::categories;
-use super::controls::{Drawn, Rows};
+use super::controls::{FormControls, Rows};
 use super::fields::prefix;
 use crate::analysis::ui::phrases::Phrases;
 use crate::analysis::ui::request::view::View;
@@ -10,8 +10,8 @@ use maud::{Markup, html};
 use monitor_detect::{CleanType, Encoding, MaskStyle, PatternName};
 use monitor_model::{LOCAL_PATTERNS, ScanRole, Stage};
 
-pub(super) fn general(t: &Phrases, drawn: Drawn<'_>) -> Markup {
-    let form = drawn.form;
+pub(super) fn general(t: &Phrases, controls: FormControls<'_>) -> Markup {
+    let form = controls.form;
     html! {
         section.card #general {
             h2 { (t.general) }
@@ -21,58 +21,58 @@ pub(super) fn general(t: &Phrases, drawn: Drawn<'_>) -> Markup {
     }
 }
 
-pub(super) fn policy(t: &Phrases, drawn: Drawn<'_>) -> Markup {
+pub(super) fn policy(t: &Phrases, controls: FormControls<'_>) -> Markup {
     html! {
         section.card #policy {
             h2 { (t.gateway_policy) }
             fieldset #app_mode {
                 legend { (t.mode) }
-                (drawn.radio("mode", "sync", (t.mode_sync, t.mode_sync_hint)))
-                (drawn.radio("mode", "async", (t.mode_async, t.mode_async_hint)))
-                (drawn.radio("mode", "none", (t.mode_none, t.mode_none_hint)))
+                (controls.radio("mode", "sync", (t.mode_sync, t.mode_sync_hint)))
+                (controls.radio("mode", "async", (t.mode_async, t.mode_async_hint)))
+                (controls.radio("mode", "none", (t.mode_none, t.mode_none_hint)))
             }
             // Without a policy none of this is kept, so it is not shown either.
-            div.with-policy { (blocking(t, drawn)) (limits(t, drawn)) (more(t, drawn)) }
+            div.with-policy { (blocking(t, controls)) (limits(t, controls)) (more(t, controls)) }
         }
     }
 }
 
-fn blocking(t: &Phrases, drawn: Drawn<'_>) -> Markup {
+fn blocking(t: &Phrases, controls: FormControls<'_>) -> Markup {
     html! {
         label #phrase { (t.phrase)
-            textarea name="phrase" rows="2" maxlength="10000" aria-describedby="phrase-hint" { (drawn.form.text("phrase")) }
+            textarea name="phrase" rows="2" maxlength="10000" aria-describedby="phrase-hint" { (controls.form.text("phrase")) }
         }
         p.hint #phrase-hint { (t.phrase_hint) }
         fieldset.columns #block_on {
             legend { (t.blocks_on) }
-            (drawn.tick("block.dataclean", t.sensitive_data, ""))
-            (drawn.tick("block.guardrails", t.guardrails, ""))
-            (drawn.tick("block.custom_policy", t.custom_policies, ""))
+            (controls.tick("block.dataclean", t.sensitive_data, ""))
+            (controls.tick("block.guardrails", t.guardrails, ""))
+            (controls.tick("block.custom_policy", t.custom_policies, ""))
         }
         fieldset #on_backend_failure {
             legend { (t.backend_failure) }
-            (drawn.radio("on_backend_failure", "open", (t.failure_open, "")))
-            (drawn.radio("on_backend_failure", "closed", (t.failure_closed, "")))
+            (controls.radio("on_backend_failure", "open", (t.failure_open, "")))
+            (controls.radio("on_backend_failure", "closed", (t.failure_closed, "")))
         }
     }
 }
 
-fn limits(t: &Phrases, drawn: Drawn<'_>) -> Markup {
+fn limits(t: &Phrases, controls: FormControls<'_>) -> Markup {
     html! {
         fieldset #limits {
             legend { (t.limits) }
             p.hint { (t.limits_hint) }
             div.row {
-                (drawn.number("limits.calls", t.limit_calls))
-                (drawn.select("limits.per", t.limit_per, &[("minute", t.minute), ("second", t.second)]))
-                (drawn.number("limits.burst", t.limit_burst))
-                (drawn.number("limits.concurrent", t.limit_concurrent))
+                (controls.number("limits.calls", t.limit_calls))
+                (controls.select("limits.per", t.limit_per, &[("minute", t.minute), ("second", t.second)]))
+                (controls.number("limits.burst", t.limit_burst))
+                (controls.number("limits.concurrent", t.limit_concurrent))
             }
         }
     }
 }
 
-fn more(t: &Phrases, drawn: Drawn<'_>) -> Markup {
+fn more(t: &Phrases, controls: FormControls<'_>) -> Markup {
     html! {
         details {
             summary { (t.more) }
@@ -81,24 +81,24 @@ fn more(t: &Phrases, drawn: Drawn<'_>) -> Markup {
                 @for (role, name) in [
                     (ScanRole::LastUser, t.role_last_user), (ScanRole::AllUser, t.role_all_user),
                     (ScanRole::System, t.role_system), (ScanRole::Assistant, t.role_assistant), (ScanRole::Tool, t.role_tool),
-                ] { (drawn.tick_of("scan_roles", role.as_str(), html! { (name) })) }
+                ] { (controls.tick_of("scan_roles", role.as_str(), html! { (name) })) }
             }
-            (drawn.tick("replace_response", t.replace_response, t.replace_response_hint))
-            (drawn.tick("redact_upstream", t.redact_upstream, t.redact_upstream_hint))
-            (drawn.select("stream_in_sync", t.stream_in_sync, &[("off", t.stream_off), ("hold_back", t.stream_hold_back)]))
+            (controls.tick("replace_response", t.replace_response, t.replace_response_hint))
+            (controls.tick("redact_upstream", t.redact_upstream, t.redact_upstream_hint))
+            (controls.select("stream_in_sync", t.stream_in_sync, &[("off", t.stream_off), ("hold_back", t.stream_hold_back)]))
             fieldset.local-patterns #local_patterns {
                 legend { (t.local_patterns) }
                 p.hint { (t.local_patterns_hint) }
-                (drawn.radio("local.which", "usual", (t.local_usual, t.local_usual_hint)))
-                (drawn.radio("local.which", "chosen", (t.patterns_chosen, "")))
-                div.chips { @for name in LOCAL_PATTERNS { (drawn.tick_of("local.pattern", name, html! { code { (name) } })) } }
+                (controls.radio("local.which", "usual", (t.local_usual, t.local_usual_hint)))
+                (controls.radio("local.which", "chosen", (t.patterns_chosen, "")))
+                div.chips { @for name in LOCAL_PATTERNS { (controls.tick_of("local.pattern", name, html! { code { (name) } })) } }
             }
         }
     }
 }
 
 /// What is looked for in prompts, or in answers.
-pub(super) fn direction(view: &View, drawn: Drawn<'_>, stage: Stage) -> Markup {
+pub(super) fn direction(view: &View, controls: FormControls<'_>, stage: Stage) -> Markup {
     let t = view.t;
     let prefix = prefix(stage);
     let name = |name: &str| format!("{prefix}{name}");
@@ -116,23 +116,23 @@ pub(super) fn direction(view: &View, drawn: Drawn<'_>, stage: Stage) -> Markup {
     html! {
         section.card id=(id) {
             h2 { (title) }
-            (drawn.tick(&name("dataclean"), t.sensitive_data, t.sensitive_data_hint))
-            div.under { (patterns(t, drawn, prefix)) }
-            (drawn.tick(&name("guardrails"), t.guardrails, t.guardrails_hint))
-            div.under { (categories::all(view.g(), drawn, stage)) }
+            (controls.tick(&name("dataclean"), t.sensitive_data, t.sensitive_data_hint))
+            div.under { (patterns(t, controls, prefix)) }
+            (controls.tick(&name("guardrails"), t.guardrails, t.guardrails_hint))
+            div.under { (categories::all(view.g(), controls, stage)) }
             @if stage == Stage::PreCall {
                 fieldset id=(name("policy")) {
                     legend { (t.custom_policies) }
                     p.hint { (t.custom_policies_hint) }
-                    (drawn.rows(&name("policy."), &policies))
+                    (controls.rows(&name("policy."), &policies))
                 }
             }
-            (tokens(t, drawn, prefix))
+            (tokens(t, controls, prefix))
         }
     }
 }
 
-fn patterns(t: &Phrases, drawn: Drawn<'_>, prefix: &str) -> Markup {
+fn patterns(t: &Phrases, controls: FormControls<'_>, prefix: &str) -> Markup {
     let name = |name: &str| format!("{prefix}{name}");
     let rows = |add| Rows {
         first: ("name", t.name),
@@ -144,23 +144,23 @@ fn patterns(t: &Phrases, drawn: Drawn<'_>, prefix: &str) -> Markup {
     html! {
         fieldset id=(name("patterns")) {
             legend { (t.patterns) }
-            (drawn.radio(&name("which"), "all", (t.patterns_all, "")))
-            (drawn.radio(&name("which"), "chosen", (t.patterns_chosen, "")))
+            (controls.radio(&name("which"), "all", (t.patterns_all, "")))
+            (controls.radio(&name("which"), "chosen", (t.patterns_chosen, "")))
             div.chips { @for known in PatternName::all() {
-                (drawn.tick_of(&name("pattern"), known.as_str(), html! { code { (known.as_str()) } }))
+                (controls.tick_of(&name("pattern"), known.as_str(), html! { code { (known.as_str()) } }))
             } }
         }
-        fieldset id=(name("custom")) { legend { (t.custom_patterns) } (drawn.rows(&name("custom."), &rows(t.add_pattern))) }
+        fieldset id=(name("custom")) { legend { (t.custom_patterns) } (controls.rows(&name("custom."), &rows(t.add_pattern))) }
         fieldset id=(name("allowed")) {
             legend { (t.allowed_patterns) }
             p.hint { (t.allowed_patterns_hint) }
-            (drawn.rows(&name("allowed."), &rows(t.add_allowed)))
+            (controls.rows(&name("allowed."), &rows(t.add_allowed)))
         }
         div.row {
-            (drawn.select(&name("clean_type"), t.clean_type, &[
+            (controls.select(&name("clean_type"), t.clean_type, &[
                 (CleanType::Masking.as_str(), t.masking), (CleanType::Deletion.as_str(), t.deletion), (CleanType::Detection.as_str(), t.detection),
             ]))
-            (drawn.select(&name("mask_style"), t.mask_style, &[
+            (controls.select(&name("mask_style"), t.mask_style, &[
                 (MaskStyle::Label.as_str(), "[EMAILS]"), (MaskStyle::X.as_str(), "xxxxxx"),
                 (MaskStyle::Length.as_str(), "[EMAILS:12]"), (MaskStyle::Pseudonym.as_str(), "[EMAILS_1]"),
             ]))
@@ -168,7 +168,7 @@ fn patterns(t: &Phrases, drawn: Drawn<'_>, prefix: &str) -> Markup {
     }
 }
 
-fn tokens(t: &Phrases, drawn: Drawn<'_>, prefix: &str) -> Markup {
+fn tokens(t: &Phrases, controls: FormControls<'_>, prefix: &str) -> Markup {
     let name = |name: &str| format!("{prefix}{name}");
     let encodings = Encoding::ALL.map(|encoding| (encoding.as_str(), encoding.as_str()));
     html! {
@@ -176,27 +176,27 @@ fn tokens(t: &Phrases, drawn: Drawn<'_>, prefix: &str) -> Markup {
             legend { (t.token_thresholds) }
             p.hint { (t.token_thresholds_hint) }
             div.row {
-                (drawn.number(&name("tokens.low"), t.low))
-                (drawn.number(&name("tokens.high"), t.high))
-                (drawn.number(&name("tokens.critical"), t.critical))
-                (drawn.select(&name("encoding"), t.encoding, &encodings))
+                (controls.number(&name("tokens.low"), t.low))
+                (controls.number(&name("tokens.high"), t.high))
+                (controls.number(&name("tokens.critical"), t.critical))
+                (controls.select(&name("encoding"), t.encoding, &encodings))
             }
         }
     }
 }
 
-pub(super) fn keeping(t: &Phrases, drawn: Drawn<'_>) -> Markup {
+pub(super) fn keeping(t: &Phrases, controls: FormControls<'_>) -> Markup {
     html! {
         section.card #keeping {
             h2 { (t.keeping) }
-            (drawn.tick("keep_original", t.keep_original, t.keep_original_hint))
+            (controls.tick("keep_original", t.keep_original, t.keep_original_hint))
             fieldset #retention {
                 legend { (t.retention) }
                 p.hint { (t.retention_hint) }
                 div.row {
-                    (drawn.number("retention.days", t.days))
-                    (drawn.number("retention.rows", t.records_count))
-                    (drawn.number("retention.bytes", t.bytes))
+                    (controls.number("retention.days", t.days))
+                    (controls.number("retention.rows", t.records_count))
+                    (controls.number("retention.bytes", t.bytes))
                 }
             }
         }

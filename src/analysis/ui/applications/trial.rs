@@ -3,6 +3,8 @@
 
 use super::document;
 use super::problems::refusal;
+use crate::analysis::access::Scope;
+use crate::analysis::admin::Application;
 use crate::analysis::admin::trial::CustomPolicies;
 use crate::analysis::ingest::verdict;
 use crate::analysis::ui::failure::Failure;
@@ -19,7 +21,6 @@ use axum::http::StatusCode;
 use axum::response::{Html, IntoResponse, Response};
 use maud::{Markup, html};
 use monitor_model::{AnalysisResponse, Policy, Stage};
-use monitor_store::{Application, Scope};
 use serde_json::{Value, json};
 use std::sync::Arc;
 

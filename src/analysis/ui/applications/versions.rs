@@ -3,7 +3,9 @@
 
 use super::current::{CurrentApplication, Editable};
 use super::differences::{self, content_of};
+use crate::analysis::access::Scope;
 use crate::analysis::admin::applications::Basis;
+use crate::analysis::admin::{Application, ApplicationVersion};
 use crate::analysis::ui::failure::Failure;
 use crate::analysis::ui::layout::components::{badge, head, time, token_field};
 use crate::analysis::ui::layout::{self, Section};
@@ -12,7 +14,6 @@ use crate::analysis::ui::request::visit::Visit;
 use axum::extract::Query;
 use axum::response::{Html, IntoResponse, Redirect, Response};
 use maud::{Markup, html};
-use monitor_store::{Application, ApplicationVersion, Scope};
 use serde::Deserialize;
 
 const PER_PAGE: u32 = 20;

@@ -5,6 +5,9 @@
 mod gateway_address;
 mod snippets;
 
+use crate::analysis::access::{Scope, Scopes};
+use crate::analysis::admin::{Application, ApplicationFilter};
+use crate::analysis::records::{RecordFilter, RecordPage};
 use crate::analysis::ui::application_field::{self, Label};
 use crate::analysis::ui::application_names;
 use crate::analysis::ui::failure::Failure;
@@ -24,7 +27,6 @@ use axum::response::{Html, IntoResponse, Response};
 use axum::routing::get;
 use maud::{Markup, html};
 use monitor_model::{AppMode, ApplicationId, Secret};
-use monitor_store::{Application, ApplicationFilter, RecordFilter, RecordPage, Scope, Scopes};
 use serde::Deserialize;
 use snippets::Snippets;
 use std::sync::Arc;

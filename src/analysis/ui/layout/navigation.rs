@@ -1,7 +1,7 @@
 //! The sections of the navigation, and who may open which.
 
+use crate::analysis::access::Scope;
 use crate::analysis::ui::request::visit::Visit;
-use monitor_store::Scope;
 
 /// A section of the navigation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

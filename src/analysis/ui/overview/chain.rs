@@ -3,6 +3,8 @@
 //! page of its own.
 
 use crate::analysis::Services;
+use crate::analysis::access::Scope;
+use crate::analysis::records::ChainFilter;
 use crate::analysis::records::chain_report::{ChainPage, ChainReport};
 use crate::analysis::ui::failure::Failure;
 use crate::analysis::ui::layout::components::{badge, head, number};
@@ -14,7 +16,6 @@ use axum::http::HeaderMap;
 use axum::response::Html;
 use maud::{Markup, html};
 use monitor_model::Span;
-use monitor_store::{ChainFilter, Scope};
 use std::sync::Arc;
 
 /// Gateways that are shown.
@@ -97,12 +98,12 @@ fn report(view: &View, one: &ChainReport) -> Markup {
         div.gateway {
             p.facts { code { (one.gateway) } (verdict)
                 span { (o.records_count) ": " (number(one.count)) }
-                span { (o.chain_checked) ": " (spoken(&one.checked)) }
+                span { (o.chain_checked) ": " (span_text(&one.checked)) }
                 @if one.repeats > 0 { span { (o.chain_repeats) ": " (number(one.repeats)) } }
             }
             @for (name, spans) in lists { @if !spans.is_empty() {
                 p.problem { (name) ": "
-                    @for (at, span) in spans.iter().take(NAMED).enumerate() { @if at > 0 { ", " } (spoken(span)) }
+                    @for (at, span) in spans.iter().take(NAMED).enumerate() { @if at > 0 { ", " } (span_text(span)) }
                     @if spans.len() > NAMED { " " (o.chain_more.replace("{}", &number((spans.len() - NAMED) as u64))) }
                 }
             } }
@@ -110,7 +111,7 @@ fn report(view: &View, one: &ChainReport) -> Markup {
     }
 }
 
-fn spoken(span: &Span) -> String {
+fn span_text(span: &Span) -> String {
     match span.from == span.to {
         true => number(span.from),
         false => format!("{}–{}", number(span.from), number(span.to)),

@@ -3,23 +3,23 @@
 use super::Records;
 use super::chart::{Chart, Series, Shape, TableTexts, Times, Unit};
 use super::period::{Bucket, Period};
+use crate::analysis::records::{HourTraffic, OTHER_FINDS};
 use crate::analysis::ui::layout::components::number;
 use crate::analysis::ui::request::view::View;
 use maud::{Markup, html};
 use monitor_model::TypeCount;
-use monitor_store::{HourTraffic, OTHER_FINDS};
 
 /// Units across the picture of a share.
 const SHARE: u64 = 100;
 
 /// What each chart has in common.
-struct Ground<'a> {
+struct ChartBase<'a> {
     buckets: &'a [Bucket],
     times: Times,
     table: TableTexts,
 }
 
-impl Ground<'_> {
+impl ChartBase<'_> {
     fn row(&self, name: &'static str, take: fn(&HourTraffic) -> u64) -> Series {
         let values = self.buckets.iter().map(|bucket| take(&bucket.sum));
         Series {
@@ -44,7 +44,7 @@ impl Ground<'_> {
 /// Everything over time.
 pub(super) fn all(view: &View, period: Period, buckets: &[Bucket]) -> Markup {
     let labelled = buckets.iter().step_by(period.labelled());
-    let ground = Ground {
+    let base = ChartBase {
         buckets,
         times: Times {
             labels: labelled.map(|one| period.label(one.from)).collect(),
@@ -55,40 +55,40 @@ pub(super) fn all(view: &View, period: Period, buckets: &[Bucket]) -> Markup {
             first_column: view.o().time,
         },
     };
-    html! { (counts(view, &ground)) (costs(view, &ground)) }
+    html! { (counts(view, &base)) (costs(view, &base)) }
 }
 
 /// What came and what was decided.
-fn counts(view: &View, ground: &Ground<'_>) -> Markup {
+fn counts(view: &View, base: &ChartBase<'_>) -> Markup {
     let (t, o) = (view.t, view.o());
     let traffic = vec![
-        ground.row(t.prompts, |sum| sum.prompts),
-        ground.row(t.answers, |sum| sum.answers),
+        base.row(t.prompts, |sum| sum.prompts),
+        base.row(t.answers, |sum| sum.answers),
     ];
     let blocked = vec![
-        ground.row(o.blocked, |sum| sum.blocked),
-        ground.row(o.failed, |sum| sum.failed),
+        base.row(o.blocked, |sum| sum.blocked),
+        base.row(o.failed, |sum| sum.failed),
     ];
     let flagged = vec![
-        ground.row(t.sensitive_data, |sum| sum.flagged_dataclean),
-        ground.row(t.guardrails, |sum| sum.flagged_guardrails),
-        ground.row(t.custom_policies, |sum| sum.flagged_custom_policy),
+        base.row(t.sensitive_data, |sum| sum.flagged_dataclean),
+        base.row(t.guardrails, |sum| sum.flagged_guardrails),
+        base.row(t.custom_policies, |sum| sum.flagged_custom_policy),
     ];
     html! {
-        (ground.chart(o.traffic, Shape::Bars, Unit::Count, traffic))
-        (ground.chart(o.blocked_and_failed, Shape::Bars, Unit::Count, blocked))
-        (ground.chart(o.flagged_by_check, Shape::Lines, Unit::Count, flagged))
+        (base.chart(o.traffic, Shape::Bars, Unit::Count, traffic))
+        (base.chart(o.blocked_and_failed, Shape::Bars, Unit::Count, blocked))
+        (base.chart(o.flagged_by_check, Shape::Lines, Unit::Count, flagged))
     }
 }
 
 /// What it took.
-fn costs(view: &View, ground: &Ground<'_>) -> Markup {
+fn costs(view: &View, base: &ChartBase<'_>) -> Markup {
     let (t, o) = (view.t, view.o());
-    let tokens = vec![ground.row(t.tokens, |sum| sum.tokens)];
-    let time = vec![ground.row(o.mean, mean)];
+    let tokens = vec![base.row(t.tokens, |sum| sum.tokens)];
+    let time = vec![base.row(o.mean, mean)];
     html! {
-        (ground.chart(o.tokens_over_time, Shape::Bars, Unit::Count, tokens))
-        (ground.chart(o.mean_analysis_time, Shape::Bars, Unit::Microseconds, time))
+        (base.chart(o.tokens_over_time, Shape::Bars, Unit::Count, tokens))
+        (base.chart(o.mean_analysis_time, Shape::Bars, Unit::Microseconds, time))
     }
 }
 

@@ -9,7 +9,9 @@ mod health;
 mod period;
 mod tiles;
 
+use crate::analysis::access::Scope;
 use crate::analysis::clock::now_ms;
+use crate::analysis::records::HourTraffic;
 use crate::analysis::ui::application_field::{self, Label};
 use crate::analysis::ui::failure::Failure;
 use crate::analysis::ui::layout::components::{head, refusal};
@@ -26,7 +28,6 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use maud::{Markup, html};
 use monitor_model::{ApplicationId, TypeCount};
-use monitor_store::{HourTraffic, Scope};
 use period::Period;
 use std::sync::Arc;
 

@@ -1,7 +1,7 @@
 //! The span of time that the overview shows, and its buckets: a bar of a chart each, all of one length
 //! and ending at whole ones, so that the last one is the one that runs. Times are UTC.
 
-use monitor_store::HourTraffic;
+use crate::analysis::records::HourTraffic;
 
 const HOUR_MS: i64 = 3_600_000;
 
@@ -91,19 +91,19 @@ impl Period {
             Self::Day => "%H:%M",
             Self::Week | Self::Month => "%m-%d",
         };
-        shown(hour, format)
+        formatted(hour, format)
     }
 
     /// The same in full.
     pub(super) fn name(self, bucket: &Bucket) -> String {
         match self {
-            Self::Day => shown(bucket.from, "%m-%d %H:%M"),
+            Self::Day => formatted(bucket.from, "%m-%d %H:%M"),
             Self::Week => format!(
                 "{} – {}",
-                shown(bucket.from, "%m-%d %H:%M"),
-                shown(bucket.to, "%H:%M")
+                formatted(bucket.from, "%m-%d %H:%M"),
+                formatted(bucket.to, "%H:%M")
             ),
-            Self::Month => shown(bucket.from, "%Y-%m-%d"),
+            Self::Month => formatted(bucket.from, "%Y-%m-%d"),
         }
     }
 }
@@ -117,10 +117,10 @@ pub(super) fn total(buckets: &[Bucket]) -> HourTraffic {
 
 /// The beginning of an hour as an address says it.
 pub(super) fn instant(hour: i64) -> String {
-    shown(hour, "%Y-%m-%dT%H:%M")
+    formatted(hour, "%Y-%m-%dT%H:%M")
 }
 
-fn shown(hour: i64, format: &str) -> String {
+fn formatted(hour: i64, format: &str) -> String {
     let stamp = jiff::Timestamp::from_millisecond(hour.saturating_mul(HOUR_MS));
     stamp.map_or_else(
         |_| String::new(),

@@ -1,10 +1,10 @@
 //! The sums of the period, each with the way to its records.
 
 use super::Records;
+use crate::analysis::records::HourTraffic;
 use crate::analysis::ui::layout::components::{duration, number};
 use crate::analysis::ui::request::view::View;
 use maud::{Markup, html};
-use monitor_store::HourTraffic;
 
 struct Tile {
     name: &'static str,

@@ -1,37 +1,37 @@
-//! The part of the table that speaks of guardrail categories.
+//! The phrases about guardrail categories.
 
 use monitor_detect::guardrails::Category;
 
 phrases! {
-    hint: "A category that is switched on flags a message from its threshold on. A lower threshold finds more and is wrong more often.",
-        "Включённая категория отмечает сообщение начиная со своего порога. Чем ниже порог, тем больше находок и ошибок.";
-    source: "False alarms: ordinary messages that are flagged. Found: messages the category is for. Both measured on texts that the models have not seen (docs/detection.md).",
-        "Ложные срабатывания: доля обычных сообщений, которые отмечены. Найдено: доля тех, для которых категория нужна. Измерено на текстах, которых модели не видели (docs/detection.md).";
+    hint: "An enabled category flags a message from its threshold on. A lower threshold finds more and is wrong more often.",
+        "Включённая категория отмечает сообщения с оценкой не ниже порога. Чем ниже порог, тем больше находок и ошибок.";
+    source: "False alarms: the share of ordinary messages that are flagged. Found: the share of harmful messages that are detected. Both measured on texts that the models have not seen (docs/detection.md).",
+        "Ложные срабатывания: доля отмеченных обычных сообщений. Обнаружено: доля обнаруженных опасных сообщений. Измерено на текстах, которых модели не видели (docs/detection.md).";
     threshold: "Threshold", "Порог";
     not_measured: "Not measured.", "Не измерялось.";
     false_alarms: "False alarms", "Ложные срабатывания";
-    found: "found", "найдено";
-    prompt_injection: "Prompt injection", "Внедрение указаний";
+    found: "found", "обнаружено";
+    prompt_injection: "Prompt injection", "Внедрение инструкций";
     jailbreak: "Jailbreak", "Обход ограничений";
-    system_prompt_extraction: "Asking for the system prompt", "Выпытывание системного промпта";
+    system_prompt_extraction: "System prompt extraction", "Извлечение системного промпта";
     violence: "Violence", "Насилие";
     weapons: "Weapons", "Оружие";
     drugs: "Drugs and poisons", "Наркотики и яды";
-    self_harm: "Self-harm", "Вред себе";
+    self_harm: "Self-harm", "Причинение вреда себе";
     sexual: "Sexual crimes", "Сексуальные преступления";
-    hate: "Hatred", "Ненависть";
+    hate: "Hate", "Ненависть";
     extremism: "Extremism", "Экстремизм";
     fraud: "Fraud", "Мошенничество";
     cybercrime: "Cybercrime", "Киберпреступления";
     unlawful: "Other crimes", "Другие преступления";
     toxicity: "Insults and threats", "Оскорбления и угрозы";
-    system_prompt_leak: "Leak of the system prompt", "Утечка системного промпта";
-    secret_leak: "Leak of secrets", "Утечка секретов";
+    system_prompt_leak: "System prompt leak", "Утечка системного промпта";
+    secret_leak: "Secret leak", "Утечка секретов";
     harmful_content: "Help with a crime", "Помощь в преступлении";
 }
 
 impl Phrases {
-    /// What people call a category.
+    /// The name of a category.
     pub(crate) fn name(&self, category: Category) -> &'static str {
         match category {
             Category::PromptInjection => self.prompt_injection,

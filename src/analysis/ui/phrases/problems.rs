@@ -1,8 +1,8 @@
-//! What the services says of wrong fields and of refusals, in Russian: THE table, by the English text
-//! that the API answers with. A `{}` stands for what varies: a number, a name, a list, or a text that
-//! has a row of its own. A text without a row is shown as it is; the tests below say which have one.
+//! Messages of the services about fields and refusals, in Russian: THE table, keyed by the English text
+//! of the API. A `{}` stands for what varies: a number, a name, a list, or a text with a row of its
+//! own. A text without a row is shown as it is; the tests below name the texts that must have one.
 
-/// A text of the services in Russian; None where it has no row.
+/// A message in Russian; None where it has no row.
 pub(crate) fn russian(text: &str) -> Option<String> {
     TABLE.iter().find_map(|(english, russian)| {
         let varying = varying(english, text)?;
@@ -16,7 +16,7 @@ pub(crate) fn russian(text: &str) -> Option<String> {
     })
 }
 
-/// What stands in a text where a pattern has `{}`; None where it is not of this pattern.
+/// The parts of a text at the places of `{}`; None where the text does not match the pattern.
 fn varying<'t>(pattern: &str, text: &'t str) -> Option<Vec<&'t str>> {
     let (first, rest) = match pattern.split_once("{}") {
         None => return (pattern == text).then(Vec::new),
@@ -80,8 +80,8 @@ static TABLE: &[(&str, &str)] = &[
     ("unclosed group", "скобка не закрыта"),
     ("unopened group", "лишняя закрывающая скобка"),
     ("unclosed character class", "класс символов не закрыт"),
-    ("repetition operator missing expression", "повторять нечего"),
-    ("unclosed counted repetition", "число повторений не закрыто"),
+    ("repetition operator missing expression", "перед оператором повторения нет выражения"),
+    ("unclosed counted repetition", "не закрыто число повторений"),
     ("unrecognized escape sequence", "неизвестная последовательность после обратной косой черты"),
     ("incomplete escape sequence, reached end of pattern prematurely", "выражение обрывается на обратной косой черте"),
     ("backreferences are not supported", "обратные ссылки не поддерживаются"),
@@ -109,7 +109,7 @@ static TABLE: &[(&str, &str)] = &[
      "нужно stream_in_sync hold_back или redact_upstream true: больше в шлюзе их никто не ищет"),
     ("closed needs app_mode sync: in async mode the backend is not awaited",
      "для closed нужен режим sync: в режиме async ответа сервера анализа не ждут"),
-    ("names {} again", "{} названо ещё раз"),
+    ("names {} again", "{} указано повторно"),
     ("is no word; allowed: {}", "это не слово; допустимы: {}"),
     ("is no group of fields; allowed: {}", "это не группа полей; допустимы: {}"),
     ("is no number of calls; allowed: 1 to {}", "это не число вызовов; допустимо от 1 до {}"),
@@ -156,7 +156,7 @@ static TABLE: &[(&str, &str)] = &[
      "нужны миллисекунды с 1970 года или время, например 2026-01-31T12:00:00Z"),
     ("must be flagged, clean, guardrails, custom_policy, dataclean, blocked or failed",
      "допустимы: flagged, clean, guardrails, custom_policy, dataclean, blocked, failed"),
-    ("must be the next_before of a page", "нужен next_before страницы"),
+    ("must be the next_before of a page", "нужно значение next_before предыдущей страницы"),
     ("must have at most {} characters", "допустимо символов: не больше {}"),
     ("must be less than {} days before to", "от начала до конца должно быть меньше {} дней"),
     ("must not be after to", "начало позже конца"),
@@ -164,7 +164,7 @@ static TABLE: &[(&str, &str)] = &[
     ("takes no parameters", "параметров нет"),
     ("is repeated", "задано несколько раз"),
     ("is not a list of name=value pairs", "не читается как пары имя=значение"),
-    ("is empty or too long", "пуст или слишком длинен"),
+    ("is empty or too long", "пустой или слишком длинный"),
     ("must be one line of 1 to {} characters", "нужна одна строка от 1 до {} символов"),
     ("you have {} filters already: delete one first", "у вас уже {} фильтров: сначала удалите один"),
 
@@ -176,43 +176,43 @@ static TABLE: &[(&str, &str)] = &[
     ("not found", "не найдено"),
 
     // Signing in by an identity provider
-    ("the identity provider cannot be reached: {}", "сервер единого входа недоступен: {}"),
-    ("its address cannot be asked", "его адрес не подходит"),
+    ("the identity provider cannot be reached: {}", "провайдер идентификации недоступен: {}"),
+    ("its address cannot be asked", "обратиться по его адресу нельзя"),
     ("it did not answer in time", "он не ответил вовремя"),
     ("no connection, or it was closed", "нет соединения, или оно оборвалось"),
     ("its answer is incomplete or too large", "его ответ оборвался или слишком велик"),
     ("the secret cannot be sent", "секрет нельзя передать"),
     ("the system gives no random numbers", "система не даёт случайных чисел"),
-    ("the identity provider's answer {}", "ответ сервера единого входа: {}"),
+    ("the identity provider's answer {}", "ответ провайдера идентификации: {}"),
     ("is not JSON", "это не JSON"),
     ("has no ID token", "в нём нет токена"),
-    ("the identity provider's metadata {}", "описание сервера единого входа: {}"),
+    ("the identity provider's metadata {}", "метаданные провайдера идентификации: {}"),
     ("has no usable URL", "нет подходящего адреса"),
-    ("is of another issuer", "от другого сервера"),
+    ("is of another issuer", "от другого издателя"),
     ("lacks a URL, or has one without TLS", "нет адреса, или он без TLS"),
-    ("the identity provider refuses with status {} {}", "сервер единого входа отказал со статусом {} {}"),
-    ("the identity provider did not sign you in: {}", "сервер единого входа вас не впустил: {}"),
-    ("it does not say why", "причина не названа"),
-    ("the identity provider's token {}", "токен сервера единого входа: {}"),
-    ("has no usable subject", "не сказано, о ком он"),
+    ("the identity provider refuses with status {} {}", "провайдер идентификации отказал со статусом {} {}"),
+    ("the identity provider did not sign you in: {}", "провайдер идентификации отклонил вход: {}"),
+    ("it does not say why", "причина не указана"),
+    ("the identity provider's token {}", "токен провайдера идентификации: {}"),
+    ("has no usable subject", "не указан пользователь"),
     ("is for another audience", "для другого получателя"),
     ("is expired", "истёк"),
     ("is not valid yet", "ещё не действует"),
-    ("belongs to another sign-in", "отвечает на другой вход"),
+    ("belongs to another sign-in", "относится к другому входу"),
     ("is not a signed token", "это не подписанный токен"),
-    ("has a signature that is not the provider's", "подпись не этого сервера"),
+    ("has a signature that is not the provider's", "подпись не этого провайдера"),
     ("is not signed by RS256, PS256 or ES256", "подписан не по RS256, PS256 или ES256"),
     ("has critical headers that are not supported", "требует неизвестных расширений"),
-    ("does not name the key that signed it", "не сказано, каким ключом подписан"),
-    ("is signed by a key that the provider does not publish", "подписан ключом, которого сервер не публикует"),
+    ("does not name the key that signed it", "не указан ключ подписи"),
+    ("is signed by a key that the provider does not publish", "подписан ключом, которого провайдер не публикует"),
     ("this sign-in was begun elsewhere or too long ago, or is over: begin again",
      "этот вход начат в другом месте или слишком давно, либо уже завершён: начните заново"),
-    ("you cannot sign in: {}", "вас нельзя впустить: {}"),
-    ("no verified e-mail address of an allowed domain", "нет подтверждённого адреса почты из допущенного домена"),
+    ("you cannot sign in: {}", "вход не разрешён: {}"),
+    ("no verified e-mail address of an allowed domain", "нет подтверждённого адреса почты в разрешённом домене"),
     ("there is no account for you, and no role to create one with",
      "учётной записи для вас нет, и нет роли, с которой её можно создать"),
     ("your name belongs to another account; ask an administrator",
-     "ваше имя здесь занято другой учётной записью; поможет администратор"),
+     "ваше имя занято другой учётной записью; обратитесь к администратору"),
     ("your account is disabled", "ваша учётная запись отключена"),
 ];
 
@@ -251,7 +251,7 @@ mod tests {
             ),
             (
                 "the identity provider refuses with status 400 invalid_grant",
-                "сервер единого входа отказал со статусом 400 invalid_grant",
+                "провайдер идентификации отказал со статусом 400 invalid_grant",
             ),
         ] {
             assert_eq!(russian(english).as_deref(), Some(expected));

@@ -1,72 +1,75 @@
-//! The part of the table that speaks of records and sessions.
+//! The phrases of the pages of records and sessions.
 
 phrases! {
     records: "Records", "Записи";
-    records_hint: "Every checked prompt and answer, newest first. Times are UTC.",
-        "Каждый проверенный запрос и ответ, сначала новые. Время по UTC.";
+    records_hint: "All checked prompts and answers, newest first. Times are in UTC.",
+        "Все проверенные запросы и ответы, сначала новые. Время: UTC.";
     time: "Time", "Время";
     kind: "Kind", "Вид";
     application: "Application", "Приложение";
     user: "User", "Пользователь";
     session: "Session", "Сессия";
     verdict: "Verdict", "Вердикт";
-    removed_application: "removed", "удалено";
+    removed_application: "deleted", "удалено";
 
     // Filters
     any: "Any", "Любой";
     any_kind: "Prompts and answers", "Запросы и ответы";
     only_prompts: "Prompts", "Запросы";
     only_answers: "Answers", "Ответы";
-    search_text: "Search texts", "Поиск по текстам";
+    search_text: "Search in texts", "Поиск по тексту";
     name_or_id: "Name or identifier", "Имя или идентификатор";
     suggested: "Applications found: {}", "Найдено приложений: {}";
-    suggested_some: "The first {} applications; type more of the name", "Первые приложения, {}; наберите имя подробнее";
-    find_type: "Type of find", "Тип находки";
+    suggested_some: "First {} applications shown; type more of the name",
+        "Показано приложений: {}; уточните имя";
+    find_type: "Find type", "Тип находки";
     from: "From (UTC)", "С (UTC)";
     until: "Before (UTC)", "До (UTC)";
     more_filters: "More filters", "Ещё фильтры";
-    flagged: "Flagged", "С нарушением";
-    clean: "Clean", "Чистые";
+    flagged: "Flagged", "С нарушениями";
+    clean: "Clean", "Без нарушений";
     blocked: "Blocked", "Заблокированные";
-    failed: "Failed exchanges", "Сбои обмена";
-    wrong_filter: "This filter does not work:", "Такой фильтр не сработает:";
+    failed: "Failed exchanges", "Вызовы со сбоем";
+    wrong_filter: "Invalid filter:", "Неверный фильтр:";
     unknown_application: "no application has this name", "приложения с таким именем нет";
-    ambiguous_application: "several applications have this name: give the identifier",
+    ambiguous_application: "several applications have this name: enter the identifier",
         "приложений с таким именем несколько: укажите идентификатор";
-    older: "Older", "Старее";
+    older: "Older", "Более старые";
     newest: "Newest", "К новым";
-    searched_in_part: "Each page searches a bounded number of records. There are older ones: go on searching.",
-        "Каждая страница просматривает ограниченное число записей. Есть более старые: продолжайте поиск.";
-    search_older: "Search older ones", "Искать в более старых";
-    searched_back: "Records looked at: {}, back to", "Просмотрено записей: {}, до";
-    searched_all: "All records of this filter were looked at: {}.", "Просмотрены все записи этого фильтра: {}.";
+    searched_in_part: "A search examines a limited number of records per page. There are older records: continue the search.",
+        "На каждой странице поиск просматривает ограниченное число записей. Есть более старые: продолжите поиск.";
+    search_older: "Search older records", "Искать в более старых";
+    searched_back: "Records searched: {}, back to", "Просмотрено записей: {}, вплоть до";
+    searched_all: "Searched all records of this filter: {}.", "Просмотрены все записи этого фильтра: {}.";
     stop_search: "Stop", "Остановить";
     search_stopped: "Stopped.", "Остановлено.";
-    search_broke: "The search broke off. Reload the page.", "Поиск прервался. Перезагрузите страницу.";
-    export: "Export", "Выгрузка";
-    export_begins: "The export begins…", "Выгрузка начинается…";
-    export_going: "Records so far: {} ({})", "Записей пока: {} ({})";
+    search_broke: "The search was interrupted. Reload the page.", "Поиск прервался. Обновите страницу.";
+    export: "Export", "Экспорт";
+    export_begins: "Starting the export…", "Экспорт начинается…";
+    export_going: "Records so far: {} ({})", "Записей: {} ({})";
     export_saved: "Records saved: {}", "Сохранено записей: {}";
     export_cancel: "Cancel", "Отменить";
-    export_cancelled: "Cancelled. Nothing was saved.", "Отменено. Ничего не сохранено.";
-    export_left: "This export is large: the browser saves it by itself.", "Выгрузка большая: браузер сохраняет её сам.";
-    export_broke: "The export broke off. Nothing was saved.", "Выгрузка прервалась. Ничего не сохранено.";
-    export_csv: "Export these records as CSV", "Выгрузить эти записи в CSV";
-    export_jsonl: "Export these records as JSON lines", "Выгрузить эти записи в JSONL";
+    export_cancelled: "Canceled. Nothing was saved.", "Отменено. Ничего не сохранено.";
+    export_left: "This export is large, so the browser saves it directly.",
+        "Объём большой, поэтому файл сохраняет сам браузер.";
+    export_broke: "The export was interrupted. Nothing was saved.", "Экспорт прервался. Ничего не сохранено.";
+    export_csv: "Export these records as CSV", "Экспортировать эти записи в CSV";
+    export_jsonl: "Export these records as JSON Lines", "Экспортировать эти записи в JSON Lines";
 
     // Live
     live: "Live", "Онлайн";
     live_paused: "Paused", "Пауза";
-    live_over: "Live updates have ended. Reload the page.", "Обновления закончились. Перезагрузите страницу.";
+    live_over: "Live updates have stopped. Reload the page.",
+        "Автообновление остановлено. Обновите страницу.";
 
     // Verdicts
     was_blocked: "blocked", "заблокировано";
     was_failed: "failed", "сбой";
     by_guardrails: "guardrails", "защитные правила";
-    by_custom_policy: "custom_policy", "своя политика";
-    was_incomplete: "incomplete", "неполный";
-    was_clean: "clean", "чисто";
-    analysis_partial: "checked in part", "проверено частично";
+    by_custom_policy: "custom policy", "пользовательская политика";
+    was_incomplete: "incomplete", "не завершено";
+    was_clean: "clean", "без нарушений";
+    analysis_partial: "partly checked", "проверено частично";
     analysis_failed: "not checked", "не проверено";
     nothing_flagged: "Nothing flagged.", "Нарушений нет.";
 
@@ -74,9 +77,10 @@ phrases! {
     texts: "Texts", "Тексты";
     original: "Original", "Исходный";
     cleaned: "Cleaned", "Очищенный";
-    original_not_kept: "The application does not keep originals.", "Приложение не хранит исходные тексты.";
+    original_not_kept: "This application does not store original texts.",
+        "Приложение не хранит исходные тексты.";
     no_text: "No text.", "Текста нет.";
-    text_cut: "Only the beginning is shown; the whole text is in the JSON file.",
+    text_cut: "Only the beginning is shown; the JSON file has the whole text.",
         "Показано только начало; весь текст в файле JSON.";
     save_json: "Save as JSON", "Сохранить JSON";
     verdicts: "Verdicts", "Вердикты";
@@ -85,55 +89,56 @@ phrases! {
     policy: "Policy", "Политика";
     reason: "Reason", "Обоснование";
     violated: "violated", "нарушена";
-    kept_to: "kept to", "соблюдена";
-    over_threshold: "over its threshold", "выше порога";
-    not_checked: "Failed checks", "Несостоявшиеся проверки";
+    kept_to: "not violated", "соблюдена";
+    over_threshold: "over threshold", "выше порога";
+    not_checked: "Failed checks", "Невыполненные проверки";
     warnings: "Warnings", "Предупреждения";
     details: "Details", "Подробности";
     rules: "Rules", "Правила";
     rules_version: "version", "версия";
-    rules_inline: "came with the request", "пришли с запросом";
+    rules_inline: "sent with the request", "переданы с запросом";
     exchange: "Exchange", "Обмен";
     record_id: "Record", "Запись";
     usage: "Usage", "Объём";
-    timings: "Time taken", "Затрачено";
-    timing_total: "whole analysis", "вся проверка";
+    timings: "Time taken", "Время обработки";
+    timing_total: "whole analysis", "весь анализ";
     timing_dataclean: "sensitive data", "чувствительные данные";
     timing_tokens: "tokens", "токены";
-    error: "The exchange failed", "Обмен не удался";
-    error_kind: "Kind", "Вид";
+    error: "The exchange failed", "Вызов завершился сбоем";
+    error_kind: "Type", "Тип";
     error_code: "Status", "Статус";
-    closed_by: "Closed by", "Кто закрыл";
+    closed_by: "Closed by", "Соединение закрыл";
     closed_by_client: "the client", "клиент";
-    closed_by_upstream: "the model's server", "сервер модели";
+    closed_by_upstream: "the model server", "сервер модели";
     closed_by_gateway: "the gateway", "шлюз";
     attachments: "Attachments", "Вложения";
     file: "File", "Файл";
     size: "Size", "Размер";
     save_file: "Save", "Сохранить";
-    not_kept: "not kept", "не хранится";
+    not_kept: "not stored", "не хранится";
     finds: "Finds", "Находки";
-    scanned_whole: "read whole", "прочитан весь";
-    scanned_part: "read in part", "прочитан частично";
-    scanned_no: "not read", "не читался";
-    scanned_failed: "check failed", "проверка не удалась";
+    scanned_whole: "scanned whole", "проверен целиком";
+    scanned_part: "scanned in part", "проверен частично";
+    scanned_no: "not scanned", "не проверялся";
+    scanned_failed: "scan failed", "ошибка проверки";
     parameters: "Parameters of the request", "Параметры запроса";
 
     // Sessions
     sessions: "Sessions", "Сессии";
-    sessions_hint: "Exchanges that clients put together, the latest first.",
-        "Обмены, объединённые клиентами, сначала последние.";
+    sessions_hint: "Exchanges grouped by the client's session, latest first.",
+        "Обмены, сгруппированные по сессиям клиентов, сначала последние.";
     messages: "Messages", "Сообщений";
-    flagged_messages: "Flagged", "С нарушением";
+    flagged_messages: "Flagged", "С нарушениями";
     last_message: "Latest message", "Последнее сообщение";
     earlier: "Earlier messages", "Более ранние";
     latest_messages: "Latest messages", "Последние сообщения";
     as_list: "As a list", "Списком";
     saved_filters: "Saved filters", "Сохранённые фильтры";
     save_filter: "Save this filter", "Сохранить этот фильтр";
-    share_filter: "Others of the tenant see it too", "Видят и другие люди этого клиента";
+    share_filter: "Share with people who see the same applications",
+        "Показывать тем, кому доступны те же приложения";
     shared: "shared", "общий";
     shared_by: "Shared by", "Поделился";
     remove_filter_question: "Delete the saved filter", "Удалить сохранённый фильтр";
-    whole_record: "Whole record", "Вся запись";
+    whole_record: "Open the record", "Открыть запись";
 }

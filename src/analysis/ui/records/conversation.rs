@@ -4,6 +4,8 @@
 use super::bounded_text::{self, TextLimit};
 use super::rows;
 use crate::analysis::Services;
+use crate::analysis::access::Scope;
+use crate::analysis::records::{StoredRecord, WholePage};
 use crate::analysis::ui::failure::Failure;
 use crate::analysis::ui::layout::components::{head, time_exact};
 use crate::analysis::ui::layout::highlight::{beginning, marked};
@@ -14,7 +16,6 @@ use crate::analysis::ui::request::visit::Visit;
 use axum::extract::State;
 use axum::response::Html;
 use maud::{Markup, html};
-use monitor_store::{Scope, StoredRecord, WholePage};
 use std::sync::Arc;
 
 /// Messages of a page.

@@ -2,6 +2,7 @@
 //! took, its files, and what its caller sent along.
 
 use super::bounded_text;
+use crate::analysis::records::{Attachment, Scanned, StoredRecord};
 use crate::analysis::ui::layout::components::badge;
 use crate::analysis::ui::layout::table::{Column, Table};
 use crate::analysis::ui::paths;
@@ -9,7 +10,6 @@ use crate::analysis::ui::phrases::RecordPhrases;
 use crate::analysis::ui::request::view::View;
 use crate::analysis::ui::request::visit::Visit;
 use maud::{Markup, html};
-use monitor_store::{Attachment, Scanned, StoredRecord};
 use serde_json::Value;
 
 /// Parameters that the page shows elsewhere.

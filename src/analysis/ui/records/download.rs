@@ -2,6 +2,7 @@
 //! API writes them; here it is query with the rights of whoever is signed in.
 
 use super::record_id;
+use crate::analysis::access::Scope;
 use crate::analysis::api::records::attachments;
 use crate::analysis::api::records::export::{self, Format};
 use crate::analysis::api::records::shapes::Whole;
@@ -12,7 +13,6 @@ use crate::analysis::{ApiError, Services};
 use axum::extract::{Path, Query, State};
 use axum::http::header;
 use axum::response::{IntoResponse, Response};
-use monitor_store::Scope;
 use std::sync::Arc;
 
 pub(super) async fn export(

@@ -1,6 +1,7 @@
 //! The bar of saved filters above the list of records: a link to each, and a form that saves the
-//! present one.
+//! present chip.
 
+use crate::analysis::records::SeenFilter;
 use crate::analysis::records::saved_filters::{LONGEST_NAME, may_remove};
 use crate::analysis::ui::layout::components::token_field;
 use crate::analysis::ui::request::Visit;
@@ -8,7 +9,6 @@ use crate::analysis::ui::request::list_query::ListQuery;
 use crate::analysis::{ApiError, Services};
 use axum::extract::Query;
 use maud::{Markup, html};
-use monitor_store::SeenFilter;
 
 /// The page that a saved filter opens.
 pub(super) const LIST: &str = "/ui/records";
@@ -26,14 +26,14 @@ pub(super) async fn bar(
         @if !known.is_empty() {
             nav.saved aria-label=(r.saved_filters) {
                 span.dim { (r.saved_filters) }
-                ul.bare { @for seen in &known { (one(visit, seen, &query)) } }
+                ul.bare { @for seen in &known { (chip(visit, seen, &query)) } }
             }
         }
         @if !query.query().is_empty() { (form(visit, &query)) }
     })
 }
 
-fn one(visit: &Visit, seen: &SeenFilter, query: &ListQuery) -> Markup {
+fn chip(visit: &Visit, seen: &SeenFilter, query: &ListQuery) -> Markup {
     let (t, r, filter) = (visit.view.t, visit.view.r(), &seen.filter);
     let is_here = filter.query == query.query();
     let is_own = filter.owner == visit.account.id;

@@ -2,6 +2,8 @@
 //! first page is open.
 
 use super::{filter_bar, filters, rows};
+use crate::analysis::access::Scope;
+use crate::analysis::records::RecordPage;
 use crate::analysis::ui::application_names::Names;
 use crate::analysis::ui::failure::Failure;
 use crate::analysis::ui::layout::components::{head, number, refusal, time_exact};
@@ -14,7 +16,6 @@ use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{Html, IntoResponse, Response};
 use maud::{Markup, html};
-use monitor_store::{RecordPage, Scope};
 use std::sync::Arc;
 
 /// Bytes of an export that a page keeps until it is whole; a larger one is left to the browser.

@@ -1,7 +1,7 @@
 //! The limit on live streams: so many for the server, and of those so many for one person, so that
 //! nobody takes them all.
 
-use monitor_store::AccountId;
+use crate::analysis::people::AccountId;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 

@@ -8,6 +8,9 @@
 
 use super::live_limit::LivePermit;
 use super::rows;
+use crate::analysis::access::Scope;
+use crate::analysis::people::Account;
+use crate::analysis::records::{RecordFilter, RecordSummary};
 use crate::analysis::ui::failure::Failure;
 use crate::analysis::ui::request::connection::Stopping;
 use crate::analysis::ui::request::list_query::{ListQuery, Pairs};
@@ -23,7 +26,6 @@ use axum::response::{IntoResponse, Response};
 use futures_util::stream::unfold;
 use maud::html;
 use monitor_model::Secret;
-use monitor_store::{Account, RecordFilter, RecordSummary, Scope};
 use std::collections::HashSet;
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -48,7 +50,7 @@ struct Tail {
     browser: Secret,
     view: View,
     filter: RecordFilter,
-    known: Known,
+    known: SeenRecords,
     stopping: Option<Stopping>,
     ends: Instant,
     spoke: Instant,
@@ -57,7 +59,7 @@ struct Tail {
 }
 
 /// Which records the page has.
-struct Known {
+struct SeenRecords {
     /// At and before this place everything is known.
     floor: i64,
     seen: HashSet<i64>,
@@ -96,7 +98,7 @@ pub(super) async fn stream(
         browser,
         view: visit.view,
         filter,
-        known: Known {
+        known: SeenRecords {
             floor,
             seen: HashSet::new(),
         },
@@ -201,7 +203,7 @@ impl Tail {
     }
 }
 
-impl Known {
+impl SeenRecords {
     /// What is new of a first page, newest first.
     fn fresh(&mut self, records: Vec<RecordSummary>, is_full: bool) -> Vec<RecordSummary> {
         let seqs: HashSet<i64> = records.iter().map(|record| record.seq).collect();

@@ -4,6 +4,8 @@
 use super::bounded_text::{self, LinkStyle, TextLimit};
 use super::{details, record_id, rows, verdicts};
 use crate::analysis::Services;
+use crate::analysis::access::Scope;
+use crate::analysis::records::StoredRecord;
 use crate::analysis::ui::application_names::Names;
 use crate::analysis::ui::failure::Failure;
 use crate::analysis::ui::layout::components::{head, time_exact};
@@ -16,7 +18,6 @@ use axum::extract::{Path, State};
 use axum::response::Html;
 use maud::{Markup, html};
 use monitor_model::{Entity, Stage};
-use monitor_store::{Scope, StoredRecord};
 use std::sync::Arc;
 
 /// How much of each text a page shows.
@@ -49,7 +50,7 @@ pub(super) async fn page(
         a.button href="/ui/records" { (view.r().records) }
     };
     let content = html! {
-        (head(title, beside(view, &record, &names), actions))
+        (head(title, subtitle(view, &record, &names), actions))
         (details::failure(view, &record))
         (texts(view, &record))
         div.halves {
@@ -60,7 +61,7 @@ pub(super) async fn page(
     Ok(layout::page(&visit, Section::Records, title, content))
 }
 
-fn beside(view: &View, record: &StoredRecord, names: &Names) -> Markup {
+fn subtitle(view: &View, record: &StoredRecord, names: &Names) -> Markup {
     let (r, summary) = (view.r(), &record.summary);
     html! {
         p.facts {

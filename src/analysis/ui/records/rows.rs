@@ -1,6 +1,7 @@
 //! A record as a row of the list, the same on a page and in its live tail.
 
 use super::bounded_text::{self, LinkStyle};
+use crate::analysis::records::RecordSummary;
 use crate::analysis::ui::application_names::Names;
 use crate::analysis::ui::layout::components::{badge, time_exact};
 use crate::analysis::ui::layout::table::{Column, Table};
@@ -9,7 +10,6 @@ use crate::analysis::ui::phrases::RecordPhrases;
 use crate::analysis::ui::request::view::View;
 use maud::{Markup, html};
 use monitor_model::{ApplicationId, Stage, Status};
-use monitor_store::RecordSummary;
 
 /// The table that the rows stand in.
 pub(crate) fn columns(view: &View) -> Table<'static, 7> {

@@ -2,6 +2,8 @@
 
 use super::filter_bar::{LIST, read};
 use super::list;
+use crate::analysis::access::Scope;
+use crate::analysis::records::FilterId;
 use crate::analysis::records::saved_filters::NewFilter;
 use crate::analysis::ui::failure::Failure;
 use crate::analysis::ui::layout::components::refusal;
@@ -10,7 +12,6 @@ use crate::analysis::{ApiError, Services};
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Redirect, Response};
-use monitor_store::{FilterId, Scope};
 use std::sync::Arc;
 
 pub(super) async fn save(

@@ -2,7 +2,9 @@
 
 use super::bounded_text::{self, LinkStyle};
 use super::rows;
+use crate::analysis::access::Scope;
 use crate::analysis::api::records::filters::session_cursor;
+use crate::analysis::records::SessionSummary;
 use crate::analysis::ui::application_field::{self, Label};
 use crate::analysis::ui::application_names::Names;
 use crate::analysis::ui::failure::Failure;
@@ -17,7 +19,6 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use maud::{Markup, html};
-use monitor_store::{Scope, SessionSummary};
 use std::sync::Arc;
 
 pub(super) async fn page(

@@ -1,12 +1,12 @@
 //! What was decided about a record, with reasons: guardrails, custom policies, sensitive data, size.
 
+use crate::analysis::records::StoredRecord;
 use crate::analysis::ui::layout::components::badge;
 use crate::analysis::ui::layout::table::{Column, Table};
 use crate::analysis::ui::request::view::View;
 use maud::{Markup, html};
 use monitor_detect::guardrails::Category;
 use monitor_model::{AnalysisResponse, CategoryScore, PolicyRuling, TypeCount};
-use monitor_store::StoredRecord;
 
 pub(super) fn card(view: &View, record: &StoredRecord) -> Markup {
     let (t, r, answer) = (view.t, view.r(), &record.answer);

@@ -3,11 +3,11 @@
 
 use crate::analysis::api::extract::query::Query as FilterQuery;
 use crate::analysis::api::records::filters;
+use crate::analysis::records::{RecordFilter, SessionFilter};
 use crate::analysis::ui::application_names;
 use crate::analysis::ui::phrases::RecordPhrases;
 use crate::analysis::{ApiError, Caller, Services};
 use axum::extract::Query;
-use monitor_store::{RecordFilter, SessionFilter};
 
 /// The parts of a filter.
 const NAMES: [&str; 11] = [

@@ -1,11 +1,12 @@
 //! Whoever is signed in, and what a page may do for them.
 
+use crate::analysis::access::Scope;
+use crate::analysis::people::{Account, Role};
 use crate::analysis::ui::failure::Failure;
 use crate::analysis::ui::request::view::View;
 use crate::analysis::{Caller, Services};
 use axum::extract::{FromRef, FromRequestParts};
 use axum::http::request::Parts;
-use monitor_store::{Account, Role, Scope};
 use std::sync::Arc;
 
 /// A signed-in person's look at a page.

@@ -2,6 +2,7 @@
 
 use crate::analysis::ApiError;
 use crate::analysis::access::token_cache::random_value;
+use crate::analysis::people::Account;
 use crate::analysis::people::sign_ins::LONGEST_MS;
 use crate::analysis::ui::failure::Failure;
 use crate::analysis::ui::request::cookie;
@@ -10,7 +11,6 @@ use crate::analysis::ui::state::Ui;
 use axum::http::{HeaderValue, header};
 use axum::response::{IntoResponse, Redirect, Response};
 use monitor_model::Secret;
-use monitor_store::Account;
 use std::time::Duration;
 
 /// Signs somebody in who was recognised.

@@ -3,6 +3,7 @@
 
 use super::ReturnQuery;
 use super::browser_session::{new_sign_in, with_cookie};
+use crate::analysis::people::Account;
 use crate::analysis::people::oidc::{Flow, LASTS, OidcError, Person, Provider, Returned, denied};
 use crate::analysis::people::oidc_accounts::EntryError;
 use crate::analysis::people::refused_sign_ins::RefusedSignIn;
@@ -21,7 +22,6 @@ use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use maud::{Markup, html};
 use monitor_model::Secret;
-use monitor_store::Account;
 use serde::Deserialize;
 use std::sync::LazyLock;
 use std::time::Duration;

@@ -2,13 +2,13 @@
 
 use crate::analysis::clock::now_ms;
 use crate::analysis::ingest::gateway_registry::ReceivedReport;
+use crate::analysis::records::GatewaySeen;
 use crate::analysis::ui::failure::Failure;
 use crate::analysis::ui::layout::components::{age, badge, bytes, duration, maybe_time, number};
 use crate::analysis::ui::layout::table::{Column, Table};
 use crate::analysis::ui::request::view::View;
 use crate::analysis::{ApiError, Services};
 use maud::{Markup, html};
-use monitor_store::GatewaySeen;
 use uuid::Uuid;
 
 /// Gateways that are looked at.
@@ -19,7 +19,7 @@ const NAMED: usize = 5;
 const FRESH_SECONDS: u64 = 300;
 
 /// A gateway, by either source.
-pub(crate) struct Known {
+pub(crate) struct KnownGateway {
     gateway: Uuid,
     seen: Option<GatewaySeen>,
     heard: Option<ReceivedReport>,
@@ -28,7 +28,7 @@ pub(crate) struct Known {
 }
 
 /// Every gateway that is known here, the one with the latest record first.
-pub(crate) async fn known(services: &Services) -> Result<Vec<Known>, Failure> {
+pub(crate) async fn known(services: &Services) -> Result<Vec<KnownGateway>, Failure> {
     let mut heard = services.ingest.gateways.reports();
     let own = services
         .ingest
@@ -39,14 +39,14 @@ pub(crate) async fn known(services: &Services) -> Result<Vec<Known>, Failure> {
     let seen = services.records.gateways(MOST).await;
     let seen = seen.map_err(ApiError::from)?.into_iter();
     let mut known: Vec<_> = seen
-        .map(|seen| Known {
+        .map(|seen| KnownGateway {
             gateway: seen.gateway,
             heard: heard.remove(&seen.gateway),
             is_beside: own == Some(seen.gateway),
             seen: Some(seen),
         })
         .collect();
-    known.extend(heard.into_iter().map(|(gateway, heard)| Known {
+    known.extend(heard.into_iter().map(|(gateway, heard)| KnownGateway {
         gateway,
         seen: None,
         heard: Some(heard),
@@ -56,7 +56,7 @@ pub(crate) async fn known(services: &Services) -> Result<Vec<Known>, Failure> {
 }
 
 /// A line each.
-pub(crate) fn short(view: &View, known: &[Known]) -> Markup {
+pub(crate) fn short(view: &View, known: &[KnownGateway]) -> Markup {
     let o = view.o();
     html! {
         @if known.is_empty() { p.dim { (o.no_gateways) } }
@@ -72,7 +72,7 @@ pub(crate) fn short(view: &View, known: &[Known]) -> Markup {
     }
 }
 
-pub(super) fn table(view: &View, known: &[Known]) -> Markup {
+pub(super) fn table(view: &View, known: &[KnownGateway]) -> Markup {
     let o = view.o();
     let table = Table {
         name: o.gateways,
@@ -97,7 +97,7 @@ pub(super) fn table(view: &View, known: &[Known]) -> Markup {
     }
 }
 
-fn cells(view: &View, one: &Known) -> [Markup; 9] {
+fn cells(view: &View, one: &KnownGateway) -> [Markup; 9] {
     let o = view.o();
     let gateway = html! { code.small { (one.gateway) } @if one.is_beside { " " (badge("accent", o.beside)) } };
     let latest = maybe_time(one.seen.and_then(|seen| seen.latest_ms));
@@ -112,7 +112,7 @@ fn cells(view: &View, one: &Known) -> [Markup; 9] {
 
 /// What a gateway said of itself: its version, what waits in its spool, what was refused for good, how
 /// its disk is, and what it adds to a call.
-fn reported(view: &View, one: &Known) -> [Markup; 5] {
+fn reported(view: &View, one: &KnownGateway) -> [Markup; 5] {
     let o = view.o();
     let Some(heard) = &one.heard else {
         return std::array::from_fn(|_| html! { span.dim { (o.unknown) } });
@@ -137,7 +137,7 @@ fn seconds_since(heard: &ReceivedReport) -> u64 {
     since.unsigned_abs() / 1000
 }
 
-fn heard(view: &View, one: &Known) -> Markup {
+fn heard(view: &View, one: &KnownGateway) -> Markup {
     let o = view.o();
     match &one.heard {
         None => html! { span.dim { (o.unknown) } },
@@ -147,7 +147,7 @@ fn heard(view: &View, one: &Known) -> Markup {
 }
 
 /// One word on a gateway.
-fn state(view: &View, one: &Known) -> Markup {
+fn state(view: &View, one: &KnownGateway) -> Markup {
     let o = view.o();
     match &one.heard {
         Some(heard) if heard.report.degraded => badge("bad", o.disk_refuses),

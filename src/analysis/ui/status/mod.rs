@@ -5,6 +5,7 @@
 pub(super) mod gateways;
 pub(super) mod remote_checks;
 
+use crate::analysis::records::StoreFacts;
 use crate::analysis::ui::failure::Failure;
 use crate::analysis::ui::layout::components::{age, badge, bytes, head, number};
 use crate::analysis::ui::layout::{self, Section};
@@ -16,7 +17,6 @@ use axum::extract::State;
 use axum::response::Html;
 use maud::{Markup, html};
 use monitor_model::{GATEWAY_VERSION, SCHEMA_VERSION};
-use monitor_store::StoreFacts;
 use std::sync::Arc;
 
 pub(super) async fn page(

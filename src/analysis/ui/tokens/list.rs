@@ -1,6 +1,7 @@
 //! The list of tokens, newest first, also those that are over.
 
 use super::{ListPart, new_form};
+use crate::analysis::admin::Token;
 use crate::analysis::clock::now_ms;
 use crate::analysis::ui::application_names::Names;
 use crate::analysis::ui::failure::Failure;
@@ -14,13 +15,12 @@ use crate::analysis::{Services, TokenPlace};
 use axum::response::Html;
 use maud::{Markup, html};
 use monitor_model::ApplicationId;
-use monitor_store::Token;
 use uuid::Uuid;
 
 const PER_PAGE: u32 = 50;
 
 /// A part of the list below its form.
-pub(super) async fn shown(
+pub(super) async fn page(
     services: &Services,
     visit: &Visit,
     part: &ListPart,
@@ -41,7 +41,7 @@ pub(super) async fn shown(
     let content = html! {
         (head(k.tokens, html! { p.dim { (k.tokens_hint) } }, html! {}))
         (message)
-        (new_form::shown(visit, filled, is_open))
+        (new_form::markup(visit, filled, is_open))
         @if let Some(id) = part.application { p.facts {
             (k.bound_to) " " strong { (names.get(&id).map_or("", String::as_str)) } " " a href="/ui/tokens" { (k.all_tokens) }
         } }

@@ -4,6 +4,8 @@
 mod list;
 mod new_form;
 
+use crate::analysis::access::Scope;
+use crate::analysis::admin::TokenId;
 use crate::analysis::admin::tokens::{TokenPlace, read_place, show_place};
 use crate::analysis::ui::failure::Failure;
 use crate::analysis::ui::layout::components::{Tone, notice, refusal};
@@ -18,7 +20,6 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use maud::{Markup, html};
 use monitor_model::ApplicationId;
-use monitor_store::{Scope, TokenId};
 use serde::Deserialize;
 use std::sync::Arc;
 
@@ -50,7 +51,7 @@ async fn page(
     visit.must(Scope::Admin)?;
     let part = ListPart::read(&query)?;
     let filled = new_form::blank(part.application);
-    let page = list::shown(&services, &visit, &part, &filled, html! {}).await?;
+    let page = list::page(&services, &visit, &part, &filled, html! {}).await?;
     Ok(page.into_response())
 }
 
@@ -78,7 +79,7 @@ async fn create(
         Err(other) => return Err(other.into()),
     };
     let all = ListPart::default();
-    let page = list::shown(&services, &visit, &all, &filled, message).await?;
+    let page = list::page(&services, &visit, &all, &filled, message).await?;
     Ok((status, page).into_response())
 }
 
@@ -95,7 +96,7 @@ async fn revoke(
     let message = format!("{} {}", visit.view.k().is_revoked, token.name);
     let filled = new_form::blank(part.application);
     let message = notice(Tone::Good, &message);
-    let page = list::shown(&services, &visit, &part, &filled, message).await?;
+    let page = list::page(&services, &visit, &part, &filled, message).await?;
     Ok(page.into_response())
 }
 

@@ -1,6 +1,7 @@
 //! The form that makes a token. Only scopes of whoever makes it are offered: nobody gives what he does
 //! not have.
 
+use crate::analysis::access::{Scope, Scopes};
 use crate::analysis::ui::application_field::{self, Label};
 use crate::analysis::ui::application_names;
 use crate::analysis::ui::layout::components::{choice, token_field};
@@ -10,7 +11,6 @@ use crate::analysis::ui::request::visit::Visit;
 use crate::analysis::{ApiError, Expiry, FieldProblem, NewToken, Services};
 use maud::{Markup, html};
 use monitor_model::ApplicationId;
-use monitor_store::{Scope, Scopes};
 use std::time::Duration;
 
 /// Days that are offered; the first one is chosen.
@@ -72,7 +72,7 @@ fn expiry(form: &Form) -> Result<Expiry, FieldProblem> {
 }
 
 /// The form, filled with what was form.
-pub(super) fn shown(visit: &Visit, filled: &Form, is_open: bool) -> Markup {
+pub(super) fn markup(visit: &Visit, filled: &Form, is_open: bool) -> Markup {
     let (t, k, r) = (visit.view.t, visit.view.k(), visit.view.r());
     let bound = visit.account.application_id;
     html! {
