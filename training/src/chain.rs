@@ -1,9 +1,9 @@
 //! Trains a linear-chain CRF over hashed features: exact gradients by forward and backward sums,
 //! AdaGrad, features dropped at random so that no single word carries a decision.
 
-use crate::features::{self, Facts};
-use crate::model::{COMPANY, HEADER, LABELS, MAGIC, NAME, may_follow};
 use crate::random::Random;
+use monitor_detect::training::crf::features::{self, Facts};
+use monitor_detect::training::crf::model::{COMPANY, HEADER, LABELS, MAGIC, NAME, may_follow};
 
 /// Rows of the weights, as a power of two.
 pub const BITS: u32 = 19;

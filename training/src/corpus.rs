@@ -1,7 +1,7 @@
 //! Labelled texts: what stands in the data folder, in one shape.
 
-use crate::model::{ADDRESS, COMPANY, NAME, PLACE};
 use crate::read;
+use monitor_detect::training::crf::model::{ADDRESS, COMPANY, NAME, PLACE};
 use serde_json::Value;
 use std::collections::HashMap;
 use std::path::Path;

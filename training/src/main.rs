@@ -1,56 +1,11 @@
-//! Makes the weights of the tagger: `cargo run --release -- --data DIR`. One thread, fixed seed.
-//! What a token looks like to the tagger is the product's own code, taken in by path.
-
-#[path = "../../crates/detect/src/dataclean/tagger/decode.rs"]
-#[allow(dead_code)]
-mod decode;
-#[path = "../../crates/detect/src/dataclean/tagger/english_places.rs"]
-#[allow(dead_code)]
-mod english_places;
-#[path = "../../crates/detect/src/dataclean/tagger/features.rs"]
-#[allow(dead_code)]
-mod features;
-#[path = "../../crates/detect/src/dataclean/tagger/model.rs"]
-#[allow(dead_code)]
-mod model;
-#[path = "../../crates/detect/src/dataclean/tagger/table.rs"]
-#[allow(dead_code)]
-mod table;
-#[path = "../../crates/detect/src/dataclean/tagger/token.rs"]
-#[allow(dead_code)]
-mod token;
-
-#[path = "../../crates/detect/src/dataclean/tagger/companies.rs"]
-#[allow(dead_code)]
-mod companies;
-#[path = "../../crates/detect/src/dataclean/tagger/diagnoses.rs"]
-#[allow(dead_code)]
-mod diagnoses;
-#[path = "../../crates/detect/src/dataclean/tagger/doubts.rs"]
-#[allow(dead_code)]
-mod doubts;
-#[path = "../../crates/detect/src/dataclean/tagger/lexicon.rs"]
-#[allow(dead_code)]
-mod lexicon;
-#[path = "../../crates/detect/src/dataclean/tagger/places.rs"]
-#[allow(dead_code)]
-mod places;
-#[path = "../../crates/detect/src/dataclean/tagger/roles.rs"]
-#[allow(dead_code)]
-mod roles;
-#[path = "../../crates/detect/src/dataclean/tagger/sentence.rs"]
-#[allow(dead_code)]
-mod sentence;
-#[path = "../../crates/detect/src/dataclean/tagger/whole.rs"]
-#[allow(dead_code)]
-mod whole;
-#[path = "../../crates/detect/src/dataclean/tagger/words.rs"]
-#[allow(dead_code)]
-mod words;
+//! Makes the weights of the tagger and of the guardrails: `cargo run --release -- --data DIR`. One thread,
+//! fixed seed. What a token or a message looks like to the models is the engine's own code
+//! (`monitor_detect::training`).
 
 mod chain;
 mod clusters;
 mod corpus;
+mod data_file;
 mod guard;
 mod made_en;
 mod made_ru;
@@ -58,6 +13,7 @@ mod random;
 mod read;
 mod run;
 mod tables;
+mod vocabulary;
 
 use std::path::PathBuf;
 
@@ -71,7 +27,7 @@ pub struct Options {
     pub navec: Option<PathBuf>,
     /// Writes cross-validated finds here instead of weights.
     pub folds: Option<PathBuf>,
-    /// "words", "ru", "en" or "guard": only this.
+    /// "words", "ru", "en" or "guard": only this; "vocabularies": only those, from DIR.
     pub only: Option<String>,
     /// Finds in these JSON lines with the present weights; written to standard output.
     pub scan: Option<PathBuf>,
@@ -80,7 +36,7 @@ pub struct Options {
 fn main() {
     let mut options = Options {
         data: PathBuf::from("../../shared/data"),
-        out: PathBuf::from("../crates/detect/src/dataclean/weights"),
+        out: PathBuf::from("../crates/detect/weights"),
         navec: None,
         folds: None,
         only: None,

@@ -2,19 +2,21 @@
 
 use crate::chain::{self, Chain, Example, Lift};
 use crate::corpus::{self, Doc};
-use crate::features::{facts, hash};
-use crate::lexicon::Lexicon;
-use crate::model::Model;
-use crate::table::Table;
-use crate::token::{sentences, tokens};
-use crate::whole::{Kept, Tagger};
-use crate::{Options, made_en, made_ru, read, tables};
+use crate::{Options, data_file, made_en, made_ru, read, tables};
+use monitor_detect::training::crf::features::{facts, hash};
+use monitor_detect::training::crf::model::Model;
+use monitor_detect::training::crf::table::Table;
+use monitor_detect::training::lexicon::Lexicon;
+use monitor_detect::training::token::{sentences, tokens};
+use monitor_detect::training::whole::{Kept, Tagger};
 use serde_json::json;
 use std::collections::HashMap;
 use std::fs;
 use std::path::Path;
 use std::time::Instant;
 
+/// Name lists and classes of words.
+pub const WORDS: &str = "tagger_words.bin";
 const FOLDS: u64 = 5;
 const EPOCHS: usize = 12;
 const SEED: u64 = 20;
@@ -26,13 +28,14 @@ pub fn run(options: &Options) {
     if options.only.as_deref() == Some("guard") {
         return crate::guard::run(options);
     }
-    let path = options.out.join("words.bin");
-    fs::create_dir_all(&options.out).expect("folder");
-    if options.folds.is_none() && options.only.as_deref().is_none_or(|only| only == "words") {
-        fs::write(&path, tables::build(options)).expect("words.bin");
+    if options.only.as_deref() == Some("vocabularies") {
+        return crate::vocabulary::run(options);
     }
-    let bytes = read::bytes(&path);
-    let table = Table::new(&bytes).expect("words.bin");
+    if options.folds.is_none() && options.only.as_deref().is_none_or(|only| only == "words") {
+        data_file::write(&options.out, WORDS, &tables::build(options));
+    }
+    let bytes = data_file::read(&options.out, WORDS);
+    let table = Table::new(&bytes).expect("words");
     for (language, gold, made) in corpora(options) {
         if options.only.as_deref().is_some_and(|only| only != language) {
             continue;
@@ -51,7 +54,7 @@ pub fn run(options: &Options) {
             None => {
                 let all: Vec<&Doc> = gold.iter().chain(&made).collect();
                 let weights = train(&all, &table).write(&lift(language));
-                fs::write(options.out.join(format!("{language}.bin")), weights).expect("weights");
+                data_file::write(&options.out, &format!("tagger_{language}.bin"), &weights);
             }
         }
     }
@@ -91,7 +94,7 @@ fn examples(docs: &[&Doc], table: &Table) -> Vec<Example> {
         let mut spans = doc.spans.clone();
         spans.sort_by_key(|(_, start, end)| std::cmp::Reverse(end - start));
         for (label, start, end) in &spans {
-            let inside = |token: &crate::token::Token| {
+            let inside = |token: &monitor_detect::training::token::Token| {
                 let common = token.end.min(*end).saturating_sub(token.start.max(*start));
                 common * 2 > token.end - token.start
             };
@@ -104,7 +107,7 @@ fn examples(docs: &[&Doc], table: &Table) -> Vec<Example> {
             let mut next = *label;
             for at in places {
                 labels[at] = next;
-                next = if *label == crate::model::PLACE {
+                next = if *label == monitor_detect::training::crf::model::PLACE {
                     *label
                 } else {
                     label + 1
@@ -199,13 +202,13 @@ fn line(id: &str, text: &str, tagger: &Tagger) -> String {
 }
 
 fn scan(options: &Options, path: &Path) {
-    let file = |name: &str| read::bytes(&options.out.join(name));
-    let (table, russian, english) = (file("words.bin"), file("ru.bin"), file("en.bin"));
+    let file = |name: &str| data_file::read(&options.out, name);
+    let (table, russian, english) = (file(WORDS), file("tagger_ru.bin"), file("tagger_en.bin"));
     let started = Instant::now();
     let tagger = Tagger {
-        table: Table::new(&table).expect("words.bin"),
-        russian: Model::new(&russian).expect("ru.bin"),
-        english: Model::new(&english).expect("en.bin"),
+        table: Table::new(&table).expect("words"),
+        russian: Model::new(&russian).expect("Russian"),
+        english: Model::new(&english).expect("English"),
         lexicon: Lexicon::new(),
     };
     eprintln!("ready after {:?}", started.elapsed());

@@ -2,9 +2,11 @@
 
 use crate::Options;
 use crate::clusters::{self, Class};
-use crate::features::{fold, hash, stem_key, stem_length};
+use crate::data_file;
 use crate::read;
-use crate::table::{self, BUCKET_BITS, ENTRY, Entry, MAGIC, Table};
+use crate::run::WORDS;
+use monitor_detect::training::crf::features::{fold, hash, stem_key, stem_length};
+use monitor_detect::training::crf::table::{self, BUCKET_BITS, ENTRY, Entry, MAGIC, Table};
 use std::collections::{BTreeMap, HashSet};
 use std::path::Path;
 
@@ -184,7 +186,7 @@ pub fn build(options: &Options) -> Vec<u8> {
                 add_class(&mut entries, &class);
             }
         }
-        None => keep_classes(&mut entries, &options.out.join("words.bin")),
+        None => keep_classes(&mut entries, &data_file::read(&options.out, WORDS)),
     }
     russian_names(&mut entries, &options.data);
     english_names(&mut entries);
@@ -218,8 +220,7 @@ fn add_class(entries: &mut BTreeMap<u32, Entry>, class: &Class) {
     }
 }
 
-fn keep_classes(entries: &mut BTreeMap<u32, Entry>, path: &Path) {
-    let bytes = read::bytes(path);
+fn keep_classes(entries: &mut BTreeMap<u32, Entry>, bytes: &[u8]) {
     let rest = &bytes[MAGIC.len()..];
     let number = |at: usize| u32::from_le_bytes(rest[4 * at..4 * at + 4].try_into().unwrap());
     let body = &rest[4 * ((1 << BUCKET_BITS) + 1)..];

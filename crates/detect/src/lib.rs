@@ -14,6 +14,7 @@ mod report;
 pub mod rules;
 pub mod tokens;
 mod unknown_name;
+pub mod weights;
 
 pub use compiled::{Compiled, LARGEST_TOGETHER, PatternFailure};
 pub use dataclean::{Detector, Local, PatternName, Span};
@@ -22,3 +23,11 @@ pub use report::{Report, SECOND_OPINION};
 pub use rules::{CleanType, DatacleanRules, MaskStyle, Rules};
 pub use tokens::Encoding;
 pub use unknown_name::UnknownName;
+
+/// What `training/` shares with the engine: how a text is read and turned into features, and the form of
+/// the weights. No part of the API; a change to any of it needs new weights.
+#[doc(hidden)]
+pub mod training {
+    pub use crate::dataclean::tagger::{crf, lexicon, sentence, token, whole};
+    pub use crate::guardrails::{cues, harm_kinds, linear, obfuscation, reading};
+}

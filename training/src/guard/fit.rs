@@ -2,13 +2,13 @@
 //! (AdaGrad). Of a long attack only the part that looks most like one is held to be one; of a harmless text
 //! every part is harmless.
 
-use super::features::{Features, PIECE, Script};
-use super::linear::{
+use super::rows::{Label, Row};
+use crate::random::Random;
+use monitor_detect::training::linear::features::{Features, PIECE, Script};
+use monitor_detect::training::linear::{
     ATTACK, Column, FOREIGN, HARM, HEADER, HEADS, KINDS, MAGIC, doublings, length, long, parts,
 };
-use super::rows::{Label, Row};
-use super::{cues, harm_kinds, probes, reading::Read};
-use crate::random::Random;
+use monitor_detect::training::{cues, harm_kinds, obfuscation, reading::Read};
 
 /// Bits of a row's number.
 pub const BITS: u32 = 20;
@@ -61,7 +61,7 @@ impl Seen {
 impl Seen {
     pub fn of(text: &str) -> Self {
         let read = Read::new(text);
-        let hidden = probes::readings(text, &read);
+        let hidden = obfuscation::readings(text, &read);
         let hidden = hidden.iter().map(|text| Read::new(text));
         let reads: Vec<Read> = std::iter::once(read).chain(hidden).collect();
         let features = |read: &Read| Features::new(read, &cues::find(read));

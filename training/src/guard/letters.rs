@@ -4,9 +4,9 @@
 
 use super::fit::Seen;
 use super::made;
-use super::reading::Read;
 use super::rows::{Label, Row};
 use crate::random::Random;
+use monitor_detect::training::reading::Read;
 
 /// Letters of one language and one sort.
 const LETTERS: usize = 1500;

@@ -1,10 +1,10 @@
 //! What the models are worth on kinds of texts they were not fitted to: scores of every held-out text, the
 //! thresholds that follow, and tables.
 
-use super::features::Script;
 use super::fit::Judged;
-use super::linear::{ATTACK, Column, FOREIGN, HARM};
 use super::rows::{Label, Row};
+use monitor_detect::training::linear::features::Script;
+use monitor_detect::training::linear::{ATTACK, Column, FOREIGN, HARM};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 

@@ -1,9 +1,9 @@
 //! What each threshold of a category costs and gives, on texts of kinds that were held out: the rows of
 //! `crates/detect/src/guardrails/rates.tsv` about the categories that are learnt.
 
-use super::linear::Column;
 use super::measure::{Scored, is_prompt};
 use super::rows::Label;
+use monitor_detect::training::linear::Column;
 use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;

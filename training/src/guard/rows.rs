@@ -1,10 +1,11 @@
 //! The texts the guardrails learn from: what each is, of which kind, and how much it counts.
 
-use super::cue_table::CueKind;
+use super::made;
 use super::near::Near;
-use super::{cues, made, reading::Read};
 use crate::random::Random;
 use crate::read;
+use monitor_detect::training::cues::table::CueKind;
+use monitor_detect::training::{cues, reading::Read};
 use std::path::Path;
 
 /// What a text is.

@@ -2,12 +2,12 @@
 
 use super::fit::{DOUBLING, Seen, Weights, fit};
 use super::letters::{self, Letter};
-use super::linear::{ATTACK, Column, FOREIGN, HARM, HEADS};
 use super::measure::{self, LetterScored, Scored};
 use super::rows::{self, Label, Row};
 use super::{rates, sentences};
 use crate::random::Random;
-use crate::{Options, read};
+use crate::{Options, data_file, read};
+use monitor_detect::training::linear::{ATTACK, Column, FOREIGN, HARM, HEADS};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -77,12 +77,11 @@ fn write(
         let errors = measure::errors(scored, columns);
         return fs::write(folder.join("errors.tsv"), errors).expect("errors");
     }
-    let folder = options.out.join("../../guardrails");
-    fs::create_dir_all(folder.join("weights")).expect("folder");
-    fs::write(folder.join("weights/model.bin"), weights.write(&heads)).expect("weights");
+    data_file::write(&options.out, "guardrails.bin", &weights.write(&heads));
     fs::write("data/guard/measured.md", tables).expect("tables");
     fs::write("../docs/guardrails.svg", measure::picture(scored, columns)).expect("picture");
-    rates::write(&folder.join("rates.tsv"), scored, columns);
+    let table = options.out.join("../src/guardrails/rates.tsv");
+    rates::write(&table, scored, columns);
 }
 
 fn hash(text: &str) -> usize {

@@ -4,8 +4,8 @@
 
 use super::fit::{BITS, Seen, Weights, place, sentence_pieces};
 use super::letters::Letter;
-use super::linear::FOREIGN;
 use crate::random::Random;
+use monitor_detect::training::linear::FOREIGN;
 
 const EPOCHS: usize = 5;
 const RATE: f32 = 0.2;

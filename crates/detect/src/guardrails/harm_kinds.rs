@@ -6,7 +6,7 @@ use super::reading::{Kind, Read};
 /// What a request is about where no word says so.
 const OTHER: &str = "unlawful";
 /// The kinds there are, [`OTHER`] among them.
-pub(crate) const KINDS: usize = STEMS.len() + 1;
+pub const KINDS: usize = STEMS.len() + 1;
 
 /// Beginnings of words, by the category's name on the wire.
 const STEMS: [(&str, &[&str]); 9] = [
@@ -261,7 +261,7 @@ const STEMS: [(&str, &[&str]); 9] = [
 
 /// How much of a harmful request is about each category, 0 to 1: 1 for the one most of its words speak
 /// for, and for `unlawful` where none does.
-pub(crate) fn shares(read: &Read) -> [(&'static str, f32); KINDS] {
+pub fn shares(read: &Read) -> [(&'static str, f32); KINDS] {
     let mut counts = [0_u32; STEMS.len()];
     for token in read.tokens.iter().filter(|token| token.kind == Kind::Word) {
         let word = read.word(*token);

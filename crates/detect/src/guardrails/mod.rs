@@ -5,13 +5,13 @@
 mod category;
 mod check;
 mod checks;
-pub(crate) mod cues;
+pub mod cues;
 mod guardrail;
-pub(crate) mod harm_kinds;
-pub(crate) mod linear;
-pub(crate) mod obfuscation;
+pub mod harm_kinds;
+pub mod linear;
+pub mod obfuscation;
 mod rates;
-pub(crate) mod reading;
+pub mod reading;
 pub(crate) mod registry;
 mod second_stage;
 mod text;

@@ -5,15 +5,15 @@ use crate::confusables::{Reading, as_cyrillic, as_latin, reading};
 
 /// What stands where in a message. Positions are bytes in [`Read::text`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Token {
-    pub(crate) start: u32,
-    pub(crate) end: u32,
-    pub(crate) kind: Kind,
+pub struct Token {
+    pub start: u32,
+    pub end: u32,
+    pub kind: Kind,
 }
 
 /// The kinds of tokens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub enum Kind {
     /// Letters, perhaps with digits among them.
     Word,
     /// Digits only, read as zeros.
@@ -26,16 +26,16 @@ pub(crate) enum Kind {
 
 /// A message, read.
 #[derive(Default)]
-pub(crate) struct Read {
+pub struct Read {
     /// The tokens' letters, one after the other.
-    pub(crate) text: String,
-    pub(crate) tokens: Vec<Token>,
+    pub text: String,
+    pub tokens: Vec<Token>,
     /// Words in which letters of two alphabets were mixed.
-    pub(crate) mixed: u32,
+    pub mixed: u32,
     /// Characters that nobody sees between letters.
-    pub(crate) unseen: u32,
+    pub unseen: u32,
     /// Words with digits or signs for letters.
-    pub(crate) leet: u32,
+    pub leet: u32,
 }
 
 /// Letters of the longest word; what is longer is cut.
@@ -43,7 +43,7 @@ const LONGEST_WORD: usize = 40;
 
 impl Read {
     /// Reads a message; linear.
-    pub(crate) fn new(original: &str) -> Self {
+    pub fn new(original: &str) -> Self {
         let mut reader = Reader {
             out: Self {
                 text: String::with_capacity(original.len()),
@@ -61,7 +61,7 @@ impl Read {
     }
 
     /// The letters of a token.
-    pub(crate) fn word(&self, token: Token) -> &str {
+    pub fn word(&self, token: Token) -> &str {
         self.text
             .get(token.start as usize..token.end as usize)
             .unwrap_or_default()
@@ -226,7 +226,7 @@ fn is_leet(word: &[char]) -> bool {
 }
 
 /// A word with digits read as the letters they look like.
-pub(crate) fn without_leet(word: &str) -> String {
+pub fn without_leet(word: &str) -> String {
     let cyrillic = word.chars().any(is_cyrillic);
     let read = |c: char| match (c, cyrillic) {
         ('0', false) => 'o',

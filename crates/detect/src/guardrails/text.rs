@@ -9,11 +9,12 @@ use super::linear::features::Features;
 use super::linear::{ATTACK, FOREIGN, HARM, HEADS, KINDS, Model};
 use super::obfuscation;
 use super::reading::Read;
+use crate::weights;
 use std::cell::OnceCell;
 use std::sync::LazyLock;
 
-static WEIGHTS: &[u8] = include_bytes!("weights/model.bin");
-static MODEL: LazyLock<Option<Model<'static>>> = LazyLock::new(|| Model::new(WEIGHTS));
+static WEIGHTS: LazyLock<Vec<u8>> = LazyLock::new(|| weights::GUARDRAILS.unpack());
+static MODEL: LazyLock<Option<Model<'static>>> = LazyLock::new(|| Model::new(&WEIGHTS));
 
 /// A margin by which one kind of attack leaves the others behind.
 const SURE: f32 = 1.5;

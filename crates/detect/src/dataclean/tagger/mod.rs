@@ -2,30 +2,31 @@
 //! linear-chain tagger with its tables, and rules over the same tokens. The weights are part of the
 //! program; `training/` makes them. Judges whole texts only.
 
-pub(crate) mod crf;
-pub(crate) mod lexicon;
+pub mod crf;
+pub mod lexicon;
 mod rules;
-pub(crate) mod sentence;
-pub(crate) mod token;
-pub(crate) mod whole;
+pub mod sentence;
+pub mod token;
+pub mod whole;
 
 use super::pattern_name::PatternName;
 use super::span::{Span, Strength};
+use crate::weights;
 use crf::model::Model;
 use crf::table::Table;
 use lexicon::Lexicon;
 use std::sync::LazyLock;
 use whole::{Kept, Tagger};
 
-static WORDS: &[u8] = include_bytes!("../weights/words.bin");
-static RUSSIAN: &[u8] = include_bytes!("../weights/ru.bin");
-static ENGLISH: &[u8] = include_bytes!("../weights/en.bin");
+static WORDS: LazyLock<Vec<u8>> = LazyLock::new(|| weights::TAGGER_WORDS.unpack());
+static RUSSIAN: LazyLock<Vec<u8>> = LazyLock::new(|| weights::TAGGER_RU.unpack());
+static ENGLISH: LazyLock<Vec<u8>> = LazyLock::new(|| weights::TAGGER_EN.unpack());
 
 static TAGGER: LazyLock<Option<Tagger<'static>>> = LazyLock::new(|| {
     Some(Tagger {
-        table: Table::new(WORDS)?,
-        russian: Model::new(RUSSIAN)?,
-        english: Model::new(ENGLISH)?,
+        table: Table::new(&WORDS)?,
+        russian: Model::new(&RUSSIAN)?,
+        english: Model::new(&ENGLISH)?,
         lexicon: Lexicon::new(),
     })
 });

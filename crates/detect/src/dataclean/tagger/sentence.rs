@@ -5,18 +5,18 @@ use super::lexicon::{self, Lexicon};
 use super::token::{Gap, Kind, Token};
 
 /// A sentence with what is known of its tokens.
-pub(crate) struct Sentence<'a> {
-    pub(crate) text: &'a str,
-    pub(crate) tokens: &'a [Token],
-    pub(crate) facts: &'a [Facts],
+pub struct Sentence<'a> {
+    pub text: &'a str,
+    pub tokens: &'a [Token],
+    pub facts: &'a [Facts],
     /// The labels of the chain.
-    pub(crate) labels: &'a [usize],
+    pub labels: &'a [usize],
     parts: Vec<u32>,
 }
 
 impl<'a> Sentence<'a> {
     /// Looks up the parts that each token may play.
-    pub(crate) fn new(
+    pub fn new(
         text: &'a str,
         (tokens, facts): (&'a [Token], &'a [Facts]),
         labels: &'a [usize],
@@ -34,63 +34,63 @@ impl<'a> Sentence<'a> {
     }
 
     /// How many tokens it has.
-    pub(crate) fn len(&self) -> usize {
+    pub fn len(&self) -> usize {
         self.tokens.len()
     }
 
     /// Whether any token may play one of these parts.
-    pub(crate) fn has_any(&self, parts: u32) -> bool {
+    pub fn has_any(&self, parts: u32) -> bool {
         self.parts.iter().any(|part| part & parts != 0)
     }
 
     /// Whether the token may play one of these parts; false outside the sentence.
-    pub(crate) fn is(&self, at: usize, parts: u32) -> bool {
+    pub fn is(&self, at: usize, parts: u32) -> bool {
         self.parts.get(at).is_some_and(|part| part & parts != 0)
     }
 
     /// The token's text; empty outside the sentence.
-    pub(crate) fn word(&self, at: usize) -> &'a str {
+    pub fn word(&self, at: usize) -> &'a str {
         let token = self.tokens.get(at);
         token.map_or("", |token| &self.text[token.start..token.end])
     }
 
-    pub(crate) fn kind(&self, at: usize) -> Option<Kind> {
+    pub fn kind(&self, at: usize) -> Option<Kind> {
         self.tokens.get(at).map(|token| token.kind)
     }
 
     /// Whether it is a word that begins with a capital.
-    pub(crate) fn is_capital(&self, at: usize) -> bool {
+    pub fn is_capital(&self, at: usize) -> bool {
         self.tokens
             .get(at)
             .is_some_and(|token| token.is_word() && token.is_capital())
     }
 
     /// Whether it is a word in lower case.
-    pub(crate) fn is_lower(&self, at: usize) -> bool {
+    pub fn is_lower(&self, at: usize) -> bool {
         self.tokens
             .get(at)
             .is_some_and(|token| token.is_word() && !token.is_capital())
     }
 
     /// Whether it is a run of digits of this many.
-    pub(crate) fn is_number(&self, at: usize, digits: std::ops::RangeInclusive<usize>) -> bool {
+    pub fn is_number(&self, at: usize, digits: std::ops::RangeInclusive<usize>) -> bool {
         self.kind(at) == Some(Kind::Digits) && digits.contains(&self.word(at).len())
     }
 
     /// Whether a token stands on the line of the one before it.
-    pub(crate) fn on_line(&self, at: usize) -> bool {
+    pub fn on_line(&self, at: usize) -> bool {
         self.tokens
             .get(at)
             .is_some_and(|token| matches!(token.gap, Gap::Glued | Gap::Space))
     }
 
     /// The bytes of some tokens.
-    pub(crate) fn bytes(&self, first: usize, last: usize) -> (usize, usize) {
+    pub fn bytes(&self, first: usize, last: usize) -> (usize, usize) {
         (self.tokens[first].start, self.tokens[last - 1].end)
     }
 
     /// The word ends like a Russian adjective.
-    pub(crate) fn is_adjective(&self, at: usize) -> bool {
+    pub fn is_adjective(&self, at: usize) -> bool {
         const ENDINGS: &[&str] = &[
             "ый", "ий", "ая", "яя", "ое", "ее", "ого", "его", "ому", "ему", "ым", "им", "ую", "юю",
             "ой", "ей", "ые", "ие", "ых", "их", "ыми", "ими",

@@ -2,23 +2,23 @@
 //! scripts and letter case; judges nothing. Shared with the trainer.
 
 /// The most tokens one sentence may hold: a longer one is cut, so that work stays linear.
-pub(crate) const LONGEST_SENTENCE: usize = 160;
+pub const LONGEST_SENTENCE: usize = 160;
 
 /// One word, number or mark.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Token {
+pub struct Token {
     /// First byte.
-    pub(crate) start: usize,
+    pub start: usize,
     /// One past the last byte.
-    pub(crate) end: usize,
-    pub(crate) kind: Kind,
-    pub(crate) case: Case,
-    pub(crate) gap: Gap,
+    pub end: usize,
+    pub kind: Kind,
+    pub case: Case,
+    pub gap: Gap,
 }
 
 /// What a token is made of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub enum Kind {
     Cyrillic,
     Latin,
     /// Letters of other or of several scripts, or letters with digits.
@@ -29,7 +29,7 @@ pub(crate) enum Kind {
 
 /// How its letters are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Case {
+pub enum Case {
     None,
     Lower,
     /// One capital letter alone, as in initials.
@@ -42,7 +42,7 @@ pub(crate) enum Case {
 
 /// What stands before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Gap {
+pub enum Gap {
     Glued,
     Space,
     Line,
@@ -51,18 +51,18 @@ pub(crate) enum Gap {
 
 impl Token {
     /// Whether it is made of letters.
-    pub(crate) fn is_word(self) -> bool {
+    pub fn is_word(self) -> bool {
         !matches!(self.kind, Kind::Digits | Kind::Mark)
     }
 
     /// Whether it begins with a capital.
-    pub(crate) fn is_capital(self) -> bool {
+    pub fn is_capital(self) -> bool {
         !matches!(self.case, Case::None | Case::Lower)
     }
 }
 
 /// All tokens of a text, in order.
-pub(crate) fn tokens(text: &str) -> Vec<Token> {
+pub fn tokens(text: &str) -> Vec<Token> {
     let mut out = Vec::with_capacity(text.len() / 6);
     let mut at = 0;
     let mut gap = Gap::Paragraph;
@@ -92,7 +92,7 @@ pub(crate) fn tokens(text: &str) -> Vec<Token> {
 }
 
 /// The sentences, as ranges of tokens.
-pub(crate) fn sentences(text: &str, tokens: &[Token]) -> Vec<(usize, usize)> {
+pub fn sentences(text: &str, tokens: &[Token]) -> Vec<(usize, usize)> {
     let mut out = Vec::new();
     let mut start = 0;
     for next in 1..=tokens.len() {

@@ -15,7 +15,7 @@ const LONGEST_PIECE: usize = 64 * 1024;
 
 /// What a find is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kept {
+pub enum Kept {
     Name,
     Company,
     Address,
@@ -25,23 +25,23 @@ pub(crate) enum Kept {
 
 /// A find in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Find {
-    pub(crate) kind: Kept,
-    pub(crate) start: usize,
-    pub(crate) end: usize,
+pub struct Find {
+    pub kind: Kept,
+    pub start: usize,
+    pub end: usize,
 }
 
 /// What the tagger knows.
-pub(crate) struct Tagger<'a> {
-    pub(crate) table: Table<'a>,
-    pub(crate) russian: Model<'a>,
-    pub(crate) english: Model<'a>,
-    pub(crate) lexicon: Lexicon,
+pub struct Tagger<'a> {
+    pub table: Table<'a>,
+    pub russian: Model<'a>,
+    pub english: Model<'a>,
+    pub lexicon: Lexicon,
 }
 
 impl Tagger<'_> {
     /// All finds, none of one kind overlapping. Linear in the text's length.
-    pub(crate) fn find(&self, text: &str) -> Vec<Find> {
+    pub fn find(&self, text: &str) -> Vec<Find> {
         let mut out = Vec::new();
         let mut at = 0;
         while at < text.len() {

@@ -2,7 +2,7 @@
 //! can be told and one voice among many for the linear models; alone it flags nothing, since people
 //! also talk about attacks. The turns themselves stand in `cue_table`. Shared with the trainer, by path.
 
-pub(crate) mod table;
+pub mod table;
 
 use super::reading::{Kind, Read};
 use std::collections::HashMap;
@@ -11,14 +11,14 @@ use table::{CUES, CueKind};
 
 /// A cue that was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Hit {
+pub struct Hit {
     /// Its row in the table.
-    pub(crate) cue: u8,
-    pub(crate) kind: CueKind,
+    pub cue: u8,
+    pub kind: CueKind,
     /// The token it begins with.
-    pub(crate) at: u32,
+    pub at: u32,
     /// It stands between quotation marks.
-    pub(crate) is_quoted: bool,
+    pub is_quoted: bool,
 }
 
 /// The most cues that are told of one message.
@@ -56,16 +56,16 @@ impl Word {
 }
 
 /// A turn that stands alone, written like those of the table.
-pub(crate) struct Phrase(Vec<Step>);
+pub struct Phrase(Vec<Step>);
 
 impl Phrase {
     /// Reads a turn.
-    pub(crate) fn new(text: &'static str) -> Self {
+    pub fn new(text: &'static str) -> Self {
         Self(steps(text))
     }
 
     /// Whether it stands at this token.
-    pub(crate) fn stands(&self, read: &Read, at: usize) -> bool {
+    pub fn stands(&self, read: &Read, at: usize) -> bool {
         matches(read, at, &self.0)
     }
 }
@@ -138,7 +138,7 @@ fn key(word: &str) -> &str {
 
 /// The cues of a message in the order of the text, each at most once for a place. Linear: what may stand
 /// between the words of a turn is bounded.
-pub(crate) fn find(read: &Read) -> Vec<Hit> {
+pub fn find(read: &Read) -> Vec<Hit> {
     let turns = &*TURNS;
     let mut hits: Vec<Hit> = Vec::new();
     let mut is_quoted = false;

@@ -3,7 +3,7 @@
 
 /// What a cue speaks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum CueKind {
+pub enum CueKind {
     Injection,
     Jailbreak,
     Extraction,
@@ -13,11 +13,11 @@ pub(crate) enum CueKind {
 use CueKind::{Extraction, Harm, Injection, Jailbreak};
 
 /// One cue.
-pub(crate) struct Cue {
+pub struct Cue {
     /// The reason that is told.
-    pub(crate) name: &'static str,
-    pub(crate) kind: CueKind,
-    pub(crate) turns: &'static [&'static str],
+    pub name: &'static str,
+    pub kind: CueKind,
+    pub turns: &'static [&'static str],
 }
 
 const fn cue(name: &'static str, kind: CueKind, turns: &'static [&'static str]) -> Cue {
@@ -25,7 +25,7 @@ const fn cue(name: &'static str, kind: CueKind, turns: &'static [&'static str]) 
 }
 
 /// Every cue. The models know a cue by its place: new ones stand at the end.
-pub(crate) const CUES: &[Cue] = &[
+pub const CUES: &[Cue] = &[
     cue(
         "ignore_instructions",
         Injection,

@@ -13,29 +13,29 @@ const HEAD: usize = 4;
 const STEM: usize = 5;
 /// The bit of the hashes of pieces of Latin words: they have half of the rows for themselves, since the model
 /// of harmful requests does better without them.
-pub(crate) const PIECE: u32 = 1 << 31;
+pub const PIECE: u32 = 1 << 31;
 /// Letters of the shorter beginning, for words side by side.
 const SHORT: usize = 4;
 
 /// Features by the token they belong to, and those of the whole message.
-pub(crate) struct Features {
+pub struct Features {
     /// Hashes, one token after the other.
-    pub(crate) hashes: Vec<u32>,
+    pub hashes: Vec<u32>,
     /// Where those of a token end.
-    pub(crate) ends: Vec<u32>,
+    pub ends: Vec<u32>,
     /// Hashes of the words among the tokens; 0 for other tokens. No features.
-    pub(crate) words: Vec<u32>,
+    pub words: Vec<u32>,
     /// Hashes that belong to every part of the message.
-    pub(crate) whole: Vec<u32>,
+    pub whole: Vec<u32>,
     /// Of a letter, its sentences; empty for other messages.
-    pub(crate) sentences: Vec<Sentence>,
+    pub sentences: Vec<Sentence>,
     /// Whose thresholds it is judged by.
-    pub(crate) script: Script,
+    pub script: Script,
 }
 
 impl Features {
     /// The features of a message and of the cues in it, which stand in the order of the text.
-    pub(crate) fn new(read: &Read, hits: &[Hit]) -> Self {
+    pub fn new(read: &Read, hits: &[Hit]) -> Self {
         let tokens = &read.tokens;
         let mut out = Self {
             hashes: Vec::with_capacity(tokens.len() * 14),
@@ -133,7 +133,7 @@ impl Features {
 
 /// Kinds of messages with thresholds of their own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Script {
+pub enum Script {
     Latin,
     Cyrillic,
     /// Programs: of what they are made of, the models know little.
@@ -145,7 +145,7 @@ const CODE: (usize, usize) = (40, 8);
 
 impl Script {
     /// How many there are.
-    pub(crate) const ALL: usize = 3;
+    pub const ALL: usize = 3;
 
     fn of(read: &Read) -> Self {
         let is_sign = |token: &&Token| {

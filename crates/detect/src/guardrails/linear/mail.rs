@@ -8,10 +8,10 @@ use std::collections::HashMap;
 use std::sync::LazyLock;
 
 /// A sentence: its tokens, and hashes of what it does in the letter.
-pub(crate) struct Sentence {
-    pub(crate) from: usize,
-    pub(crate) to: usize,
-    pub(crate) hashes: Vec<u32>,
+pub struct Sentence {
+    pub from: usize,
+    pub to: usize,
+    pub hashes: Vec<u32>,
 }
 
 /// Marks that make a letter, and tokens that it has at least.
@@ -141,7 +141,7 @@ static TURNS_BY_WORD: LazyLock<HashMap<&'static str, Vec<Vec<&'static str>>>> =
     });
 
 /// The sentences of a letter; none where the message is no letter.
-pub(crate) fn sentences(read: &Read) -> Vec<Sentence> {
+pub fn sentences(read: &Read) -> Vec<Sentence> {
     if read.tokens.len() < FEWEST_TOKENS {
         return Vec::new();
     }

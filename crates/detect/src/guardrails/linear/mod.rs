@@ -2,29 +2,29 @@
 //! is looked at in parts, so that a few sentences in a long document weigh as much as alone; the more parts,
 //! the more must speak for a find. Shared with the trainer, by path.
 
-pub(crate) mod features;
-pub(crate) mod hash;
-pub(crate) mod mail;
+pub mod features;
+pub mod hash;
+pub mod mail;
 
 use features::{Features, Script};
 
 /// Columns: whether it is an attack, a harmful request; and which attack it is.
-pub(crate) const HEADS: usize = 8;
+pub const HEADS: usize = 8;
 /// An attack of any kind.
-pub(crate) const ATTACK: usize = 0;
+pub const ATTACK: usize = 0;
 /// A harmful request of any kind.
-pub(crate) const HARM: usize = 1;
+pub const HARM: usize = 1;
 /// The kinds of attacks: injection, jailbreak, extraction.
-pub(crate) const KINDS: [usize; 3] = [2, 3, 4];
+pub const KINDS: [usize; 3] = [2, 3, 4];
 /// A sentence of a letter that asks an assistant for what has nothing to do with the letter.
-pub(crate) const FOREIGN: usize = 5;
+pub const FOREIGN: usize = 5;
 
 /// Tokens of a part, and how far the next one begins behind it.
-pub(crate) const PART: usize = 64;
+pub const PART: usize = 64;
 /// See [`PART`].
-pub(crate) const STRIDE: usize = 32;
+pub const STRIDE: usize = 32;
 /// A message of up to so many tokens is one part.
-pub(crate) const SHORT: usize = 96;
+pub const SHORT: usize = 96;
 
 /// Different words without which a part says nothing: numbers, or one word over and over.
 const FEWEST: usize = 3;
@@ -39,22 +39,22 @@ const LOOKED_AT: usize = 512;
 const LETTER: f32 = 16.0;
 
 /// Features of a part; a longer text counts by their mean.
-pub(crate) const FULL: u32 = 900;
+pub const FULL: u32 = 900;
 
 /// Of a longer message, so many parts are paid for: an attack in a book is still one.
 const PRICED: usize = 16;
 
 /// First bytes of the file; the last is the version.
-pub(crate) const MAGIC: &[u8; 8] = b"MGGUARD2";
+pub const MAGIC: &[u8; 8] = b"MGGUARD2";
 /// Numbers that belong to a column.
 const FIELDS: usize = 4 + Script::ALL;
 /// Bytes before the rows: magic, bits of the row number, and for each column scale, bias, slope, what each
 /// doubling of the number of parts costs, and thresholds.
-pub(crate) const HEADER: usize = 8 + 4 + 4 * FIELDS * HEADS;
+pub const HEADER: usize = 8 + 4 + 4 * FIELDS * HEADS;
 
 /// The weights.
 #[derive(Clone)]
-pub(crate) struct Model<'a> {
+pub struct Model<'a> {
     bits: u32,
     columns: [Column; HEADS],
     rows: &'a [u8],
@@ -62,16 +62,16 @@ pub(crate) struct Model<'a> {
 
 /// What belongs to one model.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Column {
+pub struct Column {
     /// What a weight of one is worth.
-    pub(crate) scale: f32,
-    pub(crate) bias: f32,
+    pub scale: f32,
+    pub bias: f32,
     /// The margin at which the score is one half, by [`Script`].
-    pub(crate) thresholds: [f32; Script::ALL],
+    pub thresholds: [f32; Script::ALL],
     /// How fast the score rises with the margin.
-    pub(crate) slope: f32,
+    pub slope: f32,
     /// Taken from the margin of a part for each doubling of their number.
-    pub(crate) doubling: f32,
+    pub doubling: f32,
 }
 
 /// Margins of a text that says nothing: no attack, no harm, and no kind likelier than another.
@@ -100,7 +100,7 @@ impl Sums {
 
 impl<'a> Model<'a> {
     /// Reads weights; None where the bytes are none.
-    pub(crate) fn new(bytes: &'a [u8]) -> Option<Self> {
+    pub fn new(bytes: &'a [u8]) -> Option<Self> {
         let (header, rows) = bytes.split_at_checked(HEADER)?;
         let rest = header.strip_prefix(MAGIC)?;
         let number = |at: usize| {
@@ -129,7 +129,7 @@ impl<'a> Model<'a> {
 
     /// For each model the score of its best part, 0 to 1 and one half at its threshold. The columns of the
     /// kinds of attacks hold margins, those of the part that looks most like an attack.
-    pub(crate) fn scores(&self, features: &Features) -> [f32; HEADS] {
+    pub fn scores(&self, features: &Features) -> [f32; HEADS] {
         let (tokens, whole) = self.sums(features);
         let mut best = self.margins((&tokens, &whole), &features.words);
         best[FOREIGN] = self.foreign(features, &tokens);
@@ -241,7 +241,7 @@ fn says_something(words: &[u32]) -> bool {
 }
 
 /// What a sum over so many features is divided by.
-pub(crate) fn length(count: u32) -> f32 {
+pub fn length(count: u32) -> f32 {
     let count = count.max(1);
     (count as f32)
         .sqrt()
@@ -249,17 +249,17 @@ pub(crate) fn length(count: u32) -> f32 {
 }
 
 /// How often a letter of so many sentences is twice as long as letters are.
-pub(crate) fn long(sentences: usize) -> f32 {
+pub fn long(sentences: usize) -> f32 {
     (sentences as f32 / LETTER).max(1.0).log2()
 }
 
 /// How often the number of parts is double, as far as it is paid for.
-pub(crate) fn doublings(parts: usize) -> f32 {
+pub fn doublings(parts: usize) -> f32 {
     (parts.clamp(1, PRICED) as f32).log2()
 }
 
 /// The parts of a message of so many tokens; none for a short one.
-pub(crate) fn parts(tokens: usize) -> Vec<(usize, usize)> {
+pub fn parts(tokens: usize) -> Vec<(usize, usize)> {
     if tokens <= SHORT {
         return Vec::new();
     }

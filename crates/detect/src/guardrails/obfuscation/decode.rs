@@ -8,7 +8,7 @@ const SHORTEST_RUN: usize = 16;
 const FEWEST_SPACED: usize = 6;
 
 /// Text behind every run of base64 digits that holds some, in the order of the text.
-pub(crate) fn base64(text: &str, most: usize) -> String {
+pub fn base64(text: &str, most: usize) -> String {
     let is_digit = |c: char| c.is_ascii_alphanumeric() || matches!(c, '+' | '/' | '-' | '_');
     joined(text, is_digit, most, |run| {
         let digits = run.bytes().map(|byte| match byte {
@@ -23,7 +23,7 @@ pub(crate) fn base64(text: &str, most: usize) -> String {
 }
 
 /// Text behind every run of hexadecimal digits.
-pub(crate) fn hex(text: &str, most: usize) -> String {
+pub fn hex(text: &str, most: usize) -> String {
     let is_digit = |c: char| c.is_ascii_hexdigit() || matches!(c, 'x' | '\\' | ' ' | ':');
     joined(text, is_digit, most, |run| {
         let run = run.replace("\\x", "").replace("0x", "");
@@ -38,7 +38,7 @@ pub(crate) fn hex(text: &str, most: usize) -> String {
 }
 
 /// Text behind groups of eight or sixteen binary digits.
-pub(crate) fn binary(text: &str, most: usize) -> String {
+pub fn binary(text: &str, most: usize) -> String {
     let mut units: Vec<u16> = Vec::new();
     let mut is_wide = false;
     for group in text.split_whitespace().take(most) {
@@ -60,7 +60,7 @@ pub(crate) fn binary(text: &str, most: usize) -> String {
 }
 
 /// The text with percent signs, character references and escapes read; None where there are few.
-pub(crate) fn escapes(text: &str) -> Option<String> {
+pub fn escapes(text: &str) -> Option<String> {
     let mut bytes = Vec::with_capacity(text.len());
     let (mut rest, mut count) = (text, 0);
     while !rest.is_empty() {
@@ -107,13 +107,13 @@ fn escape(text: &str) -> Option<(Escaped, &str)> {
 }
 
 /// The Russian alphabet as ciphers have it: mostly without ё, sometimes with it.
-pub(crate) const RUSSIAN: [&str; 2] = [
+pub const RUSSIAN: [&str; 2] = [
     "абвгдежзийклмнопрстуфхцчшщъыьэюя",
     "абвгдеёжзийклмнопрстуфхцчшщъыьэюя",
 ];
 
 /// Letters moved back by a number of places, each alphabet in a ring; `russian` is one of [`RUSSIAN`].
-pub(crate) fn rotated(text: &str, back: usize, russian: &str) -> String {
+pub fn rotated(text: &str, back: usize, russian: &str) -> String {
     let russian: Vec<char> = russian.chars().collect();
     let ring = russian.len();
     let read = |c: char| {
@@ -129,12 +129,12 @@ pub(crate) fn rotated(text: &str, back: usize, russian: &str) -> String {
 }
 
 /// Letters from the last to the first.
-pub(crate) fn reversed(text: &str) -> String {
+pub fn reversed(text: &str) -> String {
     text.chars().rev().collect()
 }
 
 /// Letters that stood one by one, joined; two or more spaces part words. None where there are few.
-pub(crate) fn unspaced(text: &str) -> Option<String> {
+pub fn unspaced(text: &str) -> Option<String> {
     let mut out = String::with_capacity(text.len());
     let mut joined = 0;
     let chars: Vec<char> = text.chars().collect();
@@ -161,7 +161,7 @@ pub(crate) fn unspaced(text: &str) -> Option<String> {
 }
 
 /// A text whose lines hold one letter of each word, read downwards. None where it is none.
-pub(crate) fn columns(text: &str) -> Option<String> {
+pub fn columns(text: &str) -> Option<String> {
     let is_row = |line: &&str| {
         let letters = line.chars().filter(|c| !c.is_whitespace()).count();
         letters > 0
@@ -238,7 +238,7 @@ const PAIRS: [(&str, &str); 42] = [
 ];
 
 /// Russian written with Latin letters, in the usual transcriptions.
-pub(crate) fn transcribed(text: &str) -> String {
+pub fn transcribed(text: &str) -> String {
     let lower = text.to_lowercase();
     let (mut out, mut rest) = (String::with_capacity(text.len() * 2), lower.as_str());
     while !rest.is_empty() {

@@ -2,16 +2,16 @@
 //! no longer than the message, two layers are opened at most, and there are never more than [`MOST`]
 //! readings, so that nothing nested can grow. Shared with the trainer, by path.
 
-pub(crate) mod decode;
+pub mod decode;
 
 use super::reading::{Kind, Read, without_leet};
 
 /// Readings of one message, the plain one apart.
-pub(crate) const MOST: usize = 8;
+pub const MOST: usize = 8;
 /// Layers that are opened: base64 inside base64.
 const LAYERS: usize = 2;
 /// Bytes of a message that is probed; of a longer one, only its beginning.
-pub(crate) const LONGEST: usize = 64 * 1024;
+pub const LONGEST: usize = 64 * 1024;
 /// Frequent words, in a text that can be read.
 const FREQUENT: [&str; 44] = [
     "the",
@@ -90,7 +90,7 @@ const TRANSCRIBED: [&str; 26] = [
 ];
 
 /// The other readings that are worth a look.
-pub(crate) fn readings(original: &str, read: &Read) -> Vec<String> {
+pub fn readings(original: &str, read: &Read) -> Vec<String> {
     let text = &original[..original.floor_char_boundary(LONGEST)];
     let mut out = Vec::new();
     hidden(text, 0, &mut out);

@@ -6,14 +6,14 @@ use crate::dataclean::tagger::token::{Gap, Kind, Token};
 
 /// A find: the label of its first token, the first token, and one past the last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Run {
-    pub(crate) label: usize,
-    pub(crate) first: usize,
-    pub(crate) last: usize,
+pub struct Run {
+    pub label: usize,
+    pub first: usize,
+    pub last: usize,
 }
 
 /// The runs of a sentence.
-pub(crate) fn runs(labels: &[usize]) -> Vec<Run> {
+pub fn runs(labels: &[usize]) -> Vec<Run> {
     let mut out: Vec<Run> = Vec::new();
     for (at, label) in labels.iter().enumerate() {
         match *label {
@@ -34,7 +34,7 @@ pub(crate) fn runs(labels: &[usize]) -> Vec<Run> {
 }
 
 /// The bytes of a run; None where nothing of it is left.
-pub(crate) fn bytes(text: &str, tokens: &[Token], run: Run) -> Option<(usize, usize)> {
+pub fn bytes(text: &str, tokens: &[Token], run: Run) -> Option<(usize, usize)> {
     let word = |at: usize| &text[tokens[at].start..tokens[at].end];
     let (mut first, mut last) = (run.first, run.last);
     while first < last && is_edge(word(first), run.label) {

@@ -6,27 +6,27 @@ use crate::dataclean::tagger::token::{Case, Gap, Kind, Token};
 use std::collections::HashMap;
 
 /// The most features one token has.
-pub(crate) const MOST: usize = 96;
+pub const MOST: usize = 96;
 /// The longest part of a word that is looked at, in characters.
 const LONGEST_WORD: usize = 40;
 
 /// What is known of one token.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Facts {
-    pub(crate) word: u64,
-    pub(crate) stem: u64,
+pub struct Facts {
+    pub word: u64,
+    pub stem: u64,
     suffix: [u64; 3],
     prefix: u64,
     shape: u64,
-    pub(crate) entry: Entry,
+    pub entry: Entry,
     seen: u64,
     quoted: u64,
     /// A word that begins with a capital.
-    pub(crate) capital: bool,
+    pub capital: bool,
 }
 
 /// A hash of letters, in lower case and with е for ё.
-pub(crate) fn hash(letters: impl Iterator<Item = char>) -> u64 {
+pub fn hash(letters: impl Iterator<Item = char>) -> u64 {
     let mut state = 0xcbf2_9ce4_8422_2325_u64;
     for c in letters {
         state = (state ^ u64::from(u32::from(c))).wrapping_mul(0x0100_0000_01b3);
@@ -35,12 +35,12 @@ pub(crate) fn hash(letters: impl Iterator<Item = char>) -> u64 {
 }
 
 /// The key under which the stem of a word is kept.
-pub(crate) fn stem_key(word: u64) -> u64 {
+pub fn stem_key(word: u64) -> u64 {
     mix(word ^ 0x57e3)
 }
 
 /// Letters as they are compared.
-pub(crate) fn fold(c: char) -> char {
+pub fn fold(c: char) -> char {
     match c {
         'a'..='z' => c,
         'A'..='Z' => c.to_ascii_lowercase(),
@@ -95,14 +95,14 @@ const ENDINGS: &[&[char]] = &[
 ];
 
 /// How many letters of a folded word are its stem.
-pub(crate) fn stem_length(word: &[char]) -> usize {
+pub fn stem_length(word: &[char]) -> usize {
     let has = |ending: &&&[char]| word.len() > ending.len() + 1 && word.ends_with(ending);
     let ending = ENDINGS.iter().find(has);
     word.len() - ending.map_or(0, |ending| ending.len())
 }
 
 /// Facts about all tokens of a text.
-pub(crate) fn facts(text: &str, tokens: &[Token], table: &Table) -> Vec<Facts> {
+pub fn facts(text: &str, tokens: &[Token], table: &Table) -> Vec<Facts> {
     let mut letters = Vec::with_capacity(LONGEST_WORD);
     let mut out = Vec::with_capacity(tokens.len());
     for token in tokens {
@@ -232,7 +232,7 @@ const NOTHING: Facts = Facts {
 };
 
 /// Adds the features of the token at `at` of a sentence.
-pub(crate) fn features(facts: &[Facts], at: usize, out: &mut Vec<u32>) {
+pub fn features(facts: &[Facts], at: usize, out: &mut Vec<u32>) {
     let near = |offset: isize| -> &Facts {
         let place = at.checked_add_signed(offset);
         place.and_then(|place| facts.get(place)).unwrap_or(&NOTHING)

@@ -1,7 +1,7 @@
 //! The linear-chain tagger (a conditional random field): features of a token, the tables they are looked
 //! up in, the weights, and the decoding of the best sequence of labels.
 
-pub(crate) mod decode;
-pub(crate) mod features;
-pub(crate) mod model;
-pub(crate) mod table;
+pub mod decode;
+pub mod features;
+pub mod model;
+pub mod table;

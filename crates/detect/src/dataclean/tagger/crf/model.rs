@@ -5,26 +5,26 @@ use super::features::{Facts, MOST, features};
 
 /// Labels: outside, then the first and the further tokens of a name, an organisation, an address; a
 /// place, which is nobody's find but keeps places from being taken for something else.
-pub(crate) const LABELS: usize = 8;
+pub const LABELS: usize = 8;
 /// Outside of everything.
-pub(crate) const OUTSIDE: usize = 0;
+pub const OUTSIDE: usize = 0;
 /// The first token of a name; further tokens are one above, as with all kinds.
-pub(crate) const NAME: usize = 1;
+pub const NAME: usize = 1;
 /// The first token of an organisation.
-pub(crate) const COMPANY: usize = 3;
+pub const COMPANY: usize = 3;
 /// The first token of an address.
-pub(crate) const ADDRESS: usize = 5;
+pub const ADDRESS: usize = 5;
 /// A place.
-pub(crate) const PLACE: usize = 7;
+pub const PLACE: usize = 7;
 
 /// First bytes of the file; the last is the version.
-pub(crate) const MAGIC: &[u8; 8] = b"MGCHAIN1";
+pub const MAGIC: &[u8; 8] = b"MGCHAIN1";
 /// Bytes before the rows: magic, bits of the row number, scale, and the weights of label pairs.
-pub(crate) const HEADER: usize = 8 + 4 + 4 + 4 * (LABELS + 1) * LABELS;
+pub const HEADER: usize = 8 + 4 + 4 + 4 * (LABELS + 1) * LABELS;
 
 /// Weights: one row of eight bytes for each hashed feature.
 #[derive(Clone)]
-pub(crate) struct Model<'a> {
+pub struct Model<'a> {
     bits: u32,
     scale: f32,
     /// By the label before; the last row is for the first token.
@@ -34,7 +34,7 @@ pub(crate) struct Model<'a> {
 
 impl<'a> Model<'a> {
     /// Reads weights; None where the bytes are none.
-    pub(crate) fn new(bytes: &'a [u8]) -> Option<Self> {
+    pub fn new(bytes: &'a [u8]) -> Option<Self> {
         let (header, rows) = bytes.split_at_checked(HEADER)?;
         let rest = header.strip_prefix(MAGIC)?;
         let number = |at: usize| {
@@ -56,7 +56,7 @@ impl<'a> Model<'a> {
     }
 
     /// The labels of a sentence.
-    pub(crate) fn label(&self, facts: &[Facts]) -> Vec<usize> {
+    pub fn label(&self, facts: &[Facts]) -> Vec<usize> {
         let mut hashes = Vec::with_capacity(MOST);
         let scores: Vec<_> = (0..facts.len())
             .map(|at| {
@@ -83,13 +83,13 @@ impl<'a> Model<'a> {
 }
 
 /// Whether a label may follow another; None is the start of a sentence.
-pub(crate) fn may_follow(before: Option<usize>, label: usize) -> bool {
+pub fn may_follow(before: Option<usize>, label: usize) -> bool {
     let is_further = matches!(label, 2 | 4 | 6);
     !is_further || before.is_some_and(|before| before == label || before + 1 == label)
 }
 
 /// The sequence with the highest sum.
-pub(crate) fn best(scores: &[[f32; LABELS]], pairs: &[[f32; LABELS]; LABELS + 1]) -> Vec<usize> {
+pub fn best(scores: &[[f32; LABELS]], pairs: &[[f32; LABELS]; LABELS + 1]) -> Vec<usize> {
     let mut back: Vec<[usize; LABELS]> = Vec::with_capacity(scores.len());
     let mut sums = [f32::NEG_INFINITY; LABELS];
     for (at, score) in scores.iter().enumerate() {

@@ -3,62 +3,62 @@
 //! are kept. Shared with the trainer, which writes it.
 
 /// Bits of a hash that choose the bucket.
-pub(crate) const BUCKET_BITS: u32 = 16;
+pub const BUCKET_BITS: u32 = 16;
 /// First bytes of the file; the last is the version.
-pub(crate) const MAGIC: &[u8; 8] = b"MGWORDS1";
+pub const MAGIC: &[u8; 8] = b"MGWORDS1";
 /// Bytes of one entry: fingerprint, two classes and flags, each two, least significant first.
-pub(crate) const ENTRY: usize = 8;
+pub const ENTRY: usize = 8;
 
 /// A first name.
-pub(crate) const FIRST: u16 = 1;
+pub const FIRST: u16 = 1;
 /// A surname.
-pub(crate) const LAST: u16 = 2;
+pub const LAST: u16 = 2;
 /// A patronymic.
-pub(crate) const PATRONYMIC: u16 = 4;
+pub const PATRONYMIC: u16 = 4;
 /// The stem of a first name.
-pub(crate) const FIRST_STEM: u16 = 8;
+pub const FIRST_STEM: u16 = 8;
 /// The stem of a surname.
-pub(crate) const LAST_STEM: u16 = 16;
+pub const LAST_STEM: u16 = 16;
 /// A word of names of organisations.
 #[allow(dead_code)] // set by the trainer; the chains see all flags at once
-pub(crate) const COMPANY_WORD: u16 = 32;
+pub const COMPANY_WORD: u16 = 32;
 /// A word that names a kind of organisation.
-pub(crate) const COMPANY_KIND: u16 = 64;
+pub const COMPANY_KIND: u16 = 64;
 /// A word that stands in a list of diseases.
-pub(crate) const DISEASE: u16 = 128;
+pub const DISEASE: u16 = 128;
 /// A very frequent first name.
-pub(crate) const FIRST_COMMON: u16 = 256;
+pub const FIRST_COMMON: u16 = 256;
 /// A frequent word of the language.
 #[allow(dead_code)] // set by the trainer; the chains see all flags at once
-pub(crate) const COMMON: u16 = 512;
+pub const COMMON: u16 = 512;
 
 /// What is known of one word; nothing is all zeros.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Entry {
+pub struct Entry {
     /// Class by meaning.
-    pub(crate) near: u16,
+    pub near: u16,
     /// Class by the part it plays in names.
-    pub(crate) role: u16,
-    pub(crate) flags: u16,
+    pub role: u16,
+    pub flags: u16,
 }
 
 /// The table.
 #[derive(Clone, Copy)]
-pub(crate) struct Table<'a> {
+pub struct Table<'a> {
     offsets: &'a [u8],
     entries: &'a [u8],
 }
 
 impl<'a> Table<'a> {
     /// Reads the table; None where the bytes are none.
-    pub(crate) fn new(bytes: &'a [u8]) -> Option<Self> {
+    pub fn new(bytes: &'a [u8]) -> Option<Self> {
         let rest = bytes.strip_prefix(MAGIC)?;
         let (offsets, entries) = rest.split_at_checked(4 * ((1 << BUCKET_BITS) + 1))?;
         Some(Self { offsets, entries })
     }
 
     /// What is known of the word with this hash.
-    pub(crate) fn get(&self, hash: u64) -> Entry {
+    pub fn get(&self, hash: u64) -> Entry {
         let bucket = (hash >> (64 - BUCKET_BITS)) as usize;
         let fingerprint = fingerprint(hash);
         let (from, to) = (self.offset(bucket), self.offset(bucket + 1));
@@ -83,7 +83,7 @@ impl<'a> Table<'a> {
 }
 
 /// The part of a hash that an entry keeps.
-pub(crate) fn fingerprint(hash: u64) -> u16 {
+pub fn fingerprint(hash: u64) -> u16 {
     hash as u16
 }
 

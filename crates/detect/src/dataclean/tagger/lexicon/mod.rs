@@ -4,7 +4,7 @@
 mod parts;
 mod words;
 
-pub(crate) use parts::*;
+pub use parts::*;
 
 use super::crf::features::{fold, hash};
 use std::collections::HashMap;
@@ -21,11 +21,11 @@ const ADJECTIVE: &[&str] = &[
 ];
 
 /// Words by their hash.
-pub(crate) struct Lexicon(HashMap<u64, u32>);
+pub struct Lexicon(HashMap<u64, u32>);
 
 impl Lexicon {
     /// Builds all forms; about two milliseconds.
-    pub(crate) fn new() -> Self {
+    pub fn new() -> Self {
         let mut lexicon = Self(HashMap::with_capacity(40_000));
         for (list, part) in words::NOUNS {
             lexicon.add(list, part, NOUN);
@@ -43,7 +43,7 @@ impl Lexicon {
     }
 
     /// The parts a word may play.
-    pub(crate) fn get(&self, hash: u64) -> u32 {
+    pub fn get(&self, hash: u64) -> u32 {
         self.0.get(&hash).copied().unwrap_or_default()
     }
 

@@ -7,9 +7,9 @@ mod stock;
 mod words;
 
 use crate::corpus::{self, Doc};
-use crate::model::{ADDRESS, COMPANY, NAME, PLACE};
 use crate::random::Random;
 use companies::company;
+use monitor_detect::training::crf::model::{ADDRESS, COMPANY, NAME, PLACE};
 use places::{address, flat, street};
 use std::path::Path;
 use stock::{Stock, capital};
@@ -217,4 +217,4 @@ fn upper_names(mut doc: Doc) -> Doc {
 }
 
 /// Sentences with slots, one a line; `\n` is the end of a line.
-const FRAMES: &str = include_str!("../data/frames_en.txt");
+const FRAMES: &str = include_str!("../../data/frames_en.txt");

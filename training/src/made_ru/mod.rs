@@ -6,11 +6,11 @@ mod declension;
 mod words;
 
 use crate::corpus::Doc;
-use crate::model::{COMPANY, NAME, PLACE};
 use crate::random::Random;
 use crate::read;
 use companies::company;
 use declension::{Case, first, patronymic, surname};
+use monitor_detect::training::crf::model::{COMPANY, NAME, PLACE};
 use std::path::Path;
 use words::{CODES, JOBS, OBJECTS, ORDERS, TOWNS, WARES};
 
@@ -173,4 +173,4 @@ fn full(person: &Person, case: Case, random: &mut Random) -> String {
 }
 
 /// Sentences with slots, one a line; `\n` is the end of a line.
-const FRAMES: &str = include_str!("../data/frames_ru.txt");
+const FRAMES: &str = include_str!("../../data/frames_ru.txt");
