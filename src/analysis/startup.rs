@@ -9,7 +9,7 @@ use super::start_error::StartError;
 use crate::config::{AnalysisSettings, BlobPlace};
 use monitor_model::{ApplicationId, Secret};
 use monitor_store::{
-    BlobStore, Migrated, PostgresStore, RecordStore, Scope, Scopes, SqliteStore, Store,
+    BlobStore, Migrated, PostgresStore, Scope, Scopes, SqliteStore, Store, StoreEngine,
 };
 use std::fs::DirBuilder;
 use std::os::unix::fs::DirBuilderExt;
@@ -53,7 +53,7 @@ pub(super) fn open_blobs(
     let (path, opened) = match &settings.blobs {
         None => (&own, BlobStore::local(&own)),
         Some(BlobPlace::Folder(folder)) => (folder, BlobStore::local(folder)),
-        Some(BlobPlace::Bucket { name, prefix }) => (&own, BlobStore::bucket((name, prefix), &own)),
+        Some(BlobPlace::Bucket { name, prefix }) => (&own, BlobStore::bucket(name, prefix, &own)),
     };
     opened.map_err(|error| StartError::Folder {
         path: path.clone(),

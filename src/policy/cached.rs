@@ -1,5 +1,5 @@
-//! The snapshot every call looks its policy up in: no lock, no wait, no allocation on the way
-//! (CONTRACT 14). Who fills it is the `refresher`.
+//! The snapshot in which every call looks up its policy, without a lock, a wait or an allocation (CONTRACT 14).
+//! The `refresher` fills it.
 
 use arc_swap::ArcSwap;
 use monitor_model::{
@@ -11,37 +11,37 @@ use std::time::{Duration, SystemTime};
 
 /// The policies of one process; clones share them.
 #[derive(Clone)]
-pub struct Policies(pub(super) Arc<Shared>);
+pub struct Policies(pub(super) Arc<PolicyCache>);
 
-/// What a look-up came to.
+/// The result of a lookup.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Found {
-    /// The application's policy, the last good one.
+    /// The last valid policy of the application.
     Policy(Arc<Policy>),
-    /// There is no application id, it is no UUID, or the store knows no policy for it.
+    /// There is no application id, it is not a UUID, or the store has no policy for it.
     NoPolicy,
-    /// No policy can be told: the store was not reached since the start and there is no copy, or what
-    /// it holds for this application was never readable. The call is async, counted and warned about.
+    /// The policy is unknown: the store was not reachable since the start and there is no copy on disk, or its
+    /// policy for this application was never readable. The call is async, and is counted and logged.
     NeverKnown,
 }
 
 /// An application whose calls are limited.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limited {
-    /// Which.
+    /// The application to limit.
     pub id: ApplicationId,
-    /// How.
+    /// Its limits, as the policy states them.
     pub limits: CallLimits,
 }
 
 /// An application whose stored policy is not in force.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PolicyFault {
-    /// The application.
+    /// The application whose policy is at fault.
     pub id: ApplicationId,
-    /// What is wrong, without the policy's texts.
+    /// What is wrong, without the texts of the policy.
     pub reason: PolicyProblems,
-    /// Whether an earlier good version is in force instead.
+    /// Whether an earlier valid version is in force instead.
     pub keeps_last_good: bool,
 }
 
@@ -52,18 +52,19 @@ pub struct PolicyStatus {
     pub store: &'static str,
     /// Applications with a policy in force.
     pub applications: usize,
-    /// Time since the store was last read, by this process or the one that left the copy on disk;
-    /// None when it never was, or when there is none to read.
+    /// Time since the store was last read, by this process or by the one that wrote the copy on disk; None if it
+    /// never was, or if there is no store.
     pub age: Option<Duration>,
     /// Whether the policies in force come from the copy on disk.
     pub from_copy: bool,
-    /// Why the store cannot be read now.
+    /// Why the store cannot be read at present.
     pub store_error: Option<String>,
     /// Stored policies that are not in force.
     pub faults: Vec<PolicyFault>,
 }
 
-pub(super) struct Shared {
+/// What the clones of [`Policies`] share.
+pub(super) struct PolicyCache {
     pub(super) store: &'static str,
     pub(super) snapshot: ArcSwap<Snapshot>,
     pub(super) health: Mutex<Health>,
@@ -72,10 +73,10 @@ pub(super) struct Shared {
 /// All policies at one moment.
 #[derive(Default)]
 pub(super) struct Snapshot {
-    /// Whether a store or a copy was read; without, an application that is not here is unknown.
+    /// Whether a store or a copy was read; if not, an application that is missing here is unknown.
     pub(super) known: bool,
     pub(super) applications: HashMap<ApplicationId, Entry>,
-    /// Whether any policy limits how many calls are let through.
+    /// Whether any policy limits the rate of calls.
     pub(super) has_limits: bool,
 }
 
@@ -86,7 +87,7 @@ pub(super) struct Entry {
     pub(super) policy: Option<Arc<Policy>>,
 }
 
-/// What the store is like, for people.
+/// The state of the store, for operators.
 #[derive(Default)]
 pub(super) struct Health {
     pub(super) read_at: Option<SystemTime>,
@@ -96,7 +97,7 @@ pub(super) struct Health {
 }
 
 impl Policies {
-    /// No store and no list: no application has a policy.
+    /// Without a store and a list: no application has a policy.
     pub fn none() -> Self {
         let policies = Self::new("none");
         policies.0.snapshot.store(Arc::new(Snapshot {
@@ -107,15 +108,14 @@ impl Policies {
     }
 
     pub(super) fn new(store: &'static str) -> Self {
-        Self(Arc::new(Shared {
+        Self(Arc::new(PolicyCache {
             store,
             snapshot: ArcSwap::default(),
             health: Mutex::default(),
         }))
     }
 
-    /// The policy of the application named in X-Application-Id or by MONITOR_APPLICATION_ID, as it
-    /// is written there (CONTRACT 7, 14).
+    /// The policy of the application that X-Application-Id or MONITOR_APPLICATION_ID names (CONTRACT 7, 14).
     pub fn lookup(&self, application_id: Option<&str>) -> Found {
         match application_id.and_then(|text| text.parse().ok()) {
             Some(id) => self.find(id),
@@ -137,8 +137,8 @@ impl Policies {
         }
     }
 
-    /// The limits of an application's calls, as its id is written; None where it has none, which costs
-    /// nothing while no application has any.
+    /// The call limits of an application; None if it has none. Does not evaluate `application_id` while no
+    /// application has limits.
     pub fn limits(&self, application_id: impl FnOnce() -> Option<String>) -> Option<Limited> {
         let snapshot = self.0.snapshot.load();
         if !snapshot.has_limits {
@@ -170,7 +170,7 @@ impl Policies {
     }
 }
 
-impl Shared {
+impl PolicyCache {
     pub(super) fn health(&self) -> MutexGuard<'_, Health> {
         self.health.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -179,14 +179,14 @@ impl Shared {
 impl Health {
     fn age(&self) -> Option<Duration> {
         let read_at = self.read_at?;
-        // A clock that was set back makes a copy look younger, never older than it is.
+        // After the clock was set back a copy looks younger than it is, never older.
         Some(read_at.elapsed().unwrap_or_default())
     }
 }
 
 impl Snapshot {
-    /// What follows this snapshot when the store holds `rows`, and which of them are faulty. A policy
-    /// that cannot be read leaves the last good one in force.
+    /// The snapshot after this one if the store holds `rows`, and the faulty ones among them. If a policy cannot
+    /// be read, the last valid one stays in force.
     pub(super) fn next(&self, rows: Vec<StoredPolicy>) -> (Self, Vec<PolicyFault>) {
         let mut faults = Vec::new();
         let mut applications = HashMap::with_capacity(rows.len());
@@ -221,7 +221,7 @@ impl Snapshot {
         (next, faults)
     }
 
-    /// What is worth keeping on disk, in the order of the ids.
+    /// The valid policies, to be written to disk, ordered by id.
     pub(super) fn good(&self) -> Vec<ApplicationPolicy> {
         let mut good: Vec<ApplicationPolicy> = self
             .applications
@@ -238,7 +238,7 @@ impl Snapshot {
         good
     }
 
-    /// Whether a copy of `other` would say the same.
+    /// Whether a copy of `other` would have the same content.
     pub(super) fn same_as(&self, other: &Self) -> bool {
         self.applications.len() == other.applications.len()
             && self.applications.iter().all(|(id, entry)| {

@@ -1,6 +1,5 @@
-//! The last good policies on disk, for a start while the store is down (CONTRACT 14):
-//! `policies.json`, readable by its owner only, replaced as a whole. Its time of change says when the
-//! store last confirmed it.
+//! A copy of the last valid policies on disk, for a start while the store is down (CONTRACT 14): `policies.json`,
+//! readable by its owner only, replaced atomically. Its modification time is when the store last confirmed it.
 
 use log::warn;
 use monitor_model::{ApplicationId, ApplicationPolicy, Policy, StoredPolicy};
@@ -14,18 +13,18 @@ use std::time::{Duration, Instant, SystemTime};
 
 const NAME: &str = "policies.json";
 const FORMAT: u32 = 1;
-/// How often an unchanged copy is marked as confirmed.
+/// How often the modification time of an unchanged copy is updated.
 const CONFIRM_EVERY: Duration = Duration::from_secs(30);
 
-/// The file and what was last done to it.
+/// The file, and the result of the last write.
 pub(super) struct DiskCopy {
     path: PathBuf,
     confirmed: Option<Instant>,
-    /// The last write failed: the file does not hold what is in force.
+    /// Whether the last write failed, so that the file does not hold the policies in force.
     behind: bool,
 }
 
-/// Work for a thread that may wait for the disk.
+/// Work for a thread that may block on the disk.
 pub(super) enum Job {
     Write(PathBuf, Vec<ApplicationPolicy>),
     Confirm(PathBuf),
@@ -37,7 +36,7 @@ struct Written<'a> {
     applications: &'a [ApplicationPolicy],
 }
 
-/// As a file has it: policies are read one by one, so that a bad one costs no other.
+/// The content of a file; policies are parsed one by one, so that an invalid one affects no other.
 #[derive(Deserialize)]
 struct Found {
     format: u32,
@@ -60,7 +59,7 @@ impl DiskCopy {
         }
     }
 
-    /// What an earlier process left, and when the store confirmed it; None where there is nothing.
+    /// The copy that an earlier process wrote, and when the store confirmed it; None if there is none.
     pub(super) fn read(&self) -> Result<Option<(Vec<StoredPolicy>, SystemTime)>, String> {
         let told = |error: io::Error| format!("{}: {error}", self.path.display());
         let file = match File::open(&self.path) {
@@ -83,7 +82,7 @@ impl DiskCopy {
         Ok(Some((rows.collect(), confirmed_at.map_err(told)?)))
     }
 
-    /// What has to be done to the file after a read of the store.
+    /// The work that is due after a read of the store.
     pub(super) fn due(
         &mut self,
         differs: bool,
@@ -98,7 +97,7 @@ impl DiskCopy {
         is_old.then(|| Job::Confirm(self.path.clone()))
     }
 
-    /// Notes how the job went; a failure is tried again at the next read.
+    /// Notes the result of the work; after a failure the next read tries again.
     pub(super) fn done(&mut self, result: io::Result<()>) {
         match result {
             Ok(()) => {
@@ -131,7 +130,7 @@ pub(super) fn interrupted() -> io::Error {
     io::Error::from(ErrorKind::Interrupted)
 }
 
-/// Readers see the old file or the new one, also after a power cut.
+/// Readers see either the old file or the new one, even after a power failure.
 fn replace(path: &Path, applications: &[ApplicationPolicy]) -> io::Result<()> {
     let written = Written {
         format: FORMAT,
@@ -140,9 +139,9 @@ fn replace(path: &Path, applications: &[ApplicationPolicy]) -> io::Result<()> {
     let text = serde_json::to_vec(&written).map_err(io::Error::from)?;
     let folder = path.parent().unwrap_or(Path::new("."));
     std::fs::create_dir_all(folder)?;
-    // Of this process alone: two that share a folder must not write into one file.
+    // Named after this process: two processes that share a folder must not write to the same file.
     let draft = path.with_extension(format!("{}.tmp", std::process::id()));
-    // What a killed namesake left behind has the mode of its own day.
+    // A file left by a killed process with the same id may have another mode.
     let _ = std::fs::remove_file(&draft);
     let result = write(&draft, &text).and_then(|()| std::fs::rename(&draft, path));
     if result.is_err() {

@@ -1,24 +1,24 @@
 //! Policies of the configuration file, for fleets without a store (CONTRACT 16, 34 `applications`).
-//! They were checked with the rest of the configuration and change with it only.
+//! They are validated with the rest of the configuration and change only with it.
 
 use super::{Content, PolicyStore, PolicyStoreError};
 use async_trait::async_trait;
 use monitor_model::{ApplicationPolicy, StoredPolicy};
 use tokio::sync::watch;
 
-/// The list as the configuration has it.
+/// The list in the configuration.
 pub struct FileStore {
     list: watch::Receiver<Vec<ApplicationPolicy>>,
-    /// So that the list stays where nobody ever changes it.
+    /// Keeps the channel open if nobody else does.
     _changes: FileList,
 }
 
-/// Whoever reads the configuration again.
+/// Replaces the list when the configuration is reloaded.
 #[derive(Clone)]
 pub struct FileList(watch::Sender<Vec<ApplicationPolicy>>);
 
 impl FileStore {
-    /// The list of `applications:`, and the way to change it.
+    /// A store over the list of `applications:`, and the handle that replaces the list.
     pub fn new(applications: Vec<ApplicationPolicy>) -> (Self, FileList) {
         let sender = watch::Sender::new(applications);
         let mut receiver = sender.subscribe();
@@ -33,7 +33,7 @@ impl FileStore {
 }
 
 impl FileList {
-    /// Puts another list in the place of the present one.
+    /// Replaces the list.
     pub fn replace(&self, applications: Vec<ApplicationPolicy>) {
         self.0.send_replace(applications);
     }
@@ -62,7 +62,7 @@ impl PolicyStore for FileStore {
         if self.list.changed().await.is_err() {
             return std::future::pending().await;
         }
-        // The next read is to see it too.
+        // The next read checks for the change too.
         self.list.mark_changed();
     }
 }

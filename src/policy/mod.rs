@@ -1,6 +1,6 @@
 //! The gateway's view of policies (§2.5, CONTRACT 14 and 16): [`Policies`] answers a call from memory,
-//! its [`Refresher`] keeps that memory true to a [`PolicyStore`]. No call ever waits for a store. What
-//! a policy may say stands in `model`; the analysis server's own store is not here.
+//! its [`Refresher`] keeps that memory up to date with a [`PolicyStore`]. No call ever waits for a store. What a
+//! policy may contain is defined in `monitor_model`; the analysis server's own store is `monitor_store`.
 
 mod cached;
 mod copy;
@@ -17,34 +17,34 @@ use async_trait::async_trait;
 use monitor_model::StoredPolicy;
 use thiserror::Error;
 
-/// Where policies come from.
+/// A source of policies.
 #[async_trait]
 pub trait PolicyStore: Send {
-    /// Its kind in status and log: `file`, `sqlite`, `postgres`.
+    /// Its kind in status and log messages: `file`, `sqlite`, `postgres`.
     fn name(&self) -> &'static str;
 
-    /// All policies as they stand now, or that they are the same as when they were last given.
-    /// A policy that cannot be read is an entry of its own, not an error.
+    /// All current policies, or that they have not changed since the last read. A policy that cannot be read is an
+    /// entry, not an error.
     ///
     /// # Errors
-    /// [`PolicyStoreError`] when the store cannot be read, within a bounded time.
+    /// [`PolicyStoreError`] when the store cannot be read; returned within a bounded time.
     async fn read(&mut self) -> Result<Content, PolicyStoreError>;
 
-    /// Waits until it is worth reading again: after a change, after a while without one, or after a
-    /// failure.
+    /// Waits until the store should be read again: after a change, after some time without one, or some time
+    /// after a failure.
     async fn changed(&mut self);
 }
 
-/// What a [`PolicyStore`] holds.
+/// The content of a [`PolicyStore`].
 #[derive(Clone, Debug)]
 pub enum Content {
-    /// As at the last read.
+    /// The same as at the last read.
     Unchanged,
     /// Every application that has a policy.
     All(Vec<StoredPolicy>),
 }
 
-/// A policy store that cannot be read, in words without secrets.
+/// Why a policy store cannot be read; the message contains no secrets.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{0}")]
 pub struct PolicyStoreError(pub String);

@@ -1,8 +1,8 @@
 //! Policies of the analysis server's PostgreSQL (CONTRACT 16): one connection that reads the view
 //! `gateway_policies` and listens for changes of it. It needs the right to read that view and no other.
 //!
-//! A notification makes a change live at once. Where none can come, because a pooler stands between
-//! or the server is a standby, the view is asked every few seconds for a digest of what it holds.
+//! A notification makes a change take effect at once. If none can arrive, because of a pooler in between or
+//! because the server is a standby, a digest of the view is queried every few seconds.
 
 use super::{Content, PolicyStore, PolicyStoreError};
 use async_trait::async_trait;
@@ -13,78 +13,88 @@ use sqlx::{ConnectOptions as _, Connection as _, Row as _};
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::time::{Duration, Instant};
 
-/// The view, and the channel on which its changes are announced.
+/// The channel that announces changes of the view `gateway_policies`.
 const CHANNEL: &str = "gateway_policies";
-/// Time to connect, and for one statement.
+/// Time limit of a connection attempt, and of one statement.
 const LIMIT: Duration = Duration::from_secs(5);
-/// Between two looks while notifications come, in case something on the way swallows them.
-const LOOK: Duration = Duration::from_secs(5);
-/// Between two looks while none can come.
-const LOOK_WITHOUT_NOTIFY: Duration = Duration::from_secs(2);
-/// Between two tries to listen where the server refuses it.
-const LISTEN_AGAIN: Duration = Duration::from_secs(60);
-/// A change in many transactions is read a few times, not once for each.
+/// The time between two reads while notifications arrive, in case something on the way drops them.
+const POLL: Duration = Duration::from_secs(5);
+/// The time between two reads while none can arrive.
+const POLL_WITHOUT_NOTIFY: Duration = Duration::from_secs(2);
+/// The time between two attempts to listen if the server refuses it.
+const RETRY_LISTEN: Duration = Duration::from_secs(60);
+/// A wait after a notification, so that a change in many transactions is not read once for each.
 const SETTLE: Duration = Duration::from_millis(50);
-/// The wait after a first failure; it doubles up to the longest one.
+/// The wait after the first failure; it doubles up to the longest one.
 const FIRST_WAIT: Duration = Duration::from_millis(100);
 const LONGEST_WAIT: Duration = Duration::from_secs(5);
 
-/// Differs whenever the view holds something else.
+/// Changes whenever the content of the view does.
 const DIGEST: &str = "SELECT count(*)::text || ':' || coalesce(sum(hashtextextended(concat_ws(\
      chr(31), application_id, name, version, updated_at, policy), 0)), 0)::text \
      FROM gateway_policies";
 const ROWS: &str = "SELECT application_id::text, name, policy::text FROM gateway_policies";
 
-/// A connection to the policy store, made when it is first read.
+/// The policy store; it connects when it is first read.
 pub struct PostgresStore {
     options: PgConnectOptions,
-    link: Option<Link>,
+    connection: Option<Connection>,
     digest: Option<String>,
     failures: u32,
 }
 
 /// An open connection.
-struct Link {
-    connection: PgListener,
-    listens: bool,
-    listen_again: Instant,
+struct Connection {
+    listener: PgListener,
+    is_listening: bool,
+    /// When to try again to listen.
+    retry_at: Instant,
+}
+
+/// What a connection is like after a wait.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum AfterWait {
+    Usable,
+    Lost,
 }
 
 impl PostgresStore {
-    /// The store that these settings name. Nothing is connected yet.
+    /// The store that these settings name. Does not connect yet.
     pub fn new(settings: &StoreSettings) -> Self {
         let options = postgres_options(settings, "monitor-gateway").disable_statement_logging();
         Self {
             options,
-            link: None,
+            connection: None,
             digest: None,
             failures: 0,
         }
     }
 
     async fn read_now(&mut self) -> Result<Content, sqlx::Error> {
-        let mut link = match self.link.take() {
-            Some(link) => link,
-            None => Link::open(&self.options).await?,
+        let mut connection = match self.connection.take() {
+            Some(connection) => connection,
+            None => Connection::open(&self.options).await?,
         };
-        link.listen().await?;
+        connection.listen().await?;
         let row = sqlx::raw_sql(DIGEST)
-            .fetch_one(&mut link.connection)
+            .fetch_one(&mut connection.listener)
             .await?;
         let digest: String = row.try_get(0)?;
         let mut content = Content::Unchanged;
         if self.digest.as_ref() != Some(&digest) {
-            let rows = sqlx::raw_sql(ROWS).fetch_all(&mut link.connection).await?;
+            let rows = sqlx::raw_sql(ROWS)
+                .fetch_all(&mut connection.listener)
+                .await?;
             let rows: Result<Vec<_>, _> = rows.iter().map(stored_policy).collect();
             content = Content::All(rows?);
         }
-        // Only now is the connection known to stand between two statements.
-        self.link = Some(link);
+        // Only now is it certain that no answer is pending on the connection.
+        self.connection = Some(connection);
         self.digest = Some(digest);
         Ok(content)
     }
 
-    /// Different for each gateway, so that a fleet does not come back in one moment.
+    /// Random, so that the gateways of a fleet do not reconnect at the same moment.
     fn wait_after_failure(&self) -> Duration {
         let doubled = FIRST_WAIT * 2_u32.pow(self.failures.clamp(1, 7) - 1);
         let longest = doubled.min(LONGEST_WAIT);
@@ -114,67 +124,67 @@ impl PolicyStore for PostgresStore {
     }
 
     async fn changed(&mut self) {
-        let Some(link) = &mut self.link else {
+        let Some(connection) = &mut self.connection else {
             return tokio::time::sleep(self.wait_after_failure()).await;
         };
-        if link.is_lost_while_waiting().await {
-            // The next read connects anew.
-            self.link = None;
+        if connection.wait_for_change().await == AfterWait::Lost {
+            // The next read reconnects.
+            self.connection = None;
         }
     }
 }
 
-impl Link {
+impl Connection {
     async fn open(options: &PgConnectOptions) -> Result<Self, sqlx::Error> {
-        // Alone first: a pool tries again by itself and then says no more than that time is up.
+        // Without a pool first: a pool retries by itself and then reports nothing but a timeout.
         let probe = async { options.connect().await?.close().await };
         tokio::time::timeout(LIMIT, probe)
             .await
             .unwrap_or(Err(sqlx::Error::PoolTimedOut))?;
-        // A pool for each connection, because one that hangs would keep its place in the next.
+        // A pool for each connection, because one that hangs would occupy its slot in a shared pool.
         let pool = PgPoolOptions::new()
             .max_connections(1)
             .acquire_timeout(LIMIT)
             .max_lifetime(None)
             .idle_timeout(None)
             .connect_lazy_with(options.clone());
-        let mut connection = PgListener::connect_with(&pool).await?;
-        connection.eager_reconnect(false);
+        let mut listener = PgListener::connect_with(&pool).await?;
+        listener.eager_reconnect(false);
         Ok(Self {
-            connection,
-            listens: false,
-            listen_again: Instant::now(),
+            listener,
+            is_listening: false,
+            retry_at: Instant::now(),
         })
     }
 
-    /// Before the view is read, so that no change falls between the two.
+    /// Starts to listen; called before the view is read, so that no change is missed in between.
     async fn listen(&mut self) -> Result<(), sqlx::Error> {
-        if self.listens || Instant::now() < self.listen_again {
+        if self.is_listening || Instant::now() < self.retry_at {
             return Ok(());
         }
-        match self.connection.listen(CHANNEL).await {
-            Ok(()) => self.listens = true,
-            // Refused, by a standby for one: the connection is good for reading.
-            Err(sqlx::Error::Database(_)) => self.listen_again = Instant::now() + LISTEN_AGAIN,
+        match self.listener.listen(CHANNEL).await {
+            Ok(()) => self.is_listening = true,
+            // Refused, for example by a standby: the connection still serves for reading.
+            Err(sqlx::Error::Database(_)) => self.retry_at = Instant::now() + RETRY_LISTEN,
             Err(error) => return Err(error),
         }
         Ok(())
     }
 
-    /// Waits for a notification or the next look; true when the connection is gone.
-    async fn is_lost_while_waiting(&mut self) -> bool {
-        if !self.listens {
-            tokio::time::sleep(LOOK_WITHOUT_NOTIFY).await;
-            return false;
+    /// Waits for a notification, or until the next periodic read is due.
+    async fn wait_for_change(&mut self) -> AfterWait {
+        if !self.is_listening {
+            tokio::time::sleep(POLL_WITHOUT_NOTIFY).await;
+            return AfterWait::Usable;
         }
-        match tokio::time::timeout(LOOK, self.connection.try_recv()).await {
+        match tokio::time::timeout(POLL, self.listener.try_recv()).await {
             Ok(Ok(Some(_))) => {
                 tokio::time::sleep(SETTLE).await;
-                while self.connection.next_buffered().is_some() {}
-                false
+                while self.listener.next_buffered().is_some() {}
+                AfterWait::Usable
             }
-            Ok(Ok(None) | Err(_)) => true,
-            Err(_) => false,
+            Ok(Ok(None) | Err(_)) => AfterWait::Lost,
+            Err(_) => AfterWait::Usable,
         }
     }
 }

@@ -1,5 +1,5 @@
-//! Keeps [`Policies`] true to their store, and the copy on disk true to them. A store that fails
-//! changes nothing but the status (CONTRACT 14).
+//! Keeps [`Policies`] up to date with their store, and the copy on disk with them. A store that fails changes
+//! only the status (CONTRACT 14).
 
 use super::cached::{Policies, PolicyFault, Snapshot};
 use super::copy::{self, DiskCopy};
@@ -10,9 +10,9 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-/// How often an outage that goes on is repeated in the log.
+/// How often an ongoing outage is logged.
 const REMIND: Duration = Duration::from_secs(60);
-/// Faulty policies named in the log at once; all of them stand in the status.
+/// The most faulty policies that are logged at once; the status lists all of them.
 const NAMED: usize = 10;
 
 /// The task behind [`Policies`].
@@ -24,8 +24,8 @@ pub struct Refresher {
 }
 
 impl Policies {
-    /// Policies over a store, with the last good ones of an earlier process in force at once when
-    /// `data_dir` holds them; None keeps no copy. Nothing else happens before the refresher runs.
+    /// Policies over a store. If `data_dir` holds the last valid ones of an earlier process, they are in force at
+    /// once; None keeps no copy. Nothing else happens before the refresher runs.
     pub fn over(store: Box<dyn PolicyStore>, data_dir: Option<&Path>) -> (Self, Refresher) {
         let policies = Self::new(store.name());
         let mut refresher = Refresher {
@@ -40,8 +40,8 @@ impl Policies {
 }
 
 impl Refresher {
-    /// Reads the store once, at most `limit` long, so that the first call of a process finds its
-    /// policy. A failure is said in log and status, and [`Refresher::run`] tries on.
+    /// Reads the store once, for at most `limit`, so that the first call of a process finds its policy. A failure
+    /// is logged and shown in the status; [`Refresher::run`] tries again.
     pub async fn first_read(&mut self, limit: Duration) {
         if tokio::time::timeout(limit, self.refresh()).await.is_err() {
             let error = PolicyStoreError(format!("no answer within {limit:?}"));
@@ -49,7 +49,7 @@ impl Refresher {
         }
     }
 
-    /// Refreshes for as long as the process lives; may be dropped at any moment.
+    /// Refreshes until the process ends; may be dropped at any time.
     pub async fn run(mut self) {
         loop {
             self.refresh().await;
@@ -104,7 +104,7 @@ impl Refresher {
         }
     }
 
-    /// Logs the faults that are new.
+    /// Logs new faults.
     fn say(&self, faults: Vec<PolicyFault>) {
         let mut health = self.policies.0.health();
         let new = faults.iter().filter(|fault| !health.faults.contains(fault));
@@ -138,13 +138,13 @@ impl Refresher {
         }
     }
 
-    /// Writes the copy where it differs, else notes on it that it was confirmed.
+    /// Writes the copy if it differs, otherwise updates its modification time.
     async fn save(&mut self, differs: bool) {
         let Some(copy) = &mut self.copy else { return };
         let Some(job) = copy.due(differs, || self.policies.0.snapshot.load().good()) else {
             return;
         };
-        // A disk may be slow; the threads that refresh serve others as well.
+        // The disk may be slow, and the threads of the runtime serve other tasks too.
         let written = tokio::task::spawn_blocking(move || job.run()).await;
         copy.done(written.unwrap_or_else(|_| Err(copy::interrupted())));
     }

@@ -3,7 +3,7 @@
 
 use monitor_model::{ApplicationId, PATTERN_NAMES, TypeCount};
 use monitor_store::{
-    HourTraffic, OTHER_FINDS, PostgresStore, RecordStore as _, SqliteStore, Store,
+    HourTraffic, OTHER_FINDS, PostgresStore, SqliteStore, Store, StoreEngine as _,
 };
 use sqlx::sqlite::SqliteConnectOptions;
 use sqlx::{AssertSqlSafe, ConnectOptions};

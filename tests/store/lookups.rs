@@ -3,7 +3,7 @@
 
 use monitor_model::{ChainHash, Stage};
 use monitor_store::{
-    AccountStore, ChainEntry, Identity, NewRecord, PostgresStore, RecordStore, SqliteStore, Store,
+    AccountStore, ChainEntry, Identity, NewRecord, PostgresStore, SqliteStore, Store, StoreEngine,
 };
 use serde_json::Map;
 use sqlx::ConnectOptions;

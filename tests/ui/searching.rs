@@ -5,7 +5,7 @@ use crate::browser::Browser;
 use crate::defence::add_application;
 use crate::world::{administrator, administrators_browser};
 use monitor_model::{Entity, Stage};
-use monitor_store::{NewRecord, RecordStore, SqliteStore};
+use monitor_store::{NewRecord, RecordStore, SqliteStore, StoreEngine};
 use serde_json::{Map, json};
 use support::KEY;
 use support::bed::answer;

@@ -1,9 +1,9 @@
-//! Why a store could not do what it was asked. No text here carries a record's content.
+//! Why a store operation failed. No message contains the content of a record.
 
 use std::path::PathBuf;
 use thiserror::Error;
 
-/// A store's failure.
+/// The failure of a store operation.
 #[derive(Clone, Debug, Error)]
 pub enum StoreError {
     /// The database was written by a later version of this program.
@@ -12,26 +12,26 @@ pub enum StoreError {
          start the newer program again, or restore a backup made before the upgrade"
     )]
     NewerSchema {
-        /// Version found in the database.
+        /// The version found in the database.
         found: i64,
-        /// Latest version this program can write.
+        /// The latest version this program knows.
         known: i64,
     },
-    /// The database file cannot be made or opened.
+    /// The database file cannot be created or opened.
     #[error("cannot open {path}: {reason}")]
     File {
-        /// The file.
+        /// Path of the database file.
         path: PathBuf,
-        /// The system's words.
+        /// The error message of the operating system or of SQLite.
         reason: String,
     },
     /// The database refused or failed: busy for too long, disk full, input/output error.
     #[error("the database failed: {0}")]
     Unavailable(String),
-    /// What is stored does not read back as this type.
+    /// A stored value cannot be read as this type.
     #[error("the database holds a {0} that cannot be read")]
     Unreadable(&'static str),
-    /// The record is of a user whose records were erased: it is not kept.
+    /// The record belongs to a user whose records were erased; it is not stored.
     #[error("records of this user were erased")]
     Erased,
     /// The store is closing or closed.

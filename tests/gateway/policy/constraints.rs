@@ -294,7 +294,7 @@ fn sqlite_refuses_what_check_refuses() {
     let file = folder.path().join("monitor.db");
     let runtime = Runtime::new().unwrap();
     let mut connection: SqliteConnection = runtime.block_on(async {
-        use monitor_store::RecordStore;
+        use monitor_store::StoreEngine;
         SqliteStore::open(&file).await.unwrap().close().await;
         SqliteConnectOptions::new()
             .filename(&file)

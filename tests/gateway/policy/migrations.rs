@@ -3,7 +3,7 @@
 
 use super::world::new_id;
 use monitor_model::StoredPolicy;
-use monitor_store::{PolicyTable, RecordStore, SqliteStore};
+use monitor_store::{PolicyTable, SqliteStore, StoreEngine};
 use sqlx::sqlite::SqliteConnectOptions;
 use sqlx::{ConnectOptions, Row};
 use support::postgres::Postgres;

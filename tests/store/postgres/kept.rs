@@ -1,7 +1,7 @@
 //! What a record's columns must not lose.
 
 use super::world::{World, everything, now_ms};
-use monitor_store::{RecordFilter, RecordStore, StatisticsFilter, StoreError};
+use monitor_store::{RecordFilter, RecordStore, StatisticsFilter, StatisticsStore, StoreError};
 use serde_json::json;
 use support::postgres::Postgres;
 

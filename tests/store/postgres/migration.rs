@@ -2,7 +2,7 @@
 
 use super::world::{World, open};
 use monitor_model::ApplicationId;
-use monitor_store::{Changed, Migrated, PolicyTable, PostgresStore, SettingsStore, StoreError};
+use monitor_store::{ApplicationStore, Changed, Migrated, PolicyTable, PostgresStore, StoreError};
 use support::postgres::Postgres;
 
 const FIRST: &str = include_str!("../../../crates/store/src/postgres/migrations/0001_first.sql");

@@ -1,7 +1,7 @@
 //! The database goes away and comes back (CONTRACT 27: 503; no acknowledged record is lost).
 
 use super::world::{World, a_record};
-use monitor_store::{RecordStore, SettingsStore, StoreError};
+use monitor_store::{ApplicationStore, RecordStore, StoreEngine, StoreError};
 use std::collections::HashSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -3,7 +3,8 @@
 use super::world::{DAY_MS, World, an_application, now_ms, open};
 use monitor_model::ApplicationId;
 use monitor_store::{
-    Changed, RecordStore, RetentionLimits, SessionFilter, SettingsStore, StatisticsFilter,
+    ApplicationStore, Changed, RecordRemoval, RecordStore, RetentionLimits, SessionFilter,
+    StatisticsFilter, StatisticsStore,
 };
 use std::time::{Duration, Instant};
 use support::postgres::Postgres;

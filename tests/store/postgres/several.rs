@@ -3,8 +3,8 @@
 use super::world::{World, a_record, an_application, open};
 use monitor_model::{ApplicationId, Secret};
 use monitor_store::{
-    RecordStore, Scope, Scopes, SettingsStore, StatisticsFilter, Token, TokenChange, TokenHash,
-    TokenId,
+    ApplicationStore, RecordStore, Scope, Scopes, StatisticsFilter, StatisticsStore, Token,
+    TokenChange, TokenHash, TokenId, TokenStore,
 };
 use std::collections::HashMap;
 use std::time::{Duration, Instant};

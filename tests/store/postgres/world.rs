@@ -5,7 +5,8 @@ use monitor_model::{
     RecordId, Severity, Stage, Status, Timings, TokensReport, TypeCount,
 };
 use monitor_store::{
-    Application, NewRecord, PostgresStore, RecordFilter, RecordStore, RecordSummary, SettingsStore,
+    Application, ApplicationStore, NewRecord, PostgresStore, RecordFilter, RecordStore,
+    RecordSummary,
 };
 use serde_json::{Map, json};
 use std::sync::Arc;

@@ -1,53 +1,53 @@
-//! Connections to the database, each with its limits set before its first statement.
+//! Opens connections to the database; each has its time limits set before its first statement.
 
-use crate::StoreError;
+use crate::error::StoreError;
 use monitor_model::{StoreSettings, StoreSsl};
 use sqlx::postgres::{PgConnectOptions, PgConnection, PgPool, PgPoolOptions, PgSslMode};
 use sqlx::{ConnectOptions as _, Connection as _};
 use std::time::Duration;
 use tokio::time::timeout;
 
-/// Time to connect.
+/// Time to open or to close a connection.
 const CONNECT: Duration = Duration::from_secs(5);
-/// One statement of a read or a change, at the server; the client waits a little longer.
+/// The server cancels a statement of a read or a change after this time; the client waits a little longer.
 const STATEMENT: &str = "10s";
-/// One statement of housekeeping, which looks at more.
+/// The same for a statement of maintenance, which reads more.
 const LONG_STATEMENT: &str = "60s";
-/// One statement of a migration, and the wait for another server's.
+/// The same for a statement of a migration, and how long it waits for the migration of another server.
 const MIGRATION: &str = "30min";
 const MIGRATION_LOCK: &str = "60s";
-/// A lock that another transaction holds.
+/// How long a statement waits for a lock that another transaction holds.
 const LOCK: &str = "5s";
-/// A lock that stands in the way of everybody while it is waited for.
+/// The same for a lock that blocks everybody else while it is waited for.
 const SHORT_LOCK: &str = "300ms";
 
-/// Makes connections.
+/// Opens connections with the settings of one database.
 #[derive(Clone)]
 pub(super) struct Connector(PgConnectOptions);
 
 impl Connector {
     pub(super) fn new(settings: &StoreSettings) -> Self {
-        // Whatever the role's or the database's default: what is acknowledged is on disk.
+        // Whatever the default of the role or the database is: what is acknowledged is on disk.
         let fixed = [("synchronous_commit", "on"), ("timezone", "UTC")];
         Self(postgres_options(settings, "monitor-analysis").options(fixed))
     }
 
-    /// A connection for one task.
+    /// A connection for reads and changes.
     pub(super) async fn connect(&self) -> Result<PgConnection, StoreError> {
         open(&self.limited(STATEMENT, LOCK)).await
     }
 
-    /// A connection for work that takes its time and gets out of everybody's way.
-    pub(super) async fn connect_patient(&self) -> Result<PgConnection, StoreError> {
+    /// A connection for long work that gives way to everybody else.
+    pub(super) async fn connect_for_maintenance(&self) -> Result<PgConnection, StoreError> {
         open(&self.limited(LONG_STATEMENT, SHORT_LOCK)).await
     }
 
-    /// A connection that may take as long as a change of the schema does.
-    pub(super) async fn connect_to_migrate(&self) -> Result<PgConnection, StoreError> {
+    /// A connection whose statements may take as long as a change of the schema.
+    pub(super) async fn connect_for_migration(&self) -> Result<PgConnection, StoreError> {
         open(&self.limited(MIGRATION, MIGRATION_LOCK)).await
     }
 
-    /// The one connection of a listener, which wants a pool.
+    /// The connection of a listener, as the pool of one that sqlx requires.
     pub(super) fn listener_pool(&self) -> PgPool {
         PgPoolOptions::new()
             .max_connections(1)
@@ -72,18 +72,18 @@ async fn open(options: &PgConnectOptions) -> Result<PgConnection, StoreError> {
     }
 }
 
-/// Ends a connection in order, or not at all.
+/// Closes a connection gracefully if that is possible in time.
 pub(super) async fn close(connection: PgConnection) {
     let _ = timeout(CONNECT, connection.close()).await;
 }
 
-/// How the settings reach a PostgreSQL; `name` is what the server shows of the connection.
+/// Connection options for these settings; `name` is the application name that the server shows.
 pub fn postgres_options(settings: &StoreSettings, name: &str) -> PgConnectOptions {
     let mut options = PgConnectOptions::new_without_pgpass()
         .port(settings.port)
         .database(&settings.db)
         .username(&settings.user)
-        // Also where there is none: what PGPASSWORD says was meant for something else.
+        // Set even if there is none: PGPASSWORD was meant for another program.
         .password(
             settings
                 .password

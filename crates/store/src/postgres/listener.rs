@@ -1,5 +1,5 @@
-//! Hears of changes that any server makes to applications and tokens. Where nothing can be heard, as
-//! behind a pooler of transactions, or between two connections, time stands in for it.
+//! Listens for notifications of changes that any server makes to applications and tokens. Where none can
+//! arrive, behind a transaction pooler or between two connections, a periodic check takes their place.
 
 use super::connect::Connector;
 use sqlx::Executor as _;
@@ -11,49 +11,49 @@ use tokio::task::JoinHandle;
 use tokio::time::{sleep, timeout};
 
 const CHANNEL: &str = "monitor_settings";
-/// Longest time without a look, in case something on the way swallows what is announced.
-const LOOK: Duration = Duration::from_secs(2);
-/// Between two checks that the connection still stands, and how long one may take.
-const CHECK: Duration = Duration::from_secs(15);
+/// The longest time without a check, in case something on the way drops notifications.
+const CHECK_SETTINGS: Duration = Duration::from_secs(2);
+/// The time between two checks of the connection, and how long one may take.
+const CHECK_CONNECTION: Duration = Duration::from_secs(15);
 const CHECK_LIMIT: Duration = Duration::from_secs(5);
-/// Between two tries to connect.
-const AGAIN: Duration = Duration::from_secs(1);
+/// The time between two attempts to connect.
+const RETRY: Duration = Duration::from_secs(1);
 
-/// The task that listens.
+/// The listening task.
 pub(super) struct Listener {
-    // What was changed between two waits is found by the second.
-    heard: AsyncMutex<watch::Receiver<()>>,
+    // Shared by all who wait, so that a change between two waits ends the second one.
+    changes: AsyncMutex<watch::Receiver<()>>,
     stop: watch::Sender<bool>,
     task: Mutex<Option<JoinHandle<()>>>,
 }
 
 impl Listener {
     pub(super) fn start(connector: &Connector) -> Self {
-        let (tell, heard) = watch::channel(());
+        let (notify, changes) = watch::channel(());
         let (stop, mut stopped) = watch::channel(false);
         let connector = connector.clone();
         let task = tokio::spawn(async move {
             tokio::select! {
-                () = run(connector, tell) => {}
+                () = run(connector, notify) => {}
                 _ = stopped.wait_for(|stopped| *stopped) => {}
             }
         });
         Self {
-            heard: AsyncMutex::new(heard),
+            changes: AsyncMutex::new(changes),
             stop,
             task: Mutex::new(Some(task)),
         }
     }
 
-    /// Waits for a change, or until it is time to look.
+    /// Waits for a change, or until the periodic check is due.
     pub(super) async fn changed(&self) {
         let wait = async {
-            let mut heard = self.heard.lock().await;
-            if heard.changed().await.is_err() {
+            let mut changes = self.changes.lock().await;
+            if changes.changed().await.is_err() {
                 std::future::pending::<()>().await;
             }
         };
-        let _ = timeout(LOOK, wait).await;
+        let _ = timeout(CHECK_SETTINGS, wait).await;
     }
 
     pub(super) async fn stop(&self) {
@@ -66,33 +66,33 @@ impl Listener {
         if let Some(task) = task
             && task.await.is_err()
         {
-            log::error!("the store's listener ended before its time");
+            log::error!("the store's listener task ended unexpectedly");
         }
     }
 }
 
-async fn run(connector: Connector, tell: watch::Sender<()>) {
+async fn run(connector: Connector, notify: watch::Sender<()>) {
     loop {
-        // Whatever was announced while nobody listened may have changed everything.
-        if let Err(error) = listen(&connector, &tell).await {
+        // Everything may have changed while nobody listened.
+        if let Err(error) = listen(&connector, &notify).await {
             log::debug!("not listening for changes of settings: {error}");
         }
-        tell.send_replace(());
-        sleep(AGAIN).await;
+        notify.send_replace(());
+        sleep(RETRY).await;
     }
 }
 
-/// Until the connection is lost.
-async fn listen(connector: &Connector, tell: &watch::Sender<()>) -> Result<(), sqlx::Error> {
+/// Returns when the connection is lost.
+async fn listen(connector: &Connector, notify: &watch::Sender<()>) -> Result<(), sqlx::Error> {
     let pool = connector.listener_pool();
     let mut listener = PgListener::connect_with(&pool).await?;
     listener.eager_reconnect(false);
     listener.listen(CHANNEL).await?;
-    tell.send_replace(());
+    notify.send_replace(());
     loop {
-        match timeout(CHECK, listener.try_recv()).await {
+        match timeout(CHECK_CONNECTION, listener.try_recv()).await {
             Ok(Ok(Some(_))) => {
-                tell.send_replace(());
+                notify.send_replace(());
             }
             Ok(Ok(None)) => return Ok(()),
             Ok(Err(error)) => return Err(error),

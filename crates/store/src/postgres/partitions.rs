@@ -1,10 +1,9 @@
-//! The partitions, one a day: made ahead, and dropped. Both stand in everybody's way for a moment, so
-//! that they give up quickly where they would have to wait, and try again.
+//! Creates partitions, one per day, ahead of time, and drops them. Both block everybody else for a moment;
+//! therefore they give up quickly if they have to wait for a lock, and retry.
 
-use super::chain;
-use super::order::Day;
-use super::versions::now_ms;
-use crate::StoreError;
+use super::seq::{Day, now_ms};
+use crate::error::StoreError;
+use crate::sql::chain;
 use monitor_model::Span;
 use sqlx::{AssertSqlSafe, Connection as _, PgConnection, Row as _};
 use std::time::Duration;
@@ -12,12 +11,12 @@ use uuid::Uuid;
 
 /// The partitioned tables.
 const TABLES: [&str; 3] = ["records", "record_bodies", "record_types"];
-/// Days that have a partition before they begin.
+/// How many days ahead partitions are created.
 const AHEAD: i64 = 3;
-/// Names the lock under which one process makes or drops partitions: "monpart" in ASCII.
+/// The lock under which one process at a time creates or drops partitions: "monpart" in ASCII.
 const LOCK: &str = "SELECT pg_advisory_xact_lock(30804237725921908)";
-/// Tries, and the wait after each.
-const TRIES: u32 = 10;
+/// Attempts, and the wait after the first one; it grows with each.
+const ATTEMPTS: u32 = 10;
 const WAIT: Duration = Duration::from_millis(200);
 
 const DAYS: &str = "
@@ -32,45 +31,45 @@ pub(super) async fn days(connection: &mut PgConnection) -> Result<Vec<Day>, sqlx
     rows.iter().map(day).collect()
 }
 
-/// Makes the partitions of today and the next days where they are missing; gives all there are.
-pub(super) async fn make_ahead(connection: &mut PgConnection) -> Result<Vec<Day>, StoreError> {
+/// Creates the missing partitions of today and the next days; returns all days that have one.
+pub(super) async fn create_ahead(connection: &mut PgConnection) -> Result<Vec<Day>, StoreError> {
     let today = Day::of(now_ms());
     let wanted = (0..=AHEAD).map(|ahead| Day(today.0 + ahead));
-    let there = days(connection).await?;
-    for day in wanted.filter(|day| !there.contains(day)) {
-        patiently(connection, Change::Make(day)).await?;
+    let existing = days(connection).await?;
+    for day in wanted.filter(|day| !existing.contains(day)) {
+        with_retries(connection, Change::Create(day)).await?;
     }
     Ok(days(connection).await?)
 }
 
-/// Drops a day with all its records; false where there is no such partition.
+/// Drops a day with all its records; false if it has no partition.
 pub(super) async fn drop_day(connection: &mut PgConnection, day: Day) -> Result<bool, StoreError> {
     if !days(connection).await?.contains(&day) {
         return Ok(false);
     }
-    patiently(connection, Change::Drop(day)).await?;
+    with_retries(connection, Change::Drop(day)).await?;
     Ok(true)
 }
 
 #[derive(Clone, Copy)]
 enum Change {
-    Make(Day),
+    Create(Day),
     Drop(Day),
 }
 
-async fn patiently(connection: &mut PgConnection, change: Change) -> Result<(), StoreError> {
-    let mut tried = 1;
+async fn with_retries(connection: &mut PgConnection, change: Change) -> Result<(), StoreError> {
+    let mut attempt = 1;
     loop {
         let done = match change {
-            Change::Make(day) => make(connection, day).await,
-            Change::Drop(day) => remove(connection, day).await,
+            Change::Create(day) => create(connection, day).await,
+            Change::Drop(day) => drop_tables(connection, day).await,
         };
         match done {
             Ok(()) => return Ok(()),
-            Err(error) if tried == TRIES || !is_lock(&error) => return Err(error.into()),
-            Err(_) => tokio::time::sleep(WAIT * tried).await,
+            Err(error) if attempt == ATTEMPTS || !is_lock(&error) => return Err(error.into()),
+            Err(_) => tokio::time::sleep(WAIT * attempt).await,
         }
-        tried += 1;
+        attempt += 1;
     }
 }
 
@@ -79,9 +78,9 @@ fn is_lock(error: &sqlx::Error) -> bool {
     code.is_some_and(|code| code == "55P03" || code == "40P01")
 }
 
-/// A table of its own first, then attached: this takes no lock that inserts would wait for. What the
-/// default partition has of the day moves over.
-async fn make(connection: &mut PgConnection, day: Day) -> Result<(), sqlx::Error> {
+/// Creates tables and then attaches them: this takes no lock that inserts would wait for. Records of the day
+/// in the default partition are moved.
+async fn create(connection: &mut PgConnection, day: Day) -> Result<(), sqlx::Error> {
     let mut transaction = connection.begin().await?;
     sqlx::raw_sql(LOCK).execute(&mut *transaction).await?;
     if days(&mut transaction).await?.contains(&day) {
@@ -95,7 +94,7 @@ async fn make(connection: &mut PgConnection, day: Day) -> Result<(), sqlx::Error
                  INSERT INTO {table}_{day} SELECT * FROM moved;
              ALTER TABLE {table} ATTACH PARTITION {table}_{day} FOR VALUES FROM ({first}) TO ({end})"
         );
-        // Made of constants and numbers.
+        // Composed of constants and numbers.
         sqlx::raw_sql(AssertSqlSafe(sql))
             .execute(&mut *transaction)
             .await?;
@@ -103,14 +102,34 @@ async fn make(connection: &mut PgConnection, day: Day) -> Result<(), sqlx::Error
     transaction.commit().await
 }
 
-async fn remove(connection: &mut PgConnection, day: Day) -> Result<(), sqlx::Error> {
+async fn drop_tables(connection: &mut PgConnection, day: Day) -> Result<(), sqlx::Error> {
     let mut transaction = connection.begin().await?;
     sqlx::raw_sql(LOCK).execute(&mut *transaction).await?;
     if !days(&mut transaction).await?.contains(&day) {
         return Ok(());
     }
-    // As `removed` does it for single records.
-    let sessions = format!(
+    subtract_sessions(&mut transaction, day).await?;
+    let numbers = numbers(&mut transaction, day).await?;
+    for table in TABLES {
+        let sql = format!("DROP TABLE {table}_{day}");
+        // Composed of constants and numbers.
+        sqlx::raw_sql(AssertSqlSafe(sql))
+            .execute(&mut *transaction)
+            .await?;
+    }
+    sqlx::query(
+        "UPDATE statistics SET kept_rows = 0, kept_bytes = 0 WHERE day = $1 AND kept_rows <> 0",
+    )
+    .bind(day.0)
+    .execute(&mut *transaction)
+    .await?;
+    chain::leave_stubs(&mut *transaction, numbers).await?;
+    transaction.commit().await
+}
+
+/// Subtracts the records of a day from their sessions, as `removal::totals` does it for single records.
+async fn subtract_sessions(connection: &mut PgConnection, day: Day) -> Result<(), sqlx::Error> {
+    let sql = format!(
         "CREATE TEMPORARY TABLE gone ON COMMIT DROP AS
              SELECT application_id, session_key, count(*) AS messages,
                  count(*) FILTER (WHERE flagged) AS flagged, sum(token_count)::bigint AS tokens
@@ -124,28 +143,12 @@ async fn remove(connection: &mut PgConnection, day: Day) -> Result<(), sqlx::Err
          DELETE FROM sessions s USING gone WHERE s.messages <= 0
              AND s.application_id = gone.application_id AND s.session_key = gone.session_key"
     );
-    // Made of constants and numbers, as the next one.
-    sqlx::raw_sql(AssertSqlSafe(sessions))
-        .execute(&mut *transaction)
-        .await?;
-    let numbers = numbers(&mut transaction, day).await?;
-    for table in TABLES {
-        let sql = format!("DROP TABLE {table}_{day}");
-        sqlx::raw_sql(AssertSqlSafe(sql))
-            .execute(&mut *transaction)
-            .await?;
-    }
-    sqlx::query(
-        "UPDATE statistics SET kept_rows = 0, kept_bytes = 0 WHERE day = $1 AND kept_rows <> 0",
-    )
-    .bind(day.0)
-    .execute(&mut *transaction)
-    .await?;
-    chain::leave_stubs(&mut transaction, numbers).await?;
-    transaction.commit().await
+    // Composed of constants and numbers.
+    let sql = sqlx::raw_sql(AssertSqlSafe(sql));
+    sql.execute(connection).await.map(drop)
 }
 
-/// Which numbers a day's records have, by their gateways.
+/// The numbers of a day's records, with their gateways.
 async fn numbers(
     connection: &mut PgConnection,
     day: Day,
@@ -157,7 +160,7 @@ async fn numbers(
              FROM records_{day} WHERE chain_sequence IS NOT NULL) AS numbered
          GROUP BY gateway, island"
     );
-    // Made of constants and a number.
+    // Composed of constants and a number.
     let query = sqlx::query_as::<_, (Uuid, i64, i64)>(AssertSqlSafe(sql));
     let rows = query.fetch_all(connection).await?;
     let span = |(gateway, first, last): (Uuid, i64, i64)| {

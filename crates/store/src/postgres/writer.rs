@@ -1,11 +1,13 @@
-//! Group commit: tasks that take what is queued into one transaction, so that many callers share one
-//! sync to disk. Two of them, so that one batch is put together while the other one commits. Each has
-//! a connection of its own and makes a new one whenever the old one is not known to be good.
+//! Group commit: tasks take what is queued into one transaction, so that many callers share one sync to disk.
+//! There are two of them, so that one prepares its batch while the other one commits. Each has a connection of
+//! its own, and opens a new one whenever the state of the old one is uncertain.
 
-use super::batch::{self, Failure, Kept};
 use super::connect::Connector;
-use super::row::Row;
-use crate::{StoreError, TokenId};
+use super::records::batch::{self, Failure, Inserted};
+use super::records::row::RecordRow;
+use super::settings::note_uses;
+use crate::error::StoreError;
+use crate::tokens::TokenId;
 use monitor_model::AnalysisResponse;
 use sqlx::PgConnection;
 use std::collections::{BTreeMap, HashMap};
@@ -16,36 +18,37 @@ use tokio::task::JoinHandle;
 use tokio::time::timeout;
 use uuid::Uuid;
 
-/// Records in one transaction at most, and the bytes of their texts beyond which it takes no more.
+/// The most records in one transaction, and the bytes of their texts after which it takes no more.
 const BATCH: usize = 256;
 const BATCH_BYTES: i64 = 16 << 20;
-/// Records waiting for the next transaction at most; beyond it callers wait for room.
+/// The most records that wait for the next transaction; beyond it callers wait for room.
 const QUEUE: usize = 1024;
-/// Batches under way at once.
-const LANES: u8 = 2;
-/// Lanes of the statistics; servers choose theirs by chance.
-const STATISTICS_LANES: u8 = 32;
-/// Longest time for one batch, and for a record from the queue to its answer.
-const BATCH_LIMIT: Duration = Duration::from_secs(8);
-const RECORD_LIMIT: Duration = Duration::from_secs(15);
-/// Tries of one batch while others are in its way.
-const TRIES: u32 = 4;
-/// Milliseconds after its time in which a record may find a place of its own.
-const SHIFTS: i64 = 64;
-/// Uses of tokens that wait to be noted, at most.
+/// Writing tasks, and so concurrent batches.
+const WRITERS: u8 = 2;
+/// Counters of statistics are split into this many rows (column `lane`), so that writers rarely wait for each
+/// other. Each server picks the lanes of its writers at random.
+const COUNTER_LANES: u8 = 32;
+/// The longest time for one batch, and for a record from the queue to its answer.
+const BATCH_TIMEOUT: Duration = Duration::from_secs(8);
+const RECORD_TIMEOUT: Duration = Duration::from_secs(15);
+/// Attempts to write one batch while other writers conflict with it.
+const ATTEMPTS: u32 = 4;
+/// By how many milliseconds a record may be shifted to find a free position.
+const MAX_SHIFT_MS: i64 = 64;
+/// The most uses of tokens that wait to be noted.
 const TOUCHES: usize = 4096;
 
 type Outcome = Result<Option<Box<AnalysisResponse>>, StoreError>;
 
 enum Job {
-    Record(Box<Row>, oneshot::Sender<Outcome>),
+    Record(Box<RecordRow>, oneshot::Sender<Outcome>),
     /// There are uses of tokens to note.
     Touches,
 }
 
-type Batch = Vec<(Row, oneshot::Sender<Outcome>)>;
+type Batch = Vec<(RecordRow, oneshot::Sender<Outcome>)>;
 
-/// The way to the writing tasks.
+/// Hands records to the writing tasks.
 pub(super) struct Writer {
     // None once the store closes.
     jobs: Mutex<Option<mpsc::Sender<Job>>>,
@@ -59,38 +62,39 @@ impl Writer {
         let (jobs, queue) = mpsc::channel(QUEUE);
         let queue = Arc::new(AsyncMutex::new(queue));
         let touches = Arc::new(Mutex::default());
-        let [chance, ..] = *Uuid::new_v4().as_bytes();
-        let lane = |index: u8| Lane {
+        let [random, ..] = *Uuid::new_v4().as_bytes();
+        let writer = |index: u8| BatchWriter {
             connector: connector.clone(),
             connection: None,
-            number: i16::from((chance % (STATISTICS_LANES / LANES)) * LANES + index),
+            lane: i16::from((random % (COUNTER_LANES / WRITERS)) * WRITERS + index),
             queue: queue.clone(),
             touches: Arc::clone(&touches),
         };
+        let tasks = (0..WRITERS).map(|index| tokio::spawn(writer(index).run()));
         Self {
             jobs: Mutex::new(Some(jobs)),
-            tasks: Mutex::new((0..LANES).map(|i| tokio::spawn(lane(i).run())).collect()),
+            tasks: Mutex::new(tasks.collect()),
             touches,
         }
     }
 
-    /// Keeps a record; returns once it is durable, with the answer of an earlier one if there was one.
-    pub(super) async fn keep(&self, row: Row) -> Outcome {
+    /// Inserts a record; returns once it is durable, with the answer of an earlier record if there is one.
+    pub(super) async fn insert(&self, row: RecordRow) -> Outcome {
         let jobs = self.sender().ok_or(StoreError::Closed)?;
-        let kept = async {
+        let inserted = async {
             let (reply, outcome) = oneshot::channel();
             let sent = jobs.send(Job::Record(Box::new(row), reply)).await;
             drop(jobs);
             sent.map_err(|_| StoreError::Closed)?;
             outcome.await.map_err(|_| StoreError::Closed)?
         };
-        match timeout(RECORD_LIMIT, kept).await {
+        match timeout(RECORD_TIMEOUT, inserted).await {
             Ok(outcome) => outcome,
-            Err(_) => Err(no_answer(RECORD_LIMIT)),
+            Err(_) => Err(no_answer(RECORD_TIMEOUT)),
         }
     }
 
-    /// Notes the use of a token some time, unless too many wait.
+    /// Notes the use of a token at some time, unless too many are waiting.
     pub(super) fn touch(&self, id: TokenId, used_at_ms: i64) {
         let mut touches = lock(&self.touches);
         if touches.len() < TOUCHES || touches.contains_key(&id.0) {
@@ -98,7 +102,7 @@ impl Writer {
             *at = used_at_ms.max(*at);
         }
         if let Some(jobs) = self.sender() {
-            // Where there is no room, the tasks have work and come by in any case.
+            // If the queue is full, the tasks are busy and note the uses after their batch.
             let _ = jobs.try_send(Job::Touches);
         }
     }
@@ -109,7 +113,7 @@ impl Writer {
         let tasks = std::mem::take(&mut *lock(&self.tasks));
         for task in tasks {
             if task.await.is_err() {
-                log::error!("a writer of the store ended before its time");
+                log::error!("a writer task of the store ended unexpectedly");
             }
         }
     }
@@ -128,15 +132,15 @@ fn no_answer(limit: Duration) -> StoreError {
 }
 
 /// One writing task.
-struct Lane {
+struct BatchWriter {
     connector: Connector,
     connection: Option<PgConnection>,
-    number: i16,
+    lane: i16,
     queue: Arc<AsyncMutex<mpsc::Receiver<Job>>>,
     touches: Arc<Mutex<BTreeMap<Uuid, i64>>>,
 }
 
-impl Lane {
+impl BatchWriter {
     /// Ends when every sender is gone and the queue is empty.
     async fn run(mut self) {
         loop {
@@ -144,36 +148,36 @@ impl Lane {
                 break;
             };
             let (rows, replies): (Vec<_>, Vec<_>) = batch.into_iter().unzip();
-            let outcomes = self.keep_all(rows).await;
+            let outcomes = self.insert_all(rows).await;
             for (reply, outcome) in replies.into_iter().zip(outcomes) {
-                // A caller that left does not want its answer.
+                // A caller that left does not need its answer.
                 let _ = reply.send(outcome);
             }
             self.note_touches().await;
         }
         if let Some(connection) = self.connection {
             use sqlx::Connection as _;
-            let _ = timeout(BATCH_LIMIT, connection.close()).await;
+            let _ = timeout(BATCH_TIMEOUT, connection.close()).await;
         }
     }
 
-    /// Halves what is refused until the row at fault stands alone, so that it costs only itself.
-    async fn keep_all(&mut self, mut rows: Vec<Row>) -> Vec<Outcome> {
+    /// Splits a refused batch in halves until the faulty row is alone, so that it affects only itself.
+    async fn insert_all(&mut self, mut rows: Vec<RecordRow>) -> Vec<Outcome> {
         let mut outcomes: Vec<Option<Outcome>> = rows.iter().map(|_| None).collect();
         let mut parts = Vec::from_iter((!rows.is_empty()).then_some(0..rows.len()));
         while let Some(part) = parts.pop() {
-            let kept = self.keep_part(&rows[part.clone()]).await;
-            match kept {
-                Ok(fates) => settle(&rows[part.clone()], fates, &mut outcomes[part]),
+            let inserted = self.insert_part(&rows[part.clone()]).await;
+            match inserted {
+                Ok(inserted) => settle(&rows[part.clone()], inserted, &mut outcomes[part]),
                 Err(Refusal::OfRows(_)) if part.len() > 1 => {
                     let middle = part.start + part.len() / 2;
-                    // The first half is next, so that of two with one exchange the first one stays it.
+                    // The first half is next: of two records of one exchange the first one stays the first.
                     parts.push(middle..part.end);
                     parts.push(part.start..middle);
                 }
                 Err(Refusal::OfRows(refusal)) => {
                     let row = &mut rows[part.start];
-                    match refusal.taken && row.shift_ms < SHIFTS {
+                    match refusal.is_taken && row.shift_ms < MAX_SHIFT_MS {
                         true => {
                             row.shift_ms += 1;
                             parts.push(part);
@@ -186,31 +190,31 @@ impl Lane {
                 }
             }
         }
-        let lost = || Err(StoreError::Unavailable("the record was not kept".into()));
+        let lost = || Err(StoreError::Unavailable("the record was not stored".into()));
         let settled = outcomes.into_iter();
         settled
             .map(|outcome| outcome.unwrap_or_else(lost))
             .collect()
     }
 
-    async fn keep_part(&mut self, rows: &[Row]) -> Result<Vec<Kept>, Refusal> {
-        let rows: Vec<&Row> = rows.iter().collect();
-        for tried in 1.. {
-            let fresh = self.connection.is_none();
+    async fn insert_part(&mut self, rows: &[RecordRow]) -> Result<Vec<Inserted>, Refusal> {
+        let rows: Vec<&RecordRow> = rows.iter().collect();
+        for attempt in 1.. {
+            let is_new = self.connection.is_none();
             let failure = match self.try_once(&rows).await {
-                Ok(kept) => return Ok(kept),
+                Ok(inserted) => return Ok(inserted),
                 Err(failure) => failure,
             };
             match failure {
-                Failure::Again if tried < TRIES => {}
-                Failure::Before(error) if is_in_the_way(&error) && tried < TRIES => {}
-                Failure::Before(error) if is_of_rows(&error) => {
+                Failure::Again if attempt < ATTEMPTS => {}
+                Failure::Before(error) if is_conflict(&error) && attempt < ATTEMPTS => {}
+                Failure::Before(error) if is_fault_of_rows(&error) => {
                     return Err(Refusal::of_rows(error));
                 }
                 Failure::Before(error) => {
                     self.connection = None;
-                    // A connection that was lost while it stood idle says nothing of the server.
-                    if fresh || tried > 1 {
+                    // A connection that was lost while it was idle says nothing about the server.
+                    if is_new || attempt > 1 {
                         return Err(Refusal::OfAll(error.into()));
                     }
                 }
@@ -222,26 +226,27 @@ impl Lane {
                 Failure::Again => break,
             }
         }
-        let text = "other writers are in the way".to_owned();
+        let text = "conflicts with other writers".to_owned();
         Err(Refusal::OfAll(StoreError::Unavailable(text)))
     }
 
-    /// A connection that a limit cut off stands between two answers and is given up.
-    async fn try_once(&mut self, rows: &[&Row]) -> Result<Vec<Kept>, Failure> {
+    /// After a timeout the connection has an answer pending; it is dropped.
+    async fn try_once(&mut self, rows: &[&RecordRow]) -> Result<Vec<Inserted>, Failure> {
         let mut connection = match self.connection.take() {
             Some(connection) => connection,
             None => self.connector.connect().await.map_err(Failure::Store)?,
         };
-        match timeout(BATCH_LIMIT, batch::keep(&mut connection, rows, self.number)).await {
-            Ok(kept) => {
+        let inserted = batch::insert(&mut connection, rows, self.lane);
+        match timeout(BATCH_TIMEOUT, inserted).await {
+            Ok(inserted) => {
                 self.connection = Some(connection);
-                kept
+                inserted
             }
-            Err(_) => Err(Failure::Store(no_answer(BATCH_LIMIT))),
+            Err(_) => Err(Failure::Store(no_answer(BATCH_TIMEOUT))),
         }
     }
 
-    /// May be lost: what it notes is for people to look at.
+    /// A failure loses the notes; they are only displayed.
     async fn note_touches(&mut self) {
         let touches = std::mem::take(&mut *lock(&self.touches));
         if touches.is_empty() {
@@ -253,17 +258,17 @@ impl Lane {
                 Some(connection) => connection,
                 None => self.connector.connect().await?,
             };
-            super::tokens::note_uses(&mut connection, &touches).await?;
+            note_uses(&mut connection, &touches).await?;
             Ok::<_, StoreError>(connection)
         };
-        if let Ok(Ok(connection)) = timeout(BATCH_LIMIT, noted).await {
+        if let Ok(Ok(connection)) = timeout(BATCH_TIMEOUT, noted).await {
             self.connection = Some(connection);
         }
     }
 }
 
-/// Waits for a job, and takes what else is there, within the bounds of a batch. None when there will
-/// be no more.
+/// Waits for a job and takes what else is queued, within the limits of a batch. None once the queue is empty and
+/// closed for good.
 async fn take(queue: &mut mpsc::Receiver<Job>) -> Option<Batch> {
     let mut next = queue.recv().await;
     next.as_ref()?;
@@ -281,49 +286,50 @@ async fn take(queue: &mut mpsc::Receiver<Job>) -> Option<Batch> {
     Some(batch)
 }
 
-fn settle(rows: &[Row], fates: Vec<Kept>, outcomes: &mut [Option<Outcome>]) {
+/// Turns what became of the rows into the answers to their callers.
+fn settle(rows: &[RecordRow], inserted: Vec<Inserted>, outcomes: &mut [Option<Outcome>]) {
     let mut first = HashMap::new();
-    for ((row, fate), outcome) in rows.iter().zip(fates).zip(outcomes) {
-        *outcome = Some(match fate {
-            Kept::New => {
+    for ((row, inserted), outcome) in rows.iter().zip(inserted).zip(outcomes) {
+        *outcome = Some(match inserted {
+            Inserted::New => {
                 first.insert(row.key, row);
                 Ok(None)
             }
-            Kept::Earlier(answer) => Ok(Some(answer)),
-            Kept::Erased => Err(StoreError::Erased),
-            Kept::NoApplication => Err(StoreError::Unavailable("no such application".into())),
-            Kept::Taken => {
-                let text = "there is a record of this identifier".to_owned();
+            Inserted::Earlier(answer) => Ok(Some(answer)),
+            Inserted::Erased => Err(StoreError::Erased),
+            Inserted::NoApplication => Err(StoreError::Unavailable("no such application".into())),
+            Inserted::IdTaken => {
+                let text = "a record with this identifier exists".to_owned();
                 Err(StoreError::Unavailable(text))
             }
-            Kept::TwinOf(key) => match first.get(&key) {
+            Inserted::TwinOf(key) => match first.get(&key) {
                 Some(twin) => twin.whole_answer().map(|answer| Some(Box::new(answer))),
-                None => Err(StoreError::Unavailable("the record was not kept".into())),
+                None => Err(StoreError::Unavailable("the record was not stored".into())),
             },
         });
     }
 }
 
-/// What a batch came to that was not kept.
+/// Why a batch was not stored.
 enum Refusal {
-    /// Some of its rows are at fault.
+    /// At least one of its rows is faulty.
     OfRows(RowRefusal),
-    /// No row is at fault.
+    /// The failure concerns every row alike.
     OfAll(StoreError),
 }
 
 struct RowRefusal {
-    /// The record's place is another one's.
-    taken: bool,
+    /// The position or the identifier of the record is taken.
+    is_taken: bool,
     error: StoreError,
 }
 
 impl Refusal {
     fn of_rows(error: sqlx::Error) -> Self {
-        let taken = code(&error).is_some_and(|code| code == "23505");
+        let is_taken = code(&error).is_some_and(|code| code == "23505");
         Self::OfRows(RowRefusal {
-            taken,
-            // The database's own words may quote the row.
+            is_taken,
+            // The message of the database may quote the row.
             error: StoreError::Unavailable("the database refuses the record".into()),
         })
     }
@@ -333,13 +339,13 @@ fn code(error: &sqlx::Error) -> Option<String> {
     Some(error.as_database_error()?.code()?.into_owned())
 }
 
-/// Deadlock, serialisation, or a lock that was waited for in vain.
-fn is_in_the_way(error: &sqlx::Error) -> bool {
+/// A deadlock, a serialization failure, or a lock timeout.
+fn is_conflict(error: &sqlx::Error) -> bool {
     code(error).is_some_and(|code| ["40001", "40P01", "55P03"].contains(&code.as_str()))
 }
 
-/// Wrong data, a broken constraint, or something too large.
-fn is_of_rows(error: &sqlx::Error) -> bool {
+/// Invalid data, a violated constraint, or a value that is too large.
+fn is_fault_of_rows(error: &sqlx::Error) -> bool {
     let of_rows = |code: String| {
         ["22", "23", "54"]
             .iter()

@@ -1,20 +1,16 @@
-//! Files of records (CONTRACT 29). Their links go with their records, by the schema.
+//! Files of records (CONTRACT 29). The schema deletes their links with their records.
 
-use super::SqliteStore;
-use super::erasure;
-use super::rows::whole;
-use super::write::Write;
-use super::writer::Written;
-use crate::{
-    Attached, Attachment, AttachmentStore, BlobHash, Erased, Erasure, NewAttachment, REMOVAL,
-    StoreError,
+use super::store::SqliteStore;
+use super::values::{capped, json_list};
+use crate::attachments::{
+    Attached, Attachment, AttachmentStore, BlobHash, NewAttachment, removal_ms,
 };
+use crate::error::StoreError;
+use crate::sql::attachments::{attachment, findings_json, hash, ticket};
 use async_trait::async_trait;
-use sqlx::sqlite::SqliteRow;
-use sqlx::{Row as _, SqliteConnection};
-use uuid::Uuid;
+use sqlx::SqliteConnection;
 
-/// A removal that was given up is nobody's any more.
+/// A removal that took too long is given up: the blob can be claimed again.
 const CLAIM: &str = "
     INSERT INTO blobs AS b (sha256, size, ticket) VALUES (?1, ?2, ?3)
     ON CONFLICT (sha256) DO UPDATE SET
@@ -25,7 +21,7 @@ const CLAIM: &str = "
 const LINK: &str = "
     INSERT INTO attachments (seq, sha256, name, type, size, kept, findings, attached_at_ms)
     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8) ON CONFLICT (seq, sha256) DO NOTHING";
-/// The bytes count as the record's, so that retention bounds them.
+/// The bytes count as the record's, so that retention limits them.
 const COUNT: &str = "
     UPDATE record_totals SET bytes = bytes + ?2
         WHERE application_id = (SELECT application_id FROM records WHERE seq = ?1);
@@ -47,17 +43,15 @@ impl AttachmentStore for SqliteStore {
         size: u64,
         ticket: i64,
     ) -> Result<Option<i64>, StoreError> {
-        match self.writer.write(Write::Claim(hash, size, ticket)).await? {
-            Written::Ticket(ticket) => Ok(ticket),
-            _ => Ok(None),
-        }
+        self.writer
+            .write(move |connection| Box::pin(claim(connection, hash, size, ticket)))
+            .await
     }
 
     async fn attach(&self, new: NewAttachment) -> Result<Attached, StoreError> {
-        match self.writer.write(Write::Attach(Box::new(new))).await? {
-            Written::Attached(attached) => Ok(attached),
-            _ => Ok(Attached::NoRecord),
-        }
+        self.writer
+            .write(move |connection| Box::pin(attach(connection, new)))
+            .await
     }
 
     async fn attachments(&self, seq: i64) -> Result<Vec<Attachment>, StoreError> {
@@ -70,45 +64,35 @@ impl AttachmentStore for SqliteStore {
     }
 
     async fn unlinked_blobs(&self, limit: u32) -> Result<Vec<BlobHash>, StoreError> {
-        match self.writer.write(Write::Unlinked(limit)).await? {
-            Written::Hashes(hashes) => Ok(hashes),
-            _ => Ok(Vec::new()),
-        }
+        self.writer
+            .write(move |connection| Box::pin(unlinked(connection, limit)))
+            .await
     }
 
     async fn forget_blobs(&self, hashes: Vec<BlobHash>) -> Result<(), StoreError> {
-        self.writer.write(Write::Forget(hashes)).await.map(drop)
-    }
-
-    async fn add_tombstone(&self, erasure: &Erasure) -> Result<Uuid, StoreError> {
-        let write = Write::Tombstone(Box::new(erasure.clone()));
-        match self.writer.write(write).await? {
-            Written::Tombstone(id) => Ok(id),
-            _ => Ok(erasure.id),
-        }
-    }
-
-    async fn erase_step(&self, erasure: &Erasure) -> Result<Erased, StoreError> {
-        erasure::step_through(&self.writer, erasure).await
+        self.writer
+            .write(move |connection| Box::pin(forget(connection, hashes)))
+            .await
     }
 }
 
-pub(super) async fn claim(
+async fn claim(
     connection: &mut SqliteConnection,
-    (hash, size, ticket): (BlobHash, u64, i64),
+    hash: BlobHash,
+    size: u64,
+    offered: i64,
 ) -> Result<Option<i64>, StoreError> {
     let row = sqlx::query(CLAIM)
         .bind(hash.0.to_vec())
-        .bind(whole(size))
-        .bind(ticket)
-        .bind(longest())
+        .bind(capped(size))
+        .bind(offered)
+        .bind(removal_ms())
         .fetch_one(connection)
         .await?;
-    let removing: i64 = row.try_get("removing")?;
-    Ok((removing == 0).then_some(row.try_get("ticket")?))
+    ticket(&row)
 }
 
-pub(super) async fn attach(
+async fn attach(
     connection: &mut SqliteConnection,
     new: NewAttachment,
 ) -> Result<Attached, StoreError> {
@@ -127,27 +111,34 @@ pub(super) async fn attach(
     if attachment.kept && ticket_of(connection, attachment.hash).await? != ticket {
         return Ok(Attached::BlobGone);
     }
-    let size = whole(attachment.size);
-    let findings = serde_json::to_string(&attachment.findings);
-    let linked = sqlx::query(LINK)
-        .bind(seq)
-        .bind(attachment.hash.0.to_vec())
-        .bind(attachment.name)
-        .bind(attachment.kind)
-        .bind(size)
-        .bind(attachment.kept)
-        .bind(findings.map_err(|_| StoreError::Unreadable("attachment"))?)
-        .bind(attachment.attached_at_ms)
-        .execute(&mut *connection)
-        .await?;
-    if linked.rows_affected() == 0 {
+    if !link(connection, seq, &attachment).await? {
         return Ok(Attached::Before);
     }
     if attachment.kept {
-        let count = sqlx::query(COUNT).bind(seq).bind(size);
+        let count = sqlx::query(COUNT).bind(seq).bind(capped(attachment.size));
         count.execute(connection).await?;
     }
     Ok(Attached::New)
+}
+
+/// False if the record already has this link.
+async fn link(
+    connection: &mut SqliteConnection,
+    seq: i64,
+    attachment: &Attachment,
+) -> Result<bool, StoreError> {
+    let linked = sqlx::query(LINK)
+        .bind(seq)
+        .bind(attachment.hash.0.to_vec())
+        .bind(&*attachment.name)
+        .bind(&*attachment.kind)
+        .bind(capped(attachment.size))
+        .bind(attachment.kept)
+        .bind(findings_json(&attachment.findings)?)
+        .bind(attachment.attached_at_ms)
+        .execute(connection)
+        .await?;
+    Ok(linked.rows_affected() > 0)
 }
 
 async fn ticket_of(
@@ -159,45 +150,25 @@ async fn ticket_of(
     Ok(ticket.fetch_optional(connection).await?)
 }
 
-pub(super) async fn unlinked(
+async fn unlinked(
     connection: &mut SqliteConnection,
     limit: u32,
 ) -> Result<Vec<BlobHash>, StoreError> {
     let rows = sqlx::query(UNLINKED)
         .bind(limit)
-        .bind(longest())
+        .bind(removal_ms())
         .fetch_all(connection)
         .await?;
-    let hash = |row: &SqliteRow| BlobHash::from_column(row.try_get("sha256")?);
     rows.iter().map(hash).collect()
 }
 
-/// Milliseconds that a removal may take.
-fn longest() -> i64 {
-    i64::try_from(REMOVAL.as_millis()).unwrap_or(i64::MAX)
-}
-
-pub(super) async fn forget(
+async fn forget(
     connection: &mut SqliteConnection,
     hashes: Vec<BlobHash>,
 ) -> Result<(), StoreError> {
-    let list: Vec<String> = hashes.iter().map(ToString::to_string).collect();
     sqlx::query(FORGET)
-        .bind(serde_json::Value::from(list).to_string())
+        .bind(json_list(hashes.iter().map(ToString::to_string)))
         .execute(connection)
         .await?;
     Ok(())
-}
-
-fn attachment(row: &SqliteRow) -> Result<Attachment, StoreError> {
-    let findings = serde_json::from_str(row.try_get("findings")?);
-    Ok(Attachment {
-        hash: BlobHash::from_column(row.try_get("sha256")?)?,
-        name: row.try_get("name")?,
-        kind: row.try_get("type")?,
-        size: super::rows::count(row, "size")?,
-        kept: row.try_get("kept")?,
-        findings: findings.map_err(|_| StoreError::Unreadable("attachment"))?,
-        attached_at_ms: row.try_get("attached_at_ms")?,
-    })
 }

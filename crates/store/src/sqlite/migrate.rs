@@ -1,9 +1,12 @@
-//! Brings a database to the schema this program writes. Forward only; a newer schema is refused.
+//! The versions of this engine's schema. How they are applied is `sql::migrations`.
 
-use crate::{Migrated, StoreError};
+use crate::engine::Migrated;
+use crate::error::StoreError;
+use crate::sql::migrations::{Schema, apply_missing};
+use async_trait::async_trait;
 use sqlx::{Connection, SqliteConnection};
 
-/// The schema's versions in order: the first one makes version 1 out of an empty file.
+/// The schema's versions in order: the first one creates version 1 in an empty file.
 pub(super) const MIGRATIONS: &[&str] = &[
     include_str!("migrations/0001_first.sql"),
     include_str!("migrations/0002_policies.sql"),
@@ -18,8 +21,27 @@ pub(super) const MIGRATIONS: &[&str] = &[
     include_str!("migrations/0011_lookups.sql"),
 ];
 
-/// Applies what is missing, all of it or nothing. The connection must not enforce foreign keys, so
-/// that a table can be made anew; it does afterwards.
+const VERSIONS: &str =
+    "CREATE TABLE IF NOT EXISTS schema_version (version INTEGER NOT NULL) STRICT";
+
+#[async_trait]
+impl Schema for SqliteConnection {
+    async fn latest_version(&mut self) -> Result<Option<i64>, sqlx::Error> {
+        sqlx::raw_sql(VERSIONS).execute(&mut *self).await?;
+        sqlx::query_scalar("SELECT max(version) FROM schema_version")
+            .fetch_one(self)
+            .await
+    }
+
+    async fn apply(&mut self, version: i64, sql: &'static str) -> Result<(), sqlx::Error> {
+        sqlx::raw_sql(sql).execute(&mut *self).await?;
+        let query = sqlx::query("INSERT INTO schema_version (version) VALUES (?1)");
+        query.bind(version).execute(self).await.map(drop)
+    }
+}
+
+/// Applies what is missing, as a whole or not at all. The connection must not enforce foreign keys, so that a
+/// migration can recreate a table; it enforces them afterwards.
 pub(super) async fn migrate(connection: &mut SqliteConnection) -> Result<Migrated, StoreError> {
     let migrated = apply(connection, MIGRATIONS).await?;
     sqlx::raw_sql("PRAGMA foreign_keys = ON")
@@ -28,37 +50,14 @@ pub(super) async fn migrate(connection: &mut SqliteConnection) -> Result<Migrate
     Ok(migrated)
 }
 
-/// Applies what is missing of these.
+/// Applies what is missing of these versions.
 pub(super) async fn apply(
     connection: &mut SqliteConnection,
     migrations: &[&'static str],
 ) -> Result<Migrated, StoreError> {
-    // Taken at once, so that two processes starting together do not both migrate.
+    // Locks the file at once, so that of two processes that start together only one migrates.
     let mut transaction = connection.begin_with("BEGIN IMMEDIATE").await?;
-    sqlx::raw_sql("CREATE TABLE IF NOT EXISTS schema_version (version INTEGER NOT NULL) STRICT")
-        .execute(&mut *transaction)
-        .await?;
-    let found: Option<i64> = sqlx::query_scalar("SELECT max(version) FROM schema_version")
-        .fetch_one(&mut *transaction)
-        .await?;
-    let found = found.unwrap_or(0);
-    let known = migrations.len() as i64;
-    if found > known {
-        return Err(StoreError::NewerSchema { found, known });
-    }
-    for (version, sql) in (1..)
-        .zip(migrations)
-        .filter(|(version, _)| *version > found)
-    {
-        sqlx::raw_sql(*sql).execute(&mut *transaction).await?;
-        sqlx::query("INSERT INTO schema_version (version) VALUES (?1)")
-            .bind(version)
-            .execute(&mut *transaction)
-            .await?;
-    }
+    let migrated = apply_missing(&mut *transaction, migrations).await?;
     transaction.commit().await?;
-    Ok(Migrated {
-        from: found,
-        to: known,
-    })
+    Ok(migrated)
 }

@@ -1,15 +1,18 @@
-//! What only this database does: its file, its schema, and the plans of its queries. What every store
-//! does is tested by the contract in `tests/store`.
+//! What is specific to this engine: its file, its schema, and the plans of its queries. What every engine has to
+//! do is tested by the contract in `tests/store`.
 
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
-use super::{SqliteStore, filters, migrate, sessions, statistics, tokens};
-use monitor_model::{ApplicationId, Stage, TypeCount};
-
+use super::records::{filters, sessions};
+use super::settings::{audit, tokens};
+use super::statistics::{days, traffic};
+use super::{SqliteStore, migrate};
 use crate::{
-    AuditFilter, RecordFilter, RecordStore, RetentionLimits, SessionFilter, SettingsStore,
-    StatisticsFilter, StoreError, TokenId, VerdictFilter,
+    ApplicationStore, AuditFilter, RecordFilter, RecordRemoval, RecordStore, RetentionLimits,
+    SessionFilter, StatisticsFilter, StatisticsStore, StoreEngine, StoreError, TokenId, TokenStore,
+    VerdictFilter,
 };
+use monitor_model::{ApplicationId, Stage, TypeCount};
 use serde_json::json;
 use sqlx::sqlite::SqliteConnectOptions;
 use sqlx::{AssertSqlSafe, ConnectOptions, Row, SqliteConnection};
@@ -139,7 +142,7 @@ async fn a_database_of_the_previous_schema_keeps_everything() {
             (4, false)
         );
     }
-    kept_besides(&store).await;
+    check_derived(&store).await;
     store.close().await;
     // A second start has nothing to do.
     world.store().await.close().await;
@@ -173,7 +176,7 @@ async fn traffic_of_the_last_month_is_counted_from_the_records_of_a_previous_sch
 }
 
 /// What the previous schema did not have was computed from its records.
-async fn kept_besides(store: &SqliteStore) {
+async fn check_derived(store: &SqliteStore) {
     let sessions = SessionFilter {
         limit: 99,
         ..SessionFilter::default()
@@ -331,22 +334,17 @@ async fn no_condition_makes_a_list_read_the_whole_table() {
         let sql = tokens::page_query(application, before, 1).into_sql();
         check_plan(&store, "tokens", sql.as_str()).await;
         for table in ["statistics", "statistics_types"] {
-            let sql = statistics::select(table, application.is_some());
+            let sql = days::select(table, application.is_some());
             check_plan(&store, table, &sql).await;
         }
     }
-    check_plan(&store, "traffic", super::traffic::HOURS).await;
+    check_plan(&store, "traffic", traffic::HOURS).await;
     let filter = AuditFilter {
         action: Some("a".to_owned()),
         before: Some(1),
         ..AuditFilter::default()
     };
-    check_plan(
-        &store,
-        "audit",
-        super::audit::query(&filter).into_sql().as_str(),
-    )
-    .await;
+    check_plan(&store, "audit", audit::query(&filter).into_sql().as_str()).await;
     store.close().await;
 }
 

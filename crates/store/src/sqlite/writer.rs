@@ -1,72 +1,116 @@
-//! The one connection that writes. A task takes everything that is queued into one transaction, so
-//! that many callers share one sync to disk, and answers them only after COMMIT.
+//! The one connection that writes. A task takes everything that is queued into one transaction, so that many
+//! callers share one sync to disk (group commit), and answers them only after COMMIT. What a change does is a
+//! closure over the transaction, which each subject brings along; only records are known here, because a
+//! batch inserts them together.
 
-use super::erasure;
-use super::insert;
-use super::rows::NewRow;
-use super::write::{Write, apply};
-use crate::{Account, Attached, BlobHash, Changed, Erased, StoreError, Token};
-use monitor_model::AnalysisResponse;
+use super::records::insert::{self, Inserted};
+use crate::error::StoreError;
+use crate::sql::records::EncodedRecord;
+use futures_util::future::BoxFuture;
 use sqlx::{Connection, SqliteConnection};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, timeout_at};
-use uuid::Uuid;
 
-/// Writes in one transaction at most.
+/// The most writes in one transaction.
 const BATCH: usize = 512;
-/// Writes waiting for the next transaction at most; beyond it callers wait for room.
+/// The most writes that wait for the next transaction; beyond it callers wait for room.
 const QUEUE: usize = 1024;
-
-/// How long changes that nobody waits for wait for others.
+/// How long a batch that nobody waits for gathers further writes.
 const GATHER: Duration = Duration::from_millis(5);
 
-/// What a change came to.
-pub(super) enum Written {
-    /// It is in the file.
-    New,
-    /// The record was there before, with this answer.
-    Earlier(Box<AnalysisResponse>),
-    /// There was nothing to change.
-    Nothing,
-    /// What became of an application.
-    Changed(Changed),
-    /// The token as it is now, if there is one.
-    Token(Option<Box<Token>>),
-    /// The account concerned.
-    Account(Box<Account>),
-    /// So many records, or pages, are gone.
-    Removed(u64),
-    /// The ticket of a claim, unless the bytes are being removed.
-    Ticket(Option<i64>),
-    /// What became of a link.
-    Attached(Attached),
-    /// Bytes without a link.
-    Hashes(Vec<BlobHash>),
-    /// The tombstone that holds.
-    Tombstone(Uuid),
-    /// What one step of an erasure removed.
-    Erased(Erased),
-}
+/// The future of one change.
+pub(super) type Changing<'c, T> = BoxFuture<'c, Result<T, StoreError>>;
 
-pub(super) type Outcome = Result<Written, StoreError>;
+type Reply<T> = oneshot::Sender<Result<T, StoreError>>;
+
+/// Receives the outcome of a write once it is durable.
+pub(super) type Outcome<T> = oneshot::Receiver<Result<T, StoreError>>;
 
 struct Job {
     write: Write,
-    reply: oneshot::Sender<Outcome>,
-    haste: Haste,
+    is_awaited: bool,
+    /// Whether the write-ahead log holds what has to disappear: it is emptied after the commit.
+    empties_log: bool,
 }
 
-/// Whether somebody's answer waits for the change.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Haste {
-    Awaited,
-    None,
+enum Write {
+    Record(Box<EncodedRecord>, Reply<Inserted>),
+    Change(Box<dyn Change>),
 }
 
-/// The way to the writer task.
+/// A change of anything but records.
+trait Change: Send {
+    /// Makes the change within a savepoint of the batch's transaction and keeps its outcome.
+    fn make<'c>(&'c mut self, connection: &'c mut SqliteConnection) -> BoxFuture<'c, ()>;
+
+    /// Sends the outcome, or the error that the whole batch failed with.
+    fn answer(self: Box<Self>, committed: Result<(), StoreError>);
+}
+
+/// A closure that has not run yet, or its outcome.
+struct Pending<F, T> {
+    change: Option<F>,
+    outcome: Option<Result<T, StoreError>>,
+    reply: Reply<T>,
+}
+
+impl<F, T> Change for Pending<F, T>
+where
+    T: Send,
+    F: for<'c> FnOnce(&'c mut SqliteConnection) -> Changing<'c, T> + Send,
+{
+    fn make<'c>(&'c mut self, connection: &'c mut SqliteConnection) -> BoxFuture<'c, ()> {
+        Box::pin(async move {
+            if let Some(change) = self.change.take() {
+                self.outcome = Some(in_savepoint(connection, change).await);
+            }
+        })
+    }
+
+    fn answer(self: Box<Self>, committed: Result<(), StoreError>) {
+        let Self { outcome, reply, .. } = *self;
+        let outcome = committed.and_then(|()| outcome.unwrap_or(Err(StoreError::Closed)));
+        // A caller that left does not need its answer.
+        let _ = reply.send(outcome);
+    }
+}
+
+/// All of a change or nothing.
+async fn in_savepoint<T, F>(connection: &mut SqliteConnection, change: F) -> Result<T, StoreError>
+where
+    F: for<'c> FnOnce(&'c mut SqliteConnection) -> Changing<'c, T>,
+{
+    let mut savepoint = connection.begin().await?;
+    match change(&mut savepoint).await {
+        Ok(outcome) => {
+            savepoint.commit().await?;
+            Ok(outcome)
+        }
+        Err(error) => {
+            savepoint.rollback().await?;
+            Err(error)
+        }
+    }
+}
+
+fn pending<T, F>(change: F) -> (Write, Outcome<T>)
+where
+    T: Send + 'static,
+    F: for<'c> FnOnce(&'c mut SqliteConnection) -> Changing<'c, T> + Send + 'static,
+{
+    let (reply, outcome) = oneshot::channel();
+    let pending = Pending {
+        change: Some(change),
+        outcome: None,
+        reply,
+    };
+    (Write::Change(Box::new(pending)), outcome)
+}
+
+/// Hands writes to the writer task.
 pub(super) struct Writer {
     // None once the store closes.
     jobs: Mutex<Option<mpsc::Sender<Job>>>,
@@ -84,48 +128,85 @@ impl Writer {
         }
     }
 
-    /// Makes a change; returns once it is durable.
-    pub(super) async fn write(&self, write: Write) -> Outcome {
-        let outcome = self.queue(write, Haste::Awaited).await?;
+    /// Makes a change; returns its outcome once it is durable.
+    pub(super) async fn write<T, F>(&self, change: F) -> Result<T, StoreError>
+    where
+        T: Send + 'static,
+        F: for<'c> FnOnce(&'c mut SqliteConnection) -> Changing<'c, T> + Send + 'static,
+    {
+        let (write, outcome) = pending(change);
+        self.queue(Job {
+            write,
+            is_awaited: true,
+            empties_log: false,
+        })
+        .await?;
         outcome.await.map_err(|_| StoreError::Closed)?
     }
 
-    /// Queues a change, which may wait a little for others; its outcome comes once it is durable.
-    pub(super) async fn begin(
-        &self,
-        write: Write,
-    ) -> Result<oneshot::Receiver<Outcome>, StoreError> {
-        self.queue(write, Haste::None).await
+    /// Makes a change, then empties the write-ahead log, which still holds what the change removed.
+    pub(super) async fn write_and_empty_log<T, F>(&self, change: F) -> Result<T, StoreError>
+    where
+        T: Send + 'static,
+        F: for<'c> FnOnce(&'c mut SqliteConnection) -> Changing<'c, T> + Send + 'static,
+    {
+        let (write, outcome) = pending(change);
+        self.queue(Job {
+            write,
+            is_awaited: true,
+            empties_log: true,
+        })
+        .await?;
+        outcome.await.map_err(|_| StoreError::Closed)?
     }
 
-    async fn queue(
-        &self,
-        write: Write,
-        haste: Haste,
-    ) -> Result<oneshot::Receiver<Outcome>, StoreError> {
-        let jobs = self.sender().ok_or(StoreError::Closed)?;
+    /// Makes a change at some time, unless the queue is full; never waits.
+    pub(super) fn write_later<F>(&self, change: F)
+    where
+        F: for<'c> FnOnce(&'c mut SqliteConnection) -> Changing<'c, ()> + Send + 'static,
+    {
+        if let Some(jobs) = self.sender() {
+            // Full or closed: the caller accepts the loss.
+            let _ = jobs.try_send(Job {
+                write: pending(change).0,
+                is_awaited: false,
+                empties_log: false,
+            });
+        }
+    }
+
+    /// Inserts a record; returns once it is durable.
+    pub(super) async fn insert(&self, record: EncodedRecord) -> Result<Inserted, StoreError> {
         let (reply, outcome) = oneshot::channel();
-        let job = Job {
+        let write = Write::Record(Box::new(record), reply);
+        self.queue(Job {
             write,
-            reply,
-            haste,
-        };
-        jobs.send(job).await.map_err(|_| StoreError::Closed)?;
+            is_awaited: true,
+            empties_log: false,
+        })
+        .await?;
+        outcome.await.map_err(|_| StoreError::Closed)?
+    }
+
+    /// Queues a record, which may wait a little for others; its outcome comes once it is durable.
+    pub(super) async fn begin_insert(
+        &self,
+        record: EncodedRecord,
+    ) -> Result<Outcome<Inserted>, StoreError> {
+        let (reply, outcome) = oneshot::channel();
+        let write = Write::Record(Box::new(record), reply);
+        self.queue(Job {
+            write,
+            is_awaited: false,
+            empties_log: false,
+        })
+        .await?;
         Ok(outcome)
     }
 
-    /// Makes a change some time, unless the queue is full; never waits.
-    pub(super) fn write_later(&self, write: Write) {
-        if let Some(jobs) = self.sender() {
-            let (reply, _) = oneshot::channel();
-            // Full or closed: the caller accepts the loss.
-            let haste = Haste::None;
-            let _ = jobs.try_send(Job {
-                write,
-                reply,
-                haste,
-            });
-        }
+    async fn queue(&self, job: Job) -> Result<(), StoreError> {
+        let jobs = self.sender().ok_or(StoreError::Closed)?;
+        jobs.send(job).await.map_err(|_| StoreError::Closed)
     }
 
     /// Lets the task write what is queued, and waits until the file is closed.
@@ -144,7 +225,7 @@ impl Writer {
         if let Some(task) = task
             && task.await.is_err()
         {
-            log::error!("the store's writer ended before its time");
+            log::error!("the store's writer task ended unexpectedly");
         }
     }
 
@@ -158,17 +239,16 @@ impl Writer {
 
 /// Ends when every sender is gone and the queue is empty.
 async fn run(mut connection: SqliteConnection, mut queue: mpsc::Receiver<Job>) {
-    let mut batch = Vec::with_capacity(BATCH);
-    while queue.recv_many(&mut batch, BATCH).await > 0 {
-        gather(&mut batch, &mut queue).await;
-        let (writes, replies): (Vec<_>, Vec<_>) =
-            batch.drain(..).map(|job| (job.write, job.reply)).unzip();
-        let erases = writes.iter().any(|write| matches!(write, Write::Erase(_)));
-        let outcomes = commit(&mut connection, writes).await;
-        if erases {
-            erasure::empty_log(&mut connection).await;
+    let mut jobs = Vec::with_capacity(BATCH);
+    while queue.recv_many(&mut jobs, BATCH).await > 0 {
+        gather(&mut jobs, &mut queue).await;
+        let empties_log = jobs.iter().any(|job| job.empties_log);
+        let mut batch = Batch::of(jobs.drain(..));
+        let committed = batch.commit(&mut connection).await;
+        if empties_log {
+            empty_log(&mut connection).await;
         }
-        answer(replies, outcomes);
+        batch.answer(committed);
     }
     if let Err(error) = connection.close().await {
         log::error!("the database did not close cleanly: {error}");
@@ -176,60 +256,81 @@ async fn run(mut connection: SqliteConnection, mut queue: mpsc::Receiver<Job>) {
 }
 
 /// While nobody waits, each sync to disk is shared with what comes next.
-async fn gather(batch: &mut Vec<Job>, queue: &mut mpsc::Receiver<Job>) {
+async fn gather(jobs: &mut Vec<Job>, queue: &mut mpsc::Receiver<Job>) {
     let end = Instant::now() + GATHER;
-    while batch.len() < BATCH && batch.iter().all(|job| job.haste == Haste::None) {
-        let room = BATCH - batch.len();
-        match timeout_at(end, queue.recv_many(batch, room)).await {
+    while jobs.len() < BATCH && !jobs.iter().any(|job| job.is_awaited) {
+        let room = BATCH - jobs.len();
+        match timeout_at(end, queue.recv_many(jobs, room)).await {
             Ok(count) if count > 0 => {}
             _ => return,
         }
     }
 }
 
-/// A caller that left does not want its answer: a failed send is none of ours.
-fn answer(replies: Vec<oneshot::Sender<Outcome>>, outcomes: Result<Vec<Outcome>, StoreError>) {
-    match outcomes {
-        Ok(outcomes) => {
-            for (reply, outcome) in replies.into_iter().zip(outcomes) {
-                let _ = reply.send(outcome);
-            }
-        }
-        Err(error) => {
-            for reply in replies {
-                let _ = reply.send(Err(error.clone()));
-            }
-        }
-    }
+/// Copies the log into the file and empties it. Best effort: a reader may be in the way; later records
+/// overwrite the log then.
+async fn empty_log(connection: &mut SqliteConnection) {
+    let emptied = sqlx::query("PRAGMA wal_checkpoint(TRUNCATE)");
+    let _ = emptied.fetch_all(connection).await;
 }
 
-/// One transaction: first what is no record, in its order, then the records together. A change that
-/// fails takes back itself only, so that one bad row does not cost the others their place; what takes
-/// back everything shows at COMMIT.
-async fn commit(
-    connection: &mut SqliteConnection,
-    writes: Vec<Write>,
-) -> Result<Vec<Outcome>, StoreError> {
-    let mut transaction = connection.begin_with("BEGIN IMMEDIATE").await?;
-    let mut others = Vec::new();
-    let mut rows: Vec<NewRow> = Vec::with_capacity(writes.len());
-    let mut is_record = Vec::with_capacity(writes.len());
-    for write in writes {
-        is_record.push(matches!(write, Write::Record(_)));
-        match write {
-            Write::Record(row) => rows.push(*row),
-            other => others.push(apply(&mut transaction, other).await),
+/// The writes of one transaction.
+struct Batch {
+    changes: Vec<Box<dyn Change>>,
+    records: Vec<EncodedRecord>,
+    replies: Vec<Reply<Inserted>>,
+}
+
+impl Batch {
+    fn of(jobs: impl Iterator<Item = Job>) -> Self {
+        let (mut changes, mut records, mut replies) = (Vec::new(), Vec::new(), Vec::new());
+        for job in jobs {
+            match job.write {
+                Write::Change(change) => changes.push(change),
+                Write::Record(record, reply) => {
+                    records.push(*record);
+                    replies.push(reply);
+                }
+            }
+        }
+        Self {
+            changes,
+            records,
+            replies,
         }
     }
-    let records = match rows.is_empty() {
-        true => Vec::new(),
-        false => insert::insert(&mut transaction, &rows).await?,
-    };
-    transaction.commit().await?;
-    let (mut others, mut records) = (others.into_iter(), records.into_iter());
-    let in_order = is_record.into_iter().filter_map(|record| match record {
-        true => records.next(),
-        false => others.next(),
-    });
-    Ok(in_order.collect())
+
+    /// One transaction: first the changes in their order, then the records together. A change or a record that
+    /// fails undoes only itself; what undoes the whole batch shows at COMMIT. Returns the records' outcomes.
+    async fn commit(
+        &mut self,
+        connection: &mut SqliteConnection,
+    ) -> Result<Vec<Result<Inserted, StoreError>>, StoreError> {
+        let mut transaction = connection.begin_with("BEGIN IMMEDIATE").await?;
+        for change in &mut self.changes {
+            change.make(&mut transaction).await;
+        }
+        let inserted = match self.records.is_empty() {
+            true => Vec::new(),
+            false => insert::insert(&mut transaction, &self.records).await?,
+        };
+        transaction.commit().await?;
+        Ok(inserted)
+    }
+
+    fn answer(self, committed: Result<Vec<Result<Inserted, StoreError>>, StoreError>) {
+        let whole = committed.as_ref().map(drop).map_err(StoreError::clone);
+        for change in self.changes {
+            change.answer(whole.clone());
+        }
+        let mut inserted = committed.map(Vec::into_iter);
+        for reply in self.replies {
+            let outcome = match &mut inserted {
+                Ok(inserted) => inserted.next().unwrap_or(Err(StoreError::Closed)),
+                Err(error) => Err(error.clone()),
+            };
+            // A caller that left does not need its answer.
+            let _ = reply.send(outcome);
+        }
+    }
 }

@@ -1,0 +1,91 @@
+//! The store as a whole: what it is, how it ends, and the trait that combines all subjects.
+
+use crate::accounts::AccountStore;
+use crate::applications::ApplicationStore;
+use crate::attachments::AttachmentStore;
+use crate::audit::AuditLog;
+use crate::chain::ChainStore;
+use crate::error::StoreError;
+use crate::policies::PolicyTable;
+use crate::records::RecordStore;
+use crate::removal::{RecordRemoval, TombstoneStore};
+use crate::saved_filters::SavedFilterStore;
+use crate::sign_ins::SignInStore;
+use crate::statistics::StatisticsStore;
+use crate::tokens::TokenStore;
+use async_trait::async_trait;
+
+/// Schema versions before and after a migration; 0 stands for an empty database.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Migrated {
+    /// The version that the database had.
+    pub from: i64,
+    /// The version that it has now.
+    pub to: i64,
+}
+
+/// What a store is, for the status page.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StoreFacts {
+    /// `SQLite` or `PostgreSQL`.
+    pub kind: &'static str,
+    /// The version of the database software.
+    pub version: String,
+    /// The version of the schema.
+    pub schema: i64,
+    /// Size on disk, in bytes.
+    pub bytes: u64,
+}
+
+/// The database behind a store.
+#[async_trait]
+pub trait StoreEngine: Send + Sync {
+    /// `SQLite` or `PostgreSQL`.
+    fn kind(&self) -> &'static str;
+
+    /// Describes the store. Measuring its size may take the database a while.
+    ///
+    /// # Errors
+    /// [`StoreError`] when the store cannot be read.
+    async fn facts(&self) -> Result<StoreFacts, StoreError>;
+
+    /// Writes what is queued and closes the store; later calls return [`StoreError::Closed`].
+    async fn close(&self);
+}
+
+/// Every subject of the store as one object.
+pub trait Store:
+    StoreEngine
+    + RecordStore
+    + StatisticsStore
+    + ChainStore
+    + RecordRemoval
+    + TombstoneStore
+    + AttachmentStore
+    + ApplicationStore
+    + PolicyTable
+    + TokenStore
+    + AuditLog
+    + AccountStore
+    + SignInStore
+    + SavedFilterStore
+{
+}
+
+impl<T> Store for T where
+    T: StoreEngine
+        + RecordStore
+        + StatisticsStore
+        + ChainStore
+        + RecordRemoval
+        + TombstoneStore
+        + AttachmentStore
+        + ApplicationStore
+        + PolicyTable
+        + TokenStore
+        + AuditLog
+        + AccountStore
+        + SignInStore
+        + SavedFilterStore
+{
+}

@@ -1,0 +1,78 @@
+//! The store's own maintenance: creates partitions ahead of time and removes what removed applications left
+//! behind. Limits that an operator sets are enforced by `removal::retention`.
+
+use super::connect::{self, Connector};
+use super::partitions;
+use super::removal::cleanup;
+use super::seq::Day;
+use crate::error::StoreError;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+use tokio::sync::{Notify, watch};
+use tokio::task::JoinHandle;
+
+/// The time between two rounds.
+const INTERVAL: Duration = Duration::from_secs(60);
+
+/// The maintenance task.
+pub(super) struct Maintenance {
+    wanted: Arc<Notify>,
+    stop: watch::Sender<bool>,
+    task: Mutex<Option<JoinHandle<()>>>,
+}
+
+impl Maintenance {
+    pub(super) fn start(connector: Connector, days: Arc<watch::Sender<Vec<Day>>>) -> Self {
+        let (stop, mut stopped) = watch::channel(false);
+        let wanted = Arc::new(Notify::new());
+        let woken = wanted.clone();
+        let task = tokio::spawn(async move {
+            let rounds = async {
+                loop {
+                    let _ = tokio::time::timeout(INTERVAL, woken.notified()).await;
+                    if let Err(error) = round(&connector, &days).await {
+                        log::warn!(
+                            "the store's maintenance failed, next attempt in {INTERVAL:?}: {error}"
+                        );
+                    }
+                }
+            };
+            tokio::select! {
+                () = rounds => {}
+                _ = stopped.wait_for(|stopped| *stopped) => {}
+            }
+        });
+        Self {
+            wanted,
+            stop,
+            task: Mutex::new(Some(task)),
+        }
+    }
+
+    /// Starts a round now.
+    pub(super) fn wake(&self) {
+        self.wanted.notify_one();
+    }
+
+    pub(super) async fn stop(&self) {
+        self.stop.send_replace(true);
+        let task = self
+            .task
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .take();
+        if let Some(task) = task
+            && task.await.is_err()
+        {
+            log::error!("the store's maintenance task ended unexpectedly");
+        }
+    }
+}
+
+async fn round(connector: &Connector, days: &watch::Sender<Vec<Day>>) -> Result<(), StoreError> {
+    let mut connection = connector.connect_for_maintenance().await?;
+    days.send_replace(partitions::create_ahead(&mut connection).await?);
+    cleanup::clear_removed(&mut connection).await?;
+    connect::close(connection).await;
+    Ok(())
+}

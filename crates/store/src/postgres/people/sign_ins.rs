@@ -1,0 +1,101 @@
+//! The SQL of one-time links and sign-ins.
+
+use crate::accounts::{Account, AccountId};
+use crate::error::StoreError;
+use crate::postgres::store::PostgresStore;
+use crate::sign_ins::{SecretHash, SignIn, SignInStore};
+use crate::sql::columns::Columns as _;
+use crate::sql::people::sign_in;
+use async_trait::async_trait;
+use sqlx::postgres::PgRow;
+
+const FIND: &str = "
+    SELECT s.started_at_ms, s.seen_at_ms, a.*
+    FROM sign_ins s JOIN accounts a ON a.id = s.account_id WHERE s.hash = $1";
+const ADD: &str = "
+    WITH stale AS (DELETE FROM sign_ins WHERE seen_at_ms < $5)
+    INSERT INTO sign_ins (hash, account_id, started_at_ms, seen_at_ms) VALUES ($1, $2, $3, $4)";
+
+#[async_trait]
+impl SignInStore for PostgresStore {
+    async fn add_link(
+        &self,
+        hash: SecretHash,
+        account: AccountId,
+        ends_at_ms: i64,
+    ) -> Result<(), StoreError> {
+        let query = sqlx::query(
+            "INSERT INTO account_links (hash, account_id, ends_at_ms) VALUES ($1, $2, $3)",
+        );
+        let query = query.bind(&hash.0[..]).bind(account.0).bind(ends_at_ms);
+        self.all(query).await.map(drop)
+    }
+
+    async fn link(&self, hash: SecretHash, now_ms: i64) -> Result<Option<AccountId>, StoreError> {
+        let query =
+            sqlx::query("SELECT account_id FROM account_links WHERE hash = $1 AND ends_at_ms > $2");
+        let rows = self.all(query.bind(&hash.0[..]).bind(now_ms)).await?;
+        owner(rows.first())
+    }
+
+    async fn take_link(
+        &self,
+        hash: SecretHash,
+        now_ms: i64,
+    ) -> Result<Option<AccountId>, StoreError> {
+        let query = sqlx::query(
+            "DELETE FROM account_links WHERE hash = $1 AND ends_at_ms > $2 RETURNING account_id",
+        );
+        let rows = self.all(query.bind(&hash.0[..]).bind(now_ms)).await?;
+        owner(rows.first())
+    }
+
+    async fn add_sign_in(
+        &self,
+        hash: SecretHash,
+        sign_in: SignIn,
+        stale_ms: i64,
+    ) -> Result<(), StoreError> {
+        let query = sqlx::query(ADD)
+            .bind(&hash.0[..])
+            .bind(sign_in.account.0)
+            .bind(sign_in.started_at_ms)
+            .bind(sign_in.seen_at_ms)
+            .bind(stale_ms);
+        self.all(query).await.map(drop)
+    }
+
+    async fn sign_in(&self, hash: SecretHash) -> Result<Option<(SignIn, Account)>, StoreError> {
+        let rows = self.all(sqlx::query(FIND).bind(&hash.0[..])).await?;
+        rows.first().map(sign_in).transpose()
+    }
+
+    async fn touch_sign_in(&self, hash: SecretHash, seen_at_ms: i64) -> Result<(), StoreError> {
+        let query = sqlx::query(
+            "UPDATE sign_ins SET seen_at_ms = greatest(seen_at_ms, $2) WHERE hash = $1",
+        );
+        let query = query.bind(&hash.0[..]).bind(seen_at_ms);
+        self.all(query).await.map(drop)
+    }
+
+    async fn end_sign_in(&self, hash: SecretHash) -> Result<(), StoreError> {
+        let query = sqlx::query("DELETE FROM sign_ins WHERE hash = $1").bind(&hash.0[..]);
+        self.all(query).await.map(drop)
+    }
+
+    async fn end_other_sign_ins(
+        &self,
+        account: AccountId,
+        kept: Option<SecretHash>,
+    ) -> Result<(), StoreError> {
+        let query = sqlx::query("DELETE FROM sign_ins WHERE account_id = $1 AND hash <> $2");
+        let kept = kept.map(|hash| hash.0.to_vec()).unwrap_or_default();
+        self.all(query.bind(account.0).bind(kept)).await.map(drop)
+    }
+}
+
+/// The column `account_id`.
+fn owner(row: Option<&PgRow>) -> Result<Option<AccountId>, StoreError> {
+    let id = row.map(|row| row.id("account_id")).transpose()?;
+    Ok(id.map(AccountId))
+}

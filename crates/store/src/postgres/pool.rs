@@ -1,0 +1,155 @@
+//! The connections that reads and changes of settings share. A connection returns to the pool only after its
+//! work was completed; otherwise it is closed, so that no connection is ever reused with an answer pending.
+//! All idle connections are closed with it: what broke one may have broken all.
+
+use super::connect::{self, Connector};
+use crate::error::StoreError;
+use sqlx::{Connection as _, PgConnection};
+use std::future::Future;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+use tokio::sync::{Semaphore, SemaphorePermit};
+use tokio::time::timeout;
+
+/// The most connections at a time, and how long a caller waits for one.
+const CONNECTIONS: usize = 8;
+const ACQUIRE_TIMEOUT: Duration = Duration::from_secs(3);
+/// The longest time for one piece of work; the server cancels a statement earlier.
+const WORK_TIMEOUT: Duration = Duration::from_secs(12);
+/// A connection that was idle for this long is pinged before reuse, and how long the ping may take.
+const PING_AFTER: Duration = Duration::from_millis(20);
+const PING_TIMEOUT: Duration = Duration::from_secs(1);
+
+struct Idle {
+    connection: PgConnection,
+    since: Instant,
+}
+
+/// Connections, and permits to use them.
+pub(super) struct ConnectionPool {
+    connector: Connector,
+    permits: Semaphore,
+    idle: Mutex<Vec<Idle>>,
+}
+
+/// A connection acquired for one piece of work.
+pub(super) struct PooledConnection<'p> {
+    connection: PgConnection,
+    pool: &'p ConnectionPool,
+    guard: FailureGuard<'p>,
+    _permit: SemaphorePermit<'p>,
+}
+
+impl ConnectionPool {
+    pub(super) fn new(connector: Connector) -> Self {
+        Self {
+            connector,
+            permits: Semaphore::new(CONNECTIONS),
+            idle: Mutex::default(),
+        }
+    }
+
+    pub(super) async fn acquire(&self) -> Result<PooledConnection<'_>, StoreError> {
+        let permit = match timeout(ACQUIRE_TIMEOUT, self.permits.acquire()).await {
+            Ok(Ok(permit)) => permit,
+            Ok(Err(_)) => return Err(StoreError::Closed),
+            Err(_) => {
+                let text = format!("all connections were busy for {ACQUIRE_TIMEOUT:?}");
+                return Err(StoreError::Unavailable(text));
+            }
+        };
+        let connection = match self.take_idle().await {
+            Some(connection) => connection,
+            None => self.connector.connect().await?,
+        };
+        Ok(PooledConnection {
+            connection,
+            pool: self,
+            guard: FailureGuard {
+                pool: self,
+                has_succeeded: false,
+            },
+            _permit: permit,
+        })
+    }
+
+    /// Later calls get [`StoreError::Closed`]; work in progress continues.
+    pub(super) async fn close(&self) {
+        self.permits.close();
+        let idle = std::mem::take(&mut *self.idle());
+        for idle in idle {
+            connect::close(idle.connection).await;
+        }
+    }
+
+    pub(super) fn is_closed(&self) -> bool {
+        self.permits.is_closed()
+    }
+
+    async fn take_idle(&self) -> Option<PgConnection> {
+        loop {
+            let mut idle = self.idle().pop()?;
+            if idle.since.elapsed() < PING_AFTER
+                || matches!(
+                    timeout(PING_TIMEOUT, idle.connection.ping()).await,
+                    Ok(Ok(()))
+                )
+            {
+                return Some(idle.connection);
+            }
+        }
+    }
+
+    fn idle(&self) -> MutexGuard<'_, Vec<Idle>> {
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl PooledConnection<'_> {
+    pub(super) fn connection(&mut self) -> &mut PgConnection {
+        &mut self.connection
+    }
+
+    /// Returns the connection to the pool; only after its work was completed.
+    pub(super) fn release(self) {
+        self.guard.defuse();
+        if !self.pool.is_closed() {
+            self.pool.idle().push(Idle {
+                connection: self.connection,
+                since: Instant::now(),
+            });
+        }
+    }
+}
+
+/// Closes the idle connections unless the work was completed.
+struct FailureGuard<'p> {
+    pool: &'p ConnectionPool,
+    has_succeeded: bool,
+}
+
+impl FailureGuard<'_> {
+    fn defuse(mut self) {
+        self.has_succeeded = true;
+    }
+}
+
+impl Drop for FailureGuard<'_> {
+    fn drop(&mut self) {
+        if !self.has_succeeded {
+            self.pool.idle().clear();
+        }
+    }
+}
+
+/// Bounds a piece of work by its time limit.
+pub(super) async fn with_timeout<T>(
+    work: impl Future<Output = Result<T, sqlx::Error>>,
+) -> Result<T, StoreError> {
+    match timeout(WORK_TIMEOUT, work).await {
+        Ok(done) => Ok(done?),
+        Err(_) => Err(StoreError::Unavailable(format!(
+            "no answer within {WORK_TIMEOUT:?}"
+        ))),
+    }
+}

@@ -1,0 +1,402 @@
+//! One transaction that inserts many records: a few statements over arrays, however many records there are.
+//! What happens to a record that the database refuses is decided by `writer`.
+
+use super::bodies::{bodies, by_seq};
+use super::erased_users::{self, BEGIN_SHARED};
+use super::row::RecordRow;
+use crate::chain::{ReceivedNumber, column as number_column};
+use crate::error::StoreError;
+use crate::postgres::statistics::totals::BatchTotals;
+use crate::postgres::values::{stage_number, text_key};
+use crate::sql::attachments::ErasedUsers;
+use crate::sql::chain;
+use crate::sql::records::answer;
+use monitor_model::AnalysisResponse;
+use sqlx::{Connection, PgConnection, Row as _};
+use std::collections::{HashMap, HashSet};
+use uuid::Uuid;
+
+/// Running numbers for the new positions, which of the applications exist, and whether any user was erased.
+const PREPARE: &str = "
+    SELECT ARRAY(SELECT nextval('record_order') FROM generate_series(1, $1)) AS numbers,
+           ARRAY(SELECT id FROM applications WHERE id = ANY ($2)) AS applications,
+           EXISTS (SELECT FROM erased_users) AS has_erased_users";
+
+/// Waits while another transaction inserts the same exchange; sorted keys prevent deadlocks.
+const LEDGER: &str = "
+    INSERT INTO record_ledger (key, seq) SELECT * FROM unnest($1::uuid[], $2::bigint[])
+    ON CONFLICT (key) DO NOTHING RETURNING key";
+
+/// A key whose record was removed by retention is free for a new record.
+const TAKE_OVER: &str = "UPDATE record_ledger SET seq = $2 WHERE key = $1 AND seq = $3";
+
+const RECORDS: &str = "
+    INSERT INTO records (seq, id, application_id, stage, exchange_id, user_id, user_key, session_id,
+        session_key, created_at_ms, rules_version, status, flagged, flagged_guardrails,
+        flagged_custom_policy, flagged_dataclean, blocked, failed, incomplete, token_count, severity,
+        types, total_us, bytes, chain_gateway,
+        chain_sequence)
+    SELECT * FROM unnest($1::bigint[], $2::uuid[], $3::uuid[], $4::smallint[], $5::text[], $6::text[],
+        $7::bigint[], $8::text[], $9::uuid[], $10::bigint[], $11::bigint[], $12::text[],
+        $13::boolean[], $14::boolean[], $15::boolean[], $16::boolean[], $17::boolean[],
+        $18::boolean[], $19::boolean[], $20::bigint[], $21::text[], $22::text[], $23::bigint[],
+        $24::bigint[], $25::uuid[], $26::bigint[])";
+
+const BODIES: &str = "
+    INSERT INTO record_bodies (seq, message, cleaned_text, entities, additional_parameters,
+        inline_rules, answer)
+    SELECT * FROM unnest($1::bigint[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[],
+        $7::text[])";
+
+const TYPES: &str = "
+    INSERT INTO record_types (kind_key, seq, application_id)
+    SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::uuid[])";
+
+/// What became of a record.
+pub(in crate::postgres) enum Inserted {
+    /// It was inserted.
+    New,
+    /// A record of the same exchange and stage exists, with this answer.
+    Earlier(Box<AnalysisResponse>),
+    /// Its application does not exist.
+    NoApplication,
+    /// Its user was erased.
+    Erased,
+    /// A record with the same identifier exists, and the new one belongs to no exchange.
+    IdTaken,
+    /// Another record of this batch belongs to the same exchange and stage; the caller gets its answer.
+    TwinOf(Uuid),
+}
+
+/// A new record and its position.
+struct Positioned<'r> {
+    seq: i64,
+    row: &'r RecordRow,
+}
+
+/// The key of a record in `record_ledger`, and the position to enter there.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct LedgerEntry {
+    key: Uuid,
+    seq: i64,
+}
+
+/// What the database holds before a batch, and the positions of its records.
+struct Before {
+    seqs: Vec<i64>,
+    applications: HashSet<Uuid>,
+    erased: ErasedUsers,
+}
+
+/// Inserts the rows in one transaction, durable when this returns; tells for each what became of it.
+pub(in crate::postgres) async fn insert(
+    connection: &mut PgConnection,
+    rows: &[&RecordRow],
+    lane: i16,
+) -> Result<Vec<Inserted>, Failure> {
+    let mut transaction = connection.begin_with(BEGIN_SHARED).await?;
+    let before = prepare(&mut transaction, rows).await?;
+    let (mut inserted, mut new) = (Vec::with_capacity(rows.len()), Vec::new());
+    let mut keys = HashSet::new();
+    for (row, seq) in rows.iter().zip(&before.seqs) {
+        inserted.push(
+            if !before.applications.contains(&row.record().application_id.0) {
+                Inserted::NoApplication
+            } else if before.erased.contains(row.record()) {
+                Inserted::Erased
+            } else if !keys.insert(row.key) {
+                Inserted::TwinOf(row.key)
+            } else {
+                new.push(Positioned { seq: *seq, row });
+                Inserted::New
+            },
+        );
+    }
+    let earlier = enter_ledger(&mut transaction, &mut new).await?;
+    for (row, inserted) in rows.iter().zip(&mut inserted) {
+        if let (Inserted::New | Inserted::TwinOf(_), Some(answer)) =
+            (&*inserted, earlier.get(&row.key))
+        {
+            *inserted = Inserted::Earlier(answer.clone());
+        }
+        let is_duplicate = matches!(inserted, Inserted::Earlier(_) | Inserted::TwinOf(_));
+        if row.exchange_id.is_none() && is_duplicate {
+            *inserted = Inserted::IdTaken;
+        }
+    }
+    if !new.is_empty() {
+        write(&mut transaction, &new, lane).await?;
+    }
+    chain::enter(&mut *transaction, numbers(rows, &inserted)).await?;
+    transaction.commit().await.map_err(Failure::AtCommit)?;
+    Ok(inserted)
+}
+
+/// The numbers of records that are stored now or were before, and of those that are refused because their
+/// user was erased.
+fn numbers(rows: &[&RecordRow], inserted: &[Inserted]) -> impl Iterator<Item = ReceivedNumber> {
+    let number = |(row, inserted): (&&RecordRow, &Inserted)| {
+        let record = match inserted {
+            Inserted::New => Some(row.record().answer.request_id),
+            Inserted::Earlier(_) | Inserted::TwinOf(_) | Inserted::Erased => None,
+            Inserted::NoApplication | Inserted::IdTaken => return None,
+        };
+        let entry = row.record().chain?;
+        Some(ReceivedNumber {
+            entry,
+            record,
+            at_ms: row.record().created_at_ms,
+        })
+    };
+    rows.iter().zip(inserted).filter_map(number)
+}
+
+async fn prepare(connection: &mut PgConnection, rows: &[&RecordRow]) -> Result<Before, Failure> {
+    let applications: HashSet<Uuid> = rows
+        .iter()
+        .map(|row| row.record().application_id.0)
+        .collect();
+    let found = sqlx::query(PREPARE)
+        .bind(rows.len() as i64)
+        .bind(applications.into_iter().collect::<Vec<_>>())
+        .fetch_one(&mut *connection)
+        .await?;
+    let numbers: Vec<i64> = found.try_get("numbers")?;
+    let applications: Vec<Uuid> = found.try_get("applications")?;
+    let users = rows
+        .iter()
+        .filter_map(|row| row.record().user_id.as_deref());
+    let erased = match found.try_get("has_erased_users")? {
+        true => erased_users::erased(connection, users).await?,
+        false => ErasedUsers::default(),
+    };
+    let seqs = rows
+        .iter()
+        .zip(numbers)
+        .map(|(row, number)| row.seq(number));
+    Ok(Before {
+        seqs: seqs.collect(),
+        applications: applications.into_iter().collect(),
+        erased,
+    })
+}
+
+/// Enters the new records into the ledger. Removes from `new` those that were stored before, and returns
+/// their answers by key.
+async fn enter_ledger(
+    connection: &mut PgConnection,
+    new: &mut Vec<Positioned<'_>>,
+) -> Result<HashMap<Uuid, Box<AnalysisResponse>>, Failure> {
+    let entry = |one: &Positioned<'_>| LedgerEntry {
+        key: one.row.key,
+        seq: one.seq,
+    };
+    let mut entries: Vec<LedgerEntry> = new.iter().map(entry).collect();
+    if entries.is_empty() {
+        return Ok(HashMap::new());
+    }
+    entries.sort_unstable();
+    let entered: HashSet<Uuid> = sqlx::query_scalar(LEDGER)
+        .bind(entries.iter().map(|entry| entry.key).collect::<Vec<_>>())
+        .bind(entries.iter().map(|entry| entry.seq).collect::<Vec<_>>())
+        .fetch_all(&mut *connection)
+        .await?
+        .into_iter()
+        .collect();
+    entries.retain(|entry| !entered.contains(&entry.key));
+    let answers = earlier(connection, &entries).await?;
+    new.retain(|one| !answers.contains_key(&one.row.key));
+    Ok(answers)
+}
+
+/// The answers of the records that the ledger holds under these keys.
+async fn earlier(
+    connection: &mut PgConnection,
+    entries: &[LedgerEntry],
+) -> Result<HashMap<Uuid, Box<AnalysisResponse>>, Failure> {
+    let mut answers = HashMap::new();
+    if entries.is_empty() {
+        return Ok(answers);
+    }
+    let known = sqlx::query("SELECT key, seq FROM record_ledger WHERE key = ANY ($1)")
+        .bind(entries.iter().map(|entry| entry.key).collect::<Vec<_>>())
+        .fetch_all(&mut *connection)
+        .await?;
+    let mut seqs = HashMap::new();
+    for row in &known {
+        seqs.insert(row.try_get::<Uuid, _>(0)?, row.try_get::<i64, _>(1)?);
+    }
+    let all: Vec<i64> = seqs.values().copied().collect();
+    let bodies = bodies(&all).fetch_all(&mut *connection).await?;
+    let bodies = by_seq(bodies)?;
+    for entry in entries {
+        let Some(found) = seqs.get(&entry.key) else {
+            return Err(Failure::Again);
+        };
+        match bodies.get(found) {
+            Some(body) => {
+                let answer = answer(body).map_err(Failure::Store)?;
+                answers.insert(entry.key, Box::new(answer));
+            }
+            None => take_over(connection, *entry, *found).await?,
+        }
+    }
+    Ok(answers)
+}
+
+/// Replaces the entry of a removed record.
+async fn take_over(
+    connection: &mut PgConnection,
+    entry: LedgerEntry,
+    removed_seq: i64,
+) -> Result<(), Failure> {
+    let query = sqlx::query(TAKE_OVER).bind(entry.key).bind(entry.seq);
+    let query = query.bind(removed_seq);
+    match query.execute(connection).await?.rows_affected() {
+        0 => Err(Failure::Again),
+        _ => Ok(()),
+    }
+}
+
+async fn write(
+    connection: &mut PgConnection,
+    new: &[Positioned<'_>],
+    lane: i16,
+) -> Result<(), Failure> {
+    let mut totals = BatchTotals::default();
+    for one in new {
+        totals.add(one.row);
+    }
+    write_records(connection, new).await?;
+    write_bodies(connection, new).await?;
+    write_types(connection, new).await?;
+    Ok(totals.write(connection, lane).await?)
+}
+
+/// One column of all rows.
+fn column<'r, T>(new: &[Positioned<'r>], value: impl Fn(&'r RecordRow) -> T) -> Vec<T> {
+    new.iter().map(|one| value(one.row)).collect()
+}
+
+fn seqs(new: &[Positioned<'_>]) -> Vec<i64> {
+    new.iter().map(|one| one.seq).collect()
+}
+
+async fn write_records(
+    connection: &mut PgConnection,
+    new: &[Positioned<'_>],
+) -> Result<(), sqlx::Error> {
+    sqlx::query(RECORDS)
+        .bind(seqs(new))
+        .bind(column(new, |row| row.record().answer.request_id.0))
+        .bind(column(new, |row| row.record().application_id.0))
+        .bind(column(new, |row| stage_number(row.record().stage)))
+        .bind(column(new, |row| row.exchange_id.as_deref()))
+        .bind(column(new, |row| row.user_id.as_deref()))
+        .bind(column(new, RecordRow::user_key))
+        .bind(column(new, |row| row.session_id.as_deref()))
+        .bind(column(new, RecordRow::session_key))
+        .bind(column(new, |row| row.record().created_at_ms))
+        .bind(column(new, |row| row.record().rules_version))
+        .bind(column(new, |row| row.record().answer.status.as_str()))
+        .bind(column(new, RecordRow::flagged))
+        .bind(column(new, |row| row.record().answer.guardrails.flagged))
+        .bind(column(new, |row| row.record().answer.custom_policy.flagged))
+        .bind(column(new, |row| row.record().answer.dataclean.flagged))
+        .bind(column(new, |row| row.record().blocked))
+        .bind(column(new, |row| row.record().failed()))
+        .bind(column(new, |row| row.record().incomplete()))
+        .bind(column(new, RecordRow::token_count))
+        .bind(column(new, |row| row.encoded.severity.as_deref()))
+        .bind(column(new, |row| row.encoded.types.as_str()))
+        .bind(column(new, RecordRow::total_us))
+        .bind(column(new, |row| row.bytes))
+        .bind(column(new, |row| {
+            row.record().chain.map(|chain| chain.gateway)
+        }))
+        .bind(column(new, |row| {
+            let number = row.record().chain.map(|chain| chain.sequence);
+            number.map(number_column)
+        }))
+        .execute(connection)
+        .await
+        .map(drop)
+}
+
+async fn write_bodies(
+    connection: &mut PgConnection,
+    new: &[Positioned<'_>],
+) -> Result<(), sqlx::Error> {
+    sqlx::query(BODIES)
+        .bind(seqs(new))
+        .bind(column(new, |row| row.encoded.record.message.as_deref()))
+        .bind(column(new, |row| row.encoded.cleaned_text.as_deref()))
+        .bind(column(new, |row| row.encoded.entities.as_str()))
+        .bind(column(new, |row| {
+            row.encoded.additional_parameters.as_str()
+        }))
+        .bind(column(new, |row| row.encoded.inline_rules.as_deref()))
+        .bind(column(new, |row| row.encoded.answer.as_str()))
+        .execute(connection)
+        .await
+        .map(drop)
+}
+
+/// A row of `record_types`.
+#[derive(PartialEq, Eq, Hash)]
+struct TypeRow {
+    key: i64,
+    seq: i64,
+    application: Uuid,
+}
+
+async fn write_types(
+    connection: &mut PgConnection,
+    new: &[Positioned<'_>],
+) -> Result<(), sqlx::Error> {
+    let mut types: HashSet<TypeRow> = HashSet::new();
+    for one in new {
+        let record = one.row.record();
+        for found in &record.answer.dataclean.types {
+            types.insert(TypeRow {
+                key: text_key(&found.kind),
+                seq: one.seq,
+                application: record.application_id.0,
+            });
+        }
+    }
+    if types.is_empty() {
+        return Ok(());
+    }
+    sqlx::query(TYPES)
+        .bind(types.iter().map(|row| row.key).collect::<Vec<_>>())
+        .bind(types.iter().map(|row| row.seq).collect::<Vec<_>>())
+        .bind(types.iter().map(|row| row.application).collect::<Vec<_>>())
+        .execute(connection)
+        .await
+        .map(drop)
+}
+
+/// Why a batch was not stored.
+pub(in crate::postgres) enum Failure {
+    /// Nothing is stored; the error of the database tells what to do.
+    Before(sqlx::Error),
+    /// It is not known whether the batch is stored.
+    AtCommit(sqlx::Error),
+    /// A concurrent transaction interfered; another attempt is likely to succeed.
+    Again,
+    /// What is stored cannot be read, or no connection could be opened.
+    Store(StoreError),
+}
+
+impl From<sqlx::Error> for Failure {
+    fn from(error: sqlx::Error) -> Self {
+        Self::Before(error)
+    }
+}
+
+impl From<StoreError> for Failure {
+    fn from(error: StoreError) -> Self {
+        Self::Store(error)
+    }
+}

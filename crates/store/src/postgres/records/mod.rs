@@ -1,0 +1,64 @@
+//! Records by page and by identifier.
+
+pub(super) mod batch;
+mod bodies;
+mod chain;
+pub(super) mod erased_users;
+mod list;
+pub(super) mod row;
+mod sessions;
+mod text_search;
+
+use super::store::PostgresStore;
+use crate::error::StoreError;
+use crate::records::{
+    NewRecord, RecordFilter, RecordPage, RecordStore, SessionFilter, SessionSummary, StoredRecord,
+    WHOLE_PAGE_BYTES, WholePage,
+};
+use crate::sql::records::{session, summary};
+use async_trait::async_trait;
+use monitor_model::{AnalysisResponse, RecordId};
+use row::RecordRow;
+
+#[async_trait]
+impl RecordStore for PostgresStore {
+    async fn insert(&self, record: NewRecord) -> Result<AnalysisResponse, StoreError> {
+        let answer = record.answer.clone();
+        match self.writer.insert(RecordRow::new(record)?).await? {
+            None => Ok(answer),
+            Some(earlier) => Ok(*earlier),
+        }
+    }
+
+    async fn page(&self, filter: &RecordFilter) -> Result<RecordPage, StoreError> {
+        if let Some(text) = &filter.text {
+            return self.search(filter, text).await;
+        }
+        // One more than the page shows tells whether a next page exists.
+        let rows = self.newest(filter, "r.*", filter.limit.saturating_add(1));
+        let records = rows.await?.iter().map(summary).collect::<Result<_, _>>()?;
+        Ok(RecordPage::cut(records, filter.limit))
+    }
+
+    async fn record(&self, id: RecordId) -> Result<Option<StoredRecord>, StoreError> {
+        let Some(row) = self.record_row(id).await? else {
+            return Ok(None);
+        };
+        let found = self.with_bodies(vec![summary(&row)?]).await?;
+        Ok(found.into_iter().next())
+    }
+
+    async fn whole_page(&self, filter: &RecordFilter) -> Result<WholePage, StoreError> {
+        let page = self.page(filter).await?.within(WHOLE_PAGE_BYTES);
+        Ok(WholePage {
+            records: self.with_bodies(page.records).await?,
+            next_before: page.next_before,
+        })
+    }
+
+    async fn sessions(&self, filter: &SessionFilter) -> Result<Vec<SessionSummary>, StoreError> {
+        let mut query = sessions::query(filter);
+        let rows = self.all(query.build().persistent(false)).await?;
+        rows.iter().map(session).collect()
+    }
+}

@@ -1,0 +1,100 @@
+//! A record in the form in which its columns take it.
+
+use crate::error::StoreError;
+use crate::postgres::seq::seq_at;
+use crate::postgres::values::{bounded, escaped, exchange_key, session_key, text_key, unescaped};
+use crate::records::NewRecord;
+use crate::sql::records::{EncodedRecord, from_json};
+use monitor_model::AnalysisResponse;
+use uuid::Uuid;
+
+/// What the rows of a record and their index entries take beside its texts, on average.
+const ROWS_BYTES: usize = 700;
+
+/// A record ready to be inserted. The message and the cleaned text are escaped in place.
+pub(in crate::postgres) struct RecordRow {
+    pub(in crate::postgres) encoded: EncodedRecord,
+    /// Its key in `record_ledger`: that of its exchange and stage, or its own id.
+    pub(in crate::postgres) key: Uuid,
+    /// Added to the time in its position if other records took all positions of its millisecond.
+    pub(in crate::postgres) shift_ms: i64,
+    pub(in crate::postgres) exchange_id: Option<String>,
+    pub(in crate::postgres) user_id: Option<String>,
+    pub(in crate::postgres) session_id: Option<String>,
+    /// The size that is counted for it.
+    pub(in crate::postgres) bytes: i64,
+}
+
+impl RecordRow {
+    pub(in crate::postgres) fn new(record: NewRecord) -> Result<Self, StoreError> {
+        let stored = |text: &Option<String>| text.as_deref().map(|t| escaped(t).into_owned());
+        let mut encoded = EncodedRecord::new(record)?;
+        encoded.cleaned_text = stored(&encoded.cleaned_text);
+        encoded.record.message = stored(&encoded.record.message);
+        let record = &encoded.record;
+        let mut row = Self {
+            key: match record.exchange_id.as_deref() {
+                Some(id) => exchange_key(record.application_id, record.stage, id),
+                None => record.answer.request_id.0,
+            },
+            shift_ms: 0,
+            exchange_id: stored(&record.exchange_id),
+            user_id: stored(&record.user_id),
+            session_id: stored(&record.session_id),
+            bytes: 0,
+            encoded,
+        };
+        row.bytes = row.size();
+        Ok(row)
+    }
+
+    pub(in crate::postgres) fn record(&self) -> &NewRecord {
+        &self.encoded.record
+    }
+
+    /// The position of the record; `number` is the next value of the running number.
+    pub(super) fn seq(&self, number: i64) -> i64 {
+        seq_at(self.record().created_at_ms + self.shift_ms, number)
+    }
+
+    /// The answer as the caller gets it.
+    pub(in crate::postgres) fn whole_answer(&self) -> Result<AnalysisResponse, StoreError> {
+        let mut answer = self.record().answer.clone();
+        answer.dataclean.cleaned_text = self.encoded.cleaned_text.clone().map(unescaped);
+        answer.dataclean.entities = from_json(&self.encoded.entities)?;
+        Ok(answer)
+    }
+
+    pub(in crate::postgres) fn user_key(&self) -> Option<i64> {
+        self.user_id.as_deref().map(text_key)
+    }
+
+    pub(in crate::postgres) fn session_key(&self) -> Option<Uuid> {
+        self.session_id.as_deref().map(session_key)
+    }
+
+    pub(in crate::postgres) fn flagged(&self) -> bool {
+        let verdict = &self.record().answer;
+        verdict.guardrails.flagged || verdict.custom_policy.flagged || verdict.dataclean.flagged
+    }
+
+    pub(in crate::postgres) fn total_us(&self) -> i64 {
+        bounded(self.record().answer.timings.total_us)
+    }
+
+    pub(in crate::postgres) fn token_count(&self) -> i64 {
+        bounded(self.record().answer.tokens.count)
+    }
+
+    fn size(&self) -> i64 {
+        let optional = [
+            &self.exchange_id,
+            &self.user_id,
+            &self.session_id,
+            &self.encoded.record.message,
+            &self.encoded.cleaned_text,
+        ];
+        let texts: usize = optional.into_iter().flatten().map(String::len).sum();
+        (texts + self.encoded.encoded_bytes() + ROWS_BYTES) as i64
+    }
+}

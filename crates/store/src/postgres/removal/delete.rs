@@ -1,0 +1,172 @@
+//! Deletes the oldest records in bounded steps, each a short transaction that no insert waits for.
+
+use super::totals::{Amount, RemovedTotals};
+use crate::error::StoreError;
+use crate::postgres::seq::Day;
+use crate::sql::columns::Columns as _;
+use sqlx::postgres::PgArguments;
+use sqlx::query::Query;
+use sqlx::{Connection as _, PgConnection, Postgres, QueryBuilder};
+use uuid::Uuid;
+
+/// The most records that one transaction removes, and the most transactions in one run; what remains is left to
+/// the next run.
+const STEP: i64 = 1_000;
+const STEPS: u32 = 2_000;
+
+const RECORDS: &str = "
+    DELETE FROM records WHERE seq = ANY ($1) AND seq BETWEEN $2 AND $3
+    RETURNING application_id, stage, created_at_ms, bytes, session_key, flagged, token_count,
+        chain_gateway, chain_sequence";
+const BELONGING: [&str; 4] = [
+    "DELETE FROM attachments WHERE seq = ANY ($1) AND seq BETWEEN $2 AND $3",
+    "DELETE FROM record_bodies WHERE seq = ANY ($1) AND seq BETWEEN $2 AND $3",
+    "DELETE FROM record_types WHERE seq = ANY ($1) AND seq BETWEEN $2 AND $3",
+    "DELETE FROM record_ledger WHERE seq = ANY ($1) AND seq BETWEEN $2 AND $3",
+];
+const ATTACHMENTS_OF_DAY: &str = "
+    DELETE FROM attachments WHERE (seq, sha256) IN (SELECT seq, sha256 FROM attachments
+        WHERE seq >= $1 AND seq < $2 LIMIT $3)";
+
+/// Which records may be removed.
+#[derive(Clone, Copy)]
+pub(super) struct Removable {
+    pub(super) application: Option<Uuid>,
+    /// Only records before this position.
+    pub(super) below: Option<i64>,
+    /// Only records outside the partitions of days.
+    pub(super) only_default: bool,
+}
+
+impl Amount {
+    /// What has to go to meet a limit is reached once both are zero.
+    pub(super) fn is_zero(self) -> bool {
+        self.records == 0 && self.bytes == 0
+    }
+
+    pub(super) fn without(self, other: Self) -> Self {
+        Self {
+            records: self.records.saturating_sub(other.records),
+            bytes: self.bytes.saturating_sub(other.bytes),
+        }
+    }
+}
+
+/// Removes all records that may be removed; returns their number.
+pub(super) async fn delete_all(
+    connection: &mut PgConnection,
+    removable: Removable,
+) -> Result<u64, StoreError> {
+    let everything = Amount {
+        records: u64::MAX,
+        bytes: 0,
+    };
+    delete_excess(connection, removable, everything).await
+}
+
+/// Removes the oldest records until both the records and the bytes of `excess` are gone. Returns how many
+/// records it removed.
+pub(super) async fn delete_excess(
+    connection: &mut PgConnection,
+    removable: Removable,
+    mut excess: Amount,
+) -> Result<u64, StoreError> {
+    let mut removed = 0;
+    for _ in 0..STEPS {
+        if excess.is_zero() {
+            break;
+        }
+        let step = step(connection, removable, excess).await?;
+        if step.records == 0 {
+            break;
+        }
+        removed += step.records;
+        excess = excess.without(step);
+    }
+    Ok(removed)
+}
+
+/// Removes the oldest records, at most one step; returns how much was removed.
+async fn step(
+    connection: &mut PgConnection,
+    removable: Removable,
+    excess: Amount,
+) -> Result<Amount, StoreError> {
+    let mut transaction = connection.begin().await?;
+    let mut oldest = oldest(removable);
+    let oldest = oldest.build().persistent(false);
+    let oldest = oldest.fetch_all(&mut *transaction).await?;
+    let (mut seqs, mut chosen) = (Vec::new(), Amount::default());
+    for row in &oldest {
+        if excess.without(chosen).is_zero() {
+            break;
+        }
+        seqs.push(row.number("seq")?);
+        chosen.records += 1;
+        chosen.bytes += row.count("bytes")?;
+    }
+    let removed = delete(&mut transaction, &seqs).await?;
+    transaction.commit().await?;
+    Ok(removed)
+}
+
+fn oldest(removable: Removable) -> QueryBuilder<Postgres> {
+    let table = match removable.only_default {
+        true => "records_default",
+        false => "records",
+    };
+    let mut query = QueryBuilder::new("SELECT seq, bytes FROM ");
+    query.push(table).push(" WHERE true");
+    if let Some(application) = removable.application {
+        query.push(" AND application_id = ").push_bind(application);
+    }
+    if let Some(below) = removable.below {
+        query.push(" AND seq < ").push_bind(below);
+    }
+    query.push(" ORDER BY seq LIMIT ").push_bind(STEP);
+    query
+}
+
+/// Deletes the records at these positions with everything that belongs to them.
+pub(super) async fn delete(
+    connection: &mut PgConnection,
+    seqs: &[i64],
+) -> Result<Amount, StoreError> {
+    if seqs.is_empty() {
+        return Ok(Amount::default());
+    }
+    let rows = at(RECORDS, seqs).fetch_all(&mut *connection).await?;
+    for statement in BELONGING {
+        at(statement, seqs).execute(&mut *connection).await?;
+    }
+    let mut removed = RemovedTotals::default();
+    for row in &rows {
+        removed.add(row)?;
+    }
+    Ok(removed.write(connection).await?)
+}
+
+/// A statement on these positions. The bounds let the planner leave out partitions.
+fn at(statement: &'static str, seqs: &[i64]) -> Query<'static, Postgres, PgArguments> {
+    let query = sqlx::query(statement).bind(seqs);
+    let query = query.bind(seqs.iter().min()).bind(seqs.iter().max());
+    query.persistent(false)
+}
+
+/// Deletes, in steps, the links of a day whose partition was dropped.
+pub(super) async fn delete_attachments(
+    connection: &mut PgConnection,
+    day: Day,
+) -> Result<(), StoreError> {
+    loop {
+        let deleted = sqlx::query(ATTACHMENTS_OF_DAY)
+            .bind(day.first())
+            .bind(day.next().first())
+            .bind(STEP)
+            .execute(&mut *connection)
+            .await?;
+        if deleted.rows_affected() == 0 {
+            return Ok(());
+        }
+    }
+}

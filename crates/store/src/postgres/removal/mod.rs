@@ -1,0 +1,56 @@
+//! Removing records: retention, erasure of users, and removed applications.
+
+pub(super) mod cleanup;
+mod delete;
+mod erasure;
+mod retention;
+mod tombstones;
+pub(super) mod totals;
+
+use super::connect;
+use super::partitions;
+use super::store::PostgresStore;
+use crate::error::StoreError;
+use crate::removal::{Erased, Erasure, RecordRemoval, RetentionLimits, RetentionScope};
+use async_trait::async_trait;
+use monitor_model::ApplicationId;
+use sqlx::Connection as _;
+
+#[async_trait]
+impl RecordRemoval for PostgresStore {
+    async fn enforce_retention(
+        &self,
+        application: Option<ApplicationId>,
+        limits: RetentionLimits,
+        now_ms: i64,
+    ) -> Result<u64, StoreError> {
+        if self.pool.is_closed() {
+            return Err(StoreError::Closed);
+        }
+        let scope = RetentionScope {
+            application,
+            limits,
+            now_ms,
+        };
+        let mut connection = self.connector.connect_for_maintenance().await?;
+        let removed = retention::enforce(&mut connection, scope).await?;
+        if removed > 0 {
+            let days = partitions::days(&mut connection).await?;
+            self.days.send_replace(days);
+        }
+        connect::close(connection).await;
+        Ok(removed)
+    }
+
+    async fn erase_step(&self, erasure: &Erasure) -> Result<Erased, StoreError> {
+        if self.pool.is_closed() {
+            return Err(StoreError::Closed);
+        }
+        let mut connection = self.connector.connect_for_maintenance().await?;
+        let mut transaction = connection.begin().await?;
+        let erased = erasure::step(&mut transaction, erasure).await?;
+        transaction.commit().await?;
+        connect::close(connection).await;
+        Ok(erased)
+    }
+}

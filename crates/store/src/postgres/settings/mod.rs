@@ -1,0 +1,10 @@
+//! Settings: applications with their versions and policies, tokens, and the audit log of their changes.
+
+mod applications;
+mod audit;
+mod changes;
+mod policies;
+mod token_uses;
+mod tokens;
+
+pub(super) use token_uses::note_uses;

@@ -1,0 +1,91 @@
+//! The SQL of tokens (CONTRACT 30).
+
+use crate::error::StoreError;
+use crate::postgres::store::PostgresStore;
+use crate::postgres::values::escaped;
+use crate::sql::settings::token;
+use crate::tokens::{Token, TokenChange, TokenHash, TokenId, TokenStore};
+use async_trait::async_trait;
+use monitor_model::ApplicationId;
+use sqlx::QueryBuilder;
+
+const ANY: &str = "SELECT FROM tokens UNION ALL SELECT FROM tokens_removed LIMIT 1";
+const ADD: &str = "
+    INSERT INTO tokens (id, name, hash, scopes, application_id, created_at_ms, expires_at_ms,
+                        revoked_at_ms, last_used_at_ms)
+    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) ON CONFLICT (hash) DO NOTHING";
+const CHANGE: &str = "
+    UPDATE tokens SET name = coalesce($2, name),
+        expires_at_ms = CASE WHEN $3 THEN $4 ELSE expires_at_ms END,
+        revoked_at_ms = coalesce(revoked_at_ms, $5)
+    WHERE id = $1 RETURNING *";
+
+#[async_trait]
+impl TokenStore for PostgresStore {
+    async fn has_tokens(&self) -> Result<bool, StoreError> {
+        Ok(!self.all(sqlx::query(ANY)).await?.is_empty())
+    }
+
+    async fn token(&self, hash: &TokenHash) -> Result<Option<Token>, StoreError> {
+        let query = sqlx::query("SELECT * FROM tokens WHERE hash = $1").bind(&hash.0[..]);
+        self.all(query).await?.first().map(token).transpose()
+    }
+
+    async fn token_by_id(&self, id: TokenId) -> Result<Option<Token>, StoreError> {
+        let query = sqlx::query("SELECT * FROM tokens WHERE id = $1").bind(id.0);
+        self.all(query).await?.first().map(token).transpose()
+    }
+
+    async fn tokens(
+        &self,
+        application: Option<ApplicationId>,
+        before: Option<(i64, TokenId)>,
+        limit: u32,
+    ) -> Result<Vec<Token>, StoreError> {
+        let mut query = QueryBuilder::new("SELECT * FROM tokens WHERE true");
+        if let Some(id) = application {
+            query.push(" AND application_id = ").push_bind(id.0);
+        }
+        if let Some((created_at_ms, id)) = before {
+            query.push(" AND (created_at_ms, id) < (");
+            query.push_bind(created_at_ms).push(", ");
+            query.push_bind(id.0).push(")");
+        }
+        query.push(" ORDER BY created_at_ms DESC, id DESC LIMIT ");
+        query.push_bind(i64::from(limit));
+        let rows = self.all(query.build()).await?;
+        rows.iter().map(token).collect()
+    }
+
+    async fn add_token(&self, hash: TokenHash, token: Token) -> Result<(), StoreError> {
+        let query = sqlx::query(ADD)
+            .bind(token.id.0)
+            .bind(escaped(&token.name))
+            .bind(&hash.0[..])
+            .bind(token.scopes.bits())
+            .bind(token.application_id.map(|id| id.0))
+            .bind(token.created_at_ms)
+            .bind(token.expires_at_ms)
+            .bind(token.revoked_at_ms)
+            .bind(token.last_used_at_ms);
+        self.all(query).await.map(drop)
+    }
+
+    async fn change_token(
+        &self,
+        id: TokenId,
+        change: TokenChange,
+    ) -> Result<Option<Token>, StoreError> {
+        let query = sqlx::query(CHANGE)
+            .bind(id.0)
+            .bind(change.name.as_deref().map(escaped))
+            .bind(change.expires_at_ms.is_some())
+            .bind(change.expires_at_ms.flatten())
+            .bind(change.revoked_at_ms);
+        self.all(query).await?.first().map(token).transpose()
+    }
+
+    fn touch_token(&self, id: TokenId, used_at_ms: i64) {
+        self.writer.touch(id, used_at_ms);
+    }
+}

@@ -1,0 +1,111 @@
+//! Opening and closing the database.
+
+use super::connect::{self, Connector};
+use super::listener::Listener;
+use super::maintenance::Maintenance;
+use super::pool::{ConnectionPool, with_timeout};
+use super::seq::Day;
+use super::writer::Writer;
+use super::{migrate, partitions};
+use crate::engine::{Migrated, StoreEngine, StoreFacts};
+use crate::error::StoreError;
+use crate::sql::columns::Columns as _;
+use async_trait::async_trait;
+use monitor_model::StoreSettings;
+use sqlx::Postgres;
+use sqlx::postgres::{PgArguments, PgRow};
+use sqlx::query::Query;
+use std::sync::Arc;
+use tokio::sync::watch;
+
+/// The server's own version, without what its packager appends.
+const FACTS: &str = "
+    SELECT split_part(current_setting('server_version'), ' ', 1) AS version,
+        pg_database_size(current_database()) AS bytes,
+        (SELECT max(version) FROM schema_version) AS schema";
+
+/// Everything that the analysis servers store, in one PostgreSQL database.
+pub struct PostgresStore {
+    pub(super) connector: Connector,
+    pub(super) pool: ConnectionPool,
+    pub(super) writer: Writer,
+    pub(super) listener: Listener,
+    pub(super) maintenance: Maintenance,
+    /// The days that have a partition, as this process last read them.
+    pub(super) days: Arc<watch::Sender<Vec<Day>>>,
+    pub(super) policy_written: watch::Sender<()>,
+}
+
+impl PostgresStore {
+    /// Opens the database that the settings name, brings its schema up to date and creates the partitions
+    /// of the next days. Its tasks run on the calling runtime, which has to outlive the store.
+    ///
+    /// # Errors
+    /// [`StoreError::NewerSchema`], or [`StoreError::Unavailable`] within seconds.
+    pub async fn open(settings: &StoreSettings) -> Result<Self, StoreError> {
+        let connector = Connector::new(settings);
+        let mut connection = connector.connect_for_migration().await?;
+        migrate::migrate(&mut connection).await?;
+        connect::close(connection).await;
+        let mut connection = connector.connect_for_maintenance().await?;
+        let days = partitions::create_ahead(&mut connection).await?;
+        connect::close(connection).await;
+        let days = Arc::new(watch::Sender::new(days));
+        Ok(Self {
+            pool: ConnectionPool::new(connector.clone()),
+            writer: Writer::start(&connector),
+            listener: Listener::start(&connector),
+            maintenance: Maintenance::start(connector.clone(), days.clone()),
+            days,
+            policy_written: watch::Sender::new(()),
+            connector,
+        })
+    }
+
+    /// Brings the schema of a database up to date and does nothing else.
+    ///
+    /// # Errors
+    /// The same errors as [`PostgresStore::open`].
+    pub async fn migrate(settings: &StoreSettings) -> Result<Migrated, StoreError> {
+        let mut connection = Connector::new(settings).connect_for_migration().await?;
+        let migrated = migrate::migrate(&mut connection).await?;
+        connect::close(connection).await;
+        Ok(migrated)
+    }
+
+    /// All rows that a statement returns.
+    pub(super) async fn all(
+        &self,
+        query: Query<'_, Postgres, PgArguments>,
+    ) -> Result<Vec<PgRow>, StoreError> {
+        let mut pooled = self.pool.acquire().await?;
+        let rows = with_timeout(query.fetch_all(pooled.connection())).await?;
+        pooled.release();
+        Ok(rows)
+    }
+}
+
+#[async_trait]
+impl StoreEngine for PostgresStore {
+    fn kind(&self) -> &'static str {
+        "PostgreSQL"
+    }
+
+    async fn facts(&self) -> Result<StoreFacts, StoreError> {
+        let rows = self.all(sqlx::query(FACTS)).await?;
+        let row = rows.first().ok_or(StoreError::Unreadable("version"))?;
+        Ok(StoreFacts {
+            kind: self.kind(),
+            version: row.raw("version")?.to_owned(),
+            schema: row.number("schema")?,
+            bytes: row.count("bytes")?,
+        })
+    }
+
+    async fn close(&self) {
+        self.writer.stop().await;
+        self.listener.stop().await;
+        self.maintenance.stop().await;
+        self.pool.close().await;
+    }
+}

@@ -1,0 +1,315 @@
+//! Analysis records (§2.9 `request_id`): what goes in, what a list shows, what comes out whole, and the
+//! sessions that records form.
+
+use crate::chain::ChainEntry;
+use crate::error::StoreError;
+use async_trait::async_trait;
+use monitor_model::{
+    AnalysisResponse, ApplicationId, RecordId, Severity, Stage, Status, TypeCount,
+};
+use serde_json::{Map, Value};
+use std::pin::Pin;
+
+/// Resolves once a record that was handed over is durable, or with the reason why it was not stored.
+pub type Durable = Pin<Box<dyn Future<Output = Result<(), StoreError>> + Send>>;
+
+/// A record to store. Its id is the answer's `request_id`.
+#[derive(Clone, Debug)]
+pub struct NewRecord {
+    /// The application it belongs to.
+    pub application_id: ApplicationId,
+    /// `user_prompt` or `llm_answer`.
+    pub stage: Stage,
+    /// `additional_parameters.request_id`: the exchange, and the idempotency key (CONTRACT 5, 23).
+    pub exchange_id: Option<String>,
+    /// The end user: `additional_parameters.user_id`.
+    pub user_id: Option<String>,
+    /// The conversation: `additional_parameters.session_id`.
+    pub session_id: Option<String>,
+    /// When it was received, milliseconds since 1970.
+    pub created_at_ms: i64,
+    /// Version of the application that judged it (CONTRACT 38). None if the request carried its own rules, see
+    /// §4.4.
+    pub rules_version: Option<i64>,
+    /// The rules that the request carried, as JSON, so that the verdict can be explained later.
+    pub inline_rules: Option<Value>,
+    /// Whether the application's policy blocks this verdict (CONTRACT 12 and 15).
+    pub blocked: bool,
+    /// The original message, only if the application keeps originals.
+    pub message: Option<String>,
+    /// As received, including keys that this program does not know.
+    pub additional_parameters: Map<String, Value>,
+    /// Its sequence number at the gateway that registered it (CONTRACT 5).
+    pub chain: Option<ChainEntry>,
+    /// The answer to the caller.
+    pub answer: AnalysisResponse,
+}
+
+impl NewRecord {
+    /// Whether the exchange failed (CONTRACT 17).
+    pub fn failed(&self) -> bool {
+        self.additional_parameters
+            .get("error")
+            .is_some_and(|error| !error.is_null())
+    }
+
+    /// Whether the text is only a part of the message (CONTRACT 17).
+    pub fn incomplete(&self) -> bool {
+        self.additional_parameters.get("incomplete") == Some(&Value::Bool(true))
+    }
+}
+
+/// What a list shows of a record.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RecordSummary {
+    /// Position in the store's order, and cursor of [`RecordFilter::before`]. The order is that of receipt or
+    /// that of insertion; the two differ for records that are delivered late, and between servers whose clocks
+    /// differ.
+    pub seq: i64,
+    /// The record's id, the answer's `request_id`.
+    pub id: RecordId,
+    /// The application it belongs to.
+    pub application_id: ApplicationId,
+    /// `user_prompt` or `llm_answer`.
+    pub stage: Stage,
+    /// The exchange that prompt and answer share.
+    pub exchange_id: Option<String>,
+    /// The end user.
+    pub user_id: Option<String>,
+    /// The conversation, see [`SessionSummary`].
+    pub session_id: Option<String>,
+    /// When it was received, milliseconds since 1970.
+    pub created_at_ms: i64,
+    /// Version of the application that judged it; None if the request carried its own rules.
+    pub rules_version: Option<i64>,
+    /// The answer's `status` (§2.9).
+    pub status: Status,
+    /// The answer's `guardrails.flagged` (§2.9).
+    pub flagged_guardrails: bool,
+    /// The answer's `custom_policy.flagged` (§2.9).
+    pub flagged_custom_policy: bool,
+    /// The answer's `dataclean.flagged` (§2.9).
+    pub flagged_dataclean: bool,
+    /// The answer's `tokens.count` (§2.9).
+    pub token_count: u64,
+    /// The answer's `tokens.usage_severity` (§2.9).
+    pub severity: Option<Severity>,
+    /// The answer's `dataclean.types` (§2.9).
+    pub types: Vec<TypeCount>,
+    /// Whether the exchange failed.
+    pub failed: bool,
+    /// Whether the text is only a part of the message.
+    pub incomplete: bool,
+    /// Whether the application's policy blocks this verdict.
+    pub blocked: bool,
+    /// Duration of the analysis, microseconds.
+    pub total_us: u64,
+    /// The size that the store counts for it: the bytes of its texts and lists, and what the store adds.
+    pub bytes: u64,
+}
+
+/// A whole record.
+#[derive(Clone, Debug)]
+pub struct StoredRecord {
+    /// What a list shows of it.
+    pub summary: RecordSummary,
+    /// The original message, if it was kept.
+    pub message: Option<String>,
+    /// As received, including keys that this program does not know.
+    pub additional_parameters: Map<String, Value>,
+    /// The rules that the request carried.
+    pub inline_rules: Option<Value>,
+    /// The answer to the caller.
+    pub answer: AnalysisResponse,
+}
+
+/// Which verdict a list is narrowed to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum VerdictFilter {
+    /// Any check flagged it.
+    Flagged,
+    /// No check flagged it.
+    Clean,
+    /// Guardrails flagged it.
+    Guardrails,
+    /// A custom policy flagged it.
+    CustomPolicy,
+    /// Sensitive data was found.
+    Dataclean,
+    /// The application's policy blocks it.
+    Blocked,
+    /// The exchange failed.
+    Failed,
+}
+
+/// Which records a list shows; every condition has to hold.
+#[derive(Clone, Debug, Default)]
+pub struct RecordFilter {
+    /// Only this application.
+    pub application_id: Option<ApplicationId>,
+    /// Only this end user.
+    pub user_id: Option<String>,
+    /// Only this session.
+    pub session_id: Option<String>,
+    /// Only prompts or only answers.
+    pub stage: Option<Stage>,
+    /// Only records received at this time or later, milliseconds since 1970.
+    pub from_ms: Option<i64>,
+    /// Only records received before this time, milliseconds since 1970.
+    pub to_ms: Option<i64>,
+    /// Only records with this verdict.
+    pub verdict: Option<VerdictFilter>,
+    /// Only records in which this entity type was found.
+    pub kind: Option<String>,
+    /// Only records whose cleaned text or kept original contains this text, ignoring letter case. No
+    /// character is a wildcard. A page examines a bounded number of records: it may be short, or empty,
+    /// and still have a next one.
+    pub text: Option<String>,
+    /// Only records before this [`RecordSummary::seq`].
+    pub before: Option<i64>,
+    /// Records per page, from 1.
+    pub limit: u32,
+}
+
+/// One page of a list.
+#[derive(Clone, Debug)]
+pub struct RecordPage {
+    /// The records, newest first.
+    pub records: Vec<RecordSummary>,
+    /// [`RecordFilter::before`] of the next page; None when this is the last one.
+    pub next_before: Option<i64>,
+    /// How far a search for a text went; None without such a search, and if there was nothing to examine.
+    pub searched: Option<Searched>,
+}
+
+/// What a page of a search for a text examined.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Searched {
+    /// Number of records that were examined.
+    pub records: u32,
+    /// When the last of them was received, milliseconds since 1970.
+    pub until_ms: i64,
+}
+
+/// One page of whole records.
+#[derive(Clone, Debug)]
+pub struct WholePage {
+    /// The records, newest first.
+    pub records: Vec<StoredRecord>,
+    /// [`RecordFilter::before`] of the next page; None when this is the last one.
+    pub next_before: Option<i64>,
+}
+
+/// The most bytes of whole records on one page; a page always holds at least one record.
+pub(crate) const WHOLE_PAGE_BYTES: u64 = 16 << 20;
+
+impl RecordPage {
+    /// Cuts a list that was read with one record more than `limit`; that record shows that a next page exists.
+    pub(crate) fn cut(mut records: Vec<RecordSummary>, limit: u32) -> Self {
+        let limit = limit as usize;
+        let has_more = records.len() > limit;
+        records.truncate(limit);
+        let last = records.last().map(|record| record.seq);
+        Self {
+            next_before: last.filter(|_| has_more),
+            records,
+            searched: None,
+        }
+    }
+
+    /// The first records of the page that fit into this many bytes together, but at least one.
+    pub(crate) fn within(mut self, most: u64) -> Self {
+        let mut bytes = 0_u64;
+        let fit = self.records.iter().take_while(|record| {
+            bytes = bytes.saturating_add(record.bytes);
+            bytes <= most
+        });
+        let fit = fit.count().max(1);
+        if fit < self.records.len() {
+            self.records.truncate(fit);
+            self.next_before = self.records.last().map(|record| record.seq);
+        }
+        self
+    }
+}
+
+/// The records of one session taken together (CONTRACT 5 `session_id`).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SessionSummary {
+    /// The application it belongs to: equal names in two applications are two sessions.
+    pub application_id: ApplicationId,
+    /// The name that the client gave it.
+    pub session_id: String,
+    /// The user of its latest record that names one.
+    pub user_id: Option<String>,
+    /// When its first record was received, milliseconds since 1970.
+    pub first_ms: i64,
+    /// When its latest record was received, milliseconds since 1970.
+    pub last_ms: i64,
+    /// Number of records, prompts and answers alike.
+    pub messages: u64,
+    /// Records that any check flagged.
+    pub flagged: u64,
+    /// Tokens of all its records.
+    pub tokens: u64,
+}
+
+/// Which sessions a list shows.
+#[derive(Clone, Debug, Default)]
+pub struct SessionFilter {
+    /// Only this application.
+    pub application_id: Option<ApplicationId>,
+    /// Only sessions of this end user.
+    pub user_id: Option<String>,
+    /// The last session of the previous page: its `last_ms`, application and name.
+    pub before: Option<(i64, ApplicationId, String)>,
+    /// Sessions per page, from 1.
+    pub limit: u32,
+}
+
+/// Stores analysis records and lists them.
+#[async_trait]
+pub trait RecordStore: Send + Sync {
+    /// Stores a record and returns its answer once it is durable. A second record of the same application,
+    /// exchange and stage is not stored: the call returns the first one's answer (CONTRACT 23).
+    ///
+    /// # Errors
+    /// [`StoreError::Unavailable`], [`StoreError::Erased`] or [`StoreError::Closed`]; in each case nothing is
+    /// stored.
+    async fn insert(&self, record: NewRecord) -> Result<AnalysisResponse, StoreError>;
+
+    /// Hands a record over and returns as soon as the queue has room for it, before it is durable. Records
+    /// are stored in the order in which they were handed over.
+    ///
+    /// # Errors
+    /// As [`RecordStore::insert`], either here or from the returned future.
+    async fn begin_insert(&self, record: NewRecord) -> Result<Durable, StoreError> {
+        self.insert(record).await?;
+        Ok(Box::pin(std::future::ready(Ok(()))))
+    }
+
+    /// One page of the list, newest first.
+    ///
+    /// # Errors
+    /// [`StoreError`] when the store cannot be read.
+    async fn page(&self, filter: &RecordFilter) -> Result<RecordPage, StoreError>;
+
+    /// The whole record with this id.
+    ///
+    /// # Errors
+    /// [`StoreError`] when the store cannot be read.
+    async fn record(&self, id: RecordId) -> Result<Option<StoredRecord>, StoreError>;
+
+    /// The whole records of a page, for exports and replays. The page may be short and still have a next
+    /// one: it holds no more bytes than fit into memory at once.
+    ///
+    /// # Errors
+    /// [`StoreError`] when the store cannot be read.
+    async fn whole_page(&self, filter: &RecordFilter) -> Result<WholePage, StoreError>;
+
+    /// One page of sessions, the one with the latest record first.
+    ///
+    /// # Errors
+    /// [`StoreError`] when the store cannot be read.
+    async fn sessions(&self, filter: &SessionFilter) -> Result<Vec<SessionSummary>, StoreError>;
+}

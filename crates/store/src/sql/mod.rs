@@ -1,0 +1,12 @@
+//! What the SQL engines share: rows of either engine behind one interface, and the mapping of their columns
+//! to domain types; the queries of the gap evidence; the migration runner. The statements themselves are in
+//! `sqlite` and `postgres`, because indexes, locks and batching differ.
+
+pub(crate) mod attachments;
+pub(crate) mod chain;
+pub(crate) mod columns;
+pub(crate) mod migrations;
+pub(crate) mod people;
+pub(crate) mod records;
+pub(crate) mod settings;
+pub(crate) mod statistics;

@@ -1,0 +1,5 @@
+//! People who use the web UI: accounts, sign-ins and saved filters.
+
+mod accounts;
+mod saved_filters;
+mod sign_ins;

@@ -1,0 +1,181 @@
+//! The SQL of one-time links and sign-ins.
+
+use crate::accounts::{Account, AccountId};
+use crate::error::StoreError;
+use crate::sign_ins::{SecretHash, SignIn, SignInStore};
+use crate::sql::people::sign_in;
+use crate::sqlite::store::SqliteStore;
+use async_trait::async_trait;
+use sqlx::SqliteConnection;
+use uuid::Uuid;
+
+const FIND: &str = "
+    SELECT s.started_at_ms, s.seen_at_ms, a.*
+    FROM sign_ins s JOIN accounts a ON a.id = s.account_id WHERE s.hash = ?1";
+const ADD_LINK: &str =
+    "INSERT INTO account_links (hash, account_id, ends_at_ms) VALUES (?1, ?2, ?3)";
+const LINK: &str = "SELECT account_id FROM account_links WHERE hash = ?1 AND ends_at_ms > ?2";
+const TAKE_LINK: &str =
+    "DELETE FROM account_links WHERE hash = ?1 AND ends_at_ms > ?2 RETURNING account_id";
+const ADD: &str = "
+    INSERT INTO sign_ins (hash, account_id, started_at_ms, seen_at_ms) VALUES (?1, ?2, ?3, ?4)";
+const TOUCH: &str = "UPDATE sign_ins SET seen_at_ms = max(seen_at_ms, ?2) WHERE hash = ?1";
+
+#[async_trait]
+impl SignInStore for SqliteStore {
+    async fn add_link(
+        &self,
+        hash: SecretHash,
+        account: AccountId,
+        ends_at_ms: i64,
+    ) -> Result<(), StoreError> {
+        self.writer
+            .write(move |connection| Box::pin(add_link(connection, hash, account, ends_at_ms)))
+            .await
+    }
+
+    async fn link(&self, hash: SecretHash, now_ms: i64) -> Result<Option<AccountId>, StoreError> {
+        let id: Option<Uuid> = sqlx::query_scalar(LINK)
+            .bind(hash.0.to_vec())
+            .bind(now_ms)
+            .fetch_optional(&self.readers)
+            .await?;
+        Ok(id.map(AccountId))
+    }
+
+    async fn take_link(
+        &self,
+        hash: SecretHash,
+        now_ms: i64,
+    ) -> Result<Option<AccountId>, StoreError> {
+        self.writer
+            .write(move |connection| Box::pin(take_link(connection, hash, now_ms)))
+            .await
+    }
+
+    async fn add_sign_in(
+        &self,
+        hash: SecretHash,
+        sign_in: SignIn,
+        stale_ms: i64,
+    ) -> Result<(), StoreError> {
+        self.writer
+            .write(move |connection| Box::pin(add(connection, hash, sign_in, stale_ms)))
+            .await
+    }
+
+    async fn sign_in(&self, hash: SecretHash) -> Result<Option<(SignIn, Account)>, StoreError> {
+        let row = sqlx::query(FIND)
+            .bind(hash.0.to_vec())
+            .fetch_optional(&self.readers)
+            .await?;
+        row.as_ref().map(sign_in).transpose()
+    }
+
+    async fn touch_sign_in(&self, hash: SecretHash, seen_at_ms: i64) -> Result<(), StoreError> {
+        self.writer
+            .write(move |connection| Box::pin(touch(connection, hash, seen_at_ms)))
+            .await
+    }
+
+    async fn end_sign_in(&self, hash: SecretHash) -> Result<(), StoreError> {
+        self.writer
+            .write(move |connection| Box::pin(end(connection, hash)))
+            .await
+    }
+
+    async fn end_other_sign_ins(
+        &self,
+        account: AccountId,
+        kept: Option<SecretHash>,
+    ) -> Result<(), StoreError> {
+        self.writer
+            .write(move |connection| Box::pin(end_others(connection, account, kept)))
+            .await
+    }
+}
+
+async fn add_link(
+    connection: &mut SqliteConnection,
+    hash: SecretHash,
+    account: AccountId,
+    ends_at_ms: i64,
+) -> Result<(), StoreError> {
+    let query = sqlx::query(ADD_LINK).bind(hash.0.to_vec());
+    let query = query.bind(account.0).bind(ends_at_ms);
+    query.execute(connection).await?;
+    Ok(())
+}
+
+async fn take_link(
+    connection: &mut SqliteConnection,
+    hash: SecretHash,
+    now_ms: i64,
+) -> Result<Option<AccountId>, StoreError> {
+    let id: Option<Uuid> = sqlx::query_scalar(TAKE_LINK)
+        .bind(hash.0.to_vec())
+        .bind(now_ms)
+        .fetch_optional(connection)
+        .await?;
+    Ok(id.map(AccountId))
+}
+
+/// Removes the one-time links of an account.
+pub(super) async fn remove_links(
+    connection: &mut SqliteConnection,
+    account: AccountId,
+) -> Result<(), StoreError> {
+    let query = sqlx::query("DELETE FROM account_links WHERE account_id = ?1").bind(account.0);
+    query.execute(connection).await?;
+    Ok(())
+}
+
+async fn add(
+    connection: &mut SqliteConnection,
+    hash: SecretHash,
+    sign_in: SignIn,
+    stale_ms: i64,
+) -> Result<(), StoreError> {
+    sqlx::query("DELETE FROM sign_ins WHERE seen_at_ms < ?1")
+        .bind(stale_ms)
+        .execute(&mut *connection)
+        .await?;
+    sqlx::query(ADD)
+        .bind(hash.0.to_vec())
+        .bind(sign_in.account.0)
+        .bind(sign_in.started_at_ms)
+        .bind(sign_in.seen_at_ms)
+        .execute(connection)
+        .await?;
+    Ok(())
+}
+
+async fn touch(
+    connection: &mut SqliteConnection,
+    hash: SecretHash,
+    seen_at_ms: i64,
+) -> Result<(), StoreError> {
+    let query = sqlx::query(TOUCH).bind(hash.0.to_vec()).bind(seen_at_ms);
+    query.execute(connection).await?;
+    Ok(())
+}
+
+async fn end(connection: &mut SqliteConnection, hash: SecretHash) -> Result<(), StoreError> {
+    let query = sqlx::query("DELETE FROM sign_ins WHERE hash = ?1").bind(hash.0.to_vec());
+    query.execute(connection).await?;
+    Ok(())
+}
+
+/// Ends the sign-ins of an account except `kept`.
+pub(super) async fn end_others(
+    connection: &mut SqliteConnection,
+    account: AccountId,
+    kept: Option<SecretHash>,
+) -> Result<(), StoreError> {
+    sqlx::query("DELETE FROM sign_ins WHERE account_id = ?1 AND hash <> ?2")
+        .bind(account.0)
+        .bind(kept.map(|hash| hash.0.to_vec()).unwrap_or_default())
+        .execute(connection)
+        .await?;
+    Ok(())
+}

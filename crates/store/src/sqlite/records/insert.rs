@@ -1,0 +1,303 @@
+//! Inserts records: many rows per statement, and once per batch what is derived from the rows themselves
+//! (entity types, times, totals, sessions, statistics).
+
+use super::erased_users;
+use crate::chain::{ReceivedNumber, column};
+use crate::error::StoreError;
+use crate::sql::attachments::ErasedUsers;
+use crate::sql::chain;
+use crate::sql::columns::Columns as _;
+use crate::sql::records::{EncodedRecord, answer};
+use crate::sqlite::values::{capped, json_list, stage_word};
+use monitor_model::AnalysisResponse;
+use sqlx::sqlite::SqliteArguments;
+use sqlx::{AssertSqlSafe, Row as _, Sqlite, SqliteConnection};
+use std::collections::HashSet;
+use std::ops::Range;
+use uuid::Uuid;
+
+/// The most rows in one statement. Statements have this many rows or a smaller power of two, so that a few
+/// prepared statements serve every batch.
+const ROWS: usize = 64;
+
+const RECORDS: &str = "
+    INSERT INTO records (seq, id, application_id, stage, exchange_id, user_id, session_id,
+        created_at_ms, rules_version, status, flagged_guardrails, flagged_custom_policy,
+        flagged_dataclean, token_count, severity, types, failed, incomplete, blocked, total_us, bytes,
+        chain_gateway, chain_sequence)
+    VALUES ";
+const RECORD: &str = "(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)";
+
+/// The second statement inserts nothing where the first one did not.
+const BODIES: &str = "
+    ON CONFLICT (application_id, exchange_id, stage) WHERE exchange_id IS NOT NULL DO NOTHING
+    RETURNING seq;
+    INSERT INTO record_bodies
+        (seq, message, cleaned_text, entities, additional_parameters, answer, inline_rules)
+    SELECT * FROM (VALUES ";
+const BODY: &str = "(?,?,?,?,?,?,?)";
+const BODIES_END: &str = ") WHERE EXISTS (SELECT 1 FROM records WHERE seq = column1)";
+
+/// The last position ever assigned, and which of the applications exist; ?1 lists their ids in hexadecimal, as
+/// JSON.
+const KNOWN: &str = "
+    SELECT NULL AS id, coalesce(max(seq), 0) AS last_seq FROM sqlite_sequence WHERE name = 'records'
+    UNION ALL
+    SELECT applications.id, NULL
+    FROM json_each(?1) AS wanted CROSS JOIN applications ON applications.id = unhex(wanted.value)";
+
+const EARLIER: &str = "
+    SELECT cleaned_text, entities, answer FROM records JOIN record_bodies USING (seq)
+    WHERE application_id = ?1 AND exchange_id = ?2 AND stage = ?3";
+
+/// Updates what is derived from the new records: entity types, times, totals, sessions, statistics.
+const DERIVED: &str = include_str!("insert_derived.sql");
+
+/// What became of a record.
+pub(in crate::sqlite) enum Inserted {
+    /// It was inserted.
+    New,
+    /// A record of the same exchange and stage exists, with this answer.
+    Earlier(Box<AnalysisResponse>),
+}
+
+/// What the database holds before a batch.
+struct Before {
+    last_seq: i64,
+    applications: HashSet<Uuid>,
+    erased: ErasedUsers,
+}
+
+/// Inserts records within the caller's transaction. A row that fails affects only itself.
+pub(in crate::sqlite) async fn insert(
+    connection: &mut SqliteConnection,
+    rows: &[EncodedRecord],
+) -> Result<Vec<Result<Inserted, StoreError>>, StoreError> {
+    let before = before(connection, rows).await?;
+    let first = before.last_seq + 1;
+    let accepted: Vec<&EncodedRecord> = rows
+        .iter()
+        .filter(|row| before.applications.contains(&row.record.application_id.0))
+        .filter(|row| !before.erased.contains(&row.record))
+        .collect();
+    let mut inserted = Vec::with_capacity(accepted.len());
+    for range in portions(accepted.len()) {
+        let seq = first + range.start as i64;
+        inserted.extend(insert_portion(connection, &accepted[range], seq).await?);
+    }
+    if inserted.iter().any(|inserted| matches!(inserted, Ok(true))) {
+        sqlx::query(DERIVED)
+            .bind(first)
+            .bind(first + accepted.len() as i64)
+            .execute(&mut *connection)
+            .await?;
+    }
+    let mut outcomes = Vec::with_capacity(rows.len());
+    let mut inserted = accepted.into_iter().zip(inserted).peekable();
+    for row in rows {
+        let outcome = match inserted.next_if(|(accepted, _)| std::ptr::eq(*accepted, row)) {
+            None if before.erased.contains(&row.record) => Err(StoreError::Erased),
+            None => Err(StoreError::Unavailable("no such application".to_owned())),
+            Some((_, Err(error))) => Err(error),
+            Some((_, Ok(true))) => Ok(Inserted::New),
+            Some((_, Ok(false))) => earlier(connection, row).await,
+        };
+        outcomes.push(outcome);
+    }
+    chain::enter(connection, numbers(rows, &outcomes)).await?;
+    Ok(outcomes)
+}
+
+/// The numbers of records that are stored now or were before, and of those that are refused because their
+/// user was erased.
+fn numbers(
+    rows: &[EncodedRecord],
+    outcomes: &[Result<Inserted, StoreError>],
+) -> impl Iterator<Item = ReceivedNumber> {
+    let number = |(row, outcome): (&EncodedRecord, &Result<Inserted, StoreError>)| {
+        let record = match outcome {
+            Ok(Inserted::New) => Some(row.record.answer.request_id),
+            Ok(Inserted::Earlier(_)) | Err(StoreError::Erased) => None,
+            Err(_) => return None,
+        };
+        let entry = row.record.chain?;
+        Some(ReceivedNumber {
+            entry,
+            record,
+            at_ms: row.record.created_at_ms,
+        })
+    };
+    rows.iter().zip(outcomes).filter_map(number)
+}
+
+async fn before(
+    connection: &mut SqliteConnection,
+    rows: &[EncodedRecord],
+) -> Result<Before, StoreError> {
+    let wanted: HashSet<Uuid> = rows.iter().map(|row| row.record.application_id.0).collect();
+    let found = sqlx::query(KNOWN)
+        .bind(json_list(wanted.iter().map(|id| id.simple().to_string())))
+        .fetch_all(&mut *connection)
+        .await?;
+    let (mut last_seq, mut applications) = (0, HashSet::new());
+    for row in found {
+        match row.optional_id("id")? {
+            Some(id) => drop(applications.insert(id)),
+            None => last_seq = row.number("last_seq")?,
+        }
+    }
+    let users = rows.iter().filter_map(|row| row.record.user_id.as_deref());
+    Ok(Before {
+        last_seq,
+        applications,
+        erased: erased_users::erased(connection, users).await?,
+    })
+}
+
+/// For each row whether it was inserted; false if the record was there before.
+async fn insert_portion(
+    connection: &mut SqliteConnection,
+    rows: &[&EncodedRecord],
+    first: i64,
+) -> Result<Vec<Result<bool, StoreError>>, StoreError> {
+    if let Ok(inserted) = insert_together(connection, rows, first).await {
+        return Ok(inserted.into_iter().map(Ok).collect());
+    }
+    undo(connection, first, rows.len()).await?;
+    let mut inserted = Vec::with_capacity(rows.len());
+    for (seq, row) in (first..).zip(rows.chunks(1)) {
+        let one = insert_together(connection, row, seq).await;
+        if one.is_err() {
+            undo(connection, seq, 1).await?;
+        }
+        inserted.push(one.map(|inserted| inserted == [true]));
+    }
+    Ok(inserted)
+}
+
+/// Removes what a failed attempt left behind; bodies are deleted with their records.
+async fn undo(
+    connection: &mut SqliteConnection,
+    first: i64,
+    rows: usize,
+) -> Result<(), StoreError> {
+    sqlx::query("DELETE FROM records WHERE seq >= ?1 AND seq < ?2")
+        .bind(first)
+        .bind(first + rows as i64)
+        .execute(connection)
+        .await?;
+    Ok(())
+}
+
+async fn insert_together(
+    connection: &mut SqliteConnection,
+    rows: &[&EncodedRecord],
+    first: i64,
+) -> Result<Vec<bool>, StoreError> {
+    let mut query = sqlx::query(AssertSqlSafe(statement(rows.len())));
+    for (seq, row) in (first..).zip(rows) {
+        query = bind_record(query, row, seq);
+    }
+    for (seq, row) in (first..).zip(rows) {
+        query = query
+            .bind(seq)
+            .bind(row.record.message.as_deref())
+            .bind(row.cleaned_text.as_deref())
+            .bind(&*row.entities)
+            .bind(&*row.additional_parameters)
+            .bind(&*row.answer)
+            .bind(row.inline_rules.as_deref());
+    }
+    let mut inserted = vec![false; rows.len()];
+    for row in query.fetch_all(connection).await? {
+        let index = usize::try_from(row.try_get::<i64, _>(0)? - first).ok();
+        if let Some(inserted) = index.and_then(|index| inserted.get_mut(index)) {
+            *inserted = true;
+        }
+    }
+    Ok(inserted)
+}
+
+type Query<'q> = sqlx::query::Query<'q, Sqlite, SqliteArguments>;
+
+fn bind_record<'q>(query: Query<'q>, row: &'q EncodedRecord, seq: i64) -> Query<'q> {
+    let (record, verdict) = (&row.record, &row.record.answer);
+    query
+        .bind(seq)
+        .bind(verdict.request_id.0)
+        .bind(record.application_id.0)
+        .bind(stage_word(record.stage))
+        .bind(record.exchange_id.as_deref())
+        .bind(record.user_id.as_deref())
+        .bind(record.session_id.as_deref())
+        .bind(record.created_at_ms)
+        .bind(record.rules_version)
+        .bind(verdict.status.as_str())
+        .bind(verdict.guardrails.flagged)
+        .bind(verdict.custom_policy.flagged)
+        .bind(verdict.dataclean.flagged)
+        .bind(capped(verdict.tokens.count))
+        .bind(row.severity.as_deref())
+        .bind(&*row.types)
+        .bind(record.failed())
+        .bind(record.incomplete())
+        .bind(record.blocked)
+        .bind(capped(verdict.timings.total_us))
+        .bind(bytes(row))
+        .bind(record.chain.map(|chain| chain.gateway))
+        .bind(record.chain.map(|chain| column(chain.sequence)))
+}
+
+/// The size that is counted for a record: its texts and lists.
+fn bytes(row: &EncodedRecord) -> i64 {
+    let texts = row.record.message.iter().chain(&row.cleaned_text);
+    let texts: usize = texts.map(String::len).sum();
+    capped((texts + row.encoded_bytes()) as u64)
+}
+
+async fn earlier(
+    connection: &mut SqliteConnection,
+    row: &EncodedRecord,
+) -> Result<Inserted, StoreError> {
+    let earlier = sqlx::query(EARLIER)
+        .bind(row.record.application_id.0)
+        .bind(row.record.exchange_id.as_deref())
+        .bind(stage_word(row.record.stage))
+        .fetch_one(connection)
+        .await?;
+    Ok(Inserted::Earlier(Box::new(answer(&earlier)?)))
+}
+
+fn statement(rows: usize) -> String {
+    let list = |row: &str| vec![row; rows].join(",");
+    [RECORDS, &list(RECORD), BODIES, &list(BODY), BODIES_END].concat()
+}
+
+/// The rows in portions of a power of two.
+fn portions(rows: usize) -> impl Iterator<Item = Range<usize>> {
+    let mut start = 0;
+    std::iter::from_fn(move || {
+        let left = (rows - start).min(ROWS);
+        let size = (left > 0).then(|| 1 << left.ilog2())?;
+        start += size;
+        Some(start - size..start)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::portions;
+
+    #[test]
+    fn portions_cover_every_row_once() {
+        for rows in 0..300 {
+            let mut next = 0;
+            for portion in portions(rows) {
+                assert_eq!(portion.start, next);
+                assert!(portion.len().is_power_of_two() && portion.len() <= super::ROWS);
+                next = portion.end;
+            }
+            assert_eq!(next, rows);
+        }
+    }
+}

@@ -1,0 +1,50 @@
+//! Removing records: retention, erasure of users, and removed applications.
+
+pub(super) mod erasure;
+pub(super) mod retention;
+pub(super) mod tombstones;
+
+use super::records::chain;
+use super::store::SqliteStore;
+use super::values::json_list;
+use crate::error::StoreError;
+use crate::removal::{Erased, Erasure, RecordRemoval, RetentionLimits, RetentionScope};
+use async_trait::async_trait;
+use monitor_model::ApplicationId;
+use sqlx::SqliteConnection;
+
+const DELETE: &str = include_str!("delete_records.sql");
+
+#[async_trait]
+impl RecordRemoval for SqliteStore {
+    async fn enforce_retention(
+        &self,
+        application: Option<ApplicationId>,
+        limits: RetentionLimits,
+        now_ms: i64,
+    ) -> Result<u64, StoreError> {
+        let scope = RetentionScope {
+            application,
+            limits,
+            now_ms,
+        };
+        retention::enforce(&self.writer, scope).await
+    }
+
+    async fn erase_step(&self, erasure: &Erasure) -> Result<Erased, StoreError> {
+        let erasure = erasure.clone();
+        self.writer
+            .write_and_empty_log(move |connection| {
+                Box::pin(async move { erasure::step(connection, &erasure).await })
+            })
+            .await
+    }
+}
+
+/// Deletes the records at these positions with everything that belongs to them.
+async fn delete(connection: &mut SqliteConnection, seqs: &[i64]) -> Result<(), StoreError> {
+    let seqs = json_list(seqs.iter().copied());
+    chain::leave_stubs(connection, &seqs).await?;
+    sqlx::query(DELETE).bind(seqs).execute(connection).await?;
+    Ok(())
+}

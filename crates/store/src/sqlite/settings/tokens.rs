@@ -1,0 +1,150 @@
+//! The SQL of tokens (CONTRACT 30).
+
+use crate::error::StoreError;
+use crate::sql::settings::token;
+use crate::sqlite::store::SqliteStore;
+use crate::tokens::{Token, TokenChange, TokenHash, TokenId, TokenStore};
+use async_trait::async_trait;
+use monitor_model::ApplicationId;
+use sqlx::{QueryBuilder, Sqlite, SqliteConnection};
+
+const ADD: &str = "
+    INSERT INTO tokens (id, name, hash, scopes, application_id, created_at_ms, expires_at_ms,
+                        revoked_at_ms, last_used_at_ms)
+    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9) ON CONFLICT (hash) DO NOTHING";
+
+const CHANGE: &str = "
+    UPDATE tokens SET name = coalesce(?2, name),
+        expires_at_ms = CASE WHEN ?3 THEN ?4 ELSE expires_at_ms END,
+        revoked_at_ms = coalesce(revoked_at_ms, ?5)
+    WHERE id = ?1 RETURNING *";
+
+const TOUCH: &str = "
+    UPDATE tokens SET last_used_at_ms = max(coalesce(last_used_at_ms, ?2), ?2) WHERE id = ?1";
+
+#[async_trait]
+impl TokenStore for SqliteStore {
+    async fn has_tokens(&self) -> Result<bool, StoreError> {
+        let made = sqlx::query_scalar("SELECT tokens_made FROM settings_changes");
+        Ok(made.fetch_one(&self.readers).await?)
+    }
+
+    async fn token(&self, hash: &TokenHash) -> Result<Option<Token>, StoreError> {
+        let row = sqlx::query("SELECT * FROM tokens WHERE hash = ?1")
+            .bind(hash.0.to_vec())
+            .fetch_optional(&self.readers)
+            .await?;
+        row.as_ref().map(token).transpose()
+    }
+
+    async fn token_by_id(&self, id: TokenId) -> Result<Option<Token>, StoreError> {
+        let row = sqlx::query("SELECT * FROM tokens WHERE id = ?1")
+            .bind(id.0)
+            .fetch_optional(&self.readers)
+            .await?;
+        row.as_ref().map(token).transpose()
+    }
+
+    async fn tokens(
+        &self,
+        application: Option<ApplicationId>,
+        before: Option<(i64, TokenId)>,
+        limit: u32,
+    ) -> Result<Vec<Token>, StoreError> {
+        let mut query = page_query(application, before, limit);
+        let rows = query.build().fetch_all(&self.readers).await?;
+        rows.iter().map(token).collect()
+    }
+
+    async fn add_token(&self, hash: TokenHash, token: Token) -> Result<(), StoreError> {
+        self.write_setting(move |connection| Box::pin(add(connection, hash, token)))
+            .await
+    }
+
+    async fn change_token(
+        &self,
+        id: TokenId,
+        change: TokenChange,
+    ) -> Result<Option<Token>, StoreError> {
+        self.write_setting(move |connection| Box::pin(alter(connection, id, change)))
+            .await
+    }
+
+    fn touch_token(&self, id: TokenId, used_at_ms: i64) {
+        self.writer
+            .write_later(move |connection| Box::pin(touch(connection, id, used_at_ms)));
+    }
+}
+
+pub(in crate::sqlite) fn page_query(
+    application: Option<ApplicationId>,
+    before: Option<(i64, TokenId)>,
+    limit: u32,
+) -> QueryBuilder<Sqlite> {
+    let mut query = QueryBuilder::new("SELECT * FROM tokens INDEXED BY ");
+    query.push(match application {
+        Some(_) => "tokens_by_application",
+        None => "tokens_by_time",
+    });
+    query.push(" WHERE true");
+    if let Some(id) = application {
+        query.push(" AND application_id = ").push_bind(id.0);
+    }
+    if let Some((created_at_ms, id)) = before {
+        query.push(" AND (created_at_ms, id) < (");
+        query.push_bind(created_at_ms).push(", ");
+        query.push_bind(id.0).push(")");
+    }
+    query.push(" ORDER BY created_at_ms DESC, id DESC LIMIT ");
+    query.push_bind(i64::from(limit));
+    query
+}
+
+async fn add(
+    connection: &mut SqliteConnection,
+    hash: TokenHash,
+    token: Token,
+) -> Result<(), StoreError> {
+    sqlx::query(ADD)
+        .bind(token.id.0)
+        .bind(token.name)
+        .bind(hash.0.to_vec())
+        .bind(token.scopes.bits())
+        .bind(token.application_id.map(|id| id.0))
+        .bind(token.created_at_ms)
+        .bind(token.expires_at_ms)
+        .bind(token.revoked_at_ms)
+        .bind(token.last_used_at_ms)
+        .execute(connection)
+        .await?;
+    Ok(())
+}
+
+async fn alter(
+    connection: &mut SqliteConnection,
+    id: TokenId,
+    change: TokenChange,
+) -> Result<Option<Token>, StoreError> {
+    let row = sqlx::query(CHANGE)
+        .bind(id.0)
+        .bind(change.name)
+        .bind(change.expires_at_ms.is_some())
+        .bind(change.expires_at_ms.flatten())
+        .bind(change.revoked_at_ms)
+        .fetch_optional(connection)
+        .await?;
+    row.as_ref().map(token).transpose()
+}
+
+async fn touch(
+    connection: &mut SqliteConnection,
+    id: TokenId,
+    used_at_ms: i64,
+) -> Result<(), StoreError> {
+    sqlx::query(TOUCH)
+        .bind(id.0)
+        .bind(used_at_ms)
+        .execute(connection)
+        .await?;
+    Ok(())
+}

@@ -1,0 +1,80 @@
+//! Statistics per day, application and stage.
+
+use crate::error::StoreError;
+use crate::sql::columns::{Columns as _, type_count};
+use crate::sql::statistics::day;
+use crate::sqlite::values::stage_word;
+use crate::statistics::{DayStatistics, StatisticsFilter};
+use sqlx::AssertSqlSafe;
+use sqlx::sqlite::{SqlitePool, SqliteRow};
+use std::collections::BTreeMap;
+use uuid::Uuid;
+
+/// The primary key of both tables; the words of the stages sort as the stages do.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+struct Key {
+    day: i64,
+    application: Uuid,
+    stage: String,
+}
+
+/// Ordered by day, application and stage.
+pub(super) async fn page(
+    readers: &SqlitePool,
+    filter: &StatisticsFilter,
+) -> Result<Vec<DayStatistics>, StoreError> {
+    let is_one = filter.application_id.is_some();
+    let read = |table, (first, last): (i64, i64), limit: i64| {
+        let (day, application, stage) = match filter.after {
+            Some((day, application, stage)) => {
+                (day, application.0.as_bytes().to_vec(), stage_word(stage))
+            }
+            None => (i64::MIN, Vec::new(), ""),
+        };
+        sqlx::query(AssertSqlSafe(select(table, is_one)))
+            .bind(first.max(day))
+            .bind(last)
+            .bind(filter.application_id.map(|id| id.0))
+            .bind(day)
+            .bind(application)
+            .bind(stage)
+            .bind(limit)
+    };
+    let mut days = BTreeMap::new();
+    let page = read("statistics", filter.days, i64::from(filter.limit));
+    for row in page.fetch_all(readers).await? {
+        days.insert(key(&row)?, day(&row)?);
+    }
+    let Some((first, last)) = days.keys().next().zip(days.keys().next_back()) else {
+        return Ok(Vec::new());
+    };
+    // Types of the last day's later applications are read too, and ignored.
+    let types = read("statistics_types", (first.day, last.day), i64::MAX);
+    for row in types.fetch_all(readers).await? {
+        if let Some(day) = days.get_mut(&key(&row)?) {
+            day.types.push(type_count(&row)?);
+        }
+    }
+    for day in days.values_mut() {
+        day.types.sort_by(|one, next| one.kind.cmp(&next.kind));
+    }
+    Ok(days.into_values().collect())
+}
+
+/// A page of a range of days after the previous page, of one application or of all.
+pub(in crate::sqlite) fn select(table: &str, one_application: bool) -> String {
+    let rest = "day BETWEEN ?1 AND ?2 AND (day, application_id, stage) > (?4, ?5, ?6)
+        ORDER BY day, application_id, stage LIMIT ?7";
+    match one_application {
+        true => format!("SELECT * FROM {table} WHERE application_id = ?3 AND {rest}"),
+        false => format!("SELECT * FROM {table} INDEXED BY {table}_by_day WHERE {rest}"),
+    }
+}
+
+fn key(row: &SqliteRow) -> Result<Key, StoreError> {
+    Ok(Key {
+        day: row.number("day")?,
+        application: row.id("application_id")?,
+        stage: row.text("stage")?,
+    })
+}

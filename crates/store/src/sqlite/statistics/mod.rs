@@ -1,0 +1,38 @@
+//! Statistics per day and traffic per hour, from the tables that the writer keeps up to date as records come
+//! in.
+
+pub(super) mod days;
+pub(super) mod traffic;
+
+use super::store::SqliteStore;
+use crate::error::StoreError;
+use crate::statistics::{DayStatistics, HourTraffic, StatisticsFilter, StatisticsStore};
+use async_trait::async_trait;
+use monitor_model::{ApplicationId, TypeCount};
+
+#[async_trait]
+impl StatisticsStore for SqliteStore {
+    async fn statistics(
+        &self,
+        filter: &StatisticsFilter,
+    ) -> Result<Vec<DayStatistics>, StoreError> {
+        days::page(&self.readers, filter).await
+    }
+
+    async fn traffic(
+        &self,
+        application: Option<ApplicationId>,
+        hours: (i64, i64),
+    ) -> Result<Vec<HourTraffic>, StoreError> {
+        traffic::hours(&self.readers, application, hours).await
+    }
+
+    async fn traffic_types(
+        &self,
+        application: Option<ApplicationId>,
+        hours: (i64, i64),
+        limit: u32,
+    ) -> Result<Vec<TypeCount>, StoreError> {
+        traffic::types(&self.readers, application, hours, limit).await
+    }
+}
