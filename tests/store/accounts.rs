@@ -1,4 +1,4 @@
-//! Accounts of people, one-time links and sign-ins.
+//! Accounts, one-time links and sign-ins.
 
 use monitor_store::{Account, AccountChange, AccountId, Role, SecretHash, SignIn};
 use support::bed::{Bed, MORNING_MS};

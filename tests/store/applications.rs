@@ -1,4 +1,4 @@
-//! Applications, their versions, and changes that meet (CONTRACT 38).
+//! Applications, their versions, and concurrent changes (CONTRACT 38).
 
 use monitor_model::{ApplicationId, Policy};
 use monitor_store::{

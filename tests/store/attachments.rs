@@ -1,4 +1,4 @@
-//! Files of records: their links, and the bytes that nobody has a link to (CONTRACT 29).
+//! Files of records: their links, and bytes without a link (CONTRACT 29).
 
 use monitor_model::RecordId;
 use monitor_store::{

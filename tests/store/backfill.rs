@@ -1,5 +1,5 @@
-//! Traffic of records that were there before it was counted by the hour: the migration that began to count
-//! counts them too, in every database alike. What is counted later is the contract's.
+//! The migration that introduced traffic per hour counts the records that were stored before it, in every
+//! engine alike. What is counted later is tested by the contract.
 
 use monitor_model::{ApplicationId, PATTERN_NAMES, TypeCount};
 use monitor_store::{

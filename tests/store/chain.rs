@@ -1,4 +1,4 @@
-//! Numbers of gateways' records as a store keeps them (CONTRACT 5).
+//! Sequence numbers of gateways as a store keeps them (CONTRACT 5).
 
 use monitor_model::{ChainHash, Span};
 use monitor_store::{

@@ -1,5 +1,5 @@
-//! The suite's list. `store_contract!(path)` makes a test of every line; `path` is a function that
-//! gives a new empty database; attributes before it are those of every test.
+//! The list of the suite. `store_contract!(path)` turns every line into a test; `path` is a function that
+//! returns a new empty database; attributes before it apply to every test.
 
 macro_rules! store_contract {
     ($(#[$attribute:meta])* $new:path) => {

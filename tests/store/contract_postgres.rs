@@ -1,4 +1,4 @@
-//! The contract on PostgreSQL. What only it can do wrong has tests of its own.
+//! The contract on PostgreSQL. What is specific to it has tests of its own.
 
 use async_trait::async_trait;
 use monitor_store::{PostgresStore, Store};

@@ -1,4 +1,4 @@
-//! Erasing a user: what is there goes, what comes late is refused (issue: erasure).
+//! Erasing a user: stored records are removed, late ones are refused.
 
 use crate::attachments::{attach, file, place};
 use monitor_model::ApplicationId;

@@ -1,4 +1,4 @@
-//! Every condition of a list, alone and in pairs, against the same condition in this language.
+//! Every condition of a list, alone and in pairs, compared with the same condition in Rust.
 
 use monitor_model::{ApplicationId, RecordId, Stage};
 use monitor_store::{NewRecord, RecordFilter, VerdictFilter};

@@ -1,5 +1,5 @@
-//! Files and databases of the schema before: what pages look up is there behind the migration, and counts
-//! on from what was counted before.
+//! Databases of the previous schema: after the migration, what pages look up is there and continues to be
+//! counted.
 
 use monitor_model::{ChainHash, Stage};
 use monitor_store::{

@@ -1,5 +1,5 @@
-//! What every store has to do (CONTRACT 5, 16, 23, 30, 38), at the library's door: one suite, run on
-//! each database by `store_contract!`. What only one database does stands in that database's file.
+//! What every store has to do (CONTRACT 5, 16, 23, 30, 38), through the public interface of the crate: one
+//! suite, which `store_contract!` runs on each engine. What is specific to one engine is in a folder of its own.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 #[macro_use]

@@ -1,5 +1,5 @@
-//! Policies beside their applications (CONTRACT 16). What may stand in a row at all is tested with
-//! each database's constraints in the policy tests.
+//! Policies of applications (CONTRACT 16). Which rows an engine's constraints accept is tested with the
+//! gateway's policies.
 
 use monitor_model::{ApplicationId, Policy};
 use monitor_store::{Changed, StoreError};

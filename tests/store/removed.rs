@@ -1,4 +1,4 @@
-//! What a removed application leaves behind: nothing that is shown, and soon nothing at all.
+//! Records of a removed application: hidden at once, removed soon after.
 
 use monitor_model::{ApplicationId, Policy, RecordId};
 use monitor_store::{

@@ -1,4 +1,4 @@
-//! Removing what is beyond the limits (CONTRACT 38).
+//! Removing records beyond the limits (CONTRACT 38).
 
 use monitor_model::{ApplicationId, RecordId};
 use monitor_store::{RetentionLimits, SessionFilter, StatisticsFilter};

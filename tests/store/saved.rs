@@ -1,4 +1,4 @@
-//! Saved filters, and the identities of accounts at other servers.
+//! Saved filters, and the identities that identity providers give accounts.
 
 use crate::accounts::{account, added};
 use monitor_store::{Account, FilterId, Identity, SavedFilter};

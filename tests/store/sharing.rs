@@ -1,4 +1,4 @@
-//! Several stores over one database, closing and opening, and changes that others have to hear of.
+//! Several stores over one database, closing and reopening, and notification of changes.
 
 use monitor_model::{ApplicationId, RecordId};
 use monitor_store::{

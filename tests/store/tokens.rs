@@ -1,4 +1,4 @@
-//! Tokens (CONTRACT 30). Whether one may be used is said elsewhere; here they are kept.
+//! Tokens (CONTRACT 30): how they are stored. Whether one may be used is tested elsewhere.
 
 use monitor_store::{Scope, Scopes, Token, TokenChange, TokenHash, TokenId};
 use std::time::Instant;

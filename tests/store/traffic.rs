@@ -1,4 +1,4 @@
-//! Traffic by the hour, and what the store says of itself and of gateways.
+//! Traffic per hour, and what a store reports about itself and about gateways.
 
 use monitor_model::{ChainHash, Stage};
 use monitor_store::{ChainEntry, HourTraffic, KEPT_HOURS, NewRecord, RetentionLimits};

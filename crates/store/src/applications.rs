@@ -92,7 +92,7 @@ pub enum NameFilter {
 impl NameFilter {
     /// Whether the filter accepts a name. Evaluated here and not in a database, whose case folding follows
     /// its locale or knows ASCII alone.
-    pub(crate) fn takes(&self, name: &str) -> bool {
+    pub fn takes(&self, name: &str) -> bool {
         match self {
             Self::Part(text) => folded(name).contains(&folded(text)),
             Self::Whole(text) => folded(name.trim()) == folded(text.trim()),

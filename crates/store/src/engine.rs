@@ -6,7 +6,7 @@ use crate::attachments::AttachmentStore;
 use crate::audit::AuditLog;
 use crate::chain::ChainStore;
 use crate::error::StoreError;
-use crate::policies::PolicyTable;
+use crate::policies::ApplicationPolicyStore;
 use crate::records::RecordStore;
 use crate::removal::{RecordRemoval, TombstoneStore};
 use crate::saved_filters::SavedFilterStore;
@@ -63,7 +63,7 @@ pub trait Store:
     + TombstoneStore
     + AttachmentStore
     + ApplicationStore
-    + PolicyTable
+    + ApplicationPolicyStore
     + TokenStore
     + AuditLog
     + AccountStore
@@ -81,7 +81,7 @@ impl<T> Store for T where
         + TombstoneStore
         + AttachmentStore
         + ApplicationStore
-        + PolicyTable
+        + ApplicationPolicyStore
         + TokenStore
         + AuditLog
         + AccountStore

@@ -43,7 +43,7 @@ pub use chain::{
 };
 pub use engine::{Migrated, Store, StoreEngine, StoreFacts};
 pub use error::StoreError;
-pub use policies::PolicyTable;
+pub use policies::ApplicationPolicyStore;
 pub use postgres::{PostgresStore, postgres_options};
 pub use records::{
     Durable, NewRecord, RecordFilter, RecordPage, RecordStore, RecordSummary, Searched,

@@ -7,7 +7,7 @@ use tokio::sync::watch;
 
 /// The policy of each application.
 #[async_trait]
-pub trait PolicyTable: Send + Sync {
+pub trait ApplicationPolicyStore: Send + Sync {
     /// Every application that has a policy. A policy that cannot be read is an entry too.
     ///
     /// # Errors

@@ -1,5 +1,5 @@
-//! What may stand in a store: `Policy::from_json`, PostgreSQL's constraints and SQLite's accept and
-//! refuse the same rows.
+//! Which policies are valid: `Policy::from_json`, PostgreSQL's constraints and SQLite's accept and refuse the
+//! same rows.
 
 use super::world::new_id;
 use monitor_model::Policy;

@@ -1,4 +1,4 @@
-//! The copy of the last good policies on disk (CONTRACT 14).
+//! The copy of the last valid policies on disk (CONTRACT 14).
 
 use super::world::Running;
 use async_trait::async_trait;

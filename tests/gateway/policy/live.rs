@@ -1,4 +1,4 @@
-//! Changes in PostgreSQL are in force in under a second, without a restart (CONTRACT 16).
+//! Changes in PostgreSQL take effect within a second, without a restart (CONTRACT 16).
 
 use super::world::{Running, new_id, sync};
 use monitor_gateway::policy::Found;

@@ -1,5 +1,5 @@
-//! Ten thousand policies: what they weigh and what a look-up takes. The look-up's time is printed, not
-//! asserted, because this build is not the one that serves.
+//! Ten thousand policies: their memory and the time of a lookup. The time is printed, not asserted, because
+//! this is not a release build.
 
 use super::world::Running;
 use monitor_gateway::policy::Found;

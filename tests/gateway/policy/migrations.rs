@@ -1,9 +1,9 @@
-//! A database of the schema before: brought to this one with everything in it kept, also what would
-//! be refused now, which the program reports instead.
+//! A database of the previous schema keeps its content through a migration, including rows that would be
+//! refused now, which the program reports instead.
 
 use super::world::new_id;
 use monitor_model::StoredPolicy;
-use monitor_store::{PolicyTable, SqliteStore, StoreEngine};
+use monitor_store::{ApplicationPolicyStore, SqliteStore, StoreEngine};
 use sqlx::sqlite::SqliteConnectOptions;
 use sqlx::{ConnectOptions, Row};
 use support::postgres::Postgres;

@@ -1,5 +1,5 @@
-//! Where policies come from (§2.5, CONTRACT 14 and 16), at the library's door: PostgreSQL and SQLite
-//! under one contract, changes that are live, outages, the copy on disk, policies that turn bad. What a
+//! Sources of policies (§2.5, CONTRACT 14 and 16), through the public interface: PostgreSQL and SQLite under
+//! one contract, changes that take effect, outages, the copy on disk, policies that become invalid. What a
 //! policy does to a call is tested with the gateway.
 
 mod constraints;

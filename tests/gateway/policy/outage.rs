@@ -1,4 +1,4 @@
-//! A store that is away changes no policy (CONTRACT 14).
+//! While the store is unavailable, no policy changes (CONTRACT 14).
 
 use super::world::{Running, new_id, settings, sync};
 use monitor_gateway::policy::{Found, PostgresStore};

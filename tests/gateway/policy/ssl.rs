@@ -1,4 +1,4 @@
-//! STORE_SSL: `true` accepts a certificate that is good for the host, and nothing else.
+//! STORE_SSL: `true` accepts a certificate that is valid for the host, and nothing else.
 
 use super::world::{Running, new_id, settings, sync};
 use monitor_gateway::config::StoreSsl;

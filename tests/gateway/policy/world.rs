@@ -1,4 +1,4 @@
-//! A gateway's view of policies at work, and how these tests look at it.
+//! The gateway's policies at work, and how these tests inspect them.
 
 use monitor_gateway::config::{StoreSettings, StoreSsl};
 use monitor_gateway::policy::{Found, Policies, PolicyStore, PostgresStore};

@@ -1,4 +1,4 @@
-//! Files and the erasure of a user over two servers that share one database and one bucket.
+//! Files, and the erasure of a user, with two servers that share one database and one bucket.
 
 use serde_json::{Value, json};
 use support::KEY;

@@ -1,4 +1,4 @@
-//! What a record's columns must not lose.
+//! Values that the columns of a record must not lose.
 
 use super::world::{World, everything, now_ms};
 use monitor_store::{RecordFilter, RecordStore, StatisticsFilter, StatisticsStore, StoreError};

@@ -1,5 +1,5 @@
-//! What a list is narrowed to is found by an index that holds it: a rare verdict, a stage that an
-//! application hardly has. Looked at with the database's own account of what it read.
+//! The conditions of a list are served by an index that contains them: a rare verdict, a stage that an
+//! application hardly has. Measured by what EXPLAIN reports the database to have read.
 
 use super::world::{World, everything};
 use monitor_model::Stage;

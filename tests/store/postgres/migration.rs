@@ -1,8 +1,10 @@
-//! From the schema before this one, and from a later one (issue: forward only, a newer one refused).
+//! Migration from the first schema, and refusal of a newer one.
 
 use super::world::{World, open};
 use monitor_model::ApplicationId;
-use monitor_store::{ApplicationStore, Changed, Migrated, PolicyTable, PostgresStore, StoreError};
+use monitor_store::{
+    ApplicationPolicyStore, ApplicationStore, Changed, Migrated, PostgresStore, StoreError,
+};
 use support::postgres::Postgres;
 
 const FIRST: &str = include_str!("../../../crates/store/src/postgres/migrations/0001_first.sql");

@@ -1,6 +1,6 @@
-//! What only the store in PostgreSQL can do wrong, at the library's door against a real server: outages
-//! and recovery, several stores over one database, partitions and retention, migration. What every
-//! store does alike is its contract's.
+//! What is specific to the store in PostgreSQL, through the public interface of the crate and against a real
+//! server: outages and recovery, several stores over one database, partitions and retention, migration. What
+//! every engine has to do is tested by the contract.
 
 mod erased;
 mod kept;

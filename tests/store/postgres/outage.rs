@@ -1,4 +1,4 @@
-//! The database goes away and comes back (CONTRACT 27: 503; no acknowledged record is lost).
+//! The database fails and recovers (CONTRACT 27: 503; no acknowledged record is lost).
 
 use super::world::{World, a_record};
 use monitor_store::{ApplicationStore, RecordStore, StoreEngine, StoreError};

@@ -1,4 +1,4 @@
-//! Partitions made ahead and dropped, and retention over them (CONTRACT 38).
+//! Creating partitions ahead of time, dropping them, and retention over them (CONTRACT 38).
 
 use super::world::{DAY_MS, World, an_application, now_ms, open};
 use monitor_model::ApplicationId;

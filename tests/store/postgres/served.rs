@@ -1,5 +1,5 @@
-//! The real binary over PostgreSQL: two servers that share everything, a database that goes away, the
-//! command that migrates, and retention at the start.
+//! The real binary over PostgreSQL: two servers that share everything, a database outage, the command that
+//! migrates, and retention at the start.
 
 use serde_json::{Value, json};
 use std::process::Command;

@@ -1,4 +1,4 @@
-//! Several servers over one database (CONTRACT 23; no state but what is told to be forgotten).
+//! Several servers over one database (CONTRACT 23): every cache is invalidated by a notification.
 
 use super::world::{World, a_record, an_application, open};
 use monitor_model::{ApplicationId, Secret};

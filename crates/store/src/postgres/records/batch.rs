@@ -96,22 +96,7 @@ pub(in crate::postgres) async fn insert(
 ) -> Result<Vec<Inserted>, Failure> {
     let mut transaction = connection.begin_with(BEGIN_SHARED).await?;
     let before = prepare(&mut transaction, rows).await?;
-    let (mut inserted, mut new) = (Vec::with_capacity(rows.len()), Vec::new());
-    let mut keys = HashSet::new();
-    for (row, seq) in rows.iter().zip(&before.seqs) {
-        inserted.push(
-            if !before.applications.contains(&row.record().application_id.0) {
-                Inserted::NoApplication
-            } else if before.erased.contains(row.record()) {
-                Inserted::Erased
-            } else if !keys.insert(row.key) {
-                Inserted::TwinOf(row.key)
-            } else {
-                new.push(Positioned { seq: *seq, row });
-                Inserted::New
-            },
-        );
-    }
+    let (mut inserted, mut new) = classify(rows, &before);
     let earlier = enter_ledger(&mut transaction, &mut new).await?;
     for (row, inserted) in rows.iter().zip(&mut inserted) {
         if let (Inserted::New | Inserted::TwinOf(_), Some(answer)) =
@@ -130,6 +115,26 @@ pub(in crate::postgres) async fn insert(
     chain::enter(&mut *transaction, numbers(rows, &inserted)).await?;
     transaction.commit().await.map_err(Failure::AtCommit)?;
     Ok(inserted)
+}
+
+/// What becomes of each row as far as the batch alone tells, and the rows to insert.
+fn classify<'r>(rows: &[&'r RecordRow], before: &Before) -> (Vec<Inserted>, Vec<Positioned<'r>>) {
+    let (mut inserted, mut new) = (Vec::with_capacity(rows.len()), Vec::new());
+    let mut keys = HashSet::new();
+    for (row, seq) in rows.iter().zip(&before.seqs) {
+        let record = row.record();
+        inserted.push(if !before.applications.contains(&record.application_id.0) {
+            Inserted::NoApplication
+        } else if before.erased.contains(record) {
+            Inserted::Erased
+        } else if !keys.insert(row.key) {
+            Inserted::TwinOf(row.key)
+        } else {
+            new.push(Positioned { seq: *seq, row });
+            Inserted::New
+        });
+    }
+    (inserted, new)
 }
 
 /// The numbers of records that are stored now or were before, and of those that are refused because their

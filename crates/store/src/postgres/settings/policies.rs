@@ -1,7 +1,7 @@
 //! The SQL of policies (CONTRACT 16).
 
 use crate::error::StoreError;
-use crate::policies::PolicyTable;
+use crate::policies::ApplicationPolicyStore;
 use crate::postgres::store::PostgresStore;
 use crate::sql::columns::Columns as _;
 use crate::sql::settings::stored_policy;
@@ -12,7 +12,7 @@ use tokio::sync::watch;
 const LIST: &str = "SELECT application_id, name, policy::text AS policy FROM gateway_policies";
 
 #[async_trait]
-impl PolicyTable for PostgresStore {
+impl ApplicationPolicyStore for PostgresStore {
     async fn policies(&self) -> Result<Vec<StoredPolicy>, StoreError> {
         let rows = self.all(sqlx::query(LIST)).await?;
         rows.iter().map(stored_policy).collect()

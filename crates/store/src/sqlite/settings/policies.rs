@@ -1,7 +1,7 @@
 //! The SQL of policies (CONTRACT 16).
 
 use crate::error::StoreError;
-use crate::policies::PolicyTable;
+use crate::policies::ApplicationPolicyStore;
 use crate::sql::settings::stored_policy;
 use crate::sqlite::store::SqliteStore;
 use async_trait::async_trait;
@@ -10,7 +10,7 @@ use sqlx::SqliteConnection;
 use tokio::sync::watch;
 
 #[async_trait]
-impl PolicyTable for SqliteStore {
+impl ApplicationPolicyStore for SqliteStore {
     async fn policies(&self) -> Result<Vec<StoredPolicy>, StoreError> {
         let rows = sqlx::query("SELECT application_id, name, policy FROM gateway_policies")
             .fetch_all(&self.readers)

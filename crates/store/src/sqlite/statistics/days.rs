@@ -55,10 +55,11 @@ pub(super) async fn page(
             day.types.push(type_count(&row)?);
         }
     }
-    for day in days.values_mut() {
+    let sorted = days.into_values().map(|mut day| {
         day.types.sort_by(|one, next| one.kind.cmp(&next.kind));
-    }
-    Ok(days.into_values().collect())
+        day
+    });
+    Ok(sorted.collect())
 }
 
 /// A page of a range of days after the previous page, of one application or of all.
