@@ -16,9 +16,9 @@ use monitor_store::{Account, Role, Scope, Scopes, Token, TokenId};
 #[derive(Clone, Debug)]
 pub struct Caller {
     /// The token's name, for the audit log and the versions.
-    pub(in crate::analysis) name: String,
+    pub(crate) name: String,
     /// None on the command line.
-    pub(in crate::analysis) token_id: Option<TokenId>,
+    pub(crate) token_id: Option<TokenId>,
     scopes: Scopes,
     bound: Option<ApplicationId>,
 }
@@ -61,12 +61,12 @@ impl Caller {
     }
 
     /// Whether it has this scope.
-    pub(in crate::analysis) fn may(&self, scope: Scope) -> bool {
+    pub(crate) fn may(&self, scope: Scope) -> bool {
         self.scopes.allow(scope)
     }
 
     /// Requires one of these scopes.
-    pub(in crate::analysis) fn must_have(&self, scopes: &[Scope]) -> Result<(), ApiError> {
+    pub(crate) fn must_have(&self, scopes: &[Scope]) -> Result<(), ApiError> {
         match scopes.iter().any(|scope| self.scopes.allow(*scope)) {
             true => Ok(()),
             false => Err(scopes
@@ -76,14 +76,14 @@ impl Caller {
     }
 
     /// Requires the scopes of an administrator: to change settings and to read records.
-    pub(in crate::analysis) fn must_administer(&self) -> Result<(), ApiError> {
+    pub(crate) fn must_administer(&self) -> Result<(), ApiError> {
         self.must_have(&[Scope::Admin])?;
         self.must_have(&[Scope::Read])
     }
 
     /// The application that a call is about: the one it names, else the one the caller is bound to. None
     /// stands for all.
-    pub(in crate::analysis) fn narrow(
+    pub(crate) fn narrow(
         &self,
         named: Option<ApplicationId>,
     ) -> Result<Option<ApplicationId>, ApiError> {
@@ -94,7 +94,7 @@ impl Caller {
     }
 
     /// Requires that the named application is within reach.
-    pub(in crate::analysis) fn must_reach(&self, named: ApplicationId) -> Result<(), ApiError> {
+    pub(crate) fn must_reach(&self, named: ApplicationId) -> Result<(), ApiError> {
         match self.sees(Some(named)) {
             true => Ok(()),
             false => Err(ApiError::OtherApplication),
@@ -102,12 +102,12 @@ impl Caller {
     }
 
     /// Whether data of this application, or of none, is visible to the caller.
-    pub(in crate::analysis) fn sees(&self, owner: Option<ApplicationId>) -> bool {
+    pub(crate) fn sees(&self, owner: Option<ApplicationId>) -> bool {
         self.bound.is_none() || owner == self.bound
     }
 
     /// Requires a caller that is bound to no application.
-    pub(in crate::analysis) fn must_be_unbound(&self) -> Result<(), ApiError> {
+    pub(crate) fn must_be_unbound(&self) -> Result<(), ApiError> {
         match self.bound {
             None => Ok(()),
             Some(_) => Err(ApiError::NotForBound),
@@ -115,7 +115,7 @@ impl Caller {
     }
 
     /// Requires that the caller has every scope it is about to hand out.
-    pub(in crate::analysis) fn must_own(&self, scopes: Scopes) -> Result<(), ApiError> {
+    pub(crate) fn must_own(&self, scopes: Scopes) -> Result<(), ApiError> {
         let missing = |scope: &Scope| scopes.allow(*scope) && !self.scopes.allow(*scope);
         match Scope::ALL.into_iter().find(missing) {
             None => Ok(()),

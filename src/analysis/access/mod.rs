@@ -1,8 +1,8 @@
 //! Who may call: access tokens, their scopes and how many requests each may send (§5, CONTRACT 27 and 30).
 
-pub(in crate::analysis) mod caller;
+pub(crate) mod caller;
 mod rate_limit;
-pub(in crate::analysis) mod token_cache;
+pub(crate) mod token_cache;
 
 /// What callers of this service pass and get.
 pub(in crate::analysis) use monitor_store::{Scope, Scopes};
@@ -22,10 +22,7 @@ pub struct Access {
 }
 
 impl Access {
-    pub(in crate::analysis) fn new(
-        tokens: Arc<TokenCache>,
-        requests_per_second: Option<usize>,
-    ) -> Self {
+    pub(crate) fn new(tokens: Arc<TokenCache>, requests_per_second: Option<usize>) -> Self {
         Self {
             tokens,
             rate_limit: RateLimit::new(requests_per_second),
@@ -34,7 +31,7 @@ impl Access {
 
     /// The caller of an HTTP request, with one of these scopes; it counts against the rate limit
     /// of its token.
-    pub(in crate::analysis) async fn authorize(
+    pub(crate) async fn authorize(
         &self,
         key: &Secret,
         scopes: &[Scope],
@@ -45,16 +42,12 @@ impl Access {
     }
 
     /// The caller of a request that is not rate limited, or whose parts are counted one by one.
-    pub(in crate::analysis) async fn recognize(
-        &self,
-        key: &Secret,
-        scope: Scope,
-    ) -> Result<Caller, ApiError> {
+    pub(crate) async fn recognize(&self, key: &Secret, scope: Scope) -> Result<Caller, ApiError> {
         self.tokens.authorize(key, &[scope]).await
     }
 
     /// Counts one request against the rate limit of the caller's token.
-    pub(in crate::analysis) fn admit(&self, caller: &Caller) -> Result<(), ApiError> {
+    pub(crate) fn admit(&self, caller: &Caller) -> Result<(), ApiError> {
         match caller.token_id {
             Some(id) => self.rate_limit.take(id, Instant::now()),
             None => Ok(()),

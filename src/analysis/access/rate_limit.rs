@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 const REMEMBERED: usize = 10_000;
 
 /// One token bucket per access token: it holds the requests of one second and refills over time.
-pub(in crate::analysis) struct RateLimit {
+pub(crate) struct RateLimit {
     per_second: Option<usize>,
     buckets: Mutex<HashMap<TokenId, Bucket>>,
 }
@@ -22,7 +22,7 @@ struct Bucket {
 }
 
 impl RateLimit {
-    pub(in crate::analysis) fn new(per_second: Option<usize>) -> Self {
+    pub(crate) fn new(per_second: Option<usize>) -> Self {
         Self {
             per_second,
             buckets: Mutex::default(),
@@ -33,7 +33,7 @@ impl RateLimit {
     ///
     /// # Errors
     /// [`ApiError::TooManyRequests`] when it is empty.
-    pub(in crate::analysis) fn take(&self, token: TokenId, now: Instant) -> Result<(), ApiError> {
+    pub(crate) fn take(&self, token: TokenId, now: Instant) -> Result<(), ApiError> {
         let Some(limit) = self.per_second else {
             return Ok(());
         };

@@ -26,13 +26,13 @@ struct Known {
 }
 
 /// Tokens of the store, cached.
-pub(in crate::analysis) struct TokenCache {
+pub(crate) struct TokenCache {
     store: Arc<dyn Store>,
     known: Cache<TokenHash, Arc<Known>>,
 }
 
 impl TokenCache {
-    pub(in crate::analysis) fn new(store: Arc<dyn Store>) -> Self {
+    pub(crate) fn new(store: Arc<dyn Store>) -> Self {
         Self {
             store,
             known: Cache::new(REMEMBERED, BELIEVED_FOR),
@@ -40,7 +40,7 @@ impl TokenCache {
     }
 
     /// The caller of this value, if the token is valid now and has one of the scopes.
-    pub(in crate::analysis) async fn authorize(
+    pub(crate) async fn authorize(
         &self,
         key: &Secret,
         scopes: &[Scope],
@@ -60,16 +60,12 @@ impl TokenCache {
     }
 
     /// Forgets everything: tokens were changed.
-    pub(in crate::analysis) fn invalidate_all(&self) {
+    pub(crate) fn invalidate_all(&self) {
         self.known.invalidate_all();
     }
 
     /// Stores a token with this value; one that is known already stays unchanged.
-    pub(in crate::analysis) async fn add(
-        &self,
-        value: &Secret,
-        token: Token,
-    ) -> Result<(), StoreError> {
+    pub(crate) async fn add(&self, value: &Secret, token: Token) -> Result<(), StoreError> {
         self.store.add_token(TokenHash::of(value), token).await
     }
 
@@ -105,7 +101,7 @@ impl TokenCache {
 }
 
 /// A token made now, valid until it is revoked.
-pub(in crate::analysis) fn new_token(
+pub(crate) fn new_token(
     name: impl Into<String>,
     scopes: Scopes,
     application_id: Option<ApplicationId>,
@@ -123,7 +119,7 @@ pub(in crate::analysis) fn new_token(
 }
 
 /// A new token's value: `mon_` and 256 random bits.
-pub(in crate::analysis) fn random_value() -> Result<Secret, getrandom::Error> {
+pub(crate) fn random_value() -> Result<Secret, getrandom::Error> {
     let mut bits = [0u8; 32];
     getrandom::fill(&mut bits)?;
     Ok(Secret::new(format!("mon_{}", URL_SAFE_NO_PAD.encode(bits))))

@@ -21,9 +21,9 @@ const ACCOUNTS_PER_PAGE: u32 = 1_000;
 
 /// The version of an application that a change was made from.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::analysis) struct Basis {
-    pub(in crate::analysis) id: ApplicationId,
-    pub(in crate::analysis) version: i64,
+pub(crate) struct Basis {
+    pub(crate) id: ApplicationId,
+    pub(crate) version: i64,
 }
 
 /// Where the new content comes from.
@@ -36,7 +36,7 @@ enum How {
 
 impl Admin {
     /// One page of applications; a bound caller sees its own one.
-    pub(in crate::analysis) async fn list_applications(
+    pub(crate) async fn list_applications(
         &self,
         caller: &Caller,
         mut filter: ApplicationFilter,
@@ -46,7 +46,7 @@ impl Admin {
     }
 
     /// An application that the caller can see.
-    pub(in crate::analysis) async fn one_application(
+    pub(crate) async fn one_application(
         &self,
         caller: &Caller,
         id: ApplicationId,
@@ -56,7 +56,7 @@ impl Admin {
     }
 
     /// The names of those of these applications that the caller sees; a removed application has none.
-    pub(in crate::analysis) async fn application_names(
+    pub(crate) async fn application_names(
         &self,
         caller: &Caller,
         ids: impl Iterator<Item = ApplicationId>,
@@ -71,7 +71,7 @@ impl Admin {
     }
 
     /// Creates an application.
-    pub(in crate::analysis) async fn make_application(
+    pub(crate) async fn make_application(
         &self,
         caller: &Caller,
         id: Option<ApplicationId>,
@@ -102,7 +102,7 @@ impl Admin {
     }
 
     /// Changes an application and returns the result.
-    pub(in crate::analysis) async fn change_application(
+    pub(crate) async fn change_application(
         &self,
         caller: &Caller,
         basis: Basis,
@@ -113,7 +113,7 @@ impl Admin {
     }
 
     /// Makes the content of an earlier version the latest again, as a new version.
-    pub(in crate::analysis) async fn restore_application(
+    pub(crate) async fn restore_application(
         &self,
         caller: &Caller,
         basis: Basis,
@@ -135,7 +135,7 @@ impl Admin {
 
     /// Removes an application with its tokens, its records and the accounts that are bound to it. If there
     /// are such accounts, this requires a caller who may change accounts.
-    pub(in crate::analysis) async fn remove_application(
+    pub(crate) async fn remove_application(
         &self,
         caller: &Caller,
         basis: Basis,
@@ -163,7 +163,7 @@ impl Admin {
     }
 
     /// One page of versions, newest first, and `before` of the next page.
-    pub(in crate::analysis) async fn list_versions(
+    pub(crate) async fn list_versions(
         &self,
         caller: &Caller,
         id: ApplicationId,
@@ -180,7 +180,7 @@ impl Admin {
     }
 
     /// A version of an application that the caller can see.
-    pub(in crate::analysis) async fn one_version(
+    pub(crate) async fn one_version(
         &self,
         caller: &Caller,
         id: ApplicationId,
@@ -292,11 +292,7 @@ fn as_change(application: &Application, changed_by: &str) -> ApplicationChange {
 
 /// An application without a policy, created now. Rules without keys take the defaults of the running
 /// version, also of a later one.
-pub(in crate::analysis) fn bare_application(
-    id: ApplicationId,
-    name: String,
-    rules: Value,
-) -> Application {
+pub(crate) fn bare_application(id: ApplicationId, name: String, rules: Value) -> Application {
     Application {
         id,
         name,

@@ -35,13 +35,13 @@ pub struct Difference {
 
 /// A verdict, and whether the application's policy blocks on it.
 #[derive(Clone, Copy)]
-pub(in crate::analysis) struct Verdict<'a> {
-    pub(in crate::analysis) answer: &'a AnalysisResponse,
-    pub(in crate::analysis) blocked: bool,
+pub(crate) struct Verdict<'a> {
+    pub(crate) answer: &'a AnalysisResponse,
+    pub(crate) blocked: bool,
 }
 
 /// The text of a record that can be analyzed again.
-pub(in crate::analysis) fn text(record: &StoredRecord) -> (Basis, Option<&str>) {
+pub(crate) fn text(record: &StoredRecord) -> (Basis, Option<&str>) {
     let cleaned = record.answer.dataclean.cleaned_text.as_deref();
     match (record.message.as_deref(), cleaned) {
         (Some(message), _) => (Basis::Original, Some(message)),
@@ -51,7 +51,7 @@ pub(in crate::analysis) fn text(record: &StoredRecord) -> (Basis, Option<&str>) 
 }
 
 /// Completes a report on a cleaned text with what the record says about the original.
-pub(in crate::analysis) fn complete(report: &mut Report, record: &StoredRecord, rules: &Compiled) {
+pub(crate) fn complete(report: &mut Report, record: &StoredRecord, rules: &Compiled) {
     let (was, thresholds) = (&record.answer, rules.rules().tokens);
     report.tokens.count = was.tokens.count;
     report.tokens.usage_severity =
@@ -77,7 +77,7 @@ pub(in crate::analysis) fn complete(report: &mut Report, record: &StoredRecord, 
 /// Copies the rulings on custom policies from the record: no judge is asked again. A ruling is valid
 /// for the policy it was given on; `before` are the policies of that time. Returns how many of `now`
 /// have no ruling.
-pub(in crate::analysis) fn keep_rulings(
+pub(crate) fn keep_rulings(
     report: &mut Report,
     record: &StoredRecord,
     (before, now): (&[CustomPolicy], &[CustomPolicy]),
@@ -107,11 +107,7 @@ pub(in crate::analysis) fn keep_rulings(
 }
 
 /// Copies the guard model's opinion where the engine is unsure again; it is not asked again either.
-pub(in crate::analysis) fn keep_opinion(
-    report: &mut Report,
-    record: &StoredRecord,
-    rules: &Compiled,
-) {
+pub(crate) fn keep_opinion(report: &mut Report, record: &StoredRecord, rules: &Compiled) {
     let was = record.answer.guardrails.categories.iter();
     let was = was.filter(|category| category.flagged && category.reason == SECOND_OPINION);
     let named: Vec<_> = was
@@ -127,7 +123,7 @@ pub(in crate::analysis) fn keep_opinion(
 }
 
 /// The differences of two verdicts: flags, types, severity, status, and whether they block.
-pub(in crate::analysis) fn verdicts(was: Verdict<'_>, now: Verdict<'_>) -> Vec<Difference> {
+pub(crate) fn verdicts(was: Verdict<'_>, now: Verdict<'_>) -> Vec<Difference> {
     let fields = |verdict: Verdict<'_>| {
         let answer = verdict.answer;
         [
@@ -145,11 +141,7 @@ pub(in crate::analysis) fn verdicts(was: Verdict<'_>, now: Verdict<'_>) -> Vec<D
 
 /// The differences of two answers, those of their verdicts first. Positions and the cleaned text are
 /// compared only where both are based on the same text.
-pub(in crate::analysis) fn answers(
-    was: Verdict<'_>,
-    now: Verdict<'_>,
-    basis: Basis,
-) -> Vec<Difference> {
+pub(crate) fn answers(was: Verdict<'_>, now: Verdict<'_>, basis: Basis) -> Vec<Difference> {
     let fields = |verdict: Verdict<'_>| {
         let answer = verdict.answer;
         [

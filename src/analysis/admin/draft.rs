@@ -13,7 +13,7 @@ const NAMED_CHANGES: usize = 100;
 
 /// An edit of one document.
 #[derive(Clone, Debug)]
-pub(in crate::analysis) enum Part {
+pub(crate) enum Part {
     /// Replaces the document.
     Whole(Value),
     /// Merges into the document: objects key by key; anything else, null included, replaces. Null does not
@@ -23,25 +23,25 @@ pub(in crate::analysis) enum Part {
 
 /// What is to change; None leaves it unchanged.
 #[derive(Clone, Debug, Default)]
-pub(in crate::analysis) struct Edit {
-    pub(in crate::analysis) name: Option<String>,
-    pub(in crate::analysis) description: Option<String>,
-    pub(in crate::analysis) rules: Option<Part>,
-    pub(in crate::analysis) policy: Option<Part>,
+pub(crate) struct Edit {
+    pub(crate) name: Option<String>,
+    pub(crate) description: Option<String>,
+    pub(crate) rules: Option<Part>,
+    pub(crate) policy: Option<Part>,
 }
 
 /// The versioned content of an application, checked.
 #[derive(Clone, Debug)]
-pub(in crate::analysis) struct Content {
-    pub(in crate::analysis) name: String,
-    pub(in crate::analysis) description: String,
-    pub(in crate::analysis) rules: Value,
-    pub(in crate::analysis) policy: Option<Policy>,
+pub(crate) struct Content {
+    pub(crate) name: String,
+    pub(crate) description: String,
+    pub(crate) rules: Value,
+    pub(crate) policy: Option<Policy>,
 }
 
 impl Edit {
     /// The edit applied to the application, or everything that is wrong with the result.
-    pub(in crate::analysis) fn over(self, base: &Application) -> Result<Content, ApiError> {
+    pub(crate) fn over(self, base: &Application) -> Result<Content, ApiError> {
         let mut problems = Vec::new();
         let name = self.name.unwrap_or_else(|| base.name.clone());
         let description = self.description.unwrap_or_else(|| base.description.clone());
@@ -77,7 +77,7 @@ impl Edit {
 
 impl Content {
     /// The names of the changed fields, such as `policy.phrase`.
-    pub(in crate::analysis) fn changes(&self, base: &Application) -> Vec<String> {
+    pub(crate) fn changes(&self, base: &Application) -> Vec<String> {
         let before = json!({
             "name": base.name,
             "description": base.description,
@@ -141,7 +141,7 @@ fn kept_policy(base: &Application) -> Result<Option<Policy>, Vec<FieldProblem>> 
 }
 
 /// The problems of a policy, by the fields of its application.
-pub(in crate::analysis) fn policy_problems(problems: &PolicyProblems) -> Vec<FieldProblem> {
+pub(crate) fn policy_problems(problems: &PolicyProblems) -> Vec<FieldProblem> {
     let named = |key: &str| match key {
         "" => "policy".to_owned(),
         key => format!("policy.{key}"),

@@ -1,13 +1,13 @@
 //! Administration: applications with their versions and policies, tokens, the audit log, drafts tried on a
 //! text or on stored records (CONTRACT 16, 30, 38).
 
-pub(in crate::analysis) mod applications;
-pub(in crate::analysis) mod differences;
-pub(in crate::analysis) mod draft;
-pub(in crate::analysis) mod policies;
-pub(in crate::analysis) mod replay;
-pub(in crate::analysis) mod tokens;
-pub(in crate::analysis) mod trial;
+pub(crate) mod applications;
+pub(crate) mod differences;
+pub(crate) mod draft;
+pub(crate) mod policies;
+pub(crate) mod replay;
+pub(crate) mod tokens;
+pub(crate) mod trial;
 
 /// What callers of this service pass and get.
 pub(in crate::analysis) use monitor_store::{
@@ -37,7 +37,7 @@ pub struct Admin {
 
 impl Admin {
     /// One page of the audit log; a bound caller sees the entries of its own application.
-    pub(in crate::analysis) async fn audit_log(
+    pub(crate) async fn audit_log(
         &self,
         caller: &Caller,
         filter: AuditFilter,

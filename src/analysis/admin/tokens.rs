@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use std::time::Duration;
 
 /// The latest possible end of a token: the year 9999.
-pub(in crate::analysis) const LATEST_MS: i64 = 253_402_300_799_999;
+pub(crate) const LATEST_MS: i64 = 253_402_300_799_999;
 
 /// How long an old value may stay valid next to its replacement.
 const LONGEST_GRACE: Duration = Duration::from_secs(30 * 86_400);
@@ -63,9 +63,9 @@ pub struct Rotation {
 
 /// A change of a token; None leaves a field unchanged.
 #[derive(Clone, Debug, Default)]
-pub(in crate::analysis) struct TokenEdit {
-    pub(in crate::analysis) name: Option<String>,
-    pub(in crate::analysis) expiry: Option<Expiry>,
+pub(crate) struct TokenEdit {
+    pub(crate) name: Option<String>,
+    pub(crate) expiry: Option<Expiry>,
 }
 
 /// The position of a page of tokens: `created_at_ms` and id of the last token of the page before.
@@ -127,11 +127,7 @@ impl Admin {
     }
 
     /// A token that the caller can see.
-    pub(in crate::analysis) async fn one_token(
-        &self,
-        caller: &Caller,
-        id: TokenId,
-    ) -> Result<Token, ApiError> {
+    pub(crate) async fn one_token(&self, caller: &Caller, id: TokenId) -> Result<Token, ApiError> {
         let token = self.store.token_by_id(id).await?;
         token
             .filter(|token| caller.sees(token.application_id))
@@ -139,7 +135,7 @@ impl Admin {
     }
 
     /// Changes a token's name or end.
-    pub(in crate::analysis) async fn change_token(
+    pub(crate) async fn change_token(
         &self,
         caller: &Caller,
         id: TokenId,
@@ -282,7 +278,7 @@ fn check_scopes(scopes: Scopes) -> Result<(), FieldProblem> {
 }
 
 /// Scopes in one line of text.
-pub(in crate::analysis) fn names(scopes: &[Scope]) -> String {
+pub(crate) fn names(scopes: &[Scope]) -> String {
     let names: Vec<_> = scopes.iter().map(|scope| scope.as_str()).collect();
     names.join(", ")
 }
@@ -312,12 +308,12 @@ fn milliseconds(time: Duration) -> i64 {
 }
 
 /// Reads a position that [`show_place`] has written.
-pub(in crate::analysis) fn read_place(text: &str) -> Option<TokenPlace> {
+pub(crate) fn read_place(text: &str) -> Option<TokenPlace> {
     let (created_at_ms, id) = text.split_once('.')?;
     Some((created_at_ms.parse().ok()?, TokenId(id.parse().ok()?)))
 }
 
 /// A position as one word of a URL.
-pub(in crate::analysis) fn show_place((created_at_ms, id): TokenPlace) -> String {
+pub(crate) fn show_place((created_at_ms, id): TokenPlace) -> String {
     format!("{created_at_ms}.{}", id.0)
 }

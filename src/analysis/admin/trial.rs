@@ -12,18 +12,18 @@ use monitor_model::{AnalysisResponse, Stage};
 use serde_json::Value;
 
 /// The longest text that is tried, in Unicode code points.
-pub(in crate::analysis) const LONGEST_TRIED: usize = 20_000;
+pub(crate) const LONGEST_TRIED: usize = 20_000;
 
 /// Whether the judge is asked about custom policies, which takes time and may cost money.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::analysis) enum CustomPolicies {
+pub(crate) enum CustomPolicies {
     Asked,
     LeftOut,
 }
 
 impl Admin {
     /// Analyzes a text by one direction of a draft.
-    pub(in crate::analysis) async fn try_draft(
+    pub(crate) async fn try_draft(
         &self,
         draft: Value,
         stage: Stage,
@@ -41,7 +41,7 @@ impl Admin {
     }
 
     /// Searches a text for one regex.
-    pub(in crate::analysis) async fn try_regex(
+    pub(crate) async fn try_regex(
         &self,
         regex: String,
         text: String,

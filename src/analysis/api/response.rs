@@ -7,16 +7,16 @@ use axum::response::{IntoResponse, Response};
 use serde::Serialize;
 
 /// The result of a handler.
-pub(in crate::analysis::api) type Outcome = Result<Response, ApiError>;
+pub(crate) type Outcome = Result<Response, ApiError>;
 
 /// 200 with this value.
-pub(in crate::analysis::api) fn ok(value: &impl Serialize) -> Outcome {
+pub(crate) fn ok(value: &impl Serialize) -> Outcome {
     let bytes = serde_json::to_vec(value).map_err(|_| ApiError::Internal)?;
     Ok(json(StatusCode::OK, bytes))
 }
 
 /// A JSON answer that no cache may store.
-pub(in crate::analysis::api) fn unstored(status: StatusCode, value: &impl Serialize) -> Outcome {
+pub(crate) fn unstored(status: StatusCode, value: &impl Serialize) -> Outcome {
     let bytes = serde_json::to_vec(value).map_err(|_| ApiError::Internal)?;
     let mut response = json(status, bytes);
     let no_store = HeaderValue::from_static("no-store");
@@ -27,18 +27,14 @@ pub(in crate::analysis::api) fn unstored(status: StatusCode, value: &impl Serial
 }
 
 /// Like [`unstored`], with the ETag of an application's version.
-pub(in crate::analysis::api) fn versioned(
-    status: StatusCode,
-    version: i64,
-    value: &impl Serialize,
-) -> Outcome {
+pub(crate) fn versioned(status: StatusCode, version: i64, value: &impl Serialize) -> Outcome {
     let mut response = unstored(status, value)?;
     response.headers_mut().insert(header::ETAG, etag(version));
     Ok(response)
 }
 
 /// Adds the location of something that was created.
-pub(in crate::analysis::api) fn located(mut response: Response, path: &str) -> Response {
+pub(crate) fn located(mut response: Response, path: &str) -> Response {
     if let Ok(path) = HeaderValue::from_str(path) {
         response.headers_mut().insert(header::LOCATION, path);
     }
@@ -46,7 +42,7 @@ pub(in crate::analysis::api) fn located(mut response: Response, path: &str) -> R
 }
 
 /// An application's version as an ETag.
-pub(in crate::analysis::api) fn etag(version: i64) -> HeaderValue {
+pub(crate) fn etag(version: i64) -> HeaderValue {
     // Digits in quotes are a valid header value.
     HeaderValue::from_str(&format!("\"{version}\"")).unwrap_or(HeaderValue::from_static("\"0\""))
 }
@@ -70,15 +66,11 @@ impl IntoResponse for ApiError {
     }
 }
 
-pub(in crate::analysis::api) fn json(status: StatusCode, bytes: Vec<u8>) -> Response {
+pub(crate) fn json(status: StatusCode, bytes: Vec<u8>) -> Response {
     content(status, "application/json", bytes)
 }
 
-pub(in crate::analysis::api) fn content(
-    status: StatusCode,
-    kind: &'static str,
-    bytes: Vec<u8>,
-) -> Response {
+pub(crate) fn content(status: StatusCode, kind: &'static str, bytes: Vec<u8>) -> Response {
     let mut response = Response::new(Body::from(bytes));
     *response.status_mut() = status;
     let kind = HeaderValue::from_static(kind);

@@ -16,16 +16,16 @@ const INLINE_BYTES: usize = 64 * 1024;
 const INLINE_BYTES_OF_REGEXES: usize = 4 * 1024;
 
 /// The engine, its limit on long messages analyzed at once, and the remote checks.
-pub(in crate::analysis) struct MessageAnalyzer {
-    pub(in crate::analysis) engine: Arc<Engine>,
-    pub(in crate::analysis) remote: Remote,
+pub(crate) struct MessageAnalyzer {
+    pub(crate) engine: Arc<Engine>,
+    pub(crate) remote: Remote,
     has_models: bool,
     long_messages: Arc<Semaphore>,
 }
 
 impl MessageAnalyzer {
     /// Builds the engine and warms it up, which takes tens of milliseconds.
-    pub(in crate::analysis) fn new(services: Services, models: Models, remote: Remote) -> Self {
+    pub(crate) fn new(services: Services, models: Models, remote: Remote) -> Self {
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         let has_models = !models.are_none();
         let engine = Arc::new(models.beside(Engine::new(services)));
@@ -39,7 +39,7 @@ impl MessageAnalyzer {
     }
 
     /// Runs the engine alone, without remote checks; gives the message back with the report.
-    pub(in crate::analysis) async fn analyze_locally(
+    pub(crate) async fn analyze_locally(
         &self,
         message: String,
         rules: &Arc<Compiled>,

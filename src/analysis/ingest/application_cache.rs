@@ -16,23 +16,23 @@ const BELIEVED_FOR: Duration = Duration::from_millis(500);
 const REMEMBERED: usize = 4096;
 
 /// An application with its rules compiled.
-pub(in crate::analysis) struct LoadedApplication {
-    pub(in crate::analysis) id: ApplicationId,
-    pub(in crate::analysis) version: i64,
-    pub(in crate::analysis) policy: Option<Policy>,
-    pub(in crate::analysis) rules: Arc<CompiledRules>,
+pub(crate) struct LoadedApplication {
+    pub(crate) id: ApplicationId,
+    pub(crate) version: i64,
+    pub(crate) policy: Option<Policy>,
+    pub(crate) rules: Arc<CompiledRules>,
 }
 
 /// The compiled rules of an application. A regex that no longer compiles is reported with every verdict.
-pub(in crate::analysis) struct CompiledRules {
-    pub(in crate::analysis) keep_original: bool,
+pub(crate) struct CompiledRules {
+    pub(crate) keep_original: bool,
     pre: Arc<Compiled>,
     post: Arc<Compiled>,
 }
 
 impl CompiledRules {
     /// The rules of one direction.
-    pub(in crate::analysis) fn of(&self, stage: Stage) -> &Arc<Compiled> {
+    pub(crate) fn of(&self, stage: Stage) -> &Arc<Compiled> {
         match stage {
             Stage::PreCall => &self.pre,
             Stage::PostCall => &self.post,
@@ -51,20 +51,20 @@ impl From<ApplicationRules> for CompiledRules {
 }
 
 /// Reads and compiles a stored document, away from the threads that serve connections.
-pub(in crate::analysis) async fn compile(document: Value) -> Result<Arc<CompiledRules>, ApiError> {
+pub(crate) async fn compile(document: Value) -> Result<Arc<CompiledRules>, ApiError> {
     let rules = ApplicationRules::stored(document).ok_or(StoreError::Unreadable("set of rules"))?;
     let compiled = tokio::task::spawn_blocking(|| CompiledRules::from(rules));
     Ok(Arc::new(compiled.await.map_err(|_| ApiError::Internal)?))
 }
 
 /// Applications of the store, cached.
-pub(in crate::analysis) struct ApplicationCache {
+pub(crate) struct ApplicationCache {
     store: Arc<dyn Store>,
     known: Cache<ApplicationId, Arc<LoadedApplication>>,
 }
 
 impl ApplicationCache {
-    pub(in crate::analysis) fn new(store: Arc<dyn Store>) -> Self {
+    pub(crate) fn new(store: Arc<dyn Store>) -> Self {
         Self {
             store,
             known: Cache::new(REMEMBERED, BELIEVED_FOR),
@@ -72,7 +72,7 @@ impl ApplicationCache {
     }
 
     /// The application named in a request, else the one the caller is bound to.
-    pub(in crate::analysis) async fn resolve(
+    pub(crate) async fn resolve(
         &self,
         named: Option<&str>,
         caller: &Caller,
@@ -93,7 +93,7 @@ impl ApplicationCache {
     }
 
     /// Forgets everything: applications were changed.
-    pub(in crate::analysis) fn invalidate_all(&self) {
+    pub(crate) fn invalidate_all(&self) {
         self.known.invalidate_all();
     }
 

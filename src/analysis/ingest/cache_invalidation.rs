@@ -13,11 +13,11 @@ use tokio::task::JoinHandle;
 const DEBOUNCE: Duration = Duration::from_millis(20);
 
 /// The task that waits for changes; it ends with [`CacheInvalidation::stop`].
-pub(in crate::analysis) struct CacheInvalidation(Mutex<Option<JoinHandle<()>>>);
+pub(crate) struct CacheInvalidation(Mutex<Option<JoinHandle<()>>>);
 
 impl CacheInvalidation {
     /// Starts the task on the calling runtime.
-    pub(in crate::analysis) fn start(
+    pub(crate) fn start(
         store: Arc<dyn Store>,
         applications: Arc<ApplicationCache>,
         tokens: Arc<TokenCache>,
@@ -34,7 +34,7 @@ impl CacheInvalidation {
     }
 
     /// Ends the task and waits for its end.
-    pub(in crate::analysis) async fn stop(&self) {
+    pub(crate) async fn stop(&self) {
         let task = self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
         if let Some(task) = task {
             task.abort();

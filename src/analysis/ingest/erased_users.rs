@@ -5,8 +5,7 @@ use monitor_model::AnalysisResponse;
 use monitor_store::{Durable, StoreError};
 
 /// The warning in a verdict whose record was not stored.
-pub(in crate::analysis) const WARNING: &str =
-    "erased: this user's records were erased, nothing was stored";
+pub(crate) const WARNING: &str = "erased: this user's records were erased, nothing was stored";
 
 /// The answer of an insert: that of the stored record, or the caller's own one for an erased user.
 pub(super) fn answer_of_insert(

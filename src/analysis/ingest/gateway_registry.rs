@@ -27,10 +27,10 @@ pub struct LocalGateway {
 
 /// What a gateway reported, and when.
 #[derive(Clone, Debug)]
-pub(in crate::analysis) struct ReceivedReport {
-    pub(in crate::analysis) report: GatewayReport,
+pub(crate) struct ReceivedReport {
+    pub(crate) report: GatewayReport,
     /// Milliseconds since 1970.
-    pub(in crate::analysis) at_ms: i64,
+    pub(crate) at_ms: i64,
 }
 
 /// The local gateway and the latest report of each other one.
@@ -47,12 +47,12 @@ impl GatewayRegistry {
     }
 
     /// The gateway of this process.
-    pub(in crate::analysis) fn local(&self) -> Option<&LocalGateway> {
+    pub(crate) fn local(&self) -> Option<&LocalGateway> {
         self.local.get()
     }
 
     /// Remembers what a gateway reported about itself in a call that was accepted.
-    pub(in crate::analysis) fn record(&self, report: GatewayReport) {
+    pub(crate) fn record(&self, report: GatewayReport) {
         self.record_at(report, now_ms());
     }
 
@@ -68,7 +68,7 @@ impl GatewayRegistry {
     }
 
     /// The latest report of each gateway; that of this process as of now.
-    pub(in crate::analysis) fn reports(&self) -> BTreeMap<Uuid, ReceivedReport> {
+    pub(crate) fn reports(&self) -> BTreeMap<Uuid, ReceivedReport> {
         let received = &self.received;
         let mut all = received
             .lock()

@@ -18,21 +18,21 @@ const INLINE: &str = "validation_config.inline";
 
 /// A checked `validation_config` whose regexes are not compiled yet.
 #[derive(Clone, Debug, PartialEq)]
-pub(in crate::analysis) struct Validation {
+pub(crate) struct Validation {
     stage: Stage,
     rules: Rules,
     warnings: Vec<String>,
 }
 
 /// Compiled rules of a request.
-pub(in crate::analysis) struct InlineRules {
-    pub(in crate::analysis) rules: Arc<Compiled>,
-    pub(in crate::analysis) warnings: Vec<String>,
+pub(crate) struct InlineRules {
+    pub(crate) rules: Arc<Compiled>,
+    pub(crate) warnings: Vec<String>,
 }
 
 impl Validation {
     /// The rules that were stored with a record.
-    pub(in crate::analysis) fn stored(stage: Stage, rules: Rules) -> Self {
+    pub(crate) fn stored(stage: Stage, rules: Rules) -> Self {
         Self {
             stage,
             rules,
@@ -46,10 +46,7 @@ impl Validation {
     ///
     /// # Errors
     /// Everything that is wrong, also in sections that are off.
-    pub(in crate::analysis) fn read(
-        value: Option<&Value>,
-        stage: Stage,
-    ) -> Result<Self, Vec<FieldProblem>> {
+    pub(crate) fn read(value: Option<&Value>, stage: Stage) -> Result<Self, Vec<FieldProblem>> {
         let mut reader = ConfigReader::default();
         let rules = match value {
             Some(value) => reader.config(value),
@@ -79,7 +76,7 @@ impl Validation {
 
 impl InlineRules {
     /// The rules as JSON, for the record.
-    pub(in crate::analysis) fn document(&self) -> Value {
+    pub(crate) fn document(&self) -> Value {
         // Strings, flags and finite numbers only: serialization cannot fail.
         serde_json::to_value(self.rules.rules()).unwrap_or_default()
     }
@@ -160,7 +157,7 @@ const MOST_WARNINGS: usize = 10;
 
 /// The latest compiled rules.
 #[derive(Default)]
-pub(in crate::analysis) struct InlineRulesCache {
+pub(crate) struct InlineRulesCache {
     latest_first: Mutex<Vec<Entry>>,
 }
 
@@ -174,10 +171,7 @@ impl InlineRulesCache {
     ///
     /// # Errors
     /// [`ApiError::Fields`] with every regex that cannot be used.
-    pub(in crate::analysis) async fn compile(
-        &self,
-        validation: Validation,
-    ) -> Result<InlineRules, ApiError> {
+    pub(crate) async fn compile(&self, validation: Validation) -> Result<InlineRules, ApiError> {
         let Validation {
             stage,
             rules,

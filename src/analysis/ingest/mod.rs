@@ -1,19 +1,19 @@
 //! Messages in, verdicts and records out (§4.3, §4.4): the application's rules or those of the request, the
 //! engine, the remote checks, and the record that is stored.
 
-pub(in crate::analysis) mod analyzer;
-pub(in crate::analysis) mod application_cache;
-pub(in crate::analysis) mod cache_invalidation;
-pub(in crate::analysis) mod erased_users;
-pub(in crate::analysis) mod gateway_registry;
-pub(in crate::analysis) mod inline_rules;
-pub(in crate::analysis) mod models;
+pub(crate) mod analyzer;
+pub(crate) mod application_cache;
+pub(crate) mod cache_invalidation;
+pub(crate) mod erased_users;
+pub(crate) mod gateway_registry;
+pub(crate) mod inline_rules;
+pub(crate) mod models;
 mod parameters;
 mod process;
 mod record_builder;
 mod remote_checks;
-pub(in crate::analysis) mod request;
-pub(in crate::analysis) mod verdict;
+pub(crate) mod request;
+pub(crate) mod verdict;
 
 use crate::analysis::access::Access;
 use crate::judge::Remote;
@@ -38,12 +38,12 @@ pub struct Ingest {
 }
 
 impl Ingest {
-    pub(in crate::analysis) fn max_body(&self) -> u64 {
+    pub(crate) fn max_body(&self) -> u64 {
         self.max_body
     }
 
     /// The servers that are asked besides the engine.
-    pub(in crate::analysis) fn remote(&self) -> &Remote {
+    pub(crate) fn remote(&self) -> &Remote {
         &self.analyzer.remote
     }
 }

@@ -74,15 +74,13 @@ mod onnx {
     /// The largest model file that is read, in bytes.
     const LARGEST: u64 = 2 << 30;
 
-    pub(in crate::analysis) fn tagger(
-        settings: &TaggerSettings,
-    ) -> Result<Vec<Box<dyn Detector>>, String> {
+    pub(crate) fn tagger(settings: &TaggerSettings) -> Result<Vec<Box<dyn Detector>>, String> {
         let (parts, bounds) = (parts(&settings.folder)?, bounds(settings.bounds));
         let tagger = Tagger::new(parts, &meant(&settings.labels), bounds)?;
         Ok(tagger.detectors())
     }
 
-    pub(in crate::analysis) fn classifier(
+    pub(crate) fn classifier(
         settings: &ClassifierSettings,
     ) -> Result<Vec<Box<dyn Guardrail>>, String> {
         let (parts, bounds) = (parts(&settings.folder)?, bounds(settings.bounds));

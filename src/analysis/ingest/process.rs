@@ -67,7 +67,7 @@ impl Ingest {
     }
 
     /// As [`Ingest::process`], for a caller whose token was checked.
-    pub(in crate::analysis) async fn process_for(
+    pub(crate) async fn process_for(
         &self,
         caller: &Caller,
         request: ProcessRequest,

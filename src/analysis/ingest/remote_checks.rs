@@ -16,7 +16,7 @@ use std::sync::Arc;
 impl MessageAnalyzer {
     /// Runs the engine and the remote checks that the message needs; gives the message back with the
     /// report. Custom policies are for user messages only (§4.3).
-    pub(in crate::analysis) async fn analyze(
+    pub(crate) async fn analyze(
         &self,
         stage: Stage,
         rules: &Arc<Compiled>,

@@ -16,8 +16,8 @@ pub struct ProcessInput {
 }
 
 /// A request of §2.7, or of §2.8 with rules of its own.
-pub(in crate::analysis) struct ProcessRequest {
-    pub(in crate::analysis) stage: Stage,
-    pub(in crate::analysis) input: ProcessInput,
-    pub(in crate::analysis) validation: Option<Validation>,
+pub(crate) struct ProcessRequest {
+    pub(crate) stage: Stage,
+    pub(crate) input: ProcessInput,
+    pub(crate) validation: Option<Validation>,
 }

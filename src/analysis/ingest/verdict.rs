@@ -32,7 +32,7 @@ impl RulesInForce {
 }
 
 /// A report as §2.9 shows it, under a new identifier.
-pub(in crate::analysis) fn answer(report: Report) -> AnalysisResponse {
+pub(crate) fn answer(report: Report) -> AnalysisResponse {
     AnalysisResponse {
         request_id: RecordId::random(),
         schema_version: SCHEMA_VERSION.to_owned(),
@@ -48,11 +48,7 @@ pub(in crate::analysis) fn answer(report: Report) -> AnalysisResponse {
 }
 
 /// Whether a policy blocks on a verdict, on this side of the exchange (CONTRACT 12 and 15).
-pub(in crate::analysis) fn blocks(
-    policy: &Policy,
-    stage: Stage,
-    answer: &AnalysisResponse,
-) -> bool {
+pub(crate) fn blocks(policy: &Policy, stage: Stage, answer: &AnalysisResponse) -> bool {
     let applies = match stage {
         Stage::PreCall => true,
         Stage::PostCall => policy.replace_response,

@@ -5,7 +5,7 @@ use monitor_store::{Account, AccountId, Role};
 use uuid::Uuid;
 
 /// Whether its owner can sign in and administer everything.
-pub(in crate::analysis) fn can_administer(account: &Account, has_provider: bool) -> bool {
+pub(crate) fn can_administer(account: &Account, has_provider: bool) -> bool {
     account.role == Role::Administrator
         && account.application_id.is_none()
         && account.disabled_at_ms.is_none()
@@ -13,12 +13,12 @@ pub(in crate::analysis) fn can_administer(account: &Account, has_provider: bool)
 }
 
 /// Whether its owner signs in by the identity provider only: has signed in, and has no password.
-pub(in crate::analysis) fn comes_by_provider(account: &Account) -> bool {
+pub(crate) fn comes_by_provider(account: &Account) -> bool {
     account.password.is_none() && account.signed_in_at_ms.is_some()
 }
 
 /// An account without a password.
-pub(in crate::analysis) fn new_account(name: &str, role: Role) -> Account {
+pub(crate) fn new_account(name: &str, role: Role) -> Account {
     Account {
         id: AccountId(Uuid::new_v4()),
         name: name.to_owned(),

@@ -21,15 +21,15 @@ const LAST_ADMINISTRATOR: &str =
     "this is the last administrator: make another one first, and sign in with it";
 
 /// An account to be created.
-pub(in crate::analysis) struct NewAccount {
-    pub(in crate::analysis) name: String,
-    pub(in crate::analysis) role: Role,
-    pub(in crate::analysis) application_id: Option<ApplicationId>,
+pub(crate) struct NewAccount {
+    pub(crate) name: String,
+    pub(crate) role: Role,
+    pub(crate) application_id: Option<ApplicationId>,
 }
 
 /// What an administrator changes of an account.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::analysis) enum AccountEdit {
+pub(crate) enum AccountEdit {
     Role(Role),
     Disable,
     Enable,
@@ -37,7 +37,7 @@ pub(in crate::analysis) enum AccountEdit {
 
 impl People {
     /// One page in the order of names, and the position of the next one.
-    pub(in crate::analysis) async fn list_accounts(
+    pub(crate) async fn list_accounts(
         &self,
         after: Option<&str>,
         limit: u32,
@@ -50,7 +50,7 @@ impl People {
     }
 
     /// Creates an account and returns the one-time link with which its owner sets a password.
-    pub(in crate::analysis) async fn make_account(
+    pub(crate) async fn make_account(
         &self,
         caller: &Caller,
         new: NewAccount,
@@ -78,7 +78,7 @@ impl People {
     }
 
     /// Makes a one-time link for an account, also for one with a password that its owner has forgotten.
-    pub(in crate::analysis) async fn link_for(
+    pub(crate) async fn link_for(
         &self,
         caller: &Caller,
         id: AccountId,
@@ -104,7 +104,7 @@ impl People {
     }
 
     /// Changes an account.
-    pub(in crate::analysis) async fn edit_account(
+    pub(crate) async fn edit_account(
         &self,
         caller: &Caller,
         id: AccountId,
@@ -172,7 +172,7 @@ impl People {
 }
 
 /// Checks the name of an account.
-pub(in crate::analysis) fn check_name(name: &str) -> Result<(), FieldProblem> {
+pub(crate) fn check_name(name: &str) -> Result<(), FieldProblem> {
     let allowed = |c: char| c.is_alphanumeric() || matches!(c, '.' | '-' | '_' | '@' | '+');
     let length = name.chars().count();
     match (1..=LONGEST_NAME).contains(&length) && name.chars().all(allowed) {

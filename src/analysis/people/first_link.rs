@@ -14,7 +14,7 @@ const PAGE: u32 = 200;
 
 /// Makes a one-time link as long as nobody can administer: at the first start, and at each later one until
 /// an administrator has a password or has signed in by the identity provider.
-pub(in crate::analysis) async fn first_link(
+pub(crate) async fn first_link(
     store: &dyn Store,
     has_provider: bool,
 ) -> Result<Option<Secret>, StoreError> {

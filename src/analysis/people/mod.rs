@@ -1,15 +1,15 @@
 //! The people who use the web UI: their accounts, passwords, sign-ins by password or by an identity provider,
 //! and the limits on guessing.
 
-pub(in crate::analysis) mod accounts;
-pub(in crate::analysis) mod administration;
-pub(in crate::analysis) mod first_link;
-pub(in crate::analysis) mod oidc;
-pub(in crate::analysis) mod oidc_accounts;
-pub(in crate::analysis) mod passwords;
-pub(in crate::analysis) mod refused_sign_ins;
-pub(in crate::analysis) mod sign_in_limits;
-pub(in crate::analysis) mod sign_ins;
+pub(crate) mod accounts;
+pub(crate) mod administration;
+pub(crate) mod first_link;
+pub(crate) mod oidc;
+pub(crate) mod oidc_accounts;
+pub(crate) mod passwords;
+pub(crate) mod refused_sign_ins;
+pub(crate) mod sign_in_limits;
+pub(crate) mod sign_ins;
 
 /// What callers of this service pass and get.
 pub(in crate::analysis) use monitor_store::{Account, AccountId, Role};
@@ -31,6 +31,6 @@ pub struct People {
     pub(super) audit: AuditLog,
     /// The identity provider; None where people sign in by password alone.
     pub(super) oidc: Option<Provider>,
-    pub(in crate::analysis) refused_sign_ins: RefusedSignIns,
-    pub(in crate::analysis) limits: SignInLimits,
+    pub(crate) refused_sign_ins: RefusedSignIns,
+    pub(crate) limits: SignInLimits,
 }

@@ -17,7 +17,7 @@ use serde_json::json;
 use sha2::{Digest, Sha256};
 
 /// Why a person is not signed in.
-pub(in crate::analysis) enum EntryError {
+pub(crate) enum EntryError {
     /// Shown to the person; with the account, if there is one.
     Refused(NotLetIn, Option<Box<Account>>),
     /// A failure of the service itself.
@@ -48,15 +48,12 @@ impl From<SignInRole> for Role {
 
 impl People {
     /// The configured provider.
-    pub(in crate::analysis) fn oidc(&self) -> Option<&Provider> {
+    pub(crate) fn oidc(&self) -> Option<&Provider> {
         self.oidc.as_ref()
     }
 
     /// The account of a person, created or linked where necessary, with the current role.
-    pub(in crate::analysis) async fn account_for(
-        &self,
-        person: &Person,
-    ) -> Result<Account, EntryError> {
+    pub(crate) async fn account_for(&self, person: &Person) -> Result<Account, EntryError> {
         let settings = self.oidc.as_ref().map(Provider::settings);
         if settings.is_some_and(|settings| !person.is_of(&settings.allowed_domains)) {
             return Err(NotLetIn::OtherDomain.into());

@@ -17,7 +17,7 @@ const COST: (u32, u32, u32) = (19 * 1024, 2, 1);
 static TURNS: Semaphore = Semaphore::const_new(AT_ONCE);
 
 /// Checks a new password.
-pub(in crate::analysis) fn check(password: &Secret, name: &str) -> Result<(), FieldProblem> {
+pub(crate) fn check(password: &Secret, name: &str) -> Result<(), FieldProblem> {
     let text = password.expose();
     let problem = |text: String| Err(FieldProblem::new("password", text));
     match text.chars().count() {
@@ -38,7 +38,7 @@ pub(in crate::analysis) fn check(password: &Secret, name: &str) -> Result<(), Fi
 }
 
 /// The hash of a password, as stored.
-pub(in crate::analysis) async fn hash(password: Secret) -> Result<String, ApiError> {
+pub(crate) async fn hash(password: Secret) -> Result<String, ApiError> {
     let mut salt = [0u8; 16];
     getrandom::fill(&mut salt).map_err(|_| ApiError::Internal)?;
     in_turn(move || {
@@ -51,10 +51,7 @@ pub(in crate::analysis) async fn hash(password: Secret) -> Result<String, ApiErr
 }
 
 /// Whether a password matches a hash. Without a hash it never does, after the same amount of work.
-pub(in crate::analysis) async fn is_right(
-    password: Secret,
-    hash: Option<String>,
-) -> Result<bool, ApiError> {
+pub(crate) async fn is_right(password: Secret, hash: Option<String>) -> Result<bool, ApiError> {
     let Some(stored) = hash else {
         self::hash(password).await?;
         return Ok(false);

@@ -35,11 +35,11 @@ struct Count {
 
 /// The counted failures of this process.
 #[derive(Default)]
-pub(in crate::analysis) struct SignInLimits(Mutex<HashMap<Key, Count>>);
+pub(crate) struct SignInLimits(Mutex<HashMap<Key, Count>>);
 
 impl SignInLimits {
     /// How long to wait before a password of this account is checked; None for no wait.
-    pub(in crate::analysis) fn wait(
+    pub(crate) fn wait(
         &self,
         name: &str,
         address: Option<IpAddr>,
@@ -56,7 +56,7 @@ impl SignInLimits {
     }
 
     /// Counts a wrong password.
-    pub(in crate::analysis) fn failed(&self, name: &str, address: Option<IpAddr>, now: Instant) {
+    pub(crate) fn failed(&self, name: &str, address: Option<IpAddr>, now: Instant) {
         let mut counts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if counts.len() >= REMEMBERED {
             counts.retain(|_, count| now.duration_since(count.at) < FORGOTTEN_AFTER);
@@ -81,7 +81,7 @@ impl SignInLimits {
 
     /// Resets the failures of an account from an address, because its owner has signed in. From those of
     /// the address one is subtracted, which was counted before the password was checked.
-    pub(in crate::analysis) fn succeeded(&self, name: &str, address: Option<IpAddr>) {
+    pub(crate) fn succeeded(&self, name: &str, address: Option<IpAddr>) {
         let mut counts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let [(both, _), (account, _), (address, allowed)] = keys(name, address);
         counts.remove(&both);

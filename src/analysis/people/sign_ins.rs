@@ -19,14 +19,14 @@ use std::net::IpAddr;
 
 /// How long a sign-in lasts without a request, and in total.
 const IDLE_MS: i64 = 12 * 3_600_000;
-pub(in crate::analysis) const LONGEST_MS: i64 = 7 * 86_400_000;
+pub(crate) const LONGEST_MS: i64 = 7 * 86_400_000;
 /// The latest request of a sign-in is written at most this often.
 const TOUCHED_EVERY_MS: i64 = 60_000;
 
 /// A person's change of the own password.
-pub(in crate::analysis) struct PasswordChange {
-    pub(in crate::analysis) old: Secret,
-    pub(in crate::analysis) new: Secret,
+pub(crate) struct PasswordChange {
+    pub(crate) old: Secret,
+    pub(crate) new: Secret,
 }
 
 fn is_over(sign_in: &SignIn, account: &Account, now_ms: i64) -> bool {
@@ -37,10 +37,7 @@ fn is_over(sign_in: &SignIn, account: &Account, now_ms: i64) -> bool {
 
 impl People {
     /// The account of a one-time link.
-    pub(in crate::analysis) async fn link_owner(
-        &self,
-        link: &Secret,
-    ) -> Result<Option<Account>, ApiError> {
+    pub(crate) async fn link_owner(&self, link: &Secret) -> Result<Option<Account>, ApiError> {
         let Some(id) = self.store.link(SecretHash::of(link), now_ms()).await? else {
             return Ok(None);
         };
@@ -49,7 +46,7 @@ impl People {
     }
 
     /// Sets a password with a one-time link, which is then used up; None where the link is not valid.
-    pub(in crate::analysis) async fn use_link(
+    pub(crate) async fn use_link(
         &self,
         link: &Secret,
         password: Secret,
@@ -69,7 +66,7 @@ impl People {
 
     /// The account of a name and a password; None for every reason alike, after the same amount of work.
     /// The audit log names the reason, but never what was typed.
-    pub(in crate::analysis) async fn verify_password(
+    pub(crate) async fn verify_password(
         &self,
         name: &str,
         password: Secret,
@@ -101,10 +98,7 @@ impl People {
     }
 
     /// Begins a sign-in and returns the value of its cookie.
-    pub(in crate::analysis) async fn begin_sign_in(
-        &self,
-        account: &Account,
-    ) -> Result<Secret, ApiError> {
+    pub(crate) async fn begin_sign_in(&self, account: &Account) -> Result<Secret, ApiError> {
         let value = random_value().map_err(|_| ApiError::Internal)?;
         let now_ms = now_ms();
         let sign_in = SignIn {
@@ -134,10 +128,7 @@ impl People {
     }
 
     /// The account that is signed in with this cookie.
-    pub(in crate::analysis) async fn signed_in(
-        &self,
-        value: &Secret,
-    ) -> Result<Option<Account>, ApiError> {
+    pub(crate) async fn signed_in(&self, value: &Secret) -> Result<Option<Account>, ApiError> {
         let hash = SecretHash::of(value);
         let Some((sign_in, account)) = self.store.sign_in(hash).await? else {
             return Ok(None);
@@ -153,7 +144,7 @@ impl People {
     }
 
     /// Like [`People::signed_in`], but does not extend the sign-in.
-    pub(in crate::analysis) async fn still_signed_in(
+    pub(crate) async fn still_signed_in(
         &self,
         value: &Secret,
     ) -> Result<Option<Account>, ApiError> {
@@ -164,12 +155,12 @@ impl People {
     }
 
     /// Ends a sign-in.
-    pub(in crate::analysis) async fn sign_out(&self, value: &Secret) -> Result<(), ApiError> {
+    pub(crate) async fn sign_out(&self, value: &Secret) -> Result<(), ApiError> {
         Ok(self.store.end_sign_in(SecretHash::of(value)).await?)
     }
 
     /// Changes one's own password and ends one's other sign-ins; false where the old password is wrong.
-    pub(in crate::analysis) async fn change_password(
+    pub(crate) async fn change_password(
         &self,
         account: &Account,
         change: PasswordChange,

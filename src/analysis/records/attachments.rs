@@ -45,7 +45,7 @@ pub struct AttachTo {
 }
 
 /// A record that files may be attached to.
-pub(in crate::analysis) struct Place {
+pub(crate) struct Place {
     seq: i64,
     stage: Stage,
     application: Arc<LoadedApplication>,
@@ -73,11 +73,7 @@ impl Records {
     }
 
     /// The record that files go to, if the caller may attach files to it.
-    pub(in crate::analysis) async fn place(
-        &self,
-        caller: &Caller,
-        to: AttachTo,
-    ) -> Result<Place, ApiError> {
+    pub(crate) async fn place(&self, caller: &Caller, to: AttachTo) -> Result<Place, ApiError> {
         let record = self.record(caller, to.record).await?.summary;
         if record.stage != to.stage {
             return Err(ApiError::Field {
@@ -109,16 +105,12 @@ impl Records {
         }
     }
 
-    pub(in crate::analysis) async fn begin_upload(&self) -> Result<Upload, ApiError> {
+    pub(crate) async fn begin_upload(&self) -> Result<Upload, ApiError> {
         Ok(self.files.blobs.begin().await?)
     }
 
     /// Writes the next bytes of a file, up to the size limit.
-    pub(in crate::analysis) async fn take(
-        &self,
-        upload: &mut Upload,
-        bytes: Bytes,
-    ) -> Result<(), ApiError> {
+    pub(crate) async fn take(&self, upload: &mut Upload, bytes: Bytes) -> Result<(), ApiError> {
         let limit = self.files.limits.max_bytes;
         if upload.size() + bytes.len() as u64 > limit {
             return Err(ApiError::FileTooLarge(limit));
@@ -127,7 +119,7 @@ impl Records {
     }
 
     /// Stores an upload that is complete, with its name and type, or aborts one that failed.
-    pub(in crate::analysis) async fn keep_upload(
+    pub(crate) async fn keep_upload(
         &self,
         place: &Place,
         upload: Upload,
@@ -212,15 +204,12 @@ impl Records {
     }
 
     /// The files of the record at this position.
-    pub(in crate::analysis) async fn attachments(
-        &self,
-        seq: i64,
-    ) -> Result<Vec<Attachment>, ApiError> {
+    pub(crate) async fn attachments(&self, seq: i64) -> Result<Vec<Attachment>, ApiError> {
         Ok(self.store.attachments(seq).await?)
     }
 
     /// One file of a record with its bytes.
-    pub(in crate::analysis) async fn attachment(
+    pub(crate) async fn attachment(
         &self,
         caller: &Caller,
         record: RecordId,
@@ -237,7 +226,7 @@ impl Records {
     }
 
     /// The limit of files in one request.
-    pub(in crate::analysis) fn max_files(&self) -> usize {
+    pub(crate) fn max_files(&self) -> usize {
         self.files.limits.max_files
     }
 }

@@ -12,51 +12,51 @@ use uuid::Uuid;
 
 /// The state of one gateway's numbers.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub(in crate::analysis) struct ChainReport {
+pub(crate) struct ChainReport {
     /// The gateway, identified by its spool folder.
-    pub(in crate::analysis) gateway: Uuid,
+    pub(crate) gateway: Uuid,
     /// The lowest number received.
-    pub(in crate::analysis) first: u64,
+    pub(crate) first: u64,
     /// The highest number received.
-    pub(in crate::analysis) last: u64,
+    pub(crate) last: u64,
     /// How many were received.
-    pub(in crate::analysis) count: u64,
+    pub(crate) count: u64,
     /// Numbers whose records were removed on purpose; they are not gaps.
-    pub(in crate::analysis) stubs: u64,
+    pub(crate) stubs: u64,
     /// How many were received again with another record.
-    pub(in crate::analysis) repeats: u64,
+    pub(crate) repeats: u64,
     /// The range that the fields below are about.
-    pub(in crate::analysis) checked: Span,
+    pub(crate) checked: Span,
     /// Nothing is missing in the range, every link matches, and no number came twice.
-    pub(in crate::analysis) complete: bool,
+    pub(crate) complete: bool,
     /// Numbers without a record or a stub.
-    pub(in crate::analysis) gaps: Vec<Span>,
+    pub(crate) gaps: Vec<Span>,
     /// Those of the gaps that had been received: somebody removed them from the database.
-    pub(in crate::analysis) vanished: Vec<Span>,
+    pub(crate) vanished: Vec<Span>,
     /// Numbers that were never received and that the gateway may never have assigned, because it
     /// was cut off.
-    pub(in crate::analysis) interrupted: Vec<Span>,
+    pub(crate) interrupted: Vec<Span>,
     /// After each of these numbers the gateway was cut off: its latest records may not have been numbered.
-    pub(in crate::analysis) cut_behind: Vec<u64>,
+    pub(crate) cut_behind: Vec<u64>,
     /// Numbers whose record has another previous link than the record before it.
-    pub(in crate::analysis) broken_links: Vec<u64>,
+    pub(crate) broken_links: Vec<u64>,
     /// `from` of the next part; None where `checked` covers the whole range.
-    pub(in crate::analysis) next_from: Option<u64>,
+    pub(crate) next_from: Option<u64>,
 }
 
 /// A page of gateways.
 #[derive(Clone, Debug, Serialize)]
-pub(in crate::analysis) struct ChainPage {
+pub(crate) struct ChainPage {
     /// In the order of their ids.
-    pub(in crate::analysis) gateways: Vec<ChainReport>,
+    pub(crate) gateways: Vec<ChainReport>,
     /// `after` of the next page; None on the last one.
-    pub(in crate::analysis) next_after: Option<Uuid>,
+    pub(crate) next_after: Option<Uuid>,
 }
 
 impl Records {
     /// The chain reports of a page of gateways. The numbers count records of all applications, so that the
     /// caller must not be bound to one.
-    pub(in crate::analysis) async fn chains(
+    pub(crate) async fn chains(
         &self,
         caller: &Caller,
         filter: ChainFilter,

@@ -15,7 +15,7 @@ use uuid::Uuid;
 
 /// What was erased.
 #[derive(Clone, Debug, Serialize)]
-pub(in crate::analysis) struct Receipt {
+pub(crate) struct Receipt {
     records: u64,
     attachments: u64,
     tombstone_id: Uuid,
@@ -25,7 +25,7 @@ pub(in crate::analysis) struct Receipt {
 impl Records {
     /// Erases everything of a user, of one application or of all that the caller reaches. It can be
     /// repeated and continues where it was interrupted.
-    pub(in crate::analysis) async fn erase(
+    pub(crate) async fn erase(
         &self,
         caller: &Caller,
         user_id: String,

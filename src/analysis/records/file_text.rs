@@ -26,7 +26,7 @@ const PDF_BEGINNING: &[u8] = b"%PDF-";
 
 /// How a file is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::analysis) enum Form {
+pub(crate) enum Form {
     Plain,
     Html,
     /// Read completely, in a process of its own.
@@ -34,7 +34,7 @@ pub(in crate::analysis) enum Form {
 }
 
 /// The text at the beginning of a file; None where it is not the text that its type promises.
-pub(in crate::analysis) fn read(form: Form, beginning: &[u8]) -> Option<String> {
+pub(crate) fn read(form: Form, beginning: &[u8]) -> Option<String> {
     let text = decode(beginning)?;
     match form {
         Form::Plain => Some(text.into_owned()),
@@ -44,7 +44,7 @@ pub(in crate::analysis) fn read(form: Form, beginning: &[u8]) -> Option<String> 
 }
 
 /// How to read a file; None where it has no text.
-pub(in crate::analysis) fn form(kind: &str, name: &str, beginning: &[u8]) -> Option<Form> {
+pub(crate) fn form(kind: &str, name: &str, beginning: &[u8]) -> Option<Form> {
     if beginning.starts_with(PDF_BEGINNING) {
         return Some(Form::Document(Document::Pdf));
     }

@@ -20,16 +20,16 @@ const STEP: u32 = 100;
 
 /// The blobs, and their links in the store.
 #[derive(Clone)]
-pub(in crate::analysis) struct Files {
-    pub(in crate::analysis) store: Arc<dyn Store>,
-    pub(in crate::analysis) blobs: BlobStore,
-    pub(in crate::analysis) limits: AttachmentSettings,
+pub(crate) struct Files {
+    pub(crate) store: Arc<dyn Store>,
+    pub(crate) blobs: BlobStore,
+    pub(crate) limits: AttachmentSettings,
 }
 
 impl Files {
     /// Links a file to the record at this position; durable when this returns. Returns the existing link,
     /// which may be an earlier one.
-    pub(in crate::analysis) async fn link(
+    pub(crate) async fn link(
         &self,
         seq: i64,
         received: &Received,
@@ -78,7 +78,7 @@ impl Files {
     }
 
     /// Removes the bytes that no record links to, step by step.
-    pub(in crate::analysis) async fn collect(&self) -> Result<(), StoreError> {
+    pub(crate) async fn collect(&self) -> Result<(), StoreError> {
         loop {
             let hashes = self.store.unlinked_blobs(STEP).await?;
             if hashes.is_empty() {

@@ -1,16 +1,16 @@
 //! What is stored: records with their files, sessions, statistics, chain reports, saved filters, and how
 //! records go again: erasure and retention.
 
-pub(in crate::analysis) mod attachments;
-pub(in crate::analysis) mod chain_report;
+pub(crate) mod attachments;
+pub(crate) mod chain_report;
 pub mod documents;
-pub(in crate::analysis) mod erasure;
+pub(crate) mod erasure;
 mod file_text;
-pub(in crate::analysis) mod files;
-pub(in crate::analysis) mod queries;
-pub(in crate::analysis) mod retention;
-pub(in crate::analysis) mod saved_filters;
-pub(in crate::analysis) mod user_sums;
+pub(crate) mod files;
+pub(crate) mod queries;
+pub(crate) mod retention;
+pub(crate) mod saved_filters;
+pub(crate) mod user_sums;
 
 /// What callers of this service pass and get.
 pub(in crate::analysis) use monitor_store::{

@@ -11,7 +11,7 @@ use monitor_store::{
 };
 
 /// The record of an identifier, if the caller may see it.
-pub(in crate::analysis) async fn find_record(
+pub(crate) async fn find_record(
     store: &dyn RecordStore,
     caller: &Caller,
     id: RecordId,
@@ -24,7 +24,7 @@ pub(in crate::analysis) async fn find_record(
 
 impl Records {
     /// A page of the list.
-    pub(in crate::analysis) async fn page(
+    pub(crate) async fn page(
         &self,
         caller: &Caller,
         mut filter: RecordFilter,
@@ -34,7 +34,7 @@ impl Records {
     }
 
     /// Whether there are records that the caller may read.
-    pub(in crate::analysis) async fn has_records(&self, caller: &Caller) -> Result<bool, ApiError> {
+    pub(crate) async fn has_records(&self, caller: &Caller) -> Result<bool, ApiError> {
         let filter = RecordFilter {
             limit: 1,
             ..RecordFilter::default()
@@ -43,7 +43,7 @@ impl Records {
     }
 
     /// A page of whole records.
-    pub(in crate::analysis) async fn whole_page(
+    pub(crate) async fn whole_page(
         &self,
         caller: &Caller,
         mut filter: RecordFilter,
@@ -53,7 +53,7 @@ impl Records {
     }
 
     /// A record that the caller can see.
-    pub(in crate::analysis) async fn record(
+    pub(crate) async fn record(
         &self,
         caller: &Caller,
         id: RecordId,
@@ -62,25 +62,22 @@ impl Records {
     }
 
     /// `SQLite` or `PostgreSQL`.
-    pub(in crate::analysis) fn store_kind(&self) -> &'static str {
+    pub(crate) fn store_kind(&self) -> &'static str {
         self.store.kind()
     }
 
     /// What the store is; measuring its size may take a while.
-    pub(in crate::analysis) async fn store_facts(&self) -> Result<StoreFacts, ApiError> {
+    pub(crate) async fn store_facts(&self) -> Result<StoreFacts, ApiError> {
         Ok(self.store.facts().await?)
     }
 
     /// The gateways whose numbered records were received, the latest first.
-    pub(in crate::analysis) async fn gateways(
-        &self,
-        limit: u32,
-    ) -> Result<Vec<GatewaySeen>, ApiError> {
+    pub(crate) async fn gateways(&self, limit: u32) -> Result<Vec<GatewaySeen>, ApiError> {
         Ok(self.store.gateways(limit).await?)
     }
 
     /// A page of sessions, the one with the latest record first.
-    pub(in crate::analysis) async fn sessions(
+    pub(crate) async fn sessions(
         &self,
         caller: &Caller,
         mut filter: SessionFilter,
@@ -90,7 +87,7 @@ impl Records {
     }
 
     /// Traffic of a range of hours since 1970, with the most frequent types of finds.
-    pub(in crate::analysis) async fn traffic(
+    pub(crate) async fn traffic(
         &self,
         caller: &Caller,
         application: Option<ApplicationId>,
@@ -104,7 +101,7 @@ impl Records {
     }
 
     /// A page of statistics.
-    pub(in crate::analysis) async fn statistics(
+    pub(crate) async fn statistics(
         &self,
         caller: &Caller,
         mut filter: StatisticsFilter,

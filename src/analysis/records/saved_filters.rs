@@ -10,21 +10,21 @@ use uuid::Uuid;
 /// Filters per person.
 const MOST: usize = 50;
 /// The longest name, in characters.
-pub(in crate::analysis) const LONGEST_NAME: usize = 60;
+pub(crate) const LONGEST_NAME: usize = 60;
 /// The longest filter, in bytes.
 const LONGEST_QUERY: usize = 8_000;
 
 /// A filter to be saved.
-pub(in crate::analysis) struct NewFilter {
-    pub(in crate::analysis) name: String,
+pub(crate) struct NewFilter {
+    pub(crate) name: String,
     /// The query of the list's URL.
-    pub(in crate::analysis) query: String,
-    pub(in crate::analysis) is_shared: bool,
+    pub(crate) query: String,
+    pub(crate) is_shared: bool,
 }
 
 impl Records {
     /// The person's own filters and the shared ones, by name.
-    pub(in crate::analysis) async fn saved_filters(
+    pub(crate) async fn saved_filters(
         &self,
         person: &Account,
     ) -> Result<Vec<SeenFilter>, ApiError> {
@@ -33,7 +33,7 @@ impl Records {
     }
 
     /// Saves a filter; it replaces the person's filter of the same name.
-    pub(in crate::analysis) async fn keep_filter(
+    pub(crate) async fn keep_filter(
         &self,
         person: &Account,
         new: NewFilter,
@@ -62,7 +62,7 @@ impl Records {
     }
 
     /// Deletes a filter. One that the person does not see, or may not delete, counts as not found.
-    pub(in crate::analysis) async fn remove_filter(
+    pub(crate) async fn remove_filter(
         &self,
         person: &Account,
         id: FilterId,
@@ -76,7 +76,7 @@ impl Records {
 }
 
 /// Whether a person who sees a filter may delete it.
-pub(in crate::analysis) fn may_remove(person: &Account, filter: &SavedFilter) -> bool {
+pub(crate) fn may_remove(person: &Account, filter: &SavedFilter) -> bool {
     filter.owner == person.id || person.role == Role::Administrator
 }
 

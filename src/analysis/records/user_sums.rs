@@ -62,7 +62,7 @@ type Key = (ApplicationId, Option<String>);
 
 impl Records {
     /// Sums the records of a filter, newest first; the limit of the filter applies to the users listed.
-    pub(in crate::analysis) async fn user_sums(
+    pub(crate) async fn user_sums(
         &self,
         caller: &Caller,
         filter: RecordFilter,

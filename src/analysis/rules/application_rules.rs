@@ -64,7 +64,7 @@ impl ApplicationRules {
 
     /// A stored document; None where it cannot be read. It may contain fields of a later version, and null
     /// for missing ones.
-    pub(in crate::analysis) fn stored(mut document: Value) -> Option<Self> {
+    pub(crate) fn stored(mut document: Value) -> Option<Self> {
         leave_out_nulls(&mut document);
         serde_json::from_value(document).ok()
     }

@@ -20,11 +20,7 @@ const KEYS: [&str; 5] = [
 ];
 
 /// One direction of an application's document. Wrong fields get their defaults.
-pub(in crate::analysis) fn read(
-    fields: &Object<'_>,
-    stage: Stage,
-    problems: &mut Problems,
-) -> Rules {
+pub(crate) fn read(fields: &Object<'_>, stage: Stage, problems: &mut Problems) -> Rules {
     fields.only(&KEYS, problems);
     let dataclean = match fields.raw("dataclean") {
         None => Some(DatacleanRules::default()),
@@ -59,10 +55,7 @@ fn dataclean(fields: &Object<'_>, problems: &mut Problems) -> DatacleanRules {
 }
 
 /// The fields of a dataclean section, whatever other fields it has.
-pub(in crate::analysis) fn dataclean_fields(
-    fields: &Object<'_>,
-    problems: &mut Problems,
-) -> DatacleanRules {
+pub(crate) fn dataclean_fields(fields: &Object<'_>, problems: &mut Problems) -> DatacleanRules {
     let elements = fields.list("patterns", MOST_PATTERNS, problems);
     let patterns = elements.map(|elements| {
         elements
@@ -129,7 +122,7 @@ fn name<'v>(fields: &Object<'v>, problems: &mut Problems) -> Option<&'v str> {
 }
 
 /// A list of custom policies.
-pub(in crate::analysis) fn policies(
+pub(crate) fn policies(
     fields: &Object<'_>,
     key: &str,
     problems: &mut Problems,
@@ -159,10 +152,7 @@ fn guardrails(fields: &Object<'_>, problems: &mut Problems) -> GuardrailsRules {
 }
 
 /// The fields of a guardrails section, whatever other fields it has.
-pub(in crate::analysis) fn guardrails_fields(
-    fields: &Object<'_>,
-    problems: &mut Problems,
-) -> GuardrailsRules {
+pub(crate) fn guardrails_fields(fields: &Object<'_>, problems: &mut Problems) -> GuardrailsRules {
     let mut rules = GuardrailsRules::default();
     let disabled = fields.list("disabled", MOST_CATEGORIES, problems);
     for Element { path, value } in disabled.unwrap_or_default() {
@@ -228,11 +218,7 @@ fn thresholds(fields: &Object<'_>, problems: &mut Problems) -> Option<TokenThres
 }
 
 /// Compiles every regex of a dataclean section at `path`.
-pub(in crate::analysis) fn check_regexes(
-    path: &str,
-    rules: &DatacleanRules,
-    problems: &mut Problems,
-) {
+pub(crate) fn check_regexes(path: &str, rules: &DatacleanRules, problems: &mut Problems) {
     let rules = Rules {
         dataclean: Some(rules.clone()),
         ..Rules::default()

@@ -14,14 +14,10 @@ const SHOWN: usize = 40;
 
 /// The problems found so far.
 #[derive(Default)]
-pub(in crate::analysis) struct Problems(Vec<FieldProblem>);
+pub(crate) struct Problems(Vec<FieldProblem>);
 
 impl Problems {
-    pub(in crate::analysis) fn add(
-        &mut self,
-        field: impl Into<String>,
-        problem: impl Into<String>,
-    ) {
+    pub(crate) fn add(&mut self, field: impl Into<String>, problem: impl Into<String>) {
         let field = field.into();
         // The first problem of a field is the one to fix first.
         let is_known = self.0.iter().any(|known| known.field == field);
@@ -31,7 +27,7 @@ impl Problems {
     }
 
     /// The value, if there was no problem.
-    pub(in crate::analysis) fn or<T>(self, value: T) -> Result<T, Vec<FieldProblem>> {
+    pub(crate) fn or<T>(self, value: T) -> Result<T, Vec<FieldProblem>> {
         match self.0.is_empty() {
             true => Ok(value),
             false => Err(self.0),
@@ -40,19 +36,19 @@ impl Problems {
 }
 
 /// A JSON object and its path.
-pub(in crate::analysis) struct Object<'v> {
+pub(crate) struct Object<'v> {
     path: String,
     entries: &'v Map<String, Value>,
 }
 
 /// An element of a list, and its path.
-pub(in crate::analysis) struct Element<'v> {
-    pub(in crate::analysis) path: String,
-    pub(in crate::analysis) value: &'v Value,
+pub(crate) struct Element<'v> {
+    pub(crate) path: String,
+    pub(crate) value: &'v Value,
 }
 
 impl<'v> Object<'v> {
-    pub(in crate::analysis) fn read(
+    pub(crate) fn read(
         path: impl Into<String>,
         value: &'v Value,
         problems: &mut Problems,
@@ -68,12 +64,12 @@ impl<'v> Object<'v> {
     }
 
     /// The path of a field of this object.
-    pub(in crate::analysis) fn path(&self, key: &str) -> String {
+    pub(crate) fn path(&self, key: &str) -> String {
         format!("{}.{key}", self.path)
     }
 
     /// The fields other than these.
-    pub(in crate::analysis) fn unknown(&self, known: &[&str]) -> Vec<String> {
+    pub(crate) fn unknown(&self, known: &[&str]) -> Vec<String> {
         let unknown = self
             .entries
             .keys()
@@ -84,36 +80,27 @@ impl<'v> Object<'v> {
     }
 
     /// Reports every field other than these.
-    pub(in crate::analysis) fn only(&self, known: &[&str], problems: &mut Problems) {
+    pub(crate) fn only(&self, known: &[&str], problems: &mut Problems) {
         for path in self.unknown(known) {
             problems.add(path, format!("unknown; allowed: {}", known.join(", ")));
         }
     }
 
     /// A field, also if it is null.
-    pub(in crate::analysis) fn raw(&self, key: &str) -> Option<&'v Value> {
+    pub(crate) fn raw(&self, key: &str) -> Option<&'v Value> {
         self.entries.get(key)
     }
 
     /// A field that is present and not null.
-    pub(in crate::analysis) fn get(&self, key: &str) -> Option<&'v Value> {
+    pub(crate) fn get(&self, key: &str) -> Option<&'v Value> {
         self.raw(key).filter(|value| !value.is_null())
     }
 
-    pub(in crate::analysis) fn object(
-        &self,
-        key: &str,
-        problems: &mut Problems,
-    ) -> Option<Object<'v>> {
+    pub(crate) fn object(&self, key: &str, problems: &mut Problems) -> Option<Object<'v>> {
         Object::read(self.path(key), self.get(key)?, problems)
     }
 
-    pub(in crate::analysis) fn flag(
-        &self,
-        key: &str,
-        default: bool,
-        problems: &mut Problems,
-    ) -> bool {
+    pub(crate) fn flag(&self, key: &str, default: bool, problems: &mut Problems) -> bool {
         match self.get(key) {
             None => default,
             Some(Value::Bool(flag)) => *flag,
@@ -125,7 +112,7 @@ impl<'v> Object<'v> {
     }
 
     /// A word in any letter case, or its default.
-    pub(in crate::analysis) fn word<T>(&self, key: &str, problems: &mut Problems) -> T
+    pub(crate) fn word<T>(&self, key: &str, problems: &mut Problems) -> T
     where
         T: FromStr<Err = UnknownName> + Default,
     {
@@ -141,7 +128,7 @@ impl<'v> Object<'v> {
     }
 
     /// A required text of 1 to `longest` code points, none of them NUL, which not every database stores.
-    pub(in crate::analysis) fn text(
+    pub(crate) fn text(
         &self,
         key: &str,
         longest: usize,
@@ -164,7 +151,7 @@ impl<'v> Object<'v> {
     }
 
     /// A whole number within a range; None where it is missing or wrong.
-    pub(in crate::analysis) fn count(
+    pub(crate) fn count(
         &self,
         key: &str,
         range: RangeInclusive<u64>,
@@ -181,7 +168,7 @@ impl<'v> Object<'v> {
     }
 
     /// The elements of a list of at most `most`; None where there is no list.
-    pub(in crate::analysis) fn list(
+    pub(crate) fn list(
         &self,
         key: &str,
         most: usize,
@@ -205,7 +192,7 @@ impl<'v> Object<'v> {
     }
 
     /// Every field with its path.
-    pub(in crate::analysis) fn all(&self) -> impl Iterator<Item = (&'v String, &'v Value)> {
+    pub(crate) fn all(&self) -> impl Iterator<Item = (&'v String, &'v Value)> {
         self.entries.iter()
     }
 }

@@ -1,6 +1,6 @@
 //! The rules that an application or a request brings: their strict check, which names every field that is wrong
 //! (CONTRACT 27, 38). What rules do is `monitor_detect`.
 
-pub(in crate::analysis) mod application_rules;
-pub(in crate::analysis) mod direction;
-pub(in crate::analysis) mod document;
+pub(crate) mod application_rules;
+pub(crate) mod direction;
+pub(crate) mod document;

@@ -46,23 +46,23 @@ struct Whole<'a> {
 
 /// The policy of an application, or its problems where another program wrote one that cannot be read.
 #[derive(Serialize)]
-pub(in crate::analysis::api) struct PolicyView<'a> {
+pub(crate) struct PolicyView<'a> {
     policy: Option<&'a Policy>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     policy_problems: Vec<String>,
 }
 
 /// The body of a request that creates an application.
-pub(in crate::analysis::api) struct NewApplication {
+pub(crate) struct NewApplication {
     id: Option<ApplicationId>,
     edit: Edit,
 }
 
 /// PUT: missing fields get their defaults.
-pub(in crate::analysis::api) struct Replacement(Edit);
+pub(crate) struct Replacement(Edit);
 
 /// PATCH: missing fields stay unchanged.
-pub(in crate::analysis::api) struct Patch(Edit);
+pub(crate) struct Patch(Edit);
 
 impl ReadFields for NewApplication {
     fn read(fields: &mut Fields) -> Self {
@@ -99,7 +99,7 @@ impl ReadFields for Patch {
     }
 }
 
-pub(in crate::analysis::api) async fn list(
+pub(crate) async fn list(
     State(services): Api,
     SettingsReader(caller): SettingsReader,
     mut query: Query,
@@ -119,7 +119,7 @@ pub(in crate::analysis::api) async fn list(
     response::unstored(StatusCode::OK, &list)
 }
 
-pub(in crate::analysis::api) async fn create(
+pub(crate) async fn create(
     State(services): Api,
     Admin(caller): Admin,
     Body(NewApplication { id, edit }): Body<NewApplication>,
@@ -130,7 +130,7 @@ pub(in crate::analysis::api) async fn create(
     Ok(response::located(response, &path))
 }
 
-pub(in crate::analysis::api) async fn one(
+pub(crate) async fn one(
     State(services): Api,
     SettingsReader(caller): SettingsReader,
     PathId(id): PathId<ApplicationId>,
@@ -139,7 +139,7 @@ pub(in crate::analysis::api) async fn one(
     whole(StatusCode::OK, &application)
 }
 
-pub(in crate::analysis::api) async fn replace(
+pub(crate) async fn replace(
     State(services): Api,
     Admin(caller): Admin,
     PathId(id): PathId<ApplicationId>,
@@ -150,7 +150,7 @@ pub(in crate::analysis::api) async fn replace(
     whole(StatusCode::OK, &changed.await?)
 }
 
-pub(in crate::analysis::api) async fn change(
+pub(crate) async fn change(
     State(services): Api,
     Admin(caller): Admin,
     PathId(id): PathId<ApplicationId>,
@@ -161,7 +161,7 @@ pub(in crate::analysis::api) async fn change(
     whole(StatusCode::OK, &changed.await?)
 }
 
-pub(in crate::analysis::api) async fn remove(
+pub(crate) async fn remove(
     State(services): Api,
     Admin(caller): Admin,
     PathId(id): PathId<ApplicationId>,
@@ -177,7 +177,7 @@ pub(in crate::analysis::api) async fn remove(
 }
 
 /// The whole application with its version as ETag.
-pub(in crate::analysis::api) fn whole(status: StatusCode, application: &Application) -> Outcome {
+pub(crate) fn whole(status: StatusCode, application: &Application) -> Outcome {
     let view = Whole {
         item: Item::from(application),
         rules: &application.rules,

@@ -32,11 +32,7 @@ struct Item<'a> {
     details: &'a Value,
 }
 
-pub(in crate::analysis::api) async fn list(
-    State(services): Api,
-    Admin(caller): Admin,
-    query: Query,
-) -> Outcome {
+pub(crate) async fn list(State(services): Api, Admin(caller): Admin, query: Query) -> Outcome {
     caller.must_administer()?;
     let filter = filter(query)?;
     let (entries, next_before) = services.admin.audit_log(&caller, filter).await?;

@@ -29,10 +29,10 @@ struct OfPolicy<'a> {
 }
 
 /// The body of a change of the rules.
-pub(in crate::analysis::api) struct RulesBody(Value);
+pub(crate) struct RulesBody(Value);
 
 /// The body of a change of the policy.
-pub(in crate::analysis::api) struct PolicyBody(Value);
+pub(crate) struct PolicyBody(Value);
 
 impl ReadFields for RulesBody {
     fn read(fields: &mut Fields) -> Self {
@@ -46,7 +46,7 @@ impl ReadFields for PolicyBody {
     }
 }
 
-pub(in crate::analysis::api) async fn rules(
+pub(crate) async fn rules(
     State(services): Api,
     SettingsReader(caller): SettingsReader,
     PathId(id): PathId<ApplicationId>,
@@ -54,7 +54,7 @@ pub(in crate::analysis::api) async fn rules(
     show_rules(&services.admin.one_application(&caller, id).await?)
 }
 
-pub(in crate::analysis::api) async fn policy(
+pub(crate) async fn policy(
     State(services): Api,
     SettingsReader(caller): SettingsReader,
     PathId(id): PathId<ApplicationId>,
@@ -62,7 +62,7 @@ pub(in crate::analysis::api) async fn policy(
     show_policy(&services.admin.one_application(&caller, id).await?)
 }
 
-pub(in crate::analysis::api) async fn replace_rules(
+pub(crate) async fn replace_rules(
     State(services): Api,
     Admin(caller): Admin,
     PathId(id): PathId<ApplicationId>,
@@ -73,7 +73,7 @@ pub(in crate::analysis::api) async fn replace_rules(
     show_rules(&changed.await?)
 }
 
-pub(in crate::analysis::api) async fn change_rules(
+pub(crate) async fn change_rules(
     State(services): Api,
     Admin(caller): Admin,
     PathId(id): PathId<ApplicationId>,
@@ -84,7 +84,7 @@ pub(in crate::analysis::api) async fn change_rules(
     show_rules(&changed.await?)
 }
 
-pub(in crate::analysis::api) async fn replace_policy(
+pub(crate) async fn replace_policy(
     State(services): Api,
     Admin(caller): Admin,
     PathId(id): PathId<ApplicationId>,
@@ -95,7 +95,7 @@ pub(in crate::analysis::api) async fn replace_policy(
     show_policy(&changed.await?)
 }
 
-pub(in crate::analysis::api) async fn change_policy(
+pub(crate) async fn change_policy(
     State(services): Api,
     Admin(caller): Admin,
     PathId(id): PathId<ApplicationId>,

@@ -26,7 +26,7 @@ impl ReadFields for Draft {
     }
 }
 
-pub(in crate::analysis::api) async fn explain(
+pub(crate) async fn explain(
     State(services): Api,
     Reader(caller): Reader,
     PathId(id): PathId<RecordId>,
@@ -38,7 +38,7 @@ pub(in crate::analysis::api) async fn explain(
 
 /// The filters are in the query as for `GET /records`, the draft is in the body. The regexes of a draft can
 /// reveal texts, so that the right to change rules is not sufficient.
-pub(in crate::analysis::api) async fn replay(
+pub(crate) async fn replay(
     State(services): Api,
     Admin(caller): Admin,
     PathId(id): PathId<ApplicationId>,

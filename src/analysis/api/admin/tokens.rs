@@ -78,11 +78,7 @@ impl ReadFields for Rotation {
     }
 }
 
-pub(in crate::analysis::api) async fn list(
-    State(services): Api,
-    Admin(caller): Admin,
-    mut query: Query,
-) -> Outcome {
+pub(crate) async fn list(State(services): Api, Admin(caller): Admin, mut query: Query) -> Outcome {
     let uuid = |text: &str| text.parse().ok();
     let application = query.typed("application_id", "must be a UUID", uuid)?;
     let problem = "must be the next_before of the previous page";
@@ -100,7 +96,7 @@ pub(in crate::analysis::api) async fn list(
     response::unstored(StatusCode::OK, &list)
 }
 
-pub(in crate::analysis::api) async fn create(
+pub(crate) async fn create(
     State(services): Api,
     Admin(caller): Admin,
     Body(new): Body<NewToken>,
@@ -108,7 +104,7 @@ pub(in crate::analysis::api) async fn create(
     made(&services.admin.make_token(&caller, new).await?)
 }
 
-pub(in crate::analysis::api) async fn one(
+pub(crate) async fn one(
     State(services): Api,
     Admin(caller): Admin,
     PathId(id): PathId<Uuid>,
@@ -116,7 +112,7 @@ pub(in crate::analysis::api) async fn one(
     shown(&services.admin.one_token(&caller, TokenId(id)).await?)
 }
 
-pub(in crate::analysis::api) async fn change(
+pub(crate) async fn change(
     State(services): Api,
     Admin(caller): Admin,
     PathId(id): PathId<Uuid>,
@@ -127,7 +123,7 @@ pub(in crate::analysis::api) async fn change(
 }
 
 /// DELETE revokes; the token stays in lists.
-pub(in crate::analysis::api) async fn revoke(
+pub(crate) async fn revoke(
     State(services): Api,
     Admin(caller): Admin,
     PathId(id): PathId<Uuid>,
@@ -135,7 +131,7 @@ pub(in crate::analysis::api) async fn revoke(
     shown(&services.admin.revoke_token(&caller, TokenId(id)).await?)
 }
 
-pub(in crate::analysis::api) async fn rotate(
+pub(crate) async fn rotate(
     State(services): Api,
     Admin(caller): Admin,
     PathId(id): PathId<Uuid>,

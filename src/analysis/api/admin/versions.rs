@@ -39,7 +39,7 @@ struct Whole<'a> {
 }
 
 /// The body of a request that restores an earlier version.
-pub(in crate::analysis::api) struct Restore(i64);
+pub(crate) struct Restore(i64);
 
 impl ReadFields for Restore {
     fn read(fields: &mut Fields) -> Self {
@@ -51,7 +51,7 @@ impl ReadFields for Restore {
     }
 }
 
-pub(in crate::analysis::api) async fn list(
+pub(crate) async fn list(
     State(services): Api,
     SettingsReader(caller): SettingsReader,
     mut query: Query,
@@ -69,7 +69,7 @@ pub(in crate::analysis::api) async fn list(
     response::unstored(StatusCode::OK, &list)
 }
 
-pub(in crate::analysis::api) async fn one(
+pub(crate) async fn one(
     State(services): Api,
     SettingsReader(caller): SettingsReader,
     PathIds(id, version): PathIds<ApplicationId, i64>,
@@ -84,7 +84,7 @@ pub(in crate::analysis::api) async fn one(
     response::unstored(StatusCode::OK, &view)
 }
 
-pub(in crate::analysis::api) async fn restore(
+pub(crate) async fn restore(
     State(services): Api,
     Admin(caller): Admin,
     PathId(id): PathId<ApplicationId>,

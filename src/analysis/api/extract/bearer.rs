@@ -6,7 +6,7 @@ use monitor_model::Secret;
 
 /// The token of `Authorization: Bearer`. A repeated header is refused: two parties could disagree about
 /// which one counts.
-pub(in crate::analysis::api) fn bearer(headers: &HeaderMap) -> Result<Secret, ApiError> {
+pub(crate) fn bearer(headers: &HeaderMap) -> Result<Secret, ApiError> {
     let mut values = headers.get_all(header::AUTHORIZATION).iter();
     let (Some(value), None) = (values.next(), values.next()) else {
         return Err(ApiError::TokenMissing);

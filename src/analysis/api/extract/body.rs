@@ -8,10 +8,7 @@ use http_body_util::LengthLimitError;
 use std::error::Error as _;
 
 /// The whole body of a JSON request.
-pub(in crate::analysis::api) async fn read(
-    request: Request,
-    max_bytes: u64,
-) -> Result<Bytes, ApiError> {
+pub(crate) async fn read(request: Request, max_bytes: u64) -> Result<Bytes, ApiError> {
     if !is_json(request.headers()) {
         return Err(ApiError::NotJsonType);
     }
@@ -19,10 +16,7 @@ pub(in crate::analysis::api) async fn read(
 }
 
 /// The whole body, of any type.
-pub(in crate::analysis::api) async fn read_any(
-    request: Request,
-    max_bytes: u64,
-) -> Result<Bytes, ApiError> {
+pub(crate) async fn read_any(request: Request, max_bytes: u64) -> Result<Bytes, ApiError> {
     let body = request.into_body();
     if body.size_hint().lower() > max_bytes {
         return Err(ApiError::TooLarge(max_bytes));
@@ -55,7 +49,7 @@ fn is_json(headers: &HeaderMap) -> bool {
     main.eq_ignore_ascii_case("application") && suffix.eq_ignore_ascii_case("json")
 }
 
-pub(in crate::analysis::api) fn not_json(error: &serde_json::Error) -> ApiError {
+pub(crate) fn not_json(error: &serde_json::Error) -> ApiError {
     // The position only: the parser's message could quote the body.
     ApiError::NotJson(format!(
         ", see line {} column {}",

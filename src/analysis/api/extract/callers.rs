@@ -8,17 +8,17 @@ use monitor_store::Scope;
 use std::sync::Arc;
 
 /// A caller that may change settings: scope admin.
-pub(in crate::analysis::api) struct Admin(pub(in crate::analysis::api) Caller);
+pub(crate) struct Admin(pub(crate) Caller);
 
 /// A caller that may read records: scope read.
-pub(in crate::analysis::api) struct Reader(pub(in crate::analysis::api) Caller);
+pub(crate) struct Reader(pub(crate) Caller);
 
 /// A caller that may read applications: scope read or admin, since their rules decide about the records
 /// that a reader reads.
-pub(in crate::analysis::api) struct SettingsReader(pub(in crate::analysis::api) Caller);
+pub(crate) struct SettingsReader(pub(crate) Caller);
 
 /// A caller that may send messages and files: scope ingest.
-pub(in crate::analysis::api) struct Ingester(pub(in crate::analysis::api) Caller);
+pub(crate) struct Ingester(pub(crate) Caller);
 
 async fn caller(parts: &Parts, services: &Services, scopes: &[Scope]) -> Result<Caller, ApiError> {
     let key = bearer(&parts.headers)?;

@@ -18,7 +18,7 @@ const NOT_INTEGER: &str = "must be an integer";
 const NOT_DURATION: &str = "must be a duration: text such as 10m, 12h or 90d, or whole seconds";
 
 /// Fields that are taken one by one; those left at the end are unknown.
-pub(in crate::analysis::api) struct Fields {
+pub(crate) struct Fields {
     map: Map<String, Value>,
     known: Vec<&'static str>,
     problems: Vec<FieldProblem>,
@@ -26,14 +26,12 @@ pub(in crate::analysis::api) struct Fields {
 
 impl Fields {
     /// The fields of a required body.
-    pub(in crate::analysis::api) async fn read(request: Request) -> Result<Self, ApiError> {
+    pub(crate) async fn read(request: Request) -> Result<Self, ApiError> {
         Self::parse(&body::read(request, LARGEST_BODY).await?)
     }
 
     /// The fields of an optional body; it may be missing together with its type.
-    pub(in crate::analysis::api) async fn read_optional(
-        request: Request,
-    ) -> Result<Self, ApiError> {
+    pub(crate) async fn read_optional(request: Request) -> Result<Self, ApiError> {
         use axum::body::HttpBody as _;
         let is_typed = request.headers().contains_key(header::CONTENT_TYPE);
         match request.body().is_end_stream() && !is_typed {
@@ -64,13 +62,13 @@ impl Fields {
     }
 
     /// A field's value, null included; None where it is left out.
-    pub(in crate::analysis::api) fn take(&mut self, name: &'static str) -> Option<Value> {
+    pub(crate) fn take(&mut self, name: &'static str) -> Option<Value> {
         self.known.push(name);
         self.map.remove(name)
     }
 
     /// Takes a text.
-    pub(in crate::analysis::api) fn text(&mut self, name: &'static str) -> Option<String> {
+    pub(crate) fn text(&mut self, name: &'static str) -> Option<String> {
         self.typed(name, NOT_TEXT, |value| match value {
             Value::String(text) => Some(text),
             _ => None,
@@ -78,12 +76,12 @@ impl Fields {
     }
 
     /// Takes an integer.
-    pub(in crate::analysis::api) fn integer(&mut self, name: &'static str) -> Option<i64> {
+    pub(crate) fn integer(&mut self, name: &'static str) -> Option<i64> {
         self.typed(name, NOT_INTEGER, |value| value.as_i64())
     }
 
     /// Takes a duration, as in a configuration: text with a unit, or whole seconds.
-    pub(in crate::analysis::api) fn duration(&mut self, name: &'static str) -> Option<Duration> {
+    pub(crate) fn duration(&mut self, name: &'static str) -> Option<Duration> {
         self.typed(name, NOT_DURATION, |value| match value {
             Value::String(text) => crate::config::duration_from_text(&text),
             value => value.as_u64().map(Duration::from_secs),
@@ -91,7 +89,7 @@ impl Fields {
     }
 
     /// Takes a field that `read` converts; a value that it cannot convert is refused with `problem`.
-    pub(in crate::analysis::api) fn typed<T>(
+    pub(crate) fn typed<T>(
         &mut self,
         name: &'static str,
         problem: &'static str,
@@ -105,12 +103,12 @@ impl Fields {
     }
 
     /// Reports a field as wrong.
-    pub(in crate::analysis::api) fn refuse(&mut self, name: &str, problem: impl Into<String>) {
+    pub(crate) fn refuse(&mut self, name: &str, problem: impl Into<String>) {
         self.problems.push(FieldProblem::new(name, problem));
     }
 
     /// Fails with all problems, unknown fields included.
-    pub(in crate::analysis::api) fn finish(mut self) -> Result<(), ApiError> {
+    pub(crate) fn finish(mut self) -> Result<(), ApiError> {
         let allowed = match self.known.as_slice() {
             [] => "none".to_owned(),
             known => known.join(", "),

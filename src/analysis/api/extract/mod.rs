@@ -6,7 +6,7 @@ mod callers;
 mod fields;
 pub(super) mod paced_body;
 mod path;
-pub(in crate::analysis) mod query;
+pub(crate) mod query;
 pub(super) mod version;
 mod versioned;
 

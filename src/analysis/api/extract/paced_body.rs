@@ -15,7 +15,7 @@ const AHEAD: usize = 1024 * 1024;
 
 /// How far the body is ahead of the parser.
 #[derive(Clone, Default)]
-pub(in crate::analysis::api) struct Pace(Arc<State>);
+pub(crate) struct Pace(Arc<State>);
 
 #[derive(Default)]
 struct State {
@@ -30,13 +30,13 @@ struct Paced {
 
 impl Pace {
     /// The parser returned something.
-    pub(in crate::analysis::api) fn taken(&self) {
+    pub(crate) fn taken(&self) {
         self.0.ahead.store(0, Ordering::Relaxed);
         self.0.has_waited.store(false, Ordering::Relaxed);
     }
 
     /// The request with its body under this limit.
-    pub(in crate::analysis::api) fn bound(&self, request: Request) -> Request {
+    pub(crate) fn bound(&self, request: Request) -> Request {
         request.map(|body| {
             Body::from_stream(Paced {
                 body: body.into_data_stream(),

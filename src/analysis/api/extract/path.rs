@@ -6,13 +6,10 @@ use axum::http::request::Parts;
 use std::str::FromStr;
 
 /// The only identifier of a path.
-pub(in crate::analysis::api) struct PathId<T>(pub(in crate::analysis::api) T);
+pub(crate) struct PathId<T>(pub(crate) T);
 
 /// The two identifiers of a path, in its order.
-pub(in crate::analysis::api) struct PathIds<T, U>(
-    pub(in crate::analysis::api) T,
-    pub(in crate::analysis::api) U,
-);
+pub(crate) struct PathIds<T, U>(pub(crate) T, pub(crate) U);
 
 fn read<T: FromStr>(text: &str) -> Result<T, ApiError> {
     text.parse().map_err(|_| ApiError::NotFound)

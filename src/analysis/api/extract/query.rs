@@ -9,14 +9,14 @@ const DEFAULT_LIMIT: u32 = 50;
 const MAX_LIMIT: u32 = 200;
 
 /// Parameters that are taken one by one; those left at the end are unknown.
-pub(in crate::analysis) struct Query {
+pub(crate) struct Query {
     pairs: Vec<(String, String)>,
     known: Vec<&'static str>,
 }
 
 impl Query {
     /// The query with these names and values.
-    pub(in crate::analysis) fn of(pairs: Vec<(String, String)>) -> Self {
+    pub(crate) fn of(pairs: Vec<(String, String)>) -> Self {
         Self {
             pairs,
             known: Vec::new(),
@@ -24,10 +24,7 @@ impl Query {
     }
 
     /// Takes a parameter as text.
-    pub(in crate::analysis::api) fn take(
-        &mut self,
-        name: &'static str,
-    ) -> Result<Option<String>, ApiError> {
+    pub(crate) fn take(&mut self, name: &'static str) -> Result<Option<String>, ApiError> {
         self.known.push(name);
         let mut values = self.pairs.extract_if(.., |(given, _)| given == name);
         let (first, second) = (values.next(), values.next());
@@ -38,7 +35,7 @@ impl Query {
     }
 
     /// Takes a parameter that `read` converts; a value that it cannot convert is refused with `problem`.
-    pub(in crate::analysis::api) fn typed<T>(
+    pub(crate) fn typed<T>(
         &mut self,
         name: &'static str,
         problem: &str,
@@ -52,15 +49,12 @@ impl Query {
     }
 
     /// The page size.
-    pub(in crate::analysis::api) fn limit(&mut self) -> Result<u32, ApiError> {
+    pub(crate) fn limit(&mut self) -> Result<u32, ApiError> {
         Ok(self.limit_up_to(MAX_LIMIT)?.unwrap_or(DEFAULT_LIMIT))
     }
 
     /// Like [`Query::limit`], for a list with limits of its own.
-    pub(in crate::analysis::api) fn limit_up_to(
-        &mut self,
-        most: u32,
-    ) -> Result<Option<u32>, ApiError> {
+    pub(crate) fn limit_up_to(&mut self, most: u32) -> Result<Option<u32>, ApiError> {
         let problem = format!("must be an integer from 1 to {most}");
         self.typed("limit", &problem, |text| {
             let number = text.parse().ok();
@@ -69,7 +63,7 @@ impl Query {
     }
 
     /// Refuses parameters that were not taken.
-    pub(in crate::analysis::api) fn finish(self) -> Result<(), ApiError> {
+    pub(crate) fn finish(self) -> Result<(), ApiError> {
         if self.pairs.is_empty() {
             return Ok(());
         }

@@ -9,7 +9,7 @@ const FIELD: &str = "version";
 const HEADER: &str = "If-Match";
 
 /// Takes the version out of the body; [`Stated::settle`] compares it with the header.
-pub(in crate::analysis::api) fn stated(fields: &mut Fields, headers: &HeaderMap) -> Stated {
+pub(crate) fn stated(fields: &mut Fields, headers: &HeaderMap) -> Stated {
     Stated {
         in_body: fields.integer(FIELD),
         in_header: if_match(headers),
@@ -17,10 +17,7 @@ pub(in crate::analysis::api) fn stated(fields: &mut Fields, headers: &HeaderMap)
 }
 
 /// The version of a request without a body.
-pub(in crate::analysis::api) fn stated_in_query(
-    in_query: Option<i64>,
-    headers: &HeaderMap,
-) -> Stated {
+pub(crate) fn stated_in_query(in_query: Option<i64>, headers: &HeaderMap) -> Stated {
     Stated {
         in_body: in_query,
         in_header: if_match(headers),
@@ -28,14 +25,14 @@ pub(in crate::analysis::api) fn stated_in_query(
 }
 
 /// The version as stated in the body, the header or both.
-pub(in crate::analysis::api) struct Stated {
+pub(crate) struct Stated {
     in_body: Option<i64>,
     in_header: Result<Option<i64>, ApiError>,
 }
 
 impl Stated {
     /// The version, if both places agree.
-    pub(in crate::analysis::api) fn settle(self) -> Result<i64, ApiError> {
+    pub(crate) fn settle(self) -> Result<i64, ApiError> {
         match (self.in_body, self.in_header?) {
             (Some(one), Some(other)) if one != other => {
                 Err(FieldProblem::new(FIELD, "differs from the version in If-Match").into())

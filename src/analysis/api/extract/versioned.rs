@@ -7,24 +7,24 @@ use axum::extract::{FromRequest, Request};
 
 /// A value that is read from the fields of a body. Problems are noted in the fields and fail the request;
 /// the returned value is not used then.
-pub(in crate::analysis::api) trait ReadFields: Sized {
+pub(crate) trait ReadFields: Sized {
     fn read(fields: &mut Fields) -> Self;
 }
 
 /// A required body.
-pub(in crate::analysis::api) struct Body<T>(pub(in crate::analysis::api) T);
+pub(crate) struct Body<T>(pub(crate) T);
 
 /// An optional body.
-pub(in crate::analysis::api) struct OptionalBody<T>(pub(in crate::analysis::api) T);
+pub(crate) struct OptionalBody<T>(pub(crate) T);
 
 /// A change with the version it was made from, in the body or as `If-Match` (CONTRACT 38).
-pub(in crate::analysis::api) struct Versioned<T> {
-    pub(in crate::analysis::api) version: i64,
-    pub(in crate::analysis::api) edit: T,
+pub(crate) struct Versioned<T> {
+    pub(crate) version: i64,
+    pub(crate) edit: T,
 }
 
 /// A body without fields.
-pub(in crate::analysis::api) struct NoFields;
+pub(crate) struct NoFields;
 
 impl ReadFields for NoFields {
     fn read(_: &mut Fields) -> Self {

@@ -47,7 +47,7 @@ enum Body {
     Error(Box<RawValue>),
 }
 
-pub(in crate::analysis::api) async fn process(State(services): Api, request: Request) -> Outcome {
+pub(crate) async fn process(State(services): Api, request: Request) -> Outcome {
     let key = bearer(request.headers())?;
     let caller = services.access.recognize(&key, Scope::Ingest).await?;
     if !is_ndjson(request.headers()) {

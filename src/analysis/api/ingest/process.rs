@@ -14,7 +14,7 @@ struct Call {
     rules: RulesOf,
 }
 
-pub(in crate::analysis::api) async fn request(
+pub(crate) async fn request(
     State(services): Api,
     Ingester(caller): Ingester,
     request: Request,
@@ -26,7 +26,7 @@ pub(in crate::analysis::api) async fn request(
     process(&services, &caller, call, request).await
 }
 
-pub(in crate::analysis::api) async fn response(
+pub(crate) async fn response(
     State(services): Api,
     Ingester(caller): Ingester,
     request: Request,
@@ -38,7 +38,7 @@ pub(in crate::analysis::api) async fn response(
     process(&services, &caller, call, request).await
 }
 
-pub(in crate::analysis::api) async fn request_override(
+pub(crate) async fn request_override(
     State(services): Api,
     Ingester(caller): Ingester,
     request: Request,
@@ -50,7 +50,7 @@ pub(in crate::analysis::api) async fn request_override(
     process(&services, &caller, call, request).await
 }
 
-pub(in crate::analysis::api) async fn response_override(
+pub(crate) async fn response_override(
     State(services): Api,
     Ingester(caller): Ingester,
     request: Request,

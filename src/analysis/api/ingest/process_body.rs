@@ -15,7 +15,7 @@ use serde_json::{Map, Value};
 
 /// The rules that apply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::analysis::api) enum RulesOf {
+pub(crate) enum RulesOf {
     /// The application's own (§4.3).
     Application,
     /// Those in `validation_config` (§4.4).
@@ -36,7 +36,7 @@ struct Fields<'a> {
 
 /// The fields of §2.7, and of §2.8 if the rules come with the request. Unknown top-level
 /// fields are ignored.
-pub(in crate::analysis::api) fn parse(
+pub(crate) fn parse(
     bytes: &[u8],
     stage: Stage,
     rules: RulesOf,

@@ -7,7 +7,7 @@ const REPLACEMENT: &[u8; 6] = b"\\ufffd";
 
 /// The same text with every `\uD800` to `\uDFFF` without a partner replaced by `\ufffd`; the length stays
 /// the same. In valid JSON backslashes occur only inside strings, so that no parsing is needed.
-pub(in crate::analysis::api) fn replace_lone(json: &[u8]) -> Cow<'_, [u8]> {
+pub(crate) fn replace_lone(json: &[u8]) -> Cow<'_, [u8]> {
     let mut text = Cow::Borrowed(json);
     let mut at = 0;
     while let Some(step) = json.get(at..).and_then(|rest| memchr::memchr(b'\\', rest)) {

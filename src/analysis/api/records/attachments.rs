@@ -33,7 +33,7 @@ struct Taken<'a> {
 
 /// A file in the JSON of its record.
 #[derive(Serialize)]
-pub(in crate::analysis::api) struct Shown<'a> {
+pub(crate) struct Shown<'a> {
     #[serde(flatten)]
     taken: Taken<'a>,
     kept: bool,
@@ -49,7 +49,7 @@ struct Found<'a> {
     types: &'a [TypeCount],
 }
 
-pub(in crate::analysis::api) async fn to_prompt(
+pub(crate) async fn to_prompt(
     State(services): Api,
     Ingester(caller): Ingester,
     PathId(record): PathId<RecordId>,
@@ -59,7 +59,7 @@ pub(in crate::analysis::api) async fn to_prompt(
     attach(&services, &caller, AttachTo { record, stage }, request).await
 }
 
-pub(in crate::analysis::api) async fn to_response(
+pub(crate) async fn to_response(
     State(services): Api,
     Ingester(caller): Ingester,
     PathId(record): PathId<RecordId>,
@@ -136,7 +136,7 @@ fn is_multipart(headers: &HeaderMap) -> bool {
     essence.is_some_and(|essence| essence.trim().eq_ignore_ascii_case("multipart/form-data"))
 }
 
-pub(in crate::analysis::api) async fn download(
+pub(crate) async fn download(
     State(services): Api,
     Reader(caller): Reader,
     PathIds(record, hash): PathIds<RecordId, BlobHash>,
@@ -145,7 +145,7 @@ pub(in crate::analysis::api) async fn download(
 }
 
 /// The answer with a file, for download.
-pub(in crate::analysis) async fn saved(
+pub(crate) async fn saved(
     services: &Services,
     caller: &Caller,
     record: RecordId,

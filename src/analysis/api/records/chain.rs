@@ -7,7 +7,7 @@ use axum::extract::State;
 use monitor_store::ChainFilter;
 use uuid::Uuid;
 
-pub(in crate::analysis::api) async fn list(
+pub(crate) async fn list(
     State(services): Api,
     SettingsReader(caller): SettingsReader,
     query: Query,

@@ -6,12 +6,12 @@ use monitor_store::{RecordSummary, StoredRecord};
 use std::borrow::Cow;
 
 /// The header line.
-pub(in crate::analysis::api) const HEADER: &str = "seq,request_id,record,application_id,exchange_id,user_id,session_id,\
+pub(crate) const HEADER: &str = "seq,request_id,record,application_id,exchange_id,user_id,session_id,\
      created_at,rules_version,status,guardrails,custom_policy,dataclean,blocked,failed,incomplete,\
      tokens,usage_severity,types,cleaned_text,message\r\n";
 
 /// Appends the line of a record.
-pub(in crate::analysis::api) fn line(record: &StoredRecord, out: &mut String) {
+pub(crate) fn line(record: &StoredRecord, out: &mut String) {
     for (place, text) in cells(record).iter().enumerate() {
         if place > 0 {
             out.push(',');

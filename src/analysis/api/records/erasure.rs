@@ -6,7 +6,7 @@ use crate::analysis::{ApiError, FieldProblem};
 use axum::extract::State;
 use axum::http::StatusCode;
 
-pub(in crate::analysis::api) async fn records(
+pub(crate) async fn records(
     State(services): Api,
     Admin(caller): Admin,
     mut query: Query,

@@ -20,7 +20,7 @@ const PAGE: u32 = 200;
 
 /// The format of an export.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(in crate::analysis) enum Format {
+pub(crate) enum Format {
     Jsonl,
     Csv,
 }
@@ -43,7 +43,7 @@ enum At {
     End,
 }
 
-pub(in crate::analysis::api) async fn records(
+pub(crate) async fn records(
     State(services): Api,
     Reader(caller): Reader,
     mut query: Query,
@@ -73,7 +73,7 @@ pub(in crate::analysis::api) async fn records(
 }
 
 /// Exports every record of a filter that the caller may read.
-pub(in crate::analysis) async fn all(
+pub(crate) async fn all(
     services: Arc<Services>,
     caller: Caller,
     filter: RecordFilter,
@@ -138,7 +138,7 @@ impl Export {
 }
 
 impl Format {
-    pub(in crate::analysis) fn named(word: &str) -> Option<Self> {
+    pub(crate) fn named(word: &str) -> Option<Self> {
         match word {
             "jsonl" => Some(Self::Jsonl),
             "csv" => Some(Self::Csv),

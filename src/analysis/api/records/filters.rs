@@ -24,7 +24,7 @@ const VERDICT: &str =
     "must be flagged, clean, guardrails, custom_policy, dataclean, blocked or failed";
 
 /// The filter of `GET /records`.
-pub(in crate::analysis) fn records(mut query: Query) -> Result<RecordFilter, ApiError> {
+pub(crate) fn records(mut query: Query) -> Result<RecordFilter, ApiError> {
     let mut filter = narrowed(&mut query)?;
     filter.limit = query.limit()?;
     query.finish()?;
@@ -32,7 +32,7 @@ pub(in crate::analysis) fn records(mut query: Query) -> Result<RecordFilter, Api
 }
 
 /// Like [`records`], without a page size, which other lists interpret differently.
-pub(in crate::analysis::api) fn narrowed(query: &mut Query) -> Result<RecordFilter, ApiError> {
+pub(crate) fn narrowed(query: &mut Query) -> Result<RecordFilter, ApiError> {
     Ok(RecordFilter {
         application_id: query.typed("application_id", UUID, application)?,
         ..conditions(query)?
@@ -40,7 +40,7 @@ pub(in crate::analysis::api) fn narrowed(query: &mut Query) -> Result<RecordFilt
 }
 
 /// The filter of a replay; the application is in its path.
-pub(in crate::analysis::api) fn replay(mut query: Query) -> Result<RecordFilter, ApiError> {
+pub(crate) fn replay(mut query: Query) -> Result<RecordFilter, ApiError> {
     let mut filter = conditions(&mut query)?;
     filter.limit = query.limit()?;
     query.finish()?;
@@ -65,7 +65,7 @@ fn conditions(query: &mut Query) -> Result<RecordFilter, ApiError> {
 }
 
 /// The filter of `GET /sessions`.
-pub(in crate::analysis) fn sessions(mut query: Query) -> Result<SessionFilter, ApiError> {
+pub(crate) fn sessions(mut query: Query) -> Result<SessionFilter, ApiError> {
     let cursor = "must be the next_before of a page";
     let filter = SessionFilter {
         application_id: query.typed("application_id", UUID, application)?,
@@ -78,10 +78,7 @@ pub(in crate::analysis) fn sessions(mut query: Query) -> Result<SessionFilter, A
 }
 
 /// The filter of `GET /statistics`; the default is the 30 days that end with `today`.
-pub(in crate::analysis::api) fn statistics(
-    mut query: Query,
-    today: i64,
-) -> Result<StatisticsFilter, ApiError> {
+pub(crate) fn statistics(mut query: Query, today: i64) -> Result<StatisticsFilter, ApiError> {
     let application_id = query.typed("application_id", UUID, application)?;
     let from = query.typed("from", DAY, day)?;
     let last = query.typed("to", DAY, day)?.unwrap_or(today);
@@ -105,11 +102,7 @@ pub(in crate::analysis::api) fn statistics(
 }
 
 /// The cursor of a page of sessions; opaque to clients.
-pub(in crate::analysis) fn session_cursor(
-    last_ms: i64,
-    application: ApplicationId,
-    session: &str,
-) -> String {
+pub(crate) fn session_cursor(last_ms: i64, application: ApplicationId, session: &str) -> String {
     URL_SAFE_NO_PAD.encode(format!("{last_ms} {application} {session}"))
 }
 
@@ -123,11 +116,7 @@ fn read_session_cursor(text: &str) -> Option<(i64, ApplicationId, String)> {
 }
 
 /// The cursor of a page of statistics; opaque to clients.
-pub(in crate::analysis::api) fn day_cursor(
-    day: i64,
-    application: ApplicationId,
-    stage: Stage,
-) -> String {
+pub(crate) fn day_cursor(day: i64, application: ApplicationId, stage: Stage) -> String {
     URL_SAFE_NO_PAD.encode(format!("{day} {application} {}", stage.as_str()))
 }
 
@@ -139,7 +128,7 @@ fn read_day_cursor(text: &str) -> Option<(i64, ApplicationId, Stage)> {
 }
 
 /// The date of a number of days since 1970, such as `2026-01-31`; None beyond the calendar.
-pub(in crate::analysis::api) fn day_text(day: i64) -> Option<String> {
+pub(crate) fn day_text(day: i64) -> Option<String> {
     let date = epoch().checked_add(jiff::Span::new().try_days(day).ok()?);
     Some(date.ok()?.to_string())
 }

@@ -16,11 +16,7 @@ struct List<'a> {
     next_before: Option<i64>,
 }
 
-pub(in crate::analysis::api) async fn list(
-    State(services): Api,
-    Reader(caller): Reader,
-    query: Query,
-) -> Outcome {
+pub(crate) async fn list(State(services): Api, Reader(caller): Reader, query: Query) -> Outcome {
     let filter = filters::records(query)?;
     let page = services.records.page(&caller, filter).await?;
     let records = page.records.iter().map(Item::from).collect();
@@ -30,7 +26,7 @@ pub(in crate::analysis::api) async fn list(
     })
 }
 
-pub(in crate::analysis::api) async fn one(
+pub(crate) async fn one(
     State(services): Api,
     Reader(caller): Reader,
     PathId(id): PathId<RecordId>,

@@ -28,11 +28,7 @@ struct Item<'a> {
     tokens: u64,
 }
 
-pub(in crate::analysis::api) async fn list(
-    State(services): Api,
-    Reader(caller): Reader,
-    query: Query,
-) -> Outcome {
+pub(crate) async fn list(State(services): Api, Reader(caller): Reader, query: Query) -> Outcome {
     let mut filter = filters::sessions(query)?;
     let limit = filter.limit as usize;
     // One more than requested, to see whether there is a next page.

@@ -11,7 +11,7 @@ use serde_json::{Map, Value};
 
 /// A record in a list.
 #[derive(Serialize)]
-pub(in crate::analysis::api) struct Item<'a> {
+pub(crate) struct Item<'a> {
     seq: i64,
     request_id: RecordId,
     record: &'static str,
@@ -42,7 +42,7 @@ struct Flagged {
 
 /// A full record.
 #[derive(Serialize)]
-pub(in crate::analysis) struct Whole<'a> {
+pub(crate) struct Whole<'a> {
     #[serde(flatten)]
     item: Item<'a>,
     message: Option<&'a str>,
@@ -59,10 +59,7 @@ pub(in crate::analysis) struct Whole<'a> {
 
 impl<'a> Whole<'a> {
     /// A record with its files.
-    pub(in crate::analysis) fn with_files(
-        record: &'a StoredRecord,
-        files: &'a [Attachment],
-    ) -> Self {
+    pub(crate) fn with_files(record: &'a StoredRecord, files: &'a [Attachment]) -> Self {
         Self {
             attachments: Some(files.iter().map(Shown::from).collect()),
             ..Self::from(record)

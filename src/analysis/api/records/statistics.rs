@@ -45,11 +45,7 @@ struct Flagged {
     dataclean: u64,
 }
 
-pub(in crate::analysis::api) async fn list(
-    State(services): Api,
-    Reader(caller): Reader,
-    query: Query,
-) -> Outcome {
+pub(crate) async fn list(State(services): Api, Reader(caller): Reader, query: Query) -> Outcome {
     let today = now_ms().div_euclid(DAY_MS);
     let mut filter = filters::statistics(query, today)?;
     let ((first, last), limit) = (filter.days, filter.limit as usize);
@@ -67,11 +63,7 @@ pub(in crate::analysis::api) async fn list(
 }
 
 /// The filters of `GET /records` except text; `limit` applies to the users.
-pub(in crate::analysis::api) async fn users(
-    State(services): Api,
-    Reader(caller): Reader,
-    query: Query,
-) -> Outcome {
+pub(crate) async fn users(State(services): Api, Reader(caller): Reader, query: Query) -> Outcome {
     let filter = filters::records(query)?;
     if filter.text.is_some() {
         let problem = "does not apply to sums; allowed: the other filters of GET /records";

@@ -14,20 +14,20 @@ const LONGEST_SUBJECT: usize = 255;
 
 /// A person whom the provider has authenticated.
 #[derive(Debug, PartialEq, Eq)]
-pub(in crate::analysis) struct Person {
+pub(crate) struct Person {
     /// The provider's issuer and subject.
-    pub(in crate::analysis) identity: Identity,
+    pub(crate) identity: Identity,
     /// The e-mail address, if the provider has verified it; in lower case.
-    pub(in crate::analysis) email: Option<String>,
+    pub(crate) email: Option<String>,
     /// The provider's user name.
-    pub(in crate::analysis) name: Option<String>,
+    pub(crate) name: Option<String>,
     /// The role that the person's groups map to.
-    pub(in crate::analysis) role: Option<SignInRole>,
+    pub(crate) role: Option<SignInRole>,
 }
 
 impl Person {
     /// Whether the address belongs to one of these domains; true where there are none.
-    pub(in crate::analysis) fn is_of(&self, allowed: &[String]) -> bool {
+    pub(crate) fn is_of(&self, allowed: &[String]) -> bool {
         let address = self.email.as_deref();
         let domain = address.and_then(|address| address.rsplit_once('@'));
         allowed.is_empty()

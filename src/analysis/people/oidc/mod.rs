@@ -11,7 +11,7 @@ mod claims;
 mod client;
 mod keys;
 
-pub(in crate::analysis) use claims::Person;
+pub(crate) use claims::Person;
 
 use crate::analysis::access::token_cache::random_value;
 use crate::analysis::clock::now_ms;
@@ -31,7 +31,7 @@ use thiserror::Error;
 use tokio::sync::{Mutex as AsyncMutex, Semaphore};
 
 /// The time limit of a sign-in.
-pub(in crate::analysis) const LASTS: Duration = Duration::from_secs(600);
+pub(crate) const LASTS: Duration = Duration::from_secs(600);
 /// How long a provider's metadata and keys are cached.
 const BELIEVED_FOR: Duration = Duration::from_secs(3_600);
 /// Sign-ins that are finished at the same time.
@@ -41,7 +41,7 @@ const REMEMBERED: usize = 10_000;
 
 /// Why a sign-in fails. The text appears on pages and in the log.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
-pub(in crate::analysis) enum OidcError {
+pub(crate) enum OidcError {
     /// The provider does not answer.
     #[error("the identity provider cannot be reached: {0}")]
     Unreachable(&'static str),
@@ -70,7 +70,7 @@ pub(in crate::analysis) enum OidcError {
 
 /// Why an authenticated person is not allowed in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
-pub(in crate::analysis) enum NotLetIn {
+pub(crate) enum NotLetIn {
     #[error("no verified e-mail address of an allowed domain")]
     OtherDomain,
     #[error("there is no account for you, and no role to create one with")]
@@ -83,25 +83,25 @@ pub(in crate::analysis) enum NotLetIn {
 
 /// What the browser stores while its owner is at the provider.
 #[derive(Clone, PartialEq, Eq)]
-pub(in crate::analysis) struct Flow {
+pub(crate) struct Flow {
     /// Returned by the provider.
-    pub(in crate::analysis) state: String,
+    pub(crate) state: String,
     nonce: String,
     verifier: String,
 }
 
 /// The parameters with which the browser came back.
-pub(in crate::analysis) struct Returned<'a> {
-    pub(in crate::analysis) state: &'a str,
-    pub(in crate::analysis) code: &'a str,
+pub(crate) struct Returned<'a> {
+    pub(crate) state: &'a str,
+    pub(crate) code: &'a str,
     /// RFC 9207; empty where the provider does not send it.
-    pub(in crate::analysis) issuer: &'a str,
+    pub(crate) issuer: &'a str,
     /// The redirect URI of the sign-in.
-    pub(in crate::analysis) redirect: &'a str,
+    pub(crate) redirect: &'a str,
 }
 
 /// An identity provider, with its cached metadata and keys.
-pub(in crate::analysis) struct Provider {
+pub(crate) struct Provider {
     settings: OidcSettings,
     http: Http,
     description: AsyncMutex<Option<(Instant, Arc<Description>)>>,
@@ -140,12 +140,12 @@ impl Flow {
     }
 
     /// The flow as one word of a cookie.
-    pub(in crate::analysis) fn word(&self) -> Secret {
+    pub(crate) fn word(&self) -> Secret {
         Secret::new(format!("{}.{}.{}", self.state, self.nonce, self.verifier))
     }
 
     /// Reads such a word.
-    pub(in crate::analysis) fn read(word: &str) -> Option<Self> {
+    pub(crate) fn read(word: &str) -> Option<Self> {
         let mut parts = word.split('.').map(str::to_owned);
         let flow = Self {
             state: parts.next()?,
@@ -158,7 +158,7 @@ impl Flow {
 
 impl Provider {
     /// Connects to nothing yet.
-    pub(in crate::analysis) fn new(settings: OidcSettings) -> std::io::Result<Self> {
+    pub(crate) fn new(settings: OidcSettings) -> std::io::Result<Self> {
         Ok(Self {
             http: Http::new(&settings.issuer)?,
             settings,
@@ -169,15 +169,12 @@ impl Provider {
         })
     }
 
-    pub(in crate::analysis) fn settings(&self) -> &OidcSettings {
+    pub(crate) fn settings(&self) -> &OidcSettings {
         &self.settings
     }
 
     /// The URL that the browser is sent to, and what it stores meanwhile.
-    pub(in crate::analysis) async fn begin(
-        &self,
-        redirect: &str,
-    ) -> Result<(String, Flow), OidcError> {
+    pub(crate) async fn begin(&self, redirect: &str) -> Result<(String, Flow), OidcError> {
         let (description, flow) = (self.description().await?, Flow::new()?);
         let address = url::Url::parse(&description.authorization);
         let mut address = address.map_err(|_| OidcError::Description("has no usable URL"))?;
@@ -196,7 +193,7 @@ impl Provider {
     }
 
     /// The person who came back. Whether they are allowed in depends on their account.
-    pub(in crate::analysis) async fn finish(
+    pub(crate) async fn finish(
         &self,
         flow: &Flow,
         returned: Returned<'_>,
@@ -313,7 +310,7 @@ impl Provider {
 }
 
 /// The error of a code that a browser brought back.
-pub(in crate::analysis) fn denied(word: &str) -> OidcError {
+pub(crate) fn denied(word: &str) -> OidcError {
     let word = client::plain_word(Some(word));
     OidcError::Denied(match word.is_empty() {
         true => "it does not say why".to_owned(),

@@ -12,5 +12,5 @@ mod entry_limit;
 mod reason;
 mod writer;
 
-pub(in crate::analysis) use reason::Reason;
-pub(in crate::analysis) use writer::{RefusedSignIn, RefusedSignIns};
+pub(crate) use reason::Reason;
+pub(crate) use writer::{RefusedSignIn, RefusedSignIns};

@@ -4,7 +4,7 @@ use crate::analysis::people::oidc::{NotLetIn, OidcError};
 
 /// Why a sign-in was refused, by its name in the audit log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::analysis) enum Reason {
+pub(crate) enum Reason {
     UnknownName,
     WrongPassword,
     AccountDisabled,
@@ -20,7 +20,7 @@ pub(in crate::analysis) enum Reason {
 }
 
 impl Reason {
-    pub(in crate::analysis) const ALL: [Self; 12] = [
+    pub(crate) const ALL: [Self; 12] = [
         Self::UnknownName,
         Self::WrongPassword,
         Self::AccountDisabled,
@@ -35,7 +35,7 @@ impl Reason {
         Self::NameTaken,
     ];
 
-    pub(in crate::analysis) fn as_str(self) -> &'static str {
+    pub(crate) fn as_str(self) -> &'static str {
         match self {
             Self::UnknownName => "unknown_name",
             Self::WrongPassword => "wrong_password",
@@ -52,7 +52,7 @@ impl Reason {
         }
     }
 
-    pub(in crate::analysis) fn from_word(word: &str) -> Option<Self> {
+    pub(crate) fn from_word(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|one| one.as_str() == word)
     }
 }

@@ -18,14 +18,14 @@ use tokio::time::{MissedTickBehavior, interval};
 const LONGEST_EMAIL: usize = 254;
 
 /// A sign-in that was refused.
-pub(in crate::analysis) struct RefusedSignIn<'a> {
-    pub(in crate::analysis) reason: Reason,
+pub(crate) struct RefusedSignIn<'a> {
+    pub(crate) reason: Reason,
     /// The account that it was tried with, where there is one.
-    pub(in crate::analysis) account: Option<&'a Account>,
+    pub(crate) account: Option<&'a Account>,
     /// The person the provider's token names, once the token was verified.
-    pub(in crate::analysis) person: Option<&'a Person>,
+    pub(crate) person: Option<&'a Person>,
     /// The address of the browser.
-    pub(in crate::analysis) address: Option<IpAddr>,
+    pub(crate) address: Option<IpAddr>,
 }
 
 impl RefusedSignIn<'_> {
@@ -142,14 +142,14 @@ struct Running {
 }
 
 /// Writes refused sign-ins to the audit log, in a task that ends with [`RefusedSignIns::stop`].
-pub(in crate::analysis) struct RefusedSignIns {
+pub(crate) struct RefusedSignIns {
     writer: Arc<Writer>,
     running: Mutex<Option<Running>>,
 }
 
 impl RefusedSignIns {
     /// Starts the task on the calling runtime.
-    pub(in crate::analysis) fn start(store: Arc<dyn Store>) -> Self {
+    pub(crate) fn start(store: Arc<dyn Store>) -> Self {
         let writer = Arc::new(Writer {
             store,
             limit: Mutex::default(),
@@ -164,7 +164,7 @@ impl RefusedSignIns {
     }
 
     /// Gives a refusal its audit entry, or counts it.
-    pub(in crate::analysis) fn note(&self, refusal: &RefusedSignIn<'_>) {
+    pub(crate) fn note(&self, refusal: &RefusedSignIn<'_>) {
         let outcome = self.writer.limit().admit(refusal.subject(), Instant::now());
         let is_sent = outcome == Outcome::Entry
             && self.send(PendingEntry {
@@ -184,7 +184,7 @@ impl RefusedSignIns {
     }
 
     /// Writes what is pending and waits until that is done.
-    pub(in crate::analysis) async fn stop(&self) {
+    pub(crate) async fn stop(&self) {
         let running = self
             .running
             .lock()

@@ -65,15 +65,15 @@ impl FromStr for Document {
 
 /// The text of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(in crate::analysis) struct Extracted {
-    pub(in crate::analysis) text: String,
+pub(crate) struct Extracted {
+    pub(crate) text: String,
     /// Nothing was left out because of a limit.
-    pub(in crate::analysis) is_whole: bool,
+    pub(crate) is_whole: bool,
 }
 
 /// Reads documents, a few at once.
 #[derive(Debug)]
-pub(in crate::analysis) struct Reader {
+pub(crate) struct Reader {
     permits: Semaphore,
 }
 
@@ -87,7 +87,7 @@ impl Default for Reader {
 
 impl Reader {
     /// The text of a document, or why there is none.
-    pub(in crate::analysis) async fn read(
+    pub(crate) async fn read(
         &self,
         document: Document,
         file: File,
