@@ -3,6 +3,7 @@
 //! browser would not take such a name.
 
 use axum::http::{HeaderMap, HeaderValue, header};
+use axum_extra::extract::cookie::{Cookie, SameSite};
 use monitor_model::Secret;
 use std::time::Duration;
 
@@ -20,10 +21,10 @@ pub(crate) const THEME: &str = "monitor_theme";
 pub(crate) const OIDC: &str = "monitor_oidc";
 
 /// Whether it comes along when another site sends the browser here, by a link.
-fn same_site(name: &str) -> &'static str {
+fn same_site(name: &str) -> SameSite {
     match name {
-        OIDC => "Lax",
-        _ => "Strict",
+        OIDC => SameSite::Lax,
+        _ => SameSite::Strict,
     }
 }
 
@@ -35,40 +36,33 @@ fn full_name(name: &str, is_tls: bool) -> String {
     }
 }
 
-/// A cookie's value; None where it is missing, empty, or given twice.
-pub(crate) fn read<'h>(headers: &'h HeaderMap, name: &str, is_tls: bool) -> Option<&'h str> {
+/// A cookie's value; None where it is missing, empty, or given twice: two values mean that somebody else set
+/// one of them.
+pub(crate) fn read(headers: &HeaderMap, name: &str, is_tls: bool) -> Option<String> {
     let name = full_name(name, is_tls);
     let all = headers.get_all(header::COOKIE).iter();
-    let pairs = all
-        .filter_map(|value| value.to_str().ok())
-        .flat_map(|value| value.split(';'));
-    let mut values = pairs
-        .filter_map(|pair| pair.trim().split_once('='))
-        .filter_map(|(given, value)| (given == name).then_some(value));
+    let all = all.filter_map(|value| value.to_str().ok());
+    let cookies = all.flat_map(Cookie::split_parse).flatten();
+    let named = cookies.filter(|cookie| cookie.name() == name);
+    let mut values = named.map(|cookie| cookie.value().to_owned());
     let first = values.next().filter(|value| !value.is_empty());
     first.filter(|_| values.next().is_none())
 }
 
-/// The header that sets a cookie for so long, or until the browser closes.
+/// The header that sets a cookie for a time, or until the browser closes.
 pub(crate) fn set(
     name: &str,
     value: &Secret,
     lasts: Option<Duration>,
     is_tls: bool,
 ) -> Option<HeaderValue> {
-    let site = same_site(name);
-    let (name, secure) = (
-        full_name(name, is_tls),
-        if is_tls { "; Secure" } else { "" },
-    );
-    let lasts = lasts
-        .map(|lasts| format!("; Max-Age={}", lasts.as_secs()))
-        .unwrap_or_default();
-    let text = format!(
-        "{name}={}; Path=/; HttpOnly; SameSite={site}{secure}{lasts}",
-        value.expose()
-    );
-    let mut value = HeaderValue::from_str(&text).ok()?;
+    let cookie = Cookie::build((full_name(name, is_tls), value.expose().to_owned()));
+    let cookie = cookie.path("/").http_only(true).secure(is_tls);
+    let mut cookie = cookie.same_site(same_site(name)).build();
+    if let Some(lasts) = lasts {
+        cookie.set_max_age(Some(lasts.try_into().ok()?));
+    }
+    let mut value = HeaderValue::try_from(cookie.to_string()).ok()?;
     value.set_sensitive(true);
     Some(value)
 }
@@ -87,8 +81,8 @@ mod tests {
     #[test]
     fn a_cookie_is_read_by_its_whole_name_and_once() {
         let both = headers("a=1; monitor=x; __Host-monitor=y");
-        assert_eq!(read(&both, BROWSER, false), Some("x"));
-        assert_eq!(read(&both, BROWSER, true), Some("y"));
+        assert_eq!(read(&both, BROWSER, false).as_deref(), Some("x"));
+        assert_eq!(read(&both, BROWSER, true).as_deref(), Some("y"));
         assert_eq!(read(&headers("monitor=x; monitor=y"), BROWSER, false), None);
         assert_eq!(read(&headers("monitor="), BROWSER, false), None);
     }
@@ -100,10 +94,10 @@ mod tests {
             let header = set(BROWSER, &value, None, is_tls).unwrap();
             header.to_str().unwrap().to_owned()
         };
-        assert_eq!(text(false), "monitor=v; Path=/; HttpOnly; SameSite=Strict");
+        assert_eq!(text(false), "monitor=v; HttpOnly; SameSite=Strict; Path=/");
         assert_eq!(
             text(true),
-            "__Host-monitor=v; Path=/; HttpOnly; SameSite=Strict; Secure"
+            "__Host-monitor=v; HttpOnly; SameSite=Strict; Secure; Path=/"
         );
     }
 }

@@ -101,6 +101,7 @@ impl View {
         peer.is_tls |= public.is_some_and(|url| url.starts_with("https:"));
         let cookie = |name| cookie::read(&parts.headers, name, peer.is_tls);
         let language = cookie(cookie::LANGUAGE)
+            .as_deref()
             .and_then(Language::from_code)
             .unwrap_or_else(|| Language::wanted(&parts.headers));
         let uri = parts.extensions.get::<axum::extract::OriginalUri>();
@@ -108,7 +109,7 @@ impl View {
         let browser = cookie(cookie::BROWSER).or_else(|| cookie(cookie::VISITOR));
         Self {
             language,
-            theme: cookie(cookie::THEME).and_then(Theme::from_word),
+            theme: cookie(cookie::THEME).as_deref().and_then(Theme::from_word),
             t: match language {
                 Language::English => &EN,
                 Language::Russian => &RU,

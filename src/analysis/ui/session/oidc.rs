@@ -174,6 +174,7 @@ fn kept_flow(view: &View, value: &Secret, lasts: Duration) -> Option<HeaderValue
 fn read_flow(view: &View, headers: &HeaderMap) -> (Option<Flow>, String) {
     let kept = cookie::read(headers, cookie::OIDC, view.peer.is_tls);
     let (word, next) = kept
+        .as_deref()
         .and_then(|kept| kept.split_once('~'))
         .unwrap_or_default();
     let next = URL_SAFE_NO_PAD.decode(next).ok();
