@@ -18,12 +18,12 @@ pub(super) struct Cache<K, V> {
 
 /// When the store was read, as the number of invalidations before.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) struct Moment(u64);
+pub(super) struct Generation(u64);
 
 struct Entry<V> {
     value: V,
-    asked: Moment,
-    believed_until: Instant,
+    read_at: Generation,
+    valid_until: Instant,
 }
 
 impl<K: Eq + Hash, V: Clone> Cache<K, V> {
@@ -41,15 +41,15 @@ impl<K: Eq + Hash, V: Clone> Cache<K, V> {
     /// request to the store at once. Nobody gets an invalidated value.
     pub(super) fn get(&self, key: &K, now: Instant) -> Option<V> {
         let mut entries = self.lock();
-        let moment = self.moment();
+        let generation = self.generation();
         let entry = entries.get_mut(key)?;
-        if entry.asked != moment {
+        if entry.read_at != generation {
             return None;
         }
-        if now < entry.believed_until {
+        if now < entry.valid_until {
             return Some(entry.value.clone());
         }
-        entry.believed_until = now + self.time_to_live;
+        entry.valid_until = now + self.time_to_live;
         None
     }
 
@@ -59,8 +59,8 @@ impl<K: Eq + Hash, V: Clone> Cache<K, V> {
     }
 
     /// To be taken before the store is read, and passed to [`Cache::set`].
-    pub(super) fn moment(&self) -> Moment {
-        Moment(self.invalidations.load(Ordering::Acquire))
+    pub(super) fn generation(&self) -> Generation {
+        Generation(self.invalidations.load(Ordering::Acquire))
     }
 
     /// Drops everything, also what is being read from the store right now.
@@ -72,9 +72,9 @@ impl<K: Eq + Hash, V: Clone> Cache<K, V> {
 
     /// Caches what the store returned; None removes the key. An answer that may be older than the last
     /// [`Cache::invalidate_all`] is dropped.
-    pub(super) fn set(&self, key: K, value: Option<V>, asked: Moment, now: Instant) {
+    pub(super) fn set(&self, key: K, value: Option<V>, read_at: Generation, now: Instant) {
         let mut entries = self.lock();
-        if asked != self.moment() {
+        if read_at != self.generation() {
             return;
         }
         let Some(value) = value else {
@@ -82,7 +82,7 @@ impl<K: Eq + Hash, V: Clone> Cache<K, V> {
             return;
         };
         if entries.len() >= self.capacity && !entries.contains_key(&key) {
-            entries.retain(|_, entry| now < entry.believed_until);
+            entries.retain(|_, entry| now < entry.valid_until);
             if entries.len() >= self.capacity {
                 entries.clear();
             }
@@ -91,8 +91,8 @@ impl<K: Eq + Hash, V: Clone> Cache<K, V> {
             key,
             Entry {
                 value,
-                asked,
-                believed_until: now + self.time_to_live,
+                read_at,
+                valid_until: now + self.time_to_live,
             },
         );
     }
@@ -113,11 +113,11 @@ mod tests {
     fn an_old_value_sends_one_caller_to_the_store_and_serves_the_others() {
         let cache = Cache::new(8, SECOND);
         let start = Instant::now();
-        cache.set("a", Some(1), cache.moment(), start);
+        cache.set("a", Some(1), cache.generation(), start);
         assert_eq!(cache.get(&"a", start), Some(1));
         assert_eq!(cache.get(&"a", start + SECOND), None);
         assert_eq!(cache.get(&"a", start + SECOND), Some(1));
-        cache.set("a", Some(2), cache.moment(), start + SECOND);
+        cache.set("a", Some(2), cache.generation(), start + SECOND);
         assert_eq!(cache.get(&"a", start + SECOND), Some(2));
     }
 
@@ -125,23 +125,23 @@ mod tests {
     fn what_the_store_no_longer_knows_is_forgotten() {
         let cache = Cache::new(8, SECOND);
         let start = Instant::now();
-        cache.set("a", Some(1), cache.moment(), start);
-        cache.set("a", None, cache.moment(), start);
+        cache.set("a", Some(1), cache.generation(), start);
+        cache.set("a", None, cache.generation(), start);
         assert_eq!(cache.get(&"a", start), None);
     }
 
     #[test]
-    fn an_answer_from_before_an_invalidation_is_not_believed() {
+    fn an_answer_from_before_an_invalidation_is_not_cached() {
         let cache = Cache::new(8, SECOND);
         let start = Instant::now();
-        cache.set("a", Some(1), cache.moment(), start);
-        let asked = cache.moment();
+        cache.set("a", Some(1), cache.generation(), start);
+        let read_at = cache.generation();
         cache.invalidate_all();
         assert_eq!(cache.get(&"a", start), None);
         assert_eq!(cache.peek(&"a"), Some(1));
-        cache.set("a", Some(1), asked, start);
+        cache.set("a", Some(1), read_at, start);
         assert_eq!(cache.get(&"a", start), None);
-        cache.set("a", Some(2), cache.moment(), start);
+        cache.set("a", Some(2), cache.generation(), start);
         assert_eq!(cache.get(&"a", start), Some(2));
     }
 
@@ -150,7 +150,7 @@ mod tests {
         let cache = Cache::new(2, SECOND);
         let start = Instant::now();
         for key in 0..10 {
-            cache.set(key, Some(key), cache.moment(), start);
+            cache.set(key, Some(key), cache.generation(), start);
             assert!(cache.lock().len() <= 2);
             assert_eq!(cache.get(&key, start), Some(key));
         }

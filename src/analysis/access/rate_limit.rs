@@ -8,7 +8,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 /// Tokens whose use is tracked.
-const REMEMBERED: usize = 10_000;
+const MOST_BUCKETS: usize = 10_000;
 
 /// One token bucket per access token: it holds the requests of one second and refills over time.
 pub(crate) struct RateLimit {
@@ -38,7 +38,7 @@ impl RateLimit {
             return Ok(());
         };
         let mut buckets = self.buckets.lock().unwrap_or_else(PoisonError::into_inner);
-        if buckets.len() >= REMEMBERED && !buckets.contains_key(&token) {
+        if buckets.len() >= MOST_BUCKETS && !buckets.contains_key(&token) {
             forget(&mut buckets, now);
         }
         let full = limit as f64;
@@ -65,7 +65,7 @@ impl RateLimit {
 fn forget(buckets: &mut HashMap<TokenId, Bucket>, now: Instant) {
     let second = Duration::from_secs(1);
     buckets.retain(|_, bucket| now.saturating_duration_since(bucket.at) < second);
-    if buckets.len() >= REMEMBERED {
+    if buckets.len() >= MOST_BUCKETS {
         buckets.clear();
     }
 }
@@ -108,9 +108,9 @@ mod tests {
     fn what_is_remembered_is_bounded() {
         let limits = RateLimit::new(Some(1));
         let now = Instant::now();
-        for _ in 0..REMEMBERED + 10 {
+        for _ in 0..MOST_BUCKETS + 10 {
             limits.take(TokenId(Uuid::new_v4()), now).unwrap();
         }
-        assert!(limits.buckets.lock().unwrap().len() <= REMEMBERED);
+        assert!(limits.buckets.lock().unwrap().len() <= MOST_BUCKETS);
     }
 }

@@ -15,8 +15,8 @@ use std::time::{Duration, Instant};
 use uuid::Uuid;
 
 /// How long a revocation by another process may go unnoticed where the store does not report it.
-const BELIEVED_FOR: Duration = Duration::from_millis(500);
-const REMEMBERED: usize = 4096;
+const TIME_TO_LIVE: Duration = Duration::from_millis(500);
+const CAPACITY: usize = 4096;
 /// The last use of a token is written at most this often.
 const TOUCHED_EVERY_MS: i64 = 60_000;
 
@@ -35,7 +35,7 @@ impl TokenCache {
     pub(crate) fn new(store: Arc<dyn Store>) -> Self {
         Self {
             store,
-            known: Cache::new(REMEMBERED, BELIEVED_FOR),
+            known: Cache::new(CAPACITY, TIME_TO_LIVE),
         }
     }
 
@@ -74,7 +74,7 @@ impl TokenCache {
         if let Some(known) = self.known.get(&hash, now) {
             return Ok(Some(known));
         }
-        let asked = self.known.moment();
+        let read_at = self.known.generation();
         let known = self.store.token(&hash).await?.map(|token| {
             let touched_at_ms = AtomicI64::new(token.last_used_at_ms.unwrap_or(0));
             Arc::new(Known {
@@ -82,7 +82,7 @@ impl TokenCache {
                 touched_at_ms,
             })
         });
-        self.known.set(hash, known.clone(), asked, now);
+        self.known.set(hash, known.clone(), read_at, now);
         Ok(known)
     }
 

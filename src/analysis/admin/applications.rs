@@ -126,8 +126,8 @@ impl Admin {
         let edit = Edit {
             name: Some(version.name),
             description: Some(version.description),
-            rules: Some(Part::Whole(version.rules)),
-            policy: Some(Part::Whole(version.policy.unwrap_or(Value::Null))),
+            rules: Some(Part::Replace(version.rules)),
+            policy: Some(Part::Replace(version.policy.unwrap_or(Value::Null))),
         };
         self.change(caller, base, edit, How::Restored(earlier))
             .await

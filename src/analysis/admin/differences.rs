@@ -77,7 +77,7 @@ pub(crate) fn complete(report: &mut Report, record: &StoredRecord, rules: &Compi
 /// Copies the rulings on custom policies from the record: no judge is asked again. A ruling is valid
 /// for the policy it was given on; `before` are the policies of that time. Returns how many of `now`
 /// have no ruling.
-pub(crate) fn keep_rulings(
+pub(crate) fn copy_rulings(
     report: &mut Report,
     record: &StoredRecord,
     (before, now): (&[CustomPolicy], &[CustomPolicy]),
@@ -107,7 +107,7 @@ pub(crate) fn keep_rulings(
 }
 
 /// Copies the guard model's opinion where the engine is unsure again; it is not asked again either.
-pub(crate) fn keep_opinion(report: &mut Report, record: &StoredRecord, rules: &Compiled) {
+pub(crate) fn copy_opinion(report: &mut Report, record: &StoredRecord, rules: &Compiled) {
     let was = record.answer.guardrails.categories.iter();
     let was = was.filter(|category| category.flagged && category.reason == SECOND_OPINION);
     let named: Vec<_> = was

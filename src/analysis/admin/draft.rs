@@ -15,10 +15,10 @@ const NAMED_CHANGES: usize = 100;
 #[derive(Clone, Debug)]
 pub(crate) enum Part {
     /// Replaces the document.
-    Whole(Value),
+    Replace(Value),
     /// Merges into the document: objects key by key; anything else, null included, replaces. Null does not
     /// remove a key as in RFC 7396, because in rules it switches a stage off.
-    Over(Value),
+    Merge(Value),
 }
 
 /// What is to change; None leaves it unchanged.
@@ -99,21 +99,21 @@ impl Content {
 impl Part {
     fn over(self, base: &Value) -> Value {
         match self {
-            Self::Whole(value) => value,
-            Self::Over(patch) => {
+            Self::Replace(value) => value,
+            Self::Merge(patch) => {
                 let mut merged = base.clone();
-                lay_over(&mut merged, patch);
+                merge(&mut merged, patch);
                 merged
             }
         }
     }
 }
 
-fn lay_over(base: &mut Value, patch: Value) {
+fn merge(base: &mut Value, patch: Value) {
     match (base, patch) {
         (Value::Object(base), Value::Object(patch)) => {
             for (key, value) in patch {
-                lay_over(base.entry(key).or_insert(Value::Null), value);
+                merge(base.entry(key).or_insert(Value::Null), value);
             }
         }
         (base, patch) => *base = patch,
@@ -202,10 +202,10 @@ mod tests {
     #[test]
     fn what_is_laid_over_keeps_its_neighbours_and_null_is_a_value() {
         let edit = Edit {
-            rules: Some(Part::Over(json!({
+            rules: Some(Part::Merge(json!({
                 "pre": {"dataclean": {"clean_type": "DELETION"}}, "post": {"dataclean": null},
             }))),
-            policy: Some(Part::Over(json!({"phrase": "Never."}))),
+            policy: Some(Part::Merge(json!({"phrase": "Never."}))),
             ..Edit::default()
         };
         let content = edit.over(&base()).unwrap();
@@ -230,8 +230,8 @@ mod tests {
         let edit = Edit {
             name: Some(String::new()),
             description: Some("\0".to_owned()),
-            rules: Some(Part::Whole(json!([]))),
-            policy: Some(Part::Whole(
+            rules: Some(Part::Replace(json!([]))),
+            policy: Some(Part::Replace(
                 json!({"app_mode": "synk", "phrase": ["hidden"]}),
             )),
         };
@@ -261,7 +261,7 @@ mod tests {
         let refused = rename.clone().over(&unreadable).unwrap_err().to_string();
         assert!(refused.starts_with("policy.app_mode: "), "{refused}");
         let with_policy = Edit {
-            policy: Some(Part::Whole(Value::Null)),
+            policy: Some(Part::Replace(Value::Null)),
             ..rename
         };
         assert_eq!(with_policy.over(&unreadable).unwrap().policy, None);

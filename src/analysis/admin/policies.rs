@@ -14,7 +14,7 @@ use thiserror::Error;
 use tokio::sync::watch;
 
 /// A change by another process takes effect in under a second.
-const LOOK: Duration = Duration::from_millis(500);
+const POLL_INTERVAL: Duration = Duration::from_millis(500);
 
 /// Why a policy was not set.
 #[derive(Debug, Error)]
@@ -132,8 +132,8 @@ impl PolicyStore for LocalPolicies {
 
     async fn changed(&mut self) {
         // This ends early only when the store is gone, which is not a change either.
-        if let Ok(Err(_)) = tokio::time::timeout(LOOK, self.written.changed()).await {
-            tokio::time::sleep(LOOK).await;
+        if let Ok(Err(_)) = tokio::time::timeout(POLL_INTERVAL, self.written.changed()).await {
+            tokio::time::sleep(POLL_INTERVAL).await;
         }
     }
 }

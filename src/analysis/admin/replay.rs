@@ -95,14 +95,14 @@ pub struct ChangedVerdict {
 }
 
 /// The rules that a record was analyzed by, and the policy of that time.
-struct Judge {
+struct RulesOfRecord {
     used: RulesUsed,
     rules: Arc<Compiled>,
     policy: Option<Policy>,
 }
 
 /// A second verdict.
-struct Again {
+struct SecondVerdict {
     basis: Basis,
     answer: AnalysisResponse,
     /// A custom policy of the rules has no ruling.
@@ -148,7 +148,7 @@ impl Admin {
     /// [`ApiError`]: another application's record, no such record, store.
     pub async fn explain(&self, caller: &Caller, id: RecordId) -> Result<Explanation, ApiError> {
         let record = find_record(&*self.store, caller, id).await?;
-        let judge = self.judge_of(&record).await?;
+        let judge = self.rules_of(&record).await?;
         let mut explanation = Explanation {
             request_id: id,
             basis: differences::text(&record).0,
@@ -163,9 +163,9 @@ impl Admin {
         // Strings, flags and finite numbers only: serialization cannot fail.
         explanation.rules = serde_json::to_value(judge.rules.rules()).ok();
         let policies = &judge.rules.rules().custom_policies;
-        if let Some(Again {
+        if let Some(SecondVerdict {
             basis, mut answer, ..
-        }) = self.judge_again(&record, &judge.rules, policies).await?
+        }) = self.analyze_again(&record, &judge.rules, policies).await?
         {
             if !answer.custom_policy.policies.is_empty() {
                 answer.warnings.push(NOT_ASKED.to_owned());
@@ -216,7 +216,7 @@ impl Admin {
                 true => Vec::new(),
                 false => before.of(self, &record).await?,
             };
-            let again = self.judge_again(&record, rules, &policies).await?;
+            let again = self.analyze_again(&record, rules, &policies).await?;
             result.add(&record, again, policy.as_ref());
             // A page of short records has no other await point.
             tokio::task::yield_now().await;
@@ -225,12 +225,12 @@ impl Admin {
     }
 
     /// `before` are the custom policies that the record has rulings on.
-    async fn judge_again(
+    async fn analyze_again(
         &self,
         record: &StoredRecord,
         rules: &Arc<Compiled>,
         before: &[CustomPolicy],
-    ) -> Result<Option<Again>, ApiError> {
+    ) -> Result<Option<SecondVerdict>, ApiError> {
         let (basis, Some(text)) = differences::text(record) else {
             return Ok(None);
         };
@@ -241,20 +241,20 @@ impl Admin {
         if basis == Basis::CleanedText {
             differences::complete(&mut report, record, rules);
         }
-        differences::keep_opinion(&mut report, record, rules);
+        differences::copy_opinion(&mut report, record, rules);
         let now = match record.summary.stage {
             Stage::PreCall => self.analyzer.engine.custom_policies(rules),
             Stage::PostCall => &[],
         };
-        let unjudged = differences::keep_rulings(&mut report, record, (before, now));
-        Ok(Some(Again {
+        let unjudged = differences::copy_rulings(&mut report, record, (before, now));
+        Ok(Some(SecondVerdict {
             basis,
             answer: verdict::answer(report),
             is_unjudged: unjudged > 0,
         }))
     }
 
-    async fn judge_of(&self, record: &StoredRecord) -> Result<Option<Judge>, ApiError> {
+    async fn rules_of(&self, record: &StoredRecord) -> Result<Option<RulesOfRecord>, ApiError> {
         let application = record.summary.application_id;
         if let Some(document) = &record.inline_rules {
             let rules: Rules = serde_json::from_value(document.clone())
@@ -264,7 +264,7 @@ impl Admin {
                 .compile(Validation::stored(record.summary.stage, rules))
                 .await?;
             let stored = self.store.application(application).await?;
-            return Ok(Some(Judge {
+            return Ok(Some(RulesOfRecord {
                 used: RulesUsed::Inline,
                 rules: inline.rules,
                 policy: stored.and_then(|stored| stored.policy?.ok()),
@@ -277,7 +277,7 @@ impl Admin {
             return Ok(None);
         };
         let rules = application_cache::compile(document).await?;
-        Ok(Some(Judge {
+        Ok(Some(RulesOfRecord {
             used: RulesUsed::Version(version),
             rules: rules.of(record.summary.stage).clone(),
             policy,
@@ -314,9 +314,14 @@ fn verdict<'a>(answer: &'a AnalysisResponse, stage: Stage, policy: Option<&Polic
 }
 
 impl ReplayPage {
-    fn add(&mut self, record: &StoredRecord, again: Option<Again>, policy: Option<&Policy>) {
+    fn add(
+        &mut self,
+        record: &StoredRecord,
+        again: Option<SecondVerdict>,
+        policy: Option<&Policy>,
+    ) {
         self.records += 1;
-        let Some(Again {
+        let Some(SecondVerdict {
             basis,
             answer,
             is_unjudged,

@@ -69,7 +69,7 @@ pub(crate) struct TokenEdit {
 }
 
 /// The position of a page of tokens: `created_at_ms` and id of the last token of the page before.
-pub type TokenPlace = (i64, TokenId);
+pub type TokenPosition = (i64, TokenId);
 
 impl Admin {
     /// Creates a token.
@@ -97,7 +97,7 @@ impl Admin {
         if !problems.is_empty() {
             return Err(ApiError::Fields(problems));
         }
-        let made = self.keep(token).await?;
+        let made = self.store_token(token).await?;
         let details = described(&made.token);
         self.audit
             .append(caller, Action::TokenCreate, target(&made.token), details)
@@ -114,9 +114,9 @@ impl Admin {
         &self,
         caller: &Caller,
         application: Option<ApplicationId>,
-        before: Option<TokenPlace>,
+        before: Option<TokenPosition>,
         limit: u32,
-    ) -> Result<(Vec<Token>, Option<TokenPlace>), ApiError> {
+    ) -> Result<(Vec<Token>, Option<TokenPosition>), ApiError> {
         let application = caller.narrow(application)?;
         let asked = limit.saturating_add(1);
         let mut tokens = self.store.tokens(application, before, asked).await?;
@@ -215,7 +215,7 @@ impl Admin {
             None => old.expires_at_ms,
         };
         // The new one first: if ending the old one fails, nobody is locked out.
-        let made = self.keep(token).await?;
+        let made = self.store_token(token).await?;
         let grace_ends = now_ms.saturating_add(milliseconds(rotation.grace));
         let ends = old.expires_at_ms.unwrap_or(i64::MAX).min(grace_ends);
         let change = TokenChange {
@@ -230,7 +230,7 @@ impl Admin {
         Ok(made)
     }
 
-    async fn keep(&self, token: Token) -> Result<MadeToken, ApiError> {
+    async fn store_token(&self, token: Token) -> Result<MadeToken, ApiError> {
         let value = random_value().map_err(|_| ApiError::Internal)?;
         self.tokens.add(&value, token.clone()).await?;
         Ok(MadeToken { token, value })
@@ -307,13 +307,13 @@ fn milliseconds(time: Duration) -> i64 {
     i64::try_from(time.as_millis()).unwrap_or(i64::MAX)
 }
 
-/// Reads a position that [`show_place`] has written.
-pub(crate) fn read_place(text: &str) -> Option<TokenPlace> {
+/// Reads a position that [`show_position`] has written.
+pub(crate) fn read_position(text: &str) -> Option<TokenPosition> {
     let (created_at_ms, id) = text.split_once('.')?;
     Some((created_at_ms.parse().ok()?, TokenId(id.parse().ok()?)))
 }
 
 /// A position as one word of a URL.
-pub(crate) fn show_place((created_at_ms, id): TokenPlace) -> String {
+pub(crate) fn show_position((created_at_ms, id): TokenPosition) -> String {
     format!("{created_at_ms}.{}", id.0)
 }

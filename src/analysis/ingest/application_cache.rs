@@ -12,8 +12,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// A change of rules takes effect in under a second (CONTRACT 16).
-const BELIEVED_FOR: Duration = Duration::from_millis(500);
-const REMEMBERED: usize = 4096;
+const TIME_TO_LIVE: Duration = Duration::from_millis(500);
+const CAPACITY: usize = 4096;
 
 /// An application with its rules compiled.
 pub(crate) struct LoadedApplication {
@@ -67,7 +67,7 @@ impl ApplicationCache {
     pub(crate) fn new(store: Arc<dyn Store>) -> Self {
         Self {
             store,
-            known: Cache::new(REMEMBERED, BELIEVED_FOR),
+            known: Cache::new(CAPACITY, TIME_TO_LIVE),
         }
     }
 
@@ -102,12 +102,12 @@ impl ApplicationCache {
         if let Some(known) = self.known.get(&id, now) {
             return Ok(Some(known));
         }
-        let asked = self.known.moment();
+        let read_at = self.known.generation();
         let loaded = match self.store.application(id).await? {
             Some(stored) => Some(self.read(stored).await?),
             None => None,
         };
-        self.known.set(id, loaded.clone(), asked, now);
+        self.known.set(id, loaded.clone(), read_at, now);
         Ok(loaded)
     }
 

@@ -11,9 +11,9 @@ use sha2::{Digest, Sha256};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Compiled rules in the cache, in bytes.
-const REMEMBERED_BYTES: usize = 64 << 20;
+const CAPACITY_BYTES: usize = 64 << 20;
 /// Compiled rules in the cache, by number.
-const REMEMBERED: usize = 256;
+const CAPACITY: usize = 256;
 const INLINE: &str = "validation_config.inline";
 
 /// A checked `validation_config` whose regexes are not compiled yet.
@@ -214,10 +214,10 @@ impl InlineRulesCache {
         let mut bytes = 0;
         let fits = |entry: &Entry| {
             bytes += entry.rules.weight();
-            bytes <= REMEMBERED_BYTES
+            bytes <= CAPACITY_BYTES
         };
         let count = entries.iter().map(fits).take_while(|fits| *fits).count();
-        entries.truncate(count.clamp(1, REMEMBERED));
+        entries.truncate(count.clamp(1, CAPACITY));
     }
 }
 
@@ -292,9 +292,9 @@ mod tests {
         let first = inline.compile(of(0)).await.unwrap().rules;
         let again = inline.compile(of(0)).await.unwrap().rules;
         assert!(Arc::ptr_eq(&first, &again));
-        for number in 1..=REMEMBERED {
+        for number in 1..=CAPACITY {
             inline.compile(of(number)).await.unwrap();
-            assert!(inline.latest_first.lock().unwrap().len() <= REMEMBERED);
+            assert!(inline.latest_first.lock().unwrap().len() <= CAPACITY);
         }
         let again = inline.compile(of(0)).await.unwrap().rules;
         assert!(!Arc::ptr_eq(&first, &again));

@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 /// The longest name of an account, in characters.
 const LONGEST_NAME: usize = 64;
 /// Accounts searched for another administrator.
-const LOOKED_AT: u32 = 1_000;
+const SEARCHED: u32 = 1_000;
 const LAST_ADMINISTRATOR: &str =
     "this is the last administrator: make another one first, and sign in with it";
 
@@ -153,7 +153,7 @@ impl People {
     }
 
     async fn another_administrator(&self, but: AccountId) -> Result<bool, ApiError> {
-        let accounts = self.store.accounts(None, LOOKED_AT).await?;
+        let accounts = self.store.accounts(None, SEARCHED).await?;
         let mut others = accounts.iter().filter(|account| account.id != but);
         let has_provider = self.oidc.is_some();
         Ok(others.any(|account| can_administer(account, has_provider)))

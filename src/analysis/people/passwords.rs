@@ -51,7 +51,7 @@ pub(crate) async fn hash(password: Secret) -> Result<String, ApiError> {
 }
 
 /// Whether a password matches a hash. Without a hash it never does, after the same amount of work.
-pub(crate) async fn is_right(password: Secret, hash: Option<String>) -> Result<bool, ApiError> {
+pub(crate) async fn matches(password: Secret, hash: Option<String>) -> Result<bool, ApiError> {
     let Some(stored) = hash else {
         self::hash(password).await?;
         return Ok(false);
@@ -94,18 +94,14 @@ mod tests {
         let (one, other) = (hash(right()).await.unwrap(), hash(right()).await.unwrap());
         assert!(one.starts_with("$argon2id$v=19$m=19456,t=2,p=1$"), "{one}");
         assert_ne!(one, other);
-        assert!(is_right(right(), Some(one.clone())).await.unwrap());
+        assert!(matches(right(), Some(one.clone())).await.unwrap());
         assert!(
-            !is_right(Secret::new("correct horse batterY"), Some(one))
+            !matches(Secret::new("correct horse batterY"), Some(one))
                 .await
                 .unwrap()
         );
-        assert!(!is_right(right(), None).await.unwrap());
-        assert!(
-            !is_right(right(), Some("nonsense".to_owned()))
-                .await
-                .unwrap()
-        );
+        assert!(!matches(right(), None).await.unwrap());
+        assert!(!matches(right(), Some("nonsense".to_owned())).await.unwrap());
     }
 
     #[test]

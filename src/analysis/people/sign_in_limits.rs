@@ -16,7 +16,7 @@ const LONGEST_WAIT: Duration = Duration::from_secs(15 * 60);
 /// Failures are dropped after this long without another one.
 const FORGOTTEN_AFTER: Duration = Duration::from_secs(3_600);
 /// Counters that are kept.
-const REMEMBERED: usize = 10_000;
+const MOST_COUNTERS: usize = 10_000;
 /// Characters of a name that are compared.
 const NAME: usize = 64;
 
@@ -58,11 +58,11 @@ impl SignInLimits {
     /// Counts a wrong password.
     pub(crate) fn failed(&self, name: &str, address: Option<IpAddr>, now: Instant) {
         let mut counts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if counts.len() >= REMEMBERED {
+        if counts.len() >= MOST_COUNTERS {
             counts.retain(|_, count| now.duration_since(count.at) < FORGOTTEN_AFTER);
         }
         for (key, allowed) in keys(name, address) {
-            if counts.len() >= REMEMBERED && !counts.contains_key(&key) {
+            if counts.len() >= MOST_COUNTERS && !counts.contains_key(&key) {
                 forget_oldest(&mut counts);
             }
             let count = counts.entry(key).or_insert(Count {
@@ -174,17 +174,17 @@ mod tests {
     #[test]
     fn what_is_remembered_is_bounded() {
         let (limits, now) = (SignInLimits::default(), Instant::now());
-        for number in 0..(REMEMBERED / 3 + 100) as u32 {
+        for number in 0..(MOST_COUNTERS / 3 + 100) as u32 {
             let address = Some(IpAddr::from((167_772_160 + number).to_be_bytes()));
             limits.failed(&number.to_string(), address, now);
         }
-        assert_eq!(limits.0.lock().unwrap().len(), REMEMBERED);
+        assert_eq!(limits.0.lock().unwrap().len(), MOST_COUNTERS);
     }
 
     #[test]
     fn a_full_memory_forgets_the_oldest_and_counts_what_is_new() {
         let (limits, now) = (SignInLimits::default(), Instant::now());
-        for number in 0..(REMEMBERED / 2 + 10) as u64 {
+        for number in 0..(MOST_COUNTERS / 2 + 10) as u64 {
             let at = now + Duration::from_millis(number);
             limits.failed(&number.to_string(), None, at);
         }
@@ -197,7 +197,7 @@ mod tests {
         assert_eq!(limits.wait("admin", here, later), Some(FIRST_WAIT));
         let counts = limits.0.lock().unwrap();
         assert!(!counts.contains_key(&Key::Account("0".to_owned())));
-        assert_eq!(counts.len(), REMEMBERED);
+        assert_eq!(counts.len(), MOST_COUNTERS);
     }
 
     #[test]

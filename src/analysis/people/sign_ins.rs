@@ -80,7 +80,7 @@ impl People {
             .as_ref()
             .filter(|account| account.disabled_at_ms.is_none());
         let hash = able.and_then(|account| account.password.clone());
-        if able.is_some() & passwords::is_right(password, hash).await? {
+        if able.is_some() & passwords::matches(password, hash).await? {
             return Ok(account);
         }
         let reason = match (&account, able) {
@@ -166,7 +166,7 @@ impl People {
         change: PasswordChange,
         kept: &Secret,
     ) -> Result<bool, ApiError> {
-        if !passwords::is_right(change.old, account.password.clone()).await? {
+        if !passwords::matches(change.old, account.password.clone()).await? {
             return Ok(false);
         }
         passwords::check(&change.new, &account.name)?;

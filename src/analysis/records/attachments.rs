@@ -18,7 +18,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 /// The time limit for analyzing the text of one file.
-const LONGEST_LOOK: Duration = Duration::from_secs(10);
+const ANALYSIS_TIMEOUT: Duration = Duration::from_secs(10);
 /// The longest stored name and media type, in characters.
 const LONGEST_NAME: usize = 255;
 const LONGEST_KIND: usize = 127;
@@ -45,7 +45,7 @@ pub struct AttachTo {
 }
 
 /// A record that files may be attached to.
-pub(crate) struct Place {
+pub(crate) struct UploadTarget {
     seq: i64,
     stage: Stage,
     application: Arc<LoadedApplication>,
@@ -65,15 +65,19 @@ impl Records {
         file: NewFile,
     ) -> Result<Attachment, ApiError> {
         let caller = self.access.recognize(key, Scope::Ingest).await?;
-        let place = self.place(&caller, to).await?;
+        let target = self.upload_target(&caller, to).await?;
         let mut upload = self.begin_upload().await?;
-        let taken = self.take(&mut upload, file.bytes).await;
-        self.keep_upload(&place, upload, taken.map(|()| (file.name, file.kind)))
+        let taken = self.write_upload(&mut upload, file.bytes).await;
+        self.finish_upload(&target, upload, taken.map(|()| (file.name, file.kind)))
             .await
     }
 
     /// The record that files go to, if the caller may attach files to it.
-    pub(crate) async fn place(&self, caller: &Caller, to: AttachTo) -> Result<Place, ApiError> {
+    pub(crate) async fn upload_target(
+        &self,
+        caller: &Caller,
+        to: AttachTo,
+    ) -> Result<UploadTarget, ApiError> {
         let record = self.record(caller, to.record).await?.summary;
         if record.stage != to.stage {
             return Err(ApiError::Field {
@@ -85,7 +89,7 @@ impl Records {
             });
         }
         let application = self.application_of(record.application_id, caller).await?;
-        Ok(Place {
+        Ok(UploadTarget {
             seq: record.seq,
             stage: record.stage,
             application,
@@ -110,7 +114,11 @@ impl Records {
     }
 
     /// Writes the next bytes of a file, up to the size limit.
-    pub(crate) async fn take(&self, upload: &mut Upload, bytes: Bytes) -> Result<(), ApiError> {
+    pub(crate) async fn write_upload(
+        &self,
+        upload: &mut Upload,
+        bytes: Bytes,
+    ) -> Result<(), ApiError> {
         let limit = self.files.limits.max_bytes;
         if upload.size() + bytes.len() as u64 > limit {
             return Err(ApiError::FileTooLarge(limit));
@@ -119,9 +127,9 @@ impl Records {
     }
 
     /// Stores an upload that is complete, with its name and type, or aborts one that failed.
-    pub(crate) async fn keep_upload(
+    pub(crate) async fn finish_upload(
         &self,
-        place: &Place,
+        target: &UploadTarget,
         upload: Upload,
         taken: Result<(String, Option<String>), ApiError>,
     ) -> Result<Attachment, ApiError> {
@@ -138,17 +146,22 @@ impl Records {
             name: cut(&name, LONGEST_NAME),
             kind: cut(kind.as_deref().unwrap_or(UNKNOWN_KIND), LONGEST_KIND),
             size: received.size,
-            kept: place.application.rules.keep_original,
+            kept: target.application.rules.keep_original,
             findings: nothing(Scanned::No),
             attached_at_ms: now_ms(),
         };
-        attachment.findings = self.findings(place, &received, &attachment).await;
-        let linked = self.files.link(place.seq, &received, attachment).await;
+        attachment.findings = self.findings(target, &received, &attachment).await;
+        let linked = self.files.link(target.seq, &received, attachment).await;
         self.files.blobs.discard(&received).await;
         linked
     }
 
-    async fn findings(&self, place: &Place, received: &Received, file: &Attachment) -> Findings {
+    async fn findings(
+        &self,
+        target: &UploadTarget,
+        received: &Received,
+        file: &Attachment,
+    ) -> Findings {
         let (text, is_whole) = match self.text(received, file).await {
             Ok(Some(Extracted { text, is_whole })) => (text, is_whole),
             Ok(None) => return nothing(Scanned::No),
@@ -159,9 +172,9 @@ impl Records {
                 };
             }
         };
-        let rules = place.application.rules.of(place.stage);
+        let rules = target.application.rules.of(target.stage);
         let analysed = self.analyzer.analyze_locally(text, rules);
-        let Ok(Ok((_, report))) = tokio::time::timeout(LONGEST_LOOK, analysed).await else {
+        let Ok(Ok((_, report))) = tokio::time::timeout(ANALYSIS_TIMEOUT, analysed).await else {
             return nothing(Scanned::Failed);
         };
         let is_part = report.cleaned_in_part || !is_whole;

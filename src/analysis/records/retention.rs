@@ -16,11 +16,11 @@ use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
 /// Between two runs.
-const EVERY: Duration = Duration::from_secs(3_600);
+const INTERVAL: Duration = Duration::from_secs(3_600);
 /// After a run that failed, because the store was down or busy.
-const AGAIN: Duration = Duration::from_secs(60);
+const RETRY_INTERVAL: Duration = Duration::from_secs(60);
 /// Applications read at once.
-const AT_ONCE: u32 = 200;
+const PAGE: u32 = 200;
 
 /// The task that keeps the store within its limits.
 pub struct RetentionTask {
@@ -61,7 +61,12 @@ async fn run(files: &Files, limits: RetentionSettings, metrics: &Metrics) {
             failure: failure.as_ref().map(ToString::to_string),
         };
         ran.emit(metrics);
-        tokio::time::sleep(if failure.is_none() { EVERY } else { AGAIN }).await;
+        tokio::time::sleep(if failure.is_none() {
+            INTERVAL
+        } else {
+            RETRY_INTERVAL
+        })
+        .await;
     }
 }
 
@@ -92,7 +97,7 @@ async fn of_applications(
     store: &dyn Store,
 ) -> Result<Vec<(ApplicationId, RetentionLimits)>, StoreError> {
     let mut filter = ApplicationFilter {
-        limit: AT_ONCE,
+        limit: PAGE,
         ..ApplicationFilter::default()
     };
     let mut found = Vec::new();

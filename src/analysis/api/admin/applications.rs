@@ -67,7 +67,7 @@ pub(crate) struct Patch(Edit);
 impl ReadFields for NewApplication {
     fn read(fields: &mut Fields) -> Self {
         let id = fields.typed("id", "must be a UUID", |id| id.as_str()?.parse().ok());
-        let edit = edit(fields, Part::Whole);
+        let edit = edit(fields, Part::Replace);
         Self {
             id,
             edit: Edit {
@@ -80,22 +80,22 @@ impl ReadFields for NewApplication {
 
 impl ReadFields for Replacement {
     fn read(fields: &mut Fields) -> Self {
-        let edit = edit(fields, Part::Whole);
+        let edit = edit(fields, Part::Replace);
         if edit.name.is_none() {
             fields.refuse("name", "missing");
         }
         Self(Edit {
             name: edit.name,
             description: Some(edit.description.unwrap_or_default()),
-            rules: edit.rules.or(Some(Part::Whole(json!({})))),
-            policy: edit.policy.or(Some(Part::Whole(Value::Null))),
+            rules: edit.rules.or(Some(Part::Replace(json!({})))),
+            policy: edit.policy.or(Some(Part::Replace(Value::Null))),
         })
     }
 }
 
 impl ReadFields for Patch {
     fn read(fields: &mut Fields) -> Self {
-        Self(edit(fields, Part::Over))
+        Self(edit(fields, Part::Merge))
     }
 }
 

@@ -68,7 +68,7 @@ pub(crate) async fn replace_rules(
     PathId(id): PathId<ApplicationId>,
     Versioned { version, edit }: Versioned<RulesBody>,
 ) -> Outcome {
-    let (basis, edit) = (Basis { id, version }, rules_edit(Part::Whole(edit.0)));
+    let (basis, edit) = (Basis { id, version }, rules_edit(Part::Replace(edit.0)));
     let changed = services.admin.change_application(&caller, basis, edit);
     show_rules(&changed.await?)
 }
@@ -79,7 +79,7 @@ pub(crate) async fn change_rules(
     PathId(id): PathId<ApplicationId>,
     Versioned { version, edit }: Versioned<RulesBody>,
 ) -> Outcome {
-    let (basis, edit) = (Basis { id, version }, rules_edit(Part::Over(edit.0)));
+    let (basis, edit) = (Basis { id, version }, rules_edit(Part::Merge(edit.0)));
     let changed = services.admin.change_application(&caller, basis, edit);
     show_rules(&changed.await?)
 }
@@ -90,7 +90,7 @@ pub(crate) async fn replace_policy(
     PathId(id): PathId<ApplicationId>,
     Versioned { version, edit }: Versioned<PolicyBody>,
 ) -> Outcome {
-    let (basis, edit) = (Basis { id, version }, policy_edit(Part::Whole(edit.0)));
+    let (basis, edit) = (Basis { id, version }, policy_edit(Part::Replace(edit.0)));
     let changed = services.admin.change_application(&caller, basis, edit);
     show_policy(&changed.await?)
 }
@@ -101,7 +101,7 @@ pub(crate) async fn change_policy(
     PathId(id): PathId<ApplicationId>,
     Versioned { version, edit }: Versioned<PolicyBody>,
 ) -> Outcome {
-    let (basis, edit) = (Basis { id, version }, policy_edit(Part::Over(edit.0)));
+    let (basis, edit) = (Basis { id, version }, policy_edit(Part::Merge(edit.0)));
     let changed = services.admin.change_application(&caller, basis, edit);
     show_policy(&changed.await?)
 }

@@ -1,7 +1,7 @@
 //! `/tokens`, `/tokens/{id}` and `/tokens/{id}/rotate` (CONTRACT 30), scope admin. The value of a token is
 //! in the answer that creates it and in no other.
 
-use crate::analysis::admin::tokens::{TokenEdit, names, read_place, show_place};
+use crate::analysis::admin::tokens::{TokenEdit, names, read_position, show_position};
 use crate::analysis::api::extract::{
     Admin, Api, Body, Fields, OptionalBody, PathId, Query, ReadFields,
 };
@@ -82,7 +82,7 @@ pub(crate) async fn list(State(services): Api, Admin(caller): Admin, mut query: 
     let uuid = |text: &str| text.parse().ok();
     let application = query.typed("application_id", "must be a UUID", uuid)?;
     let problem = "must be the next_before of the previous page";
-    let before = query.typed("before", problem, read_place)?;
+    let before = query.typed("before", problem, read_position)?;
     let limit = query.limit()?;
     query.finish()?;
     let page = services
@@ -91,7 +91,7 @@ pub(crate) async fn list(State(services): Api, Admin(caller): Admin, mut query: 
     let (tokens, next) = page.await?;
     let list = List {
         tokens: tokens.iter().map(View::from).collect(),
-        next_before: next.map(show_place),
+        next_before: next.map(show_position),
     };
     response::unstored(StatusCode::OK, &list)
 }

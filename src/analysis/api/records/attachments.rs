@@ -5,7 +5,7 @@
 use crate::analysis::api::extract::paced_body::Pace;
 use crate::analysis::api::extract::{Api, Ingester, PathId, PathIds, Reader};
 use crate::analysis::api::response::{Outcome, ok};
-use crate::analysis::records::attachments::{AttachTo, Place};
+use crate::analysis::records::attachments::{AttachTo, UploadTarget};
 use crate::analysis::{ApiError, Caller, Services};
 use axum::body::Body;
 use axum::extract::multipart::{Field, MultipartError};
@@ -20,7 +20,7 @@ use tokio::time::timeout;
 
 const FIELD: &str = "attached_files";
 /// The longest wait for the next part of a body.
-const SILENCE: Duration = Duration::from_secs(60);
+const CHUNK_TIMEOUT: Duration = Duration::from_secs(60);
 
 #[derive(Serialize)]
 struct Taken<'a> {
@@ -71,7 +71,7 @@ pub(crate) async fn to_response(
 
 /// Token and record are checked before the body is read.
 async fn attach(services: &Services, caller: &Caller, to: AttachTo, request: Request) -> Outcome {
-    let place = services.records.place(caller, to).await?;
+    let target = services.records.upload_target(caller, to).await?;
     if !is_multipart(request.headers()) {
         return Err(ApiError::NotMultipart);
     }
@@ -89,7 +89,7 @@ async fn attach(services: &Services, caller: &Caller, to: AttachTo, request: Req
         if taken.len() == services.records.max_files() {
             return Err(ApiError::TooManyFiles(taken.len()));
         }
-        taken.push(file(services, &place, field, &pace).await?);
+        taken.push(file(services, &target, field, &pace).await?);
     }
     if taken.is_empty() {
         let (field, problem) = (FIELD, "missing");
@@ -99,7 +99,7 @@ async fn attach(services: &Services, caller: &Caller, to: AttachTo, request: Req
 }
 
 async fn in_time<T>(next: impl Future<Output = Result<T, MultipartError>>) -> Result<T, ApiError> {
-    match timeout(SILENCE, next).await {
+    match timeout(CHUNK_TIMEOUT, next).await {
         Ok(Ok(next)) => Ok(next),
         _ => Err(ApiError::BrokenMultipart),
     }
@@ -107,7 +107,7 @@ async fn in_time<T>(next: impl Future<Output = Result<T, MultipartError>>) -> Re
 
 async fn file(
     services: &Services,
-    place: &Place,
+    target: &UploadTarget,
     mut field: Field<'_>,
     pace: &Pace,
 ) -> Result<Attachment, ApiError> {
@@ -118,7 +118,7 @@ async fn file(
         match in_time(field.chunk()).await {
             Ok(Some(bytes)) => {
                 pace.taken();
-                if let Err(error) = services.records.take(&mut upload, bytes).await {
+                if let Err(error) = services.records.write_upload(&mut upload, bytes).await {
                     break Err(error);
                 }
             }
@@ -126,7 +126,7 @@ async fn file(
             Err(error) => break Err(error),
         }
     };
-    services.records.keep_upload(place, upload, taken).await
+    services.records.finish_upload(target, upload, taken).await
 }
 
 fn is_multipart(headers: &HeaderMap) -> bool {

@@ -33,11 +33,11 @@ use tokio::sync::{Mutex as AsyncMutex, Semaphore};
 /// The time limit of a sign-in.
 pub(crate) const LASTS: Duration = Duration::from_secs(600);
 /// How long a provider's metadata and keys are cached.
-const BELIEVED_FOR: Duration = Duration::from_secs(3_600);
+const CACHED_FOR: Duration = Duration::from_secs(3_600);
 /// Sign-ins that are finished at the same time.
-const AT_ONCE: usize = 8;
+const CONCURRENT: usize = 8;
 /// Used states that are remembered.
-const REMEMBERED: usize = 10_000;
+const MOST_USED_STATES: usize = 10_000;
 
 /// Why a sign-in fails. The text appears on pages and in the log.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -50,7 +50,7 @@ pub(crate) enum OidcError {
     Answer(&'static str),
     /// The provider's metadata does not match the configuration.
     #[error("the identity provider's metadata {0}")]
-    Description(&'static str),
+    Metadata(&'static str),
     /// The provider answers with an error: the status and its error code.
     #[error("the identity provider refuses with status {0} {1}")]
     Refused(u16, String),
@@ -104,14 +104,14 @@ pub(crate) struct Returned<'a> {
 pub(crate) struct Provider {
     settings: OidcSettings,
     http: Http,
-    description: AsyncMutex<Option<(Instant, Arc<Description>)>>,
+    metadata: AsyncMutex<Option<(Instant, Arc<Metadata>)>>,
     keys: AsyncMutex<Option<(Instant, Arc<Vec<Key>>)>>,
     taken: Mutex<VecDeque<(Instant, [u8; 32])>>,
     turns: Semaphore,
 }
 
 /// The provider's metadata (OpenID Connect Discovery 1.0).
-struct Description {
+struct Metadata {
     authorization: String,
     token: String,
     keys: String,
@@ -119,11 +119,11 @@ struct Description {
     takes_basic: bool,
 }
 
-/// Whether cached keys may be used.
+/// Where keys come from.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Believed {
-    Yes,
-    No,
+enum KeySource {
+    Cache,
+    Provider,
 }
 
 impl Flow {
@@ -162,10 +162,10 @@ impl Provider {
         Ok(Self {
             http: Http::new(&settings.issuer)?,
             settings,
-            description: AsyncMutex::default(),
+            metadata: AsyncMutex::default(),
             keys: AsyncMutex::default(),
             taken: Mutex::default(),
-            turns: Semaphore::new(AT_ONCE),
+            turns: Semaphore::new(CONCURRENT),
         })
     }
 
@@ -175,9 +175,9 @@ impl Provider {
 
     /// The URL that the browser is sent to, and what it stores meanwhile.
     pub(crate) async fn begin(&self, redirect: &str) -> Result<(String, Flow), OidcError> {
-        let (description, flow) = (self.description().await?, Flow::new()?);
-        let address = url::Url::parse(&description.authorization);
-        let mut address = address.map_err(|_| OidcError::Description("has no usable URL"))?;
+        let (metadata, flow) = (self.metadata().await?, Flow::new()?);
+        let address = url::Url::parse(&metadata.authorization);
+        let mut address = address.map_err(|_| OidcError::Metadata("has no usable URL"))?;
         let challenge = URL_SAFE_NO_PAD.encode(Sha256::digest(flow.verifier.as_bytes()));
         address.query_pairs_mut().extend_pairs([
             ("response_type", "code"),
@@ -202,9 +202,10 @@ impl Provider {
         let _turn = self.turns.acquire().await;
         let token = self.exchange(flow, &returned).await?;
         let validation = claims::validation(&self.settings);
-        let claims = match keys::verified(&token, &self.keys(Believed::Yes).await?, &validation) {
+        let claims = match keys::verified(&token, &self.keys(KeySource::Cache).await?, &validation)
+        {
             Err(TokenProblem::UnknownKey) => {
-                keys::verified(&token, &self.keys(Believed::No).await?, &validation)
+                keys::verified(&token, &self.keys(KeySource::Provider).await?, &validation)
             }
             other => other,
         }?;
@@ -220,7 +221,7 @@ impl Provider {
         }
         let (now, hash) = (Instant::now(), Sha256::digest(flow.state.as_bytes()).into());
         let mut taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
-        while taken.len() >= REMEMBERED
+        while taken.len() >= MOST_USED_STATES
             || taken
                 .front()
                 .is_some_and(|(at, _)| now.duration_since(*at) > LASTS)
@@ -236,10 +237,10 @@ impl Provider {
 
     /// Exchanges a code for the ID token.
     async fn exchange(&self, flow: &Flow, returned: &Returned<'_>) -> Result<String, OidcError> {
-        let description = self.description().await?;
+        let metadata = self.metadata().await?;
         let id = self.settings.client_id.as_str();
         let secret = self.settings.client_secret.as_ref();
-        let basic = secret.filter(|_| description.takes_basic);
+        let basic = secret.filter(|_| metadata.takes_basic);
         let mut fields = vec![
             ("grant_type", "authorization_code"),
             ("code", returned.code),
@@ -251,41 +252,41 @@ impl Provider {
             fields.extend(secret.map(|secret| ("client_secret", secret.expose())));
         }
         let client = basic.map(|secret| (id, secret));
-        let call = self.http.post(&description.token, form(&fields), client);
+        let call = self.http.post(&metadata.token, form(&fields), client);
         let answer = call.await?;
         let token = answer.get("id_token").and_then(Value::as_str);
         let token = token.ok_or(OidcError::Answer("has no ID token"))?;
         Ok(token.to_owned())
     }
 
-    async fn description(&self) -> Result<Arc<Description>, OidcError> {
-        let mut known = self.description.lock().await;
-        if let Some((at, description)) = &*known
-            && at.elapsed() < BELIEVED_FOR
+    async fn metadata(&self) -> Result<Arc<Metadata>, OidcError> {
+        let mut known = self.metadata.lock().await;
+        if let Some((at, metadata)) = &*known
+            && at.elapsed() < CACHED_FOR
         {
-            return Ok(description.clone());
+            return Ok(metadata.clone());
         }
         let base = self.settings.issuer.trim_end_matches('/');
         let address = format!("{base}/.well-known/openid-configuration");
-        let read = self.read_description(&self.http.get(&address).await?)?;
+        let read = self.read_metadata(&self.http.get(&address).await?)?;
         let read = Arc::new(read);
         *known = Some((Instant::now(), read.clone()));
         Ok(read)
     }
 
-    fn read_description(&self, value: &Value) -> Result<Description, OidcError> {
+    fn read_metadata(&self, value: &Value) -> Result<Metadata, OidcError> {
         let text = |name: &str| value.get(name).and_then(Value::as_str);
         if text("issuer") != Some(self.settings.issuer.as_str()) {
-            return Err(OidcError::Description("is of another issuer"));
+            return Err(OidcError::Metadata("is of another issuer"));
         }
         let address = |name: &str| {
             let given = text(name).filter(|given| self.http.takes(given));
-            let missing = OidcError::Description("lacks a URL, or has one without TLS");
+            let missing = OidcError::Metadata("lacks a URL, or has one without TLS");
             given.map(str::to_owned).ok_or(missing)
         };
         let ways = value.get("token_endpoint_auth_methods_supported");
         let ways = ways.and_then(Value::as_array);
-        Ok(Description {
+        Ok(Metadata {
             authorization: address("authorization_endpoint")?,
             token: address("token_endpoint")?,
             keys: address("jwks_uri")?,
@@ -294,15 +295,15 @@ impl Provider {
         })
     }
 
-    async fn keys(&self, believed: Believed) -> Result<Arc<Vec<Key>>, OidcError> {
+    async fn keys(&self, source: KeySource) -> Result<Arc<Vec<Key>>, OidcError> {
         let mut known = self.keys.lock().await;
         if let Some((at, keys)) = &*known
-            && believed == Believed::Yes
-            && at.elapsed() < BELIEVED_FOR
+            && source == KeySource::Cache
+            && at.elapsed() < CACHED_FOR
         {
             return Ok(keys.clone());
         }
-        let address = self.description().await?.keys.clone();
+        let address = self.metadata().await?.keys.clone();
         let read = Arc::new(keys::read(&self.http.get(&address).await?));
         *known = Some((Instant::now(), read.clone()));
         Ok(read)

@@ -61,7 +61,7 @@ impl From<&OidcError> for Reason {
     fn from(error: &OidcError) -> Self {
         match error {
             OidcError::Unreachable(_) => Self::ProviderUnreachable,
-            OidcError::Answer(_) | OidcError::Description(_) => Self::ProviderAnswer,
+            OidcError::Answer(_) | OidcError::Metadata(_) => Self::ProviderAnswer,
             OidcError::Refused(..) => Self::ProviderRefused,
             OidcError::Denied(_) => Self::DeniedAtProvider,
             OidcError::Token(_) => Self::TokenRefused,

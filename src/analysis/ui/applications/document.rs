@@ -17,11 +17,11 @@ pub(super) fn edit(form: &Form, base: Option<&Application>) -> Edit {
     Edit {
         name: Some(form.text("name").trim().to_owned()),
         description: Some(form.text("description").trim().to_owned()),
-        rules: Some(Part::Whole(rules(
+        rules: Some(Part::Replace(rules(
             form,
             stored.unwrap_or_else(|| json!({})),
         ))),
-        policy: Some(Part::Whole(policy(form, base))),
+        policy: Some(Part::Replace(policy(form, base))),
     }
 }
 

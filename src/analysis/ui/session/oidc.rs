@@ -212,7 +212,7 @@ fn page(view: &View, error: &OidcError) -> Response {
     let status = match error {
         OidcError::Unreachable(_)
         | OidcError::Answer(_)
-        | OidcError::Description(_)
+        | OidcError::Metadata(_)
         | OidcError::Refused(..) => StatusCode::BAD_GATEWAY,
         OidcError::Denied(_) | OidcError::Token(_) | OidcError::Stale | OidcError::NotLetIn(_) => {
             StatusCode::FORBIDDEN

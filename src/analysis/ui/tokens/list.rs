@@ -11,7 +11,7 @@ use crate::analysis::ui::layout::{self, Section};
 use crate::analysis::ui::phrases::TokenPhrases;
 use crate::analysis::ui::request::form::Form;
 use crate::analysis::ui::request::visit::Visit;
-use crate::analysis::{Services, TokenPlace};
+use crate::analysis::{Services, TokenPosition};
 use axum::response::Html;
 use maud::{Markup, html};
 use monitor_model::ApplicationId;
@@ -128,9 +128,9 @@ fn application(k: &TokenPhrases, id: Option<ApplicationId>, names: &Names) -> Ma
     }
 }
 
-fn pager(visit: &Visit, part: &ListPart, next: Option<TokenPlace>) -> Markup {
+fn pager(visit: &Visit, part: &ListPart, next: Option<TokenPosition>) -> Markup {
     let t = visit.view.t;
-    let address = |before: Option<TokenPlace>| {
+    let address = |before: Option<TokenPosition>| {
         let part = ListPart {
             application: part.application,
             before,

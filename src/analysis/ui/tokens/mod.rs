@@ -6,7 +6,7 @@ mod new_form;
 
 use crate::analysis::access::Scope;
 use crate::analysis::admin::TokenId;
-use crate::analysis::admin::tokens::{TokenPlace, read_place, show_place};
+use crate::analysis::admin::tokens::{TokenPosition, read_position, show_position};
 use crate::analysis::ui::failure::Failure;
 use crate::analysis::ui::layout::components::{Tone, notice, refusal};
 use crate::analysis::ui::request::form::Form;
@@ -40,7 +40,7 @@ struct TokensQuery {
 #[derive(Default)]
 struct ListPart {
     application: Option<ApplicationId>,
-    before: Option<TokenPlace>,
+    before: Option<TokenPosition>,
 }
 
 async fn page(
@@ -114,7 +114,7 @@ impl ListPart {
         let application = self
             .application
             .map(|id| ("application_id", id.to_string()));
-        let before = self.before.map(|place| ("before", show_place(place)));
+        let before = self.before.map(|place| ("before", show_position(place)));
         application.into_iter().chain(before)
     }
 
@@ -125,7 +125,7 @@ impl ListPart {
         };
         let before = match query.before.as_str() {
             "" => None,
-            place => Some(read_place(place).ok_or(Failure::NotFound)?),
+            place => Some(read_position(place).ok_or(Failure::NotFound)?),
         };
         Ok(Self {
             application,
