@@ -30,7 +30,7 @@ pub use admin::policies::SetPolicyError;
 pub use admin::replay::{
     ChangedVerdict, Explanation, MOST_REPLAYED, Replay, ReplayPage, RulesUsed,
 };
-pub use admin::tokens::{Expiry, MadeToken, NewToken, Rotation, TokenPosition};
+pub use admin::tokens::{CreatedToken, Expiry, NewToken, Rotation, TokenPosition};
 pub use api::openapi::openapi_json;
 pub use api::router::router;
 pub use api::token_json;

@@ -5,7 +5,7 @@ use super::failure::Failure;
 use super::output::print;
 use super::store::StoreArgs;
 use super::time::minute;
-use crate::analysis::{Expiry, MadeToken, NewToken, Rotation, token_json};
+use crate::analysis::{CreatedToken, Expiry, NewToken, Rotation, token_json};
 use crate::app;
 use crate::config::duration_from_text;
 use clap::builder::NonEmptyStringValueParser;
@@ -151,7 +151,7 @@ fn output(command: TokenCommand) -> Result<String, Failure> {
 
 impl Output {
     /// The value alone, so that a shell can keep it.
-    fn made(&self, made: &MadeToken) -> String {
+    fn made(&self, made: &CreatedToken) -> String {
         if !self.json {
             return format!("{}\n", made.value.expose());
         }

@@ -28,7 +28,7 @@ pub(crate) struct Basis {
 
 /// Where the new content comes from.
 #[derive(Clone, Copy, Debug)]
-enum How {
+enum ContentOrigin {
     Changed,
     /// From this earlier version.
     Restored(i64),
@@ -46,7 +46,7 @@ impl Admin {
     }
 
     /// An application that the caller can see.
-    pub(crate) async fn one_application(
+    pub(crate) async fn find_application(
         &self,
         caller: &Caller,
         id: ApplicationId,
@@ -71,7 +71,7 @@ impl Admin {
     }
 
     /// Creates an application.
-    pub(crate) async fn make_application(
+    pub(crate) async fn create_application(
         &self,
         caller: &Caller,
         id: Option<ApplicationId>,
@@ -109,7 +109,8 @@ impl Admin {
         edit: Edit,
     ) -> Result<Application, ApiError> {
         let base = self.base(caller, basis).await?;
-        self.change(caller, base, edit, How::Changed).await
+        self.change(caller, base, edit, ContentOrigin::Changed)
+            .await
     }
 
     /// Makes the content of an earlier version the latest again, as a new version.
@@ -129,7 +130,7 @@ impl Admin {
             rules: Some(Part::Replace(version.rules)),
             policy: Some(Part::Replace(version.policy.unwrap_or(Value::Null))),
         };
-        self.change(caller, base, edit, How::Restored(earlier))
+        self.change(caller, base, edit, ContentOrigin::Restored(earlier))
             .await
     }
 
@@ -170,7 +171,7 @@ impl Admin {
         before: Option<i64>,
         limit: u32,
     ) -> Result<(Vec<ApplicationVersion>, Option<i64>), ApiError> {
-        self.one_application(caller, id).await?;
+        self.find_application(caller, id).await?;
         let asked = limit.saturating_add(1);
         let mut versions = self.store.application_versions(id, before, asked).await?;
         let is_last = versions.len() <= limit as usize;
@@ -180,13 +181,13 @@ impl Admin {
     }
 
     /// A version of an application that the caller can see.
-    pub(crate) async fn one_version(
+    pub(crate) async fn find_version(
         &self,
         caller: &Caller,
         id: ApplicationId,
         version: i64,
     ) -> Result<ApplicationVersion, ApiError> {
-        let application = self.one_application(caller, id).await?;
+        let application = self.find_application(caller, id).await?;
         let found = self.stored_version(&application, version).await?;
         found.ok_or(ApiError::NotFound)
     }
@@ -206,7 +207,7 @@ impl Admin {
 
     /// The application that a change applies to, if it is still at the version the change was made from.
     async fn base(&self, caller: &Caller, basis: Basis) -> Result<Application, ApiError> {
-        let base = self.one_application(caller, basis.id).await?;
+        let base = self.find_application(caller, basis.id).await?;
         match base.version == basis.version {
             true => Ok(base),
             false => Err(ApiError::VersionConflict(base.version)),
@@ -218,7 +219,7 @@ impl Admin {
         caller: &Caller,
         base: Application,
         edit: Edit,
-        how: How,
+        origin: ContentOrigin,
     ) -> Result<Application, ApiError> {
         let (mut base, content) = checked(edit, base).await?;
         let changed = content.changes(&base);
@@ -228,9 +229,9 @@ impl Admin {
         let change = as_change(&base, &caller.name);
         base.version = done(self.store.change_application(change).await?)?;
         self.applications.invalidate_all();
-        let (action, restored) = match how {
-            How::Changed => (Action::ApplicationChange, None),
-            How::Restored(version) => (Action::ApplicationRestore, Some(version)),
+        let (action, restored) = match origin {
+            ContentOrigin::Changed => (Action::ApplicationChange, None),
+            ContentOrigin::Restored(version) => (Action::ApplicationRestore, Some(version)),
         };
         let mut details = json!({
             "version_from": expected_version, "version_to": base.version, "changed": changed,

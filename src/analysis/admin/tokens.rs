@@ -45,7 +45,7 @@ pub struct NewToken {
 
 /// A token with its value, which is shown this once.
 #[derive(Clone, Debug)]
-pub struct MadeToken {
+pub struct CreatedToken {
     /// The token as stored.
     pub token: Token,
     /// The value that its bearer sends.
@@ -76,7 +76,11 @@ impl Admin {
     ///
     /// # Errors
     /// [`ApiError`]: fields, scopes or an application that the caller does not have, store.
-    pub async fn make_token(&self, caller: &Caller, new: NewToken) -> Result<MadeToken, ApiError> {
+    pub async fn create_token(
+        &self,
+        caller: &Caller,
+        new: NewToken,
+    ) -> Result<CreatedToken, ApiError> {
         let application = caller.narrow(new.application_id)?;
         caller.must_own(new.scopes)?;
         let mut problems: Vec<_> = check_name(&new.name).err().into_iter().collect();
@@ -127,7 +131,7 @@ impl Admin {
     }
 
     /// A token that the caller can see.
-    pub(crate) async fn one_token(&self, caller: &Caller, id: TokenId) -> Result<Token, ApiError> {
+    pub(crate) async fn find_token(&self, caller: &Caller, id: TokenId) -> Result<Token, ApiError> {
         let token = self.store.token_by_id(id).await?;
         token
             .filter(|token| caller.sees(token.application_id))
@@ -141,7 +145,7 @@ impl Admin {
         id: TokenId,
         edit: TokenEdit,
     ) -> Result<Token, ApiError> {
-        let token = self.one_token(caller, id).await?;
+        let token = self.find_token(caller, id).await?;
         // A longer life is granted like a new token.
         caller.must_own(token.scopes)?;
         let mut problems = Vec::new();
@@ -172,7 +176,7 @@ impl Admin {
     /// # Errors
     /// [`ApiError`]: unknown id, store.
     pub async fn revoke_token(&self, caller: &Caller, id: TokenId) -> Result<Token, ApiError> {
-        let token = self.one_token(caller, id).await?;
+        let token = self.find_token(caller, id).await?;
         if token.revoked_at_ms.is_some() {
             return Ok(token);
         }
@@ -197,8 +201,8 @@ impl Admin {
         caller: &Caller,
         id: TokenId,
         rotation: Rotation,
-    ) -> Result<MadeToken, ApiError> {
-        let old = self.one_token(caller, id).await?;
+    ) -> Result<CreatedToken, ApiError> {
+        let old = self.find_token(caller, id).await?;
         caller.must_own(old.scopes)?;
         if rotation.grace > LONGEST_GRACE {
             return Err(FieldProblem::new("grace", "is too long; allowed: up to 30d").into());
@@ -230,10 +234,10 @@ impl Admin {
         Ok(made)
     }
 
-    async fn store_token(&self, token: Token) -> Result<MadeToken, ApiError> {
+    async fn store_token(&self, token: Token) -> Result<CreatedToken, ApiError> {
         let value = random_value().map_err(|_| ApiError::Internal)?;
         self.tokens.add(&value, token.clone()).await?;
-        Ok(MadeToken { token, value })
+        Ok(CreatedToken { token, value })
     }
 
     async fn apply(&self, id: TokenId, change: TokenChange) -> Result<Token, ApiError> {

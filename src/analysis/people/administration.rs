@@ -50,7 +50,7 @@ impl People {
     }
 
     /// Creates an account and returns the one-time link with which its owner sets a password.
-    pub(crate) async fn make_account(
+    pub(crate) async fn create_account(
         &self,
         caller: &Caller,
         new: NewAccount,

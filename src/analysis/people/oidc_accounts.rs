@@ -5,7 +5,7 @@
 use super::People;
 use super::accounts::new_account;
 use super::administration::{AccountEdit, check_name};
-use super::oidc::{NotLetIn, Person, Provider};
+use super::oidc::{AccessDenied, Person, Provider};
 use crate::analysis::access::caller::Caller;
 use crate::analysis::audit::{Action, Target};
 use crate::analysis::error::ApiError;
@@ -19,7 +19,7 @@ use sha2::{Digest, Sha256};
 /// Why a person is not signed in.
 pub(crate) enum EntryError {
     /// Shown to the person; with the account, if there is one.
-    Refused(NotLetIn, Option<Box<Account>>),
+    Refused(AccessDenied, Option<Box<Account>>),
     /// A failure of the service itself.
     Failed(ApiError),
 }
@@ -30,8 +30,8 @@ impl From<ApiError> for EntryError {
     }
 }
 
-impl From<NotLetIn> for EntryError {
-    fn from(why: NotLetIn) -> Self {
+impl From<AccessDenied> for EntryError {
+    fn from(why: AccessDenied) -> Self {
         Self::Refused(why, None)
     }
 }
@@ -56,7 +56,7 @@ impl People {
     pub(crate) async fn account_for(&self, person: &Person) -> Result<Account, EntryError> {
         let settings = self.oidc.as_ref().map(Provider::settings);
         if settings.is_some_and(|settings| !person.is_of(&settings.allowed_domains)) {
-            return Err(NotLetIn::OtherDomain.into());
+            return Err(AccessDenied::OtherDomain.into());
         }
         let claimed = person.role;
         let known = self.store.account_of(&person.identity).await;
@@ -69,7 +69,7 @@ impl People {
         };
         if account.disabled_at_ms.is_some() {
             return Err(EntryError::Refused(
-                NotLetIn::Disabled,
+                AccessDenied::Disabled,
                 Some(Box::new(account)),
             ));
         }
@@ -79,7 +79,7 @@ impl People {
         match claimed.or(settings.default_role) {
             Some(role) => Ok(self.with_role(account, role.into()).await?),
             None => Err(EntryError::Refused(
-                NotLetIn::NoAccount,
+                AccessDenied::NoAccount,
                 Some(Box::new(account)),
             )),
         }
@@ -99,15 +99,15 @@ impl People {
             .map_err(ApiError::from)?;
         let account = match known {
             Some(account) if person.email.as_ref() == Some(&account.name) => account,
-            Some(_) => return Err(NotLetIn::NameTaken.into()),
+            Some(_) => return Err(AccessDenied::NameTaken.into()),
             None => {
-                let role = role.ok_or(NotLetIn::NoAccount)?;
+                let role = role.ok_or(AccessDenied::NoAccount)?;
                 self.add_for(&name, role.into()).await?
             }
         };
         let identity = person.identity.clone();
         if account.disabled_at_ms.is_none() && !self.is_given(&account, identity).await? {
-            return Err(NotLetIn::NameTaken.into());
+            return Err(AccessDenied::NameTaken.into());
         }
         Ok(account)
     }
@@ -130,7 +130,7 @@ impl People {
         let account = new_account(name, role);
         let added = self.store.add_account(account.clone()).await;
         if !added.map_err(ApiError::from)? {
-            return Err(NotLetIn::NameTaken.into());
+            return Err(AccessDenied::NameTaken.into());
         }
         let details = json!({"name": name, "role": role.as_str(), "by": "oidc"});
         let target = Target::Account(account.id, account.application_id);

@@ -33,7 +33,7 @@ impl Records {
     }
 
     /// Saves a filter; it replaces the person's filter of the same name.
-    pub(crate) async fn keep_filter(
+    pub(crate) async fn save_filter(
         &self,
         person: &Account,
         new: NewFilter,

@@ -54,7 +54,7 @@ async fn list(
 async fn create(State(ui): State<Ui>, visit: Visit, form: Form) -> Result<Response, Failure> {
     visit.must_administer()?;
     let made = match read_new(&ui, &visit, &form).await {
-        Ok(new) => ui.services.people.make_account(&visit.caller, new).await,
+        Ok(new) => ui.services.people.create_account(&visit.caller, new).await,
         Err(problem) => Err(problem),
     };
     link_page(&ui, &visit, None, made).await

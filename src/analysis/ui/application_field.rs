@@ -119,7 +119,7 @@ async fn of_identifier(
     caller: &Caller,
     id: ApplicationId,
 ) -> Result<Suggestions, ApiError> {
-    match services.admin.one_application(caller, id).await {
+    match services.admin.find_application(caller, id).await {
         Ok(application) => Ok(Suggestions {
             applications: vec![application],
             has_more: false,

@@ -1,7 +1,7 @@
 //! `monitor token …`: the same actions as the API's, on the configured store directly and without a
 //! server; the audit log names the command line (CONTRACT 30, 32).
 
-use crate::analysis::{ApiError, Caller, MadeToken, NewToken, Rotation, Services};
+use crate::analysis::{ApiError, Caller, CreatedToken, NewToken, Rotation, Services};
 use crate::app::process::runtime::backend_runtime;
 use crate::app::process::start_text;
 use crate::config::Settings;
@@ -16,9 +16,12 @@ const PAGE: u32 = 200;
 ///
 /// # Errors
 /// When the store cannot be opened or written, or a field is wrong.
-pub fn create_token(settings: &Settings, new: NewToken) -> Result<MadeToken> {
+pub fn create_token(settings: &Settings, new: NewToken) -> Result<CreatedToken> {
     with_service(settings, async |service| {
-        service.admin.make_token(&Caller::command_line(), new).await
+        service
+            .admin
+            .create_token(&Caller::command_line(), new)
+            .await
     })
 }
 
@@ -61,7 +64,7 @@ pub fn revoke_token(settings: &Settings, id: TokenId) -> Result<Token> {
 ///
 /// # Errors
 /// When there is none of this id, it is over, or the store cannot be opened or written.
-pub fn rotate_token(settings: &Settings, id: TokenId, rotation: Rotation) -> Result<MadeToken> {
+pub fn rotate_token(settings: &Settings, id: TokenId, rotation: Rotation) -> Result<CreatedToken> {
     with_service(settings, async |service| {
         let caller = Caller::command_line();
         service.admin.rotate_token(&caller, id, rotation).await

@@ -124,7 +124,7 @@ pub(crate) async fn create(
     Admin(caller): Admin,
     Body(NewApplication { id, edit }): Body<NewApplication>,
 ) -> Outcome {
-    let made = services.admin.make_application(&caller, id, edit).await?;
+    let made = services.admin.create_application(&caller, id, edit).await?;
     let response = whole(StatusCode::CREATED, &made)?;
     let path = format!("/applications/{}", made.id);
     Ok(response::located(response, &path))
@@ -135,7 +135,7 @@ pub(crate) async fn one(
     SettingsReader(caller): SettingsReader,
     PathId(id): PathId<ApplicationId>,
 ) -> Outcome {
-    let application = services.admin.one_application(&caller, id).await?;
+    let application = services.admin.find_application(&caller, id).await?;
     whole(StatusCode::OK, &application)
 }
 

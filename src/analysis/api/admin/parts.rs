@@ -51,7 +51,7 @@ pub(crate) async fn rules(
     SettingsReader(caller): SettingsReader,
     PathId(id): PathId<ApplicationId>,
 ) -> Outcome {
-    show_rules(&services.admin.one_application(&caller, id).await?)
+    show_rules(&services.admin.find_application(&caller, id).await?)
 }
 
 pub(crate) async fn policy(
@@ -59,7 +59,7 @@ pub(crate) async fn policy(
     SettingsReader(caller): SettingsReader,
     PathId(id): PathId<ApplicationId>,
 ) -> Outcome {
-    show_policy(&services.admin.one_application(&caller, id).await?)
+    show_policy(&services.admin.find_application(&caller, id).await?)
 }
 
 pub(crate) async fn replace_rules(

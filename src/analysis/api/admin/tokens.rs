@@ -6,7 +6,7 @@ use crate::analysis::api::extract::{
     Admin, Api, Body, Fields, OptionalBody, PathId, Query, ReadFields,
 };
 use crate::analysis::api::response::{self, Outcome};
-use crate::analysis::{Expiry, MadeToken, NewToken, Rotation};
+use crate::analysis::{CreatedToken, Expiry, NewToken, Rotation};
 use axum::extract::State;
 use axum::http::StatusCode;
 use monitor_model::ApplicationId;
@@ -101,7 +101,7 @@ pub(crate) async fn create(
     Admin(caller): Admin,
     Body(new): Body<NewToken>,
 ) -> Outcome {
-    made(&services.admin.make_token(&caller, new).await?)
+    made(&services.admin.create_token(&caller, new).await?)
 }
 
 pub(crate) async fn one(
@@ -109,7 +109,7 @@ pub(crate) async fn one(
     Admin(caller): Admin,
     PathId(id): PathId<Uuid>,
 ) -> Outcome {
-    shown(&services.admin.one_token(&caller, TokenId(id)).await?)
+    shown(&services.admin.find_token(&caller, TokenId(id)).await?)
 }
 
 pub(crate) async fn change(
@@ -150,7 +150,7 @@ pub fn token_json(token: &Token) -> Value {
     json!(View::from(token))
 }
 
-fn made(made: &MadeToken) -> Outcome {
+fn made(made: &CreatedToken) -> Outcome {
     let view = Made {
         token: View::from(&made.token),
         value: made.value.expose(),

@@ -74,7 +74,7 @@ pub(crate) async fn one(
     SettingsReader(caller): SettingsReader,
     PathIds(id, version): PathIds<ApplicationId, i64>,
 ) -> Outcome {
-    let version = services.admin.one_version(&caller, id, version).await?;
+    let version = services.admin.find_version(&caller, id, version).await?;
     let view = Whole {
         item: Item::from(&version),
         description: &version.description,

@@ -4,9 +4,9 @@ pub(super) mod bearer;
 pub(super) mod body;
 mod callers;
 mod fields;
-pub(super) mod paced_body;
 mod path;
 pub(crate) mod query;
+pub(super) mod read_ahead;
 pub(super) mod version;
 mod versioned;
 

@@ -8,29 +8,29 @@ use axum::http::{HeaderMap, header};
 const FIELD: &str = "version";
 const HEADER: &str = "If-Match";
 
-/// Takes the version out of the body; [`Stated::settle`] compares it with the header.
-pub(crate) fn stated(fields: &mut Fields, headers: &HeaderMap) -> Stated {
-    Stated {
+/// Takes the version out of the body; [`StatedVersion::settle`] compares it with the header.
+pub(crate) fn stated(fields: &mut Fields, headers: &HeaderMap) -> StatedVersion {
+    StatedVersion {
         in_body: fields.integer(FIELD),
         in_header: if_match(headers),
     }
 }
 
 /// The version of a request without a body.
-pub(crate) fn stated_in_query(in_query: Option<i64>, headers: &HeaderMap) -> Stated {
-    Stated {
+pub(crate) fn stated_in_query(in_query: Option<i64>, headers: &HeaderMap) -> StatedVersion {
+    StatedVersion {
         in_body: in_query,
         in_header: if_match(headers),
     }
 }
 
 /// The version as stated in the body, the header or both.
-pub(crate) struct Stated {
+pub(crate) struct StatedVersion {
     in_body: Option<i64>,
     in_header: Result<Option<i64>, ApiError>,
 }
 
-impl Stated {
+impl StatedVersion {
     /// The version, if both places agree.
     pub(crate) fn settle(self) -> Result<i64, ApiError> {
         match (self.in_body, self.in_header?) {

@@ -2,7 +2,7 @@
 //! /records/{id}/attachments/{sha256}` (scope read), CONTRACT 29. A file is written to disk while it
 //! arrives. If one is refused, those before it stay attached, and sending them again changes nothing.
 
-use crate::analysis::api::extract::paced_body::Pace;
+use crate::analysis::api::extract::read_ahead::ReadAhead;
 use crate::analysis::api::extract::{Api, Ingester, PathId, PathIds, Reader};
 use crate::analysis::api::response::{Outcome, ok};
 use crate::analysis::records::attachments::{AttachTo, UploadTarget};
@@ -23,7 +23,7 @@ const FIELD: &str = "attached_files";
 const CHUNK_TIMEOUT: Duration = Duration::from_secs(60);
 
 #[derive(Serialize)]
-struct Taken<'a> {
+struct StoredFile<'a> {
     name: &'a str,
     #[serde(rename = "type")]
     kind: &'a str,
@@ -33,16 +33,16 @@ struct Taken<'a> {
 
 /// A file in the JSON of its record.
 #[derive(Serialize)]
-pub(crate) struct Shown<'a> {
+pub(crate) struct FileOfRecord<'a> {
     #[serde(flatten)]
-    taken: Taken<'a>,
+    taken: StoredFile<'a>,
     kept: bool,
     attached_at_ms: i64,
-    findings: Found<'a>,
+    findings: FileFindings<'a>,
 }
 
 #[derive(Serialize)]
-struct Found<'a> {
+struct FileFindings<'a> {
     scanned: Scanned,
     #[serde(skip_serializing_if = "Option::is_none")]
     extraction: Option<Extraction>,
@@ -75,12 +75,12 @@ async fn attach(services: &Services, caller: &Caller, to: AttachTo, request: Req
     if !is_multipart(request.headers()) {
         return Err(ApiError::NotMultipart);
     }
-    let pace = Pace::default();
-    let multipart = Multipart::from_request(pace.bound(request), &()).await;
+    let read_ahead = ReadAhead::default();
+    let multipart = Multipart::from_request(read_ahead.bound(request), &()).await;
     let mut multipart = multipart.map_err(|_| ApiError::BrokenMultipart)?;
     let mut taken = Vec::new();
     while let Some(field) = in_time(multipart.next_field()).await? {
-        pace.taken();
+        read_ahead.taken();
         if field.name() != Some(FIELD) {
             let problem = "is the only field that is accepted";
             let field = FIELD;
@@ -89,13 +89,13 @@ async fn attach(services: &Services, caller: &Caller, to: AttachTo, request: Req
         if taken.len() == services.records.max_files() {
             return Err(ApiError::TooManyFiles(taken.len()));
         }
-        taken.push(file(services, &target, field, &pace).await?);
+        taken.push(file(services, &target, field, &read_ahead).await?);
     }
     if taken.is_empty() {
         let (field, problem) = (FIELD, "missing");
         return Err(ApiError::Field { field, problem });
     }
-    ok(&taken.iter().map(Taken::from).collect::<Vec<_>>())
+    ok(&taken.iter().map(StoredFile::from).collect::<Vec<_>>())
 }
 
 async fn in_time<T>(next: impl Future<Output = Result<T, MultipartError>>) -> Result<T, ApiError> {
@@ -109,7 +109,7 @@ async fn file(
     services: &Services,
     target: &UploadTarget,
     mut field: Field<'_>,
-    pace: &Pace,
+    read_ahead: &ReadAhead,
 ) -> Result<Attachment, ApiError> {
     let name = field.file_name().unwrap_or("file").to_owned();
     let kind = field.content_type().map(str::to_owned);
@@ -117,7 +117,7 @@ async fn file(
     let taken = loop {
         match in_time(field.chunk()).await {
             Ok(Some(bytes)) => {
-                pace.taken();
+                read_ahead.taken();
                 if let Err(error) = services.records.write_upload(&mut upload, bytes).await {
                     break Err(error);
                 }
@@ -196,7 +196,7 @@ fn disposition(name: &str) -> String {
     format!("attachment; filename=\"{plain}\"; filename*=UTF-8''{whole}")
 }
 
-impl<'a> From<&'a Attachment> for Taken<'a> {
+impl<'a> From<&'a Attachment> for StoredFile<'a> {
     fn from(file: &'a Attachment) -> Self {
         Self {
             name: &file.name,
@@ -207,13 +207,13 @@ impl<'a> From<&'a Attachment> for Taken<'a> {
     }
 }
 
-impl<'a> From<&'a Attachment> for Shown<'a> {
+impl<'a> From<&'a Attachment> for FileOfRecord<'a> {
     fn from(file: &'a Attachment) -> Self {
         Self {
             taken: file.into(),
             kept: file.kept,
             attached_at_ms: file.attached_at_ms,
-            findings: Found {
+            findings: FileFindings {
                 scanned: file.findings.scanned,
                 extraction: file.findings.extraction,
                 types: &file.findings.types,

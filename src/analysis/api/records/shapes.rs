@@ -1,7 +1,7 @@
 //! Records as JSON (CONTRACT 38): the short form for lists, the full one for single records and exports.
 //! The list contains no texts.
 
-use super::attachments::Shown;
+use super::attachments::FileOfRecord;
 use monitor_model::{
     AnalysisResponse, ApplicationId, Entity, RecordId, Severity, Stage, Status, TypeCount,
 };
@@ -54,14 +54,14 @@ pub(crate) struct Whole<'a> {
     answer: &'a AnalysisResponse,
     /// In single records only.
     #[serde(skip_serializing_if = "Option::is_none")]
-    attachments: Option<Vec<Shown<'a>>>,
+    attachments: Option<Vec<FileOfRecord<'a>>>,
 }
 
 impl<'a> Whole<'a> {
     /// A record with its files.
     pub(crate) fn with_files(record: &'a StoredRecord, files: &'a [Attachment]) -> Self {
         Self {
-            attachments: Some(files.iter().map(Shown::from).collect()),
+            attachments: Some(files.iter().map(FileOfRecord::from).collect()),
             ..Self::from(record)
         }
     }

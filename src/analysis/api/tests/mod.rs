@@ -96,7 +96,7 @@ impl World {
         let made = self
             .services
             .admin
-            .make_token(&Caller::command_line(), new)
+            .create_token(&Caller::command_line(), new)
             .await;
         made.unwrap().value.expose().to_owned()
     }

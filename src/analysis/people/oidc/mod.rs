@@ -65,12 +65,12 @@ pub(crate) enum OidcError {
     Stale,
     /// The person is authenticated, but not allowed in.
     #[error("you cannot sign in: {0}")]
-    NotLetIn(NotLetIn),
+    AccessDenied(AccessDenied),
 }
 
 /// Why an authenticated person is not allowed in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
-pub(crate) enum NotLetIn {
+pub(crate) enum AccessDenied {
     #[error("no verified e-mail address of an allowed domain")]
     OtherDomain,
     #[error("there is no account for you, and no role to create one with")]
@@ -84,14 +84,14 @@ pub(crate) enum NotLetIn {
 /// What the browser stores while its owner is at the provider.
 #[derive(Clone, PartialEq, Eq)]
 pub(crate) struct Flow {
-    /// Returned by the provider.
+    /// CallbackParameters by the provider.
     pub(crate) state: String,
     nonce: String,
     verifier: String,
 }
 
 /// The parameters with which the browser came back.
-pub(crate) struct Returned<'a> {
+pub(crate) struct CallbackParameters<'a> {
     pub(crate) state: &'a str,
     pub(crate) code: &'a str,
     /// RFC 9207; empty where the provider does not send it.
@@ -196,7 +196,7 @@ impl Provider {
     pub(crate) async fn finish(
         &self,
         flow: &Flow,
-        returned: Returned<'_>,
+        returned: CallbackParameters<'_>,
     ) -> Result<Person, OidcError> {
         self.take(flow, &returned)?;
         let _turn = self.turns.acquire().await;
@@ -213,7 +213,7 @@ impl Provider {
     }
 
     /// Checks that this browser began the sign-in and that it is not finished yet.
-    fn take(&self, flow: &Flow, returned: &Returned<'_>) -> Result<(), OidcError> {
+    fn take(&self, flow: &Flow, returned: &CallbackParameters<'_>) -> Result<(), OidcError> {
         let is_own = flow.state.as_bytes().ct_eq(returned.state.as_bytes());
         let is_issuers = returned.issuer.is_empty() || returned.issuer == self.settings.issuer;
         if !bool::from(is_own) || flow.state.is_empty() || !is_issuers {
@@ -236,7 +236,11 @@ impl Provider {
     }
 
     /// Exchanges a code for the ID token.
-    async fn exchange(&self, flow: &Flow, returned: &Returned<'_>) -> Result<String, OidcError> {
+    async fn exchange(
+        &self,
+        flow: &Flow,
+        returned: &CallbackParameters<'_>,
+    ) -> Result<String, OidcError> {
         let metadata = self.metadata().await?;
         let id = self.settings.client_id.as_str();
         let secret = self.settings.client_secret.as_ref();

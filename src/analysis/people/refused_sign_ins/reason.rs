@@ -1,6 +1,6 @@
 //! The closed list of reasons for refusing a sign-in, and the reason of an error. The pages translate them.
 
-use crate::analysis::people::oidc::{NotLetIn, OidcError};
+use crate::analysis::people::oidc::{AccessDenied, OidcError};
 
 /// Why a sign-in was refused, by its name in the audit log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -66,10 +66,10 @@ impl From<&OidcError> for Reason {
             OidcError::Denied(_) => Self::DeniedAtProvider,
             OidcError::Token(_) => Self::TokenRefused,
             OidcError::Stale => Self::NotBegunHere,
-            OidcError::NotLetIn(NotLetIn::OtherDomain) => Self::OtherDomain,
-            OidcError::NotLetIn(NotLetIn::NoAccount) => Self::NoAccount,
-            OidcError::NotLetIn(NotLetIn::NameTaken) => Self::NameTaken,
-            OidcError::NotLetIn(NotLetIn::Disabled) => Self::AccountDisabled,
+            OidcError::AccessDenied(AccessDenied::OtherDomain) => Self::OtherDomain,
+            OidcError::AccessDenied(AccessDenied::NoAccount) => Self::NoAccount,
+            OidcError::AccessDenied(AccessDenied::NameTaken) => Self::NameTaken,
+            OidcError::AccessDenied(AccessDenied::Disabled) => Self::AccountDisabled,
         }
     }
 }

@@ -29,7 +29,7 @@ impl CurrentApplication {
         let id = id.parse().map_err(|_| Failure::NotFound)?;
         let services = ui.services.clone();
         Ok(Self {
-            stored: services.admin.one_application(&visit.caller, id).await?,
+            stored: services.admin.find_application(&visit.caller, id).await?,
             services,
             visit,
         })

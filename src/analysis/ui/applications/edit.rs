@@ -48,7 +48,7 @@ pub(super) async fn create(
     let edit = document::edit(&form, None);
     match services
         .admin
-        .make_application(&visit.caller, None, edit)
+        .create_application(&visit.caller, None, edit)
         .await
     {
         Ok(made) => {
@@ -144,7 +144,7 @@ async fn conflict(
     let t = visit.view.t;
     let base = services
         .admin
-        .one_version(&visit.caller, stored.id, version)
+        .find_version(&visit.caller, stored.id, version)
         .await;
     let base = base.map_or(Value::Null, |base| differences::content_of(&base));
     let theirs = differences::content(stored);

@@ -94,7 +94,7 @@ async fn make_key(
         application_id: Some(application.id),
         expiry: Expiry::Never,
     };
-    let made = services.admin.make_token(&visit.caller, new).await?;
+    let made = services.admin.create_token(&visit.caller, new).await?;
     let steps = steps(&services, &visit, &data, Some(&made.value)).await?;
     Ok(page_with(&visit, data.has_others, named, steps))
 }
@@ -120,7 +120,7 @@ async fn first_steps(
         "" => first.into_iter().next(),
         named => {
             let id = application_names::resolve(services, caller, named, visit.view.r()).await?;
-            Some(services.admin.one_application(caller, id).await?)
+            Some(services.admin.find_application(caller, id).await?)
         }
     };
     let records = match &application {

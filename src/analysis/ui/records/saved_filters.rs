@@ -26,7 +26,7 @@ pub(super) async fn save(
         query: query.query(),
         is_shared: form.is_on("shared"),
     };
-    match services.records.keep_filter(&visit.account, new).await {
+    match services.records.save_filter(&visit.account, new).await {
         Ok(()) => Ok(Redirect::to(&query.address(LIST)).into_response()),
         Err(error @ ApiError::Fields(_)) => {
             let message = refusal(visit.view.t, visit.view.t.not_saved, &error);

@@ -4,7 +4,9 @@
 use super::ReturnQuery;
 use super::browser_session::{new_sign_in, with_cookie};
 use crate::analysis::people::Account;
-use crate::analysis::people::oidc::{Flow, LASTS, OidcError, Person, Provider, Returned, denied};
+use crate::analysis::people::oidc::{
+    CallbackParameters, Flow, LASTS, OidcError, Person, Provider, denied,
+};
 use crate::analysis::people::oidc_accounts::EntryError;
 use crate::analysis::people::refused_sign_ins::RefusedSignIn;
 use crate::analysis::ui::failure::Failure;
@@ -138,7 +140,7 @@ async fn enter(
     if !callback.error.is_empty() {
         return Err(denied(&callback.error).into());
     }
-    let returned = Returned {
+    let returned = CallbackParameters {
         state: &callback.state,
         code: &callback.code,
         issuer: &callback.iss,
@@ -150,7 +152,7 @@ async fn enter(
         Err(EntryError::Failed(error)) => return Err(SignInError::Failed(error.into())),
         Err(EntryError::Refused(why, account)) => {
             return Err(SignInError::Refused(Box::new(Refused {
-                error: OidcError::NotLetIn(why),
+                error: OidcError::AccessDenied(why),
                 person: Some(person),
                 account,
             })));
@@ -214,9 +216,10 @@ fn page(view: &View, error: &OidcError) -> Response {
         | OidcError::Answer(_)
         | OidcError::Metadata(_)
         | OidcError::Refused(..) => StatusCode::BAD_GATEWAY,
-        OidcError::Denied(_) | OidcError::Token(_) | OidcError::Stale | OidcError::NotLetIn(_) => {
-            StatusCode::FORBIDDEN
-        }
+        OidcError::Denied(_)
+        | OidcError::Token(_)
+        | OidcError::Stale
+        | OidcError::AccessDenied(_) => StatusCode::FORBIDDEN,
     };
     let content = html! {
         (notice(Tone::Bad, &t.tell(&error.to_string())))

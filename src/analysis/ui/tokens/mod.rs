@@ -12,7 +12,7 @@ use crate::analysis::ui::layout::components::{Tone, notice, refusal};
 use crate::analysis::ui::request::form::Form;
 use crate::analysis::ui::request::visit::Visit;
 use crate::analysis::ui::state::Ui;
-use crate::analysis::{ApiError, MadeToken, Services};
+use crate::analysis::{ApiError, CreatedToken, Services};
 use axum::Router;
 use axum::extract::{Path, Query, State};
 use axum::http::StatusCode;
@@ -62,7 +62,7 @@ async fn create(
 ) -> Result<Response, Failure> {
     visit.must(Scope::Admin)?;
     let made = match new_form::read(&services, &visit, &form).await {
-        Ok(new) => services.admin.make_token(&visit.caller, new).await,
+        Ok(new) => services.admin.create_token(&visit.caller, new).await,
         Err(problem) => Err(problem),
     };
     let (status, message, filled) = match made {
@@ -135,7 +135,7 @@ impl ListPart {
 }
 
 /// A new token's value, shown this once.
-fn made_notice(visit: &Visit, made: &MadeToken) -> Markup {
+fn made_notice(visit: &Visit, made: &CreatedToken) -> Markup {
     let (t, k) = (visit.view.t, visit.view.k());
     html! {
         div.notice.good role="status" {

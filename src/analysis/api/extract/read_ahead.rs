@@ -15,7 +15,7 @@ const AHEAD: usize = 1024 * 1024;
 
 /// How far the body is ahead of the parser.
 #[derive(Clone, Default)]
-pub(crate) struct Pace(Arc<State>);
+pub(crate) struct ReadAhead(Arc<State>);
 
 #[derive(Default)]
 struct State {
@@ -23,12 +23,12 @@ struct State {
     has_waited: AtomicBool,
 }
 
-struct Paced {
+struct LimitedBody {
     body: BodyDataStream,
-    pace: Pace,
+    read_ahead: ReadAhead,
 }
 
-impl Pace {
+impl ReadAhead {
     /// The parser returned something.
     pub(crate) fn taken(&self) {
         self.0.ahead.store(0, Ordering::Relaxed);
@@ -38,19 +38,19 @@ impl Pace {
     /// The request with its body under this limit.
     pub(crate) fn bound(&self, request: Request) -> Request {
         request.map(|body| {
-            Body::from_stream(Paced {
+            Body::from_stream(LimitedBody {
                 body: body.into_data_stream(),
-                pace: self.clone(),
+                read_ahead: self.clone(),
             })
         })
     }
 }
 
-impl Stream for Paced {
+impl Stream for LimitedBody {
     type Item = Result<Bytes, io::Error>;
 
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        let state = self.pace.0.clone();
+        let state = self.read_ahead.0.clone();
         if state.ahead.load(Ordering::Relaxed) > AHEAD {
             // A parser that has read everything gets one more chance to return something; if it does not,
             // more bytes would not help.
