@@ -173,8 +173,8 @@ impl Records {
             }
         };
         let rules = target.application.rules.of(target.stage);
-        let analysed = self.analyzer.analyze_locally(text, rules);
-        let Ok(Ok((_, report))) = tokio::time::timeout(ANALYSIS_TIMEOUT, analysed).await else {
+        let analyzed = self.analyzer.analyze_locally(text, rules);
+        let Ok(Ok((_, report))) = tokio::time::timeout(ANALYSIS_TIMEOUT, analyzed).await else {
             return nothing(Scanned::Failed);
         };
         let is_part = report.cleaned_in_part || !is_whole;

@@ -13,7 +13,7 @@ async fn the_answer_is_that_of_2_9_and_the_record_holds_the_masked_text_only() {
     // CONTRACT 28.
     let world = World::new().await;
     let answer = world
-        .analyse("Моя карта 4111 1111 1111 1111, спасибо")
+        .analyze("Моя карта 4111 1111 1111 1111, спасибо")
         .await;
     assert_eq!(
         (answer.status, &answer.body["status"]),
@@ -154,7 +154,7 @@ async fn the_list_filters_and_pages() {
 async fn an_empty_message_and_one_cut_inside_an_emoji_are_valid() {
     // CONTRACT 27.
     let world = World::new().await;
-    let empty = world.analyse("").await;
+    let empty = world.analyze("").await;
     assert_eq!(
         (empty.status, &empty.body["dataclean"]["flagged"]),
         (200, &json!(false))
@@ -172,11 +172,11 @@ async fn an_empty_message_and_one_cut_inside_an_emoji_are_valid() {
 }
 
 #[tokio::test]
-async fn a_long_message_is_analysed_whole() {
+async fn a_long_message_is_analyzed_whole() {
     // CONTRACT 37.
     let world = World::new().await;
     let answer = world
-        .analyse(&format!("{} a@example.org", "word ".repeat(20_000)))
+        .analyze(&format!("{} a@example.org", "word ".repeat(20_000)))
         .await;
     assert_eq!(
         answer.body["dataclean"]["types"],

@@ -125,7 +125,7 @@ impl World {
         self.send(request.body(Body::empty()).unwrap()).await
     }
 
-    async fn analyse(&self, message: &str) -> Answer {
+    async fn analyze(&self, message: &str) -> Answer {
         let body = json!({"application_id": self.application(), "message": message});
         self.post("/process_request/", self.key(), body.to_string())
             .await

@@ -167,9 +167,9 @@ async fn another_method_gives_405_with_allow_and_a_missing_record_404() {
 async fn a_store_that_is_down_gives_503_with_retry_after() {
     // CONTRACT 27.
     let world = World::new().await;
-    assert_eq!(world.analyse("x").await.status, 200);
+    assert_eq!(world.analyze("x").await.status, 200);
     world.services.shutdown().await;
-    let answer = world.analyse("x").await;
+    let answer = world.analyze("x").await;
     answer.assert_envelope(503);
     assert_eq!(answer.headers["retry-after"], "1");
 }
