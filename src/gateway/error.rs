@@ -40,7 +40,7 @@ pub(crate) enum CallError {
     /// A call limit of the application is reached.
     TooMany {
         limit: QuotaLimit,
-        /// In seconds.
+        /// Seconds until a retry may succeed.
         retry_after: u64,
     },
     /// A resource of the gateway is exhausted.
@@ -55,7 +55,7 @@ pub(crate) struct ErrorAnswer {
     pub(crate) kind: ErrorType,
     pub(crate) message: String,
     pub(crate) allow: Option<&'static str>,
-    /// In seconds.
+    /// Seconds until a retry may succeed, for `Retry-After`.
     pub(crate) retry_after: Option<u64>,
 }
 

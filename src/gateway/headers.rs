@@ -222,8 +222,7 @@ pub(crate) fn is_event_stream(head: &ResponseHeader) -> bool {
         .is_some_and(|kind| kind.eq_ignore_ascii_case(KIND))
 }
 
-/// Sets the call's request id (CONTRACT 5). A different id of the upstream moves to
-/// `X-Upstream-Request-Id`.
+/// Sets the call's request id (CONTRACT 5). An upstream's own id moves to `X-Upstream-Request-Id`.
 fn echo_request_id(head: &mut ResponseHeader, request_id: &str) -> Result<()> {
     if let Some(theirs) = head
         .headers

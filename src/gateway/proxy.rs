@@ -63,8 +63,8 @@ impl Gateway {
         }
     }
 
-    /// Counts the call against the limit of all calls and those of its application, before any of its body
-    /// is read.
+    /// Counts the call against the limit of all calls and those of its application. Nothing of the body has
+    /// been read at this point.
     fn acquire_permits(
         &self,
         session: &Session,

@@ -158,8 +158,8 @@ pub struct GatewayState {
 }
 
 impl GatewayState {
-    /// `options` apply to upstream connections; the process has file descriptors for `max_connections`
-    /// clients.
+    /// `options` apply to upstream connections. `max_connections` is the number of clients that the process
+    /// has file descriptors for.
     pub fn new(snapshot: Snapshot, options: ConnectorOptions, max_connections: usize) -> Self {
         let max_connections = i64::try_from(max_connections).unwrap_or(i64::MAX);
         let limit = connection_limit(&snapshot.settings, max_connections);
@@ -186,8 +186,8 @@ impl GatewayState {
         &self.metrics
     }
 
-    /// Puts other settings and another tracer in force for new calls. Settings without an upstream are
-    /// ignored.
+    /// Puts other settings and another tracer in force for new calls. Settings that name no upstream are not
+    /// put in force.
     pub fn reload(&self, config: GatewayConfig, tracer: Option<Arc<Tracer>>) {
         if let Some(next) = self.snapshot().reloaded(config, &self.options, tracer) {
             let limit = connection_limit(&next.settings, self.max_connections);

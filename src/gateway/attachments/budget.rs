@@ -1,32 +1,32 @@
-//! How long the downloads of one call may take together (CONTRACT 31): each second of each of them
-//! counts, so that slow hosts cannot hold the places that all calls share.
+//! Bounds the time of all downloads of one call together (CONTRACT 31): the durations of concurrent downloads
+//! add up, so that slow hosts cannot occupy the slots that all calls share.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-/// All downloads of one call.
-const WHOLE: Duration = Duration::from_secs(600);
+/// The time for all downloads of one call.
+const TOTAL: Duration = Duration::from_secs(600);
 
-/// What is left of it.
-pub(super) struct Budget(AtomicU64);
+/// The remaining milliseconds.
+pub(super) struct DownloadBudget(AtomicU64);
 
-impl Default for Budget {
+impl Default for DownloadBudget {
     fn default() -> Self {
-        Self(AtomicU64::new(milliseconds(WHOLE)))
+        Self(AtomicU64::new(milliseconds(TOTAL)))
     }
 }
 
-impl Budget {
-    /// Zero when all is spent.
+impl DownloadBudget {
+    /// The remaining time, zero when the budget is spent.
     pub(super) fn left(&self) -> Duration {
         Duration::from_millis(self.0.load(Ordering::Relaxed))
     }
 
-    /// A download took so long.
+    /// Subtracts the duration of a download.
     pub(super) fn spend(&self, time: Duration) {
         let spent = milliseconds(time);
         let less = |left: u64| Some(left.saturating_sub(spent));
-        // The closure refuses nothing.
+        // The closure always returns a value, so this cannot fail.
         let _ = self
             .0
             .fetch_update(Ordering::Relaxed, Ordering::Relaxed, less);
@@ -42,11 +42,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_spent_is_gone_and_no_more_than_all() {
-        let budget = Budget::default();
-        budget.spend(WHOLE - Duration::from_secs(1));
+    fn spent_time_is_subtracted_down_to_zero() {
+        let budget = DownloadBudget::default();
+        budget.spend(TOTAL - Duration::from_secs(1));
         assert_eq!(budget.left(), Duration::from_secs(1));
-        budget.spend(WHOLE);
+        budget.spend(TOTAL);
         assert_eq!(budget.left(), Duration::ZERO);
     }
 }

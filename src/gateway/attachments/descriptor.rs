@@ -1,7 +1,7 @@
-//! What a client says of its files (§2.2): the header's list, one descriptor, and what a file is
-//! called when nobody says. Pure text; nothing is fetched here.
+//! Parses a client's description of its files (§2.2): the list in the header, one descriptor, and the name and
+//! the media type of a file that has none. Pure text; nothing is downloaded here.
 
-use super::fault::Fault;
+use super::file_error::FileError;
 use super::guard;
 use base64::Engine;
 use base64::alphabet::STANDARD;
@@ -11,11 +11,11 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 use url::Url;
 
-/// Longest name of a file, in bytes.
+/// The longest file name, in bytes.
 const LONGEST_NAME: usize = 255;
-/// Longest media type.
+/// The longest media type, in bytes.
 const LONGEST_TYPE: usize = 255;
-/// What a file is when nothing says it.
+/// The media type of a file when nothing else is known.
 pub(super) const UNKNOWN_TYPE: &str = "application/octet-stream";
 const UNNAMED: &str = "file";
 
@@ -66,11 +66,11 @@ pub(super) struct Descriptor {
     pub(super) kind: Option<String>,
 }
 
-/// Where a file is.
+/// The source of a file.
 pub(super) enum Source {
-    /// To be downloaded.
+    /// Downloaded from this URL.
     Url(Url),
-    /// In the header itself.
+    /// Its base64 text in the header itself.
     Inline(String),
 }
 
@@ -83,42 +83,53 @@ struct Written {
     kind: Option<String>,
 }
 
-/// The elements of one header, each as it was written.
+/// The elements of one header, unparsed.
 ///
 /// # Errors
-/// [`Fault::Malformed`] when it is no JSON array.
-pub(super) fn elements(header: &[u8]) -> Result<Vec<&RawValue>, Fault> {
-    serde_json::from_slice(header).map_err(|_| Fault::Malformed("the header is no JSON array"))
+/// [`FileError::Malformed`] when the header is no JSON array.
+pub(super) fn elements(header: &[u8]) -> Result<Vec<&RawValue>, FileError> {
+    serde_json::from_slice(header)
+        .map_err(|_| FileError::Malformed("the header is not a JSON array"))
 }
 
 impl Descriptor {
     /// Reads one element.
     ///
     /// # Errors
-    /// [`Fault::Malformed`] or [`Fault::Forbidden`], whatever the network says.
-    pub(super) fn read(element: &RawValue) -> Result<Self, Fault> {
+    /// [`FileError::Malformed`], or [`FileError::Forbidden`] for a URL with credentials.
+    pub(super) fn read(element: &RawValue) -> Result<Self, FileError> {
         let written: Written = serde_json::from_str(element.get())
-            .map_err(|_| Fault::Malformed("it is no descriptor"))?;
+            .map_err(|_| FileError::Malformed("the element is not a file descriptor"))?;
         let name = written.name.and_then(|name| file_name(&name));
         let mut kind = written.kind.and_then(|kind| media_type(&kind));
         let source = match (written.url, written.content_base64) {
             (Some(url), None) => match data_uri(url.trim()) {
                 Some(inline) => {
-                    let (said, text) = inline?;
-                    kind = kind.or(said);
-                    Source::Inline(text)
+                    let inline = inline?;
+                    kind = kind.or(inline.kind);
+                    Source::Inline(inline.base64)
                 }
                 None => Source::Url(guard::parse(&url)?),
             },
             (None, Some(text)) => Source::Inline(text),
-            _ => return Err(Fault::Malformed("it has not one of url and content_base64")),
+            _ => {
+                return Err(FileError::Malformed(
+                    "the descriptor needs either url or content_base64",
+                ));
+            }
         };
         Ok(Self { source, name, kind })
     }
 }
 
-/// The media type and the base64 text of a data: URI (RFC 2397); None where it is another one.
-fn data_uri(url: &str) -> Option<Result<(Option<String>, String), Fault>> {
+/// The content of a data: URI (RFC 2397).
+struct DataUri {
+    kind: Option<String>,
+    base64: String,
+}
+
+/// Parses a data: URI; None for another scheme.
+fn data_uri(url: &str) -> Option<Result<DataUri, FileError>> {
     let scheme = url.get(..5)?;
     if !scheme.eq_ignore_ascii_case("data:") {
         return None;
@@ -131,19 +142,22 @@ fn data_uri(url: &str) -> Option<Result<(Option<String>, String), Fault>> {
             .then_some((kind, text))
     });
     let Some((kind, text)) = parts else {
-        return Some(Err(Fault::Malformed("it is no data: URI with base64")));
+        return Some(Err(FileError::Malformed("the data: URI is not base64")));
     };
     Some(match percent_decode_str(text).decode_utf8() {
-        Ok(text) => Ok((media_type(kind), text.into_owned())),
-        Err(_) => Err(Fault::Malformed("it is no base64")),
+        Ok(text) => Ok(DataUri {
+            kind: media_type(kind),
+            base64: text.into_owned(),
+        }),
+        Err(_) => Err(FileError::Malformed("the content is not base64")),
     })
 }
 
-/// The bytes of a base64 text, white space left out. Its size is judged before a byte is decoded.
+/// Decodes a base64 text, ignoring white space. The size is checked before anything is decoded.
 ///
 /// # Errors
-/// [`Fault::TooLarge`] over `limit` bytes, [`Fault::Malformed`] when it is no base64.
-pub(super) fn decoded(text: &str, limit: u64) -> Result<Vec<u8>, Fault> {
+/// [`FileError::TooLarge`] over `limit` bytes, [`FileError::Malformed`] when the text is not base64.
+pub(super) fn decoded(text: &str, limit: u64) -> Result<Vec<u8>, FileError> {
     let digits: Vec<u8> = text
         .bytes()
         .filter(|byte| !byte.is_ascii_whitespace())
@@ -155,17 +169,17 @@ pub(super) fn decoded(text: &str, limit: u64) -> Result<Vec<u8>, Fault> {
         .count();
     let size = (digits.len() - padding) as u64 * 3 / 4;
     if size > limit {
-        return Err(Fault::TooLarge);
+        return Err(FileError::TooLarge);
     }
     BASE64
         .decode(digits)
-        .map_err(|_| Fault::Malformed("it is no base64"))
+        .map_err(|_| FileError::Malformed("the content is not base64"))
 }
 
-/// A name as text: what stands behind the last separator, without control and direction characters,
-/// at most 255 bytes. None when nothing is left.
-pub(super) fn file_name(said: &str) -> Option<String> {
-    let last = said.rsplit(['/', '\\']).next()?;
+/// Sanitizes a file name: the part behind the last path separator, without control and bidirectional
+/// characters, at most 255 bytes. None when nothing is left.
+pub(super) fn file_name(name: &str) -> Option<String> {
+    let last = name.rsplit(['/', '\\']).next()?;
     let shown = |c: &char| !c.is_control() && !is_direction(*c);
     let mut name: String = last.chars().filter(shown).take(LONGEST_NAME).collect();
     name.truncate(name.floor_char_boundary(LONGEST_NAME));
@@ -173,18 +187,18 @@ pub(super) fn file_name(said: &str) -> Option<String> {
     (!name.chars().all(|c| c == '.')).then(|| name.to_owned())
 }
 
-/// Characters that make a name read otherwise than it is.
+/// Bidirectional controls, which can make a name look like another one.
 fn is_direction(c: char) -> bool {
     matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
-/// What the last segment of a URL's path says the file is called.
+/// The file name in the last segment of a URL's path.
 pub(super) fn name_in(url: &Url) -> Option<String> {
     let last = url.path_segments()?.next_back()?;
     file_name(&percent_decode_str(last).decode_utf8_lossy())
 }
 
-/// What a Content-Disposition says the file is called (RFC 6266).
+/// The file name in a Content-Disposition header (RFC 6266).
 pub(super) fn name_of_disposition(header: &str) -> Option<String> {
     let mut plain = None;
     for parameter in header.split(';').skip(1) {
@@ -201,18 +215,18 @@ pub(super) fn name_of_disposition(header: &str) -> Option<String> {
     plain
 }
 
-/// A media type that can stand in a header; None for what is none.
-pub(super) fn media_type(said: &str) -> Option<String> {
-    let said = said.trim();
-    let (kind, subtype) = said.split_once('/')?;
-    let fits = said.len() <= LONGEST_TYPE
-        && said.bytes().all(|b| b.is_ascii_graphic() || b == b' ')
+/// A media type that is safe in a header; None for anything else.
+pub(super) fn media_type(text: &str) -> Option<String> {
+    let text = text.trim();
+    let (kind, subtype) = text.split_once('/')?;
+    let is_valid = text.len() <= LONGEST_TYPE
+        && text.bytes().all(|b| b.is_ascii_graphic() || b == b' ')
         && !kind.is_empty()
         && !subtype.is_empty();
-    fits.then(|| said.to_owned())
+    is_valid.then(|| text.to_owned())
 }
 
-/// The media type that a name's extension stands for.
+/// The media type for the extension of a name.
 pub(super) fn type_of_name(name: &str) -> Option<String> {
     let (_, extension) = name.rsplit_once('.')?;
     let known = TYPES
@@ -221,8 +235,8 @@ pub(super) fn type_of_name(name: &str) -> Option<String> {
     known.map(|(_, kind)| (*kind).to_owned())
 }
 
-/// A name for a file that has none, with the extension of its type where that is known.
-pub(super) fn made_up_name(kind: Option<&str>) -> String {
+/// The name of a file without one, with the extension of its media type if that is known.
+pub(super) fn default_name(kind: Option<&str>) -> String {
     let essence = kind
         .and_then(|kind| kind.split(';').next())
         .unwrap_or_default();
@@ -240,13 +254,13 @@ mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
 
-    fn read(text: &str) -> Result<Descriptor, Fault> {
+    fn read(text: &str) -> Result<Descriptor, FileError> {
         let elements = elements(text.as_bytes()).unwrap();
         Descriptor::read(elements[0])
     }
 
     #[test]
-    fn a_name_is_text_and_never_a_path() {
+    fn a_name_is_never_a_path() {
         for (said, name) in [
             ("report.pdf", Some("report.pdf")),
             ("../../etc/passwd", Some("passwd")),
@@ -297,12 +311,12 @@ mod tests {
     }
 
     #[test]
-    fn base64_is_judged_by_size_before_it_is_decoded() {
+    fn the_size_of_base64_is_checked_before_it_is_decoded() {
         assert_eq!(decoded(" aGVs\n bG8 = ", 5).unwrap(), b"hello");
         assert_eq!(decoded("aGVsbG8", 5).unwrap(), b"hello");
-        assert!(matches!(decoded("aGVsbG8=", 4), Err(Fault::TooLarge)));
-        assert!(matches!(decoded("a-_=", 99), Err(Fault::Malformed(_))));
-        assert!(matches!(decoded("!!!!!!!!", 2), Err(Fault::TooLarge)));
+        assert!(matches!(decoded("aGVsbG8=", 4), Err(FileError::TooLarge)));
+        assert!(matches!(decoded("a-_=", 99), Err(FileError::Malformed(_))));
+        assert!(matches!(decoded("!!!!!!!!", 2), Err(FileError::TooLarge)));
         assert_eq!(decoded("", 1).unwrap(), b"");
     }
 
@@ -331,7 +345,7 @@ mod tests {
         }
         assert_eq!(type_of_name("a.PDF").as_deref(), Some("application/pdf"));
         assert_eq!(type_of_name("a"), None);
-        assert_eq!(made_up_name(Some("text/csv; charset=utf-8")), "file.csv");
-        assert_eq!(made_up_name(None), "file");
+        assert_eq!(default_name(Some("text/csv; charset=utf-8")), "file.csv");
+        assert_eq!(default_name(None), "file");
     }
 }

@@ -1,9 +1,9 @@
-//! One download (§2.2, §7.3.2, CONTRACT 31): GET from addresses that the guard has judged, and again at
-//! every redirect. No proxy, no cookies, no credentials, and nothing is decompressed: a file is what
-//! was sent.
+//! Downloads one file (§2.2, §7.3.2, CONTRACT 31): GET from addresses that the guard has admitted, checked
+//! again at every redirect. There is no proxy, no cookie, no credential and no decompression: a file is what
+//! the server sent.
 
 use super::descriptor;
-use super::fault::Fault;
+use super::file_error::FileError;
 use super::guard::{self, Guard};
 use bytes::{Bytes, BytesMut};
 use http::header::{
@@ -26,23 +26,23 @@ use std::sync::OnceLock;
 use std::task::{Context, Poll};
 use url::{Position, Url};
 
-/// Redirects that are followed.
+/// The most redirects that are followed.
 const MAX_REDIRECTS: usize = 5;
 
-type Web = Client<HttpsConnector<HttpConnector<Pinned>>, Empty<Bytes>>;
+type PinnedClient = Client<HttpsConnector<HttpConnector<Pinned>>, Empty<Bytes>>;
 
-/// A downloaded file and what its answer says of it.
+/// A downloaded file, with the name and the media type from its response.
 pub(super) struct Fetched {
     pub(super) content: Bytes,
     pub(super) name: Option<String>,
     pub(super) kind: Option<String>,
 }
 
-/// Downloads files of at most so many bytes.
+/// Downloads files of at most `max_bytes`.
 pub(super) struct Fetcher {
     guard: Guard,
     max_bytes: u64,
-    /// Read when the first https URL comes; None where the system has no certificates.
+    /// Loaded with the first https URL; None where the system has no root certificates.
     tls: OnceLock<Option<ClientConfig>>,
 }
 
@@ -55,41 +55,43 @@ impl Fetcher {
         }
     }
 
+    /// Downloads the file at `url`. The caller bounds the time.
+    ///
     /// # Errors
-    /// The file's [`Fault`]; the time is the caller's to bound.
-    pub(super) async fn get(&self, mut url: Url) -> Result<Fetched, Fault> {
+    /// Why the file is skipped.
+    pub(super) async fn get(&self, mut url: Url) -> Result<Fetched, FileError> {
         for _ in 0..=MAX_REDIRECTS {
-            let answer = self.ask(&url).await?;
+            let answer = self.request(&url).await?;
             let status = answer.status();
             match (status.as_u16(), text(answer.headers(), LOCATION)) {
                 (301 | 302 | 303 | 307 | 308, Some(location)) => {
                     url = guard::redirected(&url, &location)?;
                 }
                 _ if status.is_success() => return self.read(&url, answer).await,
-                (status, _) => return Err(Fault::Status(status)),
+                (status, _) => return Err(FileError::Status(status)),
             }
         }
-        Err(Fault::Unreachable("it is redirected too often"))
+        Err(FileError::Unreachable("too many redirects"))
     }
 
-    async fn ask(&self, url: &Url) -> Result<Response<Incoming>, Fault> {
-        let web = self.web(url, self.guard.addresses(url).await?)?;
+    async fn request(&self, url: &Url) -> Result<Response<Incoming>, FileError> {
+        let client = self.client(url, self.guard.addresses(url).await?)?;
         let request = Request::get(&url[..Position::AfterQuery])
             .header(ACCEPT, "*/*")
             .header(ACCEPT_ENCODING, "identity")
             .header(USER_AGENT, "monitor-gateway")
             .body(Empty::new())
-            .map_err(|_| Fault::Malformed("its url cannot be asked for"))?;
-        web.request(request).await.map_err(|error| {
-            Fault::Unreachable(match error.is_connect() {
-                true => "no connection",
+            .map_err(|_| FileError::Malformed("the url is not a valid request target"))?;
+        client.request(request).await.map_err(|error| {
+            FileError::Unreachable(match error.is_connect() {
+                true => "connection failed",
                 false => "the connection broke",
             })
         })
     }
 
-    /// A client for one hop: it reaches these addresses and nothing else.
-    fn web(&self, url: &Url, addresses: Vec<SocketAddr>) -> Result<Web, Fault> {
+    /// A client for one request, which connects to these addresses only.
+    fn client(&self, url: &Url, addresses: Vec<SocketAddr>) -> Result<PinnedClient, FileError> {
         let mut tcp = HttpConnector::new_with_resolver(Pinned(addresses));
         tcp.enforce_http(false);
         let tls = match url.scheme() {
@@ -100,8 +102,8 @@ impl Fetcher {
                     .with_no_client_auth(),
             ),
         };
-        let tls = tls.ok_or(Fault::Unreachable(
-            "the system has no certificates for https",
+        let tls = tls.ok_or(FileError::Unreachable(
+            "the system has no root certificates for https",
         ))?;
         let connector = HttpsConnectorBuilder::new()
             .with_tls_config(tls)
@@ -113,17 +115,17 @@ impl Fetcher {
             .build(connector))
     }
 
-    async fn read(&self, url: &Url, answer: Response<Incoming>) -> Result<Fetched, Fault> {
+    async fn read(&self, url: &Url, answer: Response<Incoming>) -> Result<Fetched, FileError> {
         let (head, mut body) = answer.into_parts();
         if body.size_hint().lower() > self.max_bytes {
-            return Err(Fault::TooLarge);
+            return Err(FileError::TooLarge);
         }
         let mut content = BytesMut::new();
         while let Some(frame) = body.frame().await {
-            let frame = frame.map_err(|_| Fault::Unreachable("the download broke off"))?;
+            let frame = frame.map_err(|_| FileError::Unreachable("the download broke off"))?;
             if let Some(data) = frame.data_ref() {
                 if (content.len() + data.len()) as u64 > self.max_bytes {
-                    return Err(Fault::TooLarge);
+                    return Err(FileError::TooLarge);
                 }
                 content.extend_from_slice(data);
             }
@@ -138,7 +140,7 @@ impl Fetcher {
     }
 }
 
-/// What the bytes are: those of an encoding that was not asked for are not what Content-Type names.
+/// The media type of the bytes. An encoded body, which was not requested, is not of its Content-Type.
 fn kind(headers: &HeaderMap) -> Option<String> {
     match text(headers, CONTENT_ENCODING).as_deref().map(str::trim) {
         None | Some("" | "identity") => descriptor::media_type(&text(headers, CONTENT_TYPE)?),
@@ -157,7 +159,7 @@ fn system_certificates() -> Option<ClientConfig> {
     Some(config.with_no_client_auth())
 }
 
-/// Resolves every name to the addresses that were judged.
+/// Resolves every name to the addresses that the guard has admitted.
 #[derive(Clone)]
 struct Pinned(Vec<SocketAddr>);
 
@@ -184,13 +186,13 @@ mod tests {
     use tokio::io::{AsyncReadExt, AsyncWriteExt};
     use tokio::net::TcpListener;
 
-    /// What a name means later is nothing to a download: the judged address is the one asked.
+    /// A later DNS answer does not matter: the download connects to the admitted address (DNS rebinding).
     #[tokio::test]
-    async fn a_name_is_not_looked_up_again_once_its_addresses_are_judged() {
-        let judged = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let address = judged.local_addr().unwrap();
+    async fn a_name_is_not_looked_up_again_once_its_addresses_are_admitted() {
+        let admitted = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = admitted.local_addr().unwrap();
         let server = tokio::spawn(async move {
-            let (mut peer, _) = judged.accept().await.unwrap();
+            let (mut peer, _) = admitted.accept().await.unwrap();
             let mut head = [0; 1024];
             let read = peer.read(&mut head).await.unwrap();
             let answer = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi";
@@ -207,9 +209,9 @@ mod tests {
         let fetcher = Fetcher::new(Guard::new(&settings), settings.max_bytes);
         let port = address.port();
         let url = Url::parse(&format!("http://rebound.invalid:{port}/a")).unwrap();
-        let web = fetcher.web(&url, vec![address]).unwrap();
+        let client = fetcher.client(&url, vec![address]).unwrap();
         let request = Request::get(url.as_str()).body(Empty::new()).unwrap();
-        let answer = web.request(request).await.unwrap();
+        let answer = client.request(request).await.unwrap();
         let fetched = fetcher.read(&url, answer).await.unwrap();
         assert_eq!(fetched.content, "hi");
         let head = server.await.unwrap();

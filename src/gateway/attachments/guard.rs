@@ -1,18 +1,18 @@
-//! Where a download may go (CONTRACT 31): the URL is the client's, the network it is fetched from is
-//! not. Every address of a name is judged, and only judged addresses are connected to. Opens no
-//! connection itself.
+//! The SSRF guard of downloads (CONTRACT 31): a client chooses the URL, but must not reach the gateway's own
+//! network through it. Every address of a name is checked, and only checked addresses are connected to. It
+//! opens no connection itself.
 
-use super::fault::Fault;
+use super::file_error::FileError;
 use crate::config::{FilesSettings, Network};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::LazyLock;
 use url::{Host, Url};
 
-const REFUSED: Fault = Fault::Forbidden("its address is neither public nor allowed");
-/// Addresses of one name that are tried.
+const REFUSED: FileError = FileError::Forbidden("the address is neither public nor allowed");
+/// The most addresses of one name that are tried.
 const MAX_ADDRESSES: usize = 8;
 
-/// Names under which clouds serve the secrets of their machines.
+/// Names of the metadata services through which clouds hand out credentials.
 const METADATA_HOSTS: [&str; 6] = [
     "metadata",
     "metadata.google.internal",
@@ -22,7 +22,7 @@ const METADATA_HOSTS: [&str; 6] = [
     "instance-data.ec2.internal",
 ];
 
-/// IPv4 that is not public (RFC 6890 and its registry), and one address that a cloud keeps for itself.
+/// IPv4 networks that are not public (RFC 6890 and its registry), and Azure's virtual public address.
 const CLOSED_V4: [&str; 17] = [
     "0.0.0.0/8",
     "10.0.0.0/8",
@@ -43,11 +43,11 @@ const CLOSED_V4: [&str; 17] = [
     // Multicast, reserved and broadcast.
     "224.0.0.0/3",
 ];
-/// IPv6 that is public, of which the next table is taken away.
+/// The public IPv6 network, without those of the next table.
 const OPEN_V6: &str = "2000::/3";
 /// Protocol assignments with Teredo, benchmarking and ORCHID; documentation; 6to4.
 const CLOSED_V6: [&str; 4] = ["2001::/23", "2001:db8::/32", "2002::/16", "3fff::/20"];
-/// The prefix of a network's own NAT64 (RFC 6052): what stands behind it is judged as IPv4.
+/// The NAT64 prefix (RFC 6052): the embedded IPv4 address is checked.
 const NAT64: &str = "64:ff9b::/96";
 
 static CLOSED: LazyLock<Vec<Network>> = LazyLock::new(|| {
@@ -57,37 +57,39 @@ static CLOSED: LazyLock<Vec<Network>> = LazyLock::new(|| {
 static OPEN: LazyLock<Option<Network>> = LazyLock::new(|| OPEN_V6.parse().ok());
 static WRAPPING: LazyLock<Option<Network>> = LazyLock::new(|| NAT64.parse().ok());
 
-/// What an operator has opened besides.
+/// The guard with the exceptions of the operator.
 pub(super) struct Guard {
     networks: Vec<Network>,
     hosts: Vec<String>,
 }
 
-/// A URL as a client wrote it: http or https, without credentials. Every spelling of an address is
-/// read as the address it is.
+/// Parses a client's URL: http or https, without credentials. Every spelling of an IP address is parsed as
+/// the address it denotes.
 ///
 /// # Errors
-/// [`Fault::Malformed`], or [`Fault::Forbidden`] for credentials.
-pub(super) fn parse(text: &str) -> Result<Url, Fault> {
-    let url = Url::parse(text.trim()).map_err(|_| Fault::Malformed("its url cannot be read"))?;
+/// [`FileError::Malformed`], or [`FileError::Forbidden`] for credentials.
+pub(super) fn parse(text: &str) -> Result<Url, FileError> {
+    let url = Url::parse(text.trim()).map_err(|_| FileError::Malformed("the url is invalid"))?;
     admitted(url)
 }
 
-/// Where a redirect leads.
+/// The target of a redirect.
 ///
 /// # Errors
-/// As [`parse`].
-pub(super) fn redirected(from: &Url, location: &str) -> Result<Url, Fault> {
+/// Like [`parse`]: a redirect is subject to the same rules.
+pub(super) fn redirected(from: &Url, location: &str) -> Result<Url, FileError> {
     let url = from.join(location);
-    admitted(url.map_err(|_| Fault::Malformed("it is redirected to what is no url"))?)
+    admitted(url.map_err(|_| FileError::Malformed("a redirect leads to an invalid url"))?)
 }
 
-fn admitted(url: Url) -> Result<Url, Fault> {
+fn admitted(url: Url) -> Result<Url, FileError> {
     if !matches!(url.scheme(), "http" | "https") {
-        return Err(Fault::Malformed("its url is not of http, https or data"));
+        return Err(FileError::Malformed(
+            "the url is neither http, https nor data",
+        ));
     }
     if !url.username().is_empty() || url.password().is_some() {
-        return Err(Fault::Forbidden("its url has credentials"));
+        return Err(FileError::Forbidden("the url has credentials"));
     }
     Ok(url)
 }
@@ -100,21 +102,21 @@ impl Guard {
         }
     }
 
-    /// The addresses to connect to for a URL, each of them judged.
+    /// The addresses to connect to for a URL, all of them admitted.
     ///
     /// # Errors
-    /// [`Fault::Forbidden`] when one of them is closed, [`Fault::Unreachable`] when there is none.
-    pub(super) async fn addresses(&self, url: &Url) -> Result<Vec<SocketAddr>, Fault> {
+    /// [`FileError::Forbidden`] when one of them is not admitted, [`FileError::Unreachable`] without any.
+    pub(super) async fn addresses(&self, url: &Url) -> Result<Vec<SocketAddr>, FileError> {
         let port = url.port_or_known_default().unwrap_or(443);
         match url.host() {
             Some(Host::Ipv4(address)) => self.literal(address.into(), port),
             Some(Host::Ipv6(address)) => self.literal(address.into(), port),
             Some(Host::Domain(name)) => self.named(name, port).await,
-            None => Err(Fault::Malformed("its url has no host")),
+            None => Err(FileError::Malformed("the url has no host")),
         }
     }
 
-    fn literal(&self, address: IpAddr, port: u16) -> Result<Vec<SocketAddr>, Fault> {
+    fn literal(&self, address: IpAddr, port: u16) -> Result<Vec<SocketAddr>, FileError> {
         let named = self.hosts.contains(&address.to_string());
         match named || self.permits(address) {
             true => Ok(vec![SocketAddr::new(address, port)]),
@@ -122,20 +124,20 @@ impl Guard {
         }
     }
 
-    async fn named(&self, name: &str, port: u16) -> Result<Vec<SocketAddr>, Fault> {
+    async fn named(&self, name: &str, port: u16) -> Result<Vec<SocketAddr>, FileError> {
         let bare = name.trim_end_matches('.').to_ascii_lowercase();
         let named = self.hosts.contains(&bare);
         if !named && METADATA_HOSTS.contains(&bare.as_str()) {
             return Err(REFUSED);
         }
         let found = tokio::net::lookup_host((bare.as_str(), port)).await;
-        let found = found.map_err(|_| Fault::Unreachable("its host has no address"))?;
+        let found = found.map_err(|_| FileError::Unreachable("the host has no address"))?;
         let addresses: Vec<SocketAddr> = found.collect();
         if !named && !addresses.iter().all(|address| self.permits(address.ip())) {
             return Err(REFUSED);
         }
         match addresses.is_empty() {
-            true => Err(Fault::Unreachable("its host has no address")),
+            true => Err(FileError::Unreachable("the host has no address")),
             false => Ok(addresses.into_iter().take(MAX_ADDRESSES).collect()),
         }
     }
@@ -151,8 +153,8 @@ impl Guard {
     }
 }
 
-/// The IPv4 address that an IPv6 one stands for where this is certain: mapped, or behind NAT64.
-/// Every other wrapping is closed as it is.
+/// The IPv4 address that an IPv6 address embeds for certain: mapped, or behind NAT64. All other embeddings are
+/// not public and stay refused.
 fn unwrapped(address: IpAddr) -> IpAddr {
     let IpAddr::V6(wrapped) = address else {
         return address;
@@ -192,17 +194,17 @@ mod tests {
         }
     }
 
-    async fn judged(guard: &Guard, url: &str) -> Result<Vec<SocketAddr>, Fault> {
+    async fn admitted_addresses(guard: &Guard, url: &str) -> Result<Vec<SocketAddr>, FileError> {
         guard.addresses(&parse(url)?).await
     }
 
     #[test]
-    fn every_table_is_whole() {
+    fn every_network_in_the_tables_parses() {
         assert_eq!(CLOSED.len(), CLOSED_V4.len() + CLOSED_V6.len());
         assert!(OPEN.is_some() && WRAPPING.is_some());
     }
 
-    /// Addresses that no file comes from.
+    /// Addresses that are refused.
     const NOT_PUBLIC: &[&str] = &[
         "0.0.0.0",
         "0.1.2.3",
@@ -255,7 +257,7 @@ mod tests {
         "ff02::1",
     ];
 
-    /// Their neighbours.
+    /// Public addresses next to refused ones.
     const PUBLIC: &[&str] = &[
         "8.8.8.8",
         "1.1.1.1",
@@ -273,7 +275,7 @@ mod tests {
     ];
 
     #[test]
-    fn what_is_not_public_is_closed_however_it_is_wrapped() {
+    fn a_non_public_address_is_refused_however_it_is_embedded() {
         let guard = guard(&[], &[]);
         for closed in NOT_PUBLIC {
             assert!(!guard.permits(closed.parse().unwrap()), "{closed}");
@@ -283,7 +285,7 @@ mod tests {
         }
     }
 
-    /// Addresses of this machine and its network, as they can be written.
+    /// Spellings of addresses of this machine and its network.
     const SPELLINGS: &[&str] = &[
         "http://127.0.0.1/",
         "http://127.0.0.1./",
@@ -316,9 +318,9 @@ mod tests {
     async fn every_spelling_of_an_address_is_the_address() {
         let guard = guard(&[], &[]);
         for url in SPELLINGS {
-            let fault = judged(&guard, url).await;
+            let fault = admitted_addresses(&guard, url).await;
             assert!(
-                matches!(fault, Err(Fault::Forbidden(_))),
+                matches!(fault, Err(FileError::Forbidden(_))),
                 "{url}: {fault:?}"
             );
         }
@@ -327,7 +329,7 @@ mod tests {
             "http://:p@8.8.8.8/",
             "http://8.8.8.8@127.0.0.1/",
         ] {
-            assert!(matches!(parse(url), Err(Fault::Forbidden(_))), "{url}");
+            assert!(matches!(parse(url), Err(FileError::Forbidden(_))), "{url}");
         }
         for url in [
             "http://127.0.0.1.1.1.1/",
@@ -335,32 +337,50 @@ mod tests {
             "http://0x.1.2/x y z",
             "http://[",
         ] {
-            assert!(judged(&guard, url).await.is_err(), "{url}");
+            assert!(admitted_addresses(&guard, url).await.is_err(), "{url}");
         }
-        let open = judged(&guard, "http://8.8.8.8:81/a").await.unwrap();
+        let open = admitted_addresses(&guard, "http://8.8.8.8:81/a")
+            .await
+            .unwrap();
         assert_eq!(open, ["8.8.8.8:81".parse().unwrap()]);
     }
 
     #[tokio::test]
-    async fn what_an_operator_opens_is_open() {
+    async fn networks_and_hosts_that_the_operator_allows_are_admitted() {
         let networks = guard(&["127.0.0.0/8"], &[]);
         for url in [
             "http://127.0.0.1/",
             "http://[::ffff:127.0.0.1]/",
             "http://2130706433/",
         ] {
-            assert!(judged(&networks, url).await.is_ok(), "{url}");
+            assert!(admitted_addresses(&networks, url).await.is_ok(), "{url}");
         }
-        assert!(judged(&networks, "http://10.0.0.1/").await.is_err());
+        assert!(
+            admitted_addresses(&networks, "http://10.0.0.1/")
+                .await
+                .is_err()
+        );
         let hosts = guard(&[], &["localhost", "10.0.0.1"]);
-        assert!(judged(&hosts, "http://LocalHost.:81/").await.is_ok());
-        assert!(judged(&hosts, "http://10.0.0.1/").await.is_ok());
-        assert!(judged(&hosts, "http://127.0.0.1/").await.is_err());
-        assert!(judged(&hosts, "http://10.0.0.2/").await.is_err());
+        assert!(
+            admitted_addresses(&hosts, "http://LocalHost.:81/")
+                .await
+                .is_ok()
+        );
+        assert!(admitted_addresses(&hosts, "http://10.0.0.1/").await.is_ok());
+        assert!(
+            admitted_addresses(&hosts, "http://127.0.0.1/")
+                .await
+                .is_err()
+        );
+        assert!(
+            admitted_addresses(&hosts, "http://10.0.0.2/")
+                .await
+                .is_err()
+        );
     }
 
     #[test]
-    fn a_redirect_is_judged_as_a_url_of_its_own() {
+    fn a_redirect_is_checked_like_a_url_of_its_own() {
         let from = parse("https://a.example/b/c").unwrap();
         assert_eq!(
             redirected(&from, "/d").unwrap().as_str(),

@@ -1,9 +1,10 @@
-//! The files of one call, from its header to the backend. Each fault is its own file's (§7.3.2).
+//! Processes the files of one call, from its header to the backend. An error affects its own file only
+//! (§7.3.2).
 
-use super::budget::Budget;
+use super::budget::DownloadBudget;
 use super::descriptor::{self, Descriptor, Source};
-use super::fault::Fault;
 use super::fetch::{Fetched, Fetcher};
+use super::file_error::FileError;
 use crate::backend::{Analyzer, AttachError, Attachment, FileList, RecordContext};
 use crate::config::FilesSettings;
 use crate::observe::Metrics;
@@ -11,128 +12,149 @@ use crate::observe::events::AttachmentsEnded;
 use crate::spool::PendingAttachments;
 use futures_util::stream::{self, StreamExt};
 use monitor_model::RecordId;
-use serde_json::value::RawValue;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::Semaphore;
 use tokio::time::{Instant, sleep, timeout};
 use url::Url;
 
-/// Files of one call (CONTRACT 31).
+/// The most files of one call (CONTRACT 31).
 const MAX_FILES: usize = 64;
-/// Failures of a backend that was asked, after which a file is given up; one that cannot be reached,
-/// or asks to wait, is waited for.
+/// A file is dropped after this many failures of the backend. An unreachable backend, or one that asks to
+/// retry later, does not count as failed.
 const MAX_FAILURES: u32 = 32;
-/// The wait before a file is sent again; it doubles up to the longest one.
+/// The wait before a file is sent again, doubled each time up to the longest one.
 const FIRST_WAIT: Duration = Duration::from_millis(250);
 const LONGEST_WAIT: Duration = Duration::from_secs(10);
 
-/// What all calls share.
-pub(super) struct Tools {
+/// What the jobs of all calls share.
+pub(super) struct JobContext {
     pub(super) fetcher: Fetcher,
     pub(super) settings: FilesSettings,
     pub(super) backend: Arc<dyn Analyzer>,
+    /// Bounds the files in memory.
     pub(super) files: Semaphore,
     pub(super) metrics: Arc<Metrics>,
 }
 
-/// The files of one call, and where they go.
+/// The files of one call.
 pub(super) struct Job {
     list: Arc<FileList>,
-    target: Arc<Target>,
+    uploader: Arc<Uploader>,
 }
 
-struct Target {
-    context: Arc<RecordContext>,
+/// Fetches the files of one call and sends them to its record.
+struct Uploader {
+    call: Arc<RecordContext>,
     record: RecordId,
-    budget: Budget,
-    tools: Arc<Tools>,
+    budget: DownloadBudget,
+    shared: Arc<JobContext>,
 }
 
-/// A descriptor or its fault, with its place in the list, counted from 1; 0 is the list itself.
-type Listed = (usize, Result<Descriptor, Fault>);
+/// An element of the list.
+struct Listed {
+    /// Its position, counted from 1; 0 for an error of the list itself.
+    position: usize,
+    descriptor: Result<Descriptor, FileError>,
+}
+
+/// The outcome of one element.
+struct Finished {
+    position: usize,
+    result: Result<(), FileError>,
+}
 
 impl Job {
-    pub(super) fn new(owed: &PendingAttachments, tools: Arc<Tools>) -> Self {
+    pub(super) fn new(pending: &PendingAttachments, shared: Arc<JobContext>) -> Self {
         Self {
-            list: owed.list.clone(),
-            target: Arc::new(Target {
-                context: owed.context.clone(),
-                record: owed.record,
-                budget: Budget::default(),
-                tools,
+            list: pending.list.clone(),
+            uploader: Arc::new(Uploader {
+                call: pending.context.clone(),
+                record: pending.record,
+                budget: DownloadBudget::default(),
+                shared,
             }),
         }
     }
 
-    /// Ends when each file has come to its end.
+    /// Processes every file, at most `files.max_concurrency` at a time.
     pub(super) async fn run(self) {
         let work = listed(&self.list.headers).into_iter();
-        let work = work.map(|(place, descriptor)| {
-            let target = self.target.clone();
+        let work = work.map(|listed| {
+            let uploader = self.uploader.clone();
             async move {
-                let done = match descriptor {
-                    Ok(descriptor) => target.attach(descriptor).await,
-                    Err(fault) => Err(fault),
+                let result = match listed.descriptor {
+                    Ok(descriptor) => uploader.attach(descriptor).await,
+                    Err(error) => Err(error),
                 };
-                (place, done)
+                Finished {
+                    position: listed.position,
+                    result,
+                }
             }
         });
-        let limit = self.target.tools.settings.max_concurrency;
-        let mut done: Vec<_> = stream::iter(work).buffer_unordered(limit).collect().await;
-        done.sort_by_key(|(place, _)| *place);
-        self.ended(&done);
+        let limit = self.uploader.shared.settings.max_concurrency;
+        let mut finished: Vec<_> = stream::iter(work).buffer_unordered(limit).collect().await;
+        finished.sort_by_key(|file| file.position);
+        self.report(&finished);
     }
 
-    fn ended(&self, done: &[(usize, Result<(), Fault>)]) {
-        let faults = done.iter().filter_map(|(place, done)| {
-            let fault = done.as_ref().err()?;
-            Some((*place, fault.outcome(), fault.to_string()))
+    fn report(&self, finished: &[Finished]) {
+        let skipped = finished.iter().filter_map(|file| {
+            let error = file.result.as_ref().err()?;
+            Some((file.position, error.outcome(), error.to_string()))
         });
-        let skipped: Vec<_> = faults.collect();
+        let skipped: Vec<_> = skipped.collect();
         AttachmentsEnded {
             request_id: &self.list.request_id,
-            attached: (done.len() - skipped.len()) as u64,
+            attached: (finished.len() - skipped.len()) as u64,
             skipped: &skipped,
         }
-        .emit(&self.target.tools.metrics);
+        .emit(&self.uploader.shared.metrics);
     }
 }
 
 fn listed(headers: &[String]) -> Vec<Listed> {
     let mut listed: Vec<Listed> = Vec::new();
+    let mut files = 0;
     for header in headers {
-        match descriptor::elements(header.as_bytes()) {
-            Err(fault) => listed.push((0, Err(fault))),
-            Ok(elements) => listed.extend(elements.into_iter().map(read)),
-        }
-    }
-    let files = listed.iter_mut().filter(|(place, _)| *place > 0);
-    for (index, (place, read)) in files.enumerate() {
-        *place = index + 1;
-        if index >= MAX_FILES {
-            *read = Err(Fault::TooMany);
+        let elements = match descriptor::elements(header.as_bytes()) {
+            Ok(elements) => elements,
+            Err(error) => {
+                listed.push(Listed {
+                    position: 0,
+                    descriptor: Err(error),
+                });
+                continue;
+            }
+        };
+        for element in elements {
+            files += 1;
+            let descriptor = match files <= MAX_FILES {
+                true => Descriptor::read(element),
+                false => Err(FileError::TooMany),
+            };
+            listed.push(Listed {
+                position: files,
+                descriptor,
+            });
         }
     }
     listed
 }
 
-fn read(element: &RawValue) -> Listed {
-    (1, Descriptor::read(element))
-}
-
-impl Target {
-    async fn attach(&self, descriptor: Descriptor) -> Result<(), Fault> {
-        // Closed never; the permit is held until the file is out of memory again.
-        let _room = self.tools.files.acquire().await;
+impl Uploader {
+    async fn attach(&self, descriptor: Descriptor) -> Result<(), FileError> {
+        // Never closed; the permit is held until the file is sent and dropped.
+        let _permit = self.shared.files.acquire().await;
         let file = self.file(descriptor).await?;
         self.deliver(file).await
     }
 
-    async fn file(&self, descriptor: Descriptor) -> Result<Attachment, Fault> {
+    async fn file(&self, descriptor: Descriptor) -> Result<Attachment, FileError> {
         let fetched = match descriptor.source {
             Source::Inline(text) => Fetched {
-                content: descriptor::decoded(&text, self.tools.settings.max_bytes)?.into(),
+                content: descriptor::decoded(&text, self.shared.settings.max_bytes)?.into(),
                 name: None,
                 kind: None,
             },
@@ -142,29 +164,29 @@ impl Target {
         let inferred = || name.as_deref().and_then(descriptor::type_of_name);
         let kind = descriptor.kind.or_else(inferred).or(fetched.kind);
         Ok(Attachment {
-            name: name.unwrap_or_else(|| descriptor::made_up_name(kind.as_deref())),
+            name: name.unwrap_or_else(|| descriptor::default_name(kind.as_deref())),
             content_type: kind.unwrap_or_else(|| descriptor::UNKNOWN_TYPE.to_owned()),
             content: fetched.content,
         })
     }
 
-    async fn download(&self, url: Url) -> Result<Fetched, Fault> {
-        let (own, left) = (self.tools.settings.timeout, self.budget.left());
+    async fn download(&self, url: Url) -> Result<Fetched, FileError> {
+        let (own, left) = (self.shared.settings.timeout, self.budget.left());
         let since = Instant::now();
-        let fetched = timeout(own.min(left), self.tools.fetcher.get(url)).await;
+        let fetched = timeout(own.min(left), self.shared.fetcher.get(url)).await;
         self.budget.spend(since.elapsed());
-        fetched.unwrap_or(Err(Fault::Late(match own <= left {
-            true => "it took longer than files.timeout",
-            false => "the files of its call took too long",
+        fetched.unwrap_or(Err(FileError::Late(match own <= left {
+            true => "the download took longer than files.timeout",
+            false => "the downloads of the call took too long together",
         })))
     }
 
-    async fn deliver(&self, file: Attachment) -> Result<(), Fault> {
-        let key = &self.context.access_key;
+    async fn deliver(&self, file: Attachment) -> Result<(), FileError> {
+        let key = &self.call.access_key;
         let (mut wait, mut failures) = (FIRST_WAIT, 0);
         loop {
             let error = match self
-                .tools
+                .shared
                 .backend
                 .attach(key, self.record, file.clone())
                 .await

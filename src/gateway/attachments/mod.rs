@@ -1,12 +1,12 @@
-//! Attached files (§2.2, §4.1.4, §7.3.2, CONTRACT 31): what the header lists is downloaded or decoded
-//! and handed to the backend for the call's pre-call record. The request path only reads the header:
-//! the list goes into the spool with that record, so that a call neither waits for its files nor fails
-//! with them, and a crash loses none of a list that is on disk.
+//! Attached files (§2.2, §4.1.4, §7.3.2, CONTRACT 31): downloads or decodes the files that the header lists
+//! and sends them to the backend for the call's pre-call record. The request path only reads the header and
+//! puts the list into the spool with that record, so that a call neither waits for its files nor fails with
+//! them, and a crash loses no list that is on disk.
 
 mod budget;
 mod descriptor;
-mod fault;
 mod fetch;
+mod file_error;
 mod guard;
 mod job;
 
@@ -18,7 +18,7 @@ use fetch::Fetcher;
 use futures_util::FutureExt;
 use guard::Guard;
 use http::{HeaderMap, HeaderValue};
-use job::{Job, Tools};
+use job::{Job, JobContext};
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use tokio::sync::{Semaphore, mpsc};
@@ -26,14 +26,14 @@ use tokio::task::JoinSet;
 
 /// The header and its alias (§2.1).
 const HEADERS: [&str; 2] = ["x-attached-files", "x-attachedfiles"];
-/// Files of all calls in memory at once.
+/// The most files of all calls in memory at the same time.
 const FILES_AT_ONCE: usize = 16;
 
-/// What a call lists; None where it lists nothing.
+/// The list of a call's files, unparsed; None without one.
 pub(super) fn list(headers: &HeaderMap, request_id: &str) -> Option<Arc<FileList>> {
-    let said = HEADERS.iter().flat_map(|name| headers.get_all(*name));
+    let values = HEADERS.iter().flat_map(|name| headers.get_all(*name));
     let text = |value: &HeaderValue| String::from_utf8_lossy(value.as_bytes()).into_owned();
-    let headers: Vec<String> = said.filter(|value| !value.is_empty()).map(text).collect();
+    let headers: Vec<String> = values.filter(|value| !value.is_empty()).map(text).collect();
     (!headers.is_empty()).then(|| {
         Arc::new(FileList {
             headers,
@@ -43,10 +43,10 @@ pub(super) fn list(headers: &HeaderMap, request_id: &str) -> Option<Arc<FileList
     })
 }
 
-/// Handles the files of records that the backend has.
+/// Sends the files of records that the backend has stored.
 pub struct Attachments {
     queue: mpsc::UnboundedReceiver<PendingAttachments>,
-    tools: Arc<Tools>,
+    context: Arc<JobContext>,
 }
 
 impl Attachments {
@@ -57,23 +57,23 @@ impl Attachments {
         backend: Arc<dyn Analyzer>,
         metrics: Arc<Metrics>,
     ) -> Self {
-        let tools = Arc::new(Tools {
+        let context = Arc::new(JobContext {
             fetcher: Fetcher::new(Guard::new(settings), settings.max_bytes),
             settings: settings.clone(),
             backend,
             files: Semaphore::new(FILES_AT_ONCE),
             metrics,
         });
-        Self { queue, tools }
+        Self { queue, context }
     }
 
-    /// Handles one call's files beside the others', until the spool ends.
+    /// Processes the files of all calls concurrently, until the spool closes the queue.
     pub async fn run(mut self) {
         let mut calls = JoinSet::new();
         loop {
             tokio::select! {
-                owed = self.queue.recv() => match owed {
-                    Some(owed) => drop(calls.spawn(handle(owed, self.tools.clone()))),
+                pending = self.queue.recv() => match pending {
+                    Some(pending) => drop(calls.spawn(process(pending, self.context.clone()))),
                     None => break,
                 },
                 Some(_) = calls.join_next() => {}
@@ -83,11 +83,11 @@ impl Attachments {
     }
 }
 
-async fn handle(owed: PendingAttachments, tools: Arc<Tools>) {
-    let job = Job::new(&owed, tools);
-    // What panics once would panic at every start.
+async fn process(pending: PendingAttachments, context: Arc<JobContext>) {
+    let job = Job::new(&pending, context);
+    // A panic is contained and the list is done: retried, it would panic again at every start.
     if AssertUnwindSafe(job.run()).catch_unwind().await.is_err() {
-        log::error!("the files of a call could not be handled");
+        log::error!("processing the attachments of a call panicked; they are dropped");
     }
-    owed.done();
+    pending.done();
 }

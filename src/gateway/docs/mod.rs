@@ -1,32 +1,32 @@
-//! The gateway's contract and its documentation pages (§1.8, §4.1): `/openapi.json`, `/docs`,
-//! `/redoc` and the files these load, all held in the binary. Not a web server: it only says what
-//! stands at a path. No access key is needed for any of it (CONTRACT 9).
+//! The gateway's OpenAPI document and its pages (§1.8, §4.1): `/openapi.json`, `/docs`, `/redoc` and the files
+//! they load, all embedded in the binary. It only maps paths to assets; `respond` sends them. None of them
+//! needs an access key (CONTRACT 9).
 
 mod openapi;
 mod pages;
 
 pub use openapi::openapi_json;
 
-/// One thing to be answered with status 200 to GET and HEAD.
+/// A document that GET and HEAD return with status 200.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Asset {
-    /// Value of Content-Type.
+    /// The value of Content-Type.
     pub content_type: &'static str,
-    /// The body, encoded as `encoding` says.
+    /// The body in the coding of `encoding`.
     pub body: &'static [u8],
-    /// Whether a browser may keep it for a day; pages ask for it by version.
+    /// Whether a browser may cache it for a day; pages request it with its version.
     pub cache: bool,
-    /// Value of Content-Encoding. A client that does not accept it is to be given the decoded body;
-    /// `Vary: Accept-Encoding` belongs to both.
+    /// The value of Content-Encoding. A client that does not accept it gets the decoded body; both answers
+    /// need `Vary: Accept-Encoding`.
     pub encoding: Option<&'static str>,
-    /// Value of Content-Security-Policy.
+    /// The value of Content-Security-Policy.
     pub csp: &'static str,
 }
 
-/// Policy of what is no page: nothing may be loaded from it.
+/// The policy of assets that are not pages: they may load nothing.
 const NO_PAGE: &str = "default-src 'none'";
 
-/// What stands at a path, compared as it is; None for every other path.
+/// The asset at a path, which is compared byte for byte; None for any other path.
 pub fn find(path: &str) -> Option<Asset> {
     Some(match path {
         "/openapi.json" => Asset {

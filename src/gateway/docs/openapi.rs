@@ -1,5 +1,5 @@
-//! The OpenAPI 3.1 document (§9.3), written by hand in `openapi.json`: the gateway passes bodies on
-//! and has no types for them from which one could be derived. The tests hold it to §2.1, §4.1, §7.2.
+//! The OpenAPI 3.1 document (§9.3), written by hand in `openapi.json`: the gateway forwards bodies without
+//! types for them, so it cannot be derived. The tests compare it with §2.1, §4.1 and §7.2.
 
 /// The document, JSON in UTF-8.
 pub fn openapi_json() -> &'static [u8] {

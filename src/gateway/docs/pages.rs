@@ -1,5 +1,5 @@
-//! The two HTML pages, each at two addresses. They load their files by relative addresses, so that
-//! they also work below a path prefix, and from nowhere else (`POLICY`). Not the files themselves.
+//! The two HTML pages, each at two paths. They load their files by relative URLs, so that they work below a
+//! path prefix, and from their own origin only ([`POLICY`]).
 
 use monitor_model::GATEWAY_VERSION;
 use std::sync::LazyLock;
@@ -10,17 +10,17 @@ pub(super) const POLICY: &str = "default-src 'none'; script-src 'self'; \
     style-src 'self' 'unsafe-inline'; img-src 'self' data:; font-src 'self'; connect-src 'self'; \
     worker-src blob:; base-uri 'none'; form-action 'none'";
 
-/// `/docs`.
+/// The Swagger UI page at `/docs`.
 pub(super) static DOCS: LazyLock<String> = LazyLock::new(|| SWAGGER_UI.page("docs/", ""));
-/// `/docs/`.
+/// The Swagger UI page at `/docs/`, whose relative URLs differ.
 pub(super) static DOCS_SLASH: LazyLock<String> = LazyLock::new(|| SWAGGER_UI.page("", "../"));
-/// `/redoc`.
+/// The Redoc page at `/redoc`.
 pub(super) static REDOC_PAGE: LazyLock<String> = LazyLock::new(|| REDOC.page("redoc/", ""));
-/// `/redoc/`.
+/// The Redoc page at `/redoc/`, whose relative URLs differ.
 pub(super) static REDOC_SLASH: LazyLock<String> = LazyLock::new(|| REDOC.page("", "../"));
 
-/// What differs between the two pages. File names carry versions, so that a browser's copy is never
-/// older than the page.
+/// The differences between the two pages. File URLs carry versions, so that a cached file is never older
+/// than the page.
 struct Viewer {
     title: &'static str,
     style: &'static str,
@@ -40,7 +40,7 @@ const REDOC: Viewer = Viewer {
 };
 
 impl Viewer {
-    /// `files` and `root` lead from the page's address to its files and to the gateway's root.
+    /// Renders the page. `files` and `root` are the relative URLs of its files and of the gateway's root.
     fn page(&self, files: &str, root: &str) -> String {
         include_str!("assets/page.html")
             .replace("{policy}", POLICY)

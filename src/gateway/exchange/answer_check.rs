@@ -3,8 +3,9 @@
 
 use super::answer::{HeldAnswer, send_whole};
 use super::block::{Block, RequestSummary};
-use super::capture::{self, Wanted, Whole};
+use super::capture::{self, Wanted};
 use super::verdict::{Check, CheckOutcome, Finding, report_unchecked};
+use crate::backend::Record;
 use crate::gateway::context::CallContext;
 use crate::gateway::error::CallError;
 use crate::gateway::respond;
@@ -22,6 +23,14 @@ pub(super) struct AnswerCheck {
     pub(super) policy: Arc<Policy>,
 }
 
+/// A held answer, read for its check.
+struct Read {
+    record: Option<Record>,
+    /// Whether all of its text is known.
+    is_readable: bool,
+    usage: Option<Box<RawValue>>,
+}
+
 impl AnswerCheck {
     /// Checks the answer and answers the client.
     pub(super) async fn run(
@@ -31,24 +40,12 @@ impl AnswerCheck {
         ctx: &mut CallContext,
         held: HeldAnswer,
     ) -> Result<()> {
-        let wanted = Wanted {
-            metadata: ctx.wants_metadata(),
-            ..Wanted::record(snapshot.settings.limits.recorded_bytes)
-        };
-        let Whole {
-            mut captured,
+        let Read {
+            record,
+            is_readable,
             usage,
-        } = capture::whole(&held.head, &held.body, wanted);
-        ctx.set_metadata(captured.metadata.take());
-        let is_readable = !captured.incomplete;
+        } = self.read(snapshot, ctx, &held);
         let policy = &self.policy;
-        let is_open = policy.on_backend_failure == OnBackendFailure::Open;
-        let mut record = held.registration.record(Stage::PostCall, captured);
-        if let Some(record) = &mut record {
-            // A verdict on a part of the answer is none on the whole. Set before the check, which registers
-            // the record.
-            record.unchecked |= !is_readable && is_open;
-        }
         let check = Check {
             policy,
             registration: &held.registration,
@@ -71,6 +68,28 @@ impl AnswerCheck {
             CheckOutcome::Unknown | CheckOutcome::Late => self.unchecked(session, ctx, held).await,
             CheckOutcome::KeyRefused => respond::error(session, ctx, &CallError::KeyRefused).await,
             CheckOutcome::ClientGone => respond::error(session, ctx, &CallError::ClientGone).await,
+        }
+    }
+
+    fn read(&self, snapshot: &Snapshot, ctx: &mut CallContext, held: &HeldAnswer) -> Read {
+        let wanted = Wanted {
+            metadata: ctx.wants_metadata(),
+            ..Wanted::record(snapshot.settings.limits.recorded_bytes)
+        };
+        let mut whole = capture::whole(&held.head, &held.body, wanted);
+        ctx.set_metadata(whole.captured.metadata.take());
+        let is_readable = !whole.captured.incomplete;
+        let is_open = self.policy.on_backend_failure == OnBackendFailure::Open;
+        let mut record = held.registration.record(Stage::PostCall, whole.captured);
+        if let Some(record) = &mut record {
+            // A verdict on a part of the answer is none on the whole. Set here, because the check registers
+            // the record.
+            record.unchecked |= !is_readable && is_open;
+        }
+        Read {
+            record,
+            is_readable,
+            usage: whole.usage,
         }
     }
 

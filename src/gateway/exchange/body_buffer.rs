@@ -58,8 +58,8 @@ impl<'a> BodyBuffer<'a> {
         }
     }
 
-    /// Takes the first chunk, whose memory is reserved already. `announced` is the body's Content-Length, 0
-    /// without one.
+    /// Takes the first chunk, whose memory is reserved already. `announced` is the body's Content-Length, or 0
+    /// for chunked coding.
     pub(super) fn start(&mut self, first: &[u8], announced: usize) {
         if announced > LARGEST_IN_MEMORY && self.snapshot.spill.is_some() {
             self.most_in_memory = WRITE_SIZE;
@@ -132,8 +132,8 @@ impl<'a> BodyBuffer<'a> {
         })
     }
 
-    /// Moves a slow body to the file. When the disk has no space either, the call is refused in favor of the
-    /// others.
+    /// Moves a slow body to the file. When the disk has no space either, this call is refused so that others
+    /// get the memory.
     async fn yield_memory(&mut self) -> Result<(), CallError> {
         let is_slow = self.began.elapsed() >= SLOW_AFTER;
         match is_slow && self.in_memory.len() >= SMALLEST_SPILL {

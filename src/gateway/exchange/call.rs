@@ -78,6 +78,10 @@ impl UpstreamResponse {
         self.session.response_header()
     }
 
+    fn status(&self) -> u16 {
+        self.head().map_or(0, |head| head.status.as_u16())
+    }
+
     /// The next bytes of the body, None at its end. Dropping the future loses nothing.
     pub(super) async fn read(&mut self) -> Result<Option<Bytes>, Box<Error>> {
         match self.next.take() {
@@ -178,13 +182,8 @@ pub(super) async fn upstream_peer(
             }
         };
         match attempted {
-            Ok(response) => {
-                let status = response.head().map_or(0, |head| head.status.as_u16());
-                if !plan.retry_status(snapshot, status) {
-                    break Ok(response);
-                }
-                response.abandon();
-            }
+            Ok(response) if !plan.retry_status(snapshot, response.status()) => break Ok(response),
+            Ok(response) => response.abandon(),
             Err(failure) => {
                 if let Err(error) = plan.retry(snapshot, failure) {
                     break Err(error);

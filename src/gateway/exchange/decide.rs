@@ -142,8 +142,8 @@ impl ParsedBody {
     }
 }
 
-/// Looks the call's policy up. The prompt of an async call is registered here; that of a sync call by its
-/// check.
+/// Looks the call's policy up. The prompt of an async call is registered here, that of a sync call during
+/// its check.
 pub(super) fn admit(
     snapshot: &Snapshot,
     session: &ServerSession,
@@ -241,8 +241,8 @@ impl SyncCall {
         }
     }
 
-    /// The filter for a stream that is checked on its way; None where the policy or the client wants none
-    /// (CONTRACT 41).
+    /// The filter for a stream that is checked while it is relayed (CONTRACT 41); None where the policy or the
+    /// client wants no such stream.
     fn hold_back(&self, snapshot: &Snapshot) -> Option<Box<HoldBack>> {
         let allowed = self.policy.stream_in_sync == StreamInSync::HoldBack;
         let requested = allowed && !self.parsed.chat().stream_true_spans().is_empty();

@@ -187,15 +187,15 @@ impl Registration {
         }
     }
 
-    /// Reserves a record for a check that delivers it itself; None without a spool.
-    pub(super) fn hold(&self, record: Record) -> Option<Lease> {
+    /// Leases a record to a check that delivers it itself; None without a spool.
+    pub(super) fn lease(&self, record: Record) -> Option<Lease> {
         let (_, spool) = self.0.as_ref().and_then(Open::with_spool)?;
         Some(spool.lease(record))
     }
 
-    /// Registers a record whose check failed to deliver it.
-    pub(super) fn give_back(&self, held: Lease) {
-        let receipt = held.release();
+    /// Registers a leased record that its check has not delivered.
+    pub(super) fn release(&self, lease: Lease) {
+        let receipt = lease.release();
         if let Some(open) = &self.0 {
             open.receipt.store(receipt.0, Ordering::Relaxed);
         }

@@ -48,8 +48,8 @@ pub(super) async fn response_body(
     mut answer: Answer,
 ) -> Result<()> {
     let Some(mut head) = answer.upstream.head().cloned() else {
-        let error = CallError::Broken("no response head");
-        answer.registration.post_call_failed(&error);
+        let registration = answer.registration;
+        registration.post_call_failed(&CallError::Broken("no response head"));
         ctx.cut = true;
         return Ok(());
     };
@@ -65,18 +65,13 @@ pub(super) async fn response_body(
     let capture = capture(snapshot, ctx, &head, &answer.registration);
     ctx.status = head.status.as_u16();
     headers::for_client(&mut head, session.req_header().version, &ctx.request_id)?;
-    let Answer {
-        upstream,
-        registration,
-        filter,
-    } = answer;
     let mut relay = Relay {
         snapshot,
         session,
         ctx,
-        upstream,
+        upstream: answer.upstream,
         capture,
-        filter,
+        filter: answer.filter,
         boundary: sse::Border::default(),
         layout,
         last_sent: Instant::now(),
@@ -85,7 +80,7 @@ pub(super) async fn response_body(
         Ok(()) => relay.body().await,
         Err(_) => End::ClientGone,
     };
-    relay.close(end, registration).await
+    relay.close(end, answer.registration).await
 }
 
 /// The capture for the record and the trace.

@@ -52,21 +52,10 @@ pub(super) async fn relay(
         return respond::error(session, ctx, &CallError::ClientGone).await;
     };
     let status = head.status.as_u16();
-    let text = match encoding(&head) {
-        None => bytes.clone(),
-        Some(encoding) => decode::decode(&encoding, &bytes, LARGEST_ERROR)
-            .bytes
-            .into(),
-    };
-    let (kind, body) = if is_whole && json::is_envelope(&text) {
-        (upstream_type(&text), bytes)
-    } else {
-        let envelope = ErrorEnvelope::new(ErrorType::UpstreamError, status, quote(status, &text));
-        for name in [CONTENT_ENCODING, CONTENT_LENGTH, ETAG] {
-            head.remove_header(&name);
-        }
-        head.insert_header(CONTENT_TYPE, "application/json")?;
-        (None, envelope.to_json().into())
+    let text = plain_text(&head, &bytes);
+    let (kind, body) = match is_whole && json::is_envelope(&text) {
+        true => (upstream_type(&text), bytes),
+        false => (None, wrap(&mut head, &text)?),
     };
     registration.post_call(Captured::default(), Some(failure(status, kind)));
     if is_whole {
@@ -77,6 +66,27 @@ pub(super) async fn relay(
     ctx.outcome = Outcome::UpstreamStatus;
     headers::for_client(&mut head, http::Version::HTTP_10, &ctx.request_id)?;
     respond::whole(session, ctx, head, body).await
+}
+
+fn plain_text(head: &ResponseHeader, bytes: &Bytes) -> Bytes {
+    match encoding(head) {
+        None => bytes.clone(),
+        Some(encoding) => {
+            let decoded = decode::decode(&encoding, bytes, LARGEST_ERROR);
+            decoded.bytes.into()
+        }
+    }
+}
+
+/// An envelope that quotes the text, with a head to match.
+fn wrap(head: &mut ResponseHeader, text: &[u8]) -> Result<Bytes> {
+    let status = head.status.as_u16();
+    for name in [CONTENT_ENCODING, CONTENT_LENGTH, ETAG] {
+        head.remove_header(&name);
+    }
+    head.insert_header(CONTENT_TYPE, "application/json")?;
+    let envelope = ErrorEnvelope::new(ErrorType::UpstreamError, status, quote(status, text));
+    Ok(envelope.to_json().into())
 }
 
 /// The body of an error, as far as it was read.

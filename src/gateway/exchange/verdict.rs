@@ -60,12 +60,12 @@ pub(super) struct Check<'a> {
     pub(super) record: Option<Record>,
 }
 
-/// A record that the backend is checking. The spool holds it until the outcome is known.
+/// A record that the backend is checking, leased from the spool until the outcome is known.
 struct PendingCheck<'a> {
     policy: &'a Policy,
     registration: &'a Registration,
     stage: Stage,
-    held: Lease,
+    lease: Lease,
 }
 
 impl<'a> Check<'a> {
@@ -79,28 +79,23 @@ impl<'a> Check<'a> {
         let (policy, analyzer) = (self.policy, snapshot.analyzer.as_ref());
         let (Some(analyzer), Some(pending)) = (analyzer, self.pending()) else {
             let detail = "no backend is configured (MONITOR_URL)";
-            report_unchecked(
-                &snapshot.metrics,
-                policy,
-                UncheckedReason::NoBackend,
-                detail,
-            );
+            let reason = UncheckedReason::NoBackend;
+            report_unchecked(&snapshot.metrics, policy, reason, detail);
             return CheckOutcome::Unknown;
         };
-        let started = Instant::now();
+        let (started, stage) = (Instant::now(), pending.stage);
         let limit = snapshot.settings.monitor.timeout;
         let answer = tokio::select! {
             biased;
-            answer = timeout(limit, verdict(snapshot, &**analyzer, &pending.held)) => answer,
+            answer = timeout(limit, verdict(snapshot, &**analyzer, &pending.lease)) => answer,
             () = client_gone(session) => {
                 ctx.clock.add_backend_wait(started);
-                ctx.add_check(pending.stage, started, "client_gone");
+                ctx.add_check(stage, started, "client_gone");
                 return pending.abandon();
             }
         };
         ctx.clock.add_backend_wait(started);
         let late = || AnalyzerError::Unavailable("no answer within MONITOR_TIMEOUT".into());
-        let stage = pending.stage;
         let outcome = match answer.unwrap_or_else(|_| Err(late())) {
             Ok(verdict) => pending.finish(&snapshot.metrics, verdict),
             Err(error) => pending.fail(&snapshot.metrics, &error),
@@ -120,7 +115,7 @@ impl<'a> Check<'a> {
             policy: self.policy,
             registration: self.registration,
             stage: record.stage,
-            held: self.registration.hold(record)?,
+            lease: self.registration.lease(record)?,
         })
     }
 }
@@ -130,10 +125,10 @@ impl PendingCheck<'_> {
         let Verdict { analysis, durable } = verdict;
         let (policy, id) = (self.policy, analysis.request_id);
         match durable {
-            Some(durable) => self.held.deliver_when_durable(id, durable),
+            Some(durable) => self.lease.deliver_when_durable(id, durable),
             None => {
                 self.emit_left(metrics, TelemetryOutcome::Delivered, "");
-                self.held.delivered(id);
+                self.lease.delivered(id);
             }
         }
         match blocking_finding(policy.block_on, &analysis) {
@@ -154,7 +149,7 @@ impl PendingCheck<'_> {
             AnalyzerError::KeyRefused(status) => {
                 self.emit_left(metrics, TelemetryOutcome::Refused, &text);
                 self.emit_files_refused(metrics);
-                self.held.refused(*status);
+                self.lease.refused(*status);
                 return CheckOutcome::KeyRefused;
             }
             AnalyzerError::Refused(_) => UncheckedReason::Refused,
@@ -162,25 +157,25 @@ impl PendingCheck<'_> {
         };
         // The spool keeps a record that was refused for good as a dead letter (CONTRACT 23).
         let is_open = self.policy.on_backend_failure == OnBackendFailure::Open;
-        if let Some(record) = self.held.record_mut() {
+        if let Some(record) = self.lease.record_mut() {
             record.unchecked = is_open;
             if !is_open && record.stage == Stage::PostCall {
                 record.failure = Some(failure_of(&CallError::Unchecked));
             }
         }
-        self.registration.give_back(self.held);
+        self.registration.release(self.lease);
         report_unchecked(metrics, self.policy, reason, &text);
         CheckOutcome::Unknown
     }
 
     /// Registers the record again. The backend may have it already, and stores a repeated record once.
     fn abandon(mut self) -> CheckOutcome {
-        if let Some(record) = self.held.record_mut()
+        if let Some(record) = self.lease.record_mut()
             && record.stage == Stage::PostCall
         {
             record.failure = Some(failure_of(&CallError::ClientGone));
         }
-        self.registration.give_back(self.held);
+        self.registration.release(self.lease);
         CheckOutcome::ClientGone
     }
 
@@ -195,7 +190,7 @@ impl PendingCheck<'_> {
     }
 
     fn emit_files_refused(&self, metrics: &Metrics) {
-        let record = self.held.record();
+        let record = self.lease.record();
         if let Some(list) = record.and_then(|record| record.files.as_ref()) {
             AttachmentsAbandoned {
                 request_id: &list.request_id,
@@ -226,15 +221,15 @@ pub(super) fn report_unchecked(
     .emit(metrics);
 }
 
-/// Asks for the verdict. A prompt that has to be on disk before the upstream call is registered with its
-/// verdict by the spool, not by the backend.
+/// Awaits the verdict. Where a prompt has to be on disk before the upstream call, the backend's storage of it
+/// is awaited too; otherwise that happens off the request path.
 async fn verdict(
     snapshot: &Snapshot,
     analyzer: &dyn Analyzer,
-    held: &Lease,
+    lease: &Lease,
 ) -> Result<Verdict, AnalyzerError> {
     let gone = || AnalyzerError::Unavailable("the record is no longer in the spool".into());
-    let record = held.record().ok_or_else(gone)?;
+    let record = lease.record().ok_or_else(gone)?;
     let before = snapshot.settings.spool.durability == Durability::BeforeUpstream;
     if record.stage == Stage::PreCall && before {
         return Ok(Verdict {

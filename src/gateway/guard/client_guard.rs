@@ -117,10 +117,10 @@ impl ClientGuard {
         self.deadline.is_over().then_some(EndReason::SlowHead)
     }
 
-    fn is_in_head(&mut self) -> bool {
-        match &mut self.protocol {
+    fn is_in_head(&self) -> bool {
+        match &self.protocol {
             Protocol::Http1(http1) => {
-                let http1 = http1.get_mut().unwrap_or_else(PoisonError::into_inner);
+                let http1 = http1.lock().unwrap_or_else(PoisonError::into_inner);
                 http1.is_in_head()
             }
             Protocol::Http2(frames) => frames.is_in_head(),

@@ -1,8 +1,9 @@
 //! Time limits for what a client sends (`limits.header_timeout`): how long a head may stay incomplete,
 //! and how slowly a body may arrive.
 //!
-//! Pingora bounds only the silence between two reads, so a client that sends a byte now and then could
-//! hold a connection, and the memory of its request, without an end. HTTP/2 heads have no limit at all.
+//! Pingora bounds only the silence between two reads (cloudflare/pingora#447), so a client that sends a byte
+//! now and then could hold a connection, and the memory of its request, for ever. HTTP/2 heads have no limit
+//! at all.
 
 use std::future::Future;
 use std::pin::Pin;

@@ -162,7 +162,7 @@ impl MemoryReservation {
         Ok(())
     }
 
-    /// Releases everything.
+    /// Releases all bytes of the reservation.
     pub(crate) fn release(&mut self) {
         if self.bytes > 0 {
             self.budget.release(std::mem::take(&mut self.bytes));

@@ -17,8 +17,8 @@ impl RuntimeProbe {
         let _ = self.0.set(Handle::current());
     }
 
-    /// Whether a new task ends within `limit`; blocks the caller until then. True while no runtime is
-    /// attached.
+    /// Whether a new task ends within `limit`; blocks the caller until then. Without an attached runtime the
+    /// answer is true.
     pub fn responds_within(&self, limit: Duration) -> bool {
         let Some(runtime) = self.0.get() else {
             return true;

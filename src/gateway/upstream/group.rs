@@ -26,7 +26,7 @@ pub(crate) struct TriedServers(u8);
 
 /// The state of one model server, for status pages.
 pub struct UpstreamStatus {
-    /// `host:port`.
+    /// The address as `host:port`, for logs and metrics.
     pub address: String,
     /// Whether calls go to it.
     pub is_up: bool,

@@ -11,8 +11,8 @@ use pingora_core::protocols::http::client::HttpSession;
 use pingora_core::protocols::http::v1::client::HttpSession as Http1Session;
 use pingora_core::upstreams::peer::{HttpPeer, Peer};
 
-/// A body up to this size leaves in one write with its head: copying it costs less than a second system
-/// call.
+/// A body up to this size leaves in one write with its head, because copying it costs less than a second
+/// system call would.
 const SMALL_BODY: usize = 32 << 10;
 /// A write up to this size enters an idle connection whole or not at all.
 const ATOMIC_WRITE: usize = 2 << 10;

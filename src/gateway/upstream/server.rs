@@ -44,7 +44,7 @@ impl ModelServer {
         })
     }
 
-    /// `host:port`.
+    /// The address as `host:port`, for logs and metrics.
     pub(super) fn name(&self) -> &str {
         &self.name
     }

@@ -22,7 +22,7 @@ pub(super) struct PendingFrames {
     texts: BTreeMap<TextKey, TextWindow>,
     /// The choices that the client has seen, and whether it has seen their end.
     choices: BTreeMap<u64, bool>,
-    /// The client's stream ends inside a frame that was too large to be frame.
+    /// The client's stream ends inside a frame that was too large to be held.
     inside_frame: bool,
 }
 

@@ -12,7 +12,8 @@ use std::sync::Arc;
 const BLOCK: usize = 1024;
 /// Held text beyond this size is inspected as if the text ended there.
 const MOST_HELD: usize = 64 << 10;
-/// That is checked at multiples of this many bytes of the text, so that events do not influence it.
+/// The size of held text is compared at multiples of this many bytes of the text, so that the limits of
+/// events do not influence the result.
 const STEP: usize = 1024;
 
 /// The detectors that inspect a text.
@@ -30,7 +31,7 @@ pub(super) struct TextWindow {
     base: usize,
     /// The start of the first block: that of the text, or where it was last inspected as if it ended.
     origin: usize,
-    /// The block that is being inspected.
+    /// The index of the block that is being inspected.
     block: usize,
     visible: usize,
     finding: Option<usize>,
@@ -81,6 +82,7 @@ impl TextWindow {
         }
     }
 
+    /// Inspects the text as far as it is settled, or to its end if `is_final`.
     fn inspect(&mut self, detectors: &Detectors, is_final: bool) {
         while self.finding.is_none() {
             let start = self.block_start(self.block.saturating_sub(1));

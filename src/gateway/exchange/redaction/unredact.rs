@@ -31,9 +31,9 @@ pub(super) fn completion(placeholders: &Placeholders, body: &[u8]) -> Option<Vec
 /// A complete event stream with its values; None for one with an unreadable frame.
 pub(super) fn stream(placeholders: &Placeholders, body: &[u8]) -> Option<Vec<u8>> {
     let mut stream = UnredactStream::new(placeholders.clone(), body.len());
-    let mut restored = stream.push(body);
-    restored.extend(stream.finish());
-    (stream.unreadable() == 0).then_some(restored)
+    let mut unredacted = stream.push(body);
+    unredacted.extend(stream.finish());
+    (stream.unreadable() == 0).then_some(unredacted)
 }
 
 /// A value as the content of a JSON string. Arguments are JSON inside a string, so it is escaped twice.

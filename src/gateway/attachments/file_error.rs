@@ -1,16 +1,16 @@
-//! Why one file of a call is skipped (§7.3.2). The texts carry nothing of the file, its name or its
-//! URL, which may hold what nobody should log.
+//! Why a file of a call is skipped (§7.3.2). The texts are logged, so they hold nothing of the file, its name
+//! or its URL, which may be secret.
 
 use crate::backend::AttachError;
 use crate::observe::AttachmentOutcome;
 use thiserror::Error;
 
-/// One file's fault; the others go on.
+/// The error of one file; the other files of the call are not affected.
 #[derive(Debug, Error)]
-pub(super) enum Fault {
+pub(super) enum FileError {
     #[error("{0}")]
     Malformed(&'static str),
-    #[error("a call may have at most 64 files")]
+    #[error("a call may list at most 64 files")]
     TooMany,
     #[error("{0}")]
     Forbidden(&'static str),
@@ -18,7 +18,7 @@ pub(super) enum Fault {
     Unreachable(&'static str),
     #[error("{0}")]
     Status(u16),
-    #[error("it is over files.max_bytes")]
+    #[error("larger than files.max_bytes")]
     TooLarge,
     #[error("{0}")]
     Late(&'static str),
@@ -26,8 +26,8 @@ pub(super) enum Fault {
     Backend(#[from] AttachError),
 }
 
-impl Fault {
-    /// As it is counted.
+impl FileError {
+    /// The label of the metric that counts it.
     pub(super) fn outcome(&self) -> AttachmentOutcome {
         match self {
             Self::Malformed(_) => AttachmentOutcome::Malformed,
