@@ -98,8 +98,7 @@ fn settings() -> String {
 fn row(entry: &Entry, before: Option<&Entry>) -> String {
     let variable = env::VARIABLES
         .iter()
-        .find(|variable| variable.key_in(Role::All) == Some(&entry.key))
-        .map_or(String::new(), |variable| format!("`{}`", variable.name));
+        .find(|variable| variable.key_in(Role::All) == Some(&entry.key));
     // A role's own file has the keys below `analysis` at its top, where they hide others of their name.
     let of_analysis = match entry.key.strip_prefix("analysis.") {
         Some(key) => key,
@@ -119,7 +118,12 @@ fn row(entry: &Entry, before: Option<&Entry>) -> String {
         Some(before) if entry.comment.is_empty() => format!("Together with `{}`.", before.key),
         _ => entry.meaning(),
     };
-    let default = entry.value.as_deref().unwrap_or_default();
+    // The table of variables has the program's own default; the file may name another value and say so.
+    let own = variable
+        .map(|variable| variable.default)
+        .filter(|own| !own.is_empty());
+    let default = own.or(entry.value.as_deref()).unwrap_or_default();
+    let variable = variable.map_or(String::new(), |variable| format!("`{}`", variable.name));
     format!(
         "| `{}` | `{default}` | {variable} | {} | {} |\n",
         entry.key,
