@@ -86,7 +86,6 @@ fn every_relative_link_and_anchor_of_the_documentation_resolves() {
     assert!(count > 60, "{count} links");
 }
 
-/// Every page is reached from the README, directly or by way of others.
 #[test]
 fn every_page_of_the_documentation_is_linked_from_the_readme() {
     let readme = read(&root().join("README.md"));
