@@ -144,3 +144,20 @@ fn every_test_that_guarantees_md_names_exists() {
     }
     assert!(count > 20, "{count} tests are named");
 }
+
+#[test]
+fn every_file_that_architecture_and_development_name_exists() {
+    let file =
+        Regex::new(r"`((?:src|crates|tests|conf|benches|packaging|training)/[\w./-]*)`").unwrap();
+    let mut count = 0;
+    for page in ["docs/architecture.md", "docs/development.md"] {
+        for found in file.captures_iter(&read(&root().join(page))) {
+            // A new file is written with NAME.
+            if !found[1].contains("NAME") {
+                assert!(root().join(&found[1]).exists(), "{page}: no {}", &found[1]);
+                count += 1;
+            }
+        }
+    }
+    assert!(count > 30, "{count} files are named");
+}
