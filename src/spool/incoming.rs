@@ -1,84 +1,181 @@
-//! Records that others put into a spool's folder (CONTRACT 23): files of frames in a folder inside
-//! it, taken up like records of the request path and removed once they are on disk as such. A crash
-//! in between takes them up twice, which the backend takes for once.
+//! The folder `incoming` inside a spool's folder (CONTRACT 23): replayed dead letters and the records
+//! of a process that has ended arrive there as files of frames. The spool's thread accepts their records
+//! like those of the request path and removes a file once its records are on disk in a segment. A crash
+//! in between accepts some of them twice, which the backend treats as once.
 
-use super::segment::{Next, Reader};
-use super::{Shared, entry};
+use super::record_codec;
+use super::segment::{self, NextFrame, SegmentReader};
+use crate::backend::Record;
+use crate::observe::Metrics;
 use crate::observe::events::{SpoolDamaged, SpoolDiskFailed};
-use std::io;
+use std::fs::{DirBuilder, File, OpenOptions};
+use std::io::{self, BufWriter, Write};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
+use uuid::Uuid;
 
-/// The folder inside the spool's.
-pub(super) const FOLDER: &str = "incoming";
-/// How often the folder is looked into.
-const LOOK: Duration = Duration::from_secs(1);
-/// Bytes taken up between two writes, so that they never stand in the way of the request path's.
+/// How often the folder is scanned.
+const SCAN_INTERVAL: Duration = Duration::from_secs(1);
+/// Bytes accepted between two writes, so that they never delay records of the request path.
 const STEP: u64 = 2 << 20;
+/// The extension of files that are ready to be accepted.
+const READY: &str = "seg";
+/// The extension of a file that is still being written.
+pub(super) const UNFINISHED: &str = "part";
 
-/// The folder, looked into by the spool's thread.
-pub(super) struct Incoming {
-    folder: PathBuf,
-    next_look: Instant,
-    open: Option<Arrival>,
-    /// Taken up whole; its records are on disk with the next write.
-    taken_up: Option<PathBuf>,
+/// The folder inside a spool's.
+pub(super) fn folder(spool: &Path) -> PathBuf {
+    spool.join("incoming")
 }
 
-struct Arrival {
+/// Creates the folder (0700) if it is missing.
+pub(super) fn create_folder(spool: &Path) -> io::Result<PathBuf> {
+    let incoming = folder(spool);
+    let mut builder = DirBuilder::new();
+    builder.recursive(true).mode(0o700).create(&incoming)?;
+    Ok(incoming)
+}
+
+/// A name that no other file has, without an extension.
+fn unique_name(incoming: &Path) -> PathBuf {
+    incoming.join(Uuid::new_v4().to_string())
+}
+
+/// Moves a whole file of frames into the folder.
+pub(super) fn move_in(path: &Path, incoming: &Path) -> io::Result<()> {
+    std::fs::rename(path, unique_name(incoming).with_extension(READY))
+}
+
+/// The files that are ready to be accepted, in no particular order; none if the folder is missing.
+pub(super) fn ready_files(incoming: &Path) -> io::Result<Vec<PathBuf>> {
+    let found = match std::fs::read_dir(incoming) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        found => found?,
+    };
+    let paths = found.map(|file| file.map(|file| file.path()));
+    let paths: io::Result<Vec<_>> = paths.collect();
+    Ok(paths?
+        .into_iter()
+        .filter(|path| path.extension().is_some_and(|kind| kind == READY))
+        .collect())
+}
+
+/// A file of frames that becomes visible to the spool's thread only when it is whole and on disk.
+pub(super) struct IncomingFile {
+    folder: PathBuf,
     path: PathBuf,
-    reader: Reader,
+    out: BufWriter<File>,
+    frames: u64,
+}
+
+impl IncomingFile {
+    pub(super) fn create(incoming: &Path) -> io::Result<Self> {
+        let path = unique_name(incoming).with_extension(UNFINISHED);
+        let file = OpenOptions::new()
+            .write(true)
+            .create_new(true)
+            .mode(0o600)
+            .open(&path)?;
+        let mut out = BufWriter::new(file);
+        out.write_all(segment::MAGIC)?;
+        Ok(Self {
+            folder: incoming.into(),
+            path,
+            out,
+            frames: 0,
+        })
+    }
+
+    /// Appends an encoded record.
+    pub(super) fn append(&mut self, content: &[u8]) -> io::Result<()> {
+        let mut bytes = Vec::with_capacity(content.len() + segment::FRAME_HEADER);
+        segment::frame(&mut bytes, |out| out.extend_from_slice(content));
+        self.out.write_all(&bytes)?;
+        self.frames += 1;
+        Ok(())
+    }
+
+    /// Where the file is while it is unfinished.
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Makes the file ready, on disk, and gives the number of its records. An empty one is removed.
+    pub(super) fn publish(self) -> io::Result<u64> {
+        self.out.into_inner()?.sync_all()?;
+        match self.frames {
+            0 => std::fs::remove_file(&self.path)?,
+            _ => std::fs::rename(&self.path, self.path.with_extension(READY))?,
+        }
+        File::open(&self.folder)?.sync_all()?;
+        Ok(self.frames)
+    }
+}
+
+/// Accepts what arrives in the folder.
+pub(super) struct IncomingReader {
+    folder: PathBuf,
+    next_scan: Instant,
+    open: Option<OpenFile>,
+    /// Accepted whole; its records are on disk with the next write.
+    accepted: Option<PathBuf>,
+}
+
+struct OpenFile {
+    path: PathBuf,
+    reader: SegmentReader,
     end: u64,
 }
 
-impl Incoming {
-    /// `folder` is the spool's.
-    pub(super) fn new(folder: &Path) -> Self {
+impl IncomingReader {
+    pub(super) fn new(spool: &Path) -> Self {
         Self {
-            folder: folder.join(FOLDER),
-            next_look: Instant::now(),
+            folder: folder(spool),
+            next_scan: Instant::now(),
             open: None,
-            taken_up: None,
+            accepted: None,
         }
     }
 
-    /// Whether there is something to do now.
-    pub(super) fn is_under_way(&self) -> bool {
-        self.open.is_some() || self.taken_up.is_some()
+    /// Whether a file is being accepted.
+    pub(super) fn is_busy(&self) -> bool {
+        self.open.is_some() || self.accepted.is_some()
     }
 
-    /// Goes on after a write that left nothing unwritten.
-    pub(super) fn step(&mut self, shared: &Shared) {
-        if let Err(error) = self.try_step(shared) {
-            SpoolDiskFailed { error: &error }.emit(&shared.metrics);
+    /// Accepts some more records. Called after a write that left nothing unwritten.
+    pub(super) fn step(&mut self, accept: &mut dyn FnMut(Record), metrics: &Metrics) {
+        if let Err(error) = self.try_step(accept, metrics) {
+            SpoolDiskFailed { error: &error }.emit(metrics);
         }
     }
 
-    fn try_step(&mut self, shared: &Shared) -> io::Result<()> {
-        if let Some(path) = self.taken_up.take() {
+    fn try_step(&mut self, accept: &mut dyn FnMut(Record), metrics: &Metrics) -> io::Result<()> {
+        if let Some(path) = self.accepted.take() {
             std::fs::remove_file(path)?;
         }
-        if self.open.is_none() && self.next_look <= Instant::now() {
-            self.next_look = Instant::now() + LOOK;
-            self.open = self.look(shared)?;
+        if self.open.is_none() && self.next_scan <= Instant::now() {
+            self.next_scan = Instant::now() + SCAN_INTERVAL;
+            self.open = self.find(metrics)?;
         }
-        if let Some(arrival) = &mut self.open
-            && arrival.take_up(shared)?
+        if let Some(file) = &mut self.open
+            && file.accept_some(accept, metrics)?
         {
-            self.taken_up = self.open.take().map(|arrival| arrival.path);
+            self.accepted = self.open.take().map(|file| file.path);
         }
         Ok(())
     }
 
-    fn look(&self, shared: &Shared) -> io::Result<Option<Arrival>> {
-        for path in files(&self.folder)? {
-            match Reader::open(&path) {
+    /// Opens one of the files that are ready.
+    fn find(&self, metrics: &Metrics) -> io::Result<Option<OpenFile>> {
+        for path in ready_files(&self.folder)? {
+            match SegmentReader::open(&path) {
                 Ok(reader) => {
                     let end = reader.length()?;
-                    return Ok(Some(Arrival { path, reader, end }));
+                    return Ok(Some(OpenFile { path, reader, end }));
                 }
                 Err(error) if error.kind() == io::ErrorKind::InvalidData => {
-                    set_aside(&path, shared)?;
+                    keep_damaged(&path, metrics)?;
                 }
                 Err(error) => return Err(error),
             }
@@ -87,21 +184,23 @@ impl Incoming {
     }
 }
 
-impl Arrival {
-    /// Takes up some records; true when there are no more.
-    fn take_up(&mut self, shared: &Shared) -> io::Result<bool> {
+impl OpenFile {
+    /// Accepts up to [`STEP`] bytes of records; true if none are left.
+    fn accept_some(
+        &mut self,
+        accept: &mut dyn FnMut(Record),
+        metrics: &Metrics,
+    ) -> io::Result<bool> {
         let stop = self.reader.offset() + STEP;
         while self.reader.offset() < stop {
             match self.reader.next(self.end)? {
-                Next::Frame(content) => match entry::decode(&content) {
-                    Some(record) => {
-                        shared.push(record);
-                    }
-                    None => set_aside(&self.path, shared)?,
+                NextFrame::Whole(content) => match record_codec::decode(&content) {
+                    Some(record) => accept(record),
+                    None => keep_damaged(&self.path, metrics)?,
                 },
-                Next::End => return Ok(true),
-                Next::Broken(_) | Next::Torn(_) => {
-                    set_aside(&self.path, shared)?;
+                NextFrame::End => return Ok(true),
+                NextFrame::Broken(_) | NextFrame::Torn(_) => {
+                    keep_damaged(&self.path, metrics)?;
                     return Ok(true);
                 }
             }
@@ -110,28 +209,14 @@ impl Arrival {
     }
 }
 
-/// The files that are whole, in no order; none where the folder is missing.
-pub(super) fn files(folder: &Path) -> io::Result<Vec<PathBuf>> {
-    let found = match std::fs::read_dir(folder) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-        found => found?,
-    };
-    let paths = found.map(|file| file.map(|file| file.path()));
-    let paths: io::Result<Vec<_>> = paths.collect();
-    Ok(paths?
-        .into_iter()
-        .filter(|path| path.extension().is_some_and(|kind| kind == "seg"))
-        .collect())
-}
-
-/// Keeps a copy under a name that nobody takes up.
-fn set_aside(path: &Path, shared: &Shared) -> io::Result<()> {
+/// Keeps a copy with the extension `damaged`.
+fn keep_damaged(path: &Path, metrics: &Metrics) -> io::Result<()> {
     let kept = path.with_extension("damaged");
     if kept.exists() {
         return Ok(());
     }
     let bytes = std::fs::metadata(path)?.len();
     std::fs::copy(path, kept)?;
-    SpoolDamaged { bytes }.emit(&shared.metrics);
+    SpoolDamaged { bytes }.emit(metrics);
     Ok(())
 }

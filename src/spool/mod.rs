@@ -1,261 +1,210 @@
-//! The durable way from the request path to the backend (CONTRACT 11 and 23): what is taken is on
-//! disk within 10 ms, or when [`Spool::wait_durable`] says so, and leaves it only with the backend's answer. A crash, a stop or
-//! an outage delays records; it loses none that were on disk.
+//! The durable way from the request path to the backend (CONTRACT 11 and 23). A record that is accepted
+//! is on disk within 10 ms, or when [`Spool::wait_durable`] returns, and leaves the spool only with the
+//! backend's answer. A crash, a stop or an outage delays records; it loses none that were on disk.
 //!
-//! The request path adds a record's bytes to a buffer and goes on. One thread writes and syncs the
-//! buffer to segment files, [`Delivery`]'s lanes deliver, from memory while they keep up and from disk
-//! when they do not, so that no backlog grows in memory. Bounded by bytes and by age; over either the
-//! oldest records go, counted and said.
+//! The request path appends a record's bytes to a buffer and goes on. One thread, [`writer`], writes and
+//! syncs the buffer to segment files. [`delivery`] sends records from memory while it keeps up, and reads
+//! them back from disk when it does not, so that no backlog grows in memory. The files are bounded by
+//! bytes and by age; beyond either bound the oldest records are dropped, counted and logged.
+//!
+//! | | |
+//! |---|---|
+//! | what is on disk | [`segment`], [`record_codec`], [`ack_log`], [`sequence`], [`dead_letter`] |
+//! | what is known of it | [`state`] with [`segment_index`] and [`eviction`] |
+//! | who changes it | the request path here and in [`lease`], [`writer`], [`delivery`] |
+//! | what others left | [`recovery`], [`takeover`], [`incoming`] |
 
-mod adopt;
-mod back;
-mod batch;
-mod book;
-mod dead;
-mod disk;
-mod entry;
-mod fault;
-mod files;
-mod folder;
-mod found;
-mod gate;
-mod gone;
-mod held;
+mod ack_log;
+mod core;
+mod dead_letter;
+mod delivery;
+mod eviction;
+mod fault_points;
 mod incoming;
-mod inherited;
-mod item;
-mod lanes;
-mod ledger;
-mod letters;
-mod marks;
-mod numbers;
-mod outlet;
-mod owed;
-mod parked;
-mod replay;
+mod lease;
+mod record_codec;
+mod recovery;
 mod segment;
-mod shared;
+mod segment_index;
+mod sequence;
 mod state;
-mod survey;
+mod takeover;
+mod writer;
 
-pub use adopt::{existing_folders, sibling_folders, take_over};
-pub use dead::{DeadLetter, dead_letters};
-pub use held::Lease;
-pub use lanes::Delivery;
-pub use owed::PendingAttachments;
-pub use replay::replay_dead_letters;
-pub use survey::{FolderSummary, summarize};
+pub use self::core::{Receipt, SpoolBounds};
+pub use dead_letter::{DeadLetter, dead_letters, replay_dead_letters};
+pub use delivery::{Delivery, PendingAttachments};
+pub use lease::Lease;
+pub use recovery::{FolderSummary, SpoolError, summarize};
+pub use takeover::{existing_folders, sibling_folders, take_over};
 
+use self::core::{SpoolCore, now_ms};
 use crate::backend::{Analyzer, Record};
 use crate::observe::Metrics;
-use disk::Disk;
-use folder::{lock, refused};
-use found::Found;
-use gate::Gate;
+use delivery::breaker::DeliveryBreaker;
 use monitor_model::{GATEWAY_VERSION, GatewayReport};
-use owed::Owing;
-use shared::{Shared, now_ms};
-use state::State;
-use std::path::{Path, PathBuf};
-use std::sync::{Arc, Condvar, Mutex};
+use state::{Initial, State};
+use std::path::Path;
+use std::sync::Arc;
 use std::thread::JoinHandle;
-use std::time::Duration;
-use thiserror::Error;
-use tokio::sync::{Notify, watch};
-
-/// What a spool may use.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct SpoolBounds {
-    /// Bytes of its files.
-    pub bytes: u64,
-    /// How long a record is kept for a backend that does not take it.
-    pub age: Duration,
-    /// Bytes of the records in memory on their way.
-    pub memory: u64,
-    /// Calls to the backend at once.
-    pub concurrency: usize,
-    /// Bytes of the dead letters.
-    pub dead: u64,
-}
-
-/// Why a spool cannot be opened.
-#[derive(Debug, Error)]
-pub enum SpoolError {
-    /// Its folder cannot be made, read or locked.
-    #[error("the spool's folder {folder} cannot be used: {reason}")]
-    Folder {
-        /// The folder.
-        folder: PathBuf,
-        /// The system's words.
-        reason: String,
-    },
-    /// Another process uses it.
-    #[error(
-        "the spool's folder {folder} is in use by another process: stop it, or give this one a folder of its own (spool.dir)"
-    )]
-    InUse {
-        /// The folder.
-        folder: PathBuf,
-    },
-}
+use tokio::sync::Notify;
+use writer::Writer;
 
 /// The request path's end of a spool.
 #[derive(Clone)]
 pub struct Spool {
-    shared: Arc<Shared>,
+    core: Arc<SpoolCore>,
+    breaker: Arc<DeliveryBreaker>,
 }
 
-/// A spool as its process knows it.
+/// The three ends of a spool that was opened.
+pub struct Opened {
+    /// For the request path.
+    pub spool: Spool,
+    /// Has to run for records to reach the backend.
+    pub delivery: Delivery,
+    /// Ends the spool in order.
+    pub closer: Closer,
+}
+
+/// Ends a spool in order.
+pub struct Closer {
+    core: Arc<SpoolCore>,
+    thread: JoinHandle<()>,
+}
+
+/// The status of a spool, as its process knows it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SpoolStatus {
-    /// Bytes of its files.
+    /// Bytes of its segments.
     pub bytes: u64,
-    /// Records the backend has not taken, as far as their segments have been read.
+    /// Records that the backend has not acknowledged, as far as their segments have been read.
     pub records: u64,
-    /// Age in seconds of the oldest record that the backend has not taken; 0 where there is none.
+    /// Age in seconds of the oldest unacknowledged record; 0 if there is none.
     pub oldest_seconds: f64,
     /// Its disk refuses to be written.
     pub degraded: bool,
-    /// Records the backend refused for good.
+    /// Records that the backend refused for good.
     pub dead_letters: i64,
     /// Bytes of their files.
     pub dead_letter_bytes: i64,
-    /// Those of this process's time that `spool.max_dead_bytes` left no room for.
+    /// Dead letters that this process lost to `spool.max_dead_bytes`.
     pub dead_letters_dropped: u64,
-    /// Records that the backend fails on while it takes others; they are tried again by themselves.
+    /// Records that the backend fails on while it takes others; they are retried by themselves.
     pub retried_apart: u64,
-    /// Records in memory on their way.
+    /// Records in memory on their way to the backend.
     pub in_memory: u64,
     /// Whether the backend answered when it was last asked.
     pub backend_answers: bool,
 }
 
-/// Ends a spool in order.
-pub struct Closer {
-    shared: Arc<Shared>,
-    thread: JoinHandle<()>,
-}
-
-/// A record that was taken; [`Spool::wait_durable`] waits until it is on disk.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Receipt(pub(crate) u64);
-
-impl Receipt {
-    /// Of a record that was not taken: never on disk.
-    const NEVER: Self = Self(u64::MAX);
-}
-
 impl Spool {
-    /// Opens the folder, making it where it is missing (0700, files 0600), takes up what an earlier
-    /// process left, and starts the thread that writes.
+    /// Opens the folder, creating it if it is missing (0700, files 0600), recovers what an earlier process
+    /// left, and starts the thread that writes.
     ///
     /// # Errors
-    /// [`SpoolError`]. A segment that cannot be read is set aside and said, never an error.
+    /// [`SpoolError`]. A segment that cannot be read is set aside and logged, never an error.
     pub fn open(
         folder: &Path,
         bounds: SpoolBounds,
         analyzer: Arc<dyn Analyzer>,
         metrics: Arc<Metrics>,
-    ) -> Result<(Self, Delivery, Closer), SpoolError> {
-        let lock = lock(folder)?;
-        let found = Found::look(folder, &metrics).map_err(|error| refused(folder, &error))?;
-        let outlet = Arc::new(Notify::new());
-        let newest = found.newest;
-        let (files, owed) = Owing::new(bounds.memory / 2);
-        let mut state = State::new(found.book, found.next, bounds, Some(outlet.clone()));
-        state.numbers = found.numbers;
-        let shared = Arc::new(Shared {
-            state: Mutex::new(state),
-            wake: Condvar::new(),
-            durable: watch::Sender::default(),
-            metrics,
-            gate: Gate::default(),
-            marks: found.marks,
-            files,
-        });
-        let disk = Disk::new(shared.clone(), folder.into(), lock, newest);
+    ) -> Result<Opened, SpoolError> {
+        let refused = |error| SpoolError::folder(folder, &error);
+        let lock = recovery::lock(folder)?;
+        let found = recovery::recover(folder, &metrics).map_err(refused)?;
+        let dispatcher = Arc::new(Notify::new());
+        let initial = Initial {
+            index: found.index,
+            current: found.next,
+            sequencer: found.sequencer,
+        };
+        let wakes = Some(dispatcher.clone());
+        let state = State::new(initial, bounds.eviction(), bounds.memory, wakes);
+        let core = Arc::new(SpoolCore::new(bounds, state, found.sequence_file, metrics));
+        let writer = Writer::new(core.clone(), folder.into(), lock, found.newest);
         let thread = std::thread::Builder::new()
             .name("spool".into())
-            .spawn(move || disk.run())
-            .map_err(|error| refused(folder, &error))?;
-        let worker = Delivery {
-            outlet,
-            analyzer,
-            shared: shared.clone(),
-            owed: Some(owed),
-        };
-        let spool = Self {
-            shared: shared.clone(),
-        };
-        Ok((spool, worker, Closer { shared, thread }))
+            .spawn(move || writer.run())
+            .map_err(refused)?;
+        let breaker = Arc::new(DeliveryBreaker::new());
+        Ok(Opened {
+            delivery: Delivery::new(core.clone(), dispatcher, analyzer, breaker.clone()),
+            closer: Closer {
+                core: core.clone(),
+                thread,
+            },
+            spool: Self { core, breaker },
+        })
     }
 
-    /// Takes a record and returns at once. Where nothing more can be kept, the oldest records go, or
-    /// this one when the disk takes none; that is counted and said, and no client notices.
+    /// Accepts a record and returns at once. If nothing more can be kept, the oldest records are dropped,
+    /// or this one while the disk refuses; that is counted and logged, and no client notices.
     pub fn push(&self, record: Record) -> Receipt {
-        self.shared.push(record)
+        self.core.push(record)
     }
 
-    /// Resolves when the record is on disk; pends while the disk refuses, for good where the record
-    /// was not taken, so that the caller has to bound it.
+    /// Accepts a record that a call of its own is about to deliver.
+    pub fn lease(&self, record: Record) -> Lease {
+        Lease::new(self.core.clone(), record)
+    }
+
+    /// Resolves when the record is on disk; pending while the disk refuses, and for ever if the record was
+    /// dropped, so the caller has to bound the wait.
     pub async fn wait_durable(&self, receipt: Receipt) {
-        let mut written = self.shared.durable.subscribe();
-        {
-            let mut state = self.shared.lock();
-            state.urgent = true;
-            if state.idle {
-                self.shared.wake.notify_one();
-            }
+        let mut disk = self.core.watch_disk();
+        if self.core.lock().hurry() {
+            self.core.wake_writer();
         }
-        // The sender lives as long as this end does.
-        let _ = written.wait_for(|disk| disk.count >= receipt.0).await;
+        // The sender lives as long as this spool.
+        let _ = disk.wait_for(|disk| disk.written >= receipt.0).await;
     }
 
-    /// Resolves as soon as the spool's disk is known to refuse.
+    /// Resolves once the spool's disk is known to refuse.
     pub async fn wait_degraded(&self) {
-        let mut disk = self.shared.durable.subscribe();
-        let _ = disk.wait_for(|disk| disk.refuses).await;
+        let mut disk = self.core.watch_disk();
+        let _ = disk.wait_for(|disk| disk.is_degraded).await;
     }
 
-    /// Says that a call gave up its wait for the disk. One that hangs is as good as one that refuses:
-    /// until it takes something, no other call waits for it.
+    /// Tells the spool that a call gave up waiting for the disk. A disk that hangs is treated like one
+    /// that refuses: until it takes something, no other call waits for it.
     pub fn mark_degraded(&self) {
-        self.shared.set_degraded(true);
+        self.core.set_degraded(true);
     }
 
-    /// Records in memory on their way, but for those that are retried apart; 1 more while there are
+    /// Records in memory on their way to the backend, without those being retried; 1 more while there are
     /// others on disk.
     pub fn waiting(&self) -> u64 {
-        let state = self.shared.lock();
-        state.in_lanes - state.parked + u64::from(state.behind.is_some())
+        let figures = self.core.lock().figures(now_ms());
+        figures.in_memory - figures.retrying + u64::from(figures.has_backlog)
     }
 
     /// Whether the spool's disk refuses to be written.
     pub fn is_degraded(&self) -> bool {
-        self.shared.durable.borrow().refuses
+        self.core.disk().is_degraded
     }
 
-    /// What an operator wants to know.
+    /// The spool's status, for operators.
     pub fn status(&self) -> SpoolStatus {
-        let (state, metrics) = (self.shared.lock(), &self.shared.metrics);
+        let figures = self.core.lock().figures(now_ms());
+        let metrics = &self.core.metrics().spool;
         SpoolStatus {
-            bytes: state.book.bytes(),
-            records: state.book.owed(),
-            oldest_seconds: state.age_seconds(now_ms()),
+            bytes: figures.bytes,
+            records: figures.records,
+            oldest_seconds: figures.oldest_seconds,
             degraded: self.is_degraded(),
-            dead_letters: metrics.spool.dead_letters.get(),
-            dead_letter_bytes: metrics.spool.dead_letter_bytes.get(),
-            dead_letters_dropped: metrics.spool.letters_lost.get(),
-            retried_apart: state.parked,
-            in_memory: state.in_lanes,
+            dead_letters: metrics.dead_letters.get(),
+            dead_letter_bytes: metrics.dead_letter_bytes.get(),
+            dead_letters_dropped: metrics.letters_lost.get(),
+            retried_apart: figures.retrying,
+            in_memory: figures.in_memory,
             backend_answers: self.backend_answers(),
         }
     }
 
-    /// What the backend is told of it.
+    /// The spool's status, for the backend.
     pub fn report(&self) -> GatewayReport {
-        // The lock is given back before the status takes it.
-        let gateway = self.shared.lock().numbers.gateway();
+        let gateway = self.core.lock().sequencer().gateway();
         let status = self.status();
         GatewayReport {
             gateway,
@@ -265,26 +214,22 @@ impl Spool {
             oldest_seconds: status.oldest_seconds as u64,
             dead_letters: status.dead_letters.unsigned_abs(),
             degraded: status.degraded,
-            overhead: self.shared.metrics.own_overhead(),
+            overhead: self.core.metrics().own_overhead(),
         }
     }
 
     /// Whether the backend answered when it was last asked.
     pub fn backend_answers(&self) -> bool {
-        self.shared.gate.is_open()
+        self.breaker.is_closed()
     }
 }
 
 impl Closer {
-    /// Writes what is left and ends the thread and the lanes. Records not delivered stay on disk for
-    /// the next start.
+    /// Writes what is left and ends the thread and the delivery workers. Records that are not delivered
+    /// stay on disk for the next start.
     pub fn close(self) {
-        {
-            let mut state = self.shared.lock();
-            state.closing = true;
-            state.close_lanes();
-        }
-        self.shared.wake.notify_one();
+        self.core.lock().close();
+        self.core.wake_writer();
         if self.thread.join().is_err() {
             log::error!("the spool's thread ended before its time");
         }

@@ -1,8 +1,8 @@
-//! One file of the spool (CONTRACT 23): a header, then frames `length, checksum, bytes`. Frames are
-//! only ever appended. A reader stops at the first frame that is not whole and says whether that is
-//! the torn end of a write or damage in the middle.
+//! One segment file of the spool (CONTRACT 23): a header, then frames `length, checksum, content`.
+//! Frames are only appended. A reader stops at the first frame that is not whole and reports whether
+//! it is the torn end of an interrupted write or damage in the middle of the file.
 
-use super::fault::{self, Point};
+use super::fault_points::{self, FaultPoint};
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufReader, Read, Seek, SeekFrom};
 use std::os::unix::fs::OpenOptionsExt;
@@ -11,25 +11,25 @@ use std::path::{Path, PathBuf};
 pub(super) const MAGIC: &[u8; 8] = b"MONSPL01";
 /// Bytes before the first frame.
 pub(super) const HEADER: u64 = MAGIC.len() as u64;
-/// Bytes before a frame's content.
+/// Bytes of a frame before its content: length and checksum.
 pub(super) const FRAME_HEADER: usize = 8;
-/// Longest content of a frame; a longer length is damage, not a frame.
+/// Longest content of a frame; a greater length is damage.
 pub(super) const MAX_FRAME: usize = 256 << 20;
 
-/// Bytes of a frame that are looked at where one may begin: its header and the first of its content.
+/// Bytes examined at each offset where a frame may begin: its header and the start of its content.
 const PROBE: usize = FRAME_HEADER + 11;
-/// Bytes searched at once for the next whole frame behind damage.
+/// Bytes searched at once for the next whole frame after damage.
 const WINDOW: u64 = 1 << 20;
 
-/// The number a segment is named by; they count up and are never used twice in a folder.
+/// A segment's number, which is also its file name. Numbers count up; a folder never reuses one.
 pub(super) type SegmentId = u64;
 
-/// The file of a segment.
+/// The path of a segment's file.
 pub(super) fn path(folder: &Path, id: SegmentId) -> PathBuf {
     folder.join(format!("{id:016x}.seg"))
 }
 
-/// The number of a segment's file name.
+/// The segment number in a file name; None for any other file.
 pub(super) fn id_of(name: &str) -> Option<SegmentId> {
     let digits = name
         .strip_suffix(".seg")
@@ -37,26 +37,26 @@ pub(super) fn id_of(name: &str) -> Option<SegmentId> {
     SegmentId::from_str_radix(digits, 16).ok()
 }
 
-/// Makes a segment's file, readable by its owner only, and writes its header.
+/// Creates a segment's file (0600) and writes its header.
 pub(super) fn create(folder: &Path, id: SegmentId) -> io::Result<File> {
     let mut file = OpenOptions::new()
         .append(true)
         .create_new(true)
         .mode(0o600)
         .open(path(folder, id))?;
-    fault::at(Point::Create);
+    fault_points::reached(FaultPoint::Create);
     let begun = io::Write::write_all(&mut file, MAGIC);
-    // The name itself has to survive a crash.
+    // The directory entry has to survive a crash too.
     let begun = begun.and_then(|()| File::open(folder)?.sync_all());
     if let Err(error) = begun {
-        // So that the next try finds the name free.
+        // The next attempt has to find the name free.
         let _ = std::fs::remove_file(path(folder, id));
         return Err(error);
     }
     Ok(file)
 }
 
-/// Adds one frame to `out`; `content` writes what it holds.
+/// Appends one frame to `out`; `content` writes the frame's content.
 pub(super) fn frame(out: &mut Vec<u8>, content: impl FnOnce(&mut Vec<u8>)) {
     let start = out.len();
     out.extend_from_slice(&[0; FRAME_HEADER]);
@@ -68,7 +68,7 @@ pub(super) fn frame(out: &mut Vec<u8>, content: impl FnOnce(&mut Vec<u8>)) {
     out[start + 4..start + FRAME_HEADER].copy_from_slice(&checksum.to_le_bytes());
 }
 
-/// Over the length too, so that a run of zeros is no frame.
+/// CRC-32 of the length and the content. Covering the length makes a run of zeros invalid.
 fn checksum(length: u32, bytes: &[u8]) -> u32 {
     let mut hasher = crc32fast::Hasher::new();
     hasher.update(&length.to_le_bytes());
@@ -76,27 +76,27 @@ fn checksum(length: u32, bytes: &[u8]) -> u32 {
     hasher.finalize()
 }
 
-/// What a reader found next.
+/// What a reader finds at its offset.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Next {
-    /// A whole frame's content.
-    Frame(Vec<u8>),
-    /// Nothing more, or not yet.
+pub(super) enum NextFrame {
+    /// The content of a whole frame.
+    Whole(Vec<u8>),
+    /// The end of the readable bytes; more may be appended later.
     End,
-    /// A frame that goes beyond the end, from this offset on: the rest was never written.
+    /// A frame at this offset that extends beyond the end: its rest was never written.
     Torn(u64),
-    /// Bytes that are no frame, from this offset on.
+    /// Bytes at this offset that are not a frame.
     Broken(u64),
 }
 
-/// Reads frames in order.
-pub(super) struct Reader {
+/// Reads the frames of one file in order.
+pub(super) struct SegmentReader {
     file: BufReader<File>,
     offset: u64,
 }
 
-impl Reader {
-    /// Opens a segment. `InvalidData` where the file does not begin as one.
+impl SegmentReader {
+    /// Opens a segment file; `InvalidData` if it does not begin with a segment's header.
     pub(super) fn open(path: &Path) -> io::Result<Self> {
         let mut file = BufReader::with_capacity(256 << 10, File::open(path)?);
         let mut magic = [0; MAGIC.len()];
@@ -105,7 +105,7 @@ impl Reader {
                 file,
                 offset: HEADER,
             }),
-            // The process ended between making the file and its first byte.
+            // The process ended between creating the file and writing its header.
             Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => {
                 Ok(Self { file, offset: 0 })
             }
@@ -114,7 +114,7 @@ impl Reader {
         }
     }
 
-    /// As [`Reader::open`], with the frame that begins at `offset` as the next one.
+    /// Opens a segment file and continues at the frame that begins at `offset`.
     pub(super) fn open_at(path: &Path, offset: u64) -> io::Result<Self> {
         let mut reader = Self::open(path)?;
         if reader.offset == HEADER {
@@ -124,25 +124,25 @@ impl Reader {
         Ok(reader)
     }
 
-    /// Where the next frame begins.
+    /// The offset at which the next frame begins.
     pub(super) fn offset(&self) -> u64 {
         self.offset
     }
 
-    /// Bytes of the file, now.
+    /// The file's current length in bytes.
     pub(super) fn length(&self) -> io::Result<u64> {
         Ok(self.file.get_ref().metadata()?.len())
     }
 
-    /// The next frame among the first `end` bytes of the file.
-    pub(super) fn next(&mut self, end: u64) -> io::Result<Next> {
+    /// Reads the next frame within the first `end` bytes of the file.
+    pub(super) fn next(&mut self, end: u64) -> io::Result<NextFrame> {
         let left = end.saturating_sub(self.offset);
         if left == 0 || self.offset < HEADER {
-            return Ok(Next::End);
+            return Ok(NextFrame::End);
         }
         let mut header = [0; FRAME_HEADER];
         if left < FRAME_HEADER as u64 {
-            return Ok(Next::Torn(self.offset));
+            return Ok(NextFrame::Torn(self.offset));
         }
         self.file.read_exact(&mut header)?;
         let [a, b, c, d, e, f, g, h] = header;
@@ -152,8 +152,8 @@ impl Reader {
         );
         let whole = FRAME_HEADER as u64 + u64::from(length);
         if whole > left {
-            self.again()?;
-            return Ok(Next::Torn(self.offset));
+            self.rewind()?;
+            return Ok(NextFrame::Torn(self.offset));
         }
         if length as usize > MAX_FRAME {
             return self.broken();
@@ -164,12 +164,12 @@ impl Reader {
             return self.broken();
         }
         self.offset += whole;
-        Ok(Next::Frame(content))
+        Ok(NextFrame::Whole(content))
     }
 
-    /// Goes on behind damage: to the next place where a whole frame begins whose content begins as
-    /// `fits` wants. False where there is none among the first `end` bytes.
-    pub(super) fn resume(&mut self, end: u64, fits: fn(&[u8]) -> bool) -> io::Result<bool> {
+    /// Skips damage: advances to the next whole frame whose first content bytes satisfy `fits`. False if
+    /// the first `end` bytes hold none.
+    pub(super) fn skip_damage(&mut self, end: u64, fits: fn(&[u8]) -> bool) -> io::Result<bool> {
         let mut from = self.offset.max(HEADER) + 1;
         while from + PROBE as u64 <= end {
             let mut window = Vec::new();
@@ -181,12 +181,12 @@ impl Reader {
             }
             let probes = window.windows(PROBE).enumerate();
             let likely = probes.filter(|(_, probe)| fits(&probe[FRAME_HEADER..]));
-            for (place, _) in likely {
-                self.offset = from + place as u64;
-                self.again()?;
-                if let Next::Frame(_) = self.next(end)? {
-                    self.offset = from + place as u64;
-                    self.again()?;
+            for (index, _) in likely {
+                self.offset = from + index as u64;
+                self.rewind()?;
+                if let NextFrame::Whole(_) = self.next(end)? {
+                    self.offset = from + index as u64;
+                    self.rewind()?;
                     return Ok(true);
                 }
             }
@@ -195,13 +195,13 @@ impl Reader {
         Ok(false)
     }
 
-    fn broken(&mut self) -> io::Result<Next> {
-        self.again()?;
-        Ok(Next::Broken(self.offset))
+    fn broken(&mut self) -> io::Result<NextFrame> {
+        self.rewind()?;
+        Ok(NextFrame::Broken(self.offset))
     }
 
-    /// The next read begins with the same frame.
-    fn again(&mut self) -> io::Result<()> {
+    /// Moves the file back to the current frame.
+    fn rewind(&mut self) -> io::Result<()> {
         self.file.seek(SeekFrom::Start(self.offset)).map(drop)
     }
 }
@@ -229,15 +229,15 @@ mod tests {
         std::fs::read(path(folder.path(), 7)).unwrap()
     }
 
-    fn read(bytes: &[u8]) -> (Vec<Vec<u8>>, Next) {
+    fn read(bytes: &[u8]) -> (Vec<Vec<u8>>, NextFrame) {
         let folder = folder();
         let file = folder.path().join("x");
         std::fs::write(&file, bytes).unwrap();
-        let mut reader = Reader::open(&file).unwrap();
+        let mut reader = SegmentReader::open(&file).unwrap();
         let mut found = Vec::new();
         loop {
             match reader.next(bytes.len() as u64).unwrap() {
-                Next::Frame(content) => found.push(content),
+                NextFrame::Whole(content) => found.push(content),
                 last => return (found, last),
             }
         }
@@ -247,7 +247,7 @@ mod tests {
     fn frames_come_back_in_order() {
         let (found, last) = read(&three(&folder()));
         assert_eq!(found, [b"one".to_vec(), Vec::new(), b"three".to_vec()]);
-        assert_eq!(last, Next::End);
+        assert_eq!(last, NextFrame::End);
     }
 
     #[test]
@@ -258,10 +258,10 @@ mod tests {
             let ends = [8 + 11, 8 + 11 + 8, whole.len()];
             let expected = ends.iter().filter(|end| length >= **end);
             assert_eq!(found.len(), expected.count(), "{length}");
-            let borders = [0, 1, 2, 3, 4, 5, 6, 7, 8, 19, 27];
+            let boundaries = [0, 1, 2, 3, 4, 5, 6, 7, 8, 19, 27];
             assert_eq!(
-                last == Next::End,
-                borders.contains(&length),
+                last == NextFrame::End,
+                boundaries.contains(&length),
                 "{length} {last:?}"
             );
         }
@@ -270,23 +270,23 @@ mod tests {
     #[test]
     fn a_changed_bit_is_never_read_as_a_record() {
         let whole = three(&folder());
-        for place in 8..whole.len() {
+        for index in 8..whole.len() {
             let mut bytes = whole.clone();
-            bytes[place] ^= 1;
+            bytes[index] ^= 1;
             let (found, last) = read(&bytes);
             assert!(
-                found.len() < 3 && matches!(last, Next::Broken(_) | Next::Torn(_)),
-                "{place}"
+                found.len() < 3 && matches!(last, NextFrame::Broken(_) | NextFrame::Torn(_)),
+                "{index}"
             );
         }
     }
 
     #[test]
-    fn another_file_is_no_segment() {
+    fn another_file_is_not_a_segment() {
         let folder = folder();
         let file = folder.path().join("x");
         std::fs::write(&file, b"something else").unwrap();
-        assert!(Reader::open(&file).is_err());
+        assert!(SegmentReader::open(&file).is_err());
         assert_eq!(id_of("00000000000000ff.seg"), Some(255));
         assert_eq!(id_of("ff.seg"), None);
         assert_eq!(id_of("00000000000000ff.ack"), None);

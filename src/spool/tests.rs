@@ -2,14 +2,17 @@
 //! taken while the spool works.
 #![allow(clippy::unwrap_used)]
 
-use super::gone::Loss;
+pub(super) mod samples;
+
 use super::*;
 use crate::backend::{AnalyzerError, AttachError, Attachment, RecordContext};
 use crate::temporary::TemporaryFolder;
 use async_trait::async_trait;
 use monitor_model::{AnalysisResponse, ExchangeId, RecordId, Secret, Stage};
 use std::collections::HashMap;
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicU16, AtomicUsize, Ordering};
+use std::time::Duration;
 
 /// Answers with a status, 0 for none; remembers what it took, in order.
 #[derive(Default)]
@@ -77,7 +80,7 @@ struct World {
     metrics: Arc<Metrics>,
     spool: Spool,
     closer: Option<Closer>,
-    worker: tokio::task::JoinHandle<()>,
+    delivery: tokio::task::JoinHandle<()>,
 }
 
 impl World {
@@ -85,14 +88,13 @@ impl World {
         let backend = Arc::new(Backend::default());
         backend.status.store(status, Ordering::Relaxed);
         let metrics = Arc::new(Metrics::new().unwrap());
-        let (spool, worker, closer) =
-            Spool::open(folder, bounds, backend.clone(), metrics.clone()).unwrap();
+        let opened = Spool::open(folder, bounds, backend.clone(), metrics.clone()).unwrap();
         Self {
             backend,
             metrics,
-            spool,
-            closer: Some(closer),
-            worker: tokio::spawn(worker.run()),
+            spool: opened.spool,
+            closer: Some(opened.closer),
+            delivery: tokio::spawn(opened.delivery.run()),
         }
     }
 
@@ -109,7 +111,7 @@ impl World {
         tokio::task::spawn_blocking(|| closer.close())
             .await
             .unwrap();
-        self.worker.await.unwrap();
+        self.delivery.await.unwrap();
         std::mem::take(&mut *self.backend.taken.lock().unwrap())
     }
 
@@ -291,7 +293,7 @@ async fn a_stop_leaves_what_was_not_delivered_to_the_next_start() {
     tokio::task::spawn_blocking(|| closer.close())
         .await
         .unwrap();
-    world.worker.abort();
+    world.delivery.abort();
     let again = World::open(folder.path(), BOUNDS, 200);
     again.delivered(100).await;
     assert_in_order(&again.close().await, 50);
@@ -381,19 +383,6 @@ async fn a_folder_has_one_owner() {
     );
     assert!(matches!(second, Err(SpoolError::InUse { .. })));
     world.close().await;
-}
-
-#[test]
-fn contract_23_a_clock_that_jumps_back_costs_nothing_and_ahead_what_is_then_too_old() {
-    let age = i64::try_from(BOUNDS.age.as_millis()).unwrap();
-    let at = |then: i64, now: i64| {
-        let mut state = State::new(book::Book::default(), 1, BOUNDS, None);
-        state.push(record(1, Stage::PreCall).into(), then);
-        state.tick(now)
-    };
-    assert_eq!(at(10 * age, 0), None);
-    assert_eq!(at(0, age), None);
-    assert_eq!(at(0, 10 * age), Some((Loss::Old, 1)));
 }
 
 mod chain;

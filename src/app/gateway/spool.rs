@@ -5,7 +5,7 @@ use crate::config::Settings;
 use crate::gateway::attachments::Attachments;
 use crate::observe::Metrics;
 use crate::spool::Spool;
-use crate::spool::{self, Closer, SpoolBounds, SpoolError};
+use crate::spool::{self, Closer, Opened, SpoolBounds, SpoolError};
 use anyhow::Result;
 use log::{info, warn};
 use std::path::{Path, PathBuf};
@@ -49,17 +49,22 @@ pub(crate) fn start(
     };
     let base = settings.spool_dir();
     let open = |folder: &Path| Spool::open(folder, bounds, analyzer.clone(), metrics.clone());
-    let (folder, (spool, mut worker, closer)) = match takes_over {
+    let (folder, opened) = match takes_over {
         true => first_free(&base, open)?,
         false => (base.clone(), open(&base)?),
     };
+    let Opened {
+        spool,
+        mut delivery,
+        closer,
+    } = opened;
     let adopting = Adopting::start(&base, folder);
-    if let Some(owed) = worker.files() {
+    if let Some(pending) = delivery.attachments() {
         let files = &settings.gateway.files;
-        let attachments = Attachments::new(files, owed, analyzer, metrics.clone());
+        let attachments = Attachments::new(files, pending, analyzer, metrics.clone());
         runtime.spawn(attachments.run());
     }
-    runtime.spawn(worker.run());
+    runtime.spawn(delivery.run());
     Ok(Running {
         spool,
         closer,

@@ -1,7 +1,7 @@
 //! The numbers of records on their way through the spool (CONTRACT 5).
 
 use super::*;
-use crate::spool::segment::{Next, Reader};
+use crate::spool::segment::{NextFrame, SegmentReader};
 use monitor_model::{Chain, ChainHash};
 use std::path::PathBuf;
 
@@ -42,12 +42,12 @@ fn numbers(folder: &Path) -> Vec<u64> {
     paths.sort();
     let mut numbers = Vec::new();
     for path in paths {
-        let Ok(mut reader) = Reader::open(&path) else {
+        let Ok(mut reader) = SegmentReader::open(&path) else {
             continue;
         };
         let end = reader.length().unwrap();
-        while let Ok(Next::Frame(content)) = reader.next(end) {
-            numbers.extend(entry::sequence(&content));
+        while let Ok(NextFrame::Whole(content)) = reader.next(end) {
+            numbers.extend(record_codec::sequence(&content));
         }
     }
     numbers
@@ -57,7 +57,7 @@ struct Chained {
     witness: Arc<Witness>,
     spool: Spool,
     closer: Closer,
-    worker: tokio::task::JoinHandle<()>,
+    delivery: tokio::task::JoinHandle<()>,
 }
 
 fn open(folder: &Path, away: bool) -> Chained {
@@ -70,9 +70,9 @@ fn open(folder: &Path, away: bool) -> Chained {
     let opened = Spool::open(folder, BOUNDS, witness.clone(), metrics).unwrap();
     Chained {
         witness,
-        spool: opened.0,
-        worker: tokio::spawn(opened.1.run()),
-        closer: opened.2,
+        spool: opened.spool,
+        delivery: tokio::spawn(opened.delivery.run()),
+        closer: opened.closer,
     }
 }
 
@@ -84,7 +84,7 @@ impl Chained {
         tokio::task::spawn_blocking(|| self.closer.close())
             .await
             .unwrap();
-        self.worker.await.unwrap();
+        self.delivery.await.unwrap();
         let mut seen = std::mem::take(&mut *self.witness.seen.lock().unwrap());
         seen.sort_by_key(|(chain, _)| chain.sequence);
         for pair in seen.windows(2) {

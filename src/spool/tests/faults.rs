@@ -71,35 +71,13 @@ async fn contract_23_an_entry_of_another_version_is_kept_aside() {
     once_more.close().await;
 }
 
-#[test]
-fn a_record_that_found_no_room_is_not_read_again_before_another_has_left() {
-    let bounds = SpoolBounds {
-        memory: 2_000,
-        ..BOUNDS
-    };
-    let mut state = State::new(book::Book::default(), 1, bounds, Some(Arc::default()));
-    state.push(record(1, Stage::PreCall).into(), 0);
-    let held = state.held;
-    let mut large = record(2, Stage::PreCall);
-    large.message = "x".repeat(2_000);
-    state.push(large.into(), 0);
-    assert!(state.behind.is_some() && held <= 1_000);
-    assert!(!state.wants_more());
-    let place = book::Place {
-        segment: 1,
-        ordinal: 0,
-    };
-    state.settled(Some(place), held);
-    assert!(state.wants_more());
-}
-
 #[tokio::test(flavor = "multi_thread")]
 async fn a_record_the_disk_cannot_take_is_never_called_durable() {
     let folder = TemporaryFolder::unmade();
     let world = World::open(folder.path(), BOUNDS, 0);
-    world.spool.shared.lock().unwritten = u64::MAX / 2;
+    world.spool.core.lock().set_unwritten(u64::MAX / 2);
     let receipt = world.spool.push(record(1, Stage::PreCall));
-    world.spool.shared.lock().unwritten = 0;
+    world.spool.core.lock().set_unwritten(0);
     let written = world.spool.push(record(2, Stage::PreCall));
     world.spool.wait_durable(written).await;
     let never = world.spool.wait_durable(receipt);
@@ -162,17 +140,4 @@ async fn contract_11_a_disk_that_hangs_is_known_to_refuse_until_it_takes_somethi
     world.spool.wait_degraded().await;
     eventually(|| !world.spool.is_degraded()).await;
     world.close().await;
-}
-
-#[test]
-fn contract_23_records_that_come_rarely_are_not_kept_much_longer_than_max_age() {
-    let age = i64::try_from(BOUNDS.age.as_millis()).unwrap();
-    let mut state = State::new(book::Book::default(), 1, BOUNDS, None);
-    for part in 0..16 {
-        let now = part * age / 16;
-        state.push(record(1, Stage::PreCall).into(), now);
-        assert_eq!(state.tick(now), None);
-    }
-    let lost = state.tick(age * 20 / 16);
-    assert!(matches!(lost, Some((Loss::Old, 2..=4))), "{lost:?}");
 }

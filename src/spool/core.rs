@@ -1,0 +1,271 @@
+//! What the request path, delivery and the writer of one spool share: the state under its lock, what is
+//! known of the disk, and the file with the sequence numbers. The rules for a record are
+//! [`super::state`]'s.
+
+use super::dead_letter::encoding::EncodedLetter;
+use super::eviction::{DropReason, Dropped, EvictionPolicy};
+use super::sequence::{Hashed, Latest, SequenceFile, SequenceNumber};
+use super::state::{LeasedRecord, State};
+use crate::backend::Record;
+use crate::observe::Metrics;
+use crate::observe::TelemetryOutcome;
+use crate::observe::events::{DeadLettersLost, RecordFinished, SpoolDiskFailed, SpoolLost};
+use monitor_model::Stage;
+use std::io;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use tokio::sync::watch;
+
+/// What a spool may use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SpoolBounds {
+    /// Bytes of its segments.
+    pub bytes: u64,
+    /// How long a record is kept for a backend that does not take it.
+    pub age: Duration,
+    /// Bytes of the records in memory on their way to the backend.
+    pub memory: u64,
+    /// Calls to the backend at once.
+    pub concurrency: usize,
+    /// Bytes of the dead letters.
+    pub dead: u64,
+}
+
+impl SpoolBounds {
+    pub(super) fn eviction(&self) -> EvictionPolicy {
+        EvictionPolicy::new(self.bytes, self.age)
+    }
+}
+
+/// The receipt of a record that was accepted: [`super::Spool::wait_durable`] waits until it is on disk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Receipt(pub(crate) u64);
+
+impl Receipt {
+    /// The receipt of a record that was dropped and is never on disk.
+    pub(super) const NEVER: Self = Self(u64::MAX);
+}
+
+pub(super) struct SpoolCore {
+    bounds: SpoolBounds,
+    metrics: Arc<Metrics>,
+    sequence_file: SequenceFile,
+    state: Mutex<State>,
+    writer_wakes: Condvar,
+    disk: watch::Sender<DiskStatus>,
+}
+
+/// How far the disk has come.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct DiskStatus {
+    /// Records on disk so far, in the order they were accepted.
+    pub(super) written: u64,
+    /// The disk refuses to be written.
+    pub(super) is_degraded: bool,
+}
+
+impl SpoolCore {
+    pub(super) fn new(
+        bounds: SpoolBounds,
+        state: State,
+        sequence_file: SequenceFile,
+        metrics: Arc<Metrics>,
+    ) -> Self {
+        Self {
+            bounds,
+            metrics,
+            sequence_file,
+            state: Mutex::new(state),
+            writer_wakes: Condvar::new(),
+            disk: watch::Sender::default(),
+        }
+    }
+
+    pub(super) fn bounds(&self) -> SpoolBounds {
+        self.bounds
+    }
+
+    pub(super) fn metrics(&self) -> &Arc<Metrics> {
+        &self.metrics
+    }
+
+    pub(super) fn sequence_file(&self) -> &SequenceFile {
+        &self.sequence_file
+    }
+
+    pub(super) fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    // --- Records ---
+
+    /// Accepts a record for delivery. If nothing more can be kept, the oldest records are dropped, or
+    /// this one while the disk refuses; either is counted and logged.
+    pub(super) fn push(&self, record: Record) -> Receipt {
+        let stage = record.stage;
+        let hashed = Hashed::from(record);
+        let mut state = self.lock();
+        let pushed = state.push(hashed, now_ms());
+        let wake = state.is_writer_idle();
+        drop(state);
+        if wake {
+            self.wake_writer();
+        }
+        match pushed {
+            Ok(accepted) => {
+                self.log_dropped(accepted.dropped);
+                Receipt(accepted.ticket)
+            }
+            Err(_) => {
+                self.log_refused(stage);
+                Receipt::NEVER
+            }
+        }
+    }
+
+    /// Accepts a record that the caller delivers itself, and notes its number as sent early.
+    pub(super) fn lease(&self, record: Record) -> LeasedRecord {
+        let hashed = Hashed::from(record);
+        let mut state = self.lock();
+        let leased = state.lease(hashed, now_ms());
+        let latest = state.sequencer().latest();
+        let wake = state.is_writer_idle();
+        drop(state);
+        if wake {
+            self.wake_writer();
+        }
+        self.log_dropped(leased.dropped);
+        if leased.record.position.is_some() {
+            self.note_early(latest);
+        }
+        leased.record
+    }
+
+    /// Makes a record that the backend refused with that status a dead letter.
+    pub(super) fn add_dead_letter(&self, status: u16, record: &Record) {
+        let letter = EncodedLetter::new(now_ms(), status, record);
+        if !self.lock().add_dead_letter(letter) {
+            DeadLettersLost { count: 1 }.emit(&self.metrics);
+        }
+    }
+
+    /// Returns once a record may leave the process (CONTRACT 5): when it is on disk, or, while the disk
+    /// refuses, when its number is noted as sent early.
+    pub(super) async fn wait_to_send(&self, ticket: u64, record: &Record) {
+        if !self.wait_written(ticket).await
+            && let Some(latest) = Latest::of_record(record)
+        {
+            self.note_early(latest.number);
+        }
+    }
+
+    /// If the note cannot be written, the record leaves all the same.
+    fn note_early(&self, number: SequenceNumber) {
+        if let Err(error) = self.sequence_file.record_early(number) {
+            self.log_disk_error(&error);
+        }
+    }
+
+    // --- The disk ---
+
+    /// True once so many records are on disk; false at once while the disk refuses.
+    pub(super) async fn wait_written(&self, ticket: u64) -> bool {
+        if self.disk.borrow().written >= ticket {
+            return true;
+        }
+        let mut disk = self.disk.subscribe();
+        let known = disk.wait_for(|disk| disk.written >= ticket || disk.is_degraded);
+        known.await.is_ok_and(|disk| disk.written >= ticket)
+    }
+
+    /// What is known of the disk, and its changes.
+    pub(super) fn watch_disk(&self) -> watch::Receiver<DiskStatus> {
+        self.disk.subscribe()
+    }
+
+    pub(super) fn disk(&self) -> DiskStatus {
+        *self.disk.borrow()
+    }
+
+    /// Wakes everybody who waits for these records to be on disk.
+    pub(super) fn announce_written(&self, records: u64) {
+        self.disk
+            .send_if_modified(|disk| std::mem::replace(&mut disk.written, records) != records);
+    }
+
+    pub(super) fn set_degraded(&self, degraded: bool) {
+        let is_news =
+            |disk: &mut DiskStatus| std::mem::replace(&mut disk.is_degraded, degraded) != degraded;
+        if self.disk.send_if_modified(is_news) {
+            self.metrics.spool.degraded.set(i64::from(degraded));
+        }
+    }
+
+    // --- The writer ---
+
+    pub(super) fn wake_writer(&self) {
+        self.writer_wakes.notify_one();
+    }
+
+    /// Waits until somebody wakes the writer, at most that long.
+    pub(super) fn wait_for_work<'a>(
+        &self,
+        mut state: MutexGuard<'a, State>,
+        time: Duration,
+    ) -> MutexGuard<'a, State> {
+        state.set_writer_idle(true);
+        let waited = self.writer_wakes.wait_timeout(state, time);
+        let (mut state, _) = waited.unwrap_or_else(PoisonError::into_inner);
+        state.set_writer_idle(false);
+        state
+    }
+
+    /// Shows the state's figures as metrics.
+    pub(super) fn measure(&self, state: &State) {
+        let figures = state.figures(now_ms());
+        let spool = &self.metrics.spool;
+        for (metric, value) in [
+            (&spool.bytes, figures.bytes),
+            (&spool.records, figures.records),
+            (&self.metrics.queue_bytes, figures.memory_bytes),
+        ] {
+            metric.set(i64::try_from(value).unwrap_or(i64::MAX));
+        }
+        spool.age.set(figures.oldest_seconds);
+    }
+
+    // --- What is logged and counted ---
+
+    pub(super) fn log_dropped(&self, dropped: Option<Dropped>) {
+        if let Some(Dropped { reason, count }) = dropped {
+            let reason = reason.label();
+            SpoolLost { reason, count }.emit(&self.metrics);
+        }
+    }
+
+    pub(super) fn log_disk_error(&self, error: &io::Error) {
+        SpoolDiskFailed { error }.emit(&self.metrics);
+    }
+
+    fn log_refused(&self, stage: Stage) {
+        RecordFinished {
+            stage,
+            outcome: TelemetryOutcome::Dropped,
+            reason: "the spool's disk refuses to be written and memory is full",
+        }
+        .emit(&self.metrics);
+    }
+
+    /// Records that the disk did not take before the process ended.
+    pub(super) fn log_unwritten(&self, count: u64) {
+        self.log_dropped(Dropped::new(DropReason::Disk, count));
+    }
+}
+
+/// Milliseconds since 1970 (UTC); 0 on a machine whose clock is set before it.
+pub(super) fn now_ms() -> i64 {
+    let since = SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .unwrap_or_default();
+    i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
+}

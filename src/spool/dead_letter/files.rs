@@ -1,0 +1,172 @@
+//! The files with dead letters in a spool's folder: their names, how they are read, and how somebody
+//! takes them from the process that writes them. A file that is taken gets the extension `taken`. Files
+//! that a process before left arrive in the folder `incoming` with the extension `letters`.
+
+use super::encoding::{DeadLetter, RefusalClass, decode, looks_like_letter};
+use crate::spool::incoming;
+use crate::spool::segment::{NextFrame, SegmentReader};
+use std::fs::{File, TryLockError};
+use std::io;
+use std::path::{Path, PathBuf};
+use uuid::Uuid;
+
+/// The extension of files that a process before left.
+const IMPORTED: &str = "letters";
+
+/// Every dead letter in a spool's folder, oldest first. What cannot be read is left out.
+///
+/// # Errors
+/// When a file exists and cannot be opened.
+pub fn dead_letters(folder: &Path) -> io::Result<Vec<DeadLetter>> {
+    let mut letters = Vec::new();
+    for path in all_files(folder) {
+        for_each_letter(&path, |content, _| letters.extend(decode(content)))?;
+    }
+    letters.sort_by_key(|letter| letter.at_ms);
+    Ok(letters)
+}
+
+/// Calls `visit` with each whole dead letter of a file and the offset of its end; skips damage. A
+/// missing file has none.
+pub(crate) fn for_each_letter(path: &Path, mut visit: impl FnMut(&[u8], u64)) -> io::Result<()> {
+    let mut reader = match SegmentReader::open(path) {
+        Ok(reader) => reader,
+        Err(error) => {
+            return match error.kind() {
+                io::ErrorKind::NotFound | io::ErrorKind::InvalidData => Ok(()),
+                _ => Err(error),
+            };
+        }
+    };
+    let end = reader.length()?;
+    loop {
+        match reader.next(end)? {
+            NextFrame::Whole(content) => visit(&content, reader.offset()),
+            NextFrame::End => return Ok(()),
+            NextFrame::Broken(_) | NextFrame::Torn(_) => {
+                if !reader.skip_damage(end, looks_like_letter)? {
+                    return Ok(());
+                }
+            }
+        }
+    }
+}
+
+/// Counts the dead letters in a spool's folder.
+pub(crate) fn count(folder: &Path) -> io::Result<u64> {
+    let mut count = 0;
+    for path in all_files(folder) {
+        for_each_letter(&path, |_, _| count += 1)?;
+    }
+    Ok(count)
+}
+
+/// Bytes of all files: a change tells that another process changed them.
+pub(crate) fn size(folder: &Path) -> u64 {
+    let sizes =
+        all_files(folder).map(|path| std::fs::metadata(path).map_or(0, |metadata| metadata.len()));
+    sizes.sum()
+}
+
+/// Takes one file from the process that writes it; None if there is none left.
+pub(crate) fn take_one(folder: &Path) -> io::Result<Option<PathBuf>> {
+    for name in own_names() {
+        let (path, taken) = (folder.join(name), taken(folder, name));
+        if taken.exists() {
+            return Ok(Some(taken));
+        }
+        match std::fs::rename(&path, &taken) {
+            Ok(()) => {
+                // Whoever opened the file before has finished once the lock is free.
+                File::open(&taken)?.lock()?;
+                return Ok(Some(taken));
+            }
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(None)
+}
+
+/// The right to take files; two at a time would take each other's.
+pub(crate) fn lock(incoming: &Path) -> io::Result<File> {
+    let file = File::open(incoming)?;
+    file.lock()?;
+    Ok(file)
+}
+
+/// The same without waiting; None while another has it.
+pub(crate) fn try_lock(incoming: &Path) -> io::Result<Option<File>> {
+    let file = File::open(incoming)?;
+    match file.try_lock() {
+        Ok(()) => Ok(Some(file)),
+        Err(TryLockError::WouldBlock) => Ok(None),
+        Err(TryLockError::Error(error)) => Err(error),
+    }
+}
+
+/// Moves all files of the spool in the folder `from` into another spool's folder `incoming`, where
+/// [`imported_files`] lists them.
+pub(crate) fn move_all(from: &Path, incoming: &Path) -> io::Result<()> {
+    for path in imported_files(from) {
+        let name = path.file_name().unwrap_or_default();
+        std::fs::rename(&path, incoming.join(name))?;
+    }
+    let files = own_names()
+        .into_iter()
+        .flat_map(|name| with_taken(from, name));
+    if !files.into_iter().any(|path| path.exists()) {
+        return Ok(());
+    }
+    let _lock = lock(&incoming::create_folder(from)?)?;
+    // The oldest file is taken first and imported last: it is the one to find no room if there is little.
+    for order in (0..u8::MAX).rev() {
+        let Some(taken) = take_one(from)? else {
+            break;
+        };
+        let name = format!("{order:03}-{}.{IMPORTED}", Uuid::new_v4());
+        std::fs::rename(taken, incoming.join(name))?;
+    }
+    File::open(incoming)?.sync_all()
+}
+
+/// The files that a process before left, in the order in which they are imported; none if the folder
+/// cannot be read.
+pub(crate) fn imported_files(folder: &Path) -> Vec<PathBuf> {
+    let found = std::fs::read_dir(incoming::folder(folder));
+    let found = found.into_iter().flatten().flatten();
+    let mut files: Vec<_> = found
+        .map(|file| file.path())
+        .filter(|path| path.extension().is_some_and(|kind| kind == IMPORTED))
+        .collect();
+    files.sort_unstable();
+    files
+}
+
+/// Where a file that cannot be read whole is kept.
+pub(crate) fn damaged_path(path: &Path) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(".damaged");
+    name.into()
+}
+
+/// Every file there may be, those being replayed and those a process before left included.
+fn all_files(folder: &Path) -> impl Iterator<Item = PathBuf> {
+    let own = own_names().into_iter();
+    let own = own.flat_map(move |name| with_taken(folder, name));
+    own.chain(imported_files(folder))
+}
+
+fn own_names() -> [&'static str; 4] {
+    let [record, key] = RefusalClass::ALL;
+    [record.older(), record.newer(), key.older(), key.newer()]
+}
+
+fn with_taken(folder: &Path, name: &str) -> [PathBuf; 2] {
+    [taken(folder, name), folder.join(name)]
+}
+
+/// The name of a file while it is taken; an existing one was left by an attempt that did not finish.
+fn taken(folder: &Path, name: &str) -> PathBuf {
+    folder.join(format!("{name}.taken"))
+}

@@ -1,0 +1,170 @@
+//! Imports the dead letters of a process before (CONTRACT 23). The spool's thread reads the files that a
+//! takeover put into the folder `incoming`, some letters at a time, and removes a file once its letters are
+//! in this spool's own files. A crash in between keeps some twice, which the backend treats as once.
+
+use super::encoding::{EncodedLetter, looks_like_letter};
+use super::files;
+use super::store::DeadLetterStore;
+use crate::observe::Metrics;
+use crate::observe::events::{DeadLettersLost, SpoolDamaged};
+use crate::spool::incoming;
+use crate::spool::segment::{NextFrame, SegmentReader};
+use std::fs::File;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+/// How often the folder is scanned, and a disk that refuses is tried again.
+const SCAN_INTERVAL: Duration = Duration::from_secs(1);
+/// Bytes of letters that are read between two writes of the spool's thread.
+const STEP: usize = 1 << 20;
+
+pub(crate) struct DeadLetterImport {
+    /// The spool's folder.
+    folder: PathBuf,
+    open: Option<OpenFile>,
+    next_step: Instant,
+}
+
+struct OpenFile {
+    path: PathBuf,
+    reader: SegmentReader,
+    end: u64,
+    /// Letters that were read and are not yet in this spool's files.
+    letters: Vec<EncodedLetter>,
+    is_read: bool,
+    is_damaged: bool,
+    /// Keeps a replay from taking the file.
+    _lock: File,
+}
+
+/// Whether an import goes on at once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Progress {
+    More,
+    Idle,
+}
+
+impl DeadLetterImport {
+    pub(crate) fn new(folder: &Path) -> Self {
+        Self {
+            folder: folder.into(),
+            open: None,
+            next_step: Instant::now(),
+        }
+    }
+
+    /// Whether a file is being imported and it is time to go on.
+    pub(crate) fn is_due(&self) -> bool {
+        self.open.is_some() && self.next_step <= Instant::now()
+    }
+
+    /// Imports some letters.
+    ///
+    /// # Errors
+    /// When a file cannot be read or written; the step is tried again a little later.
+    pub(crate) fn step(
+        &mut self,
+        store: &mut DeadLetterStore,
+        metrics: &Metrics,
+    ) -> io::Result<()> {
+        if self.next_step > Instant::now() {
+            return Ok(());
+        }
+        let progress = self.try_step(store, metrics);
+        if !matches!(progress, Ok(Progress::More)) {
+            self.next_step = Instant::now() + SCAN_INTERVAL;
+        }
+        progress.map(drop)
+    }
+
+    fn try_step(&mut self, store: &mut DeadLetterStore, metrics: &Metrics) -> io::Result<Progress> {
+        if self.open.is_none() {
+            self.open = self.find(metrics)?;
+        }
+        let Some(open) = &mut self.open else {
+            return Ok(Progress::Idle);
+        };
+        if open.letters.is_empty() {
+            open.read()?;
+        }
+        let count = store.import(&open.letters)?;
+        open.letters.clear();
+        if count > 0 {
+            DeadLettersLost { count }.emit(metrics);
+        }
+        if open.is_read {
+            open.finish(metrics)?;
+            self.open = None;
+        }
+        Ok(Progress::More)
+    }
+
+    fn find(&self, metrics: &Metrics) -> io::Result<Option<OpenFile>> {
+        let Some(path) = files::imported_files(&self.folder).into_iter().next() else {
+            return Ok(None);
+        };
+        let Some(lock) = files::try_lock(&incoming::folder(&self.folder))? else {
+            return Ok(None);
+        };
+        match SegmentReader::open(&path) {
+            Ok(reader) => Ok(Some(OpenFile {
+                _lock: lock,
+                end: reader.length()?,
+                path,
+                reader,
+                letters: Vec::new(),
+                is_read: false,
+                is_damaged: false,
+            })),
+            Err(error) if error.kind() == io::ErrorKind::InvalidData => {
+                set_aside(&path, metrics)?;
+                Ok(None)
+            }
+            Err(error) => Err(error),
+        }
+    }
+}
+
+impl OpenFile {
+    fn read(&mut self) -> io::Result<()> {
+        let mut bytes = 0;
+        while bytes < STEP && !self.is_read {
+            match self.reader.next(self.end)? {
+                NextFrame::Whole(content) => {
+                    bytes += content.len();
+                    match EncodedLetter::from_frame(content) {
+                        Some(letter) => self.letters.push(letter),
+                        None => self.is_damaged = true,
+                    }
+                }
+                NextFrame::End => self.is_read = true,
+                NextFrame::Broken(_) | NextFrame::Torn(_) => {
+                    self.is_damaged = true;
+                    self.is_read = !self.reader.skip_damage(self.end, looks_like_letter)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn finish(&self, metrics: &Metrics) -> io::Result<()> {
+        let finished = match self.is_damaged {
+            true => set_aside(&self.path, metrics),
+            false => std::fs::remove_file(&self.path),
+        };
+        match finished {
+            // Somebody has removed the file.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+            finished => finished,
+        }
+    }
+}
+
+/// Renames a file that cannot be read whole.
+fn set_aside(path: &Path, metrics: &Metrics) -> io::Result<()> {
+    let bytes = std::fs::metadata(path)?.len();
+    std::fs::rename(path, files::damaged_path(path))?;
+    SpoolDamaged { bytes }.emit(metrics);
+    Ok(())
+}

@@ -1,0 +1,395 @@
+//! Writes dead letters and keeps them within their bounds (CONTRACT 23), on the spool's thread. Each
+//! class has a part of `spool.max_dead_bytes` in two files: a full file replaces the older one, whose
+//! letters are lost and counted. If letters of several access keys are kept, no key has more than its
+//! share of a file, so that a flood of one key pushes out no letter of another.
+
+use super::encoding::{EncodedLetter, MAX_WAITING, RefusalClass, key_of};
+use super::files;
+use crate::spool::fault_points::{self, FaultPoint};
+use crate::spool::segment::{self, SegmentReader};
+use std::collections::HashMap;
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+/// One access key has this fraction of a file at most if there are others.
+const SHARE: u64 = 4;
+/// Access keys whose use of a file is counted; keys beyond it have no limit of their own.
+const MAX_KEYS: usize = 10_000;
+/// How often the store checks whether another process changed the files.
+const CHECK_INTERVAL: Duration = Duration::from_secs(1);
+
+/// The dead letters of one spool.
+pub(crate) struct DeadLetterStore {
+    folder: PathBuf,
+    classes: [ClassFiles; 2],
+    /// Letters that are not in a file yet.
+    waiting: Vec<EncodedLetter>,
+    count: u64,
+    /// Bytes of the files after this store's latest write.
+    size: u64,
+    next_check: Instant,
+}
+
+/// The outcome of a write.
+#[derive(Default)]
+pub(crate) struct Written {
+    pub(crate) error: Option<io::Error>,
+    /// Letters that were dropped because the disk refused and too many waited.
+    pub(crate) refused: u64,
+    /// Letters that were dropped to keep the bounds.
+    pub(crate) evicted: u64,
+}
+
+/// What all letters of a store take.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Extent {
+    pub(crate) letters: u64,
+    pub(crate) bytes: u64,
+}
+
+/// The two files of one class.
+struct ClassFiles {
+    class: RefusalClass,
+    /// Bytes of one file at most.
+    limit: u64,
+    newer: FileUsage,
+    older: FileUsage,
+    /// The newer file as this process left it: device, inode, length.
+    known: Option<(u64, u64, u64)>,
+}
+
+/// What a file holds.
+#[derive(Default)]
+struct FileUsage {
+    bytes: u64,
+    letters: u64,
+    /// Bytes by access key.
+    keys: HashMap<u64, u64>,
+}
+
+impl DeadLetterStore {
+    /// Reads the existing files. `limit` bounds the bytes of all files.
+    pub(crate) fn open(folder: &Path, limit: u64) -> Self {
+        let mut store = Self {
+            folder: folder.into(),
+            classes: RefusalClass::ALL.map(|class| ClassFiles::new(class, limit)),
+            waiting: Vec::new(),
+            count: 0,
+            size: 0,
+            next_check: Instant::now() + CHECK_INTERVAL,
+        };
+        store.reload();
+        store
+    }
+
+    /// Writes these letters and those that a failure left waiting.
+    pub(crate) fn write(&mut self, new: Vec<EncodedLetter>) -> Written {
+        self.waiting.extend(new);
+        let mut written = Written::default();
+        while !self.waiting.is_empty() && written.error.is_none() {
+            written.error = self.write_some(&mut written.evicted).err();
+        }
+        let mut bytes: usize = self.waiting.iter().map(|letter| letter.bytes.len()).sum();
+        let too_many = self.waiting.iter().take_while(|letter| {
+            let is_over = bytes > MAX_WAITING;
+            bytes -= letter.bytes.len();
+            is_over
+        });
+        let too_many = too_many.count();
+        self.waiting.drain(..too_many);
+        written.refused = too_many as u64;
+        written
+    }
+
+    /// Adds letters of a process before. They are older than those in the store: none of these is dropped
+    /// for them, and those that find no room are lost. Gives the number of lost ones.
+    ///
+    /// # Errors
+    /// When the disk refuses; the same letters are to be given again.
+    pub(crate) fn import(&mut self, letters: &[EncodedLetter]) -> io::Result<u64> {
+        let mut lost = 0;
+        for files in &mut self.classes {
+            let class = files.class;
+            let of_class = letters.iter().filter(|letter| letter.class == class);
+            let of_class: Vec<&EncodedLetter> = of_class.collect();
+            lost += files.import(&self.folder, &of_class)?;
+        }
+        self.size = files::size(&self.folder);
+        self.recount();
+        Ok(lost)
+    }
+
+    /// Counts the letters; reads the files only if another process changed them.
+    pub(crate) fn measure(&mut self) -> Extent {
+        if self.next_check <= Instant::now() {
+            self.next_check = Instant::now() + CHECK_INTERVAL;
+            if files::size(&self.folder) != self.size {
+                self.reload();
+            }
+        }
+        Extent {
+            letters: self.count + self.waiting.len() as u64,
+            bytes: self.size,
+        }
+    }
+
+    /// Writes the waiting letters of the first one's class up to a full file; counts the letters
+    /// that were dropped to keep the bounds, also if the write fails.
+    fn write_some(&mut self, evicted: &mut u64) -> io::Result<()> {
+        let Some(first) = self.waiting.first() else {
+            return Ok(());
+        };
+        let class = first.class;
+        let files = &mut self.classes[class as usize];
+        *evicted += files.make_room(&self.folder, first.bytes.len() as u64)?;
+        let selection = files.select(&self.waiting);
+        let chosen = selection.chosen.iter().map(|index| &self.waiting[*index]);
+        let chosen: Vec<_> = chosen.collect();
+        files.append(&self.folder, &chosen)?;
+        *evicted += selection.over_share;
+        let mut index = 0;
+        self.waiting.retain(|letter| {
+            index += 1;
+            letter.class != class || index > selection.examined
+        });
+        self.size = files::size(&self.folder);
+        self.recount();
+        Ok(())
+    }
+
+    fn recount(&mut self) {
+        let classes = self.classes.iter();
+        self.count = classes
+            .map(|files| files.newer.letters + files.older.letters)
+            .sum();
+    }
+
+    /// Reads all files again.
+    fn reload(&mut self) {
+        for files in &mut self.classes {
+            files.newer = FileUsage::read(&self.folder.join(files.class.newer()));
+            files.older = FileUsage::read(&self.folder.join(files.class.older()));
+        }
+        self.size = files::size(&self.folder);
+        self.recount();
+        // Letters that are just being replayed still count.
+        if let Ok(count) = files::count(&self.folder) {
+            self.count = count;
+        }
+    }
+}
+
+/// The waiting letters that go into a file.
+struct Selection {
+    /// Indices of the letters to write.
+    chosen: Vec<usize>,
+    /// Letters that exceed their key's share and are dropped.
+    over_share: u64,
+    /// So many waiting letters were examined; those of the class among them are done with.
+    examined: usize,
+}
+
+impl ClassFiles {
+    /// `limit` bounds the bytes of all files. Refused keys tell less than refused records and get a
+    /// quarter of it.
+    fn new(class: RefusalClass, limit: u64) -> Self {
+        let part = match class {
+            RefusalClass::Record => limit / 4 * 3,
+            RefusalClass::Key => limit / 4,
+        };
+        Self {
+            class,
+            limit: part / 2,
+            newer: FileUsage::default(),
+            older: FileUsage::default(),
+            known: None,
+        }
+    }
+
+    /// Makes a full file the older one; gives the number of letters lost with the previous older file.
+    fn make_room(&mut self, folder: &Path, length: u64) -> io::Result<u64> {
+        if self.newer.letters == 0 || self.newer.bytes + length <= self.limit {
+            return Ok(0);
+        }
+        let (newer, older) = (self.class.newer(), self.class.older());
+        match std::fs::rename(folder.join(newer), folder.join(older)) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            _ => {}
+        }
+        let lost = std::mem::replace(&mut self.older, std::mem::take(&mut self.newer));
+        self.known = None;
+        Ok(lost.letters)
+    }
+
+    /// Selects the letters that fit into the file and counts them as in it, without those that exceed
+    /// the share of a key that is not alone.
+    fn select(&mut self, waiting: &[EncodedLetter]) -> Selection {
+        let mut selection = Selection {
+            chosen: Vec::new(),
+            over_share: 0,
+            examined: waiting.len(),
+        };
+        for (index, letter) in waiting.iter().enumerate() {
+            let bytes = (letter.bytes.len() + segment::FRAME_HEADER) as u64;
+            if letter.class != self.class {
+                continue;
+            }
+            if self.newer.letters > 0 && self.newer.bytes + bytes > self.limit {
+                selection.examined = index;
+                break;
+            }
+            if self.is_over_share(letter.key, bytes) {
+                selection.over_share += 1;
+                continue;
+            }
+            self.newer.add(letter.key, bytes);
+            selection.chosen.push(index);
+        }
+        selection
+    }
+
+    /// Adds the letters that fit without dropping others; gives the number of those that do not.
+    fn import(&mut self, folder: &Path, letters: &[&EncodedLetter]) -> io::Result<u64> {
+        let mut rest = letters;
+        while let Some(first) = rest.first() {
+            if self.older.letters == 0 {
+                self.make_room(folder, first.bytes.len() as u64)?;
+            }
+            let before = self.newer.letters;
+            for letter in rest {
+                let bytes = (letter.bytes.len() + segment::FRAME_HEADER) as u64;
+                if self.newer.letters > 0 && self.newer.bytes + bytes > self.limit {
+                    break;
+                }
+                self.newer.add(letter.key, bytes);
+            }
+            let added = usize::try_from(self.newer.letters - before).unwrap_or(usize::MAX);
+            if added == 0 {
+                break;
+            }
+            let (now, later) = rest.split_at(added);
+            self.append(folder, now)?;
+            rest = later;
+        }
+        Ok(rest.len() as u64)
+    }
+
+    fn is_over_share(&self, key: u64, bytes: u64) -> bool {
+        let has = self.newer.keys.get(&key).copied().unwrap_or(0);
+        let others = |usage: &FileUsage| usage.keys.keys().any(|other| *other != key);
+        has > 0 && has + bytes > self.limit / SHARE && (others(&self.newer) || others(&self.older))
+    }
+
+    /// Appends letters that are already counted. What a failed write leaves of them is cut off again.
+    fn append(&mut self, folder: &Path, letters: &[&EncodedLetter]) -> io::Result<()> {
+        if letters.is_empty() {
+            return Ok(());
+        }
+        let path = folder.join(self.class.newer());
+        let written = self.try_append(&path, letters);
+        if written.is_err() {
+            letters.iter().for_each(|letter| self.newer.remove(letter));
+        }
+        written
+    }
+
+    fn try_append(&mut self, path: &Path, letters: &[&EncodedLetter]) -> io::Result<()> {
+        let mut file = open_locked(path)?;
+        let length = self.whole_length(path, &file)?;
+        let mut bytes = Vec::new();
+        if length == 0 {
+            bytes.extend_from_slice(segment::MAGIC);
+        }
+        for letter in letters {
+            segment::frame(&mut bytes, |out| out.extend_from_slice(&letter.bytes));
+        }
+        let written = fault_points::write(FaultPoint::Letters, &mut file, &bytes);
+        written.and_then(|()| file.sync_data()).inspect_err(|_| {
+            // If this fails too, the next process that opens the file cuts the rest off.
+            let _ = file.set_len(length);
+        })?;
+        let metadata = file.metadata()?;
+        self.known = Some((metadata.dev(), metadata.ino(), metadata.len()));
+        Ok(())
+    }
+
+    /// Cuts off the torn end that a crash left of a write, because no letter behind it would be found, and
+    /// gives the file's length. The record of a torn letter is still in its segment.
+    fn whole_length(&self, path: &Path, file: &File) -> io::Result<u64> {
+        let metadata = file.metadata()?;
+        if self.known == Some((metadata.dev(), metadata.ino(), metadata.len()))
+            || metadata.len() == 0
+        {
+            return Ok(metadata.len());
+        }
+        if let Err(error) = SegmentReader::open(path) {
+            // Not a file of dead letters: set aside for people to look at.
+            std::fs::rename(path, files::damaged_path(path))?;
+            return Err(error);
+        }
+        let mut end = match metadata.len() >= segment::HEADER {
+            true => segment::HEADER,
+            false => 0,
+        };
+        files::for_each_letter(path, |_, offset| end = offset)?;
+        if end < metadata.len() {
+            file.set_len(end)?;
+        }
+        Ok(end)
+    }
+}
+
+impl FileUsage {
+    /// Counts what a file holds: nothing if it is missing or cannot be read.
+    fn read(path: &Path) -> Self {
+        let mut usage = Self::default();
+        let read = files::for_each_letter(path, |content, _| {
+            let bytes = (content.len() + segment::FRAME_HEADER) as u64;
+            usage.add(key_of(content).unwrap_or(0), bytes);
+        });
+        if let Err(error) = read {
+            log::error!(target: "telemetry", "dead letters cannot be read: {error}");
+        }
+        usage
+    }
+
+    /// Takes back a letter that was counted and could not be written.
+    fn remove(&mut self, letter: &EncodedLetter) {
+        let bytes = (letter.bytes.len() + segment::FRAME_HEADER) as u64;
+        self.bytes -= bytes;
+        self.letters -= 1;
+        if let Some(has) = self.keys.get_mut(&letter.key) {
+            *has = has.saturating_sub(bytes);
+        }
+    }
+
+    fn add(&mut self, key: u64, bytes: u64) {
+        self.bytes += bytes;
+        self.letters += 1;
+        if self.keys.len() < MAX_KEYS || self.keys.contains_key(&key) {
+            *self.keys.entry(key).or_default() += bytes;
+        }
+    }
+}
+
+/// Opens the file and locks it, so that nobody takes it before the letters are in it.
+fn open_locked(path: &Path) -> io::Result<File> {
+    loop {
+        let file = OpenOptions::new()
+            .append(true)
+            .create(true)
+            .mode(0o600)
+            .open(path)?;
+        file.lock()?;
+        let (opened, named) = (file.metadata()?, std::fs::metadata(path));
+        if named.is_ok_and(|named| (named.dev(), named.ino()) == (opened.dev(), opened.ino())) {
+            return Ok(file);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

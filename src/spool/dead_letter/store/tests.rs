@@ -1,0 +1,215 @@
+//! Dead letters within their bounds, and those that a crash tore (CONTRACT 23).
+#![allow(clippy::unwrap_used)]
+
+use super::*;
+use crate::backend::{Record, RecordContext};
+use crate::spool::dead_letter::{dead_letters, replay_dead_letters};
+use crate::spool::tests::samples::sample_record;
+use crate::temporary::TemporaryFolder;
+use monitor_model::Secret;
+use std::sync::Arc;
+
+fn folder() -> TemporaryFolder {
+    let folder = TemporaryFolder::unmade();
+    std::fs::create_dir_all(folder.path()).unwrap();
+    folder
+}
+
+fn letter(at_ms: i64, status: u16, key: &str) -> EncodedLetter {
+    let record = Record {
+        context: Arc::new(RecordContext {
+            access_key: Secret::new(key),
+            ..clone(&sample_record(at_ms.unsigned_abs()).context)
+        }),
+        message: "x".repeat(1_000),
+        ..sample_record(0)
+    };
+    EncodedLetter::new(at_ms, status, &record)
+}
+
+fn clone(context: &RecordContext) -> RecordContext {
+    RecordContext {
+        exchange: context.exchange,
+        access_key: Secret::new(""),
+        application_id: None,
+        user_id: None,
+        session_id: None,
+        trace: None,
+    }
+}
+
+/// Times of the letters that can be read.
+fn times(folder: &TemporaryFolder) -> Vec<i64> {
+    let letters = dead_letters(folder.path()).unwrap();
+    letters.iter().map(|letter| letter.at_ms).collect()
+}
+
+fn write(letters: &mut DeadLetterStore, new: Vec<EncodedLetter>) -> u64 {
+    let step = letters.write(new);
+    assert!(step.error.is_none() && step.refused == 0);
+    step.evicted
+}
+
+#[test]
+fn dead_letters_come_back_in_order_until_they_are_taken_away() {
+    let folder = folder();
+    let mut store = DeadLetterStore::open(folder.path(), 1 << 20);
+    assert_eq!(times(&folder), [0_i64; 0]);
+    for number in 0..3 {
+        let status = [422, 401, 400][number as usize];
+        write(
+            &mut store,
+            vec![letter(number, status, &format!("key{number}"))],
+        );
+    }
+    let found = dead_letters(folder.path()).unwrap();
+    let seen: Vec<_> = found
+        .iter()
+        .map(|letter| (letter.at_ms, letter.status))
+        .collect();
+    assert_eq!(seen, [(0, 422), (1, 401), (2, 400)]);
+    assert_eq!(found[2].record.context.access_key.expose(), "key2");
+    assert_eq!(store.measure().letters, 3);
+    let taken = files::take_one(folder.path()).unwrap().unwrap();
+    write(&mut store, vec![letter(3, 422, "key3")]);
+    assert_eq!(times(&folder).len(), 4, "none is out of sight");
+    assert_eq!(files::take_one(folder.path()).unwrap(), Some(taken));
+    assert_eq!(replay_dead_letters(folder.path()).unwrap(), 4);
+    assert_eq!(times(&folder).len(), 0);
+}
+
+#[test]
+fn contract_23_dead_letters_stay_within_their_bound_and_what_goes_is_counted() {
+    let folder = folder();
+    let mut store = DeadLetterStore::open(folder.path(), 64 << 10);
+    let mut lost = 0;
+    for number in 0..200 {
+        let new = vec![letter(number, 422, &format!("key{number}"))];
+        lost += write(&mut store, new);
+        assert!(files::size(folder.path()) <= 64 << 10);
+    }
+    let kept = times(&folder);
+    assert_eq!(lost + kept.len() as u64, 200);
+    assert!(
+        kept.len() > 20 && kept.last() == Some(&199),
+        "{}",
+        kept.len()
+    );
+    assert_eq!(store.measure().letters, kept.len() as u64);
+    let again = DeadLetterStore::open(folder.path(), 64 << 10).measure();
+    assert_eq!(again, store.measure(), "a restart counts the same");
+}
+
+#[test]
+fn contract_23_made_up_keys_push_out_no_other_letter() {
+    let folder = folder();
+    let mut store = DeadLetterStore::open(folder.path(), 64 << 10);
+    let refused: Vec<_> = (0..5).map(|at| letter(at, 422, "known")).collect();
+    write(&mut store, refused);
+    let flood = (100..1_100).map(|at| letter(at, 401, &format!("made-up-{at}")));
+    let lost = write(&mut store, flood.collect());
+    assert!(lost > 900, "{lost}");
+    assert_eq!(times(&folder)[..5], [0, 1, 2, 3, 4]);
+    assert!(files::size(folder.path()) <= 64 << 10);
+}
+
+#[test]
+fn contract_23_a_flood_of_one_key_leaves_room_for_the_others() {
+    let folder = folder();
+    let limit = 256 << 10;
+    let mut store = DeadLetterStore::open(folder.path(), limit);
+    write(&mut store, vec![letter(1, 401, "rare")]);
+    for at in 100..1_000 {
+        write(&mut store, vec![letter(at, 403, "flood")]);
+    }
+    let lost = write(&mut store, vec![letter(2_000, 401, "late")]);
+    let kept = times(&folder);
+    assert!(kept.contains(&1) && kept.contains(&2_000));
+    let room = limit / 4 / 2 / SHARE / 1_000;
+    assert!(
+        (2..=room).contains(&(kept.len() as u64 - 2)),
+        "{}",
+        kept.len()
+    );
+    assert_eq!(lost, 0);
+}
+
+#[test]
+fn contract_23_a_key_that_is_alone_may_fill_what_there_is() {
+    let folder = folder();
+    let mut store = DeadLetterStore::open(folder.path(), 64 << 10);
+    let lost = write(
+        &mut store,
+        (0..40).map(|at| letter(at, 422, "only")).collect(),
+    );
+    assert_eq!(times(&folder).len() as u64 + lost, 40);
+    assert!(times(&folder).len() > 20);
+}
+
+#[test]
+fn contract_23_a_torn_letter_hides_none_that_comes_later() {
+    let folder = folder();
+    let mut store = DeadLetterStore::open(folder.path(), 1 << 20);
+    write(
+        &mut store,
+        (0..3).map(|at| letter(at, 422, "key")).collect(),
+    );
+    let path = folder.path().join(RefusalClass::Record.newer());
+    let whole = std::fs::read(&path).unwrap();
+    for cut in [1, 500, 1_030] {
+        std::fs::write(&path, &whole[..whole.len() - cut]).unwrap();
+        let mut after = DeadLetterStore::open(folder.path(), 1 << 20);
+        write(&mut after, vec![letter(7, 422, "key")]);
+        assert_eq!(times(&folder), [0, 1, 7], "{cut}");
+    }
+}
+
+#[test]
+fn contract_23_damage_among_dead_letters_costs_only_what_it_covers() {
+    let folder = folder();
+    let mut store = DeadLetterStore::open(folder.path(), 1 << 20);
+    write(
+        &mut store,
+        (0..5).map(|at| letter(at, 422, "key")).collect(),
+    );
+    let path = folder.path().join(RefusalClass::Record.newer());
+    let whole = std::fs::read(&path).unwrap();
+    let length = (whole.len() - 8) / 5;
+    // In the second letter: its length, its checksum, its text.
+    for place in [0, 2, 5, 600] {
+        let mut bytes = whole.clone();
+        bytes[8 + length + place] ^= 0x55;
+        std::fs::write(&path, &bytes).unwrap();
+        assert_eq!(times(&folder), [0, 2, 3, 4], "{place}");
+    }
+    // A write of an earlier version that was torn, with letters behind it.
+    let mut bytes = whole[..8 + length + 300].to_vec();
+    bytes.extend_from_slice(&whole[8 + length * 2..]);
+    std::fs::write(&path, &bytes).unwrap();
+    assert_eq!(times(&folder), [0, 2, 3, 4]);
+    assert_eq!(replay_dead_letters(folder.path()).unwrap(), 4);
+    assert_eq!(
+        std::fs::read(files::damaged_path(
+            &folder.path().join("dead.letters.taken")
+        ))
+        .unwrap(),
+        bytes
+    );
+}
+
+#[test]
+fn letters_of_a_process_before_push_out_none_of_this_ones() {
+    let folder = folder();
+    let mut store = DeadLetterStore::open(folder.path(), 1 << 16);
+    write(&mut store, vec![letter(1_000, 422, "own")]);
+    let before: Vec<_> = (0..100).map(|at| letter(at, 422, "flood")).collect();
+    let over = store.import(&before).unwrap();
+    assert!((1..100).contains(&over), "{over}");
+    let kept = times(&folder);
+    assert!(kept.contains(&1_000), "its own");
+    assert_eq!(kept.len() as u64, 101 - over);
+    assert_eq!(store.measure().letters, 101 - over);
+    assert!(files::size(folder.path()) <= 1 << 16);
+    // And none of the other class has to go for them.
+    assert_eq!(store.import(&[letter(0, 401, "key")]).unwrap(), 0);
+}

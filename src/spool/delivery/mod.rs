@@ -1,0 +1,14 @@
+//! From the spool to the backend (CONTRACT 23): the dispatcher gives each exchange its worker, workers send
+//! and retry, and the backlog reader reads back what memory could not hold or an earlier process left.
+
+pub(crate) mod backlog_reader;
+mod batch;
+pub(crate) mod breaker;
+mod circuit_breaker;
+pub(crate) mod dispatch;
+pub(crate) mod pending_attachments;
+mod retry_queue;
+mod worker;
+
+pub use dispatch::Delivery;
+pub use pending_attachments::PendingAttachments;

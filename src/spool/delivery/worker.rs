@@ -1,0 +1,444 @@
+//! A delivery worker sends its records to the backend in order, one at a time or in batches; several may
+//! be on their way to the backend's disk. A record leaves its worker only with an answer that will not
+//! change: stored, or refused for good (CONTRACT 23).
+
+use super::batch;
+use super::breaker::DeliveryBreaker;
+use super::pending_attachments::{AttachmentQueue, AttachmentsOf};
+use super::retry_queue::{Retried, RetryQueue};
+use crate::backend::{Analyzer, AnalyzerError, Durable, Record, Verdict};
+use crate::observe::events::{AttachmentsAbandoned, RecordDelayed, RecordFinished};
+use crate::observe::{AttachmentOutcome, TelemetryOutcome};
+use crate::spool::core::SpoolCore;
+use crate::spool::state::{DeliveryItem, Stored};
+use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
+use futures_util::stream::{FuturesUnordered, StreamExt};
+use monitor_model::RecordId;
+use std::collections::VecDeque;
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+use tokio::sync::mpsc;
+use tokio::time::Instant;
+
+/// Failures after which a record moves to the retry queue: a record the backend cannot take must not
+/// delay all that come behind it.
+const MAX_OWN_FAILURES: u32 = 3;
+/// Retry queues take this fraction of `queue.max_bytes` beside the other records.
+const RETRY_FRACTION: u64 = 4;
+/// Records of one worker at most that the backend has answered and not yet stored.
+const MAX_UNSTORED: usize = 64;
+
+/// What all workers of a spool share.
+pub(super) struct WorkerContext {
+    pub(super) core: Arc<SpoolCore>,
+    pub(super) analyzer: Arc<dyn Analyzer>,
+    pub(super) breaker: Arc<DeliveryBreaker>,
+    pub(super) attachments: AttachmentQueue,
+}
+
+pub(super) struct DeliveryWorker {
+    shared: Arc<WorkerContext>,
+    items: mpsc::UnboundedReceiver<DeliveryItem>,
+    latest_batch: Option<Instant>,
+    retries: RetryQueue,
+    /// Records that the backend has answered and is about to store.
+    unstored: FuturesUnordered<BoxFuture<'static, StoreResult>>,
+    /// Records whose attached files are being sent; no other record waits for them.
+    attaching: FuturesUnordered<BoxFuture<'static, DeliveryItem>>,
+}
+
+/// Whether the backend has stored a record under this id.
+struct StoreResult {
+    item: DeliveryItem,
+    id: RecordId,
+    result: Result<(), AnalyzerError>,
+}
+
+/// The outcome of sending a record.
+enum Sent {
+    /// The backend has stored it under this id.
+    Stored(RecordId),
+    /// The backend has answered and is about to store it.
+    Answered(Stored),
+    /// The backend refuses it for good.
+    Refused { status: u16, reason: String },
+    /// The backend has failed on it since then, and takes others as far as is known.
+    Failing(Instant),
+}
+
+impl DeliveryWorker {
+    /// `workers` is the number of workers that share the memory for retries.
+    pub(super) fn new(
+        shared: Arc<WorkerContext>,
+        items: mpsc::UnboundedReceiver<DeliveryItem>,
+        workers: usize,
+    ) -> Self {
+        let memory = shared.core.bounds().memory;
+        Self {
+            shared,
+            items,
+            latest_batch: None,
+            retries: RetryQueue::new(memory / RETRY_FRACTION / workers as u64),
+            unstored: FuturesUnordered::new(),
+            attaching: FuturesUnordered::new(),
+        }
+    }
+
+    pub(super) async fn run(mut self) {
+        loop {
+            tokio::select! {
+                biased;
+                Some(stored) = self.unstored.next() => self.on_stored(stored).await,
+                Some(item) = self.attaching.next() => self.finish(&item),
+                () = due(self.retries.next_try()) => self.retry().await,
+                item = self.items.recv(), if self.unstored.len() < MAX_UNSTORED => match item {
+                    Some(item) if self.shared.analyzer.takes_batches() => self.handle_many(item).await,
+                    Some(item) => self.handle(item).await,
+                    None => break,
+                },
+            }
+        }
+        while let Some(stored) = self.unstored.next().await {
+            self.on_stored(stored).await;
+        }
+    }
+
+    // --- One record ---
+
+    async fn handle(&mut self, mut item: DeliveryItem) {
+        match (item.stored.take(), item.record.registered()) {
+            (Some(stored), _) => self.wait_stored(item, stored),
+            (None, Some(id)) => self.attach_files(item, id).await,
+            (None, None) => {
+                if let Some(item) = self.join_retries(item) {
+                    self.deliver(item).await;
+                }
+            }
+        }
+    }
+
+    /// Gives the record back unless an earlier one of its exchange is in the retry queue.
+    fn join_retries(&mut self, item: DeliveryItem) -> Option<DeliveryItem> {
+        let weight = item.weight;
+        let back = self.retries.join(item);
+        if back.is_none() {
+            self.shared.core.lock().begin_retrying(weight);
+        }
+        back
+    }
+
+    async fn deliver(&mut self, item: DeliveryItem) {
+        self.shared
+            .core
+            .wait_to_send(item.ticket, &item.record)
+            .await;
+        let since = match self.send_until_answered(&item.record).await {
+            Sent::Failing(since) => since,
+            sent => return self.conclude(item, sent).await,
+        };
+        while !self.retries.has_room(item.weight) {
+            due(self.retries.next_try()).await;
+            self.retry().await;
+        }
+        self.shared.core.lock().begin_retrying(item.weight);
+        self.retries.add(item, since);
+    }
+
+    async fn conclude(&mut self, item: DeliveryItem, sent: Sent) {
+        match sent {
+            Sent::Answered(stored) => self.wait_stored(item, stored),
+            Sent::Stored(id) => self.delivered(item, Some(id)).await,
+            Sent::Refused { status, reason } => self.refused(&item, status, &reason),
+            Sent::Failing(_) => {
+                self.refused(&item, 0, "the backend failed on it for spool.max_age");
+            }
+        }
+    }
+
+    /// Sends until there is an answer, or until the backend fails on this record alone. When nobody can
+    /// tell that from an outage, one record of the worker moves to the retry queue all the same: the next
+    /// record tells.
+    async fn send_until_answered(&mut self, record: &Record) -> Sent {
+        let (mut failures, mut own_failures) = (0, 0);
+        let since = Instant::now();
+        loop {
+            let attempt = self.shared.breaker.wait_for_turn().await;
+            let before = self.shared.breaker.answers();
+            let error = match self.send(record).await {
+                Ok(sent) => return sent,
+                Err(error) => error,
+            };
+            self.log_delay(record, &error);
+            let breaker = &self.shared.breaker;
+            // A backend that asks to wait has nothing against the record.
+            if !matches!(error, AnalyzerError::Busy(_)) {
+                failures += 1;
+                own_failures += u32::from(breaker.answers() > before || breaker.is_closed());
+            }
+            let in_doubt = failures >= MAX_OWN_FAILURES && self.retries.is_empty();
+            breaker.failed(attempt);
+            if own_failures >= MAX_OWN_FAILURES || in_doubt {
+                return Sent::Failing(since);
+            }
+        }
+    }
+
+    /// Sends a record once.
+    async fn send(&mut self, record: &Record) -> Result<Sent, AnalyzerError> {
+        // A panic must not take the worker and all records behind this one.
+        let verdict = AssertUnwindSafe(check(&*self.shared.analyzer, record)).catch_unwind();
+        let sent = match verdict.await.unwrap_or_else(|_| Err(panicked())) {
+            Ok(Verdict { analysis, durable }) => {
+                let id = analysis.request_id;
+                let stored = durable.map(|durable| Sent::Answered(Stored { id, durable }));
+                stored.unwrap_or(Sent::Stored(id))
+            }
+            Err(error @ (AnalyzerError::KeyRefused(status) | AnalyzerError::Refused(status))) => {
+                let reason = error.to_string();
+                Sent::Refused { status, reason }
+            }
+            Err(error) => return Err(error),
+        };
+        self.shared.breaker.answered();
+        Ok(sent)
+    }
+
+    /// Retries the record that is due. A record that the backend fails on for as long as any record is
+    /// kept becomes a dead letter.
+    async fn retry(&mut self) {
+        let Some(mut retrying) = self.retries.take_next() else {
+            return;
+        };
+        let Some(record) = retrying.items.front().map(|item| &item.record) else {
+            return;
+        };
+        let attempt = self.shared.breaker.wait_for_turn().await;
+        let answers_others = self.shared.breaker.is_closed();
+        let sent = match self.send(record).await {
+            Ok(sent) => sent,
+            Err(error) => {
+                self.log_delay(record, &error);
+                Sent::Failing(retrying.since)
+            }
+        };
+        let max_age = self.shared.core.bounds().age;
+        match sent {
+            Sent::Failing(_) if !answers_others => {
+                self.shared.breaker.failed(attempt);
+                self.retries.put_back(retrying, Retried::NoAnswer);
+            }
+            Sent::Failing(since) if since.elapsed() < max_age => {
+                self.retries.put_back(retrying, Retried::Failed);
+            }
+            sent => {
+                if let Some(item) = retrying.items.pop_front() {
+                    self.shared.core.lock().end_retrying(item.weight);
+                    self.conclude(item, sent).await;
+                }
+                self.retries.put_back(retrying, Retried::Done);
+            }
+        }
+    }
+
+    // --- Batches ---
+
+    /// Sends this record and those that have come with it as batches, and alone what the backend does not
+    /// take in a batch.
+    async fn handle_many(&mut self, first: DeliveryItem) {
+        let mut waiting = VecDeque::from([first]);
+        while !waiting.is_empty() {
+            let there = waiting.len() + self.items.len();
+            if let Some(latest) = self.latest_batch.filter(|_| there < batch::MAX_RECORDS) {
+                tokio::time::sleep_until(latest + batch::PAUSE).await;
+            }
+            while waiting.len() < batch::MAX_RECORDS
+                && let Ok(item) = self.items.try_recv()
+            {
+                waiting.push_back(item);
+            }
+            let items = batch::take(&mut waiting).into_iter();
+            let mut items: Vec<_> = items.filter_map(|item| self.join_retries(item)).collect();
+            // While the backend does not answer, single records probe it.
+            match items.len() > 1 && self.shared.breaker.is_closed() {
+                true => items = self.send_batch(items).await,
+                false => self.latest_batch = None,
+            }
+            for item in items {
+                self.handle(item).await;
+            }
+        }
+    }
+
+    /// Gives back the records that have to be sent alone.
+    async fn send_batch(&mut self, items: Vec<DeliveryItem>) -> Vec<DeliveryItem> {
+        let tickets: Vec<_> = items.iter().map(|item| item.ticket).collect();
+        let records: Vec<_> = items.iter().map(|item| &item.record).collect();
+        for (ticket, record) in tickets.into_iter().zip(&records) {
+            self.shared.core.wait_to_send(ticket, record).await;
+        }
+        self.latest_batch = Some(Instant::now());
+        let call = self.shared.analyzer.analyze_batch(&records);
+        let call = AssertUnwindSafe(call).catch_unwind();
+        let Some(results) = call.await.unwrap_or_default() else {
+            return items;
+        };
+        let mut alone = Vec::new();
+        for (item, result) in items.into_iter().zip(results) {
+            match result {
+                // A backend that does not give the id is asked for it.
+                Ok(None) if item.record.files.is_some() => alone.push(item),
+                Ok(id) => self.delivered(item, id).await,
+                Err(AnalyzerError::Unavailable(_) | AnalyzerError::Busy(_)) => alone.push(item),
+                Err(AnalyzerError::KeyRefused(status) | AnalyzerError::Refused(status)) => {
+                    self.refused(&item, status, "the backend refused it");
+                }
+            }
+        }
+        // If the backend took none of them, the first one that is sent alone fails on its own account.
+        self.shared.breaker.answered();
+        alone
+    }
+
+    // --- Outcomes ---
+
+    fn wait_stored(&mut self, item: DeliveryItem, stored: Stored) {
+        let Stored { id, durable } = stored;
+        self.unstored.push(confirm(item, id, durable).boxed());
+    }
+
+    async fn on_stored(&mut self, stored: StoreResult) {
+        let StoreResult { item, id, result } = stored;
+        match result {
+            Ok(()) => self.delivered(item, Some(id)).await,
+            Err(AnalyzerError::KeyRefused(status) | AnalyzerError::Refused(status)) => {
+                self.refused(&item, status, "the backend refused to store it");
+            }
+            Err(_) if item.position.is_some() => self.deliver(item).await,
+            // The record was leased while the disk refused it.
+            Err(_) => {
+                self.finish(&item);
+                self.shared.core.push(item.record);
+            }
+        }
+    }
+
+    async fn delivered(&mut self, item: DeliveryItem, id: Option<RecordId>) {
+        self.log_finished(&item, TelemetryOutcome::Delivered, "");
+        match id.filter(|_| item.record.files.is_some()) {
+            None => self.finish(&item),
+            Some(id) if item.position.is_some() => self.attach_files(item, id).await,
+            // The record was leased while the disk refused it: its files get a place in the spool now.
+            Some(id) => {
+                self.finish(&item);
+                if let Some(files) = item.record.into_files_owed(id) {
+                    self.shared.core.push(files);
+                }
+            }
+        }
+    }
+
+    /// Hands the attached files over; the record stays in the spool until they are done with.
+    async fn attach_files(&mut self, item: DeliveryItem, record: RecordId) {
+        let ended = match &item.record.files {
+            Some(list) => {
+                let files = AttachmentsOf {
+                    list: list.clone(),
+                    context: item.record.context.clone(),
+                    record,
+                    weight: item.weight,
+                };
+                self.shared.attachments.hand_over(files).await
+            }
+            None => None,
+        };
+        let Some(ended) = ended else {
+            let reason = "too many wait already";
+            self.log_abandoned(&item, AttachmentOutcome::Dropped, reason);
+            return self.finish(&item);
+        };
+        let attached = async move {
+            if ended.await.is_err() {
+                // The process ends; the next start sends them.
+                std::future::pending::<()>().await;
+            }
+            item
+        };
+        self.attaching.push(attached.boxed());
+    }
+
+    fn refused(&self, item: &DeliveryItem, status: u16, reason: &str) {
+        self.shared.core.add_dead_letter(status, &item.record);
+        self.log_finished(item, TelemetryOutcome::Refused, reason);
+        if item.record.files.is_some() {
+            let reason = "the backend refused the record";
+            self.log_abandoned(item, AttachmentOutcome::NoRecord, reason);
+        }
+        self.finish(item);
+    }
+
+    /// The record leaves the spool.
+    fn finish(&self, item: &DeliveryItem) {
+        let mut state = self.shared.core.lock();
+        state.finish(item.position, item.weight);
+        if state.wakes_writer() {
+            self.shared.core.wake_writer();
+        }
+    }
+
+    fn log_finished(&self, item: &DeliveryItem, outcome: TelemetryOutcome, reason: &str) {
+        RecordFinished {
+            stage: item.record.stage,
+            outcome,
+            reason,
+        }
+        .emit(self.shared.core.metrics());
+    }
+
+    fn log_delay(&self, record: &Record, error: &AnalyzerError) {
+        RecordDelayed {
+            stage: record.stage,
+            reason: &error.to_string(),
+        }
+        .emit(self.shared.core.metrics());
+    }
+
+    fn log_abandoned(&self, item: &DeliveryItem, outcome: AttachmentOutcome, reason: &'static str) {
+        let list = item.record.files.as_ref();
+        AttachmentsAbandoned {
+            request_id: list.map_or("", |list| &list.request_id),
+            outcome,
+            reason,
+        }
+        .emit(self.shared.core.metrics());
+    }
+}
+
+async fn confirm(item: DeliveryItem, id: RecordId, durable: Durable) -> StoreResult {
+    let result = durable.await;
+    StoreResult { item, id, result }
+}
+
+/// Files are attached to the id that the backend keeps, which of a record sent twice is the first one:
+/// the answer for a record with files is awaited until it is stored.
+async fn check(analyzer: &dyn Analyzer, record: &Record) -> Result<Verdict, AnalyzerError> {
+    if record.files.is_none() {
+        return analyzer.check(record).await;
+    }
+    Ok(Verdict {
+        analysis: analyzer.analyze(record).await?,
+        durable: None,
+    })
+}
+
+/// Never resolves if nothing is to be retried.
+async fn due(at: Option<Instant>) {
+    match at {
+        Some(at) => tokio::time::sleep_until(at).await,
+        None => std::future::pending().await,
+    }
+}
+
+fn panicked() -> AnalyzerError {
+    AnalyzerError::Unavailable("the analysis panicked".into())
+}

@@ -1,0 +1,118 @@
+//! When a segment is closed and which segments are dropped to keep the spool within its bounds
+//! (CONTRACT 23), and what is lost with them. Pure decisions; [`super::state`] carries them out.
+
+use super::segment::{NextFrame, SegmentId, SegmentReader};
+use super::segment_index::{SegmentEntry, SegmentIndex};
+use std::path::Path;
+use std::time::Duration;
+
+/// Bytes after which a new segment begins.
+const SEGMENT_BYTES: u64 = 16 << 20;
+/// How long a segment whose records are all acknowledged stays open for new ones.
+const IDLE_MS: i64 = 5_000;
+/// A segment takes records for this fraction of `spool.max_age` at most: segments expire by their
+/// latest record, and a long one would keep its first record for longer.
+const AGE_PARTS: i64 = 8;
+
+/// Why records left the spool undelivered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum DropReason {
+    /// The spool exceeded `spool.max_bytes`.
+    Full,
+    /// The records exceeded `spool.max_age`.
+    Old,
+    /// The disk refused to be written and memory was full.
+    Disk,
+}
+
+impl DropReason {
+    /// The label of `monitor_spool_lost_total`.
+    pub(super) fn label(self) -> &'static str {
+        match self {
+            Self::Full => "full",
+            Self::Old => "old",
+            Self::Disk => "disk",
+        }
+    }
+}
+
+/// Records that left the spool undelivered; at least one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Dropped {
+    pub(super) reason: DropReason,
+    pub(super) count: u64,
+}
+
+impl Dropped {
+    /// None if nothing was dropped.
+    pub(super) fn new(reason: DropReason, count: u64) -> Option<Self> {
+        (count > 0).then_some(Self { reason, count })
+    }
+}
+
+/// A segment that is no longer in the index; the writer removes its file.
+pub(super) struct Evicted {
+    pub(super) segment: SegmentId,
+    /// Present if the segment was dropped before it had been read to its end.
+    pub(super) unread: Option<UnreadSegment>,
+}
+
+/// What is known of a segment that was dropped before it had been read to its end.
+pub(super) struct UnreadSegment {
+    /// Its records that are acknowledged, or in memory.
+    pub(super) known: u64,
+    pub(super) reason: DropReason,
+}
+
+impl UnreadSegment {
+    /// Counts the records that are lost with the file.
+    pub(super) fn count(&self, path: &Path) -> Option<Dropped> {
+        let end = std::fs::metadata(path).ok()?.len();
+        let mut reader = SegmentReader::open(path).ok()?;
+        let mut frames = 0_u64;
+        while let Ok(NextFrame::Whole(_)) = reader.next(end) {
+            frames += 1;
+        }
+        Dropped::new(self.reason, frames.saturating_sub(self.known))
+    }
+}
+
+/// The bounds of a spool's files.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct EvictionPolicy {
+    max_bytes: u64,
+    max_age_ms: i64,
+}
+
+impl EvictionPolicy {
+    pub(super) fn new(max_bytes: u64, max_age: Duration) -> Self {
+        Self {
+            max_bytes,
+            max_age_ms: i64::try_from(max_age.as_millis()).unwrap_or(i64::MAX),
+        }
+    }
+
+    /// Whether a segment of `bytes` takes no further record.
+    pub(super) fn is_full(bytes: u64) -> bool {
+        bytes >= SEGMENT_BYTES
+    }
+
+    /// Whether the segment that takes new records is to be closed at this time.
+    pub(super) fn is_due(&self, entry: &SegmentEntry, now_ms: i64) -> bool {
+        let part = self.max_age_ms / AGE_PARTS;
+        entry.is_delivered() && now_ms - entry.last_ms() > IDLE_MS
+            || entry.begun_ms().is_some_and(|at| now_ms - at > part)
+    }
+
+    /// The segment to drop because all its records exceed the age.
+    pub(super) fn expired(&self, index: &SegmentIndex, now_ms: i64) -> Option<SegmentId> {
+        let (oldest, entry) = index.oldest()?;
+        (now_ms.saturating_sub(entry.last_ms()) > self.max_age_ms).then_some(oldest)
+    }
+
+    /// The segment to drop because the files exceed their size.
+    pub(super) fn over_size(&self, index: &SegmentIndex) -> Option<SegmentId> {
+        let (oldest, _) = index.oldest()?;
+        (index.bytes() > self.max_bytes).then_some(oldest)
+    }
+}

@@ -1,0 +1,307 @@
+//! Encodes a record for a segment and decodes it again (CONTRACT 23). Integers are little-endian,
+//! strings are preceded by their length. The format is private to this program, which rejects every
+//! version it does not know.
+
+use crate::backend::{CallFailure, ClosedBy, FileList, Record, RecordContext};
+use crate::observe::VerdictType;
+use monitor_model::{Chain, ChainHash, ExchangeId, RecordId, Secret, Stage};
+use std::sync::Arc;
+use uuid::Uuid;
+
+/// First byte of every entry.
+pub(super) const VERSION: u8 = 2;
+/// First byte of entries from before the byte for [`CHAIN`] existed; they are still read.
+const BEFORE_CHAINS: u8 = 1;
+
+const POST_CALL: u8 = 1;
+const INCOMPLETE: u8 = 1 << 1;
+const UNCHECKED: u8 = 1 << 2;
+const FAILED: u8 = 1 << 3;
+const APPLICATION: u8 = 1 << 4;
+const USER: u8 = 1 << 5;
+const SESSION: u8 = 1 << 6;
+const REPLACED: u8 = 1 << 7;
+
+/// The only bit of the third byte: the record has a sequence number.
+const CHAIN: u8 = 1;
+/// Stands for an absent `after`; no sequence number is that high.
+const NO_AFTER: u64 = u64::MAX;
+/// Tag of the file list, the only field that may follow the message.
+const FILES: u8 = 1;
+
+/// Appends a record's bytes to `out`.
+pub(super) fn encode(record: &Record, out: &mut Vec<u8>) {
+    let context = &record.context;
+    out.extend_from_slice(&[VERSION, flags(record), flag(record.chain.is_some(), CHAIN)]);
+    if let Some(chain) = &record.chain {
+        out.extend_from_slice(chain.gateway.as_bytes());
+        out.extend_from_slice(&chain.sequence.to_le_bytes());
+        out.extend_from_slice(&chain.previous.0);
+        out.extend_from_slice(&chain.after.unwrap_or(NO_AFTER).to_le_bytes());
+    }
+    out.extend_from_slice(context.exchange.0.as_bytes());
+    string(context.access_key.expose(), out);
+    let named = [
+        &context.application_id,
+        &context.user_id,
+        &context.session_id,
+    ];
+    for text in named.into_iter().flatten() {
+        string(text, out);
+    }
+    out.extend(record.replaced.map(|kind| kind as u8));
+    if let Some(failure) = &record.failure {
+        string(&failure.kind, out);
+        out.extend_from_slice(&failure.code.to_le_bytes());
+        out.push(failure.closed_by as u8);
+        string(&failure.message, out);
+    }
+    string(&record.message, out);
+    if let Some(files) = &record.files {
+        out.push(FILES);
+        list(files, out);
+    }
+}
+
+/// The second byte: one bit for each property or optional field that the record has.
+fn flags(record: &Record) -> u8 {
+    let context = &record.context;
+    flag(record.stage == Stage::PostCall, POST_CALL)
+        | flag(record.incomplete, INCOMPLETE)
+        | flag(record.unchecked, UNCHECKED)
+        | flag(record.failure.is_some(), FAILED)
+        | flag(context.application_id.is_some(), APPLICATION)
+        | flag(context.user_id.is_some(), USER)
+        | flag(context.session_id.is_some(), SESSION)
+        | flag(record.replaced.is_some(), REPLACED)
+}
+
+fn flag(is_on: bool, bit: u8) -> u8 {
+    if is_on { bit } else { 0 }
+}
+
+fn list(files: &FileList, out: &mut Vec<u8>) {
+    string(&files.request_id, out);
+    out.push(u8::from(files.record.is_some()));
+    out.extend(files.record.iter().flat_map(|id| id.0.into_bytes()));
+    let count = u32::try_from(files.headers.len()).unwrap_or(u32::MAX);
+    out.extend_from_slice(&count.to_le_bytes());
+    for header in files.headers.iter().take(count as usize) {
+        string(header, out);
+    }
+}
+
+fn string(text: &str, out: &mut Vec<u8>) {
+    // A text is bounded by limits.recorded_bytes, far below 4 GiB.
+    let length = u32::try_from(text.len()).unwrap_or(u32::MAX);
+    out.extend_from_slice(&length.to_le_bytes());
+    out.extend_from_slice(&text.as_bytes()[..length as usize]);
+}
+
+/// Decodes a record; None if the bytes do not come from [`encode`].
+pub(super) fn decode(bytes: &[u8]) -> Option<Record> {
+    let mut rest = Rest(bytes);
+    let (flags, chain) = rest.head()?;
+    let has = |bit: u8| flags & bit != 0;
+    let context = Arc::new(rest.context(flags)?);
+    let replaced = match has(REPLACED) {
+        true => Some(verdict(rest.byte()?)?),
+        false => None,
+    };
+    let failure = match has(FAILED) {
+        true => Some(rest.failure()?),
+        false => None,
+    };
+    Some(Record {
+        stage: match has(POST_CALL) {
+            true => Stage::PostCall,
+            false => Stage::PreCall,
+        },
+        context,
+        message: rest.string()?,
+        incomplete: has(INCOMPLETE),
+        unchecked: has(UNCHECKED),
+        replaced,
+        failure,
+        // Fields are decoded in the order they have here; the file list follows the message.
+        files: rest.trailer()?,
+        chain,
+    })
+}
+
+/// The sequence number of an entry, read without decoding the rest.
+pub(super) fn sequence(bytes: &[u8]) -> Option<u64> {
+    let (_, chain) = Rest(bytes).head()?;
+    chain.map(|chain| chain.sequence)
+}
+
+fn verdict(byte: u8) -> Option<VerdictType> {
+    use VerdictType::{CustomPolicy, Dataclean, Guardrails};
+    let all = [Guardrails, CustomPolicy, Dataclean];
+    all.into_iter().find(|kind| *kind as u8 == byte)
+}
+
+struct Rest<'a>(&'a [u8]);
+
+impl<'a> Rest<'a> {
+    fn take(&mut self, length: usize) -> Option<&'a [u8]> {
+        let (head, tail) = self.0.split_at_checked(length)?;
+        self.0 = tail;
+        Some(head)
+    }
+
+    /// Reads the flags and the sequence number.
+    fn head(&mut self) -> Option<(u8, Option<Chain>)> {
+        let version = self.byte()?;
+        let flags = self.byte()?;
+        let more = match version {
+            BEFORE_CHAINS => 0,
+            VERSION => self.byte()?,
+            _ => return None,
+        };
+        match more {
+            0 => Some((flags, None)),
+            CHAIN => Some((flags, Some(self.chain()?))),
+            _ => None,
+        }
+    }
+
+    fn context(&mut self, flags: u8) -> Option<RecordContext> {
+        let exchange = ExchangeId(Uuid::from_slice(self.take(16)?).ok()?);
+        let access_key = Secret::new(self.string()?);
+        let mut named = |bit: u8| match flags & bit {
+            0 => Some(None),
+            _ => self.string().map(Some),
+        };
+        Some(RecordContext {
+            exchange,
+            access_key,
+            application_id: named(APPLICATION)?,
+            user_id: named(USER)?,
+            session_id: named(SESSION)?,
+            trace: None,
+        })
+    }
+
+    /// Reads what follows the message; None if it is unknown.
+    fn trailer(&mut self) -> Option<Option<Arc<FileList>>> {
+        let mut files = None;
+        while let Some(mark) = self.byte() {
+            match mark {
+                FILES if files.is_none() => files = Some(Arc::new(self.files()?)),
+                _ => return None,
+            }
+        }
+        Some(files)
+    }
+
+    fn chain(&mut self) -> Option<Chain> {
+        Some(Chain {
+            gateway: Uuid::from_slice(self.take(16)?).ok()?,
+            sequence: self.number()?,
+            previous: ChainHash(self.take(32)?.try_into().ok()?),
+            after: Some(self.number()?).filter(|after| *after != NO_AFTER),
+        })
+    }
+
+    fn number(&mut self) -> Option<u64> {
+        Some(u64::from_le_bytes(self.take(8)?.try_into().ok()?))
+    }
+
+    fn byte(&mut self) -> Option<u8> {
+        self.take(1).map(|bytes| bytes[0])
+    }
+
+    fn string(&mut self) -> Option<String> {
+        let length = u32::from_le_bytes(self.take(4)?.try_into().ok()?);
+        let bytes = self.take(usize::try_from(length).ok()?)?;
+        String::from_utf8(bytes.to_vec()).ok()
+    }
+
+    fn files(&mut self) -> Option<FileList> {
+        let request_id = self.string()?;
+        let record = match self.byte()? {
+            0 => None,
+            1 => Some(RecordId(Uuid::from_slice(self.take(16)?).ok()?)),
+            _ => return None,
+        };
+        let count = u32::from_le_bytes(self.take(4)?.try_into().ok()?);
+        Some(FileList {
+            request_id,
+            record,
+            headers: (0..count).map(|_| self.string()).collect::<Option<_>>()?,
+        })
+    }
+
+    fn failure(&mut self) -> Option<CallFailure> {
+        let kind = self.string()?;
+        let code = u16::from_le_bytes(self.take(2)?.try_into().ok()?);
+        let closed_by = match self.byte()? {
+            0 => ClosedBy::Client,
+            1 => ClosedBy::Upstream,
+            2 => ClosedBy::Gateway,
+            _ => return None,
+        };
+        let message = self.string()?;
+        Some(CallFailure {
+            kind,
+            code,
+            message,
+            closed_by,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+    use crate::spool::tests::samples::sample_record;
+
+    fn bytes(record: &Record) -> Vec<u8> {
+        let mut out = Vec::new();
+        encode(record, &mut out);
+        out
+    }
+
+    #[test]
+    fn every_record_comes_back_whole() {
+        for number in 0..1_024 {
+            let given = bytes(&sample_record(number));
+            let back = decode(&given).unwrap();
+            assert_eq!(bytes(&back), given);
+            assert_eq!(back.context.access_key.expose(), format!("key{number}"));
+            assert_eq!(back.stage, sample_record(number).stage);
+            assert_eq!(back.failure, sample_record(number).failure);
+            assert_eq!(back.replaced, sample_record(number).replaced);
+            assert_eq!(back.chain, sample_record(number).chain);
+            assert_eq!(sequence(&given), back.chain.map(|chain| chain.sequence));
+            assert_eq!(back.files, sample_record(number).files);
+        }
+    }
+
+    #[test]
+    fn an_entry_of_the_version_before_is_read_without_a_chain() {
+        let mut old = bytes(&sample_record(127));
+        old[0] = BEFORE_CHAINS;
+        old.remove(2);
+        let back = decode(&old).unwrap();
+        assert_eq!(
+            (back.chain, bytes(&back)),
+            (None, bytes(&sample_record(127)))
+        );
+    }
+
+    #[test]
+    fn a_truncated_or_extended_entry_is_not_a_record() {
+        let whole = bytes(&sample_record(639));
+        for length in 0..whole.len() {
+            assert!(decode(&whole[..length]).is_none(), "{length}");
+        }
+        let longer = [whole.as_slice(), b"x"].concat();
+        assert!(decode(&longer).is_none());
+        let mut newer = whole;
+        newer[0] = VERSION + 1;
+        assert!(decode(&newer).is_none());
+    }
+}

@@ -1,0 +1,371 @@
+//! The sequence numbers of a gateway's records (CONTRACT 5): from 1, without a gap, each record naming
+//! the hash of the one before, so that the backend can tell which records never arrived. What the
+//! hashes cover is defined in `monitor_model::chain`.
+//!
+//! **Where numbers are given.** [`super::state::State`] gives a record its number at the moment it
+//! appends the record to a segment: number and record are one append, numbers are in the order of the
+//! segments, and a process that is killed loses a tail of both. A record that is not accepted, because
+//! the disk refuses and memory is full, gets no number. A record that is accepted and lost later keeps
+//! its number: `spool.max_bytes`, `spool.max_age`, a dead letter and a file removed by hand all show as a
+//! gap. A dead letter that is replayed keeps its number and closes its gap.
+//!
+//! **A number is never given twice.** A record goes to the backend only once it is on disk, so a crash
+//! takes back no number the backend may know; the next start continues after the last number on disk.
+//! Two kinds of record leave earlier: those of an awaited call of sync mode, which cannot wait for a
+//! disk, and all records while the disk refuses. Before such a record leaves, its number and link are
+//! written in place to a file ([`SequenceFile::record_early`]): one small write without a sync, which
+//! outlives the process. Like any other record it is in a segment 10 ms later, and it stays there until
+//! its verdict arrives. A start that finds this note ahead of the disk continues after the note. If the
+//! machine itself went down, the note may be older than what was sent: the numbers then skip [`LEAP`]
+//! further. Reserving blocks ahead would leave a gap at every crash; a new gateway id at every start
+//! would leave no gap to be seen.
+//!
+//! **After a crash.** The first record after a process that did not end in order says so with `after`:
+//! the last number on disk. Records that process accepted in its last 10 ms may have got numbers that
+//! nobody knows. Numbers between `after` and the record's own that the backend lacks were sent early or
+//! not at all: nobody can be sure of them, and they are not a gap.
+//!
+//! **A record delivered twice** has the same number both times. Delivery workers send in any order; the
+//! backend sorts the numbers.
+//!
+//! The segments hold the same numbers while they exist. The file `chain` beside them remembers the
+//! numbers of removed segments: three blocks, each with a checksum, written in place.
+
+use super::record_codec;
+use super::segment::{self, NextFrame, SegmentId, SegmentReader};
+use crate::backend::Record;
+use monitor_model::{Chain, ChainHash};
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::path::Path;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use uuid::Uuid;
+
+/// More numbers than a gateway gives between two syncs of its disk.
+pub(super) const LEAP: u64 = 1 << 20;
+
+const FILE_NAME: &str = "chain";
+const MAGIC: &[u8; 8] = b"MONCHN01";
+const BLOCK: usize = 64;
+/// Bytes of a block before its checksum.
+const CONTENT: usize = BLOCK - 4;
+/// Offset of the block that says who wrote the file.
+const OWNER: u64 = 0;
+/// Offset of the block with the highest number on disk.
+const ON_DISK: u64 = BLOCK as u64;
+/// Offset of the block with the highest number sent before it was on disk.
+const EARLY: u64 = 2 * BLOCK as u64;
+
+/// A number that was given, and its record's link in the hash chain.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct SequenceNumber {
+    pub(super) sequence: u64,
+    pub(super) link: ChainHash,
+}
+
+/// The latest number that was found in a folder, and the gateway it belongs to.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Latest {
+    pub(super) gateway: Uuid,
+    pub(super) number: SequenceNumber,
+}
+
+/// A record with the digest for its link, which is computed before the lock is taken.
+pub(super) struct Hashed {
+    record: Record,
+    digest: ChainHash,
+}
+
+impl From<Record> for Hashed {
+    fn from(record: Record) -> Self {
+        let digest = match record.chain {
+            None => record.digest(),
+            // The record keeps its number, and others name its link already.
+            Some(_) => ChainHash::default(),
+        };
+        Self { record, digest }
+    }
+}
+
+impl Hashed {
+    /// The record, without a number.
+    pub(super) fn into_record(self) -> Record {
+        self.record
+    }
+}
+
+/// Gives the numbers of one folder.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Sequencer {
+    gateway: Uuid,
+    latest: SequenceNumber,
+    /// Present if the next record is the first one after a crash.
+    after: Option<u64>,
+}
+
+impl Sequencer {
+    /// Continues after `latest`; `after` is set if numbers above it may not exist.
+    pub(super) fn continue_after(latest: Latest, after: Option<u64>) -> Self {
+        Self {
+            gateway: latest.gateway,
+            latest: latest.number,
+            after,
+        }
+    }
+
+    /// The gateway whose numbers these are.
+    pub(super) fn gateway(&self) -> Uuid {
+        self.gateway
+    }
+
+    /// Gives the record its number.
+    pub(super) fn assign(&mut self, hashed: Hashed) -> Record {
+        let Hashed { mut record, digest } = hashed;
+        // A record that the backend has already is here for its files only.
+        if record.chain.is_none() && record.registered().is_none() {
+            let chain = Chain {
+                gateway: self.gateway,
+                sequence: self.latest.sequence + 1,
+                previous: self.latest.link,
+                after: self.after.take(),
+            };
+            self.latest = SequenceNumber {
+                sequence: chain.sequence,
+                link: chain.link(digest),
+            };
+            record.chain = Some(chain);
+        }
+        record
+    }
+
+    /// Whether no record has reported yet that the process before was cut off.
+    pub(super) fn is_cut_unreported(&self) -> bool {
+        self.after.is_some()
+    }
+
+    /// The latest number given.
+    pub(super) fn latest(&self) -> SequenceNumber {
+        self.latest
+    }
+}
+
+impl Latest {
+    /// The number of a record; None if it has none.
+    pub(super) fn of_record(record: &Record) -> Option<Self> {
+        let chain = record.chain?;
+        Some(Self {
+            gateway: chain.gateway,
+            number: SequenceNumber {
+                sequence: chain.sequence,
+                link: chain.link(record.digest()),
+            },
+        })
+    }
+
+    /// The highest number in the newest of these segments that has any.
+    pub(super) fn in_segments(folder: &Path, ids: &[SegmentId]) -> Option<Self> {
+        ids.iter().rev().find_map(|id| highest(folder, *id))
+    }
+}
+
+fn highest(folder: &Path, id: SegmentId) -> Option<Latest> {
+    let mut reader = SegmentReader::open(&segment::path(folder, id)).ok()?;
+    let end = reader.length().ok()?;
+    let mut highest = (0, Vec::new());
+    while let Ok(NextFrame::Whole(content)) = reader.next(end) {
+        // Dead letters that were replayed have numbers from long ago.
+        match record_codec::sequence(&content) {
+            Some(sequence) if sequence > highest.0 => highest = (sequence, content),
+            _ => {}
+        }
+    }
+    Latest::of_record(&record_codec::decode(&highest.1)?)
+}
+
+/// The file `chain` of a folder.
+pub(super) struct SequenceFile {
+    file: File,
+    gateway: Uuid,
+    boot: Uuid,
+    /// The highest number noted as sent early.
+    early: Mutex<u64>,
+}
+
+/// Who wrote the file.
+#[derive(Clone, Copy)]
+struct Owner {
+    gateway: Uuid,
+    boot: Uuid,
+    /// The process ended in order.
+    ended: bool,
+}
+
+impl SequenceFile {
+    /// Opens the file of a folder, creating it if it is missing, and gives the numbers that come next.
+    /// `newest` is the latest number in the segments.
+    pub(super) fn open(folder: &Path, newest: Option<Latest>) -> io::Result<(Self, Sequencer)> {
+        let file = open_or_create(&folder.join(FILE_NAME))?;
+        let boot = boot_id();
+        let owner = Owner::read(&file);
+        let disk = latest_on_disk(owner, read_number(&file, ON_DISK), newest);
+        // What another gateway left says nothing of this one.
+        let owner = owner.filter(|owner| owner.gateway == disk.gateway);
+        let early = owner.and_then(|_| read_number(&file, EARLY));
+        let mut early = early.unwrap_or_default();
+        let machine_crashed = owner.is_some_and(|owner| !owner.ended && owner.boot != boot);
+        if machine_crashed && early.sequence > 0 {
+            early = higher(disk.number, early);
+            early.sequence += LEAP;
+        }
+        let opened = Self {
+            file,
+            gateway: disk.gateway,
+            boot,
+            early: Mutex::new(early.sequence),
+        };
+        opened.write_number(ON_DISK, disk.number)?;
+        opened.write_number(EARLY, early)?;
+        opened.sign(false)?;
+        File::open(folder)?.sync_all()?;
+        // A process that ended in order lost nothing, and a new folder had nothing to lose.
+        let is_sure = owner.map_or(disk.number.sequence == 0, |owner| owner.ended);
+        let is_behind = early.sequence > disk.number.sequence;
+        let after = (!is_sure || is_behind).then_some(disk.number.sequence);
+        let latest = Latest {
+            gateway: disk.gateway,
+            number: higher(disk.number, early),
+        };
+        Ok((opened, Sequencer::continue_after(latest, after)))
+    }
+
+    /// Notes the highest number in the segments. Not synced: [`SequenceFile::sync`].
+    pub(super) fn record_on_disk(&self, latest: SequenceNumber) -> io::Result<()> {
+        self.write_number(ON_DISK, latest)
+    }
+
+    /// Notes that a record is about to leave before it is on disk.
+    pub(super) fn record_early(&self, number: SequenceNumber) -> io::Result<()> {
+        let mut highest = lock(&self.early);
+        if number.sequence > *highest {
+            self.write_number(EARLY, number)?;
+            *highest = number.sequence;
+        }
+        Ok(())
+    }
+
+    /// Makes the notes outlive the machine too.
+    pub(super) fn sync(&self) -> io::Result<()> {
+        self.file.sync_data()
+    }
+
+    /// Notes that everything is on disk and nothing more comes. A crash that no record has reported yet
+    /// is reported after the next start.
+    pub(super) fn close(&self, cut_unreported: bool) -> io::Result<()> {
+        self.sign(!cut_unreported)
+    }
+
+    fn sign(&self, ended: bool) -> io::Result<()> {
+        let mut content = [0; CONTENT];
+        content[..8].copy_from_slice(MAGIC);
+        content[8..24].copy_from_slice(self.gateway.as_bytes());
+        content[24..40].copy_from_slice(self.boot.as_bytes());
+        content[40] = u8::from(ended);
+        write_block(&self.file, OWNER, content)?;
+        self.file.sync_data()
+    }
+
+    fn write_number(&self, at: u64, number: SequenceNumber) -> io::Result<()> {
+        let mut content = [0; CONTENT];
+        content[..8].copy_from_slice(&number.sequence.to_le_bytes());
+        content[8..40].copy_from_slice(&number.link.0);
+        write_block(&self.file, at, content)
+    }
+}
+
+fn open_or_create(path: &Path) -> io::Result<File> {
+    OpenOptions::new()
+        .read(true)
+        .write(true)
+        .create(true)
+        .truncate(false)
+        .mode(0o600)
+        .open(path)
+}
+
+/// The gateway of the folder and the highest number on disk there. The file may be behind the segments.
+fn latest_on_disk(
+    owner: Option<Owner>,
+    noted: Option<SequenceNumber>,
+    newest: Option<Latest>,
+) -> Latest {
+    match (owner, noted, newest) {
+        (Some(owner), Some(noted), newest) => {
+            let own = newest.filter(|latest| latest.gateway == owner.gateway);
+            Latest {
+                gateway: owner.gateway,
+                number: higher(noted, own.map_or(noted, |latest| latest.number)),
+            }
+        }
+        // Without a readable file the segments decide; without either the folder is new.
+        (_, _, Some(newest)) => newest,
+        (_, _, None) => Latest {
+            gateway: Uuid::new_v4(),
+            number: SequenceNumber::default(),
+        },
+    }
+}
+
+fn higher(one: SequenceNumber, other: SequenceNumber) -> SequenceNumber {
+    match other.sequence > one.sequence {
+        true => other,
+        false => one,
+    }
+}
+
+fn lock(early: &Mutex<u64>) -> MutexGuard<'_, u64> {
+    early.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Owner {
+    fn read(file: &File) -> Option<Self> {
+        let content = read_block(file, OWNER).filter(|content| content.starts_with(MAGIC))?;
+        Some(Self {
+            gateway: Uuid::from_slice(&content[8..24]).ok()?,
+            boot: Uuid::from_slice(&content[24..40]).ok()?,
+            ended: content[40] == 1,
+        })
+    }
+}
+
+fn read_number(file: &File, at: u64) -> Option<SequenceNumber> {
+    let content = read_block(file, at)?;
+    Some(SequenceNumber {
+        sequence: u64::from_le_bytes(content[..8].try_into().ok()?),
+        link: ChainHash(content[8..40].try_into().ok()?),
+    })
+}
+
+fn read_block(file: &File, at: u64) -> Option<[u8; CONTENT]> {
+    let mut block = [0; BLOCK];
+    file.read_exact_at(&mut block, at).ok()?;
+    let (content, check) = block.split_first_chunk()?;
+    (crc32fast::hash(content).to_le_bytes() == check).then_some(*content)
+}
+
+fn write_block(file: &File, at: u64, content: [u8; CONTENT]) -> io::Result<()> {
+    let mut block = [0; BLOCK];
+    block[..CONTENT].copy_from_slice(&content);
+    block[CONTENT..].copy_from_slice(&crc32fast::hash(&content).to_le_bytes());
+    file.write_all_at(&block, at)
+}
+
+/// The id of the machine's current boot; a new one on each call if the system does not tell.
+fn boot_id() -> Uuid {
+    let text = std::fs::read_to_string("/proc/sys/kernel/random/boot_id");
+    let id = text.ok().and_then(|text| Uuid::parse_str(text.trim()).ok());
+    id.unwrap_or_else(Uuid::new_v4)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,87 @@
+//! Bytes that the request path has added and the writer has not synced yet.
+//!
+//! Invariant: `unwritten` is the length of all chunks in `chunks`, plus that of the chunks the writer
+//! has taken and neither written nor discarded.
+
+use crate::backend::Record;
+use crate::spool::record_codec;
+use crate::spool::segment::{self, SegmentId};
+
+/// Bytes kept for a disk that refuses to be written; beyond it records are dropped.
+const MAX_UNWRITTEN: u64 = 32 << 20;
+
+/// Frames for one segment.
+pub(crate) struct Chunk {
+    pub(crate) segment: SegmentId,
+    pub(crate) bytes: Vec<u8>,
+}
+
+#[derive(Default)]
+pub(super) struct WriteBuffer {
+    chunks: Vec<Chunk>,
+    unwritten: u64,
+}
+
+impl WriteBuffer {
+    pub(super) fn is_empty(&self) -> bool {
+        self.chunks.is_empty()
+    }
+
+    /// Whether the disk is so far behind that no record is taken.
+    pub(super) fn is_full(&self) -> bool {
+        self.unwritten > MAX_UNWRITTEN
+    }
+
+    /// Encodes a record as the next frame of a segment; gives the frame's length.
+    pub(super) fn append(&mut self, segment: SegmentId, record: &Record) -> u64 {
+        let is_current = |chunk: &Chunk| chunk.segment == segment;
+        if !self.chunks.last().is_some_and(is_current) {
+            let bytes = Vec::new();
+            self.chunks.push(Chunk { segment, bytes });
+        }
+        let Some(chunk) = self.chunks.last_mut() else {
+            return 0;
+        };
+        let before = chunk.bytes.len();
+        segment::frame(&mut chunk.bytes, |out| record_codec::encode(record, out));
+        let length = (chunk.bytes.len() - before) as u64;
+        self.unwritten += length;
+        length
+    }
+
+    /// Hands all chunks to the writer, which reports each with [`Self::released`].
+    pub(super) fn take(&mut self) -> Vec<Chunk> {
+        std::mem::take(&mut self.chunks)
+    }
+
+    /// The writer has written or discarded so many bytes.
+    pub(super) fn released(&mut self, bytes: u64) {
+        self.unwritten -= bytes;
+    }
+
+    /// Discards the chunks of a segment that is dropped.
+    pub(super) fn discard(&mut self, segment: SegmentId) {
+        self.unwritten -= self.buffered(segment);
+        self.chunks.retain(|chunk| chunk.segment != segment);
+    }
+
+    /// Bytes of a segment that the writer has not taken yet.
+    pub(super) fn buffered(&self, segment: SegmentId) -> u64 {
+        length_of(&self.chunks, segment)
+    }
+
+    /// Makes the buffer look as if the disk were that far behind.
+    #[cfg(test)]
+    pub(super) fn set_unwritten(&mut self, bytes: u64) {
+        self.unwritten = bytes;
+    }
+}
+
+/// Bytes of these chunks that belong to a segment.
+pub(crate) fn length_of<'a>(
+    chunks: impl IntoIterator<Item = &'a Chunk>,
+    segment: SegmentId,
+) -> u64 {
+    let own = chunks.into_iter().filter(|chunk| chunk.segment == segment);
+    own.map(|chunk| chunk.bytes.len() as u64).sum()
+}

@@ -1,0 +1,341 @@
+//! The spool's thread, which owns the folder: it writes and syncs the records that were accepted, notes
+//! acknowledgements, keeps the dead letters and removes the files of delivered segments (CONTRACT 23),
+//! and has the backlog read back. A disk that refuses costs no client anything: bytes wait in memory and
+//! are written again later.
+
+use super::ack_log;
+use super::core::{SpoolCore, now_ms};
+use super::dead_letter::encoding::EncodedLetter;
+use super::dead_letter::import::DeadLetterImport;
+use super::dead_letter::store::DeadLetterStore;
+use super::delivery::backlog_reader::{BacklogReader, BacklogStatus};
+use super::eviction::Evicted;
+use super::fault_points::{self, FaultPoint};
+use super::incoming::IncomingReader;
+use super::segment::{self, SegmentId};
+use super::segment_index::RecordPosition;
+use super::sequence::SequenceNumber;
+use super::state::{Chunk, Progress, State, length_of};
+use crate::observe::events::{DeadLettersLost, SpoolThreadPanicked};
+use std::collections::{BTreeMap, VecDeque};
+use std::fs::File;
+use std::io;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Records that come within this time share one sync.
+const GATHER: Duration = Duration::from_millis(5);
+/// How often the thread looks around if nobody wakes it.
+const TICK: Duration = Duration::from_millis(200);
+/// Time between two attempts on a disk that refuses.
+const RETRY: Duration = Duration::from_millis(250);
+
+pub(super) struct Writer {
+    core: Arc<SpoolCore>,
+    folder: PathBuf,
+    /// Held for as long as the folder is used.
+    _lock: File,
+    active: Option<ActiveSegment>,
+    /// Chunks that are not yet in their files.
+    unwritten: VecDeque<Chunk>,
+    upkeep: Upkeep,
+    backlog: BacklogReader,
+    dead_letters: DeadLetterStore,
+    import: DeadLetterImport,
+    incoming: IncomingReader,
+    /// The latest number in the sequence file.
+    noted: SequenceNumber,
+}
+
+/// The segment being written.
+struct ActiveSegment {
+    id: SegmentId,
+    file: File,
+    /// Synced bytes; whatever is behind them is cut off before the next write.
+    length: u64,
+}
+
+/// What is left to do apart from writing records. It outlives a round, so that a panic loses none of it.
+#[derive(Default)]
+struct Upkeep {
+    acks: BTreeMap<SegmentId, Vec<u32>>,
+    dead_letters: Vec<EncodedLetter>,
+    evicted: VecDeque<Evicted>,
+}
+
+/// Whether the thread goes on after a round.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Round {
+    More,
+    Last,
+}
+
+impl Writer {
+    pub(super) fn new(
+        core: Arc<SpoolCore>,
+        folder: PathBuf,
+        lock: File,
+        newest_found: Option<SegmentId>,
+    ) -> Self {
+        Self {
+            backlog: BacklogReader::new(core.clone(), folder.clone(), newest_found),
+            dead_letters: DeadLetterStore::open(&folder, core.bounds().dead),
+            import: DeadLetterImport::new(&folder),
+            incoming: IncomingReader::new(&folder),
+            core,
+            folder,
+            _lock: lock,
+            active: None,
+            unwritten: VecDeque::new(),
+            upkeep: Upkeep::default(),
+            noted: SequenceNumber::default(),
+        }
+    }
+
+    /// Runs until the spool is closed and everything is written. A panic is treated as a disk that
+    /// refuses: it is logged, and the thread goes on where it was. At worst a record is sent twice.
+    pub(super) fn run(mut self) {
+        loop {
+            match catch_unwind(AssertUnwindSafe(|| self.round())) {
+                Ok(Round::Last) => return,
+                Ok(Round::More) => {}
+                Err(_) => {
+                    self.core.set_degraded(true);
+                    SpoolThreadPanicked.emit(self.core.metrics());
+                    std::thread::sleep(RETRY);
+                }
+            }
+        }
+    }
+
+    fn round(&mut self) -> Round {
+        let progress = self.collect();
+        let is_written = self.write();
+        if is_written {
+            self.announce(progress);
+        }
+        self.write_dead_letters();
+        self.write_acks();
+        self.remove_evicted(progress.latest);
+        let backlog = self.backlog.read_back(&self.unwritten);
+        if progress.closing {
+            self.end(progress);
+            return Round::Last;
+        }
+        if is_written {
+            let core = &self.core;
+            let mut accept = |record| {
+                core.push(record);
+            };
+            self.incoming.step(&mut accept, core.metrics());
+            self.core.set_degraded(false);
+        }
+        if !is_written || backlog == BacklogStatus::Refused {
+            std::thread::sleep(RETRY);
+        }
+        Round::More
+    }
+
+    /// Waits for something to do and takes it over from the shared state.
+    fn collect(&mut self) -> Progress {
+        let core = self.core.clone();
+        let mut state = core.lock();
+        if !self.has_work(&state) {
+            state = core.wait_for_work(state, TICK);
+        }
+        if state.may_gather() {
+            drop(state);
+            std::thread::sleep(GATHER);
+            state = core.lock();
+        }
+        let round = state.begin_round(now_ms());
+        core.measure(&state);
+        drop(state);
+        self.unwritten.extend(round.chunks);
+        self.upkeep.add_acks(round.acks);
+        self.upkeep.dead_letters.extend(round.dead_letters);
+        self.upkeep.evicted.extend(round.evicted);
+        core.log_dropped(round.dropped);
+        round.progress
+    }
+
+    fn has_work(&self, state: &State) -> bool {
+        state.has_work()
+            || !self.unwritten.is_empty()
+            || self.incoming.is_busy()
+            || self.import.is_due()
+    }
+
+    // --- Records ---
+
+    /// Writes and syncs all chunks; false if the disk refused, and then no chunk is half done.
+    fn write(&mut self) -> bool {
+        let Err(error) = self.try_write() else {
+            return true;
+        };
+        self.core.set_degraded(true);
+        self.core.log_disk_error(&error);
+        false
+    }
+
+    fn try_write(&mut self) -> io::Result<()> {
+        while let Some(chunk) = self.unwritten.front() {
+            append(&mut self.active, &self.folder, chunk)?;
+            self.core.lock().released(chunk.bytes.len() as u64);
+            self.unwritten.pop_front();
+        }
+        Ok(())
+    }
+
+    /// Wakes those who wait for these records to be on disk.
+    fn announce(&mut self, progress: Progress) {
+        if progress.latest != self.noted {
+            self.note_sequence(progress.latest);
+        }
+        self.core.announce_written(progress.accepted);
+    }
+
+    fn note_sequence(&mut self, latest: SequenceNumber) {
+        match self.core.sequence_file().record_on_disk(latest) {
+            Ok(()) => self.noted = latest,
+            Err(error) => self.core.log_disk_error(&error),
+        }
+    }
+
+    /// Ends the thread; logs the records that are lost because the disk did not take them.
+    fn end(&self, progress: Progress) {
+        if self.unwritten.is_empty() {
+            // If this fails, the next start is more careful than it had to be.
+            let _ = self.core.sequence_file().close(progress.cut_unreported);
+        } else {
+            let unwritten = progress.accepted - self.core.disk().written;
+            let unacked = self.core.lock().figures(now_ms()).records;
+            self.core.log_unwritten(unwritten.min(unacked));
+        }
+    }
+
+    // --- Upkeep: a failure costs a record sent twice or a file that stays, never a record ---
+
+    fn write_acks(&mut self) {
+        while let Some((segment, ordinals)) = self.upkeep.acks.pop_first() {
+            if let Err(error) = ack_log::append(&self.folder, segment, &ordinals) {
+                self.core.log_disk_error(&error);
+            }
+        }
+    }
+
+    fn write_dead_letters(&mut self) {
+        let letters = std::mem::take(&mut self.upkeep.dead_letters);
+        let written = self.dead_letters.write(letters);
+        if let Some(error) = written.error {
+            self.core.log_disk_error(&error);
+        }
+        self.core.log_unwritten(written.refused);
+        let metrics = self.core.metrics();
+        if written.evicted > 0 {
+            let count = written.evicted;
+            DeadLettersLost { count }.emit(metrics);
+        }
+        if let Err(error) = self.import.step(&mut self.dead_letters, metrics) {
+            self.core.log_disk_error(&error);
+        }
+        let extent = self.dead_letters.measure();
+        for (metric, value) in [
+            (&metrics.spool.dead_letters, extent.letters),
+            (&metrics.spool.dead_letter_bytes, extent.bytes),
+        ] {
+            metric.set(i64::try_from(value).unwrap_or(i64::MAX));
+        }
+    }
+
+    fn remove_evicted(&mut self, latest: SequenceNumber) {
+        if self.upkeep.evicted.is_empty() {
+            return;
+        }
+        // The numbers in a removed file are remembered without it.
+        self.note_sequence(latest);
+        if let Err(error) = self.core.sequence_file().sync() {
+            self.core.log_disk_error(&error);
+        }
+        while let Some(evicted) = self.upkeep.evicted.pop_front() {
+            let Evicted { segment, unread } = evicted;
+            if let Some(unread) = unread {
+                let path = segment::path(&self.folder, segment);
+                self.core.log_dropped(unread.count(&path));
+            }
+            self.remove(segment);
+        }
+    }
+
+    fn remove(&mut self, id: SegmentId) {
+        self.core.lock().released(length_of(&self.unwritten, id));
+        self.unwritten.retain(|chunk| chunk.segment != id);
+        self.active.take_if(|active| active.id == id);
+        self.backlog.close(id);
+        // The log first: left behind, it would acknowledge records of another segment of that number.
+        let _ = std::fs::remove_file(ack_log::path(&self.folder, id));
+        fault_points::reached(FaultPoint::Delete);
+        let _ = std::fs::remove_file(segment::path(&self.folder, id));
+        fault_points::reached(FaultPoint::Deleted);
+    }
+}
+
+impl Upkeep {
+    fn add_acks(&mut self, positions: Vec<RecordPosition>) {
+        for position in positions {
+            let acks = self.acks.entry(position.segment).or_default();
+            acks.push(position.ordinal);
+        }
+    }
+}
+
+/// Appends a chunk to its segment's file and syncs it. The next attempt cuts off whatever a failed one
+/// left behind the last synced byte; until then it reads as a torn end. A failed sync is never just
+/// repeated: the system may have dropped the bytes and report success the second time.
+fn append(active: &mut Option<ActiveSegment>, folder: &Path, chunk: &Chunk) -> io::Result<()> {
+    let is_active = |active: &ActiveSegment| active.id == chunk.segment;
+    if !active.as_ref().is_some_and(is_active) {
+        *active = Some(ActiveSegment {
+            id: chunk.segment,
+            file: segment::create(folder, chunk.segment)?,
+            length: segment::HEADER,
+        });
+    }
+    let Some(active) = active else {
+        return Ok(());
+    };
+    if active.file.metadata()?.len() != active.length {
+        active.file.set_len(active.length)?;
+    }
+    fault_points::write(FaultPoint::Write, &mut active.file, &chunk.bytes)?;
+    fault_points::reached(FaultPoint::Sync);
+    active.file.sync_data()?;
+    fault_points::reached(FaultPoint::Synced);
+    active.length += chunk.bytes.len() as u64;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    #[test]
+    fn contract_23_what_a_failed_sync_leaves_does_not_count_as_written() {
+        // Takes every byte and cannot be synced.
+        let file = File::options().append(true).open("/dev/null").unwrap();
+        let mut active = Some(ActiveSegment {
+            id: 1,
+            file,
+            length: 0,
+        });
+        let chunk = Chunk {
+            segment: 1,
+            bytes: b"bytes".to_vec(),
+        };
+        assert!(append(&mut active, Path::new("/nowhere"), &chunk).is_err());
+        assert_eq!(active.unwrap().length, 0);
+    }
+}
