@@ -28,8 +28,8 @@ pub struct NewRecord {
     pub session_id: Option<String>,
     /// When it was received, milliseconds since 1970.
     pub created_at_ms: i64,
-    /// Version of the application that judged it (CONTRACT 38). None if the request carried its own rules, see
-    /// §4.4.
+    /// Version of the application that judged it (CONTRACT 38); None if the request carried its own rules,
+    /// which §4.4 allows.
     pub rules_version: Option<i64>,
     /// The rules that the request carried, as JSON, so that the verdict can be explained later.
     pub inline_rules: Option<Value>,
@@ -63,8 +63,7 @@ impl NewRecord {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RecordSummary {
     /// Position in the store's order, and cursor of [`RecordFilter::before`]. The order is that of receipt or
-    /// that of insertion; the two differ for records that are delivered late, and between servers whose clocks
-    /// differ.
+    /// that of insertion; the two differ for records delivered late and between servers with different clocks.
     pub seq: i64,
     /// The record's id, the answer's `request_id`.
     pub id: RecordId,
@@ -274,8 +273,8 @@ pub trait RecordStore: Send + Sync {
     /// exchange and stage is not stored: the call returns the first one's answer (CONTRACT 23).
     ///
     /// # Errors
-    /// [`StoreError::Unavailable`], [`StoreError::Erased`] or [`StoreError::Closed`]; in each case nothing is
-    /// stored.
+    /// [`StoreError::Unavailable`], [`StoreError::Erased`] or [`StoreError::Closed`]; the record is not stored
+    /// in any of these cases.
     async fn insert(&self, record: NewRecord) -> Result<AnalysisResponse, StoreError>;
 
     /// Hands a record over and returns as soon as the queue has room for it, before it is durable. Records

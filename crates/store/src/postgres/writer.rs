@@ -3,7 +3,8 @@
 //! its own, and opens a new one whenever the state of the old one is uncertain.
 
 use super::connect::Connector;
-use super::records::batch::{self, Failure, Inserted};
+use super::records::batch::{self, Inserted};
+use super::records::failure::Failure;
 use super::records::row::RecordRow;
 use super::settings::note_uses;
 use crate::error::StoreError;

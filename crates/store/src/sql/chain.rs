@@ -15,6 +15,9 @@ const ALL: i64 = i64::MAX;
 /// A reader reads what one answer shows, and one more that tells whether that was all.
 const SHOWN: i64 = MOST_RUNS as i64 + 1;
 
+/// The rows of a query.
+pub(crate) type Rows<T> = Result<Vec<T>, sqlx::Error>;
+
 /// A gateway with its count of repeats.
 pub(crate) struct KnownGateway {
     pub(crate) gateway: Uuid,
@@ -35,43 +38,24 @@ pub(crate) struct ChainTotals {
 #[async_trait]
 pub(crate) trait ChainTables: Send {
     /// The gateways of a filter, ordered by id, one more than its limit.
-    async fn gateways(&mut self, filter: &ChainFilter) -> Result<Vec<KnownGateway>, sqlx::Error>;
+    async fn gateways(&mut self, filter: &ChainFilter) -> Rows<KnownGateway>;
 
     async fn totals(&mut self, gateway: Uuid) -> Result<ChainTotals, sqlx::Error>;
 
     /// The runs that overlap a range, and the last one before it, in order.
-    async fn runs(
-        &mut self,
-        gateway: Uuid,
-        range: NumberRange,
-        limit: i64,
-    ) -> Result<Vec<ChainRun>, sqlx::Error>;
+    async fn runs(&mut self, gateway: Uuid, range: NumberRange, limit: i64) -> Rows<ChainRun>;
 
     /// The cuts that overlap a range, in order.
-    async fn cuts(
-        &mut self,
-        gateway: Uuid,
-        range: NumberRange,
-        limit: i64,
-    ) -> Result<Vec<Span>, sqlx::Error>;
+    async fn cuts(&mut self, gateway: Uuid, range: NumberRange, limit: i64) -> Rows<Span>;
 
     /// The stubs that overlap a range, and the last one before it, in order.
-    async fn stubs(
-        &mut self,
-        gateway: Uuid,
-        range: NumberRange,
-        limit: i64,
-    ) -> Result<Vec<Span>, sqlx::Error>;
+    async fn stubs(&mut self, gateway: Uuid, range: NumberRange, limit: i64) -> Rows<Span>;
 
     /// How many records have numbers in each of these spans.
-    async fn count_records(
-        &mut self,
-        gateway: Uuid,
-        spans: &[Span],
-    ) -> Result<Vec<i64>, sqlx::Error>;
+    async fn count_records(&mut self, gateway: Uuid, spans: &[Span]) -> Rows<i64>;
 
     /// The numbers of the records in a span, in order.
-    async fn record_numbers(&mut self, gateway: Uuid, span: Span) -> Result<Vec<i64>, sqlx::Error>;
+    async fn record_numbers(&mut self, gateway: Uuid, span: Span) -> Rows<i64>;
 
     /// Makes other writers of this gateway's numbers wait until the transaction ends.
     async fn lock(&mut self, gateway: Uuid) -> Result<(), sqlx::Error>;

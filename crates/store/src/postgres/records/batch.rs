@@ -1,19 +1,18 @@
 //! One transaction that inserts many records: a few statements over arrays, however many records there are.
 //! What happens to a record that the database refuses is decided by `writer`.
 
-use super::bodies::{bodies, by_seq};
 use super::erased_users::{self, BEGIN_SHARED};
+use super::failure::Failure;
+use super::ledger::{Positioned, enter_ledger};
 use super::row::RecordRow;
 use crate::chain::{ReceivedNumber, column as number_column};
-use crate::error::StoreError;
 use crate::postgres::statistics::totals::BatchTotals;
 use crate::postgres::values::{stage_number, text_key};
 use crate::sql::attachments::ErasedUsers;
 use crate::sql::chain;
-use crate::sql::records::answer;
 use monitor_model::AnalysisResponse;
 use sqlx::{Connection, PgConnection, Row as _};
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use uuid::Uuid;
 
 /// Running numbers for the new positions, which of the applications exist, and whether any user was erased.
@@ -21,14 +20,6 @@ const PREPARE: &str = "
     SELECT ARRAY(SELECT nextval('record_order') FROM generate_series(1, $1)) AS numbers,
            ARRAY(SELECT id FROM applications WHERE id = ANY ($2)) AS applications,
            EXISTS (SELECT FROM erased_users) AS has_erased_users";
-
-/// Waits while another transaction inserts the same exchange; sorted keys prevent deadlocks.
-const LEDGER: &str = "
-    INSERT INTO record_ledger (key, seq) SELECT * FROM unnest($1::uuid[], $2::bigint[])
-    ON CONFLICT (key) DO NOTHING RETURNING key";
-
-/// A key whose record was removed by retention is free for a new record.
-const TAKE_OVER: &str = "UPDATE record_ledger SET seq = $2 WHERE key = $1 AND seq = $3";
 
 const RECORDS: &str = "
     INSERT INTO records (seq, id, application_id, stage, exchange_id, user_id, user_key, session_id,
@@ -66,19 +57,6 @@ pub(in crate::postgres) enum Inserted {
     IdTaken,
     /// Another record of this batch belongs to the same exchange and stage; the caller gets its answer.
     TwinOf(Uuid),
-}
-
-/// A new record and its position.
-struct Positioned<'r> {
-    seq: i64,
-    row: &'r RecordRow,
-}
-
-/// The key of a record in `record_ledger`, and the position to enter there.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct LedgerEntry {
-    key: Uuid,
-    seq: i64,
 }
 
 /// What the database holds before a batch, and the positions of its records.
@@ -184,83 +162,6 @@ async fn prepare(connection: &mut PgConnection, rows: &[&RecordRow]) -> Result<B
         applications: applications.into_iter().collect(),
         erased,
     })
-}
-
-/// Enters the new records into the ledger. Removes from `new` those that were stored before, and returns
-/// their answers by key.
-async fn enter_ledger(
-    connection: &mut PgConnection,
-    new: &mut Vec<Positioned<'_>>,
-) -> Result<HashMap<Uuid, Box<AnalysisResponse>>, Failure> {
-    let entry = |one: &Positioned<'_>| LedgerEntry {
-        key: one.row.key,
-        seq: one.seq,
-    };
-    let mut entries: Vec<LedgerEntry> = new.iter().map(entry).collect();
-    if entries.is_empty() {
-        return Ok(HashMap::new());
-    }
-    entries.sort_unstable();
-    let entered: HashSet<Uuid> = sqlx::query_scalar(LEDGER)
-        .bind(entries.iter().map(|entry| entry.key).collect::<Vec<_>>())
-        .bind(entries.iter().map(|entry| entry.seq).collect::<Vec<_>>())
-        .fetch_all(&mut *connection)
-        .await?
-        .into_iter()
-        .collect();
-    entries.retain(|entry| !entered.contains(&entry.key));
-    let answers = earlier(connection, &entries).await?;
-    new.retain(|one| !answers.contains_key(&one.row.key));
-    Ok(answers)
-}
-
-/// The answers of the records that the ledger holds under these keys.
-async fn earlier(
-    connection: &mut PgConnection,
-    entries: &[LedgerEntry],
-) -> Result<HashMap<Uuid, Box<AnalysisResponse>>, Failure> {
-    let mut answers = HashMap::new();
-    if entries.is_empty() {
-        return Ok(answers);
-    }
-    let known = sqlx::query("SELECT key, seq FROM record_ledger WHERE key = ANY ($1)")
-        .bind(entries.iter().map(|entry| entry.key).collect::<Vec<_>>())
-        .fetch_all(&mut *connection)
-        .await?;
-    let mut seqs = HashMap::new();
-    for row in &known {
-        seqs.insert(row.try_get::<Uuid, _>(0)?, row.try_get::<i64, _>(1)?);
-    }
-    let all: Vec<i64> = seqs.values().copied().collect();
-    let bodies = bodies(&all).fetch_all(&mut *connection).await?;
-    let bodies = by_seq(bodies)?;
-    for entry in entries {
-        let Some(found) = seqs.get(&entry.key) else {
-            return Err(Failure::Again);
-        };
-        match bodies.get(found) {
-            Some(body) => {
-                let answer = answer(body).map_err(Failure::Store)?;
-                answers.insert(entry.key, Box::new(answer));
-            }
-            None => take_over(connection, *entry, *found).await?,
-        }
-    }
-    Ok(answers)
-}
-
-/// Replaces the entry of a removed record.
-async fn take_over(
-    connection: &mut PgConnection,
-    entry: LedgerEntry,
-    removed_seq: i64,
-) -> Result<(), Failure> {
-    let query = sqlx::query(TAKE_OVER).bind(entry.key).bind(entry.seq);
-    let query = query.bind(removed_seq);
-    match query.execute(connection).await?.rows_affected() {
-        0 => Err(Failure::Again),
-        _ => Ok(()),
-    }
 }
 
 async fn write(
@@ -380,28 +281,4 @@ async fn write_types(
         .execute(connection)
         .await
         .map(drop)
-}
-
-/// Why a batch was not stored.
-pub(in crate::postgres) enum Failure {
-    /// Nothing is stored; the error of the database tells what to do.
-    Before(sqlx::Error),
-    /// It is not known whether the batch is stored.
-    AtCommit(sqlx::Error),
-    /// A concurrent transaction interfered; another attempt is likely to succeed.
-    Again,
-    /// What is stored cannot be read, or no connection could be opened.
-    Store(StoreError),
-}
-
-impl From<sqlx::Error> for Failure {
-    fn from(error: sqlx::Error) -> Self {
-        Self::Before(error)
-    }
-}
-
-impl From<StoreError> for Failure {
-    fn from(error: StoreError) -> Self {
-        Self::Store(error)
-    }
 }

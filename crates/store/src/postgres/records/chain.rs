@@ -9,7 +9,7 @@ use crate::error::StoreError;
 use crate::postgres::pool::with_timeout;
 use crate::postgres::store::PostgresStore;
 use crate::sql::chain::{
-    self, ChainTables, ChainTotals, KnownGateway, known_gateway, run, seen, totals,
+    self, ChainTables, ChainTotals, KnownGateway, Rows, known_gateway, run, seen, totals,
 };
 use crate::sql::columns::span;
 use async_trait::async_trait;
@@ -111,7 +111,7 @@ impl ChainStore for PostgresStore {
 
 #[async_trait]
 impl ChainTables for PgConnection {
-    async fn gateways(&mut self, filter: &ChainFilter) -> Result<Vec<KnownGateway>, sqlx::Error> {
+    async fn gateways(&mut self, filter: &ChainFilter) -> Rows<KnownGateway> {
         let rows = sqlx::query(GATEWAYS)
             .bind(filter.gateway)
             .bind(filter.after)
@@ -125,48 +125,29 @@ impl ChainTables for PgConnection {
         totals(&sqlx::query(TOTALS).bind(gateway).fetch_one(self).await?)
     }
 
-    async fn runs(
-        &mut self,
-        gateway: Uuid,
-        range: NumberRange,
-        limit: i64,
-    ) -> Result<Vec<ChainRun>, sqlx::Error> {
+    async fn runs(&mut self, gateway: Uuid, range: NumberRange, limit: i64) -> Rows<ChainRun> {
         let rows = within(self, RUNS, gateway, range, limit).await?;
         rows.iter().map(run).collect()
     }
 
-    async fn cuts(
-        &mut self,
-        gateway: Uuid,
-        range: NumberRange,
-        limit: i64,
-    ) -> Result<Vec<Span>, sqlx::Error> {
+    async fn cuts(&mut self, gateway: Uuid, range: NumberRange, limit: i64) -> Rows<Span> {
         let rows = within(self, CUTS, gateway, range, limit).await?;
         rows.iter().map(span).collect()
     }
 
-    async fn stubs(
-        &mut self,
-        gateway: Uuid,
-        range: NumberRange,
-        limit: i64,
-    ) -> Result<Vec<Span>, sqlx::Error> {
+    async fn stubs(&mut self, gateway: Uuid, range: NumberRange, limit: i64) -> Rows<Span> {
         let rows = within(self, STUBS, gateway, range, limit).await?;
         rows.iter().map(span).collect()
     }
 
-    async fn count_records(
-        &mut self,
-        gateway: Uuid,
-        spans: &[Span],
-    ) -> Result<Vec<i64>, sqlx::Error> {
+    async fn count_records(&mut self, gateway: Uuid, spans: &[Span]) -> Rows<i64> {
         let columns = SpanColumns::of(spans);
         let counts = sqlx::query_scalar(COUNTS).bind(gateway);
         let counts = counts.bind(columns.first).bind(columns.last);
         counts.fetch_all(self).await
     }
 
-    async fn record_numbers(&mut self, gateway: Uuid, span: Span) -> Result<Vec<i64>, sqlx::Error> {
+    async fn record_numbers(&mut self, gateway: Uuid, span: Span) -> Rows<i64> {
         let numbers = sqlx::query_scalar(NUMBERS_BETWEEN).bind(gateway);
         let numbers = numbers.bind(column(span.from)).bind(column(span.to));
         numbers.fetch_all(self).await
@@ -262,7 +243,7 @@ async fn within(
     gateway: Uuid,
     range: NumberRange,
     limit: i64,
-) -> Result<Vec<PgRow>, sqlx::Error> {
+) -> Rows<PgRow> {
     let query = sqlx::query(sql).bind(gateway);
     let query = query.bind(range.first).bind(range.last).bind(limit);
     query.fetch_all(connection).await

@@ -4,6 +4,8 @@ pub(super) mod batch;
 mod bodies;
 mod chain;
 pub(super) mod erased_users;
+pub(super) mod failure;
+mod ledger;
 mod list;
 pub(super) mod row;
 mod sessions;

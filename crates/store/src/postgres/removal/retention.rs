@@ -28,8 +28,7 @@ const STORED: &str = "
 const STORED_ON_DAY: &str = "
     SELECT coalesce(sum(kept_rows), 0)::bigint AS records FROM statistics WHERE day = $1";
 
-/// Removes what exceeds the limits; returns the number of removed records. Does nothing while another server does
-/// the same.
+/// Removes what exceeds the limits, unless another server is doing it; returns the number of removed records.
 pub(super) async fn enforce(
     connection: &mut PgConnection,
     scope: RetentionScope,

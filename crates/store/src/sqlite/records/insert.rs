@@ -38,8 +38,8 @@ const BODIES: &str = "
 const BODY: &str = "(?,?,?,?,?,?,?)";
 const BODIES_END: &str = ") WHERE EXISTS (SELECT 1 FROM records WHERE seq = column1)";
 
-/// The last position ever assigned, and which of the applications exist; ?1 lists their ids in hexadecimal, as
-/// JSON.
+/// The last position ever assigned, and which applications exist of those whose ids, in hexadecimal, the JSON
+/// list ?1 contains.
 const KNOWN: &str = "
     SELECT NULL AS id, coalesce(max(seq), 0) AS last_seq FROM sqlite_sequence WHERE name = 'records'
     UNION ALL

@@ -25,12 +25,7 @@ pub(super) async fn page(
 ) -> Result<Vec<DayStatistics>, StoreError> {
     let is_one = filter.application_id.is_some();
     let read = |table, (first, last): (i64, i64), limit: i64| {
-        let (day, application, stage) = match filter.after {
-            Some((day, application, stage)) => {
-                (day, application.0.as_bytes().to_vec(), stage_word(stage))
-            }
-            None => (i64::MIN, Vec::new(), ""),
-        };
+        let (day, application, stage) = behind(filter);
         sqlx::query(AssertSqlSafe(select(table, is_one)))
             .bind(first.max(day))
             .bind(last)
@@ -55,11 +50,21 @@ pub(super) async fn page(
             day.types.push(type_count(&row)?);
         }
     }
-    let sorted = days.into_values().map(|mut day| {
+    let mut days: Vec<_> = days.into_values().collect();
+    for day in &mut days {
         day.types.sort_by(|one, next| one.kind.cmp(&next.kind));
-        day
-    });
-    Ok(sorted.collect())
+    }
+    Ok(days)
+}
+
+/// The key of the last entry of the previous page, or one that sorts before all others.
+fn behind(filter: &StatisticsFilter) -> (i64, Vec<u8>, &'static str) {
+    match filter.after {
+        Some((day, application, stage)) => {
+            (day, application.0.as_bytes().to_vec(), stage_word(stage))
+        }
+        None => (i64::MIN, Vec::new(), ""),
+    }
 }
 
 /// A page of a range of days after the previous page, of one application or of all.
