@@ -8,7 +8,7 @@ use crate::analysis::access::caller::Caller;
 use crate::analysis::clock::now_ms;
 use crate::analysis::error::ApiError;
 use monitor_model::ApplicationId;
-use monitor_store::{AccountId, AuditEntry, AuditFilter, Store, TokenId};
+use monitor_store::{AccountId, AuditEntry, AuditFilter, AuditLog as AuditStore, TokenId};
 use serde_json::Value;
 use std::sync::Arc;
 use uuid::Uuid;
@@ -107,11 +107,11 @@ impl Target {
 /// The audit log of the store.
 #[derive(Clone)]
 pub(super) struct AuditLog {
-    store: Arc<dyn Store>,
+    store: Arc<dyn AuditStore>,
 }
 
 impl AuditLog {
-    pub(super) fn new(store: Arc<dyn Store>) -> Self {
+    pub(super) fn new(store: Arc<dyn AuditStore>) -> Self {
         Self { store }
     }
 

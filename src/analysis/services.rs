@@ -1,5 +1,5 @@
 //! The services of the analysis server, built in one place; both front ends and the gateway of `monitor all`
-//! call them.
+//! call them. Each service gets the store traits that it uses, not the whole store.
 
 use super::access::Access;
 use super::access::token_cache::TokenCache;
@@ -71,59 +71,21 @@ impl Services {
         let store: Arc<dyn Store> = startup::open_store(settings, data_dir).await?;
         let tokens = Arc::new(TokenCache::new(store.clone()));
         let first_run = startup::first_run(&*store, &tokens, settings).await?;
-        let applications = Arc::new(ApplicationCache::new(store.clone()));
-        let models = Models::read(&settings.detect)?;
-        let analyzer = Arc::new(MessageAnalyzer::new(settings.services, models, remote));
-        let inline_rules = Arc::new(InlineRulesCache::default());
-        let audit = AuditLog::new(store.clone());
-        let access = Arc::new(Access::new(tokens.clone(), settings.requests_per_second));
+        let shared = Shared::new(store, tokens, settings, remote)?;
         let services = Self {
-            ingest: Ingest {
-                store: store.clone(),
-                access: access.clone(),
-                applications: applications.clone(),
-                analyzer: analyzer.clone(),
-                inline_rules: inline_rules.clone(),
-                max_body: settings.max_body,
-                gateways: GatewayRegistry::default(),
-            },
-            records: Records {
-                store: store.clone(),
-                access: access.clone(),
-                audit: audit.clone(),
-                files: Files {
-                    blobs: startup::open_blobs(settings, data_dir)?,
-                    store: store.clone(),
-                    limits: settings.attachments,
-                },
-                documents: documents::Reader::default(),
-                applications: applications.clone(),
-                analyzer: analyzer.clone(),
-            },
-            people: People {
-                store: store.clone(),
-                audit: audit.clone(),
-                oidc: startup::open_provider(settings)?,
-                refused_sign_ins: RefusedSignIns::start(store.clone()),
-                limits: SignInLimits::default(),
-            },
-            access,
+            ingest: shared.ingest(settings),
+            records: shared.records(settings, data_dir)?,
+            people: shared.people(settings)?,
+            admin: shared.admin(),
             invalidation: CacheInvalidation::start(
-                store.clone(),
-                applications.clone(),
-                tokens.clone(),
+                shared.store.clone(),
+                shared.applications.clone(),
+                shared.tokens.clone(),
             ),
-            admin: Admin {
-                store: store.clone(),
-                audit,
-                tokens,
-                applications,
-                analyzer,
-                inline_rules,
-            },
+            access: shared.access,
             settings: settings.clone(),
             started: Instant::now(),
-            store,
+            store: shared.store,
         };
         Ok((Arc::new(services), first_run))
     }
@@ -139,5 +101,100 @@ impl Services {
     #[cfg(test)]
     pub(super) fn store(&self) -> &dyn Store {
         &*self.store
+    }
+}
+
+/// What several services share.
+struct Shared {
+    store: Arc<dyn Store>,
+    tokens: Arc<TokenCache>,
+    applications: Arc<ApplicationCache>,
+    analyzer: Arc<MessageAnalyzer>,
+    inline_rules: Arc<InlineRulesCache>,
+    audit: AuditLog,
+    access: Arc<Access>,
+}
+
+impl Shared {
+    fn new(
+        store: Arc<dyn Store>,
+        tokens: Arc<TokenCache>,
+        settings: &AnalysisSettings,
+        remote: Remote,
+    ) -> Result<Self, StartError> {
+        let models = Models::read(&settings.detect)?;
+        let analyzer = MessageAnalyzer::new(settings.services, models, remote);
+        let access = Access::new(tokens.clone(), settings.requests_per_second);
+        Ok(Self {
+            applications: Arc::new(ApplicationCache::new(store.clone())),
+            audit: AuditLog::new(store.clone()),
+            analyzer: Arc::new(analyzer),
+            inline_rules: Arc::default(),
+            access: Arc::new(access),
+            tokens,
+            store,
+        })
+    }
+
+    fn ingest(&self, settings: &AnalysisSettings) -> Ingest {
+        Ingest {
+            records: self.store.clone(),
+            access: self.access.clone(),
+            applications: self.applications.clone(),
+            analyzer: self.analyzer.clone(),
+            inline_rules: self.inline_rules.clone(),
+            max_body: settings.max_body,
+            gateways: GatewayRegistry::default(),
+        }
+    }
+
+    fn records(&self, settings: &AnalysisSettings, data_dir: &Path) -> Result<Records, StartError> {
+        Ok(Records {
+            records: self.store.clone(),
+            applications: self.store.clone(),
+            statistics: self.store.clone(),
+            chain: self.store.clone(),
+            tombstones: self.store.clone(),
+            removal: self.store.clone(),
+            saved_filters: self.store.clone(),
+            engine: self.store.clone(),
+            access: self.access.clone(),
+            audit: self.audit.clone(),
+            files: Files {
+                blobs: startup::open_blobs(settings, data_dir)?,
+                store: self.store.clone(),
+                limits: settings.attachments,
+            },
+            documents: documents::Reader::default(),
+            application_cache: self.applications.clone(),
+            analyzer: self.analyzer.clone(),
+        })
+    }
+
+    fn people(&self, settings: &AnalysisSettings) -> Result<People, StartError> {
+        Ok(People {
+            accounts: self.store.clone(),
+            sign_ins: self.store.clone(),
+            applications: self.store.clone(),
+            audit: self.audit.clone(),
+            oidc: startup::open_provider(settings)?,
+            refused_sign_ins: RefusedSignIns::start(self.store.clone()),
+            limits: SignInLimits::default(),
+        })
+    }
+
+    fn admin(&self) -> Admin {
+        Admin {
+            applications: self.store.clone(),
+            policies: self.store.clone(),
+            tokens: self.store.clone(),
+            records: self.store.clone(),
+            accounts: self.store.clone(),
+            audit: self.audit.clone(),
+            application_cache: self.applications.clone(),
+            token_cache: self.tokens.clone(),
+            analyzer: self.analyzer.clone(),
+            inline_rules: self.inline_rules.clone(),
+        }
     }
 }

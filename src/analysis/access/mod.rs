@@ -4,8 +4,8 @@ pub(crate) mod caller;
 mod rate_limit;
 pub(crate) mod token_cache;
 
-/// What callers of this service pass and get.
-pub(in crate::analysis) use monitor_store::{Scope, Scopes};
+// The types of the store that callers of this service pass and get.
+pub(crate) use monitor_store::{Scope, Scopes};
 
 use crate::analysis::error::ApiError;
 use caller::Caller;

@@ -8,7 +8,7 @@ use crate::analysis::error::ApiError;
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use monitor_model::{ApplicationId, Secret};
-use monitor_store::{Scope, Scopes, Store, StoreError, Token, TokenHash, TokenId};
+use monitor_store::{Scope, Scopes, StoreError, Token, TokenHash, TokenId, TokenStore};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::{Duration, Instant};
@@ -27,12 +27,12 @@ struct Known {
 
 /// Tokens of the store, cached.
 pub(crate) struct TokenCache {
-    store: Arc<dyn Store>,
+    store: Arc<dyn TokenStore>,
     known: Cache<TokenHash, Arc<Known>>,
 }
 
 impl TokenCache {
-    pub(crate) fn new(store: Arc<dyn Store>) -> Self {
+    pub(crate) fn new(store: Arc<dyn TokenStore>) -> Self {
         Self {
             store,
             known: Cache::new(CAPACITY, TIME_TO_LIVE),

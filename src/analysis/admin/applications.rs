@@ -10,8 +10,8 @@ use crate::analysis::clock::now_ms;
 use crate::analysis::error::{ApiError, FieldProblem};
 use monitor_model::ApplicationId;
 use monitor_store::{
-    Account, Application, ApplicationChange, ApplicationFilter, ApplicationPage,
-    ApplicationVersion, Changed, Store, StoreError,
+    Account, AccountStore, Application, ApplicationChange, ApplicationFilter, ApplicationPage,
+    ApplicationVersion, Changed, StoreError,
 };
 use serde_json::{Value, json};
 use std::collections::{HashMap, HashSet};
@@ -42,7 +42,7 @@ impl Admin {
         mut filter: ApplicationFilter,
     ) -> Result<ApplicationPage, ApiError> {
         filter.id = caller.narrow(None)?;
-        Ok(self.store.applications(&filter).await?)
+        Ok(self.applications.applications(&filter).await?)
     }
 
     /// An application that the caller can see.
@@ -52,7 +52,10 @@ impl Admin {
         id: ApplicationId,
     ) -> Result<Application, ApiError> {
         caller.must_reach(id)?;
-        self.store.application(id).await?.ok_or(ApiError::NotFound)
+        self.applications
+            .application(id)
+            .await?
+            .ok_or(ApiError::NotFound)
     }
 
     /// The names of those of these applications that the caller sees; a removed application has none.
@@ -65,7 +68,7 @@ impl Admin {
         let seen: Vec<_> = seen.into_iter().collect();
         let names = match seen.is_empty() {
             true => Vec::new(),
-            false => self.store.application_names(&seen).await?,
+            false => self.applications.application_names(&seen).await?,
         };
         Ok(names.into_iter().collect())
     }
@@ -85,14 +88,14 @@ impl Admin {
         );
         let (mut made, content) = checked(edit, made).await?;
         let changed = content.changes(&made);
-        if id.is_some() && self.store.application(made.id).await?.is_some() {
+        if id.is_some() && self.applications.application(made.id).await?.is_some() {
             return Err(ApiError::Conflict("id: an application has it already"));
         }
         content.fill(&mut made);
-        self.store
+        self.applications
             .add_application(made.clone(), &caller.name)
             .await?;
-        self.applications.invalidate_all();
+        self.application_cache.invalidate_all();
         let details = json!({"version_from": null, "version_to": 1, "changed": changed});
         let target = Target::Application(made.id);
         self.audit
@@ -142,17 +145,17 @@ impl Admin {
         basis: Basis,
     ) -> Result<(), ApiError> {
         caller.must_be_unbound()?;
-        let accounts = accounts_bound_to(&*self.store, basis.id).await?;
+        let accounts = accounts_bound_to(&*self.accounts, basis.id).await?;
         if accounts > 0 {
             caller.must_administer()?;
         }
         let removed = self
-            .store
+            .applications
             .remove_application(basis.id, basis.version)
             .await?;
         done(removed)?;
-        self.applications.invalidate_all();
-        self.tokens.invalidate_all();
+        self.application_cache.invalidate_all();
+        self.token_cache.invalidate_all();
         let mut details = json!({"version_from": basis.version, "version_to": null});
         if let (1.., Value::Object(details)) = (accounts, &mut details) {
             details.insert("accounts".to_owned(), accounts.into());
@@ -173,7 +176,10 @@ impl Admin {
     ) -> Result<(Vec<ApplicationVersion>, Option<i64>), ApiError> {
         self.find_application(caller, id).await?;
         let asked = limit.saturating_add(1);
-        let mut versions = self.store.application_versions(id, before, asked).await?;
+        let mut versions = self
+            .applications
+            .application_versions(id, before, asked)
+            .await?;
         let is_last = versions.len() <= limit as usize;
         versions.truncate(limit as usize);
         let next = versions.last().map(|version| version.version);
@@ -199,7 +205,7 @@ impl Admin {
     ) -> Result<Option<ApplicationVersion>, ApiError> {
         let before = version.checked_add(1);
         let versions = self
-            .store
+            .applications
             .application_versions(application.id, before, 1)
             .await?;
         Ok(versions.into_iter().find(|found| found.version == version))
@@ -227,8 +233,8 @@ impl Admin {
         content.fill(&mut base);
         base.updated_at_ms = now_ms();
         let change = as_change(&base, &caller.name);
-        base.version = done(self.store.change_application(change).await?)?;
-        self.applications.invalidate_all();
+        base.version = done(self.applications.change_application(change).await?)?;
+        self.application_cache.invalidate_all();
         let (action, restored) = match origin {
             ContentOrigin::Changed => (Action::ApplicationChange, None),
             ContentOrigin::Restored(version) => (Action::ApplicationRestore, Some(version)),
@@ -255,7 +261,10 @@ async fn checked(edit: Edit, base: Application) -> Result<(Application, Content)
 }
 
 /// How many accounts are bound to this application.
-async fn accounts_bound_to(store: &dyn Store, id: ApplicationId) -> Result<usize, StoreError> {
+async fn accounts_bound_to(
+    store: &dyn AccountStore,
+    id: ApplicationId,
+) -> Result<usize, StoreError> {
     let (mut bound, mut after) = (0, None::<String>);
     loop {
         let page = store.accounts(after.as_deref(), ACCOUNTS_PER_PAGE).await?;

@@ -9,8 +9,8 @@ pub(crate) mod replay;
 pub(crate) mod tokens;
 pub(crate) mod trial;
 
-/// What callers of this service pass and get.
-pub(in crate::analysis) use monitor_store::{
+// The types of the store that callers of this service pass and get.
+pub(crate) use monitor_store::{
     Application, ApplicationFilter, ApplicationVersion, AuditEntry, AuditFilter, NameFilter, Token,
     TokenId,
 };
@@ -22,15 +22,21 @@ use crate::analysis::error::ApiError;
 use crate::analysis::ingest::analyzer::MessageAnalyzer;
 use crate::analysis::ingest::application_cache::ApplicationCache;
 use crate::analysis::ingest::inline_rules::InlineRulesCache;
-use monitor_store::Store;
+use monitor_store::{
+    AccountStore, ApplicationPolicyStore, ApplicationStore, RecordStore, TokenStore,
+};
 use std::sync::Arc;
 
 /// Changes settings, and tries changes before they are made.
 pub struct Admin {
-    pub(super) store: Arc<dyn Store>,
+    pub(super) applications: Arc<dyn ApplicationStore>,
+    pub(super) policies: Arc<dyn ApplicationPolicyStore>,
+    pub(super) tokens: Arc<dyn TokenStore>,
+    pub(super) records: Arc<dyn RecordStore>,
+    pub(super) accounts: Arc<dyn AccountStore>,
     pub(super) audit: AuditLog,
-    pub(super) tokens: Arc<TokenCache>,
-    pub(super) applications: Arc<ApplicationCache>,
+    pub(super) application_cache: Arc<ApplicationCache>,
+    pub(super) token_cache: Arc<TokenCache>,
     pub(super) analyzer: Arc<MessageAnalyzer>,
     pub(super) inline_rules: Arc<InlineRulesCache>,
 }

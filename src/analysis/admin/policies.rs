@@ -6,7 +6,7 @@ use super::applications::bare_application;
 use crate::policy::{Content, PolicyStore, PolicyStoreError};
 use async_trait::async_trait;
 use monitor_model::{ApplicationId, ApplicationPolicy, Policy, PolicyProblems, StoredPolicy};
-use monitor_store::{Store, StoreError};
+use monitor_store::{ApplicationPolicyStore, StoreError};
 use serde_json::json;
 use std::sync::Arc;
 use std::time::Duration;
@@ -44,7 +44,7 @@ impl Admin {
         policy
             .check()
             .map_err(|problems| SetPolicyError::Refused(PolicyProblems(problems)))?;
-        match self.store.set_policy(application, Some(policy)).await? {
+        match self.policies.set_policy(application, Some(policy)).await? {
             true => Ok(()),
             false => Err(SetPolicyError::UnknownApplication),
         }
@@ -55,12 +55,12 @@ impl Admin {
     /// # Errors
     /// [`StoreError`] when the store cannot be read.
     pub async fn policies(&self) -> Result<Vec<StoredPolicy>, StoreError> {
-        self.store.policies().await
+        self.policies.policies().await
     }
 
     /// The policies of this store for the gateway of the same process.
     pub fn policy_store(&self) -> Box<dyn PolicyStore> {
-        Box::new(LocalPolicies::new(self.store.clone()))
+        Box::new(LocalPolicies::new(self.policies.clone()))
     }
 
     /// Creates the applications that a configuration file lists and the store does not have, so that their
@@ -73,12 +73,20 @@ impl Admin {
         listed: &[ApplicationPolicy],
     ) -> Result<(), StoreError> {
         for application in listed {
-            if self.store.application(application.id).await?.is_none() {
+            if self
+                .applications
+                .application(application.id)
+                .await?
+                .is_none()
+            {
                 let (id, name) = (application.id, application.name.clone());
                 let bare = bare_application(id, name, json!({}));
-                let added = self.store.add_application(bare, "configuration").await;
+                let added = self
+                    .applications
+                    .add_application(bare, "configuration")
+                    .await;
                 // Another server may have created it at the same time.
-                if added.is_err() && self.store.application(id).await?.is_none() {
+                if added.is_err() && self.applications.application(id).await?.is_none() {
                     return added;
                 }
             }
@@ -89,13 +97,13 @@ impl Admin {
 
 /// The store of this process, as the policy store of the gateway.
 struct LocalPolicies {
-    store: Arc<dyn Store>,
+    store: Arc<dyn ApplicationPolicyStore>,
     written: watch::Receiver<()>,
     seen: Option<i64>,
 }
 
 impl LocalPolicies {
-    fn new(store: Arc<dyn Store>) -> Self {
+    fn new(store: Arc<dyn ApplicationPolicyStore>) -> Self {
         let written = store.policy_written();
         Self {
             store,

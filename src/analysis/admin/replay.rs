@@ -147,7 +147,7 @@ impl Admin {
     /// # Errors
     /// [`ApiError`]: another application's record, no such record, store.
     pub async fn explain(&self, caller: &Caller, id: RecordId) -> Result<Explanation, ApiError> {
-        let record = find_record(&*self.store, caller, id).await?;
+        let record = find_record(&*self.records, caller, id).await?;
         let judge = self.rules_of(&record).await?;
         let mut explanation = Explanation {
             request_id: id,
@@ -191,7 +191,7 @@ impl Admin {
         application: ApplicationId,
         replay: Replay,
     ) -> Result<ReplayPage, ApiError> {
-        let stored = self.store.application(application).await?;
+        let stored = self.applications.application(application).await?;
         let policy = stored
             .ok_or(ApiError::NotFound)?
             .policy
@@ -204,7 +204,7 @@ impl Admin {
         let draft = tokio::task::spawn_blocking(|| CompiledRules::from(replay.draft))
             .await
             .map_err(|_| ApiError::Internal)?;
-        let page = self.store.whole_page(&filter).await?;
+        let page = self.records.whole_page(&filter).await?;
         let mut result = ReplayPage {
             next_before: page.next_before,
             ..ReplayPage::default()
@@ -263,7 +263,7 @@ impl Admin {
                 .inline_rules
                 .compile(Validation::stored(record.summary.stage, rules))
                 .await?;
-            let stored = self.store.application(application).await?;
+            let stored = self.applications.application(application).await?;
             return Ok(Some(RulesOfRecord {
                 used: RulesUsed::Inline,
                 rules: inline.rules,
@@ -290,12 +290,15 @@ impl Admin {
         id: ApplicationId,
         version: i64,
     ) -> Result<Option<(Value, Option<Policy>)>, ApiError> {
-        let now = self.store.application(id).await?;
+        let now = self.applications.application(id).await?;
         if let Some(now) = now.filter(|now| now.version == version) {
             return Ok(Some((now.rules, now.policy.and_then(Result::ok))));
         }
         let before = version.saturating_add(1);
-        let mut versions = self.store.application_versions(id, Some(before), 1).await?;
+        let mut versions = self
+            .applications
+            .application_versions(id, Some(before), 1)
+            .await?;
         let then = versions.pop().filter(|then| then.version == version);
         Ok(then.map(|then| {
             let policy = then

@@ -91,7 +91,7 @@ impl Admin {
             Err(problem) => problems.push(problem),
         }
         if let Some(id) = application
-            && self.store.application(id).await?.is_none()
+            && self.applications.application(id).await?.is_none()
         {
             problems.push(FieldProblem::new(
                 "application_id",
@@ -123,7 +123,7 @@ impl Admin {
     ) -> Result<(Vec<Token>, Option<TokenPosition>), ApiError> {
         let application = caller.narrow(application)?;
         let asked = limit.saturating_add(1);
-        let mut tokens = self.store.tokens(application, before, asked).await?;
+        let mut tokens = self.tokens.tokens(application, before, asked).await?;
         let is_last = tokens.len() <= limit as usize;
         tokens.truncate(limit as usize);
         let next = tokens.last().map(|token| (token.created_at_ms, token.id));
@@ -132,7 +132,7 @@ impl Admin {
 
     /// A token that the caller can see.
     pub(crate) async fn find_token(&self, caller: &Caller, id: TokenId) -> Result<Token, ApiError> {
-        let token = self.store.token_by_id(id).await?;
+        let token = self.tokens.token_by_id(id).await?;
         token
             .filter(|token| caller.sees(token.application_id))
             .ok_or(ApiError::NotFound)
@@ -236,13 +236,13 @@ impl Admin {
 
     async fn store_token(&self, token: Token) -> Result<CreatedToken, ApiError> {
         let value = random_value().map_err(|_| ApiError::Internal)?;
-        self.tokens.add(&value, token.clone()).await?;
+        self.token_cache.add(&value, token.clone()).await?;
         Ok(CreatedToken { token, value })
     }
 
     async fn apply(&self, id: TokenId, change: TokenChange) -> Result<Token, ApiError> {
-        let changed = self.store.change_token(id, change).await?;
-        self.tokens.invalidate_all();
+        let changed = self.tokens.change_token(id, change).await?;
+        self.token_cache.invalidate_all();
         changed.ok_or(ApiError::NotFound)
     }
 }

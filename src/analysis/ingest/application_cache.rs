@@ -6,7 +6,7 @@ use crate::analysis::error::ApiError;
 use crate::analysis::rules::application_rules::ApplicationRules;
 use monitor_detect::Compiled;
 use monitor_model::{ApplicationId, Policy, Stage};
-use monitor_store::{Application, Store, StoreError};
+use monitor_store::{Application, ApplicationStore, StoreError};
 use serde_json::Value;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -59,12 +59,12 @@ pub(crate) async fn compile(document: Value) -> Result<Arc<CompiledRules>, ApiEr
 
 /// Applications of the store, cached.
 pub(crate) struct ApplicationCache {
-    store: Arc<dyn Store>,
+    store: Arc<dyn ApplicationStore>,
     known: Cache<ApplicationId, Arc<LoadedApplication>>,
 }
 
 impl ApplicationCache {
-    pub(crate) fn new(store: Arc<dyn Store>) -> Self {
+    pub(crate) fn new(store: Arc<dyn ApplicationStore>) -> Self {
         Self {
             store,
             known: Cache::new(CAPACITY, TIME_TO_LIVE),

@@ -3,7 +3,7 @@
 
 use super::application_cache::ApplicationCache;
 use crate::analysis::access::token_cache::TokenCache;
-use monitor_store::Store;
+use monitor_store::ApplicationStore;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use tokio::task::JoinHandle;
@@ -18,7 +18,7 @@ pub(crate) struct CacheInvalidation(Mutex<Option<JoinHandle<()>>>);
 impl CacheInvalidation {
     /// Starts the task on the calling runtime.
     pub(crate) fn start(
-        store: Arc<dyn Store>,
+        store: Arc<dyn ApplicationStore>,
         applications: Arc<ApplicationCache>,
         tokens: Arc<TokenCache>,
     ) -> Self {

@@ -21,12 +21,12 @@ use analyzer::MessageAnalyzer;
 use application_cache::ApplicationCache;
 use gateway_registry::GatewayRegistry;
 use inline_rules::InlineRulesCache;
-use monitor_store::Store;
+use monitor_store::RecordStore;
 use std::sync::Arc;
 
 /// Analyzes messages and stores their records.
 pub struct Ingest {
-    pub(super) store: Arc<dyn Store>,
+    pub(super) records: Arc<dyn RecordStore>,
     pub(super) access: Arc<Access>,
     pub(super) applications: Arc<ApplicationCache>,
     pub(super) analyzer: Arc<MessageAnalyzer>,

@@ -61,7 +61,7 @@ impl Ingest {
             caller_view,
         } = self.build_record(&caller, request).await?;
         let mut answer = record.answer.clone();
-        let durable = durable_of_insert(self.store.begin_insert(record).await)?;
+        let durable = durable_of_insert(self.records.begin_insert(record).await)?;
         CallerView::apply(caller_view, &mut answer);
         Ok((answer, durable))
     }
@@ -77,7 +77,7 @@ impl Ingest {
             caller_view,
         } = self.build_record(caller, request).await?;
         let own = record.answer.clone();
-        let mut answer = answer_of_insert(self.store.insert(record).await, own)?;
+        let mut answer = answer_of_insert(self.records.insert(record).await, own)?;
         CallerView::apply(caller_view, &mut answer);
         Ok(answer)
     }

@@ -42,7 +42,10 @@ impl People {
         after: Option<&str>,
         limit: u32,
     ) -> Result<(Vec<Account>, Option<String>), ApiError> {
-        let mut accounts = self.store.accounts(after, limit.saturating_add(1)).await?;
+        let mut accounts = self
+            .accounts
+            .accounts(after, limit.saturating_add(1))
+            .await?;
         let is_last = accounts.len() <= limit as usize;
         accounts.truncate(limit as usize);
         let next = accounts.last().map(|account| account.name.clone());
@@ -58,7 +61,7 @@ impl People {
         let name = new.name.trim().to_lowercase();
         check_name(&name)?;
         if let Some(id) = new.application_id
-            && self.store.application(id).await?.is_none()
+            && self.applications.application(id).await?.is_none()
         {
             let text = "no application has this id";
             return Err(FieldProblem::new("application_id", text).into());
@@ -67,7 +70,7 @@ impl People {
             application_id: new.application_id,
             ..new_account(&name, new.role)
         };
-        if !self.store.add_account(account.clone()).await? {
+        if !self.accounts.add_account(account.clone()).await? {
             return Err(FieldProblem::new("name", "is taken; choose another one").into());
         }
         let details = json!({"name": name, "role": new.role.as_str()});
@@ -83,7 +86,7 @@ impl People {
         caller: &Caller,
         id: AccountId,
     ) -> Result<(Account, Secret), ApiError> {
-        let account = self.store.account(id).await?.ok_or(ApiError::NotFound)?;
+        let account = self.accounts.account(id).await?.ok_or(ApiError::NotFound)?;
         if account.disabled_at_ms.is_some() {
             return Err(ApiError::Conflict("the account is disabled"));
         }
@@ -97,7 +100,7 @@ impl People {
     /// [`ApiError`]: no such account, a disabled one, store.
     pub async fn link_for_name(&self, caller: &Caller, name: &str) -> Result<Secret, ApiError> {
         let name = name.trim().to_lowercase();
-        let account = self.store.account_named(&name).await?;
+        let account = self.accounts.account_named(&name).await?;
         let account = account.ok_or(FieldProblem::new("name", "no account has this name"))?;
         let (_, link) = self.link_for(caller, account.id).await?;
         Ok(link)
@@ -110,7 +113,7 @@ impl People {
         id: AccountId,
         edit: AccountEdit,
     ) -> Result<Account, ApiError> {
-        let account = self.store.account(id).await?.ok_or(ApiError::NotFound)?;
+        let account = self.accounts.account(id).await?.ok_or(ApiError::NotFound)?;
         let takes_away = match edit {
             AccountEdit::Role(role) => role != Role::Administrator,
             AccountEdit::Disable => true,
@@ -129,7 +132,7 @@ impl People {
             AccountEdit::Disable => change.disabled_at_ms = Some(Some(now_ms())),
             AccountEdit::Enable => change.disabled_at_ms = Some(None),
         }
-        let account = self.store.change_account(id, change).await?;
+        let account = self.accounts.change_account(id, change).await?;
         let account = account.ok_or(ApiError::NotFound)?;
         let details = json!({
             "name": account.name, "role": account.role.as_str(),
@@ -143,7 +146,7 @@ impl People {
     async fn make_link(&self, caller: &Caller, account: &Account) -> Result<Secret, ApiError> {
         let value = random_value().map_err(|_| ApiError::Internal)?;
         let ends = now_ms().saturating_add(LINK_LASTS.as_millis() as i64);
-        self.store
+        self.sign_ins
             .add_link(SecretHash::of(&value), account.id, ends)
             .await?;
         let details = json!({"name": account.name, "ends_at_ms": ends});
@@ -153,7 +156,7 @@ impl People {
     }
 
     async fn another_administrator(&self, but: AccountId) -> Result<bool, ApiError> {
-        let accounts = self.store.accounts(None, SEARCHED).await?;
+        let accounts = self.accounts.accounts(None, SEARCHED).await?;
         let mut others = accounts.iter().filter(|account| account.id != but);
         let has_provider = self.oidc.is_some();
         Ok(others.any(|account| can_administer(account, has_provider)))

@@ -5,7 +5,7 @@ use super::accounts::{can_administer, new_account};
 use crate::analysis::access::token_cache::random_value;
 use crate::analysis::clock::now_ms;
 use monitor_model::Secret;
-use monitor_store::{Role, SecretHash, Store, StoreError};
+use monitor_store::{AccountStore, Role, SecretHash, Store, StoreError};
 
 /// The account that a new store has.
 const FIRST_NAME: &str = "admin";
@@ -41,7 +41,10 @@ pub(crate) async fn first_link(
     Ok(Some(value))
 }
 
-async fn has_administrator(store: &dyn Store, has_provider: bool) -> Result<bool, StoreError> {
+async fn has_administrator(
+    store: &dyn AccountStore,
+    has_provider: bool,
+) -> Result<bool, StoreError> {
     let mut after: Option<String> = None;
     loop {
         let accounts = store.accounts(after.as_deref(), PAGE).await?;

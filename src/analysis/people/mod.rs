@@ -11,11 +11,11 @@ pub(crate) mod refused_sign_ins;
 pub(crate) mod sign_in_limits;
 pub(crate) mod sign_ins;
 
-/// What callers of this service pass and get.
-pub(in crate::analysis) use monitor_store::{Account, AccountId, Role};
+// The types of the store that callers of this service pass and get.
+pub(crate) use monitor_store::{Account, AccountId, Role};
 
 use crate::analysis::audit::AuditLog;
-use monitor_store::Store;
+use monitor_store::{AccountStore, ApplicationStore, SignInStore};
 use oidc::Provider;
 use refused_sign_ins::RefusedSignIns;
 use sign_in_limits::SignInLimits;
@@ -27,7 +27,9 @@ const LINK_LASTS: Duration = Duration::from_secs(3 * 86_400);
 
 /// Signs people in and administers their accounts.
 pub struct People {
-    pub(super) store: Arc<dyn Store>,
+    pub(super) accounts: Arc<dyn AccountStore>,
+    pub(super) sign_ins: Arc<dyn SignInStore>,
+    pub(super) applications: Arc<dyn ApplicationStore>,
     pub(super) audit: AuditLog,
     /// The identity provider; None where people sign in by password alone.
     pub(super) oidc: Option<Provider>,

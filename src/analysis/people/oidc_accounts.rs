@@ -59,7 +59,7 @@ impl People {
             return Err(AccessDenied::OtherDomain.into());
         }
         let claimed = person.role;
-        let known = self.store.account_of(&person.identity).await;
+        let known = self.accounts.account_of(&person.identity).await;
         let account = match known.map_err(ApiError::from)? {
             Some(account) => account,
             None => {
@@ -93,7 +93,7 @@ impl People {
     ) -> Result<Account, EntryError> {
         let name = name_of(person);
         let known = self
-            .store
+            .accounts
             .account_named(&name)
             .await
             .map_err(ApiError::from)?;
@@ -116,19 +116,19 @@ impl People {
     /// two windows at once.
     async fn is_given(&self, account: &Account, identity: Identity) -> Result<bool, ApiError> {
         if self
-            .store
+            .accounts
             .add_identity(identity.clone(), account.id)
             .await?
         {
             return Ok(true);
         }
-        let owner = self.store.account_of(&identity).await?;
+        let owner = self.accounts.account_of(&identity).await?;
         Ok(owner.is_some_and(|owner| owner.id == account.id))
     }
 
     async fn add_for(&self, name: &str, role: Role) -> Result<Account, EntryError> {
         let account = new_account(name, role);
-        let added = self.store.add_account(account.clone()).await;
+        let added = self.accounts.add_account(account.clone()).await;
         if !added.map_err(ApiError::from)? {
             return Err(AccessDenied::NameTaken.into());
         }

@@ -38,10 +38,10 @@ fn is_over(sign_in: &SignIn, account: &Account, now_ms: i64) -> bool {
 impl People {
     /// The account of a one-time link.
     pub(crate) async fn link_owner(&self, link: &Secret) -> Result<Option<Account>, ApiError> {
-        let Some(id) = self.store.link(SecretHash::of(link), now_ms()).await? else {
+        let Some(id) = self.sign_ins.link(SecretHash::of(link), now_ms()).await? else {
             return Ok(None);
         };
-        let account = self.store.account(id).await?;
+        let account = self.accounts.account(id).await?;
         Ok(account.filter(|account| account.disabled_at_ms.is_none()))
     }
 
@@ -56,11 +56,14 @@ impl People {
         };
         passwords::check(&password, &owner.name)?;
         let hash = passwords::hash(password).await?;
-        let taken = self.store.take_link(SecretHash::of(link), now_ms()).await?;
+        let taken = self
+            .sign_ins
+            .take_link(SecretHash::of(link), now_ms())
+            .await?;
         if taken != Some(owner.id) {
             return Ok(None);
         }
-        self.store.end_other_sign_ins(owner.id, None).await?;
+        self.sign_ins.end_other_sign_ins(owner.id, None).await?;
         self.set_password(&owner, hash).await.map(Some)
     }
 
@@ -73,7 +76,7 @@ impl People {
         address: Option<IpAddr>,
     ) -> Result<Option<Account>, ApiError> {
         let account = self
-            .store
+            .accounts
             .account_named(&name.trim().to_lowercase())
             .await?;
         let able = account
@@ -107,14 +110,14 @@ impl People {
             seen_at_ms: now_ms,
         };
         let hash = SecretHash::of(&value);
-        self.store
+        self.sign_ins
             .add_sign_in(hash, sign_in, now_ms - IDLE_MS)
             .await?;
         let change = AccountChange {
             signed_in_at_ms: Some(now_ms),
             ..AccountChange::default()
         };
-        self.store.change_account(account.id, change).await?;
+        self.accounts.change_account(account.id, change).await?;
         let target = Target::Account(account.id, account.application_id);
         self.audit
             .append(
@@ -130,7 +133,7 @@ impl People {
     /// The account that is signed in with this cookie.
     pub(crate) async fn signed_in(&self, value: &Secret) -> Result<Option<Account>, ApiError> {
         let hash = SecretHash::of(value);
-        let Some((sign_in, account)) = self.store.sign_in(hash).await? else {
+        let Some((sign_in, account)) = self.sign_ins.sign_in(hash).await? else {
             return Ok(None);
         };
         let now_ms = now_ms();
@@ -138,7 +141,7 @@ impl People {
             return Ok(None);
         }
         if now_ms - sign_in.seen_at_ms >= TOUCHED_EVERY_MS {
-            self.store.touch_sign_in(hash, now_ms).await?;
+            self.sign_ins.touch_sign_in(hash, now_ms).await?;
         }
         Ok(Some(account))
     }
@@ -148,7 +151,7 @@ impl People {
         &self,
         value: &Secret,
     ) -> Result<Option<Account>, ApiError> {
-        let found = self.store.sign_in(SecretHash::of(value)).await?;
+        let found = self.sign_ins.sign_in(SecretHash::of(value)).await?;
         let now_ms = now_ms();
         let found = found.filter(|(sign_in, account)| !is_over(sign_in, account, now_ms));
         Ok(found.map(|(_, account)| account))
@@ -156,7 +159,7 @@ impl People {
 
     /// Ends a sign-in.
     pub(crate) async fn sign_out(&self, value: &Secret) -> Result<(), ApiError> {
-        Ok(self.store.end_sign_in(SecretHash::of(value)).await?)
+        Ok(self.sign_ins.end_sign_in(SecretHash::of(value)).await?)
     }
 
     /// Changes one's own password and ends one's other sign-ins; false where the old password is wrong.
@@ -173,7 +176,7 @@ impl People {
         let hash = passwords::hash(change.new).await?;
         self.set_password(account, hash).await?;
         let kept = SecretHash::of(kept);
-        self.store
+        self.sign_ins
             .end_other_sign_ins(account.id, Some(kept))
             .await?;
         Ok(true)
@@ -184,7 +187,7 @@ impl People {
             password: Some(hash),
             ..AccountChange::default()
         };
-        let account = self.store.change_account(owner.id, change).await?;
+        let account = self.accounts.change_account(owner.id, change).await?;
         let account = account.ok_or(ApiError::NotFound)?;
         let target = Target::Account(account.id, account.application_id);
         self.audit

@@ -102,7 +102,7 @@ impl Records {
         caller: &Caller,
     ) -> Result<Arc<LoadedApplication>, ApiError> {
         let id = id.to_string();
-        match self.applications.resolve(Some(&id), caller).await {
+        match self.application_cache.resolve(Some(&id), caller).await {
             // The application was removed since the record was found.
             Err(ApiError::Field { .. }) => Err(ApiError::NotFound),
             other => other,
@@ -218,7 +218,7 @@ impl Records {
 
     /// The files of the record at this position.
     pub(crate) async fn attachments(&self, seq: i64) -> Result<Vec<Attachment>, ApiError> {
-        Ok(self.store.attachments(seq).await?)
+        Ok(self.files.store.attachments(seq).await?)
     }
 
     /// One file of a record with its bytes.

@@ -62,7 +62,7 @@ impl Records {
         filter: ChainFilter,
     ) -> Result<ChainPage, ApiError> {
         caller.must_be_unbound()?;
-        let known = self.store.chains(&filter).await?;
+        let known = self.chain.chains(&filter).await?;
         let reports = known.gateways.iter().map(|state| report(state, &filter));
         let gateways: Vec<_> = reports.collect();
         let next = gateways.last().map(|last| last.gateway);

@@ -41,7 +41,7 @@ impl Records {
             at_ms: now_ms(),
         };
         // The tombstone first, so that no record is added behind the steps.
-        erasure.id = self.store.add_tombstone(&erasure).await?;
+        erasure.id = self.tombstones.add_tombstone(&erasure).await?;
         let gone = self.erase_all(&erasure).await?;
         self.files.collect().await?;
         self.audit
@@ -64,7 +64,7 @@ impl Records {
     async fn erase_all(&self, erasure: &Erasure) -> Result<Erased, StoreError> {
         let mut gone = Erased::default();
         loop {
-            let step = self.store.erase_step(erasure).await?;
+            let step = self.removal.erase_step(erasure).await?;
             if step.records == 0 {
                 return Ok(gone);
             }

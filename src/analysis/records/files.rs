@@ -4,8 +4,8 @@
 use crate::analysis::error::ApiError;
 use crate::config::AttachmentSettings;
 use monitor_store::{
-    Attached, Attachment, BlobError, BlobHash, BlobStore, NewAttachment, REMOVAL, Received, Store,
-    StoreError,
+    Attached, Attachment, AttachmentStore, BlobError, BlobHash, BlobStore, NewAttachment, REMOVAL,
+    Received, StoreError,
 };
 use std::sync::Arc;
 use std::time::Duration;
@@ -21,7 +21,7 @@ const STEP: u32 = 100;
 /// The blobs, and their links in the store.
 #[derive(Clone)]
 pub(crate) struct Files {
-    pub(crate) store: Arc<dyn Store>,
+    pub(crate) store: Arc<dyn AttachmentStore>,
     pub(crate) blobs: BlobStore,
     pub(crate) limits: AttachmentSettings,
 }

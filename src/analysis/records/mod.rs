@@ -12,8 +12,8 @@ pub(crate) mod retention;
 pub(crate) mod saved_filters;
 pub(crate) mod user_sums;
 
-/// What callers of this service pass and get.
-pub(in crate::analysis) use monitor_store::{
+// The types of the store that callers of this service pass and get.
+pub(crate) use monitor_store::{
     Attachment, ChainFilter, FilterId, GatewaySeen, HourTraffic, OTHER_FINDS, RecordFilter,
     RecordPage, RecordSummary, Scanned, SeenFilter, SessionFilter, SessionSummary, StoreFacts,
     StoredRecord, WholePage,
@@ -24,16 +24,26 @@ use crate::analysis::audit::AuditLog;
 use crate::analysis::ingest::analyzer::MessageAnalyzer;
 use crate::analysis::ingest::application_cache::ApplicationCache;
 use files::Files;
-use monitor_store::Store;
+use monitor_store::{
+    ApplicationStore, ChainStore, RecordRemoval, RecordStore, SavedFilterStore, StatisticsStore,
+    StoreEngine, TombstoneStore,
+};
 use std::sync::Arc;
 
 /// Reads, exports and erases what is stored.
 pub struct Records {
-    pub(super) store: Arc<dyn Store>,
+    pub(super) records: Arc<dyn RecordStore>,
+    pub(super) applications: Arc<dyn ApplicationStore>,
+    pub(super) statistics: Arc<dyn StatisticsStore>,
+    pub(super) chain: Arc<dyn ChainStore>,
+    pub(super) tombstones: Arc<dyn TombstoneStore>,
+    pub(super) removal: Arc<dyn RecordRemoval>,
+    pub(super) saved_filters: Arc<dyn SavedFilterStore>,
+    pub(super) engine: Arc<dyn StoreEngine>,
     pub(super) access: Arc<Access>,
     pub(super) audit: AuditLog,
     pub(super) files: Files,
     pub(super) documents: documents::Reader,
-    pub(super) applications: Arc<ApplicationCache>,
+    pub(super) application_cache: Arc<ApplicationCache>,
     pub(super) analyzer: Arc<MessageAnalyzer>,
 }

@@ -30,7 +30,7 @@ impl Records {
         mut filter: RecordFilter,
     ) -> Result<RecordPage, ApiError> {
         filter.application_id = caller.narrow(filter.application_id)?;
-        Ok(self.store.page(&filter).await?)
+        Ok(self.records.page(&filter).await?)
     }
 
     /// Whether there are records that the caller may read.
@@ -49,7 +49,7 @@ impl Records {
         mut filter: RecordFilter,
     ) -> Result<WholePage, ApiError> {
         filter.application_id = caller.narrow(filter.application_id)?;
-        Ok(self.store.whole_page(&filter).await?)
+        Ok(self.records.whole_page(&filter).await?)
     }
 
     /// A record that the caller can see.
@@ -58,22 +58,22 @@ impl Records {
         caller: &Caller,
         id: RecordId,
     ) -> Result<StoredRecord, ApiError> {
-        find_record(&*self.store, caller, id).await
+        find_record(&*self.records, caller, id).await
     }
 
     /// `SQLite` or `PostgreSQL`.
     pub(crate) fn store_kind(&self) -> &'static str {
-        self.store.kind()
+        self.engine.kind()
     }
 
     /// What the store is; measuring its size may take a while.
     pub(crate) async fn store_facts(&self) -> Result<StoreFacts, ApiError> {
-        Ok(self.store.facts().await?)
+        Ok(self.engine.facts().await?)
     }
 
     /// The gateways whose numbered records were received, the latest first.
     pub(crate) async fn gateways(&self, limit: u32) -> Result<Vec<GatewaySeen>, ApiError> {
-        Ok(self.store.gateways(limit).await?)
+        Ok(self.chain.gateways(limit).await?)
     }
 
     /// A page of sessions, the one with the latest record first.
@@ -83,7 +83,7 @@ impl Records {
         mut filter: SessionFilter,
     ) -> Result<Vec<SessionSummary>, ApiError> {
         filter.application_id = caller.narrow(filter.application_id)?;
-        Ok(self.store.sessions(&filter).await?)
+        Ok(self.records.sessions(&filter).await?)
     }
 
     /// Traffic of a range of hours since 1970, with the most frequent types of finds.
@@ -95,8 +95,10 @@ impl Records {
         most_types: u32,
     ) -> Result<(Vec<HourTraffic>, Vec<TypeCount>), ApiError> {
         let application = caller.narrow(application)?;
-        let traffic = self.store.traffic(application, hours).await?;
-        let found = self.store.traffic_types(application, hours, most_types);
+        let traffic = self.statistics.traffic(application, hours).await?;
+        let found = self
+            .statistics
+            .traffic_types(application, hours, most_types);
         Ok((traffic, found.await?))
     }
 
@@ -107,6 +109,6 @@ impl Records {
         mut filter: StatisticsFilter,
     ) -> Result<Vec<DayStatistics>, ApiError> {
         filter.application_id = caller.narrow(filter.application_id)?;
-        Ok(self.store.statistics(&filter).await?)
+        Ok(self.statistics.statistics(&filter).await?)
     }
 }

@@ -4,12 +4,14 @@
 use super::Records;
 use super::files::Files;
 use crate::analysis::clock::now_ms;
-use crate::analysis::rules::application_rules::Retention;
+use crate::analysis::rules::application_rules::Retention as OwnRetention;
 use crate::config::RetentionSettings;
 use crate::observe::Metrics;
 use crate::observe::events::RetentionRan;
 use monitor_model::ApplicationId;
-use monitor_store::{Application, ApplicationFilter, RetentionLimits, Store, StoreError};
+use monitor_store::{
+    Application, ApplicationFilter, ApplicationStore, RecordRemoval, RetentionLimits, StoreError,
+};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::watch;
@@ -28,14 +30,27 @@ pub struct RetentionTask {
     task: JoinHandle<()>,
 }
 
+/// What a run works on.
+struct Retention {
+    removal: Arc<dyn RecordRemoval>,
+    applications: Arc<dyn ApplicationStore>,
+    files: Files,
+    limits: RetentionSettings,
+}
+
 impl RetentionTask {
     /// Starts the task on the calling runtime.
     pub fn start(records: &Records, limits: RetentionSettings, metrics: Arc<Metrics>) -> Self {
         let (stop, mut stopped) = watch::channel(false);
-        let files = records.files.clone();
+        let retention = Retention {
+            removal: records.removal.clone(),
+            applications: records.applications.clone(),
+            files: records.files.clone(),
+            limits,
+        };
         let task = tokio::spawn(async move {
             tokio::select! {
-                () = run(&files, limits, &metrics) => {}
+                () = retention.run(&metrics) => {}
                 _ = stopped.wait_for(|stopped| *stopped) => {}
             }
         });
@@ -51,69 +66,68 @@ impl RetentionTask {
     }
 }
 
-async fn run(files: &Files, limits: RetentionSettings, metrics: &Metrics) {
-    loop {
-        let mut removed = 0;
-        let kept = round(&*files.store, limits, &mut removed).await;
-        let failure = kept.and(files.collect().await).err();
-        let ran = RetentionRan {
-            removed,
-            failure: failure.as_ref().map(ToString::to_string),
-        };
-        ran.emit(metrics);
-        tokio::time::sleep(if failure.is_none() {
-            INTERVAL
-        } else {
-            RETRY_INTERVAL
-        })
-        .await;
-    }
-}
-
-/// If one application fails, the others and the whole store are still processed.
-async fn round(
-    store: &dyn Store,
-    limits: RetentionSettings,
-    removed: &mut u64,
-) -> Result<(), StoreError> {
-    let mut first_failure = Ok(());
-    for (id, limits) in of_applications(store).await? {
-        match store.enforce_retention(Some(id), limits, now_ms()).await {
-            Ok(gone) => *removed += gone,
-            Err(error) => first_failure = first_failure.and(Err(error)),
+impl Retention {
+    async fn run(&self, metrics: &Metrics) {
+        loop {
+            let mut removed = 0;
+            let enforced = self.enforce(&mut removed).await;
+            let failure = enforced.and(self.files.collect().await).err();
+            let ran = RetentionRan {
+                removed,
+                failure: failure.as_ref().map(ToString::to_string),
+            };
+            ran.emit(metrics);
+            let pause = match failure {
+                None => INTERVAL,
+                Some(_) => RETRY_INTERVAL,
+            };
+            tokio::time::sleep(pause).await;
         }
     }
-    let limits = RetentionLimits {
-        days: limits.days,
-        rows: limits.rows,
-        bytes: limits.bytes,
-    };
-    *removed += store.enforce_retention(None, limits, now_ms()).await?;
-    first_failure
-}
 
-/// The applications with limits of their own.
-async fn of_applications(
-    store: &dyn Store,
-) -> Result<Vec<(ApplicationId, RetentionLimits)>, StoreError> {
-    let mut filter = ApplicationFilter {
-        limit: PAGE,
-        ..ApplicationFilter::default()
-    };
-    let mut found = Vec::new();
-    loop {
-        let page = store.applications(&filter).await?;
-        let limited = page.applications.iter();
-        found.extend(limited.filter_map(|one| Some((one.id, own_limits(one)?))));
-        filter.after = page.next_after;
-        if filter.after.is_none() {
-            return Ok(found);
+    /// If one application fails, the others and the whole store are still processed.
+    async fn enforce(&self, removed: &mut u64) -> Result<(), StoreError> {
+        let mut first_failure = Ok(());
+        for (id, limits) in self.limited_applications().await? {
+            let gone = self.removal.enforce_retention(Some(id), limits, now_ms());
+            match gone.await {
+                Ok(gone) => *removed += gone,
+                Err(error) => first_failure = first_failure.and(Err(error)),
+            }
+        }
+        let limits = RetentionLimits {
+            days: self.limits.days,
+            rows: self.limits.rows,
+            bytes: self.limits.bytes,
+        };
+        let gone = self.removal.enforce_retention(None, limits, now_ms());
+        *removed += gone.await?;
+        first_failure
+    }
+
+    /// The applications with limits of their own.
+    async fn limited_applications(
+        &self,
+    ) -> Result<Vec<(ApplicationId, RetentionLimits)>, StoreError> {
+        let mut filter = ApplicationFilter {
+            limit: PAGE,
+            ..ApplicationFilter::default()
+        };
+        let mut found = Vec::new();
+        loop {
+            let page = self.applications.applications(&filter).await?;
+            let limited = page.applications.iter();
+            found.extend(limited.filter_map(|one| Some((one.id, own_limits(one)?))));
+            filter.after = page.next_after;
+            if filter.after.is_none() {
+                return Ok(found);
+            }
         }
     }
 }
 
 fn own_limits(application: &Application) -> Option<RetentionLimits> {
     let stored = application.rules.get("retention")?;
-    let limits: Option<Retention> = serde_json::from_value(stored.clone()).ok()?;
+    let limits: Option<OwnRetention> = serde_json::from_value(stored.clone()).ok()?;
     limits.map(RetentionLimits::from)
 }

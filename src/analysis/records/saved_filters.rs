@@ -29,7 +29,7 @@ impl Records {
         person: &Account,
     ) -> Result<Vec<SeenFilter>, ApiError> {
         let tenant = person.application_id;
-        Ok(self.store.saved_filters(person.id, tenant).await?)
+        Ok(self.saved_filters.saved_filters(person.id, tenant).await?)
     }
 
     /// Saves a filter; it replaces the person's filter of the same name.
@@ -58,7 +58,7 @@ impl Records {
             is_shared: new.is_shared,
             created_at_ms: now_ms(),
         };
-        Ok(self.store.keep_filter(filter).await?)
+        Ok(self.saved_filters.keep_filter(filter).await?)
     }
 
     /// Deletes a filter. One that the person does not see, or may not delete, counts as not found.
@@ -71,7 +71,7 @@ impl Records {
         let found = known.iter().find(|seen| seen.filter.id == id);
         let found = found.filter(|seen| may_remove(person, &seen.filter));
         found.ok_or(ApiError::NotFound)?;
-        Ok(self.store.remove_filter(id).await?)
+        Ok(self.saved_filters.remove_filter(id).await?)
     }
 }
 

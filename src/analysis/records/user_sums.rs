@@ -76,7 +76,7 @@ impl Records {
         let mut users: BTreeMap<Key, UserSum> = BTreeMap::new();
         let mut sums = UserSums::default();
         loop {
-            let page = self.store.page(&filter).await?;
+            let page = self.records.page(&filter).await?;
             sums.records += page.records.len() as u64;
             for record in &page.records {
                 sums.tokens = sums.tokens.saturating_add(record.token_count);

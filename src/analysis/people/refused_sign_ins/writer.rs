@@ -5,7 +5,7 @@ use super::reason::Reason;
 use crate::analysis::audit::Action;
 use crate::analysis::clock::now_ms;
 use crate::analysis::people::oidc::Person;
-use monitor_store::{Account, AuditEntry, Store};
+use monitor_store::{Account, AuditEntry, AuditLog as AuditStore};
 use serde_json::{Map, Value, json};
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -86,7 +86,7 @@ struct PendingEntry {
 
 /// Writes audit entries, and a summary of the refusals without one.
 struct Writer {
-    store: Arc<dyn Store>,
+    store: Arc<dyn AuditStore>,
     limit: Mutex<EntryLimit>,
 }
 
@@ -149,7 +149,7 @@ pub(crate) struct RefusedSignIns {
 
 impl RefusedSignIns {
     /// Starts the task on the calling runtime.
-    pub(crate) fn start(store: Arc<dyn Store>) -> Self {
+    pub(crate) fn start(store: Arc<dyn AuditStore>) -> Self {
         let writer = Arc::new(Writer {
             store,
             limit: Mutex::default(),
