@@ -14,11 +14,11 @@ const SPANS_DROPPED: About = (
 );
 const SPANS_EXPORTED: About = (
     "monitor_trace_spans_exported_total",
-    "Spans that the collector accepted.",
+    "Spans that the collector took.",
 );
 const EXPORTS_FAILED: About = (
     "monitor_trace_exports_failed_total",
-    "Failed exports of spans; most are retried.",
+    "Tries to send spans that the collector did not take; most are repeated.",
 );
 const CLEAR_TEXT: About = (
     "monitor_clear_text_secrets_total",
