@@ -7,11 +7,11 @@ use crate::analysis::ui::application_field::{self, Label};
 use crate::analysis::ui::application_names::{self, Names};
 use crate::analysis::ui::failure::Failure;
 use crate::analysis::ui::layout::components::{
-    Tone, badge, choice, head, maybe_time, notice, refusal, token_field,
+    PageLink, Tone, badge, choice, copy_box, head, maybe_time, notice, pager, refusal, token_field,
 };
 use crate::analysis::ui::layout::table::{Column, Table};
 use crate::analysis::ui::layout::{self, Section};
-use crate::analysis::ui::paths::LINK_PATH;
+use crate::analysis::ui::paths::{self, LINK_PATH};
 use crate::analysis::ui::phrases::Phrases;
 use crate::analysis::ui::request::form::Form;
 use crate::analysis::ui::request::visit::Visit;
@@ -105,12 +105,7 @@ async fn edit(
 async fn read_new(ui: &Ui, visit: &Visit, form: &Form) -> Result<NewAccount, ApiError> {
     let role = Role::from_name(form.text("role"));
     let unknown = || FieldProblem::new("role", "is not one of the list");
-    let application_id = match form.text("application_id").trim() {
-        "" => None,
-        named => Some(
-            application_names::resolve(&ui.services, &visit.caller, named, visit.view.r()).await?,
-        ),
-    };
+    let application_id = application_names::of_form(&ui.services, visit, form).await?;
     Ok(NewAccount {
         name: form.text("name").to_owned(),
         role: role.ok_or_else(unknown)?,
@@ -143,7 +138,7 @@ async fn link_page(
                     div.notice.good role="status" {
                         strong { (t.link_made) " " (account.name) }
                         p { (t.link_made_hint) }
-                        div.copy { code #made-link { (address) } button type="button" data-copy="#made-link" { (t.copy) } }
+                        (copy_box(t, "made-link", &address))
                     }
                 },
             )
@@ -168,6 +163,10 @@ async fn list_page(
         .application_names(&visit.caller, bound)
         .await?;
     let t = visit.view.t;
+    let next = next.map(|next| PageLink {
+        label: t.next_page,
+        address: paths::address("/ui/users", &[("after", &next)]),
+    });
     Ok(layout::page(
         visit,
         Section::Users,
@@ -177,15 +176,9 @@ async fn list_page(
             (message)
             (new_form(visit))
             (AccountList { visit, after, names: &names }.table(&accounts))
-            @if let Some(next) = next {
-                nav.pager aria-label=(t.pages) { a.button href={ "/ui/users?after=" (encoded(&next)) } { (t.next_page) } }
-            }
+            (pager(t, None, next))
         },
     ))
-}
-
-fn encoded(text: &str) -> String {
-    url::form_urlencoded::byte_serialize(text.as_bytes()).collect()
 }
 
 fn new_form(visit: &Visit) -> Markup {

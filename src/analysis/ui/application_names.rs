@@ -1,19 +1,20 @@
-//! Applications by their names, both ways: what identifiers are called on pages, and which one a person
-//! means who typed a name or an identifier. What is offered while they type stands in `suggestions`.
+//! Applications by their names, both ways: the names of identifiers on a page, and the application that a
+//! typed name or identifier stands for. `application_field` has the suggestions while somebody types.
 
 use crate::analysis::admin::{ApplicationFilter, NameFilter};
 use crate::analysis::ui::phrases::RecordPhrases;
+use crate::analysis::ui::request::{Form, Visit};
 use crate::analysis::{ApiError, Caller, FieldProblem, Services};
 use monitor_model::ApplicationId;
 use std::collections::HashMap;
 
-/// Applications of one name that are read: a second one makes it ambiguous.
+/// Applications of one name that are read: a second one makes the name ambiguous.
 const READ: u32 = 2;
 
-/// What applications are called.
+/// The names of the applications of a page.
 pub(crate) type Names = HashMap<ApplicationId, String>;
 
-/// The application that a field `application_id` means.
+/// The application of this identifier or name.
 pub(crate) async fn resolve(
     services: &Services,
     caller: &Caller,
@@ -35,5 +36,19 @@ pub(crate) async fn resolve(
         (Some(one), None) => Ok(one.id),
         (Some(_), Some(_)) => Err(problem(r.ambiguous_application)),
         (None, _) => Err(problem(r.unknown_application)),
+    }
+}
+
+/// The application that a form names in its field `application_id`; None where the field is empty.
+pub(crate) async fn of_form(
+    services: &Services,
+    visit: &Visit,
+    form: &Form,
+) -> Result<Option<ApplicationId>, ApiError> {
+    match form.text("application_id").trim() {
+        "" => Ok(None),
+        named => resolve(services, &visit.caller, named, visit.view.r())
+            .await
+            .map(Some),
     }
 }

@@ -7,7 +7,9 @@ use crate::analysis::people::Role;
 use crate::analysis::people::refused_sign_ins::Reason;
 use crate::analysis::ui::application_names::Names;
 use crate::analysis::ui::failure::Failure;
-use crate::analysis::ui::layout::components::{badge, choice, head, number, time_exact};
+use crate::analysis::ui::layout::components::{
+    self, PageLink, badge, choice, head, number, time_exact,
+};
 use crate::analysis::ui::layout::table::{Column, Table};
 use crate::analysis::ui::layout::{self, Section};
 use crate::analysis::ui::paths::address;
@@ -224,21 +226,22 @@ fn plain(name: &str, value: &Value) -> String {
 
 fn pager(view: &View, query: &AuditQuery, next: Option<i64>) -> Markup {
     let o = view.o();
-    let to = |before: Option<i64>| {
+    let link = |label, before: Option<i64>| {
         let before = before.map(|before| before.to_string());
         let mut parts = vec![("actor", &*query.actor), ("action", &*query.action)];
         parts.extend(before.iter().map(|before| ("before", &**before)));
         parts.retain(|(_, text)| !text.is_empty());
-        address("/ui/audit", &parts)
-    };
-    html! {
-        @if query.before.is_some() || next.is_some() {
-            nav.pager aria-label=(view.t.pages) {
-                @if query.before.is_some() { a.button href=(to(None)) { (o.newest_lines) } }
-                @if next.is_some() { a.button href=(to(next)) { (o.older_lines) } }
-            }
+        PageLink {
+            label,
+            address: address("/ui/audit", &parts),
         }
-    }
+    };
+    let first = query.before.map(|_| link(o.newest_lines, None));
+    components::pager(
+        view.t,
+        first,
+        next.map(|next| link(o.older_lines, Some(next))),
+    )
 }
 
 fn name(o: &OverviewPhrases, action: Action) -> &'static str {

@@ -4,7 +4,7 @@ use crate::analysis::Services;
 use crate::analysis::access::Scope;
 use crate::analysis::admin::{Application, ApplicationFilter, NameFilter};
 use crate::analysis::ui::failure::Failure;
-use crate::analysis::ui::layout::components::{badge, head, time};
+use crate::analysis::ui::layout::components::{self, PageLink, badge, head, time};
 use crate::analysis::ui::layout::table::{Column, Table};
 use crate::analysis::ui::layout::{self, Section};
 use crate::analysis::ui::paths;
@@ -126,20 +126,17 @@ fn mode(visit: &Visit, application: &Application) -> Markup {
 }
 
 fn pager(visit: &Visit, query: &ApplicationsQuery, next: Option<i64>) -> Markup {
-    let address = |after: Option<i64>| {
+    let t = visit.view.t;
+    let link = |label, after: Option<i64>| {
         let after = after.map(|after| after.to_string());
         let mut parts = vec![("name", &*query.name)];
         parts.extend(after.iter().map(|after| ("after", &**after)));
         parts.retain(|(_, text)| !text.is_empty());
-        paths::address("/ui/applications", &parts)
-    };
-    let t = visit.view.t;
-    html! {
-        @if query.after.is_some() || next.is_some() {
-            nav.pager aria-label=(t.pages) {
-                @if query.after.is_some() { a.button href=(address(None)) { (t.first_page) } }
-                @if next.is_some() { a.button href=(address(next)) { (t.next_page) } }
-            }
+        PageLink {
+            label,
+            address: paths::address("/ui/applications", &parts),
         }
-    }
+    };
+    let first = query.after.map(|_| link(t.first_page, None));
+    components::pager(t, first, next.map(|next| link(t.next_page, Some(next))))
 }

@@ -11,7 +11,7 @@ use crate::analysis::records::{RecordFilter, RecordPage};
 use crate::analysis::ui::application_field::{self, Label};
 use crate::analysis::ui::application_names;
 use crate::analysis::ui::failure::Failure;
-use crate::analysis::ui::layout::components::{Tone, head, notice, refusal, token_field};
+use crate::analysis::ui::layout::components::{Tone, copy_box, head, notice, refusal, token_field};
 use crate::analysis::ui::layout::{self, Section};
 use crate::analysis::ui::paths::address;
 use crate::analysis::ui::records::rows;
@@ -211,7 +211,7 @@ fn key_step(visit: &Visit, id: ApplicationId, key: Option<&Secret>) -> Markup {
         @if let Some(key) = key {
             div.notice.good role="status" {
                 p { (o.made_key) }
-                div.copy { code #made-key { (key.expose()) } button type="button" data-copy="#made-key" { (t.copy) } }
+                (copy_box(t, "made-key", key.expose()))
             }
         } @else if visit.may(Scope::Admin) {
             form method="post" action="/ui/first-steps" {
@@ -274,17 +274,11 @@ async fn live(
         .admin
         .application_names(&visit.caller, std::iter::once(id))
         .await?;
-    let newest = page.records.iter().map(|record| record.seq).max();
     let id = id.to_string();
     let tail = address("/ui/records/live", &[("application_id", &id)]);
     let is_empty = page.records.is_empty();
     Ok(html! {
-        div.bar { div.live.scripted data-tail=(tail) data-after=(newest.unwrap_or_default()) {
-            button type="button" aria-pressed="true" data-paused=(r.live_paused) data-going=(r.live) {
-                span.dot aria-hidden="true" {} span.word { (r.live) }
-            }
-            span.problem hidden { (r.live_over) }
-        } a href=(address("/ui/records", &[("application_id", &id)])) { (r.records) } }
+        div.bar { (rows::live_switch(r, &tail, &page.records)) a href=(address("/ui/records", &[("application_id", &id)])) { (r.records) } }
         div.arrivals aria-live="polite" {
             div.empty #nothing hidden[!is_empty] { (o.waiting_for_first) }
             div.table #records hidden[is_empty] tabindex="0" role="region" aria-label=(o.has_arrived) {

@@ -1,9 +1,11 @@
 //! Small pieces that several pages are made of.
 
+use crate::analysis::ui::failure::Failure;
 use crate::analysis::ui::phrases::Phrases;
 use crate::analysis::ui::request::form::TOKEN;
 use crate::analysis::ui::request::view::View;
 use crate::analysis::{ApiError, FieldProblem};
+use axum::http::StatusCode;
 use maud::{Markup, html};
 
 /// The field without which no form is taken.
@@ -54,6 +56,22 @@ pub(crate) fn refusal(t: &Phrases, title: &str, error: &ApiError) -> Markup {
     }
 }
 
+/// The content of a page for the outcome of its filter: a wrong filter is a message with status 422, any
+/// other error has a page of its own.
+pub(crate) fn content_or_refusal(
+    view: &View,
+    found: Result<Markup, ApiError>,
+) -> Result<(StatusCode, Markup), Failure> {
+    match found {
+        Ok(content) => Ok((StatusCode::OK, content)),
+        Err(error @ (ApiError::Fields(_) | ApiError::Field { .. })) => Ok((
+            StatusCode::UNPROCESSABLE_ENTITY,
+            refusal(view.t, view.r().wrong_filter, &error),
+        )),
+        Err(other) => Err(other.into()),
+    }
+}
+
 /// The head of a page: its name, what stands beside it, its actions.
 pub(crate) fn head(title: &str, beside: Markup, actions: Markup) -> Markup {
     html! {
@@ -61,6 +79,31 @@ pub(crate) fn head(title: &str, beside: Markup, actions: Markup) -> Markup {
             div { h1 { (title) } (beside) }
             div.actions { (actions) }
         }
+    }
+}
+
+/// A link of a pager.
+pub(crate) struct PageLink {
+    pub(crate) label: &'static str,
+    pub(crate) address: String,
+}
+
+/// The links below a list: to its first page, where this is another one, and to the next page.
+pub(crate) fn pager(t: &Phrases, first: Option<PageLink>, next: Option<PageLink>) -> Markup {
+    let links = [first, next];
+    html! {
+        @if links.iter().any(Option::is_some) {
+            nav.pager aria-label=(t.pages) {
+                @for link in links.iter().flatten() { a.button href=(link.address) { (link.label) } }
+            }
+        }
+    }
+}
+
+/// A secret that is shown once, with a button that copies it.
+pub(crate) fn copy_box(t: &Phrases, id: &str, secret: &str) -> Markup {
+    html! {
+        div.copy { code id=(id) { (secret) } button type="button" data-copy={ "#" (id) } { (t.copy) } }
     }
 }
 
@@ -166,8 +209,9 @@ mod tests {
         assert_eq!(short, ["999", "1.0k", "12.3k", "456k", "7.0M"]);
         let times = [5, 1_500, 61_000_000].map(|us| plain(duration(us)));
         assert_eq!(times, ["5 µs", "1.5 ms", "61.0 s"]);
-        let sizes = [12, 2_048, 3 << 30].map(|size| plain(bytes(size)));
-        assert_eq!(sizes, ["12 B", "2.0 KiB", "3.0 GiB"]);
+        let sizes = [12, 1_023, 1_536, 2_048, 5 << 20, 3 << 30].map(|size| plain(bytes(size)));
+        let expected = ["12 B", "1023 B", "1.5 KiB", "2.0 KiB", "5.0 MiB", "3.0 GiB"];
+        assert_eq!(sizes, expected);
         let ages = [59, 61, 7_260, 180_000].map(|age_s| plain(age(age_s)));
         assert_eq!(ages, ["59 s", "1 min", "2 h 1 min", "2 d 2 h"]);
     }

@@ -3,7 +3,7 @@
 
 use super::bounded_text;
 use crate::analysis::records::{Attachment, Scanned, StoredRecord};
-use crate::analysis::ui::layout::components::badge;
+use crate::analysis::ui::layout::components::{badge, bytes};
 use crate::analysis::ui::layout::table::{Column, Table};
 use crate::analysis::ui::paths;
 use crate::analysis::ui::phrases::RecordPhrases;
@@ -147,14 +147,6 @@ fn cells(view: &View, address: &str, file: &Attachment) -> [Markup; 3] {
     ]
 }
 
-fn bytes(size: u64) -> String {
-    match size {
-        0..1024 => format!("{size} B"),
-        1024..1_048_576 => format!("{}.{} KiB", size / 1024, size % 1024 * 10 / 1024),
-        _ => format!("{}.{} MiB", size >> 20, ((size & 0xF_FFFF) * 10) >> 20),
-    }
-}
-
 /// What the caller sent along and the page does not show elsewhere, as far as there is room.
 pub(super) fn parameters(view: &View, record: &StoredRecord) -> Markup {
     let r = view.r();
@@ -191,13 +183,10 @@ fn plain(value: &Value) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{bytes, milliseconds};
+    use super::milliseconds;
 
     #[test]
-    fn sizes_and_times_are_short() {
-        assert_eq!(bytes(1023), "1023 B");
-        assert_eq!(bytes(1536), "1.5 KiB");
-        assert_eq!(bytes(5 << 20), "5.0 MiB");
+    fn times_are_short() {
         assert_eq!(milliseconds(12_345), "12.34 ms");
         assert_eq!(milliseconds(9), "0.00 ms");
     }

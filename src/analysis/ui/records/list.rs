@@ -6,14 +6,14 @@ use crate::analysis::access::Scope;
 use crate::analysis::records::RecordPage;
 use crate::analysis::ui::application_names::Names;
 use crate::analysis::ui::failure::Failure;
-use crate::analysis::ui::layout::components::{head, number, refusal, time_exact};
+use crate::analysis::ui::layout::components::{content_or_refusal, head, number, time_exact};
 use crate::analysis::ui::layout::{self, Section};
 use crate::analysis::ui::request::list_query::{ListQuery, Pairs};
 use crate::analysis::ui::request::view::View;
 use crate::analysis::ui::request::visit::Visit;
 use crate::analysis::{ApiError, Services};
 use axum::extract::State;
-use axum::http::{HeaderMap, StatusCode};
+use axum::http::HeaderMap;
 use axum::response::{Html, IntoResponse, Response};
 use maud::{Markup, html};
 use std::sync::Arc;
@@ -43,14 +43,7 @@ pub(super) async fn page_with(
     query: &ListQuery,
     message: Markup,
 ) -> Result<Response, Failure> {
-    let (status, shown) = match found(services, visit, query).await {
-        Ok(shown) => (StatusCode::OK, shown),
-        Err(error @ (ApiError::Fields(_) | ApiError::Field { .. })) => (
-            StatusCode::UNPROCESSABLE_ENTITY,
-            refusal(visit.view.t, visit.view.r().wrong_filter, &error),
-        ),
-        Err(other) => return Err(other.into()),
-    };
+    let (status, shown) = content_or_refusal(&visit.view, found(services, visit, query).await)?;
     let saved = filter_bar::bar(services, visit, query).await?;
     let r = visit.view.r();
     let content = html! {
@@ -90,16 +83,7 @@ fn live(view: &View, query: &ListQuery, page: &RecordPage) -> Markup {
     if query.has(&["before", "text", "to"]) {
         return html! { span {} };
     }
-    let newest = page.records.iter().map(|record| record.seq).max();
-    let address = query.address("/ui/records/live");
-    html! {
-        div.live.scripted data-tail=(address) data-after=(newest.unwrap_or_default()) {
-            button type="button" aria-pressed="true" data-paused=(r.live_paused) data-going=(r.live) {
-                span.dot aria-hidden="true" {} span.word { (r.live) }
-            }
-            span.problem hidden { (r.live_over) }
-        }
-    }
+    rows::live_switch(r, &query.address("/ui/records/live"), &page.records)
 }
 
 fn exports(view: &View, query: &ListQuery) -> Markup {

@@ -37,6 +37,19 @@ pub(crate) fn rows(view: &View, records: &[RecordSummary], names: &Names) -> Mar
     } }
 }
 
+/// The switch of live updates at this address, which begin behind the newest of these records.
+pub(crate) fn live_switch(r: &RecordPhrases, address: &str, records: &[RecordSummary]) -> Markup {
+    let newest = records.iter().map(|record| record.seq).max();
+    html! {
+        div.live.scripted data-tail=(address) data-after=(newest.unwrap_or_default()) {
+            button type="button" aria-pressed="true" data-paused=(r.live_paused) data-going=(r.live) {
+                span.dot aria-hidden="true" {} span.word { (r.live) }
+            }
+            span.problem hidden { (r.live_over) }
+        }
+    }
+}
+
 fn cells(view: &View, record: &RecordSummary, names: &Names) -> [Markup; 7] {
     let r = view.r();
     let of_user = |user: &str| paths::address("/ui/records", &[("user_id", user)]);

@@ -8,7 +8,9 @@ use crate::analysis::records::SessionSummary;
 use crate::analysis::ui::application_field::{self, Label};
 use crate::analysis::ui::application_names::Names;
 use crate::analysis::ui::failure::Failure;
-use crate::analysis::ui::layout::components::{badge, head, refusal, time_exact};
+use crate::analysis::ui::layout::components::{
+    self, PageLink, badge, content_or_refusal, head, time_exact,
+};
 use crate::analysis::ui::layout::table::{Column, Table};
 use crate::analysis::ui::layout::{self, Section};
 use crate::analysis::ui::request::list_query::{ListQuery, Pairs};
@@ -16,7 +18,6 @@ use crate::analysis::ui::request::view::View;
 use crate::analysis::ui::request::visit::Visit;
 use crate::analysis::{ApiError, Services};
 use axum::extract::State;
-use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use maud::{Markup, html};
 use std::sync::Arc;
@@ -28,14 +29,7 @@ pub(super) async fn page(
 ) -> Result<Response, Failure> {
     visit.must(Scope::Read)?;
     let (query, r) = (ListQuery::read(pairs), visit.view.r());
-    let (status, shown) = match found(&services, &visit, &query).await {
-        Ok(shown) => (StatusCode::OK, shown),
-        Err(error @ (ApiError::Fields(_) | ApiError::Field { .. })) => (
-            StatusCode::UNPROCESSABLE_ENTITY,
-            refusal(visit.view.t, r.wrong_filter, &error),
-        ),
-        Err(other) => return Err(other.into()),
-    };
+    let (status, shown) = content_or_refusal(&visit.view, found(&services, &visit, &query).await)?;
     let content = html! {
         (head(r.sessions, html! { p.dim { (r.sessions_hint) } }, html! {}))
         (form(&visit.view, &query))
@@ -126,14 +120,11 @@ fn cells(view: &View, session: &SessionSummary, names: &Names) -> [Markup; 7] {
 }
 
 fn pager(view: &View, query: &ListQuery, next: Option<&str>) -> Markup {
-    let (t, r) = (view.t, view.r());
-    let to = |before| query.with("before", before).address("/ui/sessions");
-    html! {
-        @if query.has(&["before"]) || next.is_some() {
-            nav.pager aria-label=(t.pages) {
-                @if query.has(&["before"]) { a.button href=(to(None)) { (r.newest) } }
-                @if next.is_some() { a.button href=(to(next)) { (r.older) } }
-            }
-        }
-    }
+    let r = view.r();
+    let link = |label, before: Option<&str>| PageLink {
+        label,
+        address: query.with("before", before).address("/ui/sessions"),
+    };
+    let first = query.has(&["before"]).then(|| link(r.newest, None));
+    components::pager(view.t, first, next.map(|next| link(r.older, Some(next))))
 }

@@ -81,8 +81,8 @@ impl ListQuery {
         self.searched
     }
 
-    /// The address that continues a search before this sequence number; `searched` records were examined
-    /// so far.
+    /// The address that continues a search before this sequence number, with the count of records that
+    /// were examined up to now.
     pub(crate) fn continued_search(&self, path: &str, before: i64, searched: u64) -> String {
         let before = self.with("before", Some(&before.to_string()));
         format!("{}&{SEARCHED}={searched}", before.address(path))

@@ -5,7 +5,9 @@ use crate::analysis::admin::Token;
 use crate::analysis::clock::now_ms;
 use crate::analysis::ui::application_names::Names;
 use crate::analysis::ui::failure::Failure;
-use crate::analysis::ui::layout::components::{badge, head, maybe_time, time, token_field};
+use crate::analysis::ui::layout::components::{
+    self, PageLink, badge, head, maybe_time, time, token_field,
+};
 use crate::analysis::ui::layout::table::{Column, Table};
 use crate::analysis::ui::layout::{self, Section};
 use crate::analysis::ui::phrases::TokenPhrases;
@@ -130,21 +132,18 @@ fn application(k: &TokenPhrases, id: Option<ApplicationId>, names: &Names) -> Ma
 
 fn pager(visit: &Visit, part: &ListPart, next: Option<TokenPosition>) -> Markup {
     let t = visit.view.t;
-    let address = |before: Option<TokenPosition>| {
+    let link = |label, before: Option<TokenPosition>| {
         let part = ListPart {
             application: part.application,
             before,
         };
         let mut query = url::form_urlencoded::Serializer::new(String::new());
         query.extend_pairs(part.pairs());
-        format!("/ui/tokens?{}", query.finish())
-    };
-    html! {
-        @if part.before.is_some() || next.is_some() {
-            nav.pager aria-label=(t.pages) {
-                @if part.before.is_some() { a.button href=(address(None)) { (t.first_page) } }
-                @if next.is_some() { a.button href=(address(next)) { (t.next_page) } }
-            }
+        PageLink {
+            label,
+            address: format!("/ui/tokens?{}", query.finish()),
         }
-    }
+    };
+    let first = part.before.map(|_| link(t.first_page, None));
+    components::pager(t, first, next.map(|next| link(t.next_page, Some(next))))
 }

@@ -8,7 +8,7 @@ use crate::analysis::access::Scope;
 use crate::analysis::admin::TokenId;
 use crate::analysis::admin::tokens::{TokenPosition, read_position, show_position};
 use crate::analysis::ui::failure::Failure;
-use crate::analysis::ui::layout::components::{Tone, notice, refusal};
+use crate::analysis::ui::layout::components::{Tone, copy_box, notice, refusal};
 use crate::analysis::ui::request::form::Form;
 use crate::analysis::ui::request::visit::Visit;
 use crate::analysis::ui::state::Ui;
@@ -141,7 +141,7 @@ fn made_notice(visit: &Visit, made: &CreatedToken) -> Markup {
         div.notice.good role="status" {
             strong { (k.made) " " (made.token.name) }
             p { (k.made_hint) }
-            div.copy { code #made-token { (made.value.expose()) } button type="button" data-copy="#made-token" { (t.copy) } }
+            (copy_box(t, "made-token", made.value.expose()))
         }
     }
 }

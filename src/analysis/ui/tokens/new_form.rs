@@ -37,12 +37,7 @@ pub(super) async fn read(
     visit: &Visit,
     form: &Form,
 ) -> Result<NewToken, ApiError> {
-    let application_id = match form.text("application_id").trim() {
-        "" => None,
-        named => {
-            Some(application_names::resolve(services, &visit.caller, named, visit.view.r()).await?)
-        }
-    };
+    let application_id = application_names::of_form(services, visit, form).await?;
     let scopes: Option<Vec<_>> = form.all("scopes").map(Scope::from_name).collect();
     let scopes = scopes.ok_or_else(|| FieldProblem::new("scopes", "is not one of the list"))?;
     Ok(NewToken {
