@@ -1,6 +1,6 @@
-//! The field for an application: a name or an identifier as free text, and, while it is typed, names
-//! from the server that hold it. Without scripts it is the text alone; what a text means is told by
-//! `names`. No page holds a list of all applications.
+//! The field for an application: a name or an identifier as free text, with suggestions from the server
+//! while somebody types. Without scripts it is the text alone; `application_names` resolves it. No page
+//! holds a list of all applications.
 
 use crate::analysis::admin::{Application, ApplicationFilter, NameFilter};
 use crate::analysis::text_checks::LONGEST_NAME;
@@ -17,9 +17,9 @@ use serde::Deserialize;
 use std::collections::HashSet;
 use std::sync::Arc;
 
-/// Where suggestions come from.
+/// The address of the suggestions.
 pub(crate) const PATH: &str = "/applications/suggestions";
-/// Applications that are find_suggestions at once.
+/// Applications suggested at once.
 const OFFERED: usize = 10;
 
 /// The label of the field.
@@ -55,15 +55,15 @@ pub(crate) struct SuggestionQuery {
     part: String,
 }
 
-/// What is find_suggestions for a text.
+/// The applications suggested for a text.
 #[derive(Default)]
 struct Suggestions {
     applications: Vec<Application>,
-    /// There are others that fit.
+    /// Whether more applications match.
     has_more: bool,
 }
 
-/// The suggestions for what is typed so far, as a part of a page.
+/// The suggestions for the text typed so far, as a fragment of a page.
 pub(crate) async fn suggestions(
     State(services): State<Arc<Services>>,
     visit: Visit,
@@ -74,8 +74,7 @@ pub(crate) async fn suggestions(
     Ok(Html(suggestion_list(&visit.view, &found).into_string()))
 }
 
-/// The application of an identifier; else those whose name holds the text, and before them those whose
-/// whole name it is.
+/// The application of an identifier; else those whose name contains the text, exact matches first.
 async fn find_suggestions(
     services: &Services,
     caller: &Caller,
@@ -147,7 +146,7 @@ fn suggestion_list(view: &View, found: &Suggestions) -> Markup {
     }
 }
 
-/// What is chosen is the name, or the identifier where two of them are called alike.
+/// Choosing an option fills in the name, or the identifier where two applications share the name.
 fn option(at: usize, one: &Application, all: &[Application]) -> Markup {
     let name = NameFilter::Whole(one.name.clone());
     let alike = all.iter().filter(|other| name.takes(&other.name)).count();

@@ -126,7 +126,7 @@ fn actor(o: &OverviewPhrases, entry: &AuditEntry) -> Markup {
     }
 }
 
-/// Its name, or why there is none: several at once, a name that no account has, nobody who is known here.
+/// The actor's name, or why there is none: several at once, a name without an account, an unknown person.
 fn who(o: &OverviewPhrases, entry: &AuditEntry) -> Markup {
     let reason = entry.details.get("reason").and_then(Value::as_str);
     let unknown_name = Reason::UnknownName.as_str();
@@ -153,7 +153,7 @@ fn action_text(o: &OverviewPhrases, word: &str) -> Markup {
     } }
 }
 
-/// What it was action_text to: by its name where the line has one, else by its identifier.
+/// The target of an action: its name where the line has one, else its identifier.
 fn target(entry: &AuditEntry, names: &Names) -> Markup {
     let is_application = entry.action.starts_with("application.");
     let application = entry.application_id.filter(|_| is_application);
@@ -189,7 +189,7 @@ fn detail(o: &OverviewPhrases, name: &str, value: &Value) -> Markup {
     }
 }
 
-/// A reason in the page's language; the log's own word for it is told beside.
+/// A reason in the page's language, with the log's own word as its title.
 fn reason(o: &OverviewPhrases, word: &str) -> Markup {
     let known = Reason::from_word(word).map(|reason| why(o, reason));
     html! { span.value title=(word) { (known.unwrap_or(word)) } }

@@ -45,9 +45,8 @@ pub(crate) async fn frame(request: Request, next: Next) -> Response {
     response
 }
 
-/// Whether another site sent the browser here. Its cookies come along only from a page of ours, so that
-/// nothing can be said yet about who is signed in. An identity provider's answer has a cookie that comes
-/// along at once.
+/// Whether another site sent the browser here. The browser then leaves out its strict cookies, so the
+/// request does not show who is signed in. The answer of an identity provider has a lax cookie.
 fn comes_from_elsewhere(parts: &Parts, view: &View) -> bool {
     let site = parts.headers.get("sec-fetch-site");
     let is_answer = view.here.split('?').next() == Some(paths::OIDC_CALLBACK);

@@ -72,7 +72,7 @@ pub(super) fn router(services: Arc<Services>) -> Router {
         .nest("/ui", pages)
 }
 
-/// The first page of whoever signed in.
+/// The start page, which depends on the person's rights.
 async fn home(State(ui): State<Ui>, visit: Visit) -> Result<Redirect, Failure> {
     Ok(Redirect::to(match visit.may(Scope::Read) {
         false => "/ui/applications",

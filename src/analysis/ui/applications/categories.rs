@@ -1,5 +1,5 @@
 //! The guardrail categories of one direction: a switch each, its threshold as a slider beside a number,
-//! and what that threshold costs and brings by measurement.
+//! and the measured false alarms and recall at that threshold.
 
 use super::controls::FormControls;
 use super::fields::prefix;
@@ -9,7 +9,7 @@ use monitor_detect::guardrails::{Category, DEFAULT_THRESHOLD, rate_at, rates};
 use monitor_model::Stage;
 use serde_json::{Value, json};
 
-/// Every category that is looked for in this direction.
+/// Every category of this direction.
 pub(super) fn all(g: &GuardrailPhrases, controls: FormControls<'_>, stage: Stage) -> Markup {
     html! {
         p.hint { (g.hint) }
@@ -42,8 +42,8 @@ fn category_row(
     }
 }
 
-/// What the threshold costs and brings; the points that were measured come along for the script, each
-/// counting up to the next one.
+/// False alarms and recall at the threshold. The script gets all measured points; each holds up to the
+/// next one.
 fn measured(g: &GuardrailPhrases, category: Category, threshold: f64) -> Markup {
     let Some(here) = rate_at(category, threshold) else {
         return html! { span.hint.measured { (g.not_measured) } };

@@ -84,7 +84,7 @@ impl FormControls<'_> {
     }
 }
 
-/// What stands at rows of two texts.
+/// The labels of rows of two texts.
 pub(super) struct Rows<'t> {
     /// Field and label of the first text.
     pub(super) first: (&'static str, &'t str),

@@ -6,7 +6,7 @@ use crate::analysis::ui::phrases::Phrases;
 use maud::{Markup, html};
 use serde_json::{Value, json};
 
-/// Fields that are value_markup of one comparison.
+/// Fields shown of one comparison.
 const SHOWN: usize = 200;
 
 /// A field that differs; None where one side does not have it.
@@ -27,7 +27,7 @@ pub(super) fn content(application: &Application) -> Value {
     })
 }
 
-/// The same of a version that may be gone by now.
+/// The same of an earlier version.
 pub(super) fn content_of(version: &ApplicationVersion) -> Value {
     json!({
         "name": version.name,
@@ -51,7 +51,7 @@ fn compare(before: Option<&Value>, after: Option<&Value>, path: &str, found: &mu
     let empty = serde_json::Map::new();
     let fields = |value: Option<&Value>| match value {
         Some(Value::Object(fields)) => Some(fields.clone()),
-        // A group that appears or goes is told field by field.
+        // A group that appears or disappears is listed field by field.
         None | Some(Value::Null) => Some(empty.clone()),
         _ => None,
     };

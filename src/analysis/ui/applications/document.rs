@@ -1,6 +1,6 @@
-//! The documents that a form describes: the rules and the policy of an application, laid over what is
-//! stored, so that what the form does not show stays. Nothing is checked here: `draft` does that for
-//! every way in. A number that is none is left as its text, for the check to name it.
+//! The rules and the policy that a form describes, merged into the stored documents so that fields the
+//! form does not show are kept. Nothing is validated here: `draft` does that for every caller. A number
+//! that does not parse is kept as text, for the validation to report.
 
 use super::fields::prefix;
 use crate::analysis::admin::Application;
@@ -86,7 +86,7 @@ fn guardrails(form: &Form, stage: Stage, rules: &mut Map<String, Value>) {
     }
     let mut guardrails = object(stored.unwrap_or(Value::Null));
     let mut thresholds = object(guardrails.remove("categories").unwrap_or(Value::Null));
-    // A name of another version cannot be meant any more.
+    // A category that this version does not know is dropped.
     thresholds.retain(|name, _| name.parse::<Category>().is_ok());
     let disabled = guardrails.remove("disabled");
     let mut disabled: Vec<Value> = disabled
@@ -97,7 +97,7 @@ fn guardrails(form: &Form, stage: Stage, rules: &mut Map<String, Value>) {
         let given = number(form.text(&format!("{prefix}category.{category}")));
         match given.as_f64() {
             _ if given.is_null() => drop(thresholds.remove(category)),
-            // What nobody chose follows the default of later versions.
+            // A threshold that nobody chose follows the default of later versions.
             Some(DEFAULT_THRESHOLD) if !thresholds.contains_key(category) => {}
             _ => drop(thresholds.insert(category.to_owned(), given)),
         }
@@ -191,7 +191,7 @@ pub(super) fn policy(form: &Form, base: Option<&Application>) -> Value {
     Value::Object(policy)
 }
 
-/// What the gateway looks for by itself; null where it does not look, or looks for the usual.
+/// The patterns that the gateway checks itself; null where it checks none, or the default set.
 fn local_patterns(form: &Form) -> Value {
     let looks = form.is_on("redact_upstream") || form.text("stream_in_sync") == "hold_back";
     match looks && form.text("local.which") == "chosen" {
@@ -233,7 +233,7 @@ fn object(value: Value) -> Map<String, Value> {
     }
 }
 
-/// Sets a key, unless it is missing and the value is what missing means.
+/// Sets a key, unless it is missing and the value is the default.
 fn put(fields: &mut Map<String, Value>, key: &str, value: Value, default: &Value) {
     if value != *default || fields.contains_key(key) {
         fields.insert(key.to_owned(), value);

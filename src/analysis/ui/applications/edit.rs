@@ -1,5 +1,5 @@
-//! Making an application and editing one. A save names the version it was made from; where another
-//! person was first, both versions are shown and nothing is lost.
+//! Creating and editing an application. A save names the version it is based on; where somebody else
+//! saved first, the page shows both versions and loses neither.
 
 use super::controls::FormControls;
 use super::current::{CurrentApplication, Editable};
@@ -257,7 +257,7 @@ fn removal(visit: &Visit, stored: &Application) -> Markup {
     }
 }
 
-/// What a new application begins with: nothing is blocked, everything is looked for.
+/// The defaults of a new application: everything is checked, nothing is blocked.
 fn new_application() -> Application {
     Application {
         id: ApplicationId::random(),

@@ -1,5 +1,5 @@
-//! An application as the fields of its form: what `document` makes of a form, the other way round.
-//! A page is always drawn from fields, stored or just sent, so that nothing typed is lost.
+//! An application as the fields of its form, the inverse of `document`. A page is always drawn from
+//! fields, stored or just sent, so that no input is lost.
 
 use crate::analysis::ApplicationRules;
 use crate::analysis::admin::Application;
@@ -9,7 +9,7 @@ use monitor_detect::rules::{GuardrailsRules, Pattern};
 use monitor_detect::{DatacleanRules, PatternName, Rules};
 use monitor_model::{AppMode, CallLimits, Policy, Stage};
 
-/// The beginning of the names of a direction's fields.
+/// The prefix of a direction's field names.
 pub(super) fn prefix(stage: Stage) -> &'static str {
     match stage {
         Stage::PreCall => "pre.",
@@ -105,7 +105,7 @@ impl Fields {
         self.maybe("limits.concurrent", limits.concurrent);
     }
 
-    /// What a policy begins with.
+    /// The fields of the default policy, with mode `none`.
     fn no_policy(&mut self) {
         self.policy(&Policy::new(AppMode::Async, ""));
         self.0.retain(|(name, _)| name != "mode");
@@ -155,7 +155,7 @@ impl Fields {
         match &rules.patterns {
             None => {
                 self.set(name("which"), "all");
-                // What a choice of some begins with.
+                // Preselected when somebody switches to a choice.
                 for known in PatternName::all() {
                     self.set(name("pattern"), known.as_str());
                 }

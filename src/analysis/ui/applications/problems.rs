@@ -1,5 +1,5 @@
-//! What is wrong with an application's form: each problem under the name that its field has on the
-//! page, with a way to it, in the page's language.
+//! The problems of an application's form: each with the label of its field on the page, a link to it,
+//! and a text in the page's language.
 
 use super::fields::prefix;
 use crate::analysis::ui::layout::components;
@@ -110,7 +110,7 @@ fn of_direction(view: &View, stage: Stage, field: &str, form: &Form) -> Option<F
     let (t, prefix) = (view.t, prefix(stage));
     let (group, own) = match field.split(['.', '[']).collect::<Vec<_>>()[..] {
         ["dataclean", "patterns", at, ..] => {
-            // Those of the list come first in the document, and have no row of their own.
+            // Predefined patterns come first in the document and have no row of their own.
             let row = row(at)?.checked_sub(listed(form, prefix));
             let row = row.filter(|row| *row > 0)?;
             (("custom", t.custom_patterns), row.to_string())

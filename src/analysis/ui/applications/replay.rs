@@ -14,7 +14,7 @@ use maud::{Markup, html};
 use monitor_model::Stage;
 use serde_json::Value;
 
-/// Records of one look.
+/// Records replayed at once.
 const LOOKED_AT: u32 = 100;
 
 pub(super) async fn page(Editable(current): Editable, form: Form) -> Result<Response, Failure> {
@@ -24,7 +24,7 @@ pub(super) async fn page(Editable(current): Editable, form: Form) -> Result<Resp
         visit,
         stored,
     } = current;
-    // What a regex of a draft finds tells of texts: changing rules alone is not enough.
+    // The finds of a draft's regex reveal texts, so the right to change rules is not enough.
     visit.must(Scope::Read)?;
     let document = document::rules(&form, stored.rules);
     let draft = tokio::task::spawn_blocking(move || ApplicationRules::parse(&document)).await;

@@ -1,5 +1,4 @@
-//! The sections of an application's form: what it is, what the gateway does with its calls, what is
-//! looked for in each direction, what is kept.
+//! The sections of an application's form: general, gateway policy, checks of each direction, storage.
 
 use super::categories;
 use super::controls::{FormControls, Rows};
@@ -97,7 +96,7 @@ fn more(t: &Phrases, controls: FormControls<'_>) -> Markup {
     }
 }
 
-/// What is looked for in prompts, or in answers.
+/// The checks of prompts, or of answers.
 pub(super) fn direction(view: &View, controls: FormControls<'_>, stage: Stage) -> Markup {
     let t = view.t;
     let prefix = prefix(stage);

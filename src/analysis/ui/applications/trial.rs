@@ -1,5 +1,5 @@
-//! The live test box beside an application's form: a text judged by the rules as they stand in the
-//! form, and one regex on its own. Nothing of it is kept.
+//! The test panel beside an application's form: it checks a text by the rules in the form, or one regex
+//! alone. Nothing is stored.
 
 use super::document;
 use super::problems::refusal;
@@ -24,7 +24,7 @@ use monitor_model::{AnalysisResponse, Policy, Stage};
 use serde_json::{Value, json};
 use std::sync::Arc;
 
-/// The text, without the judge: it is asked by [`policies`] alone, not with every letter.
+/// Checks the text without custom policies: only [`policies`] asks the judge, not every keystroke.
 pub(super) async fn text(
     State(services): State<Arc<Services>>,
     visit: Visit,
@@ -42,7 +42,7 @@ pub(super) async fn text(
     }
 }
 
-/// The text by custom policies too, each with the judge's reason.
+/// Checks the text by custom policies too, each with the judge's reason.
 pub(super) async fn policies(
     State(services): State<Arc<Services>>,
     visit: Visit,
@@ -89,12 +89,12 @@ pub(super) async fn regex(
     }
 }
 
-/// A part of a page.
+/// A fragment of a page.
 fn part(shown: Markup) -> Response {
     Html(shown.into_string()).into_response()
 }
 
-/// What is wrong with a draft, as a part of a page.
+/// The problems of a draft, as a fragment of a page.
 pub(super) fn wrong(view: &View, error: ApiError, form: &Form) -> Result<Response, Failure> {
     match error {
         ApiError::Fields(_) => {

@@ -1,5 +1,4 @@
-//! What an application was: each version with what changed in it, and the way back, which makes a new
-//! version.
+//! The versions of an application, each with its changes. Restoring one creates a new version.
 
 use super::current::{CurrentApplication, Editable};
 use super::differences::{self, content_of};

@@ -1,5 +1,5 @@
-//! Where clients reach the gateway: as the configuration says, else by the gateway of the same process,
-//! else a guess by the host that the browser asked for.
+//! Where clients reach the gateway: the configured address, else that of the gateway in this process, else
+//! a guess from the host in the browser's request.
 
 use crate::analysis::Services;
 use crate::analysis::ui::request::view::View;

@@ -1,6 +1,6 @@
-//! `/ui/first-steps`: from here to a blocked request that is seen, with snippets to copy. An access key can
-//! be made on the way; it stands in the snippets this once. The first record appears while the page is
-//! open, by the live tail of the list.
+//! `/ui/first-steps`: the way to a first blocked request, with snippets to copy. The page can create an
+//! access key, which it fills into the snippets once. The first record appears while the page is open,
+//! by the live stream of the list.
 
 mod gateway_address;
 mod snippets;

@@ -1,4 +1,4 @@
-//! What a newcomer copies: a first request in three languages, with this server's own addresses.
+//! The snippets to copy: a first request in three languages, with this server's own addresses.
 
 /// What the snippets are filled with.
 pub(super) struct Snippets {

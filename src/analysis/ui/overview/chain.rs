@@ -1,6 +1,6 @@
-//! Whether records of a gateway are missing (CONTRACT 5), as a part that the overview fetches once it is
-//! shown: every number is counted for it, which takes longer than a page may. Without scripts it is a
-//! page of its own.
+//! Whether records of a gateway are missing (CONTRACT 5), as a fragment that the overview loads after
+//! the page: it counts every number, which takes longer than a page may. Without scripts it is a page
+//! of its own.
 
 use crate::analysis::Services;
 use crate::analysis::access::Scope;
@@ -23,7 +23,7 @@ const GATEWAYS: u32 = 20;
 /// Spans of a list that are named.
 const NAMED: usize = 8;
 
-/// Where the part will stand, of a fixed size.
+/// The placeholder of the fragment, of a fixed size.
 pub(super) fn place(view: &View) -> Markup {
     let o = view.o();
     html! {

@@ -1,5 +1,5 @@
 //! A chart as SVG of a fixed size, with the same numbers as a table for those who do not see it. No
-//! script and no style in it: colours are classes, so that themes hold.
+//! script and no style in it: colors are classes, so that themes hold.
 
 use crate::analysis::ui::layout::components::{duration, number, short_number};
 use maud::{Markup, html};

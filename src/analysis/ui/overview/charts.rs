@@ -12,7 +12,7 @@ use monitor_model::TypeCount;
 /// Units across the picture of a share.
 const SHARE: u64 = 100;
 
-/// What each chart has in common.
+/// The data and texts that all charts share.
 struct ChartBase<'a> {
     buckets: &'a [Bucket],
     times: Times,
@@ -58,7 +58,7 @@ pub(super) fn all(view: &View, period: Period, buckets: &[Bucket]) -> Markup {
     html! { (counts(view, &base)) (costs(view, &base)) }
 }
 
-/// What came and what was decided.
+/// Traffic and verdicts.
 fn counts(view: &View, base: &ChartBase<'_>) -> Markup {
     let (t, o) = (view.t, view.o());
     let traffic = vec![
@@ -81,7 +81,7 @@ fn counts(view: &View, base: &ChartBase<'_>) -> Markup {
     }
 }
 
-/// What it took.
+/// Tokens and time.
 fn costs(view: &View, base: &ChartBase<'_>) -> Markup {
     let (t, o) = (view.t, view.o());
     let tokens = vec![base.row(t.tokens, |sum| sum.tokens)];
@@ -92,8 +92,8 @@ fn costs(view: &View, base: &ChartBase<'_>) -> Markup {
     }
 }
 
-/// Finds by type: a list, each with its share as a bar. Of all applications together, `is_whole`, those of
-/// their own patterns are one that no list of records can be narrowed to.
+/// Finds by type: a list, each with its share as a bar. For all applications together (`is_whole`), finds
+/// of custom patterns are one entry without a link, since no filter selects them.
 pub(super) fn types(
     view: &View,
     types: &[TypeCount],

@@ -1,4 +1,4 @@
-//! How the server's parts are, in short; `/ui/status` has the rest.
+//! The health of the server in short; `/ui/status` has the rest.
 
 use crate::analysis::Services;
 use crate::analysis::ui::failure::Failure;

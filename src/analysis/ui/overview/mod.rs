@@ -1,6 +1,6 @@
 //! `/ui/overview`: traffic, blocks, finds, tokens and times over a day, a week or a month, of one
-//! application or of all; how the server's parts are; whether records are missing. Read from what is
-//! counted as records come in, whatever number of records there is.
+//! application or of all; the server's health; missing records. It reads counters that are kept as
+//! records come in, so its cost does not grow with the number of records.
 
 mod chain;
 mod chart;

@@ -1,5 +1,5 @@
-//! The span of time that the overview shows, and its buckets: a bar of a chart each, all of one length
-//! and ending at whole ones, so that the last one is the one that runs. Times are UTC.
+//! The period that the overview shows and its buckets: one bar of a chart each, all of one length and
+//! aligned, so that the last bucket contains the present. Times are UTC.
 
 use crate::analysis::records::HourTraffic;
 
@@ -13,14 +13,14 @@ pub(super) enum Period {
     Month,
 }
 
-/// A bar's worth of traffic.
+/// The traffic of one bar.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Bucket {
     /// Its first hour, since 1970.
     pub(super) from: i64,
     /// The hour behind its last one.
     pub(super) to: i64,
-    /// Everything that came in it.
+    /// Its traffic.
     pub(super) sum: HourTraffic,
 }
 
@@ -58,7 +58,7 @@ impl Period {
         (end - count * length, end - 1)
     }
 
-    /// Its buckets in order, also those in which nothing came.
+    /// Its buckets in order, empty ones included.
     pub(super) fn buckets(self, now_ms: i64, traffic: &[HourTraffic]) -> Vec<Bucket> {
         let (first, last) = self.hours(now_ms);
         let (_, length) = self.shape();
@@ -108,7 +108,7 @@ impl Period {
     }
 }
 
-/// Everything of some buckets together.
+/// The sum of some buckets.
 pub(super) fn total(buckets: &[Bucket]) -> HourTraffic {
     let mut total = HourTraffic::default();
     buckets.iter().for_each(|one| add(&mut total, &one.sum));

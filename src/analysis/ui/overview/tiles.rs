@@ -1,4 +1,4 @@
-//! The sums of the period, each with the way to its records.
+//! The sums of the period, each with a link to its records.
 
 use super::Records;
 use crate::analysis::records::HourTraffic;

@@ -1,5 +1,5 @@
-//! What callers send along and what may be of any length, as far as a page shows it: bounded in bytes as
-//! they stand in the page, so that no caller makes a page large. All of it is in the JSON file.
+//! Texts of callers, which may be of any length, cut for a page: limited by their escaped bytes, so that
+//! no caller makes a page large. The JSON file has the whole text.
 
 use crate::analysis::ui::layout::highlight::beginning;
 use maud::{Markup, html};

@@ -1,5 +1,4 @@
-//! One session as a conversation: what was query and what was answered, in the order in which it
-//! came, the latest part first to be shown.
+//! One session as a conversation: prompts and answers in order. The page opens at the latest ones.
 
 use super::bounded_text::{self, TextLimit};
 use super::rows;

@@ -1,5 +1,5 @@
-//! What is saved and not shown: the records of a filter, one record as JSON, a file of a record. The
-//! API writes them; here it is query with the rights of whoever is signed in.
+//! Downloads: the records of a filter, one record as JSON, a file of a record. The API writes them, with
+//! the rights of the person signed in.
 
 use super::record_id;
 use crate::analysis::access::Scope;

@@ -1,5 +1,5 @@
 //! The bar of saved filters above the list of records: a link to each, and a form that saves the
-//! present chip.
+//! present one.
 
 use crate::analysis::records::SeenFilter;
 use crate::analysis::records::saved_filters::{LONGEST_NAME, may_remove};

@@ -1,4 +1,4 @@
-//! The form of the list's filter: the few parts that are query for most, and the others folded away
+//! The form of the list's filter: the few parts that are used most, and the others folded away
 //! until one is set. It is sent as an address, so a filter can be kept as a bookmark.
 
 use crate::analysis::ui::application_field::{self, Label};

@@ -1,5 +1,5 @@
-//! A form that a page of ours sent: its fields, read under a size limit, once its token was found to
-//! be that of the browser that sends it.
+//! A form that a page of the UI sent: its fields, read under a size limit. A form whose token is not that
+//! of the browser is refused.
 
 use crate::analysis::ui::failure::Failure;
 use crate::analysis::ui::request::view::View;

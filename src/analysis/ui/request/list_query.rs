@@ -1,5 +1,5 @@
-//! The filter in a page's address. Its names are those of the API's list, whose reader reads it; an
-//! application may also be given by its name, and a time without its zone, which is UTC.
+//! The filter in a page's address. Its parameters are those of the API's list and are read by the same
+//! code; an application may also be named, and a time without a zone is UTC.
 
 use crate::analysis::api::extract::query::Query as FilterQuery;
 use crate::analysis::api::records::filters;

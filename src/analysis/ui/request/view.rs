@@ -1,5 +1,5 @@
-//! How a page is shown to whoever asks, signed in or not: language, theme, and the browser's value
-//! that its forms are bound to.
+//! How a page is shown, to somebody signed in or not: language, theme, and the browser's cookie value,
+//! to which its forms are bound.
 
 use super::connection::{Peer, PublicUrl};
 use crate::analysis::ui::paths::page_of_form;
@@ -56,7 +56,7 @@ impl Language {
     }
 }
 
-/// The colours; `None` in a view follows the system.
+/// The colors; `None` in a view follows the system.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Theme {
     Light,
@@ -85,7 +85,7 @@ pub(crate) struct View {
     pub(crate) theme: Option<Theme>,
     pub(crate) t: &'static Phrases,
     pub(crate) peer: Peer,
-    /// Path and query of this page; of what a form made, the page that leads back to it.
+    /// Path and query of this page; after a form was sent, those of the page it belongs to.
     pub(crate) here: String,
     /// `https://host:port`, as configured, else as the browser wrote it.
     pub(crate) origin: String,
@@ -125,7 +125,7 @@ impl View {
         }
     }
 
-    /// What pages of records say.
+    /// Phrases of the pages of records.
     pub(crate) fn r(&self) -> &'static RecordPhrases {
         match self.language {
             Language::English => &RECORDS_EN,
@@ -133,7 +133,7 @@ impl View {
         }
     }
 
-    /// What the overview, status, the audit log and the first steps say.
+    /// Phrases of the overview, the status page, the audit log and the first steps.
     pub(crate) fn o(&self) -> &'static OverviewPhrases {
         match self.language {
             Language::English => &OVERVIEW_EN,
@@ -141,7 +141,7 @@ impl View {
         }
     }
 
-    /// What pages of access tokens say.
+    /// Phrases of the pages of access tokens.
     pub(crate) fn k(&self) -> &'static TokenPhrases {
         match self.language {
             Language::English => &TOKENS_EN,
@@ -149,7 +149,7 @@ impl View {
         }
     }
 
-    /// What is said of guardrail categories.
+    /// Phrases about guardrail categories.
     pub(crate) fn g(&self) -> &'static GuardrailPhrases {
         match self.language {
             Language::English => &GUARDRAILS_EN,
@@ -181,7 +181,7 @@ fn origin(headers: &HeaderMap, peer: Peer) -> String {
     format!("{scheme}://{}", host.unwrap_or("localhost"))
 }
 
-/// Of a browser's value, which it does not tell.
+/// A hash of the browser's value, which it does not reveal.
 fn form_token(browser: &Secret) -> String {
     let mut hash = Sha256::new_with_prefix(b"form token\0");
     hash.update(browser.expose().as_bytes());

@@ -1,4 +1,4 @@
-//! Whoever is signed in, and what a page may do for them.
+//! The person signed in, and what they may do.
 
 use crate::analysis::access::Scope;
 use crate::analysis::people::{Account, Role};
@@ -9,7 +9,7 @@ use axum::extract::{FromRef, FromRequestParts};
 use axum::http::request::Parts;
 use std::sync::Arc;
 
-/// A signed-in person's look at a page.
+/// A request of a person who is signed in.
 pub(crate) struct Visit {
     pub(crate) view: View,
     pub(crate) account: Account,
@@ -27,7 +27,7 @@ impl Visit {
         self.caller.may(scope)
     }
 
-    /// Asks for a scope.
+    /// `Forbidden` without this scope.
     pub(crate) fn must(&self, scope: Scope) -> Result<(), Failure> {
         match self.may(scope) {
             true => Ok(()),
@@ -35,12 +35,12 @@ impl Visit {
         }
     }
 
-    /// Asks for any of two scopes: those who read and those who administer both see applications.
+    /// `Forbidden` without the scope `read` or `admin`: both may see applications.
     pub(crate) fn must_see_applications(&self) -> Result<(), Failure> {
         self.must(Scope::Read).or_else(|_| self.must(Scope::Admin))
     }
 
-    /// Asks for an administrator of everything.
+    /// `Forbidden` for all but administrators of all applications.
     pub(crate) fn must_administer(&self) -> Result<(), Failure> {
         match self.is_administrator() {
             true => Ok(()),

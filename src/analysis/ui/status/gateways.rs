@@ -1,4 +1,4 @@
-//! The gateways that register here: what their records say, and what they said of themselves.
+//! The gateways known here: from the records they send, and from their own reports.
 
 use crate::analysis::clock::now_ms;
 use crate::analysis::ingest::gateway_registry::ReceivedReport;
@@ -15,7 +15,7 @@ use uuid::Uuid;
 const MOST: u32 = 100;
 /// Gateways that the short list names.
 const NAMED: usize = 5;
-/// What was said longer ago is no news.
+/// A report older than this does not count as current.
 const FRESH_SECONDS: u64 = 300;
 
 /// A gateway, by either source.
@@ -110,8 +110,8 @@ fn cells(view: &View, one: &KnownGateway) -> [Markup; 9] {
     ]
 }
 
-/// What a gateway said of itself: its version, what waits in its spool, what was refused for good, how
-/// its disk is, and what it adds to a call.
+/// The cells from a gateway's own report: version, records in its spool, dead letters, disk, added
+/// latency.
 fn reported(view: &View, one: &KnownGateway) -> [Markup; 5] {
     let o = view.o();
     let Some(heard) = &one.heard else {

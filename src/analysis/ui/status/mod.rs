@@ -1,6 +1,5 @@
-//! `/ui/status`: this server, its store, the servers that it asks, and the gateways as far as they are
-//! known here. For whoever is bound to no application. Addresses and secrets of other servers are not
-//! shown.
+//! `/ui/status`: this server, its store, the services it calls, and the gateways it knows. For people who
+//! are bound to no application. It shows no addresses or secrets of other servers.
 
 pub(super) mod gateways;
 pub(super) mod remote_checks;

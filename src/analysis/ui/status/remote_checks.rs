@@ -1,4 +1,4 @@
-//! The servers that an analysis asks, as this process last knew them: it does not ask them for a page.
+//! The external services of the checks, in their last known state: the page itself does not call them.
 
 use crate::analysis::Services;
 use crate::analysis::ui::layout::components;

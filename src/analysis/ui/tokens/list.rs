@@ -1,4 +1,4 @@
-//! The list of tokens, newest first, also those that are over.
+//! The list of tokens, newest first, including expired and revoked ones.
 
 use super::{ListPart, new_form};
 use crate::analysis::admin::Token;

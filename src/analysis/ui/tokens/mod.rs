@@ -1,5 +1,5 @@
-//! `/ui/tokens`: access tokens of machines (CONTRACT 30): the list, making one, revoking one. For those
-//! who administer; a value is on the page that made it and on no other.
+//! `/ui/tokens`: access tokens of programs (CONTRACT 30): list, create, revoke. For people with the
+//! `admin` scope. A token's value is shown once, on the page that created it.
 
 mod list;
 mod new_form;

@@ -1,5 +1,4 @@
-//! The form that makes a token. Only scopes of whoever makes it are offered: nobody gives what he does
-//! not have.
+//! The form that creates a token. It offers only scopes that its author has.
 
 use crate::analysis::access::{Scope, Scopes};
 use crate::analysis::ui::application_field::{self, Label};
@@ -15,11 +14,11 @@ use std::time::Duration;
 
 /// Days that are offered; the first one is chosen.
 const DAYS: [u64; 4] = [90, 30, 7, 365];
-/// Never, and a day of one's own.
+/// The values of the field for no end and for a chosen day.
 const NEVER: &str = "never";
 const OWN_DAY: &str = "day";
 
-/// What the form begins with.
+/// The fields of an empty form.
 pub(super) fn blank(application: Option<ApplicationId>) -> Form {
     let application = application.map(|id| id.to_string()).unwrap_or_default();
     let fields = [
@@ -66,7 +65,7 @@ fn expiry(form: &Form) -> Result<Expiry, FieldProblem> {
     }
 }
 
-/// The form, filled with what was form.
+/// The form, filled with these fields.
 pub(super) fn markup(visit: &Visit, filled: &Form, is_open: bool) -> Markup {
     let (t, k, r) = (visit.view.t, visit.view.k(), visit.view.r());
     let bound = visit.account.application_id;
