@@ -30,8 +30,8 @@ pub(super) fn contradictions(settings: &Settings, role: Role, reader: &mut Reade
     authorities(monitor.ca.as_deref(), "monitor.ca", reader);
     let trace_ca = gateway.trace.as_ref().and_then(|trace| trace.ca.as_deref());
     authorities(trace_ca, "trace.ca", reader);
-    client(&upstream.client, (&upstream.url, "upstream"), reader);
-    client(&monitor.client, (&monitor.url, "monitor"), reader);
+    client(&upstream.client, &upstream.url, "upstream", reader);
+    client(&monitor.client, &monitor.url, "monitor", reader);
     policy_store(gateway, reader);
     judge(settings, role, reader);
     let batched = gateway.spool.durability == Durability::Batched;
@@ -246,7 +246,8 @@ fn authorities(path: Option<&Path>, key: &str, reader: &mut Reader<'_>) {
 /// Reports a certificate of our own that cannot be shown.
 fn client(
     client: &Option<ClientIdentity>,
-    (url, section): (&Option<BaseUrl>, &str),
+    url: &Option<BaseUrl>,
+    section: &str,
     reader: &mut Reader<'_>,
 ) {
     let Some(ClientIdentity { cert, key }) = client else {

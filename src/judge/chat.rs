@@ -24,8 +24,17 @@ struct Message {
     content: Option<String>,
 }
 
-/// The body of a call; `system` may be empty.
-pub(super) fn request(model: &str, (system, user): (&str, &str), format: ResponseFormat) -> Value {
+/// The two messages of a call.
+#[derive(Clone, Copy)]
+pub(super) struct Prompt<'a> {
+    /// Instructions; empty for none.
+    pub(super) system: &'a str,
+    pub(super) user: &'a str,
+}
+
+/// The body of a call.
+pub(super) fn request(model: &str, prompt: Prompt<'_>, format: ResponseFormat) -> Value {
+    let Prompt { system, user } = prompt;
     let mut messages = Vec::new();
     if !system.is_empty() {
         messages.push(json!({"role": "system", "content": system}));

@@ -56,7 +56,7 @@ pub enum SetupError {
 }
 
 /// Which server, and how it is reached.
-pub struct Reached<'a> {
+pub struct EndpointConfig<'a> {
     /// What it is, for logs and metrics.
     pub label: RemoteLabel,
     /// Its address.
@@ -97,7 +97,7 @@ impl Endpoint {
     /// # Errors
     /// [`SetupError`].
     pub fn new(
-        reached: &Reached<'_>,
+        reached: &EndpointConfig<'_>,
         limits: CallLimits,
         metrics: Arc<Metrics>,
     ) -> Result<Self, SetupError> {

@@ -1,9 +1,9 @@
-//! A guard model: the second opinion on a message that the guardrail engine is unsure of. Asked as a
+//! A guard model: the second opinion on a message that the guardrail engine is unsure of. GuardQuery as a
 //! moderation endpoint, as a Llama Guard, or as any chat model that answers in JSON; what each says is
 //! told in the names of the built-in categories.
 
-use super::chat;
-use super::endpoint::{Endpoint, EndpointStatus, Reached, RemoteCheck, SetupError};
+use super::chat::{self, Prompt};
+use super::endpoint::{Endpoint, EndpointConfig, EndpointStatus, RemoteCheck, SetupError};
 use super::fault::Fault;
 use super::hazards;
 use crate::config::{GuardSettings, GuardTemplate, ResponseFormat};
@@ -27,7 +27,7 @@ one JSON object and nothing before or after it: {\"nonce\": the same nonce, \"ca
 
 /// What the model is asked about.
 #[derive(Clone, Copy)]
-pub struct Asked<'a> {
+pub struct GuardQuery<'a> {
     /// Prompt or answer.
     pub stage: Stage,
     /// The message.
@@ -57,7 +57,7 @@ impl GuardModel {
     /// # Errors
     /// [`SetupError`].
     pub fn new(settings: GuardSettings, metrics: Arc<Metrics>) -> Result<Self, SetupError> {
-        let reached = Reached {
+        let reached = EndpointConfig {
             label: RemoteLabel::Guard,
             base: &settings.url,
             path: match settings.template {
@@ -81,11 +81,11 @@ impl GuardModel {
     ///
     /// # Errors
     /// Why there is none.
-    pub async fn opinion(&self, asked: Asked<'_>) -> Result<(Opinion, Option<String>), Fault> {
+    pub async fn opinion(&self, asked: GuardQuery<'_>) -> Result<(Opinion, Option<String>), Fault> {
         let most = usize::try_from(self.settings.max_text).unwrap_or(usize::MAX);
         let head = &asked.text[..asked.text.floor_char_boundary(most)];
         let question = Question {
-            asked: Asked {
+            asked: GuardQuery {
                 text: head,
                 ..asked
             },
@@ -105,14 +105,14 @@ impl GuardModel {
 }
 
 struct Question<'a> {
-    asked: Asked<'a>,
+    asked: GuardQuery<'a>,
     model: Option<&'a str>,
     template: GuardTemplate,
     nonce: String,
 }
 
 #[derive(Serialize)]
-struct Put<'a> {
+struct JsonQuery<'a> {
     nonce: &'a str,
     categories: &'a [&'a str],
     text: &'a str,
@@ -120,7 +120,7 @@ struct Put<'a> {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Named {
+struct JsonAnswer {
     nonce: String,
     categories: Vec<String>,
 }
@@ -141,29 +141,38 @@ impl RemoteCheck for Question<'_> {
     type Found = Opinion;
 
     fn request(&self) -> Value {
-        let Asked { stage, text, .. } = self.asked;
+        let GuardQuery { stage, text, .. } = self.asked;
         match (self.template, stage) {
             (GuardTemplate::Moderation, _) => match self.model {
                 Some(model) => json!({"model": model, "input": text}),
                 None => json!({"input": text}),
             },
-            (GuardTemplate::LlamaGuard, Stage::PreCall) => self.chat(("", text)),
+            (GuardTemplate::LlamaGuard, Stage::PreCall) => self.chat(Prompt {
+                system: "",
+                user: text,
+            }),
             (GuardTemplate::LlamaGuard, Stage::PostCall) => {
                 // The last turn is what is classified; a conversation begins with a user.
-                let mut request = self.chat(("", "…"));
+                let mut request = self.chat(Prompt {
+                    system: "",
+                    user: "…",
+                });
                 if let Some(messages) = request["messages"].as_array_mut() {
                     messages.push(json!({"role": "assistant", "content": text}));
                 }
                 request
             }
             (GuardTemplate::Json, _) => {
-                let put = Put {
+                let put = JsonQuery {
                     nonce: &self.nonce,
                     categories: self.asked.categories,
                     text,
                 };
                 let put = serde_json::to_string(&put).unwrap_or_default();
-                self.chat((INSTRUCTIONS, &put))
+                self.chat(Prompt {
+                    system: INSTRUCTIONS,
+                    user: &put,
+                })
             }
         }
     }
@@ -178,12 +187,12 @@ impl RemoteCheck for Question<'_> {
 }
 
 impl Question<'_> {
-    fn chat(&self, told: (&str, &str)) -> Value {
+    fn chat(&self, prompt: Prompt<'_>) -> Value {
         let format = match self.template {
             GuardTemplate::Json => ResponseFormat::JsonObject,
             GuardTemplate::Moderation | GuardTemplate::LlamaGuard => ResponseFormat::None,
         };
-        chat::request(self.model.unwrap_or_default(), told, format)
+        chat::request(self.model.unwrap_or_default(), prompt, format)
     }
 
     fn moderation(&self, answer: &[u8]) -> Result<Opinion, Fault> {
@@ -222,7 +231,7 @@ impl Question<'_> {
     }
 
     fn named(&self, words: &str) -> Result<Opinion, Fault> {
-        let answer: Named = serde_json::from_str(words)
+        let answer: JsonAnswer = serde_json::from_str(words)
             .map_err(|_| Fault::Nonsense("it is not exactly the JSON that was asked for"))?;
         if answer.nonce != self.nonce {
             return Err(Fault::Nonsense("it answers another question"));
@@ -274,7 +283,7 @@ mod tests {
 
     fn question(template: GuardTemplate) -> Question<'static> {
         Question {
-            asked: Asked {
+            asked: GuardQuery {
                 stage: Stage::PreCall,
                 text: "t",
                 categories: IN_FORCE,

@@ -15,9 +15,9 @@ mod presidio;
 mod reason;
 mod verdict;
 
-pub use endpoint::{Endpoint, EndpointStatus, Reached, RemoteCheck, SetupError};
+pub use endpoint::{Endpoint, EndpointConfig, EndpointStatus, RemoteCheck, SetupError};
 pub use fault::Fault;
-pub use guard::{Asked, GuardModel, Opinion};
+pub use guard::{GuardModel, GuardQuery, Opinion};
 pub use model::ModelJudge;
 pub use presidio::Presidio;
 pub use verdict::INSTRUCTIONS;

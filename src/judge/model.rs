@@ -5,7 +5,7 @@
 use super::cache::{self, Cache};
 use super::chat;
 use super::chunks::chunks;
-use super::endpoint::{Endpoint, EndpointStatus, Reached, SetupError};
+use super::endpoint::{Endpoint, EndpointConfig, EndpointStatus, SetupError};
 use super::fault::Fault;
 use super::reason::Quoted;
 use super::verdict::{Question, Verdict};
@@ -50,7 +50,7 @@ impl ModelJudge {
         base: &BaseUrl,
         metrics: Arc<Metrics>,
     ) -> Result<Self, SetupError> {
-        let reached = Reached {
+        let reached = EndpointConfig {
             label: RemoteLabel::Judge,
             base,
             path: chat::PATH,
@@ -92,8 +92,8 @@ impl ModelJudge {
     }
 
     async fn judge_part(&self, part: &Part<'_>, by: Instant) -> Result<Vec<Verdict>, Fault> {
-        let told = (&*self.settings.model, self.settings.response_format);
-        let question = Question::new(told, part.policies, part.piece);
+        let (model, format) = (&self.settings.model, self.settings.response_format);
+        let question = Question::new(model, format, part.policies, part.piece);
         self.endpoint.ask(&question, by).await
     }
 

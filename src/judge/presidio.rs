@@ -1,7 +1,7 @@
 //! A Presidio analyzer over HTTP: `POST /analyze`, whose places are code points. Its entity types stand
 //! for patterns by a table; which of its finds stand is decided with the engine's own, one winner per place.
 
-use super::endpoint::{Endpoint, EndpointStatus, Reached, RemoteCheck, SetupError};
+use super::endpoint::{Endpoint, EndpointConfig, EndpointStatus, RemoteCheck, SetupError};
 use super::fault::Fault;
 use crate::config::PresidioSettings;
 use crate::observe::{Metrics, RemoteLabel, RemoteOutcome};
@@ -69,7 +69,7 @@ impl Presidio {
     /// # Errors
     /// [`SetupError`].
     pub fn new(settings: PresidioSettings, metrics: Arc<Metrics>) -> Result<Self, SetupError> {
-        let reached = Reached {
+        let reached = EndpointConfig {
             label: RemoteLabel::Presidio,
             base: &settings.url,
             path: PATH,

@@ -4,7 +4,7 @@
 use super::analyzer::MessageAnalyzer;
 use crate::analysis::clock::steady_us;
 use crate::analysis::error::ApiError;
-use crate::judge::{Asked, GuardModel};
+use crate::judge::{GuardModel, GuardQuery};
 use futures_util::future::join;
 use monitor_detect::custom_policy::Ruling;
 use monitor_detect::guardrails::{CategoryThreshold, in_grey_zone};
@@ -93,7 +93,7 @@ async fn ask_guard(
         .iter()
         .map(|asked| asked.category.as_str())
         .collect();
-    let asked = Asked {
+    let asked = GuardQuery {
         stage,
         text: message,
         categories: &names,

@@ -59,7 +59,8 @@ fn span(span: &Span) -> Json {
     shown
 }
 
-fn attribute((name, value): &(&'static str, Value)) -> Json {
+fn attribute(attribute: &(&'static str, Value)) -> Json {
+    let (name, value) = attribute;
     let value = match value {
         Value::Text(text) => json!({"stringValue": text}),
         Value::Number(number) => json!({"intValue": number.to_string()}),
