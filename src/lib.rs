@@ -52,6 +52,7 @@ pub mod cli;
 pub mod config;
 pub mod demo;
 pub mod gateway;
+pub mod http_client;
 pub mod judge;
 pub mod observe;
 #[cfg(test)]

@@ -1,12 +1,12 @@
 //! A file on its way to the backend (CONTRACT 29): one multipart body with one `attached_files` part.
 //! How the file was come by is the gateway's own business.
 
+use crate::http_client::Body;
 use bytes::Bytes;
 use futures_util::stream;
 use http::HeaderValue;
-use http_body_util::StreamBody;
+use http_body_util::{BodyExt, StreamBody};
 use hyper::body::Frame;
-use std::convert::Infallible;
 use thiserror::Error;
 use uuid::Uuid;
 
@@ -51,10 +51,6 @@ impl AttachError {
     }
 }
 
-/// Head, content and end of the body.
-pub(super) type Body = StreamBody<stream::Iter<std::array::IntoIter<Part, 3>>>;
-type Part = Result<Frame<Bytes>, Infallible>;
-
 /// A body with its Content-Type and its length.
 pub(super) struct Multipart {
     pub(super) body: Body,
@@ -80,7 +76,7 @@ pub(super) fn multipart(file: Attachment) -> Option<Multipart> {
     let length = parts.iter().map(|part| part.len() as u64).sum();
     let content_type = format!("multipart/form-data; boundary={boundary}");
     Some(Multipart {
-        body: StreamBody::new(stream::iter(parts.map(|part| Ok(Frame::data(part))))),
+        body: StreamBody::new(stream::iter(parts.map(|part| Ok(Frame::data(part))))).boxed_unsync(),
         content_type: HeaderValue::try_from(content_type).ok()?,
         length,
     })
@@ -97,7 +93,6 @@ fn quoted(name: &str) -> String {
 mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
-    use http_body_util::BodyExt;
 
     #[tokio::test]
     async fn the_body_is_as_long_as_it_says_and_a_name_cannot_leave_its_quotes() {

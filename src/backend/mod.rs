@@ -3,20 +3,16 @@
 
 mod attach;
 mod batch;
-mod connect;
 mod http;
 mod inspect;
 mod record;
 mod spans;
-mod tls;
 
 pub use attach::{AttachError, Attachment};
-pub use connect::connector;
 pub use http::HttpAnalyzer;
 pub use inspect::{Find, Inspector};
 pub use record::{CallFailure, ClosedBy, FileList, Record, RecordContext};
 pub use spans::SpanExport;
-pub use tls::{BackendTls, Files as BackendFiles};
 
 use async_trait::async_trait;
 use monitor_model::{AnalysisResponse, GatewayReport, RecordId, Secret};

@@ -1,34 +1,26 @@
 //! Spans on their way to a collector: OTLP as JSON over HTTP, in batches. Nothing here is on a call's
 //! path, and a collector that is slow or gone costs spans, counted, and nothing else.
 
-use super::BackendTls;
-use super::connect::connector_with;
 use crate::config::TraceSettings;
+use crate::http_client::{Answer, HttpClient, ReloadableTls, whole};
 use crate::observe::Metrics;
 use crate::observe::events::{ExportFailed, SpansDropped, SpansExported, SpansLost};
 use crate::observe::trace::{Resource, Span, encode};
 use bytes::Bytes;
-use http::header::{AUTHORIZATION, CONTENT_TYPE, RETRY_AFTER, USER_AGENT};
+use http::header::{AUTHORIZATION, CONTENT_TYPE, RETRY_AFTER};
 use http::{HeaderValue, Request, Uri};
-use http_body_util::{BodyExt, Full, Limited};
-use hyper_rustls::HttpsConnector;
-use hyper_util::client::legacy::Client;
-use hyper_util::client::legacy::connect::HttpConnector;
-use hyper_util::rt::{TokioExecutor, TokioTimer};
 use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::mpsc::Receiver;
 use tokio::sync::watch;
-use tokio::time::{Instant, sleep, sleep_until, timeout};
+use tokio::time::{Instant, sleep, sleep_until};
 use uuid::Uuid;
 
 /// Where traces go, below the configured address (OTLP).
 const PATH: &str = "/v1/traces";
 /// Largest answer of a collector that is read.
 const MAX_ANSWER: usize = 64 << 10;
-/// How long an idle connection is kept.
-const POOL_IDLE: Duration = Duration::from_secs(30);
 /// Tries for one batch while the collector is well; one while it is not.
 const TRIES: u32 = 4;
 /// The first pause after a failure; each further one is twice as long.
@@ -38,7 +30,7 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 
 /// Sends what a tracer's queue holds.
 pub struct SpanExport {
-    client: Client<HttpsConnector<HttpConnector>, Full<Bytes>>,
+    client: HttpClient,
     uri: Uri,
     authorization: Option<HeaderValue>,
     resource: Resource,
@@ -71,13 +63,9 @@ impl SpanExport {
             value.set_sensitive(true);
             Ok::<_, io::Error>(value)
         });
-        let files = BackendTls::new(settings.ca.as_deref(), None).map_err(io::Error::other)?;
-        let mut clients = Client::builder(TokioExecutor::new());
-        clients
-            .pool_idle_timeout(POOL_IDLE)
-            .pool_timer(TokioTimer::new());
+        let tls = ReloadableTls::new(settings.ca.as_deref(), None).map_err(io::Error::other)?;
         Ok(Self {
-            client: clients.build(connector_with(settings.endpoint.tls, files.as_ref())?),
+            client: HttpClient::pooled(settings.endpoint.tls, tls.as_ref())?,
             uri: uri.map_err(|_| invalid("trace.endpoint is no address"))?,
             authorization: authorization.transpose()?,
             resource: Resource {
@@ -168,32 +156,22 @@ impl SpanExport {
     }
 
     async fn send(&self, body: Bytes) -> Result<(), Fault> {
-        let mut request = Request::post(self.uri.clone())
-            .header(CONTENT_TYPE, "application/json")
-            .header(USER_AGENT, "monitor-gateway");
+        let mut request = Request::post(self.uri.clone()).header(CONTENT_TYPE, "application/json");
         if let Some(authorization) = &self.authorization {
             request = request.header(AUTHORIZATION, authorization);
         }
-        let request = request.body(Full::new(body)).map_err(|_| Fault::Refused)?;
-        let sending = async {
-            let answer = self.client.request(request).await;
-            let answer = answer.map_err(|_| Fault::Later(None))?;
-            let fate = fate(&answer);
-            // Read to its end, so that the connection can be used again.
-            let _ = Limited::new(answer.into_body(), MAX_ANSWER).collect().await;
-            fate
-        };
-        let sent = timeout(self.settings.timeout, sending).await;
-        sent.unwrap_or(Err(Fault::Later(None)))
+        let request = request.body(whole(body)).map_err(|_| Fault::Refused)?;
+        let sent = self.client.send(request, MAX_ANSWER, self.settings.timeout);
+        fate(&sent.await.map_err(|_| Fault::Later(None))?)
     }
 }
 
 /// Which answers are worth another try (OTLP/HTTP, "Retryable Response Codes").
-fn fate<B>(answer: &http::Response<B>) -> Result<(), Fault> {
-    match answer.status().as_u16() {
+fn fate(answer: &Answer) -> Result<(), Fault> {
+    match answer.status.as_u16() {
         200..=299 => Ok(()),
         429 | 502 | 503 | 504 => {
-            let seconds = answer.headers().get(RETRY_AFTER);
+            let seconds = answer.headers.get(RETRY_AFTER);
             let seconds = seconds.and_then(|value| value.to_str().ok()?.parse().ok());
             Err(Fault::Later(seconds.map(Duration::from_secs)))
         }

@@ -2,32 +2,27 @@
 //! calling and reading, a number of calls at once, a number that wait, a size of answers, and a breaker.
 //! What is asked and what an answer means is a [`RemoteCheck`]'s.
 
-use super::breaker::{Admission, Breaker, Turn};
 use super::fault::Fault;
-use crate::backend::connector;
 use crate::config::{BaseUrl, CallLimits};
+use crate::http_client::{
+    Admission, CircuitBreaker, ClientError, HttpClient, Transition, bearer, whole,
+};
 use crate::observe::events::{RemoteCalled, RemoteHealthChanged};
 use crate::observe::{Metrics, RemoteLabel, RemoteOutcome};
 use bytes::Bytes;
-use http::header::{AUTHORIZATION, CONTENT_TYPE, USER_AGENT};
+use http::header::{AUTHORIZATION, CONTENT_TYPE};
 use http::{HeaderValue, Request, Uri};
-use http_body_util::{BodyExt, Full, LengthLimitError, Limited};
-use hyper_rustls::HttpsConnector;
-use hyper_util::client::legacy::Client;
-use hyper_util::client::legacy::connect::HttpConnector;
-use hyper_util::rt::{TokioExecutor, TokioTimer};
 use monitor_model::Secret;
 use serde_json::Value;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 use thiserror::Error;
 use tokio::sync::{Semaphore, SemaphorePermit};
 use tokio::time::timeout_at;
 
 /// Largest answer that is read.
 const LARGEST_ANSWER: usize = 1 << 20;
-const POOL_IDLE: Duration = Duration::from_secs(30);
 
 /// A question to another server about one text.
 pub trait RemoteCheck: Sync {
@@ -70,13 +65,13 @@ pub struct EndpointConfig<'a> {
 /// One server.
 pub struct Endpoint {
     label: RemoteLabel,
-    client: Client<HttpsConnector<HttpConnector>, Full<Bytes>>,
+    client: HttpClient,
     uri: Uri,
     authorization: Option<HeaderValue>,
     limits: CallLimits,
     turns: Semaphore,
     waiting: AtomicUsize,
-    breaker: Breaker,
+    breaker: CircuitBreaker,
     metrics: Arc<Metrics>,
 }
 
@@ -102,18 +97,17 @@ impl Endpoint {
         metrics: Arc<Metrics>,
     ) -> Result<Self, SetupError> {
         let uri = format!("{}{}", reached.base, reached.path);
-        let mut clients = Client::builder(TokioExecutor::new());
-        clients
-            .pool_idle_timeout(POOL_IDLE)
-            .pool_timer(TokioTimer::new());
         Ok(Self {
             label: reached.label,
-            client: clients.build(connector(reached.base.tls)?),
+            client: HttpClient::pooled(reached.base.tls, None)?,
             uri: uri.parse().map_err(|_| SetupError::Unsendable)?,
-            authorization: reached.api_key.map(bearer).transpose()?,
+            authorization: reached
+                .api_key
+                .map(|key| bearer(key).ok_or(SetupError::Unsendable))
+                .transpose()?,
             turns: Semaphore::new(limits.concurrency),
             waiting: AtomicUsize::new(0),
-            breaker: Breaker::new(limits.probe_interval),
+            breaker: CircuitBreaker::new(limits.probe_interval),
             limits,
             metrics,
         })
@@ -177,14 +171,14 @@ impl Endpoint {
         let answer = called.unwrap_or(Err(Fault::Late));
         let turn = match &answer {
             // A call that had waited long got less time than a server may take.
-            Err(Fault::Late) if started.elapsed() * 2 < self.limits.timeout => Turn::None,
+            Err(Fault::Late) if started.elapsed() * 2 < self.limits.timeout => Transition::None,
             Err(fault) if fault.is_outage() => self.breaker.failed(Instant::now()),
             Ok(_) | Err(_) => self.breaker.answered(),
         };
-        if turn != Turn::None {
+        if turn != Transition::None {
             RemoteHealthChanged {
                 check: self.label,
-                is_down: turn == Turn::Down,
+                is_down: turn == Transition::Down,
             }
             .emit(&self.metrics);
         }
@@ -207,31 +201,28 @@ impl Endpoint {
     }
 
     async fn post(&self, body: Vec<u8>) -> Result<Bytes, Fault> {
-        let mut request = Request::post(self.uri.clone())
-            .header(CONTENT_TYPE, "application/json")
-            .header(USER_AGENT, "monitor-gateway");
+        let mut request = Request::post(self.uri.clone()).header(CONTENT_TYPE, "application/json");
         if let Some(authorization) = &self.authorization {
             request = request.header(AUTHORIZATION, authorization);
         }
         let request = request
-            .body(Full::new(Bytes::from(body)))
+            .body(whole(body))
             .map_err(|_| Fault::Unreachable("its address cannot be asked"))?;
-        let answer = self.client.request(request).await.map_err(|error| {
-            Fault::Unreachable(match error.is_connect() {
-                true => "no connection",
-                false => "the connection broke",
-            })
-        })?;
-        let status = answer.status();
-        if !status.is_success() {
-            return Err(Fault::Status(status.as_u16()));
+        let answer = self.client.open(request).await.map_err(fault)?;
+        match answer.status.is_success() {
+            true => answer.read(LARGEST_ANSWER).await.map_err(fault),
+            false => Err(Fault::Status(answer.status.as_u16())),
         }
-        let body = Limited::new(answer.into_body(), LARGEST_ANSWER).collect();
-        match body.await {
-            Ok(body) => Ok(body.to_bytes()),
-            Err(error) if error.is::<LengthLimitError>() => Err(Fault::TooLarge(LARGEST_ANSWER)),
-            Err(_) => Err(Fault::Unreachable("its answer broke off")),
-        }
+    }
+}
+
+fn fault(error: ClientError) -> Fault {
+    match error {
+        ClientError::Connect => Fault::Unreachable("no connection"),
+        ClientError::Broken => Fault::Unreachable("the connection broke"),
+        ClientError::Truncated => Fault::Unreachable("its answer broke off"),
+        ClientError::TooLarge(most) => Fault::TooLarge(most),
+        ClientError::Late => Fault::Late,
     }
 }
 
@@ -250,11 +241,4 @@ impl Drop for Waiting<'_> {
     fn drop(&mut self) {
         self.0.fetch_sub(1, Ordering::Relaxed);
     }
-}
-
-fn bearer(key: &Secret) -> Result<HeaderValue, SetupError> {
-    let value = format!("Bearer {}", key.expose());
-    let mut value = HeaderValue::try_from(value).map_err(|_| SetupError::Unsendable)?;
-    value.set_sensitive(true);
-    Ok(value)
 }

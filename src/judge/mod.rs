@@ -2,7 +2,6 @@
 //! checks that are merged with the engine's report by `analysis`. Every call is bounded in time, number
 //! and size, and a server that is down costs a message next to nothing. Keeps nothing, decides nothing.
 
-mod breaker;
 mod cache;
 mod chat;
 mod chunks;

@@ -238,11 +238,7 @@ fn finds_of_applications_own_patterns_are_one_kind_of_all_of_them_together() {
         &json!({"application_id": id, "message": text}),
     );
     let all = admin.get("/ui/overview").text();
-    assert!(
-        words(&all).contains("custom patterns 3"),
-        "{}",
-        words(&all)
-    );
+    assert!(words(&all).contains("custom patterns 3"), "{}", words(&all));
     assert!(!all.contains("type=custom") && !all.contains("ORDER"));
     let own = admin.get("/ui/overview?application_id=shop").text();
     assert!(words(&own).contains("ORDER 2") && own.contains("type=ORDER"));

@@ -112,7 +112,10 @@ fn whoever_is_refused_by_the_provider_is_a_line_with_a_reason_and_nothing_unchec
     assert!(page.contains("the account is disabled") && page.contains("127.0.0.1"));
     admin.post("/ui/preferences", &[("language", "ru"), ("next", log)]);
     let page = admin.get(log).text();
-    assert!(page.contains("токен провайдера идентификации отклонён"), "{page}");
+    assert!(
+        page.contains("токен провайдера идентификации отклонён"),
+        "{page}"
+    );
     assert!(page.contains("учётная запись отключена"), "{page}");
 }
 

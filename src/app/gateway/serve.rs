@@ -15,13 +15,14 @@ use crate::app::process::web::ApiActivity;
 use crate::app::process::{descriptors, listeners};
 use crate::app::reload::certificates::{Alpn, Certificates};
 use crate::app::reload::{Reloadable, Reloads};
-use crate::backend::{Analyzer, BackendTls, HttpAnalyzer};
+use crate::backend::{Analyzer, HttpAnalyzer};
 use crate::config::GatewaySettings;
 use crate::config::{MonitorSettings, Settings};
 use crate::gateway::{
     ClientConnections, GatewayConfig, GatewayState, ListenerService, Monitoring, Snapshot,
     UpstreamTls,
 };
+use crate::http_client::ReloadableTls;
 use crate::judge::Remote;
 use crate::observe::Metrics;
 use crate::spool::Spool;
@@ -62,7 +63,7 @@ pub(crate) struct Colocated {
 pub(crate) struct Backend {
     pub(crate) analyzer: Option<Arc<dyn Analyzer>>,
     /// The files that connections to it are made with, where there are any.
-    pub(crate) tls: Option<Arc<BackendTls>>,
+    pub(crate) tls: Option<Arc<ReloadableTls>>,
 }
 
 /// What runs once the parts are put together.
@@ -79,7 +80,7 @@ impl Backend {
         let Some(url) = &monitor.url else {
             return Ok(None);
         };
-        let tls = BackendTls::new(monitor.ca.as_deref(), monitor.client.as_ref());
+        let tls = ReloadableTls::new(monitor.ca.as_deref(), monitor.client.as_ref());
         let tls = tls.map_err(anyhow::Error::msg)?;
         let analyzer = HttpAnalyzer::new(url, monitor.timeout, tls.as_ref())?;
         Ok(Some(Self {

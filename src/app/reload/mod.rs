@@ -8,9 +8,9 @@ mod merge;
 
 use crate::app::observability::tracing::{Change, Tracing};
 use crate::app::process::{descriptors, notify};
-use crate::backend::{BackendFiles, BackendTls};
 use crate::config::{Problems, Role, Settings};
 use crate::gateway::{GatewayConfig, GatewayState, UpstreamTls};
+use crate::http_client::{ReloadableTls, TlsMaterial};
 use crate::observe::UpgradeResult;
 use crate::observe::access::{AccessLog, PreparedLog};
 use crate::observe::events::ReloadEnded;
@@ -39,7 +39,7 @@ pub(crate) struct Reloadable {
     /// None in a process without a gateway.
     pub(crate) tracing: Option<Arc<Tracing>>,
     /// None where no files are named for connections to the backend.
-    pub(crate) backend: Option<Arc<BackendTls>>,
+    pub(crate) backend: Option<Arc<ReloadableTls>>,
 }
 
 /// The configuration in force.
@@ -173,14 +173,14 @@ struct Ready {
     access: PreparedLog,
     tracing: Change,
     upstream: UpstreamTls,
-    backend: Option<BackendFiles>,
+    backend: Option<TlsMaterial>,
 }
 
 impl Reloadable {
     fn read(&self, next: &Settings) -> Result<Ready> {
         let monitor = &next.gateway.monitor;
         let backend = self.backend.as_ref().map(|_| {
-            BackendFiles::read(monitor.ca.as_deref(), monitor.client.as_ref()).map_err(Error::msg)
+            TlsMaterial::read(monitor.ca.as_deref(), monitor.client.as_ref()).map_err(Error::msg)
         });
         if self.live.is_some() {
             descriptors::clients(next.gateway.limits.connections)?;

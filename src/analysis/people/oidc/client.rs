@@ -2,21 +2,14 @@
 //! machine. Does not interpret the answers.
 
 use super::OidcError;
-use crate::backend::connector;
+use crate::http_client::{Body, ClientError, HttpClient, whole};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use bytes::Bytes;
-use http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, USER_AGENT};
+use http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE};
 use http::{HeaderValue, Request};
-use http_body_util::{BodyExt, Full, Limited};
-use hyper_rustls::HttpsConnector;
-use hyper_util::client::legacy::Client;
-use hyper_util::client::legacy::connect::HttpConnector;
-use hyper_util::rt::TokioExecutor;
 use monitor_model::Secret;
 use serde_json::Value;
 use std::time::Duration;
-use tokio::time::timeout;
 
 /// The timeout of a call.
 const LONGEST: Duration = Duration::from_secs(10);
@@ -27,7 +20,7 @@ const LONGEST_WORD: usize = 40;
 
 /// The client of one provider.
 pub(super) struct Http {
-    client: Client<HttpsConnector<HttpConnector>, Full<Bytes>>,
+    client: HttpClient,
     scheme: &'static str,
 }
 
@@ -36,7 +29,7 @@ impl Http {
     pub(super) fn new(issuer: &str) -> std::io::Result<Self> {
         let is_tls = issuer.starts_with("https://");
         Ok(Self {
-            client: Client::builder(TokioExecutor::new()).build(connector(is_tls)?),
+            client: HttpClient::pooled(is_tls, None)?,
             scheme: if is_tls { "https://" } else { "http://" },
         })
     }
@@ -72,23 +65,22 @@ impl Http {
     ) -> Result<Value, OidcError> {
         let request = request
             .header(ACCEPT, "application/json")
-            .header(USER_AGENT, "monitor-gateway")
-            .body(Full::new(Bytes::from(body)))
+            .body(whole(body))
             .map_err(|_| OidcError::Unreachable("its address cannot be asked"))?;
-        timeout(LONGEST, self.answer(request))
-            .await
-            .unwrap_or(Err(OidcError::Unreachable("it did not answer in time")))
+        self.answer(request).await
     }
 
-    async fn answer(&self, request: Request<Full<Bytes>>) -> Result<Value, OidcError> {
-        let answer = self.client.request(request).await;
-        let answer =
-            answer.map_err(|_| OidcError::Unreachable("no connection, or it was closed"))?;
-        let status = answer.status();
-        let body = Limited::new(answer.into_body(), LARGEST).collect().await;
+    async fn answer(&self, request: Request<Body>) -> Result<Value, OidcError> {
+        let answer = self.client.send(request, LARGEST, LONGEST).await;
+        let answer = answer.map_err(|error| match error {
+            ClientError::Late => OidcError::Unreachable("it did not answer in time"),
+            _ => OidcError::Unreachable("no connection, or it was closed"),
+        })?;
+        let status = answer.status;
+        let body = answer.body;
         let body =
             body.map_err(|_| OidcError::Unreachable("its answer is incomplete or too large"))?;
-        let value = serde_json::from_slice::<Value>(&body.to_bytes());
+        let value = serde_json::from_slice::<Value>(&body);
         match (status.is_success(), value) {
             (true, Ok(value)) => Ok(value),
             (true, Err(_)) => Err(OidcError::Answer("is not JSON")),

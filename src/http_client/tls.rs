@@ -1,6 +1,5 @@
-//! The files that a connection to the backend, or to the collector of traces, is made with: a private
-//! authority's certificates, and a certificate of our own. A reload puts others in their place;
-//! connections under way stay.
+//! The authorities that a server is checked against and the certificate that it is shown, from files that
+//! a reload reads again; open connections stay.
 
 use crate::config::{ClientIdentity, pem};
 use arc_swap::ArcSwap;
@@ -12,22 +11,22 @@ use rustls::{ClientConfig, DigitallySignedStruct, Error, RootCertStore, Signatur
 use std::path::Path;
 use std::sync::Arc;
 
-/// What is in force.
+/// The material in force.
 #[derive(Debug)]
-pub struct BackendTls(ArcSwap<Files>);
+pub struct ReloadableTls(ArcSwap<TlsMaterial>);
 
-/// What was read.
+/// Authorities and a certificate, read from their files.
 #[derive(Debug)]
-pub struct Files {
+pub struct TlsMaterial {
     verifier: Arc<WebPkiServerVerifier>,
     client: Option<Arc<CertifiedKey>>,
 }
 
-impl BackendTls {
+impl ReloadableTls {
     /// None where no file is named: then the system's authorities are asked, as for any server.
     ///
     /// # Errors
-    /// As [`Files::read`].
+    /// As [`TlsMaterial::read`].
     pub fn new(
         ca: Option<&Path>,
         client: Option<&ClientIdentity>,
@@ -35,17 +34,17 @@ impl BackendTls {
         if ca.is_none() && client.is_none() {
             return Ok(None);
         }
-        let files = Files::read(ca, client)?;
+        let files = TlsMaterial::read(ca, client)?;
         Ok(Some(Arc::new(Self(ArcSwap::from_pointee(files)))))
     }
 
     /// Puts other files in force.
-    pub fn replace(&self, files: Files) {
+    pub fn replace(&self, files: TlsMaterial) {
         self.0.store(Arc::new(files));
     }
 
     /// The client's side of connections made with these files.
-    pub(super) fn config(self: &Arc<Self>) -> ClientConfig {
+    pub(crate) fn config(self: &Arc<Self>) -> ClientConfig {
         let mut config = ClientConfig::builder()
             .dangerous()
             .with_custom_certificate_verifier(self.clone())
@@ -56,7 +55,7 @@ impl BackendTls {
     }
 }
 
-impl Files {
+impl TlsMaterial {
     /// Reads them; the system's authorities where no file of others is named.
     ///
     /// # Errors
@@ -85,7 +84,7 @@ fn system() -> Result<RootCertStore, String> {
     }
 }
 
-impl ResolvesClientCert for BackendTls {
+impl ResolvesClientCert for ReloadableTls {
     fn resolve(&self, _: &[&[u8]], _: &[SignatureScheme]) -> Option<Arc<CertifiedKey>> {
         self.0.load().client.clone()
     }
@@ -95,7 +94,7 @@ impl ResolvesClientCert for BackendTls {
     }
 }
 
-impl ServerCertVerifier for BackendTls {
+impl ServerCertVerifier for ReloadableTls {
     fn verify_server_cert(
         &self,
         end_entity: &CertificateDer<'_>,

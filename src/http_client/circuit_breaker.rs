@@ -1,5 +1,5 @@
-//! Leaves a server alone that does not answer: after some failures in a row it is asked by one call per
-//! interval only, the others do without it at once.
+//! A circuit breaker: after some failures in a row a server gets one probe per interval, and every other
+//! call fails at once.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 /// Failures in a row after which a server counts as down.
 const MOST_FAILURES: u32 = 3;
 
-/// What is known of one server's health.
-pub(super) struct Breaker {
+/// The health of one server.
+pub struct CircuitBreaker {
     probe_interval: Duration,
     state: Mutex<State>,
 }
@@ -22,7 +22,7 @@ struct State {
 
 /// Whether a call may be made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Admission {
+pub enum Admission {
     /// The server is well, as far as known.
     Open,
     /// It is down, and this call tries whether it still is.
@@ -33,14 +33,18 @@ pub(super) enum Admission {
 
 /// Whether an answer, or its lack, changed what is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Turn {
+pub enum Transition {
+    /// Nothing changed.
     None,
+    /// The server counts as down from here on.
     Down,
+    /// It answers again.
     Up,
 }
 
-impl Breaker {
-    pub(super) fn new(probe_interval: Duration) -> Self {
+impl CircuitBreaker {
+    /// A closed breaker; `probe_interval` is the time from one probe to the next.
+    pub fn new(probe_interval: Duration) -> Self {
         Self {
             probe_interval,
             state: Mutex::default(),
@@ -48,7 +52,7 @@ impl Breaker {
     }
 
     /// A probe is one per interval, also where it never comes to an end.
-    pub(super) fn admit(&self, now: Instant) -> Admission {
+    pub fn admit(&self, now: Instant) -> Admission {
         let mut state = self.lock();
         match state.next_try {
             None => Admission::Open,
@@ -61,30 +65,31 @@ impl Breaker {
     }
 
     /// An answer came, whatever it said.
-    pub(super) fn answered(&self) -> Turn {
+    pub fn answered(&self) -> Transition {
         let before = std::mem::take(&mut *self.lock());
         match before.next_try {
-            Some(_) => Turn::Up,
-            None => Turn::None,
+            Some(_) => Transition::Up,
+            None => Transition::None,
         }
     }
 
     /// No answer came.
-    pub(super) fn failed(&self, now: Instant) -> Turn {
+    pub fn failed(&self, now: Instant) -> Transition {
         let mut state = self.lock();
         state.failures = state.failures.saturating_add(1);
         let was_down = state.next_try.is_some();
         if state.failures < MOST_FAILURES {
-            return Turn::None;
+            return Transition::None;
         }
         state.next_try = Some(now + self.probe_interval);
         match was_down {
-            true => Turn::None,
-            false => Turn::Down,
+            true => Transition::None,
+            false => Transition::Down,
         }
     }
 
-    pub(super) fn is_down(&self) -> bool {
+    /// Whether the server counts as down.
+    pub fn is_down(&self) -> bool {
         self.lock().next_try.is_some()
     }
 
@@ -99,12 +104,12 @@ mod tests {
 
     const INTERVAL: Duration = Duration::from_secs(10);
 
-    fn shut(now: Instant) -> Breaker {
-        let breaker = Breaker::new(INTERVAL);
-        assert_eq!(breaker.failed(now), Turn::None);
-        assert_eq!(breaker.failed(now), Turn::None);
+    fn shut(now: Instant) -> CircuitBreaker {
+        let breaker = CircuitBreaker::new(INTERVAL);
+        assert_eq!(breaker.failed(now), Transition::None);
+        assert_eq!(breaker.failed(now), Transition::None);
         assert_eq!(breaker.admit(now), Admission::Open);
-        assert_eq!(breaker.failed(now), Turn::Down);
+        assert_eq!(breaker.failed(now), Transition::Down);
         breaker
     }
 
@@ -116,7 +121,7 @@ mod tests {
         let later = start + INTERVAL;
         assert_eq!(breaker.admit(later), Admission::Probe);
         assert_eq!(breaker.admit(later), Admission::Shut);
-        assert_eq!(breaker.failed(later), Turn::None);
+        assert_eq!(breaker.failed(later), Transition::None);
         assert_eq!(breaker.admit(later), Admission::Shut);
         // A probe that never came back is followed by the next one.
         assert_eq!(breaker.admit(later + INTERVAL), Admission::Probe);
@@ -127,12 +132,12 @@ mod tests {
     fn an_answer_opens_it_and_failures_count_in_a_row_only() {
         let now = Instant::now();
         let breaker = shut(now);
-        assert_eq!(breaker.answered(), Turn::Up);
+        assert_eq!(breaker.answered(), Transition::Up);
         assert_eq!(breaker.admit(now), Admission::Open);
         for _ in 0..10 {
             breaker.failed(now);
             breaker.failed(now);
-            assert_eq!(breaker.answered(), Turn::None);
+            assert_eq!(breaker.answered(), Transition::None);
         }
         assert!(!breaker.is_down());
     }
