@@ -14,10 +14,10 @@ use std::path::{Path, PathBuf};
 
 #[derive(Debug, Args)]
 pub(super) struct CheckArgs {
-    /// YAML file [env: MONITOR_CONFIG].
+    /// Configuration file (YAML) [env: MONITOR_CONFIG].
     #[arg(long, value_name = "FILE")]
     pub(super) config: Option<PathBuf>,
-    /// Whose file it is.
+    /// Role that the configuration file is for.
     #[arg(long, value_enum, default_value_t = RoleArg::All)]
     pub(super) role: RoleArg,
 }

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 /// Which running process is meant.
 #[derive(Debug, Args)]
 pub(super) struct ControlArgs {
-    /// YAML file of the process [env: MONITOR_CONFIG].
+    /// Configuration file (YAML) of the process [env: MONITOR_CONFIG].
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
     /// What the process runs; needed only where several processes share the data folder.

@@ -11,29 +11,29 @@ use std::net::SocketAddr;
 
 #[derive(Debug, Args)]
 pub(super) struct OpenapiArgs {
-    /// The analysis API's instead.
+    /// Print the analysis API's document instead.
     #[arg(long)]
     pub(super) analysis: bool,
 }
 
 #[derive(Debug, Args)]
 pub(super) struct DocumentArgs {
-    /// Its format.
+    /// Format of the file on standard input.
     pub(super) format: Document,
 }
 
 #[derive(Debug, Args)]
 pub(super) struct DetachedArgs {
-    /// Its path.
+    /// Path of the program.
     pub(super) program: OsString,
-    /// What it is called with.
+    /// Arguments of the program.
     #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
     pub(super) arguments: Vec<OsString>,
 }
 
 #[derive(Debug, Args)]
 pub(super) struct DemoArgs {
-    /// Where it is reached.
+    /// Address to listen on.
     #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:4300")]
     pub(super) listen: SocketAddr,
 }

@@ -4,19 +4,19 @@ use crate::config::Problems;
 use std::fmt;
 use std::process::ExitCode;
 
-/// Why a command did not end well.
+/// Why a command failed.
 #[derive(Debug)]
 pub enum Failure {
     /// The configuration is wrong; nothing was started.
     Configuration(Problems),
-    /// It was started and failed.
+    /// The command failed while it ran.
     Runtime(anyhow::Error),
-    /// A scan found something where nothing was to be found.
+    /// A scan with `--fail` found this many places with sensitive data.
     Found(u64),
 }
 
 impl Failure {
-    /// 2 for the configuration, as for wrong usage; 3 for finds of a scan; 1 for everything else.
+    /// 2 for the configuration, as for wrong usage; 3 for findings of a scan; 1 for everything else.
     pub fn exit_code(&self) -> ExitCode {
         match self {
             Self::Configuration(_) => ExitCode::from(2),

@@ -29,7 +29,7 @@ pub(super) fn file_or_variable(flag: Option<PathBuf>) -> Option<PathBuf> {
     flag.or_else(|| variable().map(PathBuf::from))
 }
 
-/// A [`Role`] as it is typed.
+/// A [`Role`] as a value of `--role`.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub(super) enum RoleArg {
     /// For `monitor all`.

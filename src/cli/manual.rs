@@ -10,14 +10,14 @@ use std::path::PathBuf;
 
 #[derive(Debug, Args)]
 pub(super) struct ManArgs {
-    /// A folder that is there.
+    /// An existing folder.
     #[arg(value_name = "DIR")]
     pub(super) folder: PathBuf,
 }
 
 #[derive(Debug, Args)]
 pub(super) struct CompletionsArgs {
-    /// Which shell.
+    /// Shell to print the completions for.
     pub(super) shell: clap_complete::Shell,
 }
 

@@ -34,13 +34,13 @@ use store::StoreArgs;
 use token::TokenCommand;
 use user::UserCommand;
 
-/// Watches what goes in and out of language models: a gateway in front of a model server, and the
-/// analysis API that judges and keeps what passes.
+/// Monitors the traffic of language models: a gateway in front of a model server, and an analysis API
+/// that checks and records what passes.
 #[derive(Debug, Parser)]
 #[command(
     name = "monitor",
     version = GATEWAY_VERSION,
-    after_help = "Without a subcommand: monitor all. `--help` lists the environment variables.",
+    after_help = "Without a command, monitor runs `monitor all`. `--help` lists the environment variables.",
     after_long_help = env::help_text(),
     args_conflicts_with_subcommands = true
 )]
@@ -59,40 +59,40 @@ enum Command {
     Gateway(GatewayArgs),
     /// Run the analysis server.
     Analysis(AnalysisArgs),
-    /// Check a configuration and say what it amounts to; start nothing.
+    /// Check a configuration and print its effect; start nothing.
     Check(CheckArgs),
-    /// Have the running process read its configuration again, and say what took effect.
+    /// Make the running process reload its configuration, and print what took effect.
     Reload(ControlArgs),
-    /// Have the running process put the program as it is installed now in its place.
+    /// Replace the running process by the installed program, without dropping a call.
     Upgrade(ControlArgs),
-    /// Bring the database's schema up to date; start nothing.
+    /// Migrate the schema of the database; start nothing.
     Migrate(StoreArgs),
     /// Manage access keys.
     #[command(subcommand)]
     Token(TokenCommand),
-    /// Help people who cannot sign in to the web UI.
+    /// Help people who are locked out of the web UI.
     #[command(subcommand)]
     User(UserCommand),
-    /// Look after the records that wait for the backend.
+    /// Inspect the records that wait for the backend, and replay dead letters.
     #[command(subcommand)]
     Spool(SpoolCommand),
-    /// Look for sensitive data in files and pipes.
+    /// Search files and pipes for sensitive data.
     Scan(ScanArgs),
     /// Print the gateway's OpenAPI document.
     Openapi(OpenapiArgs),
-    /// Read the text of one attached file; the server calls it.
+    /// Extract the text of one attached file; called by the server.
     #[command(name = READ_DOCUMENT, hide = true)]
     ReadDocument(DocumentArgs),
-    /// Start a program that has no parent here; an upgrade calls it.
+    /// Start a detached program; called by an upgrade.
     #[command(name = START_DETACHED, hide = true)]
     StartDetached(DetachedArgs),
-    /// Write a man page for each command into a folder; packages do.
+    /// Write a man page for each command into a folder; called by packages.
     #[command(hide = true)]
     Man(ManArgs),
-    /// Print the completions of a shell.
+    /// Print the completions for a shell.
     #[command(hide = true)]
     Completions(CompletionsArgs),
-    /// Run a stand-in for a model server, for trying things out.
+    /// Run the demo model server.
     DemoUpstream(DemoArgs),
 }
 

@@ -3,7 +3,7 @@
 use super::failure::Failure;
 use std::io::{self, Write};
 
-/// Writes everything, or says why not.
+/// Writes and flushes everything.
 pub(super) fn print(bytes: &[u8]) -> Result<(), Failure> {
     let mut out = io::stdout().lock();
     out.write_all(bytes)

@@ -13,33 +13,33 @@ use std::path::PathBuf;
 
 #[derive(Debug, Args)]
 pub(super) struct ScanArgs {
-    /// Files of UTF-8 text; `-`, and nothing at all, is standard input.
+    /// Files of UTF-8 text; `-` or no file reads standard input.
     #[arg(value_name = "FILE")]
     files: Vec<PathBuf>,
-    /// Look for these patterns only, such as EMAILS,INN.
+    /// Search for these patterns only, such as EMAILS,INN.
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     patterns: Vec<PatternName>,
-    /// Write a masked copy instead of a list; with --jsonl, add `cleaned_text`.
+    /// Write a masked copy instead of a list of findings; with --jsonl, add `cleaned_text`.
     #[arg(long)]
     mask: bool,
-    /// How a mask looks.
+    /// Form of a mask.
     #[arg(long, value_enum, requires = "mask", default_value_t = StyleArg::Label)]
     mask_style: StyleArg,
     /// Read lines {"id","text"}, write lines {"id","entities":[{"type","start","end"}]}.
     #[arg(long)]
     jsonl: bool,
-    /// End with exit code 3 where anything is found.
+    /// Exit with code 3 if anything is found.
     #[arg(long)]
     fail: bool,
-    /// YAML file whose models (`detect`) look too.
+    /// Configuration file (YAML) whose models (`detect`) search too.
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
-    /// Whose file it is.
+    /// Role that the configuration file is for.
     #[arg(long, value_enum, requires = "config", default_value_t = DatabaseRole::All)]
     role: DatabaseRole,
 }
 
-/// A [`MaskStyle`] as it is typed.
+/// A [`MaskStyle`] as a value of `--mask-style`.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum StyleArg {
     /// [EMAILS]
@@ -63,7 +63,7 @@ impl From<StyleArg> for MaskStyle {
     }
 }
 
-/// Looks through everything; the summary goes to standard error.
+/// Scans everything; the summary goes to standard error.
 pub(super) fn run(args: ScanArgs) -> Result<(), Failure> {
     let fails_on_finds = args.fail;
     let request = request(args)?;

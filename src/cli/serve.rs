@@ -10,28 +10,28 @@ use std::sync::Arc;
 
 #[derive(Debug, Args)]
 pub(super) struct GatewayArgs {
-    /// YAML file [env: MONITOR_CONFIG].
+    /// Configuration file (YAML) [env: MONITOR_CONFIG].
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
-    /// Where clients reach the gateway [env: GATEWAY_LISTEN].
+    /// Addresses on which the gateway listens [env: GATEWAY_LISTEN].
     #[arg(long, value_name = "ADDR[,ADDR]")]
     listen: Option<String>,
-    /// Address of the model server [env: UPSTREAM_URL].
+    /// URL of the model server [env: UPSTREAM_URL].
     #[arg(long, value_name = "URL")]
     upstream_url: Option<String>,
-    /// Address of the monitoring backend [env: MONITOR_URL].
+    /// URL of the monitoring backend [env: MONITOR_URL].
     #[arg(long, value_name = "URL")]
     monitor_url: Option<String>,
-    /// Folder of files the service keeps [env: MONITOR_DATA_DIR].
+    /// Data folder of the service [env: MONITOR_DATA_DIR].
     #[arg(long, value_name = "DIR")]
     data_dir: Option<String>,
-    /// Take the place of the process that runs with this folder, without a dropped call.
+    /// Take over from the process that runs with this data folder, without dropping a call.
     #[arg(long)]
     upgrade: bool,
 }
 
 impl GatewayArgs {
-    /// What of it the settings come from.
+    /// What the settings and the launch take from these flags.
     pub(super) fn launch_args(self) -> LaunchArgs {
         LaunchArgs {
             file: self.config,
@@ -48,22 +48,22 @@ impl GatewayArgs {
 
 #[derive(Debug, Args)]
 pub(super) struct AnalysisArgs {
-    /// YAML file [env: MONITOR_CONFIG].
+    /// Configuration file (YAML) [env: MONITOR_CONFIG].
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
-    /// Where the analysis API is reached [env: ANALYSIS_LISTEN].
+    /// Addresses on which the analysis API listens [env: ANALYSIS_LISTEN].
     #[arg(long, value_name = "ADDR[,ADDR]")]
     listen: Option<String>,
-    /// Folder of the database [env: MONITOR_DATA_DIR].
+    /// Data folder, with the database [env: MONITOR_DATA_DIR].
     #[arg(long, value_name = "DIR")]
     data_dir: Option<String>,
-    /// Take the place of the process that runs with this folder, without a dropped call.
+    /// Take over from the process that runs with this data folder, without dropping a call.
     #[arg(long)]
     upgrade: bool,
 }
 
 impl AnalysisArgs {
-    /// What of it the settings come from.
+    /// What the settings and the launch take from these flags.
     pub(super) fn launch_args(self) -> LaunchArgs {
         LaunchArgs {
             file: self.config,
@@ -77,15 +77,15 @@ impl AnalysisArgs {
     }
 }
 
-/// What a process that is about to run was told on its command line.
+/// The command line of a process that is about to run.
 pub(super) struct LaunchArgs {
     pub(super) file: Option<PathBuf>,
-    /// What is to win over it.
+    /// Values that override the file and the environment.
     pub(super) overrides: Overrides,
     pub(super) takes_over: bool,
 }
 
-/// What a process needs that is about to run, with its log set up.
+/// Loads the settings and sets up the log of a process that is about to run.
 pub(super) fn launch(role: Role, args: LaunchArgs) -> Result<Launch, Problems> {
     let file = file_or_variable(args.file);
     let settings = load(role, file.clone(), &args.overrides)?;

@@ -16,24 +16,24 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 #[derive(Debug, Subcommand)]
 pub(super) enum SpoolCommand {
-    /// Say how much waits for the backend.
+    /// Print how much waits for the backend.
     Status(SpoolArgs),
-    /// List the records that the backend refused for good, never their texts.
+    /// List the dead letters, the records that the backend refused for good, without their texts.
     Dead(SpoolArgs),
-    /// Send the refused records again; a gateway that runs takes them up within a second or two.
+    /// Replay the dead letters; a running gateway delivers them within a second or two.
     Replay(SpoolArgs),
 }
 
-/// Which spool, and how the answer looks.
+/// Options of every `spool` command.
 #[derive(Debug, Args)]
 pub(super) struct SpoolArgs {
     /// Print JSON.
     #[arg(long)]
     json: bool,
-    /// YAML file [env: MONITOR_CONFIG].
+    /// Configuration file (YAML) [env: MONITOR_CONFIG].
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
-    /// The spool's folder; what the configuration says, unless given.
+    /// Folder of the spool [default: from the configuration].
     #[arg(long, value_name = "DIR")]
     dir: Option<PathBuf>,
 }

@@ -8,22 +8,22 @@ use crate::config::{Overrides, Role, Settings};
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
 
-/// Which store is meant.
+/// The store that a command works on.
 #[derive(Debug, Args)]
 pub(super) struct StoreArgs {
-    /// YAML file [env: MONITOR_CONFIG].
+    /// Configuration file (YAML) [env: MONITOR_CONFIG].
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
-    /// Whose file it is.
+    /// Role that the configuration file is for.
     #[arg(long, value_enum, default_value_t = DatabaseRole::All)]
     role: DatabaseRole,
-    /// Folder of the database [env: MONITOR_DATA_DIR].
+    /// Data folder, with the database [env: MONITOR_DATA_DIR].
     #[arg(long, value_name = "DIR")]
     data_dir: Option<String>,
 }
 
 impl StoreArgs {
-    /// The settings that name it.
+    /// Loads the settings that name the store.
     pub(super) fn settings(&self) -> Result<Settings, Failure> {
         let overrides = Overrides {
             data_dir: self.data_dir.clone(),

@@ -18,28 +18,28 @@ use uuid::Uuid;
 
 #[derive(Debug, Subcommand)]
 pub(super) enum TokenCommand {
-    /// Make an access key and print it, once.
+    /// Create an access key and print it once.
     Create(CreateArgs),
-    /// List access keys, never their values.
+    /// List access keys without their values.
     List(ListArgs),
     /// Revoke an access key for good.
     Revoke(OneArgs),
-    /// Make a new value for an access key and print it, once.
+    /// Give an access key a new value and print it once.
     Rotate(RotateArgs),
 }
 
 #[derive(Debug, Args)]
 pub(super) struct CreateArgs {
-    /// What the key is for, as lists will show it.
+    /// Name of the key, as lists show it.
     #[arg(long, value_parser = NonEmptyStringValueParser::new())]
     name: String,
     /// What the key may do.
     #[arg(long, value_enum, value_delimiter = ',', default_values_t = [Scope::Ingest])]
     scope: Vec<Scope>,
-    /// The only application it may be used for; any, unless given.
+    /// Restrict the key to one application.
     #[arg(long, value_name = "UUID")]
     application: Option<Uuid>,
-    /// How long it is accepted, such as 90d; for ever, unless given.
+    /// Lifetime of the key, such as 90d; without it the key does not expire.
     #[arg(long, value_name = "DURATION", value_parser = duration)]
     expires: Option<Duration>,
     #[command(flatten)]
@@ -48,7 +48,7 @@ pub(super) struct CreateArgs {
 
 #[derive(Debug, Args)]
 pub(super) struct ListArgs {
-    /// Only keys that are bound to this application.
+    /// List only the keys of this application.
     #[arg(long, value_name = "UUID")]
     application: Option<Uuid>,
     #[command(flatten)]
@@ -57,7 +57,7 @@ pub(super) struct ListArgs {
 
 #[derive(Debug, Args)]
 pub(super) struct OneArgs {
-    /// The key's id, as `monitor token list` shows it.
+    /// Id of the key, from `monitor token list`.
     id: Uuid,
     #[command(flatten)]
     output: Output,
@@ -65,16 +65,16 @@ pub(super) struct OneArgs {
 
 #[derive(Debug, Args)]
 pub(super) struct RotateArgs {
-    /// The key's id, as `monitor token list` shows it.
+    /// Id of the key, from `monitor token list`.
     id: Uuid,
-    /// How long the old value goes on being accepted, such as 10m; not at all, unless given.
+    /// How long the old value stays valid, such as 10m.
     #[arg(long, value_name = "DURATION", value_parser = duration, default_value = "0")]
     grace: Duration,
     #[command(flatten)]
     output: Output,
 }
 
-/// Which store, and how the answer looks.
+/// Options of every `token` command.
 #[derive(Debug, Args)]
 struct Output {
     /// Print JSON, as the API shows it.

@@ -9,13 +9,13 @@ use clap::{Args, Subcommand};
 
 #[derive(Debug, Subcommand)]
 pub(super) enum UserCommand {
-    /// Make a one-time link to set a new password by, and print it, once.
+    /// Create a one-time link for a new password and print it once.
     Link(LinkArgs),
 }
 
 #[derive(Debug, Args)]
 pub(super) struct LinkArgs {
-    /// What the person signs in with.
+    /// Name of the account.
     #[arg(value_parser = NonEmptyStringValueParser::new())]
     name: String,
     #[command(flatten)]

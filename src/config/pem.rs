@@ -12,7 +12,7 @@ use x509_parser::prelude::{FromDer, X509Certificate};
 ///
 /// # Errors
 /// When a file cannot be read or holds something else, the certificate's time is over or has not come,
-/// or the two do not belong together.
+/// or the two do not match.
 pub fn identity(cert: &Path, key: &Path) -> Result<CertifiedKey, String> {
     let chain = certificates(cert)?;
     let first = chain
@@ -22,9 +22,9 @@ pub fn identity(cert: &Path, key: &Path) -> Result<CertifiedKey, String> {
     in_time(first).map_err(|wrong| format!("{}: {wrong}", cert.display()))?;
     let unusable = |wrong: &dyn std::fmt::Display| format!("{}: {wrong}", key.display());
     let read = PrivateKeyDer::from_pem_file(key);
-    let read = read.map_err(|error| unusable(&format!("holds no private key ({error})")))?;
+    let read = read.map_err(|error| unusable(&format!("contains no private key ({error})")))?;
     let signs = rustls::crypto::ring::sign::any_supported_type(&read);
-    let signs = signs.map_err(|_| unusable(&"its kind of key cannot be used"))?;
+    let signs = signs.map_err(|_| unusable(&"unsupported kind of key"))?;
     let identity = CertifiedKey::new(chain, signs);
     // Some kinds of key cannot tell; a wrong pair of those shows in the first handshake.
     match identity.keys_match() {
@@ -32,7 +32,7 @@ pub fn identity(cert: &Path, key: &Path) -> Result<CertifiedKey, String> {
             Ok(identity)
         }
         Err(_) => Err(format!(
-            "{} and {} do not belong together",
+            "{} and {} do not match",
             cert.display(),
             key.display()
         )),
@@ -45,7 +45,7 @@ pub fn identity(cert: &Path, key: &Path) -> Result<CertifiedKey, String> {
 /// As there.
 pub fn key(path: &Path) -> Result<PrivateKeyDer<'static>, String> {
     let read = PrivateKeyDer::from_pem_file(path);
-    read.map_err(|error| format!("{}: holds no private key ({error})", path.display()))
+    read.map_err(|error| format!("{}: contains no private key ({error})", path.display()))
 }
 
 /// Every certificate of a file, at least one.
@@ -57,14 +57,14 @@ pub fn certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, String>
     let read = CertificateDer::pem_file_iter(path).and_then(Iterator::collect);
     let read: Vec<CertificateDer<'static>> = read.map_err(|error| wrong(&error))?;
     if read.is_empty() {
-        return Err(wrong(&"holds no certificate"));
+        return Err(wrong(&"contains no certificate"));
     }
     match read
         .iter()
         .all(|one| X509Certificate::from_der(one).is_ok())
     {
         true => Ok(read),
-        false => Err(wrong(&"holds a certificate that cannot be read")),
+        false => Err(wrong(&"contains an unreadable certificate")),
     }
 }
 
@@ -76,7 +76,12 @@ pub fn authorities(path: &Path) -> Result<RootCertStore, String> {
     let mut roots = RootCertStore::empty();
     for one in certificates(path)? {
         let added = roots.add(one);
-        added.map_err(|error| format!("{}: holds no authority ({error})", path.display()))?;
+        added.map_err(|error| {
+            format!(
+                "{}: contains no certificate authority ({error})",
+                path.display()
+            )
+        })?;
     }
     Ok(roots)
 }
@@ -84,7 +89,7 @@ pub fn authorities(path: &Path) -> Result<RootCertStore, String> {
 fn in_time(certificate: &[u8]) -> Result<(), String> {
     let read = X509Certificate::from_der(certificate);
     let Ok((_, read)) = read else {
-        return Err("holds a certificate that cannot be read".to_owned());
+        return Err("contains an unreadable certificate".to_owned());
     };
     let validity = read.validity();
     let now = x509_parser::time::ASN1Time::now();

@@ -36,7 +36,7 @@ pub(super) fn contradictions(settings: &Settings, role: Role, reader: &mut Reade
     judge(settings, role, reader);
     let batched = gateway.spool.durability == Durability::Batched;
     if batched && gateway.spool.on_disk_failure == OnDiskFailure::Closed {
-        let text = "closed does nothing with durability batched, which waits for no disk; allowed: open, or durability before_upstream";
+        let text = "closed has no effect with durability batched, which does not wait for the disk; allowed: open, or durability before_upstream";
         reader.contradiction("spool.on_disk_failure", text);
     }
     standby(gateway, reader);
@@ -79,17 +79,18 @@ fn standby(gateway: &GatewaySettings, reader: &mut Reader<'_>) {
             reader.contradiction("upstream.standby", text);
         }
         if all.contains(&url) {
-            let text = "names one model server twice; allowed: each once";
+            let text = "lists a model server twice; allowed: each once";
             reader.contradiction("upstream.standby", text);
         }
         all.push(url);
     }
     if all.len() > MOST_UPSTREAMS {
-        let text = format!("has too many; allowed: {MOST_UPSTREAMS} with upstream.url");
+        let text =
+            format!("has too many servers; allowed: {MOST_UPSTREAMS} including upstream.url");
         reader.contradiction("upstream.standby", text);
     }
     if upstream.url.is_none() && !all.is_empty() {
-        let text = "needs upstream.url, for which they stand by";
+        let text = "requires upstream.url, the server they stand by for";
         reader.contradiction("upstream.standby", text);
     }
 }
@@ -109,7 +110,7 @@ fn records_store(settings: &Settings, role: Role, reader: &mut Reader<'_>) {
             Role::All => "analysis.database",
             Role::Gateway | Role::Analysis => "database",
         };
-        let text = "cannot go with PostgreSQL (store.host); allowed: one of the two";
+        let text = "conflicts with PostgreSQL (store.host); allowed: one of the two";
         reader.contradiction(key, text);
     }
 }
@@ -120,7 +121,7 @@ fn policy_store(gateway: &GatewaySettings, reader: &mut Reader<'_>) {
         return;
     }
     if !gateway.applications.is_empty() {
-        let text = "cannot go with a policy store (store.host); allowed: one of the two";
+        let text = "conflicts with a policy store (store.host); allowed: one of the two";
         reader.contradiction("applications", text);
     }
 }
@@ -145,7 +146,7 @@ fn judge(settings: &Settings, role: Role, reader: &mut Reader<'_>) {
     let key = format!("{prefix}url");
     match &judge.place {
         JudgePlace::Upstream if upstream.ca.is_some() => {
-            let text = "cannot go with upstream.ca: a judge's certificate is checked by the system's authorities; allowed: an address";
+            let text = "conflicts with upstream.ca: the judge's certificate is checked against the system's authorities; allowed: a URL";
             reader.contradiction(&key, text);
         }
         JudgePlace::Url(url)
@@ -201,7 +202,7 @@ fn shared_addresses(bound: &[Bound<'_>], reader: &mut Reader<'_>) {
         for first in &bound[..index] {
             if collide(first.address, second.address) {
                 let text = format!(
-                    "{} cannot be bound beside {} of {}; allowed: an address and port of its own",
+                    "{} conflicts with {} of {}; allowed: a different address or port",
                     second.address, first.address, first.key
                 );
                 reader.contradiction(second.key, text);
@@ -255,7 +256,7 @@ fn client(
     };
     let name = format!("{section}.client_cert");
     if url.as_ref().is_some_and(|url| !url.tls) {
-        let text = "is shown over https only; allowed: an address with https, or none of this";
+        let text = "is sent over https only; allowed: a URL with https, or no client certificate";
         reader.contradiction(&name, text);
     }
     let read = readable(cert, &name, "", reader)
@@ -269,7 +270,7 @@ fn client(
 fn readable(path: &Path, key: &str, name: &str, reader: &mut Reader<'_>) -> bool {
     let reason = match File::open(path).and_then(|file| file.metadata()) {
         Ok(metadata) if metadata.is_file() => return true,
-        Ok(_) => "it is no file".to_owned(),
+        Ok(_) => "it is not a file".to_owned(),
         Err(error) => error.to_string(),
     };
     let path = path.display();

@@ -228,5 +228,5 @@ fn contract_33_servers_that_cannot_be_meant_are_refused_at_the_start() {
         !status.success() && said.contains("upstream.standby"),
         "{said}"
     );
-    assert!(said.contains("names one model server twice"), "{said}");
+    assert!(said.contains("lists a model server twice"), "{said}");
 }

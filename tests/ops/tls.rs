@@ -172,7 +172,7 @@ fn contract_33_files_that_cannot_serve_are_refused_by_name_at_the_start_and_by_c
         ),
         (
             format!("cert: \"{cert}\", key: \"{expired_key}\""),
-            ["server.pem", "do not belong together"],
+            ["server.pem", "do not match"],
         ),
         (
             format!("cert: \"{text}\", key: \"{key}\""),
@@ -314,7 +314,7 @@ fn contract_33_a_certificate_of_our_own_needs_both_files_and_https() {
             format!(
                 "upstream: {{url: \"https://m\"}}\nmonitor: {{url: \"https://b\", client_cert: \"{cert}\", client_key: \"{expired_key}\"}}"
             ),
-            "do not belong together",
+            "do not match",
         ),
         (
             format!(

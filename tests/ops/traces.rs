@@ -361,7 +361,7 @@ fn contract_33_wrong_settings_of_traces_are_refused() {
         ),
         (
             "trace: {endpoint: 'http://c', ca: '/nowhere.pem'}",
-            "trace.ca: is asked over https only",
+            "trace.ca: is used over https only",
         ),
         ("trace: {endpoint: 'http://c', queue: 0}", "trace.queue"),
     ] {

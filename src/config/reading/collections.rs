@@ -14,7 +14,9 @@ pub(crate) fn named_values<T>(
 ) -> Option<Vec<(String, T)>> {
     r.read_with(key, |r, raw| {
         let Raw::Node(node) = raw else {
-            return Err(Some(format!("stands in the file only; allowed: {group}")));
+            return Err(Some(format!(
+                "can be set in the file only; allowed: {group}"
+            )));
         };
         let Value::Map(entries) = &node.value else {
             let shape = node.value.shape();

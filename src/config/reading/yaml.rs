@@ -100,7 +100,7 @@ impl Document {
                     line: Some(line),
                 },
                 key,
-                text: "is set twice; a key may stand once in its group".to_owned(),
+                text: "is set twice; allowed: once in its group".to_owned(),
             });
         });
         Ok((Self { path, root }, problems))
@@ -132,7 +132,7 @@ fn load(text: &str) -> Result<Node, (usize, String)> {
     if let Some(second) = documents.next() {
         return Err((
             second.line,
-            "is a second document; one per file is allowed".to_owned(),
+            "is a second document; allowed: one per file".to_owned(),
         ));
     }
     match root.value {
@@ -267,9 +267,9 @@ mod tests {
     fn every_repeated_key_is_named_with_its_line() {
         let text = "# é\na: 1\n\"a\": 2\nb: {c: 1, c: 2}\nl:\n  - x: 1\n    'x': 2\n";
         let expected = [
-            "f:3: a: is set twice; a key may stand once in its group",
-            "f:4: b.c: is set twice; a key may stand once in its group",
-            "f:7: l[0].x: is set twice; a key may stand once in its group",
+            "f:3: a: is set twice; allowed: once in its group",
+            "f:4: b.c: is set twice; allowed: once in its group",
+            "f:7: l[0].x: is set twice; allowed: once in its group",
         ];
         assert_eq!(problems(text), expected);
     }

@@ -36,8 +36,8 @@ pub(crate) fn read(r: &mut Reader<'_>, prefix: &str, timeout: Duration) -> CallL
             .unwrap_or(64),
     };
     let short = limits.probe_interval < limits.timeout;
-    let text = "is less than the timeout beside it, so that a server that is down would be asked \
-                twice at once; allowed: at least that";
+    let text = "is less than the timeout, so a server that is down would be probed twice at once; \
+                allowed: at least the timeout";
     r.refuse_if(&key("probe_interval"), short, text);
     limits
 }

@@ -136,7 +136,7 @@ fn tls_files(reader: &mut Reader<'_>, node: &Node, name: &str) -> Option<TlsFile
     let mut file = |wanted: &str, other: &str| -> Option<PathBuf> {
         let path = match get(entries, wanted) {
             Some(node) => scalar(node, &units::path()),
-            None => Err(format!("is not set; {other} is nothing without it")),
+            None => Err(format!("is not set; {other} requires it")),
         };
         path.map_err(|text| reader.report_line(node.line, &format!("{name}.{wanted}"), text))
             .ok()
@@ -162,7 +162,7 @@ fn clients(reader: &mut Reader<'_>, entries: &[Entry], name: &str) -> Option<Opt
     let (ca, auth) = match (ca, auth) {
         (None, None) => return Some(None),
         (None, Some((line, _))) => {
-            let text = "is nothing without client_ca, the authorities that vouch for clients";
+            let text = "has no effect without client_ca, the authorities of client certificates";
             reader.report_line(line, &format!("{name}.client_auth"), text);
             return None;
         }

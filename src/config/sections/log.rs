@@ -96,7 +96,7 @@ fn access(r: &mut Reader<'_>) -> AccessLogSettings {
         (to, Some(_)) => {
             contradict(
                 r,
-                "is written only where log.access.to is file; set that, or leave it out",
+                "is used with log.access.to: file only; set that or leave it out",
             );
             place(to)
         }

@@ -6,7 +6,7 @@ use crate::config::reading::yaml::{Value, scalar};
 use crate::config::values::units::{self, Form};
 use monitor_model::{StoreSettings, StoreSsl};
 
-const WITHOUT_HOST: &str = "is nothing without a host; set STORE_HOST or store.host";
+const WITHOUT_HOST: &str = "has no effect without a host; set STORE_HOST or store.host";
 
 /// The store, where a host is named. What belongs to it is checked in any case.
 pub(crate) fn read(r: &mut Reader<'_>) -> Option<StoreSettings> {
@@ -28,7 +28,7 @@ pub(crate) fn read(r: &mut Reader<'_>) -> Option<StoreSettings> {
     refuse(r, "store.db", db.is_none(), missing);
     let missing = "is not set, but a host is; set STORE_USER or store.user";
     refuse(r, "store.user", user.is_none(), missing);
-    let unused = "is looked at with ssl: true only; set STORE_SSL or store.ssl";
+    let unused = "is used with ssl: true only; set STORE_SSL or store.ssl";
     refuse(r, "store.ca", ca.is_some() && ssl != StoreSsl::On, unused);
     Some(StoreSettings {
         host,

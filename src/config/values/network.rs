@@ -37,18 +37,18 @@ impl FromStr for Network {
             Some((address, bits)) => (address, Some(bits)),
             None => (text, None),
         };
-        let address: IpAddr = address.parse().map_err(|_| "is no network")?;
+        let address: IpAddr = address.parse().map_err(|_| "is not a network")?;
         let whole = width(address);
         let bits = match bits {
             None => whole,
-            Some(bits) => bits.parse().map_err(|_| "is no network")?,
+            Some(bits) => bits.parse().map_err(|_| "is not a network")?,
         };
         if bits > whole {
-            return Err("has more bits than its address");
+            return Err("has a longer prefix than its address");
         }
         let network = Self { address, bits };
         if value(address) != prefix(address, bits).unwrap_or_default() {
-            return Err("names an address inside the network and not its first one");
+            return Err("has bits set beyond its prefix");
         }
         Ok(network)
     }

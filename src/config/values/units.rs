@@ -159,7 +159,7 @@ pub(crate) fn text() -> Form<String> {
         if text.trim().is_empty() {
             Err("is empty".to_owned())
         } else if text.contains(char::is_control) {
-            Err("holds a control character".to_owned())
+            Err("contains a control character".to_owned())
         } else {
             Ok(text.to_owned())
         }
@@ -179,7 +179,7 @@ pub(crate) fn host() -> Form<String> {
             _ => text.bytes().all(named) || text.parse::<std::net::IpAddr>().is_ok(),
         };
         fits.then(|| text.to_owned())
-            .ok_or_else(|| "is no host".to_owned())
+            .ok_or_else(|| "is not a host".to_owned())
     })
     .text_only()
 }

@@ -58,14 +58,14 @@ fn parse(text: &str) -> Result<BaseUrl, &'static str> {
     let tls = match scheme.to_ascii_lowercase().as_str() {
         "http" => false,
         "https" => true,
-        _ => return Err("has another scheme than http and https"),
+        _ => return Err("has a scheme other than http and https"),
     };
     // Before anything is cut at a slash, so that no part of a password counts as a path.
     if rest.contains('@') {
-        return Err("holds a user or password");
+        return Err("contains a user or password");
     }
     if rest.contains(['?', '#']) {
-        return Err("holds a query or fragment");
+        return Err("contains a query or fragment");
     }
     let (authority, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
     let (host, port) = split_port(authority)?;

@@ -54,7 +54,7 @@ fn files_that_are_named_must_be_readable() {
     }
     let run = check_tls(&format!("{{cert: {file}, key: {file}}}"));
     assert!(
-        run.stderr.contains("x.pem: holds no certificate"),
+        run.stderr.contains("x.pem: contains no certificate"),
         "{}",
         run.stderr
     );

@@ -11,13 +11,13 @@ fn what_cannot_be_meant_together_is_refused_with_its_key() {
             "analysis",
             "judge: {model: m}",
             "judge.model",
-            "nothing without a judge",
+            "no effect without a judge",
         ),
         (
             "analysis",
             "judge: {api_key: hush}",
             "judge.api_key",
-            "nothing without a judge",
+            "no effect without a judge",
         ),
         (
             "analysis",
@@ -29,13 +29,13 @@ fn what_cannot_be_meant_together_is_refused_with_its_key() {
             "analysis",
             "judge: {url: upstream, model: m}",
             "judge.url",
-            "has no gateway beside it",
+            "requires a gateway in the same process",
         ),
         (
             "analysis",
             "judge: {url: \"ftp://m\", model: m}",
             "judge.url",
-            "another scheme",
+            "a scheme other",
         ),
         (
             "analysis",
@@ -83,7 +83,7 @@ fn what_cannot_be_meant_together_is_refused_with_its_key() {
             "analysis",
             "checks: {presidio: {url: \"http://p\", entities: {PERSON: nAmE}}}",
             "checks.presidio.entities.PERSON",
-            "is no pattern",
+            "is not a pattern",
         ),
         (
             "analysis",

@@ -21,11 +21,11 @@ detect:
 fn what_is_said_of_models_is_checked_key_by_key() {
     let run = check("analysis", MODELS, &[]);
     for told in [
-        "f.yaml:4: detect.tagger.labels.ORG: \"FIRM\" is no pattern",
+        "f.yaml:4: detect.tagger.labels.ORG: \"FIRM\" is not a pattern",
         "f.yaml:5: detect.tagger.max_windows: \"0\" is out of range",
         "f.yaml:6: detect.tagger.timeout: \"0s\" is out of range",
-        "f.yaml:9: detect.classifier.labels.toxic: \"rudeness\" is no category",
-        "f.yaml:10: detect.classifier.thresholds.toxic: \"1\" is no threshold; allowed: a number \
+        "f.yaml:9: detect.classifier.labels.toxic: \"rudeness\" is not a category",
+        "f.yaml:10: detect.classifier.thresholds.toxic: \"1\" is not a threshold; allowed: a number \
             above 0 and below 1",
         "f.yaml:11: detect.classifier.when: \"sometimes\" is",
     ] {
@@ -71,11 +71,11 @@ fn labels_and_thresholds_of_no_model_are_refused() {
     for (yaml, told) in [
         (
             "detect: {tagger: {labels: {PER: NAME}}}\n",
-            "detect.tagger.labels: are of no model; set detect.tagger.folder",
+            "detect.tagger.labels: have no effect without a model; set detect.tagger.folder",
         ),
         (
             "detect: {classifier: {thresholds: {toxic: 0.8}}}\n",
-            "detect.classifier.thresholds: are of no model; set detect.classifier.folder",
+            "detect.classifier.thresholds: have no effect without a model; set detect.classifier.folder",
         ),
     ] {
         let unmeant = check("analysis", yaml, &[]);

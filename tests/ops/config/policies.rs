@@ -90,7 +90,7 @@ const REPORT: [&str; 10] = [
     "f.yaml:10: applications[2].block_on.guardrails: is text; allowed: true or false",
     "f.yaml:11: applications[2].block_on.regex: is an unknown field; allowed: guardrails,",
     "f.yaml:14: applications[2].scan_roles[1]: \"user\" is unknown; allowed: last_user,",
-    "f.yaml:15: applications[3].id: is the id of applications[0] too; allowed: one entry",
+    "f.yaml:15: applications[3].id: is also the id of applications[0]; allowed: one entry",
 ];
 
 #[test]
@@ -132,12 +132,12 @@ const STORES: [(&str, Env, &str); 11] = [
     (
         "",
         &[DB],
-        "environment: STORE_DB: is nothing without a host",
+        "environment: STORE_DB: has no effect without a host",
     ),
     (
         "store: {password: x}",
         &[],
-        "f.yaml:1: store.password: is nothing without a host",
+        "f.yaml:1: store.password: has no effect without a host",
     ),
     (
         "store: {port: 0}",
@@ -162,7 +162,7 @@ const STORES: [(&str, Env, &str); 11] = [
     (
         "\nstore: {ca: conf/all.yaml}",
         RIGHT_STORE,
-        "f.yaml:2: store.ca: is looked at with ssl: true",
+        "f.yaml:2: store.ca: is used with ssl: true",
     ),
     (
         "applications: {}",
@@ -172,7 +172,7 @@ const STORES: [(&str, Env, &str); 11] = [
     (
         RIGHT,
         RIGHT_STORE,
-        "f.yaml:1: applications: cannot go with a policy store",
+        "f.yaml:1: applications: conflicts with a policy store",
     ),
 ];
 

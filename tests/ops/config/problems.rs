@@ -26,7 +26,7 @@ colour: red
 /// How each of them is reported.
 const REPORT: [&str; 15] = [
     "f.yaml:1: listen: is a number; allowed: IP:port",
-    "f.yaml:3: upstream.url: has another scheme than http and https; allowed: http://host",
+    "f.yaml:3: upstream.url: has a scheme other than http and https; allowed: http://host",
     "f.yaml:4: upstream.timeout: \"0s\" is out of range; allowed: 1ms to 24h, written 500ms",
     "f.yaml:5: upstream.timout: is an unknown key; did you mean upstream.timeout?",
     "f.yaml:6: upstream.http2: \"sometimes\" is unknown; allowed: auto, always, never",
@@ -35,7 +35,7 @@ const REPORT: [&str; 15] = [
     "f.yaml:10: stream: is text; allowed: heartbeat",
     "f.yaml:12: limits.threads: \"0\" is out of range; allowed: auto, or a whole number from 1",
     "f.yaml:13: limits.recorded_bytes: \"9 parsecs\" is not a size; allowed: 1B to 1GiB",
-    "f.yaml:14: limits: is set twice; a key may stand once in its group",
+    "f.yaml:14: limits: is set twice; allowed: once in its group",
     "f.yaml:16: heartbeat: is an unknown key; did you mean stream.heartbeat?",
     "f.yaml:17: colour: is an unknown key; allowed: listen, operations, upstream, monitor,",
     "environment: GATEWAY_LISTEN: \"everywhere\" is not an address; allowed: IP:port",
@@ -184,7 +184,7 @@ fn listeners_must_not_share_an_address() {
             run.stderr
         );
         assert!(
-            run.stderr.contains("cannot be bound beside"),
+            run.stderr.contains("conflicts with"),
             "{yaml:?}: {}",
             run.stderr
         );
@@ -205,7 +205,7 @@ fn a_disk_that_nobody_waits_for_cannot_close_the_way() {
     assert_eq!(run.code, 2);
     assert!(
         run.stderr
-            .contains("closed does nothing with durability batched")
+            .contains("closed has no effect with durability batched")
     );
     let text = "spool: {on_disk_failure: closed, durability: before_upstream}";
     assert_eq!(check("gateway", text, &env).stderr, "");

@@ -5,11 +5,11 @@ use super::world::check;
 #[test]
 fn what_cannot_be_meant_together_is_refused_with_its_key() {
     for (yaml, key, words) in [
-        ("client_id: x", "client_id", "nothing without a provider"),
+        ("client_id: x", "client_id", "no effect without a provider"),
         (
             "client_secret: hush",
             "client_secret",
-            "nothing without a provider",
+            "no effect without a provider",
         ),
         (
             "issuer: \"https://id.example\"",

@@ -67,7 +67,7 @@ https://…, without user, query and fragment
     let run = monitor(&["analysis", "--listen", "127.0.0.1:4201"], &[]);
     assert!(
         run.stderr
-            .contains("cannot be bound beside 127.0.0.1:4201 of listen"),
+            .contains("conflicts with 127.0.0.1:4201 of listen"),
         "{}",
         run.stderr
     );

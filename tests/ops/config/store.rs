@@ -27,7 +27,7 @@ fn a_file_and_postgresql_together_are_refused() {
         ("analysis", "database: x.db", "database"),
     ] {
         let run = check(role, yaml, &STORE);
-        let said = format!("f.yaml:1: {key}: cannot go with PostgreSQL (store.host)");
+        let said = format!("f.yaml:1: {key}: conflicts with PostgreSQL (store.host)");
         assert!(run.stderr.starts_with(&said), "{}", run.stderr);
         assert_eq!(run.code, 2);
     }

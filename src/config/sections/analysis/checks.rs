@@ -112,14 +112,14 @@ fn guard(r: &mut Reader<'_>, prefix: &str) -> Option<GuardSettings> {
     let template = template.unwrap_or(GuardTemplate::Moderation);
     let Some(url) = url else {
         if !r.has_problem(&key("url")) {
-            let text = "is nothing without a guard model; set checks.guard.url";
+            let text = "has no effect without a guard model; set checks.guard.url";
             r.refuse_if(&key("model"), model.is_some(), text);
             r.refuse_if(&key("api_key"), api_key.is_some(), text);
         }
         return None;
     };
     let nameless = model.is_none() && template != GuardTemplate::Moderation;
-    let text = "is not set, but the template is that of a chat model; allowed: the model's name";
+    let text = "is not set, but the template needs a chat model; allowed: the model's name";
     r.refuse_if(&key("model"), nameless, text);
     Some(GuardSettings {
         url,
@@ -137,7 +137,7 @@ fn score() -> Form<f64> {
             .parse()
             .ok()
             .filter(|score| (0.0..=1.0).contains(score));
-        score.ok_or_else(|| format!("{} is no score", units::quote(text)))
+        score.ok_or_else(|| format!("{} is not a score", units::quote(text)))
     })
 }
 
@@ -149,7 +149,7 @@ fn entities(r: &mut Reader<'_>, key: &str) -> Option<Vec<(String, Option<String>
         |text| match text {
             "none" => Ok(None),
             _ if PATTERN_NAMES.contains(&text) => Ok(Some(text.to_owned())),
-            _ => Err(format!("{} is no pattern", units::quote(text))),
+            _ => Err(format!("{} is not a pattern", units::quote(text))),
         },
     );
     collections::named_values(r, key, ENTITIES, &form)

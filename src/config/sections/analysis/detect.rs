@@ -155,7 +155,7 @@ impl DetectSettings {
 fn unplaced<T>(r: &mut Reader<'_>, key: &str, named: Option<Vec<T>>) {
     if named.is_some_and(|named| !named.is_empty()) {
         let folder = key.rsplit_once('.').map_or("", |(prefix, _)| prefix);
-        let text = format!("are of no model; set {folder}.folder, or leave them out");
+        let text = format!("have no effect without a model; set {folder}.folder or leave them out");
         r.contradiction(key, text);
     }
 }
@@ -163,7 +163,7 @@ fn unplaced<T>(r: &mut Reader<'_>, key: &str, named: Option<Vec<T>>) {
 fn pattern() -> Form<String> {
     Form::new("the patterns of §2.8, such as NAME", |text| {
         let known = PATTERN_NAMES.contains(&text);
-        let wrong = || format!("{} is no pattern", units::quote(text));
+        let wrong = || format!("{} is not a pattern", units::quote(text));
         known.then(|| text.to_owned()).ok_or_else(wrong)
     })
 }
@@ -173,7 +173,7 @@ fn category() -> Form<String> {
         "the categories of guardrails, such as prompt_injection",
         |text| {
             let known = CATEGORY_NAMES.contains(&text);
-            let wrong = || format!("{} is no category", units::quote(text));
+            let wrong = || format!("{} is not a category", units::quote(text));
             known.then(|| text.to_owned()).ok_or_else(wrong)
         },
     )
@@ -183,6 +183,6 @@ fn threshold() -> Form<f64> {
     Form::new("a number above 0 and below 1", |text| {
         let score: Option<f64> = text.parse().ok();
         let score = score.filter(|score| *score > 0.0 && *score < 1.0);
-        score.ok_or_else(|| format!("{} is no threshold", units::quote(text)))
+        score.ok_or_else(|| format!("{} is not a threshold", units::quote(text)))
     })
 }

@@ -34,7 +34,7 @@ pub(crate) fn blob_place() -> Form<BlobPlace> {
             return match text {
                 "" => Err("is empty".to_owned()),
                 _ if text.contains("://") => {
-                    Err("is no place that files can be kept at".to_owned())
+                    Err("is not a place where files can be kept".to_owned())
                 }
                 _ => Ok(BlobPlace::Folder(text.into())),
             };
@@ -46,7 +46,9 @@ pub(crate) fn blob_place() -> Form<BlobPlace> {
             return Err("names no bucket".to_owned());
         }
         if !prefix.chars().all(is_prefix) {
-            return Err("has a prefix of other signs than letters, digits, `.-_/`".to_owned());
+            return Err(
+                "has a prefix with characters other than letters, digits and `.-_/`".to_owned(),
+            );
         }
         Ok(BlobPlace::Bucket {
             name: name.to_owned(),

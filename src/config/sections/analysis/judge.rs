@@ -69,13 +69,13 @@ pub(crate) fn read(r: &mut Reader<'_>, prefix: &str) -> Option<JudgeSettings> {
     let format = r.read(&key("response_format"), &units::word(FORMATS));
     let (chunk, max_text) = (chunk.unwrap_or(24 * KIB), max_text.unwrap_or(192 * KIB));
     let small = max_text < chunk;
-    let text = "is less than one call takes (judge.chunk); allowed: at least that";
+    let text = "is less than the text of one call; allowed: at least judge.chunk";
     r.refuse_if(&key("max_text"), small, text);
     let large = max_text > MOST_CHUNKS * chunk;
-    let text = "is more than 64 times what one call takes (judge.chunk)";
+    let text = "is more than 64 times the text of one call; allowed: at most 64 times judge.chunk";
     r.refuse_if(&key("max_text"), large, text);
     let Some(place) = place else {
-        let unplaced = "is nothing without a judge; set JUDGE_URL or judge.url";
+        let unplaced = "has no effect without a judge; set JUDGE_URL or judge.url";
         let told = r.has_problem(&key("url"));
         r.refuse_if(&key("model"), model.is_some() && !told, unplaced);
         r.refuse_if(&key("api_key"), api_key.is_some() && !told, unplaced);
@@ -104,7 +104,7 @@ fn place(has_gateway: bool) -> Form<JudgePlace> {
     let own = url::upstream_url();
     Form::new(ALLOWED, move |text| match text {
         "upstream" if has_gateway => Ok(JudgePlace::Upstream),
-        "upstream" => Err("has no gateway beside it".to_owned()),
+        "upstream" => Err("requires a gateway in the same process".to_owned()),
         _ => own
             .parse(text)
             .map(JudgePlace::Url)

@@ -9,7 +9,7 @@ use std::net::IpAddr;
 
 const SCOPES: &str = "openid email profile";
 const WITHOUT_ISSUER: &str =
-    "is nothing without a provider; set OIDC_ISSUER or sign_in.oidc.issuer";
+    "has no effect without a provider; set OIDC_ISSUER or sign_in.oidc.issuer";
 
 /// An OpenID Connect provider.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -63,7 +63,8 @@ pub(crate) fn read(r: &mut Reader<'_>, prefix: &str) -> Option<OidcSettings> {
     let roles = roles(r, &key("roles."));
     let default_role = r.read(&key("default_role"), &units::word(ROLES));
     let allowed_domains = r.read(&key("allowed_domains"), &units::text());
-    let text = "is nothing without the claim that the words stand in; set sign_in.oidc.role_claim";
+    let text =
+        "has no effect without the claim that holds these values; set sign_in.oidc.role_claim";
     let is_alone = role_claim.is_none() && !roles.is_empty();
     r.refuse_if(&key("roles.administrator"), is_alone, text);
     let Some(issuer) = issuer else {
@@ -114,7 +115,7 @@ pub(crate) fn public_url() -> Form<String> {
         let text = secure(text)?.trim_end_matches('/');
         let path = text.split_once("://").map_or("", |(_, rest)| rest);
         match path.contains('/') {
-            true => Err("has a path, but the pages stand at /ui of a host".to_owned()),
+            true => Err("has a path, but the web UI is served at /ui of a host".to_owned()),
             false => Ok(text.to_owned()),
         }
     })
@@ -129,7 +130,7 @@ fn secure_url() -> Form<String> {
 
 fn secure(text: &str) -> Result<&str, String> {
     let url = url::base_url().parse(text);
-    let url = url.map_err(|_| "is no such address".to_owned())?;
+    let url = url.map_err(|_| "is not such a URL".to_owned())?;
     let is_local = match url.host.parse::<IpAddr>() {
         Ok(address) => address.is_loopback(),
         Err(_) => url.host == "localhost",
@@ -141,15 +142,12 @@ fn secure(text: &str) -> Result<&str, String> {
 }
 
 fn scopes() -> Form<String> {
-    Form::new(
-        "words with spaces between them, openid among them",
-        |text| {
-            let has_openid = text.split_whitespace().any(|word| word == "openid");
-            match has_openid && text.chars().all(|c| c.is_ascii_graphic() || c == ' ') {
-                true => Ok(text.to_owned()),
-                false => Err("asks for no identity".to_owned()),
-            }
-        },
-    )
+    Form::new("words separated by spaces, including openid", |text| {
+        let has_openid = text.split_whitespace().any(|word| word == "openid");
+        match has_openid && text.chars().all(|c| c.is_ascii_graphic() || c == ' ') {
+            true => Ok(text.to_owned()),
+            false => Err("requests no identity".to_owned()),
+        }
+    })
     .text_only()
 }

@@ -15,7 +15,9 @@ const ALLOWED: &str = "a list of applications, each {id, name, app_mode, …}";
 pub(crate) fn read(reader: &mut Reader<'_>, key: &str) -> Option<Vec<ApplicationPolicy>> {
     reader.read_with(key, |reader, raw| {
         let Raw::Node(node) = raw else {
-            return Err(Some(format!("stands in the file only; allowed: {ALLOWED}")));
+            return Err(Some(format!(
+                "can be set in the file only; allowed: {ALLOWED}"
+            )));
         };
         let Value::List(items) = &node.value else {
             return Err(Some(format!(
@@ -82,7 +84,7 @@ impl<'n> Item<'_, '_, 'n> {
         if let Some(first) = seen.get(&id) {
             return self.refuse(
                 "id",
-                format!("is the id of {first} too; allowed: one entry for each"),
+                format!("is also the id of {first}; allowed: one entry for each id"),
             );
         }
         seen.insert(id, self.name.clone());

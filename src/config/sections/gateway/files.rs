@@ -58,7 +58,7 @@ fn host() -> Form<String> {
             || text.parse::<std::net::Ipv6Addr>().is_ok();
         match fits {
             true => Ok(text.trim_end_matches('.').to_ascii_lowercase()),
-            false => Err("is no host".to_owned()),
+            false => Err("is not a host".to_owned()),
         }
     })
 }

@@ -52,11 +52,11 @@ pub(crate) fn read(r: &mut Reader<'_>) -> Option<TraceSettings> {
     let Some(endpoint) = endpoint else {
         let without = authorization.is_some() || ca.is_some() || propagate_upstream == Some(true);
         let told = r.has_problem("trace.endpoint");
-        let text = "is not set, but what belongs to it is; allowed: the collector's address";
+        let text = "is not set, but other trace keys are; allowed: the collector's URL";
         r.refuse_if("trace.endpoint", without && !told, text);
         return None;
     };
-    let text = "is asked over https only; allowed: trace.endpoint with https, or none of this";
+    let text = "is used over https only; allowed: trace.endpoint with https, or no ca";
     r.refuse_if("trace.ca", ca.is_some() && !endpoint.tls, text);
     Some(TraceSettings {
         endpoint,
@@ -78,6 +78,6 @@ fn ratio() -> Form<f64> {
         let ratio = text.parse().ok();
         ratio
             .filter(|ratio| (0.0..=1.0).contains(ratio))
-            .ok_or_else(|| format!("{} is no share", units::quote(text)))
+            .ok_or_else(|| format!("{} is not a share", units::quote(text)))
     })
 }

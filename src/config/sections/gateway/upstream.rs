@@ -128,7 +128,7 @@ fn path() -> Form<String> {
         let plain = |byte: u8| byte.is_ascii_graphic() && byte != b'#';
         match text.starts_with('/') && text.bytes().all(plain) {
             true => Ok(text.to_owned()),
-            false => Err("is no path".to_owned()),
+            false => Err("is not a path".to_owned()),
         }
     })
 }
