@@ -13,7 +13,7 @@
 //! | 3 | [`app`], [`cli`] | picks implementations, starts and stops services |
 //! | 2 | [`gateway`], [`analysis`], [`judge`], [`demo`] | the proxy, the API server, the servers it asks, the demo model server |
 //! | 1 | [`monitor_wire`], [`monitor_detect`], [`monitor_store`], [`policy`], [`backend`], [`spool`] | the scanner and event streams, detection, records, policies, the backend's client, the durable queue before it |
-//! | 0 | [`monitor_model`], [`config`], [`observe`] | contract types, settings, metrics and events |
+//! | 0 | [`monitor_model`], [`config`], [`observe`], [`http_client`] | contract types, settings, metrics and events, the one HTTP client |
 //!
 //! # One chat completion, from top to bottom
 //!

@@ -87,8 +87,8 @@ pub fn flush() {
 /// A panic's message may quote what was worked on, so only its place is told.
 fn report_panic(panic: &PanicHookInfo<'_>) {
     match panic.location() {
-        Some(place) => error!(target: "panic", "a panic at {}:{}", place.file(), place.line()),
-        None => error!(target: "panic", "a panic at an unknown place"),
+        Some(place) => error!(target: "panic", "panic at {}:{}", place.file(), place.line()),
+        None => error!(target: "panic", "panic at an unknown location"),
     }
     match std::thread::current().name() {
         // It would wait for itself.

@@ -123,7 +123,7 @@ impl Lines {
             };
             if lost > 0 {
                 error!(
-                    "{lost} lines of this log are lost: nobody read it, or it could not be written"
+                    "{lost} log lines lost: standard error was not read or could not be written"
                 );
             }
             self.lock().is_busy = false;

@@ -161,7 +161,7 @@ fn without_any_server_the_answer_is_502_and_one_that_returns_is_used() {
     assert_eq!(status["upstreams"][1]["up"], true);
     assert_eq!(status["upstreams"][1]["address"], two.to_string());
     stack.process.await_stderr("the log line", |text| {
-        text.contains("answers again").then_some(())
+        text.contains("is healthy again").then_some(())
     });
     drop(listener);
 }

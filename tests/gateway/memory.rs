@@ -101,7 +101,7 @@ fn a_call_that_finds_no_room_gets_503_and_a_time_to_come_back() {
     let counted = r#"monitor_overloaded_total{room="memory"}"#;
     assert_eq!(stack.metric(counted), 1.0);
     stack.process.await_stderr("why", |text| {
-        text.contains("limits.buffered_bytes are taken")
+        text.contains("limits.buffered_bytes is exhausted")
             .then_some(())
     });
     // Small calls go on, and so does the first.

@@ -176,7 +176,7 @@ fn contract_23_interrupted_while_it_drains_it_ends_in_order_and_loses_no_answere
     }
     stack.process.signal("TERM");
     stack.process.await_stderr("it drains", |text| {
-        text.contains("asked to stop, draining").then_some(())
+        text.contains("stop requested, draining").then_some(())
     });
     stack.process.signal("INT");
     let (status, _) = stack.process.await_exit();

@@ -8,7 +8,7 @@ use std::sync::LazyLock;
 
 /// The layers, lowest first. Whatever is not named here stands on top.
 const LAYERS: [&[&str]; 4] = [
-    &["model", "config", "observe"],
+    &["model", "config", "observe", "http_client"],
     &["wire", "detect", "store", "policy", "spool", "backend"],
     &["gateway", "analysis", "judge", "demo"],
     &["app", "cli", "main", "lib"],

@@ -32,7 +32,7 @@ pub(crate) fn use_demo_if_unset(settings: &mut Settings, runtime: &Runtime) -> R
     let upstream = &mut settings.gateway.upstream.url;
     let is_missing = upstream.is_none();
     if is_missing {
-        warn!("UPSTREAM_URL is not set: the built-in demo model answers");
+        warn!("UPSTREAM_URL is not set: using the built-in demo model");
         *upstream = Some(start_demo(runtime)?);
     }
     Ok(is_missing)

@@ -103,9 +103,11 @@ impl Adopting {
                 for from in others.into_iter().filter(|folder| *folder != own) {
                     match spool::take_over(&from, &own) {
                         Ok(None | Some(0)) => {}
-                        Ok(Some(count)) => info!("{count} records of the process before go on"),
+                        Ok(Some(count)) => {
+                            info!("{count} records of the previous process taken over")
+                        }
                         Err(error) => {
-                            warn!("spool: {} cannot be taken over: {error}", from.display())
+                            warn!("spool: cannot take over {}: {error}", from.display())
                         }
                     }
                 }
@@ -142,7 +144,7 @@ impl Running {
         let waiting = self.spool.waiting();
         self.closer.close();
         if waiting > 0 {
-            warn!("records not delivered before the stop wait on disk for the next start");
+            warn!("undelivered records stay on disk for the next start");
         }
     }
 }

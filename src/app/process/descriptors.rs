@@ -41,10 +41,10 @@ pub(crate) fn clients(wanted: Option<usize>) -> Result<usize> {
     );
     match wanted {
         Some(wanted) if have < needed => warn!(
-            "{have} file descriptors are enough for {room} client connections, not for limits.connections {wanted}, which needs {needed} (LimitNOFILE, ulimit -n): {room} is the limit"
+            "{have} file descriptors allow {room} client connections; limits.connections {wanted} needs {needed} (LimitNOFILE, ulimit -n): the limit is {room}"
         ),
         None if have < needed => info!(
-            "{have} file descriptors are enough for {room} client connections: limits.connections is not set, so that is the limit"
+            "{have} file descriptors allow {room} client connections: the limit, since limits.connections is not set"
         ),
         _ => {}
     }

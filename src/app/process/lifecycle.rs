@@ -122,7 +122,7 @@ impl Signals {
     /// Says that calls are welcome elsewhere, for as long as load balancers need to hear it. False when it
     /// was interrupted.
     async fn drain(&self, interrupt: &mut Signal) -> bool {
-        info!("asked to stop, draining");
+        info!("stop requested, draining");
         notify::stopping();
         self.readiness.set(DRAINING);
         upgrade::close(&self.control);
@@ -176,7 +176,7 @@ impl ShutdownSignalWatch for Signals {
             tokio::select! {
                 _ = interrupt.recv() => info!("interrupted, stopping at once"),
                 () = left_alone(&control) => {
-                    warn!("asked to stop while nobody serves, stopping at once: the process that took over has died");
+                    warn!("stop requested while no process serves, stopping at once: the process that took over has died");
                 }
             }
             readiness.set(INTERRUPTED);

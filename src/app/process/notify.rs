@@ -64,7 +64,7 @@ fn send(state: &str) {
     };
     let sent = address.and_then(|address| socket()?.send_to_addr(state.as_bytes(), &address));
     if let Err(error) = sent {
-        log::warn!("the service manager was not told: {error}");
+        log::warn!("cannot notify the service manager: {error}");
     }
 }
 

@@ -105,7 +105,7 @@ fn welcome(text: String) {
     let say = move || drop(writeln!(std::io::stdout(), "{text}"));
     let thread = std::thread::Builder::new().name("welcome".into());
     if let Err(error) = thread.spawn(say) {
-        warn!("what serves where is not said: {error}");
+        warn!("cannot print the start text: {error}");
     }
 }
 
@@ -113,7 +113,9 @@ fn catch_up(reloads: &Arc<Reloads>) {
     let reloads = reloads.clone();
     let thread = std::thread::Builder::new().name("catch-up".into());
     if let Err(error) = thread.spawn(move || reloads.catch_up()) {
-        warn!("the configuration is the one of this process's start: {error}");
+        warn!(
+            "cannot check for a newer configuration, the one read at the start stays in force: {error}"
+        );
     }
 }
 
@@ -174,7 +176,9 @@ impl Serving {
             sockets: self.context.sockets.clone(),
         };
         if let Err(error) = control.open(&self.context.control) {
-            warn!("this process takes no orders, neither upgrade nor reload by command: {error:#}");
+            warn!(
+                "no control socket: `monitor upgrade` and `monitor reload` cannot reach this process: {error:#}"
+            );
         }
         // Asked to end before there was anything to close.
         if self.readiness.is_leaving() {

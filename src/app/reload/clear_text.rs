@@ -67,12 +67,12 @@ fn called(settings: &Settings, role: Role) -> Vec<ClearTextTarget> {
     exposed.map(|(target, _)| target).collect()
 }
 
-/// Whether what is sent there can be read on the way.
+/// Whether what is sent there can be read in transit.
 fn leaves(url: &BaseUrl) -> bool {
     !url.tls && !is_here(&url.host)
 }
 
-/// Whether what is sent to the database can be read on the way, by whoever listens or answers in its place. A
+/// Whether what is sent to the database can be read in transit, by whoever listens or answers in its place. A
 /// path is that of a Unix socket.
 fn is_unchecked(store: &StoreSettings) -> bool {
     store.ssl != StoreSsl::On && !store.host.starts_with('/') && !is_here(&store.host)

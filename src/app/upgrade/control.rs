@@ -105,7 +105,7 @@ pub(crate) fn close(path: &Path) {
         && own == there
         && let Err(error) = std::fs::remove_file(path)
     {
-        log::warn!("{} cannot be removed: {error}", path.display());
+        log::warn!("cannot remove {}: {error}", path.display());
     }
 }
 

@@ -107,7 +107,7 @@ pub(crate) fn on_signal(upgrades: &Upgrades) {
         return;
     }
     if let Err(error) = next_process(upgrades) {
-        log::error!("upgrade: {error:#}; this process goes on");
+        log::error!("upgrade failed: {error:#}; this process keeps serving");
     }
 }
 

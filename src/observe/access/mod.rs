@@ -110,7 +110,7 @@ impl AccessLog {
                 true
             }
             Err(error) => {
-                log::error!("the access log has no thread: {error}");
+                log::error!("cannot start the access log's thread: {error}");
                 false
             }
         }

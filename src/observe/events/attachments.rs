@@ -65,7 +65,7 @@ impl AttachmentsAbandoned<'_> {
         if let Some(count) = UNSEEN.pass() {
             warn!(
                 target: "attachments",
-                "attachments of a call {}: {}; request_id={} ({count} such since the last line)",
+                "attachments of a call {}: {}; request_id={} ({count} since the last line)",
                 self.outcome.as_str(),
                 self.reason,
                 self.request_id,

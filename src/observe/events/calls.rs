@@ -59,7 +59,7 @@ impl UpstreamRetried {
     /// Counts and logs.
     pub fn emit(&self, metrics: &Metrics) {
         metrics.upstream_retries.inc();
-        info!(target: "gateway", "upstream connection accepted no byte, trying once more");
+        info!(target: "gateway", "upstream connection accepted no byte, retrying once");
     }
 }
 
@@ -91,7 +91,7 @@ impl ConnectionEnded {
         if let Some(count) = throttle.and_then(Throttle::pass) {
             info!(
                 target: "gateway",
-                "client connection ended: {} ({count} such since the last line)",
+                "client connection closed: {} ({count} since the last line)",
                 self.reason.as_str(),
             );
         }

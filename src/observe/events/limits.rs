@@ -27,7 +27,7 @@ impl AcceptPaused {
         if let Some(count) = PAUSED.pass() {
             warn!(
                 target: "gateway",
-                "{} client connections are open ({}): the next waits until one closes ({count} such since the last line)",
+                "{} client connections are open ({}): further connections wait in the accept queue ({count} since the last line)",
                 self.connections,
                 self.bound,
             );
@@ -54,7 +54,7 @@ impl AcceptFailed<'_> {
         if let Some(count) = throttle.and_then(Throttle::pass) {
             warn!(
                 target: "gateway",
-                "no connection could be accepted: {} ({count} such since the last line)",
+                "cannot accept a connection: {} ({count} since the last line)",
                 self.error,
             );
         }
@@ -78,17 +78,17 @@ impl Overloaded {
         let throttle = OVERLOADED.get(self.room as usize);
         if let Some(count) = throttle.and_then(Throttle::pass) {
             let why = match self.room {
-                Exhausted::Memory => "limits.buffered_bytes are taken",
+                Exhausted::Memory => "limits.buffered_bytes is exhausted",
                 Exhausted::Disk => {
-                    "limits.spilled_bytes are taken, or the disk takes no more (data_dir)"
+                    "limits.spilled_bytes is exhausted, or the disk is full (data_dir)"
                 }
                 Exhausted::Descriptors => {
-                    "there are no file descriptors for more calls (LimitNOFILE, ulimit -n)"
+                    "no file descriptors for further calls (LimitNOFILE, ulimit -n)"
                 }
             };
             warn!(
                 target: "gateway",
-                "calls are answered with 503: {why} ({count} such since the last line)",
+                "calls are answered with 503: {why} ({count} since the last line)",
             );
         }
     }
@@ -106,7 +106,7 @@ impl SpilledEarly {
         if let Some(count) = EARLY.pass() {
             warn!(
                 target: "gateway",
-                "limits.buffered_bytes are almost taken: request bodies that come slowly wait in files ({count} such since the last line)",
+                "limits.buffered_bytes is nearly exhausted: slow request bodies move to files ({count} since the last line)",
             );
         }
     }
@@ -132,7 +132,7 @@ impl CallRefused<'_> {
         if let Some(count) = throttle.and_then(Throttle::pass) {
             info!(
                 target: "policy",
-                "application {} has as many calls as it may ({limit}): answered with 429 ({count} such since the last line)",
+                "application {} is over its limit ({limit}): answered with 429 ({count} since the last line)",
                 self.application,
             );
         }

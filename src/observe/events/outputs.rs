@@ -30,10 +30,10 @@ impl AccessLinesLost {
         self.count(metrics);
         if LINES[self.reason as usize].pass().is_some() {
             let why = match self.reason {
-                LinesLost::Queue => "more than log.access.queue wait to be written",
+                LinesLost::Queue => "log.access.queue is full",
                 LinesLost::Disk => "its file or stream cannot be written",
             };
-            warn!(target: "log", "lines of the access log are lost: {why}");
+            warn!(target: "log", "access log lines lost: {why}");
         }
     }
 }
@@ -55,11 +55,11 @@ impl SpansDropped {
         metrics.outputs.spans_lost(self.reason, self.count);
         if SPANS[self.reason as usize].pass().is_some() {
             let why = match self.reason {
-                SpansLost::Queue => "more than trace.queue wait for the collector",
+                SpansLost::Queue => "trace.queue is full",
                 SpansLost::Unavailable => "the collector does not answer",
-                SpansLost::Refused => "the collector refuses them",
+                SpansLost::Refused => "the collector rejects them",
             };
-            warn!(target: "trace", "spans are dropped: {why}");
+            warn!(target: "trace", "spans dropped: {why}");
         }
     }
 }
@@ -77,7 +77,7 @@ impl SpansExported {
     pub fn emit(&self, metrics: &Metrics) {
         metrics.outputs.spans_exported.inc_by(self.count);
         if self.is_back {
-            info!(target: "trace", "the collector takes spans again");
+            info!(target: "trace", "the collector accepts spans again");
         }
     }
 }
@@ -89,7 +89,7 @@ impl ExportFailed {
     /// Counts. What it costs is said by [`SpansDropped`].
     pub fn emit(&self, metrics: &Metrics) {
         metrics.outputs.exports_failed.inc();
-        debug!(target: "trace", "the collector has not taken an export");
+        debug!(target: "trace", "the collector did not accept an export");
     }
 }
 
@@ -107,8 +107,8 @@ impl ClearTextSecret {
     }
 
     fn said(&self) -> String {
-        let open = "is reached from other machines without TLS";
-        let read = "can be read on the way";
+        let open = "accepts connections from other machines without TLS";
+        let read = "can be read in transit";
         let (setting, what) = match self.target {
             ClearTextTarget::Upstream => ("upstream.url", "the clients' Authorization"),
             ClearTextTarget::Monitor => ("monitor.url", "access keys"),
@@ -117,12 +117,12 @@ impl ClearTextSecret {
             ClearTextTarget::Trace => ("trace.endpoint", "trace.authorization"),
             ClearTextTarget::Listen => {
                 return format!(
-                    "a listener (listen) {open}: access keys, the clients' Authorization and what is sent with them {read}; give it tls, or put a proxy with TLS before it"
+                    "a listener (listen) {open}: access keys, the clients' Authorization and what is sent with them {read}; configure tls, or put a proxy that terminates TLS in front of it"
                 );
             }
             ClearTextTarget::AnalysisListen => {
                 return format!(
-                    "a listener of the analysis API {open}: access tokens, sessions and records {read}; give it tls, or put a proxy with TLS before it"
+                    "a listener of the analysis API {open}: access tokens, sessions and records {read}; configure tls, or put a proxy that terminates TLS in front of it"
                 );
             }
             ClearTextTarget::Store => {

@@ -54,7 +54,7 @@ impl Unchecked<'_> {
         if let Some(count) = throttle.and_then(Throttle::pass) {
             warn!(
                 target: "policy",
-                "no verdict ({}): {}; {} ({count} such since the last line)",
+                "no verdict ({}): {}; {} ({count} since the last line)",
                 self.reason.as_str(),
                 self.detail,
                 self.consequence,
@@ -90,7 +90,7 @@ impl Unrestored {
         if let Some(count) = throttle.and_then(Throttle::pass) {
             warn!(
                 target: "policy",
-                "an answer to a redacted prompt passes as it is: {} ({count} such since the last line)",
+                "an answer to a redacted prompt keeps its placeholders: {} ({count} since the last line)",
                 self.reason.as_str(),
             );
         }

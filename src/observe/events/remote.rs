@@ -32,7 +32,7 @@ impl RemoteCalled<'_> {
         if let Some(count) = throttle.and_then(Throttle::pass) {
             warn!(
                 target: "analysis",
-                "{} gave no verdict ({}): {} ({count} such since the last line)",
+                "{} gave no verdict ({}): {} ({count} since the last line)",
                 self.check.as_str(),
                 self.outcome.as_str(),
                 self.detail,
@@ -56,7 +56,7 @@ impl RemoteHealthChanged {
         let check = self.check.as_str();
         match self.is_down {
             true => {
-                warn!(target: "analysis", "{check} does not answer and is left alone for a while")
+                warn!(target: "analysis", "{check} is down: no answer; one probe per interval from here on")
             }
             false => info!(target: "analysis", "{check} answers again"),
         }

@@ -16,11 +16,11 @@ impl RetentionRan {
     pub fn emit(&self, metrics: &Metrics) {
         metrics.records_removed.inc_by(self.removed);
         if self.removed > 0 {
-            info!(target: "retention", "removed {} records beyond the limits", self.removed);
+            info!(target: "retention", "deleted {} records beyond the retention limits", self.removed);
         }
         if let Some(failure) = &self.failure {
             metrics.retention_failures.inc();
-            warn!(target: "retention", "records beyond the limits have to wait: {failure}");
+            warn!(target: "retention", "cannot delete records beyond the retention limits, trying again later: {failure}");
         }
     }
 }

@@ -31,7 +31,7 @@ impl RecordFinished<'_> {
         if let Some(count) = UNDELIVERED.pass() {
             warn!(
                 target: "telemetry",
-                "{} record {}: {} ({count} such since the last line)",
+                "{} record {}: {} ({count} since the last line)",
                 self.stage.record_name(),
                 self.outcome.as_str(),
                 self.reason,
@@ -55,7 +55,7 @@ impl RecordDelayed<'_> {
         if let Some(count) = DELAYED.pass() {
             warn!(
                 target: "telemetry",
-                "{} record failed and is sent again: {} ({count} such since the last line)",
+                "{} record not delivered, retrying: {} ({count} since the last line)",
                 self.stage.record_name(),
                 self.reason,
             );
@@ -77,7 +77,7 @@ impl SpoolLost {
         metrics.spool.lost(self.reason, self.count);
         log::error!(
             target: "telemetry",
-            "{} records left the spool undelivered, reason: {} (spool.max_bytes, spool.max_age)",
+            "{} records evicted from the spool undelivered, reason: {} (spool.max_bytes, spool.max_age)",
             self.count,
             self.reason,
         );
@@ -97,7 +97,7 @@ impl DeadLettersLost {
         if let Some(count) = LETTERS.pass() {
             log::error!(
                 target: "telemetry",
-                "{} dead letters are gone (spool.max_dead_bytes; {count} such lines since the last one)",
+                "{} dead letters evicted (spool.max_dead_bytes; {count} since the last line)",
                 self.count,
             );
         }
@@ -113,7 +113,7 @@ impl SpoolThreadPanicked {
         metrics.spool.panics.inc();
         log::error!(
             target: "telemetry",
-            "the thread that writes the spool panicked and goes on; until it writes again the disk counts as refusing",
+            "the spool's writer thread panicked and was resumed; the spool counts as degraded until the next write",
         );
     }
 }
@@ -130,7 +130,7 @@ impl SpoolDamaged {
         metrics.spool.damaged.inc();
         log::error!(
             target: "telemetry",
-            "{} bytes of the spool cannot be read; the file is kept with the ending .damaged",
+            "{} unreadable bytes in the spool; the file is kept with the suffix .damaged",
             self.bytes,
         );
     }
@@ -148,7 +148,7 @@ impl SpoolDiskFailed<'_> {
         if let Some(count) = DISK.pass() {
             log::error!(
                 target: "telemetry",
-                "the spool's disk refuses: {}; records wait in memory ({count} such since the last line)",
+                "cannot write the spool: {}; records wait in memory ({count} since the last line)",
                 self.error,
             );
         }

@@ -10,7 +10,7 @@ pub struct HandedOver;
 impl HandedOver {
     /// Says it.
     pub fn emit(&self) {
-        info!("another process serves from here on; this one ends with its last call");
+        info!("handed over: another process serves, this one ends with its last call");
     }
 }
 
@@ -25,8 +25,10 @@ impl UpgradeEnded {
     pub fn emit(&self, metrics: &Metrics) {
         metrics.upgrade_ended(self.result);
         match self.result {
-            UpgradeResult::Done => info!("this process serves in the place of the one before"),
-            UpgradeResult::Failed => error!("an upgrade failed; this process goes on"),
+            UpgradeResult::Done => {
+                info!("took over: this process serves in place of the previous one")
+            }
+            UpgradeResult::Failed => error!("upgrade failed; this process keeps serving"),
         }
     }
 }
@@ -47,7 +49,7 @@ impl ReloadEnded<'_> {
             UpgradeResult::Done => info!("configuration reloaded: {}", self.detail),
             UpgradeResult::Failed => {
                 error!(
-                    "the configuration was not reloaded, the running one stays in force: {}",
+                    "reload failed, the running configuration stays in force: {}",
                     self.detail
                 );
             }

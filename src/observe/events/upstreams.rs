@@ -28,7 +28,7 @@ impl FailedOver<'_> {
         if let Some(count) = throttle.and_then(Throttle::pass) {
             warn!(
                 target: "gateway",
-                "upstream {} failed a call ({}), which goes to {} ({count} such since the last line)",
+                "upstream {} failed a call ({}), failing over to {} ({count} since the last line)",
                 self.from,
                 self.reason.as_str(),
                 self.to,
@@ -50,8 +50,10 @@ impl UpstreamHealthChanged<'_> {
     pub fn emit(&self, metrics: &Metrics) {
         metrics.upstreams.up(self.upstream, self.is_up);
         match self.is_up {
-            true => info!(target: "gateway", "upstream {} answers again", self.upstream),
-            false => warn!(target: "gateway", "upstream {} is out of use", self.upstream),
+            true => info!(target: "gateway", "upstream {} is healthy again", self.upstream),
+            false => {
+                warn!(target: "gateway", "upstream {} is unhealthy and taken out of use", self.upstream)
+            }
         }
     }
 }
