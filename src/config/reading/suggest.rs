@@ -16,7 +16,7 @@ pub(crate) fn nearest<'k>(wrong: &str, known: &'k [String]) -> Option<&'k str> {
         .flatten()
         .map(|key| {
             let same_group = group(key) == group(wrong);
-            (distance(&name, &last(key)), !same_group, key)
+            (strsim::levenshtein(&name, &last(key)), !same_group, key)
         })
         .filter(|(edits, elsewhere, _)| *edits <= if *elsewhere { 0 } else { limit })
         .min()
@@ -26,22 +26,6 @@ pub(crate) fn nearest<'k>(wrong: &str, known: &'k [String]) -> Option<&'k str> {
 /// `stream` of `stream.heartbeat`.
 fn group(key: &str) -> Option<&str> {
     key.rsplit_once('.').map(|(group, _)| group)
-}
-
-/// Levenshtein's distance: single insertions, deletions and replacements.
-fn distance(left: &str, right: &str) -> usize {
-    let right: Vec<char> = right.chars().collect();
-    let mut row: Vec<usize> = (0..=right.len()).collect();
-    for (index, from) in left.chars().enumerate() {
-        let mut diagonal = row[0];
-        row[0] = index + 1;
-        for (column, to) in right.iter().enumerate() {
-            let replaced = diagonal + usize::from(from != *to);
-            diagonal = row[column + 1];
-            row[column + 1] = replaced.min(diagonal + 1).min(row[column] + 1);
-        }
-    }
-    row[right.len()]
 }
 
 #[cfg(test)]
