@@ -27,7 +27,7 @@ pub(super) enum SpoolCommand {
 /// Options of every `spool` command.
 #[derive(Debug, Args)]
 pub(super) struct SpoolArgs {
-    /// Print JSON.
+    /// Print JSON instead of text.
     #[arg(long)]
     json: bool,
     /// Configuration file (YAML) [env: MONITOR_CONFIG].

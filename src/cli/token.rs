@@ -89,7 +89,7 @@ struct Output {
 enum Scope {
     /// Send messages for analysis.
     Ingest,
-    /// Read records.
+    /// Read records and statistics.
     Read,
     /// Change settings and keys.
     Admin,

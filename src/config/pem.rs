@@ -42,7 +42,7 @@ pub fn identity(cert: &Path, key: &Path) -> Result<CertifiedKey, String> {
 /// The key of [`identity`] as it stands in the file, for those who read it themselves.
 ///
 /// # Errors
-/// As there.
+/// When the file cannot be read or contains no private key.
 pub fn key(path: &Path) -> Result<PrivateKeyDer<'static>, String> {
     let read = PrivateKeyDer::from_pem_file(path);
     read.map_err(|error| format!("{}: contains no private key ({error})", path.display()))
@@ -71,7 +71,7 @@ pub fn certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, String>
 /// The authorities of a file.
 ///
 /// # Errors
-/// As [`certificates`].
+/// When the file cannot be read, or a certificate of it is no authority.
 pub fn authorities(path: &Path) -> Result<RootCertStore, String> {
     let mut roots = RootCertStore::empty();
     for one in certificates(path)? {

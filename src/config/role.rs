@@ -5,7 +5,7 @@
 pub enum Role {
     /// `monitor all`: the gateway's keys at the top level, the analysis server's under `analysis:`.
     All,
-    /// `monitor gateway`.
+    /// `monitor gateway`: the gateway's keys at the top level.
     Gateway,
     /// `monitor analysis`: its keys at the top level.
     Analysis,

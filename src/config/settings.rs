@@ -29,7 +29,7 @@ pub struct Settings {
     pub analysis: AnalysisSettings,
     /// Where the embedded store and other files live. MONITOR_DATA_DIR, default `./data`.
     pub data_dir: PathBuf,
-    /// `log`.
+    /// Log lines on standard error and the access log.
     pub log: LogSettings,
 }
 
@@ -45,17 +45,17 @@ pub struct GatewaySettings {
     pub upstream: UpstreamSettings,
     /// MONITOR_URL and what belongs to it.
     pub monitor: MonitorSettings,
-    /// Streams.
+    /// Keepalive comments in silent streams.
     pub stream: StreamSettings,
-    /// Bounds.
+    /// Limits on threads, connections, memory and time.
     pub limits: Limits,
-    /// Stopping.
+    /// How long a stop waits for calls in progress.
     pub shutdown: ShutdownSettings,
     /// Records in memory on their way to the backend.
     pub queue: QueueSettings,
     /// Records on disk that the backend has not taken.
     pub spool: SpoolSettings,
-    /// Attached files.
+    /// Limits and exceptions for attached files.
     pub files: FilesSettings,
     /// Policies from this file instead of a store, each checked, no id twice.
     pub applications: Vec<ApplicationPolicy>,

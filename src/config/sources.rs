@@ -8,11 +8,11 @@ use super::role::Role;
 pub struct Overrides {
     /// `--listen`: the gateway's listeners, or the analysis server's in `monitor analysis`.
     pub listen: Option<String>,
-    /// `--upstream-url`.
+    /// `--upstream-url`: URL of the model server.
     pub upstream_url: Option<String>,
-    /// `--monitor-url`.
+    /// `--monitor-url`: URL of the monitoring backend.
     pub monitor_url: Option<String>,
-    /// `--data-dir`.
+    /// `--data-dir`: data folder of the service.
     pub data_dir: Option<String>,
 }
 

@@ -34,7 +34,7 @@ pub enum Admission {
 /// Whether an answer, or its lack, changed what is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Transition {
-    /// Nothing changed.
+    /// The health of the server is what it was.
     None,
     /// The server counts as down from here on.
     Down,

@@ -26,7 +26,7 @@ impl ReloadableTls {
     /// None where no file is named: then the system's authorities are asked, as for any server.
     ///
     /// # Errors
-    /// As [`TlsMaterial::read`].
+    /// When a file cannot be used; the text names it.
     pub fn new(
         ca: Option<&Path>,
         client: Option<&ClientIdentity>,

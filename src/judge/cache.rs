@@ -1,5 +1,8 @@
 //! Verdicts that are remembered for a while, by what they were given on. Bounded; the oldest go first.
 //! Holds no text: keys are hashes.
+//!
+//! Own code, sixty lines, instead of `quick_cache`: that has no expiry, so entries would carry their time as
+//! here, and its count, which `/status` shows, would include what has expired.
 
 use monitor_detect::rules::CustomPolicy;
 use monitor_model::PolicyRuling;
@@ -11,7 +14,7 @@ use std::time::{Duration, Instant};
 /// What a verdict was given on.
 pub(super) type Key = [u8; 32];
 
-/// The memory.
+/// Verdicts by what they were given on.
 pub(super) struct Cache {
     capacity: usize,
     time_to_live: Duration,

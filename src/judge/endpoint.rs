@@ -54,7 +54,7 @@ pub enum SetupError {
 pub struct EndpointConfig<'a> {
     /// What it is, for logs and metrics.
     pub label: RemoteLabel,
-    /// Its address.
+    /// Base URL of the server.
     pub base: &'a BaseUrl,
     /// What is asked, below the address.
     pub path: &'a str,
@@ -62,7 +62,7 @@ pub struct EndpointConfig<'a> {
     pub api_key: Option<&'a Secret>,
 }
 
-/// One server.
+/// One server, with its client, its limits and its health.
 pub struct Endpoint {
     label: RemoteLabel,
     client: HttpClient,
@@ -90,7 +90,7 @@ impl Endpoint {
     /// Connects nowhere yet.
     ///
     /// # Errors
-    /// [`SetupError`].
+    /// When the system's certificates cannot be read, or the URL or key cannot be sent.
     pub fn new(
         reached: &EndpointConfig<'_>,
         limits: CallLimits,

@@ -4,7 +4,7 @@
 use crate::observe::RemoteOutcome;
 use thiserror::Error;
 
-/// No verdict.
+/// Why there is no verdict.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum Fault {
     /// No connection, or it broke.

@@ -30,7 +30,7 @@ one JSON object and nothing before or after it: {\"nonce\": the same nonce, \"ca
 pub struct GuardQuery<'a> {
     /// Prompt or answer.
     pub stage: Stage,
-    /// The message.
+    /// The text of the message.
     pub text: &'a str,
     /// The categories in force, by name.
     pub categories: &'a [&'a str],
@@ -55,7 +55,7 @@ impl GuardModel {
     /// A model at its configured address.
     ///
     /// # Errors
-    /// [`SetupError`].
+    /// When the system's certificates cannot be read, or the URL or key cannot be sent.
     pub fn new(settings: GuardSettings, metrics: Arc<Metrics>) -> Result<Self, SetupError> {
         let reached = EndpointConfig {
             label: RemoteLabel::Guard,

@@ -44,7 +44,7 @@ impl ModelJudge {
     /// A judge at that address.
     ///
     /// # Errors
-    /// [`SetupError`].
+    /// When the system's certificates cannot be read, or the URL or key cannot be sent.
     pub fn new(
         settings: JudgeSettings,
         base: &BaseUrl,

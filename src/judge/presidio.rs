@@ -39,14 +39,14 @@ const TABLE: [(&str, PatternName); 18] = [
     ("MONEY", PatternName::Money),
 ];
 
-/// An analyzer.
+/// A Presidio analyzer and the patterns that its types stand for.
 pub struct Presidio {
     endpoint: Endpoint,
     settings: PresidioSettings,
     table: BTreeMap<String, PatternName>,
 }
 
-/// One question.
+/// One `POST /analyze`.
 struct Question<'a> {
     text: &'a str,
     language: &'a str,
@@ -67,7 +67,7 @@ impl Presidio {
     /// An analyzer at its configured address.
     ///
     /// # Errors
-    /// [`SetupError`].
+    /// When the system's certificates cannot be read, or the URL or key cannot be sent.
     pub fn new(settings: PresidioSettings, metrics: Arc<Metrics>) -> Result<Self, SetupError> {
         let reached = EndpointConfig {
             label: RemoteLabel::Presidio,

@@ -34,7 +34,7 @@ pub(super) struct Verdict {
     pub(super) reason: String,
 }
 
-/// One question.
+/// One question: policies and a piece of text.
 pub(super) struct Question<'a> {
     nonce: String,
     model: &'a str,

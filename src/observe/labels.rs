@@ -19,7 +19,7 @@ macro_rules! label {
 }
 
 label!(
-    /// `route` label.
+    /// `route` label of calls: the endpoint.
     RouteLabel {
         /// POST /v1/chat/completions
         Chat => "chat",
@@ -29,7 +29,7 @@ label!(
         Models => "models",
         /// The contract and its documentation.
         Docs => "docs",
-        /// Anything else.
+        /// Any other path.
         Other => "other",
     }
 );
@@ -71,7 +71,7 @@ label!(
         Guardrails => "guardrails",
         /// A custom policy is violated.
         CustomPolicy => "custom_policy",
-        /// Sensitive data.
+        /// Sensitive data was found.
         Dataclean => "dataclean",
     }
 );
@@ -119,7 +119,7 @@ label!(
 label!(
     /// `reason` label of calls that went to the next model server.
     FailoverReason {
-        /// No connection.
+        /// No connection could be established.
         Connect => "connect",
         /// An answer of 502, 503 or 504 (`upstream.failover_on: unavailable`).
         Unavailable => "unavailable",
@@ -137,7 +137,7 @@ label!(
 label!(
     /// `room` label of calls refused with 503.
     Exhausted {
-        /// limits.buffered_bytes.
+        /// Memory: limits.buffered_bytes.
         Memory => "memory",
         /// The disk that large request bodies are written to.
         Disk => "disk",

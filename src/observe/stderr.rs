@@ -41,7 +41,7 @@ pub(super) struct Lines {
 }
 
 struct Queue {
-    /// Whole lines.
+    /// Whole lines, each with its line end.
     bytes: Vec<u8>,
     /// Lines that were lost since somebody was last told.
     lost: u64,

@@ -13,7 +13,7 @@ use anyhow::Result;
 use std::sync::Arc;
 use tokio::runtime::Runtime;
 
-/// What runs.
+/// The access log and the traces of a running gateway.
 pub(crate) struct Observability {
     pub(crate) access: Arc<AccessLog>,
     pub(crate) tracing: Arc<Tracing>,

@@ -51,7 +51,7 @@ impl Tracing {
     /// Starts what sends spans where there is a collector.
     ///
     /// # Errors
-    /// As [`Tracing::prepare`].
+    /// When the collector cannot be called at all.
     pub(crate) fn start(
         settings: Option<&TraceSettings>,
         runtime: Handle,

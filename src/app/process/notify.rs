@@ -1,4 +1,8 @@
-//! What systemd is told of this process (`Type=notify`): nothing where it does not listen.
+//! Messages to systemd about this process (`Type=notify`): none without a socket to send them to.
+//!
+//! Own code instead of `sd-notify`, which opens a socket for each message: a process without free file
+//! descriptors could not say that it is alive, and the watchdog would kill it. It also does not know
+//! abstract sockets.
 
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::ffi::OsStrExt;

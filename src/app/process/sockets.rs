@@ -78,7 +78,7 @@ impl Sockets {
     /// Claims all addresses of a list.
     ///
     /// # Errors
-    /// As [`Sockets::claim`].
+    /// When an address cannot be listened on; the text names it.
     pub(crate) fn claim_all(&self, what: &str, listeners: &mut [Listener]) -> Result<()> {
         for listener in listeners {
             listener.address = self.claim(what, listener.address)?;

@@ -95,7 +95,7 @@ pub(crate) struct CountedApp {
 }
 
 impl CountedApp {
-    /// As [`WebApp::new`].
+    /// Counts the requests of `router`; `header_timeout` bounds the wait for each request head.
     pub(crate) fn new(router: Router, header_timeout: Duration, api_activity: ApiActivity) -> Self {
         let handed = api_activity.clone();
         let count = move |request: Request, next: Next| {

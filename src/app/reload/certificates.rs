@@ -19,7 +19,7 @@ use std::sync::Arc;
 pub(crate) enum Alpn {
     /// HTTP/2, then HTTP/1.1.
     Http2,
-    /// HTTP/1.1 alone.
+    /// HTTP/1.1 only, for a router that speaks nothing newer.
     Http1,
 }
 
@@ -71,7 +71,7 @@ impl Certificates {
     /// Everything with which a process has been started, once more.
     ///
     /// # Errors
-    /// As [`Certificates::of`].
+    /// When a file cannot be read or used.
     pub(crate) fn read(&self) -> Result<Vec<LoadedCertificate>> {
         self.0.iter().map(|held| read(&held.files)).collect()
     }

@@ -30,7 +30,7 @@ pub(super) struct Block {
 /// Where blocks end.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Shape {
-    /// Between paragraphs.
+    /// A paragraph, which ends at an empty line.
     Text,
     /// Nowhere: pseudonyms are numbered through the whole text.
     Whole,

@@ -78,7 +78,7 @@ impl DetachedProcess {
         Ok(Self { pid, handle })
     }
 
-    /// Its number.
+    /// The process id.
     pub(crate) fn id(&self) -> u32 {
         self.pid
     }

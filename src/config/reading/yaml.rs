@@ -6,7 +6,7 @@ use crate::config::values::units::Form;
 use saphyr::{LoadableYamlNode, MarkedYaml, Scalar, YamlData};
 use std::path::Path;
 
-/// One file.
+/// One configuration file, parsed.
 pub(crate) struct Document {
     /// The path as it was given.
     pub(crate) path: String,

@@ -7,9 +7,9 @@ use std::path::PathBuf;
 /// A certificate of our own towards a server, PEM files.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ClientIdentity {
-    /// Certificate chain.
+    /// Certificate chain, the leaf first.
     pub cert: PathBuf,
-    /// Private key.
+    /// Private key of the leaf certificate.
     pub key: PathBuf,
 }
 

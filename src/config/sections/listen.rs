@@ -19,9 +19,9 @@ pub struct Listener {
 /// PEM files of one listener.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TlsFiles {
-    /// Certificate chain.
+    /// Certificate chain, the leaf first.
     pub cert: PathBuf,
-    /// Private key.
+    /// Private key of the leaf certificate.
     pub key: PathBuf,
     /// Who may connect; None: everybody.
     pub clients: Option<ClientCheck>,

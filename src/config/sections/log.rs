@@ -6,12 +6,12 @@ use crate::config::role::Role;
 use crate::config::values::units;
 use std::path::PathBuf;
 
-/// Logging.
+/// The keys of `log`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LogSettings {
     /// `error`, `warn`, `info`, `debug` or `trace`, or a filter such as `info,pingora_core=warn`.
     pub level: String,
-    /// Line format.
+    /// Format of the lines on standard error.
     pub format: LogFormat,
     /// `log.access`, of a gateway.
     pub access: AccessLogSettings,
@@ -20,7 +20,7 @@ pub struct LogSettings {
 /// Format of log lines on stderr.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LogFormat {
-    /// For people.
+    /// One line of text, for people.
     Text,
     /// One JSON object per line.
     Json,

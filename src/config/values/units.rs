@@ -1,5 +1,9 @@
 //! How single values are written: durations, sizes, counts, words, addresses, paths. Each form says
 //! what it allows in the words of its error message (CONTRACT 33).
+//!
+//! Own code instead of `humantime` and `bytesize`, which read other things than what is documented:
+//! humantime takes neither bare seconds nor fractions (`60`, `1.5h`), which files have, and takes months
+//! and sums (`1h 30m`); bytesize takes fractions and any case, and rounds.
 
 use monitor_model::{ApplicationId, Secret};
 use std::fmt::Display;

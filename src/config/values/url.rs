@@ -1,5 +1,9 @@
 //! Base URLs of the upstream and the backend: parsing and printing. No name is resolved and nothing
 //! is called (CONTRACT 9).
+//!
+//! Own code instead of `url`, which mends what it reads: it takes a backslash for a slash, resolves `..`
+//! in a prefix, turns a host that was mistyped into punycode, and so hides mistakes that an operator
+//! should see.
 
 use super::units::Form;
 use std::fmt;

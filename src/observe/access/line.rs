@@ -10,20 +10,20 @@ use std::net::IpAddr;
 use std::time::SystemTime;
 use uuid::Uuid;
 
-/// One call.
+/// What the access log says of one call.
 #[derive(Clone, Debug)]
 pub struct AccessLine {
     /// When its head was read.
     pub at: SystemTime,
-    /// `X-Request-Id`.
+    /// Value of `X-Request-Id`.
     pub request_id: String,
     /// The trace it belongs to, whether it is sampled or not.
     pub trace_id: Option<TraceId>,
-    /// Who called.
+    /// Address of the client, where it is logged.
     pub client: Option<IpAddr>,
     /// The method, where it is a known one.
     pub method: &'static str,
-    /// Which endpoint.
+    /// Endpoint of the call.
     pub route: RouteLabel,
     /// Whose policy applies; None also where what the client named is no UUID.
     pub application: Option<Uuid>,

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 /// All attached files of one call have come to their ends (§7.3.2).
 pub struct AttachmentsEnded<'a> {
-    /// `X-Request-Id`.
+    /// Value of `X-Request-Id` of the call.
     pub request_id: &'a str,
     /// Files that the backend has.
     pub attached: u64,
@@ -48,11 +48,11 @@ impl AttachmentsEnded<'_> {
 
 /// The files of one call went without having been looked at; counted as one.
 pub struct AttachmentsAbandoned<'a> {
-    /// `X-Request-Id`.
+    /// Value of `X-Request-Id` of the call.
     pub request_id: &'a str,
     /// `no_record` or `dropped`.
     pub outcome: AttachmentOutcome,
-    /// Why.
+    /// Reason in plain words, for the log.
     pub reason: &'static str,
 }
 

@@ -9,13 +9,13 @@ use std::time::Duration;
 
 /// One call ended: the access line.
 pub struct CallEnded<'a> {
-    /// Which endpoint.
+    /// Endpoint of the call.
     pub route: RouteLabel,
     /// How it ended.
     pub outcome: Outcome,
     /// The status the client got, 0 for none.
     pub status: u16,
-    /// `X-Request-Id`.
+    /// Value of `X-Request-Id` of the call.
     pub request_id: &'a str,
     /// Body bytes to the client.
     pub bytes_sent: usize,
@@ -26,7 +26,7 @@ pub struct CallEnded<'a> {
 }
 
 impl CallEnded<'_> {
-    /// Counts.
+    /// Updates the metrics; the line is written by the access log.
     pub fn count(&self, metrics: &Metrics) {
         metrics.call_ended(self.route, self.outcome, self.times);
     }
@@ -67,7 +67,7 @@ impl UpstreamRetried {
 pub struct HeartbeatSent;
 
 impl HeartbeatSent {
-    /// Counts.
+    /// Updates the metric, without a log line.
     pub fn emit(&self, metrics: &Metrics) {
         metrics.heartbeats.inc();
     }
@@ -75,7 +75,7 @@ impl HeartbeatSent {
 
 /// A client's connection was ended because of how it used it.
 pub struct ConnectionEnded {
-    /// Why.
+    /// Reason, a label of the metric.
     pub reason: EndReason,
 }
 

@@ -12,7 +12,7 @@ const PERIOD: Duration = Duration::from_secs(10);
 
 /// As many clients are connected as may be.
 pub struct AcceptPaused {
-    /// How many.
+    /// Number of open connections.
     pub connections: i64,
     /// What their bound is called.
     pub bound: &'static str,
@@ -37,7 +37,7 @@ impl AcceptPaused {
 
 /// The system did not give a connection.
 pub struct AcceptFailed<'a> {
-    /// Why.
+    /// Reason, a label of the metric.
     pub reason: AcceptFault,
     /// In the system's words.
     pub error: &'a std::io::Error,
@@ -114,9 +114,9 @@ impl SpilledEarly {
 
 /// A call is answered with 429 because of its application's limits.
 pub struct CallRefused<'a> {
-    /// Which.
+    /// The limit that was reached.
     pub limit: QuotaLimit,
-    /// Whose.
+    /// The application that reached it.
     pub application: &'a ApplicationId,
 }
 

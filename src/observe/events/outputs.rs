@@ -10,9 +10,9 @@ use std::time::Duration;
 
 /// Lines of the access log found no room, or no disk.
 pub struct AccessLinesLost {
-    /// Why.
+    /// Reason, a label of the metric.
     pub reason: LinesLost,
-    /// How many.
+    /// Number of lines.
     pub count: u64,
 }
 
@@ -20,7 +20,7 @@ static LINES: LazyLock<[Throttle; 2]> =
     LazyLock::new(|| std::array::from_fn(|_| Throttle::every(Duration::from_secs(10))));
 
 impl AccessLinesLost {
-    /// Counts.
+    /// Updates the metric, without a log line.
     pub fn count(&self, metrics: &Metrics) {
         metrics.outputs.lines_lost(self.reason, self.count);
     }
@@ -40,9 +40,9 @@ impl AccessLinesLost {
 
 /// Spans went without having reached a collector.
 pub struct SpansDropped {
-    /// Why.
+    /// Reason, a label of the metric.
     pub reason: SpansLost,
-    /// How many.
+    /// Number of spans.
     pub count: u64,
 }
 
@@ -66,7 +66,7 @@ impl SpansDropped {
 
 /// A collector has spans.
 pub struct SpansExported {
-    /// How many.
+    /// Number of spans.
     pub count: u64,
     /// It had not answered before.
     pub is_back: bool,
@@ -95,7 +95,7 @@ impl ExportFailed {
 
 /// A server off this machine gets secrets in clear text, or is given them.
 pub struct ClearTextSecret {
-    /// Which.
+    /// The server or listener, a label of the metric.
     pub target: ClearTextTarget,
 }
 

@@ -14,7 +14,7 @@ pub struct Blocked<'a> {
     pub stage: Stage,
     /// What was found.
     pub kind: VerdictType,
-    /// `X-Request-Id`.
+    /// Value of `X-Request-Id` of the call.
     pub request_id: &'a str,
 }
 
@@ -34,7 +34,7 @@ impl Blocked<'_> {
 
 /// A message of sync mode got no verdict, or whether there is a policy was never known.
 pub struct Unchecked<'a> {
-    /// Why.
+    /// Reason, a label of the metric.
     pub reason: UncheckedReason,
     /// The same in words of ours.
     pub detail: &'a str,
@@ -75,7 +75,7 @@ impl PromptRedacted {
 
 /// An answer, or a part of it, went to its client with the placeholders of the redacted prompt.
 pub struct Unrestored {
-    /// Why.
+    /// Reason, a label of the metric.
     pub reason: UnrestoredReason,
 }
 

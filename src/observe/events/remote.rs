@@ -9,7 +9,7 @@ use std::time::Duration;
 
 /// A server that an analysis asks was asked, or could not be.
 pub struct RemoteCalled<'a> {
-    /// Which.
+    /// The server, a label of the metric.
     pub check: RemoteLabel,
     /// What came of it.
     pub outcome: RemoteOutcome,
@@ -43,7 +43,7 @@ impl RemoteCalled<'_> {
 
 /// A server that an analysis asks went down or came back.
 pub struct RemoteHealthChanged {
-    /// Which.
+    /// The server, a label of the metric.
     pub check: RemoteLabel,
     /// Whether it is left alone from now on.
     pub is_down: bool,

@@ -5,9 +5,9 @@ use log::{info, warn};
 
 /// A round of retention ended.
 pub struct RetentionRan {
-    /// Records removed.
+    /// Number of records deleted.
     pub removed: u64,
-    /// Why it did not come to its end.
+    /// Why the round failed before its end.
     pub failure: Option<String>,
 }
 

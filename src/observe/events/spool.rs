@@ -11,7 +11,7 @@ use std::time::Duration;
 
 /// A record's fate at the backend.
 pub struct RecordFinished<'a> {
-    /// Which record.
+    /// Stage of the record: before or after the model call.
     pub stage: Stage,
     /// What became of it.
     pub outcome: TelemetryOutcome,
@@ -42,7 +42,7 @@ impl RecordFinished<'_> {
 
 /// The backend did not answer; the record is sent again.
 pub struct RecordDelayed<'a> {
-    /// Which record.
+    /// Stage of the record: before or after the model call.
     pub stage: Stage,
     /// Why, in words of ours.
     pub reason: &'a str,
@@ -67,7 +67,7 @@ impl RecordDelayed<'_> {
 pub struct SpoolLost {
     /// `full`, `old` or `disk`.
     pub reason: &'static str,
-    /// How many.
+    /// Number of records.
     pub count: u64,
 }
 
@@ -86,7 +86,7 @@ impl SpoolLost {
 
 /// Dead letters for which `spool.max_dead_bytes` left no room, or that went to make some.
 pub struct DeadLettersLost {
-    /// How many.
+    /// Number of dead letters.
     pub count: u64,
 }
 
@@ -120,7 +120,7 @@ impl SpoolThreadPanicked {
 
 /// A part of the spool's files could not be read and is kept beside it.
 pub struct SpoolDamaged {
-    /// Its size.
+    /// Size of the unreadable part in bytes.
     pub bytes: u64,
 }
 

@@ -8,7 +8,7 @@ use log::{error, info};
 pub struct HandedOver;
 
 impl HandedOver {
-    /// Says it.
+    /// Logs only: nobody reads the metrics of this process from here on.
     pub fn emit(&self) {
         info!("handed over: another process serves, this one ends with its last call");
     }
@@ -16,7 +16,7 @@ impl HandedOver {
 
 /// A hand-over ended, well in the process that took over, else in the one that goes on.
 pub struct UpgradeEnded {
-    /// How.
+    /// Result, a label of the metric.
     pub result: UpgradeResult,
 }
 
@@ -35,7 +35,7 @@ impl UpgradeEnded {
 
 /// A reload ended.
 pub struct ReloadEnded<'a> {
-    /// How.
+    /// Result, a label of the metric.
     pub result: UpgradeResult,
     /// What took effect, or why nothing did; no values of settings.
     pub detail: &'a str,

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 /// A call goes to the next model server.
 pub struct FailedOver<'a> {
-    /// Why.
+    /// Reason, a label of the metric.
     pub reason: FailoverReason,
     /// Where it was.
     pub from: &'a str,

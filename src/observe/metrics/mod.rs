@@ -165,13 +165,13 @@ pub struct Metrics {
     log_lines_lost: IntCounter,
     upgrades: IntCounterVec,
     reloads: IntCounterVec,
-    /// The spool.
+    /// Records that wait for the backend, and dead letters.
     pub spool: SpoolMetrics,
     /// Servers that an analysis asks.
     pub remote: RemoteMetrics,
     /// What is bounded.
     pub limits: LimitMetrics,
-    /// Model servers.
+    /// Health of model servers, and failovers.
     pub upstreams: UpstreamMetrics,
     /// The access log and traces.
     pub outputs: OutputMetrics,

@@ -46,14 +46,14 @@ pub(super) fn histograms(
     Ok(metric)
 }
 
-/// One counter.
+/// A counter without labels.
 pub(super) fn counter(registry: &Registry, (name, help): About) -> prometheus::Result<IntCounter> {
     let metric = IntCounter::new(name, help)?;
     registry.register(Box::new(metric.clone()))?;
     Ok(metric)
 }
 
-/// One gauge.
+/// A gauge without labels.
 pub(super) fn gauge(registry: &Registry, (name, help): About) -> prometheus::Result<IntGauge> {
     let metric = IntGauge::new(name, help)?;
     registry.register(Box::new(metric.clone()))?;

@@ -14,7 +14,7 @@ pub struct SpanId(u64);
 /// A span as others are told of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TraceContext {
-    /// The trace.
+    /// Id of the trace, 16 bytes.
     pub trace: TraceId,
     /// The span in it.
     pub span: SpanId,

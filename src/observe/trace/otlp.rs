@@ -14,7 +14,7 @@ const SCOPE: &str = "monitor-gateway";
 /// Whose spans they are.
 #[derive(Clone, Debug)]
 pub struct Resource {
-    /// `service.name`.
+    /// Attribute `service.name`: trace.service_name.
     pub service_name: String,
     /// `service.instance.id`: this process.
     pub instance: uuid::Uuid,

@@ -7,13 +7,13 @@ use std::time::SystemTime;
 /// A finished span.
 #[derive(Clone, Debug)]
 pub struct Span {
-    /// Its trace.
+    /// Id of the trace that the span belongs to.
     pub trace: TraceId,
-    /// Itself.
+    /// Id of this span.
     pub id: SpanId,
     /// The span it happened in.
     pub parent: Option<SpanId>,
-    /// What happened.
+    /// Name of the operation.
     pub name: String,
     /// Which side of a call it is.
     pub kind: SpanKind,
@@ -41,11 +41,11 @@ pub enum SpanKind {
 /// The value of an attribute.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Value {
-    /// Text.
+    /// A text attribute.
     Text(Cow<'static, str>),
     /// A whole number.
     Number(i64),
-    /// Any number.
+    /// A number with a fraction.
     Fraction(f64),
     /// Yes or no.
     Flag(bool),

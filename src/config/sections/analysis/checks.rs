@@ -59,7 +59,7 @@ pub struct GuardSettings {
 /// How a guard model is asked, and what it answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GuardTemplate {
-    /// `POST /v1/moderations`.
+    /// `POST /v1/moderations`, which flags and names categories.
     Moderation,
     /// A chat completion that says `safe`, or `unsafe` and a line of codes.
     LlamaGuard,

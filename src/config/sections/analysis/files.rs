@@ -11,7 +11,7 @@ pub enum BlobPlace {
     Folder(PathBuf),
     /// A bucket of an S3-compatible store; how it is reached stands in the AWS_* variables.
     Bucket {
-        /// Its name.
+        /// Name of the bucket.
         name: String,
         /// What the keys of all files begin with, without slashes around it; empty for nothing.
         prefix: String,

@@ -43,9 +43,9 @@ pub enum JudgePlace {
 /// The `response_format` of a judge's call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ResponseFormat {
-    /// `{"type": "json_object"}`.
+    /// `{"type": "json_object"}`: the endpoint returns JSON only.
     JsonObject,
-    /// Left out.
+    /// No `response_format`, for endpoints that do not know it.
     None,
 }
 

@@ -37,11 +37,11 @@ pub struct OidcSettings {
 /// What a person may do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SignInRole {
-    /// Everything.
+    /// Settings, accounts, keys and records.
     Administrator,
     /// Applications and tokens.
     Developer,
-    /// Reads records.
+    /// Applications and records, read only.
     Analyst,
 }
 

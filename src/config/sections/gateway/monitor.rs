@@ -15,7 +15,7 @@ pub struct MonitorSettings {
     pub url: Option<BaseUrl>,
     /// MONITOR_TIMEOUT, default 60 s.
     pub timeout: Duration,
-    /// MONITOR_APPLICATION_ID.
+    /// MONITOR_APPLICATION_ID: the application of calls that name none.
     pub application_id: Option<ApplicationId>,
     /// PEM file of a private certificate authority.
     pub ca: Option<PathBuf>,

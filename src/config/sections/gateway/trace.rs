@@ -21,9 +21,9 @@ pub struct TraceSettings {
     pub ratio: f64,
     /// Whether the upstream gets `traceparent`.
     pub propagate_upstream: bool,
-    /// `service.name`.
+    /// Attribute `service.name` of every span.
     pub service_name: String,
-    /// `gen_ai.provider.name`.
+    /// Attribute `gen_ai.provider.name` of model calls.
     pub provider: String,
     /// Spans that wait for the collector, at most; a further one is dropped, counted.
     pub queue: usize,

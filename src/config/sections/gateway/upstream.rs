@@ -42,7 +42,7 @@ pub enum Http2 {
     Auto,
     /// HTTP/2 always; over http by prior knowledge.
     Always,
-    /// HTTP/1.1 always.
+    /// HTTP/1.1, whatever the server offers.
     Never,
 }
 
