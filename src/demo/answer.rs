@@ -1,18 +1,10 @@
 //! What the demo says: a few fixed sentences chosen by rule, in the language of the question. It
 //! quotes the size of the prompt and never its text, unless asked to with `echo:`. Not a model.
 
+use super::completion::Answer;
 use super::judge;
 use super::request::ChatCall;
 use super::words::{pieces, words_within};
-
-/// One choice's text and why it ends.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Answer {
-    /// The content.
-    pub(super) text: String,
-    /// `stop`, or `length` when the caller's token limit cut it.
-    pub(super) finish_reason: &'static str,
-}
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Language {

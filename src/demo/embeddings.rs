@@ -13,7 +13,7 @@ use serde_json::{Map, Value, json};
 
 /// Length of a vector when the caller names none.
 const DEFAULT_DIMENSIONS: usize = 64;
-/// Longest vector.
+/// Largest number of dimensions.
 const MAX_DIMENSIONS: u64 = 4096;
 /// Most inputs of one call.
 const MAX_INPUTS: usize = 2048;

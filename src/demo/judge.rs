@@ -2,7 +2,7 @@
 //! rule, so that the whole path is seen without a model. It looks for the policies' own words; a real
 //! model understands them.
 
-use super::answer::Answer;
+use super::completion::Answer;
 use super::request::ChatCall;
 use monitor_detect::custom_policy::Cues;
 use monitor_detect::rules::CustomPolicy;

@@ -9,6 +9,7 @@
 
 mod answer;
 mod chat;
+mod completion;
 mod embeddings;
 mod judge;
 mod models;

@@ -34,7 +34,7 @@ pub(super) struct ChatCall {
     pub(super) choices: u64,
     /// Answer as an event stream.
     pub(super) stream: bool,
-    /// `stream_options.include_usage`.
+    /// `stream_options.include_usage`: send the usage at the end of a stream.
     pub(super) include_usage: bool,
     /// `max_completion_tokens`, else `max_tokens`, in estimated tokens.
     pub(super) max_tokens: Option<u64>,

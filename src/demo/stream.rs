@@ -2,7 +2,7 @@
 //! when asked for, `[DONE]` (§2.3). All frames are known before the first is sent; the body only
 //! spaces them out in time.
 
-use super::chat::Completion;
+use super::completion::Completion;
 use super::words::pieces;
 use axum::body::{Body, Bytes};
 use axum::http::header;
@@ -144,7 +144,7 @@ impl HttpBody for PacedBody {
 #[cfg(test)]
 #[allow(clippy::unwrap_used, clippy::expect_used)]
 mod tests {
-    use super::super::answer::Answer;
+    use super::super::completion::Answer;
     use super::*;
     use std::future::poll_fn;
 
