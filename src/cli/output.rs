@@ -9,7 +9,7 @@ pub(super) fn print(bytes: &[u8]) -> Result<(), Failure> {
     out.write_all(bytes)
         .and_then(|()| out.flush())
         .map_err(|error| match error.kind() {
-            // Whoever reads has seen enough; that is for them to say, as in `monitor openapi | head`.
+            // The reader has closed the pipe, as in `monitor openapi | head`.
             io::ErrorKind::BrokenPipe => {
                 Failure::Runtime(anyhow::anyhow!("standard output is closed"))
             }

@@ -1,5 +1,5 @@
 //! `monitor spool …`: what waits in a spool's folder, on a terminal (CONTRACT 23). It works on the
-//! files, beside the process that owns them or without one. No text and no key is ever shown.
+//! files, while the process that owns them runs or without it. No text and no key is ever shown.
 
 use super::failure::Failure;
 use super::load::{file_or_variable, load};
@@ -64,8 +64,8 @@ fn output(command: SpoolCommand) -> Result<String, Failure> {
     Ok(text.with_context(unusable)?)
 }
 
-/// In the spool's folder and in those beside it, which processes have while one follows the other. A
-/// name that was mistyped is no empty spool.
+/// In the spool's folder and in those that processes use next to it during an upgrade. A mistyped folder
+/// is an error and not an empty spool.
 fn all<T>(folder: &Path, each: impl Fn(&Path) -> io::Result<T>) -> io::Result<Vec<T>> {
     std::fs::read_dir(folder)?;
     let folders = spool::existing_folders(folder);
@@ -137,7 +137,7 @@ fn value(letter: &DeadLetter) -> Value {
     })
 }
 
-/// One letter; what clients gave as names stands in quotes, so that it cannot pass for another line.
+/// One dead letter as a line; names given by clients are quoted, so that they cannot forge a line.
 fn line(letter: &DeadLetter) -> String {
     let (record, context) = (&letter.record, &letter.record.context);
     let named = |name: &Option<String>| {

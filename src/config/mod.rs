@@ -3,7 +3,7 @@
 //! nothing (§8, CONTRACT 32 to 34).
 //!
 //! A setting is declared once, in `schema`: its key, its range and its default. Its variable, where
-//! it has one, stands in [`env`].
+//! it has one, is in [`env`].
 
 pub mod env;
 pub mod pem;

@@ -39,7 +39,7 @@ pub fn identity(cert: &Path, key: &Path) -> Result<CertifiedKey, String> {
     }
 }
 
-/// The key of [`identity`] as it stands in the file, for those who read it themselves.
+/// The key of [`identity`] as in the file, for callers that build their own configuration.
 ///
 /// # Errors
 /// When the file cannot be read or contains no private key.

@@ -39,7 +39,7 @@ impl fmt::Display for Problem {
                 path,
                 line: Some(line),
             } => write!(f, "{path}:{line}: ")?,
-            // The variable and the flag are what the operator has to mend; they stand for the key.
+            // The operator has to change the variable or the flag, so it is named instead of the key.
             Origin::Environment(name) => return write!(f, "environment: {name}: {}", self.text),
             Origin::CommandLine(flag) => return write!(f, "command line: {flag}: {}", self.text),
             Origin::Nowhere => f.write_str("configuration: ")?,

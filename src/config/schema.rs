@@ -1,5 +1,5 @@
 //! Every key: its form, its range and its default, each declared once (§8, CONTRACT 34). What two
-//! keys must not say together stands in `validate`.
+//! keys must not say together is in `validate`.
 
 use super::reading::reader::Reader;
 use super::role::Role;
@@ -62,7 +62,7 @@ pub(super) fn data_dir(r: &mut Reader<'_>) -> PathBuf {
     data_dir.unwrap_or_else(|| PathBuf::from("./data"))
 }
 
-/// `host` is where it listens unless it is told.
+/// `host` is its default address.
 fn gateway(r: &mut Reader<'_>, host: Ipv4Addr) -> GatewaySettings {
     GatewaySettings {
         listen: listen::read(r, "listen").unwrap_or_else(|| at(host, 4100)),
@@ -85,7 +85,7 @@ fn gateway(r: &mut Reader<'_>, host: Ipv4Addr) -> GatewaySettings {
 
 /// The analysis server's keys, under `prefix` (with its dot) or at the top level. An all-in-one
 /// process has one operations listener, the gateway's, so `analysis.operations` is no key there.
-/// `host` is where it listens unless it is told.
+/// `host` is its default address.
 fn analysis(r: &mut Reader<'_>, prefix: &str, host: Ipv4Addr) -> AnalysisSettings {
     let key = |name: &str| format!("{prefix}{name}");
     AnalysisSettings {

@@ -59,7 +59,7 @@ pub struct GatewaySettings {
     pub files: FilesSettings,
     /// Policies from this file instead of a store, each checked, no id twice.
     pub applications: Vec<ApplicationPolicy>,
-    /// Policies from PostgreSQL. None beside `applications`.
+    /// Policies from PostgreSQL. None together with `applications`.
     pub store: Option<StoreSettings>,
     /// Traces of calls; None without a collector.
     pub trace: Option<TraceSettings>,
@@ -73,7 +73,7 @@ pub struct AnalysisSettings {
     pub listen: Vec<Listener>,
     /// Metrics and health of a separate analysis server, default 127.0.0.1:4201.
     pub operations: SocketAddr,
-    /// SQLite file; None is `<data_dir>/monitor.db`. None beside `store`.
+    /// SQLite file; None: `<data_dir>/monitor.db`. None together with `store`.
     pub database: Option<PathBuf>,
     /// PostgreSQL instead of the file; in `monitor all` that of the gateway's policies.
     pub store: Option<StoreSettings>,
@@ -86,7 +86,7 @@ pub struct AnalysisSettings {
     pub first_token: Option<Secret>,
     /// What this deployment offers to the rules of applications and requests (§4.4).
     pub services: Services,
-    /// Models beside the built-in detection.
+    /// Models in addition to the built-in detection.
     pub detect: DetectSettings,
     /// Where attached files are kept; None is the folder `<data_dir>/blobs`.
     pub blobs: Option<BlobPlace>,
@@ -94,11 +94,11 @@ pub struct AnalysisSettings {
     pub attachments: AttachmentSettings,
     /// Requests per second that one access key may send over HTTP; None: as many as it likes.
     pub requests_per_second: Option<usize>,
-    /// Who judges custom policies; None: nobody but their own words.
+    /// The judge of custom policies; None: only the policies' own words are searched for.
     pub judge: Option<JudgeSettings>,
     /// Another server that people sign in by; None: their passwords alone.
     pub oidc: Option<OidcSettings>,
-    /// Servers that are asked beside the engine.
+    /// Servers that are asked in addition to the engine.
     pub checks: ChecksSettings,
     /// Where clients reach the gateway, as the web UI shows it; None: the gateway of the same process, else
     /// the host of the UI with the gateway's port.

@@ -1,5 +1,5 @@
-//! Sends requests to one server and reads bounded answers. hyper's pooled client stands inside, and its
-//! types stay here.
+//! Sends requests to one server and reads answers of a limited size. Wraps hyper's pooled client, whose
+//! types stay in this file.
 //!
 //! Not `reqwest`: it wraps this same client, and of what it adds (redirects, cookies, proxies from the
 //! environment, decompression) each part would have to be turned off again, because an address that was
@@ -43,7 +43,7 @@ pub fn whole(bytes: impl Into<Bytes>) -> Body {
     Full::new(bytes.into()).boxed_unsync()
 }
 
-/// `Bearer` and a key as a value of `Authorization`; None where the key cannot stand in a header.
+/// `Bearer` and a key as a value of `Authorization`; None if the key cannot be sent in a header.
 pub fn bearer(key: &Secret) -> Option<HeaderValue> {
     let mut value = HeaderValue::try_from(format!("Bearer {}", key.expose())).ok()?;
     value.set_sensitive(true);

@@ -127,7 +127,7 @@ impl Endpoint {
         }
     }
 
-    /// Asks, and reads the answer. Counts what came of it.
+    /// Asks the server, reads its answer and counts the outcome.
     ///
     /// # Errors
     /// [`Fault`], at the deadline at the latest.

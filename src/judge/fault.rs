@@ -1,4 +1,4 @@
-//! Why a server that was asked gave no verdict, in words of ours: never a piece of its answer or of the
+//! Why a server gave no verdict, in fixed words: never a piece of its answer or of the
 //! text it was asked about.
 
 use crate::observe::RemoteOutcome;

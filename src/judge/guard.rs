@@ -80,7 +80,7 @@ impl GuardModel {
     /// Its opinion, and what of the message it was not asked about.
     ///
     /// # Errors
-    /// Why there is none.
+    /// Why there is no opinion.
     pub async fn opinion(&self, asked: GuardQuery<'_>) -> Result<(Opinion, Option<String>), Fault> {
         let most = usize::try_from(self.settings.max_text).unwrap_or(usize::MAX);
         let head = &asked.text[..asked.text.floor_char_boundary(most)];
@@ -248,7 +248,7 @@ impl Question<'_> {
         })
     }
 
-    /// In the names of ours that are in force.
+    /// In the built-in names that are in force.
     fn opinion<'n>(
         &self,
         is_unsafe: bool,
@@ -265,7 +265,7 @@ impl Question<'_> {
                 categories.push((*name).to_owned());
             }
         }
-        // What it names and nobody asks for is no reason to flag.
+        // A category that is not in force is no reason to flag.
         let is_unsafe = is_unsafe && (!says_which || !categories.is_empty());
         Opinion {
             is_unsafe,

@@ -1,5 +1,5 @@
 //! What guard models call their categories, and which built-in ones those are. Categories that nothing
-//! built in stands for have none.
+//! built in covers map to none.
 
 /// The codes of Llama Guard 3 (MLCommons hazards), S1 to S14.
 const CODES: [&[&str]; 14] = [

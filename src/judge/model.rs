@@ -1,5 +1,5 @@
 //! The judge of custom policies that is a model: a text goes to it in pieces, its policies several at
-//! once, all by one deadline; verdicts are remembered. What a question and an answer look like stands in
+//! once, all by one deadline; verdicts are cached. The form of a question and of an answer is in
 //! `verdict`.
 
 use super::cache::{self, Cache};
@@ -21,7 +21,7 @@ use std::time::Instant;
 
 /// Bytes of the policies of one call; a single larger policy goes alone.
 const POLICIES_BYTES: usize = 64 << 10;
-/// Calls about one message; pieces and policies beyond them are not judged, which is told.
+/// Calls about one message; pieces and policies beyond them are not judged, which the answer reports.
 const MOST_CALLS: usize = 64;
 const UNJUDGED: &str = "not judged";
 

@@ -16,7 +16,7 @@ const PATH: &str = "/analyze";
 /// Finds of one answer that are read.
 const MOST_FINDS: usize = 100_000;
 
-/// What its entity types stand for unless the configuration says otherwise. URL and DATE_TIME are left
+/// Patterns that its entity types map to, unless the configuration says otherwise. URL and DATE_TIME are left
 /// out: they take whole addresses and words such as "today" for finds.
 const TABLE: [(&str, PatternName); 18] = [
     ("PERSON", PatternName::Name),
@@ -39,7 +39,7 @@ const TABLE: [(&str, PatternName); 18] = [
     ("MONEY", PatternName::Money),
 ];
 
-/// A Presidio analyzer and the patterns that its types stand for.
+/// A Presidio analyzer and the patterns that its types map to.
 pub struct Presidio {
     endpoint: Endpoint,
     settings: PresidioSettings,
@@ -50,7 +50,7 @@ pub struct Presidio {
 struct Question<'a> {
     text: &'a str,
     language: &'a str,
-    /// The types that stand for a pattern the rules look for.
+    /// The types that map to a pattern of the rules.
     types: Vec<(&'a str, PatternName)>,
     min_score: f64,
 }
@@ -94,7 +94,7 @@ impl Presidio {
         self.endpoint.status()
     }
 
-    /// Its finds of the patterns that the rules look for. Never fails: that it did is told in them.
+    /// Its findings of the patterns of the rules. Never fails: a failure is reported in the result.
     pub async fn propose(&self, text: &str, rules: &Compiled) -> Proposed {
         let types: Vec<_> = self
             .table

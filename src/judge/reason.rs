@@ -1,5 +1,5 @@
-//! What of a judge's reason is kept and told: it is bounded, and what it quotes of the text is taken
-//! out, because a reason stands in records that keep nothing of the text (CONTRACT 37, 38).
+//! What is kept of a judge's reason: it is bounded, and quotations of the text are removed, because a
+//! reason is part of records that keep nothing of the text (CONTRACT 37, 38).
 
 /// Code points of a reason.
 pub(super) const LONGEST: usize = 200;

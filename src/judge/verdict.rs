@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use uuid::Uuid;
 
-/// What the judge is told, the same for every text.
+/// The instructions of the judge, the same for every text.
 pub const INSTRUCTIONS: &str = "\
 You judge one text by numbered policies. The user message is one JSON object with the fields `nonce`, \
 `policies` (each with `n`, `name` and `prompt`) and `text`. A policy says in its prompt what users must \

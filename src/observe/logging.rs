@@ -11,7 +11,7 @@ use std::panic::PanicHookInfo;
 use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
-/// What is said of pingora by default: it reports each broken connection as an error, and the
+/// The default level of pingora: it reports each broken connection as an error, and the
 /// gateway's own events already say whose fault it was.
 const QUIET: &str = "pingora_core=error,pingora_proxy=off,sqlx=warn,h2=warn,rustls=warn,hyper=warn";
 
@@ -34,7 +34,7 @@ impl log::Log for Logger {
     fn log(&self, record: &Record<'_>) {
         if let Some(logger) = &*self.0.load() {
             if record.target() == access::TARGET {
-                // It has a thread of its own, and leaves room for what is said about faults.
+                // It has a thread of its own, and leaves room for lines about faults.
                 STDERR.wait_for_room();
             }
             logger.log(record);
@@ -84,7 +84,7 @@ pub fn flush() {
     log::logger().flush();
 }
 
-/// A panic's message may quote what was worked on, so only its place is told.
+/// The message of a panic may quote data, so only its location is logged.
 fn report_panic(panic: &PanicHookInfo<'_>) {
     match panic.location() {
         Some(place) => error!(target: "panic", "panic at {}:{}", place.file(), place.line()),

@@ -1,4 +1,4 @@
-//! Standard error, written by a thread of its own: whoever reads it may stall, and nothing that logs waits for
+//! Standard error, written by a thread of its own: its reader may stall, and nothing that logs waits for
 //! that. Lines that find no room are counted, and the next line that does says how many.
 
 use log::error;
@@ -16,7 +16,7 @@ const MOST: usize = 1 << 20;
 const PATIENT: usize = 64 << 10;
 /// Between two looks of who waits.
 const LOOK: Duration = Duration::from_secs(1);
-/// Bytes that a pipe takes in one piece, whoever else writes to it: PIPE_BUF of Linux.
+/// Bytes that a pipe takes atomically with several writers: PIPE_BUF of Linux.
 const WHOLE: usize = 4_096;
 /// Between two tries where standard error takes nothing without saying that it is full for long.
 const RETRY: Duration = Duration::from_millis(10);
@@ -43,7 +43,7 @@ pub(super) struct Lines {
 struct Queue {
     /// Whole lines, each with its line end.
     bytes: Vec<u8>,
-    /// Lines that were lost since somebody was last told.
+    /// Lines lost since the last line about lost lines.
     lost: u64,
     /// Lines that were taken out are being written.
     is_busy: bool,
@@ -65,7 +65,7 @@ impl Write for Tail {
 }
 
 impl Lines {
-    /// Starts the thread, once; where the system has none, lines are written by whoever says them.
+    /// Starts the thread once; without a thread, the caller writes its lines itself.
     pub(super) fn start(&'static self) {
         let mut queue = self.lock();
         if !queue.has_thread {
@@ -113,7 +113,7 @@ impl Lines {
             let unwritten = write(&lines);
             lines.clear();
             lines.shrink_to(PATIENT);
-            // Nobody can be told before something can be written again.
+            // The loss can be reported only once a line can be written again.
             let lost = match unwritten {
                 0 => mem::take(&mut self.lock().lost),
                 count => {

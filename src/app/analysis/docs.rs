@@ -77,7 +77,7 @@ fn accepts(asked: &HeaderMap, encoding: &str) -> bool {
 
 fn inflate(body: &[u8]) -> Bytes {
     let mut plain = Vec::with_capacity(body.len() * 4);
-    // An asset of ours that does not inflate is caught by the test of `gateway::docs`.
+    // A built-in asset that does not inflate fails the test of `gateway::docs`.
     let _ = copy(&mut flate2::read::GzDecoder::new(body), &mut plain);
     plain.into()
 }

@@ -23,7 +23,7 @@ use remote_checks::remote;
 use std::sync::Arc;
 use tokio::runtime::Runtime;
 
-/// Runs the analysis API until it is told to stop.
+/// Runs the analysis API until the process is asked to stop.
 ///
 /// # Errors
 /// When a listener or the store cannot be opened.

@@ -188,7 +188,7 @@ impl GatewayParts {
         self.backend.analyzer.as_ref().map(start).transpose()
     }
 
-    /// Those who show or are told how the spool is get it.
+    /// Hands the spool to those who report on it: the backend's client and the colocated analysis.
     fn introduce(&self, gateway: &GatewaySettings, spool: Option<Spool>) {
         if let (Some(analyzer), Some(spool)) = (&self.backend.analyzer, &spool) {
             let spool = spool.clone();

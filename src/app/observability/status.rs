@@ -60,7 +60,7 @@ impl Overview {
     }
 }
 
-/// Null where there is only one, which nobody asks.
+/// Null with a single upstream, which has no health checks.
 fn upstreams(live: &GatewayState) -> Option<Value> {
     let upstreams = live.upstream_status().into_iter();
     let shown =

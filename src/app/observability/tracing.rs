@@ -22,7 +22,7 @@ const LOOK: Duration = Duration::from_millis(5);
 pub(crate) struct Tracing {
     runtime: Handle,
     metrics: Arc<Metrics>,
-    /// Stands for this process, whoever sends.
+    /// Identifies this process in all spans, across reloads.
     instance: Uuid,
     now: Mutex<Now>,
 }

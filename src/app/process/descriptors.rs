@@ -14,7 +14,7 @@ const RESERVED: u64 = 128;
 const PER_CLIENT: u64 = 2;
 /// Connections of the API at most: browsers and gateways, each of which has a few.
 const API: u64 = 10_000;
-/// A gateway for fewer is of no use to anybody.
+/// The fewest client connections with which a gateway starts.
 const FEWEST: u64 = 16;
 
 /// Raises the soft limit to the hard one, and says how many clients there is room for. What

@@ -82,7 +82,7 @@ pub(crate) struct Signals {
     pub(crate) upgrades: Arc<Upgrades>,
     pub(crate) reloads: Arc<Reloads>,
     pub(crate) sockets: Sockets,
-    /// Where the process that serves takes orders.
+    /// Path of the control socket.
     pub(crate) control: PathBuf,
 }
 
@@ -112,7 +112,7 @@ impl Signals {
                 }
                 _ = hangup.recv() => {
                     let reloads = self.reloads.clone();
-                    // What came of it is in the log, the status and a metric.
+                    // The result is in the log, in /status and in a metric.
                     tokio::task::spawn_blocking(move || drop(reloads.reload()));
                 }
             }
@@ -172,7 +172,7 @@ impl ShutdownSignalWatch for Signals {
         self.sockets.close();
         let (readiness, control) = (self.readiness.clone(), self.control.clone());
         tokio::spawn(async move {
-            // Whoever will not wait for the last call interrupts, and again where the disk hangs.
+            // An operator who does not want to wait for the last call interrupts, and again if the disk hangs.
             tokio::select! {
                 _ = interrupt.recv() => info!("interrupted, stopping at once"),
                 () = left_alone(&control) => {

@@ -74,7 +74,7 @@ pub(crate) fn run_server(
         let result = UpgradeResult::Done;
         UpgradeEnded { result }.emit(&serving.metrics);
     }
-    serving.take_orders(&upgrades);
+    serving.open_control_socket(&upgrades);
     serving.readiness.ready();
     notify::ready();
     let watchdog = Watchdog::start(serving.operations, rooms.clone(), upgrades.clone());
@@ -100,7 +100,7 @@ pub(crate) fn run_server(
     Ok(())
 }
 
-/// Says what serves where; whoever reads standard output may be gone, or stall.
+/// Prints the start text on a thread of its own: the reader of standard output may be gone or stall.
 fn welcome(text: String) {
     let say = move || drop(writeln!(std::io::stdout(), "{text}"));
     let thread = std::thread::Builder::new().name("welcome".into());
@@ -167,8 +167,8 @@ impl Serving {
         }
     }
 
-    /// From here on this process is the one that commands reach.
-    fn take_orders(&self, upgrades: &Arc<Upgrades>) {
+    /// Opens the control socket: from here on commands reach this process.
+    fn open_control_socket(&self, upgrades: &Arc<Upgrades>) {
         self.context.sockets.close_unclaimed();
         let control = ControlServer {
             upgrades: upgrades.clone(),

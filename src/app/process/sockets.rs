@@ -29,7 +29,7 @@ pub(crate) struct Label {
 /// Sockets that listen.
 #[derive(Clone, Default)]
 pub(crate) struct Sockets {
-    /// Of the process before, as far as nobody has claimed them.
+    /// Received from the previous process and not claimed yet.
     inherited: Arc<Mutex<Vec<(Label, TcpListener)>>>,
     claimed: Arc<Mutex<Vec<(Label, TcpListener)>>>,
 }
@@ -138,7 +138,7 @@ impl Sockets {
         copies.collect()
     }
 
-    /// Closes this process's own copies. A socket that nobody accepts on would let clients wait.
+    /// Closes this process's copies. Clients of a socket without an accept loop would wait in vain.
     pub(crate) fn close(&self) {
         lock(&self.claimed).clear();
     }

@@ -1,6 +1,6 @@
 //! Which secrets travel in clear text off this machine, by the settings: those of the settings themselves and
 //! those of clients. Said once for each target at the start and at each reload. It is allowed: there are
-//! networks that nobody else listens on, and proxies with TLS.
+//! networks that only trusted machines are on, and proxies that terminate TLS.
 
 use crate::config::{BaseUrl, JudgePlace, Listener, Role, Settings, StoreSettings, StoreSsl};
 use crate::observe::Metrics;

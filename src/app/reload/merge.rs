@@ -78,7 +78,7 @@ impl Merge<'_> {
             "analysis.checks" analysis.checks;
             "analysis.sign_in" analysis.oidc;
         }
-        // And what nobody has named.
+        // And every key that has no name above.
         keep! { self "analysis" analysis; }
     }
 

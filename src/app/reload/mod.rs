@@ -122,7 +122,7 @@ impl Reloads {
     pub(crate) fn catch_up(&self) {
         let wanted = (self.load)();
         if wanted.is_ok_and(|wanted| wanted.hash() != self.configuration()) {
-            // What came of it is in the log, the status and a metric.
+            // The result is in the log, in /status and in a metric.
             drop(self.reload());
         } else if let Some(parts) = self.parts.get()
             && let Ok(read) = parts.certificates.read()

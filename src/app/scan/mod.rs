@@ -43,7 +43,7 @@ pub struct ScanRequest {
     pub models: DetectSettings,
 }
 
-/// What came of one block.
+/// The result of one block.
 #[derive(Default)]
 struct Done {
     /// What is to be written.
@@ -78,7 +78,7 @@ pub fn scan(request: &ScanRequest, out: &mut dyn Write) -> anyhow::Result<Summar
         }
         let reading = scope.spawn(|| read(request, jobs, &order_of(order)));
         let written = output.write_all(&outcomes, out);
-        // A reader that waits for room learns that nobody writes any more.
+        // A reader that waits for room learns that the writer is gone.
         drop(outcomes);
         let read = reading
             .join()
@@ -105,7 +105,7 @@ fn read(
     for file in &request.files {
         for block in Blocks::open(file, shape)? {
             let block = block?;
-            // Both fail only when nobody is left who would write.
+            // Both fail only when the writer is gone.
             let Some(reply) = place() else {
                 return Ok(());
             };

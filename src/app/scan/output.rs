@@ -8,7 +8,7 @@ use std::io::{self, IsTerminal, Write};
 use std::sync::mpsc::Receiver;
 use std::time::{Duration, Instant};
 
-/// Problems that are told one by one; further ones are counted.
+/// Problems that are printed one by one; further ones are only counted.
 const TOLD: u64 = 20;
 /// Columns of the longest bar of the summary.
 const WIDEST: u64 = 40;

@@ -50,7 +50,7 @@ pub fn list_tokens(settings: &Settings, application: Option<ApplicationId>) -> R
 /// Revokes a token.
 ///
 /// # Errors
-/// When there is none of this id, or the store cannot be opened or written.
+/// When no token has this id, or the store cannot be opened or written.
 pub fn revoke_token(settings: &Settings, id: TokenId) -> Result<Token> {
     with_service(settings, async |service| {
         service
@@ -63,7 +63,7 @@ pub fn revoke_token(settings: &Settings, id: TokenId) -> Result<Token> {
 /// Replaces a token by a new one; the value can be read this once.
 ///
 /// # Errors
-/// When there is none of this id, it is over, or the store cannot be opened or written.
+/// When no token has this id, it is no longer valid, or the store cannot be opened or written.
 pub fn rotate_token(settings: &Settings, id: TokenId, rotation: Rotation) -> Result<CreatedToken> {
     with_service(settings, async |service| {
         let caller = Caller::command_line();

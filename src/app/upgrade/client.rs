@@ -61,7 +61,7 @@ pub fn order_reload(data_dir: &Path, role: Role) -> Result<String> {
 /// Sends one order and gives the answer.
 ///
 /// # Errors
-/// When no process takes orders there, or it says that it failed.
+/// When no process runs there, or it reports a failure.
 fn order(path: &Path, order: &str, limit: Duration) -> Result<String> {
     let mut stream = line::connect(path)?;
     writeln!(stream, "{order}")?;

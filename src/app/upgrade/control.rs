@@ -1,6 +1,5 @@
-//! The Unix socket in the data folder on which a running process takes orders: from the process
-//! that is to follow it, and from `monitor upgrade` and `monitor reload`. Who may open it may give
-//! orders; it is readable and writable by the service's own user only.
+//! The control socket of a running process, a Unix socket in its data folder. Its clients are the next
+//! process, `monitor upgrade` and `monitor reload`. Only the user of the service can open it.
 
 use super::handover::Upgrades;
 use super::line::{connect, read_line, short};
@@ -17,12 +16,12 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// How long the first line of whoever connects may take.
+/// How long a client of the socket may take to send its command.
 const ORDER: Duration = Duration::from_secs(5);
 /// Between two looks at a process that ends.
 const LOOK: Duration = Duration::from_millis(10);
 
-/// A running process's end of the socket.
+/// The serving end of the control socket.
 pub(crate) struct ControlServer {
     pub(crate) upgrades: Arc<Upgrades>,
     pub(crate) reloads: Arc<Reloads>,
@@ -30,7 +29,7 @@ pub(crate) struct ControlServer {
 }
 
 impl ControlServer {
-    /// Takes orders at `path` from now on, in the place of whoever did; on a thread of its own.
+    /// Serves commands at `path` from now on, in place of the previous process, on a thread of its own.
     ///
     /// # Errors
     /// When the socket cannot be made.
@@ -75,7 +74,7 @@ impl ControlServer {
                 self.upgrades.orders.fetch_sub(1, Ordering::Relaxed);
                 said
             }
-            // Somebody wants to know whether anybody is here.
+            // A check whether a process is running.
             "ping" => Ok(writeln!(stream, "ok: here")?),
             "reload" => {
                 let said = self.reloads.reload()?;
@@ -86,7 +85,7 @@ impl ControlServer {
     }
 }
 
-/// The socket that this process takes orders on: device and number of its file.
+/// The control socket of this process: device and inode of its file.
 static OWN: Mutex<Option<(u64, u64)>> = Mutex::new(None);
 
 fn owned() -> MutexGuard<'static, Option<(u64, u64)>> {
@@ -97,7 +96,7 @@ fn identity(file: &Metadata) -> (u64, u64) {
     (file.dev(), file.ino())
 }
 
-/// A process that is about to end in order takes no orders any more, and leaves nothing of its own behind.
+/// Closes the control socket of a process that stops in order, and removes its file.
 pub(crate) fn close(path: &Path) {
     let own = owned().take();
     let there = std::fs::metadata(path).ok().as_ref().map(identity);
@@ -109,7 +108,7 @@ pub(crate) fn close(path: &Path) {
     }
 }
 
-/// Whether the process that took orders there ended without [`close`]: it was killed, or failed.
+/// Whether the process that served this control socket ended without [`close`]: it was killed or crashed.
 pub(crate) fn is_deserted(path: &Path) -> bool {
     let until = Instant::now() + ORDER;
     while Instant::now() < until {
@@ -130,8 +129,7 @@ pub(crate) fn is_deserted(path: &Path) -> bool {
     false
 }
 
-/// A socket under a name of its own first: whoever connects meets the one process or the other, and
-/// never nobody.
+/// Binds under a temporary name and renames: a client reaches either the previous process or this one.
 fn listen(path: &Path) -> Result<UnixListener> {
     if let Some(folder) = path.parent() {
         std::fs::DirBuilder::new()

@@ -119,7 +119,7 @@ impl DetachedProcess {
 /// [`DetachedProcess::start`]'s socket.
 ///
 /// # Errors
-/// When that is none.
+/// When the program cannot be started.
 pub fn start_detached(program: &OsStr, arguments: &[OsString]) -> Result<()> {
     let started = Command::new(program)
         .args(arguments)

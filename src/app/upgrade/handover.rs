@@ -35,7 +35,7 @@ pub(crate) enum Phase {
     Serving,
     /// Another process has the sockets and is not ready yet.
     Handing,
-    /// The one that was started is being ended; nobody may take over meanwhile.
+    /// The next process is being killed after a timeout; no process may take over meanwhile.
     GivenUp,
     /// The other one serves.
     HandedOver,
@@ -71,7 +71,7 @@ impl Upgrades {
         }
     }
 
-    /// Orders under way; whoever gave one waits for the answer.
+    /// Commands in progress, whose senders wait for an answer.
     pub(crate) fn orders(&self) -> i64 {
         self.orders.load(Ordering::Relaxed)
     }
@@ -82,7 +82,7 @@ impl Upgrades {
         let _ = self.handed_over.subscribe().wait_for(|is| *is).await;
     }
 
-    /// Says that this process keeps no connection from here on: the other one is told of now.
+    /// Marks that this process keeps no connection from here on, so its successor can be announced.
     pub(crate) fn leaves(&self) {
         self.leaving.store(true, Ordering::Relaxed);
     }
@@ -96,7 +96,7 @@ impl Upgrades {
         *self.handed_over.borrow()
     }
 
-    /// One hand-over to whoever asks on `stream`.
+    /// Hands over to the process at the other end of `stream`.
     pub(crate) fn hand_over(&self, stream: &mut UnixStream, sockets: &Sockets) -> Result<()> {
         if !self.enter(Phase::Serving, Phase::Handing) {
             writeln!(stream, "failed: another upgrade is under way")?;
@@ -166,7 +166,7 @@ impl Upgrades {
     }
 }
 
-/// Gives the sockets and waits for the word of whoever took them: the number of its process.
+/// Sends the sockets and waits until their receiver is ready; returns its process id.
 fn give(sockets: &Sockets, stream: &mut UnixStream, patience: Duration) -> Result<u32> {
     let copies: Vec<(Label, OwnedFd)> = sockets.copies()?;
     transfer::send(stream, &copies)?;
@@ -193,7 +193,7 @@ mod tests {
             refused.contains("another upgrade is under way"),
             "{refused}"
         );
-        // And whoever has the sockets is not given up.
+        // A process that has the sockets is not given up.
         assert!(upgrades.enter(Phase::GivenUp, Phase::Serving));
         assert!(upgrades.enter(Phase::Serving, Phase::Handing));
         assert!(!upgrades.enter(Phase::Serving, Phase::GivenUp));

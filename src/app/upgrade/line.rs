@@ -11,7 +11,7 @@ const LINE: usize = 64 << 10;
 /// Longest path of a Unix socket that every system takes.
 const LONGEST: usize = 100;
 
-/// Connects to the process that runs with this data folder.
+/// Connects to the control socket of a running process.
 ///
 /// # Errors
 /// When there is none.
@@ -25,7 +25,7 @@ pub(crate) fn connect(path: &Path) -> Result<UnixStream> {
     })
 }
 
-/// The next line, byte by byte: descriptors that come behind it are not for whoever reads lines.
+/// Reads the next line byte by byte, so that descriptors sent after it are not consumed.
 pub(crate) fn read_line(stream: &mut UnixStream, limit: Duration) -> Result<String> {
     let until = Instant::now() + limit;
     let mut line = Vec::new();

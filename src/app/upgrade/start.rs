@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 
 /// Between two looks at the process that was started.
 const LOOK: Duration = Duration::from_millis(10);
-/// How long a process that was told to go on may take to answer.
+/// How long the previous process may take to confirm that it stops accepting.
 const GOING: Duration = Duration::from_secs(10);
 /// How long the next process looks for the running one.
 const FIND: Duration = Duration::from_secs(5);
@@ -56,7 +56,7 @@ impl Predecessor {
         match answer.as_deref() {
             Ok("going") => Ok(()),
             Ok(other) => bail!("the running process does not go: {other}"),
-            // It died between its hand and its word: nobody else serves.
+            // It died after it sent the sockets: no other process serves.
             Err(_) => Ok(()),
         }
     }

@@ -1,4 +1,4 @@
-//! Descriptors over a Unix socket, one message: the labels as a line of JSON, the sockets beside it.
+//! Sends descriptors over a Unix socket in one message: the labels as a line of JSON, and the sockets.
 
 use crate::app::process::sockets::Label;
 use anyhow::{Context, Result, bail, ensure};

@@ -5,7 +5,7 @@ use super::yaml::{Node, Value, scalar};
 use crate::config::values::units::Form;
 
 /// Each name with its value, in the order of the file; each value that is wrong is reported with its own
-/// line. `group` says what stands in it, such as "labels of the model and …".
+/// line. `group` describes the entries, such as "labels of the model and …".
 pub(crate) fn named_values<T>(
     r: &mut Reader<'_>,
     key: &str,

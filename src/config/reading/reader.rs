@@ -1,5 +1,5 @@
 //! Looks one key up in all sources by their order: command line, environment, YAML, default
-//! (CONTRACT 33). Keeps what was asked for, so that whatever else stands in the file is unknown.
+//! (CONTRACT 33). Remembers the keys asked for, so that every other key of the file is unknown.
 //! Knows no key by name; those are declared in `schema`.
 
 use super::suggest;

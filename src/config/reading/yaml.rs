@@ -10,7 +10,7 @@ use std::path::Path;
 pub(crate) struct Document {
     /// The path as it was given.
     pub(crate) path: String,
-    /// What stands in it; [`Value::Null`] for an empty file.
+    /// The root of the document; [`Value::Null`] for an empty file.
     pub(crate) root: Node,
 }
 
@@ -55,7 +55,7 @@ impl Value {
 }
 
 /// Put before a repeated key, so that the parser goes on and the repetition can be reported with
-/// its full key beside everything else. Private use: no known key starts with it.
+/// its full key together with every other problem. Private use: no known key starts with it.
 const REPEATED: char = '\u{E000}';
 /// Repetitions mended in one file before the rest is left for the next run.
 const MOST_REPEATED: u32 = 100;
@@ -63,7 +63,7 @@ const MOST_REPEATED: u32 = 100;
 const REPEATED_ERROR: &str = "duplicated key in mapping";
 
 impl Document {
-    /// Reads a file. Repeated keys are returned beside the document, which keeps the first.
+    /// Reads a file. Returns the document, which keeps the first of repeated keys, and their problems.
     ///
     /// # Errors
     /// The file cannot be read, or is not one YAML document with keys.

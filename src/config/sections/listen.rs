@@ -32,11 +32,11 @@ pub struct TlsFiles {
 pub struct ClientCheck {
     /// The authorities that vouch for them.
     pub ca: PathBuf,
-    /// What becomes of a client without one.
+    /// Whether a client without a certificate is accepted.
     pub auth: ClientAuth,
 }
 
-/// What becomes of a client without a certificate; a wrong one is refused anyway.
+/// Whether a client without a certificate is accepted; an invalid one is always refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ClientAuth {
     /// It is refused in the handshake.
@@ -149,8 +149,7 @@ fn tls_files(reader: &mut Reader<'_>, node: &Node, name: &str) -> Option<TlsFile
     })
 }
 
-/// Whose certificates are asked for: `client_ca`, and `client_auth` beside it. None where one of them
-/// is wrong.
+/// Reads `client_ca` and `client_auth`. None where one of them has a problem.
 fn clients(reader: &mut Reader<'_>, entries: &[Entry], name: &str) -> Option<Option<ClientCheck>> {
     const AUTH: &[(&str, ClientAuth)] = &[
         ("required", ClientAuth::Required),

@@ -1,4 +1,4 @@
-//! The keys of `log`: what is said on standard error, and the access log of a gateway. Nothing is
+//! The keys of `log`: lines on standard error, and the access log of a gateway. Nothing is
 //! opened here; that is `observe`'s.
 
 use crate::config::reading::reader::Reader;
@@ -44,7 +44,7 @@ pub enum AccessLogPlace {
     Off,
     /// To standard output.
     Stdout,
-    /// To a file, behind what stands in it.
+    /// To a file, appended.
     File(PathBuf),
 }
 

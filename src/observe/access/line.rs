@@ -35,7 +35,7 @@ pub struct AccessLine {
     pub status: u16,
     /// How it ended.
     pub outcome: Outcome,
-    /// What went wrong, in words of ours.
+    /// What went wrong, in fixed words that quote no data.
     pub detail: Option<&'static str>,
     /// Body bytes from the client.
     pub bytes_in: usize,

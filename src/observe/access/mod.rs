@@ -1,7 +1,7 @@
 //! The access log: one JSON line for each call, written by a thread of its own, so that a call never
-//! waits for a disk. What a line says stands in `line`; whether there is one at all is the
+//! waits for a disk. The content of a line is in `line`; whether there is one at all is the
 //! configuration's (`log.access`). Where it is off a short line of each call goes to the log, in the same way:
-//! whoever reads standard error may stall.
+//! the reader of standard error may stall.
 
 mod line;
 mod sink;
@@ -172,14 +172,14 @@ impl AccessLog {
     }
 }
 
-/// Says lines until nobody can hand over one any more.
+/// Logs lines until the last sender is gone.
 fn say(queued: &Receiver<String>) {
     while let Ok(line) = queued.recv() {
         info!(target: TARGET, "{line}");
     }
 }
 
-/// Writes until nobody can hand over a line any more. What is there already goes out in one write.
+/// Writes lines until the last sender is gone. Queued lines go out in one write.
 fn write(mut sink: Sink, queued: &Receiver<Box<AccessLine>>, metrics: &Metrics) {
     let mut bytes = Vec::with_capacity(TOGETHER);
     while let Ok(first) = queued.recv() {

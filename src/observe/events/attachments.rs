@@ -1,4 +1,4 @@
-//! What happened to the files that calls name (§7.3.2). The rule for events stands in `events`.
+//! Events of attached files (§7.3.2).
 
 use crate::observe::labels::AttachmentOutcome;
 use crate::observe::metrics::Metrics;
@@ -13,8 +13,7 @@ pub struct AttachmentsEnded<'a> {
     pub request_id: &'a str,
     /// Files that the backend has.
     pub attached: u64,
-    /// The others: which one of the list, counted from 1 (0 is the list itself), why, and the same
-    /// in words of ours.
+    /// The others: place in the list from 1 (0 is the list itself), outcome, and the reason in fixed words.
     pub skipped: &'a [(usize, AttachmentOutcome, String)],
 }
 

@@ -21,7 +21,7 @@ pub struct CallEnded<'a> {
     pub bytes_sent: usize,
     /// What it took.
     pub times: CallTimes,
-    /// What went wrong, in words of ours.
+    /// What went wrong, in fixed words that quote no data.
     pub detail: Option<&'static str>,
 }
 

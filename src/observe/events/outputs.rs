@@ -1,5 +1,4 @@
-//! What is lost of what operators are told: lines of the access log, spans of traces. No call is the
-//! worse for it. And whom the settings have secrets sent to in clear text.
+//! Events of the access log and of traces, whose losses affect no call, and of secrets in clear text.
 
 use crate::observe::labels::{ClearTextTarget, LinesLost, SpansLost};
 use crate::observe::metrics::Metrics;
@@ -86,7 +85,7 @@ impl SpansExported {
 pub struct ExportFailed;
 
 impl ExportFailed {
-    /// Counts. What it costs is said by [`SpansDropped`].
+    /// Updates the metric; [`SpansDropped`] logs the loss.
     pub fn emit(&self, metrics: &Metrics) {
         metrics.outputs.exports_failed.inc();
         debug!(target: "trace", "the collector did not accept an export");

@@ -36,9 +36,9 @@ impl Blocked<'_> {
 pub struct Unchecked<'a> {
     /// Reason, a label of the metric.
     pub reason: UncheckedReason,
-    /// The same in words of ours.
+    /// The reason in fixed words.
     pub detail: &'a str,
-    /// What becomes of the call.
+    /// The outcome of the call, for the log.
     pub consequence: &'a str,
 }
 
@@ -67,7 +67,7 @@ impl Unchecked<'_> {
 pub struct PromptRedacted;
 
 impl PromptRedacted {
-    /// Counts. What it was is nobody's to log.
+    /// Updates the metric. The finding itself is never logged.
     pub fn emit(&self, metrics: &Metrics) {
         metrics.redacted_prompts.inc();
     }

@@ -11,9 +11,9 @@ use std::time::Duration;
 pub struct RemoteCalled<'a> {
     /// The server, a label of the metric.
     pub check: RemoteLabel,
-    /// What came of it.
+    /// The outcome, a label of the metric.
     pub outcome: RemoteOutcome,
-    /// The same in words of ours; empty when it answered.
+    /// The reason in fixed words; empty when it answered.
     pub detail: &'a str,
 }
 

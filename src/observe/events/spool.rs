@@ -1,5 +1,4 @@
-//! What happened to records on their way to the backend, in the spool and out of it. The rule for
-//! events stands in `events`.
+//! Events of records on their way to the backend, in the spool and out of it.
 
 use crate::observe::labels::TelemetryOutcome;
 use crate::observe::metrics::Metrics;
@@ -13,9 +12,9 @@ use std::time::Duration;
 pub struct RecordFinished<'a> {
     /// Stage of the record: before or after the model call.
     pub stage: Stage,
-    /// What became of it.
+    /// The outcome, a label of the metric.
     pub outcome: TelemetryOutcome,
-    /// Why, in words of ours; empty when delivered.
+    /// The reason in fixed words; empty when delivered.
     pub reason: &'a str,
 }
 
@@ -44,7 +43,7 @@ impl RecordFinished<'_> {
 pub struct RecordDelayed<'a> {
     /// Stage of the record: before or after the model call.
     pub stage: Stage,
-    /// Why, in words of ours.
+    /// The reason in fixed words.
     pub reason: &'a str,
 }
 
@@ -118,7 +117,7 @@ impl SpoolThreadPanicked {
     }
 }
 
-/// A part of the spool's files could not be read and is kept beside it.
+/// A part of the spool's files could not be read; the file is kept next to the spool.
 pub struct SpoolDamaged {
     /// Size of the unreadable part in bytes.
     pub bytes: u64,

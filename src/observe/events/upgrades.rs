@@ -4,11 +4,11 @@ use crate::observe::labels::UpgradeResult;
 use crate::observe::metrics::Metrics;
 use log::{error, info};
 
-/// Another process serves; it is the one that counts that, since nobody reads this one's metrics any more.
+/// Another process serves. That process counts it, since this one's metrics are no longer scraped.
 pub struct HandedOver;
 
 impl HandedOver {
-    /// Logs only: nobody reads the metrics of this process from here on.
+    /// Logs only: the metrics of this process are no longer scraped.
     pub fn emit(&self) {
         info!("handed over: another process serves, this one ends with its last call");
     }

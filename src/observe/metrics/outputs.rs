@@ -25,7 +25,7 @@ const CLEAR_TEXT: About = (
     "Starts and reloads with settings that send secrets in clear text, by target.",
 );
 
-/// What became of lines and spans.
+/// Lines and spans written, exported and lost.
 pub struct OutputMetrics {
     lines: IntCounterVec,
     spans: IntCounterVec,

@@ -1,4 +1,4 @@
-//! Metrics made and registered in one step. Which there are stands in `metrics`.
+//! Creates and registers metrics in one step.
 
 use prometheus::{
     Gauge, HistogramOpts, HistogramVec, IntCounter, IntCounterVec, IntGauge, Opts, Registry,

@@ -52,7 +52,7 @@ pub struct SpoolMetrics {
     /// 1 while the spool's disk refuses to be written.
     pub degraded: IntGauge,
     lost: IntCounterVec,
-    /// Records the backend refused for good, kept beside the spool.
+    /// Records that the backend refused for good, kept next to the spool.
     pub dead_letters: IntGauge,
     /// Bytes of their files.
     pub dead_letter_bytes: IntGauge,

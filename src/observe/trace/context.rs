@@ -11,7 +11,7 @@ pub struct TraceId(u128);
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SpanId(u64);
 
-/// A span as others are told of it.
+/// A span as it is passed to other services.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TraceContext {
     /// Id of the trace, 16 bytes.

@@ -9,5 +9,5 @@ mod tracer;
 
 pub use context::{SpanId, TraceContext, TraceId};
 pub use otlp::{Resource, encode};
-pub use span::{Span, SpanKind, Value};
+pub use span::{Attribute, Span, SpanKind, Value};
 pub use tracer::Tracer;

@@ -1,7 +1,7 @@
 //! Spans as a collector takes them: OTLP as JSON (`ExportTraceServiceRequest`, OTLP 1.x). Ids are
 //! hexadecimal, times and whole numbers are text, kinds and states are numbers.
 
-use super::{Span, Value};
+use super::{Attribute, Span, Value};
 use monitor_model::GATEWAY_VERSION;
 use serde_json::{Value as Json, json};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -23,9 +23,18 @@ pub struct Resource {
 /// The body of one export.
 pub fn encode(resource: &Resource, spans: &[Span]) -> Vec<u8> {
     let attributes = [
-        ("service.name", Value::from(resource.service_name.clone())),
-        ("service.version", GATEWAY_VERSION.into()),
-        ("service.instance.id", resource.instance.to_string().into()),
+        Attribute {
+            name: "service.name",
+            value: Value::from(resource.service_name.clone()),
+        },
+        Attribute {
+            name: "service.version",
+            value: GATEWAY_VERSION.into(),
+        },
+        Attribute {
+            name: "service.instance.id",
+            value: resource.instance.to_string().into(),
+        },
     ];
     let attributes: Vec<Json> = attributes.iter().map(attribute).collect();
     let spans: Vec<Json> = spans.iter().map(span).collect();
@@ -59,8 +68,7 @@ fn span(span: &Span) -> Json {
     shown
 }
 
-fn attribute(attribute: &(&'static str, Value)) -> Json {
-    let (name, value) = attribute;
+fn attribute(Attribute { name, value }: &Attribute) -> Json {
     let value = match value {
         Value::Text(text) => json!({"stringValue": text}),
         Value::Number(number) => json!({"intValue": number.to_string()}),

@@ -22,7 +22,7 @@ pub struct Span {
     /// When it was over.
     pub to: SystemTime,
     /// What else is known.
-    pub attributes: Vec<(&'static str, Value)>,
+    pub attributes: Vec<Attribute>,
     /// Whether it failed.
     pub failed: bool,
 }
@@ -36,6 +36,15 @@ pub enum SpanKind {
     Server = 2,
     /// The calling side.
     Client = 3,
+}
+
+/// One attribute of a span or a resource.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Attribute {
+    /// The name in the OpenTelemetry conventions.
+    pub name: &'static str,
+    /// The value, of one of four kinds.
+    pub value: Value,
 }
 
 /// The value of an attribute.
@@ -55,7 +64,8 @@ impl Span {
     /// Adds an attribute where there is a value.
     pub fn tell(&mut self, name: &'static str, value: Option<impl Into<Value>>) {
         if let Some(value) = value {
-            self.attributes.push((name, value.into()));
+            let value = value.into();
+            self.attributes.push(Attribute { name, value });
         }
     }
 }

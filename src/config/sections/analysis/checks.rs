@@ -11,7 +11,7 @@ use std::time::Duration;
 
 const FIVE_SECONDS: Duration = Duration::from_secs(5);
 
-/// Servers that are asked beside the engine; None: not asked.
+/// Servers that are asked in addition to the engine; None: not asked.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ChecksSettings {
     /// Finds sensitive data.
@@ -31,9 +31,9 @@ pub struct PresidioSettings {
     pub language_cyrillic: Option<String>,
     /// Finds below this score, 0 to 1, are left out.
     pub min_score: f64,
-    /// Its entity types that stand for a pattern (or, with None, no longer do), beside the built-in table.
+    /// Entity types and the patterns they map to (None removes the mapping), in addition to the built-in table.
     pub entities: Vec<(String, Option<String>)>,
-    /// Bytes of a text that are sent; what is behind is told in `errors`.
+    /// Bytes of a text that are sent; the rest is reported in `errors`.
     pub max_text: u64,
     /// Bounds of its calls.
     pub limits: CallLimits,
@@ -50,7 +50,7 @@ pub struct GuardSettings {
     pub api_key: Option<Secret>,
     /// How it is asked.
     pub template: GuardTemplate,
-    /// Bytes of a text that are sent; what is behind is told in `errors`.
+    /// Bytes of a text that are sent; the rest is reported in `errors`.
     pub max_text: u64,
     /// Bounds of its calls.
     pub limits: CallLimits,
@@ -141,7 +141,7 @@ fn score() -> Form<f64> {
     })
 }
 
-/// Entity types and the patterns they stand for.
+/// Entity types and the patterns they map to.
 fn entities(r: &mut Reader<'_>, key: &str) -> Option<Vec<(String, Option<String>)>> {
     const ENTITIES: &str = "a pattern for each entity type, such as {PERSON: NAME}";
     let form: Form<Option<String>> = Form::new(

@@ -8,7 +8,7 @@ use monitor_model::{CATEGORY_NAMES, PATTERN_NAMES, ShownWhen};
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// Models that others have trained, beside the built-in detection; only in a program built with the
+/// Models of others, in addition to the built-in detection; only in a program built with the
 /// feature `onnx`.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct DetectSettings {
@@ -23,7 +23,7 @@ pub struct DetectSettings {
 pub struct TaggerSettings {
     /// Where model.onnx, config.json and tokenizer.json or vocab.txt are.
     pub folder: PathBuf,
-    /// Labels of the model and the patterns of §2.8 they stand for; each pattern once or more.
+    /// Labels of the model and the patterns of §2.8 they map to; each pattern once or more.
     pub labels: Vec<(String, String)>,
     /// How much of one text it is shown.
     pub bounds: ModelBounds,
@@ -34,7 +34,7 @@ pub struct TaggerSettings {
 pub struct ClassifierSettings {
     /// Where model.onnx, config.json and tokenizer.json or vocab.txt are.
     pub folder: PathBuf,
-    /// Labels of the model and the guardrail categories they stand for; each category once or more.
+    /// Labels of the model and the guardrail categories they map to; each category once or more.
     pub labels: Vec<(String, String)>,
     /// Labels and the score of the model, above 0 and below 1, that is worth the default threshold of
     /// a category; 0.5 for those that are not named.

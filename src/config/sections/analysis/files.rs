@@ -9,7 +9,7 @@ use std::path::PathBuf;
 pub enum BlobPlace {
     /// A folder of this machine.
     Folder(PathBuf),
-    /// A bucket of an S3-compatible store; how it is reached stands in the AWS_* variables.
+    /// A bucket of an S3-compatible store; the AWS_* variables say how to reach it.
     Bucket {
         /// Name of the bucket.
         name: String,

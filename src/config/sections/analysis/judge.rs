@@ -1,5 +1,5 @@
 //! The keys of the judge of custom policies (CONTRACT 34 `judge`): a model behind an OpenAI-compatible
-//! endpoint. Nothing is called here. What all servers that are asked have in common stands in `remote`.
+//! endpoint. Nothing is called here. The limits of calls are in `call_limits`.
 
 use crate::config::reading::reader::Reader;
 use crate::config::sections::call_limits::{self, CallLimits};
@@ -25,7 +25,7 @@ pub struct JudgeSettings {
     pub cache_ttl: Duration,
     /// Bytes of text in one call; a longer text goes in several that overlap.
     pub chunk: u64,
-    /// Bytes of a text that are judged; what is behind is told in `errors`.
+    /// Bytes of a text that are judged; the rest is reported in `errors`.
     pub max_text: u64,
     /// Whether the endpoint is asked for JSON in its own terms.
     pub response_format: ResponseFormat,

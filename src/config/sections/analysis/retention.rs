@@ -25,7 +25,7 @@ pub(crate) fn read(r: &mut Reader<'_>, prefix: &str) -> RetentionSettings {
     }
 }
 
-/// A bound that `null` takes away: None where nothing is said.
+/// A limit that `null` removes: None if the key is not set.
 fn bound<T>(r: &mut Reader<'_>, key: &str, form: &units::Form<T>) -> Option<Option<T>> {
     let read = r.read(key, form);
     match r.is_null(key) {

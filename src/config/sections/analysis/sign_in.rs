@@ -26,9 +26,9 @@ pub struct OidcSettings {
     pub scopes: String,
     /// The claim with a person's groups, dots leading inwards.
     pub role_claim: Option<String>,
-    /// Words of that claim and the roles they stand for, the mightiest first.
+    /// Values of that claim and the roles they grant, the most powerful first.
     pub roles: Vec<(String, SignInRole)>,
-    /// Whoever has none of them; None: is not let in, unless an account was made for them.
+    /// Role of people without any of them; None: only people with an account can sign in.
     pub default_role: Option<SignInRole>,
     /// Domains of verified e-mail addresses, in lower case; empty for any.
     pub allowed_domains: Vec<String>,

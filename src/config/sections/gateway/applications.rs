@@ -156,7 +156,7 @@ fn json(node: &Node) -> Json {
     match &node.value {
         Value::Null => Json::Null,
         Value::Text(text) => Json::String(text.clone()),
-        // One that JSON does not know, such as 0x10, is none that a field takes.
+        // No field accepts a number that is not JSON, such as 0x10.
         Value::Number(text) => serde_json::from_str(text).unwrap_or(Json::from(0)),
         Value::Flag(flag) => Json::Bool(*flag),
         Value::List(items) => items.iter().map(json).collect(),

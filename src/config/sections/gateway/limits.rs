@@ -30,7 +30,7 @@ impl Limits {
     /// Client connections at most where the configuration leaves it to the system (CONTRACT 34).
     pub const CONNECTIONS: usize = 10_000;
 
-    /// Bytes of request bodies in files: four times those in memory, unless it is said.
+    /// Bytes of request bodies in files: by default four times those in memory.
     pub fn spilled(&self) -> u64 {
         let times = self.buffered_bytes.saturating_mul(4);
         self.spilled_bytes.unwrap_or(times)

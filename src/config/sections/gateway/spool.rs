@@ -32,7 +32,7 @@ pub enum Durability {
     BeforeUpstream,
 }
 
-/// What becomes of a call whose record cannot be written.
+/// The outcome of a call whose record cannot be written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OnDiskFailure {
     /// It goes on; the record waits in memory.

@@ -15,7 +15,7 @@ pub(crate) const MOST_UPSTREAMS: usize = 8;
 #[derive(Clone, Debug, PartialEq)]
 pub struct UpstreamSettings {
     /// http or https URL, with or without a path prefix; a trailing `/v1` is not doubled (CONTRACT 9).
-    /// None only where the demo upstream stands in.
+    /// None only with the demo model.
     pub url: Option<BaseUrl>,
     /// Called instead, in this order, where those before cannot be.
     pub standby: Vec<BaseUrl>,
