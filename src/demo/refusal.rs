@@ -31,81 +31,81 @@ pub(super) enum Refusal {
     WrongMethod,
 }
 
-/// Status, type, code, param and message of one refusal.
-type Row = (
-    StatusCode,
-    &'static str,
-    Option<&'static str>,
-    Option<&'static str>,
-    &'static str,
-);
+/// One refusal as it is sent.
+struct Error {
+    status: StatusCode,
+    kind: &'static str,
+    code: Option<&'static str>,
+    param: Option<&'static str>,
+    message: &'static str,
+}
+
+/// An error of the kind that most are of.
+fn invalid(status: StatusCode, code: Option<&'static str>, message: &'static str) -> Error {
+    Error {
+        status,
+        kind: "invalid_request_error",
+        code,
+        param: None,
+        message,
+    }
+}
 
 impl Refusal {
-    fn row(&self) -> Row {
-        const BAD: &str = "invalid_request_error";
+    fn error(&self) -> Error {
+        use StatusCode as S;
+        let invalid_key = "The key was refused: the demo upstream accepts any but `invalid`.";
+        let not_an_object = "The request body must be a JSON object.";
+        let no_model = "The model `missing-model` does not exist.";
+        let rate_limited = "Rate limit reached for the model `rate-limited`.";
+        let overloaded = "The demo upstream is overloaded\n";
+        let no_path = "No such path at the demo upstream.";
+        let no_method = "The method is not allowed on this path.";
         match *self {
-            Self::KeyRejected => {
-                let text = "The key was refused: the demo upstream accepts any but `invalid`.";
-                (
-                    StatusCode::UNAUTHORIZED,
-                    BAD,
-                    Some("invalid_api_key"),
-                    None,
-                    text,
+            Self::KeyRejected => invalid(S::UNAUTHORIZED, Some("invalid_api_key"), invalid_key),
+            Self::NotAnObject => invalid(S::BAD_REQUEST, None, not_an_object),
+            Self::Field { param, message } => Error {
+                param: Some(param),
+                ..invalid(S::BAD_REQUEST, None, message)
+            },
+            Self::ModelNotFound => Error {
+                param: Some("model"),
+                ..invalid(S::NOT_FOUND, Some("model_not_found"), no_model)
+            },
+            Self::RateLimited => Error {
+                kind: "rate_limit_error",
+                ..invalid(
+                    S::TOO_MANY_REQUESTS,
+                    Some("rate_limit_exceeded"),
+                    rate_limited,
                 )
-            }
-            Self::NotAnObject => {
-                let text = "The request body must be a JSON object.";
-                (StatusCode::BAD_REQUEST, BAD, None, None, text)
-            }
-            Self::Field { param, message } => {
-                (StatusCode::BAD_REQUEST, BAD, None, Some(param), message)
-            }
-            Self::ModelNotFound => {
-                let text = "The model `missing-model` does not exist.";
-                (
-                    StatusCode::NOT_FOUND,
-                    BAD,
-                    Some("model_not_found"),
-                    Some("model"),
-                    text,
-                )
-            }
-            Self::RateLimited => {
-                let (kind, code) = ("rate_limit_error", Some("rate_limit_exceeded"));
-                let text = "Rate limit reached for the model `rate-limited`.";
-                (StatusCode::TOO_MANY_REQUESTS, kind, code, None, text)
-            }
-            Self::Overloaded => {
-                let text = "The demo upstream is overloaded\n";
-                (StatusCode::SERVICE_UNAVAILABLE, "", None, None, text)
-            }
-            Self::UnknownPath => {
-                let text = "No such path at the demo upstream.";
-                (StatusCode::NOT_FOUND, BAD, Some("unknown_url"), None, text)
-            }
-            Self::WrongMethod => {
-                let text = "The method is not allowed on this path.";
-                (
-                    StatusCode::METHOD_NOT_ALLOWED,
-                    BAD,
-                    Some("method_not_supported"),
-                    None,
-                    text,
-                )
-            }
+            },
+            Self::Overloaded => invalid(S::SERVICE_UNAVAILABLE, None, overloaded),
+            Self::UnknownPath => invalid(S::NOT_FOUND, Some("unknown_url"), no_path),
+            Self::WrongMethod => invalid(
+                S::METHOD_NOT_ALLOWED,
+                Some("method_not_supported"),
+                no_method,
+            ),
         }
     }
 
     fn envelope(&self) -> Value {
-        let (_, kind, code, param, message) = self.row();
-        json!({"error": {"message": message, "type": kind, "param": param, "code": code}})
+        let error = self.error();
+        json!({"error": {
+            "message": error.message,
+            "type": error.kind,
+            "param": error.param,
+            "code": error.code,
+        }})
     }
 }
 
 impl IntoResponse for Refusal {
     fn into_response(self) -> Response {
-        let (status, _, _, _, message) = self.row();
+        let Error {
+            status, message, ..
+        } = self.error();
         match self {
             Self::Overloaded => (status, message).into_response(),
             Self::RateLimited => {

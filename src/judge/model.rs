@@ -175,21 +175,7 @@ fn put_together<'a>(
     let mut failures: Vec<String> = Vec::new();
     for (part, verdicts) in judged {
         match verdicts {
-            Ok(verdicts) => {
-                let source = Quoted::of(part.piece);
-                for (at, verdict) in verdicts.into_iter().enumerate() {
-                    let at = part.from + at;
-                    let known = &mut rulings[at];
-                    let says_more = |known: &PolicyRuling| verdict.flagged && !known.flagged;
-                    if known.as_ref().is_none_or(says_more) {
-                        *known = Some(PolicyRuling {
-                            name: policies[at].name.clone(),
-                            flagged: verdict.flagged,
-                            reason: source.cut(&verdict.reason, &policies[at].prompt),
-                        });
-                    }
-                }
-            }
+            Ok(verdicts) => merge(&mut rulings, policies, part, verdicts),
             Err(fault) => {
                 let failure = format!("the judge gave no verdict: {fault}");
                 if !failures.contains(&failure) {
@@ -210,6 +196,28 @@ fn put_together<'a>(
             .collect(),
         failures,
         has_failed,
+    }
+}
+
+/// Adds the verdicts on one part to what is known of its policies.
+fn merge(
+    rulings: &mut [Option<PolicyRuling>],
+    policies: &[CustomPolicy],
+    part: &Part<'_>,
+    verdicts: Vec<Verdict>,
+) {
+    let source = Quoted::of(part.piece);
+    for (at, verdict) in verdicts.into_iter().enumerate() {
+        let at = part.from + at;
+        let known = &mut rulings[at];
+        let says_more = |known: &PolicyRuling| verdict.flagged && !known.flagged;
+        if known.as_ref().is_none_or(says_more) {
+            *known = Some(PolicyRuling {
+                name: policies[at].name.clone(),
+                flagged: verdict.flagged,
+                reason: source.cut(&verdict.reason, &policies[at].prompt),
+            });
+        }
     }
 }
 

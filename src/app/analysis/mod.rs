@@ -38,8 +38,8 @@ pub fn run_analysis(launch: Launch) -> Result<()> {
     let metrics = Arc::new(Metrics::new()?);
     let remote = remote(&settings.analysis, None, &metrics)?;
     let opened = Services::open_with(&settings.analysis, &settings.data_dir, remote.clone());
-    let (service, first) = runtime.block_on(opened)?;
-    let retention = retention(&runtime, &settings, &service, &metrics);
+    let (services, first) = runtime.block_on(opened)?;
+    let retention = retention(&runtime, &settings, &services, &metrics);
     let api_activity = ApiActivity::new(descriptors::api(None), &metrics);
     let overview = Overview {
         live: None,
@@ -52,9 +52,9 @@ pub fn run_analysis(launch: Launch) -> Result<()> {
         remote,
     };
     let text = start_text::analysis(&settings, &first);
-    serve(&settings, context, overview, service.clone(), text)?;
+    serve(&settings, context, overview, services.clone(), text)?;
     runtime.block_on(retention.stop());
-    runtime.block_on(service.shutdown());
+    runtime.block_on(services.shutdown());
     Ok(())
 }
 
@@ -63,13 +63,13 @@ fn serve(
     settings: &Settings,
     context: ProcessContext,
     overview: Overview,
-    service: Arc<Services>,
+    services: Arc<Services>,
     text: String,
 ) -> Result<()> {
     let (sockets, api_activity) = (context.sockets.clone(), overview.api_activity.clone());
     let mut certificates = Certificates::default();
     let activity = api_activity.clone();
-    let api = api(settings, &sockets, service, activity, &mut certificates)?;
+    let api = api(settings, &sockets, services, activity, &mut certificates)?;
     let address = settings.analysis.operations;
     let mut addresses = addresses(&settings.analysis.listen);
     addresses.push(address);
@@ -101,12 +101,12 @@ fn serve(
 pub(crate) fn retention(
     runtime: &Runtime,
     settings: &Settings,
-    service: &Services,
+    services: &Services,
     metrics: &Arc<Metrics>,
 ) -> RetentionTask {
     let _entered = runtime.enter();
     RetentionTask::start(
-        &service.records,
+        &services.records,
         settings.analysis.retention,
         metrics.clone(),
     )
@@ -116,19 +116,19 @@ pub(crate) fn retention(
 pub(crate) fn api(
     settings: &Settings,
     sockets: &Sockets,
-    service: Arc<Services>,
+    services: Arc<Services>,
     api_activity: ApiActivity,
     certificates: &mut Certificates,
 ) -> Result<ListenerService<CountedApp>> {
     let header_timeout = settings.gateway.limits.header_timeout;
-    let router = docs::router().merge(router(service));
+    let router = docs::router().merge(router(services));
     let app = CountedApp::new(router, header_timeout, api_activity);
     // The router speaks nothing newer.
-    let doors = listeners::doors(
+    let listening = listeners::open_all(
         sockets,
         &settings.analysis.listen,
         certificates,
         Alpn::Http1,
     )?;
-    Ok(ListenerService::new("analysis", doors, app))
+    Ok(ListenerService::new("analysis", listening, app))
 }

@@ -37,24 +37,24 @@ pub fn run_all(launch: Launch) -> Result<()> {
     let runtime = backend_runtime()?;
     let demo = use_demo_if_unset(&mut settings, &runtime)?;
     let metrics = Arc::new(Metrics::new()?);
-    let room = descriptors::api(Some(&settings.gateway.limits));
-    let api_activity = ApiActivity::new(room, &metrics);
+    let connections = descriptors::api(Some(&settings.gateway.limits));
+    let api_activity = ApiActivity::new(connections, &metrics);
     let upstream = settings.gateway.upstream.url.as_ref();
     let remote = remote(&settings.analysis, upstream, &metrics)?;
     let opened = Services::open_with(&settings.analysis, &settings.data_dir, remote.clone());
-    let (service, first) = runtime.block_on(opened)?;
-    let backend = backend_of(&mut settings, &service, &first)?;
-    let retention = retention(&runtime, &settings, &service, &metrics);
+    let (services, first) = runtime.block_on(opened)?;
+    let backend = backend_of(&mut settings, &services, &first)?;
+    let retention = retention(&runtime, &settings, &services, &metrics);
     let mut certificates = Certificates::default();
     let activity = api_activity.clone();
     let api = api(
         &settings,
         &sockets,
-        service.clone(),
+        services.clone(),
         activity,
         &mut certificates,
     )?;
-    let policies = policies::open(&settings, &runtime, Some(&service))?;
+    let policies = policies::open(&settings, &runtime, Some(&services))?;
     let text = start_text::all(&settings, &first, demo);
     let parts = GatewayParts {
         certificates,
@@ -62,7 +62,7 @@ pub fn run_all(launch: Launch) -> Result<()> {
         api_activity,
         remote,
         colocated: Some(Colocated {
-            service: service.clone(),
+            services: services.clone(),
             demo,
         }),
         ..GatewayParts::standalone(context, backend, policies, text, metrics)
@@ -71,14 +71,14 @@ pub fn run_all(launch: Launch) -> Result<()> {
         server.add_service(api);
     })?;
     runtime.block_on(retention.stop());
-    runtime.block_on(service.shutdown());
+    runtime.block_on(services.shutdown());
     Ok(())
 }
 
 /// Over HTTP where MONITOR_URL says so, else in this process.
 fn backend_of(
     settings: &mut Settings,
-    service: &Arc<Services>,
+    services: &Arc<Services>,
     first: &FirstRun,
 ) -> Result<Backend> {
     let monitor = &mut settings.gateway.monitor;
@@ -88,7 +88,7 @@ fn backend_of(
     // A remote backend has applications of its own and does not know this one.
     monitor.application_id.get_or_insert(first.application_id);
     Ok(Backend {
-        analyzer: Some(Arc::new(LocalAnalyzer(service.clone()))),
+        analyzer: Some(Arc::new(LocalAnalyzer(services.clone()))),
         tls: None,
     })
 }

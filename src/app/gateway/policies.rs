@@ -22,7 +22,7 @@ pub(crate) struct Opened {
 pub(crate) fn open(
     settings: &Settings,
     runtime: &Runtime,
-    service: Option<&Services>,
+    services: Option<&Services>,
 ) -> Result<Option<Opened>> {
     let gateway = &settings.gateway;
     let mut list = None;
@@ -30,16 +30,16 @@ pub(crate) fn open(
         let copy = Some(settings.data_dir.as_path());
         (Box::new(PostgresStore::new(store)), copy)
     } else if !gateway.applications.is_empty() {
-        if let Some(service) = service {
-            let listed = service.admin.ensure_applications(&gateway.applications);
+        if let Some(services) = services {
+            let listed = services.admin.ensure_applications(&gateway.applications);
             let added = runtime.block_on(listed);
             added.context("cannot add the applications of the configuration to the store")?;
         }
         let (store, changes) = FileStore::new(gateway.applications.clone());
         list = Some(changes);
         (Box::new(store), None)
-    } else if let Some(service) = service {
-        (service.admin.policy_store(), None)
+    } else if let Some(services) = services {
+        (services.admin.policy_store(), None)
     } else {
         return Ok(None);
     };

@@ -53,7 +53,7 @@ pub(crate) struct GatewayParts {
 
 /// The analysis backend in the same process, which shows how its gateway is.
 pub(crate) struct Colocated {
-    pub(crate) service: Arc<Services>,
+    pub(crate) services: Arc<Services>,
     /// The demo model answers.
     pub(crate) demo: bool,
 }
@@ -111,10 +111,10 @@ pub(crate) fn serve_gateway(
     let live = live(gateway, &conf, monitoring, &parts.metrics)?;
     let sockets = parts.context.sockets.clone();
     let certificates = &mut parts.certificates;
-    let doors = listeners::doors(&sockets, &gateway.listen, certificates, Alpn::Http2)?;
+    let listening = listeners::open_all(&sockets, &gateway.listen, certificates, Alpn::Http2)?;
     let front = ListenerService::new(
         "gateway",
-        doors,
+        listening,
         ClientConnections::new(&conf, live.clone()),
     );
     let started = Started {
@@ -194,14 +194,14 @@ impl GatewayParts {
             let spool = spool.clone();
             analyzer.set_report_source(Arc::new(move || spool.report()));
         }
-        let Some(Colocated { service, demo }) = &self.colocated else {
+        let Some(Colocated { services, demo }) = &self.colocated else {
             return;
         };
         let Some(first) = gateway.listen.first() else {
             return;
         };
         let ip = first.address.ip();
-        service.ingest.gateways.set_local(LocalGateway {
+        services.ingest.gateways.set_local(LocalGateway {
             tls: first.tls.is_some(),
             host: (!ip.is_unspecified()).then(|| ip.to_string()),
             port: first.address.port(),

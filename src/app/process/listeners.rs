@@ -13,13 +13,13 @@ use std::time::{Duration, Instant};
 const START: Duration = Duration::from_secs(30);
 
 /// Listeners of a gateway or an API; TLS ones offer the protocols that it speaks.
-pub(crate) fn doors(
+pub(crate) fn open_all(
     sockets: &Sockets,
     listeners: &[Listener],
     certificates: &mut Certificates,
     alpn: Alpn,
 ) -> Result<Vec<gateway::Listener>> {
-    let door = |listener: &Listener| {
+    let open_one = |listener: &Listener| {
         let certificate = certificates.of(listener)?;
         let tls = certificate.map(|held| held.acceptor(alpn));
         Ok(gateway::Listener {
@@ -27,7 +27,7 @@ pub(crate) fn doors(
             tls: tls.transpose()?,
         })
     };
-    listeners.iter().map(door).collect()
+    listeners.iter().map(open_one).collect()
 }
 
 /// The addresses of a list.

@@ -55,7 +55,7 @@ pub(crate) fn run_server(
     server.bootstrap();
     add(&mut server);
     let upgrades = Arc::new(Upgrades::new(serving.context.role, serving.metrics.clone()));
-    let rooms = serving.rooms();
+    let limits = serving.connection_limits();
     let signals = serving.signals(settings, &upgrades);
     serving.reloads.attach(std::mem::take(&mut serving.parts));
     let running = spawn(server, signals)?;
@@ -63,29 +63,19 @@ pub(crate) fn run_server(
     while !serving.readiness.handles_signals() && !running.is_finished() {
         std::thread::sleep(LOOK);
     }
-    let takes_over = serving.context.predecessor.is_some();
-    if let Some(predecessor) = serving.context.predecessor.take() {
-        // The running one goes on where this one has been asked to end meanwhile.
-        anyhow::ensure!(
-            !serving.readiness.is_leaving(),
-            "asked to stop before it served"
-        );
-        predecessor.ready()?;
-        let result = UpgradeResult::Done;
-        UpgradeEnded { result }.emit(&serving.metrics);
-    }
+    let takes_over = serving.take_over()?;
     serving.open_control_socket(&upgrades);
     serving.readiness.ready();
     notify::ready();
-    let watchdog = Watchdog::start(serving.operations, rooms.clone(), upgrades.clone());
+    let watchdog = Watchdog::start(serving.operations, limits.clone(), upgrades.clone());
     welcome(std::mem::take(&mut serving.text));
     if takes_over {
         catch_up(&serving.reloads);
     }
     let expected = || {
-        rooms
+        limits
             .iter()
-            .map(|room| room.in_use_or_expected())
+            .map(|limit| limit.in_use_or_expected())
             .sum::<i64>()
     };
     let in_flight = || {
@@ -144,14 +134,30 @@ fn spawn(server: Server, signals: Signals) -> Result<JoinHandle<()>> {
 
 impl Serving {
     /// The places of all connections but those of the operations listener.
-    fn rooms(&self) -> Vec<Arc<ConnectionLimit>> {
+    fn connection_limits(&self) -> Vec<Arc<ConnectionLimit>> {
         let clients = self
             .parts
             .live
             .as_ref()
             .map(|live| live.connection_limit().clone());
-        let api = self.api_activity.room().clone();
+        let api = self.api_activity.limit().clone();
         clients.into_iter().chain([api]).collect()
+    }
+
+    /// Tells the previous process, if there is one, that this one serves; whether there was one.
+    fn take_over(&mut self) -> Result<bool> {
+        let Some(predecessor) = self.context.predecessor.take() else {
+            return Ok(false);
+        };
+        // Asked to stop meanwhile: then the previous process keeps serving.
+        anyhow::ensure!(
+            !self.readiness.is_leaving(),
+            "asked to stop before it served"
+        );
+        predecessor.ready()?;
+        let result = UpgradeResult::Done;
+        UpgradeEnded { result }.emit(&self.metrics);
+        Ok(true)
     }
 
     fn signals(&self, settings: &Settings, upgrades: &Arc<Upgrades>) -> Signals {

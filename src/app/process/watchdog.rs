@@ -24,7 +24,7 @@ impl Watchdog {
     /// operations listener would answer.
     pub(crate) fn start(
         operations: SocketAddr,
-        rooms: Vec<Arc<ConnectionLimit>>,
+        limits: Vec<Arc<ConnectionLimit>>,
         upgrades: Arc<Upgrades>,
     ) -> Option<Self> {
         let interval = notify::watchdog_interval()?;
@@ -32,9 +32,9 @@ impl Watchdog {
         let look = move || {
             let waits = || stopped.recv_timeout(interval) == Err(RecvTimeoutError::Timeout);
             while waits() && !upgrades.is_handed_over() {
-                let runs = rooms
+                let runs = limits
                     .iter()
-                    .all(|room| room.runtime_probe().responds_within(ANSWER));
+                    .all(|limit| limit.runtime_probe().responds_within(ANSWER));
                 if runs && answers(operations) {
                     notify::alive();
                 }

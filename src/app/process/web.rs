@@ -37,7 +37,7 @@ pub(crate) struct ApiActivity {
     requests: Arc<AtomicI64>,
     /// Another process serves: who is connected here may finish in peace.
     handed_over: Arc<AtomicBool>,
-    room: Arc<ConnectionLimit>,
+    limit: Arc<ConnectionLimit>,
 }
 
 /// Counted until it is dropped, however the request ends.
@@ -49,7 +49,7 @@ impl ApiActivity {
         Self {
             requests: Arc::default(),
             handed_over: Arc::default(),
-            room: ConnectionLimit::new(connections, BOUND, metrics.clone()),
+            limit: ConnectionLimit::new(connections, BOUND, metrics.clone()),
         }
     }
 
@@ -57,9 +57,9 @@ impl ApiActivity {
         self.requests.load(Ordering::Relaxed)
     }
 
-    /// The places of the API's connections.
-    pub(crate) fn room(&self) -> &Arc<ConnectionLimit> {
-        &self.room
+    /// The limit of the API's connections.
+    pub(crate) fn limit(&self) -> &Arc<ConnectionLimit> {
+        &self.limit
     }
 
     pub(crate) fn hand_over(&self) {
@@ -133,7 +133,7 @@ impl ServerApp for CountedApp {
 #[async_trait]
 impl ConnectionHandler for CountedApp {
     fn connection_limit(&self) -> &Arc<ConnectionLimit> {
-        self.api_activity.room()
+        self.api_activity.limit()
     }
 
     fn header_timeout(&self) -> Duration {

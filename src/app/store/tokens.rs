@@ -17,8 +17,8 @@ const PAGE: u32 = 200;
 /// # Errors
 /// When the store cannot be opened or written, or a field is wrong.
 pub fn create_token(settings: &Settings, new: NewToken) -> Result<CreatedToken> {
-    with_service(settings, async |service| {
-        service
+    with_service(settings, async |services| {
+        services
             .admin
             .create_token(&Caller::command_line(), new)
             .await
@@ -30,11 +30,11 @@ pub fn create_token(settings: &Settings, new: NewToken) -> Result<CreatedToken> 
 /// # Errors
 /// When the store cannot be opened or read.
 pub fn list_tokens(settings: &Settings, application: Option<ApplicationId>) -> Result<Vec<Token>> {
-    with_service(settings, async |service| {
+    with_service(settings, async |services| {
         let caller = Caller::command_line();
         let (mut tokens, mut before) = (Vec::new(), None);
         loop {
-            let page = service
+            let page = services
                 .admin
                 .list_tokens(&caller, application, before, PAGE);
             let (more, next) = page.await?;
@@ -52,8 +52,8 @@ pub fn list_tokens(settings: &Settings, application: Option<ApplicationId>) -> R
 /// # Errors
 /// When no token has this id, or the store cannot be opened or written.
 pub fn revoke_token(settings: &Settings, id: TokenId) -> Result<Token> {
-    with_service(settings, async |service| {
-        service
+    with_service(settings, async |services| {
+        services
             .admin
             .revoke_token(&Caller::command_line(), id)
             .await
@@ -65,9 +65,9 @@ pub fn revoke_token(settings: &Settings, id: TokenId) -> Result<Token> {
 /// # Errors
 /// When no token has this id, it is no longer valid, or the store cannot be opened or written.
 pub fn rotate_token(settings: &Settings, id: TokenId, rotation: Rotation) -> Result<CreatedToken> {
-    with_service(settings, async |service| {
+    with_service(settings, async |services| {
         let caller = Caller::command_line();
-        service.admin.rotate_token(&caller, id, rotation).await
+        services.admin.rotate_token(&caller, id, rotation).await
     })
 }
 
@@ -78,12 +78,12 @@ pub(crate) fn with_service<T>(
 ) -> Result<T> {
     let runtime = backend_runtime()?;
     runtime.block_on(async {
-        let (service, first) = Services::open(&settings.analysis, &settings.data_dir).await?;
+        let (services, first) = Services::open(&settings.analysis, &settings.data_dir).await?;
         if let Some(key) = start_text::new_key(settings, &first) {
             eprintln!("first access key (shown this once): {}", key.expose());
         }
-        let done = work(&service).await;
-        service.shutdown().await;
+        let done = work(&services).await;
+        services.shutdown().await;
         Ok(done?)
     })
 }

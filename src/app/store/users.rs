@@ -13,8 +13,8 @@ use anyhow::Result;
 /// # Errors
 /// When no account has this name or it is disabled, or the store cannot be opened or written.
 pub fn link_user(settings: &Settings, name: &str) -> Result<String> {
-    let link = with_service(settings, async |service| {
-        service
+    let link = with_service(settings, async |services| {
+        services
             .people
             .link_for_name(&Caller::command_line(), name)
             .await
