@@ -3,7 +3,7 @@
 #
 #   packaging/deb.sh [PROGRAM [FOLDER]]
 #
-# Without PROGRAM it builds one for release first. The package goes to FOLDER, target/debian unless given.
+# Without PROGRAM it builds the program first. The package goes to FOLDER, by default target/debian.
 # Needs cargo, a C compiler and its binutils, Python 3, and dpkg-deb, which every Debian has.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -16,7 +16,7 @@ folder="${2:-target/debian}"
 name=monitor-gateway
 version="$(sed -n 's/^version = "\(.*\)"$/\1/p' Cargo.toml | head -n 1)"
 architecture="$(dpkg --print-architecture)"
-# Files get the time of the last commit, so that the same sources make the same package.
+# Files get the time of the last commit, so that the package is reproducible.
 SOURCE_DATE_EPOCH="${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct 2>/dev/null || date +%s)}"
 export SOURCE_DATE_EPOCH
 mkdir -p "$folder"
@@ -28,12 +28,12 @@ place() {
   install -D -m "$1" "$2" "$root/$3"
 }
 
-# Compresses as packages have it, without a name or a time.
+# Compresses without a name or a time, as Debian packages require.
 compressed() {
   gzip -9n "$root/$1"
 }
 
-# The newest interface of the C library that the program asks for.
+# The newest C library version that the program requires.
 c_library() {
   objdump -T "$1" | grep -o 'GLIBC_[0-9.]*' | sort -uV | tail -n 1 | cut -d_ -f2
 }
@@ -51,7 +51,7 @@ program_and_what_it_prints() {
   "$program" completions fish >"$root/usr/share/fish/vendor_completions.d/monitor.fish"
 }
 
-# A file for settings and one for secrets, which only root reads, for each role.
+# For each role a configuration file, and a file for secrets that only root can read.
 configuration() {
   local role
   for role in all gateway analysis; do

@@ -1,4 +1,4 @@
-# A fresh small Debian to try a package in; for the scripts beside this one.
+# A fresh minimal Debian system to try a package in; sourced by the other scripts of this folder.
 
 say() {
   printf '%s\n' "== $*"
@@ -46,7 +46,7 @@ fresh_system() {
   rm -rf "$folder"/var/lib/monitor "$folder"/var/lib/private/monitor "$folder"/var/log/journal "$folder"/etc/monitor
 }
 
-# So many loopback ports that nobody listens on.
+# Prints the given number of free loopback ports.
 free_ports() {
   python3 -c '
 import socket, sys
