@@ -1,8 +1,14 @@
-//! Reads the sources and fails on a wrong arrow between the layers of the design, on a library in a
-//! layer that must not know it, and on a file that has grown too long. The checker is checked too.
+//! Reads the sources and fails on a wrong arrow between the layers of the design, on a circle between
+//! files, on a library in a layer that must not know it, on a parameter that hides two, on a file that has
+//! grown too long, and on a README that has. The checker is checked too.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
+mod circles;
+mod signatures;
+
+use circles::Crate;
 use regex::Regex;
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
@@ -215,6 +221,50 @@ fn the_layers_hold() {
         .flat_map(|(path, source)| violations(path, source))
         .collect();
     assert!(found.is_empty(), "{}", found.join("\n"));
+}
+
+#[test]
+fn no_files_of_a_crate_import_each_other_in_a_circle() {
+    let mut crates: BTreeMap<String, Vec<(String, String)>> = BTreeMap::new();
+    for (path, source) in sources() {
+        let top = path.split('/').next().unwrap_or_default();
+        let (name, path) = match CRATES.contains(&top) {
+            true => path.split_once('/').unwrap(),
+            false => ("root", path.as_str()),
+        };
+        let file = (path.to_owned(), code_only(&source));
+        crates.entry(name.to_owned()).or_default().push(file);
+    }
+    let mut found = Vec::new();
+    for (name, files) in crates {
+        for circle in Crate::new(files).circles() {
+            found.push(format!("{name}: {}", circle.join(" <-> ")));
+        }
+    }
+    assert!(found.is_empty(), "circles:\n{}", found.join("\n"));
+}
+
+#[test]
+fn no_parameter_is_a_tuple_of_unlike_things() {
+    let mut found = Vec::new();
+    for (path, source) in sources() {
+        if !circles::is_test(&path) {
+            let tuples = signatures::tuples(&code_only(&source));
+            found.extend(tuples.iter().map(|tuple| format!("{path}: {tuple}")));
+        }
+    }
+    assert!(found.is_empty(), "name them:\n{}", found.join("\n"));
+}
+
+#[test]
+fn the_readme_stays_short() {
+    const LONGEST: u64 = 12 * 1024;
+    let readme = Path::new(env!("CARGO_MANIFEST_DIR")).join("README.md");
+    let bytes = readme.metadata().unwrap().len();
+    assert!(
+        bytes <= LONGEST,
+        "README.md has {bytes} bytes, at most {LONGEST}: a page of docs/ is the place"
+    );
 }
 
 #[test]

@@ -55,7 +55,7 @@ pub struct AnalysisRequest<'a, P> {
     pub additional_parameters: P,
 }
 
-/// §2.9 `status`.
+/// How far the analysis came (§2.9 `status`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Status {
@@ -78,7 +78,7 @@ impl Status {
     }
 }
 
-/// §2.9 `tokens.usage_severity`.
+/// How close the tokens came to a limit (§2.9 `tokens.usage_severity`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Severity {
@@ -106,7 +106,7 @@ impl Severity {
 pub struct AnalysisResponse {
     /// The analysis record.
     pub request_id: RecordId,
-    /// [`SCHEMA_VERSION`].
+    /// The version of this shape, [`SCHEMA_VERSION`].
     pub schema_version: String,
     /// Whether every stage ran.
     pub status: Status,
@@ -114,11 +114,11 @@ pub struct AnalysisResponse {
     pub errors: Vec<String>,
     /// Token count and its severity.
     pub tokens: TokensReport,
-    /// Built-in policies.
+    /// What the built-in policies found.
     pub guardrails: GuardrailsReport,
-    /// Custom policies.
+    /// What the custom policies decided.
     pub custom_policy: CustomPolicyReport,
-    /// Sensitive data.
+    /// The sensitive data that was found and masked.
     pub dataclean: DatacleanReport,
     /// Things the caller should know that are no errors.
     #[serde(default)]
@@ -128,7 +128,7 @@ pub struct AnalysisResponse {
     pub timings: Timings,
 }
 
-/// §2.9 `tokens`.
+/// Tokens of the message and the limits they are held to (§2.9 `tokens`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TokensReport {
     /// Tokens of the message.
@@ -137,7 +137,7 @@ pub struct TokensReport {
     pub usage_severity: Option<Severity>,
 }
 
-/// §2.9 `guardrails`.
+/// Scores of the built-in policies (§2.9 `guardrails`).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct GuardrailsReport {
     /// A built-in policy is violated.
@@ -167,7 +167,7 @@ pub struct CategoryScore {
     pub reason: String,
 }
 
-/// §2.9 `custom_policy`.
+/// Decisions of the custom policies (§2.9 `custom_policy`).
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CustomPolicyReport {
     /// A custom policy is violated.
@@ -188,7 +188,7 @@ pub struct PolicyRuling {
     pub reason: String,
 }
 
-/// §2.9 `dataclean`.
+/// Sensitive data and the text without it (§2.9 `dataclean`).
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DatacleanReport {
     /// Sensitive data was found.
@@ -227,14 +227,14 @@ pub struct Entity {
 /// Microseconds spent per stage.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Timings {
-    /// Sensitive data.
+    /// Microseconds spent on sensitive data.
     #[serde(default)]
     pub dataclean_us: u64,
-    /// Built-in policies: what they add to the whole, since they run beside sensitive data where a text
-    /// is long.
+    /// Microseconds that the built-in policies add: on a long text they run in parallel with the search
+    /// for sensitive data.
     #[serde(default)]
     pub guardrails_us: u64,
-    /// Tokens.
+    /// Microseconds spent on counting tokens.
     #[serde(default)]
     pub tokens_us: u64,
     /// Custom policies, beside the others; waiting for a judge included.

@@ -39,22 +39,22 @@ pub struct Chain {
 /// What a record is, as its digest covers it.
 #[derive(Clone, Copy, Debug)]
 pub struct Identity<'a> {
-    /// `additional_parameters.request_id`.
+    /// The exchange, `additional_parameters.request_id`.
     pub request_id: Option<&'a str>,
     /// Which side of the exchange.
     pub stage: Stage,
     /// As the call names it.
     pub application_id: Option<&'a str>,
-    /// `additional_parameters.user_id`.
+    /// The end user, `additional_parameters.user_id`.
     pub user_id: Option<&'a str>,
-    /// `additional_parameters.session_id`.
+    /// The session, `additional_parameters.session_id`.
     pub session_id: Option<&'a str>,
-    /// The text.
+    /// The text of the prompt or the answer.
     pub message: &'a str,
 }
 
 impl Identity<'_> {
-    /// The digest.
+    /// The SHA-256 digest that the next record of the chain names.
     pub fn digest(&self) -> ChainHash {
         let mut hasher = Sha256::new_with_prefix(IDENTITY);
         let fields = [

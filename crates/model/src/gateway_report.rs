@@ -15,7 +15,7 @@ const LONGEST_VERSION: usize = 32;
 pub struct GatewayReport {
     /// The gateway, as it numbers its records (CONTRACT 5).
     pub gateway: Uuid,
-    /// Its version.
+    /// The version of the gateway's program.
     pub version: String,
     /// Records that the backend has not taken.
     pub records: u64,
@@ -61,8 +61,8 @@ impl fmt::Display for GatewayReport {
 }
 
 impl GatewayReport {
-    /// Reads a header; None where a part is missing or is nothing of the kind. Unknown parts are for
-    /// later versions.
+    /// Reads a header; None if a part is missing or malformed. Parts that this version
+    /// does not know are ignored.
     pub fn read(header: &str) -> Option<Self> {
         if header.len() > LONGEST {
             return None;

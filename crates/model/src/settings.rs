@@ -11,13 +11,13 @@ pub struct StoreSettings {
     pub host: String,
     /// STORE_PORT, default 5432.
     pub port: u16,
-    /// STORE_DB.
+    /// The database's name, STORE_DB.
     pub db: String,
-    /// STORE_USER.
+    /// The role that connects, STORE_USER.
     pub user: String,
     /// STORE_PASSWORD; None where the server asks for none.
     pub password: Option<Secret>,
-    /// STORE_SSL.
+    /// Whether the connection uses TLS, STORE_SSL.
     pub ssl: StoreSsl,
     /// PEM file of a private certificate authority, beside the system's.
     pub ca: Option<PathBuf>,
@@ -30,7 +30,7 @@ pub enum StoreSsl {
     Auto,
     /// Always, and the certificate has to be good for the host.
     On,
-    /// Never.
+    /// Never, even where the server offers it.
     Off,
 }
 
@@ -38,11 +38,11 @@ pub enum StoreSsl {
 /// `errors` (CONTRACT 26).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Services {
-    /// Sensitive data.
+    /// Whether sensitive data is looked for.
     pub dataclean: bool,
-    /// Built-in policies.
+    /// Whether the built-in policies run.
     pub guardrails: bool,
-    /// Custom policies.
+    /// Whether custom policies run.
     pub custom_policy: bool,
 }
 

@@ -6,7 +6,7 @@ use serde::Serialize;
 /// Numbers that follow each other, ends included.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct Span {
-    /// The first.
+    /// The first number of the run.
     pub from: u64,
     /// The last; one below `from` where there is none.
     pub to: u64,

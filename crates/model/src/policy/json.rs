@@ -13,8 +13,8 @@ use serde_json::{Map, Value};
 const LONGEST_QUOTED: usize = 40;
 
 impl Policy {
-    /// Reads and checks a policy. Fields that are absent or null have their defaults; `app_mode` has
-    /// none.
+    /// Reads and checks a policy. Fields that are absent or null have their defaults; only
+    /// `app_mode` is required.
     ///
     /// # Errors
     /// Everything that is wrong: unknown fields, shapes, words, and what [`Policy::check`] refuses.

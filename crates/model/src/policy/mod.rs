@@ -37,11 +37,11 @@ const ASYNC_CLOSED: &str = "closed needs app_mode sync: in async mode the backen
 /// Which findings block; all by default (CONTRACT 12).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct BlockOn {
-    /// Built-in policies.
+    /// Whether a find of the built-in policies blocks.
     pub guardrails: bool,
-    /// Custom policies.
+    /// Whether a custom policy's decision blocks.
     pub custom_policy: bool,
-    /// Sensitive data.
+    /// Whether sensitive data blocks.
     pub dataclean: bool,
 }
 
@@ -79,7 +79,7 @@ pub struct Policy {
 pub struct ApplicationPolicy {
     /// What X-Application-Id names.
     pub id: ApplicationId,
-    /// For people.
+    /// A name that people read; it need not be unique.
     pub name: String,
     /// Its policy, checked.
     pub policy: Policy,
@@ -90,7 +90,7 @@ pub struct ApplicationPolicy {
 pub struct StoredPolicy {
     /// What X-Application-Id names.
     pub id: ApplicationId,
-    /// For people.
+    /// A name that people read; it need not be unique.
     pub name: String,
     /// Its policy, checked, or what is wrong with it.
     pub policy: Result<Policy, PolicyProblems>,

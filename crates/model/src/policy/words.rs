@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 /// An enum that is written as one of a few words.
 pub(super) trait Word: Copy + 'static {
-    /// Every value.
+    /// Every value, in the order of the documentation.
     const ALL: &'static [Self];
     /// The word of a value.
     fn word(self) -> &'static str;
@@ -44,7 +44,7 @@ words!(
     OnBackendFailure {
         /// The call goes on unchecked, counted and marked.
         Open => "open",
-        /// 502.
+        /// The call fails with 502.
         Closed => "closed",
     }
 );

@@ -16,7 +16,7 @@ pub enum ScanRole {
     AllUser,
     /// Role `system` or its later name `developer`.
     System,
-    /// Role `assistant`.
+    /// Messages of the role `assistant`.
     Assistant,
     /// Role `tool` or its earlier name `function`.
     Tool,

@@ -58,8 +58,8 @@ fn next_backslash(inner: &str, from: usize) -> usize {
     memchr::memchr(b'\\', rest).map_or(inner.len(), |place| from + place)
 }
 
-/// Hands over every string of a body that passed the scanner, names of members included, each with
-/// its quotes.
+/// Passes every string of a body that the scanner accepted to `each`, quotes included; member names
+/// count as strings.
 pub fn each_literal(body: &[u8], mut each: impl FnMut(&[u8])) {
     let mut at = 0;
     while let Some(open) = body

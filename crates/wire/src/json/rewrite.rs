@@ -5,8 +5,8 @@ use std::ops::Range;
 /// A span of a body and what stands in its place.
 pub type Edit<W> = (Range<usize>, W);
 
-/// `body` with each span replaced. Spans ascend and do not overlap; one that does not fit so is left
-/// alone.
+/// `body` with each span replaced. Spans ascend and do not overlap; one that breaks
+/// this order is not replaced.
 pub fn replace_spans<W: AsRef<[u8]>>(body: &[u8], edits: &[Edit<W>]) -> Vec<u8> {
     let longer: usize = edits.iter().map(|(_, with)| with.as_ref().len()).sum();
     let mut changed = Vec::with_capacity(body.len() + longer);

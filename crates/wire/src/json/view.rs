@@ -155,7 +155,7 @@ pub(super) fn key_is(token: &[u8], name: &str) -> bool {
     }
 }
 
-/// See [`View::members_from`].
+/// Iterates over an object's members, see [`View::members_from`].
 pub(super) struct Members<'a>(Cursor<'a>);
 
 impl Iterator for Members<'_> {
@@ -173,7 +173,7 @@ impl Iterator for Members<'_> {
     }
 }
 
-/// See [`View::elements`].
+/// Iterates over an array's elements, see [`View::elements`].
 pub(super) struct Elements<'a> {
     array: View<'a>,
     cursor: Cursor<'a>,

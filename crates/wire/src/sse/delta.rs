@@ -34,7 +34,7 @@ pub(super) struct Choice<'a> {
     pub(super) finish_reason: Part<'a>,
 }
 
-/// `choices[].delta`.
+/// The part of `choices[].delta` that carries text.
 #[derive(Deserialize)]
 pub(super) struct Delta<'a> {
     #[serde(borrow)]
@@ -60,7 +60,7 @@ pub(super) struct ToolCall<'a> {
     pub(super) function: Part<'a>,
 }
 
-/// `tool_calls[].function`.
+/// The part of `tool_calls[].function` that carries text.
 #[derive(Deserialize)]
 pub(super) struct Function<'a> {
     #[serde(borrow)]
@@ -76,7 +76,7 @@ pub struct Usage {
     pub prompt_tokens: Option<u64>,
     /// Tokens of the answer.
     pub completion_tokens: Option<u64>,
-    /// Both.
+    /// Prompt and completion tokens together.
     pub total_tokens: Option<u64>,
 }
 

@@ -4,7 +4,7 @@
 
 use memchr::{memchr, memchr2};
 
-/// One event.
+/// One event of a stream, with the bytes of its data.
 pub struct Event<'a> {
     /// The `data` lines joined by line feeds.
     pub data: &'a [u8],

@@ -15,11 +15,11 @@ const BOM: &[u8] = b"\xef\xbb\xbf";
 pub enum Reading {
     /// No event: comments, blank lines, other fields.
     Nothing,
-    /// `[DONE]`.
+    /// The end of the stream, `[DONE]`.
     Done,
     /// An event of the reference format.
     Said(Said),
-    /// Anything else.
+    /// Data that is no chunk of a chat completion.
     Unreadable,
 }
 
@@ -35,7 +35,7 @@ pub struct Said {
 /// A choice that an event names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Named {
-    /// Its index.
+    /// The choice's index in the answer.
     pub choice: u64,
     /// Whether the event says why it ended.
     pub finished: bool,
@@ -59,7 +59,7 @@ pub struct Piece {
 pub enum Field {
     /// `content`, as a string or in parts.
     Content,
-    /// `refusal`.
+    /// A refusal, `refusal`.
     Refusal,
     /// `reasoning`, outside the reference format.
     Reasoning,
@@ -71,7 +71,7 @@ pub enum Field {
     ToolArguments(u64),
     /// `function_call.name`, the predecessor of tool calls.
     FunctionName,
-    /// `function_call.arguments`.
+    /// Arguments of the older `function_call.arguments`.
     FunctionArguments,
 }
 
