@@ -20,7 +20,7 @@ pub struct Attachment {
     pub name: String,
     /// Its media type, visible ASCII and spaces.
     pub content_type: String,
-    /// Its bytes.
+    /// The file's bytes, whole.
     pub content: Bytes,
 }
 

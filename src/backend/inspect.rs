@@ -4,7 +4,7 @@
 
 use monitor_model::PatternSet;
 
-/// One find.
+/// One find of sensitive data in the text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Find {
     /// First byte, on a character's border.

@@ -31,7 +31,7 @@ pub type ReportSource = Arc<dyn Fn() -> GatewayReport + Send + Sync>;
 
 /// What [`Analyzer::check`] gives.
 pub struct Verdict {
-    /// §2.9.
+    /// The answer of the analysis (§2.9).
     pub analysis: AnalysisResponse,
     /// What is left to wait for, off the request path; None when the record is kept.
     pub durable: Option<Durable>,
@@ -60,8 +60,8 @@ pub trait Analyzer: Send + Sync {
     /// records. An analyzer in the same process needs none.
     fn set_report_source(&self, _: ReportSource) {}
 
-    /// As [`Analyzer::analyze`], without waiting for what the verdict does not need where the backend can tell the
-    /// two apart.
+    /// As [`Analyzer::analyze`], without waiting for what the verdict does not need where the backend can
+    /// tell the two apart.
     async fn check(&self, record: &Record) -> Result<Verdict, AnalyzerError> {
         Ok(Verdict {
             analysis: self.analyze(record).await?,

@@ -17,9 +17,9 @@ pub struct RecordContext {
     pub access_key: Secret,
     /// X-Application-Id or MONITOR_APPLICATION_ID, as given.
     pub application_id: Option<String>,
-    /// X-User-Id.
+    /// The end user, from X-User-Id.
     pub user_id: Option<String>,
-    /// X-Session-Id.
+    /// The session, from X-Session-Id.
     pub session_id: Option<String>,
     /// The call's span, which the backend can go on with; not kept on disk.
     pub trace: Option<TraceContext>,

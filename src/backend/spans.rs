@@ -52,8 +52,8 @@ impl SpanExport {
     /// For the collector of the settings, from the process that `instance` stands for.
     ///
     /// # Errors
-    /// When the certificates to trust cannot be read for https, or the address or the header's value is
-    /// none.
+    /// When the certificates to trust cannot be read for https, or the address or the header's
+    /// value is none.
     pub fn new(settings: TraceSettings, instance: Uuid, metrics: Arc<Metrics>) -> io::Result<Self> {
         let invalid = |what: &str| io::Error::new(io::ErrorKind::InvalidInput, what.to_owned());
         let uri = format!("{}{PATH}", settings.endpoint).parse();

@@ -7,7 +7,7 @@ use std::fmt::Write;
 /// One environment variable.
 #[derive(Clone, Copy, Debug)]
 pub struct Variable {
-    /// Its name.
+    /// The variable's name, such as `GATEWAY_LISTEN`.
     pub name: &'static str,
     /// Its default as it would be written; empty for none.
     pub default: &'static str,

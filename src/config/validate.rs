@@ -285,8 +285,7 @@ fn leads_back(url: &BaseUrl, listeners: &[Listener]) -> bool {
         .any(|listener| reaches(url, listener.address))
 }
 
-/// Whether a URL names a listener's own address, as far as that can be said without asking a
-/// resolver.
+/// Whether a URL names a listener's own address, as far as that can be said without asking a resolver.
 fn reaches(url: &BaseUrl, listener: SocketAddr) -> bool {
     if url.port != listener.port() {
         return false;

@@ -137,7 +137,7 @@ label!(
 label!(
     /// `room` label of calls refused with 503.
     Exhausted {
-        /// Memory: limits.buffered_bytes.
+        /// Memory for bodies, limits.buffered_bytes.
         Memory => "memory",
         /// The disk that large request bodies are written to.
         Disk => "disk",

@@ -72,8 +72,8 @@ pub(crate) fn start(
     })
 }
 
-/// A spool in the first folder that no other process has: the one before works in its own until it
-/// has ended.
+/// A spool in the first folder that no other process has: the one before works in its own until
+/// it has ended.
 fn first_free<T>(
     base: &Path,
     open: impl Fn(&Path) -> Result<T, SpoolError>,

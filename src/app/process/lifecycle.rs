@@ -119,8 +119,8 @@ impl Signals {
         }
     }
 
-    /// Says that calls are welcome elsewhere, for as long as load balancers need to hear it. False when it
-    /// was interrupted.
+    /// Says that calls are welcome elsewhere, for as long as load balancers need to hear it. False when
+    /// it was interrupted.
     async fn drain(&self, interrupt: &mut Signal) -> bool {
         info!("stop requested, draining");
         notify::stopping();

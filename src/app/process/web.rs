@@ -30,8 +30,8 @@ const PEACE: Duration = Duration::from_secs(5);
 /// What the limit of the API's connections is called in the log.
 const BOUND: &str = "as many as the file descriptors allow the analysis API";
 
-/// What is under way on the API of one process: a stop waits for its requests, a hand-over for its
-/// connections too.
+/// What is under way on the API of one process: a stop waits for its requests, a hand-over for
+/// its connections too.
 #[derive(Clone)]
 pub(crate) struct ApiActivity {
     requests: Arc<AtomicI64>,

@@ -7,8 +7,8 @@ use crate::app::store::tokens::with_service;
 use crate::config::Settings;
 use anyhow::Result;
 
-/// Makes a one-time link by which the owner of an account sets a new password; its address can be read
-/// this once.
+/// Makes a one-time link by which the owner of an account sets a new password; its address can be
+/// read this once.
 ///
 /// # Errors
 /// When no account has this name or it is disabled, or the store cannot be opened or written.

@@ -115,8 +115,8 @@ impl DetachedProcess {
     }
 }
 
-/// The step between: starts the program and says its number, or what was wrong, on standard input, which is
-/// [`DetachedProcess::start`]'s socket.
+/// The step between: starts the program and says its number, or what was wrong, on standard input,
+/// which is [`DetachedProcess::start`]'s socket.
 ///
 /// # Errors
 /// When the program cannot be started.

@@ -259,8 +259,8 @@ fn show_size(value: u64) -> String {
     }
 }
 
-/// A duration as files and flags write it: `500ms`, `60s`, `2m`, `1h`, `90d` or bare seconds
-/// (CONTRACT 33).
+/// A duration as files and flags write it: `500ms`, `60s`, `2m`, `1h`, `90d` or bare
+/// seconds (CONTRACT 33).
 pub fn duration_from_text(text: &str) -> Option<Duration> {
     let (number, unit) = split_unit(text);
     let seconds = match unit {

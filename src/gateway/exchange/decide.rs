@@ -142,8 +142,8 @@ impl ParsedBody {
     }
 }
 
-/// Looks the call's policy up. The prompt of an async call is registered here, that of a sync call during
-/// its check.
+/// Looks the call's policy up. The prompt of an async call is registered here, that of a sync call
+/// during its check.
 pub(super) fn admit(
     snapshot: &Snapshot,
     session: &ServerSession,

@@ -73,7 +73,7 @@ pub enum Admission {
 /// Whether an answer, or a missing one, opened or closed the breaker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Transition {
-    /// Nothing changed.
+    /// The state is as before.
     None,
     /// The server counts as down from here on.
     Opened,

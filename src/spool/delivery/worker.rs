@@ -157,8 +157,8 @@ impl DeliveryWorker {
     }
 
     /// Sends until there is an answer, or until the backend fails on this record alone. When nobody can
-    /// tell that from an outage, one record of the worker moves to the retry queue all the same: the next
-    /// record tells.
+    /// tell that from an outage, one record of the worker moves to the retry queue all the same: the
+    /// next record tells.
     async fn send_until_answered(&mut self, record: &Record) -> Sent {
         let (mut failures, mut own_failures) = (0, 0);
         let since = Instant::now();

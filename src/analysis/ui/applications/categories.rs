@@ -42,8 +42,8 @@ fn category_row(
     }
 }
 
-/// False alarms and recall at the threshold. The script gets all measured points; each holds up to the
-/// next one.
+/// False alarms and recall at the threshold. The script gets all measured points; each holds up to
+/// the next one.
 fn measured(g: &GuardrailPhrases, category: Category, threshold: f64) -> Markup {
     let Some(here) = rate_at(category, threshold) else {
         return html! { span.hint.measured { (g.not_measured) } };

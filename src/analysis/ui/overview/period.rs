@@ -20,7 +20,7 @@ pub(super) struct Bucket {
     pub(super) from: i64,
     /// The hour behind its last one.
     pub(super) to: i64,
-    /// Its traffic.
+    /// The traffic of the whole period, summed.
     pub(super) sum: HourTraffic,
 }
 

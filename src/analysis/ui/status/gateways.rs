@@ -110,8 +110,8 @@ fn cells(view: &View, one: &KnownGateway) -> [Markup; 9] {
     ]
 }
 
-/// The cells from a gateway's own report: version, records in its spool, dead letters, disk, added
-/// latency.
+/// The cells from a gateway's own report: version, records in its spool, dead letters,
+/// disk, added latency.
 fn reported(view: &View, one: &KnownGateway) -> [Markup; 5] {
     let o = view.o();
     let Some(heard) = &one.heard else {

@@ -8,8 +8,8 @@ use monitor_model::{CATEGORY_NAMES, PATTERN_NAMES, ShownWhen};
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// Models of others, in addition to the built-in detection; only in a program built with the
-/// feature `onnx`.
+/// Models of others, in addition to the built-in detection; only in a program built with
+/// the feature `onnx`.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct DetectSettings {
     /// One that marks words.

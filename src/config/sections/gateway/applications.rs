@@ -10,8 +10,8 @@ use std::collections::HashMap;
 
 const ALLOWED: &str = "a list of applications, each {id, name, app_mode, …}";
 
-/// The applications of a key, or None where the file has none. Problems are reported at the line of
-/// their field.
+/// The applications of a key, or None where the file has none. Problems are reported at the line
+/// of their field.
 pub(crate) fn read(reader: &mut Reader<'_>, key: &str) -> Option<Vec<ApplicationPolicy>> {
     reader.read_with(key, |reader, raw| {
         let Raw::Node(node) = raw else {
