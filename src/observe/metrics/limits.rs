@@ -11,23 +11,23 @@ const CONNECTIONS: About = (
 );
 const CONNECTIONS_LIMIT: About = (
     "monitor_connections_limit",
-    "How many there may be: limits.connections, or what the descriptors allow.",
+    "The limit of monitor_connections: limits.connections, or what the file descriptors allow.",
 );
 const ACCEPT_PAUSES: About = (
     "monitor_accept_pauses_total",
-    "Times that accepting began to wait because no more connections were allowed.",
+    "Times that the gateway paused accepting because the connection limit was reached.",
 );
 const ACCEPT_ERRORS: About = (
     "monitor_accept_errors_total",
-    "Connections that the system did not give, by reason.",
+    "Connections that the system failed to accept, by reason.",
 );
 const BUFFERED_BYTES: About = (
     "monitor_buffered_bytes",
-    "Bytes of requests and answers held in memory for calls under way.",
+    "Bytes of requests and answers in memory for calls in progress.",
 );
 const BUFFERED_LIMIT: About = (
     "monitor_buffered_bytes_limit",
-    "How many there may be: limits.buffered_bytes.",
+    "The limit of monitor_buffered_bytes: limits.buffered_bytes.",
 );
 const SPILLED_BYTES: About = (
     "monitor_spilled_bytes",
@@ -35,15 +35,15 @@ const SPILLED_BYTES: About = (
 );
 const SPILLED_LIMIT: About = (
     "monitor_spilled_bytes_limit",
-    "How many there may be: limits.spilled_bytes.",
+    "The limit of monitor_spilled_bytes: limits.spilled_bytes.",
 );
 const SPILLED_EARLY: About = (
     "monitor_spilled_early_total",
-    "Request bodies that went to a file though they were not large, because memory was short.",
+    "Request bodies below the size for files that went to a file because memory was short.",
 );
 const OVERLOADED: About = (
     "monitor_overloaded_total",
-    "Calls answered with 503 for want of room, by what there was none in.",
+    "Calls answered with 503 because a resource was exhausted, by resource.",
 );
 const REFUSED: About = (
     "monitor_rate_limited_total",
@@ -54,7 +54,7 @@ const REFUSED: About = (
 pub struct LimitMetrics {
     /// Client connections open.
     pub connections: IntGauge,
-    /// How many there may be: limits.connections, or what the descriptors allow.
+    /// The limit of monitor_connections: limits.connections, or what the file descriptors allow.
     pub connections_limit: IntGauge,
     /// Times that accepting began to wait because there were that many.
     pub accept_pauses: IntCounter,

@@ -60,7 +60,7 @@ const VERDICTS: About = (
 );
 const UNCHECKED: About = (
     "monitor_unchecked_total",
-    "Messages that got no verdict although a policy may ask for one, by reason.",
+    "Messages without a verdict although a policy may ask for one, by reason.",
 );
 const ENDED: About = (
     "monitor_connections_ended_total",
@@ -70,13 +70,10 @@ const UNRESTORED: About = (
     "monitor_unrestored_answers_total",
     "Answers that kept the placeholders of a redacted prompt, by reason.",
 );
-const ATTACHMENTS: About = (
-    "monitor_attachments_total",
-    "Attached files by what became of them.",
-);
+const ATTACHMENTS: About = ("monitor_attachments_total", "Attached files, by outcome.");
 const REDACTED_PROMPTS: About = (
     "monitor_redacted_prompts_total",
-    "Prompts in which placeholders went to the upstream instead of what was found.",
+    "Prompts that went to the model server with placeholders in place of findings.",
 );
 const POLICIES_AGE: About = (
     "monitor_policies_age_seconds",
@@ -84,11 +81,11 @@ const POLICIES_AGE: About = (
 );
 const POLICIES_PROBLEMS: About = (
     "monitor_policies_problems",
-    "Stored policies that are not in force because they cannot be read.",
+    "Stored policies that are not in force because they are invalid.",
 );
 const QUEUE_BYTES: About = (
     "monitor_telemetry_queue_bytes",
-    "Text waiting for the backend, in bytes.",
+    "Bytes of records in memory on their way to the backend.",
 );
 const TELEMETRY_RETRIES: About = (
     "monitor_telemetry_retries_total",
@@ -96,7 +93,7 @@ const TELEMETRY_RETRIES: About = (
 );
 const HEARTBEATS: About = (
     "monitor_stream_heartbeats_total",
-    "Keepalive comments sent into silent streams.",
+    "Keepalive comments sent in silent streams.",
 );
 const UPSTREAM_RETRIES: About = (
     "monitor_upstream_retries_total",
@@ -104,24 +101,27 @@ const UPSTREAM_RETRIES: About = (
 );
 const RECORDS_REMOVED: About = (
     "monitor_records_removed_total",
-    "Records removed because they were beyond the limits of retention.",
+    "Records removed by retention.",
 );
 const RETENTION_FAILURES: About = (
     "monitor_retention_failures_total",
-    "Rounds of retention that did not come to their end.",
+    "Rounds of retention that failed.",
 );
 const DRAINING: About = (
     "monitor_draining",
-    "1 while the process waits for its last calls.",
+    "1 while the process drains: it finishes its last calls.",
 );
 const LOG_LINES_LOST: About = (
     "monitor_log_lines_lost_total",
     "Lines of the log that were not written: nobody read standard error, or it failed.",
 );
-const UPGRADES: About = ("monitor_upgrades_total", "Hand-overs to another process.");
+const UPGRADES: About = (
+    "monitor_upgrades_total",
+    "Upgrades: hand-overs to another process, by result.",
+);
 const RELOADS: About = (
     "monitor_reloads_total",
-    "Times the configuration was read again.",
+    "Reloads of the configuration, by result.",
 );
 
 struct PerRoute {
@@ -158,7 +158,7 @@ pub struct Metrics {
     pub upstream_retries: IntCounter,
     /// Records that retention removed.
     pub records_removed: IntCounter,
-    /// Rounds of retention that did not come to their end.
+    /// Rounds of retention that failed.
     pub retention_failures: IntCounter,
     /// 1 while the process drains.
     pub draining: IntGauge,
@@ -346,7 +346,7 @@ fn per_route(registry: &Registry) -> prometheus::Result<Vec<PerRoute>> {
     let duration = histograms(registry, DURATION, LATENCY)?;
     let first_byte = histograms(registry, FIRST_BYTE, LATENCY)?;
     let overhead = histograms(registry, OVERHEAD_SECONDS, OVERHEAD)?;
-    let opts = Opts::new("monitor_in_flight", "Calls under way.");
+    let opts = Opts::new("monitor_in_flight", "Calls in progress.");
     let in_flight = IntGaugeVec::new(opts, &["route"])?;
     registry.register(Box::new(in_flight.clone()))?;
     let outcomes = || Outcome::ALL.iter().map(|outcome| outcome.as_str());

@@ -14,11 +14,11 @@ const SPANS_DROPPED: About = (
 );
 const SPANS_EXPORTED: About = (
     "monitor_trace_spans_exported_total",
-    "Spans that the collector took.",
+    "Spans that the collector accepted.",
 );
 const EXPORTS_FAILED: About = (
     "monitor_trace_exports_failed_total",
-    "Tries to send spans that the collector did not take; most are repeated.",
+    "Failed exports of spans; most are retried.",
 );
 const CLEAR_TEXT: About = (
     "monitor_clear_text_secrets_total",

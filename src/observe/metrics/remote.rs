@@ -7,15 +7,15 @@ use prometheus::{Histogram, HistogramOpts, HistogramVec, IntCounter, IntGauge, I
 
 const CALLS: About = (
     "monitor_remote_checks_total",
-    "What servers that an analysis asks were asked, by outcome.",
+    "Calls to judge, Presidio and guard servers, by outcome.",
 );
 const CACHE_HITS: About = (
     "monitor_judge_cache_hits_total",
-    "Verdicts of the judge that were remembered.",
+    "Verdicts of the judge that came from its cache.",
 );
 const CUES_ONLY: About = (
     "monitor_custom_policy_unjudged_total",
-    "Messages whose custom policies were looked for by their words, for want of a judge.",
+    "Messages whose custom policies were matched by their own words because no judge is configured.",
 );
 
 /// Of each server: calls by outcome, their time, and whether it counts as down.
@@ -33,12 +33,14 @@ impl RemoteMetrics {
     pub(super) fn new(registry: &Registry) -> prometheus::Result<Self> {
         let calls = counters(registry, CALLS, &["check", "outcome"])?;
         let name = "monitor_remote_check_seconds";
-        let help = "Time of one call to such a server, waiting for its turn included.";
+        let help =
+            "Time of one call to a judge, Presidio or guard server, waiting for its turn included.";
         let opts = HistogramOpts::new(name, help).buckets(super::LATENCY.to_vec());
         let duration = HistogramVec::new(opts, &["check"])?;
         registry.register(Box::new(duration.clone()))?;
         let name = "monitor_remote_down";
-        let help = "1 while such a server is left alone because it did not answer.";
+        let help =
+            "1 while a judge, Presidio or guard server counts as down because it did not answer.";
         let down = IntGaugeVec::new(Opts::new(name, help), &["check"])?;
         registry.register(Box::new(down.clone()))?;
         let labels = RemoteLabel::ALL.iter().map(|label| label.as_str());

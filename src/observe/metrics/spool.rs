@@ -14,27 +14,27 @@ const AGE: About = (
 );
 const DEGRADED: About = (
     "monitor_spool_degraded",
-    "1 while the spool's disk refuses to be written.",
+    "1 while the spool's disk refuses writes.",
 );
 const LOST: About = (
     "monitor_spool_lost_total",
-    "Records that left the spool without having been delivered.",
+    "Records that were dropped from the spool undelivered, by reason.",
 );
 const DEAD_LETTERS: About = (
     "monitor_spool_dead_letters",
-    "Records the backend refused for good, kept until they are put back.",
+    "Records that the backend refused for good, kept until they are replayed.",
 );
 const DEAD_LETTER_BYTES: About = (
     "monitor_spool_dead_letter_bytes",
-    "Bytes of the files with the records the backend refused for good.",
+    "Bytes of the files with dead letters.",
 );
 const LETTERS_LOST: About = (
     "monitor_spool_dead_letters_lost_total",
-    "Records the backend refused for good that spool.max_dead_bytes left no room for.",
+    "Dead letters that were dropped because of spool.max_dead_bytes.",
 );
 const PANICS: About = (
     "monitor_spool_thread_panics_total",
-    "Panics of the thread that writes the spool; it goes on.",
+    "Panics of the thread that writes the spool; it continues after each.",
 );
 const DAMAGED: About = (
     "monitor_spool_damaged_total",
@@ -49,7 +49,7 @@ pub struct SpoolMetrics {
     pub records: IntGauge,
     /// Age of the oldest record that the backend has not taken, in seconds.
     pub age: Gauge,
-    /// 1 while the spool's disk refuses to be written.
+    /// 1 while the spool's disk refuses writes.
     pub degraded: IntGauge,
     lost: IntCounterVec,
     /// Records that the backend refused for good, kept next to the spool.

@@ -18,7 +18,7 @@ pub struct UpstreamMetrics {
 impl UpstreamMetrics {
     pub(super) fn new(registry: &Registry) -> prometheus::Result<Self> {
         let name = "monitor_upstream_up";
-        let help = "1 while a model server is in use, where there is more than one.";
+        let help = "1 while a model server is in use; only where there is more than one.";
         let up = IntGaugeVec::new(Opts::new(name, help), &["upstream"])?;
         registry.register(Box::new(up.clone()))?;
         let reasons = FailoverReason::ALL.iter().map(|reason| reason.as_str());
