@@ -36,7 +36,7 @@ pub const VARIABLES: &[Variable] = &[
     Variable {
         name: "MONITOR_URL",
         default: "",
-        meaning: "Address of the monitoring backend. Unset, `monitor all` analyzes in its own \
+        meaning: "Address of the monitoring backend. Unset, `monitor all` analyses in its own \
                   process and `monitor gateway` sends no telemetry.",
         key: "monitor.url",
         roles: GATEWAY,
@@ -44,16 +44,16 @@ pub const VARIABLES: &[Variable] = &[
     Variable {
         name: "MONITOR_APPLICATION_ID",
         default: "",
-        meaning: "UUID of the application that calls without `X-Application-Id` belong to.",
+        meaning: "UUID of the application of calls without `X-Application-Id`.",
         key: "monitor.application_id",
         roles: GATEWAY,
     },
     Variable {
         name: "STORE_HOST",
         default: "",
-        meaning: "Host of the PostgreSQL database in which the analysis server stores everything and \
-                  gateways find policies. Unset, the analysis server uses an embedded database, and \
-                  `monitor gateway` takes policies from `applications`; without any policy no call is \
+        meaning: "Host of the PostgreSQL in which the analysis server keeps everything and gateways \
+                  find policies. Unset, the analysis server keeps a file of its own, \
+                  `monitor gateway` takes policies from `applications`, and without any no call is \
                   blocked.",
         key: "store.host",
         roles: EVERY,
@@ -75,8 +75,8 @@ pub const VARIABLES: &[Variable] = &[
     Variable {
         name: "STORE_USER",
         default: "",
-        meaning: "Its user: an analysis server needs one that may create tables, a gateway alone one \
-                  that may `SELECT` from the view `gateway_policies`.",
+        meaning: "Its user: for an analysis server one who may create tables, for a gateway alone one \
+                  who may `SELECT` from the view `gateway_policies`.",
         key: "store.user",
         roles: EVERY,
     },
@@ -90,8 +90,8 @@ pub const VARIABLES: &[Variable] = &[
     Variable {
         name: "STORE_SSL",
         default: "auto",
-        meaning: "`true`: TLS with a certificate that is valid for the host; `false`: none; `auto`: \
-                  where the server offers it, without verification.",
+        meaning: "`true`: TLS with a certificate that is good for the host; `false`: none; `auto`: \
+                  where the server offers it, unchecked.",
         key: "store.ssl",
         roles: EVERY,
     },
@@ -126,21 +126,21 @@ pub const VARIABLES: &[Variable] = &[
     Variable {
         name: "MONITOR_FILES_MAX_CONCURRENCY",
         default: "4",
-        meaning: "Attached files of one call that are downloaded concurrently.",
+        meaning: "Attached files of one call that are downloaded at once.",
         key: "files.max_concurrency",
         roles: GATEWAY,
     },
     Variable {
         name: "MONITOR_FILES_TIMEOUT",
         default: "60s",
-        meaning: "Longest time for one download.",
+        meaning: "Longest time for the download of one attached file.",
         key: "files.timeout",
         roles: GATEWAY,
     },
     Variable {
         name: "GATEWAY_LISTEN",
         default: "127.0.0.1:4100",
-        meaning: "Addresses on which the gateway listens, separated by commas. \
+        meaning: "Where clients reach the gateway; several addresses are separated by commas. \
                   `monitor gateway` takes 0.0.0.0:4100 unless it is set.",
         key: "listen",
         roles: GATEWAY,
@@ -148,7 +148,7 @@ pub const VARIABLES: &[Variable] = &[
     Variable {
         name: "ANALYSIS_LISTEN",
         default: "127.0.0.1:4200",
-        meaning: "Addresses on which the analysis API and the web UI listen, separated by commas. \
+        meaning: "Where the analysis API is reached; several addresses are separated by commas. \
                   `monitor analysis` takes 0.0.0.0:4200 unless it is set.",
         key: "analysis.listen",
         roles: ANALYSIS,
@@ -156,7 +156,7 @@ pub const VARIABLES: &[Variable] = &[
     Variable {
         name: "OPERATIONS_LISTEN",
         default: "127.0.0.1:4101",
-        meaning: "Address of metrics and health. `monitor analysis` takes 127.0.0.1:4201 \
+        meaning: "Where metrics and health are served. `monitor analysis` takes 127.0.0.1:4201 \
                   unless it is set.",
         key: "operations",
         roles: EVERY,
@@ -165,7 +165,7 @@ pub const VARIABLES: &[Variable] = &[
         name: "JUDGE_URL",
         default: "",
         meaning: "Address of the model server that judges custom policies, or `upstream` in \
-                  `monitor all`. Unset, policies are matched by their own words only, and answers say \
+                  `monitor all`. Unset, only the policies' own words are looked for, and answers say \
                   so.",
         key: "analysis.judge.url",
         roles: ANALYSIS,
@@ -180,7 +180,7 @@ pub const VARIABLES: &[Variable] = &[
     Variable {
         name: "JUDGE_API_KEY",
         default: "",
-        meaning: "The judge's key, sent as bearer token.",
+        meaning: "The judge's key, sent to it as bearer token.",
         key: "analysis.judge.api_key",
         roles: ANALYSIS,
     },
@@ -194,29 +194,29 @@ pub const VARIABLES: &[Variable] = &[
     Variable {
         name: "OIDC_ISSUER",
         default: "",
-        meaning: "Address of the OpenID Connect provider for single sign-on to the web UI. Unset, \
-                  people sign in by password only.",
+        meaning: "Address of the OpenID Connect provider that people may sign in to the web UI by. \
+                  Unset, they have passwords.",
         key: "analysis.sign_in.oidc.issuer",
         roles: ANALYSIS,
     },
     Variable {
         name: "OIDC_CLIENT_ID",
         default: "",
-        meaning: "The client id that the provider assigned to this service.",
+        meaning: "What that provider calls this service.",
         key: "analysis.sign_in.oidc.client_id",
         roles: ANALYSIS,
     },
     Variable {
         name: "OIDC_CLIENT_SECRET",
         default: "",
-        meaning: "The client secret that the provider issued.",
+        meaning: "The secret that it gave this service.",
         key: "analysis.sign_in.oidc.client_secret",
         roles: ANALYSIS,
     },
     Variable {
         name: "MONITOR_DATA_DIR",
         default: "./data",
-        meaning: "Folder of the embedded database, the spool and other files of the service.",
+        meaning: "Folder of the embedded database and other files the service keeps.",
         key: "data_dir",
         roles: EVERY,
     },

@@ -34,7 +34,7 @@ label!(
     }
 );
 label!(
-    /// `outcome` label: how a call ended and who caused it.
+    /// `outcome` label: how a call ended and whose doing it was.
     Outcome {
         /// The upstream's answer below 400, or a document, delivered whole.
         Ok => "ok",
@@ -67,7 +67,7 @@ label!(
 label!(
     /// `type` label of verdicts: what was found (§2.4), the first named wins.
     VerdictType {
-        /// A guardrail flagged it.
+        /// A built-in policy is violated.
         Guardrails => "guardrails",
         /// A custom policy is violated.
         CustomPolicy => "custom_policy",
@@ -76,7 +76,7 @@ label!(
     }
 );
 label!(
-    /// `reason` label of what synchronous mode left unchecked (CONTRACT 13, 14).
+    /// `reason` label of what sync mode had to leave unchecked (CONTRACT 13, 14).
     UncheckedReason {
         /// The backend was not reached, too slow, or broken.
         Unavailable => "unavailable",
@@ -95,29 +95,29 @@ label!(
 label!(
     /// `reason` label of client connections that the gateway ended.
     EndReason {
-        /// A request head was not complete within limits.header_timeout of its first byte.
+        /// A head was not whole within limits.header_timeout of its first byte.
         SlowHead => "slow_head",
-        /// Too many HTTP/2 frames that request nothing.
+        /// Too many frames of HTTP/2 that ask for nothing.
         IdleFrames => "idle_frames",
-        /// The TLS handshake failed, or took longer than limits.header_timeout.
+        /// TLS was not agreed on, or not within limits.header_timeout.
         Handshake => "handshake",
-        /// A request body arrived more slowly than limits.header_timeout allows.
+        /// A request body came more slowly than limits.header_timeout allows.
         SlowBody => "slow_body",
     }
 );
 label!(
-    /// `reason` label of connections that the system failed to accept.
+    /// `reason` label of connections that the system did not give.
     AcceptFault {
         /// No descriptors are left, in the process or the system.
         Descriptors => "descriptors",
-        /// The system has no memory left.
+        /// The system has no memory for it.
         Memory => "memory",
         /// Something else, such as a client that left before.
         Other => "other",
     }
 );
 label!(
-    /// `reason` label of calls that moved to the next model server.
+    /// `reason` label of calls that went to the next model server.
     FailoverReason {
         /// No connection could be established.
         Connect => "connect",
@@ -128,9 +128,9 @@ label!(
 label!(
     /// `limit` label of calls refused with 429.
     QuotaLimit {
-        /// The rate exceeds the policy's.
+        /// More than its policy lets through in that time.
         Rate => "rate",
-        /// The number of concurrent calls exceeds the policy's.
+        /// As many are under way as may be.
         Concurrent => "concurrent",
     }
 );
@@ -152,7 +152,7 @@ label!(
         Compressed => "compressed",
         /// It is larger than limits.recorded_bytes.
         TooLarge => "too_large",
-        /// It, or a part of it, is not in the reference format.
+        /// It, or a part of it, is not of the reference format.
         Unreadable => "unreadable",
     }
 );
@@ -164,23 +164,23 @@ label!(
         Attached => "attached",
         /// The list, the descriptor, its URL or its base64 cannot be read.
         Malformed => "malformed",
-        /// Beyond the number of files that one call may have.
+        /// Beyond the descriptors that one call may have.
         TooMany => "too_many",
-        /// Its address is not permitted.
+        /// Its address is none that files may come from.
         Forbidden => "forbidden",
         /// No connection, or it broke.
         Unreachable => "unreachable",
-        /// The download was answered with an error status.
+        /// The download was answered with a status that is no success.
         Status => "status",
         /// Larger than files.max_bytes.
         TooLarge => "too_large",
-        /// Not complete within files.timeout, or within the time of all files of one call.
+        /// Not there within files.timeout, or within the time of all files of one call.
         Late => "late",
         /// The record it belongs to was not registered.
         NoRecord => "no_record",
         /// The backend refused it.
         Refused => "refused",
-        /// No attempt to deliver it succeeded.
+        /// The backend did not take it.
         Undelivered => "undelivered",
         /// Too much was waiting.
         Dropped => "dropped",
@@ -198,17 +198,17 @@ label!(
     }
 );
 label!(
-    /// `outcome` label of calls to such a server.
+    /// `outcome` label of what such a server was asked.
     RemoteOutcome {
-        /// It answered as requested.
+        /// It answered what was asked.
         Answered => "answered",
         /// No connection, or it broke.
         Unreachable => "unreachable",
         /// No whole answer within the timeout.
         Late => "late",
-        /// An error status.
+        /// A status that is no success.
         Status => "status",
-        /// Something other than what was requested.
+        /// Something else than what was asked for.
         Nonsense => "nonsense",
         /// An answer beyond the bound.
         TooLarge => "too_large",
@@ -225,7 +225,7 @@ label!(
     LinesLost {
         /// Too many were waiting.
         Queue => "queue",
-        /// The file or stream accepted no more.
+        /// The file or stream took no more.
         Disk => "disk",
     }
 );
@@ -236,7 +236,7 @@ label!(
         Queue => "queue",
         /// The collector did not answer, or asked to wait too often.
         Unavailable => "unavailable",
-        /// The collector refused them.
+        /// It does not want them.
         Refused => "refused",
     }
 );
