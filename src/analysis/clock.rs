@@ -5,7 +5,7 @@ use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 static START: LazyLock<Instant> = LazyLock::new(Instant::now);
 
-/// Milliseconds since 1970 (UTC); 0 on a machine whose clock stands before it.
+/// Milliseconds since 1970 (UTC); 0 if the clock of the machine is before that.
 pub(super) fn now_ms() -> i64 {
     let since = SystemTime::now()
         .duration_since(UNIX_EPOCH)
@@ -13,7 +13,7 @@ pub(super) fn now_ms() -> i64 {
     i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
 }
 
-/// Microseconds since some moment of this process; never goes back.
+/// Microseconds since an arbitrary time of this process; monotonic.
 pub(super) fn steady_us() -> u64 {
     u64::try_from(START.elapsed().as_micros()).unwrap_or(u64::MAX)
 }

@@ -1,8 +1,8 @@
 //! Records as CSV (RFC 4180), safe to open in a spreadsheet: a cell that looks like a formula gets a
 //! leading apostrophe.
 //!
-//! By hand: a cell is quoted also for a semicolon or a formula, which the crate `csv` cannot be told cell by
-//! cell.
+//! Written by hand: cells with a semicolon or a formula are quoted too, and the crate `csv` has no quoting rule
+//! per cell.
 
 use jiff::Timestamp;
 use monitor_store::{RecordSummary, StoredRecord};

@@ -1,5 +1,6 @@
 //! The gateways known here: from the records they send, and from their own reports.
 
+use crate::analysis::Services;
 use crate::analysis::clock::now_ms;
 use crate::analysis::ingest::gateway_registry::ReceivedReport;
 use crate::analysis::records::GatewaySeen;
@@ -7,7 +8,6 @@ use crate::analysis::ui::failure::Failure;
 use crate::analysis::ui::layout::components::{age, badge, bytes, duration, maybe_time, number};
 use crate::analysis::ui::layout::table::{Column, Table};
 use crate::analysis::ui::request::view::View;
-use crate::analysis::{ApiError, Services};
 use maud::{Markup, html};
 use uuid::Uuid;
 
@@ -36,8 +36,7 @@ pub(crate) async fn known(services: &Services) -> Result<Vec<KnownGateway>, Fail
         .local()
         .and_then(|own| own.spool.as_ref());
     let own = own.map(|spool| spool.report().gateway);
-    let seen = services.records.gateways(MOST).await;
-    let seen = seen.map_err(ApiError::from)?.into_iter();
+    let seen = services.records.gateways(MOST).await?.into_iter();
     let mut known: Vec<_> = seen
         .map(|seen| KnownGateway {
             gateway: seen.gateway,

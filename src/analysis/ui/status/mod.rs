@@ -4,13 +4,13 @@
 pub(super) mod gateways;
 pub(super) mod remote_checks;
 
+use crate::analysis::Services;
 use crate::analysis::records::StoreFacts;
 use crate::analysis::ui::failure::Failure;
 use crate::analysis::ui::layout::components::{age, badge, bytes, head, number};
 use crate::analysis::ui::layout::{self, Section};
 use crate::analysis::ui::request::view::View;
 use crate::analysis::ui::request::visit::Visit;
-use crate::analysis::{ApiError, Services};
 use crate::config::BlobPlace;
 use axum::extract::State;
 use axum::response::Html;
@@ -24,11 +24,7 @@ pub(super) async fn page(
 ) -> Result<Html<String>, Failure> {
     visit.must_see_applications()?;
     visit.caller.must_be_unbound()?;
-    let facts = services
-        .records
-        .store_facts()
-        .await
-        .map_err(ApiError::from)?;
+    let facts = services.records.store_facts().await?;
     let known = gateways::known(&services).await?;
     let (view, o) = (&visit.view, visit.view.o());
     let content = html! {
