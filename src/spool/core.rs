@@ -159,7 +159,7 @@ impl SpoolCore {
         }
     }
 
-    /// If the note cannot be written, the record leaves all the same.
+    /// Notes a number as sent early. If that fails, the record is sent anyway.
     fn note_early(&self, number: SequenceNumber) {
         if let Err(error) = self.sequence_file.record_early(number) {
             self.log_disk_error(&error);
@@ -207,7 +207,7 @@ impl SpoolCore {
         self.writer_wakes.notify_one();
     }
 
-    /// Waits until somebody wakes the writer, at most that long.
+    /// Waits until the writer is woken, at most that long.
     pub(super) fn wait_for_work<'a>(
         &self,
         mut state: MutexGuard<'a, State>,

@@ -1,6 +1,6 @@
 //! The lease on a record of an awaited call (CONTRACT 12): the record has its number and its position
-//! in a segment, but the call delivers it instead of a delivery worker. Whatever becomes of the call,
-//! the record leaves the spool only with an answer of the backend.
+//! in a segment, but the call delivers it instead of a delivery worker. Whatever the outcome of the
+//! call, the record leaves the spool only with an answer of the backend.
 
 use super::core::{Receipt, SpoolCore};
 use super::state::{DeliveryItem, LeasedRecord, Stored};

@@ -231,7 +231,7 @@ impl Closer {
         self.core.lock().close();
         self.core.wake_writer();
         if self.thread.join().is_err() {
-            log::error!("the spool's thread ended before its time");
+            log::error!("the spool's thread panicked while it was being closed");
         }
     }
 }

@@ -145,7 +145,7 @@ fn segment_file(metadata: &Metadata) -> io::Result<SegmentFile> {
     })
 }
 
-/// An acknowledgement log whose segment is gone would acknowledge records of a later segment with
+/// Removes acknowledgement logs without a segment: they would acknowledge records of a later segment with
 /// the same number.
 fn remove_stray_logs(folder: &Path, ids: &[SegmentId]) -> io::Result<()> {
     for file in std::fs::read_dir(folder)? {

@@ -39,7 +39,7 @@ pub fn take_over(from: &Path, to: &Path) -> io::Result<Option<u64>> {
     };
     let incoming = incoming::create_folder(to)?;
     dead_letter::files::move_all(from, &incoming)?;
-    // Nobody accepts any more what was replayed there.
+    // No process accepts the replayed records there any more.
     for path in incoming::ready_files(&incoming::folder(from))? {
         incoming::move_in(&path, &incoming)?;
     }
@@ -61,7 +61,7 @@ pub fn take_over(from: &Path, to: &Path) -> io::Result<Option<u64>> {
     Ok(Some(count))
 }
 
-/// Copies the frames of a segment that nobody has acknowledged. A copy of a segment that cannot be read
+/// Copies the unacknowledged frames of a segment. A copy of a segment that cannot be read
 /// whole stays beside it.
 fn copy_unacked(from: &Path, id: SegmentId, out: &mut IncomingFile) -> io::Result<()> {
     let path = segment::path(from, id);

@@ -1,5 +1,5 @@
-//! The spool with a backend of the test's own making. What a crash leaves is a copy of the folder,
-//! taken while the spool works.
+//! The spool with a scripted backend. What a crash leaves is a copy of the folder, taken while the spool
+//! is at work.
 #![allow(clippy::unwrap_used)]
 
 pub(super) mod samples;
@@ -14,15 +14,15 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU16, AtomicUsize, Ordering};
 use std::time::Duration;
 
-/// Answers with a status, 0 for none; remembers what it took, in order.
+/// Answers with a status, or not at all for 0; remembers what it stored, in order.
 #[derive(Default)]
 struct Backend {
     status: AtomicU16,
     taken: Mutex<Vec<(u128, Stage)>>,
     asked: AtomicUsize,
-    /// How often it still has no time for exchange 0.
+    /// How many more times it asks exchange 0 to wait.
     busy: AtomicUsize,
-    /// How often it still fails on exchange 0.
+    /// How many more times it fails on exchange 0.
     fails: AtomicUsize,
 }
 
@@ -166,12 +166,12 @@ fn copy(from: &Path) -> TemporaryFolder {
     std::fs::create_dir_all(to.path()).unwrap();
     // Of a moment before the segments, which may know more.
     let _ = std::fs::copy(from.join("chain"), to.path().join("chain"));
-    // Ledgers first: what is acknowledged by then is in a segment that is copied after it, or gone.
+    // Logs first: a record acknowledged by then is in a segment that is copied later, or was removed.
     for ending in ["ack", "seg"] {
         for file in std::fs::read_dir(from).unwrap() {
             let path = file.unwrap().path();
             if path.extension().is_some_and(|kind| kind == ending) {
-                // It may be gone since it was listed.
+                // It may have been removed since it was listed.
                 let _ = std::fs::copy(&path, to.path().join(path.file_name().unwrap()));
             }
         }

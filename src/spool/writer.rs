@@ -27,7 +27,7 @@ use std::time::Duration;
 
 /// Records that come within this time share one sync.
 const GATHER: Duration = Duration::from_millis(5);
-/// How often the thread looks around if nobody wakes it.
+/// How often the thread checks for work if it is not woken.
 const TICK: Duration = Duration::from_millis(200);
 /// Time between two attempts on a disk that refuses.
 const RETRY: Duration = Duration::from_millis(250);

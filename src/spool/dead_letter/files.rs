@@ -1,5 +1,5 @@
-//! The files with dead letters in a spool's folder: their names, how they are read, and how somebody
-//! takes them from the process that writes them. A file that is taken gets the extension `taken`. Files
+//! The files with dead letters in a spool's folder: their names, how they are read, and how they are
+//! taken from the process that writes them. A file that is taken gets the extension `taken`. Files
 //! that a process before left arrive in the folder `incoming` with the extension `letters`.
 
 use super::encoding::{DeadLetter, RefusalClass, decode, looks_like_letter};
@@ -77,7 +77,7 @@ pub(crate) fn take_one(folder: &Path) -> io::Result<Option<PathBuf>> {
         }
         match std::fs::rename(&path, &taken) {
             Ok(()) => {
-                // Whoever opened the file before has finished once the lock is free.
+                // A process that opened the file before has finished once the lock is free.
                 File::open(&taken)?.lock()?;
                 return Ok(Some(taken));
             }

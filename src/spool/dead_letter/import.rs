@@ -154,7 +154,7 @@ impl OpenFile {
             false => std::fs::remove_file(&self.path),
         };
         match finished {
-            // Somebody has removed the file.
+            // Another process has removed the file.
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
             finished => finished,
         }

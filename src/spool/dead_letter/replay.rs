@@ -1,5 +1,5 @@
 //! Replays dead letters (CONTRACT 23): their records become a file in the folder `incoming`, which the
-//! spool's own thread accepts, so that nobody has to stop the process that owns the spool. A file of dead
+//! spool's own thread accepts, so that the process that owns the spool need not be stopped. A file of dead
 //! letters is removed only once that file is on disk; an interrupted replay sends some records twice.
 
 use super::encoding::{looks_like_letter, record_bytes};

@@ -375,7 +375,7 @@ impl FileUsage {
     }
 }
 
-/// Opens the file and locks it, so that nobody takes it before the letters are in it.
+/// Opens the file and locks it, so that no replay takes it before the letters are in it.
 fn open_locked(path: &Path) -> io::Result<File> {
     loop {
         let file = OpenOptions::new()

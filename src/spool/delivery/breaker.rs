@@ -54,7 +54,7 @@ impl DeliveryBreaker {
         let random = RandomState::new().build_hasher().finish() % 500;
         let jitter = 0.5 + random as f64 / 1_000.0;
         self.breaker.failed(attempt, Instant::now(), jitter);
-        // Whoever waited for the earlier time has to wait for the new one.
+        // Workers that waited for the earlier time have to wait for the new one.
         self.changed.notify_waiters();
     }
 

@@ -47,8 +47,8 @@ impl Delivery {
         }
     }
 
-    /// The attached files of records that the backend has, for whoever sends them; None the second time.
-    /// If nobody takes this end, attached files are dropped.
+    /// The attached files of stored records, for the task that sends them; None the second time. Without
+    /// such a task, attached files are dropped.
     pub fn attachments(&mut self) -> Option<mpsc::UnboundedReceiver<PendingAttachments>> {
         self.attachments.take()
     }

@@ -1,5 +1,6 @@
-//! Attached files of records that the backend has, on their way to whoever sends them. Their record stays
-//! in the spool until all of them are done with, and they take at most half of the spool's memory.
+//! Attached files of records that the backend has stored, on their way to the task that sends them. A
+//! record stays in the spool until all its files are done with. The lists take at most half of the spool's
+//! memory.
 
 use crate::backend::{FileList, RecordContext};
 use monitor_model::RecordId;
@@ -9,7 +10,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, oneshot};
 
 /// How long a record waits for memory that other records' files take.
 const PATIENCE: Duration = Duration::from_secs(1);
-/// How long nobody waits after such a wait was in vain: slow files must not delay records.
+/// How long no record waits after such a wait was in vain: slow files must not delay records.
 const RESPITE: Duration = Duration::from_secs(30);
 
 /// The attached files of one record that the backend has. Dropped before [`PendingAttachments::done`],
@@ -67,7 +68,7 @@ impl AttachmentQueue {
     }
 
     /// Hands the files over. The result resolves when they are done with, which never happens if they are
-    /// abandoned because the process ends. None if there is no memory, or nobody who sends files.
+    /// abandoned because the process ends. None if there is no memory, or no task that sends files.
     pub(crate) async fn hand_over(&self, files: AttachmentsOf) -> Option<oneshot::Receiver<()>> {
         let permit = self.reserve(files.weight).await?;
         let (done, ended) = oneshot::channel();

@@ -35,7 +35,7 @@ pub(super) struct RetryingExchange {
 pub(super) enum Retried {
     /// The backend failed on the record and answers others.
     Failed,
-    /// The backend answers nobody, which says nothing of the record.
+    /// The backend answers no record, which says nothing about this one.
     NoAnswer,
     /// The record is done with; the next record of its exchange may follow.
     Done,

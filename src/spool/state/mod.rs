@@ -56,7 +56,7 @@ pub(super) struct State {
     delivery: DeliveryQueue,
     /// Where reading back from disk continues.
     backlog: Option<ReadCursor>,
-    /// Somebody waits for the disk: the writer does not gather further records first.
+    /// A call waits for the disk: the writer does not gather further records first.
     urgent: bool,
     closing: bool,
     /// The writer waits to be woken.

@@ -1,5 +1,5 @@
-//! The spool where the backend has no time, memory no room, the disk no more, or the files are not
-//! this version's (CONTRACT 23).
+//! The spool while the backend asks to wait or fails, memory or the disk is full, or a file comes from
+//! another version (CONTRACT 23).
 
 use super::*;
 
@@ -100,7 +100,7 @@ async fn contract_23_a_record_the_backend_fails_on_waits_aside_and_arrives() {
         world.spool.push(record(exchange, Stage::PreCall));
         tokio::task::yield_now().await;
     }
-    // All others arrive while it fails, through the same lane.
+    // All others arrive while it fails, through the same worker.
     world.delivered(199).await;
     assert_eq!(world.spool.waiting(), 0);
     assert_eq!(world.spool.status().retried_apart, 2);
