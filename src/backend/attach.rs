@@ -1,5 +1,5 @@
-//! A file on its way to the backend (CONTRACT 29): one multipart body with one `attached_files` part.
-//! How the file was come by is the gateway's own business.
+//! The request that attaches a file to a record (CONTRACT 29): one multipart body with one
+//! `attached_files` part. Where the file comes from is the gateway's business.
 
 use crate::http_client::Body;
 use bytes::Bytes;
@@ -16,34 +16,34 @@ const FIELD: &str = "attached_files";
 /// One attached file.
 #[derive(Clone)]
 pub struct Attachment {
-    /// Its name, text and no path: without separators and control characters.
+    /// The file name, without path separators and control characters.
     pub name: String,
-    /// Its media type, visible ASCII and spaces.
+    /// The media type: visible ASCII and spaces.
     pub content_type: String,
-    /// The file's bytes, whole.
+    /// The content of the file.
     pub content: Bytes,
 }
 
-/// Why the backend has not taken a file. The texts carry nothing of it.
+/// Why the backend has not taken a file. The messages contain nothing of it.
 #[derive(Debug, Error)]
 pub enum AttachError {
-    /// It does not want it (4xx); sending it again would not help.
+    /// The backend refuses it (4xx); sending it again would not help.
     #[error("the backend refused it (status {0})")]
     Refused(u16),
-    /// Not now: it cannot be reached, or asks to wait.
+    /// The backend cannot be reached, or asks to wait.
     #[error("the backend did not take it: {0}")]
     Unavailable(&'static str),
-    /// Asked, and too slow or broken.
+    /// The backend was asked, and is too slow or broken.
     #[error("the backend did not take it: {0}")]
     Failed(String),
 }
 
 impl AttachError {
-    /// What a status that is no success means for its file.
+    /// The error for a status that is not a success.
     pub fn of_status(status: u16) -> Self {
         match status {
             408 | 429 => Self::Unavailable("it asks to wait"),
-            // Its store, or whoever stands before it, has nothing against the file.
+            // The backend's store, or a proxy before it, has nothing against the file.
             502..=504 => Self::Unavailable("it is not ready"),
             400..=499 => Self::Refused(status),
             _ => Self::Failed(format!("status {status}")),
@@ -58,7 +58,7 @@ pub(super) struct Multipart {
     pub(super) length: u64,
 }
 
-/// None when the media type is none that a header can hold.
+/// None if the media type cannot be the value of a header.
 pub(super) fn multipart(file: Attachment) -> Option<Multipart> {
     let boundary = Uuid::new_v4().simple();
     HeaderValue::try_from(&file.content_type).ok()?;
@@ -82,7 +82,7 @@ pub(super) fn multipart(file: Attachment) -> Option<Multipart> {
     })
 }
 
-/// As browsers write a file's name (WHATWG HTML, multipart form data).
+/// Escapes a file name as browsers do (WHATWG HTML, multipart form data).
 fn quoted(name: &str) -> String {
     name.replace('"', "%22")
         .replace('\r', "%0D")

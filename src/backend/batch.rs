@@ -1,21 +1,20 @@
-//! What goes over the wire in one call for several records (CONTRACT 39): NDJSON lines
-//! `{"stage","body"}` out, NDJSON lines `{"status",…}` back, one for each in its order.
+//! The wire format of one call for several records (CONTRACT 39): NDJSON lines `{"stage","body"}` in the
+//! request, NDJSON lines `{"status",…}` in the answer, one per record in the same order.
 
-use super::http::refusal;
 use super::record::Parameters;
 use super::{AnalyzerError, BatchResult, Record};
 use monitor_model::{AnalysisRequest, RecordId, Stage};
 use serde::{Deserialize, Serialize};
 
-/// The header of a backend that takes batches; its value is 1.
+/// The response header of a backend that takes batches; its value is 1.
 pub(super) const OFFER: &str = "x-monitor-batch";
-/// Where they go.
+/// The path of the endpoint for batches.
 pub(super) const PATH: &str = "/process_batch/";
-/// What they are.
+/// The media type of requests and answers.
 pub(super) const CONTENT_TYPE: &str = "application/x-ndjson";
 
-/// Bytes of a call beside its message, mostly; a call with more grows.
-pub(super) const BESIDES: usize = 640;
+/// Bytes of a record beside its message in most calls: a hint for the buffer's capacity.
+pub(super) const OVERHEAD: usize = 640;
 
 #[derive(Serialize)]
 struct Line<'a> {
@@ -23,7 +22,7 @@ struct Line<'a> {
     body: AnalysisRequest<'a, Parameters<'a>>,
 }
 
-/// The verdict itself is for nobody here: the client has its answer.
+/// One line of the answer. The verdict itself is not read: the client has its answer already.
 #[derive(Deserialize)]
 struct Verdict {
     status: u16,
@@ -35,9 +34,9 @@ struct Body {
     request_id: Option<RecordId>,
 }
 
-/// The body of a call for these records; None where one of them is no JSON.
+/// The request body for these records; None if one of them cannot be written as JSON.
 pub(super) fn lines(records: &[&Record]) -> Option<Vec<u8>> {
-    let length = |record: &&Record| BESIDES + record.message.len();
+    let length = |record: &&Record| OVERHEAD + record.message.len();
     let mut body = Vec::with_capacity(records.iter().map(length).sum());
     for record in records {
         let line = Line {
@@ -57,24 +56,24 @@ pub(super) fn lines(records: &[&Record]) -> Option<Vec<u8>> {
     Some(body)
 }
 
-/// What became of each of `count` records. One whose line is missing or unreadable may have been
-/// taken or not, and is sent again.
-pub(super) fn fates(body: &[u8], count: usize) -> Vec<BatchResult> {
+/// The result of each of `count` records. A record whose line is missing or unreadable may or may not
+/// have been stored, and is sent again.
+pub(super) fn results(body: &[u8], count: usize) -> Vec<BatchResult> {
     let lines = body.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii);
     let mut lines = lines.filter(|line| !line.is_empty());
-    (0..count).map(|_| fate(lines.next())).collect()
+    (0..count).map(|_| result(lines.next())).collect()
 }
 
-fn fate(line: Option<&[u8]>) -> BatchResult {
+fn result(line: Option<&[u8]>) -> BatchResult {
     let verdict = line.and_then(|line| serde_json::from_slice::<Verdict>(line).ok());
     match verdict {
         Some(Verdict {
             status: 200..=299,
             body,
         }) => Ok(body.and_then(|body| body.request_id)),
-        Some(Verdict { status, .. }) => Err(refusal(status)),
+        Some(Verdict { status, .. }) => Err(AnalyzerError::of_status(status)),
         None => Err(AnalyzerError::Unavailable(
-            "its answer to a batch is not whole".into(),
+            "its answer to a batch is incomplete".into(),
         )),
     }
 }
@@ -86,12 +85,12 @@ mod tests {
     #[test]
     fn each_line_stands_for_its_own_record() {
         let answer = b"{\"status\":200,\"body\":{}}\n\n{\"status\":422,\"body\":{}}\nnonsense\n{\"status\":503}\n{\"status\":403}\n";
-        let fates = fates(answer, 6);
-        assert!(fates[0].is_ok());
-        assert!(matches!(fates[1], Err(AnalyzerError::Refused(422))));
+        let results = results(answer, 6);
+        assert!(results[0].is_ok());
+        assert!(matches!(results[1], Err(AnalyzerError::Refused(422))));
         for again in [2, 3, 5] {
-            assert!(matches!(fates[again], Err(AnalyzerError::Unavailable(_))));
+            assert!(matches!(results[again], Err(AnalyzerError::Unavailable(_))));
         }
-        assert!(matches!(fates[4], Err(AnalyzerError::KeyRefused(403))));
+        assert!(matches!(results[4], Err(AnalyzerError::KeyRefused(403))));
     }
 }

@@ -1,6 +1,6 @@
-//! The backend over HTTP: POST /process_request/ and /process_response/ with the access key as
-//! bearer token (§4.2), over pooled HTTP/1.1 connections; batches where it offers them, and the attach
-//! endpoint (CONTRACT 29).
+//! The backend over HTTP: POST /process_request/ and /process_response/ with the access key as bearer
+//! token (§4.2), over pooled HTTP/1.1 connections; batches if the backend offers them, and the endpoint
+//! for attached files (CONTRACT 29).
 
 use super::attach::{Multipart, multipart};
 use super::{
@@ -19,7 +19,7 @@ use std::time::{Duration, Instant};
 /// Largest answer of the backend that is read.
 const MAX_ANSWER: usize = 32 << 20;
 
-/// Between two words on the spool.
+/// Milliseconds between two reports on the spool.
 const REPORT_EVERY_MS: u64 = 1_000;
 
 /// An [`Analyzer`] behind MONITOR_URL.
@@ -29,7 +29,7 @@ pub struct HttpAnalyzer {
     request_uri: Uri,
     response_uri: Uri,
     batch_uri: Uri,
-    /// Whether the latest answer said so.
+    /// Whether the latest answer offered batches.
     takes_batches: AtomicBool,
     timeout: Duration,
     reports: OnceLock<ReportSource>,
@@ -75,7 +75,7 @@ impl HttpAnalyzer {
             message: &record.message,
             additional_parameters: record.parameters(),
         };
-        let mut body = Vec::with_capacity(batch::BESIDES + record.message.len());
+        let mut body = Vec::with_capacity(batch::OVERHEAD + record.message.len());
         serde_json::to_writer(&mut body, &asked).map_err(|_| AnalyzerError::Refused(400))?;
         let uri = match record.stage {
             monitor_model::Stage::PreCall => &self.request_uri,
@@ -107,7 +107,7 @@ impl HttpAnalyzer {
             .map_err(|_| AnalyzerError::Refused(400))
     }
 
-    /// What the backend is told of the spool, once in a while.
+    /// A report on the spool, if it is time for one.
     fn due_report(&self) -> Option<String> {
         let report = self.reports.get()?;
         let now = u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX);
@@ -141,16 +141,6 @@ fn offers_batches(answer: &Answer) -> bool {
     offer.is_some_and(|value| value == "1")
 }
 
-/// What a status that is no success means for its record.
-pub(super) fn refusal(status: u16) -> AnalyzerError {
-    match status {
-        401 | 403 => AnalyzerError::KeyRefused(status),
-        408 | 429 => AnalyzerError::Busy(status),
-        400..=499 => AnalyzerError::Refused(status),
-        _ => AnalyzerError::Unavailable(format!("status {status}")),
-    }
-}
-
 fn unavailable(what: &str) -> AnalyzerError {
     AnalyzerError::Unavailable(what.into())
 }
@@ -172,7 +162,7 @@ impl Analyzer for HttpAnalyzer {
         match answer.status.as_u16() {
             200..=299 => serde_json::from_slice(body)
                 .map_err(|_| unavailable("its answer is no analysis response (§2.9)")),
-            status => Err(refusal(status)),
+            status => Err(AnalyzerError::of_status(status)),
         }
     }
 
@@ -192,7 +182,7 @@ impl Analyzer for HttpAnalyzer {
         let answer = self.call(request.ok()?).await.ok()?;
         let body = answer.body.as_ref().ok()?;
         if answer.status.is_success() {
-            return Some(batch::fates(body, records.len()));
+            return Some(batch::results(body, records.len()));
         }
         // What the whole is refused for, its key or its size, each record is told on its own.
         self.takes_batches

@@ -1,27 +1,28 @@
-//! What the gateway may judge by itself, without the backend and without waiting (CONTRACT 41): the
-//! pure detectors behind a trait, so that the gateway knows nothing of detection. Not a verdict of
-//! §2.9: nothing is registered here.
+//! Detection that the gateway does by itself, without the backend and without waiting (CONTRACT 41): the
+//! pure detectors behind a trait, so that the gateway does not depend on detection. The result is not a
+//! verdict of §2.9, and nothing is stored.
 
 use monitor_model::PatternSet;
 
-/// One find of sensitive data in the text.
+/// A sensitive value in a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Find {
-    /// First byte, on a character's border.
+    /// Offset of its first byte, on a character boundary.
     pub start: usize,
-    /// One past the last byte, on a character's border.
+    /// Offset after its last byte, on a character boundary.
     pub end: usize,
     /// The pattern's name of §2.8.
     pub kind: &'static str,
 }
 
-/// Pure detectors. Both methods take time linear in the text and hold nothing of it.
+/// Pure detectors. Both methods take time linear in the text and keep nothing of it.
 pub trait Inspector: Send + Sync {
-    /// What is found in a whole text: in order, not overlapping.
+    /// The finds in a whole text, in order and without overlaps.
     fn find(&self, text: &str, patterns: PatternSet) -> Vec<Find>;
 
-    /// The first byte whose judgement could still change when more text follows; `text.len()` when
-    /// nothing can. On a character's border. Whatever follows, the finds that end before it are those
-    /// of the longer text too, no find of the longer text reaches across it, and it never falls.
+    /// The offset of the first byte about which the finds may still change when more text follows;
+    /// `text.len()` if nothing can change. It is on a character boundary. Whatever follows, the finds that
+    /// end before it are also finds of the longer text, and no find of the longer text spans it. The offset
+    /// never decreases as text is added.
     fn settled(&self, text: &str, patterns: PatternSet) -> usize;
 }

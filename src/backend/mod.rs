@@ -20,28 +20,28 @@ use std::pin::Pin;
 use std::sync::Arc;
 use thiserror::Error;
 
-/// Ends once a record whose verdict is known is kept, or with why it is not.
+/// Resolves once the backend has stored a record whose verdict it has given, or has failed to.
 pub type Durable = Pin<Box<dyn Future<Output = Result<(), AnalyzerError>> + Send>>;
 
-/// What became of one record of a batch; with the backend's id of it, where its answer has one.
+/// The result of one record of a batch, with the backend's id of the record if its answer has one.
 pub type BatchResult = Result<Option<RecordId>, AnalyzerError>;
 
 /// Makes a report on this gateway's spool, for the backend's overview of its gateways.
 pub type ReportSource = Arc<dyn Fn() -> GatewayReport + Send + Sync>;
 
-/// What [`Analyzer::check`] gives.
+/// The result of [`Analyzer::check`].
 pub struct Verdict {
-    /// The answer of the analysis (§2.9).
+    /// The analysis response of §2.9.
     pub analysis: AnalysisResponse,
-    /// What is left to wait for, off the request path; None when the record is kept.
+    /// Resolves when the record is stored; None if it already is.
     pub durable: Option<Durable>,
 }
 
-/// Takes one record, checks and stores it (§4.2).
+/// Analyzes records and stores them (§4.2).
 #[async_trait]
 pub trait Analyzer: Send + Sync {
-    /// Registers the record and gives the verdict. At least once: the backend is idempotent on the
-    /// exchange's id and the stage (CONTRACT 23).
+    /// Analyzes the record and returns once it is stored. A record may be sent more than once: the backend
+    /// is idempotent on the exchange's id and the stage (CONTRACT 23).
     async fn analyze(&self, record: &Record) -> Result<AnalysisResponse, AnalyzerError>;
 
     /// Whether the backend takes several records in one call (CONTRACT 39).
@@ -49,9 +49,8 @@ pub trait Analyzer: Send + Sync {
         false
     }
 
-    /// Registers records of one access key, no two of one exchange: what became of each, in their
-    /// order, with the record's own id where the answer has it. None where the backend takes no batch,
-    /// or not this one; then nothing is registered.
+    /// Analyzes and stores records of one access key, no two of one exchange. Gives their results in the
+    /// same order; None if the backend takes no batch, or not this one, and has stored nothing.
     async fn analyze_batch(&self, _: &[&Record]) -> Option<Vec<BatchResult>> {
         None
     }
@@ -60,8 +59,7 @@ pub trait Analyzer: Send + Sync {
     /// records. An analyzer in the same process needs none.
     fn set_report_source(&self, _: ReportSource) {}
 
-    /// As [`Analyzer::analyze`], without waiting for what the verdict does not need where the backend can
-    /// tell the two apart.
+    /// Analyzes the record and returns once the verdict is known, which may be before the record is stored.
     async fn check(&self, record: &Record) -> Result<Verdict, AnalyzerError> {
         Ok(Verdict {
             analysis: self.analyze(record).await?,
@@ -69,8 +67,8 @@ pub trait Analyzer: Send + Sync {
         })
     }
 
-    /// Adds a file to the pre-call record of that id (CONTRACT 29). At least once: the backend takes
-    /// the same file twice as one.
+    /// Attaches a file to the pre-call record with that id (CONTRACT 29). A file may be sent more than
+    /// once: the backend stores the same file once.
     async fn attach(
         &self,
         key: &Secret,
@@ -79,19 +77,31 @@ pub trait Analyzer: Send + Sync {
     ) -> Result<(), AttachError>;
 }
 
-/// Why a record got no verdict. The texts carry nothing of the record.
+/// Why a record got no verdict. The messages contain nothing of the record.
 #[derive(Debug, Error)]
 pub enum AnalyzerError {
-    /// The access key is refused (401, 403).
+    /// The backend refuses the access key (401, 403).
     #[error("the backend refused the access key (status {0})")]
     KeyRefused(u16),
-    /// The record itself is refused (another 4xx); sending it again would not help.
+    /// The backend refuses the record itself (another 4xx); sending it again would not help.
     #[error("the backend refused the record (status {0})")]
     Refused(u16),
-    /// It asks to wait (408, 429): the record is fine, now is not the time.
+    /// The backend asks to wait (408, 429) and has nothing against the record.
     #[error("the backend asks to wait (status {0})")]
     Busy(u16),
-    /// Not reachable, too slow, or broken.
+    /// The backend cannot be reached, is too slow, or is broken.
     #[error("the backend did not answer: {0}")]
     Unavailable(String),
+}
+
+impl AnalyzerError {
+    /// The error for a status that is not a success.
+    pub fn of_status(status: u16) -> Self {
+        match status {
+            401 | 403 => Self::KeyRefused(status),
+            408 | 429 => Self::Busy(status),
+            400..=499 => Self::Refused(status),
+            _ => Self::Unavailable(format!("status {status}")),
+        }
+    }
 }

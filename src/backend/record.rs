@@ -1,4 +1,5 @@
-//! One record on its way to the backend.
+//! A record that is sent to the backend: one side of an exchange, with what both sides share and the files
+//! that the call lists (§2.2). The list travels with the pre-call record, so that it is kept as long as that one.
 
 use crate::observe::VerdictType;
 use crate::observe::trace::TraceContext;
@@ -11,64 +12,64 @@ use std::sync::Arc;
 /// What the two records of one exchange share.
 #[derive(Debug)]
 pub struct RecordContext {
-    /// The exchange (CONTRACT 5).
+    /// The id of the exchange (CONTRACT 5).
     pub exchange: ExchangeId,
     /// The client's access key, the bearer token towards the backend (§2.1).
     pub access_key: Secret,
     /// X-Application-Id or MONITOR_APPLICATION_ID, as given.
     pub application_id: Option<String>,
-    /// The end user, from X-User-Id.
+    /// The value of X-User-Id.
     pub user_id: Option<String>,
-    /// The session, from X-Session-Id.
+    /// The value of X-Session-Id.
     pub session_id: Option<String>,
-    /// The call's span, which the backend can go on with; not kept on disk.
+    /// The call's span, for the backend to continue the trace; not kept on disk.
     pub trace: Option<TraceContext>,
 }
 
-/// A message to register.
+/// A message to analyze and store.
 #[derive(Debug)]
 pub struct Record {
-    /// Which side of the exchange.
+    /// The side of the exchange.
     pub stage: Stage,
     /// The exchange it belongs to.
     pub context: Arc<RecordContext>,
     /// The text to analyze; empty for a call that failed without any.
     pub message: String,
-    /// The answer is not whole, or not whole in the record.
+    /// The text is not complete, in the exchange or in the record.
     pub incomplete: bool,
-    /// Sync mode let the exchange pass without a verdict (CONTRACT 13).
+    /// Sync mode let the exchange continue without a verdict (CONTRACT 13).
     pub unchecked: bool,
-    /// What was found in the answer on its way, so that it ends with the policy's phrase (CONTRACT 41).
+    /// Why the answer was cut short and ended with the policy's phrase (CONTRACT 41).
     pub replaced: Option<VerdictType>,
     /// Why the exchange failed (CONTRACT 17).
     pub failure: Option<CallFailure>,
-    /// What the call lists; of a pre-call record only.
+    /// The files that the call lists; in a pre-call record only.
     pub files: Option<Arc<FileList>>,
-    /// Its place among the gateway's records (CONTRACT 5); the spool gives it.
+    /// Its sequence number among the gateway's records (CONTRACT 5); the spool gives it.
     pub chain: Option<Chain>,
 }
 
 /// A failed exchange (CONTRACT 17).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CallFailure {
-    /// One of §7.1, or what the upstream called it.
+    /// An error type of §7.1, or the upstream's own.
     pub kind: String,
     /// The status the client got, or would have got.
     pub code: u16,
-    /// In words of ours, or the upstream's own message.
+    /// Our message, or the upstream's own.
     pub message: String,
-    /// Who ended it.
+    /// The party that ended the exchange.
     pub closed_by: ClosedBy,
 }
 
-/// Who ended a failed exchange.
+/// The party that ended a failed exchange.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ClosedBy {
-    /// The client left.
+    /// The client disconnected.
     Client,
-    /// The upstream answered with an error, broke off or was silent.
+    /// The upstream answered with an error, disconnected or timed out.
     Upstream,
-    /// The gateway could not go on.
+    /// The gateway could not continue.
     Gateway,
 }
 
@@ -82,7 +83,7 @@ impl ClosedBy {
     }
 }
 
-/// `additional_parameters` of §2.7 with ours (CONTRACT 5, 17), written without building them.
+/// The `additional_parameters` of §2.7 and our own (CONTRACT 5, 17), serialized without an intermediate map.
 #[derive(Clone, Copy)]
 pub struct Parameters<'a>(&'a Record);
 
@@ -100,12 +101,12 @@ impl Serialize for Parameters<'_> {
                 map.serialize_entry(name, value)?;
             }
         }
-        let marks = [
+        let flags = [
             ("incomplete", record.incomplete),
             ("unchecked", record.unchecked),
             ("response_replaced", record.replaced.is_some()),
         ];
-        for (name, _) in marks.into_iter().filter(|(_, is_set)| *is_set) {
+        for (name, _) in flags.into_iter().filter(|(_, is_set)| *is_set) {
             map.serialize_entry(name, &true)?;
         }
         if let Some(kind) = record.replaced {
@@ -127,21 +128,21 @@ impl Serialize for Parameters<'_> {
 }
 
 impl Record {
-    /// What goes with the message.
+    /// The parameters that are sent with the message.
     pub fn parameters(&self) -> Parameters<'_> {
         Parameters(self)
     }
 
-    /// The same, built.
+    /// The same as a map.
     pub fn additional_parameters(&self) -> Map<String, Value> {
         match serde_json::to_value(self.parameters()) {
             Ok(Value::Object(map)) => map,
-            // There is nothing in them that is no JSON.
+            // They always serialize to a JSON object.
             _ => Map::new(),
         }
     }
 
-    /// What the record's link covers of it (CONTRACT 5).
+    /// The digest that the record's link covers (CONTRACT 5).
     pub fn digest(&self) -> ChainHash {
         let context = &self.context;
         let mut exchange = uuid::Uuid::encode_buffer();
@@ -156,7 +157,7 @@ impl Record {
         .digest()
     }
 
-    /// Bytes this record holds in memory, for the queue's bound.
+    /// Bytes that the record counts for against queue.max_bytes.
     pub fn weight(&self) -> u64 {
         const FIXED: usize = 512;
         let context = &self.context;
@@ -175,7 +176,7 @@ impl Record {
             as u64
     }
 
-    /// What is left to do of a record that the backend has: its files.
+    /// What is left of a record that the backend has stored: its files.
     pub fn into_files_owed(self, record: RecordId) -> Option<Self> {
         let files = Arc::new(self.files?.of(record));
         Some(Self {
@@ -186,30 +187,30 @@ impl Record {
         })
     }
 
-    /// The backend's id of this record, where only its files are left to be handed over.
+    /// The backend's id of this record, if only its files are left to send.
     pub fn registered(&self) -> Option<RecordId> {
         self.files.as_ref()?.record
     }
 }
 
-/// What a call said of its files.
+/// The files that a call lists.
 #[derive(Clone, PartialEq, Eq)]
 pub struct FileList {
-    /// Its headers, each a JSON array if it is well-formed.
+    /// The call's headers that list files, each a JSON array if it is well-formed.
     pub headers: Vec<String>,
-    /// `X-Request-Id`, for the log.
+    /// The call's `X-Request-Id`, for the log.
     pub request_id: String,
-    /// The backend's id of the record, where it is known already.
+    /// The backend's id of the record, if it is known already.
     pub record: Option<RecordId>,
 }
 
 impl FileList {
-    /// Bytes it holds in memory.
+    /// Bytes that the list takes in memory.
     pub fn weight(&self) -> usize {
         self.headers.iter().map(String::len).sum::<usize>() + self.request_id.len()
     }
 
-    /// The same list of a record that is registered.
+    /// The same list for a record that the backend has stored.
     fn of(&self, record: RecordId) -> Self {
         Self {
             record: Some(record),
@@ -218,7 +219,7 @@ impl FileList {
     }
 }
 
-/// Lists name places and hold content that nobody should log.
+/// Lists contain addresses and content that must not be logged.
 impl fmt::Debug for FileList {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "FileList({} headers)", self.headers.len())

@@ -1,5 +1,5 @@
-//! Spans on their way to a collector: OTLP as JSON over HTTP, in batches. Nothing here is on a call's
-//! path, and a collector that is slow or gone costs spans, counted, and nothing else.
+//! Exports spans to a collector: OTLP as JSON over HTTP, in batches. Nothing here is on the path of a call:
+//! a collector that is slow or down costs spans, which are counted, and nothing else.
 
 use crate::config::TraceSettings;
 use crate::http_client::{Answer, HttpClient, ReloadableTls, whole};
@@ -17,18 +17,18 @@ use tokio::sync::watch;
 use tokio::time::{Instant, sleep, sleep_until};
 use uuid::Uuid;
 
-/// Where traces go, below the configured address (OTLP).
+/// The path of traces below the configured address (OTLP).
 const PATH: &str = "/v1/traces";
 /// Largest answer of a collector that is read.
 const MAX_ANSWER: usize = 64 << 10;
-/// Tries for one batch while the collector is well; one while it is not.
+/// Attempts for one batch while the collector answers; one attempt while it does not.
 const TRIES: u32 = 4;
-/// The first pause after a failure; each further one is twice as long.
+/// The pause after a first failure; it doubles up to the longest one.
 const FIRST_PAUSE: Duration = Duration::from_millis(250);
-/// The longest one, also where the collector asks for a longer one.
+/// The longest pause, even if the collector asks for a longer one.
 const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 
-/// Sends what a tracer's queue holds.
+/// Sends the spans in a tracer's queue.
 pub struct SpanExport {
     client: HttpClient,
     uri: Uri,
@@ -42,31 +42,31 @@ pub struct SpanExport {
 
 /// Why a collector has not taken a batch.
 enum Fault {
-    /// It does not want it, and would not later.
+    /// The collector refuses the batch and would refuse it later.
     Refused,
-    /// It may later; perhaps not before.
+    /// The collector may take the batch later; perhaps not before this time has passed.
     Later(Option<Duration>),
 }
 
 impl SpanExport {
-    /// For the collector of the settings, from the process that `instance` stands for.
+    /// An export to the collector of the settings. `instance` identifies this process.
     ///
     /// # Errors
-    /// When the certificates to trust cannot be read for https, or the address or the header's
-    /// value is none.
+    /// When the trusted certificates cannot be read for https, the address is not a URI, or the header's
+    /// value is invalid.
     pub fn new(settings: TraceSettings, instance: Uuid, metrics: Arc<Metrics>) -> io::Result<Self> {
         let invalid = |what: &str| io::Error::new(io::ErrorKind::InvalidInput, what.to_owned());
         let uri = format!("{}{PATH}", settings.endpoint).parse();
         let authorization = settings.authorization.as_ref().map(|secret| {
             let mut value = HeaderValue::from_str(secret.expose())
-                .map_err(|_| invalid("trace.authorization is no value of a header"))?;
+                .map_err(|_| invalid("trace.authorization is not a valid header value"))?;
             value.set_sensitive(true);
             Ok::<_, io::Error>(value)
         });
         let tls = ReloadableTls::new(settings.ca.as_deref(), None).map_err(io::Error::other)?;
         Ok(Self {
             client: HttpClient::pooled(settings.endpoint.tls, tls.as_ref())?,
-            uri: uri.map_err(|_| invalid("trace.endpoint is no address"))?,
+            uri: uri.map_err(|_| invalid("trace.endpoint is not a valid address"))?,
             authorization: authorization.transpose()?,
             resource: Resource {
                 service_name: settings.service_name.clone(),
@@ -103,7 +103,7 @@ impl SpanExport {
         }
     }
 
-    /// Waits for more, at most `trace.interval` long.
+    /// Waits for more spans, at most `trace.interval` long.
     async fn fill(
         &self,
         batch: &mut Vec<Span>,
@@ -162,12 +162,12 @@ impl SpanExport {
         }
         let request = request.body(whole(body)).map_err(|_| Fault::Refused)?;
         let sent = self.client.send(request, MAX_ANSWER, self.settings.timeout);
-        fate(&sent.await.map_err(|_| Fault::Later(None))?)
+        outcome(&sent.await.map_err(|_| Fault::Later(None))?)
     }
 }
 
-/// Which answers are worth another try (OTLP/HTTP, "Retryable Response Codes").
-fn fate(answer: &Answer) -> Result<(), Fault> {
+/// Tells which answers are worth another attempt (OTLP/HTTP, "Retryable Response Codes").
+fn outcome(answer: &Answer) -> Result<(), Fault> {
     match answer.status.as_u16() {
         200..=299 => Ok(()),
         429 | 502 | 503 | 504 => {
@@ -179,7 +179,7 @@ fn fate(answer: &Answer) -> Result<(), Fault> {
     }
 }
 
-/// Resolves once it is time to end; never where nobody can say so any more.
+/// Resolves when the process is to stop; never once the sender is dropped.
 async fn stopped(stop: &mut watch::Receiver<bool>) {
     if stop.wait_for(|is| *is).await.is_err() {
         std::future::pending().await

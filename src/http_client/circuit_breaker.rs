@@ -1,96 +1,155 @@
-//! A circuit breaker: after some failures in a row a server gets one probe per interval, and every other
-//! call fails at once.
+//! A circuit breaker: it keeps calls from a server that does not answer. After some failures in a row it
+//! opens; then one call at a time may probe the server, after a wait that may grow with each failed
+//! probe, until an answer closes the breaker again. It reads no clock and waits for nothing: the caller
+//! passes the time in and decides what a rejected call does.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Failures in a row after which a server counts as down.
-const MOST_FAILURES: u32 = 3;
+/// When a breaker opens, and how it probes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BreakerSettings {
+    /// Failures in a row that open it.
+    pub failures_to_open: u32,
+    /// The wait before the first probe; it doubles with each failed probe.
+    pub first_wait: Duration,
+    /// The longest wait between two probes.
+    pub longest_wait: Duration,
+    /// How long a probe may take before the next one is admitted.
+    pub probe_timeout: Duration,
+}
 
-/// The health of one server.
+impl BreakerSettings {
+    /// Opens after three failures, then admits one probe per interval.
+    pub fn probe_every(interval: Duration) -> Self {
+        Self {
+            failures_to_open: 3,
+            first_wait: interval,
+            longest_wait: interval,
+            probe_timeout: interval,
+        }
+    }
+}
+
+/// The breaker of one server.
 pub struct CircuitBreaker {
-    probe_interval: Duration,
+    settings: BreakerSettings,
     state: Mutex<State>,
 }
 
 #[derive(Default)]
 struct State {
+    /// Failures in a row while closed.
     failures: u32,
-    /// While the server is down: when the next call may try it.
-    next_try: Option<Instant>,
+    /// Times it has opened since the last answer; 0 while it is closed.
+    openings: u32,
+    /// While it is open: when the next probe is admitted.
+    next_probe: Option<Instant>,
+    /// Counts the openings, so that calls that failed side by side extend the wait only once.
+    round: u64,
+    answers: u64,
+}
+
+/// A call that was admitted; [`CircuitBreaker::failed`] takes it back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Attempt {
+    round: u64,
 }
 
 /// Whether a call may be made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Admission {
-    /// The server is well, as far as known.
-    Open,
-    /// It is down, and this call tries whether it still is.
-    Probe,
-    /// It is down.
-    Shut,
+    /// The breaker is closed: the server answers, as far as is known.
+    Closed(Attempt),
+    /// The breaker is open, and this call probes the server.
+    Probe(Attempt),
+    /// The breaker is open; the next probe is due after this time.
+    Open {
+        /// Time until the next probe.
+        retry_in: Duration,
+    },
 }
 
-/// Whether an answer, or its lack, changed what is known.
+/// Whether an answer, or a missing one, opened or closed the breaker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Transition {
-    /// The health of the server is what it was.
+    /// The breaker is as open or closed as before.
     None,
     /// The server counts as down from here on.
-    Down,
-    /// It answers again.
-    Up,
+    Opened,
+    /// The server answers again.
+    Closed,
 }
 
 impl CircuitBreaker {
-    /// A closed breaker; `probe_interval` is the time from one probe to the next.
-    pub fn new(probe_interval: Duration) -> Self {
+    /// A closed breaker.
+    pub fn new(settings: BreakerSettings) -> Self {
         Self {
-            probe_interval,
+            settings,
             state: Mutex::default(),
         }
     }
 
-    /// A probe is one per interval, also where it never comes to an end.
+    /// Asks whether a call may be made now. A probe that never ends is followed by another one.
     pub fn admit(&self, now: Instant) -> Admission {
         let mut state = self.lock();
-        match state.next_try {
-            None => Admission::Open,
-            Some(next) if now < next => Admission::Shut,
+        let attempt = Attempt { round: state.round };
+        match state.next_probe {
+            None => Admission::Closed(attempt),
+            Some(next) if now < next => Admission::Open {
+                retry_in: next - now,
+            },
             Some(_) => {
-                state.next_try = Some(now + self.probe_interval);
-                Admission::Probe
+                state.next_probe = Some(now + self.settings.probe_timeout);
+                Admission::Probe(attempt)
             }
         }
     }
 
-    /// An answer came, whatever it said.
+    /// The server answered, whatever it said.
     pub fn answered(&self) -> Transition {
-        let before = std::mem::take(&mut *self.lock());
-        match before.next_try {
-            Some(_) => Transition::Up,
+        let mut state = self.lock();
+        state.answers += 1;
+        state.failures = 0;
+        state.openings = 0;
+        match state.next_probe.take() {
+            Some(_) => Transition::Closed,
             None => Transition::None,
         }
     }
 
-    /// No answer came.
-    pub fn failed(&self, now: Instant) -> Transition {
+    /// The server did not answer an admitted call. `jitter` scales the wait before the next probe, so
+    /// that many clients do not probe at once; 1 leaves it as it is.
+    pub fn failed(&self, attempt: Attempt, now: Instant, jitter: f64) -> Transition {
         let mut state = self.lock();
-        state.failures = state.failures.saturating_add(1);
-        let was_down = state.next_try.is_some();
-        if state.failures < MOST_FAILURES {
+        if state.round != attempt.round {
             return Transition::None;
         }
-        state.next_try = Some(now + self.probe_interval);
-        match was_down {
+        state.failures = state.failures.saturating_add(1);
+        let was_open = state.next_probe.is_some();
+        if !was_open && state.failures < self.settings.failures_to_open {
+            return Transition::None;
+        }
+        state.round += 1;
+        state.openings = state.openings.saturating_add(1);
+        let doublings = state.openings.min(32) - 1;
+        let wait = self.settings.first_wait.saturating_mul(1 << doublings);
+        let wait = wait.min(self.settings.longest_wait);
+        state.next_probe = Some(now + wait.mul_f64(jitter));
+        match was_open {
             true => Transition::None,
-            false => Transition::Down,
+            false => Transition::Opened,
         }
     }
 
+    /// Answers so far.
+    pub fn answers(&self) -> u64 {
+        self.lock().answers
+    }
+
     /// Whether the server counts as down.
-    pub fn is_down(&self) -> bool {
-        self.lock().next_try.is_some()
+    pub fn is_open(&self) -> bool {
+        self.lock().next_probe.is_some()
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -104,41 +163,86 @@ mod tests {
 
     const INTERVAL: Duration = Duration::from_secs(10);
 
-    fn shut(now: Instant) -> CircuitBreaker {
-        let breaker = CircuitBreaker::new(INTERVAL);
-        assert_eq!(breaker.failed(now), Transition::None);
-        assert_eq!(breaker.failed(now), Transition::None);
-        assert_eq!(breaker.admit(now), Admission::Open);
-        assert_eq!(breaker.failed(now), Transition::Down);
+    fn fail(breaker: &CircuitBreaker, now: Instant) -> Transition {
+        match breaker.admit(now) {
+            Admission::Closed(attempt) | Admission::Probe(attempt) => {
+                breaker.failed(attempt, now, 1.0)
+            }
+            Admission::Open { .. } => Transition::None,
+        }
+    }
+
+    fn opened(now: Instant) -> CircuitBreaker {
+        let breaker = CircuitBreaker::new(BreakerSettings::probe_every(INTERVAL));
+        assert_eq!(fail(&breaker, now), Transition::None);
+        assert_eq!(fail(&breaker, now), Transition::None);
+        assert!(!breaker.is_open());
+        assert_eq!(fail(&breaker, now), Transition::Opened);
         breaker
     }
 
-    #[test]
-    fn a_server_that_is_down_is_asked_once_per_interval() {
-        let start = Instant::now();
-        let breaker = shut(start);
-        assert_eq!(breaker.admit(start), Admission::Shut);
-        let later = start + INTERVAL;
-        assert_eq!(breaker.admit(later), Admission::Probe);
-        assert_eq!(breaker.admit(later), Admission::Shut);
-        assert_eq!(breaker.failed(later), Transition::None);
-        assert_eq!(breaker.admit(later), Admission::Shut);
-        // A probe that never came back is followed by the next one.
-        assert_eq!(breaker.admit(later + INTERVAL), Admission::Probe);
-        assert_eq!(breaker.admit(later + INTERVAL * 2), Admission::Probe);
+    fn is_probe(admission: Admission) -> bool {
+        matches!(admission, Admission::Probe(_))
     }
 
     #[test]
-    fn an_answer_opens_it_and_failures_count_in_a_row_only() {
+    fn an_open_breaker_admits_one_probe_per_interval() {
+        let start = Instant::now();
+        let breaker = opened(start);
+        let closed_for = |now, retry_in| {
+            assert_eq!(breaker.admit(now), Admission::Open { retry_in });
+        };
+        closed_for(start, INTERVAL);
+        let later = start + INTERVAL;
+        assert_eq!(fail(&breaker, later), Transition::None);
+        closed_for(later, INTERVAL);
+        // A probe that never came back is followed by the next one.
+        assert!(is_probe(breaker.admit(later + INTERVAL)));
+        closed_for(later + INTERVAL, INTERVAL);
+        assert!(is_probe(breaker.admit(later + INTERVAL * 2)));
+    }
+
+    #[test]
+    fn an_answer_closes_it_and_only_failures_in_a_row_count() {
         let now = Instant::now();
-        let breaker = shut(now);
-        assert_eq!(breaker.answered(), Transition::Up);
-        assert_eq!(breaker.admit(now), Admission::Open);
+        let breaker = opened(now);
+        assert_eq!(breaker.answered(), Transition::Closed);
         for _ in 0..10 {
-            breaker.failed(now);
-            breaker.failed(now);
+            assert_eq!(fail(&breaker, now), Transition::None);
+            assert_eq!(fail(&breaker, now), Transition::None);
             assert_eq!(breaker.answered(), Transition::None);
         }
-        assert!(!breaker.is_down());
+        assert!(!breaker.is_open());
+        assert_eq!(breaker.answers(), 11);
+    }
+
+    #[test]
+    fn the_wait_doubles_with_each_failed_probe_and_calls_that_fail_side_by_side_count_once() {
+        let settings = BreakerSettings {
+            failures_to_open: 1,
+            first_wait: Duration::from_secs(1),
+            longest_wait: Duration::from_secs(5),
+            probe_timeout: INTERVAL,
+        };
+        let breaker = CircuitBreaker::new(settings);
+        let mut now = Instant::now();
+        for wait in [1, 2, 4, 5, 5] {
+            let (Admission::Closed(attempt) | Admission::Probe(attempt)) = breaker.admit(now)
+            else {
+                panic!("it is time for a probe");
+            };
+            for _ in 0..16 {
+                breaker.failed(attempt, now, 1.0);
+            }
+            let retry_in = Duration::from_secs(wait);
+            assert_eq!(breaker.admit(now), Admission::Open { retry_in });
+            now += retry_in;
+        }
+        let Admission::Probe(attempt) = breaker.admit(now) else {
+            panic!("it is time for a probe");
+        };
+        breaker.failed(attempt, now, 0.5);
+        let retry_in = Duration::from_millis(2_500);
+        assert_eq!(breaker.admit(now), Admission::Open { retry_in });
     }
 }

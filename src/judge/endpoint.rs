@@ -5,7 +5,7 @@
 use super::fault::Fault;
 use crate::config::{BaseUrl, CallLimits};
 use crate::http_client::{
-    Admission, CircuitBreaker, ClientError, HttpClient, Transition, bearer, whole,
+    Admission, BreakerSettings, CircuitBreaker, ClientError, HttpClient, Transition, bearer, whole,
 };
 use crate::observe::events::{RemoteCalled, RemoteHealthChanged};
 use crate::observe::{Metrics, RemoteLabel, RemoteOutcome};
@@ -107,7 +107,7 @@ impl Endpoint {
                 .transpose()?,
             turns: Semaphore::new(limits.concurrency),
             waiting: AtomicUsize::new(0),
-            breaker: CircuitBreaker::new(limits.probe_interval),
+            breaker: CircuitBreaker::new(BreakerSettings::probe_every(limits.probe_interval)),
             limits,
             metrics,
         })
@@ -121,7 +121,7 @@ impl Endpoint {
     /// How it is.
     pub fn status(&self) -> EndpointStatus {
         EndpointStatus {
-            is_down: self.breaker.is_down(),
+            is_down: self.breaker.is_open(),
             calls: self.limits.concurrency - self.turns.available_permits(),
             waiting: self.waiting.load(Ordering::Relaxed),
         }
@@ -161,9 +161,10 @@ impl Endpoint {
     }
 
     async fn answer<C: RemoteCheck>(&self, check: &C, deadline: Instant) -> Result<Bytes, Fault> {
-        if self.breaker.admit(Instant::now()) == Admission::Shut {
-            return Err(Fault::Down);
-        }
+        let attempt = match self.breaker.admit(Instant::now()) {
+            Admission::Closed(attempt) | Admission::Probe(attempt) => attempt,
+            Admission::Open { .. } => return Err(Fault::Down),
+        };
         let _turn = self.turn(deadline).await?;
         let body = serde_json::to_vec(&check.request()).unwrap_or_default();
         let started = Instant::now();
@@ -172,13 +173,13 @@ impl Endpoint {
         let turn = match &answer {
             // A call that had waited long got less time than a server may take.
             Err(Fault::Late) if started.elapsed() * 2 < self.limits.timeout => Transition::None,
-            Err(fault) if fault.is_outage() => self.breaker.failed(Instant::now()),
+            Err(fault) if fault.is_outage() => self.breaker.failed(attempt, Instant::now(), 1.0),
             Ok(_) | Err(_) => self.breaker.answered(),
         };
         if turn != Transition::None {
             RemoteHealthChanged {
                 check: self.label,
-                is_down: turn == Transition::Down,
+                is_down: turn == Transition::Opened,
             }
             .emit(&self.metrics);
         }
@@ -193,7 +194,7 @@ impl Endpoint {
         let _waiting = Waiting::enter(&self.waiting, self.limits.queue).ok_or(Fault::Busy)?;
         let acquired = timeout_at(deadline.into(), self.turns.acquire()).await;
         let permit = acquired.map_err(|_| Fault::Busy)?;
-        match self.breaker.is_down() {
+        match self.breaker.is_open() {
             // It went down while this call waited.
             true => Err(Fault::Down),
             false => permit.map_err(|_| Fault::Busy),

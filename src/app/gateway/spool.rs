@@ -28,7 +28,7 @@ pub(crate) struct Running {
     adopting: Adopting,
 }
 
-/// Opens the spool's folder and starts its lanes on `runtime`.
+/// Opens the spool's folder and starts delivery on `runtime`.
 ///
 /// # Errors
 /// When the folder cannot be used.

@@ -1,7 +1,7 @@
 //! What the delivery workers know together of the backend's health: while it does not answer, one of
 //! them probes it after a growing wait and the others stand still; when it answers, all go on.
 
-use super::circuit_breaker::{Admission, Attempt, BreakerSettings, CircuitBreaker, Transition};
+use crate::http_client::{Admission, Attempt, BreakerSettings, CircuitBreaker, Transition};
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::time::{Duration, Instant};
 use tokio::sync::Notify;

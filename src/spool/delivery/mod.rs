@@ -4,7 +4,6 @@
 pub(crate) mod backlog_reader;
 mod batch;
 pub(crate) mod breaker;
-mod circuit_breaker;
 pub(crate) mod dispatch;
 pub(crate) mod pending_attachments;
 mod retry_queue;
