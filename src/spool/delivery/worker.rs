@@ -157,8 +157,8 @@ impl DeliveryWorker {
     }
 
     /// Sends until there is an answer, or until the backend fails on this record alone. If that cannot be
-    /// told from an outage, one record of the worker moves to the retry queue anyway; the result of the next
-    /// record decides.
+    /// told from an outage, one record of the worker moves to the retry queue anyway, and the result of the
+    /// next record decides which it was.
     async fn send_until_answered(&mut self, record: &Record) -> Sent {
         let (mut failures, mut own_failures) = (0, 0);
         let since = Instant::now();
