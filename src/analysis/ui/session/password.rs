@@ -31,26 +31,20 @@ pub(super) async fn change(
         let problem = FieldProblem::new("again", t.passwords_differ);
         return Ok(refused(&visit, &problem.into()));
     }
+    let (people, name) = (&ui.services.people, &account.name);
     let (address, now) = (visit.view.peer.address, Instant::now());
-    if let Some(wait) = ui.services.people.limits.wait(&account.name, address, now) {
+    if let Some(wait) = people.limits.wait(name, address, now) {
         return Ok(too_many(&visit, wait));
     }
-    ui.services
-        .people
-        .limits
-        .failed(&account.name, address, now);
+    people.limits.failed(name, address, now);
     let browser = visit.view.browser.clone().ok_or(Failure::SignedOut)?;
     let change = PasswordChange {
         old: form.secret("old"),
         new: form.secret("password"),
     };
-    let changed = ui
-        .services
-        .people
-        .change_password(account, change, &browser);
-    match changed.await {
+    match people.change_password(account, change, &browser).await {
         Ok(true) => {
-            ui.services.people.limits.succeeded(&account.name, address);
+            people.limits.succeeded(name, address);
             Ok(page_with(&visit, notice(Tone::Good, t.password_changed)).into_response())
         }
         Ok(false) => {
@@ -58,7 +52,7 @@ pub(super) async fn change(
             Ok(refused(&visit, &problem.into()))
         }
         Err(error @ ApiError::Fields(_)) => {
-            ui.services.people.limits.succeeded(&account.name, address);
+            people.limits.succeeded(name, address);
             Ok(refused(&visit, &error))
         }
         Err(error) => Err(error.into()),
