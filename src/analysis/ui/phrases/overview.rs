@@ -121,7 +121,7 @@ phrases! {
     by_key: "token", "токен";
     nobody: "unknown name", "неизвестное имя";
     show_change: "what changed", "что изменилось";
-    older_lines: "Older", "Старее";
+    older_lines: "Older", "Более старые";
     newest_lines: "Newest", "К новым";
     application_create: "created an application", "создание приложения";
     application_change: "changed an application", "изменение приложения";

@@ -138,7 +138,7 @@ phrases! {
     share_filter: "Share with people who see the same applications",
         "Показывать тем, кому доступны те же приложения";
     shared: "shared", "общий";
-    shared_by: "Shared by", "Поделился";
+    shared_by: "Shared by", "Владелец:";
     remove_filter_question: "Delete the saved filter", "Удалить сохранённый фильтр";
     whole_record: "Open the record", "Открыть запись";
 }
