@@ -42,7 +42,7 @@ pub fn run_analysis(launch: Launch) -> Result<()> {
     let retention = retention(&runtime, &settings, &services, &metrics);
     let api_activity = ApiActivity::new(descriptors::api(None), &metrics);
     let overview = Overview {
-        live: None,
+        gateway_state: None,
         readiness: Arc::default(),
         policies: None,
         spool: None,

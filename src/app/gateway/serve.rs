@@ -70,7 +70,7 @@ pub(crate) struct Backend {
 struct Started {
     spool: Option<spool::Running>,
     observability: Observability,
-    live: Arc<GatewayState>,
+    gateway_state: Arc<GatewayState>,
     readiness: Arc<Readiness>,
 }
 
@@ -108,33 +108,33 @@ pub(crate) fn serve_gateway(
     parts.introduce(gateway, told.clone());
     let conf = Arc::new(server_conf(settings));
     let monitoring = parts.monitoring(settings, told, &observability);
-    let live = live(gateway, &conf, monitoring, &parts.metrics)?;
+    let gateway_state = gateway_state(gateway, &conf, monitoring, &parts.metrics)?;
     let sockets = parts.context.sockets.clone();
     let certificates = &mut parts.certificates;
     let listening = listeners::open_all(&sockets, &gateway.listen, certificates, Alpn::Http2)?;
-    let front = ListenerService::new(
+    let clients = ListenerService::new(
         "gateway",
         listening,
-        ClientConnections::new(&conf, live.clone()),
+        ClientConnections::new(&conf, gateway_state.clone()),
     );
     let started = Started {
         spool,
         observability,
-        live,
+        gateway_state,
         readiness: Arc::default(),
     };
     let router = operations::router(parts.overview(&started));
     let operations = operations_service(gateway.operations, settings, router);
     let operations = sockets.serve(operations)?;
     run_server(settings, parts.serving(gateway, started), move |server| {
-        server.add_service(front);
+        server.add_service(clients);
         server.add_service(operations);
         add(server);
     })
 }
 
 /// The gateway in force.
-fn live(
+fn gateway_state(
     gateway: &GatewaySettings,
     conf: &ServerConf,
     monitoring: Monitoring,
@@ -236,7 +236,7 @@ impl GatewayParts {
             reloads: self.reloads.clone(),
             api_activity: self.api_activity.clone(),
             remote: self.remote.clone(),
-            live: Some(started.live.clone()),
+            gateway_state: Some(started.gateway_state.clone()),
         }
     }
 
@@ -250,7 +250,7 @@ impl GatewayParts {
             readiness: started.readiness,
             metrics: self.metrics,
             parts: Reloadable {
-                live: Some(started.live),
+                gateway_state: Some(started.gateway_state),
                 applications: self.policies.and_then(|opened| opened.list),
                 certificates: self.certificates,
                 access: Some(started.observability.access.clone()),

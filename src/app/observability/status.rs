@@ -30,7 +30,7 @@ pub(crate) struct Overview {
     /// What an analysis in this process asks.
     pub(crate) remote: Remote,
     /// None in a process without a gateway.
-    pub(crate) live: Option<Arc<GatewayState>>,
+    pub(crate) gateway_state: Option<Arc<GatewayState>>,
 }
 
 impl Overview {
@@ -55,14 +55,14 @@ impl Overview {
             "policies": policies,
             "spool": self.spool.as_ref().map(owed),
             "checks": remote_checks::shown(&self.remote),
-            "upstreams": self.live.as_ref().and_then(|live| upstreams(live)),
+            "upstreams": self.gateway_state.as_ref().and_then(|state| upstreams(state)),
         })
     }
 }
 
 /// Null with a single upstream, which has no health checks.
-fn upstreams(live: &GatewayState) -> Option<Value> {
-    let upstreams = live.upstream_status().into_iter();
+fn upstreams(gateway_state: &GatewayState) -> Option<Value> {
+    let upstreams = gateway_state.upstream_status().into_iter();
     let shown =
         upstreams.map(|upstream| json!({"address": upstream.address, "up": upstream.is_up}));
     let shown: Vec<Value> = shown.collect();

@@ -77,7 +77,7 @@ pub(crate) struct Signals {
     pub(crate) readiness: Arc<Readiness>,
     pub(crate) min_drain: Duration,
     /// None in a process without a gateway.
-    pub(crate) live: Option<Arc<GatewayState>>,
+    pub(crate) gateway_state: Option<Arc<GatewayState>>,
     pub(crate) api_activity: ApiActivity,
     pub(crate) upgrades: Arc<Upgrades>,
     pub(crate) reloads: Arc<Reloads>,
@@ -126,8 +126,8 @@ impl Signals {
         notify::stopping();
         self.readiness.set(DRAINING);
         upgrade::close(&self.control);
-        if let Some(live) = &self.live {
-            live.drain();
+        if let Some(gateway_state) = &self.gateway_state {
+            gateway_state.drain();
         }
         tokio::select! {
             () = tokio::time::sleep(self.min_drain) => true,
@@ -146,8 +146,8 @@ impl Signals {
     fn hand_over(&self) {
         self.readiness.set(DRAINING);
         self.api_activity.hand_over();
-        if let Some(live) = &self.live {
-            live.hand_over();
+        if let Some(gateway_state) = &self.gateway_state {
+            gateway_state.hand_over();
         }
         self.upgrades.leaves();
     }

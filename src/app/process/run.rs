@@ -133,13 +133,13 @@ fn spawn(server: Server, signals: Signals) -> Result<JoinHandle<()>> {
 }
 
 impl Serving {
-    /// The places of all connections but those of the operations listener.
+    /// The connection limits of all listeners but the operations listener.
     fn connection_limits(&self) -> Vec<Arc<ConnectionLimit>> {
         let clients = self
             .parts
-            .live
+            .gateway_state
             .as_ref()
-            .map(|live| live.connection_limit().clone());
+            .map(|gateway_state| gateway_state.connection_limit().clone());
         let api = self.api_activity.limit().clone();
         clients.into_iter().chain([api]).collect()
     }
@@ -164,7 +164,7 @@ impl Serving {
         Signals {
             readiness: self.readiness.clone(),
             min_drain: settings.gateway.shutdown.min_drain,
-            live: self.parts.live.clone(),
+            gateway_state: self.parts.gateway_state.clone(),
             api_activity: self.api_activity.clone(),
             upgrades: upgrades.clone(),
             reloads: self.reloads.clone(),

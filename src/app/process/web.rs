@@ -44,7 +44,7 @@ pub(crate) struct ApiActivity {
 struct Counted(ApiActivity);
 
 impl ApiActivity {
-    /// With room for so many connections.
+    /// With a limit of `connections`.
     pub(crate) fn new(connections: i64, metrics: &Arc<Metrics>) -> Self {
         Self {
             requests: Arc::default(),

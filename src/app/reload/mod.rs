@@ -30,7 +30,7 @@ pub type LoadSettings = Arc<dyn Fn() -> Result<Settings, Problems> + Send + Sync
 #[derive(Default)]
 pub(crate) struct Reloadable {
     /// None in a process without a gateway.
-    pub(crate) live: Option<Arc<GatewayState>>,
+    pub(crate) gateway_state: Option<Arc<GatewayState>>,
     /// None where policies come from a store.
     pub(crate) applications: Option<FileList>,
     pub(crate) certificates: Certificates,
@@ -161,7 +161,7 @@ impl Reloads {
             true => "everything is in force".to_owned(),
             false => format!(
                 "in force but for {}, which needs an upgrade (monitor upgrade)",
-                named(&waiting, parts.live.is_some())
+                named(&waiting, parts.gateway_state.is_some())
             ),
         })
     }
@@ -182,7 +182,7 @@ impl Reloadable {
         let backend = self.backend.as_ref().map(|_| {
             TlsMaterial::read(monitor.ca.as_deref(), monitor.client.as_ref()).map_err(Error::msg)
         });
-        if self.live.is_some() {
+        if self.gateway_state.is_some() {
             descriptors::clients(next.gateway.limits.connections)?;
         }
         let tracing = self.tracing.as_ref();
@@ -199,12 +199,12 @@ impl Reloadable {
     fn replace(&self, next: &Settings, ready: Ready) {
         let tracing = self.tracing.as_ref();
         let tracer = tracing.and_then(|running| running.replace(ready.tracing));
-        if let Some(live) = &self.live {
+        if let Some(gateway_state) = &self.gateway_state {
             let config = GatewayConfig {
                 settings: next.gateway.clone(),
                 upstream_tls: ready.upstream,
             };
-            live.reload(config, tracer);
+            gateway_state.reload(config, tracer);
         }
         if let Some(applications) = &self.applications {
             applications.replace(next.gateway.applications.clone());

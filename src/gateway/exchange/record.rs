@@ -1,4 +1,5 @@
-//! The two registrations of one exchange (§1.2, CONTRACT 3, 5, 7, 11, 17).
+//! Registers one exchange with the backend (§1.2, CONTRACT 3, 5, 7, 11, 17): the prompt before the upstream
+//! call, the answer after it.
 
 use super::capture::Captured;
 use crate::backend::{CallFailure, ClosedBy, FileList, Record, RecordContext};
