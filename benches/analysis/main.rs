@@ -125,7 +125,7 @@ fn engine(scale: &Scale, table: &mut Table) {
     for number in 0..scale.messages {
         let text = message(number);
         let begin = Instant::now();
-        let report = engine.analyse(&text, &rules, &clock);
+        let report = engine.analyze(&text, &rules, &clock);
         taken.push(begin.elapsed());
         assert!(report.dataclean.flagged);
     }

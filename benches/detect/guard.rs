@@ -119,8 +119,8 @@ fn beside(unit: &str, messages: usize) {
     let (both, alone) = (Compiled::new(both), Compiled::new(Rules::default()));
     let guard = rules(Stage::PreCall);
     let time = |run: &dyn Fn()| super::best(messages.clamp(3, 20), run);
-    let together = time(&|| drop(black_box(engine.analyse(&text, &both, &|| 0))));
-    let first = time(&|| drop(black_box(engine.analyse(&text, &alone, &|| 0))));
+    let together = time(&|| drop(black_box(engine.analyze(&text, &both, &|| 0))));
+    let first = time(&|| drop(black_box(engine.analyze(&text, &alone, &|| 0))));
     let second = time(&|| drop(black_box(engine.guardrails(&text, &guard))));
     println!(
         "| 64 KiB with dataclean and tokens, ms | {:.2} | {:.2} one after the other |",

@@ -10,7 +10,7 @@ mod rates;
 mod report;
 mod score;
 
-use monitor_detect::{Compiled, Encoding, Engine, Local, Rules};
+use monitor_detect::{Compiled, Encoding, Engine, LocalDetectors, Rules};
 use std::hint::black_box;
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -89,7 +89,7 @@ fn main() {
 /// The pattern tier without masking and token counts, on texts short enough to run undisturbed.
 fn patterns(scale: &Scale) {
     const SHORTER: usize = 16;
-    let local = Local::new();
+    let local = LocalDetectors::new();
     let bytes = scale.bytes / SHORTER;
     println!("| pattern tier, {bytes} bytes | MB/s | goal |\n|---|---:|---:|");
     let odd = format!("{RUSSIAN}\u{200b}{ENGLISH}");
@@ -120,7 +120,7 @@ fn engine(scale: &Scale) {
     let mut times: Vec<Duration> = Vec::with_capacity(scale.messages);
     for _ in 0..scale.messages {
         let begin = Instant::now();
-        black_box(engine.analyse(black_box(&text), &rules, &|| 0));
+        black_box(engine.analyze(black_box(&text), &rules, &|| 0));
         times.push(begin.elapsed());
     }
     times.sort_unstable();
@@ -137,7 +137,7 @@ fn engine(scale: &Scale) {
 
 /// Twice the text takes about twice the time.
 fn linear(scale: &Scale) {
-    let local = Local::new();
+    let local = LocalDetectors::new();
     println!("\n| made to be slow | MB/s | time of twice the text | goal |\n|---|---:|---:|---:|");
     for unit in SLOW {
         let (once, twice) = (filled(unit, scale.bytes), filled(unit, scale.bytes * 2));

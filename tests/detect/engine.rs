@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 const TEXT: &str = "Карта 4276 5493 6034 4563, почта a@b.ru, ещё раз A@B.ru";
 
-fn analyse(text: &str, clean_type: CleanType, mask_style: MaskStyle) -> Report {
+fn analyze(text: &str, clean_type: CleanType, mask_style: MaskStyle) -> Report {
     let dataclean = DatacleanRules {
         clean_type,
         mask_style,
@@ -18,11 +18,11 @@ fn analyse(text: &str, clean_type: CleanType, mask_style: MaskStyle) -> Report {
         dataclean: Some(dataclean),
         ..Rules::default()
     };
-    Engine::default().analyse(text, &rules.into(), &|| 0)
+    Engine::default().analyze(text, &rules.into(), &|| 0)
 }
 
 fn cleaned(clean_type: CleanType, mask_style: MaskStyle) -> Option<String> {
-    analyse(TEXT, clean_type, mask_style).dataclean.cleaned_text
+    analyze(TEXT, clean_type, mask_style).dataclean.cleaned_text
 }
 
 #[test]
@@ -61,7 +61,7 @@ fn contract_25_every_clean_type_and_mask_style() {
 
 #[test]
 fn contract_37_entities_carry_code_points_of_the_original_text_and_never_the_text() {
-    let report = analyse(TEXT, CleanType::Masking, MaskStyle::Label);
+    let report = analyze(TEXT, CleanType::Masking, MaskStyle::Label);
     let places: Vec<_> = report
         .dataclean
         .entities
@@ -94,7 +94,7 @@ fn contract_24_tokens_use_the_encoding_of_the_rules() {
             ..Rules::default()
         };
         Engine::default()
-            .analyse("Привет, как дела?", &rules.into(), &|| 0)
+            .analyze("Привет, как дела?", &rules.into(), &|| 0)
             .tokens
             .count
     };
@@ -113,7 +113,7 @@ fn contract_26_every_pattern_is_looked_for_without_a_failure() {
             patterns: Some(vec![name.into()]),
             ..DatacleanRules::default()
         };
-        let report = engine.analyse(
+        let report = engine.analyze(
             "x",
             &Compiled::new(Rules {
                 dataclean: Some(dataclean),
@@ -131,7 +131,7 @@ fn contract_26_every_pattern_is_looked_for_without_a_failure() {
 
 #[test]
 fn an_empty_text_is_valid_and_holds_nothing() {
-    let report = analyse("", CleanType::Masking, MaskStyle::Label);
+    let report = analyze("", CleanType::Masking, MaskStyle::Label);
     assert_eq!((report.status, report.tokens.count), (Status::Success, 0));
     assert_eq!(report.dataclean.cleaned_text.as_deref(), Some(""));
     assert!(!report.dataclean.flagged);
@@ -212,7 +212,7 @@ fn hostile_texts_are_answered_in_linear_time_and_without_a_failure() {
     for unit in HOSTILE {
         let text = unit.repeat(200_000 / unit.len());
         let started = Instant::now();
-        let report = engine.analyse(&text, &rules, &|| 0);
+        let report = engine.analyze(&text, &rules, &|| 0);
         // Quadratic work on 200 kB takes minutes; linear work takes a fraction of a second in any build.
         assert!(
             started.elapsed() < Duration::from_secs(20),
@@ -235,7 +235,7 @@ fn every_cut_of_a_text_is_analysed_without_a_failure() {
         .collect();
     for (index, from) in cuts.iter().enumerate() {
         for to in &cuts[index..] {
-            let report = engine.analyse(&text[*from..*to], &rules, &|| 0);
+            let report = engine.analyze(&text[*from..*to], &rules, &|| 0);
             assert_eq!(
                 report.errors,
                 Vec::<String>::new(),

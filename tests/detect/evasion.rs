@@ -2,7 +2,8 @@
 //! nothing of a match is left in the masked text, and an honest text gains no find.
 
 use monitor_detect::{
-    CleanType, Compiled, DatacleanRules, Engine, Local, MaskStyle, PatternName, Report, Rules,
+    CleanType, Compiled, DatacleanRules, Engine, LocalDetectors, MaskStyle, PatternName, Report,
+    Rules,
 };
 
 fn rules(clean_type: CleanType, mask_style: MaskStyle) -> Compiled {
@@ -95,7 +96,7 @@ fn values_in_disguise_are_found_where_they_stand_in_the_original() {
     );
     let mut wrong = Vec::new();
     for (text, kind, value) in EVASIONS {
-        let found = finds(&engine.analyse(text, &rules, &|| 0), text);
+        let found = finds(&engine.analyze(text, &rules, &|| 0), text);
         if !found.contains(&((*kind).to_owned(), (*value).to_owned())) {
             wrong.push(format!("{text:?}: {found:?}"));
         }
@@ -122,7 +123,7 @@ fn digits_one_by_one_are_nothing_without_check_digits_or_a_label() {
         "Обычное слово с уда\u{301}рением",
         "СССР, HTTP и VPN-сервис",
     ] {
-        let mut found = finds(&engine.analyse(text, &rules, &|| 0), text);
+        let mut found = finds(&engine.analyze(text, &rules, &|| 0), text);
         // A country may be read as an organisation; digits and alphabets have no part in that.
         found.retain(|(kind, _)| kind != "COMPANY");
         assert_eq!(found, [], "{text}");
@@ -167,7 +168,7 @@ fn a_masked_text_holds_what_stands_between_the_finds_and_nothing_of_them() {
     let engine = Engine::default();
     let rules = rules(CleanType::Masking, MaskStyle::Label);
     for text in texts(1500) {
-        let report = engine.analyse(&text, &rules, &|| 0);
+        let report = engine.analyze(&text, &rules, &|| 0);
         let chars: Vec<char> = text.chars().collect();
         let mut expected = String::new();
         let mut from = 0;
@@ -187,10 +188,10 @@ fn what_was_masked_is_not_found_again() {
     let engine = Engine::default();
     let rules = rules(CleanType::Masking, MaskStyle::X);
     for (text, kind, value) in EVASIONS {
-        let cleaned = engine.analyse(text, &rules, &|| 0).dataclean.cleaned_text;
+        let cleaned = engine.analyze(text, &rules, &|| 0).dataclean.cleaned_text;
         let cleaned = cleaned.unwrap_or_default();
         assert!(!cleaned.contains(value), "{text:?}: {cleaned:?}");
-        let again = finds(&engine.analyse(&cleaned, &rules, &|| 0), &cleaned);
+        let again = finds(&engine.analyze(&cleaned, &rules, &|| 0), &cleaned);
         assert!(
             again.iter().all(|find| find.0 != *kind),
             "{text:?}: {again:?}"
@@ -203,7 +204,7 @@ fn joined_at_a_paragraphs_end_two_texts_give_the_finds_of_both() {
     // A label reaches into the next paragraph by intention, so that words without any stand between.
     const BETWEEN: &str = "\n\nЗатем обсудили погоду, дорогу домой и планы на большое лето, которое всё никак не \
                            наступало, хотя все вокруг давно его ждали.\n\n";
-    let local = Local::new();
+    let local = LocalDetectors::new();
     let texts = texts(400);
     for pair in texts.windows(2) {
         let joined = format!("{}{BETWEEN}{}", pair[0], pair[1]);
@@ -220,10 +221,10 @@ fn joined_at_a_paragraphs_end_two_texts_give_the_finds_of_both() {
 
 #[test]
 fn a_text_in_disguise_that_grows_is_judged_as_the_whole_says() {
-    let local = Local::new();
+    let local = LocalDetectors::new();
     let every: &dyn Fn(PatternName) -> bool = &|_| true;
     let whole = EVASIONS.iter().map(|row| row.0.to_owned());
     for text in whole.chain(texts(600)) {
-        super::settled::check(&local, &text, every);
+        super::stable::check(&local, &text, every);
     }
 }

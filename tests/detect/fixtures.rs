@@ -37,7 +37,7 @@ fn fixture(name: PatternName) -> Fixture {
 
 /// What `engine` finds of one pattern, cut out of the text by code points.
 fn found(engine: &Engine, text: &str, rules: &Compiled, name: PatternName) -> Vec<String> {
-    let report = engine.analyse(text, rules, &|| 0);
+    let report = engine.analyze(text, rules, &|| 0);
     assert_eq!(report.errors, Vec::<String>::new(), "{text}");
     let cut = |start, end| text.chars().skip(start).take(end - start).collect();
     let entities = report.dataclean.entities.into_iter();

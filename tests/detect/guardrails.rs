@@ -189,7 +189,7 @@ fn contract_38_thresholds_and_switches_are_by_category() {
 
 fn report(services: Services, text: &str) -> Report {
     let rules = rules(Stage::PreCall, GuardrailsRules::default());
-    Engine::new(services).analyse(text, &rules, &|| 0)
+    Engine::new(services).analyze(text, &rules, &|| 0)
 }
 
 #[test]

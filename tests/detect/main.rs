@@ -11,4 +11,4 @@ mod guardrails;
 #[cfg(feature = "onnx")]
 mod onnx;
 mod scan;
-mod settled;
+mod stable;

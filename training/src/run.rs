@@ -7,8 +7,8 @@ use monitor_detect::training::crf::features::{facts, hash};
 use monitor_detect::training::crf::model::Model;
 use monitor_detect::training::crf::table::Table;
 use monitor_detect::training::lexicon::Lexicon;
+use monitor_detect::training::pipeline::{FindKind, Tagger};
 use monitor_detect::training::token::{sentences, tokens};
-use monitor_detect::training::whole::{Kept, Tagger};
 use serde_json::json;
 use std::collections::HashMap;
 use std::fs;
@@ -190,11 +190,11 @@ fn line(id: &str, text: &str, tagger: &Tagger) -> String {
     let point = |byte: usize| points.partition_point(|at| *at < byte);
     let entities = tagger.find(text).into_iter().map(|find| {
         let kind = match find.kind {
-            Kept::Name => "NAME",
-            Kept::Company => "COMPANY",
-            Kept::Address => "ADDRESS",
-            Kept::JobRole => "JOB_ROLE",
-            Kept::Diagnosis => "DIAGNOSIS",
+            FindKind::Name => "NAME",
+            FindKind::Company => "COMPANY",
+            FindKind::Address => "ADDRESS",
+            FindKind::JobRole => "JOB_ROLE",
+            FindKind::Diagnosis => "DIAGNOSIS",
         };
         json!({"type": kind, "start": point(find.start), "end": point(find.end)})
     });

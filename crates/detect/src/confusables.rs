@@ -19,13 +19,23 @@ const ZEROS: &[u32] = &[
     0x660, 0x6f0, 0x7c0, 0x966, 0x9e6, 0xa66, 0xae6, 0xb66, 0xbe6, 0xc66, 0xce6, 0xd66, 0xe50,
     0xed0, 0xf20, 0x1040, 0x17e0, 0x1810,
 ];
+/// Letters of other alphabets, and at the same places the letters that they look like.
+struct LookAlikes(&'static str, &'static str);
+
+impl LookAlikes {
+    fn of(&self, c: char) -> Option<char> {
+        let at = self.0.chars().position(|other| other == c)?;
+        self.1.chars().nth(at)
+    }
+}
+
 /// Letters of other alphabets and the Latin ones they look like.
-const LATIN: (&str, &str) = (
+const LATIN: LookAlikes = LookAlikes(
     "АВЕЅІЈКМНОРСТХУаеѕіјкорсхуԁһԛԝΑΒΕΖΗΙΚΜΝΟΡΤΥΧορνα",
     "ABESIJKMHOPCTXYaesijkopcxydhqwABEZHIKMNOPTYXopva",
 );
 /// Latin letters and the Cyrillic ones they look like.
-const CYRILLIC: (&str, &str) = ("ABEKMHOPCTXYaekopcxy", "АВЕКМНОРСТХУаекорсху");
+const CYRILLIC: LookAlikes = LookAlikes("ABEKMHOPCTXYaekopcxy", "АВЕКМНОРСТХУаекорсху");
 
 /// How one character is read.
 pub(crate) fn reading(c: char) -> Reading {
@@ -68,17 +78,12 @@ fn mathematical(place: u32) -> u32 {
 
 /// The Latin letter that a letter of another alphabet looks like.
 pub(crate) fn as_latin(c: char) -> Option<char> {
-    same_place(LATIN, c)
+    LATIN.of(c)
 }
 
 /// The Cyrillic letter that a Latin one looks like.
 pub(crate) fn as_cyrillic(c: char) -> Option<char> {
-    same_place(CYRILLIC, c)
-}
-
-fn same_place((from, to): (&str, &str), c: char) -> Option<char> {
-    let at = from.chars().position(|other| other == c)?;
-    to.chars().nth(at)
+    CYRILLIC.of(c)
 }
 
 /// The next stretch from a place on that can hold anything that is read otherwise than it stands,

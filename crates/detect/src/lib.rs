@@ -17,7 +17,7 @@ mod unknown_name;
 pub mod weights;
 
 pub use compiled::{Compiled, LARGEST_TOGETHER, PatternFailure};
-pub use dataclean::{Detector, Local, PatternName, Span};
+pub use dataclean::{Detector, LocalDetectors, PatternName, Span};
 pub use engine::{Engine, Proposed};
 pub use report::{Report, SECOND_OPINION};
 pub use rules::{CleanType, DatacleanRules, MaskStyle, Rules};
@@ -28,6 +28,6 @@ pub use unknown_name::UnknownName;
 /// the weights. No part of the API; a change to any of it needs new weights.
 #[doc(hidden)]
 pub mod training {
-    pub use crate::dataclean::tagger::{crf, lexicon, sentence, token, whole};
+    pub use crate::dataclean::tagger::{crf, lexicon, pipeline, sentence, token};
     pub use crate::guardrails::{cues, harm_kinds, linear, obfuscation, reading};
 }

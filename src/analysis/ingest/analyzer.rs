@@ -62,7 +62,7 @@ impl MessageAnalyzer {
         if message.len() <= longest {
             let report = self
                 .engine
-                .analyse_with(&message, (rules, &proposed), &steady_us);
+                .analyze_with(&message, rules, &proposed, &steady_us);
             return Ok((message, report));
         }
         let (engine, rules) = (self.engine.clone(), rules.clone());
@@ -74,7 +74,7 @@ impl MessageAnalyzer {
             .await
             .map_err(|_| ApiError::Internal)?;
         tokio::task::spawn_blocking(move || {
-            let report = engine.analyse_with(&message, (&rules, &proposed), &steady_us);
+            let report = engine.analyze_with(&message, &rules, &proposed, &steady_us);
             drop(permit);
             (message, report)
         })

@@ -1,15 +1,15 @@
 //! The gateway's pure detectors: `detect` behind the trait that `telemetry` knows.
 
 use crate::backend::{Find, Inspector};
-use monitor_detect::{Local, PatternName};
+use monitor_detect::{LocalDetectors, PatternName};
 use monitor_model::PatternSet;
 
 /// An [`Inspector`] over the detectors of this process.
-pub(crate) struct LocalInspector(Local);
+pub(crate) struct LocalInspector(LocalDetectors);
 
 impl LocalInspector {
     pub(crate) fn new() -> Self {
-        Self(Local::new())
+        Self(LocalDetectors::new())
     }
 }
 
@@ -25,7 +25,7 @@ impl Inspector for LocalInspector {
     }
 
     fn settled(&self, text: &str, patterns: PatternSet) -> usize {
-        self.0.settled(text, among(patterns))
+        self.0.stable_until(text, among(patterns))
     }
 }
 

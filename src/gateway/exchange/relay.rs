@@ -72,7 +72,7 @@ pub(super) async fn response_body(
         upstream: answer.upstream,
         capture,
         filter: answer.filter,
-        boundary: sse::Border::default(),
+        boundary: sse::FrameBoundary::default(),
         layout,
         last_sent: Instant::now(),
     };
@@ -106,7 +106,7 @@ struct Relay<'a> {
     capture: Capture,
     filter: Option<Box<dyn StreamFilter>>,
     /// Whether the client's stream is between two frames.
-    boundary: sse::Border,
+    boundary: sse::FrameBoundary,
     layout: Layout,
     last_sent: Instant,
 }
@@ -163,7 +163,7 @@ impl Relay<'_> {
             let mut again = silence - waited;
             if let Some(period) = heartbeat {
                 if self.last_sent.elapsed() >= period {
-                    let is_between_frames = self.boundary.at_border();
+                    let is_between_frames = self.boundary.is_at_boundary();
                     if is_between_frames && !Box::pin(beat(self.snapshot, self.session)).await {
                         break Next::End(End::ClientGone);
                     }
@@ -255,7 +255,7 @@ impl Relay<'_> {
             End::Silent | End::Broken => self.ctx.outcome = Outcome::UpstreamBroken,
             End::Stopped(_) => self.ctx.outcome = Outcome::GatewayError,
         }
-        let is_between_frames = self.boundary.at_border();
+        let is_between_frames = self.boundary.is_at_boundary();
         let reported = self.layout.plain_stream()
             && end != End::ClientGone
             && Box::pin(send_error(self.session, end, is_between_frames))

@@ -25,7 +25,7 @@ pub trait Detector: Send + Sync {
     /// The first byte from which on its finds could still change when more text follows: those that
     /// begin before it are the same in every longer text. It never falls as a text grows. None for a
     /// detector that cannot tell.
-    fn settled(&self, _text: &Text) -> Option<usize> {
+    fn stable_until(&self, _text: &Text) -> Option<usize> {
         None
     }
 }

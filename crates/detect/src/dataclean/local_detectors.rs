@@ -1,27 +1,27 @@
 //! Judging a text that is still growing (CONTRACT 41): what is found in it so far, and up to where
 //! nothing that follows can change that. Only detectors that say so themselves take part.
 
-use super::normalize::View;
+use super::normalize::NormalizedText;
 use super::{Detector, PatternName, Span, Text, overlap};
 
 /// The detectors that can judge a growing text, built once. Shared between threads. One that panics
 /// takes its caller with it: a text never passes because of it.
-pub struct Local {
+pub struct LocalDetectors {
     detectors: Vec<Box<dyn Detector>>,
 }
 
-impl Default for Local {
+impl Default for LocalDetectors {
     fn default() -> Self {
         Self::new()
     }
 }
 
-impl Local {
+impl LocalDetectors {
     /// Builds them.
     pub fn new() -> Self {
         let nothing = Text::new("");
         let mut detectors = super::registry::detectors();
-        detectors.retain(|detector| detector.settled(&nothing).is_some());
+        detectors.retain(|detector| detector.stable_until(&nothing).is_some());
         Self { detectors }
     }
 
@@ -33,7 +33,7 @@ impl Local {
     /// What the detectors of the patterns in `among` find in a whole text: in order, not overlapping.
     pub fn find(&self, text: &str, among: impl Fn(PatternName) -> bool) -> Vec<Span> {
         let plain = Text::new(text);
-        let view = View::new(&plain);
+        let view = NormalizedText::new(&plain);
         let spans = self.proposed(&Text::new(view.text()), &among);
         let spans = spans.into_iter().filter_map(|span| view.original(span));
         overlap::resolve(spans.collect())
@@ -42,12 +42,12 @@ impl Local {
     /// The first byte whose judgement could still change when more text follows; `text.len()` when
     /// nothing can. It never falls as a text grows, and no find of a longer text reaches across it.
     ///
-    /// It is the lowest of what the detectors say (each by [`Detector::settled`]), and then so low
+    /// It is the lowest of what the detectors say (each by [`Detector::stable_until`]), and then so low
     /// that no proposed find reaches across it, because which of two overlapping finds stands is known
     /// only when both are:
     ///
     /// - A word at the end, and digits one by one, are not judged yet: `fold` may still read them otherwise.
-    /// - BANK_CARD_NUMBER, INN, OGRN, OGRNIP, PHONE_NUMBER, SNILS and IPv4: `settled::numbers`. Digits with what may
+    /// - BANK_CARD_NUMBER, INN, OGRN, OGRNIP, PHONE_NUMBER, SNILS and IPv4: `number_chain`. Digits with what may
     ///   stand between them are one chain; a chain at the end is open as long as it may go on, or as
     ///   long as a label behind it may still come (five words, 64 bytes, a line's end, a semicolon or
     ///   a digit end that). A closed chain of fewer than six digits and four groups is nothing.
@@ -60,28 +60,28 @@ impl Local {
     /// - DATE, DEADLINE_DATE, DURATION and MONEY: the words of amounts and dates that stand close are
     ///   one chain of at most 24; a chain at the end is open until a word that is none of them is whole.
     /// - IPv6: a run of hexadecimal digits, colons and dots at the end that may still become one.
-    pub fn settled(&self, text: &str, among: impl Fn(PatternName) -> bool) -> usize {
+    pub fn stable_until(&self, text: &str, among: impl Fn(PatternName) -> bool) -> usize {
         let plain = Text::new(text);
-        let view = View::new(&plain);
+        let view = NormalizedText::new(&plain);
         // What the end of the text is read as may still change: only what is certain is judged.
         let certain = Text::new(view.certain());
         let asked = self.detectors.iter().filter(|one| among(one.name()));
         let whole = certain.original().len();
-        let mut settled = asked
-            .filter_map(|one| one.settled(&certain))
+        let mut stable = asked
+            .filter_map(|one| one.stable_until(&certain))
             .min()
             .unwrap_or(whole);
-        if settled == whole {
+        if stable == whole {
             return view.place(whole);
         }
         let mut spans = self.proposed(&certain, &among);
         spans.sort_by_key(|span| span.start);
         for span in spans.iter().rev() {
-            if span.start < settled && settled < span.end {
-                settled = span.start;
+            if span.start < stable && stable < span.end {
+                stable = span.start;
             }
         }
-        view.place(settled)
+        view.place(stable)
     }
 
     fn proposed(&self, text: &Text, among: &impl Fn(PatternName) -> bool) -> Vec<Span> {
@@ -103,13 +103,16 @@ mod tests {
     fn the_contracts_tables_name_what_this_room_has() {
         let all: Vec<_> = PatternName::all().map(PatternName::as_str).collect();
         assert_eq!(all, PATTERN_NAMES);
-        let local: Vec<_> = Local::new().names().map(PatternName::as_str).collect();
+        let local: Vec<_> = LocalDetectors::new()
+            .names()
+            .map(PatternName::as_str)
+            .collect();
         assert_eq!(local, LOCAL_PATTERNS);
     }
 
     #[test]
     fn text_that_cannot_be_part_of_a_find_is_settled() {
-        let local = Local::new();
+        let local = LocalDetectors::new();
         for (text, settled) in [
             ("", 0),
             ("Hello ", 6),
@@ -128,7 +131,7 @@ mod tests {
             ("see (", 4),
             ("😀", 4),
         ] {
-            assert_eq!(local.settled(text, |_| true), settled, "{text}");
+            assert_eq!(local.stable_until(text, |_| true), settled, "{text}");
         }
         // An amount may go on in the next line, a number of its own kind does not.
         let of_numbers = |name| !matches!(name, PatternName::Money | PatternName::Duration);
@@ -136,7 +139,7 @@ mod tests {
             of_numbers(name) && !matches!(name, PatternName::Date | PatternName::DeadlineDate)
         };
         for (text, settled) in [("card 4276 5493 6034 4563\n", 25), ("KPP 770701001\n", 14)] {
-            assert_eq!(local.settled(text, of_numbers), settled, "{text}");
+            assert_eq!(local.stable_until(text, of_numbers), settled, "{text}");
         }
     }
 }

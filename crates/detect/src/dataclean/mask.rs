@@ -1,6 +1,6 @@
 //! The cleaned text (CONTRACT 25). Takes the finds as they are; finds nothing itself.
 
-use super::normalize::View;
+use super::normalize::NormalizedText;
 use super::{Kind, PatternName, Span, Text};
 use crate::rules::{CleanType, MaskStyle};
 use std::collections::HashMap;
@@ -76,7 +76,7 @@ impl<'r> Pseudonyms<'r> {
 fn same_value(kind: Kind<'_>, value: &str) -> String {
     use PatternName as P;
     let plain = Text::new(value);
-    let view = View::new(&plain);
+    let view = NormalizedText::new(&plain);
     match kind {
         Kind::Predefined(
             P::BankCardNumber

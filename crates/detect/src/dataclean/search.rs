@@ -2,7 +2,7 @@
 
 use super::custom::Ended;
 use super::detector::Detector;
-use super::normalize::View;
+use super::normalize::NormalizedText;
 use super::overlap;
 use super::pattern_name::PatternName;
 use super::span::{Kind, Span, Strength};
@@ -43,7 +43,8 @@ impl Found<'_> {
 pub(crate) fn find<'r>(
     detectors: &[Box<dyn Detector>],
     text: &str,
-    (rules, proposed): (&'r Compiled, &[Span]),
+    rules: &'r Compiled,
+    proposed: &[Span],
     clock: &dyn Fn() -> u64,
 ) -> Found<'r> {
     let mut found = Found {
@@ -73,7 +74,7 @@ fn find_predefined(
     found: &mut Found<'_>,
 ) {
     let plain = Text::new(original);
-    let view = View::new(&plain);
+    let view = NormalizedText::new(&plain);
     let folded = view.folded().map(Text::new);
     let text = folded.as_ref().unwrap_or(&plain);
     let mut spans = Vec::new();
@@ -186,7 +187,7 @@ mod tests {
             dataclean: Some(dataclean),
             ..Rules::default()
         });
-        let found = find(&[], "a@b.ru", (&rules, &[]), &|| 0);
+        let found = find(&[], "a@b.ru", &rules, &[], &|| 0);
         assert_eq!(found.failures, ["pattern EMAILS has no detector"]);
         assert_eq!((found.ran, found.spans.len()), (0, 0));
     }

@@ -42,19 +42,39 @@ enum Outcome {
 }
 
 /// What the dataclean stage gives beside its report.
-#[derive(Default)]
 struct Cleaned {
+    outcome: Outcome,
+    /// One entry per failure, beginning with the stage's name.
+    errors: Vec<String>,
     report: DatacleanReport,
     masked_text: Option<String>,
     in_part: bool,
 }
 
-/// What the guardrails give: their report, one entry per failure, and how they ended.
-type Guarded = (GuardrailsReport, Vec<String>, Outcome);
+impl Default for Cleaned {
+    /// Of a stage that did not run.
+    fn default() -> Self {
+        Self {
+            outcome: Outcome::Failed,
+            errors: Vec::new(),
+            report: DatacleanReport::default(),
+            masked_text: None,
+            in_part: false,
+        }
+    }
+}
+
+/// What the guardrails stage gives.
+struct Guarded {
+    report: GuardrailsReport,
+    /// One entry per failure, beginning with the stage's name.
+    errors: Vec<String>,
+    outcome: Outcome,
+}
 
 /// From here on guardrails have a thread of their own: starting one takes a small part of the time that
 /// they spend on so long a text.
-const BESIDE_BYTES: usize = 8 * 1024;
+const PARALLEL_FROM_BYTES: usize = 8 * 1024;
 const SWITCHED_OFF: &str = "switched off at this deployment (services)";
 
 impl Default for Engine {
@@ -95,7 +115,7 @@ impl Engine {
                 guardrails: Some(GuardrailsRules::default()),
                 ..Rules::default()
             };
-            self.analyse(
+            self.analyze(
                 "+7 912 345-67-89, +1 212 456 1234, +44 20 7946 0958",
                 &Compiled::of(stage, rules),
                 &|| 0,
@@ -103,17 +123,18 @@ impl Engine {
         }
     }
 
-    /// Analyses one text. `clock` gives microseconds and only ever goes forward. Time is linear in
+    /// Analyzes one text. `clock` gives microseconds and only ever goes forward. Time is linear in
     /// the text's length; that of custom patterns is bounded beside.
-    pub fn analyse(&self, text: &str, rules: &Compiled, clock: &dyn Fn() -> u64) -> Report {
-        self.analyse_with(text, (rules, &Proposed::default()), clock)
+    pub fn analyze(&self, text: &str, rules: &Compiled, clock: &dyn Fn() -> u64) -> Report {
+        self.analyze_with(text, rules, &Proposed::default(), clock)
     }
 
     /// The same with finds of sensitive data that others propose: byte offsets on borders of characters.
-    pub fn analyse_with(
+    pub fn analyze_with(
         &self,
         text: &str,
-        (rules, proposed): (&Compiled, &Proposed),
+        rules: &Compiled,
+        proposed: &Proposed,
         clock: &dyn Fn() -> u64,
     ) -> Report {
         let started = clock();
@@ -122,18 +143,19 @@ impl Engine {
         let counted = clock();
         let mut outcomes = vec![tokens_outcome];
         let mut cleaned = Cleaned::default();
-        let (guarded, cleaned_at) = self.beside(text, rules, || {
+        let (guarded, cleaned_at) = self.alongside_guardrails(text, rules, || {
             if rules.rules().dataclean.is_some() {
-                let into = (&mut cleaned, &mut errors);
-                outcomes.push(self.clean(text, (rules, proposed), clock, into));
+                cleaned = self.clean(text, rules, proposed, clock);
+                outcomes.push(cleaned.outcome);
             }
             clock()
         });
+        errors.append(&mut cleaned.errors);
         let timings = timings([started, counted, cleaned_at, clock()]);
-        let guardrails = guarded.map(|(report, failures, outcome)| {
-            errors.extend(failures);
-            outcomes.push(outcome);
-            report
+        let guardrails = guarded.map(|guarded| {
+            errors.extend(guarded.errors);
+            outcomes.push(guarded.outcome);
+            guarded.report
         });
         let no_judge = self.no_judge(rules.rules());
         outcomes.extend(no_judge.is_some().then_some(Outcome::Failed));
@@ -153,7 +175,7 @@ impl Engine {
 
     /// Does the other work and the guardrails that the rules ask for: one after the other, or both at
     /// once where the text is long enough.
-    fn beside<T>(
+    fn alongside_guardrails<T>(
         &self,
         text: &str,
         rules: &Compiled,
@@ -162,7 +184,7 @@ impl Engine {
         if rules.rules().guardrails.is_none() {
             return (None, other());
         }
-        let short = text.len() < BESIDE_BYTES && self.second_stage.is_none();
+        let short = text.len() < PARALLEL_FROM_BYTES && self.second_stage.is_none();
         if short || !self.services.guardrails {
             let done = other();
             return (Some(self.guard(text, rules)), done);
@@ -186,14 +208,15 @@ impl Engine {
         if rules.rules().guardrails.is_none() {
             return Default::default();
         }
-        let (report, failures, _) = self.guard(text, rules);
-        (report, failures)
+        let guarded = self.guard(text, rules);
+        (guarded.report, guarded.errors)
     }
 
     fn guard(&self, text: &str, rules: &Compiled) -> Guarded {
-        let failed = |reason| {
-            let failure = format!("guardrails: {reason}");
-            (GuardrailsReport::default(), vec![failure], Outcome::Failed)
+        let failed = |reason| Guarded {
+            report: GuardrailsReport::default(),
+            errors: vec![format!("guardrails: {reason}")],
+            outcome: Outcome::Failed,
         };
         if !self.services.guardrails {
             return failed(SWITCHED_OFF);
@@ -206,15 +229,19 @@ impl Engine {
         };
         let first = failures.len();
         if let Some(second) = &self.second_stage {
-            second.add(text, asked, (&mut report, &mut failures));
+            failures.extend(second.add_to(&mut report, text, asked));
         }
         let outcome = match failures.len() {
             0 => Outcome::Ran,
             _ if first > 0 && first == asked.len() => Outcome::Failed,
             _ => Outcome::RanInPart,
         };
-        let told = |failure| format!("guardrails: {failure}");
-        (report, failures.into_iter().map(told).collect(), outcome)
+        let named = |failure| format!("guardrails: {failure}");
+        Guarded {
+            report,
+            errors: failures.into_iter().map(named).collect(),
+            outcome,
+        }
     }
 
     /// What the dataclean stage alone says of a text, and one entry per failure; without a clean text
@@ -225,10 +252,8 @@ impl Engine {
         rules: &Compiled,
         clock: &dyn Fn() -> u64,
     ) -> (DatacleanReport, Vec<String>) {
-        let (mut cleaned, mut errors) = (Cleaned::default(), Vec::new());
-        let rules = (rules, &Proposed::default());
-        self.clean(text, rules, clock, (&mut cleaned, &mut errors));
-        (cleaned.report, errors)
+        let cleaned = self.clean(text, rules, &Proposed::default(), clock);
+        (cleaned.report, cleaned.errors)
     }
 
     /// A short text with what the rules look for masked; None where the stage is off or did not run
@@ -236,7 +261,7 @@ impl Engine {
     pub fn mask(&self, text: &str, rules: &Compiled, clock: &dyn Fn() -> u64) -> Option<String> {
         let dataclean = rules.rules().dataclean.as_ref()?;
         let mask = || {
-            let found = dataclean::find(&self.detectors, text, (rules, &[]), clock);
+            let found = dataclean::find(&self.detectors, text, rules, &[], clock);
             let style = dataclean.mask_style;
             (!found.in_part)
                 .then(|| dataclean::clean(text, &found.spans, CleanType::Masking, style))
@@ -268,42 +293,32 @@ impl Engine {
     fn clean(
         &self,
         text: &str,
-        (rules, proposed): (&Compiled, &Proposed),
+        rules: &Compiled,
+        proposed: &Proposed,
         clock: &dyn Fn() -> u64,
-        (cleaned, errors): (&mut Cleaned, &mut Vec<String>),
-    ) -> Outcome {
+    ) -> Cleaned {
+        let failed = |reason| Cleaned {
+            errors: vec![format!("dataclean: {reason}")],
+            ..Cleaned::default()
+        };
         if !self.services.dataclean {
-            errors.push(format!("dataclean: {SWITCHED_OFF}"));
-            return Outcome::Failed;
+            return failed(SWITCHED_OFF);
         }
         let stage = || {
-            let sought = (rules, &*proposed.spans);
-            let mut found = dataclean::find(&self.detectors, text, sought, clock);
+            let mut found = dataclean::find(&self.detectors, text, rules, &proposed.spans, clock);
             found.in_part |= !proposed.failures.is_empty();
             found.failures.extend(proposed.failures.iter().cloned());
             let has_run = found.ran > 0 || found.failures.is_empty();
-            let result = match &rules.rules().dataclean {
-                Some(dataclean) if has_run => Some(clean(text, dataclean, &found)),
-                _ => None,
+            let mut cleaned = match &rules.rules().dataclean {
+                Some(dataclean) if has_run => clean(text, dataclean, &found),
+                _ => Cleaned::default(),
             };
-            (result, found.failures)
+            let failures = found.failures.into_iter();
+            cleaned.errors = failures.map(|why| format!("dataclean: {why}")).collect();
+            cleaned
         };
         // The panic's own text is dropped: it may quote the message.
-        let Ok((result, failures)) = catch_unwind(AssertUnwindSafe(stage)) else {
-            errors.push("dataclean: the stage failed".to_owned());
-            return Outcome::Failed;
-        };
-        let is_whole = failures.is_empty();
-        let failures = failures.into_iter();
-        errors.extend(failures.map(|failure| format!("dataclean: {failure}")));
-        let Some(result) = result else {
-            return Outcome::Failed;
-        };
-        *cleaned = result;
-        match is_whole {
-            true => Outcome::Ran,
-            false => Outcome::RanInPart,
-        }
+        catch_unwind(AssertUnwindSafe(stage)).unwrap_or_else(|_| failed("the stage failed"))
     }
 }
 
@@ -316,6 +331,11 @@ fn clean(text: &str, dataclean: &DatacleanRules, found: &Found<'_>) -> Cleaned {
     let cleaned_text = dataclean::clean(text, &found.spans, clean_type, mask_style);
     let is_shown = clean_type == CleanType::Detection && !found.spans.is_empty();
     Cleaned {
+        outcome: match found.failures.is_empty() {
+            true => Outcome::Ran,
+            false => Outcome::RanInPart,
+        },
+        errors: Vec::new(),
         report: report::dataclean(text, &found.spans, cleaned_text),
         masked_text: is_shown
             .then(|| dataclean::clean(text, &found.spans, CleanType::Masking, mask_style)),

@@ -34,7 +34,7 @@ fn a_detector_that_panics_is_named_and_the_others_still_count() {
         .detectors
         .retain(|detector| detector.name() != PatternName::Emails);
     engine.detectors.push(Box::new(Broken));
-    let report = engine.analyse("10.0.0.1 a@b.ru", &Compiled::new(Rules::default()), &|| 0);
+    let report = engine.analyze("10.0.0.1 a@b.ru", &Compiled::new(Rules::default()), &|| 0);
     assert_eq!(report.status, Status::PartialSuccess);
     assert_eq!(report.errors, ["dataclean: the detector of EMAILS failed"]);
     assert_eq!(
@@ -51,7 +51,7 @@ fn a_stage_without_any_working_detector_has_failed() {
         second_stage: None,
         services: Services::default(),
     };
-    let report = engine.analyse("a@b.ru", &only(vec![PatternName::Emails]), &|| 0);
+    let report = engine.analyze("a@b.ru", &only(vec![PatternName::Emails]), &|| 0);
     assert_eq!(report.status, Status::PartialSuccess);
     assert_eq!(report.dataclean, DatacleanReport::default());
     assert_eq!(report.tokens.count, Encoding::O200kBase.count("a@b.ru"));
@@ -60,12 +60,12 @@ fn a_stage_without_any_working_detector_has_failed() {
 #[test]
 fn a_pattern_without_a_detector_is_named_only_when_asked_for() {
     let mut engine = Engine::default();
-    let offered = engine.analyse("x", &Compiled::new(Rules::default()), &|| 0);
+    let offered = engine.analyze("x", &Compiled::new(Rules::default()), &|| 0);
     assert_eq!(offered.status, Status::Success);
     let lacks = |name| name == PatternName::Diagnosis;
     engine.detectors.retain(|detector| !lacks(detector.name()));
     let asked = only(vec![PatternName::Diagnosis, PatternName::Ip]);
-    let report = engine.analyse("x", &asked, &|| 0);
+    let report = engine.analyze("x", &asked, &|| 0);
     assert_eq!(report.status, Status::PartialSuccess);
     assert_eq!(
         report.errors,
@@ -80,7 +80,7 @@ fn a_stage_that_is_switched_off_flags_nothing() {
         dataclean: None,
         ..Rules::default()
     };
-    let report = Engine::default().analyse("a@b.ru", &rules.into(), &|| 0);
+    let report = Engine::default().analyze("a@b.ru", &rules.into(), &|| 0);
     assert_eq!(
         (report.status, report.dataclean),
         (Status::Success, DatacleanReport::default())
@@ -105,7 +105,7 @@ fn detection_leaves_the_text_and_the_clock_is_the_callers() {
     }
     let tick = std::cell::Cell::new(0);
     let clock = || tick.replace(tick.get() + 5);
-    let report = Engine::default().analyse("a@b.ru", &rules.into(), &clock);
+    let report = Engine::default().analyze("a@b.ru", &rules.into(), &clock);
     assert_eq!(report.dataclean.cleaned_text.as_deref(), Some("a@b.ru"));
     assert!(report.dataclean.flagged);
     assert_eq!((report.timings.tokens_us, report.timings.total_us), (5, 15));

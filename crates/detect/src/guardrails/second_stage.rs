@@ -19,14 +19,14 @@ impl SecondStage {
         Self { guardrails, when }
     }
 
-    /// Adds what it finds in the categories that are asked for to the verdict of the first stage, and one
-    /// entry per failure.
-    pub(crate) fn add(
+    /// Adds what it finds in the categories that are asked for to the report of the first stage; returns
+    /// one entry per failure.
+    pub(crate) fn add_to(
         &self,
+        report: &mut GuardrailsReport,
         text: &str,
         asked: &[CategoryThreshold],
-        (report, failures): (&mut GuardrailsReport, &mut Vec<String>),
-    ) {
+    ) -> Vec<String> {
         let knows = |asked: &&CategoryThreshold| {
             let mut own = self.guardrails.iter();
             own.any(|guardrail| guardrail.category() == asked.category)
@@ -34,10 +34,9 @@ impl SecondStage {
         let asked: Vec<CategoryThreshold> = asked.iter().filter(knows).copied().collect();
         let shown = self.when == ShownWhen::Always || in_grey_zone(report);
         if asked.is_empty() || !shown {
-            return;
+            return Vec::new();
         }
-        let (second, told) = check(&self.guardrails, text, &asked);
-        failures.extend(told);
+        let (second, failures) = check(&self.guardrails, text, &asked);
         for category in second.categories {
             raise(&mut report.categories, category);
         }
@@ -48,6 +47,7 @@ impl SecondStage {
         };
         let categories = &mut report.categories;
         categories.sort_by(|one, other| other.score.total_cmp(&one.score));
+        failures
     }
 }
 
@@ -106,7 +106,7 @@ mod tests {
         let first = stage(vec![Says(Category::Jailbreak, first, None)]);
         let (mut report, mut failures) = check(&first, "x", &ASKED);
         let second = SecondStage::new(stage(second), when);
-        second.add("x", &ASKED, (&mut report, &mut failures));
+        failures.extend(second.add_to(&mut report, "x", &ASKED));
         (report, failures)
     }
 

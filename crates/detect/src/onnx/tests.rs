@@ -60,7 +60,7 @@ fn engine(tagger: Tagger) -> Engine {
 fn a_model_finds_beside_the_built_in_tagger_and_its_words_join() {
     let engine = engine(tagger(4));
     let rules = rules(&[PatternName::Name, PatternName::Company, PatternName::Emails]);
-    let report = engine.analyse("кто: зубров лосев, рога a@b.ru", &rules, &|| 0);
+    let report = engine.analyze("кто: зубров лосев, рога a@b.ru", &rules, &|| 0);
     assert_eq!(report.status, Status::Success, "{:?}", report.errors);
     assert_eq!(
         report.dataclean.cleaned_text.unwrap(),
@@ -72,7 +72,7 @@ fn a_model_finds_beside_the_built_in_tagger_and_its_words_join() {
 fn a_long_text_is_read_in_windows_and_its_end_is_not_lost() {
     let engine = engine(tagger(20));
     let text = format!("{}зубров", "рога, ".repeat(1000));
-    let report = engine.analyse(&text, &rules(&[PatternName::Name]), &|| 0);
+    let report = engine.analyze(&text, &rules(&[PatternName::Name]), &|| 0);
     let found = &report.dataclean.entities;
     assert_eq!((found.len(), found[0].start, found[0].end), (1, 6000, 6006));
 }
@@ -81,7 +81,7 @@ fn a_long_text_is_read_in_windows_and_its_end_is_not_lost() {
 fn beyond_its_bound_the_model_says_so_and_what_it_found_stays() {
     let engine = engine(tagger(1));
     let text = format!("зубров {}", "рога, ".repeat(1000));
-    let report = engine.analyse(
+    let report = engine.analyze(
         &text,
         &rules(&[PatternName::Name, PatternName::Emails]),
         &|| 0,
@@ -107,7 +107,7 @@ fn a_model_out_of_time_is_stopped_between_windows_and_what_it_found_stays() {
     };
     let tagger = Tagger::new(parts(Scored::Words), &meant(), bounds).unwrap();
     let text = format!("зубров {}", "рога, ".repeat(1000));
-    let report = engine(tagger).analyse(&text, &rules(&[PatternName::Name]), &|| 0);
+    let report = engine(tagger).analyze(&text, &rules(&[PatternName::Name]), &|| 0);
     assert_eq!(report.status, Status::PartialSuccess);
     let why = "dataclean: model: the model was stopped after 1 ms; it was shown the first 412 pieces of \
         words only";
@@ -119,7 +119,7 @@ fn a_model_out_of_time_is_stopped_between_windows_and_what_it_found_stays() {
 #[test]
 fn a_model_that_fails_is_an_error_and_the_other_detectors_still_count() {
     let engine = engine(tagger(4));
-    let report = engine.analyse(
+    let report = engine.analyze(
         &format!("зубров {BEYOND} a@b.ru"),
         &rules(&[PatternName::Name, PatternName::Emails]),
         &|| 0,
@@ -227,12 +227,12 @@ fn a_classifier_is_a_second_stage_and_its_failure_a_failure_of_the_guardrails() 
         ..Rules::default()
     };
     let rules = Compiled::of(Stage::PreCall, rules);
-    let report = engine.analyse("лосев", &rules, &|| 0);
+    let report = engine.analyze("лосев", &rules, &|| 0);
     assert_eq!(report.status, Status::Success, "{:?}", report.errors);
     let found = &report.guardrails.categories[0];
     assert_eq!((&*found.name, &*found.reason), ("toxicity", "classifier"));
     assert!(report.guardrails.flagged);
-    let report = engine.analyse(BEYOND, &rules, &|| 0);
+    let report = engine.analyze(BEYOND, &rules, &|| 0);
     assert_eq!(report.status, Status::PartialSuccess);
     let why = "guardrails: classifier: the model cannot run: ";
     assert!(report.errors.len() == 1 && report.errors[0].starts_with(why));

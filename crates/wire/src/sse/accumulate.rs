@@ -2,15 +2,15 @@
 //! whole answers is `json::answer_text`, which takes the same order: content, else refusal, else
 //! tool calls. It never stands in the way of the stream: what it cannot read it counts.
 
+use super::choice_text::{Budget, ChoiceText, short};
 use super::delta::{Choice, Chunk, Delta, Function, Part, ToolCall, Usage, text, value};
-use super::spoken::{Budget, Spoken, short};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 
 /// The answer of one stream so far. No `Debug`: it holds the model's words.
 pub struct Accumulator {
     budget: Budget,
-    choices: BTreeMap<u64, Spoken>,
+    choices: BTreeMap<u64, ChoiceText>,
     model: Option<String>,
     usage: Option<Usage>,
     done: bool,
@@ -56,7 +56,7 @@ impl Accumulator {
 
     /// The text of all choices in the order of their index, joined by line feeds.
     pub fn text(&self) -> String {
-        let texts: Vec<String> = self.choices.values().map(Spoken::text).collect();
+        let texts: Vec<String> = self.choices.values().map(ChoiceText::text).collect();
         let texts: Vec<&str> = texts
             .iter()
             .map(String::as_str)
@@ -132,7 +132,7 @@ impl Accumulator {
         }
     }
 
-    fn say(&mut self, choice: u64, part: Part<'_>, field: fn(&mut Spoken) -> &mut String) {
+    fn say(&mut self, choice: u64, part: Part<'_>, field: fn(&mut ChoiceText) -> &mut String) {
         if let Some(piece) = text(part).filter(|piece| !piece.is_empty())
             && let Some(spoken) = self.budget.entry(&mut self.choices, choice)
         {

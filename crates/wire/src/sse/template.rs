@@ -39,12 +39,15 @@ impl Template {
         serde_json::from_slice(&data(frame)).unwrap_or_default()
     }
 
-    /// A frame that adds `text` to a field of a choice; the first of a choice names its role.
-    pub fn text(&self, choice: u64, field: Field, (text, is_first): (&str, bool)) -> Vec<u8> {
+    /// A frame that adds `text` to a field of a choice that has begun.
+    pub fn text(&self, choice: u64, field: Field, text: &str) -> Vec<u8> {
+        self.frame(choice, delta(field, text), None)
+    }
+
+    /// The first frame of a choice: it names the role and adds `text`.
+    pub fn first_text(&self, choice: u64, field: Field, text: &str) -> Vec<u8> {
         let mut delta = delta(field, text);
-        if is_first {
-            delta["role"] = "assistant".into();
-        }
+        delta["role"] = "assistant".into();
         self.frame(choice, delta, None)
     }
 
@@ -104,7 +107,7 @@ mod tests {
             Field::FunctionName,
             Field::FunctionArguments,
         ] {
-            let frame = template.text(5, field, ("a\n\"Ж\"", true));
+            let frame = template.first_text(5, field, "a\n\"Ж\"");
             let Reading::Said(said) = read(&frame) else {
                 panic!("not readable");
             };

@@ -132,7 +132,10 @@ impl PendingFrames {
         }
         let choice = found.unwrap_or_default();
         let is_first = !self.choices.contains_key(&choice);
-        out.extend(template.text(choice, Field::Content, (phrase, is_first)));
+        out.extend(match is_first {
+            true => template.first_text(choice, Field::Content, phrase),
+            false => template.text(choice, Field::Content, phrase),
+        });
         self.choices.insert(choice, false);
         let open = self.choices.iter().filter(|(_, ended)| !**ended);
         let ends = open.flat_map(|(choice, _)| template.end(*choice, CONTENT_FILTER));
@@ -150,7 +153,11 @@ impl PendingFrames {
             if visible > 0 {
                 let (choice, field) = place.key;
                 let is_first = self.choices.insert(choice, false).is_none();
-                out.extend(template.text(choice, field, (&piece.text[..visible], is_first)));
+                let text = &piece.text[..visible];
+                out.extend(match is_first {
+                    true => template.first_text(choice, field, text),
+                    false => template.text(choice, field, text),
+                });
             }
         }
     }

@@ -186,7 +186,7 @@ impl UnredactStream {
     fn flush(&mut self, key: TextKey, out: &mut Vec<u8>) {
         if let Some(begun) = self.held.remove(&key) {
             let (choice, field) = key;
-            out.extend(self.template.text(choice, field, (&begun, false)));
+            out.extend(self.template.text(choice, field, &begun));
         }
     }
 }

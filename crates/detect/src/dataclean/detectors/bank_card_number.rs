@@ -44,7 +44,7 @@ impl Detector for BankCardNumber {
         }
     }
 
-    fn settled(&self, text: &Text) -> Option<usize> {
+    fn stable_until(&self, text: &Text) -> Option<usize> {
         Some(numbers(text))
     }
 }

@@ -65,7 +65,7 @@ impl Detector for Cvc {
         }
     }
 
-    fn settled(&self, text: &Text) -> Option<usize> {
+    fn stable_until(&self, text: &Text) -> Option<usize> {
         let whole = text.original();
         let runs = text.runs();
         let near = runs.partition_point(|run| run.end + REACH < whole.len());

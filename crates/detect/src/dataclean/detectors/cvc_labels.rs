@@ -2,8 +2,8 @@
 //! digits themselves are judged in `cvc`.
 
 use crate::chars::{is_blank, is_dash, is_word_char};
+use crate::dataclean::text::inline::InlineWord;
 use crate::dataclean::text::labels::{Label, label_of};
-use crate::dataclean::text::small::Small;
 use std::ops::Range;
 
 /// Digits of an American Express code.
@@ -126,7 +126,7 @@ pub(super) fn named_before(head: &str, digits: usize) -> bool {
         }
         if is_label(label) {
             let certain = digits == AMEX_DIGITS
-                || !Small::of(&near[word]).is("cid")
+                || !InlineWord::lowercase(&near[word]).is("cid")
                 || holds(&near_before(head, REACH_BEFORE).to_lowercase(), CARDS);
             return certain && !ends_sentence(between) && !is_denied(between);
         }
@@ -172,7 +172,7 @@ fn may_be_named_after(tail: &str) -> bool {
     let word = &tail[word..];
     let letters = word.starts_with(|c: char| !c.is_ascii_digit());
     let end = word.find(|c| !is_word_char(c)).unwrap_or(word.len());
-    !ended && letters && (opened || Small::of(&word[..end]).begins_with(LINKING))
+    !ended && letters && (opened || InlineWord::lowercase(&word[..end]).begins_with(LINKING))
 }
 
 /// Whether more text may make [`named_after`] true.
@@ -194,7 +194,7 @@ pub(super) fn may_follow(behind: &str) -> bool {
 pub(super) fn is_glued(head: &str) -> bool {
     let near = near_before(head, REACH_LABEL);
     let last = word_before(near).filter(|word| word.end == near.len());
-    last.is_some_and(|word| Small::of(&near[word]).is_one_of(NAMES))
+    last.is_some_and(|word| InlineWord::lowercase(&near[word]).is_one_of(NAMES))
 }
 
 /// Whether the card is an American Express, whose codes have four digits.
@@ -218,7 +218,7 @@ pub(super) fn is_amex(head: &str, tail: &str) -> bool {
 /// Whether the word behind digits is counted by them: "CVC 123 symbols".
 pub(super) fn counts(tail: &str) -> bool {
     let near = &tail[..tail.floor_char_boundary(REACH_AFTER / 2)];
-    Small::of(near.trim_start_matches(is_blank)).begins_with(COUNTED)
+    InlineWord::lowercase(near.trim_start_matches(is_blank)).begins_with(COUNTED)
 }
 
 /// Whether the last words of a text are a label.
@@ -227,7 +227,7 @@ fn is_label(text: &str) -> bool {
     let mut back = || {
         let word = word_before(&text[..end])?;
         end = word.start;
-        Some(Small::of(&text[word]))
+        Some(InlineWord::lowercase(&text[word]))
     };
     let Some(last) = back() else {
         return false;
@@ -235,7 +235,7 @@ fn is_label(text: &str) -> bool {
     if last.is_one_of(NAMES) {
         return true;
     }
-    let mut second = || back().unwrap_or(Small::of(""));
+    let mut second = || back().unwrap_or(InlineWord::lowercase(""));
     if last.begins_with(&["безопасн"]) {
         return second().begins_with(&["код"]);
     }
@@ -252,7 +252,9 @@ fn is_label(text: &str) -> bool {
 
 fn is_denied(between: &str) -> bool {
     let words = words(between);
-    let other = |word: &str| label_of(&Small::of(word)).is_some_and(|label| label != Label::Card);
+    let other = |word: &str| {
+        label_of(&InlineWord::lowercase(word)).is_some_and(|label| label != Label::Card)
+    };
     words.last().is_some_and(|(word, _)| {
         other(word) || NOT_A_CODE.iter().any(|stem| word.starts_with(stem))
     })

@@ -43,7 +43,7 @@ impl Detector for Domain {
         }
     }
 
-    fn settled(&self, text: &Text) -> Option<usize> {
+    fn stable_until(&self, text: &Text) -> Option<usize> {
         let whole = text.original();
         // One more character says whether a path or a port follows.
         let open = whole.strip_suffix(['/', ':']).unwrap_or(whole);

@@ -44,7 +44,7 @@ impl Detector for Emails {
         }
     }
 
-    fn settled(&self, text: &Text) -> Option<usize> {
+    fn stable_until(&self, text: &Text) -> Option<usize> {
         let text = text.original();
         let open = |at: &usize| domain_is_open(&text[at + 1..]);
         let addresses = memchr::memchr_iter(b'@', text.as_bytes()).filter(open);

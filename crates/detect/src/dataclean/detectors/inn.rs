@@ -40,7 +40,7 @@ impl Detector for Inn {
         }
     }
 
-    fn settled(&self, text: &Text) -> Option<usize> {
+    fn stable_until(&self, text: &Text) -> Option<usize> {
         Some(numbers(text))
     }
 }

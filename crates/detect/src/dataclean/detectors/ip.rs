@@ -50,7 +50,7 @@ impl Detector for Ip {
         }
     }
 
-    fn settled(&self, text: &Text) -> Option<usize> {
+    fn stable_until(&self, text: &Text) -> Option<usize> {
         Some(numbers(text).min(open_v6(text.original())))
     }
 }

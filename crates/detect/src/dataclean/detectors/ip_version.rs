@@ -1,7 +1,7 @@
 //! Four numbers with dots that are a version or a section and no address: the words before them say it.
 
 use crate::chars::is_word_char;
-use crate::dataclean::text::small::Small;
+use crate::dataclean::text::inline::InlineWord;
 
 /// How far back a word such as "version" is looked for, in bytes.
 const REACH: usize = 60;
@@ -59,12 +59,12 @@ pub(super) fn is_version(head: &str) -> bool {
     let parts = near
         .rsplit(|c: char| !is_word_char(c))
         .filter(|word| !word.is_empty());
-    let (mut words, mut count, mut numbers) = ([Small::of(""); WORDS_BACK], 0, false);
+    let (mut words, mut count, mut numbers) = ([InlineWord::lowercase(""); WORDS_BACK], 0, false);
     for word in parts.take(WORDS_BACK + 4) {
         if word.bytes().all(|byte| byte.is_ascii_digit()) {
             numbers = true;
         } else if let Some(place) = words.get_mut(count) {
-            *place = Small::of(word);
+            *place = InlineWord::lowercase(word);
             count += 1;
         }
     }

@@ -39,7 +39,7 @@ impl Detector for Kpp {
         }
     }
 
-    fn settled(&self, text: &Text) -> Option<usize> {
+    fn stable_until(&self, text: &Text) -> Option<usize> {
         // A code with letters is no chain of digits.
         let near = text.original().len().saturating_sub(REACH);
         let runs = text.runs();

@@ -9,7 +9,7 @@
 //! - MONEY: an amount with its currency, in digits or words ("5 млн руб.", "$1.2bn", "полтора миллиона
 //!   рублей"). A number without a currency is none.
 
-use crate::dataclean::mentions::Sort;
+use crate::dataclean::mentions::MentionKind;
 use crate::dataclean::{Detector, PatternName, Span, Strength, Text};
 
 /// The detector of one of them.
@@ -17,12 +17,12 @@ pub(crate) struct Mentioned(pub(crate) PatternName);
 
 impl Mentioned {
     /// A word says what an amount is; a date in digits has its form only. None for any other pattern.
-    fn sort(&self) -> Option<(Sort, Strength)> {
+    fn kind(&self) -> Option<(MentionKind, Strength)> {
         match self.0 {
-            PatternName::Date => Some((Sort::Date, Strength::Form)),
-            PatternName::DeadlineDate => Some((Sort::Deadline, Strength::Form)),
-            PatternName::Duration => Some((Sort::Duration, Strength::Context)),
-            PatternName::Money => Some((Sort::Money, Strength::Context)),
+            PatternName::Date => Some((MentionKind::Date, Strength::Form)),
+            PatternName::DeadlineDate => Some((MentionKind::Deadline, Strength::Form)),
+            PatternName::Duration => Some((MentionKind::Duration, Strength::Context)),
+            PatternName::Money => Some((MentionKind::Money, Strength::Context)),
             _ => None,
         }
     }
@@ -34,10 +34,10 @@ impl Detector for Mentioned {
     }
 
     fn find(&self, text: &Text, out: &mut Vec<Span>) {
-        let Some((sort, strength)) = self.sort() else {
+        let Some((kind, strength)) = self.kind() else {
             return;
         };
-        let own = text.mentions().all.iter().filter(|one| one.sort == sort);
+        let own = text.mentions().all.iter().filter(|one| one.kind == kind);
         out.extend(own.map(|mention| Span {
             kind: self.0,
             start: mention.start,
@@ -46,8 +46,8 @@ impl Detector for Mentioned {
         }));
     }
 
-    fn settled(&self, text: &Text) -> Option<usize> {
-        Some(text.mentions().settled)
+    fn stable_until(&self, text: &Text) -> Option<usize> {
+        Some(text.mentions().stable_until)
     }
 }
 

@@ -2,8 +2,8 @@
 //! countries. Whether such a thing is a passport is decided in `passport_number`.
 
 use crate::chars::{is_blank, is_dash};
+use crate::dataclean::text::inline::InlineWord;
 use crate::dataclean::text::number_chain::Links;
-use crate::dataclean::text::small::Small;
 use crate::dataclean::{Run, Text};
 
 /// What stands between series and number.
@@ -128,7 +128,9 @@ fn bridge(gap: &str) -> Option<Bridge> {
     match sign {
         "" if blank => Some(Bridge::Blank),
         "" => gap.chars().all(is_loose).then_some(Bridge::Loose),
-        _ => Small::of(sign).is_one_of(SIGNS).then_some(Bridge::Sign),
+        _ => InlineWord::lowercase(sign)
+            .is_one_of(SIGNS)
+            .then_some(Bridge::Sign),
     }
 }
 

@@ -43,7 +43,7 @@ impl Detector for PassportNumber {
         }
     }
 
-    fn settled(&self, text: &Text) -> Option<usize> {
+    fn stable_until(&self, text: &Text) -> Option<usize> {
         let whole = text.original();
         let chain = open_chain(text, &forms::LINKS).unwrap_or(whole.len());
         let open = numbers(text).min(chain).min(forms::open_letters(whole));

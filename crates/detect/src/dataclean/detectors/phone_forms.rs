@@ -3,7 +3,7 @@
 
 use crate::chars::{is_blank, is_dash};
 use crate::dataclean::Text;
-use crate::dataclean::text::small::Small;
+use crate::dataclean::text::inline::InlineWord;
 use std::ops::Deref;
 
 /// The shortest number anybody calls: six digits of a town.
@@ -271,5 +271,5 @@ pub(super) fn is_amount(text: &Text, end: usize) -> bool {
         "км",
     ];
     let rest = &text.original()[end..text.original().floor_char_boundary(end + 24)];
-    Small::of(rest.trim_start_matches(is_blank)).begins_with(UNITS)
+    InlineWord::lowercase(rest.trim_start_matches(is_blank)).begins_with(UNITS)
 }

@@ -54,7 +54,7 @@ impl Detector for PhoneNumber {
         }
     }
 
-    fn settled(&self, text: &Text) -> Option<usize> {
+    fn stable_until(&self, text: &Text) -> Option<usize> {
         Some(numbers(text))
     }
 }

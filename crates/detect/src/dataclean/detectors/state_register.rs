@@ -80,7 +80,7 @@ impl Detector for Register {
         }
     }
 
-    fn settled(&self, text: &Text) -> Option<usize> {
+    fn stable_until(&self, text: &Text) -> Option<usize> {
         Some(numbers(text))
     }
 }

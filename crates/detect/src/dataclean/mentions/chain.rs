@@ -2,7 +2,7 @@
 
 use super::word::{Token, Word};
 use crate::chars::{is_blank, is_dash, is_letter, is_word_char};
-use crate::dataclean::text::small::Small;
+use crate::dataclean::text::inline::InlineWord;
 
 /// A chain and the text it stands in. Places are indices of its words.
 #[derive(Clone, Copy)]
@@ -178,7 +178,7 @@ pub(super) fn dash(gap: &str) -> bool {
 /// One of these small words between blanks.
 pub(super) fn glue(gap: &str, words: &[&str]) -> bool {
     let word = gap.trim();
-    word.len() + 2 <= gap.len() && !word.is_empty() && Small::of(word).is_one_of(words)
+    word.len() + 2 <= gap.len() && !word.is_empty() && InlineWord::lowercase(word).is_one_of(words)
 }
 
 /// The one character of a gap.

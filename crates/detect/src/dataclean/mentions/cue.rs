@@ -5,9 +5,9 @@ use super::chain::{Chain, dash};
 use super::date::{Date, Weight};
 use super::duration::last_word;
 use super::word::Word;
-use super::{Mention, Sort};
+use super::{Mention, MentionKind};
 use crate::chars::is_word_char;
-use crate::dataclean::text::small::Small;
+use crate::dataclean::text::inline::InlineWord;
 
 /// Years before it are history, not a deadline, where only a small word stands before them: nobody
 /// talked to a model then.
@@ -19,7 +19,7 @@ const LONGEST_JOINT: usize = 16;
 /// Words between a noun such as "срок" and its date.
 const WORDS_BETWEEN: usize = 5;
 
-/// Small words that make the date right behind them a deadline.
+/// InlineWord words that make the date right behind them a deadline.
 const SMALL: &[&str] = &["до", "к", "ко", "by", "until", "till", "before"];
 /// What something is ahead of a date by: "за неделю до 5 мая" is no deadline.
 const AHEAD: &[&str] = &[
@@ -108,8 +108,8 @@ const FILLERS: &[&str] = &[
 
 /// What a date is where it stands; None for one that is no date without a cue. `last` is what was
 /// found before it.
-pub(super) fn sort(chain: &Chain, date: &Date, last: Option<&Mention>) -> Option<Sort> {
-    let plain = (date.weight != Weight::Near).then_some(Sort::Date);
+pub(super) fn kind(chain: &Chain, date: &Date, last: Option<&Mention>) -> Option<MentionKind> {
+    let plain = (date.weight != Weight::Near).then_some(MentionKind::Date);
     if continues(chain, date, last) {
         return plain;
     }
@@ -122,12 +122,16 @@ pub(super) fn sort(chain: &Chain, date: &Date, last: Option<&Mention>) -> Option
         Cue::Small => !matches!(date.weight, Weight::Years(year) if year < FIRST_YEAR),
         Cue::None => behind(chain, date),
     };
-    if under { Some(Sort::Deadline) } else { plain }
+    if under {
+        Some(MentionKind::Deadline)
+    } else {
+        plain
+    }
 }
 
 /// The far end of a range: "с 5 мая до 10 мая".
 fn continues(chain: &Chain, date: &Date, last: Option<&Mention>) -> bool {
-    let Some(last) = last.filter(|last| last.sort == Sort::Date) else {
+    let Some(last) = last.filter(|last| last.kind == MentionKind::Date) else {
         return false;
     };
     if date.start.saturating_sub(last.end) > LONGEST_JOINT {
@@ -181,16 +185,18 @@ fn cue(head: &str) -> Cue {
 }
 
 /// "не позднее", "no later than", "at the latest".
-fn negated(word: &Small, rest: &str) -> bool {
+fn negated(word: &InlineWord, rest: &str) -> bool {
     match word.as_str() {
-        "позднее" | "позже" => Small::of(last_word(rest.trim_end())).is("не"),
+        "позднее" | "позже" => {
+            InlineWord::lowercase(last_word(rest.trim_end())).is("не")
+        }
         "than" => rest.trim_end().to_lowercase().ends_with("later"),
         _ => false,
     }
 }
 
 /// The last word of a text in lower case and what stands before it; None across the end of a sentence.
-fn step(rest: &str, near: bool) -> Option<(Small, &str)> {
+fn step(rest: &str, near: bool) -> Option<(InlineWord, &str)> {
     let trimmed = rest.trim_end_matches(|c: char| !is_word_char(c));
     let between = &rest[trimmed.len()..];
     let line = between.contains('\n') && !near;
@@ -209,7 +215,10 @@ fn step(rest: &str, near: bool) -> Option<(Small, &str)> {
         .next()
         .filter(|part| !part.starts_with(|c: char| c.is_ascii_digit()))
         .unwrap_or(word);
-    Some((Small::of(word), &trimmed[..trimmed.len() - word.len()]))
+    Some((
+        InlineWord::lowercase(word),
+        &trimmed[..trimmed.len() - word.len()],
+    ))
 }
 
 /// "5 мая — крайний срок", "May 5 deadline".

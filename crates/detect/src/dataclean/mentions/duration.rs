@@ -4,9 +4,9 @@
 use super::amount::{Amount, amount, further, second};
 use super::chain::{Chain, blanks, glue};
 use super::word::{Unit, Word, YearForm};
-use super::{Mention, Sort};
+use super::{Mention, MentionKind};
 use crate::chars::is_letter;
-use crate::dataclean::text::small::Small;
+use crate::dataclean::text::inline::InlineWord;
 
 /// Words before a number of years that make it an age.
 const OWNERS: &[&str] = &[
@@ -46,7 +46,7 @@ pub(super) fn duration(chain: &Chain, at: usize) -> Option<(Mention, usize)> {
         _ => return None,
     };
     let mention = Mention {
-        sort: Sort::Duration,
+        kind: MentionKind::Duration,
         start,
         end,
     };
@@ -60,7 +60,9 @@ fn counted(chain: &Chain, at: usize) -> Option<(usize, usize, usize)> {
         Some(found) => found,
         None => unit(chain, &second(chain, &first)?)?,
     };
-    if is_age(chain, first.start, end, size) || is_clock(chain, &first, (size, end, next)) {
+    if is_age(chain, first.start, end, size)
+        || size == Unit::Hour && is_clock(chain, &first, end, next)
+    {
         return None;
     }
     let idiom = first.value == Some(1) && chain.raw(at).eq_ignore_ascii_case("one");
@@ -124,7 +126,7 @@ fn size(chain: &Chain, at: usize, found: &Amount) -> Option<Unit> {
 /// Abbreviated units: they may touch their number, and keep their dot.
 fn short(chain: &Chain, at: usize) -> bool {
     matches!(
-        Small::of(chain.raw(at)).as_str(),
+        InlineWord::lowercase(chain.raw(at)).as_str(),
         "сек"
             | "мин"
             | "ч"
@@ -181,7 +183,7 @@ fn is_age(chain: &Chain, start: usize, end: usize, size: Unit) -> bool {
         .iter()
         .find_map(|word| head.strip_suffix(word));
     let owner = last_word(only.map_or(head, str::trim_end));
-    let owned = Small::of(owner).is_one_of(OWNERS);
+    let owned = InlineWord::lowercase(owner).is_one_of(OWNERS);
     let aside = head.ends_with([',', '(']) && behind.trim_start().starts_with([',', ')', '.', ';']);
     old && size >= Unit::Day || size == Unit::Year && (owned || aside && person(head))
 }
@@ -191,17 +193,13 @@ fn person(head: &str) -> bool {
     last_word(head.trim_end_matches([',', '(', ' '])).starts_with(char::is_uppercase)
 }
 
-/// "в 10 часов", "к 5 часам", "3 часа ночи", "с 9 до 18 часов".
-fn is_clock(chain: &Chain, first: &Amount, unit: (Unit, usize, usize)) -> bool {
-    let (size, end, next) = unit;
-    if size != Unit::Hour {
-        return false;
-    }
+/// Hours that are a time of day: "в 10 часов", "к 5 часам", "3 часа ночи", "с 9 до 18 часов".
+fn is_clock(chain: &Chain, first: &Amount, end: usize, next: usize) -> bool {
     let part = chain.lead(end, next).is_some_and(blanks) && chain.word(next) == Some(Word::DayPart);
     let noon = chain.behind(end).trim_start().starts_with("дня");
     let hour =
         first.value.is_some_and(|value| value <= 24) || chain.word(first.next) == Some(Word::Half);
-    let before = Small::of(last_word(chain.text[..first.start].trim_end()));
+    let before = InlineWord::lowercase(last_word(chain.text[..first.start].trim_end()));
     let late = first.value.is_some_and(|value| (13..24).contains(&value))
         && matches!(before.as_str(), "на" | "до");
     part || noon
@@ -215,7 +213,7 @@ fn spans(chain: &Chain, start: usize) -> bool {
         "in", "for", "within", "least", "than", "only", "just", "takes", "took", "is", "lasts",
         "every", "after", "about",
     ];
-    let word = Small::of(last_word(chain.text[..start].trim_end()));
+    let word = InlineWord::lowercase(last_word(chain.text[..start].trim_end()));
     word.is_one_of(WORDS)
 }
 
@@ -225,14 +223,14 @@ fn single(chain: &Chain, at: usize) -> Option<(usize, usize, usize)> {
     let start = chain.start(at);
     let head = chain.text[..start].trim_end();
     let folded = last_word(head);
-    let word = Small::of(folded);
+    let word = InlineWord::lowercase(folded);
     let next = chain.end(at);
     if start - head.len() > WIDEST_BLANK {
         return None;
     }
     let lasting = match word.as_str() {
         "течение" | "протяжении" => {
-            !Small::of(chain.raw(at)).begins_with(&["веков"])
+            !InlineWord::lowercase(chain.raw(at)).begins_with(&["веков"])
         }
         "a" | "an" => spans_before(head, folded),
         _ => false,
@@ -255,7 +253,7 @@ fn single(chain: &Chain, at: usize) -> Option<(usize, usize, usize)> {
 }
 
 fn spans_before(head: &str, article: &str) -> bool {
-    let before = Small::of(last_word(head[..head.len() - article.len()].trim_end()));
+    let before = InlineWord::lowercase(last_word(head[..head.len() - article.len()].trim_end()));
     matches!(
         before.as_str(),
         "within" | "in" | "for" | "takes" | "took" | "lasts" | "after"

@@ -21,7 +21,7 @@ use word::{Token, Word};
 
 /// What a mention is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Sort {
+pub(crate) enum MentionKind {
     Date,
     Deadline,
     Duration,
@@ -31,7 +31,7 @@ pub(crate) enum Sort {
 /// One find, in bytes of the text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Mention {
-    pub(crate) sort: Sort,
+    pub(crate) kind: MentionKind,
     pub(crate) start: usize,
     pub(crate) end: usize,
 }
@@ -41,7 +41,7 @@ pub(crate) struct Mention {
 pub(crate) struct Mentions {
     pub(crate) all: Vec<Mention>,
     /// The first byte whose reading could change when more text follows.
-    pub(crate) settled: usize,
+    pub(crate) stable_until: usize,
 }
 
 impl Mentions {
@@ -57,7 +57,7 @@ impl Mentions {
         }
         Self {
             all,
-            settled: scan.settled(text),
+            stable_until: scan.stable_until(text),
         }
     }
 }
@@ -98,7 +98,7 @@ fn mention(chain: &Chain, at: usize, last: Option<&Mention>) -> Option<(Mention,
 fn dated(chain: &Chain, at: usize, last: Option<&Mention>) -> Option<(Mention, usize)> {
     let date = date::date(chain, at).filter(|date| !chain.compound(date.end))?;
     let mention = Mention {
-        sort: cue::sort(chain, &date, last)?,
+        kind: cue::kind(chain, &date, last)?,
         start: date.start,
         end: date.end,
     };

@@ -4,8 +4,8 @@
 use super::amount::{Amount, amount, further, second};
 use super::chain::{Chain, blanks, dash, glue};
 use super::word::Word;
-use super::{Mention, Sort};
-use crate::dataclean::text::small::Small;
+use super::{Mention, MentionKind};
+use crate::dataclean::text::inline::InlineWord;
 
 /// The money that begins at a place, and the first word behind it.
 pub(super) fn money(chain: &Chain, at: usize) -> Option<(Mention, usize)> {
@@ -16,7 +16,7 @@ pub(super) fn money(chain: &Chain, at: usize) -> Option<(Mention, usize)> {
         _ => return None,
     };
     let mention = Mention {
-        sort: Sort::Money,
+        kind: MentionKind::Money,
         start,
         end,
     };
@@ -241,7 +241,7 @@ fn tail(chain: &Chain, at: usize) -> (usize, usize) {
         return (chain.end(at + 1), at + 2);
     }
     let short = matches!(
-        Small::of(chain.raw(at)).as_str(),
+        InlineWord::lowercase(chain.raw(at)).as_str(),
         "руб" | "р" | "коп" | "долл"
     );
     let dot = short && chain.behind(end).starts_with('.');

@@ -97,7 +97,7 @@ impl Scan {
     }
 
     /// The first byte whose reading could change when more text follows.
-    pub(super) fn settled(&self, text: &str) -> usize {
+    pub(super) fn stable_until(&self, text: &str) -> usize {
         let end = |chain: &Range<usize>| self.tokens[chain.end - 1].end;
         let start = |chain: &Range<usize>| self.tokens[chain.start].start;
         let full = |chain: &&Range<usize>| {
@@ -189,7 +189,7 @@ mod tests {
             ("pay $5 then ", 12),
             ("in 2024 or t", 3),
         ] {
-            assert_eq!(Scan::new(text).settled(text), settled, "{text}");
+            assert_eq!(Scan::new(text).stable_until(text), settled, "{text}");
         }
     }
 }

@@ -3,7 +3,7 @@
 //! places of the original. A plain text is its own reading and costs one quick look.
 //!
 //! The reading of a text that grows only grows: what is pending at its end (a word, digits one by one) is
-//! left out of [`View::certain`].
+//! left out of [`NormalizedText::certain`].
 
 mod alphabet;
 mod suspects;
@@ -14,7 +14,7 @@ use crate::chars::{is_blank, is_dash};
 use crate::confusables::{Reading, reading};
 use alphabet::one_alphabet;
 use std::ops::Range;
-use suspects::{Odd, last_rest, next_rest};
+use suspects::{Suspects, last_rest, next_rest};
 
 /// Letters of the longest word that is looked at for letters of another alphabet.
 const LONGEST_WORD: usize = 32;
@@ -24,14 +24,14 @@ const DIGITS: std::ops::RangeInclusive<usize> = 9..=19;
 const PENDING: usize = 256;
 
 /// A message and how it is read.
-pub(crate) struct View<'a> {
+pub(crate) struct NormalizedText<'a> {
     plain: &'a str,
-    folded: Option<Folded>,
+    folded: Option<Rewritten>,
 }
 
 /// A reading that differs from the original.
 #[derive(Default)]
-struct Folded {
+struct Rewritten {
     text: String,
     pieces: Vec<Piece>,
     /// Places in the reading where digits that stood one by one were joined.
@@ -49,14 +49,14 @@ struct Piece {
     is_same: bool,
 }
 
-impl<'a> View<'a> {
+impl<'a> NormalizedText<'a> {
     /// Reads a message. Linear.
     pub(crate) fn new(text: &Text<'a>) -> Self {
         let plain = text.original();
-        let mut odd = Odd::of(text);
+        let mut odd = Suspects::of(text);
         Self {
             plain,
-            folded: odd.next(0).map(|first| Folded::new(plain, first, odd)),
+            folded: odd.next(0).map(|first| Rewritten::new(plain, first, odd)),
         }
     }
 
@@ -76,7 +76,7 @@ impl<'a> View<'a> {
             return &folded.text[..folded.certain];
         }
         let near = self.plain.len().saturating_sub(PENDING);
-        let tail = Folded::whole(&self.plain[self.plain.ceil_char_boundary(near)..]);
+        let tail = Rewritten::whole(&self.plain[self.plain.ceil_char_boundary(near)..]);
         let pending = tail.text.len() - tail.certain;
         &self.plain[..self.plain.len() - pending]
     }
@@ -113,9 +113,9 @@ impl<'a> View<'a> {
     }
 }
 
-impl Folded {
+impl Rewritten {
     /// Reads the stretches in which anything may be read otherwise, and copies what lies between.
-    fn new(original: &str, first: Range<usize>, mut odd: Odd) -> Self {
+    fn new(original: &str, first: Range<usize>, mut odd: Suspects) -> Self {
         let mut writer = Writer::default();
         writer.out.text.reserve(original.len());
         let (mut at, mut stretch) = (0, Some(first));
@@ -174,7 +174,7 @@ struct Item {
 /// Writes a reading; holds back a word and digits one by one until they have ended.
 #[derive(Default)]
 struct Writer {
-    out: Folded,
+    out: Rewritten,
     pending: Vec<Item>,
     state: State,
 }
@@ -365,7 +365,7 @@ impl Writer {
         });
     }
 
-    fn finish(mut self) -> Folded {
+    fn finish(mut self) -> Rewritten {
         let certain = self.out.text.len();
         self.close(State::Between);
         self.out.certain = certain;

@@ -32,7 +32,7 @@ pub(super) fn next_rest(text: &str, from: usize) -> usize {
 }
 
 /// The stretches of a text in which anything may be read otherwise.
-pub(super) struct Odd<'a> {
+pub(super) struct Suspects<'a> {
     text: &'a str,
     runs: &'a [Run],
     /// The next of each kind, as far as it was looked for.
@@ -40,7 +40,7 @@ pub(super) struct Odd<'a> {
     spaced: Option<Range<usize>>,
 }
 
-impl<'a> Odd<'a> {
+impl<'a> Suspects<'a> {
     pub(super) fn of(text: &'a Text<'_>) -> Self {
         let (text, runs) = (text.original(), text.runs());
         let mut odd = Self {
@@ -93,7 +93,7 @@ impl<'a> Odd<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::dataclean::normalize::{Folded, View};
+    use crate::dataclean::normalize::{NormalizedText, Rewritten};
 
     const PIECES: &[&str] = &[
         "a",
@@ -129,7 +129,7 @@ mod tests {
     ];
 
     /// What is known of a reading: the text, what is certain, and where each place stands in the original.
-    fn told(folded: &Folded) -> (&str, usize, Vec<usize>, &[Range<usize>]) {
+    fn told(folded: &Rewritten) -> (&str, usize, Vec<usize>, &[Range<usize>]) {
         let places = (0..=folded.text.len()).map(|at| folded.place(at));
         (
             &folded.text,
@@ -156,9 +156,9 @@ mod tests {
                 };
                 text.push_str(PIECES[place]);
             }
-            let whole = Folded::whole(&text);
+            let whole = Rewritten::whole(&text);
             let plain = Text::new(&text);
-            match &View::new(&plain).folded {
+            match &NormalizedText::new(&plain).folded {
                 Some(folded) => assert_eq!(told(folded), told(&whole), "{text:?}"),
                 None => assert_eq!(whole.text, text),
             }

@@ -4,10 +4,10 @@
 
 pub mod crf;
 pub mod lexicon;
+pub mod pipeline;
 mod rules;
 pub mod sentence;
 pub mod token;
-pub mod whole;
 
 use super::pattern_name::PatternName;
 use super::span::{Span, Strength};
@@ -15,8 +15,8 @@ use crate::weights;
 use crf::model::Model;
 use crf::table::Table;
 use lexicon::Lexicon;
+use pipeline::{FindKind, Tagger};
 use std::sync::LazyLock;
-use whole::{Kept, Tagger};
 
 static WORDS: LazyLock<Vec<u8>> = LazyLock::new(|| weights::TAGGER_WORDS.unpack());
 static RUSSIAN: LazyLock<Vec<u8>> = LazyLock::new(|| weights::TAGGER_RU.unpack());
@@ -46,20 +46,20 @@ pub(crate) fn find(text: &str) -> Vec<Span> {
     spans.collect()
 }
 
-fn name(kind: Kept) -> PatternName {
+fn name(kind: FindKind) -> PatternName {
     match kind {
-        Kept::Name => PatternName::Name,
-        Kept::Company => PatternName::Company,
-        Kept::Address => PatternName::Address,
-        Kept::JobRole => PatternName::JobRole,
-        Kept::Diagnosis => PatternName::Diagnosis,
+        FindKind::Name => PatternName::Name,
+        FindKind::Company => PatternName::Company,
+        FindKind::Address => PatternName::Address,
+        FindKind::JobRole => PatternName::JobRole,
+        FindKind::Diagnosis => PatternName::Diagnosis,
     }
 }
 
 /// An address holds numbers that look like something else when they stand alone.
-fn strength(kind: Kept) -> Strength {
+fn strength(kind: FindKind) -> Strength {
     match kind {
-        Kept::Address => Strength::Context,
+        FindKind::Address => Strength::Context,
         _ => Strength::Reading,
     }
 }

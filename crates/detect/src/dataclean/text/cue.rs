@@ -1,10 +1,10 @@
 //! The words beside a number that say what it is: "ИНН 7752601811", "call 123-45-67". A number belongs
 //! to the nearest label before it; the labels stand in `labels`. Knows no check digits.
 
+use super::inline::InlineWord;
 pub(crate) use super::labels::Label;
 use super::labels::Label::{Other, Phone};
 use super::labels::label_of;
-use super::small::Small;
 use crate::chars::{is_letter, is_word_char};
 
 /// The label nearest to a number; several when they are joined ("ИНН/КПП").
@@ -84,7 +84,7 @@ pub(crate) fn before(text: &str, at: usize) -> Option<Cue> {
         if cue.labels != 0 && !joins(between) {
             break;
         }
-        let folded = Small::of(word);
+        let folded = InlineWord::lowercase(word);
         match label_of(&folded) {
             Some(Other) if aside && cue.labels == 0 => cue.words += 1,
             Some(label) => cue.labels |= 1 << label as u8,
@@ -105,7 +105,7 @@ pub(crate) fn after(text: &str, end: usize) -> Option<Cue> {
         .next()?;
     let next_is_number = text[end + rest.len()..].starts_with(|c: char| c.is_ascii_digit());
     for (words, (word_end, word)) in words(rest).take(WORDS_BETWEEN).enumerate() {
-        let folded = Small::of(word);
+        let folded = InlineWord::lowercase(word);
         let phone = words == 0 && folded.is_one_of(PHONE_AFTER);
         if let Some(label) = label_of(&folded).or(phone.then_some(Phone)) {
             let tail = &rest[word_end..];
@@ -129,7 +129,7 @@ pub(crate) fn after(text: &str, end: usize) -> Option<Cue> {
 pub(crate) fn ends_with_label(head: &str, label: Label) -> bool {
     let near = &head[head.floor_char_boundary(head.len().saturating_sub(REACH))..];
     let letters = near.trim_end_matches(is_letter).len();
-    label_of(&Small::of(&near[letters..])) == Some(label)
+    label_of(&InlineWord::lowercase(&near[letters..])) == Some(label)
 }
 
 /// The text in which a label may stand, and whether a list of numbers was stepped over.

@@ -1,6 +1,6 @@
 //! The table of words that say what a number is. How far they reach is decided in `context`.
 
-use super::small::Small;
+use super::inline::InlineWord;
 use std::sync::OnceLock;
 
 /// What a word says a number is.
@@ -19,7 +19,7 @@ pub(crate) enum Label {
 }
 
 /// What a word says; a whole word before a beginning.
-pub(crate) fn label_of(word: &Small) -> Option<Label> {
+pub(crate) fn label_of(word: &InlineWord) -> Option<Label> {
     static TABLE: OnceLock<Vec<Vec<Row>>> = OnceLock::new();
     let rows = &TABLE.get_or_init(buckets)[bucket(word.bytes())];
     let fits = |row: &&Row| match row.is_whole {

@@ -2,16 +2,16 @@
 //! pass, so that a text without digits costs the number detectors nothing. Judges nothing but edges.
 
 pub(crate) mod cue;
+pub(crate) mod inline;
 pub(crate) mod labels;
 pub(crate) mod number_chain;
-pub(crate) mod small;
 
 use super::mentions::Mentions;
 use super::span::Span;
 use super::tagger;
 use crate::chars::{is_dash, is_word_char};
 use cue::{Cue, Label};
-use small::Digits;
+use inline::InlineDigits;
 use std::cell::{Cell, OnceCell};
 
 /// A run of ASCII digits, in bytes.
@@ -150,8 +150,8 @@ impl<'a> Text<'a> {
     }
 
     /// Digit values of runs that stand side by side.
-    pub(crate) fn values(&self, runs: &[Run]) -> Digits {
-        let mut digits = Digits::default();
+    pub(crate) fn values(&self, runs: &[Run]) -> InlineDigits {
+        let mut digits = InlineDigits::default();
         for run in runs {
             let bytes = &self.original.as_bytes()[run.start..run.end];
             digits.extend(bytes.iter().map(|byte| byte - b'0'));

@@ -77,7 +77,7 @@ const TURNS: [&str; 40] = [
 /// Words that order.
 const ORDERS: &str = "explain write translate describe draft compose provide give tell list summarize summarise \
     create generate convert replace rewrite add include integrate modify insert use respond answer reply render \
-    encode scramble suggest recommend calculate compute solve define compare outline analyze analyse find show \
+    encode scramble suggest recommend calculate compute solve define compare outline analyze analyze find show \
     make design develop plan help imagine pretend act classify identify name recite sing play discuss argue \
     teach break mention append augment enhance remove change spell output print say repeat ignore tease hint \
     invite promote advise introduce substitute misspell rearrange group combine forward send recall determine \

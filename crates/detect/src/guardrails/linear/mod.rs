@@ -131,7 +131,7 @@ impl<'a> Model<'a> {
     /// kinds of attacks hold margins, those of the part that looks most like an attack.
     pub fn scores(&self, features: &Features) -> [f32; HEADS] {
         let (tokens, whole) = self.sums(features);
-        let mut best = self.margins((&tokens, &whole), &features.words);
+        let mut best = self.margins(&tokens, &whole, &features.words);
         best[FOREIGN] = self.foreign(features, &tokens);
         let mut out = [0.0; HEADS];
         for head in [ATTACK, HARM, FOREIGN] {
@@ -147,7 +147,7 @@ impl<'a> Model<'a> {
     }
 
     /// The highest margins of all parts.
-    fn margins(&self, (tokens, whole): (&[Sums], &Sums), words: &[u32]) -> [f32; HEADS] {
+    fn margins(&self, tokens: &[Sums], whole: &Sums, words: &[u32]) -> [f32; HEADS] {
         let mut all = *whole;
         tokens.iter().for_each(|token| all.add(token));
         let mut best = match says_something(words) {

@@ -10,7 +10,7 @@ mod year;
 use super::chain::Chain;
 use super::duration::last_word;
 use super::word::Word;
-use crate::dataclean::text::small::Small;
+use crate::dataclean::text::inline::InlineWord;
 
 /// A date in its place.
 #[derive(Clone, Copy, Debug)]
@@ -74,16 +74,16 @@ pub(super) fn date(chain: &Chain, at: usize) -> Option<Date> {
 }
 
 /// The word right before a byte, in lower case; empty where punctuation stands between.
-fn before(chain: &Chain, start: usize) -> Small {
+fn before(chain: &Chain, start: usize) -> InlineWord {
     let head = chain.text[..start].trim_end_matches([' ', '\u{a0}']);
-    Small::of(match head.len() < start {
+    InlineWord::lowercase(match head.len() < start {
         true => last_word(head),
         false => "",
     })
 }
 
 /// Prepositions behind which a month, a day of the week or a year is a date.
-fn preposition(word: &Small) -> bool {
+fn preposition(word: &InlineWord) -> bool {
     matches!(
         word.as_str(),
         "в" | "во"

@@ -6,7 +6,7 @@ use super::super::duration::last_word;
 use super::super::word::Word;
 use super::time::{is_year, time, with_word};
 use super::{Date, Weight, before, preposition};
-use crate::dataclean::text::small::Small;
+use crate::dataclean::text::inline::InlineWord;
 
 /// A whole date, or month and year.
 pub(super) fn numeric(chain: &Chain, at: usize) -> Option<Date> {
@@ -102,7 +102,7 @@ fn shape(chain: &Chain, at: usize) -> bool {
 fn versioned(chain: &Chain, at: usize) -> bool {
     let head = chain.text[..chain.start(at)].trim_end_matches([' ', ':', '.', '№', '=']);
     matches!(
-        Small::of(last_word(head)).as_str(),
+        InlineWord::lowercase(last_word(head)).as_str(),
         "версия"
             | "версии"
             | "версию"

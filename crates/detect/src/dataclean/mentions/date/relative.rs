@@ -4,7 +4,7 @@
 use super::super::chain::{Chain, blanks, glue};
 use super::super::word::{Unit, Word, YearForm};
 use super::{Date, Weight, before, date, preposition};
-use crate::dataclean::text::small::Small;
+use crate::dataclean::text::inline::InlineWord;
 
 /// "в пятницу", "on Monday", "Friday, May 5".
 pub(super) fn weekday(chain: &Chain, at: usize) -> Option<Date> {
@@ -31,7 +31,7 @@ pub(super) fn weekday(chain: &Chain, at: usize) -> Option<Date> {
     }
     let word = before(chain, start);
     let habitat = chain.behind(chain.end(at)).starts_with(" обитания");
-    let place = habitat || word.is("в") && Small::of(chain.raw(at)).is("среде");
+    let place = habitat || word.is("в") && InlineWord::lowercase(chain.raw(at)).is("среде");
     let dated = preposition(&word) && !matches!(word.as_str(), "за" | "по" | "mid");
     let weight = if dated { Weight::Whole } else { Weight::Near };
     (chain.word(at) == Some(Word::Weekday) && !place).then(|| alone(chain, start, at, weight))
@@ -53,7 +53,11 @@ pub(super) fn near(chain: &Chain, at: usize) -> Option<Date> {
         return None;
     }
     let this = chain.word(at) == Some(Word::This);
-    let plain = this || matches!(Small::of(chain.raw(at)).as_str(), "previous" | "following");
+    let plain = this
+        || matches!(
+            InlineWord::lowercase(chain.raw(at)).as_str(),
+            "previous" | "following"
+        );
     let weight = match chain.word(at + 1)? {
         Word::Weekday => {
             return weekday(chain, at + 1).map(|found| Date {
@@ -80,7 +84,7 @@ pub(super) fn near(chain: &Chain, at: usize) -> Option<Date> {
 }
 
 fn decades(chain: &Chain, at: usize) -> bool {
-    Small::of(chain.raw(at)).begins_with(&["decade"])
+    InlineWord::lowercase(chain.raw(at)).begins_with(&["decade"])
 }
 
 /// "завтра", "завтрашнего дня", "EOD".

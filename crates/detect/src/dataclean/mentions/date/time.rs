@@ -3,7 +3,7 @@
 use super::super::chain::{Chain, blanks};
 use super::super::word::{Word, YearForm};
 use super::Weight;
-use crate::dataclean::text::small::Small;
+use crate::dataclean::text::inline::InlineWord;
 
 /// The end of a time of day behind a date, and the first word behind it.
 pub(super) fn time(chain: &Chain, end: usize, next: usize) -> Option<(usize, usize)> {
@@ -136,7 +136,7 @@ pub(super) fn with_word(chain: &Chain, at: usize) -> (usize, usize) {
     {
         last += 1;
     }
-    let short = last > at && matches!(Small::of(chain.raw(last)).as_str(), "г" | "гг");
+    let short = last > at && matches!(InlineWord::lowercase(chain.raw(last)).as_str(), "г" | "гг");
     let dot = short && chain.behind(chain.end(last)).starts_with('.');
     (chain.end(last) + usize::from(dot), last + 1)
 }

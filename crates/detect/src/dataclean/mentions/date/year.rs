@@ -5,7 +5,7 @@ use super::super::chain::{Chain, blanks, dash, glue};
 use super::super::word::{Word, YearForm};
 use super::time::{is_year, with_word, year_behind, year_of};
 use super::{Date, Weight, before, preposition};
-use crate::dataclean::text::small::Small;
+use crate::dataclean::text::inline::InlineWord;
 
 /// A year or several.
 pub(super) fn year(chain: &Chain, at: usize) -> Option<Date> {
@@ -54,7 +54,7 @@ fn decade(chain: &Chain, at: usize) -> Option<Date> {
     if !(long || chain.digits(at) == 2) {
         return None;
     }
-    let (start, ending) = (chain.start(at), Small::of(chain.raw(at + 1)));
+    let (start, ending) = (chain.start(at), InlineWord::lowercase(chain.raw(at + 1)));
     let (end, next) = with_word(chain, at);
     let plural = matches!(ending.as_str(), "е" | "х" | "ые" | "ых")
         && (long || edge_word(&before(chain, start)));
@@ -62,7 +62,7 @@ fn decade(chain: &Chain, at: usize) -> Option<Date> {
     fits.then(|| years(start, (end, next), value))
 }
 
-fn edge_word(word: &Small) -> bool {
+fn edge_word(word: &InlineWord) -> bool {
     matches!(
         word.as_str(),
         "в" | "с" | "начале" | "начала" | "конце" | "конца" | "середине" | "середины"
@@ -79,7 +79,7 @@ fn single(chain: &Chain, at: usize) -> Option<Date> {
     let (end, next) = with_word(chain, at);
     if digits < 4 {
         let named = next == at + 2
-            && Small::of(chain.raw(at + 1)).is("году")
+            && InlineWord::lowercase(chain.raw(at + 1)).is("году")
             && before(chain, start).is("в");
         return (named && value > 0).then(|| years(start, (end, next), value));
     }
@@ -104,7 +104,7 @@ fn single(chain: &Chain, at: usize) -> Option<Date> {
 }
 
 /// Four digits alone: behind a preposition and before nothing that they count, or in brackets.
-fn bare(chain: &Chain, at: usize, word: &Small) -> bool {
+fn bare(chain: &Chain, at: usize, word: &InlineWord) -> bool {
     let (start, end) = (chain.start(at), chain.end(at));
     let value = chain.number(at).unwrap_or_default();
     let behind = chain.behind(end);

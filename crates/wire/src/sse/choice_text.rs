@@ -7,21 +7,21 @@ const ENTRY_BYTES: usize = 64;
 
 /// What one choice has said.
 #[derive(Default)]
-pub(super) struct Spoken {
+pub(super) struct ChoiceText {
     pub(super) content: String,
     pub(super) refusal: String,
-    pub(super) tools: BTreeMap<u64, Called>,
+    pub(super) tools: BTreeMap<u64, ToolCallText>,
     pub(super) finish_reason: Option<String>,
 }
 
 /// One tool call.
 #[derive(Default)]
-pub(super) struct Called {
+pub(super) struct ToolCallText {
     pub(super) name: String,
     pub(super) arguments: String,
 }
 
-impl Spoken {
+impl ChoiceText {
     /// Content, else refusal, else the tool calls' names and arguments.
     pub(super) fn text(&self) -> String {
         for text in [&self.content, &self.refusal] {

@@ -1,6 +1,6 @@
 //! Judging a growing text (CONTRACT 41): whatever follows, what is settled stays as it was found.
 
-use monitor_detect::{Local, PatternName, Span};
+use monitor_detect::{LocalDetectors, PatternName, Span};
 use std::path::Path;
 
 /// Parts of texts that touch each other in every way: labels before and behind, numbers in groups,
@@ -180,7 +180,7 @@ fn rows(name: PatternName) -> Vec<String> {
 
 /// Every row of the fixtures, and some behind another.
 fn fixtures() -> Vec<String> {
-    let mut texts: Vec<String> = Local::new().names().flat_map(rows).collect();
+    let mut texts: Vec<String> = LocalDetectors::new().names().flat_map(rows).collect();
     let pairs = texts.windows(2).step_by(5).map(|two| two.join(" "));
     let pairs: Vec<String> = pairs.collect();
     texts.extend(pairs);
@@ -193,13 +193,13 @@ fn until(finds: &[Span], end: usize) -> Vec<Span> {
 }
 
 /// Checks every prefix of a text against the whole.
-pub(super) fn check(local: &Local, text: &str, among: &dyn Fn(PatternName) -> bool) {
+pub(super) fn check(local: &LocalDetectors, text: &str, among: &dyn Fn(PatternName) -> bool) {
     let whole = local.find(text, among);
     let mut before = 0;
     for (place, c) in text.char_indices() {
         let end = place + c.len_utf8();
         let prefix = &text[..end];
-        let settled = local.settled(prefix, among);
+        let settled = local.stable_until(prefix, among);
         assert!(
             before <= settled && settled <= end,
             "{prefix:?}: {before} then {settled}"
@@ -223,7 +223,7 @@ pub(super) fn check(local: &Local, text: &str, among: &dyn Fn(PatternName) -> bo
 
 #[test]
 fn what_is_settled_in_a_prefix_is_what_the_whole_text_says() {
-    let local = Local::new();
+    let local = LocalDetectors::new();
     for text in fixtures().iter().chain(&generated(2500)) {
         check(&local, text, &|_| true);
     }
@@ -231,7 +231,7 @@ fn what_is_settled_in_a_prefix_is_what_the_whole_text_says() {
 
 #[test]
 fn each_pattern_alone_is_settled_on_its_own() {
-    let local = Local::new();
+    let local = LocalDetectors::new();
     for name in local.names() {
         for text in rows(name).iter().chain(&generated(150)) {
             check(&local, text, &|other| other == name);
@@ -241,7 +241,7 @@ fn each_pattern_alone_is_settled_on_its_own() {
 
 #[test]
 fn an_endless_number_or_word_does_not_hold_back_more_than_its_own_longest_find() {
-    let local = Local::new();
+    let local = LocalDetectors::new();
     for part in [
         "1 ",
         "12-",
@@ -258,7 +258,7 @@ fn an_endless_number_or_word_does_not_hold_back_more_than_its_own_longest_find()
         "два ",
     ] {
         let text = part.repeat(2000);
-        let held = text.len() - local.settled(&text, |_| true);
+        let held = text.len() - local.stable_until(&text, |_| true);
         assert!(held <= 300, "{part}: {held}");
     }
 }

@@ -11,14 +11,14 @@ const MOST_DIGITS: usize = 24;
 /// A word in small letters; of a longer word its beginning, which is then no word of a table but may
 /// begin like one.
 #[derive(Clone, Copy)]
-pub(crate) struct Small {
+pub(crate) struct InlineWord {
     bytes: [u8; LONGEST_WORD],
     length: usize,
 }
 
-impl Small {
+impl InlineWord {
     /// Folds a word.
-    pub(crate) fn of(word: &str) -> Self {
+    pub(crate) fn lowercase(word: &str) -> Self {
         let mut small = Self {
             bytes: [0; LONGEST_WORD],
             length: 0,
@@ -98,12 +98,12 @@ impl Small {
 
 /// Digit values of one number; of a longer one so many that it is none of those looked for.
 #[derive(Clone, Copy, Default)]
-pub(crate) struct Digits {
+pub(crate) struct InlineDigits {
     values: [u8; MOST_DIGITS],
     length: usize,
 }
 
-impl Digits {
+impl InlineDigits {
     /// Takes out one.
     pub(crate) fn remove(&mut self, at: usize) {
         self.values[..self.length].copy_within(at + 1.., at);
@@ -111,7 +111,7 @@ impl Digits {
     }
 }
 
-impl Extend<u8> for Digits {
+impl Extend<u8> for InlineDigits {
     fn extend<I: IntoIterator<Item = u8>>(&mut self, values: I) {
         for (place, value) in self.values[self.length..].iter_mut().zip(values) {
             *place = value;
@@ -120,7 +120,7 @@ impl Extend<u8> for Digits {
     }
 }
 
-impl Deref for Digits {
+impl Deref for InlineDigits {
     type Target = [u8];
 
     fn deref(&self) -> &[u8] {
@@ -135,15 +135,21 @@ mod tests {
     #[test]
     fn a_word_is_folded_as_the_standard_library_does() {
         for word in ["ИНН", "Тел", "iPhone7", "ЁЖ", "Größe", "İx", "ǅ", "", "ЎЂ"] {
-            assert_eq!(Small::of(word).bytes(), word.to_lowercase().as_bytes());
+            assert_eq!(
+                InlineWord::lowercase(word).bytes(),
+                word.to_lowercase().as_bytes()
+            );
         }
         let long = "Щ".repeat(100);
-        assert!(Small::of(&long).begins_with(&["щщщ"]) && !Small::of(&long).is("щщщ"));
+        assert!(
+            InlineWord::lowercase(&long).begins_with(&["щщщ"])
+                && !InlineWord::lowercase(&long).is("щщщ")
+        );
     }
 
     #[test]
     fn digits_beyond_the_bound_are_left_out() {
-        let mut digits = Digits::default();
+        let mut digits = InlineDigits::default();
         digits.extend([4, 4, 0, 2, 0]);
         digits.remove(2);
         assert_eq!(digits[..], [4, 4, 2, 0]);

@@ -6,16 +6,16 @@
 /// When in doubt it says no: behind a blank line's CR that may still get its LF, after lines that
 /// end in LF or CRLF, it waits for that LF.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Border(Place);
+pub struct FrameBoundary(Place);
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Place {
     /// Nothing was sent, or a blank line is complete.
     #[default]
-    Border,
-    /// A blank line ended by CR right behind a CR: a border in a stream of CR line ends. An LF may
+    Boundary,
+    /// A blank line ended by CR right behind a CR: a boundary in a stream of CR line ends. An LF may
     /// follow; put behind a frame of ours it is one blank line more, which says nothing.
-    BorderCr,
+    BoundaryCr,
     /// A blank line ended by CR where the line before ended in LF: the LF is to come.
     BlankCr,
     /// Behind a line with content that LF ended.
@@ -26,7 +26,7 @@ enum Place {
     Inside,
 }
 
-impl Border {
+impl FrameBoundary {
     /// A stream of which nothing was sent.
     pub fn new() -> Self {
         Self::default()
@@ -51,8 +51,8 @@ impl Border {
     }
 
     /// Whether a frame may be put in here.
-    pub fn at_border(&self) -> bool {
-        matches!(self.0, Place::Border | Place::BorderCr)
+    pub fn is_at_boundary(&self) -> bool {
+        matches!(self.0, Place::Boundary | Place::BoundaryCr)
     }
 }
 
@@ -60,22 +60,22 @@ impl Place {
     fn after_lf(self) -> Self {
         match self {
             Self::Inside | Self::LineCr => Self::LineLf,
-            Self::LineLf | Self::BlankCr | Self::Border | Self::BorderCr => Self::Border,
+            Self::LineLf | Self::BlankCr | Self::Boundary | Self::BoundaryCr => Self::Boundary,
         }
     }
 
     fn after_cr(self) -> Self {
         match self {
             Self::Inside => Self::LineCr,
-            Self::LineLf | Self::Border => Self::BlankCr,
-            Self::LineCr | Self::BlankCr | Self::BorderCr => Self::BorderCr,
+            Self::LineLf | Self::Boundary => Self::BlankCr,
+            Self::LineCr | Self::BlankCr | Self::BoundaryCr => Self::BoundaryCr,
         }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::Border;
+    use super::FrameBoundary;
     use crate::sse::{Parser, writer::HEARTBEAT};
 
     const TABLE: &[(&str, bool)] = &[
@@ -103,17 +103,17 @@ mod tests {
     ];
 
     #[test]
-    fn a_border_is_the_start_or_behind_a_blank_line_in_any_cut() {
+    fn a_boundary_is_the_start_or_behind_a_blank_line_in_any_cut() {
         for (stream, expected) in TABLE {
             let bytes = stream.as_bytes();
             for first in 0..=bytes.len() {
                 for second in first..=bytes.len() {
-                    let mut border = Border::new();
+                    let mut boundary = FrameBoundary::new();
                     for part in [&bytes[..first], &bytes[first..second], &bytes[second..]] {
-                        border.push(part);
+                        boundary.push(part);
                     }
                     assert_eq!(
-                        border.at_border(),
+                        boundary.is_at_boundary(),
                         *expected,
                         "{stream:?} cut at {first}, {second}"
                     );
@@ -123,21 +123,21 @@ mod tests {
     }
 
     #[test]
-    fn a_heartbeat_at_any_border_changes_no_event() {
+    fn a_heartbeat_at_any_boundary_changes_no_event() {
         let stream = b"data: a\n\ndata: b\r\n\r\ndata: c\r\rdata: d\r\r\ndata: e\ndata: f\n\r\nevent: g\rdata: g\r\n\rdata: h\n\n\n\r\n";
         let plain = events(stream);
         assert_eq!(plain.len(), 7);
-        let mut borders = 0;
+        let mut boundaries = 0;
         for place in 0..=stream.len() {
-            let mut border = Border::new();
-            border.push(&stream[..place]);
-            if border.at_border() {
-                borders += 1;
+            let mut boundary = FrameBoundary::new();
+            boundary.push(&stream[..place]);
+            if boundary.is_at_boundary() {
+                boundaries += 1;
                 let beaten = [&stream[..place], HEARTBEAT, &stream[place..]].concat();
                 assert_eq!(events(&beaten), plain, "heartbeat at {place}");
             }
         }
-        assert!(borders >= 8, "{borders}");
+        assert!(boundaries >= 8, "{boundaries}");
     }
 
     fn events(stream: &[u8]) -> Vec<(Vec<u8>, Option<Vec<u8>>)> {

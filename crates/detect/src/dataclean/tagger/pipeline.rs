@@ -15,7 +15,7 @@ const LONGEST_PIECE: usize = 64 * 1024;
 
 /// What a find is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kept {
+pub enum FindKind {
     Name,
     Company,
     Address,
@@ -26,7 +26,7 @@ pub enum Kept {
 /// A find in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Find {
-    pub kind: Kept,
+    pub kind: FindKind,
     pub start: usize,
     pub end: usize,
 }
@@ -93,15 +93,15 @@ impl Tagger<'_> {
                 continue;
             }
             let kind = match run.label {
-                NAME => Kept::Name,
-                COMPANY => Kept::Company,
-                ADDRESS => Kept::Address,
+                NAME => FindKind::Name,
+                COMPANY => FindKind::Company,
+                ADDRESS => FindKind::Address,
                 _ => continue,
             };
             if let Some((start, end)) = decode::bytes(sentence.text, sentence.tokens, run)
                 && !is_account(sentence.text, (start, end))
                 && !companies::is_none(&sentence.text[start..end])
-                && !(kind == Kept::Company && is_bare_kind(sentence, run))
+                && !(kind == FindKind::Company && is_bare_kind(sentence, run))
                 && !doubts::is_doubtful(sentence, run)
             {
                 out.push(Find { kind, start, end });
@@ -114,12 +114,16 @@ impl Tagger<'_> {
                 merge(out, first, Find { kind, start, end });
             }
         };
-        add(out, Kept::Company, companies::find(sentence));
-        add(out, Kept::Address, places::find(sentence));
+        add(out, FindKind::Company, companies::find(sentence));
+        add(out, FindKind::Address, places::find(sentence));
         if has(lexicon::JOB | lexicon::JOB_WEAK) {
-            add(out, Kept::JobRole, roles::find(sentence));
+            add(out, FindKind::JobRole, roles::find(sentence));
         }
-        add(out, Kept::Diagnosis, diagnoses::find(sentence, &self.table));
+        add(
+            out,
+            FindKind::Diagnosis,
+            diagnoses::find(sentence, &self.table),
+        );
     }
 }
 
@@ -137,7 +141,7 @@ fn piece(text: &str) -> usize {
 /// Adds a rule's find to those of the same sentence: addresses grow together and swallow what lies in
 /// them, a job title ends where a name or an organisation begins.
 fn merge(out: &mut Vec<Find>, first: usize, mut find: Find) {
-    let grows = |kind| matches!(kind, Kept::Address | Kept::Company) && find.kind == kind;
+    let grows = |kind| matches!(kind, FindKind::Address | FindKind::Company) && find.kind == kind;
     if grows(find.kind) {
         let kind = find.kind;
         for other in &out[first..] {
@@ -149,7 +153,7 @@ fn merge(out: &mut Vec<Find>, first: usize, mut find: Find) {
         let mut kept = out.split_off(first);
         kept.retain(|other| other.end <= find.start || find.end <= other.start);
         out.append(&mut kept);
-    } else if find.kind == Kept::Diagnosis {
+    } else if find.kind == FindKind::Diagnosis {
         let mut kept = out.split_off(first);
         kept.retain(|other| other.start < find.start || find.end < other.end);
         out.append(&mut kept);
