@@ -159,7 +159,7 @@ fn filled(unit: &str, bytes: usize) -> String {
     text
 }
 
-/// The best of some runs: on a busy machine the others measure the neighbours.
+/// The best of some runs: on a busy machine the others measure the neighbors.
 fn best(samples: usize, run: impl Fn()) -> Duration {
     let sample = || {
         let begin = Instant::now();

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 const CORPUS: &str = "training/corpus";
 const SHOWN: usize = 100;
 /// Finds of the tagger that were drawn and judged by eye, and how many were what their type says: of a
-/// NAME anybody's, of a book or a tale too; of a COMPANY any organisation.
+/// NAME anybody's, of a book or a tale too; of a COMPANY any organization.
 const JUDGED: [(&str, usize, usize); 4] = [
     ("NAME", 100, 72),
     ("COMPANY", 100, 16),

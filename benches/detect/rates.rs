@@ -1,5 +1,5 @@
 //! What a threshold of the categories that go by rules costs and gives: flags on the corpus, finds among the
-//! fixtures. Their rows of `crates/detect/src/guardrails/rates.tsv` are written here, those of the learnt categories
+//! fixtures. Their rows of `crates/detect/src/guardrails/rates.tsv` are written here, those of the learned categories
 //! by the trainer; the report shows all of them. The next build has the new rows.
 
 use monitor_detect::Engine;

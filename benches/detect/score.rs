@@ -7,12 +7,12 @@ use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// One labelled text.
+/// One labeled text.
 #[derive(Deserialize)]
 pub(crate) struct Gold {
     pub(crate) text: String,
     pub(crate) entities: Vec<Mark>,
-    /// The types it is fully labelled for; others are not judged. None: those that it has and those
+    /// The types it is fully labeled for; others are not judged. None: those that it has and those
     /// that were found in it.
     pub(crate) types: Option<Vec<String>>,
     /// Where a find is neither right nor wrong.
@@ -20,7 +20,7 @@ pub(crate) struct Gold {
     ignore: Vec<Region>,
 }
 
-/// A labelled or found span in code points, end exclusive.
+/// A labeled or found span in code points, end exclusive.
 #[derive(Clone, Deserialize)]
 pub(crate) struct Mark {
     #[serde(rename = "type")]

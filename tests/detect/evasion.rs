@@ -124,7 +124,7 @@ fn digits_one_by_one_are_nothing_without_check_digits_or_a_label() {
         "СССР, HTTP и VPN-сервис",
     ] {
         let mut found = finds(&engine.analyze(text, &rules, &|| 0), text);
-        // A country may be read as an organisation; digits and alphabets have no part in that.
+        // A country may be read as an organization; digits and alphabets have no part in that.
         found.retain(|(kind, _)| kind != "COMPANY");
         assert_eq!(found, [], "{text}");
     }

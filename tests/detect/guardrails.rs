@@ -230,7 +230,7 @@ fn files(folder: &Path, ending: &str, out: &mut Vec<PathBuf>) {
     }
 }
 
-/// Half of the sources were learnt from; the figure that counts is in docs/detection.md.
+/// Half of the sources were learned from; the figure that counts is in docs/detection.md.
 #[test]
 fn the_projects_own_texts_give_at_most_one_flag_in_a_hundred() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));

@@ -14,7 +14,7 @@ const RATE: f32 = 0.08;
 const DROPPED: f64 = 0.3;
 /// The pull towards nothing.
 const SHRINK: f32 = 2e-6;
-/// How much the first tokens of a name and of an organisation are favoured, so that misses and false
+/// How much the first tokens of a name and of an organization are favored, so that misses and false
 /// finds weigh the same.
 pub struct Lift {
     pub name: f32,

@@ -6,7 +6,7 @@ use serde_json::Value;
 use std::collections::HashMap;
 use std::path::Path;
 
-/// A text with labelled stretches in bytes; the label is that of a stretch's first token.
+/// A text with labeled stretches in bytes; the label is that of a stretch's first token.
 #[derive(Clone, Debug, Default)]
 pub struct Doc {
     pub id: String,
@@ -17,7 +17,7 @@ pub struct Doc {
     pub weight: f32,
 }
 
-/// The Russian news texts: names and organisations from the development set, places from the archive.
+/// The Russian news texts: names and organizations from the development set, places from the archive.
 pub fn russian(data: &Path) -> Vec<Doc> {
     let mut places: HashMap<String, Vec<(usize, usize)>> = HashMap::new();
     for (name, content) in read::tar(&data.join("factrueval/factrueval-2016-devset.tar.gz")) {
@@ -58,7 +58,7 @@ pub fn russian(data: &Path) -> Vec<Doc> {
     docs.collect()
 }
 
-/// Russian texts labelled by the slovnet tagger.
+/// Russian texts labeled by the slovnet tagger.
 pub fn russian_silver() -> Vec<Doc> {
     let rows = read::json_lines(Path::new("data/silver_ru.jsonl.gz"));
     let docs = rows.iter().map(|row| {

@@ -1,5 +1,5 @@
-//! Rules made ready for use: their regexes compiled once, for as many messages as the rules judge.
-//! What cannot be compiled stays visible as a failure of the stage; refusing it is the caller's choice.
+//! Rules compiled for use: each regex once, for all messages that the rules apply to. A regex that does
+//! not compile is kept as a failure of the stage; whether to refuse the rules is up to the caller.
 
 use super::dataclean::PatternName;
 use super::dataclean::custom::{self, CustomRegex, LARGEST_COMPILED};
@@ -28,7 +28,7 @@ pub struct Compiled {
 pub struct PatternFailure {
     /// Where it stands in the dataclean section, such as `patterns[3].regex`.
     pub place: String,
-    /// Its name.
+    /// The name the application gave it.
     pub name: String,
     /// What is wrong with it.
     pub reason: String,

@@ -1,5 +1,5 @@
-//! Characters that stand for others: the tables behind every reading of a text. Which of them are taken for another one,
-//! and where, is decided there.
+//! Characters that look like others, as tables. The modules that normalize text decide which of them to
+//! replace, and where.
 
 use std::ops::Range;
 

@@ -1,5 +1,5 @@
-//! Detection: a pure engine that reads a text and says what is in it (§1.7, §2.9). No I/O, no clock
-//! of its own, no store, no runtime; what a caller does with the report is not decided here.
+//! Detection: a pure engine that reports what a text contains (§1.7, §2.9). No I/O, no clock, no store and
+//! no runtime; the caller decides what follows from a report.
 
 mod chars;
 mod compiled;

@@ -1,5 +1,4 @@
-//! What the engine found, in the shapes of §2.9. No verdict: whether a find blocks anything is the
-//! policy's business.
+//! What the engine found, in the format of §2.9. The policy decides whether a find blocks a message.
 
 use super::custom_policy::Ruling;
 use super::dataclean::{Kind, Span};
@@ -20,7 +19,7 @@ pub struct Report {
     pub tokens: TokensReport,
     /// Built-in policies: flags, scores and reasons by category.
     pub guardrails: GuardrailsReport,
-    /// Sensitive data.
+    /// Sensitive data: what was found, and the cleaned text.
     pub dataclean: DatacleanReport,
     /// Custom policies; nothing until a judge's ruling is added.
     pub custom_policy: CustomPolicyReport,

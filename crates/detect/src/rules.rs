@@ -1,6 +1,6 @@
-//! What to look for and what to do with it (§2.8, CONTRACT 24 and 38), as types that are read and
-//! written as JSON. Reading is tolerant: a document of another version keeps what it has. The strict
-//! check, storing and changing stand elsewhere; so does compiling (`compiled`).
+//! What to look for and what to do with it (§2.8, CONTRACT 24 and 38), as types that are read and written
+//! as JSON. Reading is tolerant: a document of another version keeps what it has. The API checks strictly;
+//! `compiled` compiles.
 
 use super::dataclean::PatternName;
 use super::tokens::Encoding;
@@ -56,8 +56,8 @@ impl Default for Rules {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct DatacleanRules {
-    /// What to look for; None, and the key left out: every pattern the running version has a
-    /// detector for.
+    /// What to look for. None, also when the key is missing: everything that this version can find
+    /// by its predefined patterns.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub patterns: Option<Vec<Pattern>>,
     /// A find that one of these matches as a whole is no find.
@@ -144,7 +144,7 @@ pub enum CleanType {
     /// Replace finds by a mask.
     #[default]
     Masking,
-    /// Remove them.
+    /// Remove finds, each with one adjoining space.
     Deletion,
     /// Leave the text.
     Detection,
@@ -190,7 +190,7 @@ impl From<CleanType> for &'static str {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum MaskStyle {
-    /// `[EMAILS]`.
+    /// The name of the pattern: `[EMAILS]`.
     #[default]
     Label,
     /// One `x` per character.

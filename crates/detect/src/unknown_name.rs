@@ -1,4 +1,4 @@
-//! The error of every enum that is read from a word: it names the field, the word, and the choices.
+//! The error for a word that an enum does not have: it names the field, the word and the choices.
 
 use std::fmt;
 

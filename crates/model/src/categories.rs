@@ -1,5 +1,5 @@
-//! The names of the guardrail categories, as configuration files know them. What a name means is `detect`'s
-//! alone; a test there keeps both tables equal.
+//! The names of the guardrail categories, as configuration files use them. The crate `monitor-detect` defines
+//! their meaning; a test there keeps both tables equal.
 
 /// Every category, in the order in which they are told.
 pub const CATEGORY_NAMES: [&str; 17] = [

@@ -64,7 +64,7 @@ impl ErrorEnvelope {
 
     /// The JSON bytes of the envelope.
     pub fn to_json(&self) -> Vec<u8> {
-        // Strings and integers only: serialisation has no failing case.
+        // Strings and integers only: serialization has no failing case.
         serde_json::to_vec(self).unwrap_or_default()
     }
 }

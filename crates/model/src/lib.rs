@@ -1,5 +1,5 @@
-//! Contract types: what travels between the client, the gateway and the analysis API. Types and
-//! serde only; no I/O, no decisions.
+//! Contract types: what the client, the gateway and the analysis API exchange. Types and serde only; no I/O,
+//! no decisions.
 
 mod analysis;
 mod categories;

@@ -1,6 +1,5 @@
-//! The names of §2.8 as the gateway and its policies know them, and a small set of those that can be
-//! judged without the backend. What a name means and how it is found is `detect`'s alone; a test
-//! there keeps both tables equal.
+//! The names of §2.8, as the gateway and its policies use them, and the subset that can be checked without
+//! the backend. The crate `monitor-detect` defines how each is found; a test there keeps both tables equal.
 
 use serde::{Serialize, Serializer};
 

@@ -1,5 +1,5 @@
-//! What travels as bytes: the JSON scanner and event streams. No runtime, no socket, no clock; every
-//! function takes bytes and gives back bytes, spans or text.
+//! Formats on the wire: the JSON scanner and event streams. No runtime, no sockets, no clock; functions take
+//! bytes and return bytes, spans or text.
 
 pub mod json;
 pub mod sse;

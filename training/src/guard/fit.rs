@@ -16,7 +16,7 @@ pub const USED: usize = 6;
 const EPOCHS: usize = 8;
 /// Epochs in which a whole text stands for its parts.
 const WHOLE_EPOCHS: usize = 3;
-/// How fast the columns learn. What attacks are made of is learnt slowly: fast, the patterns of the known ones
+/// How fast the columns learn. What attacks are made of is learned slowly: fast, the patterns of the known ones
 /// drown the rest.
 const RATES: [f32; USED] = [0.04, 0.25, 0.25, 0.25, 0.25, 0.0];
 const DECAY: f32 = 2e-6;

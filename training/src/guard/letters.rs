@@ -1,5 +1,5 @@
 //! Letters with a request in them that has nothing to do with the letter, and letters as they are, alone or
-//! with a request about them. What is put together is learnt from; how much of it is found is measured on
+//! with a request about them. What is put together is learned from; how much of it is found is measured on
 //! requests of kinds and letters that were held out.
 
 use super::fit::Seen;

@@ -7,7 +7,7 @@ const RUN: usize = 5;
 /// The share of common runs from which on a text is a copy.
 const SHARE: f64 = 0.6;
 
-/// Texts that were seen, and those that must not be learnt from.
+/// Texts that were seen, and those that must not be learned from.
 #[derive(Default)]
 pub struct Near {
     out: HashSet<u64>,

@@ -1,5 +1,5 @@
 //! What each threshold of a category costs and gives, on texts of kinds that were held out: the rows of
-//! `crates/detect/src/guardrails/rates.tsv` about the categories that are learnt.
+//! `crates/detect/src/guardrails/rates.tsv` about the categories that are learned.
 
 use super::measure::{Scored, is_prompt};
 use super::rows::Label;
@@ -12,7 +12,7 @@ use std::path::Path;
 const STEPS: u32 = 20;
 const ATTACKS: [&str; 3] = ["prompt_injection", "jailbreak", "system_prompt_extraction"];
 
-/// Writes the rows of the learnt categories; those of others stay.
+/// Writes the rows of the learned categories; those of others stay.
 pub fn write(path: &Path, scored: &[Scored<'_>], columns: &[Column; 3]) {
     let harms = scored[0].judged.shares.map(|(name, _)| name);
     let categories: Vec<&str> = ATTACKS.into_iter().chain(harms).collect();

@@ -1,4 +1,4 @@
-//! Names of English organisations.
+//! Names of English organizations.
 
 use super::stock::Stock;
 use crate::random::Random;

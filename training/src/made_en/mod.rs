@@ -1,5 +1,5 @@
 //! English sentences made for training: frames of our own and the templates of the data folder,
-//! filled with names, organisations, addresses and places.
+//! filled with names, organizations, addresses and places.
 
 mod companies;
 mod places;

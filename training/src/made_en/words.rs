@@ -1,4 +1,4 @@
-//! English words that are capitalised or stand in a frame and are nobody's name.
+//! English words that are capitalized or stand in a frame and are nobody's name.
 
 pub(super) const PRODUCTS: &[&str] = &[
     "Windows",

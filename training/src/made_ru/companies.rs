@@ -1,4 +1,4 @@
-//! Names of Russian organisations.
+//! Names of Russian organizations.
 
 use super::Stock;
 use crate::random::Random;

@@ -1,4 +1,4 @@
-//! Russian sentences made for training: frames of our own, filled with declined names, organisations
+//! Russian sentences made for training: frames of our own, filled with declined names, organizations
 //! and places; and sentences without any, full of capitals.
 
 mod companies;

@@ -1,4 +1,4 @@
-//! Russian words that are capitalised or stand in a frame and are nobody's name.
+//! Russian words that are capitalized or stand in a frame and are nobody's name.
 
 pub(super) const TOWNS: &[&str] = &[
     "Москва",

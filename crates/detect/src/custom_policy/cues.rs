@@ -1,5 +1,5 @@
-//! The judge that is always there: looks for the matters that policies forbid by the words they name
-//! them with. It may flag; that it is no judgement is said with every ruling (CONTRACT 26).
+//! The judge that is always available: it looks for the words with which a policy names what it forbids.
+//! It may flag a text; every ruling says that this is no judgment by a model (CONTRACT 26).
 
 use super::phrases::{Phrase, phrases};
 use super::stems::{stem, words};

@@ -1,5 +1,5 @@
-//! Words with a meaning of their own in policies, Russian and English: what forbids, what permits, and
-//! what says nothing of the matter.
+//! Words with a special meaning in policies, Russian and English: words that forbid, words that permit,
+//! and words that say nothing about the subject.
 
 /// Words that make a clause a prohibition, as whole words in lower case.
 pub(super) const FORBIDS: [&str; 62] = [

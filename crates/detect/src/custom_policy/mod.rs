@@ -1,5 +1,5 @@
-//! Custom policies (§2.8 `custom.policies[]`): who judges a text by them, and what a ruling is. A
-//! model behind a network is one judge (it stands in `judge`), the words of a policy another (`cues`).
+//! Custom policies (§2.8 `custom.policies[]`): the interface of a judge and its ruling. One judge asks a
+//! model over the network (in the module `judge` of the server), another looks for words (`cues`).
 
 mod cues;
 mod lexicon;

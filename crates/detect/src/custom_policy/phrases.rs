@@ -1,5 +1,5 @@
-//! What a policy forbids, drawn from its own words: the matters of its prohibiting clauses, each as the
-//! stems of the words that name it. Reads a policy; looks at no message.
+//! Extracts from the text of a policy what it forbids: the subjects of its prohibiting clauses, each as
+//! the stems of the words that name it. It never sees a message.
 
 use super::lexicon::{FORBIDS, PARTS, PERMITS, is_empty};
 use super::stems::{stem, words};
@@ -10,7 +10,7 @@ const MOST_PHRASES: usize = 100;
 const MOST_WORDS: usize = 8;
 const QUOTES: [(char, char); 4] = [('«', '»'), ('"', '"'), ('“', '”'), ('„', '“')];
 
-/// One matter.
+/// Something that a policy is about.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Phrase {
     /// Its stems, each once.

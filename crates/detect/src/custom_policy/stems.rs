@@ -1,5 +1,5 @@
-//! Words and what is left of them without their endings, Russian and English. Good enough to find a
-//! policy's word in another form; no dictionary.
+//! Stems of Russian and English words. Good enough to find a word of a policy in another form; this is
+//! not a dictionary.
 
 /// Endings that are taken off, longer ones first; what stays has at least [`SHORTEST`] letters.
 const RUSSIAN: [&str; 61] = [

@@ -1,5 +1,5 @@
-//! Check digits. Every function takes digit values 0 to 9, not characters, and knows nothing of how
-//! the number was written.
+//! Check digits. Every function takes digit values from 0 to 9, not characters, and does not depend on
+//! how the number was written.
 
 /// Luhn's check, as on bank cards.
 pub(crate) fn luhn(digits: &[u8]) -> bool {

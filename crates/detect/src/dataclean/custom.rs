@@ -1,5 +1,5 @@
-//! Custom patterns (§2.8 `{name, regex}`): compiling one under a cap, and finding its matches in
-//! bounded time whatever the regex and the message are. Which find stands is decided in `overlap`.
+//! Custom patterns (§2.8 `{name, regex}`): compiles them under a size limit and finds their matches in
+//! bounded time, whatever the regex and the message. `overlap` decides which find wins.
 
 use crate::rules::CustomPattern;
 use regex::{Regex, RegexBuilder};

@@ -1,4 +1,4 @@
-//! What a detector is. The detectors themselves stand in `detectors`, the list of them in `registry`.
+//! The interface of a detector. `detectors` holds the implementations, `registry` lists them.
 
 use super::pattern_name::PatternName;
 use super::span::Span;

@@ -1,5 +1,5 @@
-//! Judging a text that is still growing (CONTRACT 41): what is found in it so far, and up to where
-//! nothing that follows can change that. Only detectors that say so themselves take part.
+//! Analyzes a text that is still growing (CONTRACT 41): what has been found so far, and up to which byte
+//! further text cannot change the result. Only detectors that support this take part.
 
 use super::normalize::NormalizedText;
 use super::{Detector, PatternName, Span, Text, overlap};
@@ -17,7 +17,7 @@ impl Default for LocalDetectors {
 }
 
 impl LocalDetectors {
-    /// Builds them.
+    /// Builds every detector that can tell how far its finds are stable.
     pub fn new() -> Self {
         let nothing = Text::new("");
         let mut detectors = super::registry::detectors();
@@ -39,7 +39,7 @@ impl LocalDetectors {
         overlap::resolve(spans.collect())
     }
 
-    /// The first byte whose judgement could still change when more text follows; `text.len()` when
+    /// The first byte whose judgment could still change when more text follows; `text.len()` when
     /// nothing can. It never falls as a text grows, and no find of a longer text reaches across it.
     ///
     /// It is the lowest of what the detectors say (each by [`Detector::stable_until`]), and then so low

@@ -1,4 +1,4 @@
-//! The cleaned text (CONTRACT 25). Takes the finds as they are; finds nothing itself.
+//! Produces the cleaned text (CONTRACT 25) from the finds.
 
 use super::normalize::NormalizedText;
 use super::{Kind, PatternName, Span, Text};

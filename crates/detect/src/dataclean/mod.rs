@@ -1,5 +1,5 @@
 //! Sensitive data: finds spans of the predefined patterns (§2.8) and cleans the text (CONTRACT 25).
-//! Each detector only proposes spans; which of two overlapping ones stands is decided in `overlap`.
+//! Detectors propose spans; `overlap` decides which of two overlapping ones wins.
 
 pub(crate) mod checksum;
 pub(crate) mod custom;

@@ -1,5 +1,5 @@
-//! One winner per place (CONTRACT 25): check digits, then context, then form, then length. Two detectors never
-//! both count the same characters. A custom pattern counts like right check digits.
+//! Resolves overlaps (CONTRACT 25): check digits win, then context, then form, then length. No character
+//! belongs to two finds. A custom pattern ranks like correct check digits.
 
 use super::Span;
 use std::cmp::Reverse;

@@ -1,4 +1,4 @@
-//! THE table of predefined patterns: the names of §2.8. What finds each of them stands in `registry`.
+//! THE table of predefined patterns: the names of §2.8. `registry` says which detector finds which.
 
 use crate::unknown_name::UnknownName;
 use serde::{Deserialize, Serialize};

@@ -1,5 +1,4 @@
-//! Which detector finds which pattern: one arm per pattern. A new detector is one file in `detectors`
-//! and one arm here.
+//! The detector of each pattern. A new detector is a file in `detectors` and an arm here.
 
 use super::detector::Detector;
 use super::detectors as d;

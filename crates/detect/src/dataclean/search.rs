@@ -1,4 +1,4 @@
-//! Runs the detectors and the custom patterns that the rules name over one text and resolves overlaps.
+//! Runs the detectors and the custom patterns of the rules over one text, and resolves overlaps.
 
 use super::custom::Ended;
 use super::detector::Detector;
@@ -23,8 +23,7 @@ pub(crate) struct Found<'r> {
     pub(crate) failures: Vec<String>,
     /// Patterns that ran, whole or in part.
     pub(crate) ran: usize,
-    /// A pattern that can be looked for was not looked for everywhere: what was not found may be
-    /// there.
+    /// A pattern was not looked for in the whole text, so that there may be more finds than these.
     pub(crate) in_part: bool,
 }
 

@@ -1,11 +1,11 @@
-//! A find: where it is, what it is, and what speaks for it.
+//! A find: its position, its type, and how strong its evidence is.
 
 use super::pattern_name::PatternName;
 
 /// One find. A detector's are of its own pattern; put together, they are of any [`Kind`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Span<K = PatternName> {
-    /// The pattern.
+    /// What was found: a predefined pattern, or of any kind.
     pub kind: K,
     /// First byte in the original text.
     pub start: usize,

@@ -1,5 +1,5 @@
-//! Runs the stages over one text and gathers their reports. A stage that fails is an entry in
-//! `errors` and lowers the status; it is never a silent pass (CONTRACT 26). No rule of detection stands here.
+//! Runs the stages over one text and collects their reports. A stage that fails adds to `errors` and
+//! lowers the status; it never passes silently (CONTRACT 26).
 
 use super::compiled::Compiled;
 use super::dataclean::{self, Detector, Found, Span};
@@ -256,8 +256,8 @@ impl Engine {
         (cleaned.report, cleaned.errors)
     }
 
-    /// A short text with what the rules look for masked; None where the stage is off or did not run
-    /// whole.
+    /// A short text with the finds of the rules masked. None where the stage is off, or has not looked
+    /// at the whole text.
     pub fn mask(&self, text: &str, rules: &Compiled, clock: &dyn Fn() -> u64) -> Option<String> {
         let dataclean = rules.rules().dataclean.as_ref()?;
         let mask = || {

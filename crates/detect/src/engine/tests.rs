@@ -1,4 +1,4 @@
-//! The engine with stages that fail: what the report then says.
+//! Reports of an engine whose stages fail.
 
 use super::*;
 use crate::dataclean::{PatternName, Span, Text};

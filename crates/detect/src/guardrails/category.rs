@@ -1,5 +1,5 @@
 //! THE table of guardrail categories (§2.8 `guardrails`, CONTRACT 38): the names on the wire and the
-//! direction each is for. What finds a category stands in `registry`.
+//! direction each applies to. `registry` says which guardrail finds which.
 
 use crate::unknown_name::UnknownName;
 use monitor_model::Stage;
@@ -23,7 +23,7 @@ pub enum Category {
     Drugs,
     /// Suicide and self-harm.
     SelfHarm,
-    /// Sexual crimes.
+    /// Sexual crimes and abuse.
     Sexual,
     /// Hatred of groups.
     Hate,
@@ -33,7 +33,7 @@ pub enum Category {
     Fraud,
     /// Breaking into machines, harmful programs.
     Cybercrime,
-    /// Other crimes.
+    /// Crimes of no other category.
     Unlawful,
     /// Insults and threats.
     Toxicity,
@@ -62,7 +62,7 @@ pub const DEFAULT_THRESHOLD: f64 = 0.5;
 /// A category that the rules ask for.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CategoryThreshold {
-    /// The category.
+    /// What is looked for.
     pub category: Category,
     /// The score from which a message is flagged, 0 to 1.
     pub threshold: f64,
@@ -94,7 +94,7 @@ const TABLE: [(Category, &str, In); 17] = [
 ];
 
 impl Category {
-    /// Every category.
+    /// Every category, in the order of the table.
     pub fn all() -> impl Iterator<Item = Self> {
         TABLE.into_iter().map(|(category, ..)| category)
     }

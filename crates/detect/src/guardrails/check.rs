@@ -1,4 +1,4 @@
-//! Runs the guardrails that the rules ask for over one text, and weighs their scores by the thresholds.
+//! Runs the guardrails of the rules over one text and compares their scores with the thresholds.
 
 use super::category::CategoryThreshold;
 use super::guardrail::{Finding, Guardrail};

@@ -1,11 +1,11 @@
-//! What a guardrail is. The guardrails themselves stand in `checks`, the list of them in `registry`.
+//! The interface of a guardrail. `checks` holds the implementations, `registry` lists them.
 
 use super::category::Category;
 use super::text::Text;
 
 /// Looks for one category. Pure, linear in the text's length.
 pub trait Guardrail: Send + Sync {
-    /// The category.
+    /// What it looks for.
     fn category(&self) -> Category;
     /// What speaks for it; None where nothing does.
     fn check(&self, text: &Text<'_>) -> Option<Finding>;

@@ -1,5 +1,5 @@
-//! What a harmful request is about, by the words in it. Whether it is one is not decided here: these words
-//! stand in a thousand harmless messages too.
+//! The subject of a harmful request, by its words. They do not decide whether it is harmful: the same words
+//! occur in harmless messages.
 
 use super::reading::{Kind, Read};
 

@@ -1,6 +1,6 @@
-//! Built-in policies: scores a message by category (§1.7, §2.9 `guardrails`, CONTRACT 37 and 38). Each
-//! [`Guardrail`] only gives a score and the code of its reason, never a piece of the text; what is done
-//! about a score stands in the rules.
+//! Built-in policies: scores a message by category (§1.7, §2.9 `guardrails`, CONTRACT 37 and 38). A
+//! [`Guardrail`] returns a score and the code of its reason, never a piece of the text; the rules say what
+//! follows from a score.
 
 mod category;
 mod check;

@@ -1,7 +1,7 @@
-//! What a threshold costs and gives, measured: for each category and threshold, how many ordinary prompts it
-//! flags and how much of what it is for it finds (§2.8 `guardrails`, CONTRACT 38). The figures are those
-//! of texts whose kind the models had not seen; `rates.tsv` is written by the trainer and by
-//! `cargo bench --bench detect -- report`, never by hand. Nothing is measured at run time.
+//! The measured cost and benefit of a threshold: for each category and threshold, how many ordinary prompts
+//! are flagged and how many relevant messages are found (§2.8 `guardrails`, CONTRACT 38). The figures come
+//! from kinds of texts that the models had not seen. The trainer and `cargo bench --bench detect -- report`
+//! write `rates.tsv`; nothing is measured at run time.
 
 use super::Category;
 use std::sync::LazyLock;
@@ -13,7 +13,7 @@ static RATES: LazyLock<Vec<Rate>> =
 /// One category at one threshold. Counts of texts; an empty group is 0.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Rate {
-    /// The category.
+    /// What was looked for.
     pub category: Category,
     /// The score from which a message is flagged, 0.05 to 0.95.
     pub threshold: f64,

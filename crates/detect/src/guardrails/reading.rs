@@ -1,5 +1,5 @@
-//! A message as it is meant to be read by somebody who knows the tricks: small letters of one alphabet a
-//! word, ё as е, nothing unseen, and its words and signs one after the other. Judges nothing.
+//! Tokenizes a message after undoing tricks: lower case, one alphabet per word, ё as е, no invisible
+//! characters; then words and signs in sequence.
 
 use crate::confusables::{Reading, as_cyrillic, as_latin, reading};
 

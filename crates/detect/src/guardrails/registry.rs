@@ -1,5 +1,5 @@
-//! Which guardrail finds which category: one arm per category. A new category is a row of `category`, a
-//! [`Guardrail`] that finds it, and an arm here.
+//! The guardrail of each category. A new category is a row of `category`, a [`Guardrail`] that finds it, and
+//! an arm here.
 
 use super::category::Category;
 use super::checks as g;

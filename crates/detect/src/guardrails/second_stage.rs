@@ -1,5 +1,5 @@
-//! A second stage behind the built-in guardrails, such as a model from a folder: it looks at what they are
-//! unsure of, or at everything. It adds to their verdict and never takes from it.
+//! A second stage behind the built-in guardrails, such as a model from a folder. It sees the messages they
+//! are unsure of, or all; it can raise a score and never lowers one.
 
 use super::category::CategoryThreshold;
 use super::check::{check, in_grey_zone};

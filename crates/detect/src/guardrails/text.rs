@@ -1,5 +1,5 @@
-//! A message as the guardrails see it: how it reads, what is hidden in it, what the linear models say. Each is
-//! worked out once, for the first guardrail that asks.
+//! A message, as the guardrails see it: its tokens, the texts hidden in it, and the scores of the linear
+//! models. Each is computed once, for the first guardrail that asks.
 
 use super::category::Category;
 use super::cues::table::{CUES, CueKind};
@@ -57,10 +57,10 @@ impl Verdict {
         // A build whose weights do not fit its code has a failing test, and scores nothing.
         let scores = MODEL.as_ref().map(|model| model.scores(&features));
         let mut scores = scores.unwrap_or_default();
-        // What was hidden is no letter.
+        // What was hidden is not a mail.
         if !is_hidden && scores[FOREIGN] > scores[ATTACK] {
             scores[ATTACK] = scores[FOREIGN];
-            // What stands in a letter for an assistant is an injection.
+            // What stands in a mail for an assistant is an injection.
             scores[KINDS[0]] = KINDS.iter().map(|kind| scores[*kind]).fold(SURE, f32::max) + SURE;
         }
         Self {

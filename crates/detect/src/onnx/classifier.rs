@@ -1,6 +1,5 @@
-//! A model that scores a whole text by its labels, as a set of guardrails: one for each category that its
-//! labels stand for. All of them share one reading of a text. Of a long text the window that speaks
-//! loudest counts.
+//! A model that classifies whole texts, as a set of guardrails: one for each category that its labels stand
+//! for, all served by one run of the model. Of a long text, the window with the highest score counts.
 
 use super::model::{Model, WHOLE};
 use super::{Bounds, Parts, labels};
@@ -16,8 +15,8 @@ const EVEN: f64 = 0.5;
 /// A loaded model and what its labels stand for.
 pub struct Classifier {
     model: Model<WHOLE>,
-    /// For each number of the model's answers: the category, and the score that is worth
-    /// [`DEFAULT_THRESHOLD`].
+    /// For each output of the model: the category, and the score of the model that becomes the default
+    /// threshold of the category.
     meanings: Vec<Option<(Category, f64)>>,
     /// The labels do not exclude each other.
     several: bool,

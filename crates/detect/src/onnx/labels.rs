@@ -1,4 +1,4 @@
-//! What the numbers that a model answers with mean: `id2label` of its config.json.
+//! The meaning of the outputs of a model: `id2label` of its config.json.
 
 use serde_json::{Map, Value};
 

@@ -1,5 +1,5 @@
-//! Models made for tests: a table with scores for each word, written as ONNX. For tests only, those
-//! through the binary included, which take this file as it is.
+//! Small models for tests: a table with scores for each word, written as ONNX. Only for tests, including
+//! those that run the program.
 
 /// Each word, the number of its label, and how strongly it speaks for it.
 const WORDS: &[(&str, usize, f32)] = &[
@@ -20,13 +20,13 @@ pub const LABELS: &[&str] = &["O", "B-PER", "I-PER", "I-ORG"];
 /// What a model scores.
 #[derive(Clone, Copy, PartialEq)]
 pub enum Scored {
-    /// Each word.
+    /// Every word by itself.
     Words,
     /// A whole text: by its words that speak loudest.
     Texts,
 }
 
-/// `vocab.txt`.
+/// The vocabulary as `vocab.txt`, one word a line.
 pub fn vocabulary() -> String {
     let words = WORDS.iter().map(|(word, ..)| *word).chain([BEYOND]);
     words.collect::<Vec<_>>().join("\n")

@@ -1,7 +1,6 @@
-//! Models that others have trained, in ONNX (feature `onnx`): one that marks words, for the patterns of
-//! §2.8, and one that classifies whole texts, for the categories of guardrails. A model is handed over as
-//! its files' contents; nothing is read from disk here, nothing fetched. The runtime takes one thread:
-//! callers run many texts at once.
+//! External models in ONNX (feature `onnx`): taggers for the patterns of §2.8, and classifiers for the
+//! categories of guardrails. The caller passes the contents of the files; nothing is read from disk or
+//! fetched here. The runtime uses one thread, because callers analyze many texts at once.
 
 mod classifier;
 mod labels;
@@ -23,7 +22,7 @@ pub use tagger::Tagger;
 /// The contents of a model's folder.
 #[derive(Clone, Debug, Default)]
 pub struct Parts {
-    /// `model.onnx`.
+    /// The contents of `model.onnx`.
     pub model: Vec<u8>,
     /// `tokenizer.json` or `vocab.txt`: the word pieces of a BERT model.
     pub vocabulary: String,

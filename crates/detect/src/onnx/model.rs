@@ -1,5 +1,5 @@
-//! A loaded model and the way of a text through it, window by window, within its bounds. What the scores
-//! mean is not known here.
+//! Runs a text through a loaded model, window by window, within its limits. The callers interpret the
+//! scores.
 
 use super::session::{Scores, Session};
 use super::vocabulary::{Piece, Vocabulary};

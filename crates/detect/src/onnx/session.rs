@@ -1,4 +1,4 @@
-//! One model in the runtime: token numbers in, scores out. Knows no text and no labels.
+//! One model in the runtime: token numbers in, scores out.
 
 use rten::{Model, NodeId, RunOptions, ThreadPool, Value, ValueOrView};
 use std::panic::{AssertUnwindSafe, catch_unwind};

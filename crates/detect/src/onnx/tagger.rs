@@ -1,5 +1,5 @@
-//! A model that marks words, as a set of detectors: one for each pattern that its labels stand for. All of
-//! them share one reading of a text.
+//! A model that tags words, as a set of detectors: one for each pattern that its labels stand for, all
+//! served by one run of the model.
 
 use super::model::{BY_WORDS, Model};
 use super::vocabulary::Piece;

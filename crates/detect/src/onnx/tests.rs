@@ -1,4 +1,4 @@
-//! What models find: those of `made`.
+//! Finds and failures with the models of `made`.
 
 use super::made::{self, BEYOND, LABELS, Scored};
 use super::{Bounds, Classifier, Parts, Tagger};

@@ -1,5 +1,5 @@
-//! Words cut into the pieces that a BERT model knows (WordPiece), each with its place in the text. Reads
-//! `tokenizer.json` and `vocab.txt`; no other kind of tokenizer.
+//! Splits words into the pieces that a BERT model knows (WordPiece), each with its position in the text.
+//! Reads `tokenizer.json` and `vocab.txt`; other kinds of tokenizers are not supported.
 
 use serde_json::Value;
 use std::collections::HashMap;

@@ -1,5 +1,5 @@
-//! A text cut into windows that a model can be shown, each lapping over the next, so that every word is
-//! judged where it has its neighbours.
+//! Splits a text into overlapping windows for a model, so that every word is scored where it has its
+//! neighbors.
 
 use std::ops::Range;
 
@@ -8,7 +8,7 @@ pub(super) const WINDOW: usize = 254;
 /// Tokens that two windows share.
 const OVERLAP: usize = 64;
 
-/// One window.
+/// A part of a text that a model is shown at once.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Window {
     /// The tokens it shows.

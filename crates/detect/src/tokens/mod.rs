@@ -43,7 +43,7 @@ static CL100K: LazyLock<Tokenizer> = LazyLock::new(|| Tokenizer {
 });
 
 impl Encoding {
-    /// Every encoding.
+    /// Every encoding there is.
     pub const ALL: [Self; 2] = [Self::O200kBase, Self::Cl100kBase];
 
     /// The published name.
@@ -54,8 +54,8 @@ impl Encoding {
         }
     }
 
-    /// Tokens of a text, in O(n log n) at most. The first call builds the vocabulary, which takes about
-    /// 20 milliseconds.
+    /// Counts the tokens of a text, in O(n log n) at most. The first call builds the vocabulary, which
+    /// takes about 20 milliseconds.
     pub fn count(self, text: &str) -> u64 {
         let Tokenizer {
             vocabulary,

@@ -1,6 +1,6 @@
-//! Cuts a text into the pieces that are encoded one by one, by the published patterns of the
-//! vocabularies. Those use a look-ahead, `\s+(?!\S)`, which linear-time regexes do not have: it is
-//! written as `\s+\s`, of whose matches the last character is given back, and `\s+$` for the end.
+//! Splits a text into the pieces that are encoded one by one, by the published patterns of the vocabularies.
+//! They use a look-ahead, `\s+(?!\S)`, which linear-time regexes do not support. It is written as `\s+\s`,
+//! whose last character is not part of the piece, and `\s+$` for the end.
 
 use regex_automata::meta::{Cache, Regex};
 use regex_automata::util::pool::Pool;
@@ -35,8 +35,8 @@ pub(super) struct Splitter {
 }
 
 impl Splitter {
-    /// Compiles patterns that are tried in this order. None for what does not compile, which the tests
-    /// rule out.
+    /// Compiles patterns that are tried in this order. None where one does not compile, which the tests
+    /// rule out for those of this file.
     pub(super) fn new(alternatives: &[&str]) -> Option<Self> {
         let first = alternatives.join("|");
         let patterns = Regex::new_many(&[&first, r"\s+\s", r"\s+"]).ok()?;

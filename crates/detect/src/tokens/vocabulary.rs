@@ -135,8 +135,8 @@ impl Vocabulary {
         }
     }
 
-    /// Keeps the parts and the rank of each with its right neighbor, and merges the lowest until none
-    /// is left.
+    /// Keeps the parts and the rank of each with its right neighbor, and merges the lowest rank as long
+    /// as there is one.
     fn count_short(&self, piece: &[u8]) -> usize {
         let mut starts = [0_u8; SHORT + 1];
         let mut ranks = [NONE; SHORT];

@@ -1,5 +1,5 @@
-//! How many calls of one application are let through (CONTRACT 34): at once, and in a second or a
-//! minute. How they are counted is the gateway's.
+//! How many calls of one application are admitted (CONTRACT 34): concurrently, and per second or minute. The
+//! gateway counts them.
 
 use super::problem::PolicyProblem;
 use serde::Serialize;

@@ -1,4 +1,4 @@
-//! What is wrong with a policy: every problem with the field it is about.
+//! The problems of a policy, each with the field it is about.
 
 use std::fmt;
 

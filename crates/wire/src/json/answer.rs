@@ -1,5 +1,5 @@
-//! The text of a whole chat completion (CONTRACT 4). Its streamed twin is `sse::Accumulator`, which
-//! takes the same order: content, else refusal, else tool calls.
+//! The text of a whole chat completion (CONTRACT 4). `sse::Accumulator` does the same for streams, in the
+//! same order: content, else refusal, else tool calls.
 
 use super::scan::scan;
 use super::text::Joined;

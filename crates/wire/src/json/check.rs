@@ -1,5 +1,4 @@
-//! The strict grammar of RFC 8259, one value at a time, without recursion. Not the record of what
-//! stands where, which is `scan`.
+//! The strict grammar of RFC 8259, one value at a time, without recursion. `scan` records the positions.
 
 use super::kind::Kind;
 use super::text::plain_len;

@@ -1,4 +1,4 @@
-//! Whether an upstream's error body is already the envelope of §2.6 and passes unchanged (§7.3).
+//! Whether the error body of an upstream already is the envelope of §2.6 and passes unchanged (§7.3).
 
 use super::kind::Kind;
 use super::scan::scan;

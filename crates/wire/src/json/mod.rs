@@ -1,6 +1,6 @@
 //! The byte-exact JSON scanner: grammar check, top-level spans, text parts (CONTRACT 1 to 4, §2.6).
 //!
-//! Not a parser: no values are built, nothing is re-serialised, and no depth or size makes it
+//! Not a parser: no values are built, nothing is re-serialized, and no depth or size makes it
 //! recurse. Numbers, escapes, key order and white space are looked at, never changed.
 
 mod answer;

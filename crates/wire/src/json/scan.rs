@@ -1,5 +1,5 @@
-//! What stands where at the top level of a body (CONTRACT 1): one strict pass, spans only. Not a
-//! tree, and nothing about the meaning of a member; that is `chat`, `answer` and `envelope`.
+//! The members at the top level of a body (CONTRACT 1): one strict pass that records spans. It builds no
+//! tree; `chat`, `answer` and `envelope` interpret the members.
 
 use super::check::{Checker, SyntaxError, SyntaxKind};
 use super::kind::Kind;

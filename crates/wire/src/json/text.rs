@@ -1,5 +1,5 @@
-//! JSON strings: where the ordinary characters end, and what the escapes stand for (RFC 8259
-//! section 7). Not the grammar check, which is `check`.
+//! JSON strings: where runs of ordinary characters end, and the meaning of escapes (RFC 8259 section 7).
+//! `check` checks the grammar.
 
 use std::borrow::Cow;
 

@@ -1,6 +1,6 @@
-//! The deltas of a streamed answer put together to the text of a record (CONTRACT 4). Its twin for
-//! whole answers is `json::answer_text`, which takes the same order: content, else refusal, else
-//! tool calls. It never stands in the way of the stream: what it cannot read it counts.
+//! Joins the deltas of a streamed answer into the text of a record (CONTRACT 4). `json::answer_text` does the
+//! same for whole answers, in the same order: content, else refusal, else tool calls. It never delays the
+//! stream: events that it cannot read are counted.
 
 use super::choice_text::{Budget, ChoiceText, short};
 use super::delta::{Choice, Chunk, Delta, Function, Part, ToolCall, Usage, text, value};

@@ -1,4 +1,4 @@
-//! What the choices of a stream have said so far, and the bound on it. Nothing about how it came.
+//! The text of each choice of a stream so far, within a limit of memory.
 
 use std::collections::BTreeMap;
 

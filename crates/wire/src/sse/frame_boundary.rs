@@ -1,5 +1,5 @@
-//! Whether a relayed stream stands between two frames, told from the few bytes at the end of each
-//! chunk. Not a parser: it sees line ends, nothing of what the lines say.
+//! Tracks whether a relayed stream is between two frames, from the line ends at the end of each chunk. It
+//! does not parse the lines.
 
 /// Follows a stream and knows whether a frame of ours may be put in now (CONTRACT 18).
 ///

@@ -1,6 +1,5 @@
-//! Bytes of an event stream in any cut to its raw frames, for those who hold frames back or rewrite
-//! them: every byte comes out again, in order, with its terminator. Not a parser: what a frame says
-//! is read by `pieces`.
+//! Splits the bytes of an event stream, in any chunks, into raw frames, for callers that hold frames back or
+//! rewrite them. Every byte is returned, in order, with its terminator. `pieces` reads the frames.
 
 use memchr::memchr2;
 

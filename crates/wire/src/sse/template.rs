@@ -1,5 +1,5 @@
-//! Events of the gateway's own in a stream of the upstream's (CONTRACT 41): they carry the id, the
-//! model and the time of the event they stand for, so that a client takes them for the same answer.
+//! Events of the gateway within a stream of the upstream (CONTRACT 41): they carry the id, the model and the
+//! time of the event they replace, so that clients see one answer.
 
 use super::pieces::{Field, data};
 use serde::{Deserialize, Serialize};
@@ -65,7 +65,7 @@ impl Template {
                 finish_reason,
             }],
         };
-        // Strings, numbers and checked JSON only: serialisation has no failing case.
+        // Strings, numbers and checked JSON only: serialization has no failing case.
         let json = serde_json::to_vec(&event).unwrap_or_default();
         [b"data: ".as_slice(), &json, b"\n\n"].concat()
     }

@@ -1,5 +1,5 @@
-//! The frames the gateway adds to a stream of its own accord (CONTRACT 18, 19 and 41); events in the
-//! upstream's name are made by `template`.
+//! The frames that the gateway itself adds to a stream (CONTRACT 18, 19 and 41). `template` makes events in
+//! the name of the upstream.
 
 use monitor_model::{ErrorEnvelope, ErrorType};
 

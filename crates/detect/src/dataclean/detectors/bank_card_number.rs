@@ -1,5 +1,5 @@
-//! BANK_CARD_NUMBER (§2.8): 13 to 19 digits, Luhn, the prefix and length of a known payment system,
-//! bare or in groups. Luhn alone lets one number in ten through, so that it never decides alone.
+//! BANK_CARD_NUMBER (§2.8): 13 to 19 digits with a correct Luhn digit and the prefix and length of a known
+//! payment system, bare or in groups. Luhn alone accepts one number in ten and never decides alone.
 
 use super::card_systems::{is_barcode, known_system, usual_groups};
 use crate::chars::separator;
@@ -7,7 +7,6 @@ use crate::dataclean::text::cue::Label;
 use crate::dataclean::text::number_chain::numbers;
 use crate::dataclean::{Detector, Needs, PatternName, Run, Span, Strength, Text, checksum};
 
-/// See the file's head.
 pub(crate) struct BankCardNumber;
 
 const MOST_DIGITS: usize = 19;

@@ -1,5 +1,5 @@
-//! How bank cards are numbered and printed: prefixes and lengths of the payment systems, groups, and
-//! barcodes that look alike. Luhn's check stands in `checksum`.
+//! How bank cards are numbered and printed: prefixes and lengths of the payment systems, groups of digits,
+//! and barcodes that look alike. `checksum` has the Luhn check.
 
 /// As cards are printed: fours, with a shorter last group; 4-6-5 (Amex) or 4-6-4 (Diners).
 pub(super) fn usual_groups(sizes: &[usize]) -> bool {

@@ -1,5 +1,5 @@
-//! CVC (§2.8): the three digits on the back of a card, four on the front of an Amex. Three digits say
-//! nothing by themselves: a label near them must, or a card with its month and year right before them.
+//! CVC (§2.8): the three digits on the back of a card, or four on the front of an American Express. Three
+//! digits prove nothing alone: a label must be near, or a card number with month and year before them.
 
 use super::cvc_labels as labels;
 use super::phone_forms::is_amount;
@@ -9,7 +9,6 @@ use crate::dataclean::{Detector, Needs, PatternName, Span, Strength, Text, check
 use regex::Regex;
 use std::cell::OnceCell;
 
-/// See the file's head.
 pub(crate) struct Cvc {
     /// A part of every label; None where it did not compile, and then every text may hold one.
     cues: Option<Regex>,

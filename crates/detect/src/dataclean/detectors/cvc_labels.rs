@@ -1,5 +1,5 @@
-//! The words that make three or four digits a card's verification code, before and behind them. The
-//! digits themselves are judged in `cvc`.
+//! The labels, before or behind, that make three or four digits a card verification code. `cvc` checks
+//! the digits.
 
 use crate::chars::{is_blank, is_dash, is_word_char};
 use crate::dataclean::text::inline::InlineWord;

@@ -1,11 +1,10 @@
-//! DOMAIN (§2.8): host names under a public suffix, Unicode and punycode included; of a URL the host
-//! only. No file names, no members of programs, nothing inside an e-mail address.
+//! DOMAIN (§2.8): host names under a public suffix, Unicode and punycode included. Of a URL, only the host.
+//! File names, members of program objects and parts of e-mail addresses do not count.
 
 use super::domain_evidence::{is_named, is_plain};
 use super::email_domain::{LONGEST_DOMAIN, domain_length, label_char};
 use crate::dataclean::{Detector, Needs, PatternName, Span, Strength, Text};
 
-/// See the file's head.
 pub(crate) struct Domain;
 
 /// RFC 5321 §4.5.3.1: no longer word before an `@` is a local part.
@@ -64,7 +63,7 @@ impl Detector for Domain {
     }
 }
 
-/// In bytes.
+/// Bytes of one label, without dots (RFC 1035 §2.3.4).
 const LONGEST_LABEL: usize = 63;
 
 /// What a local part holds and a host name does not.

@@ -1,5 +1,5 @@
-//! Whether a name with a public suffix is meant as a host. Many suffixes are words, endings of files or
-//! members of programs ("main.rs", "user.name"); such a name needs something beside it that says host.
+//! Decides whether a name with a public suffix is a host. Many suffixes are also words, file extensions or
+//! member names ("main.rs", "user.name"); such a name needs evidence next to it.
 
 use crate::chars::is_blank;
 

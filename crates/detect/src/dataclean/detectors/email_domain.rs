@@ -1,5 +1,5 @@
-//! The domain of an e-mail address: where it ends and whether it can be one, Unicode names included.
-//! Knows top-level domains by their form, not by the public list.
+//! The domain of an e-mail address: where it ends and whether it is valid, Unicode names included. Checks
+//! the form of the top-level domain, not the public suffix list.
 
 /// RFC 1035 §2.3.4, in bytes.
 pub(super) const LONGEST_DOMAIN: usize = 255;

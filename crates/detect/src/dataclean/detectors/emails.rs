@@ -1,10 +1,9 @@
-//! EMAILS (§2.8): addresses as people write them, with Unicode names and domains (.рф). No quoted
-//! local parts and no bare host names; a user in a URL or an SSH remote is not an e-mail address.
+//! EMAILS (§2.8): addresses as people write them, with Unicode names and domains (.рф). Quoted local parts
+//! and bare host names do not count, nor does the user of a URL or of an SSH remote.
 
 use super::email_domain::{LONGEST_DOMAIN, domain_length, is_latin, label_char};
 use crate::dataclean::{Detector, Needs, PatternName, Span, Strength, Text};
 
-/// See the file's head.
 pub(crate) struct Emails;
 
 /// RFC 5321 §4.5.3.1, in bytes.
@@ -123,7 +122,7 @@ fn in_url(head: &str) -> bool {
         .is_some_and(|(_, authority)| !authority.contains(['/', '?', '#']))
 }
 
-/// "git@host.org:team/project", "a@b.com@c.com".
+/// Whether more of the same address follows: "git@host.org:team/project", "a@b.com@c.com".
 fn goes_on(tail: &str) -> bool {
     let mut chars = tail.chars();
     match chars.next() {

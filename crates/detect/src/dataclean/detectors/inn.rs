@@ -1,13 +1,12 @@
-//! INN, the Russian taxpayer's number (§2.8): 10 digits (company) or 12 (person) with right check
-//! digits. One 10-digit number in ten passes its single check digit by chance, so that ten digits
-//! need the word beside them or a KPP behind them.
+//! INN, the Russian taxpayer number (§2.8): 10 digits (company) or 12 (person) with correct check digits.
+//! One 10-digit number in ten passes its check by chance, so ten digits also need the label, or a KPP
+//! behind them.
 
 use crate::chars::separator;
 use crate::dataclean::text::cue::Label;
 use crate::dataclean::text::number_chain::numbers;
 use crate::dataclean::{Detector, Needs, PatternName, Run, Span, Strength, Text, checksum};
 
-/// See the file's head.
 pub(crate) struct Inn;
 
 impl Detector for Inn {

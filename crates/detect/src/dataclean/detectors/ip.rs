@@ -1,12 +1,11 @@
-//! IP (§2.8): IPv4 and IPv6 addresses, parsed by the standard library. A prefix length, port or zone
-//! is not part of the find; version and section numbers are none.
+//! IP (§2.8): IPv4 and IPv6 addresses, parsed by the standard library. A prefix length, port or zone is
+//! not part of the find. Version and section numbers do not count.
 
 use super::ip_version::is_version;
 use crate::dataclean::text::number_chain::numbers;
 use crate::dataclean::{Detector, Needs, PatternName, Span, Strength, Text};
 use std::net::{Ipv4Addr, Ipv6Addr};
 
-/// See the file's head.
 pub(crate) struct Ip;
 
 /// The longest IPv6 address in characters, an embedded IPv4 address included.

@@ -1,4 +1,4 @@
-//! Four numbers with dots that are a version or a section and no address: the words before them say it.
+//! Recognizes four dotted numbers that are a version or a section, by the words before them.
 
 use crate::chars::is_word_char;
 use crate::dataclean::text::inline::InlineWord;

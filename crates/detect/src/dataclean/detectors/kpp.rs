@@ -1,12 +1,10 @@
-//! KPP, the reason code of a Russian taxpayer's registration (§2.8): tax office, two digits or capital
-//! letters, serial number. It has no check digit, so that its label or a right INN with a slash before it
-//! must say so.
+//! KPP, the registration code of a Russian taxpayer (§2.8): tax office, two digits or capital letters,
+//! serial number. It has no check digit, so it needs its label, or a valid INN and a slash before it.
 
 use crate::dataclean::text::cue::Label;
 use crate::dataclean::text::number_chain::numbers;
 use crate::dataclean::{Detector, Needs, PatternName, Run, Span, Strength, Text, checksum};
 
-/// See the file's head.
 pub(crate) struct Kpp;
 
 const LENGTH: usize = 9;

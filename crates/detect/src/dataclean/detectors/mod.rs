@@ -1,5 +1,5 @@
-//! One file per pattern of §2.8: its form, its checks, two good examples and two near misses. Which
-//! pattern is on, and which of two finds stands, is decided above.
+//! The detectors of the patterns of §2.8, each with good examples and near misses. The rules decide which
+//! patterns are on; `overlap` decides which of two finds wins.
 
 mod bank_card_number;
 mod card_systems;

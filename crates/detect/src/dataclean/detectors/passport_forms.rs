@@ -1,5 +1,5 @@
-//! How passport numbers are written: series, what stands between it and the number, letters of other
-//! countries. Whether such a thing is a passport is decided in `passport_number`.
+//! How passport numbers are written: series, separators, and letters of other countries. `passport_number`
+//! decides whether such a number is a passport.
 
 use crate::chars::{is_blank, is_dash};
 use crate::dataclean::text::inline::InlineWord;
@@ -9,9 +9,9 @@ use crate::dataclean::{Run, Text};
 /// What stands between series and number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Bridge {
-    /// Nothing.
+    /// Nothing: ten digits in a row.
     None,
-    /// One blank.
+    /// One blank and nothing else.
     Blank,
     /// "№" or a word for it.
     Sign,

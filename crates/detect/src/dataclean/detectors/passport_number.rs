@@ -1,6 +1,6 @@
-//! PASSPORT_NUMBER (§2.8): series and number of a Russian passport, two digits of the region, two of the
-//! form's year and six more, together or apart; a foreign passport only under its label. There is no
-//! check digit: form, region, year and label have to do.
+//! PASSPORT_NUMBER (§2.8): series and number of a Russian passport: two digits for the region, two for the
+//! year of the form, and six more, together or apart. A foreign passport needs its label. There is no
+//! check digit, so form, region, year and label decide.
 
 use super::passport_forms::{self as forms, Bridge};
 use super::phone_forms::is_amount;
@@ -9,7 +9,6 @@ use crate::dataclean::text::cue::{Cue, Label};
 use crate::dataclean::text::number_chain::{numbers, open_chain};
 use crate::dataclean::{Detector, Needs, PatternName, Span, Strength, Text, checksum};
 
-/// See the file's head.
 pub(crate) struct PassportNumber;
 
 /// Words that may stand between the label and a Russian or a foreign number.

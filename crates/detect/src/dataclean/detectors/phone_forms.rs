@@ -1,5 +1,5 @@
-//! The forms phone numbers are written in: groups of digits, what stands between and around them.
-//! Says what may be one; whether it is one is decided in `phone_number`.
+//! The forms in which phone numbers are written: groups of digits and the characters between and around
+//! them. Finds candidates; `phone_number` decides.
 
 use crate::chars::{is_blank, is_dash};
 use crate::dataclean::Text;

@@ -1,6 +1,6 @@
-//! PHONE_NUMBER (§2.8): Russian numbers, E.164 with `+`, North American groups, and what a word such
-//! as "тел." or "call" calls a number. The digits are joined by hand, the numbering plans
-//! (libphonenumber) judge what came out; the forms stand in `phone_forms`.
+//! PHONE_NUMBER (§2.8): Russian numbers, E.164 with `+`, North American groups, and numbers behind a label
+//! such as "тел." or "call". `phone_forms` joins the digits, the numbering plans of libphonenumber check
+//! them.
 
 use super::phone_forms::{self as forms, Groups, Home};
 use crate::dataclean::numbering::Plans;
@@ -8,7 +8,6 @@ use crate::dataclean::text::cue::{Cue, Label};
 use crate::dataclean::text::number_chain::numbers;
 use crate::dataclean::{Detector, Needs, PatternName, Span, Strength, Text};
 
-/// See the file's head.
 pub(crate) struct PhoneNumber {
     plans: Plans,
 }

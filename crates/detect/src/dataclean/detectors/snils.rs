@@ -1,5 +1,5 @@
-//! SNILS, the Russian insurance number (§2.8): XXX-XXX-XXX YY with right check digits. Eleven bare
-//! digits that begin with 7 or 8 look like a phone and need the word beside them.
+//! SNILS, the Russian insurance number (§2.8): XXX-XXX-XXX YY with correct check digits. Eleven bare digits
+//! that begin with 7 or 8 look like a phone number and need the label.
 
 use crate::chars::separator;
 use crate::dataclean::checksum::{self, SnilsCheck};
@@ -7,7 +7,6 @@ use crate::dataclean::text::cue::{Cue, Label};
 use crate::dataclean::text::number_chain::numbers;
 use crate::dataclean::{Detector, Needs, PatternName, Span, Strength, Text};
 
-/// See the file's head.
 pub(crate) struct Snils;
 
 impl Detector for Snils {

@@ -1,5 +1,5 @@
-//! OGRN and OGRNIP, numbers of the Russian state registers (§2.8), as a table: bare or in groups under
-//! their label, the last digit a check digit.
+//! OGRN and OGRNIP, numbers of the Russian state registers (§2.8), as a table: bare, or in groups behind
+//! their label; the last digit is a check digit.
 
 use crate::chars::separator;
 use crate::dataclean::text::cue::{Cue, Label};
@@ -10,7 +10,7 @@ use crate::dataclean::{Detector, Needs, PatternName, Span, Strength, Text, check
 pub(crate) struct Register {
     /// The pattern of its finds.
     name: PatternName,
-    /// Its length.
+    /// How many digits a number has.
     digits: usize,
     /// Its own label, and after it others under which it may stand.
     labels: &'static [Label],

@@ -1,8 +1,9 @@
-//! NAME, COMPANY, ADDRESS, JOB_ROLE and DIAGNOSIS (§2.8): one tagging of a text serves them all.
+//! NAME, COMPANY, ADDRESS, JOB_ROLE and DIAGNOSIS (§2.8). One run of the tagger over a text serves all
+//! five.
 
 use crate::dataclean::{Detector, PatternName, Span, Text};
 
-/// See the file's head.
+/// The detector of one of them.
 pub(crate) struct Tagged(pub(crate) PatternName);
 
 impl Detector for Tagged {

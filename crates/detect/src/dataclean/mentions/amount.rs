@@ -1,5 +1,5 @@
-//! How much: a number in digits or words with its multipliers ("1 000,50", "two and a half million",
-//! "15 тыс."). Of what, the money and duration grammars say.
+//! The grammar of numbers in digits or words with multipliers ("1 000,50", "two and a half million",
+//! "15 тыс."). The grammars of money and durations add the unit.
 
 use super::chain::{Chain, blanks, dash, glue, only};
 use super::word::Word;

@@ -1,4 +1,4 @@
-//! A chain of words as a grammar reads it: what stands at a place, and what between two. No meaning.
+//! A chain of words, as the grammars read it: the word at a position and the text between two words.
 
 use super::word::{Token, Word};
 use crate::chars::{is_blank, is_dash, is_letter, is_word_char};

@@ -1,5 +1,5 @@
-//! Whether a date is a deadline: the words before it ("до", "не позднее", "срок оплаты —", "by",
-//! "deadline is") or right behind it. The cue is no part of the find.
+//! Decides whether a date is a deadline, by the words before it ("до", "не позднее", "срок оплаты —",
+//! "by", "deadline is") or right behind it. The cue is not part of the find.
 
 use super::chain::{Chain, dash};
 use super::date::{Date, Weight};

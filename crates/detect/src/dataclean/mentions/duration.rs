@@ -1,5 +1,5 @@
-//! How long something takes: number and unit ("3 рабочих дня", "two weeks", "1 ч 30 мин", PT5M). An
-//! age, a time of day and an ordinal are none.
+//! The grammar of durations: number and unit ("3 рабочих дня", "two weeks", "1 ч 30 мин", PT5M). Ages,
+//! times of day and ordinals do not count.
 
 use super::amount::{Amount, amount, further, second};
 use super::chain::{Chain, blanks, glue};

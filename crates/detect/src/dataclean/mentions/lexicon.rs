@@ -1,6 +1,6 @@
-//! Finds a word's class by a hash of its folded letters. Built once; a text's word costs one look at
-//! the table. Two words with one hash would be taken for each other: the test rules it out for ours,
-//! and a stranger that meets one by chance still has to fit a grammar.
+//! Looks up the class of a word by a hash of its letters, in a table built once. Two words with the same
+//! hash would be confused: a test excludes that for the words of the table, and an unknown word that
+//! collides still has to fit a grammar.
 
 use super::letters::{Hash, letters};
 use super::word::Word;
@@ -11,7 +11,7 @@ use std::sync::OnceLock;
 const SLOTS: usize = 8192;
 /// Bits of the filter: a stranger passes it once in forty times.
 const FILTER_BITS: usize = 1 << 16;
-/// The table.
+/// All forms of both languages, with their class.
 pub(super) struct Lexicon {
     /// One bit for each hash that may be there: small enough to stay near the processor.
     filter: Vec<u64>,

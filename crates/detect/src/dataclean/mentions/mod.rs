@@ -1,6 +1,6 @@
-//! Amounts of money, dates, deadlines and durations (§2.8), Russian and English, read in one pass for
-//! all four detectors. Rules over words, no model and no clock: a word that means several things is
-//! taken for what the words beside it say.
+//! Amounts of money, dates, deadlines and durations (§2.8), Russian and English, found in one pass for all
+//! four patterns. Rules over words, without a model or a clock; the words around it decide what an
+//! ambiguous word means.
 
 mod amount;
 mod chain;

@@ -1,5 +1,5 @@
-//! An amount of money: number and currency in either order, ranges, small change behind it, with the
-//! multiplier between. A number without a currency is none.
+//! The grammar of money: number and currency in either order, ranges, multipliers, and small change behind
+//! it. A number without a currency does not count.
 
 use super::amount::{Amount, amount, further, second};
 use super::chain::{Chain, blanks, dash, glue};

@@ -1,6 +1,6 @@
-//! One pass over a text that keeps its numbers, currency signs and words of the lexicon, and links
-//! those that stand close into chains. A grammar sees one chain at a time and nothing behind it, so
-//! that what a chain says is known as soon as the chain is closed (CONTRACT 41).
+//! One pass over a text that keeps numbers, currency signs and words of the lexicon, and links those that
+//! are close into chains. A grammar sees one chain at a time, so its result is final as soon as the chain
+//! is closed (CONTRACT 41).
 
 use super::letters::{CLASSES, Class, letters};
 use super::lexicon::Lexicon;
@@ -31,7 +31,7 @@ pub(super) struct Scan {
 }
 
 impl Scan {
-    /// O(n).
+    /// Scans a text once, in O(n).
     pub(super) fn new(text: &str) -> Self {
         let (bytes, lexicon) = (text.as_bytes(), Lexicon::shared());
         let mut scan = Self::default();

@@ -1,5 +1,5 @@
-//! The words that amounts, dates and times are made of, as classes with their values. Which forms a
-//! class has stands in the lexicons; what a sequence of them means stands in the grammars.
+//! The classes of words in amounts, dates and times, with their values. The lexicons list the forms of
+//! each class; the grammars interpret sequences of them.
 
 /// One of them. Numbers and currency signs are among them, so that a grammar sees one sequence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,7 +28,7 @@ pub(super) enum Word {
     Numeral(u16),
     /// One and a half, and "half" itself.
     Half,
-    /// A couple.
+    /// "пара", "couple": two of a unit.
     Couple,
     /// A thousand and more.
     Multiplier,
@@ -56,7 +56,7 @@ pub(super) enum Word {
     Season,
     /// год and its forms.
     Year(YearForm),
-    /// век, century.
+    /// век, century: behind an ordinal.
     Century,
     /// квартал: unit and part of a year.
     Quarter,
@@ -72,9 +72,9 @@ pub(super) enum Word {
     Kind,
     /// прошлый, next: what is near, seen from today.
     Relative,
-    /// этот, this.
+    /// этот, this: before a part of time.
     This,
-    /// Today and its neighbours: a date only under a cue.
+    /// Today and its neighbors: a date only under a cue.
     Deictic,
     /// конец, end: before a part of time, only under a cue.
     Edge,

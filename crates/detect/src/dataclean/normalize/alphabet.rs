@@ -1,5 +1,5 @@
-//! A word whose letters are of two alphabets, read in one. Which characters look alike stands in
-//! `confusables`.
+//! Rewrites a word with letters of two alphabets in one of them. `confusables` says which letters look
+//! alike.
 
 use super::Item;
 use crate::confusables::{as_cyrillic, as_latin};

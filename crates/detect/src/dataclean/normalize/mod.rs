@@ -1,9 +1,9 @@
-//! A message as it is meant to be read: letters of two alphabets in one word, digits of other widths and
-//! scripts, digits one by one, characters nobody sees. Finds are made in that reading and told in
-//! places of the original. A plain text is its own reading and costs one quick look.
+//! Normalizes a message: one alphabet per word, ASCII digits, digits written one by one joined, invisible
+//! characters removed. Detectors search the normalized text; finds are mapped back to the original. For a
+//! plain text this costs one quick look.
 //!
-//! The reading of a text that grows only grows: what is pending at its end (a word, digits one by one) is
-//! left out of [`NormalizedText::certain`].
+//! The normalized text of a growing message only grows: what is pending at its end (a word, digits one by
+//! one) is not part of [`NormalizedText::certain`].
 
 mod alphabet;
 mod suspects;
@@ -65,7 +65,7 @@ impl<'a> NormalizedText<'a> {
         self.folded.as_ref().map(|folded| folded.text.as_str())
     }
 
-    /// The reading.
+    /// The normalized text, which may be the original.
     pub(crate) fn text(&self) -> &str {
         self.folded().unwrap_or(self.plain)
     }

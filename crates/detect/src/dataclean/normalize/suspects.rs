@@ -1,5 +1,5 @@
-//! Which stretches of a message are worth reading letter by letter, and where such a reading may begin
-//! and end. What they are read as is decided in `fold`.
+//! Finds the stretches of a message that need normalizing, and the positions where normalizing may begin
+//! and end.
 
 use super::DIGITS;
 use crate::confusables::suspicious;

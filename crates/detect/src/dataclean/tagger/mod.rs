@@ -1,6 +1,6 @@
-//! Finds names, organisations, addresses, job titles and diagnoses in Russian and English (§2.8): a
-//! linear-chain tagger with its tables, and rules over the same tokens. The weights are part of the
-//! program; `training/` makes them. Judges whole texts only.
+//! Finds names, organizations, addresses, job titles and diagnoses in Russian and English (§2.8): a
+//! linear-chain tagger with its tables, and rules over the same tokens. `training/` makes the weights. It
+//! needs the whole text.
 
 pub mod crf;
 pub mod lexicon;

@@ -1,5 +1,5 @@
-//! The tagger as a whole: the chains' finds and the rules', sentence by sentence, and which of them
-//! stands where two meet. Shared with the trainer.
+//! The whole tagger: finds of the models and of the rules, sentence by sentence, with overlaps resolved.
+//! The trainer uses this code.
 
 use super::crf::decode;
 use super::crf::features::{self, Facts};
@@ -67,7 +67,7 @@ impl Tagger<'_> {
                 true => self.model(tokens).label(facts),
                 false => vec![OUTSIDE; tokens.len()],
             };
-            let sentence = Sentence::new(text, (tokens, facts), &labels, &self.lexicon);
+            let sentence = Sentence::new(text, tokens, facts, &labels, &self.lexicon);
             self.judge(&sentence, &mut out);
         }
         out
@@ -139,7 +139,7 @@ fn piece(text: &str) -> usize {
 }
 
 /// Adds a rule's find to those of the same sentence: addresses grow together and swallow what lies in
-/// them, a job title ends where a name or an organisation begins.
+/// them, a job title ends where a name or an organization begins.
 fn merge(out: &mut Vec<Find>, first: usize, mut find: Find) {
     let grows = |kind| matches!(kind, FindKind::Address | FindKind::Company) && find.kind == kind;
     if grows(find.kind) {
@@ -191,7 +191,7 @@ fn is_room(sentence: &Sentence, run: decode::Run) -> bool {
     sentence.is(run.first, lexicon::FLAT) && run.last - run.first <= 3
 }
 
-/// The bare word for a kind of organisation.
+/// The bare word for a kind of organization.
 fn is_bare_kind(sentence: &Sentence, run: decode::Run) -> bool {
     run.last - run.first == 1
         && sentence.facts[run.first].entry.flags & table::COMPANY_KIND != 0

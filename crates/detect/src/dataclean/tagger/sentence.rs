@@ -1,4 +1,4 @@
-//! One sentence as the rules see it. Judges nothing. Shared with the trainer.
+//! A sentence, as the rules see it: tokens, facts, labels and roles. The trainer uses this code.
 
 use super::crf::features::{Facts, fold, hash};
 use super::lexicon::{self, Lexicon};
@@ -18,7 +18,8 @@ impl<'a> Sentence<'a> {
     /// Looks up the parts that each token may play.
     pub fn new(
         text: &'a str,
-        (tokens, facts): (&'a [Token], &'a [Facts]),
+        tokens: &'a [Token],
+        facts: &'a [Facts],
         labels: &'a [usize],
         lexicon: &Lexicon,
     ) -> Self {

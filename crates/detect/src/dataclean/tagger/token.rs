@@ -1,5 +1,5 @@
-//! Words, numbers and marks of a text with their bytes, and the sentences they make up. Knows
-//! scripts and letter case; judges nothing. Shared with the trainer.
+//! Splits a text into words, numbers and marks with their byte positions, script and letter case, and
+//! into sentences. The trainer uses this code.
 
 /// The most tokens one sentence may hold: a longer one is cut, so that work stays linear.
 pub const LONGEST_SENTENCE: usize = 160;
@@ -7,7 +7,7 @@ pub const LONGEST_SENTENCE: usize = 160;
 /// One word, number or mark.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Token {
-    /// First byte.
+    /// First byte in the text.
     pub start: usize,
     /// One past the last byte.
     pub end: usize,
@@ -36,7 +36,7 @@ pub enum Case {
     Initial,
     Title,
     Upper,
-    /// Capitals inside.
+    /// A small first letter, capitals inside: "iPhone".
     Camel,
 }
 

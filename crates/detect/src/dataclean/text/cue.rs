@@ -1,5 +1,5 @@
-//! The words beside a number that say what it is: "ИНН 7752601811", "call 123-45-67". A number belongs
-//! to the nearest label before it; the labels stand in `labels`. Knows no check digits.
+//! The words next to a number that say what it is: "ИНН 7752601811", "call 123-45-67". A number belongs to
+//! the nearest label before it. `labels` lists the labels.
 
 use super::inline::InlineWord;
 pub(crate) use super::labels::Label;

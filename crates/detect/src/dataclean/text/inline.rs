@@ -1,5 +1,5 @@
-//! Short things that detectors look at for every number, kept without an allocation: a word in small
-//! letters, the digits of one number. Knows no meaning of either.
+//! Short values that detectors need for every number, kept without an allocation: a word in lower case,
+//! and the digits of one number.
 
 use std::ops::Deref;
 
@@ -37,7 +37,7 @@ impl InlineWord {
         str::from_utf8(self.bytes()).unwrap_or_default()
     }
 
-    /// Its bytes.
+    /// The lower-case bytes, UTF-8 unless the word was cut.
     pub(crate) fn bytes(&self) -> &[u8] {
         &self.bytes[..self.length]
     }

@@ -1,4 +1,4 @@
-//! The table of words that say what a number is. How far they reach is decided in `context`.
+//! The table of words that say what a number is. `cue` decides how far they reach.
 
 use super::inline::InlineWord;
 use std::sync::OnceLock;

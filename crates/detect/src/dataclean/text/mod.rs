@@ -1,5 +1,5 @@
-//! A message as the detectors see it: the original text and where its digits stand, found in one
-//! pass, so that a text without digits costs the number detectors nothing. Judges nothing but edges.
+//! A message, as the detectors see it: the original text and the positions of its digits, found in one
+//! pass, so that a text without digits costs the number detectors nothing.
 
 pub(crate) mod cue;
 pub(crate) mod inline;
@@ -17,7 +17,7 @@ use std::cell::{Cell, OnceCell};
 /// A run of ASCII digits, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Run {
-    /// First byte.
+    /// First byte in the text.
     pub start: usize,
     /// One past the last byte.
     pub end: usize,
@@ -35,11 +35,11 @@ impl Run {
 pub enum Needs {
     /// It may find something in any text.
     Nothing,
-    /// A digit.
+    /// At least one ASCII digit.
     Digit,
-    /// An `@`.
+    /// At least one `@`.
     At,
-    /// A dot.
+    /// At least one dot.
     Dot,
     /// A dot and digits, or a colon.
     DotOrColon,

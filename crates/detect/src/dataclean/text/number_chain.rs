@@ -1,5 +1,5 @@
-//! What of a growing text is settled for the detectors of numbers: how far the numbers themselves
-//! reach, and the words behind them that may still name them. Says nothing about what they are.
+//! For number detectors in a growing text: how far a number at the end may still extend, and whether the
+//! words that could label it have all arrived.
 
 use crate::chars::{is_blank, is_dash};
 use crate::dataclean::Text;

@@ -1,5 +1,5 @@
-//! The guardrails behind the linear models: attacks by their kind, harmful requests by what they are about,
-//! and answers that help with a crime. What counts as one is in the weights; see `training/`.
+//! The guardrails that use the linear models: attacks by kind, harmful requests by subject, and answers
+//! that help with a crime. The weights decide; see `training/`.
 
 use crate::guardrails::cues::table::CueKind;
 use crate::guardrails::linear::{ATTACK, HARM};

@@ -1,4 +1,4 @@
-//! The guardrails themselves, one file per way of finding.
+//! The implementations of the guardrails.
 
 mod learned;
 mod prompt_leak;

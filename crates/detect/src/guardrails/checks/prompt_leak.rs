@@ -1,5 +1,5 @@
-//! Answers that quote the instructions the model was given: an announcement ("my instructions are"), and
-//! sentences that order an assistant about. Either alone is how people write prompts with a model's help.
+//! Answers that quote the instructions of the model: an announcement ("my instructions are"), and sentences
+//! that give orders to an assistant. Either alone also occurs when people write prompts with a model.
 
 use crate::guardrails::reading::{Kind, Read};
 use crate::guardrails::text::Text;

@@ -1,5 +1,5 @@
-//! Keys, tokens and passwords in an answer (§1.7), by the forms their makers gave them, and by a label
-//! with a value that looks drawn by lot. What stands as an example is none: `your_api_key`, `xxxx`.
+//! Keys, tokens and passwords in an answer (§1.7): by the formats of their issuers, or by a label with a
+//! value that looks random. Placeholders such as `your_api_key` or `xxxx` do not count.
 
 use crate::guardrails::text::Text;
 use crate::guardrails::{Category, Finding, Guardrail};

@@ -1,5 +1,5 @@
-//! Insults and threats, by words and whom they are said to: a curse alone is a mood, said to somebody it is an
-//! insult. Words only: irony and contempt in polite words are not found.
+//! Insults and threats, by word lists and by whom they address: a curse alone does not count, one that
+//! addresses somebody does. Irony and polite contempt are not found.
 
 use crate::guardrails::cues::Phrase;
 use crate::guardrails::reading::{Kind, Read, without_leet};

@@ -1,6 +1,6 @@
-//! Cues: turns of phrase that attacks are made of, found in a message as it is read. A cue is a reason that
-//! can be told and one voice among many for the linear models; alone it flags nothing, since people
-//! also talk about attacks. The turns themselves stand in `cue_table`. Shared with the trainer, by path.
+//! Cues: phrases that are typical of attacks, found in a tokenized message. A cue is a reason to report and
+//! one feature of the linear models. Alone it never flags a message, because people also talk about
+//! attacks. `table` has the phrases. The trainer uses this code.
 
 pub mod table;
 
@@ -102,8 +102,8 @@ impl Turns {
     }
 }
 
-/// Reads a turn: words parted by spaces, `a|b` either, `stem*` any ending, `..3` up to three others
-/// between.
+/// Reads a phrase: words separated by spaces, `a|b` for either, `stem*` for any ending, `..3` for up
+/// to three other words.
 fn steps(text: &'static str) -> Vec<Step> {
     let (mut steps, mut gap) = (Vec::new(), 0);
     for part in text.split_whitespace() {

@@ -1,5 +1,5 @@
-//! THE table of cues: turns of phrase, what they are called in a reason, and what they speak for. How a turn
-//! is written stands at `cues::steps`. Shared with the trainer, by path.
+//! THE table of cues: phrases, the reason they give, and the category they indicate. `cues::steps` defines
+//! the notation of a phrase. The trainer uses this table.
 
 /// What a cue speaks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -12,7 +12,7 @@ pub enum CueKind {
 
 use CueKind::{Extraction, Harm, Injection, Jailbreak};
 
-/// One cue.
+/// A reason and the phrases that give it.
 pub struct Cue {
     /// The reason that is told.
     pub name: &'static str,

@@ -1,6 +1,5 @@
-//! What the linear models see of a message: hashes of words, of their beginnings and inner pieces, of words
-//! side by side, of cues and of how the message begins. Shared with the trainer, by path: a change here
-//! needs new weights.
+//! The input of the linear models: hashes of words, of their stems and inner pieces, of neighboring words,
+//! of cues, and of how the message begins. The trainer uses this code, so a change needs new weights.
 
 use super::hash::mix;
 use super::mail::{self, Sentence};
@@ -27,7 +26,7 @@ pub struct Features {
     pub words: Vec<u32>,
     /// Hashes that belong to every part of the message.
     pub whole: Vec<u32>,
-    /// Of a letter, its sentences; empty for other messages.
+    /// Of a mail, its sentences; empty for other messages.
     pub sentences: Vec<Sentence>,
     /// Whose thresholds it is judged by.
     pub script: Script,
@@ -45,7 +44,7 @@ impl Features {
             sentences: Vec::new(),
             script: Script::of(read),
         };
-        // A program is no letter, whatever stands in its comments.
+        // A program is not a mail, whatever stands in its comments.
         if out.script != Script::Code {
             out.sentences = mail::sentences(read);
         }

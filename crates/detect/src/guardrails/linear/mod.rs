@@ -1,6 +1,6 @@
-//! The linear models: one row of small weights for each hashed feature, one column a model. A long message
-//! is looked at in parts, so that a few sentences in a long document weigh as much as alone; the more parts,
-//! the more must speak for a find. Shared with the trainer, by path.
+//! The linear models: one row of one-byte weights for each hashed feature, one column for each model. A long
+//! message is scored in parts, so that a few sentences in a long document weigh as much as alone; the more
+//! parts there are, the more evidence a part needs. The trainer uses this code.
 
 pub mod features;
 pub mod hash;
@@ -16,12 +16,12 @@ pub const ATTACK: usize = 0;
 pub const HARM: usize = 1;
 /// The kinds of attacks: injection, jailbreak, extraction.
 pub const KINDS: [usize; 3] = [2, 3, 4];
-/// A sentence of a letter that asks an assistant for what has nothing to do with the letter.
+/// A sentence of a mail that asks an assistant for what has nothing to do with the mail.
 pub const FOREIGN: usize = 5;
 
 /// Tokens of a part, and how far the next one begins behind it.
 pub const PART: usize = 64;
-/// See [`PART`].
+/// How many tokens behind a part the next one begins.
 pub const STRIDE: usize = 32;
 /// A message of up to so many tokens is one part.
 pub const SHORT: usize = 96;
@@ -30,13 +30,13 @@ pub const SHORT: usize = 96;
 const FEWEST: usize = 3;
 /// A part of which fewer than one word in so many is a new one is repetition; and the shortest such part.
 const REPEATED: usize = 8;
-/// See [`REPEATED`].
+/// The shortest part that can count as repetition, in tokens.
 const REPETITION: usize = 24;
 /// Tokens that are looked at for it.
 const LOOKED_AT: usize = 512;
 
-/// Sentences of a letter.
-const LETTER: f32 = 16.0;
+/// Sentences of a mail.
+const MAIL_SENTENCES: f32 = 16.0;
 
 /// Features of a part; a longer text counts by their mean.
 pub const FULL: u32 = 900;
@@ -52,7 +52,7 @@ const FIELDS: usize = 4 + Script::ALL;
 /// doubling of the number of parts costs, and thresholds.
 pub const HEADER: usize = 8 + 4 + 4 * FIELDS * HEADS;
 
-/// The weights.
+/// The weights of all models, read from one file.
 #[derive(Clone)]
 pub struct Model<'a> {
     bits: u32,
@@ -175,7 +175,7 @@ impl<'a> Model<'a> {
         best
     }
 
-    /// The highest margin of the sentences of a letter.
+    /// The highest margin of the sentences of a mail.
     fn foreign(&self, features: &Features, tokens: &[Sums]) -> f32 {
         let sentences = features.sentences.iter().map(|sentence| {
             let mut sums = self.sum(&sentence.hashes);
@@ -248,9 +248,9 @@ pub fn length(count: u32) -> f32 {
         .max(count as f32 / (FULL as f32).sqrt())
 }
 
-/// How often a letter of so many sentences is twice as long as letters are.
+/// How often a mail of so many sentences is twice as long as mails are.
 pub fn long(sentences: usize) -> f32 {
-    (sentences as f32 / LETTER).max(1.0).log2()
+    (sentences as f32 / MAIL_SENTENCES).max(1.0).log2()
 }
 
 /// How often the number of parts is double, as far as it is paid for.

@@ -1,6 +1,6 @@
-//! Decoders for what attacks are hidden in: base64, hexadecimal and binary digits, percent signs, character
-//! references, rotated alphabets, reversed and spaced letters, transcription. Each gives text or nothing; when
-//! one is tried is decided in `probes`. Shared with the trainer, by path.
+//! Decoders for hidden text: base64, hexadecimal and binary digits, percent encoding, character references,
+//! rotated alphabets, reversed and spaced letters, transliteration. Each returns text or nothing; the module
+//! above decides when to try one. The trainer uses this code.
 
 /// Characters of the shortest run that is decoded.
 const SHORTEST_RUN: usize = 16;

@@ -1,6 +1,6 @@
-//! Other readings of a message: what somebody gets who decodes what is hidden in it. Bounded: each reading is
-//! no longer than the message, two layers are opened at most, and there are never more than [`MOST`]
-//! readings, so that nothing nested can grow. Shared with the trainer, by path.
+//! Decodes text that is hidden in a message. Bounded: a decoded text is never longer than the message, at
+//! most two layers are decoded, and there are at most [`MOST`] results, so nested encodings cannot grow. The
+//! trainer uses this code.
 
 pub mod decode;
 

@@ -1,5 +1,5 @@
-//! Dates, one grammar for DATE and DEADLINE_DATE: days in digits and words, months, years and parts
-//! of years, days of the week. Whether a cue makes one a deadline, `cue` says.
+//! The grammar of dates, shared by DATE and DEADLINE_DATE: days in digits and words, months, years, parts
+//! of years, days of the week. `cue` decides whether a date is a deadline.
 
 mod named;
 mod numeric;

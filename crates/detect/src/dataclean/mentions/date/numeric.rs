@@ -1,5 +1,5 @@
-//! Dates in digits: 03.05.2024, 5/3/24, 2024-05-03T10:15Z, 05/2024. Versions, addresses and telephone
-//! numbers are none: the parts must be a day, a month and a year, and nothing may go on at either end.
+//! Dates in digits: 03.05.2024, 5/3/24, 2024-05-03T10:15Z, 05/2024. To exclude versions, addresses and
+//! phone numbers, the parts must be a valid day, month and year, and nothing may follow or precede.
 
 use super::super::chain::{Chain, dash, glue, only};
 use super::super::duration::last_word;

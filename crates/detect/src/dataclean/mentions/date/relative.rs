@@ -1,5 +1,5 @@
-//! Dates seen from today: days of the week, "прошлый год", "next week"; and those that are dates only
-//! under a cue: "завтра", "конец недели". The engine knows no clock and does not need one to find them.
+//! Dates relative to today: days of the week, "прошлый год", "next week"; and expressions that are dates
+//! only under a cue: "завтра", "конец недели". No clock is needed to find them.
 
 use super::super::chain::{Chain, blanks, glue};
 use super::super::word::{Unit, Word, YearForm};

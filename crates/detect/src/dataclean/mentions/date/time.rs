@@ -1,4 +1,4 @@
-//! The time of day that belongs to a date in digits, and the year behind a day or month.
+//! The time of day that belongs to a numeric date, and the year behind a day or month.
 
 use super::super::chain::{Chain, blanks};
 use super::super::word::{Word, YearForm};

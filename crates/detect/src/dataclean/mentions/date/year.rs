@@ -1,4 +1,4 @@
-//! Years and what is made of them: "2024 год", "2010–2012 гг.", "1990-е", "in 2019", "XIX век",
+//! Years and expressions with years: "2024 год", "2010–2012 гг.", "1990-е", "in 2019", "XIX век",
 //! "третий квартал 2024 года", "летом 2012 года".
 
 use super::super::chain::{Chain, blanks, dash, glue};

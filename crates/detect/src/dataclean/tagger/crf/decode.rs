@@ -1,5 +1,5 @@
-//! From labels to stretches of text: runs of one kind, with their quotes made whole and what is no
-//! part of a name taken off. Shared with the trainer.
+//! Turns labels into stretches of text: runs of one label, with quotes completed and characters that do
+//! not belong to a name removed. The trainer uses this code.
 
 use super::model::{ADDRESS, COMPANY, NAME, OUTSIDE, PLACE};
 use crate::dataclean::tagger::token::{Gap, Kind, Token};
@@ -105,7 +105,7 @@ fn is_trailing(word: &str, label: usize) -> bool {
     }
 }
 
-/// An organisation's opened quote is closed, one that was never opened is not part of it.
+/// An organization's opened quote is closed, one that was never opened is not part of it.
 fn with_quotes<'a>(
     word: &impl Fn(usize) -> &'a str,
     tokens: &[Token],

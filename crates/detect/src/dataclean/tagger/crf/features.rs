@@ -1,5 +1,5 @@
-//! What the tagger looks at: facts about each token, and the hashed features made of them and of
-//! their neighbours. The trainer uses the same code, so a change here needs new weights.
+//! The input of the tagger: facts about each token, and the hashed features made of them and of their
+//! neighbors. The trainer uses this code, so a change needs new weights.
 
 use super::table::{self, Entry, Table};
 use crate::dataclean::tagger::token::{Case, Gap, Kind, Token};

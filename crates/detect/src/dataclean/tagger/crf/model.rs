@@ -3,18 +3,18 @@
 
 use super::features::{Facts, MOST, features};
 
-/// Labels: outside, then the first and the further tokens of a name, an organisation, an address; a
+/// Labels: outside, then the first and the further tokens of a name, an organization, an address; a
 /// place, which is nobody's find but keeps places from being taken for something else.
 pub const LABELS: usize = 8;
 /// Outside of everything.
 pub const OUTSIDE: usize = 0;
 /// The first token of a name; further tokens are one above, as with all kinds.
 pub const NAME: usize = 1;
-/// The first token of an organisation.
+/// The first token of an organization.
 pub const COMPANY: usize = 3;
 /// The first token of an address.
 pub const ADDRESS: usize = 5;
-/// A place.
+/// A place, which is no find of its own.
 pub const PLACE: usize = 7;
 
 /// First bytes of the file; the last is the version.

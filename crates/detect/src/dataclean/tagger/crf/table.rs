@@ -1,6 +1,6 @@
-//! What is known of a word by itself: name lists and the classes of words that stand in the same
-//! surroundings. A read-only hash table over bytes that are part of the program; only hashes of words
-//! are kept. Shared with the trainer, which writes it.
+//! What is known about a word alone: the name lists it is in, and its class among words that occur in
+//! similar contexts. A read-only hash table over the bytes of a data file, which holds only hashes of
+//! words. The trainer writes it.
 
 /// Bits of a hash that choose the bucket.
 pub const BUCKET_BITS: u32 = 16;
@@ -11,18 +11,18 @@ pub const ENTRY: usize = 8;
 
 /// A first name.
 pub const FIRST: u16 = 1;
-/// A surname.
+/// A surname of the lists.
 pub const LAST: u16 = 2;
-/// A patronymic.
+/// A patronymic of the lists.
 pub const PATRONYMIC: u16 = 4;
 /// The stem of a first name.
 pub const FIRST_STEM: u16 = 8;
 /// The stem of a surname.
 pub const LAST_STEM: u16 = 16;
-/// A word of names of organisations.
+/// A word of names of organizations.
 #[allow(dead_code)] // set by the trainer; the chains see all flags at once
 pub const COMPANY_WORD: u16 = 32;
-/// A word that names a kind of organisation.
+/// A word that names a kind of organization.
 pub const COMPANY_KIND: u16 = 64;
 /// A word that stands in a list of diseases.
 pub const DISEASE: u16 = 128;
@@ -42,7 +42,7 @@ pub struct Entry {
     pub flags: u16,
 }
 
-/// The table.
+/// The entries by the hash of their word, in buckets.
 #[derive(Clone, Copy)]
 pub struct Table<'a> {
     offsets: &'a [u8],

@@ -1,5 +1,5 @@
-//! The words that rules go by, with all their forms: one look-up by a word's hash says which parts
-//! it may play. The lists stand in `words.rs`.
+//! The words that the rules use, in all their forms: one lookup by hash returns the roles a word may play.
+//! `words` has the lists.
 
 mod parts;
 mod words;

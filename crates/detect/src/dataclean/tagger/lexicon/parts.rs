@@ -1,4 +1,4 @@
-//! The parts that a word may play in a find, one bit each.
+//! The roles that a word may play in a find, one bit each.
 
 /// A job title by itself.
 pub const JOB: u32 = 1;

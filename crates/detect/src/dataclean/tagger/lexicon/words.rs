@@ -1,4 +1,4 @@
-//! The lists of words behind `lexicon`: job titles, diseases, the parts of addresses. Lists only.
+//! The word lists of the lexicon: job titles, diseases, parts of addresses. Data only.
 
 use super::parts::*;
 

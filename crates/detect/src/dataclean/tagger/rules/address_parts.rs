@@ -13,7 +13,7 @@ pub(crate) enum Part {
     Country,
     Region,
     Town,
-    /// A capitalised word that may be a town.
+    /// A capitalized word that may be a town.
     Maybe,
     Street,
     /// A street with its house number.

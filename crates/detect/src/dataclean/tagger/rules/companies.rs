@@ -1,5 +1,5 @@
-//! COMPANY where its form says so: a legal form before a name or behind it, a word such as "компания"
-//! before a name in quotes. What only looks like an organisation is taken out.
+//! COMPANY by form: a legal form before or behind a name, or a word such as "компания" before a name in
+//! quotes. Removes what only looks like an organization.
 
 use crate::dataclean::tagger::crf::table::COMPANY_KIND;
 use crate::dataclean::tagger::sentence::Sentence;
@@ -65,7 +65,7 @@ const SUFFIXES: &[&str] = &[
     "Oy",
     "AB",
 ];
-/// Abbreviations that name no organisation.
+/// Abbreviations that name no organization.
 const NOT: &[&str] = &[
     "ИНН",
     "КПП",
@@ -162,7 +162,7 @@ const NOT_EITHER: &str = "SLA SLO SPF DKIM DMARC SOC SIEM DLP MFA SSO CI CD DBA 
     МРТ КТ УЗИ ЭКГ ОРВИ ОРЗ ВИЧ ЭКО ДНК РНК ИМТ СДВГ ПТСР ЛПНП ЛПВП ЛФК БАД ДМС ОМС НДФЛ УСН ЕНВД МРОТ \
     ГОСТ ТУ ЛЭП НИОКР ЧП ЧС КБК ГПХ НЛО ВОВ ХХ ИМХО ЗП БД ТД ТП ООО ИП СТОП";
 
-/// Tokens of organisations that their form gives away.
+/// Tokens of organizations that their form gives away.
 pub(crate) fn find(sentence: &Sentence) -> Vec<(usize, usize)> {
     let mut out: Vec<(usize, usize)> = Vec::new();
     let mut at = 0;
@@ -222,7 +222,7 @@ fn quoted(sentence: &Sentence, at: usize) -> Option<usize> {
     starts.then_some(end + 1)
 }
 
-/// "Acme Widgets Ltd", "Stark & Sons": capitalised words and what ends such a name.
+/// "Acme Widgets Ltd", "Stark & Sons": capitalized words and what ends such a name.
 fn suffixed(sentence: &Sentence, at: usize) -> Option<(usize, usize)> {
     if !SUFFIXES.contains(&sentence.word(at)) {
         return None;

@@ -1,5 +1,5 @@
-//! DIAGNOSIS: a disease with what says which: "острый бронхит", "сахарный диабет 2 типа", "type 2
-//! diabetes"; codes of the register of diseases behind a word that says so.
+//! DIAGNOSIS: a disease with its qualifiers: "острый бронхит", "сахарный диабет 2 типа", "type 2
+//! diabetes"; and codes of the register of diseases behind a word that announces them.
 
 use crate::dataclean::tagger::crf::features::{fold, hash};
 use crate::dataclean::tagger::crf::table::{self, Table};

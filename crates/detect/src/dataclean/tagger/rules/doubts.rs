@@ -1,6 +1,5 @@
-//! What the chains take for a name or an organisation and is none by the way it is written: words in small
-//! letters, a call in a program, an abbreviation that no list of names has, the title of a work. Shared
-//! with the trainer.
+//! Rejects names and organizations of the models by their spelling: words in lower case, calls in a program,
+//! abbreviations that no list of names has, titles of works. The trainer uses this code.
 
 use crate::dataclean::tagger::crf::decode::Run;
 use crate::dataclean::tagger::crf::model::{COMPANY, NAME};
@@ -17,7 +16,7 @@ const PARTICLES: &[&str] = &[
     "ди", "дер", "дель", "ла", "ле", "аль", "эль", "ибн", "бен", "бин", "оглы", "кызы", "оглу",
     "заде", "улы", "ага",
 ];
-/// Beginnings of words for works, games and teams, whose titles in quotes are no organisations.
+/// Beginnings of words for works, games and teams, whose titles in quotes are no organizations.
 const WORKS: &[&str] = &[
     "роман",
     "рассказ",
@@ -105,8 +104,8 @@ fn is_abbreviation(sentence: &Sentence, run: Run) -> bool {
     run.last - run.first == 1 && upper(run.first) && !is_known(sentence, run.first) && !all
 }
 
-/// The first word of an English sentence is a capital anyway; alone, a frequent word is a name when a list
-/// has it.
+/// The first word of an English sentence is capitalized anyway; a frequent word that stands there alone
+/// is a name only when a list of names has it.
 fn is_first_word(sentence: &Sentence, run: Run) -> bool {
     let opens = (0..run.first).all(|at| sentence.kind(at) == Some(Kind::Mark));
     let latin = sentence.kind(run.first) == Some(Kind::Latin);

@@ -1,4 +1,4 @@
-//! The parts of an address in the English way of writing, for `places`.
+//! The parts of an address in English, for `places`.
 
 use super::address_parts::{LONGEST_NAME, Part, dotted, number_end};
 use crate::dataclean::tagger::lexicon::{FLAT, STATE, STREET};

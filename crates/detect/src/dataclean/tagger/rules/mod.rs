@@ -1,5 +1,5 @@
-//! Rules over the tokens of a sentence, one file per kind of find, and `doubts`: what the tagger finds
-//! and the rules take back.
+//! Rules over the tokens of a sentence, one file per type of find, and `doubts`, which rejects finds of the
+//! models.
 
 mod address_parts;
 pub(crate) mod companies;

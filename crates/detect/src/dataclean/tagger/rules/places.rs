@@ -1,5 +1,5 @@
-//! ADDRESS: the parts of a postal address one behind another, from post code to flat, in the Russian
-//! and the English way of writing. A street without a house, or a town alone, is no address.
+//! ADDRESS: the parts of a postal address in sequence, from post code to flat, in the Russian and the
+//! English order. A street without a house, or a town alone, is not an address.
 
 use super::address_parts::{LONGEST_NAME, Part, dotted, number_end};
 use super::english_places;
@@ -160,7 +160,7 @@ fn ordinal(sentence: &Sentence, at: usize) -> Option<usize> {
     (is_hyphen && is_ending).then_some(at + 3)
 }
 
-/// The name of a street behind its kind: capitalised words, or a number and a word.
+/// The name of a street behind its kind: capitalized words, or a number and a word.
 fn name(sentence: &Sentence, start: usize) -> Option<usize> {
     let mut at = start;
     if sentence.is_number(at, 1..=3) {
@@ -260,7 +260,7 @@ fn town(sentence: &Sentence, at: usize) -> Option<(usize, Part)> {
     (end > start).then_some((end, Part::Town))
 }
 
-/// A capitalised word or two where a town may stand.
+/// A capitalized word or two where a town may stand.
 fn maybe_town(sentence: &Sentence, at: usize, before: &[Part]) -> Option<(usize, Part)> {
     let behind_comma = at > 0 && sentence.word(at - 1) == ","
         || matches!(before.last(), Some(Part::Code | Part::Flat));

@@ -1,5 +1,5 @@
-//! JOB_ROLE: a job title with what says which: "главный бухгалтер", "менеджер по продажам", "head of
-//! sales". A title that is nobody's without such a word ("manager", "глава") needs one.
+//! JOB_ROLE: a job title with its qualifiers: "главный бухгалтер", "менеджер по продажам", "head of sales".
+//! A generic title ("manager", "глава") needs one.
 
 use crate::dataclean::tagger::lexicon::{JOB, JOB_BEFORE, JOB_BEHIND, JOB_OBJECT, JOB_WEAK};
 use crate::dataclean::tagger::sentence::Sentence;
