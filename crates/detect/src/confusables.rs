@@ -145,7 +145,7 @@ mod tests {
 
     #[test]
     fn tables_pair_letter_with_letter() {
-        for (from, to) in [LATIN, CYRILLIC] {
+        for LookAlikes(from, to) in [LATIN, CYRILLIC] {
             assert_eq!(from.chars().count(), to.chars().count());
         }
         assert_eq!((as_latin('Н'), as_cyrillic('H')), (Some('H'), Some('Н')));
