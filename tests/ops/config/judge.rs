@@ -47,7 +47,7 @@ fn what_cannot_be_meant_together_is_refused_with_its_key() {
             "analysis",
             "judge: {url: \"http://m\", model: m, chunk: 64KiB, max_text: 32KiB}",
             "judge.max_text",
-            "less than one call",
+            "less than the text of one call",
         ),
         (
             "analysis",
