@@ -6,6 +6,7 @@
 //! it has one, is in [`env`].
 
 pub mod env;
+pub(crate) mod log_filter;
 pub mod pem;
 mod problem;
 mod reading;

@@ -1,6 +1,8 @@
 //! A guard model: the second opinion on a message that the guardrail engine is unsure of. GuardQuery as a
 //! moderation endpoint, as a Llama Guard, or as any chat model that answers in JSON; what each says is
 //! told in the names of the built-in categories.
+//!
+//! Long because: its unit tests pin each of the three protocols.
 
 use super::chat::{self, Prompt};
 use super::endpoint::{Endpoint, EndpointConfig, EndpointStatus, RemoteCheck, SetupError};

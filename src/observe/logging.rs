@@ -2,7 +2,7 @@
 
 use super::access;
 use super::stderr::{self, STDERR, Tail};
-use crate::config::{LogFormat, LogSettings};
+use crate::config::{LogFormat, LogSettings, log_filter};
 use arc_swap::ArcSwapOption;
 use env_logger::Target;
 use log::{Metadata, Record, error};
@@ -55,10 +55,11 @@ pub fn init(settings: &LogSettings) {
     std::panic::set_hook(Box::new(report_panic));
 }
 
-/// Puts other levels and another format in force.
+/// Puts other levels and another format in force. Warns of a filter that names a module which has moved.
 pub fn set(settings: &LogSettings) {
+    let (level, moved) = log_filter::current(&settings.level);
     let mut builder = env_logger::Builder::new();
-    builder.parse_filters(&format!("{QUIET},{}", settings.level));
+    builder.parse_filters(&format!("{QUIET},{level}"));
     builder.target(Target::Pipe(Box::new(Tail)));
     if settings.format == LogFormat::Json {
         builder.format(|out, record| {
@@ -72,6 +73,12 @@ pub fn set(settings: &LogSettings) {
     let logger = builder.build();
     log::set_max_level(logger.filter());
     LOGGER.0.store(Some(Arc::new(logger)));
+    for (old, new) in moved {
+        log::warn!(
+            "log.level: {old} is now {}; change the filter",
+            new.join(" and ")
+        );
+    }
 }
 
 /// Says a line on standard error whatever the level, behind the lines of the log.

@@ -2,8 +2,8 @@
 //! change does at once. Tokens, versions and the audit log are tested beside.
 
 use crate::admin_world::{application, assert_refused, call, expect, registers, token};
-use crate::world::{analyse, authorised};
 use serde_json::{Value, json};
+use support::api::{analyse, authorised};
 use support::request::Request;
 use support::stack::Stack;
 use support::{KEY, eventually};

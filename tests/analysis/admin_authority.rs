@@ -2,8 +2,8 @@
 //! hands out what he does not have.
 
 use crate::admin_world::{application, assert_refused, call_as, expect, token};
-use crate::world::analyse;
 use serde_json::{Value, json};
+use support::api::analyse;
 use support::stack::Stack;
 
 /// A server with two applications and an administrator of the first one.
@@ -200,7 +200,10 @@ fn making_and_removing_applications_takes_an_unbound_token() {
 fn nobody_hands_out_a_scope_he_does_not_have() {
     // CONTRACT 27, 30.
     let tenants = Tenants::with_scopes(&["admin"]);
-    let words = (403, "scopes: the access token does not have `read` itself");
+    let words = (
+        403,
+        "scopes: the access token does not have `read` and cannot grant it",
+    );
     tenants.refused(
         ("POST", "/tokens"),
         json!({"name": "x", "scopes": ["read"]}),

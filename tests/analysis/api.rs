@@ -1,7 +1,7 @@
 //! The API over a real connection: answer, idempotency, and the refusals that depend on the listener.
 
-use crate::world::{analyse, authorised, post, records};
 use serde_json::json;
+use support::api::{analyse, authorised, post, records};
 use support::request::Request;
 use support::stack::Stack;
 use support::{KEY, assert_envelope};

@@ -1,11 +1,11 @@
 //! Files of records through the binary (CONTRACT 29).
 
 use crate::admin_world::{application, assert_refused, expect, token};
-use crate::world::{analyse, post, record};
 use serde_json::{Value, json};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use support::KEY;
+use support::api::{analyse, post, record};
 use support::eventually;
 use support::http::Response;
 use support::request::Request;

@@ -2,11 +2,11 @@
 //! is counted; none lets a text pass in silence, and none blocks one.
 
 use crate::judging::{judged, loans};
-use crate::world::authorised;
 use serde_json::{Value, json};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
+use support::api::authorised;
 use support::fault::free_port;
 use support::judge::{Judge, Question, completion};
 use support::request::Request;

@@ -1,7 +1,7 @@
 //! `POST /process_batch/` (CONTRACT 39).
 
-use crate::world::{post, records};
 use serde_json::{Value, json};
+use support::api::{post, records};
 use support::http::Response;
 use support::request::Request;
 use support::stack::Stack;

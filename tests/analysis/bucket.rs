@@ -2,9 +2,9 @@
 
 use crate::admin_world::expect;
 use crate::attachments::{TEXT, attach, keep_originals, multipart, prompt, prompt_of, send};
-use crate::world::record;
 use serde_json::{Value, json};
 use support::KEY;
+use support::api::record;
 use support::bucket::Bucket;
 use support::stack::{Builder, Stack};
 

@@ -2,11 +2,11 @@
 //! through the binary.
 
 use crate::attachments::{attach, prompt_of};
-use crate::world::{analyse, record};
 use flate2::Compression;
 use flate2::write::ZlibEncoder;
 use serde_json::{Value, json};
 use std::io::Write;
+use support::api::{analyse, record};
 use support::stack::Stack;
 use zip::ZipWriter;
 use zip::write::SimpleFileOptions;

@@ -2,8 +2,8 @@
 
 use crate::admin_world::{application, assert_refused, call, call_as, expect, token};
 use crate::attachments::{TEXT, attach, blobs, keep_originals, prompt_of};
-use crate::world::{analyse, authorised, records};
 use serde_json::{Value, json};
+use support::api::{analyse, authorised, records};
 use support::request::Request;
 use support::stack::Stack;
 use support::{KEY, contains, eventually};

@@ -1,8 +1,8 @@
 //! Built-in policies at the endpoints and at the gateway: §2.4, §2.8, §2.9, §4.3, CONTRACT 12, 37, 38.
 
 use crate::admin_world::expect;
-use crate::world::post;
 use serde_json::{Value, json};
+use support::api::post;
 use support::request::Request;
 use support::stack::Stack;
 use support::{KEY, assert_envelope, eventually};

@@ -1,8 +1,8 @@
 //! Custom policies judged by a model (§2.8, CONTRACT 12, 26, 27, 37): what is asked, what is answered,
 //! what is kept, and what a text cannot change.
 
-use crate::world::{authorised, post, record};
 use serde_json::{Value, json};
+use support::api::{authorised, post, record};
 use support::judge::Judge;
 use support::request::Request;
 use support::stack::Stack;
@@ -90,7 +90,7 @@ fn the_rules_of_an_application_are_judged_too_and_an_empty_text_is_not_asked_abo
     let request = authorised(Request::json("PATCH", &path, change.to_string()));
     assert_eq!(request.call(stack.analysis_addr).status(), 200);
     let check =
-        |text: &str| crate::world::analyse(&stack, text, json!({}))["custom_policy"].clone();
+        |text: &str| support::api::analyse(&stack, text, json!({}))["custom_policy"].clone();
     assert_eq!(check("a loan, please")["flagged"], true);
     assert_eq!(check("a bicycle, please")["flagged"], false);
     assert_eq!(check(" \n")["flagged"], false);
@@ -253,7 +253,7 @@ fn contract_38_records_are_judged_again_without_asking_the_judge() {
     let change = json!({"version": 1, "rules": {"pre": {"custom_policies": both}}});
     let request = authorised(Request::json("PATCH", &path, change.to_string()));
     assert_eq!(request.call(stack.analysis_addr).status(), 200);
-    let answer = crate::world::analyse(&stack, "a loan", json!({}));
+    let answer = support::api::analyse(&stack, "a loan", json!({}));
     let id = answer["request_id"].as_str().unwrap();
     let again = post(&stack, &format!("/records/{id}/explain"), &json!({})).json();
     assert_eq!(again["differences"], json!([]));

@@ -1,8 +1,8 @@
 //! `keep_original: false`, the default: nothing of a message reaches the disk but its cleaned text
 //! (CONTRACT 38), whatever the rules answer to the caller.
 
-use crate::world::post;
 use serde_json::json;
+use support::api::post;
 use support::contains;
 use support::stack::{Folder, Stack};
 

@@ -27,4 +27,3 @@ mod reading;
 mod remote_checks;
 mod replays;
 mod token_sums;
-mod world;

@@ -1,7 +1,7 @@
 //! §2.8, §4.4: rules that come with the request, and nothing else.
 
-use crate::world::{authorised, post, record, records};
 use serde_json::{Value, json};
+use support::api::{authorised, post, record, records};
 use support::request::Request;
 use support::stack::Stack;
 use support::{KEY, assert_envelope};

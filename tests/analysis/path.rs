@@ -1,7 +1,7 @@
 //! From a chat completion at the gateway to the records of prompt and answer.
 
-use crate::world::{analyse, record, records};
 use serde_json::{Value, json};
+use support::api::{analyse, record, records};
 use support::request::Request;
 use support::stack::{Folder, Stack};
 use support::{KEY, contains, eventually};

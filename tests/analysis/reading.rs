@@ -1,8 +1,8 @@
 //! What was analysed, read back: filters, sessions, statistics, exports (CONTRACT 38).
 
-use crate::world::{analyse, authorised, records};
 use serde_json::{Value, json};
 use support::KEY;
+use support::api::{analyse, authorised, records};
 use support::request::Request;
 use support::stack::Stack;
 

@@ -1,8 +1,8 @@
 //! A Presidio analyzer and a guard model beside the engine (CONTRACT 25, 26, 37): what they are asked,
 //! what becomes of their answers, and that one which fails lets nothing pass in silence.
 
-use crate::world::{authorised, post, record};
 use serde_json::{Value, json};
+use support::api::{authorised, post, record};
 use support::judge::completion;
 use support::request::Request;
 use support::server::Received;

@@ -2,9 +2,9 @@
 //! per end user.
 
 use crate::admin_world::{application, expect, token};
-use crate::world::{authorised, post};
 use serde_json::{Value, json};
 use support::KEY;
+use support::api::{authorised, post};
 use support::request::Request;
 use support::stack::Stack;
 

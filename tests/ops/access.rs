@@ -268,7 +268,7 @@ fn a_disk_that_refuses_costs_lines_counted_and_no_call() {
         (stack.metric("monitor_access_log_lost_total{reason=\"disk\"}") == 1.0).then_some(())
     });
     stack.process.await_stderr("the log line", |text| {
-        let said = "lines of the access log are lost";
+        let said = "access log lines lost";
         text.contains(said).then_some(())
     });
 }

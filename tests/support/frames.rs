@@ -96,7 +96,7 @@ impl Frames {
 
     /// The next frame, None when the connection has ended.
     #[track_caller]
-    pub fn next(&mut self) -> Option<Frame> {
+    pub fn next_frame(&mut self) -> Option<Frame> {
         let mut head = [0; 9];
         self.fill(&mut head)?;
         let [a, b, c, kind, flags, w, x, y, z] = head;
@@ -124,7 +124,7 @@ impl Frames {
     #[track_caller]
     pub fn find(&mut self, wanted: impl Fn(&Frame) -> bool) -> Option<Frame> {
         loop {
-            let frame = self.next()?;
+            let frame = self.next_frame()?;
             if wanted(&frame) {
                 return Some(frame);
             }
@@ -134,7 +134,7 @@ impl Frames {
     /// Everything up to the end of the connection, which must come.
     #[track_caller]
     pub fn until_end(&mut self) -> Vec<Frame> {
-        std::iter::from_fn(|| self.next()).collect()
+        std::iter::from_fn(|| self.next_frame()).collect()
     }
 
     /// Sends `bytes` again and again until the connection ends; how often. Nothing is read.

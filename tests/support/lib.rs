@@ -4,6 +4,7 @@
 //! is missing is a panic: tests that need one are ignored unless they are asked for, with their reason.
 #![allow(dead_code, unreachable_pub, clippy::unwrap_used, clippy::expect_used)]
 
+pub mod api;
 pub mod backend;
 pub mod bed;
 pub mod bucket;

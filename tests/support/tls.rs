@@ -24,8 +24,14 @@ pub struct Identity {
     key: PrivatePkcs8KeyDer<'static>,
 }
 
+impl Default for Identity {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
 impl Identity {
-    /// A new one.
+    /// A key and its self-signed certificate for loopback.
     pub fn new() -> Self {
         let names = vec!["localhost".to_owned(), "127.0.0.1".to_owned()];
         let CertifiedKey { cert, signing_key } = generate_simple_self_signed(names).unwrap();
@@ -91,8 +97,14 @@ pub struct Authority {
     issuer: Issuer<'static, KeyPair>,
 }
 
+impl Default for Authority {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
 impl Authority {
-    /// A new one.
+    /// A private certificate authority with a new key.
     pub fn new() -> Self {
         let mut params = CertificateParams::new(Vec::new()).unwrap();
         params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);

@@ -68,7 +68,7 @@ fn five_wrong_passwords_in_a_browser_make_it_wait_also_with_the_right_one() {
         sign_in(&mut browser, ADMIN, "not the password");
         let said = browser.text("[role=alert]");
         let expected = if attempt < 5 {
-            "is wrong"
+            "Wrong name or password"
         } else {
             "Too many attempts"
         };

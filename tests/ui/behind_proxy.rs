@@ -48,7 +48,7 @@ fn an_address_in_clear_text_or_with_a_path_is_refused() {
     for (url, words) in [
         ("http://monitor.example", "clear text"),
         ("https://monitor.example/monitor", "has a path"),
-        ("https://u:hush@monitor.example", "no such address"),
+        ("https://u:hush@monitor.example", "is not a valid URL"),
     ] {
         let yaml = format!("  ui: {{public_url: \"{url}\"}}");
         let (status, stderr) = Stack::all().yaml(&yaml).refused();

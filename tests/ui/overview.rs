@@ -183,7 +183,7 @@ fn contract_5_a_missing_record_is_seen_on_the_overview() {
     numbered(&stack, 2);
     browser.open("/ui/overview/chain");
     let page = browser.text("main");
-    assert!(!page.contains("Missing"), "{page}");
+    assert!(!page.contains("Missing:"), "{page}");
     assert_eq!(browser.complaints, Vec::<String>::new());
 }
 

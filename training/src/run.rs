@@ -168,7 +168,7 @@ fn cross_validate(
             table: *table,
             russian: model.clone(),
             english: model,
-            lexicon: Lexicon::new(),
+            lexicon: Lexicon::build(),
         };
         for doc in gold.iter().filter(|doc| fold_of(doc) == fold) {
             let id = if doc.id.starts_with("fre") {
@@ -209,7 +209,7 @@ fn scan(options: &Options, path: &Path) {
         table: Table::new(&table).expect("words"),
         russian: Model::new(&russian).expect("Russian"),
         english: Model::new(&english).expect("English"),
-        lexicon: Lexicon::new(),
+        lexicon: Lexicon::build(),
     };
     eprintln!("ready after {:?}", started.elapsed());
     let rows = read::json_lines(path);

@@ -1,6 +1,8 @@
 //! The SSRF guard of downloads (CONTRACT 31): a client chooses the URL, but must not reach the gateway's own
 //! network through it. Every address of a name is checked, and only checked addresses are connected to. It
 //! opens no connection itself.
+//!
+//! Long because: the table of addresses and its tests stand beside the rules that read it.
 
 use super::file_error::FileError;
 use crate::config::{FilesSettings, Network};

@@ -1,6 +1,8 @@
 //! A delivery worker sends its records to the backend in order, one at a time or in batches; several may
 //! be on their way to the backend's disk. A record leaves its worker only with an answer that will not
 //! change: stored, or refused for good (CONTRACT 23).
+//!
+//! Long because: the life of a record with a worker reads as one piece, from queue to answer.
 
 use super::batch;
 use super::breaker::DeliveryBreaker;

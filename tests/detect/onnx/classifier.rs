@@ -2,9 +2,9 @@
 //! 36, 37.
 
 use super::folder::{classifier, keys, lines, scan, stack};
-use super::world::{authorised, post};
 use monitor_detect::onnx::made::BEYOND;
 use serde_json::{Value, json};
+use support::api::{authorised, post};
 use support::request::Request;
 use support::stack::Stack;
 use support::{KEY, eventually};

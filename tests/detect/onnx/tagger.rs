@@ -1,9 +1,9 @@
 //! A model that marks words beside the built-in detection: §2.8, §2.9, CONTRACT 25, 26, 36.
 
 use super::folder::{keys, lines, scan, stack, tagger};
-use super::world::{post, record};
 use monitor_detect::onnx::made::BEYOND;
 use serde_json::{Value, json};
+use support::api::{post, record};
 use support::stack::Stack;
 
 const LABELS: &str = ", labels: {PER: NAME, ORG: COMPANY}";

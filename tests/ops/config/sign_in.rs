@@ -24,7 +24,7 @@ fn what_cannot_be_meant_together_is_refused_with_its_key() {
         (
             "issuer: \"https://u:hush@id.example\", client_id: x",
             "issuer",
-            "not such a URL",
+            "is not a valid URL",
         ),
         (
             "issuer: \"https://id.example\", client_id: x, scopes: email",

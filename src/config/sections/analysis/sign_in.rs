@@ -130,7 +130,7 @@ fn secure_url() -> Form<String> {
 
 fn secure(text: &str) -> Result<&str, String> {
     let url = url::base_url().parse(text);
-    let url = url.map_err(|_| "is not such a URL".to_owned())?;
+    let url = url.map_err(|_| "is not a valid URL".to_owned())?;
     let is_local = match url.host.parse::<IpAddr>() {
         Ok(address) => address.is_loopback(),
         Err(_) => url.host == "localhost",

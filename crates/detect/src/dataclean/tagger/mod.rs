@@ -27,7 +27,7 @@ static TAGGER: LazyLock<Option<Tagger<'static>>> = LazyLock::new(|| {
         table: Table::new(&WORDS)?,
         russian: Model::new(&RUSSIAN)?,
         english: Model::new(&ENGLISH)?,
-        lexicon: Lexicon::new(),
+        lexicon: Lexicon::build(),
     })
 });
 

@@ -34,8 +34,8 @@ impl<'a> Sentence<'a> {
         }
     }
 
-    /// How many tokens it has.
-    pub fn len(&self) -> usize {
+    /// How many tokens the sentence has.
+    pub fn token_count(&self) -> usize {
         self.tokens.len()
     }
 

@@ -25,7 +25,7 @@ pub struct Lexicon(HashMap<u64, u32>);
 
 impl Lexicon {
     /// Builds all forms; about two milliseconds.
-    pub fn new() -> Self {
+    pub fn build() -> Self {
         let mut lexicon = Self(HashMap::with_capacity(40_000));
         for (list, part) in words::NOUNS {
             lexicon.add(list, part, NOUN);

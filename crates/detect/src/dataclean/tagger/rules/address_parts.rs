@@ -25,7 +25,7 @@ pub(crate) enum Part {
 /// Behind a word that may be short for something: over its dot.
 pub(crate) fn dotted(sentence: &Sentence, at: usize) -> usize {
     let is_dot = sentence.word(at + 1) == "." && sentence.tokens[at + 1].gap == Gap::Glued;
-    at + 1 + usize::from(is_dot && at + 2 < sentence.len())
+    at + 1 + usize::from(is_dot && at + 2 < sentence.token_count())
 }
 
 /// A house number with its letter, fraction or flat.

@@ -166,7 +166,7 @@ const NOT_EITHER: &str = "SLA SLO SPF DKIM DMARC SOC SIEM DLP MFA SSO CI CD DBA 
 pub(crate) fn find(sentence: &Sentence) -> Vec<(usize, usize)> {
     let mut out: Vec<(usize, usize)> = Vec::new();
     let mut at = 0;
-    while at < sentence.len() {
+    while at < sentence.token_count() {
         let found = quoted(sentence, at)
             .map(|end| (at, end))
             .or_else(|| suffixed(sentence, at));
@@ -250,6 +250,6 @@ fn suffixed(sentence: &Sentence, at: usize) -> Option<(usize, usize)> {
         return None;
     }
     let dot = sentence.word(at + 1) == "." && sentence.tokens[at + 1].gap == Gap::Glued;
-    let is_end = sentence.len() == at + 2;
+    let is_end = sentence.token_count() == at + 2;
     Some((first, at + 1 + usize::from(dot && !is_end)))
 }

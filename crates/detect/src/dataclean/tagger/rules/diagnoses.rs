@@ -12,9 +12,9 @@ use crate::dataclean::tagger::token::{Case, Kind};
 /// The tokens of every disease: first, and one past the last.
 pub(crate) fn find(sentence: &Sentence, table: &Table) -> Vec<(usize, usize)> {
     let mut out: Vec<(usize, usize)> = Vec::new();
-    let cue = (0..sentence.len()).find(|at| is_cue(sentence, *at));
+    let cue = (0..sentence.token_count()).find(|at| is_cue(sentence, *at));
     let mut at = 0;
-    while at < sentence.len() {
+    while at < sentence.token_count() {
         let floor = out.last().map_or(0, |(_, last)| *last);
         let found = match is_head(sentence, at, table) {
             Some(is_strong) => disease(sentence, at, is_strong, cue.is_some_and(|cue| cue < at)),
@@ -166,7 +166,7 @@ fn disease(
 
 fn end(sentence: &Sentence, start: usize) -> usize {
     let mut last = start;
-    while last < sentence.len() && sentence.on_line(last) {
+    while last < sentence.token_count() && sentence.on_line(last) {
         let word = sentence.word(last);
         let is_number =
             sentence.is_number(last, 1..=2) || matches!(word, "I" | "II" | "III" | "IV");
@@ -244,7 +244,7 @@ fn behind_cue(sentence: &Sentence, cue: usize) -> Option<(usize, usize)> {
         first += 1;
     }
     let belongs = |at: usize| {
-        at < sentence.len()
+        at < sentence.token_count()
             && (sentence.is(at, DISEASE_BEFORE | DISEASE_BEHIND | DISEASE_GENERAL)
                 || sentence.facts[at].entry.flags & table::DISEASE != 0)
     };

@@ -78,10 +78,11 @@ pub(crate) fn is_doubtful(sentence: &Sentence, run: Run) -> bool {
 /// Nothing in it is a capital although the sentence has some.
 fn is_small(sentence: &Sentence, run: Run) -> bool {
     let capital = |at: usize| sentence.is_capital(at);
-    let others = (0..sentence.len()).filter(|at| !(run.first..run.last).contains(at));
+    let others = (0..sentence.token_count()).filter(|at| !(run.first..run.last).contains(at));
     // An account's name in Latin letters stands in Russian text as it is.
     let foreign = |at: usize| sentence.kind(at) == Some(Kind::Cyrillic);
-    let account = sentence.kind(run.first) == Some(Kind::Latin) && (0..sentence.len()).any(foreign);
+    let account =
+        sentence.kind(run.first) == Some(Kind::Latin) && (0..sentence.token_count()).any(foreign);
     !account && !(run.first..run.last).any(capital) && others.into_iter().any(capital)
 }
 
@@ -99,7 +100,7 @@ fn is_phrase(sentence: &Sentence, run: Run) -> bool {
 /// One word in capitals that no list of names has, where not everything is in capitals.
 fn is_abbreviation(sentence: &Sentence, run: Run) -> bool {
     let upper = |at: usize| sentence.tokens[at].case == Case::Upper;
-    let words = (0..sentence.len()).filter(|at| sentence.tokens[*at].is_word());
+    let words = (0..sentence.token_count()).filter(|at| sentence.tokens[*at].is_word());
     let all = words.into_iter().all(upper);
     run.last - run.first == 1 && upper(run.first) && !is_known(sentence, run.first) && !all
 }

@@ -15,7 +15,7 @@ pub(crate) fn find(sentence: &Sentence) -> Vec<(usize, usize)> {
         return out;
     }
     let mut at = 0;
-    while at < sentence.len() {
+    while at < sentence.token_count() {
         match address(sentence, at).or_else(|| zip(sentence, at)) {
             Some(last) => {
                 out.push((at, last));
@@ -83,7 +83,7 @@ fn separators(sentence: &Sentence, at: usize) -> usize {
 }
 
 fn part(sentence: &Sentence, at: usize, before: &[Part]) -> Option<(usize, Part)> {
-    if at >= sentence.len() || at > 0 && sentence.tokens[at].gap == Gap::Paragraph {
+    if at >= sentence.token_count() || at > 0 && sentence.tokens[at].gap == Gap::Paragraph {
         return None;
     }
     code(sentence, at, before)

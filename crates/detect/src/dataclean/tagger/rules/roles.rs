@@ -12,7 +12,7 @@ pub(crate) fn find(sentence: &Sentence) -> Vec<(usize, usize)> {
         return out;
     }
     let mut at = 0;
-    while at < sentence.len() {
+    while at < sentence.token_count() {
         let found = sentence.is(at, JOB | JOB_WEAK).then(|| title(sentence, at));
         let floor = out.last().map_or(0, |(_, last)| *last);
         match found.flatten() {
@@ -67,7 +67,7 @@ fn begin(sentence: &Sentence, head: usize, script: Kind) -> usize {
 
 fn end(sentence: &Sentence, start: usize, script: Kind) -> usize {
     let mut last = start;
-    while last < sentence.len() && sentence.on_line(last) {
+    while last < sentence.token_count() && sentence.on_line(last) {
         let step = match script {
             Kind::Cyrillic => step(sentence, last),
             _ => english_step(sentence, last),

@@ -1,13 +1,13 @@
 //! How these tests speak to the API: one stack, its first token, JSON in and out.
 
+use crate::KEY;
+use crate::http::Response;
+use crate::request::Request;
+use crate::stack::Stack;
 use serde_json::{Value, json};
-use support::KEY;
-use support::http::Response;
-use support::request::Request;
-use support::stack::Stack;
 
 /// A request with the first token.
-pub(crate) fn authorised(request: Request) -> Request {
+pub fn authorised(request: Request) -> Request {
     request
         .without_key()
         .header("Authorization", &format!("Bearer {KEY}"))
@@ -15,13 +15,13 @@ pub(crate) fn authorised(request: Request) -> Request {
 
 /// Posts to the API with the first token.
 #[track_caller]
-pub(crate) fn post(stack: &Stack, path: &str, body: &Value) -> Response {
+pub fn post(stack: &Stack, path: &str, body: &Value) -> Response {
     authorised(Request::post(path, body.to_string())).call(stack.analysis_addr)
 }
 
 /// Has a message analysed for the first application.
 #[track_caller]
-pub(crate) fn analyse(stack: &Stack, message: &str, additional_parameters: Value) -> Value {
+pub fn analyse(stack: &Stack, message: &str, additional_parameters: Value) -> Value {
     let body = json!({
         "application_id": stack.application_id(),
         "message": message,
@@ -34,7 +34,7 @@ pub(crate) fn analyse(stack: &Stack, message: &str, additional_parameters: Value
 
 /// The list under these parameters, newest first.
 #[track_caller]
-pub(crate) fn records(stack: &Stack, query: &str) -> Vec<Value> {
+pub fn records(stack: &Stack, query: &str) -> Vec<Value> {
     let response = stack.analysis(&format!("/records?{query}"), KEY);
     assert_eq!(response.status(), 200, "{}", response.text());
     response.json()["records"].as_array().unwrap().clone()
@@ -42,7 +42,7 @@ pub(crate) fn records(stack: &Stack, query: &str) -> Vec<Value> {
 
 /// One whole record.
 #[track_caller]
-pub(crate) fn record(stack: &Stack, id: &Value) -> Value {
+pub fn record(stack: &Stack, id: &Value) -> Value {
     let response = stack.analysis(&format!("/records/{}", id.as_str().unwrap()), KEY);
     assert_eq!(response.status(), 200, "{}", response.text());
     response.json()
