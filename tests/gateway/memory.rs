@@ -142,7 +142,7 @@ fn bodies_that_come_slowly_leave_memory_to_the_calls_of_others() {
     assert!(stack.metric("monitor_spilled_early_total") >= 1.0);
     assert_eq!(stack.metric("monitor_buffered_bytes_limit"), 2_097_152.0);
     stack.process.await_stderr("why", |text| {
-        text.contains("request bodies that come slowly wait in files")
+        text.contains("slow request bodies move to files")
             .then_some(())
     });
     // And none of them is the worse for it.

@@ -62,7 +62,7 @@ fn an_application_that_calls_too_often_gets_429_and_a_time_to_come_back() {
     // As with every refusal before the prompt is read, there is nothing to register.
     let calls = backend.await_calls(8);
     assert_eq!(calls.len(), 8);
-    let said = format!("application {ID} has as many calls");
+    let said = format!("application {ID} is over its limit (rate)");
     stack
         .process
         .await_stderr("whose calls", |text| text.contains(&said).then_some(()));

@@ -353,7 +353,7 @@ fn what_cannot_be_read_passes_untouched_counted_and_said() {
             eventually("it is counted", || {
                 (stack.metric(&series) == 1.0).then_some(())
             });
-            let line = |text: &str| text.contains("passes as it is").then_some(());
+            let line = |text: &str| text.contains("keeps its placeholders").then_some(());
             stack.process.await_stderr("a line about it", line);
         }
     }

@@ -195,7 +195,7 @@ fn contract_23_a_panic_of_the_spools_thread_costs_no_call_and_no_record() {
     assert!(
         stack
             .stderr()
-            .contains("the thread that writes the spool panicked")
+            .contains("the spool's writer thread panicked and was resumed")
     );
 }
 

@@ -319,7 +319,7 @@ fn a_refused_access_key_is_no_outage() {
         assert_eq!(answer.status(), 401);
         assert_envelope(&answer.body, "invalid_request_error", 401);
         assert!(
-            answer.text().contains("access key refused"),
+            answer.text().contains("refused the access key"),
             "{}",
             answer.text()
         );

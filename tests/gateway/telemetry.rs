@@ -228,7 +228,7 @@ fn a_backend_that_is_down_is_counted_and_said_and_nobody_waits_for_it() {
     stack
         .process
         .await_stderr("a warning about the backend", |text| {
-            text.contains("failed").then_some(())
+            text.contains("not delivered, retrying").then_some(())
         });
 }
 

@@ -4,7 +4,7 @@
 use super::{PATIENCE, eventually};
 use std::io::{BufRead, BufReader, Read};
 use std::process::{Child, Command, ExitStatus, Stdio};
-use std::sync::{Arc, Condvar, Mutex};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -32,7 +32,7 @@ impl Output {
                 output
                     .text
                     .lock()
-                    .unwrap()
+                    .unwrap_or_else(PoisonError::into_inner)
                     .push_str(&String::from_utf8_lossy(&line));
                 output.grown.notify_all();
                 line.clear();
@@ -41,20 +41,27 @@ impl Output {
     }
 
     fn now(&self) -> String {
-        self.text.lock().unwrap().clone()
+        self.text
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
     }
 
     #[track_caller]
     fn wait<T>(&self, what: &str, find: impl Fn(&str) -> Option<T>) -> T {
         let deadline = Instant::now() + PATIENCE;
-        let mut text = self.text.lock().unwrap();
+        let mut text = self.text.lock().unwrap_or_else(PoisonError::into_inner);
         loop {
             if let Some(found) = find(&text) {
                 return found;
             }
             let left = deadline.saturating_duration_since(Instant::now());
             assert!(!left.is_zero(), "never printed: {what}; printed:\n{text}");
-            text = self.grown.wait_timeout(text, left).unwrap().0;
+            text = self
+                .grown
+                .wait_timeout(text, left)
+                .unwrap_or_else(PoisonError::into_inner)
+                .0;
         }
     }
 }
