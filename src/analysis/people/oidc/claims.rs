@@ -2,13 +2,12 @@
 
 use super::OidcError;
 use crate::config::{OidcSettings, SignInRole};
-use jsonwebtoken::Validation;
 use monitor_store::Identity;
 use serde_json::Value;
 use subtle::ConstantTimeEq;
 
 /// Allowed difference between the provider's clock and ours.
-const LEEWAY_S: u64 = 60;
+const LEEWAY_S: i64 = 60;
 /// The longest subject, in bytes (Core 2).
 const LONGEST_SUBJECT: usize = 255;
 
@@ -33,17 +32,6 @@ impl Person {
         allowed.is_empty()
             || domain.is_some_and(|(_, domain)| allowed.iter().any(|own| own == domain))
     }
-}
-
-/// The checks that `jsonwebtoken` does: issuer, audience, expiry and start.
-pub(super) fn validation(settings: &OidcSettings) -> Validation {
-    let mut validation = Validation::default();
-    validation.leeway = LEEWAY_S;
-    validation.validate_nbf = true;
-    validation.set_issuer(&[&settings.issuer]);
-    validation.set_audience(&[&settings.client_id]);
-    validation.set_required_spec_claims(&["exp", "iss", "aud"]);
-    validation
 }
 
 /// The person that the claims of a verified token are about.
@@ -74,31 +62,50 @@ pub(super) fn person(
     })
 }
 
-/// What OpenID Connect requires beyond a JWT: the authorized party, the time of issue and the nonce.
+/// The checks of Core 3.1.3.7. `jsonwebtoken` would be more lenient: it accepts a list that contains the
+/// issuer, rounds times, and accepts a token in the second in which it expires.
 fn check(
     claims: &Value,
     settings: &OidcSettings,
     nonce: &str,
     now_s: i64,
 ) -> Result<(), OidcError> {
-    let azp = claims.get("azp");
-    let has_others = matches!(claims.get("aud"), Some(Value::Array(all)) if all.len() > 1);
-    let is_ours = match azp {
-        Some(party) => *party == settings.client_id,
-        None => !has_others,
-    };
-    if !is_ours {
-        return Err(OidcError::Token("is for another audience"));
+    let text = |name: &str| claims.get(name).and_then(Value::as_str);
+    let time = |name: &str| claims.get(name).and_then(Value::as_f64);
+    let wrong = |what| Err(OidcError::Token(what));
+    if text("iss") != Some(settings.issuer.as_str()) {
+        return wrong("is of another issuer");
     }
-    let issued = claims.get("iat").and_then(Value::as_f64);
-    if issued.is_none_or(|issued| issued - LEEWAY_S as f64 > now_s as f64) {
-        return Err(OidcError::Token("is not valid yet"));
+    if !is_for(claims, &settings.client_id) {
+        return wrong("is for another audience");
     }
-    let given = claims.get("nonce").and_then(Value::as_str);
-    let given = given.unwrap_or_default();
+    let (now, leeway) = (now_s as f64, LEEWAY_S as f64);
+    if time("exp").is_none_or(|ends| ends + leeway <= now) {
+        return wrong("is expired");
+    }
+    let is_early = |name| time(name).is_some_and(|begins| begins - leeway > now);
+    if time("iat").is_none() || is_early("iat") || is_early("nbf") {
+        return wrong("is not valid yet");
+    }
+    let given = text("nonce").unwrap_or_default();
     match bool::from(given.as_bytes().ct_eq(nonce.as_bytes())) {
         true => Ok(()),
-        false => Err(OidcError::Token("belongs to another sign-in")),
+        false => wrong("belongs to another sign-in"),
+    }
+}
+
+/// Whether the client is among the audience; among several it must be the party that the token was made for.
+fn is_for(claims: &Value, client: &str) -> bool {
+    let azp = claims.get("azp");
+    if azp.is_some_and(|party| party != client) {
+        return false;
+    }
+    match claims.get("aud") {
+        Some(Value::String(one)) => one == client,
+        Some(Value::Array(all)) => {
+            all.iter().any(|one| one == client) && (all.len() == 1 || azp.is_some())
+        }
+        _ => false,
     }
 }
 
@@ -116,4 +123,93 @@ fn role(claims: &Value, settings: &OidcSettings) -> Option<SignInRole> {
     let mut known = settings.roles.iter();
     let known = known.find(|(word, _)| words.contains(&word.as_str()));
     known.map(|(_, role)| *role)
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    const NOW_S: i64 = 1_800_000_000;
+
+    fn settings() -> OidcSettings {
+        OidcSettings {
+            issuer: "https://id.example".to_owned(),
+            client_id: "monitor".to_owned(),
+            client_secret: None,
+            label: None,
+            scopes: "openid".to_owned(),
+            role_claim: None,
+            roles: Vec::new(),
+            default_role: None,
+            allowed_domains: Vec::new(),
+        }
+    }
+
+    /// Claims that are accepted, with these changes; null takes a claim away.
+    fn checked(changes: Value) -> Result<(), OidcError> {
+        let mut claims = json!({
+            "iss": "https://id.example", "aud": "monitor", "sub": "x", "nonce": "n",
+            "iat": NOW_S, "exp": NOW_S + 300,
+        });
+        for (name, value) in changes.as_object().unwrap() {
+            match value {
+                Value::Null => drop(claims.as_object_mut().unwrap().remove(name)),
+                value => claims[name] = value.clone(),
+            }
+        }
+        person(&claims, &settings(), "n", NOW_S).map(drop)
+    }
+
+    #[test]
+    fn claims_are_accepted_up_to_their_limits() {
+        for changes in [
+            json!({}),
+            json!({"exp": NOW_S - 59}),
+            json!({"exp": NOW_S as f64 - 59.5}),
+            json!({"iat": NOW_S + 60, "nbf": NOW_S + 60}),
+            json!({"aud": ["monitor"]}),
+            json!({"aud": ["other", "monitor"], "azp": "monitor"}),
+        ] {
+            assert_eq!(checked(changes.clone()), Ok(()), "{changes}");
+        }
+    }
+
+    #[test]
+    fn a_claim_that_is_missing_of_another_type_or_beyond_its_limit_is_refused() {
+        for (problem, changes) in [
+            ("is of another issuer", json!({"iss": null})),
+            (
+                "is of another issuer",
+                json!({"iss": ["https://id.example"]}),
+            ),
+            (
+                "is of another issuer",
+                json!({"iss": "https://id.example/"}),
+            ),
+            ("is for another audience", json!({"aud": null})),
+            ("is for another audience", json!({"aud": "Monitor"})),
+            (
+                "is for another audience",
+                json!({"aud": ["other", "monitor"]}),
+            ),
+            ("is for another audience", json!({"azp": "other"})),
+            ("is for another audience", json!({"azp": ["monitor"]})),
+            ("is expired", json!({"exp": null})),
+            ("is expired", json!({"exp": (NOW_S + 300).to_string()})),
+            ("is expired", json!({"exp": NOW_S - 60})),
+            ("is expired", json!({"exp": NOW_S as f64 - 60.4})),
+            ("is not valid yet", json!({"iat": null})),
+            ("is not valid yet", json!({"iat": NOW_S + 61})),
+            ("is not valid yet", json!({"nbf": NOW_S + 61})),
+            ("is not valid yet", json!({"nbf": NOW_S as f64 + 60.4})),
+            ("belongs to another sign-in", json!({"nonce": null})),
+            ("belongs to another sign-in", json!({"nonce": "m"})),
+            ("has no usable subject", json!({"sub": ""})),
+        ] {
+            let refused = checked(changes.clone());
+            assert_eq!(refused, Err(OidcError::Token(problem)), "{changes}");
+        }
+    }
 }

@@ -84,7 +84,7 @@ pub(crate) enum AccessDenied {
 /// What the browser stores while its owner is at the provider.
 #[derive(Clone, PartialEq, Eq)]
 pub(crate) struct Flow {
-    /// CallbackParameters by the provider.
+    /// Returned by the provider.
     pub(crate) state: String,
     nonce: String,
     verifier: String,
@@ -201,11 +201,9 @@ impl Provider {
         self.take(flow, &returned)?;
         let _turn = self.turns.acquire().await;
         let token = self.exchange(flow, &returned).await?;
-        let validation = claims::validation(&self.settings);
-        let claims = match keys::verified(&token, &self.keys(KeySource::Cache).await?, &validation)
-        {
+        let claims = match keys::verified(&token, &self.keys(KeySource::Cache).await?) {
             Err(TokenProblem::UnknownKey) => {
-                keys::verified(&token, &self.keys(KeySource::Provider).await?, &validation)
+                keys::verified(&token, &self.keys(KeySource::Provider).await?)
             }
             other => other,
         }?;
