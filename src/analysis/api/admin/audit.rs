@@ -2,7 +2,7 @@
 //! (CONTRACT 30, 38).
 
 use crate::analysis::ApiError;
-use crate::analysis::api::extract::{Admin, Api, Query};
+use crate::analysis::api::extract::{Administrator, Api, Query};
 use crate::analysis::api::response::{self, Outcome};
 use crate::analysis::audit::Action;
 use axum::extract::State;
@@ -32,8 +32,11 @@ struct Item<'a> {
     details: &'a Value,
 }
 
-pub(crate) async fn list(State(services): Api, Admin(caller): Admin, query: Query) -> Outcome {
-    caller.must_administer()?;
+pub(crate) async fn list(
+    State(services): Api,
+    Administrator(caller): Administrator,
+    query: Query,
+) -> Outcome {
     let filter = filter(query)?;
     let (entries, next_before) = services.admin.audit_log(&caller, filter).await?;
     let list = List {

@@ -2,7 +2,7 @@
 //! stored records analyzed again (CONTRACT 38). Neither changes stored data.
 
 use crate::analysis::api::extract::{
-    Admin, Api, Body, Fields, NoFields, OptionalBody, PathId, Query, ReadFields, Reader,
+    Administrator, Api, Body, Fields, NoFields, OptionalBody, PathId, Query, ReadFields, Reader,
 };
 use crate::analysis::api::records::filters;
 use crate::analysis::api::response::{self, Outcome};
@@ -10,7 +10,6 @@ use crate::analysis::{ApiError, ApplicationRules, Replay};
 use axum::extract::{FromRequest as _, Request, State};
 use axum::http::StatusCode;
 use monitor_model::{ApplicationId, RecordId};
-use monitor_store::Scope;
 use serde_json::Value;
 
 /// The draft of rules in the body.
@@ -40,12 +39,11 @@ pub(crate) async fn explain(
 /// reveal texts, so that the right to change rules is not sufficient.
 pub(crate) async fn replay(
     State(services): Api,
-    Admin(caller): Admin,
+    Administrator(caller): Administrator,
     PathId(id): PathId<ApplicationId>,
     query: Query,
     request: Request,
 ) -> Outcome {
-    caller.must_have(&[Scope::Read])?;
     caller.must_reach(id)?;
     let filter = filters::replay(query)?;
     let Body(Draft(document)) = Body::from_request(request, &()).await?;

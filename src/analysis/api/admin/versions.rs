@@ -2,6 +2,7 @@
 //! (CONTRACT 38): earlier versions of an application, and restoring one, which creates a new version.
 
 use super::applications::whole;
+use crate::analysis::ApiError;
 use crate::analysis::admin::applications::Basis;
 use crate::analysis::api::extract::{
     Admin, Api, Fields, PathId, PathIds, Query, ReadFields, SettingsReader, Versioned,
@@ -55,11 +56,12 @@ pub(crate) async fn list(
     State(services): Api,
     SettingsReader(caller): SettingsReader,
     mut query: Query,
-    PathId(id): PathId<ApplicationId>,
+    id: Result<PathId<ApplicationId>, ApiError>,
 ) -> Outcome {
     let before = query.typed("before", "must be an integer", |text| text.parse().ok())?;
     let limit = query.limit()?;
     query.finish()?;
+    let PathId(id) = id?;
     let page = services.admin.list_versions(&caller, id, before, limit);
     let (versions, next_before) = page.await?;
     let list = List {

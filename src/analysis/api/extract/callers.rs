@@ -10,6 +10,9 @@ use std::sync::Arc;
 /// A caller that may change settings: scope admin.
 pub(crate) struct Admin(pub(crate) Caller);
 
+/// A caller that may change settings and read records: scopes admin and read.
+pub(crate) struct Administrator(pub(crate) Caller);
+
 /// A caller that may read records: scope read.
 pub(crate) struct Reader(pub(crate) Caller);
 
@@ -45,4 +48,17 @@ extracted_by_scope! {
     Reader: Read;
     SettingsReader: Read, Admin;
     Ingester: Ingest;
+}
+
+impl FromRequestParts<Arc<Services>> for Administrator {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(
+        parts: &mut Parts,
+        services: &Arc<Services>,
+    ) -> Result<Self, ApiError> {
+        let Admin(caller) = Admin::from_request_parts(parts, services).await?;
+        caller.must_administer()?;
+        Ok(Self(caller))
+    }
 }

@@ -3,10 +3,10 @@
 use super::{World, settings};
 use crate::analysis::{ApiError, ProcessInput, Services};
 use crate::config::AnalysisSettings;
-use crate::temporary::TemporaryFolder;
 use monitor_model::{Secret, Stage};
 use serde_json::{Value, json};
 use std::os::unix::fs::PermissionsExt;
+use support::stack::Folder;
 
 #[tokio::test]
 async fn the_answer_is_that_of_2_9_and_the_record_holds_the_masked_text_only() {
@@ -226,7 +226,7 @@ async fn only_the_first_start_makes_a_token_and_the_application_stays() {
 #[tokio::test]
 async fn a_configured_token_is_accepted_from_the_first_start_on() {
     // CONTRACT 30.
-    let folder = TemporaryFolder::unmade();
+    let folder = Folder::unmade();
     let key = Secret::new("configured");
     let settings = AnalysisSettings {
         first_token: Some(key.clone()),

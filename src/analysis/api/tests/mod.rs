@@ -12,19 +12,19 @@ use crate::analysis::{Caller, Expiry, FirstRun, NewToken, Services};
 use crate::config::{
     AnalysisSettings, AttachmentSettings, ChecksSettings, DetectSettings, RetentionSettings,
 };
-use crate::temporary::TemporaryFolder;
 use axum::Router;
 use axum::body::Body;
 use axum::http::{HeaderMap, Request};
 use monitor_store::{Scope, Scopes};
 use serde_json::{Value, json};
 use std::sync::Arc;
+use support::stack::Folder;
 use tower_service::Service as _;
 
 const MAX_BODY: u64 = 256 * 1024;
 
 struct World {
-    folder: TemporaryFolder,
+    folder: Folder,
     services: Arc<Services>,
     router: Router,
     first: FirstRun,
@@ -67,7 +67,7 @@ fn settings() -> AnalysisSettings {
 
 impl World {
     async fn new() -> Self {
-        let folder = TemporaryFolder::unmade();
+        let folder = Folder::unmade();
         let (services, first) = Services::open(&settings(), folder.path()).await.unwrap();
         Self {
             folder,

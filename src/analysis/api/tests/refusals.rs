@@ -173,3 +173,37 @@ async fn a_store_that_is_down_gives_503_with_retry_after() {
     answer.assert_envelope(503);
     assert_eq!(answer.headers["retry-after"], "1");
 }
+
+#[tokio::test]
+async fn a_request_that_is_wrong_in_two_ways_is_refused_for_the_first() {
+    let world = World::new().await;
+    let foreign = "00000000-0000-4000-8000-000000000000";
+    let admin = world.token(&[Scope::Admin], false).await;
+    let bound = world.token(&Scope::ALL, true).await;
+    for (path, key, status) in [
+        // The query before the id in the path.
+        ("/applications/x/versions?limit=0", world.key(), 422),
+        ("/applications/x/versions", world.key(), 404),
+        ("/applications/x/versions?limit=0", "mon_x", 401),
+        // The second scope before the query.
+        ("/audit?limit=0", &admin, 403),
+        ("/audit?limit=0", world.key(), 422),
+    ] {
+        let answer = world.get(path, key).await;
+        assert_eq!(answer.status, status, "{path}");
+        answer.assert_envelope(status);
+    }
+    let other = format!("/applications/{foreign}/replay?limit=0");
+    let own = format!("/applications/{}/replay?limit=0", world.application());
+    for (path, key, status) in [
+        // The second scope, the path, the application, the query, the body.
+        ("/applications/x/replay?limit=0", &admin, 403),
+        ("/applications/x/replay?limit=0", &bound, 404),
+        (&other, &bound, 403),
+        (&own, &bound, 422),
+    ] {
+        let answer = world.post(path, key, "{").await;
+        assert_eq!(answer.status, status, "{path}");
+        answer.assert_envelope(status);
+    }
+}
