@@ -17,16 +17,28 @@ pub struct BreakerSettings {
     pub longest_wait: Duration,
     /// How long a probe may take before the next one is admitted.
     pub probe_timeout: Duration,
+    /// What a call means that was admitted before the breaker opened and fails afterwards.
+    pub late_failure: LateFailure,
+}
+
+/// The meaning of a failure of a call that was admitted before the breaker opened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LateFailure {
+    /// It says nothing new: calls that fail side by side extend the wait once.
+    Ignored,
+    /// The server is still down: the wait for the next probe begins again.
+    RestartsWait,
 }
 
 impl BreakerSettings {
-    /// Opens after three failures, then admits one probe per interval.
+    /// Opens after three failures, then admits one probe per interval, counted from the last failure.
     pub fn probe_every(interval: Duration) -> Self {
         Self {
             failures_to_open: 3,
             first_wait: interval,
             longest_wait: interval,
             probe_timeout: interval,
+            late_failure: LateFailure::RestartsWait,
         }
     }
 }
@@ -45,7 +57,7 @@ struct State {
     openings: u32,
     /// While it is open: when the next probe is admitted.
     next_probe: Option<Instant>,
-    /// Counts the openings, so that calls that failed side by side extend the wait only once.
+    /// Counts the openings: tells which calls were admitted before the last one.
     round: u64,
     answers: u64,
 }
@@ -122,7 +134,8 @@ impl CircuitBreaker {
     /// that many clients do not probe at once; 1 leaves it as it is.
     pub fn failed(&self, attempt: Attempt, now: Instant, jitter: f64) -> Transition {
         let mut state = self.lock();
-        if state.round != attempt.round {
+        let is_late = state.round != attempt.round;
+        if is_late && self.settings.late_failure == LateFailure::Ignored {
             return Transition::None;
         }
         state.failures = state.failures.saturating_add(1);
@@ -203,6 +216,26 @@ mod tests {
     }
 
     #[test]
+    fn a_late_failure_restarts_the_wait_for_the_next_probe() {
+        let start = Instant::now();
+        let breaker = CircuitBreaker::new(BreakerSettings::probe_every(INTERVAL));
+        let Admission::Closed(late) = breaker.admit(start) else {
+            panic!("it is closed");
+        };
+        for _ in 0..3 {
+            fail(&breaker, start);
+        }
+        let later = start + INTERVAL / 2;
+        assert_eq!(breaker.failed(late, later, 1.0), Transition::None);
+        let retry_in = INTERVAL / 2;
+        assert_eq!(
+            breaker.admit(start + INTERVAL),
+            Admission::Open { retry_in }
+        );
+        assert!(is_probe(breaker.admit(later + INTERVAL)));
+    }
+
+    #[test]
     fn an_answer_closes_it_and_only_failures_in_a_row_count() {
         let now = Instant::now();
         let breaker = opened(now);
@@ -223,6 +256,7 @@ mod tests {
             first_wait: Duration::from_secs(1),
             longest_wait: Duration::from_secs(5),
             probe_timeout: INTERVAL,
+            late_failure: LateFailure::Ignored,
         };
         let breaker = CircuitBreaker::new(settings);
         let mut now = Instant::now();

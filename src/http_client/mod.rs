@@ -6,6 +6,8 @@ mod circuit_breaker;
 mod client;
 mod tls;
 
-pub use circuit_breaker::{Admission, Attempt, BreakerSettings, CircuitBreaker, Transition};
+pub use circuit_breaker::{
+    Admission, Attempt, BreakerSettings, CircuitBreaker, LateFailure, Transition,
+};
 pub use client::{Answer, Body, ClientError, HttpClient, UnreadAnswer, bearer, whole};
 pub use tls::{ReloadableTls, TlsMaterial};

@@ -1,7 +1,9 @@
 //! What the delivery workers know together of the backend's health: while it does not answer, one of
 //! them probes it after a growing wait and the others stand still; when it answers, all go on.
 
-use crate::http_client::{Admission, Attempt, BreakerSettings, CircuitBreaker, Transition};
+use crate::http_client::{
+    Admission, Attempt, BreakerSettings, CircuitBreaker, LateFailure, Transition,
+};
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::time::{Duration, Instant};
 use tokio::sync::Notify;
@@ -11,6 +13,7 @@ const SETTINGS: BreakerSettings = BreakerSettings {
     first_wait: Duration::from_millis(100),
     longest_wait: Duration::from_secs(10),
     probe_timeout: Duration::from_secs(20),
+    late_failure: LateFailure::Ignored,
 };
 
 pub(crate) struct DeliveryBreaker {
