@@ -8,6 +8,9 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+/// How long a running process may take to say that it runs.
+const PING: Duration = Duration::from_secs(5);
+
 /// Where processes of one data folder and role find each other.
 pub(crate) fn socket_path(data_dir: &Path, role: Role) -> PathBuf {
     let name = match role {
@@ -24,7 +27,8 @@ pub(crate) fn socket_path(data_dir: &Path, role: Role) -> PathBuf {
 /// When none runs, or several do; the text names them.
 pub fn running_role(data_dir: &Path) -> Result<Role> {
     let roles = [Role::All, Role::Gateway, Role::Analysis];
-    let is_running = |role: &Role| line::connect(&socket_path(data_dir, *role)).is_ok();
+    // A connection without a command would be an error in the log of the other process.
+    let is_running = |role: &Role| order(&socket_path(data_dir, *role), "ping", PING).is_ok();
     let running: Vec<Role> = roles.into_iter().filter(is_running).collect();
     let folder = data_dir.display();
     match running[..] {
