@@ -8,7 +8,7 @@ use crate::analysis::access::caller::Caller;
 use crate::analysis::clock::now_ms;
 use crate::analysis::error::ApiError;
 use monitor_model::ApplicationId;
-use monitor_store::{AccountId, AuditEntry, AuditFilter, AuditLog as AuditStore, TokenId};
+use monitor_store::{AccountId, AuditEntry, AuditFilter, AuditStore, TokenId};
 use serde_json::Value;
 use std::sync::Arc;
 use uuid::Uuid;

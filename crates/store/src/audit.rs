@@ -44,7 +44,7 @@ pub struct AuditFilter {
 
 /// The audit log.
 #[async_trait]
-pub trait AuditLog: Send + Sync {
+pub trait AuditStore: Send + Sync {
     /// Appends an entry.
     ///
     /// # Errors

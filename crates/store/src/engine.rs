@@ -3,7 +3,7 @@
 use crate::accounts::AccountStore;
 use crate::applications::ApplicationStore;
 use crate::attachments::AttachmentStore;
-use crate::audit::AuditLog;
+use crate::audit::AuditStore;
 use crate::chain::ChainStore;
 use crate::error::StoreError;
 use crate::policies::ApplicationPolicyStore;
@@ -65,7 +65,7 @@ pub trait Store:
     + ApplicationStore
     + ApplicationPolicyStore
     + TokenStore
-    + AuditLog
+    + AuditStore
     + AccountStore
     + SignInStore
     + SavedFilterStore
@@ -83,7 +83,7 @@ impl<T> Store for T where
         + ApplicationStore
         + ApplicationPolicyStore
         + TokenStore
-        + AuditLog
+        + AuditStore
         + AccountStore
         + SignInStore
         + SavedFilterStore

@@ -36,7 +36,7 @@ pub use attachments::{
     Attached, Attachment, AttachmentStore, BlobHash, Extraction, Findings, NewAttachment, REMOVAL,
     Scanned,
 };
-pub use audit::{AuditEntry, AuditFilter, AuditLog};
+pub use audit::{AuditEntry, AuditFilter, AuditStore};
 pub use blobs::{BlobError, BlobStore, Bytes as BlobBytes, Received, Upload};
 pub use chain::{
     ChainEntry, ChainFilter, ChainRun, ChainState, ChainStates, ChainStore, GatewaySeen, MOST_RUNS,

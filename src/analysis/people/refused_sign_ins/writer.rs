@@ -5,7 +5,7 @@ use super::reason::Reason;
 use crate::analysis::audit::Action;
 use crate::analysis::clock::now_ms;
 use crate::analysis::people::oidc::Person;
-use monitor_store::{Account, AuditEntry, AuditLog as AuditStore};
+use monitor_store::{Account, AuditEntry, AuditStore};
 use serde_json::{Map, Value, json};
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

@@ -1,6 +1,6 @@
 //! The SQL of the audit log.
 
-use crate::audit::{AuditEntry, AuditFilter, AuditLog};
+use crate::audit::{AuditEntry, AuditFilter, AuditStore};
 use crate::error::StoreError;
 use crate::postgres::store::PostgresStore;
 use crate::postgres::values::escaped;
@@ -13,7 +13,7 @@ const ADD: &str = "
     VALUES ($1, $2, $3, $4, $5, $6, $7)";
 
 #[async_trait]
-impl AuditLog for PostgresStore {
+impl AuditStore for PostgresStore {
     async fn add_audit(&self, entry: AuditEntry) -> Result<(), StoreError> {
         let query = sqlx::query(ADD)
             .bind(entry.at_ms)

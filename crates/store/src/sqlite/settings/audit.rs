@@ -1,6 +1,6 @@
 //! The SQL of the audit log.
 
-use crate::audit::{AuditEntry, AuditFilter, AuditLog};
+use crate::audit::{AuditEntry, AuditFilter, AuditStore};
 use crate::error::StoreError;
 use crate::sql::settings::audit_entry;
 use crate::sqlite::store::SqliteStore;
@@ -12,7 +12,7 @@ const ADD: &str = "
     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
 
 #[async_trait]
-impl AuditLog for SqliteStore {
+impl AuditStore for SqliteStore {
     async fn add_audit(&self, entry: AuditEntry) -> Result<(), StoreError> {
         self.writer
             .write(move |connection| Box::pin(add(connection, entry)))
