@@ -14,9 +14,10 @@ use super::process::web::{ApiActivity, CountedApp};
 use super::process::{descriptors, listeners, start_text};
 use super::reload::certificates::{Alpn, Certificates};
 use super::reload::{Reloadable, Reloads};
-use crate::analysis::{RetentionTask, Services, router};
+use crate::analysis::{FirstRun, RetentionTask, Services, router};
 use crate::config::Settings;
 use crate::gateway::ListenerService;
+use crate::judge::Remote;
 use crate::observe::Metrics;
 use anyhow::Result;
 use remote_checks::remote;
@@ -36,9 +37,7 @@ pub fn run_analysis(launch: Launch) -> Result<()> {
     analysis.operations = context.sockets.claim("operations", analysis.operations)?;
     let runtime = backend_runtime()?;
     let metrics = Arc::new(Metrics::new()?);
-    let remote = remote(&settings.analysis, None, &metrics)?;
-    let opened = Services::open_with(&settings.analysis, &settings.data_dir, remote.clone());
-    let (services, first) = runtime.block_on(opened)?;
+    let (services, first, remote) = open(&settings, &runtime, &metrics)?;
     let retention = retention(&runtime, &settings, &services, &metrics);
     let api_activity = ApiActivity::new(descriptors::api(None), &metrics);
     let overview = Overview {
@@ -53,9 +52,28 @@ pub fn run_analysis(launch: Launch) -> Result<()> {
     };
     let text = start_text::analysis(&settings, &first);
     serve(&settings, context, overview, services.clone(), text)?;
-    runtime.block_on(retention.stop());
-    runtime.block_on(services.shutdown());
+    runtime.block_on(stop(retention, &services));
     Ok(())
+}
+
+/// Opens the store and the services, with the servers that an analysis calls. A judge may be the model
+/// server of a gateway in the same process.
+pub(crate) fn open(
+    settings: &Settings,
+    runtime: &Runtime,
+    metrics: &Arc<Metrics>,
+) -> Result<(Arc<Services>, FirstRun, Remote)> {
+    let upstream = settings.gateway.upstream.url.as_ref();
+    let remote = remote(&settings.analysis, upstream, metrics)?;
+    let opened = Services::open_with(&settings.analysis, &settings.data_dir, remote.clone());
+    let (services, first) = runtime.block_on(opened)?;
+    Ok((services, first, remote))
+}
+
+/// Stops what [`open`] and [`retention`] started.
+pub(crate) async fn stop(retention: RetentionTask, services: &Services) {
+    retention.stop().await;
+    services.shutdown().await;
 }
 
 /// Serves the API and the operations listener.

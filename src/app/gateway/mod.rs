@@ -7,8 +7,7 @@ pub(crate) mod policies;
 pub(crate) mod serve;
 pub(crate) mod spool;
 
-use super::analysis::remote_checks::remote;
-use super::analysis::{api, retention};
+use super::analysis::{api, open, retention, stop};
 use super::process::context::Launch;
 use super::process::listeners::addresses;
 use super::process::runtime::{backend_runtime, runtime_of};
@@ -32,26 +31,22 @@ use std::sync::Arc;
 pub fn run_all(launch: Launch) -> Result<()> {
     let (mut settings, context) = launch.begin()?;
     claim_gateway(&context.sockets, &mut settings)?;
-    let sockets = context.sockets.clone();
-    sockets.claim_all("analysis", &mut settings.analysis.listen)?;
+    let listen = &mut settings.analysis.listen;
+    context.sockets.claim_all("analysis", listen)?;
     let runtime = backend_runtime()?;
     let demo = use_demo_if_unset(&mut settings, &runtime)?;
     let metrics = Arc::new(Metrics::new()?);
     let connections = descriptors::api(Some(&settings.gateway.limits));
     let api_activity = ApiActivity::new(connections, &metrics);
-    let upstream = settings.gateway.upstream.url.as_ref();
-    let remote = remote(&settings.analysis, upstream, &metrics)?;
-    let opened = Services::open_with(&settings.analysis, &settings.data_dir, remote.clone());
-    let (services, first) = runtime.block_on(opened)?;
+    let (services, first, remote) = open(&settings, &runtime, &metrics)?;
     let backend = backend_of(&mut settings, &services, &first)?;
     let retention = retention(&runtime, &settings, &services, &metrics);
     let mut certificates = Certificates::default();
-    let activity = api_activity.clone();
     let api = api(
         &settings,
-        &sockets,
+        &context.sockets,
         services.clone(),
-        activity,
+        api_activity.clone(),
         &mut certificates,
     )?;
     let policies = policies::open(&settings, &runtime, Some(&services))?;
@@ -70,8 +65,7 @@ pub fn run_all(launch: Launch) -> Result<()> {
     serve_gateway(&settings, &runtime, parts, |server| {
         server.add_service(api);
     })?;
-    runtime.block_on(retention.stop());
-    runtime.block_on(services.shutdown());
+    runtime.block_on(stop(retention, &services));
     Ok(())
 }
 

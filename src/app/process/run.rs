@@ -1,5 +1,5 @@
-//! The life of one process from its first accepted connection to its last: take the seat, say that
-//! it is ready, wait for a signal or for the next process, finish what is under way.
+//! The life of one process from its first accepted connection to its last: take over from the previous
+//! process, report readiness, wait for a signal or for the next process, finish what is in progress.
 
 use crate::app::gateway::spool;
 use crate::app::observability::Observability;
@@ -45,7 +45,7 @@ pub(crate) struct Serving {
     pub(crate) text: String,
 }
 
-/// Starts the server, says so, and comes back when the last call is answered and delivered.
+/// Starts the server and prints the start text; returns when the last call is answered and delivered.
 pub(crate) fn run_server(
     settings: &Settings,
     mut serving: Serving,
@@ -59,10 +59,7 @@ pub(crate) fn run_server(
     let signals = serving.signals(settings, &upgrades);
     serving.reloads.attach(std::mem::take(&mut serving.parts));
     let running = spawn(server, signals)?;
-    listeners::wait_until_open(&serving.addresses, || running.is_finished())?;
-    while !serving.readiness.handles_signals() && !running.is_finished() {
-        std::thread::sleep(LOOK);
-    }
+    serving.wait_until_open(&running)?;
     let takes_over = serving.take_over()?;
     serving.open_control_socket(&upgrades);
     serving.readiness.ready();
@@ -72,18 +69,8 @@ pub(crate) fn run_server(
     if takes_over {
         catch_up(&serving.reloads);
     }
-    let expected = || {
-        limits
-            .iter()
-            .map(|limit| limit.in_use_or_expected())
-            .sum::<i64>()
-    };
-    let in_flight = || {
-        let calls = serving.metrics.in_flight() + serving.api_activity.count() + upgrades.orders();
-        // Who is connected may bring one more request, where that can still be served in peace.
-        calls + i64::from(upgrades.is_handed_over()) * expected()
-    };
     let grace = settings.gateway.shutdown.grace;
+    let in_flight = || serving.in_flight(&limits, &upgrades);
     wait_for_the_last_call(&running, &serving.readiness, grace, in_flight);
     drop(watchdog);
     serving.end();
@@ -142,6 +129,23 @@ impl Serving {
             .map(|gateway_state| gateway_state.connection_limit().clone());
         let api = self.api_activity.limit().clone();
         clients.into_iter().chain([api]).collect()
+    }
+
+    /// Waits until the listeners accept and signals are handled, or the server has ended.
+    fn wait_until_open(&self, server: &JoinHandle<()>) -> Result<()> {
+        listeners::wait_until_open(&self.addresses, || server.is_finished())?;
+        while !self.readiness.handles_signals() && !server.is_finished() {
+            std::thread::sleep(LOOK);
+        }
+        Ok(())
+    }
+
+    /// Calls and commands in progress. After a hand-over connections count too: each may bring one more
+    /// request, which this process still serves.
+    fn in_flight(&self, limits: &[Arc<ConnectionLimit>], upgrades: &Upgrades) -> i64 {
+        let calls = self.metrics.in_flight() + self.api_activity.count() + upgrades.orders();
+        let connections = limits.iter().map(|limit| limit.in_use_or_expected());
+        calls + i64::from(upgrades.is_handed_over()) * connections.sum::<i64>()
     }
 
     /// Tells the previous process, if there is one, that this one serves; whether there was one.
