@@ -8,6 +8,7 @@ mod chunks;
 mod endpoint;
 mod fault;
 mod guard;
+mod guard_protocols;
 mod hazards;
 mod model;
 mod presidio;
@@ -16,7 +17,8 @@ mod verdict;
 
 pub use endpoint::{Endpoint, EndpointConfig, EndpointStatus, RemoteCheck, SetupError};
 pub use fault::Fault;
-pub use guard::{GuardModel, GuardQuery, Opinion};
+pub use guard::GuardModel;
+pub use guard_protocols::{GuardQuery, Opinion};
 pub use model::ModelJudge;
 pub use presidio::Presidio;
 pub use verdict::INSTRUCTIONS;
