@@ -59,5 +59,3 @@ pub mod observe;
 mod openapi_checks;
 pub mod policy;
 pub mod spool;
-#[cfg(test)]
-mod temporary;

@@ -68,11 +68,11 @@ fn check(ordinal: u32) -> u32 {
 mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
-    use crate::temporary::TemporaryFolder;
+    use support::stack::Folder;
 
     #[test]
     fn what_was_written_whole_is_read_and_nothing_else() {
-        let folder = TemporaryFolder::unmade();
+        let folder = Folder::unmade();
         std::fs::create_dir_all(folder.path()).unwrap();
         assert!(read(folder.path(), 1).is_empty());
         append(folder.path(), 1, &[0, 7]).unwrap();

@@ -210,16 +210,16 @@ impl SegmentReader {
 mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
-    use crate::temporary::TemporaryFolder;
     use std::io::Write as _;
+    use support::stack::Folder;
 
-    fn folder() -> TemporaryFolder {
-        let folder = TemporaryFolder::unmade();
+    fn folder() -> Folder {
+        let folder = Folder::unmade();
         std::fs::create_dir_all(folder.path()).unwrap();
         folder
     }
 
-    fn three(folder: &TemporaryFolder) -> Vec<u8> {
+    fn three(folder: &Folder) -> Vec<u8> {
         let mut bytes = Vec::new();
         for text in ["one", "", "three"] {
             frame(&mut bytes, |out| out.extend_from_slice(text.as_bytes()));

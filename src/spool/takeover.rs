@@ -88,8 +88,8 @@ fn copy_unacked(from: &Path, id: SegmentId, out: &mut IncomingFile) -> io::Resul
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
-    use crate::temporary::TemporaryFolder;
     use std::io::Write;
+    use support::stack::Folder;
 
     fn segment_of(folder: &Path, id: SegmentId, contents: &[&[u8]]) {
         let mut bytes = Vec::new();
@@ -112,7 +112,7 @@ mod tests {
 
     #[test]
     fn what_nobody_has_acknowledged_goes_over_once_and_in_order() {
-        let base = TemporaryFolder::unmade();
+        let base = Folder::unmade();
         let (from, to) = (base.path().join("a"), base.path().join("b"));
         drop(lock(&from).unwrap());
         std::fs::create_dir_all(&to).unwrap();
@@ -133,7 +133,7 @@ mod tests {
 
     #[test]
     fn a_folder_that_another_has_is_left_alone() {
-        let base = TemporaryFolder::unmade();
+        let base = Folder::unmade();
         let (from, to) = (base.path().join("a"), base.path().join("b"));
         let _lock = lock(&from).unwrap();
         segment_of(&from, 1, &[b"one"]);

@@ -6,13 +6,13 @@ pub(super) mod samples;
 
 use super::*;
 use crate::backend::{AnalyzerError, AttachError, Attachment, RecordContext};
-use crate::temporary::TemporaryFolder;
 use async_trait::async_trait;
 use monitor_model::{AnalysisResponse, ExchangeId, RecordId, Secret, Stage};
 use std::collections::HashMap;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU16, AtomicUsize, Ordering};
 use std::time::Duration;
+use support::stack::Folder;
 
 /// Answers with a status, or not at all for 0; remembers what it stored, in order.
 #[derive(Default)]
@@ -161,8 +161,8 @@ fn files(folder: &Path, ending: &str) -> usize {
         .count()
 }
 
-fn copy(from: &Path) -> TemporaryFolder {
-    let to = TemporaryFolder::unmade();
+fn copy(from: &Path) -> Folder {
+    let to = Folder::unmade();
     std::fs::create_dir_all(to.path()).unwrap();
     // Of a moment before the segments, which may know more.
     let _ = std::fs::copy(from.join("chain"), to.path().join("chain"));
@@ -195,7 +195,7 @@ fn assert_in_order(taken: &[(u128, Stage)], exchanges: u128) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn contract_23_everything_arrives_once_in_order_and_leaves_no_file() {
-    let folder = TemporaryFolder::unmade();
+    let folder = Folder::unmade();
     let world = World::open(folder.path(), BOUNDS, 200);
     for exchange in 0..1000 {
         world.spool.push(record(exchange, Stage::PreCall));
@@ -219,7 +219,7 @@ async fn contract_23_everything_arrives_once_in_order_and_leaves_no_file() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn contract_23_a_backlog_stays_on_disk_and_comes_back_in_order() {
-    let folder = TemporaryFolder::unmade();
+    let folder = Folder::unmade();
     let bounds = SpoolBounds {
         memory: 20_000,
         ..BOUNDS
@@ -250,7 +250,7 @@ async fn contract_23_a_backlog_stays_on_disk_and_comes_back_in_order() {
 #[tokio::test(flavor = "multi_thread")]
 async fn contract_23_what_is_on_disk_survives_a_crash_at_any_moment() {
     for round in 0..10_u64 {
-        let folder = TemporaryFolder::unmade();
+        let folder = Folder::unmade();
         let world = World::open(folder.path(), BOUNDS, if round % 2 == 0 { 200 } else { 0 });
         let mut last = None;
         for exchange in 0..100 + u128::from(round) * 37 {
@@ -282,7 +282,7 @@ async fn contract_23_what_is_on_disk_survives_a_crash_at_any_moment() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_stop_leaves_what_was_not_delivered_to_the_next_start() {
-    let folder = TemporaryFolder::unmade();
+    let folder = Folder::unmade();
     let world = World::open(folder.path(), BOUNDS, 0);
     for exchange in 0..50 {
         world.spool.push(record(exchange, Stage::PreCall));
@@ -301,7 +301,7 @@ async fn a_stop_leaves_what_was_not_delivered_to_the_next_start() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn contract_23_a_full_spool_drops_the_oldest_and_counts_them() {
-    let folder = TemporaryFolder::unmade();
+    let folder = Folder::unmade();
     let bounds = SpoolBounds {
         bytes: 20_000,
         memory: 4_000,
@@ -324,7 +324,7 @@ async fn contract_23_a_full_spool_drops_the_oldest_and_counts_them() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn contract_23_a_refused_record_becomes_a_dead_letter() {
-    let folder = TemporaryFolder::unmade();
+    let folder = Folder::unmade();
     let world = World::open(folder.path(), BOUNDS, 422);
     world.spool.push(record(1, Stage::PreCall));
     world.spool.push(record(1, Stage::PostCall));
@@ -345,7 +345,7 @@ async fn contract_23_a_refused_record_becomes_a_dead_letter() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn damage_is_set_aside_and_never_stops_a_start() {
-    let folder = TemporaryFolder::unmade();
+    let folder = Folder::unmade();
     let world = World::open(folder.path(), BOUNDS, 0);
     for exchange in 0..50 {
         world.spool.push(record(exchange, Stage::PreCall));
@@ -373,7 +373,7 @@ async fn damage_is_set_aside_and_never_stops_a_start() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_folder_has_one_owner() {
-    let folder = TemporaryFolder::unmade();
+    let folder = Folder::unmade();
     let world = World::open(folder.path(), BOUNDS, 200);
     let second = Spool::open(
         folder.path(),

@@ -18,11 +18,16 @@ use std::time::{Duration, Instant};
 pub struct Folder(PathBuf);
 
 impl Folder {
+    /// A path where nothing is yet; the code under test makes the folder.
+    pub fn unmade() -> Self {
+        Self(std::env::temp_dir().join(format!("monitor-test-{}", uuid::Uuid::new_v4())))
+    }
+
     /// A new empty folder.
     pub fn new() -> Arc<Self> {
-        let path = std::env::temp_dir().join(format!("monitor-test-{}", uuid::Uuid::new_v4()));
-        std::fs::create_dir_all(&path).unwrap();
-        Arc::new(Self(path))
+        let folder = Self::unmade();
+        std::fs::create_dir_all(folder.path()).unwrap();
+        Arc::new(folder)
     }
 
     /// Where it is.
@@ -40,6 +45,7 @@ impl Folder {
 
 impl Drop for Folder {
     fn drop(&mut self) {
+        // Missing where the test never made it.
         let _ = std::fs::remove_dir_all(&self.0);
     }
 }

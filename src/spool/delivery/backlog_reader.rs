@@ -241,12 +241,12 @@ mod tests {
     use crate::spool::segment_index::SegmentIndex;
     use crate::spool::sequence::SequenceFile;
     use crate::spool::state::Initial;
-    use crate::temporary::TemporaryFolder;
     use std::io::Write;
+    use support::stack::Folder;
 
     #[test]
     fn little_more_than_what_is_read_at_once_is_in_memory() {
-        let folder = TemporaryFolder::unmade();
+        let folder = Folder::unmade();
         std::fs::create_dir_all(folder.path()).unwrap();
         let mut bytes = Vec::new();
         for _ in 0..20 {

@@ -3,10 +3,10 @@
 
 use super::*;
 use crate::spool::tests::samples::sample_record;
-use crate::temporary::TemporaryFolder;
+use support::stack::Folder;
 
-fn folder() -> TemporaryFolder {
-    let folder = TemporaryFolder::unmade();
+fn folder() -> Folder {
+    let folder = Folder::unmade();
     std::fs::create_dir_all(folder.path()).unwrap();
     folder
 }

@@ -98,7 +98,7 @@ impl Chained {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn contract_5_a_record_leaves_once_it_is_on_disk_and_numbers_go_on_over_starts() {
-    let folder = TemporaryFolder::unmade();
+    let folder = Folder::unmade();
     let mut all = Vec::new();
     for start in 0..3 {
         let world = open(folder.path(), false);
@@ -117,7 +117,7 @@ async fn contract_5_a_record_leaves_once_it_is_on_disk_and_numbers_go_on_over_st
 
 #[tokio::test(flavor = "multi_thread")]
 async fn contract_5_a_crash_takes_back_no_number_that_is_on_disk() {
-    let folder = TemporaryFolder::unmade();
+    let folder = Folder::unmade();
     let world = open(folder.path(), true);
     for number in 0..50 {
         world.spool.push(record(number, Stage::PostCall));
@@ -134,7 +134,7 @@ async fn contract_5_a_crash_takes_back_no_number_that_is_on_disk() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn contract_5_the_record_of_an_awaited_call_has_its_number_whatever_becomes_of_the_call() {
-    let folder = TemporaryFolder::unmade();
+    let folder = Folder::unmade();
     let world = open(folder.path(), false);
     let hold = |number| world.spool.lease(record(number, Stage::PreCall));
     let (settled, dropped, failed) = (hold(0), hold(1), hold(2));
@@ -156,7 +156,7 @@ async fn contract_5_the_record_of_an_awaited_call_has_its_number_whatever_become
 
 #[tokio::test(flavor = "multi_thread")]
 async fn contract_5_what_a_full_spool_drops_keeps_its_number() {
-    let folder = TemporaryFolder::unmade();
+    let folder = Folder::unmade();
     let world = open(folder.path(), true);
     for number in 0..20 {
         world.spool.push(record(number, Stage::PreCall));

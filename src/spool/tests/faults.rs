@@ -5,7 +5,7 @@ use super::*;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn contract_23_a_backend_that_asks_to_wait_is_asked_until_it_takes_the_record() {
-    let folder = TemporaryFolder::unmade();
+    let folder = Folder::unmade();
     let world = World::open(folder.path(), BOUNDS, 200);
     world.backend.busy.store(12, Ordering::Relaxed);
     world.spool.push(record(0, Stage::PreCall));
@@ -23,7 +23,7 @@ async fn contract_23_a_backend_that_asks_to_wait_is_asked_until_it_takes_the_rec
 
 #[tokio::test(flavor = "multi_thread")]
 async fn contract_23_what_an_earlier_process_left_is_counted_when_it_is_dropped_unread() {
-    let folder = TemporaryFolder::unmade();
+    let folder = Folder::unmade();
     let world = World::open(folder.path(), BOUNDS, 0);
     for exchange in 0..50 {
         world.spool.push(record(exchange, Stage::PreCall));
@@ -47,7 +47,7 @@ async fn contract_23_what_an_earlier_process_left_is_counted_when_it_is_dropped_
 
 #[tokio::test(flavor = "multi_thread")]
 async fn contract_23_an_entry_of_another_version_is_kept_aside() {
-    let folder = TemporaryFolder::unmade();
+    let folder = Folder::unmade();
     let world = World::open(folder.path(), BOUNDS, 0);
     let receipt = world.spool.push(record(1, Stage::PreCall));
     world.spool.wait_durable(receipt).await;
@@ -73,7 +73,7 @@ async fn contract_23_an_entry_of_another_version_is_kept_aside() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_record_the_disk_cannot_take_is_never_called_durable() {
-    let folder = TemporaryFolder::unmade();
+    let folder = Folder::unmade();
     let world = World::open(folder.path(), BOUNDS, 0);
     world.spool.core.lock().set_unwritten(u64::MAX / 2);
     let receipt = world.spool.push(record(1, Stage::PreCall));
@@ -87,7 +87,7 @@ async fn a_record_the_disk_cannot_take_is_never_called_durable() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn contract_23_a_record_the_backend_fails_on_waits_aside_and_arrives() {
-    let folder = TemporaryFolder::unmade();
+    let folder = Folder::unmade();
     let bounds = SpoolBounds {
         concurrency: 1,
         ..BOUNDS
@@ -113,7 +113,7 @@ async fn contract_23_a_record_the_backend_fails_on_waits_aside_and_arrives() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn contract_23_a_record_the_backend_fails_on_for_max_age_becomes_a_dead_letter() {
-    let folder = TemporaryFolder::unmade();
+    let folder = Folder::unmade();
     let bounds = SpoolBounds {
         age: Duration::from_secs(1),
         ..BOUNDS
@@ -134,7 +134,7 @@ async fn contract_23_a_record_the_backend_fails_on_for_max_age_becomes_a_dead_le
 
 #[tokio::test(flavor = "multi_thread")]
 async fn contract_11_a_disk_that_hangs_is_known_to_refuse_until_it_takes_something() {
-    let folder = TemporaryFolder::unmade();
+    let folder = Folder::unmade();
     let world = World::open(folder.path(), BOUNDS, 200);
     world.spool.mark_degraded();
     world.spool.wait_degraded().await;

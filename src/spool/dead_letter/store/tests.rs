@@ -5,12 +5,12 @@ use super::*;
 use crate::backend::{Record, RecordContext};
 use crate::spool::dead_letter::{dead_letters, replay_dead_letters};
 use crate::spool::tests::samples::sample_record;
-use crate::temporary::TemporaryFolder;
 use monitor_model::Secret;
 use std::sync::Arc;
+use support::stack::Folder;
 
-fn folder() -> TemporaryFolder {
-    let folder = TemporaryFolder::unmade();
+fn folder() -> Folder {
+    let folder = Folder::unmade();
     std::fs::create_dir_all(folder.path()).unwrap();
     folder
 }
@@ -39,7 +39,7 @@ fn clone(context: &RecordContext) -> RecordContext {
 }
 
 /// Times of the letters that can be read.
-fn times(folder: &TemporaryFolder) -> Vec<i64> {
+fn times(folder: &Folder) -> Vec<i64> {
     let letters = dead_letters(folder.path()).unwrap();
     letters.iter().map(|letter| letter.at_ms).collect()
 }
