@@ -71,14 +71,14 @@ fn listeners(listeners: &[Listener]) -> String {
 fn upstream(gateway: &GatewaySettings) -> String {
     match &gateway.upstream.url {
         Some(url) => format!("{url}, timeout {:?}", gateway.upstream.timeout),
-        None => "not set: the built-in demo upstream stands in".to_owned(),
+        None => "not set: the built-in demo model server answers".to_owned(),
     }
 }
 
 fn monitor(gateway: &GatewaySettings, role: Role) -> String {
     match (&gateway.monitor.url, role) {
         (Some(url), _) => format!("{url}, timeout {:?}", gateway.monitor.timeout),
-        (None, Role::All) => "not set: analysed in this process".to_owned(),
+        (None, Role::All) => "not set: analyzed in this process".to_owned(),
         (None, _) => "not set: no telemetry is sent".to_owned(),
     }
 }
@@ -111,7 +111,7 @@ fn database(analysis: &AnalysisSettings, settings: &Settings) -> String {
 }
 
 fn retention(limits: RetentionSettings) -> String {
-    let one = |bound: Option<u64>, unit: &str| bound.map(|bound| format!("{bound} {unit}"));
+    let one = |limit: Option<u64>, unit: &str| limit.map(|limit| format!("{limit} {unit}"));
     let bounds = [
         one(limits.days.map(u64::from), "days"),
         one(limits.rows, "records"),
@@ -119,7 +119,7 @@ fn retention(limits: RetentionSettings) -> String {
     ];
     let bounds: Vec<String> = bounds.into_iter().flatten().collect();
     match bounds.is_empty() {
-        true => "without a bound".to_owned(),
+        true => "unlimited".to_owned(),
         false => bounds.join(", "),
     }
 }

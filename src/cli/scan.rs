@@ -73,7 +73,7 @@ pub(super) fn run(args: ScanArgs) -> Result<(), Failure> {
         (0, finds) if finds > 0 && fails_on_finds => Err(Failure::Found(finds)),
         (0, _) => Ok(()),
         (problems, _) => Err(Failure::Runtime(anyhow::anyhow!(
-            "{problems} lines or blocks could not be looked through"
+            "{problems} lines or blocks could not be searched"
         ))),
     }
 }
@@ -84,8 +84,8 @@ fn request(args: ScanArgs) -> Result<ScanRequest, Failure> {
         false => args.files,
     };
     if args.mask && !args.jsonl && files.len() > 1 {
-        let told = "--mask writes one copy of one text; name one FILE at a time";
-        return Err(Failure::Runtime(anyhow::anyhow!(told)));
+        let problem = "--mask writes one copy of one text; name one FILE at a time";
+        return Err(Failure::Runtime(anyhow::anyhow!(problem)));
     }
     let models = match args.config {
         Some(file) => {

@@ -93,7 +93,7 @@ impl<'a> Question<'a> {
                 .collect(),
             text: self.text,
         };
-        // Strings and numbers only: serialisation has no failing case.
+        // Strings and numbers only: serialization has no failing case.
         serde_json::to_string(&body).unwrap_or_default()
     }
 

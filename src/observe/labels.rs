@@ -1,5 +1,5 @@
-//! The values that labels of metrics can have, which is why they are bounded. What is counted by them
-//! stands in `metrics`.
+//! The values of the labels of metrics: a fixed set for each label, so that the number of time series is
+//! bounded. The metrics themselves are in `metrics`.
 
 macro_rules! label {
     ($(#[$doc:meta])* $name:ident { $($(#[$vdoc:meta])* $variant:ident => $text:literal),+ $(,)? }) => {
@@ -34,7 +34,7 @@ label!(
     }
 );
 label!(
-    /// `outcome` label: how a call ended and whose doing it was.
+    /// `outcome` label: how a call ended, and who caused it.
     Outcome {
         /// The upstream's answer below 400, or a document, delivered whole.
         Ok => "ok",
@@ -42,11 +42,11 @@ label!(
         Refused => "refused",
         /// The upstream's own error answer, delivered.
         UpstreamStatus => "upstream_status",
-        /// The upstream broke off or fell silent after its answer began.
+        /// The answer of the upstream was cut off or stalled.
         UpstreamBroken => "upstream_broken",
         /// The upstream could not be called.
         GatewayError => "gateway_error",
-        /// The client left.
+        /// The client disconnected.
         ClientGone => "client_gone",
         /// Answered with the policy's phrase (§2.4).
         Blocked => "blocked",
@@ -59,13 +59,13 @@ label!(
         Delivered => "delivered",
         /// Refused by the backend (4xx).
         Refused => "refused",
-        /// Not taken: the spool's disk refused and memory was full.
+        /// Dropped: the spool could not be written and memory was full.
         Dropped => "dropped",
     }
 );
 
 label!(
-    /// `type` label of verdicts: what was found (§2.4), the first named wins.
+    /// `type` label of verdicts: what was found (§2.4); of several, the first in this order.
     VerdictType {
         /// A built-in policy is violated.
         Guardrails => "guardrails",
@@ -76,7 +76,7 @@ label!(
     }
 );
 label!(
-    /// `reason` label of what sync mode had to leave unchecked (CONTRACT 13, 14).
+    /// `reason` label of messages that sync mode left unchecked (CONTRACT 13, 14).
     UncheckedReason {
         /// The backend was not reached, too slow, or broken.
         Unavailable => "unavailable",
@@ -95,24 +95,24 @@ label!(
 label!(
     /// `reason` label of client connections that the gateway ended.
     EndReason {
-        /// A head was not whole within limits.header_timeout of its first byte.
+        /// A request head was not complete within limits.header_timeout of its first byte.
         SlowHead => "slow_head",
-        /// Too many frames of HTTP/2 that ask for nothing.
+        /// Too many HTTP/2 frames without a request.
         IdleFrames => "idle_frames",
-        /// TLS was not agreed on, or not within limits.header_timeout.
+        /// The TLS handshake failed, or took longer than limits.header_timeout.
         Handshake => "handshake",
-        /// A request body came more slowly than limits.header_timeout allows.
+        /// A request body arrived more slowly than limits.header_timeout allows.
         SlowBody => "slow_body",
     }
 );
 label!(
-    /// `reason` label of connections that the system did not give.
+    /// `reason` label of connections that could not be accepted.
     AcceptFault {
         /// No descriptors are left, in the process or the system.
         Descriptors => "descriptors",
-        /// The system has no memory for it.
+        /// The system is out of memory.
         Memory => "memory",
-        /// Something else, such as a client that left before.
+        /// Something else, such as a client that disconnected first.
         Other => "other",
     }
 );
@@ -128,9 +128,9 @@ label!(
 label!(
     /// `limit` label of calls refused with 429.
     QuotaLimit {
-        /// More than its policy lets through in that time.
+        /// More calls than the policy allows per second or minute.
         Rate => "rate",
-        /// As many are under way as may be.
+        /// As many calls in progress as the policy allows.
         Concurrent => "concurrent",
     }
 );
@@ -141,7 +141,7 @@ label!(
         Memory => "memory",
         /// The disk that large request bodies are written to.
         Disk => "disk",
-        /// The process's descriptors.
+        /// File descriptors of the process.
         Descriptors => "descriptors",
     }
 );
@@ -152,7 +152,7 @@ label!(
         Compressed => "compressed",
         /// It is larger than limits.recorded_bytes.
         TooLarge => "too_large",
-        /// It, or a part of it, is not of the reference format.
+        /// It, or a part of it, is not in the reference format.
         Unreadable => "unreadable",
     }
 );
@@ -166,28 +166,28 @@ label!(
         Malformed => "malformed",
         /// Beyond the descriptors that one call may have.
         TooMany => "too_many",
-        /// Its address is none that files may come from.
+        /// Files may not be downloaded from its address.
         Forbidden => "forbidden",
-        /// No connection, or it broke.
+        /// No connection, or the connection broke.
         Unreachable => "unreachable",
-        /// The download was answered with a status that is no success.
+        /// The download was answered with an error status.
         Status => "status",
         /// Larger than files.max_bytes.
         TooLarge => "too_large",
-        /// Not there within files.timeout, or within the time of all files of one call.
+        /// Not downloaded within files.timeout, or within the time for all files of a call.
         Late => "late",
         /// The record it belongs to was not registered.
         NoRecord => "no_record",
         /// The backend refused it.
         Refused => "refused",
-        /// The backend did not take it.
+        /// The backend could not be reached, or failed.
         Undelivered => "undelivered",
-        /// Too much was waiting.
+        /// Too many files were waiting.
         Dropped => "dropped",
     }
 );
 label!(
-    /// `check` label: a server that an analysis asks.
+    /// `check` label: a server that an analysis calls.
     RemoteLabel {
         /// The judge of custom policies.
         Judge => "judge",
@@ -198,25 +198,25 @@ label!(
     }
 );
 label!(
-    /// `outcome` label of what such a server was asked.
+    /// `outcome` label of calls to such a server.
     RemoteOutcome {
-        /// It answered what was asked.
+        /// A usable answer.
         Answered => "answered",
-        /// No connection, or it broke.
+        /// No connection, or the connection broke.
         Unreachable => "unreachable",
         /// No whole answer within the timeout.
         Late => "late",
-        /// A status that is no success.
+        /// An error status.
         Status => "status",
-        /// Something else than what was asked for.
+        /// An answer that is not in the requested form.
         Nonsense => "nonsense",
-        /// An answer beyond the bound.
+        /// An answer that is too large to be read.
         TooLarge => "too_large",
-        /// Too many calls were waiting; not asked.
+        /// Too many calls were waiting; not called.
         Busy => "busy",
-        /// It did not answer lately; not asked.
+        /// It counts as down; not called.
         Down => "down",
-        /// A text, or policies, beyond what is sent; the rest was not asked about.
+        /// The text or the policies exceeded what is sent; the rest was not checked.
         Cut => "cut",
     }
 );
@@ -225,7 +225,7 @@ label!(
     LinesLost {
         /// Too many were waiting.
         Queue => "queue",
-        /// The file or stream took no more.
+        /// The file or stream could not be written.
         Disk => "disk",
     }
 );
@@ -236,7 +236,7 @@ label!(
         Queue => "queue",
         /// The collector did not answer, or asked to wait too often.
         Unavailable => "unavailable",
-        /// It does not want them.
+        /// The collector rejected them.
         Refused => "refused",
     }
 );
@@ -257,7 +257,7 @@ label!(
         Listen => "listen",
         /// Listeners of the analysis API: access tokens and sessions.
         AnalysisListen => "analysis_listen",
-        /// PostgreSQL: its password and what is kept.
+        /// PostgreSQL: its password and the stored data.
         Store => "store",
     }
 );

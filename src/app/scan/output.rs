@@ -95,7 +95,7 @@ impl Output {
         for outcome in outcomes {
             let Ok(done) = outcome.recv() else {
                 // The worker's own report of a panic would quote nothing, but the block is not seen.
-                self.tell("a block could not be looked through");
+                self.tell("a block could not be searched");
                 continue;
             };
             match shares_terminal {

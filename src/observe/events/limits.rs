@@ -35,7 +35,7 @@ impl AcceptPaused {
     }
 }
 
-/// The system did not give a connection.
+/// A connection could not be accepted.
 pub struct AcceptFailed<'a> {
     /// Reason, a label of the metric.
     pub reason: AcceptFault,
@@ -61,9 +61,9 @@ impl AcceptFailed<'_> {
     }
 }
 
-/// A call is answered with 503 because there is no room for it.
+/// A call is answered with 503 because a resource is exhausted.
 pub struct Overloaded {
-    /// What there is no room in.
+    /// The resource, a label of the metric.
     pub room: Exhausted,
 }
 

@@ -50,22 +50,22 @@ const REFUSED: About = (
     "Calls answered with 429 because of their application's limits.",
 );
 
-/// Exhausted, and the want of it.
+/// The limits of the gateway, how much of each is in use, and how often each was reached.
 pub struct LimitMetrics {
     /// Client connections open.
     pub connections: IntGauge,
     /// The limit of monitor_connections: limits.connections, or what the file descriptors allow.
     pub connections_limit: IntGauge,
-    /// Times that accepting began to wait because there were that many.
+    /// Times that accepting paused because there were that many.
     pub accept_pauses: IntCounter,
     accept_errors: IntCounterVec,
     /// Bytes of requests and answers held in memory.
     pub buffered_bytes: IntGauge,
-    /// What they are compared with: limits.buffered_bytes.
+    /// The limit of monitor_buffered_bytes: limits.buffered_bytes.
     pub buffered_limit: IntGauge,
     /// Bytes of request bodies in files.
     pub spilled_bytes: IntGauge,
-    /// What they are compared with: limits.spilled_bytes.
+    /// The limit of monitor_spilled_bytes: limits.spilled_bytes.
     pub spilled_limit: IntGauge,
     /// Request bodies that went to a file because memory was short.
     pub spilled_early: IntCounter,
@@ -78,7 +78,7 @@ pub struct LimitMetrics {
 impl LimitMetrics {
     pub(super) fn new(registry: &Registry) -> prometheus::Result<Self> {
         let faults = AcceptFault::ALL.iter().map(|fault| fault.as_str());
-        let rooms = Exhausted::ALL.iter().map(|room| room.as_str());
+        let resources = Exhausted::ALL.iter().map(|resource| resource.as_str());
         let limits = QuotaLimit::ALL.iter().map(|limit| limit.as_str());
         Ok(Self {
             connections: gauge(registry, CONNECTIONS)?,
@@ -90,12 +90,12 @@ impl LimitMetrics {
             spilled_bytes: gauge(registry, SPILLED_BYTES)?,
             spilled_limit: gauge(registry, SPILLED_LIMIT)?,
             spilled_early: counter(registry, SPILLED_EARLY)?,
-            overloaded: labelled(registry, OVERLOADED, "room", rooms)?,
+            overloaded: labelled(registry, OVERLOADED, "room", resources)?,
             refused: labelled(registry, REFUSED, "limit", limits)?,
         })
     }
 
-    /// The system did not give a connection.
+    /// A connection could not be accepted.
     pub fn accept_failed(&self, reason: AcceptFault) {
         self.accept_errors
             .with_label_values(&[reason.as_str()])

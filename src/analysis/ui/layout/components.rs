@@ -134,7 +134,7 @@ pub(crate) fn maybe_time(ms: Option<i64>) -> Markup {
     }
 }
 
-/// A word in a coloured frame.
+/// A word in a colored frame.
 pub(crate) fn badge(kind: &str, text: &str) -> Markup {
     html! { span class={ "badge " (kind) } { (text) } }
 }

@@ -13,7 +13,7 @@ use axum::response::{IntoResponse, Redirect, Response};
 use monitor_model::Secret;
 use std::time::Duration;
 
-/// Signs somebody in who was recognised.
+/// Signs in a person whose identity was verified.
 pub(crate) async fn enter_as(
     ui: &Ui,
     view: &View,

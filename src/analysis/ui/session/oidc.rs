@@ -191,7 +191,7 @@ fn read_flow(view: &View, headers: &HeaderMap) -> (Option<Flow>, String) {
 fn refuse(ui: &Ui, view: &View, refused: &Refused) -> Response {
     if let Some(times) = FAILED.pass() {
         log::warn!(
-            "signing in by the identity provider failed ({times} times since the last such line): {}",
+            "signing in by the identity provider failed ({times} times since the last message): {}",
             refused.error
         );
     }

@@ -25,7 +25,7 @@ pub struct ChecksSettings {
 pub struct PresidioSettings {
     /// Its address, without `/analyze`.
     pub url: BaseUrl,
-    /// The language its recognisers are asked for.
+    /// The language its recognizers are asked for.
     pub language: String,
     /// The same for texts with more Cyrillic than Latin letters; None: no other.
     pub language_cyrillic: Option<String>,

@@ -19,7 +19,7 @@ const LONGEST_JOINT: usize = 16;
 /// Words between a noun such as "срок" and its date.
 const WORDS_BETWEEN: usize = 5;
 
-/// InlineWord words that make the date right behind them a deadline.
+/// Small words that make the date right behind them a deadline.
 const SMALL: &[&str] = &["до", "к", "ко", "by", "until", "till", "before"];
 /// What something is ahead of a date by: "за неделю до 5 мая" is no deadline.
 const AHEAD: &[&str] = &[
