@@ -50,8 +50,7 @@ impl ClientGuard {
     pub(super) fn start_head(&mut self) {
         self.deadline.clear();
         if let Protocol::Http1(http1) = &mut self.protocol {
-            let http1 = http1.get_mut().unwrap_or_else(PoisonError::into_inner);
-            http1.start_head();
+            exclusive(http1).start_head();
         }
     }
 
@@ -80,7 +79,7 @@ impl ClientGuard {
                 }
                 self.check_bytes(bytes)
             }
-            Poll::Pending if self.is_in_head() => {
+            Poll::Pending if self.in_head() => {
                 self.deadline.poll(cx).then_some(EndReason::SlowHead)
             }
             _ => None,
@@ -93,11 +92,10 @@ impl ClientGuard {
     }
 
     fn push_http1(&mut self, bytes: &[u8]) -> bool {
-        let Protocol::Http1(http1) = &mut self.protocol else {
-            return true;
-        };
-        let http1 = http1.get_mut().unwrap_or_else(PoisonError::into_inner);
-        http1.push(bytes)
+        match &mut self.protocol {
+            Protocol::Http1(http1) => exclusive(http1).push(bytes),
+            Protocol::Http2(_) => true,
+        }
     }
 
     /// Why the connection has to end after these bytes, if it has to.
@@ -107,7 +105,7 @@ impl ClientGuard {
         {
             return Some(EndReason::IdleFrames);
         }
-        if !self.is_in_head() {
+        if !self.in_head() {
             self.deadline.clear();
             return None;
         }
@@ -117,15 +115,18 @@ impl ClientGuard {
         self.deadline.is_over().then_some(EndReason::SlowHead)
     }
 
-    fn is_in_head(&self) -> bool {
-        match &self.protocol {
-            Protocol::Http1(http1) => {
-                let http1 = http1.lock().unwrap_or_else(PoisonError::into_inner);
-                http1.is_in_head()
-            }
+    /// Whether a head is expected (HTTP/1.1) or incomplete. Takes no lock, unlike a method on `&self` would.
+    fn in_head(&mut self) -> bool {
+        match &mut self.protocol {
+            Protocol::Http1(http1) => exclusive(http1).is_in_head(),
             Protocol::Http2(frames) => frames.is_in_head(),
         }
     }
+}
+
+/// The state behind an exclusive reference, which needs no lock.
+fn exclusive(http1: &mut Mutex<Http1State>) -> &mut Http1State {
+    http1.get_mut().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl fmt::Debug for ClientGuard {

@@ -4,14 +4,13 @@
 //! Pingora and h2 bound neither the time that a header block may stay incomplete nor the rate of pings,
 //! settings and empty frames.
 
-use crate::gateway::limits::TokenBucket;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 /// Idle frames that a client may send at once. A client that cancels each of a hundred streams and sends
 /// a ping with each stays far below.
 const IDLE_FRAMES: u32 = 1000;
-/// The time after which one more idle frame is allowed: 100 a second.
-const IDLE_FRAME_EVERY: Duration = Duration::from_millis(10);
+/// Idle frames that a refill grants for each second since the one before.
+const IDLE_FRAMES_PER_SECOND: u32 = 100;
 /// RFC 9113 §3.4.
 const PREFACE_LENGTH: usize = 24;
 /// RFC 9113 §4.1.
@@ -26,8 +25,8 @@ pub(super) struct Http2Frames {
     in_header_block: bool,
     /// The current frame is the last of its header block.
     ends_header_block: bool,
-    idle_frames: TokenBucket,
-    started: Instant,
+    idle_frames_left: u32,
+    refilled: Instant,
 }
 
 impl Http2Frames {
@@ -40,8 +39,8 @@ impl Http2Frames {
             payload_left: 0,
             in_header_block: false,
             ends_header_block: false,
-            idle_frames: TokenBucket::default(),
-            started: Instant::now(),
+            idle_frames_left: IDLE_FRAMES,
+            refilled: Instant::now(),
         }
     }
 
@@ -108,10 +107,19 @@ impl Http2Frames {
         }
     }
 
+    /// Takes one frame from the budget. The budget is refilled only when it is spent, so the clock is not
+    /// read for each frame.
     fn spend_idle_frame(&mut self) -> bool {
-        let now = self.started.elapsed();
-        let taken = self.idle_frames.take(IDLE_FRAME_EVERY, IDLE_FRAMES, now);
-        taken.is_ok()
+        if self.idle_frames_left == 0 {
+            let earned = self.refilled.elapsed().as_secs_f64() * f64::from(IDLE_FRAMES_PER_SECOND);
+            self.idle_frames_left = (earned as u32).min(IDLE_FRAMES);
+            self.refilled = Instant::now();
+        }
+        let Some(left) = self.idle_frames_left.checked_sub(1) else {
+            return false;
+        };
+        self.idle_frames_left = left;
+        true
     }
 }
 

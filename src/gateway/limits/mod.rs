@@ -8,4 +8,3 @@ mod token_bucket;
 pub(super) use memory::{MemoryBudget, MemoryReservation};
 pub(super) use quota::{CallPermit, CallQuotas};
 pub(super) use spill::{SpillFile, SpillFolder};
-pub(super) use token_bucket::TokenBucket;

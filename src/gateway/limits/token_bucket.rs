@@ -10,7 +10,7 @@ use std::time::Duration;
 
 /// A bucket of tokens, full at first.
 #[derive(Default)]
-pub(crate) struct TokenBucket {
+pub(super) struct TokenBucket {
     /// When the bucket is full again, in nanoseconds of the caller's clock.
     full_at: AtomicU64,
 }
@@ -21,7 +21,7 @@ impl TokenBucket {
     ///
     /// # Errors
     /// The wait for the next token, when the bucket is empty.
-    pub(crate) fn take(
+    pub(super) fn take(
         &self,
         interval: Duration,
         burst: u32,
@@ -50,7 +50,7 @@ impl TokenBucket {
     }
 
     /// Whether a new bucket would hold as many tokens.
-    pub(crate) fn is_full(&self, now: Duration) -> bool {
+    pub(super) fn is_full(&self, now: Duration) -> bool {
         self.full_at.load(Ordering::Relaxed) <= nanoseconds(now)
     }
 
