@@ -1,11 +1,11 @@
 //! The request that attaches a file to a record (CONTRACT 29): one multipart body with one
 //! `attached_files` part. Where the file comes from is the gateway's business.
 
-use crate::http_client::Body;
+use crate::http_client::{Body, in_parts};
 use bytes::Bytes;
 use futures_util::stream;
 use http::HeaderValue;
-use http_body_util::{BodyExt, StreamBody};
+use http_body_util::StreamBody;
 use hyper::body::Frame;
 use thiserror::Error;
 use uuid::Uuid;
@@ -76,7 +76,9 @@ pub(super) fn multipart(file: Attachment) -> Option<Multipart> {
     let length = parts.iter().map(|part| part.len() as u64).sum();
     let content_type = format!("multipart/form-data; boundary={boundary}");
     Some(Multipart {
-        body: StreamBody::new(stream::iter(parts.map(|part| Ok(Frame::data(part))))).boxed_unsync(),
+        body: in_parts(StreamBody::new(stream::iter(
+            parts.map(|part| Ok(Frame::data(part))),
+        ))),
         content_type: HeaderValue::try_from(content_type).ok()?,
         length,
     })
@@ -93,6 +95,7 @@ fn quoted(name: &str) -> String {
 mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
+    use http_body_util::BodyExt;
 
     #[tokio::test]
     async fn the_body_is_as_long_as_it_says_and_a_name_cannot_leave_its_quotes() {

@@ -1,16 +1,16 @@
 //! Sends requests to one server and reads answers of a limited size. Wraps hyper's pooled client, whose
 //! types stay in this file.
 //!
-//! Not `reqwest`: it wraps this same client, and of what it adds (redirects, cookies, proxies from the
-//! environment, decompression) each part would have to be turned off again, because an address that was
-//! judged must be the one that is asked and a file must be what was sent.
+//! Not `reqwest`: it wraps the same client, and everything it adds (redirects, cookies, proxies from the
+//! environment, decompression) would have to be turned off again. A download must connect to the address
+//! that was checked, and must keep the bytes as they were sent.
 
 use super::tls::ReloadableTls;
 use bytes::{Bytes, BytesMut};
 use http::header::USER_AGENT;
 use http::{HeaderMap, HeaderValue, Request, StatusCode};
 use http_body_util::combinators::UnsyncBoxBody;
-use http_body_util::{BodyExt, Full};
+use http_body_util::{BodyExt, Either, Full};
 use hyper::body::{Body as _, Incoming};
 use hyper_rustls::{ConfigBuilderExt, HttpsConnector, HttpsConnectorBuilder};
 use hyper_util::client::legacy::Client;
@@ -35,12 +35,19 @@ use tower_service::Service;
 const POOL_IDLE: Duration = Duration::from_secs(30);
 const AGENT: HeaderValue = HeaderValue::from_static("monitor-gateway");
 
-/// The body of a request.
-pub type Body = UnsyncBoxBody<Bytes, Infallible>;
+/// The body of a request. Most are in memory as a whole and need no box.
+pub type Body = Either<Full<Bytes>, UnsyncBoxBody<Bytes, Infallible>>;
 
-/// A body that is there whole.
+/// A body that is in memory as a whole.
 pub fn whole(bytes: impl Into<Bytes>) -> Body {
-    Full::new(bytes.into()).boxed_unsync()
+    Either::Left(Full::new(bytes.into()))
+}
+
+/// A body in parts.
+pub fn in_parts(
+    body: impl hyper::body::Body<Data = Bytes, Error = Infallible> + Send + 'static,
+) -> Body {
+    Either::Right(body.boxed_unsync())
 }
 
 /// `Bearer` and a key as a value of `Authorization`; None if the key cannot be sent in a header.
@@ -50,7 +57,7 @@ pub fn bearer(key: &Secret) -> Option<HeaderValue> {
     Some(value)
 }
 
-/// Why there is no answer, or no whole one.
+/// Why there is no answer, or no complete one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum ClientError {
     /// No connection: no byte of the request was sent.
@@ -65,8 +72,8 @@ pub enum ClientError {
     /// The body of the answer is larger than the caller reads.
     #[error("the answer is larger than {0} bytes")]
     TooLarge(usize),
-    /// No whole answer in time.
-    #[error("no whole answer in time")]
+    /// The answer was not complete in time.
+    #[error("no complete answer in time")]
     Late,
 }
 
@@ -96,8 +103,8 @@ pub struct UnreadAnswer {
 pub struct HttpClient(Client<HttpsConnector<HttpConnector<Resolver>>, Body>);
 
 impl HttpClient {
-    /// For a server that is called often: connections are kept. With `tls`, in no other way, and with the
-    /// authorities and the certificate of `material`, or the system's authorities without it.
+    /// A client for a server that is called often: connections are kept. With `tls` it speaks https only, with
+    /// the authorities and the certificate of `material`, or with the system's authorities if there is none.
     ///
     /// # Errors
     /// When the system's trusted certificates cannot be read.
@@ -115,7 +122,7 @@ impl HttpClient {
         Ok(Self(builder.build(connector)))
     }
 
-    /// For one request to one of these addresses, whatever the name in its URL means by then.
+    /// A client for one request to one of these addresses, whatever the name in its URL resolves to.
     ///
     /// # Errors
     /// When the system's trusted certificates cannot be read.
@@ -148,10 +155,10 @@ impl HttpClient {
         })
     }
 
-    /// Sends a request and reads the answer, at most `largest` bytes of body, all within a time.
+    /// Sends a request and reads the answer with at most `largest` bytes of body; `within` bounds all of it.
     ///
     /// # Errors
-    /// Where there is no head of an answer.
+    /// When no response head arrives, or the answer is not complete in time.
     pub async fn send(
         &self,
         request: Request<Body>,
@@ -186,21 +193,31 @@ impl UnreadAnswer {
     }
 }
 
+/// Reads a body. One that arrives in one chunk is not copied.
 async fn read(mut body: Incoming, largest: usize) -> Result<Bytes, ClientError> {
     if body.size_hint().lower() > largest as u64 {
         return Err(ClientError::TooLarge(largest));
     }
-    let mut read = BytesMut::new();
+    let (mut first, mut joined) = (Bytes::new(), BytesMut::new());
     while let Some(frame) = body.frame().await {
         let frame = frame.map_err(|_| ClientError::Truncated)?;
-        if let Some(data) = frame.data_ref() {
-            if read.len() + data.len() > largest {
-                return Err(ClientError::TooLarge(largest));
-            }
-            read.extend_from_slice(data);
+        let Ok(chunk) = frame.into_data() else {
+            continue;
+        };
+        if first.len() + joined.len() + chunk.len() > largest {
+            return Err(ClientError::TooLarge(largest));
+        }
+        if first.is_empty() && joined.is_empty() {
+            first = chunk;
+        } else {
+            joined.extend_from_slice(&std::mem::take(&mut first));
+            joined.extend_from_slice(&chunk);
         }
     }
-    Ok(read.freeze())
+    Ok(match joined.is_empty() {
+        true => first,
+        false => joined.freeze(),
+    })
 }
 
 fn connector(
@@ -210,7 +227,7 @@ fn connector(
 ) -> HttpsConnector<HttpConnector<Resolver>> {
     let mut tcp = HttpConnector::new_with_resolver(resolver);
     tcp.enforce_http(false);
-    // A verdict is awaited: no byte of a request waits for an acknowledgement of another.
+    // A client waits for the verdict: no byte of a request may wait for the acknowledgement of another.
     tcp.set_nodelay(true);
     let builder = HttpsConnectorBuilder::new().with_tls_config(config);
     let builder = match tls {
@@ -220,7 +237,7 @@ fn connector(
     builder.enable_http1().wrap_connector(tcp)
 }
 
-/// The system's authorities, read when the first server over TLS is to be called.
+/// The system's authorities, read once, before the first call over TLS.
 fn system_certificates() -> io::Result<ClientConfig> {
     static READ: OnceLock<ClientConfig> = OnceLock::new();
     if let Some(config) = READ.get() {
@@ -230,18 +247,18 @@ fn system_certificates() -> io::Result<ClientConfig> {
     Ok(READ.get_or_init(|| config.with_no_client_auth()).clone())
 }
 
-/// No certificate is ever asked for over http, so none are loaded.
+/// The configuration for http, which checks no certificate.
 fn no_certificates() -> ClientConfig {
     ClientConfig::builder()
         .with_root_certificates(RootCertStore::empty())
         .with_no_client_auth()
 }
 
-/// Where names lead.
+/// Resolves the names of servers.
 #[derive(Clone)]
 enum Resolver {
     System(GaiResolver),
-    /// Every name to these addresses, which were judged before.
+    /// Every name resolves to these addresses, which were checked before.
     Pinned(Vec<SocketAddr>),
 }
 
@@ -278,7 +295,7 @@ mod tests {
     use tokio::io::{AsyncReadExt, AsyncWriteExt};
     use tokio::net::TcpListener;
 
-    /// A server that gives one answer; with the head that it was sent.
+    /// A server that gives one answer; its task returns the request head.
     async fn once(answer: &'static str) -> (SocketAddr, tokio::task::JoinHandle<String>) {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
@@ -292,9 +309,9 @@ mod tests {
         (address, server)
     }
 
-    /// What a name means later is nothing to a download: the judged address is the one asked.
+    /// A download connects to the address that was checked, whatever its name resolves to later.
     #[tokio::test]
-    async fn a_pinned_client_looks_no_name_up() {
+    async fn a_pinned_client_resolves_no_name() {
         let (address, server) = once("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi").await;
         let client = HttpClient::pinned(false, vec![address]).unwrap();
         let url = format!("http://rebound.invalid:{}/a", address.port());
@@ -304,6 +321,18 @@ mod tests {
         let head = server.await.unwrap();
         let host = format!("host: rebound.invalid:{}", address.port());
         assert!(head.contains(&host), "{head}");
+    }
+
+    #[tokio::test]
+    async fn the_chunks_of_an_answer_are_joined() {
+        let chunks = "1\r\na\r\n2\r\nbc\r\n1\r\nd\r\n0\r\n\r\n";
+        let head = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
+        let answer: &'static str = format!("{head}{chunks}").leak();
+        let (address, _server) = once(answer).await;
+        let client = HttpClient::pooled(false, None).unwrap();
+        let request = Request::get(format!("http://{address}/")).body(whole(""));
+        let answer = client.send(request.unwrap(), 4, Duration::from_secs(60));
+        assert_eq!(answer.await.unwrap().body.unwrap(), "abcd");
     }
 
     #[tokio::test]

@@ -1,5 +1,5 @@
-//! The authorities that a server is checked against and the certificate that it is shown, from files that
-//! a reload reads again; open connections stay.
+//! The authorities that check a server's certificate, and the client certificate for it, from files that a
+//! reload reads again. Open connections stay.
 
 use crate::config::{ClientIdentity, pem};
 use arc_swap::ArcSwap;
@@ -23,7 +23,7 @@ pub struct TlsMaterial {
 }
 
 impl ReloadableTls {
-    /// None where no file is named: then the system's authorities are asked, as for any server.
+    /// None if no file is named: the system's authorities check the server then.
     ///
     /// # Errors
     /// When a file cannot be used; the text names it.
@@ -38,7 +38,7 @@ impl ReloadableTls {
         Ok(Some(Arc::new(Self(ArcSwap::from_pointee(files)))))
     }
 
-    /// Puts other files in force.
+    /// Puts other material in force.
     pub fn replace(&self, files: TlsMaterial) {
         self.0.store(Arc::new(files));
     }
@@ -49,17 +49,17 @@ impl ReloadableTls {
             .dangerous()
             .with_custom_certificate_verifier(self.clone())
             .with_client_cert_resolver(self.clone());
-        // A session from before a reload would go on with the files from before it.
+        // A resumed session would keep the material from before a reload.
         config.resumption = Resumption::disabled();
         config
     }
 }
 
 impl TlsMaterial {
-    /// Reads them; the system's authorities where no file of others is named.
+    /// Reads the files; the system's authorities without `ca`.
     ///
     /// # Errors
-    /// When one cannot be used; the text names it.
+    /// When a file cannot be used; the text names it.
     pub fn read(ca: Option<&Path>, client: Option<&ClientIdentity>) -> Result<Self, String> {
         let roots = match ca {
             Some(path) => pem::authorities(path)?,

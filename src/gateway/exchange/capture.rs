@@ -159,13 +159,13 @@ pub(super) struct WholeCapture {
 impl Capture {
     pub(super) fn new(head: &ResponseHeader, wanted: Wanted, memory: &Arc<MemoryBudget>) -> Self {
         let layout = Layout::of(head);
-        let reservation = MemoryReservation::new(memory);
+        let reservation = || MemoryReservation::new(memory);
         match (wanted.text || wanted.metadata, layout.plain_stream()) {
             (false, _) => Self::Off,
             (true, true) => Self::Stream {
                 parser: sse::Parser::new(wanted.limit()),
                 text: sse::Accumulator::new(wanted.limit()),
-                reservation,
+                reservation: reservation(),
                 metadata: wanted.metadata,
             },
             (true, false) => Self::Whole(WholeCapture {
@@ -174,7 +174,7 @@ impl Capture {
                 limit: wanted.limit(),
                 encoding: encoding(head),
                 event_stream: layout.event_stream,
-                reservation,
+                reservation: reservation(),
                 wanted,
             }),
         }

@@ -180,9 +180,11 @@ impl State {
             return Err(DiskBehind);
         }
         let (start, record) = self.append(hashed, now_ms);
-        let item = DeliveryItem::new(Some(start.position), record, self.accepted);
-        if self.backlog.is_none() && self.offer(item) == Offered::NoRoom {
-            self.backlog = Some(start);
+        if self.backlog.is_none() {
+            let item = DeliveryItem::new(Some(start.position), record, self.accepted);
+            if self.offer(item) == Offered::NoRoom {
+                self.backlog = Some(start);
+            }
         }
         Ok(Accepted {
             ticket: self.accepted,
