@@ -69,7 +69,7 @@ pub fn run_all(launch: Launch) -> Result<()> {
     Ok(())
 }
 
-/// Over HTTP where MONITOR_URL says so, else in this process.
+/// The backend at MONITOR_URL if it is set, else the one in this process.
 fn backend_of(
     settings: &mut Settings,
     services: &Arc<Services>,
@@ -94,10 +94,10 @@ fn backend_of(
 pub fn run_gateway(launch: Launch) -> Result<()> {
     let (mut settings, context) = launch.begin()?;
     claim_gateway(&context.sockets, &mut settings)?;
-    // It only waits for the network, and two threads would wake each other for nothing.
+    // Its tasks only wait for the network; a second thread would cost wakeups and gain nothing.
     let runtime = runtime_of(1)?;
     let backend = Backend::over_http(&settings.gateway.monitor)?.unwrap_or_else(|| {
-        // §1.9; said whatever the log level.
+        // §1.9: logged whatever the log level is.
         logging::say(
             "warning: MONITOR_URL is not set: calls are forwarded, nothing is registered, monitoring is effectively disabled",
         );

@@ -1,5 +1,5 @@
-//! A gateway from what it is started with to its last call: its spool, what it tells, its listeners.
-//! Which backend, policies and neighbours there are is decided by `gateway`.
+//! Runs a gateway from its parts until its last call is answered and delivered: its spool, its logs and traces,
+//! its listeners. The parts (backend, policies, an analysis in the same process) are chosen in `mod.rs`.
 
 use crate::analysis::{LocalGateway, Services};
 use crate::app::gateway::local_inspector::LocalInspector;
@@ -34,7 +34,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use tokio::runtime::Runtime;
 
-/// What a gateway is made of.
+/// The parts of a gateway that it is started with.
 pub(crate) struct GatewayParts {
     pub(crate) backend: Backend,
     pub(crate) policies: Option<policies::Opened>,
@@ -43,7 +43,7 @@ pub(crate) struct GatewayParts {
     pub(crate) reloads: Arc<Reloads>,
     pub(crate) metrics: Arc<Metrics>,
     pub(crate) certificates: Certificates,
-    /// Listeners of others to wait for.
+    /// Listeners of other services that have to be open before the process is ready.
     pub(crate) extra: Vec<SocketAddr>,
     pub(crate) api_activity: ApiActivity,
     pub(crate) remote: Remote,
@@ -51,22 +51,22 @@ pub(crate) struct GatewayParts {
     pub(crate) colocated: Option<Colocated>,
 }
 
-/// The analysis backend in the same process, which shows how its gateway is.
+/// The analysis backend in the same process, which shows the state of its gateway.
 pub(crate) struct Colocated {
     pub(crate) services: Arc<Services>,
     /// The demo model answers.
     pub(crate) demo: bool,
 }
 
-/// Who registers and judges.
+/// The analysis backend of a gateway; by default there is none.
 #[derive(Default)]
 pub(crate) struct Backend {
     pub(crate) analyzer: Option<Arc<dyn Analyzer>>,
-    /// The files that connections to it are made with, where there are any.
+    /// The TLS files of connections to it, if any are configured.
     pub(crate) tls: Option<Arc<ReloadableTls>>,
 }
 
-/// What runs once the parts are put together.
+/// What has been started from the parts.
 struct Started {
     spool: Option<spool::Running>,
     observability: Observability,
@@ -75,7 +75,7 @@ struct Started {
 }
 
 impl Backend {
-    /// The one at MONITOR_URL, if it is set.
+    /// The backend at MONITOR_URL, if it is set.
     pub(crate) fn over_http(monitor: &MonitorSettings) -> Result<Option<Self>> {
         let Some(url) = &monitor.url else {
             return Ok(None);
@@ -90,8 +90,8 @@ impl Backend {
     }
 }
 
-/// Starts a gateway, and comes back when its last call is answered and delivered. `add` adds what is
-/// served beside it.
+/// Starts a gateway, and returns when its last call is answered and delivered. `add` adds the services that
+/// run beside it.
 ///
 /// # Errors
 /// When a listener, the spool or the upstream's settings cannot be used.
@@ -104,10 +104,10 @@ pub(crate) fn serve_gateway(
     let gateway = &settings.gateway;
     let spool = parts.start_spool(settings, runtime)?;
     let observability = Observability::start(settings, runtime, &parts.metrics)?;
-    let told = spool.as_ref().map(spool::Running::spool);
-    parts.introduce(gateway, told.clone());
+    let handle = spool.as_ref().map(spool::Running::spool);
+    parts.introduce(gateway, handle.clone());
     let conf = Arc::new(server_conf(settings));
-    let monitoring = parts.monitoring(settings, told, &observability);
+    let monitoring = parts.monitoring(settings, handle, &observability);
     let gateway_state = gateway_state(gateway, &conf, monitoring, &parts.metrics)?;
     let sockets = parts.context.sockets.clone();
     let certificates = &mut parts.certificates;
@@ -133,7 +133,7 @@ pub(crate) fn serve_gateway(
     })
 }
 
-/// The gateway in force.
+/// The state of the gateway, with the settings of the start.
 fn gateway_state(
     gateway: &GatewaySettings,
     conf: &ServerConf,
@@ -188,7 +188,7 @@ impl GatewayParts {
         self.backend.analyzer.as_ref().map(start).transpose()
     }
 
-    /// Hands the spool to those who report on it: the backend's client and the colocated analysis.
+    /// Hands the spool to the parts that report on it: the backend's client and the colocated analysis.
     fn introduce(&self, gateway: &GatewaySettings, spool: Option<Spool>) {
         if let (Some(analyzer), Some(spool)) = (&self.backend.analyzer, &spool) {
             let spool = spool.clone();

@@ -15,17 +15,18 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 use tokio::runtime::Runtime;
 
-/// How long a stop waits for a backend that answers to take what is on its way.
+/// How long a stop waits for a backend that answers to take the records in memory.
 const FLUSH: Duration = Duration::from_secs(30);
-const LOOK: Duration = Duration::from_millis(10);
-/// How often folders of processes before are looked at.
-const ADOPT: Duration = Duration::from_millis(500);
+/// How often a stop checks whether everything has been delivered.
+const FLUSH_POLL: Duration = Duration::from_millis(10);
+/// How often the folders of other processes are checked for one whose process has ended.
+const TAKEOVER_INTERVAL: Duration = Duration::from_millis(500);
 
-/// A spool at work.
+/// The spool of a running process.
 pub(crate) struct Running {
     spool: Spool,
     closer: Closer,
-    adopting: Adopting,
+    takeover: Takeover,
 }
 
 /// Opens the spool's folder and starts delivery on `runtime`.
@@ -58,7 +59,7 @@ pub(crate) fn start(
         mut delivery,
         closer,
     } = opened;
-    let adopting = Adopting::start(&base, folder);
+    let takeover = Takeover::start(&base, folder);
     if let Some(pending) = delivery.attachments() {
         let files = &settings.gateway.files;
         let attachments = Attachments::new(files, pending, analyzer, metrics.clone());
@@ -68,12 +69,12 @@ pub(crate) fn start(
     Ok(Running {
         spool,
         closer,
-        adopting,
+        takeover,
     })
 }
 
-/// A spool in the first folder that no other process has: the one before works in its own until
-/// it has ended.
+/// Opens a spool in the first folder that no other process uses: the process before keeps its own until it
+/// has ended.
 fn first_free<T>(
     base: &Path,
     open: impl Fn(&Path) -> Result<T, SpoolError>,
@@ -90,38 +91,44 @@ fn first_free<T>(
     }))
 }
 
-/// Looks after the folders of processes before, from a thread of its own, until it is dropped.
-struct Adopting(Option<(mpsc::Sender<()>, JoinHandle<()>)>);
+/// Takes over what ended processes left in folders of their own, on a thread of its own until it is dropped.
+struct Takeover {
+    /// The thread, and the end of this channel that stops it when it is dropped; None without a thread.
+    running: Option<(mpsc::Sender<()>, JoinHandle<()>)>,
+}
 
-impl Adopting {
+impl Takeover {
+    /// `base` is the configured folder, `own` the one of this process.
     fn start(base: &Path, own: PathBuf) -> Self {
         let (base, (stop, stopped)) = (base.to_owned(), mpsc::channel());
-        let thread = std::thread::Builder::new().name("adopting".into());
-        let looking = thread.spawn(move || {
-            while stopped.recv_timeout(ADOPT) == Err(RecvTimeoutError::Timeout) {
-                let others = spool::existing_folders(&base);
-                for from in others.into_iter().filter(|folder| *folder != own) {
-                    match spool::take_over(&from, &own) {
-                        Ok(None | Some(0)) => {}
-                        Ok(Some(count)) => {
-                            info!("{count} records of the previous process taken over")
-                        }
-                        Err(error) => {
-                            warn!("spool: cannot take over {}: {error}", from.display())
-                        }
-                    }
-                }
+        let thread = std::thread::Builder::new().name("takeover".into());
+        let thread = thread.spawn(move || {
+            while stopped.recv_timeout(TAKEOVER_INTERVAL) == Err(RecvTimeoutError::Timeout) {
+                take_over_all(&base, &own);
             }
         });
-        Self(looking.ok().map(|thread| (stop, thread)))
+        Self {
+            running: thread.ok().map(|thread| (stop, thread)),
+        }
     }
 }
 
-impl Drop for Adopting {
+impl Drop for Takeover {
     fn drop(&mut self) {
-        if let Some((stop, thread)) = self.0.take() {
+        if let Some((stop, thread)) = self.running.take() {
             drop(stop);
             let _ = thread.join();
+        }
+    }
+}
+
+fn take_over_all(base: &Path, own: &Path) {
+    let folders = spool::existing_folders(base).into_iter();
+    for from in folders.filter(|folder| folder != own) {
+        match spool::take_over(&from, own) {
+            Ok(None | Some(0)) => {}
+            Ok(Some(count)) => info!("{count} records of the previous process taken over"),
+            Err(error) => warn!("spool: cannot take over {}: {error}", from.display()),
         }
     }
 }
@@ -132,14 +139,14 @@ impl Running {
         self.spool.clone()
     }
 
-    /// Lets a backend that answers take what is on its way, unless it has to be quick or comes to have to;
-    /// the rest waits on disk for the next start.
+    /// Delivers the records in memory to a backend that answers, until `quick` is true; the rest stays on disk
+    /// for the next start.
     pub(crate) fn stop(self, quick: impl Fn() -> bool) {
-        drop(self.adopting);
+        drop(self.takeover);
         let since = Instant::now();
-        let worth = || self.spool.waiting() > 0 && self.spool.backend_answers();
-        while !quick() && worth() && since.elapsed() < FLUSH {
-            std::thread::sleep(LOOK);
+        let can_deliver = || self.spool.waiting() > 0 && self.spool.backend_answers();
+        while !quick() && can_deliver() && since.elapsed() < FLUSH {
+            std::thread::sleep(FLUSH_POLL);
         }
         let waiting = self.spool.waiting();
         self.closer.close();
