@@ -4,15 +4,11 @@
 mod attach;
 mod batch;
 mod http;
-mod inspect;
 mod record;
-mod spans;
 
 pub use attach::{AttachError, Attachment};
 pub use http::HttpAnalyzer;
-pub use inspect::{Find, Inspector};
 pub use record::{CallFailure, ClosedBy, FileList, Record, RecordContext};
-pub use spans::SpanExport;
 
 use async_trait::async_trait;
 use monitor_model::{AnalysisResponse, GatewayReport, RecordId, Secret};

@@ -10,6 +10,7 @@ mod error;
 mod exchange;
 mod guard;
 mod headers;
+mod inspector;
 mod limits;
 mod listen;
 mod proxy;
@@ -18,6 +19,7 @@ mod route;
 mod state;
 mod upstream;
 
+pub use inspector::{Find, Inspector};
 pub use listen::{
     ClientConnections, ConnectionHandler, ConnectionLimit, Listener, ListenerService, RuntimeProbe,
 };

@@ -1,10 +1,11 @@
 //! The gateway's shared state: a snapshot that a reload replaces (a call keeps the one it began with,
 //! CONTRACT 35), and what outlives reloads.
 
+use super::inspector::Inspector;
 use super::limits::{CallQuotas, MemoryBudget, SpillFolder};
 use super::listen::connection_limit::ConnectionLimit;
 use super::upstream::{UpstreamConfig, UpstreamGroup, UpstreamStatus, UpstreamTls};
-use crate::backend::{Analyzer, Inspector};
+use crate::backend::Analyzer;
 use crate::config::{GatewaySettings, Limits};
 use crate::observe::Metrics;
 use crate::observe::access::AccessLog;

@@ -1,6 +1,6 @@
-//! The gateway's pure detectors: `detect` behind the trait that `telemetry` knows.
+//! The detectors of this process behind the trait that the gateway knows.
 
-use crate::backend::{Find, Inspector};
+use crate::gateway::{Find, Inspector};
 use monitor_detect::{LocalDetectors, PatternName};
 use monitor_model::PatternSet;
 
@@ -24,7 +24,7 @@ impl Inspector for LocalInspector {
         spans.into_iter().map(find).collect()
     }
 
-    fn settled(&self, text: &str, patterns: PatternSet) -> usize {
+    fn stable_until(&self, text: &str, patterns: PatternSet) -> usize {
         self.0.stable_until(text, among(patterns))
     }
 }

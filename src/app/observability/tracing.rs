@@ -1,10 +1,9 @@
 //! The traces of one process across its reloads: where the settings differ another sender takes over,
 //! and the one before ends with the last call that has spans for it.
 
-use crate::backend::SpanExport;
 use crate::config::TraceSettings;
 use crate::observe::Metrics;
-use crate::observe::trace::Tracer;
+use crate::observe::trace::{SpanExporter, Tracer};
 use anyhow::{Context, Result};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -44,7 +43,7 @@ pub(crate) enum Change {
     /// What is in force stays.
     None,
     /// This takes its place; None traces nothing.
-    To(Option<Box<SpanExport>>),
+    To(Option<Box<SpanExporter>>),
 }
 
 impl Tracing {
@@ -86,7 +85,7 @@ impl Tracing {
             return Ok(Change::None);
         }
         let export = settings.map(|settings| {
-            let export = SpanExport::new(settings.clone(), self.instance, self.metrics.clone());
+            let export = SpanExporter::new(settings.clone(), self.instance, self.metrics.clone());
             export.map(Box::new).context("traces")
         });
         Ok(Change::To(export.transpose()?))

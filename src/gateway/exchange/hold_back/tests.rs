@@ -5,9 +5,9 @@
 use super::HoldBack;
 use super::pending_frames::PendingFrames;
 use super::text_window::{Detectors, TextWindow};
-use crate::backend::{Find, Inspector};
 use crate::gateway::exchange::answer::{Stop, StreamFilter};
 use crate::gateway::exchange::capture::Layout;
+use crate::gateway::inspector::{Find, Inspector};
 use crate::observe::Metrics;
 use bytes::Bytes;
 use monitor_model::{AppMode, OnBackendFailure, PatternSet, Policy};
@@ -35,7 +35,7 @@ impl Inspector for Words {
             .collect()
     }
 
-    fn settled(&self, text: &str, _: PatternSet) -> usize {
+    fn stable_until(&self, text: &str, _: PatternSet) -> usize {
         let begun = (1..=6)
             .rev()
             .find(|length| text.ends_with(&"secret"[..*length]));
@@ -51,7 +51,7 @@ impl Inspector for Never {
         Words.find(text, patterns)
     }
 
-    fn settled(&self, _: &str, _: PatternSet) -> usize {
+    fn stable_until(&self, _: &str, _: PatternSet) -> usize {
         0
     }
 }
@@ -225,7 +225,7 @@ fn frames_without_text_do_not_wait_without_a_bound() {
 }
 
 #[test]
-fn a_finding_ends_every_choice_and_shows_nothing_of_another_that_is_not_settled() {
+fn a_finding_ends_every_choice_and_shows_nothing_of_another_that_may_still_change() {
     let stream = [
         delta(0, "zero"),
         delta(1, "my sec"),

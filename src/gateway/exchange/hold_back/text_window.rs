@@ -4,7 +4,7 @@
 //! The text is inspected in blocks, each together with the block before it, so that a label near a block's
 //! start still applies to its value, and little text is kept.
 
-use crate::backend::Inspector;
+use crate::gateway::inspector::Inspector;
 use monitor_model::PatternSet;
 use std::sync::Arc;
 
@@ -82,18 +82,18 @@ impl TextWindow {
         }
     }
 
-    /// Inspects the text as far as it is settled, or to its end if `is_final`.
+    /// Inspects the text as far as its findings are stable, or to its end if `is_final`.
     fn inspect(&mut self, detectors: &Detectors, is_final: bool) {
         while self.finding.is_none() {
             let start = self.block_start(self.block.saturating_sub(1));
             let window = &self.text[start - self.base..];
-            let settled = match is_final {
+            let stable = match is_final {
                 true => window.len(),
-                false => detectors.inspector.settled(window, detectors.patterns),
+                false => detectors.inspector.stable_until(window, detectors.patterns),
             };
             let behind = self.origin + (self.block + 1) * BLOCK;
             let block_end = (self.end() >= behind).then(|| self.block_start(self.block + 1));
-            let upto = block_end.map_or(start + settled, |end| end.min(start + settled));
+            let upto = block_end.map_or(start + stable, |end| end.min(start + stable));
             if upto > self.visible {
                 let finds = detectors.inspector.find(window, detectors.patterns);
                 let mut begins = finds.iter().map(|find| start + find.start);

@@ -2,7 +2,7 @@
 //! placeholders. Only the bytes of a finding change. The values never reach a log line, an error or a metric.
 
 use super::placeholders::{Issuer, Placeholders, candidates};
-use crate::backend::{Find, Inspector};
+use crate::gateway::inspector::{Find, Inspector};
 use monitor_model::PatternSet;
 use monitor_wire::json::{self, Edit};
 use std::collections::HashSet;
@@ -123,7 +123,7 @@ mod tests {
             starts.filter_map(find).collect()
         }
 
-        fn settled(&self, text: &str, _: PatternSet) -> usize {
+        fn stable_until(&self, text: &str, _: PatternSet) -> usize {
             text.len()
         }
     }

@@ -1,11 +1,11 @@
 //! Exports spans to a collector: OTLP as JSON over HTTP, in batches. Nothing here is on the path of a call:
 //! a collector that is slow or down costs spans, which are counted, and nothing else.
 
+use super::{Resource, Span, encode};
 use crate::config::TraceSettings;
 use crate::http_client::{Answer, HttpClient, ReloadableTls, whole};
-use crate::observe::Metrics;
 use crate::observe::events::{ExportFailed, SpansDropped, SpansExported, SpansLost};
-use crate::observe::trace::{Resource, Span, encode};
+use crate::observe::metrics::Metrics;
 use bytes::Bytes;
 use http::header::{AUTHORIZATION, CONTENT_TYPE, RETRY_AFTER};
 use http::{HeaderValue, Request, Uri};
@@ -29,7 +29,7 @@ const FIRST_PAUSE: Duration = Duration::from_millis(250);
 const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 
 /// Sends the spans in a tracer's queue.
-pub struct SpanExport {
+pub struct SpanExporter {
     client: HttpClient,
     uri: Uri,
     authorization: Option<HeaderValue>,
@@ -48,8 +48,8 @@ enum Fault {
     Later(Option<Duration>),
 }
 
-impl SpanExport {
-    /// An export to the collector of the settings. `instance` identifies this process.
+impl SpanExporter {
+    /// An exporter for the collector of the settings. `instance` identifies this process.
     ///
     /// # Errors
     /// When the trusted certificates cannot be read for https, the address is not a URI, or the header's

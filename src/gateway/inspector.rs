@@ -24,5 +24,5 @@ pub trait Inspector: Send + Sync {
     /// `text.len()` if nothing can change. It is on a character boundary. Whatever follows, the finds that
     /// end before it are also finds of the longer text, and no find of the longer text spans it. The offset
     /// never decreases as text is added.
-    fn settled(&self, text: &str, patterns: PatternSet) -> usize;
+    fn stable_until(&self, text: &str, patterns: PatternSet) -> usize;
 }
