@@ -196,3 +196,39 @@ pub(super) fn is_caused_by<E: std::error::Error + 'static>(error: &Error) -> boo
     }
     false
 }
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+    use crate::gateway::docs::openapi_json;
+    use monitor_wire::json;
+
+    #[test]
+    fn the_openapi_document_shows_the_errors_that_are_sent() {
+        let not_json = json::scan(br#"{"messages": [1, ]}"#).unwrap_err();
+        let table = [
+            ("Gateway400InvalidJson", CallError::NotJson(not_json)),
+            ("Gateway400Framing", CallError::BadFraming),
+            ("Gateway401MissingKey", CallError::Key(KeyError::Missing)),
+            ("Gateway401RefusedKey", CallError::KeyRefused),
+            ("Gateway404UnknownPath", CallError::UnknownPath),
+            ("Gateway405WrongMethod", CallError::WrongMethod("POST")),
+            ("Gateway408SlowBody", CallError::SlowBody),
+            ("Gateway413TooLarge", CallError::TooLarge),
+            (
+                "Gateway502Unreachable",
+                CallError::Connect("connection refused"),
+            ),
+            ("Gateway502Late", CallError::Late),
+        ];
+        let document: serde_json::Value = serde_json::from_slice(openapi_json()).unwrap();
+        for (name, error) in table {
+            let shown = &document["components"]["examples"][name]["value"]["error"];
+            let sent = error.answer().unwrap();
+            assert_eq!(shown["message"], sent.message, "{name}");
+            assert_eq!(shown["type"], sent.kind.as_str(), "{name}");
+            assert_eq!(shown["code"], sent.status, "{name}");
+        }
+    }
+}

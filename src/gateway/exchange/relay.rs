@@ -313,6 +313,10 @@ impl End {
         }
     }
 
+    fn error_frame(self) -> Vec<u8> {
+        sse::writer::error_frame(self.kind(), self.message(), self.code())
+    }
+
     fn failure(self) -> Option<CallFailure> {
         let closed_by = match self {
             Self::Complete | FLAGGED => return None,
@@ -361,7 +365,23 @@ async fn send_error(session: &mut ServerSession, end: End, is_between_frames: bo
         true => Vec::new(),
         false => b"\n\n".to_vec(),
     };
-    let frame = sse::writer::error_frame(end.kind(), end.message(), end.code());
-    bytes.extend_from_slice(&frame);
+    bytes.extend_from_slice(&end.error_frame());
     session.write_response_body(bytes.into(), true).await
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+    use crate::gateway::docs::openapi_json;
+
+    #[test]
+    fn the_openapi_document_shows_the_error_frames_that_are_sent() {
+        let document: serde_json::Value = serde_json::from_slice(openapi_json()).unwrap();
+        for (name, end) in [("StreamTimeout", End::Silent), ("StreamReset", End::Broken)] {
+            let example = &document["components"]["examples"][name]["value"];
+            let stream = example.as_str().unwrap().as_bytes();
+            assert!(stream.ends_with(&end.error_frame()), "{name}");
+        }
+    }
 }
