@@ -1,13 +1,11 @@
 //! The SSRF guard of downloads (CONTRACT 31): a client chooses the URL, but must not reach the gateway's own
 //! network through it. Every address of a name is checked, and only checked addresses are connected to. It
-//! opens no connection itself.
-//!
-//! Long because: the table of addresses and its tests stand beside the rules that read it.
+//! opens no connection itself. [`super::public_networks`] knows which addresses are public.
 
 use super::file_error::FileError;
+use super::public_networks::{embedded, is_public};
 use crate::config::{FilesSettings, Network};
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
-use std::sync::LazyLock;
+use std::net::{IpAddr, SocketAddr};
 use url::{Host, Url};
 
 const REFUSED: FileError = FileError::Forbidden("the address is neither public nor allowed");
@@ -23,41 +21,6 @@ const METADATA_HOSTS: [&str; 6] = [
     "instance-data",
     "instance-data.ec2.internal",
 ];
-
-/// IPv4 networks that are not public (RFC 6890 and its registry), and Azure's virtual public address.
-const CLOSED_V4: [&str; 17] = [
-    "0.0.0.0/8",
-    "10.0.0.0/8",
-    "100.64.0.0/10",
-    "127.0.0.0/8",
-    "168.63.129.16/32",
-    "169.254.0.0/16",
-    "172.16.0.0/12",
-    "192.0.0.0/24",
-    "192.0.2.0/24",
-    "192.31.196.0/24",
-    "192.52.193.0/24",
-    "192.88.99.0/24",
-    "192.168.0.0/16",
-    "198.18.0.0/15",
-    "198.51.100.0/24",
-    "203.0.113.0/24",
-    // Multicast, reserved and broadcast.
-    "224.0.0.0/3",
-];
-/// The public IPv6 network, without those of the next table.
-const OPEN_V6: &str = "2000::/3";
-/// Protocol assignments with Teredo, benchmarking and ORCHID; documentation; 6to4.
-const CLOSED_V6: [&str; 4] = ["2001::/23", "2001:db8::/32", "2002::/16", "3fff::/20"];
-/// The NAT64 prefix (RFC 6052): the embedded IPv4 address is checked.
-const NAT64: &str = "64:ff9b::/96";
-
-static CLOSED: LazyLock<Vec<Network>> = LazyLock::new(|| {
-    let all = CLOSED_V4.iter().chain(&CLOSED_V6);
-    all.filter_map(|text| text.parse().ok()).collect()
-});
-static OPEN: LazyLock<Option<Network>> = LazyLock::new(|| OPEN_V6.parse().ok());
-static WRAPPING: LazyLock<Option<Network>> = LazyLock::new(|| NAT64.parse().ok());
 
 /// The guard with the exceptions of the operator.
 pub(super) struct Guard {
@@ -145,7 +108,7 @@ impl Guard {
     }
 
     fn permits(&self, address: IpAddr) -> bool {
-        let inner = unwrapped(address);
+        let inner = embedded(address);
         let opened = |address| {
             self.networks
                 .iter()
@@ -155,38 +118,10 @@ impl Guard {
     }
 }
 
-/// The IPv4 address that an IPv6 address embeds for certain: mapped, or behind NAT64. All other embeddings are
-/// not public and stay refused.
-fn unwrapped(address: IpAddr) -> IpAddr {
-    let IpAddr::V6(wrapped) = address else {
-        return address;
-    };
-    if let Some(mapped) = wrapped.to_ipv4_mapped() {
-        return mapped.into();
-    }
-    match holds(*WRAPPING, address) {
-        true => last_four(wrapped).into(),
-        false => address,
-    }
-}
-
-fn last_four(address: Ipv6Addr) -> Ipv4Addr {
-    let [.., a, b, c, d] = address.octets();
-    Ipv4Addr::new(a, b, c, d)
-}
-
-fn is_public(address: IpAddr) -> bool {
-    let closed = CLOSED.iter().any(|network| network.contains(address));
-    !closed && (address.is_ipv4() || holds(*OPEN, address))
-}
-
-fn holds(network: Option<Network>, address: IpAddr) -> bool {
-    network.is_some_and(|network| network.contains(address))
-}
-
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
+    use super::super::public_networks::tests::{NOT_PUBLIC, PUBLIC};
     use super::*;
 
     fn guard(networks: &[&str], hosts: &[&str]) -> Guard {
@@ -199,82 +134,6 @@ mod tests {
     async fn admitted_addresses(guard: &Guard, url: &str) -> Result<Vec<SocketAddr>, FileError> {
         guard.addresses(&parse(url)?).await
     }
-
-    #[test]
-    fn every_network_in_the_tables_parses() {
-        assert_eq!(CLOSED.len(), CLOSED_V4.len() + CLOSED_V6.len());
-        assert!(OPEN.is_some() && WRAPPING.is_some());
-    }
-
-    /// Addresses that are refused.
-    const NOT_PUBLIC: &[&str] = &[
-        "0.0.0.0",
-        "0.1.2.3",
-        "10.0.0.1",
-        "100.64.0.1",
-        "100.100.100.200",
-        "127.0.0.1",
-        "127.255.255.254",
-        "168.63.129.16",
-        "169.254.169.254",
-        "172.16.0.1",
-        "172.31.255.255",
-        "192.0.0.192",
-        "192.0.2.1",
-        "192.88.99.1",
-        "192.168.1.1",
-        "198.18.0.1",
-        "198.19.255.255",
-        "198.51.100.1",
-        "203.0.113.1",
-        "224.0.0.1",
-        "239.255.255.255",
-        "240.0.0.1",
-        "255.255.255.255",
-        "::",
-        "::1",
-        "::127.0.0.1",
-        "::8.8.8.8",
-        "::ffff:127.0.0.1",
-        "::ffff:10.0.0.1",
-        "::ffff:0:127.0.0.1",
-        "64:ff9b::7f00:1",
-        "64:ff9b::a9fe:a9fe",
-        "64:ff9b:1::7f00:1",
-        "64:ff9b:1::808:808",
-        "100::1",
-        "2001::1",
-        "2001:0:4136:e378::1",
-        "2001:2::1",
-        "2001:10::1",
-        "2001:db8::1",
-        "2002:7f00:1::",
-        "2002:808:808::",
-        "3fff::1",
-        "5f00::1",
-        "fc00::1",
-        "fd00:ec2::254",
-        "fe80::1",
-        "fec0::1",
-        "ff02::1",
-    ];
-
-    /// Public addresses next to refused ones.
-    const PUBLIC: &[&str] = &[
-        "8.8.8.8",
-        "1.1.1.1",
-        "100.63.255.255",
-        "100.128.0.1",
-        "172.15.0.1",
-        "172.32.0.1",
-        "198.17.0.1",
-        "198.20.0.1",
-        "223.255.255.255",
-        "2606:4700::1111",
-        "2a00::1",
-        "::ffff:8.8.8.8",
-        "64:ff9b::808:808",
-    ];
 
     #[test]
     fn a_non_public_address_is_refused_however_it_is_embedded() {

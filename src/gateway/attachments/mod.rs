@@ -9,6 +9,7 @@ mod fetch;
 mod file_error;
 mod guard;
 mod job;
+mod public_networks;
 
 use crate::backend::{Analyzer, FileList};
 use crate::config::FilesSettings;
