@@ -2,8 +2,9 @@
 //! the same worker, so that the pre-call record is sent before the post-call record.
 
 use super::breaker::DeliveryBreaker;
+use super::context::WorkerContext;
 use super::pending_attachments::{AttachmentQueue, PendingAttachments};
-use super::worker::{DeliveryWorker, WorkerContext};
+use super::worker::DeliveryWorker;
 use crate::backend::Analyzer;
 use crate::spool::core::SpoolCore;
 use crate::spool::state::DeliveryItem;

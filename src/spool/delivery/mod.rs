@@ -4,7 +4,9 @@
 pub(crate) mod backlog_reader;
 mod batch;
 pub(crate) mod breaker;
+mod context;
 pub(crate) mod dispatch;
+mod outcome;
 pub(crate) mod pending_attachments;
 mod retry_queue;
 mod worker;

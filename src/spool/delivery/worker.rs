@@ -1,17 +1,13 @@
 //! A delivery worker sends its records to the backend in order, one at a time or in batches; several may
 //! be on their way to the backend's disk. A record leaves its worker only with an answer that will not
-//! change: stored, or refused for good (CONTRACT 23).
-//!
-//! Long because: the life of a record with a worker reads as one piece, from queue to answer.
+//! change: stored, or refused for good (CONTRACT 23). [`super::outcome`] handles that answer.
 
 use super::batch;
-use super::breaker::DeliveryBreaker;
-use super::pending_attachments::{AttachmentQueue, AttachmentsOf};
+use super::context::WorkerContext;
+use super::outcome::OutcomeHandler;
 use super::retry_queue::{Retried, RetryQueue};
 use crate::backend::{Analyzer, AnalyzerError, Durable, Record, Verdict};
-use crate::observe::events::{AttachmentsAbandoned, RecordDelayed, RecordFinished};
-use crate::observe::{AttachmentOutcome, TelemetryOutcome};
-use crate::spool::core::SpoolCore;
+use crate::observe::events::RecordDelayed;
 use crate::spool::state::{DeliveryItem, Stored};
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
@@ -31,14 +27,6 @@ const RETRY_FRACTION: u64 = 4;
 /// Records of one worker at most that the backend has answered and not yet stored.
 const MAX_UNSTORED: usize = 64;
 
-/// What all workers of a spool share.
-pub(super) struct WorkerContext {
-    pub(super) core: Arc<SpoolCore>,
-    pub(super) analyzer: Arc<dyn Analyzer>,
-    pub(super) breaker: Arc<DeliveryBreaker>,
-    pub(super) attachments: AttachmentQueue,
-}
-
 pub(super) struct DeliveryWorker {
     shared: Arc<WorkerContext>,
     items: mpsc::UnboundedReceiver<DeliveryItem>,
@@ -46,8 +34,7 @@ pub(super) struct DeliveryWorker {
     retries: RetryQueue,
     /// Records that the backend has answered and is about to store.
     unstored: FuturesUnordered<BoxFuture<'static, StoreResult>>,
-    /// Records whose attached files are being sent; no other record waits for them.
-    attaching: FuturesUnordered<BoxFuture<'static, DeliveryItem>>,
+    outcomes: OutcomeHandler,
 }
 
 /// Whether the backend has stored a record under this id.
@@ -78,12 +65,12 @@ impl DeliveryWorker {
     ) -> Self {
         let memory = shared.core.bounds().memory;
         Self {
+            outcomes: OutcomeHandler::new(shared.clone()),
             shared,
             items,
             latest_batch: None,
             retries: RetryQueue::new(memory / RETRY_FRACTION / workers as u64),
             unstored: FuturesUnordered::new(),
-            attaching: FuturesUnordered::new(),
         }
     }
 
@@ -92,7 +79,7 @@ impl DeliveryWorker {
             tokio::select! {
                 biased;
                 Some(stored) = self.unstored.next() => self.on_stored(stored).await,
-                Some(item) = self.attaching.next() => self.finish(&item),
+                Some(item) = self.outcomes.next_attached() => self.outcomes.finish(&item),
                 () = due(self.retries.next_try()) => self.retry().await,
                 item = self.items.recv(), if self.unstored.len() < MAX_UNSTORED => match item {
                     Some(item) if self.shared.analyzer.takes_batches() => self.handle_many(item).await,
@@ -111,7 +98,7 @@ impl DeliveryWorker {
     async fn handle(&mut self, mut item: DeliveryItem) {
         match (item.stored.take(), item.record.registered()) {
             (Some(stored), _) => self.wait_stored(item, stored),
-            (None, Some(id)) => self.attach_files(item, id).await,
+            (None, Some(id)) => self.outcomes.attach_files(item, id).await,
             (None, None) => {
                 if let Some(item) = self.join_retries(item) {
                     self.deliver(item).await;
@@ -150,10 +137,11 @@ impl DeliveryWorker {
     async fn conclude(&mut self, item: DeliveryItem, sent: Sent) {
         match sent {
             Sent::Answered(stored) => self.wait_stored(item, stored),
-            Sent::Stored(id) => self.delivered(item, Some(id)).await,
-            Sent::Refused { status, reason } => self.refused(&item, status, &reason),
+            Sent::Stored(id) => self.outcomes.delivered(item, Some(id)).await,
+            Sent::Refused { status, reason } => self.outcomes.refused(&item, status, &reason),
             Sent::Failing(_) => {
-                self.refused(&item, 0, "the backend failed on it for spool.max_age");
+                self.outcomes
+                    .refused(&item, 0, "the backend failed on it for spool.max_age");
             }
         }
     }
@@ -290,10 +278,11 @@ impl DeliveryWorker {
             match result {
                 // A backend that does not give the id is asked for it.
                 Ok(None) if item.record.files.is_some() => alone.push(item),
-                Ok(id) => self.delivered(item, id).await,
+                Ok(id) => self.outcomes.delivered(item, id).await,
                 Err(AnalyzerError::Unavailable(_) | AnalyzerError::Busy(_)) => alone.push(item),
                 Err(AnalyzerError::KeyRefused(status) | AnalyzerError::Refused(status)) => {
-                    self.refused(&item, status, "the backend refused it");
+                    self.outcomes
+                        .refused(&item, status, "the backend refused it");
                 }
             }
         }
@@ -302,7 +291,7 @@ impl DeliveryWorker {
         alone
     }
 
-    // --- Outcomes ---
+    // --- Storing ---
 
     fn wait_stored(&mut self, item: DeliveryItem, stored: Stored) {
         let Stored { id, durable } = stored;
@@ -312,105 +301,24 @@ impl DeliveryWorker {
     async fn on_stored(&mut self, stored: StoreResult) {
         let StoreResult { item, id, result } = stored;
         match result {
-            Ok(()) => self.delivered(item, Some(id)).await,
+            Ok(()) => self.outcomes.delivered(item, Some(id)).await,
             Err(AnalyzerError::KeyRefused(status) | AnalyzerError::Refused(status)) => {
-                self.refused(&item, status, "the backend refused to store it");
+                self.outcomes
+                    .refused(&item, status, "the backend refused to store it");
             }
             Err(_) if item.position.is_some() => self.deliver(item).await,
             // The record was leased while the disk refused it.
             Err(_) => {
-                self.finish(&item);
+                self.outcomes.finish(&item);
                 self.shared.core.push(item.record);
             }
         }
-    }
-
-    async fn delivered(&mut self, item: DeliveryItem, id: Option<RecordId>) {
-        self.log_finished(&item, TelemetryOutcome::Delivered, "");
-        match id.filter(|_| item.record.files.is_some()) {
-            None => self.finish(&item),
-            Some(id) if item.position.is_some() => self.attach_files(item, id).await,
-            // The record was leased while the disk refused it: its files get a place in the spool now.
-            Some(id) => {
-                self.finish(&item);
-                if let Some(files) = item.record.into_files_owed(id) {
-                    self.shared.core.push(files);
-                }
-            }
-        }
-    }
-
-    /// Hands the attached files over; the record stays in the spool until they are done with.
-    async fn attach_files(&mut self, item: DeliveryItem, record: RecordId) {
-        let ended = match &item.record.files {
-            Some(list) => {
-                let files = AttachmentsOf {
-                    list: list.clone(),
-                    context: item.record.context.clone(),
-                    record,
-                    weight: item.weight,
-                };
-                self.shared.attachments.hand_over(files).await
-            }
-            None => None,
-        };
-        let Some(ended) = ended else {
-            let reason = "too many wait already";
-            self.log_abandoned(&item, AttachmentOutcome::Dropped, reason);
-            return self.finish(&item);
-        };
-        let attached = async move {
-            if ended.await.is_err() {
-                // The process ends; the next start sends them.
-                std::future::pending::<()>().await;
-            }
-            item
-        };
-        self.attaching.push(attached.boxed());
-    }
-
-    fn refused(&self, item: &DeliveryItem, status: u16, reason: &str) {
-        self.shared.core.add_dead_letter(status, &item.record);
-        self.log_finished(item, TelemetryOutcome::Refused, reason);
-        if item.record.files.is_some() {
-            let reason = "the backend refused the record";
-            self.log_abandoned(item, AttachmentOutcome::NoRecord, reason);
-        }
-        self.finish(item);
-    }
-
-    /// The record leaves the spool.
-    fn finish(&self, item: &DeliveryItem) {
-        let mut state = self.shared.core.lock();
-        state.finish(item.position, item.weight);
-        if state.wakes_writer() {
-            self.shared.core.wake_writer();
-        }
-    }
-
-    fn log_finished(&self, item: &DeliveryItem, outcome: TelemetryOutcome, reason: &str) {
-        RecordFinished {
-            stage: item.record.stage,
-            outcome,
-            reason,
-        }
-        .emit(self.shared.core.metrics());
     }
 
     fn log_delay(&self, record: &Record, error: &AnalyzerError) {
         RecordDelayed {
             stage: record.stage,
             reason: &error.to_string(),
-        }
-        .emit(self.shared.core.metrics());
-    }
-
-    fn log_abandoned(&self, item: &DeliveryItem, outcome: AttachmentOutcome, reason: &'static str) {
-        let list = item.record.files.as_ref();
-        AttachmentsAbandoned {
-            request_id: list.map_or("", |list| &list.request_id),
-            outcome,
-            reason,
         }
         .emit(self.shared.core.metrics());
     }

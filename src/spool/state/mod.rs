@@ -19,7 +19,8 @@
 //! 7. **Bounds.** The files are within [`EvictionPolicy`] after each call that adds to them, and the
 //!    dead letters that wait for the writer within [`MAX_WAITING`] but for the last one.
 //!
-//! Long because: one owner keeps all of these invariants.
+//! Long because: nearly every method keeps several of these invariants at once, so the fields cannot have two
+//! owners. [`write_buffer`] and [`delivery_queue`] have invariants of their own and stand apart.
 
 mod delivery_queue;
 mod write_buffer;
