@@ -3,7 +3,7 @@
 
 use monitor_model::{ErrorEnvelope, ErrorType};
 
-/// A comment frame. It may stand only at a [`super::Border`].
+/// A comment frame. It may be sent only at a [`super::FrameBoundary`].
 pub const HEARTBEAT: &[u8] = b": keepalive\n\n";
 
 /// The frame that ends a stream.
