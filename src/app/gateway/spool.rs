@@ -73,8 +73,8 @@ pub(crate) fn start(
     })
 }
 
-/// Opens a spool in the first folder that no other process uses: the process before keeps its own until it
-/// has ended.
+/// Opens a spool in the first folder that no other process uses. The process before keeps its own folder
+/// until it has ended.
 fn first_free<T>(
     base: &Path,
     open: impl Fn(&Path) -> Result<T, SpoolError>,
