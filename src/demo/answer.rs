@@ -1,148 +1,96 @@
-//! What the demo says: a few fixed sentences chosen by rule, in the language of the question. It
-//! quotes the size of the prompt and never its text, unless asked to with `echo:`. Not a model.
+//! What the demo says: a few fixed sentences of `answers.json`, chosen by rule, in the language of the question.
+//! It quotes the size of the prompt and never its text, unless asked to with `echo:`. Not a model.
 
-use super::completion::Answer;
 use super::judge;
 use super::request::ChatCall;
-use super::words::{pieces, words_within};
+use serde_json::Value;
+use std::sync::LazyLock;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Language {
-    English,
-    Russian,
+/// One choice's text and why it ends.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Answer {
+    pub(super) text: String,
+    /// `stop`, or `length` when the caller's token limit cut it.
+    pub(super) finish_reason: &'static str,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Mood {
-    Greeting,
-    Thanks,
-    Question,
-    Statement,
-}
+/// By language and part.
+static TEXTS: LazyLock<Value> =
+    LazyLock::new(|| serde_json::from_str(include_str!("answers.json")).unwrap_or_default());
 
 /// One answer per choice asked for.
 pub(super) fn answers(call: &ChatCall) -> Vec<Answer> {
     if call.model == judge::NAME {
-        return vec![judge::answer(call)];
+        let (text, finish_reason) = (judge::answer(call.prompt()), "stop");
+        return vec![Answer {
+            text,
+            finish_reason,
+        }];
     }
-    let of = call.choices;
-    (1..=of)
-        .map(|number| cut(text(call, number, of), call.max_tokens))
+    (1..=call.choices)
+        .map(|number| cut(text(call, number), call.max_tokens))
         .collect()
 }
 
-fn text(call: &ChatCall, number: u64, of: u64) -> String {
+fn text(call: &ChatCall, number: u64) -> String {
     let prompt = call.prompt();
     if let Some(echo) = echo(prompt) {
         return echo.to_owned();
     }
-    let language = language(prompt);
-    let mut text = opening(language, mood(prompt)).to_owned();
-    text.push_str(&size(language, prompt, call.messages.len()));
-    if call.model == "demo-large" {
-        text.push_str(advice(language));
-    }
-    if of > 1 {
-        text.push_str(&match language {
-            Language::English => format!(" This is choice {number} of {of}."),
-            Language::Russian => format!(" Это вариант {number} из {of}."),
-        });
-    }
-    text
+    let mut parts = vec![mood(prompt), "size"];
+    parts.extend((call.model == "demo-large").then_some("advice"));
+    parts.extend((call.choices > 1).then_some("choice"));
+    let texts = &TEXTS[language(prompt)];
+    let texts: Vec<_> = parts
+        .iter()
+        .filter_map(|part| texts[part].as_str())
+        .collect();
+    let values = [
+        ("{words}", prompt.split_whitespace().count() as u64),
+        ("{characters}", prompt.chars().count() as u64),
+        ("{messages}", call.messages.len() as u64),
+        ("{number}", number),
+        ("{choices}", call.choices),
+    ];
+    let fill = |text: String, (name, value): &(&str, u64)| text.replace(name, &value.to_string());
+    values.iter().fold(texts.join(" "), fill)
 }
 
 /// What follows `echo:` or `эхо:`: lets a demo show what is found in a model's answer.
 fn echo(prompt: &str) -> Option<&str> {
     let (order, rest) = prompt.trim_start().split_once(':')?;
-    let asked = matches!(order.to_lowercase().as_str(), "echo" | "эхо");
-    (asked && !rest.trim().is_empty()).then(|| rest.trim())
+    let is_order = matches!(order.to_lowercase().as_str(), "echo" | "эхо");
+    Some(rest.trim()).filter(|rest| is_order && !rest.is_empty())
 }
 
 /// Russian when more letters are Cyrillic than Latin.
-fn language(text: &str) -> Language {
-    let cyrillic = text
-        .chars()
-        .filter(|c| matches!(c, '\u{400}'..='\u{4ff}'))
-        .count();
+fn language(text: &str) -> &'static str {
+    let is_cyrillic = |c: &char| matches!(c, '\u{400}'..='\u{4ff}');
     let latin = text.chars().filter(char::is_ascii_alphabetic).count();
-    if cyrillic > latin {
-        Language::Russian
-    } else {
-        Language::English
+    match text.chars().filter(is_cyrillic).count() > latin {
+        true => "russian",
+        false => "english",
     }
 }
 
-fn mood(prompt: &str) -> Mood {
+fn mood(prompt: &str) -> &'static str {
     let lower = prompt.to_lowercase();
-    let first = lower
-        .split(|c: char| !c.is_alphabetic())
-        .find(|word| !word.is_empty());
-    match first {
-        _ if prompt.contains('?') => Mood::Question,
-        Some("hello" | "hi" | "hey" | "привет" | "здравствуйте") => {
-            Mood::Greeting
-        }
-        Some("thanks" | "thank" | "спасибо" | "благодарю") => Mood::Thanks,
-        _ => Mood::Statement,
-    }
-}
-
-fn opening(language: Language, mood: Mood) -> &'static str {
-    match (language, mood) {
-        (Language::English, Mood::Greeting) => "Hello! This is the demo upstream.",
-        (Language::English, Mood::Thanks) => "You are welcome, says the demo upstream.",
-        (Language::English, Mood::Question) => {
-            "A good question, but this is the demo upstream and no model has read it."
-        }
-        (Language::English, Mood::Statement) => {
-            "Noted. This is the demo upstream, so no model has read your text."
-        }
-        (Language::Russian, Mood::Greeting) => "Здравствуйте! Это демонстрационный сервер.",
-        (Language::Russian, Mood::Thanks) => "Пожалуйста! С вами демонстрационный сервер.",
-        (Language::Russian, Mood::Question) => {
-            "Хороший вопрос, но это демонстрационный сервер, и модель его не читала."
-        }
-        (Language::Russian, Mood::Statement) => {
-            "Принято. Это демонстрационный сервер, модель ваш текст не читала."
-        }
-    }
-}
-
-fn size(language: Language, prompt: &str, messages: usize) -> String {
-    let words = prompt.split_whitespace().count();
-    let characters = prompt.chars().count();
-    match language {
-        Language::English => format!(
-            " Size of your prompt: {words} word(s), {characters} character(s), \
-             in a conversation of {messages} message(s)."
-        ),
-        Language::Russian => format!(
-            " Размер запроса: слов {words}, символов {characters}, \
-             сообщений в беседе {messages}."
-        ),
-    }
-}
-
-fn advice(language: Language) -> &'static str {
-    match language {
-        Language::English => {
-            " Set UPSTREAM_URL to a model server that speaks the same format, and the answers \
-             will be its own; nothing else has to change."
-        }
-        Language::Russian => {
-            " Укажите в UPSTREAM_URL сервер моделей с тем же форматом, и отвечать будет он; \
-             больше ничего менять не нужно."
-        }
+    let mut words = lower.split(|c: char| !c.is_alphabetic());
+    match words.find(|word| !word.is_empty()) {
+        _ if prompt.contains('?') => "question",
+        Some("hello" | "hi" | "hey" | "привет" | "здравствуйте") => "greeting",
+        Some("thanks" | "thank" | "спасибо" | "благодарю") => "thanks",
+        _ => "statement",
     }
 }
 
 fn cut(text: String, max_tokens: Option<u64>) -> Answer {
-    let pieces = pieces(&text);
-    let room = max_tokens.map_or(u64::MAX, words_within);
+    let (pieces, room) = (pieces(&text), max_tokens.map_or(u64::MAX, words_within));
     if pieces.len() as u64 <= room {
+        let finish_reason = "stop";
         return Answer {
             text,
-            finish_reason: "stop",
+            finish_reason,
         };
     }
     let kept = pieces.into_iter().take(room as usize).collect::<String>();
@@ -150,6 +98,34 @@ fn cut(text: String, max_tokens: Option<u64>) -> Answer {
         text: kept.trim_end().to_owned(),
         finish_reason: "length",
     }
+}
+
+/// Tokens that a text may have for a real model: its words times 1.3, rounded up. Only an estimate, good
+/// enough to make `usage` plausible and proportional.
+pub(super) fn estimated_tokens(text: &str) -> u64 {
+    tokens_of_words(text.split_whitespace().count() as u64)
+}
+
+fn tokens_of_words(words: u64) -> u64 {
+    words.saturating_mul(13).div_ceil(10)
+}
+
+/// How many words fit into a number of estimated tokens.
+fn words_within(tokens: u64) -> u64 {
+    tokens.saturating_mul(10) / 13
+}
+
+/// The pieces a stream sends: each word with the white space after it. Their sum is the text.
+pub(super) fn pieces(mut text: &str) -> Vec<&str> {
+    let mut pieces = Vec::new();
+    while !text.is_empty() {
+        let word = text.find(char::is_whitespace).unwrap_or(text.len());
+        let space = text[word..].find(|c: char| !c.is_whitespace());
+        let (piece, rest) = text.split_at(space.map_or(text.len(), |space| word + space));
+        pieces.push(piece);
+        text = rest;
+    }
+    pieces
 }
 
 #[cfg(test)]
@@ -169,7 +145,25 @@ mod tests {
     fn the_language_of_the_question_is_answered() {
         assert!(ask("Привет, world", "")[0].text.starts_with("Здравствуйте"));
         assert!(ask("Hello, мир", "")[0].text.starts_with("Hello"));
-        assert_eq!(language("12345"), Language::English);
+        assert_eq!(language("12345"), "english");
+    }
+
+    #[test]
+    fn every_part_is_there_in_both_languages() {
+        let parts = [
+            "greeting",
+            "thanks",
+            "question",
+            "statement",
+            "size",
+            "advice",
+            "choice",
+        ];
+        for language in ["english", "russian"] {
+            for part in parts {
+                assert!(TEXTS[language][part].is_string(), "{language} {part}");
+            }
+        }
     }
 
     #[test]
@@ -204,5 +198,30 @@ mod tests {
         );
         assert_eq!(ask("Hi", "")[0].finish_reason, "stop");
         assert_eq!(ask("Hi", r#","max_tokens":1"#)[0].text, "");
+    }
+
+    #[test]
+    fn an_estimate_is_rounded_up_and_its_inverse_never_exceeds_it() {
+        assert_eq!(estimated_tokens(""), 0);
+        assert_eq!(estimated_tokens("one"), 2);
+        assert_eq!(estimated_tokens("a b c d e f g h i j"), 13);
+        for tokens in 0..200 {
+            assert!(tokens_of_words(words_within(tokens)) <= tokens);
+        }
+    }
+
+    #[test]
+    fn pieces_add_up_to_the_text() {
+        for text in [
+            "",
+            "one",
+            "two words",
+            " leading  and trailing \n",
+            "Привет, мир",
+        ] {
+            assert_eq!(pieces(text).concat(), text);
+        }
+        assert_eq!(pieces("a b\nc"), ["a ", "b\n", "c"]);
+        assert_eq!(pieces("  a  b "), ["  ", "a  ", "b "]);
     }
 }

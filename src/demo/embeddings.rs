@@ -1,46 +1,56 @@
 //! POST `/v1/embeddings`: unit vectors from hashed words, the same for the same text everywhere.
 //! Texts with common words are near each other; there is no meaning beyond that.
 
+use super::answer::estimated_tokens;
 use super::refusal::{Refusal, check_key};
-use super::request::{model, object, wrong};
-use super::words::estimated_tokens;
+use super::request::{field, model, object};
 use axum::Json;
 use axum::body::Bytes;
 use axum::http::HeaderMap;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use serde_json::{Map, Value, json};
+use serde::Deserialize;
+use serde_json::{Value, json};
 
 /// Length of a vector when the caller names none.
 const DEFAULT_DIMENSIONS: usize = 64;
-/// Largest number of dimensions.
-const MAX_DIMENSIONS: u64 = 4096;
-/// Most inputs of one call.
-const MAX_INPUTS: usize = 2048;
 
 /// One input: a text, or a list of token numbers.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(untagged)]
 enum Input {
     Text(String),
     Tokens(Vec<u64>),
 }
 
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Inputs {
+    One(Input),
+    Many(Vec<Input>),
+}
+
 /// Answers a call.
 pub(super) async fn embed(headers: HeaderMap, body: Bytes) -> Result<Json<Value>, Refusal> {
     check_key(&headers)?;
-    let body = object(&body)?;
-    let model = model(&body)?;
-    let inputs = inputs(&body)?;
-    let dimensions = dimensions(&body)?;
-    let base64 = wants_base64(&body)?;
-    let data: Vec<Value> = inputs
-        .iter()
-        .enumerate()
-        .map(|(index, input)| {
-            let embedding = written(&vector(input, dimensions), base64);
-            json!({"object": "embedding", "index": index, "embedding": embedding})
-        })
-        .collect();
+    let body = &object(&body)?;
+    let (model, inputs) = (model(body)?, inputs(body)?);
+    let in_range = |value: &Value| value.as_u64().filter(|number| (1..=4096).contains(number));
+    let rule = "`dimensions` must be an integer from 1 to 4096.";
+    let dimensions = field(body, "dimensions", rule, in_range)?;
+    let dimensions = dimensions.map_or(DEFAULT_DIMENSIONS, |number| number as usize);
+    let format = |value: &Value| Some(value == "base64").filter(|is| *is || value == "float");
+    let base64 = field(
+        body,
+        "encoding_format",
+        "Must be `float` or `base64`.",
+        format,
+    )?;
+    let embedding = |(index, input): (usize, &Input)| {
+        let embedding = written(&vector(input, dimensions), base64 == Some(true));
+        json!({"object": "embedding", "index": index, "embedding": embedding})
+    };
+    let data: Vec<Value> = inputs.iter().enumerate().map(embedding).collect();
     let tokens: u64 = inputs.iter().map(Input::tokens).sum();
     Ok(Json(json!({
         "object": "list",
@@ -61,12 +71,12 @@ impl Input {
     /// Hashes of the parts: lower-case words, or token numbers.
     fn hashes(&self) -> Vec<u64> {
         match self {
-            Self::Text(text) => text
-                .to_lowercase()
-                .split(|letter: char| !letter.is_alphanumeric())
-                .filter(|word| !word.is_empty())
-                .map(|word| fnv1a(word.as_bytes()))
-                .collect(),
+            Self::Text(text) => {
+                let text = text.to_lowercase();
+                let words = text.split(|letter: char| !letter.is_alphanumeric());
+                let words = words.filter(|word| !word.is_empty());
+                words.map(|word| fnv1a(word.as_bytes())).collect()
+            }
             Self::Tokens(tokens) => tokens
                 .iter()
                 .map(|token| fnv1a(&token.to_le_bytes()))
@@ -93,11 +103,10 @@ fn vector(input: &Input, dimensions: usize) -> Vec<f32> {
             sum[index] += if place & 0x10000 == 0 { 1.0 } else { -1.0 };
         }
     }
-    let length = sum.iter().map(|value| value * value).sum::<f64>().sqrt();
+    let mut length = sum.iter().map(|value| value * value).sum::<f64>().sqrt();
     if length == 0.0 {
         // No words, or words that cancel each other: still a unit vector.
-        sum[0] = 1.0;
-        return sum.into_iter().map(|value| value as f32).collect();
+        (sum[0], length) = (1.0, 1.0);
     }
     sum.into_iter()
         .map(|value| (value / length) as f32)
@@ -106,76 +115,31 @@ fn vector(input: &Input, dimensions: usize) -> Vec<f32> {
 
 /// A list of numbers, or base64 of little-endian 32-bit floats.
 fn written(vector: &[f32], base64: bool) -> Value {
-    if base64 {
-        let bytes: Vec<u8> = vector
-            .iter()
-            .flat_map(|value| value.to_le_bytes())
-            .collect();
-        return Value::String(STANDARD.encode(bytes));
+    let bytes = vector.iter().flat_map(|value| value.to_le_bytes());
+    match base64 {
+        true => json!(STANDARD.encode(bytes.collect::<Vec<u8>>())),
+        false => json!(vector),
     }
-    json!(vector)
 }
 
-fn inputs(body: &Map<String, Value>) -> Result<Vec<Input>, Refusal> {
-    let refused = wrong(
-        "input",
-        "`input` must be text, a list of texts, or token numbers.",
-    );
-    let inputs = match body.get("input") {
-        Some(Value::String(text)) => vec![Input::Text(text.clone())],
-        Some(Value::Array(list)) if list.iter().all(Value::is_u64) => {
-            vec![tokens(list).ok_or(refused.clone())?]
-        }
-        Some(Value::Array(list)) => list
-            .iter()
-            .map(one)
-            .collect::<Option<Vec<_>>>()
-            .ok_or(refused.clone())?,
-        _ => return Err(refused),
+fn inputs(body: &Value) -> Result<Vec<Input>, Refusal> {
+    let wrong = |message| Err(Refusal::field("input", message));
+    let inputs = match Inputs::deserialize(&body["input"]) {
+        Ok(Inputs::One(input)) => vec![input],
+        Ok(Inputs::Many(inputs)) => inputs,
+        Err(_) => Vec::new(),
     };
-    if inputs.len() > MAX_INPUTS {
-        return Err(wrong("input", "`input` must hold at most 2048 entries."));
+    let no_tokens = |input: &Input| matches!(input, Input::Tokens(tokens) if tokens.is_empty());
+    if inputs.is_empty() || inputs.iter().any(no_tokens) {
+        return wrong("`input` must be text, a list of texts, or token numbers.");
+    }
+    if inputs.len() > 2048 {
+        return wrong("`input` must hold at most 2048 entries.");
     }
     let empty = |input: &Input| matches!(input, Input::Text(text) if text.is_empty());
-    if inputs.iter().any(empty) {
-        return Err(wrong("input", "`input` must not be empty."));
-    }
-    Ok(inputs)
-}
-
-fn one(value: &Value) -> Option<Input> {
-    match value {
-        Value::String(text) => Some(Input::Text(text.clone())),
-        Value::Array(list) => tokens(list),
-        _ => None,
-    }
-}
-
-fn tokens(list: &[Value]) -> Option<Input> {
-    let tokens = list.iter().map(Value::as_u64).collect::<Option<Vec<_>>>()?;
-    (!tokens.is_empty()).then_some(Input::Tokens(tokens))
-}
-
-fn dimensions(body: &Map<String, Value>) -> Result<usize, Refusal> {
-    match body.get("dimensions") {
-        None | Some(Value::Null) => Ok(DEFAULT_DIMENSIONS),
-        Some(value) => value
-            .as_u64()
-            .filter(|number| (1..=MAX_DIMENSIONS).contains(number))
-            .map(|number| number as usize)
-            .ok_or(wrong(
-                "dimensions",
-                "`dimensions` must be an integer from 1 to 4096.",
-            )),
-    }
-}
-
-fn wants_base64(body: &Map<String, Value>) -> Result<bool, Refusal> {
-    match body.get("encoding_format") {
-        None | Some(Value::Null) => Ok(false),
-        Some(Value::String(format)) if format == "float" => Ok(false),
-        Some(Value::String(format)) if format == "base64" => Ok(true),
-        Some(_) => Err(wrong("encoding_format", "Must be `float` or `base64`.")),
+    match inputs.iter().any(empty) {
+        true => wrong("`input` must not be empty."),
+        false => Ok(inputs),
     }
 }
 
@@ -247,10 +211,8 @@ mod tests {
             r#"{"input":[]}"#,
             r#"{"input":[[]]}"#,
         ] {
-            assert!(
-                matches!(read(bad), Err(Refusal::Field { param: "input", .. })),
-                "{bad}"
-            );
+            let refused = read(bad).unwrap_err();
+            assert_eq!(refused.param.as_deref(), Some("input"), "{bad}");
         }
     }
 }

@@ -1,134 +1,71 @@
-//! Errors of the demo upstream in the reference envelope `{error: {message, type, param, code}}`,
-//! and the one that is deliberately outside it. Not the gateway's errors (§2.6, §7).
+//! Errors of the demo upstream in the reference envelope `{error: {message, type, param, code}}`, and the one
+//! that is deliberately outside it. Not the gateway's errors (§2.6, §7).
 
+use axum::Json;
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use serde_json::{Value, json};
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+use std::collections::HashMap;
+use std::sync::LazyLock;
 
 /// Why a request is not answered.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Refusal {
-    /// The bearer key is `invalid`.
-    KeyRejected,
-    /// The body is not JSON, or no object.
-    NotAnObject,
-    /// A field is missing or has a wrong value.
-    Field {
-        /// The field's path in the body or query.
-        param: &'static str,
-        /// What is wrong with it.
-        message: &'static str,
-    },
-    /// The model's name is `missing-model`.
-    ModelNotFound,
-    /// The model's name is `rate-limited`.
-    RateLimited,
-    /// The model's name is `overloaded`.
-    Overloaded,
-    /// No such path.
-    UnknownPath,
-    /// The path exists, the method does not.
-    WrongMethod,
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Refusal {
+    #[serde(skip_serializing)]
+    status: u16,
+    message: String,
+    #[serde(rename = "type", default = "invalid_request")]
+    kind: String,
+    pub(super) param: Option<String>,
+    code: Option<String>,
 }
 
-/// One refusal as it is sent.
-struct Error {
-    status: StatusCode,
-    kind: &'static str,
-    code: Option<&'static str>,
-    param: Option<&'static str>,
-    message: &'static str,
-}
+static NAMED: LazyLock<HashMap<String, Refusal>> =
+    LazyLock::new(|| serde_json::from_str(include_str!("refusals.json")).unwrap_or_default());
 
-/// An error of the kind that most are of.
-fn invalid(status: StatusCode, code: Option<&'static str>, message: &'static str) -> Error {
-    Error {
-        status,
-        kind: "invalid_request_error",
-        code,
-        param: None,
-        message,
-    }
+fn invalid_request() -> String {
+    "invalid_request_error".to_owned()
 }
 
 impl Refusal {
-    fn error(&self) -> Error {
-        use StatusCode as S;
-        let invalid_key = "The key was refused: the demo upstream accepts any but `invalid`.";
-        let not_an_object = "The request body must be a JSON object.";
-        let no_model = "The model `missing-model` does not exist.";
-        let rate_limited = "Rate limit reached for the model `rate-limited`.";
-        let overloaded = "The demo upstream is overloaded\n";
-        let no_path = "No such path at the demo upstream.";
-        let no_method = "The method is not allowed on this path.";
-        match *self {
-            Self::KeyRejected => invalid(S::UNAUTHORIZED, Some("invalid_api_key"), invalid_key),
-            Self::NotAnObject => invalid(S::BAD_REQUEST, None, not_an_object),
-            Self::Field { param, message } => Error {
-                param: Some(param),
-                ..invalid(S::BAD_REQUEST, None, message)
-            },
-            Self::ModelNotFound => Error {
-                param: Some("model"),
-                ..invalid(S::NOT_FOUND, Some("model_not_found"), no_model)
-            },
-            Self::RateLimited => Error {
-                kind: "rate_limit_error",
-                ..invalid(
-                    S::TOO_MANY_REQUESTS,
-                    Some("rate_limit_exceeded"),
-                    rate_limited,
-                )
-            },
-            Self::Overloaded => invalid(S::SERVICE_UNAVAILABLE, None, overloaded),
-            Self::UnknownPath => invalid(S::NOT_FOUND, Some("unknown_url"), no_path),
-            Self::WrongMethod => invalid(
-                S::METHOD_NOT_ALLOWED,
-                Some("method_not_supported"),
-                no_method,
-            ),
-        }
+    /// One of `refusals.json`.
+    pub(super) fn named(name: &str) -> Self {
+        NAMED.get(name).cloned().unwrap_or_default()
     }
 
-    fn envelope(&self) -> Value {
-        let error = self.error();
-        json!({"error": {
-            "message": error.message,
-            "type": error.kind,
-            "param": error.param,
-            "code": error.code,
-        }})
+    /// A field of the body or the query is missing or has a wrong value.
+    pub(super) fn field(param: &str, message: &str) -> Self {
+        Self {
+            status: 400,
+            message: message.to_owned(),
+            kind: invalid_request(),
+            param: Some(param.to_owned()),
+            code: None,
+        }
     }
 }
 
 impl IntoResponse for Refusal {
     fn into_response(self) -> Response {
-        let Error {
-            status, message, ..
-        } = self.error();
-        match self {
-            Self::Overloaded => (status, message).into_response(),
-            Self::RateLimited => {
-                let retry = [(header::RETRY_AFTER, "1")];
-                (status, retry, axum::Json(self.envelope())).into_response()
-            }
-            _ => (status, axum::Json(self.envelope())).into_response(),
+        let status = StatusCode::from_u16(self.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+        let envelope = Json(json!({ "error": self }));
+        match self.status {
+            503 => (status, self.message).into_response(),
+            429 => (status, [(header::RETRY_AFTER, "1")], envelope).into_response(),
+            _ => (status, envelope).into_response(),
         }
     }
 }
 
 /// Any key is good, or none, but `invalid`.
 pub(super) fn check_key(headers: &HeaderMap) -> Result<(), Refusal> {
-    let rejected = headers
-        .get_all(header::AUTHORIZATION)
-        .iter()
-        .filter_map(|value| value.to_str().ok())
-        .filter_map(|value| value.split_once(' '))
-        .any(|(scheme, key)| scheme.eq_ignore_ascii_case("bearer") && key.trim() == "invalid");
-    if rejected {
-        Err(Refusal::KeyRejected)
-    } else {
-        Ok(())
+    let values = headers.get_all(header::AUTHORIZATION).iter();
+    let mut keys = values.filter_map(|value| value.to_str().ok()?.split_once(' '));
+    match keys.any(|(scheme, key)| scheme.eq_ignore_ascii_case("bearer") && key.trim() == "invalid")
+    {
+        true => Err(Refusal::named("key")),
+        false => Ok(()),
     }
 }
 
@@ -149,17 +86,56 @@ mod tests {
         assert_eq!(check_key(&headers("Bearer anything")), Ok(()));
         assert_eq!(check_key(&headers("Bearer ")), Ok(()));
         for refused in ["Bearer invalid", "bearer invalid"] {
-            assert_eq!(check_key(&headers(refused)), Err(Refusal::KeyRejected));
+            let error = check_key(&headers(refused)).unwrap_err();
+            assert_eq!(error.into_response().status(), StatusCode::UNAUTHORIZED);
+        }
+    }
+
+    #[test]
+    fn every_named_refusal_has_its_status_and_its_code() {
+        let invalid = "invalid_request_error";
+        for (name, status, kind, param, code) in [
+            ("key", 401, invalid, None, Some("invalid_api_key")),
+            ("body", 400, invalid, None, None),
+            (
+                "missing-model",
+                404,
+                invalid,
+                Some("model"),
+                Some("model_not_found"),
+            ),
+            (
+                "rate-limited",
+                429,
+                "rate_limit_error",
+                None,
+                Some("rate_limit_exceeded"),
+            ),
+            ("overloaded", 503, invalid, None, None),
+            ("path", 404, invalid, None, Some("unknown_url")),
+            ("method", 405, invalid, None, Some("method_not_supported")),
+        ] {
+            let refusal = Refusal::named(name);
+            assert_eq!((refusal.status, &*refusal.kind), (status, kind), "{name}");
+            assert_eq!(
+                (refusal.param.as_deref(), refusal.code.as_deref()),
+                (param, code),
+                "{name}"
+            );
+            assert!(!refusal.message.is_empty(), "{name}");
         }
     }
 
     #[test]
     fn an_envelope_names_the_field() {
-        let refusal = Refusal::Field {
-            param: "messages",
-            message: "missing",
-        };
-        let error = &refusal.envelope()["error"];
+        let error = json!(Refusal::field("messages", "missing"));
+        let keys: Vec<_> = error
+            .as_object()
+            .unwrap()
+            .keys()
+            .map(String::as_str)
+            .collect();
+        assert_eq!(keys, ["code", "message", "param", "type"]);
         assert_eq!(error["param"], "messages");
         assert_eq!(error["type"], "invalid_request_error");
         assert!(error["code"].is_null());
@@ -167,14 +143,14 @@ mod tests {
 
     #[test]
     fn a_rate_limit_says_when_to_come_back() {
-        let response = Refusal::RateLimited.into_response();
+        let response = Refusal::named("rate-limited").into_response();
         assert_eq!(response.status(), StatusCode::TOO_MANY_REQUESTS);
         assert_eq!(response.headers()[header::RETRY_AFTER], "1");
     }
 
     #[test]
     fn overload_is_answered_in_plain_text() {
-        let response = Refusal::Overloaded.into_response();
+        let response = Refusal::named("overloaded").into_response();
         assert_eq!(response.status(), StatusCode::SERVICE_UNAVAILABLE);
         let kind = response.headers()[header::CONTENT_TYPE].to_str().unwrap();
         assert!(kind.starts_with("text/plain"), "{kind}");

@@ -2,81 +2,86 @@
 //! reference format is accepted and ignored.
 
 use super::refusal::Refusal;
-use serde_json::{Map, Value};
+use serde_json::Value;
 use std::time::Duration;
-
-/// Most choices of one completion.
-const MAX_CHOICES: u64 = 8;
 
 /// Time between two words of a stream when the caller names none.
 const DEFAULT_PACE: Duration = Duration::from_millis(30);
 
-/// Longest time between two words.
-const MAX_PACE_MS: u64 = 10_000;
-
 /// One message: its role and the text of its text parts, joined by a line break.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Debug)]
 pub(super) struct Message {
-    /// `user`, `assistant`, `system` and so on.
-    pub(super) role: String,
-    /// Empty when there is no text.
+    role: String,
     pub(super) text: String,
 }
 
 /// What a chat completion call asks for.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Debug)]
 pub(super) struct ChatCall {
-    /// The name to answer under.
     pub(super) model: String,
-    /// At least one.
     pub(super) messages: Vec<Message>,
-    /// 1 to [`MAX_CHOICES`].
     pub(super) choices: u64,
-    /// Answer as an event stream.
     pub(super) stream: bool,
-    /// `stream_options.include_usage`: send the usage at the end of a stream.
+    /// Send the usage at the end of a stream.
     pub(super) include_usage: bool,
-    /// `max_completion_tokens`, else `max_tokens`, in estimated tokens.
+    /// In estimated tokens.
     pub(super) max_tokens: Option<u64>,
     /// Time between two words of a stream.
     pub(super) pace: Duration,
 }
 
-/// The body as an object.
-pub(super) fn object(body: &[u8]) -> Result<Map<String, Value>, Refusal> {
-    serde_json::from_slice(body).map_err(|_| Refusal::NotAnObject)
+/// The body, which must be an object.
+pub(super) fn object(body: &[u8]) -> Result<Value, Refusal> {
+    let body = serde_json::from_slice(body).ok();
+    body.filter(Value::is_object)
+        .ok_or_else(|| Refusal::named("body"))
 }
 
-/// The model's name, unless the name stands for an error.
-pub(super) fn model(body: &Map<String, Value>) -> Result<String, Refusal> {
-    match body.get("model").and_then(Value::as_str) {
-        Some("missing-model") => Err(Refusal::ModelNotFound),
-        Some("rate-limited") => Err(Refusal::RateLimited),
-        Some("overloaded") => Err(Refusal::Overloaded),
-        Some(name) if !name.is_empty() => Ok(name.to_owned()),
-        _ => Err(wrong("model", "You must name a model.")),
+/// The field at a path, as `read` takes it; None where it is missing or null.
+pub(super) fn field<T>(
+    body: &Value,
+    path: &str,
+    rule: &str,
+    read: impl FnOnce(&Value) -> Option<T>,
+) -> Result<Option<T>, Refusal> {
+    match path.split('.').fold(body, |at, name| &at[name]) {
+        Value::Null => Ok(None),
+        value => read(value)
+            .map(Some)
+            .ok_or_else(|| Refusal::field(path, rule)),
     }
 }
 
-/// A refusal that names a field.
-pub(super) fn wrong(param: &'static str, message: &'static str) -> Refusal {
-    Refusal::Field { param, message }
+/// The model's name, unless the name stands for an error.
+pub(super) fn model(body: &Value) -> Result<String, Refusal> {
+    match body["model"].as_str() {
+        Some(name @ ("missing-model" | "rate-limited" | "overloaded")) => Err(Refusal::named(name)),
+        Some(name) if !name.is_empty() => Ok(name.to_owned()),
+        _ => Err(Refusal::field("model", "You must name a model.")),
+    }
 }
 
 impl ChatCall {
     /// Reads a body; `pace_ms` of the query goes before `metadata.pace_ms`.
     pub(super) fn read(body: &[u8], query_pace_ms: Option<&str>) -> Result<Self, Refusal> {
-        let body = object(body)?;
-        let model = model(&body)?;
-        let options = body.get("stream_options").unwrap_or(&Value::Null);
+        let body = &object(body)?;
+        let flag = |path| field(body, path, "Must be true or false.", Value::as_bool);
+        let limit = |path| {
+            let positive = |limit: &Value| limit.as_u64().filter(|limit| *limit > 0);
+            field(body, path, "Must be an integer of 1 or more.", positive)
+        };
+        let up_to_8 = |n: &Value| n.as_u64().filter(|n| (1..=8).contains(n));
         Ok(Self {
-            model,
-            messages: messages(&body)?,
-            choices: choices(&body)?,
-            stream: flag(body.get("stream"), "stream")?,
-            include_usage: flag(options.get("include_usage"), "stream_options.include_usage")?,
-            max_tokens: max_tokens(&body)?,
-            pace: pace(&body, query_pace_ms)?,
+            model: model(body)?,
+            messages: messages(&body["messages"])?,
+            choices: field(body, "n", "`n` must be an integer from 1 to 8.", up_to_8)?.unwrap_or(1),
+            stream: flag("stream")?.unwrap_or(false),
+            include_usage: flag("stream_options.include_usage")?.unwrap_or(false),
+            max_tokens: match limit("max_completion_tokens")? {
+                None => limit("max_tokens")?,
+                limit => limit,
+            },
+            pace: pace(body, query_pace_ms)?,
         })
     }
 
@@ -88,95 +93,44 @@ impl ChatCall {
     }
 }
 
-fn messages(body: &Map<String, Value>) -> Result<Vec<Message>, Refusal> {
-    let list = body.get("messages").and_then(Value::as_array);
-    let list = list.ok_or(wrong("messages", "`messages` must be a list of messages."))?;
-    if list.is_empty() {
-        return Err(wrong(
-            "messages",
-            "`messages` must hold at least one message.",
-        ));
+fn messages(list: &Value) -> Result<Vec<Message>, Refusal> {
+    let wrong = |message| Refusal::field("messages", message);
+    match list.as_array().map(Vec::as_slice) {
+        None => Err(wrong("`messages` must be a list of messages.")),
+        Some([]) => Err(wrong("`messages` must hold at least one message.")),
+        Some(list) => list.iter().map(|one| message(one).map_err(wrong)).collect(),
     }
-    list.iter().map(message).collect()
 }
 
-fn message(value: &Value) -> Result<Message, Refusal> {
-    let role = value.get("role").and_then(Value::as_str);
-    let role = role.ok_or(wrong("messages", "Each message needs a `role`."))?;
-    let text = match value.get("content") {
-        None | Some(Value::Null) => String::new(),
-        Some(Value::String(text)) => text.clone(),
-        Some(Value::Array(parts)) => text_of(parts),
-        Some(_) => {
-            return Err(wrong(
-                "messages",
-                "`content` must be text or a list of parts.",
-            ));
+fn message(value: &Value) -> Result<Message, &'static str> {
+    let role = value["role"]
+        .as_str()
+        .ok_or("Each message needs a `role`.")?;
+    let text = match &value["content"] {
+        Value::Null => String::new(),
+        Value::String(text) => text.clone(),
+        Value::Array(parts) => {
+            let texts = parts.iter().filter(|part| part["type"] == "text");
+            let texts: Vec<_> = texts.filter_map(|part| part["text"].as_str()).collect();
+            texts.join("\n")
         }
+        _ => return Err("`content` must be text or a list of parts."),
     };
-    Ok(Message {
-        role: role.to_owned(),
-        text,
-    })
+    let role = role.to_owned();
+    Ok(Message { role, text })
 }
 
-fn text_of(parts: &[Value]) -> String {
-    let texts: Vec<&str> = parts
-        .iter()
-        .filter(|part| part.get("type").and_then(Value::as_str) == Some("text"))
-        .filter_map(|part| part.get("text").and_then(Value::as_str))
-        .collect();
-    texts.join("\n")
-}
-
-fn choices(body: &Map<String, Value>) -> Result<u64, Refusal> {
-    match body.get("n") {
-        None | Some(Value::Null) => Ok(1),
-        Some(n) => n
-            .as_u64()
-            .filter(|n| (1..=MAX_CHOICES).contains(n))
-            .ok_or(wrong("n", "`n` must be an integer from 1 to 8.")),
-    }
-}
-
-fn flag(value: Option<&Value>, param: &'static str) -> Result<bool, Refusal> {
-    match value {
-        None | Some(Value::Null) => Ok(false),
-        Some(value) => value
-            .as_bool()
-            .ok_or(wrong(param, "Must be true or false.")),
-    }
-}
-
-fn max_tokens(body: &Map<String, Value>) -> Result<Option<u64>, Refusal> {
-    for param in ["max_completion_tokens", "max_tokens"] {
-        match body.get(param) {
-            None | Some(Value::Null) => {}
-            Some(value) => {
-                let limit = value.as_u64().filter(|limit| *limit > 0);
-                return Ok(Some(
-                    limit.ok_or(wrong(param, "Must be an integer of 1 or more."))?,
-                ));
-            }
-        }
-    }
-    Ok(None)
-}
-
-fn pace(body: &Map<String, Value>, query: Option<&str>) -> Result<Duration, Refusal> {
-    const MESSAGE: &str = "Must be milliseconds, from 0 to 10000.";
+fn pace(body: &Value, query: Option<&str>) -> Result<Duration, Refusal> {
     // Values of `metadata` are strings in the reference format, so both forms are read.
-    let (text, param) = match (
-        query,
-        body.get("metadata").and_then(|data| data.get("pace_ms")),
-    ) {
-        (Some(text), _) => (text.to_owned(), "pace_ms"),
-        (None, Some(Value::String(text))) => (text.clone(), "metadata.pace_ms"),
-        (None, Some(value)) => (value.to_string(), "metadata.pace_ms"),
+    let (path, text) = match (query, body["metadata"].get("pace_ms")) {
+        (Some(text), _) => ("pace_ms", text.to_owned()),
+        (None, Some(Value::String(text))) => ("metadata.pace_ms", text.clone()),
+        (None, Some(value)) => ("metadata.pace_ms", value.to_string()),
         (None, None) => return Ok(DEFAULT_PACE),
     };
-    let pace = text.parse().ok().filter(|ms| *ms <= MAX_PACE_MS);
-    pace.map(Duration::from_millis).ok_or(wrong(param, MESSAGE))
+    let pace = text.parse().ok().filter(|ms| *ms <= 10_000);
+    pace.map(Duration::from_millis)
+        .ok_or_else(|| Refusal::field(path, "Must be milliseconds, from 0 to 10000."))
 }
 
 #[cfg(test)]
@@ -190,11 +144,8 @@ mod tests {
         ChatCall::read(format!("{PLAIN}{rest}}}").as_bytes(), None)
     }
 
-    fn param(call: Result<ChatCall, Refusal>) -> &'static str {
-        match call {
-            Err(Refusal::Field { param, .. }) => param,
-            other => panic!("no field is named: {other:?}"),
-        }
+    fn param(call: Result<ChatCall, Refusal>) -> String {
+        call.unwrap_err().param.expect("no field is named")
     }
 
     #[test]
@@ -231,7 +182,8 @@ mod tests {
             assert_eq!(param(ChatCall::read(body.as_bytes(), None)), "messages");
         }
         assert_eq!(param(ChatCall::read(br#"{"messages":[]}"#, None)), "model");
-        assert_eq!(ChatCall::read(b"[1]", None), Err(Refusal::NotAnObject));
+        let refused = ChatCall::read(b"[1]", None).unwrap_err();
+        assert_eq!(refused, Refusal::named("body"));
     }
 
     #[test]
@@ -252,13 +204,10 @@ mod tests {
 
     #[test]
     fn names_that_stand_for_errors_are_refused_before_the_messages_are_read() {
-        for (name, refusal) in [
-            ("missing-model", Refusal::ModelNotFound),
-            ("rate-limited", Refusal::RateLimited),
-            ("overloaded", Refusal::Overloaded),
-        ] {
+        for name in ["missing-model", "rate-limited", "overloaded"] {
             let body = format!(r#"{{"model":"{name}"}}"#);
-            assert_eq!(ChatCall::read(body.as_bytes(), None), Err(refusal));
+            let refused = ChatCall::read(body.as_bytes(), None).unwrap_err();
+            assert_eq!(refused, Refusal::named(name));
         }
     }
 }
