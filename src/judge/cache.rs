@@ -1,4 +1,4 @@
-//! Verdicts that are remembered for a while, by what they were given on. Bounded; the oldest go first.
+//! Cached verdicts, by what they were given on: limited in time and number, the oldest go first.
 //! Holds no text: keys are hashes.
 //!
 //! Own code, sixty lines, instead of `quick_cache`: that has no expiry, so entries would carry their time as

@@ -1,12 +1,12 @@
-//! One question to a model behind an OpenAI-compatible chat endpoint. The conversation is made here and
-//! the words of the answer are taken out of it; what they mean is the caller's.
+//! One question to a model behind an OpenAI-compatible chat endpoint: builds the conversation and extracts the
+//! text of the answer, which the caller interprets.
 
 use super::fault::Fault;
 use crate::config::ResponseFormat;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-/// Where such an endpoint is asked, below its address.
+/// The path of such an endpoint, below its base URL.
 pub(super) const PATH: &str = "/v1/chat/completions";
 
 #[derive(Deserialize)]
@@ -52,7 +52,7 @@ pub(super) fn request(model: &str, prompt: Prompt<'_>, format: ResponseFormat) -
     request
 }
 
-/// What the first choice says.
+/// The text of the first choice.
 pub(super) fn content(answer: &[u8]) -> Result<String, Fault> {
     let completion: Completion =
         serde_json::from_slice(answer).map_err(|_| Fault::Nonsense("it is no chat completion"))?;

@@ -1,4 +1,4 @@
-//! A text in pieces of a bounded size that overlap, so that what stands on a border stands whole in one
+//! Splits a text into overlapping pieces of a bounded size, so that whatever lies on a border is whole in one
 //! of them.
 
 /// The part of a piece that the next one has too.

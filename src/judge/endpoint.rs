@@ -1,6 +1,6 @@
-//! A server that is asked over HTTP, and everything that bounds the asking: one deadline for waiting,
-//! calling and reading, a number of calls at once, a number that wait, a size of answers, and a breaker.
-//! What is asked and what an answer means is a [`RemoteCheck`]'s.
+//! A server that is called over HTTP, with every limit of a call: one deadline for waiting, calling and
+//! reading, a number of concurrent calls, a number that wait, a size of answers, and a circuit breaker. A
+//! [`RemoteCheck`] defines the question and reads the answer.
 
 use super::fault::Fault;
 use crate::config::{BaseUrl, CallLimits};
@@ -29,34 +29,34 @@ pub trait RemoteCheck: Sync {
     /// What an answer is read as.
     type Found: Send;
 
-    /// The body that asks.
+    /// The body of the request.
     fn request(&self) -> Value;
 
-    /// What the body of an answer says.
+    /// Reads the body of an answer.
     ///
     /// # Errors
-    /// [`Fault::Nonsense`] where it says something else than what was asked for.
+    /// [`Fault::Nonsense`] where it is not in the requested form.
     fn read(&self, answer: &[u8]) -> Result<Self::Found, Fault>;
 }
 
-/// Why a server cannot be asked at all.
+/// Why a server cannot be called at all.
 #[derive(Debug, Error)]
 pub enum SetupError {
     /// The system's certificates cannot be read.
     #[error("the system's trusted certificates cannot be read: {0}")]
     Certificates(#[from] std::io::Error),
-    /// Its address or its key cannot be sent.
+    /// Its URL or its key cannot be sent.
     #[error("its address or its key cannot be sent")]
     Unsendable,
 }
 
-/// Which server, and how it is reached.
+/// How a server is called.
 pub struct EndpointConfig<'a> {
-    /// What it is, for logs and metrics.
+    /// Its name in logs and metrics.
     pub label: RemoteLabel,
     /// Base URL of the server.
     pub base: &'a BaseUrl,
-    /// What is asked, below the address.
+    /// The path, below the base URL.
     pub path: &'a str,
     /// Sent as bearer token.
     pub api_key: Option<&'a Secret>,
@@ -75,12 +75,12 @@ pub struct Endpoint {
     metrics: Arc<Metrics>,
 }
 
-/// How a server is, for `/status`.
+/// The health of a server, for `/status`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EndpointStatus {
-    /// It is left alone because it did not answer.
+    /// It counts as down because it did not answer.
     pub is_down: bool,
-    /// Calls under way.
+    /// Calls in progress.
     pub calls: usize,
     /// Calls that wait for their turn.
     pub waiting: usize,
@@ -113,12 +113,12 @@ impl Endpoint {
         })
     }
 
-    /// When everything about a message that came now has to be over.
+    /// The deadline of all calls about a message that arrives now.
     pub fn deadline(&self) -> Instant {
         Instant::now() + self.limits.timeout
     }
 
-    /// How it is.
+    /// Its health.
     pub fn status(&self) -> EndpointStatus {
         EndpointStatus {
             is_down: self.breaker.is_open(),
@@ -150,7 +150,7 @@ impl Endpoint {
         found
     }
 
-    /// Counts and says that something was not asked.
+    /// Counts and logs an outcome.
     pub(super) fn came_to(&self, outcome: RemoteOutcome, detail: &str) {
         RemoteCalled {
             check: self.label,
@@ -186,7 +186,7 @@ impl Endpoint {
         answer
     }
 
-    /// A place among the calls at once, by the deadline.
+    /// Waits for a permit, until the deadline.
     async fn turn(&self, deadline: Instant) -> Result<SemaphorePermit<'_>, Fault> {
         if let Ok(permit) = self.turns.try_acquire() {
             return Ok(permit);
@@ -227,7 +227,7 @@ fn fault(error: ClientError) -> Fault {
     }
 }
 
-/// One call that waits, counted as long as it does.
+/// Counts a waiting call as long as it waits.
 struct Waiting<'a>(&'a AtomicUsize);
 
 impl<'a> Waiting<'a> {

@@ -7,31 +7,31 @@ use thiserror::Error;
 /// Why there is no verdict.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum Fault {
-    /// No connection, or it broke.
+    /// No connection, or the connection broke.
     #[error("{0}")]
     Unreachable(&'static str),
     /// No whole answer in time.
     #[error("no whole answer within its timeout")]
     Late,
-    /// A status that is no success.
+    /// An error status.
     #[error("status {0}")]
     Status(u16),
-    /// Something else than what was asked for.
+    /// An answer that is not in the requested form.
     #[error("its answer is refused: {0}")]
     Nonsense(&'static str),
-    /// An answer beyond the bound.
+    /// An answer that is too large to be read.
     #[error("its answer is larger than {0} bytes")]
     TooLarge(usize),
     /// Too many calls were waiting.
     #[error("too many calls are waiting for it")]
     Busy,
-    /// It did not answer lately.
+    /// It counts as down.
     #[error("it did not answer lately and was not asked")]
     Down,
 }
 
 impl Fault {
-    /// The label it is counted by.
+    /// Its label in metrics.
     pub(super) fn outcome(self) -> RemoteOutcome {
         match self {
             Self::Unreachable(_) => RemoteOutcome::Unreachable,
@@ -44,8 +44,8 @@ impl Fault {
         }
     }
 
-    /// Whether it speaks against the server. A nonsense answer does not: a text may have caused it, and
-    /// one text must not have the next ones go unjudged.
+    /// Whether it counts against the server. A nonsense answer does not: a text may have caused it, and one
+    /// text must not keep the next ones from being judged.
     pub(super) fn is_outage(self) -> bool {
         match self {
             Self::Unreachable(_) | Self::Late => true,

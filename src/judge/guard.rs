@@ -39,12 +39,12 @@ impl GuardModel {
         })
     }
 
-    /// How it is.
+    /// Its health.
     pub fn status(&self) -> EndpointStatus {
         self.endpoint.status()
     }
 
-    /// Its opinion, and what of the message it was not asked about.
+    /// Its opinion, and which part of the message it did not see.
     ///
     /// # Errors
     /// Why there is no opinion.

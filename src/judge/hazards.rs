@@ -1,5 +1,4 @@
-//! What guard models call their categories, and which built-in ones those are. Categories that nothing
-//! built in covers map to none.
+//! The categories of guard models and the built-in ones they map to. Those without a counterpart map to none.
 
 /// The codes of Llama Guard 3 (MLCommons hazards), S1 to S14.
 const CODES: [&[&str]; 14] = [

@@ -1,6 +1,6 @@
-//! What an analysis asks other servers over HTTP (DESIGN "Seams"): the judge of custom policies, and
-//! checks that are merged with the engine's report by `analysis`. Every call is bounded in time, number
-//! and size, and a server that is down costs a message next to nothing. Keeps nothing, decides nothing.
+//! The servers that an analysis calls over HTTP (DESIGN "Seams"): the judge of custom policies, and checks
+//! that `analysis` merges with the engine's report. Every call is bounded in time, number and size, and a
+//! server that is down costs a message next to nothing. Stores nothing, decides nothing.
 
 mod cache;
 mod chat;
@@ -38,7 +38,7 @@ pub struct Remote {
 }
 
 impl Remote {
-    /// No server yet; what is missed by that is counted.
+    /// No server yet; messages that needed one are counted.
     pub fn none(metrics: Arc<Metrics>) -> Self {
         Self {
             metrics: Some(metrics),
@@ -77,7 +77,7 @@ impl Remote {
         self.guard.as_deref()
     }
 
-    /// Who judges custom policies: the model, else their own words.
+    /// The judge of custom policies: the model, else a search for their own words.
     pub fn judge(&self) -> &dyn Judge {
         match &self.judge {
             Some(judge) => &**judge,

@@ -64,12 +64,12 @@ impl ModelJudge {
         })
     }
 
-    /// How it is, and how many verdicts it remembers.
+    /// Its health, and the number of cached verdicts.
     pub fn status(&self) -> (EndpointStatus, usize) {
         (self.endpoint.status(), self.cache.len())
     }
 
-    /// What has to be asked, and whether that is everything.
+    /// The questions to ask, and whether they cover everything.
     fn parts<'a>(&self, policies: &'a [CustomPolicy], text: &'a str) -> (Vec<Part<'a>>, bool) {
         let size = |bytes| usize::try_from(bytes).unwrap_or(usize::MAX);
         let (chunk, most) = (self.settings.chunk, self.settings.max_text);
@@ -150,7 +150,7 @@ fn passed(policy: &CustomPolicy) -> PolicyRuling {
     }
 }
 
-/// Policies in groups that one call takes.
+/// Splits policies into groups for one call each.
 fn batches(policies: &[CustomPolicy]) -> Vec<&[CustomPolicy]> {
     let mut batches = Vec::new();
     let (mut from, mut bytes) = (0, 0);

@@ -1,5 +1,5 @@
-//! A Presidio analyzer over HTTP: `POST /analyze`, whose places are code points. Its entity types stand
-//! for patterns by a table; which of its finds stand is decided with the engine's own, one winner per place.
+//! A Presidio analyzer over HTTP: `POST /analyze`, whose positions are code points. A table maps its entity
+//! types to patterns; its finds compete with the engine's own, one winner per position.
 
 use super::endpoint::{Endpoint, EndpointConfig, EndpointStatus, RemoteCheck, SetupError};
 use super::fault::Fault;
@@ -89,7 +89,7 @@ impl Presidio {
         })
     }
 
-    /// How it is.
+    /// Its health.
     pub fn status(&self) -> EndpointStatus {
         self.endpoint.status()
     }
@@ -211,7 +211,7 @@ impl Question<'_> {
     }
 }
 
-/// What a model reads into a text gives way to what has a form.
+/// Finds of a model give way to finds with a fixed form.
 fn strength(kind: PatternName) -> Strength {
     use PatternName as P;
     match kind {

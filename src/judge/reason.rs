@@ -1,5 +1,5 @@
-//! What is kept of a judge's reason: it is bounded, and quotations of the text are removed, because a
-//! reason is part of records that keep nothing of the text (CONTRACT 37, 38).
+//! What is stored of a judge's reason: its length is limited, and quotations of the text are removed, because a
+//! reason is part of records that contain nothing of the text (CONTRACT 37, 38).
 
 /// Code points of a reason.
 pub(super) const LONGEST: usize = 200;
@@ -61,7 +61,7 @@ impl<'t> Quoted<'t> {
     }
 }
 
-/// What may stand around a value and is no part of it.
+/// Punctuation around a value.
 const EDGES: [char; 3] = ['.', '-', '_'];
 
 fn is_word(c: char) -> bool {
@@ -84,7 +84,7 @@ fn join(reason: &[char], quoted: &[bool]) -> String {
     out
 }
 
-/// One code point for one, so that places stay.
+/// One code point for one, so that positions stay the same.
 fn fold(c: char) -> char {
     c.to_lowercase().next().unwrap_or(c)
 }

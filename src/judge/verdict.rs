@@ -1,6 +1,6 @@
-//! What the judge is asked about one piece of a text, and the one form its answer may have. The text is
-//! data in a field of its own: it cannot end the field, and an answer counts only if it repeats a number
-//! that the text cannot know and has one verdict for each policy.
+//! The question to the judge about one piece of a text, and the one form its answer may have. The text is data
+//! in a field of its own: it cannot end the field, and an answer counts only if it repeats a number that the
+//! text cannot know and has one verdict for each policy.
 
 use super::chat::{self, Prompt};
 use super::endpoint::RemoteCheck;

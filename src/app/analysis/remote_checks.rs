@@ -1,4 +1,4 @@
-//! The servers that an analysis asks: from settings to what is asked.
+//! The servers that an analysis calls, from the settings.
 
 use crate::config::{AnalysisSettings, BaseUrl, JudgePlace};
 use crate::judge::{EndpointStatus, GuardModel, ModelJudge, Presidio, Remote};
@@ -10,7 +10,7 @@ use std::sync::Arc;
 /// The model of the demo upstream that judges.
 const DEMO_JUDGE: &str = "demo-judge";
 
-/// Makes what the settings name; `upstream` is the gateway's, where one runs in this process.
+/// Creates the clients that the settings name; `upstream` is the model server of a gateway in this process.
 ///
 /// # Errors
 /// When the system's certificates cannot be read for https.
@@ -44,7 +44,7 @@ pub(crate) fn remote(
     Ok(remote)
 }
 
-/// How they are, for `/status`; null without any.
+/// Their health, for `/status`; null without any.
 pub(crate) fn shown(remote: &Remote) -> Value {
     let mut checks = Map::new();
     let mut add = |name: &str, status: Option<EndpointStatus>| {

@@ -1,5 +1,5 @@
-//! What a gateway tells of its calls besides metrics: the access log and traces, from settings to what
-//! runs, and to its end.
+//! What a gateway reports about its calls besides metrics: the access log and traces, from the settings to
+//! their shutdown.
 
 pub(crate) mod operations;
 pub(crate) mod status;
@@ -20,7 +20,7 @@ pub(crate) struct Observability {
 }
 
 impl Observability {
-    /// Opens the log, and starts what sends spans where there is a collector.
+    /// Opens the log, and starts sending spans if there is a collector.
     ///
     /// # Errors
     /// When the log's file cannot be written, or the collector cannot be called at all.
@@ -39,7 +39,7 @@ impl Observability {
         })
     }
 
-    /// Writes and sends what is left; without waiting for the collector where it has to be quick.
+    /// Writes and sends what is left; after an interrupt without waiting for the collector.
     pub(crate) fn stop(&self, quick: bool) {
         self.tracing.stop(quick);
         self.access.close();

@@ -33,7 +33,7 @@ fn figures(overview: &Overview) -> impl IntoResponse + use<> {
 }
 
 fn ready(overview: &Overview) -> impl IntoResponse + use<> {
-    // A disk that refuses is no reason to send the calls elsewhere: they are answered as ever.
+    // A failing disk is no reason to send the calls elsewhere: they are answered as before.
     let degraded = overview.spool.as_ref().is_some_and(Spool::is_degraded);
     match overview.readiness.state() {
         "ready" if degraded => (StatusCode::OK, "ready, spool degraded\n".to_owned()),

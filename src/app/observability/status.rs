@@ -17,17 +17,17 @@ use std::sync::Arc;
 /// Applications with a problem that are named; all of them are counted.
 const NAMED: usize = 100;
 
-/// What the operations listener looks at.
+/// What the operations listener reports on.
 pub(crate) struct Overview {
     pub(crate) metrics: Arc<Metrics>,
     pub(crate) readiness: Arc<Readiness>,
     /// None where no policy store is configured.
     pub(crate) policies: Option<Policies>,
-    /// None where nothing is registered.
+    /// None without a spool.
     pub(crate) spool: Option<Spool>,
     pub(crate) reloads: Arc<Reloads>,
     pub(crate) api_activity: ApiActivity,
-    /// What an analysis in this process asks.
+    /// The servers that an analysis in this process calls.
     pub(crate) remote: Remote,
     /// None in a process without a gateway.
     pub(crate) gateway_state: Option<Arc<GatewayState>>,

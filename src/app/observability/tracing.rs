@@ -1,5 +1,5 @@
-//! The traces of one process across its reloads: where the settings differ another sender takes over,
-//! and the one before ends with the last call that has spans for it.
+//! The traces of one process across its reloads: if the settings change, another sender takes over and the
+//! previous one ends with the last call that has spans for it.
 
 use crate::config::TraceSettings;
 use crate::observe::Metrics;
@@ -14,10 +14,10 @@ use uuid::Uuid;
 
 /// How long a stop waits for the collector.
 const FLUSH: Duration = Duration::from_secs(5);
-/// Between two looks at whether it has everything.
+/// How often a sender is polled until it has sent everything.
 const LOOK: Duration = Duration::from_millis(5);
 
-/// Who decides on traces and who sends them.
+/// The tracer, which decides on traces, and their sender.
 pub(crate) struct Tracing {
     runtime: Handle,
     metrics: Arc<Metrics>,
@@ -26,7 +26,7 @@ pub(crate) struct Tracing {
     now: Mutex<Now>,
 }
 
-/// What is in force, and those before it that still have spans to send.
+/// The sender in force, and earlier ones that still have spans to send.
 #[derive(Default)]
 struct Now {
     tracer: Option<Arc<Tracer>>,
@@ -38,16 +38,16 @@ struct Sender {
     task: JoinHandle<()>,
 }
 
-/// What settings come to.
+/// The effect of new settings.
 pub(crate) enum Change {
-    /// What is in force stays.
+    /// The sender in force stays.
     None,
     /// This takes its place; None traces nothing.
     To(Option<Box<SpanExporter>>),
 }
 
 impl Tracing {
-    /// Starts what sends spans where there is a collector.
+    /// Starts sending spans if there is a collector.
     ///
     /// # Errors
     /// When the collector cannot be called at all.
@@ -67,19 +67,19 @@ impl Tracing {
         Ok(tracing)
     }
 
-    /// Who decides, now.
+    /// The tracer in force.
     pub(crate) fn tracer(&self) -> Option<Arc<Tracer>> {
         self.lock().tracer.clone()
     }
 
-    /// Reads what settings name outside themselves, and starts nothing.
+    /// Reads the files that the settings name, and starts nothing.
     ///
     /// # Errors
     /// When the collector cannot be called at all.
     pub(crate) fn prepare(&self, settings: Option<&TraceSettings>) -> Result<Change> {
         let tracer = self.tracer();
         let running = tracer.as_ref().map(|tracer| tracer.settings());
-        // A file may have changed that is called what it was.
+        // A file may have changed under the same name.
         let names_file = settings.is_some_and(|settings| settings.ca.is_some());
         if running == settings && !names_file {
             return Ok(Change::None);
@@ -91,7 +91,7 @@ impl Tracing {
         Ok(Change::To(export.transpose()?))
     }
 
-    /// Puts it in force; who decides then.
+    /// Puts it in force; returns the tracer.
     pub(crate) fn replace(&self, change: Change) -> Option<Arc<Tracer>> {
         let mut now = self.lock();
         let Change::To(export) = change else {
@@ -108,7 +108,7 @@ impl Tracing {
         now.tracer.clone()
     }
 
-    /// Sends what is left; without waiting for a collector where it has to be quick.
+    /// Sends what is left; after an interrupt without waiting for the collector.
     pub(crate) fn stop(&self, quick: bool) {
         let now = self.lock();
         for sender in &now.senders {

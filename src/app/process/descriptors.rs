@@ -17,9 +17,8 @@ const API: u64 = 10_000;
 /// The fewest client connections with which a gateway starts.
 const FEWEST: u64 = 16;
 
-/// Raises the soft limit to the hard one, and says how many clients there is room for. What
-/// `limits.connections` asks for beyond that is warned about; where it leaves the number open, fewer
-/// than the default are no mistake of anybody's.
+/// Raises the soft limit to the hard one and returns how many clients the descriptors allow. Warns if
+/// `limits.connections` asks for more; where it is not set, fewer than the default are only logged.
 ///
 /// # Errors
 /// When there are not even descriptors for a few.
@@ -51,8 +50,8 @@ pub(crate) fn clients(wanted: Option<usize>) -> Result<usize> {
     Ok(usize::try_from(room).unwrap_or(usize::MAX))
 }
 
-/// Raises the soft limit too, and says how many connections of the analysis API there is room for, beside a
-/// gateway with these limits where there is one. Half of what is reserved is theirs in any case.
+/// Raises the soft limit too and returns how many connections of the analysis API the descriptors allow, in
+/// addition to a gateway with these limits, if there is one. Half of the reserve is theirs in any case.
 pub(crate) fn api(beside: Option<&Limits>) -> i64 {
     let limit = getrlimit(Resource::Nofile);
     let most = limit.maximum.unwrap_or(u64::MAX);
@@ -70,18 +69,18 @@ pub(crate) fn api(beside: Option<&Limits>) -> i64 {
     i64::try_from(room).unwrap_or(i64::MAX)
 }
 
-/// Whether none is left, as far as one can tell by asking for one.
+/// Whether no descriptor is left: tries to open one.
 pub(crate) fn are_gone() -> bool {
     File::open("/dev/null").is_err_and(|error| is_shortage(&error))
 }
 
-/// Whether that is what an error says, of the process or of the system.
+/// Whether an error means that the process or the system has no descriptors left.
 pub(crate) fn is_shortage(error: &io::Error) -> bool {
     let errno = Errno::from_io_error(error);
     matches!(errno, Some(Errno::MFILE | Errno::NFILE))
 }
 
-/// The limit that is in force then.
+/// The limit that is in force afterwards.
 fn raise(now: u64, to: u64, maximum: Option<u64>) -> u64 {
     let current = Some(to);
     match setrlimit(Resource::Nofile, Rlimit { current, maximum }) {

@@ -22,14 +22,14 @@ const DRAINING: u8 = 2;
 const STOPPING: u8 = 3;
 const INTERRUPTED: u8 = 4;
 
-/// How often the wait for the last call looks.
+/// How often the wait for the last call polls.
 const LOOK: Duration = Duration::from_millis(20);
 
-/// Whether this process wants traffic.
+/// Whether this process accepts traffic.
 #[derive(Debug, Default)]
 pub(crate) struct Readiness {
     state: AtomicU8,
-    /// A signal does here what it is for, and ends nothing by itself.
+    /// Handlers are installed: a signal no longer ends the process by itself.
     handles_signals: AtomicBool,
 }
 
@@ -57,7 +57,7 @@ impl Readiness {
         self.handles_signals.load(Ordering::Relaxed)
     }
 
-    /// Asked to end in any way, or to make room.
+    /// Requested to stop, or handing over.
     pub(crate) fn is_leaving(&self) -> bool {
         self.state.load(Ordering::Relaxed) >= DRAINING
     }
@@ -66,7 +66,7 @@ impl Readiness {
         self.state.load(Ordering::Relaxed) >= STOPPING
     }
 
-    /// Asked to stop without waiting for anything.
+    /// Requested to stop without waiting for calls.
     pub(crate) fn is_interrupted(&self) -> bool {
         self.state.load(Ordering::Relaxed) == INTERRUPTED
     }
@@ -119,8 +119,8 @@ impl Signals {
         }
     }
 
-    /// Says that calls are welcome elsewhere, for as long as load balancers need to hear it. False when
-    /// it was interrupted.
+    /// Reports that the process is not ready, for as long as load balancers need to notice. False when it was
+    /// interrupted.
     async fn drain(&self, interrupt: &mut Signal) -> bool {
         info!("stop requested, draining");
         notify::stopping();
@@ -135,7 +135,7 @@ impl Signals {
         }
     }
 
-    /// Nothing is waited for any more, but for what was acknowledged to be on disk.
+    /// Stops waiting for calls; only acknowledged records are still written to disk.
     fn interrupted(&self) -> ShutdownSignal {
         info!("interrupted, stopping at once");
         self.readiness.set(INTERRUPTED);
@@ -188,9 +188,9 @@ impl ShutdownSignalWatch for Signals {
     }
 }
 
-/// Resolves when this process is asked to stop after the one that serves in its place has died: a supervisor
-/// starts another one only once this one is gone, and until then nobody serves. At a stop that one is there, or
-/// has left in order.
+/// Resolves when this process is requested to stop after its successor has died: a supervisor starts
+/// another process only once this one is gone, and until then no process serves. At a normal stop the
+/// successor still runs, or has stopped in order.
 async fn left_alone(control: &Path) {
     let Ok(mut terminate) = signal(SignalKind::terminate()) else {
         return std::future::pending().await;
@@ -205,8 +205,8 @@ async fn left_alone(control: &Path) {
     std::future::pending().await
 }
 
-/// Blocks until the process has been asked to stop and nothing is in flight, or `grace` is over
-/// since then, or `server` ended by itself.
+/// Blocks until a stop was requested and nothing is in flight, or `grace` has passed since then, or `server`
+/// has ended by itself.
 pub(crate) fn wait_for_the_last_call(
     server: &std::thread::JoinHandle<()>,
     readiness: &Readiness,

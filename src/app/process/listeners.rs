@@ -1,5 +1,5 @@
-//! Listeners of a service, clear or TLS, and the wait until they answer. Whose sockets they are is
-//! [`super::sockets`]'s.
+//! Listeners of a service, in clear text or TLS, and the wait until they accept. Their sockets come from
+//! [`super::sockets`].
 
 use crate::app::process::sockets::Sockets;
 use crate::app::reload::certificates::{Alpn, Certificates};

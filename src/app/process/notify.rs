@@ -12,18 +12,18 @@ use std::time::Duration;
 
 const VARIABLE: &str = "NOTIFY_SOCKET";
 
-/// Kept from the first word on: a process without descriptors has to be able to say that it is alive.
+/// Kept from the first message on: a process without descriptors must be able to report that it is alive.
 static SOCKET: OnceLock<UnixDatagram> = OnceLock::new();
 
-/// This process serves, and is alive: the one before it may have said so last half an interval ago, and the
-/// next upgrade may come within the other half.
+/// This process serves, and is alive: the previous process may have reported that half an interval ago, and
+/// the next upgrade may come within the other half.
 pub(crate) fn ready() {
     let process = std::process::id();
     send(&format!("READY=1\nMAINPID={process}\nWATCHDOG=1"));
 }
 
-/// Its configuration has been read again, whatever came of it. Which process is the main one is not said: a
-/// hand-over may be under way.
+/// A reload has ended, successfully or not. The message does not name the main process: a hand-over may be in
+/// progress.
 pub(crate) fn reloaded() {
     send("READY=1");
 }
@@ -33,24 +33,24 @@ pub(crate) fn main_process(pid: u32) {
     send(&format!("MAINPID={pid}"));
 }
 
-/// It reads its configuration again; [`reloaded`] ends that.
+/// A reload has begun; [`reloaded`] ends it.
 pub(crate) fn reloading() {
     let now = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
     let micros = now.tv_sec * 1_000_000 + now.tv_nsec / 1_000;
     send(&format!("RELOADING=1\nMONOTONIC_USEC={micros}"));
 }
 
-/// It has been asked to stop.
+/// This process is stopping.
 pub(crate) fn stopping() {
     send("STOPPING=1");
 }
 
-/// It is alive.
+/// This process is alive.
 pub(crate) fn alive() {
     send("WATCHDOG=1");
 }
 
-/// How often systemd wants to hear that; None where it does not ask.
+/// How often to send [`alive`]; None without a watchdog.
 pub(crate) fn watchdog_interval() -> Option<Duration> {
     let micros: u64 = std::env::var("WATCHDOG_USEC").ok()?.parse().ok()?;
     // Twice as often as asked, as its manual says.

@@ -25,7 +25,7 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-/// Between two looks at a server that starts.
+/// How often a starting server is polled.
 const LOOK: Duration = Duration::from_millis(2);
 
 /// What runs besides the listeners.
@@ -196,7 +196,7 @@ impl Serving {
         }
     }
 
-    /// Delivers what waits, unless it has to be quick.
+    /// Delivers what waits; after an interrupt only what is quick.
     fn end(self) {
         if let Some(spool) = self.spool {
             spool.stop(|| self.readiness.is_interrupted());

@@ -1,6 +1,6 @@
 //! The listening sockets of one process: bound before anything starts, so that a port in use is an
-//! error that names it, or taken over from the process before. Every service accepts on these; none
-//! binds by itself. Handing them on is [`super::upgrade`]'s.
+//! error that names it, or taken over from the previous process. Every service accepts on these; none
+//! binds by itself. `app::upgrade` hands them to the next process.
 
 use crate::config::Listener;
 use anyhow::{Context, Result};
@@ -15,14 +15,14 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// Connections that may wait to be accepted; the system has a limit of its own (net.core.somaxconn).
 const WAITING: i32 = 4096;
 
-/// A socket as two processes name it.
+/// The name by which two processes identify a socket.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Label {
     /// gateway, analysis or operations.
     pub(crate) what: String,
-    /// As the configuration has it; its port may be 0.
+    /// As in the configuration; its port may be 0.
     pub(crate) wanted: SocketAddr,
-    /// As it is.
+    /// As bound.
     pub(crate) bound: SocketAddr,
 }
 
@@ -35,7 +35,7 @@ pub(crate) struct Sockets {
 }
 
 impl Sockets {
-    /// With those that another process has handed over.
+    /// With the sockets that another process has handed over.
     pub(crate) fn inherit(handed: Vec<(Label, OwnedFd)>) -> Self {
         let handed = handed.into_iter();
         let inherited = handed
@@ -47,7 +47,7 @@ impl Sockets {
         }
     }
 
-    /// Listens on `wanted`, or takes the socket that does, and gives the address with its port.
+    /// Listens on `wanted`, or claims the inherited socket that does; returns the address with its port.
     ///
     /// # Errors
     /// When the address cannot be listened on; the text names it.
@@ -86,7 +86,7 @@ impl Sockets {
         Ok(())
     }
 
-    /// Closes what the process before had and this one does not want.
+    /// Closes the inherited sockets that this process does not use.
     pub(crate) fn close_unclaimed(&self) {
         lock(&self.inherited).clear();
     }
@@ -138,7 +138,7 @@ impl Sockets {
         copies.collect()
     }
 
-    /// Closes this process's copies. Clients of a socket without an accept loop would wait in vain.
+    /// Closes this process's copies: clients of a socket without an accept loop would wait forever.
     pub(crate) fn close(&self) {
         lock(&self.claimed).clear();
     }

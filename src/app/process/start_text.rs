@@ -42,7 +42,7 @@ pub(crate) fn all(settings: &Settings, first: &FirstRun, demo: bool) -> String {
     lines.join("\n")
 }
 
-/// What to set where other machines are to reach it, while none can.
+/// How to make the listeners reachable from other machines; only while none is.
 fn loopback_only(settings: &Settings) -> Option<String> {
     let listeners = settings.gateway.listen.iter();
     let mut listeners = listeners.chain(&settings.analysis.listen);
@@ -68,7 +68,7 @@ pub(crate) fn analysis(settings: &Settings, first: &FirstRun) -> String {
     text
 }
 
-/// The line with the one-time link to the web UI, while nobody can sign in to it.
+/// The line with the one-time link to the web UI, until somebody can sign in.
 fn sign_in(settings: &Settings, first: &FirstRun) -> Option<String> {
     let address = link_address(settings, first.sign_in_link.as_ref()?);
     Some(format!(
@@ -76,7 +76,7 @@ fn sign_in(settings: &Settings, first: &FirstRun) -> Option<String> {
     ))
 }
 
-/// Where a one-time link leads.
+/// The URL of a one-time link.
 pub(crate) fn link_address(settings: &Settings, link: &Secret) -> String {
     let listener = || url(settings.analysis.listen.get(..1).unwrap_or_default());
     let server = settings
@@ -87,7 +87,7 @@ pub(crate) fn link_address(settings: &Settings, link: &Secret) -> String {
     format!("{server}{LINK_PATH}{}", link.expose())
 }
 
-/// The first token where this start made it; one from the configuration is its owner's to know.
+/// The first token, if this start created it; one from the configuration is already known to its owner.
 pub(crate) fn new_key<'a>(settings: &Settings, first: &'a FirstRun) -> Option<&'a Secret> {
     let made = settings.analysis.first_token.is_none();
     first.access_key.as_ref().filter(|_| made)

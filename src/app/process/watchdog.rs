@@ -1,6 +1,6 @@
-//! Tells systemd that this process is alive (`WatchdogSec=`), as often as it wants to hear that and
-//! only while the operations listener answers and the runtimes behind the other listeners run. A process
-//! without descriptors is alive: it goes on by itself once it has some.
+//! Tells systemd that this process is alive (`WatchdogSec=`), at the interval it asks for and only while the
+//! operations listener answers and the runtimes behind the other listeners run. A process without
+//! descriptors counts as alive: it recovers by itself once it has some.
 
 use crate::app::process::{descriptors, listeners, notify};
 use crate::app::upgrade::Upgrades;
@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::time::Duration;
 
-/// How long each may take.
+/// The longest time for each check.
 const ANSWER: Duration = Duration::from_secs(2);
 
 /// Ends when it is dropped.
@@ -20,8 +20,8 @@ pub(crate) struct Watchdog {
 }
 
 impl Watchdog {
-    /// None where systemd does not ask. It says nothing any more once another process serves: that one's
-    /// operations listener would answer.
+    /// None without a watchdog. It stops once another process serves: the operations listener of that process
+    /// would answer.
     pub(crate) fn start(
         operations: SocketAddr,
         limits: Vec<Arc<ConnectionLimit>>,

@@ -27,15 +27,15 @@ use tower_service::Service as _;
 /// How long a connection may wait for one more request after a hand-over.
 const PEACE: Duration = Duration::from_secs(5);
 
-/// What the limit of the API's connections is called in the log.
+/// Name of the API's connection limit in the log.
 const BOUND: &str = "as many as the file descriptors allow the analysis API";
 
-/// What is under way on the API of one process: a stop waits for its requests, a hand-over for
-/// its connections too.
+/// Requests and connections of the API of one process: a stop waits for its requests, a hand-over for its
+/// connections too.
 #[derive(Clone)]
 pub(crate) struct ApiActivity {
     requests: Arc<AtomicI64>,
-    /// Another process serves: who is connected here may finish in peace.
+    /// Another process serves: open connections may still finish.
     handed_over: Arc<AtomicBool>,
     limit: Arc<ConnectionLimit>,
 }
@@ -88,7 +88,7 @@ pub(crate) struct WebApp {
     header_timeout: Duration,
 }
 
-/// The same, with its requests counted, and in peace after a hand-over.
+/// The same, with its requests counted; after a hand-over open connections may finish.
 pub(crate) struct CountedApp {
     app: WebApp,
     api_activity: ApiActivity,
@@ -198,7 +198,7 @@ impl WebApp {
     }
 }
 
-/// Who is at the other end of a connection, and whether it is a secret one.
+/// The peer of a connection, and whether the connection is encrypted.
 fn peer(stream: &Stream) -> Peer {
     let digest = stream.get_socket_digest();
     let address =

@@ -33,21 +33,21 @@ impl Alpn {
     }
 }
 
-/// One listener's files.
+/// The certificate of one listener, with its files.
 #[derive(Debug)]
 pub(crate) struct Certificate {
     files: TlsFiles,
     held: ArcSwap<LoadedCertificate>,
 }
 
-/// What was read of them.
+/// What was read from the files.
 #[derive(Debug)]
 pub(crate) struct LoadedCertificate {
     key: Arc<CertifiedKey>,
     clients: Option<Arc<dyn ClientCertVerifier>>,
 }
 
-/// Those of all listeners of a process.
+/// The certificates of all listeners of a process.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Certificates(Vec<Arc<Certificate>>);
 
@@ -68,7 +68,7 @@ impl Certificates {
         Ok(Some(certificate))
     }
 
-    /// Everything with which a process has been started, once more.
+    /// Reads the files of all listeners again.
     ///
     /// # Errors
     /// When a file cannot be read or used.
@@ -85,7 +85,7 @@ impl Certificates {
 }
 
 impl Certificate {
-    /// The listener's side of a handshake with them.
+    /// The acceptor of the listener's TLS handshakes.
     ///
     /// # Errors
     /// When TLS cannot be set up at all.

@@ -1,13 +1,13 @@
 //! Which secrets travel in clear text off this machine, by the settings: those of the settings themselves and
-//! those of clients. Said once for each target at the start and at each reload. It is allowed: there are
-//! networks that only trusted machines are on, and proxies that terminate TLS.
+//! those of clients. Logged once for each target at the start and at each reload. It is allowed: there are
+//! networks of trusted machines only, and proxies that terminate TLS.
 
 use crate::config::{BaseUrl, JudgePlace, Listener, Role, Settings, StoreSettings, StoreSsl};
 use crate::observe::Metrics;
 use crate::observe::events::{ClearTextSecret, ClearTextTarget};
 use std::net::IpAddr;
 
-/// Says it of every target that the role calls.
+/// Warns about every target that the role calls.
 pub(crate) fn warn(settings: &Settings, role: Role, metrics: &Metrics) {
     for target in targets(settings, role) {
         ClearTextSecret { target }.emit(metrics);
@@ -41,7 +41,7 @@ fn called(settings: &Settings, role: Role) -> Vec<ClearTextTarget> {
         let trace = gateway.trace.as_ref();
         let trace = trace.filter(|trace| trace.authorization.is_some());
         called.extend([
-            // Whose keys travel there are the clients'.
+            // The keys sent there are those of the clients.
             (ClearTextTarget::Upstream, gateway.upstream.url.as_ref()),
             (ClearTextTarget::Monitor, gateway.monitor.url.as_ref()),
             (ClearTextTarget::Trace, trace.map(|trace| &trace.endpoint)),
@@ -78,7 +78,7 @@ fn is_unchecked(store: &StoreSettings) -> bool {
     store.ssl != StoreSsl::On && !store.host.starts_with('/') && !is_here(&store.host)
 }
 
-/// Whether other machines can come without TLS.
+/// Whether other machines can connect without TLS.
 fn is_open(listeners: &[Listener]) -> bool {
     let open = |listener: &Listener| listener.tls.is_none() && !listener.address.ip().is_loopback();
     listeners.iter().any(open)

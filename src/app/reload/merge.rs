@@ -16,7 +16,7 @@ pub(crate) fn merge(running: &Settings, wanted: Settings) -> (Settings, Vec<&'st
     (merge.next, merge.waiting)
 }
 
-/// The keys as the file has them: an analysis server's stand at its top level.
+/// The keys as the file names them: those of an analysis server are at its top level.
 pub(crate) fn named(keys: &[&str], beside_gateway: bool) -> String {
     let key = |key: &&str| match beside_gateway {
         true => (*key).to_owned(),
@@ -78,7 +78,7 @@ impl Merge<'_> {
             "analysis.checks" analysis.checks;
             "analysis.sign_in" analysis.oidc;
         }
-        // And every key that has no name above.
+        // Any other key of the section.
         keep! { self "analysis" analysis; }
     }
 

@@ -1,6 +1,6 @@
-//! Reading the configuration again while calls go on (CONTRACT 35): all or nothing, the last good one
-//! stays in force, and what only a new process can change is named. Calls under way keep what they
-//! began with.
+//! Reloading the configuration while calls are in progress (CONTRACT 35): all or nothing, else the last good
+//! one stays in force; settings that only a new process can change are named. Calls in progress keep the
+//! settings they began with.
 
 pub(crate) mod certificates;
 pub(crate) mod clear_text;
@@ -23,7 +23,7 @@ use serde_json::{Value, json};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// Reads the configuration again, from where it came from at the start.
+/// Reads the configuration again, from the same sources as at the start.
 pub type LoadSettings = Arc<dyn Fn() -> Result<Settings, Problems> + Send + Sync>;
 
 /// What can be changed in a running process.
@@ -80,13 +80,13 @@ impl Reloads {
         })
     }
 
-    /// Says what can be changed, once it runs.
+    /// Attaches the running parts that a reload can change.
     pub(crate) fn attach(&self, parts: Reloadable) {
         // A process attaches its parts once.
         let _ = self.parts.set(parts);
     }
 
-    /// Reads the configuration and puts it in force; says what took effect.
+    /// Reads the configuration and puts it in force; returns what took effect.
     ///
     /// # Errors
     /// When it is wrong: then nothing has changed, and the text says why.
@@ -116,9 +116,9 @@ impl Reloads {
         }
     }
 
-    /// Reads the configuration once more where it has changed since this process read it, and certificates in
-    /// any case: the process before may have been told to meanwhile, and its word is this one's too. A secret
-    /// alone that changed is not seen, since nothing compares secrets.
+    /// After a take-over: reloads if the configuration has changed since this process read it, and reads
+    /// certificates in any case. The previous process may have received a reload meanwhile. A change of
+    /// nothing but a secret goes unnoticed, since secrets are not compared.
     pub(crate) fn catch_up(&self) {
         let wanted = (self.load)();
         if wanted.is_ok_and(|wanted| wanted.hash() != self.configuration()) {
@@ -167,7 +167,7 @@ impl Reloads {
     }
 }
 
-/// What settings name outside themselves, read and opened.
+/// The files that settings name, read and opened.
 struct Ready {
     certificates: Vec<LoadedCertificate>,
     access: PreparedLog,

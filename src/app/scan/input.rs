@@ -1,6 +1,6 @@
 //! Cuts files and pipes into blocks of whole lines. Where a text is cut depends on the text alone, so
 //! that the finds are the same however it arrives; lines of JSON are handed on as they come, so that a
-//! pipe sees its answers at once. What is in a line is not looked at here.
+//! pipe sees its answers at once. The content of a line is not examined here.
 
 use super::ScanRequest;
 use anyhow::{Context, bail};
@@ -48,7 +48,7 @@ impl Shape {
     }
 
     /// One past the last byte of the block that `bytes` begin with; None: there is none yet.
-    /// `seen` bytes were looked at before.
+    /// `seen` bytes were examined before.
     fn end(self, bytes: &[u8], seen: usize) -> Option<usize> {
         match self {
             Self::Whole => None,
@@ -61,7 +61,7 @@ impl Shape {
 /// The first empty line from [`PARAGRAPHS`] on, else the first line end from [`LINES`] on.
 fn paragraph_end(bytes: &[u8], seen: usize) -> Option<usize> {
     let from = seen.max(PARAGRAPHS).min(bytes.len());
-    // What was looked at may have ended between the two.
+    // The examined part may have ended between the two.
     let from = from.saturating_sub(3).max(PARAGRAPHS.min(bytes.len()));
     for end in memchr::memchr_iter(b'\n', &bytes[from..]).map(|at| from + at) {
         let before = &bytes[..end];

@@ -1,6 +1,6 @@
-//! `monitor scan` (CONTRACT 36): the detectors over files and pipes, without any server. One thread
-//! reads, one per CPU looks, this one writes what they found in the order of the input. Nothing here
-//! knows a pattern. Memory is bounded by the blocks under way, not by the size of the input.
+//! `monitor scan` (CONTRACT 36): the detectors over files and pipes, without any server. One thread reads,
+//! one per CPU searches, this one writes the findings in the order of the input. Nothing here knows a
+//! pattern. Memory is bounded by the blocks in progress, not by the size of the input.
 
 mod input;
 mod jsonl;
@@ -28,18 +28,18 @@ use std::time::Instant;
 /// Blocks that were read and not yet written, for each CPU.
 const AHEAD: usize = 4;
 
-/// What to look through and what to write.
+/// What to search and what to write.
 #[derive(Clone, Debug)]
 pub struct ScanRequest {
     /// Files; `-` is standard input.
     pub files: Vec<PathBuf>,
-    /// What to look for; None: everything there is a detector for.
+    /// Patterns to search for; None: all of them.
     pub patterns: Option<Vec<PatternName>>,
     /// Lines `{"id","text"}` in and lines of entities out, instead of text in and a list out.
     pub jsonl: bool,
-    /// How a masked copy looks, where one is wanted.
+    /// The style of a masked copy; None: no copy.
     pub mask: Option<MaskStyle>,
-    /// Models that look too.
+    /// Models that search too.
     pub models: DetectSettings,
 }
 
@@ -50,17 +50,16 @@ struct Done {
     out: Vec<u8>,
     /// Entity types in order of appearance, one entry per find.
     kinds: Vec<String>,
-    /// What could not be looked through, with its place; never a piece of the text.
+    /// What could not be searched, with its position; never a piece of the text.
     problems: Vec<String>,
     /// Bytes of input.
     bytes: u64,
 }
 
-/// The way of a block to a worker, and of its outcome back.
+/// The channel of a block to a worker, and of its result back.
 type Job = (Block, SyncSender<Done>);
 
-/// Looks through everything and writes to `out`; the picture of the progress goes to standard error
-/// where that is a terminal.
+/// Searches everything and writes to `out`; progress is shown on standard error if that is a terminal.
 ///
 /// # Errors
 /// A model that cannot be used, a file that cannot be read or is not UTF-8, a line over the limit, an
@@ -78,7 +77,7 @@ pub fn scan(request: &ScanRequest, out: &mut dyn Write) -> anyhow::Result<Summar
         }
         let reading = scope.spawn(|| read(request, jobs, &order_of(order)));
         let written = output.write_all(&outcomes, out);
-        // A reader that waits for room learns that the writer is gone.
+        // A reader that waits to send learns that the writer is gone.
         drop(outcomes);
         let read = reading
             .join()
@@ -88,7 +87,7 @@ pub fn scan(request: &ScanRequest, out: &mut dyn Write) -> anyhow::Result<Summar
     Ok(output.end())
 }
 
-/// Gives every block a place in the order before a worker gets it.
+/// Queues the result of every block in order before a worker gets the block.
 fn order_of(order: SyncSender<Receiver<Done>>) -> impl Fn() -> Option<SyncSender<Done>> {
     move || {
         let (reply, outcome) = sync_channel(1);
@@ -139,7 +138,7 @@ impl Scanner {
             guardrails: request.jsonl.then(GuardrailsRules::default),
             ..Rules::default()
         };
-        // Nobody waits for one message: a file is looked through whole, however long a model takes.
+        // No caller waits for a single message: a file is searched whole, however long a model takes.
         let models = Models::read(&request.models.clone().unhurried())?;
         Ok(Self {
             engine: models.beside(Engine::default()),
@@ -150,19 +149,19 @@ impl Scanner {
         })
     }
 
-    /// What is in a text, and one entry per failure.
+    /// The findings of a text, and one entry per failure.
     fn look(&self, text: &str) -> (DatacleanReport, Vec<String>) {
         let start = Instant::now();
         let clock = move || u64::try_from(start.elapsed().as_micros()).unwrap_or(u64::MAX);
         self.engine.sensitive_data(text, &self.rules, &clock)
     }
 
-    /// What the built-in policies for user messages say of a text, and one entry per failure.
+    /// The verdicts of the built-in policies for user messages, and one entry per failure.
     fn judge(&self, text: &str) -> (GuardrailsReport, Vec<String>) {
         self.engine.guardrails(text, &self.rules)
     }
 
-    /// Ends when the reader is through.
+    /// Ends when the reader has ended.
     fn work(&self, queue: &Mutex<Receiver<Job>>) {
         loop {
             let job = queue.lock().unwrap_or_else(PoisonError::into_inner).recv();
@@ -177,7 +176,7 @@ impl Scanner {
                 true => jsonl::scan(self, &block, &mut done),
                 false => text::scan(self, &block, &mut done),
             }
-            // Nobody waits where the output is closed.
+            // The output is closed.
             let _ = reply.send(done);
         }
     }

@@ -1,4 +1,4 @@
-//! Writes what was found in the order of the input, shows how far it is, and adds up.
+//! Writes the findings in the order of the input, shows progress, and sums up.
 
 use super::Done;
 use indicatif::{ProgressBar, ProgressStyle};
@@ -13,14 +13,14 @@ const TOLD: u64 = 20;
 /// Columns of the longest bar of the summary.
 const WIDEST: u64 = 40;
 
-/// What was found in all.
+/// The sum of a run.
 #[derive(Clone, Debug)]
 pub struct Summary {
     /// Finds of each entity type.
     pub kinds: BTreeMap<String, u64>,
-    /// Bytes that were looked through.
+    /// Bytes that were searched.
     pub bytes: u64,
-    /// Blocks or lines that could not be looked through, wholly or in part.
+    /// Blocks or lines that could not be searched, wholly or in part.
     pub problems: u64,
     /// From the first block to the last.
     pub time: Duration,
@@ -85,7 +85,7 @@ impl Output {
         }
     }
 
-    /// Ends when the reader is through and every block is written.
+    /// Ends when the reader has ended and every block is written.
     pub(super) fn write_all(
         &mut self,
         outcomes: &Receiver<Receiver<Done>>,

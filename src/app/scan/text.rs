@@ -16,7 +16,7 @@ pub(super) fn scan(scanner: &Scanner, block: &Block, done: &mut Done) {
             .push(format!("{file}, from line {line}: {error}"));
     }
     if scanner.has_copy {
-        // Without a copy the text could not be looked through; it is not handed on unseen.
+        // Without a masked copy the text was not searched; it is not passed on unchecked.
         done.out = report.cleaned_text.unwrap_or_default().into_bytes();
     } else {
         list(scanner, block, &report.entities, &mut done.out);
@@ -24,7 +24,7 @@ pub(super) fn scan(scanner: &Scanner, block: &Block, done: &mut Done) {
     done.kinds = report.entities.into_iter().map(|find| find.kind).collect();
 }
 
-/// Where a find stands.
+/// The position of a find.
 struct Place {
     start: usize,
     end: usize,

@@ -1,4 +1,4 @@
-//! `monitor reload` and `monitor upgrade` as they reach the running process.
+//! The commands of `monitor reload` and `monitor upgrade` to the running process.
 
 use super::handover::{BY_HAND, READY, patience};
 use super::line;
@@ -45,7 +45,7 @@ pub fn running_role(data_dir: &Path) -> Result<Role> {
     }
 }
 
-/// Has the running process of this data folder start its successor; says which.
+/// Makes the running process of this data folder start its successor; returns its answer.
 ///
 /// # Errors
 /// When none runs, or the successor did not become ready: then the running one goes on.
@@ -54,7 +54,7 @@ pub fn order_upgrade(data_dir: &Path, role: Role) -> Result<String> {
     order(&socket_path(data_dir, role), "upgrade", limit)
 }
 
-/// Has the running process of this data folder read its configuration again; says what took effect.
+/// Makes the running process of this data folder reload its configuration; returns what took effect.
 ///
 /// # Errors
 /// When none runs, or the configuration is wrong: then the running one stays in force.
@@ -62,7 +62,7 @@ pub fn order_reload(data_dir: &Path, role: Role) -> Result<String> {
     order(&socket_path(data_dir, role), "reload", READY)
 }
 
-/// Sends one order and gives the answer.
+/// Sends a command and returns the answer.
 ///
 /// # Errors
 /// When no process runs there, or it reports a failure.

@@ -18,7 +18,7 @@ use std::time::{Duration, Instant};
 
 /// How long a client of the socket may take to send its command.
 const ORDER: Duration = Duration::from_secs(5);
-/// Between two looks at a process that ends.
+/// How often a process that ends is polled.
 const LOOK: Duration = Duration::from_millis(10);
 
 /// The serving end of the control socket.
@@ -123,7 +123,7 @@ pub(crate) fn is_deserted(path: &Path) -> bool {
         if asked.and_then(|()| read_line(&mut stream, ORDER)).is_ok() {
             return false;
         }
-        // It is on its way out, in order or not: the next look tells.
+        // It is ending, in order or not: the next poll shows which.
         std::thread::sleep(LOOK);
     }
     false
@@ -138,7 +138,7 @@ fn listen(path: &Path) -> Result<UnixListener> {
             .create(folder)?;
     }
     let own = path.with_extension(std::process::id().to_string());
-    // Of a process that had this number and died.
+    // Left by a process that had this id and died.
     let _ = std::fs::remove_file(&own);
     let (near, _folder) = short(&own)?;
     let listener = UnixListener::bind(near)?;

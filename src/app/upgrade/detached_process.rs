@@ -1,7 +1,7 @@
-//! A process that is no child of the one that starts it. systemd supervises a main process in full only
-//! where that is its own child: one that is not gets SIGKILL right behind the SIGTERM of a stop, and its end
-//! is not noticed. So a step between the two starts it and ends, and whoever takes in orphans, systemd first,
-//! is its parent from then on.
+//! A process that is not a child of the one that starts it. systemd supervises a main process fully only if
+//! it is its own child: another one gets SIGKILL right after the SIGTERM of a stop, and its end goes
+//! unnoticed. So an intermediate process starts it and ends; its parent is then the process that adopts
+//! orphans, which is systemd.
 
 use super::line;
 use anyhow::{Context, Result, bail};
@@ -18,24 +18,24 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-/// The command that is the step between.
+/// The command of the intermediate process.
 pub(crate) const COMMAND: &str = "start-detached";
-/// This program as it runs, whatever stands on the disk by now.
+/// This program as it runs, even if its file was replaced.
 const ITSELF: &str = "/proc/self/exe";
-/// How long the step may take.
+/// How long the intermediate process may take.
 const STEP: Duration = Duration::from_secs(30);
 
-/// A process, followed without being its parent.
+/// A process that is watched without being its parent.
 pub(crate) struct DetachedProcess {
     pid: u32,
     handle: Handle,
 }
 
-/// How it is followed.
+/// How it is watched.
 enum Handle {
     /// Readable once it has ended.
     Open(OwnedFd),
-    /// By its number: the system had no handle to give.
+    /// By its id, where the system has no handles.
     Number(Pid),
     Ended,
 }
@@ -44,11 +44,11 @@ impl DetachedProcess {
     /// Starts a program with these arguments, and with this process's environment and streams.
     ///
     /// # Errors
-    /// When it, or the step between, cannot be started.
+    /// When it, or the intermediate process, cannot be started.
     pub(crate) fn start(program: &Path, arguments: &[OsString]) -> Result<Self> {
         let (mut near, far) = UnixStream::pair()?;
         let itself = Path::new(ITSELF);
-        // Nothing of this is left behind it: the socket ends with the step.
+        // The program inherits none of this: the socket ends with the intermediate process.
         let step = Command::new(if itself.exists() { itself } else { program })
             .arg(COMMAND)
             .arg("--")
@@ -61,7 +61,7 @@ impl DetachedProcess {
         if said.is_err() {
             let _ = step.kill();
         }
-        // Behind its end the process has its parent.
+        // After its end the process has its new parent.
         let _ = step.wait();
         let said = said.context("the step that starts it ended")?;
         let Some(Ok(pid)) = said.strip_prefix("process ").map(str::parse) else {
@@ -83,12 +83,12 @@ impl DetachedProcess {
         self.pid
     }
 
-    /// Whether it has ended, however.
+    /// Whether it has ended, in any way.
     pub(crate) fn has_ended(&self) -> bool {
         self.waited(Duration::ZERO)
     }
 
-    /// Kills it, and comes back when it is gone.
+    /// Kills it and returns when it is gone.
     pub(crate) fn end(&self) {
         let _ = match &self.handle {
             Handle::Open(handle) => pidfd_send_signal(handle, Signal::KILL),
@@ -115,8 +115,8 @@ impl DetachedProcess {
     }
 }
 
-/// The step between: starts the program and says its number, or what was wrong, on standard input,
-/// which is [`DetachedProcess::start`]'s socket.
+/// The intermediate process: starts the program and reports its id, or the error, on standard input, which is
+/// the socket of [`DetachedProcess::start`].
 ///
 /// # Errors
 /// When the program cannot be started.

@@ -19,7 +19,7 @@ use tokio::sync::watch;
 pub(crate) const READY: Duration = Duration::from_secs(120);
 /// The same where it has a store, which a new version may have to migrate first.
 const MIGRATED: Duration = Duration::from_secs(30 * 60);
-/// How long a signalled process waits for one that was started by hand.
+/// How long a process waits after SIGQUIT for one that was started with `--upgrade`.
 pub(crate) const BY_HAND: Duration = Duration::from_secs(5);
 
 pub(crate) fn patience(role: Role) -> Duration {
@@ -51,7 +51,7 @@ pub(crate) struct Upgrades {
     /// How long the next process may take.
     pub(crate) patience: Duration,
     metrics: Arc<Metrics>,
-    /// Orders that are not answered yet.
+    /// Commands that are not answered yet.
     pub(crate) orders: AtomicI64,
     /// This process keeps no connection any more.
     leaving: AtomicBool,
@@ -116,10 +116,10 @@ impl Upgrades {
     }
 
     fn finish(&self, stream: &mut UnixStream, pid: u32) {
-        // Once it is its supervisor's child, and before it may be followed by a third.
+        // Once it is its supervisor's child, and before a third process may follow it.
         drop(self.starting());
         notify::main_process(pid);
-        // It serves, whether it hears of it or not.
+        // It serves, even if this message is lost.
         let _ = writeln!(stream, "going");
         HandedOver.emit();
         self.enter(Phase::Handing, Phase::HandedOver);

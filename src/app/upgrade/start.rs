@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
-/// Between two looks at the process that was started.
+/// How often the started process is polled.
 const LOOK: Duration = Duration::from_millis(10);
 /// How long the previous process may take to confirm that it stops accepting.
 const GOING: Duration = Duration::from_secs(10);
@@ -21,7 +21,7 @@ const GOING: Duration = Duration::from_secs(10);
 const FIND: Duration = Duration::from_secs(5);
 const FLAG: &str = "--upgrade";
 
-/// The process before, while it waits for this one.
+/// The previous process, which waits for this one.
 pub(crate) struct Predecessor(UnixStream);
 
 /// The sockets of the running process with this data folder, which waits from here on; empty ones
@@ -48,7 +48,7 @@ impl Predecessor {
     /// Tells it that this process serves.
     ///
     /// # Errors
-    /// When it is gone or has changed its mind: then it serves, and this process must not.
+    /// When it is gone, or has given up and keeps serving: then this process must not serve.
     pub(crate) fn ready(mut self) -> Result<()> {
         let answer = writeln!(self.0, "ready {}", std::process::id())
             .map_err(Into::into)
@@ -62,10 +62,10 @@ impl Predecessor {
     }
 }
 
-/// Starts this program as it stands on the disk now and waits until it serves; gives its number.
+/// Starts the program file as it is now and waits until it serves; returns the process id.
 ///
 /// # Errors
-/// When it cannot be started, ends, or is not ready in time; this process goes on then.
+/// When it cannot be started, ends, or is not ready in time; this process then keeps serving.
 pub(crate) fn next_process(upgrades: &Upgrades) -> Result<u32> {
     if upgrades.wait(Duration::ZERO, |phase| phase != Phase::Serving) {
         bail!("another upgrade is under way");
@@ -85,8 +85,8 @@ pub(crate) fn next_process(upgrades: &Upgrades) -> Result<u32> {
             }
             bail!("the new process ended before it was ready; its log says why");
         }
-        // One that has the sockets may say this instant that it serves: how long it has for that is the
-        // hand-over's to say.
+        // A process that has the sockets may report at any moment that it serves; the hand-over limits the
+        // time for that.
         if Instant::now() > until && upgrades.enter(Phase::Serving, Phase::GivenUp) {
             next.end();
             upgrades.enter(Phase::GivenUp, Phase::Serving);
@@ -99,8 +99,8 @@ pub(crate) fn next_process(upgrades: &Upgrades) -> Result<u32> {
     }
 }
 
-/// Says what SIGQUIT does: a process that was started with `--upgrade` takes over; where none comes,
-/// one is started. Blocks until that has ended.
+/// Handles SIGQUIT: lets a process that was started with `--upgrade` take over; if none comes, starts one.
+/// Blocks until that has ended.
 pub(crate) fn on_signal(upgrades: &Upgrades) {
     let somebody_came = upgrades.wait(BY_HAND, |phase| phase != Phase::Serving);
     if somebody_came {
@@ -120,8 +120,8 @@ fn launch() -> Result<DetachedProcess> {
     DetachedProcess::start(program, &arguments)
 }
 
-/// The program's path and arguments as they were at the start: the file may be another one by now,
-/// and that is the point.
+/// The program's path and arguments as they were at the start. The file may be a newer version by now: that
+/// one is started.
 fn remember() -> &'static (PathBuf, Vec<OsString>) {
     static CALLED: OnceLock<(PathBuf, Vec<OsString>)> = OnceLock::new();
     CALLED.get_or_init(|| {

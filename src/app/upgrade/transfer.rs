@@ -53,7 +53,7 @@ pub(crate) fn send(stream: &UnixStream, sockets: &[(Label, OwnedFd)]) -> Result<
 /// Receives what [`send`] sends.
 ///
 /// # Errors
-/// When the other end is gone or sends something else; its own words where it refuses.
+/// When the other end is gone or sends something else; with its own text if it refuses.
 pub(crate) fn receive(stream: &UnixStream) -> Result<Vec<(Label, OwnedFd)>> {
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MOST))];
     let mut ancillary = RecvAncillaryBuffer::new(&mut space);
