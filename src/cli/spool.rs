@@ -99,9 +99,9 @@ impl SpoolArgs {
         [
             ("segments", found.segments.to_string()),
             ("bytes", found.bytes.to_string()),
-            ("records waiting", found.records.to_string()),
+            ("records owed", found.records.to_string()),
             ("oldest", oldest),
-            ("replayed, not yet picked up", found.put_back.to_string()),
+            ("put back, not yet picked up", found.put_back.to_string()),
             ("dead letters", found.dead_letters.to_string()),
             ("damaged files", found.damaged_files.to_string()),
         ]
@@ -119,7 +119,7 @@ impl SpoolArgs {
     fn replayed(&self, count: u64) -> String {
         match self.json {
             true => format!("{}\n", json!({ "put_back": count })),
-            false => format!("{count} dead letters replayed\n"),
+            false => format!("{count} dead letters put back\n"),
         }
     }
 }

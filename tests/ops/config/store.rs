@@ -42,7 +42,7 @@ fn the_stores_keys_are_checked_for_an_analysis_server_too() {
 }
 
 #[test]
-fn retention_is_on_by_default_and_null_takes_a_bound_away() {
+fn retention_is_on_by_default_and_null_lifts_a_limit() {
     let run = monitor(&["check"], &[]);
     let default = "90 days, 10000000 records, 53687091200 bytes";
     assert_eq!(line(&run, "retention"), default);
@@ -53,7 +53,7 @@ fn retention_is_on_by_default_and_null_takes_a_bound_away() {
         ),
         (
             "retention: {days: null, rows: null, bytes: null}",
-            "without a bound",
+            "unlimited",
         ),
         ("retention: null", default),
     ] {
