@@ -55,7 +55,7 @@ use std::path::{Path, PathBuf};
 
 /// Reads and checks everything (CONTRACT 33).
 ///
-/// Every source that sets a key is checked, also where another source wins. An empty variable and
+/// Every source that sets a key is checked, even if another source wins. An empty variable and
 /// a YAML `null` count as not set.
 ///
 /// # Errors
@@ -79,7 +79,7 @@ pub fn load(
     };
     let mut reader = Reader::new(sources);
     let settings = schema::read(&mut reader, role);
-    // A file that cannot be read may hold what seems to be missing.
+    // A file that cannot be read may contain what seems to be missing.
     if file.is_none() || document.is_some() {
         validate::contradictions(&settings, role, &mut reader);
     }
@@ -95,7 +95,7 @@ pub fn load(
 /// file is checked.
 ///
 /// # Errors
-/// When the file cannot be read, or names the folder in a way that is no path.
+/// When the file cannot be read, or its value is not a path.
 pub fn data_dir(
     file: Option<&Path>,
     overrides: &Overrides,

@@ -1,5 +1,4 @@
-//! Certificates, keys and authorities from PEM files, checked as they are read: every text names the
-//! file that is to blame. What they are used for is the reader's own business.
+//! Certificates, keys and authorities from PEM files, checked as they are read: every error names the file.
 
 use rustls::RootCertStore;
 use rustls::pki_types::pem::PemObject;
@@ -11,7 +10,7 @@ use x509_parser::prelude::{FromDer, X509Certificate};
 /// A certificate chain and its key.
 ///
 /// # Errors
-/// When a file cannot be read or holds something else, the certificate's time is over or has not come,
+/// When a file cannot be read or contains something else, the certificate has expired or is not valid yet,
 /// or the two do not match.
 pub fn identity(cert: &Path, key: &Path) -> Result<CertifiedKey, String> {
     let chain = certificates(cert)?;
@@ -26,7 +25,7 @@ pub fn identity(cert: &Path, key: &Path) -> Result<CertifiedKey, String> {
     let signs = rustls::crypto::ring::sign::any_supported_type(&read);
     let signs = signs.map_err(|_| unusable(&"unsupported kind of key"))?;
     let identity = CertifiedKey::new(chain, signs);
-    // Some kinds of key cannot tell; a wrong pair of those shows in the first handshake.
+    // Not possible for some kinds of key; a wrong pair of those fails in the first handshake.
     match identity.keys_match() {
         Err(rustls::Error::InconsistentKeys(rustls::InconsistentKeys::Unknown)) | Ok(()) => {
             Ok(identity)

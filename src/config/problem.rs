@@ -1,4 +1,4 @@
-//! What is wrong with a configuration and where; not how to find it (§8, CONTRACT 33).
+//! What is wrong with a configuration and where (§8, CONTRACT 33).
 
 use std::fmt;
 
@@ -7,7 +7,7 @@ use std::fmt;
 pub enum Origin {
     /// The YAML file.
     File {
-        /// Its path as it was given.
+        /// Its path as given.
         path: String,
         /// Line from 1; None concerns the whole file.
         line: Option<usize>,
@@ -23,7 +23,7 @@ pub enum Origin {
 /// One thing that is wrong. Its text never quotes a secret.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Problem {
-    /// Where the value stands.
+    /// The origin of the value.
     pub origin: Origin,
     /// The key as `section.key`; empty for a problem of the whole file.
     pub key: String,

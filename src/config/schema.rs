@@ -1,5 +1,5 @@
-//! Every key: its form, its range and its default, each declared once (§8, CONTRACT 34). What two
-//! keys must not say together is in `validate`.
+//! Every key: its form, its range and its default, each declared once (§8, CONTRACT 34). Conflicts between
+//! keys are in `validate`.
 
 use super::reading::reader::Reader;
 use super::role::Role;
@@ -18,7 +18,7 @@ use super::values::url;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 
-/// Where a gateway or an analysis server of its own listens: it serves other machines.
+/// The default host of a gateway or an analysis server that runs alone: it serves other machines.
 const EVERYWHERE: Ipv4Addr = Ipv4Addr::UNSPECIFIED;
 
 /// Reads what the role knows; the other part keeps its defaults.
@@ -32,7 +32,7 @@ pub(super) fn read(reader: &mut Reader<'_>, role: Role) -> Settings {
     });
     let (gateway, analysis) = match role {
         Role::All => {
-            // Somebody tries it out; a service for other machines names its addresses.
+            // For trying the program out; a service for other machines sets its addresses.
             let host = Ipv4Addr::LOCALHOST;
             let gateway = gateway(reader, host);
             let mut analysis = analysis(reader, "analysis.", host);
@@ -56,7 +56,7 @@ pub(super) fn read(reader: &mut Reader<'_>, role: Role) -> Settings {
     }
 }
 
-/// The folder of files the service keeps, whatever the role.
+/// The data folder, in every role.
 pub(super) fn data_dir(r: &mut Reader<'_>) -> PathBuf {
     let data_dir = r.read("data_dir", &units::path());
     data_dir.unwrap_or_else(|| PathBuf::from("./data"))

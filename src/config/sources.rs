@@ -3,7 +3,7 @@
 use super::reading::yaml::Document;
 use super::role::Role;
 
-/// What the command line sets, as it was typed; it wins over everything else.
+/// Values of the command line, as typed; they win over everything else.
 #[derive(Clone, Debug, Default)]
 pub struct Overrides {
     /// `--listen`: the gateway's listeners, or the analysis server's in `monitor analysis`.
@@ -16,10 +16,10 @@ pub struct Overrides {
     pub data_dir: Option<String>,
 }
 
-/// Where variables come from: name in, value out. The process hands over its own environment.
+/// Looks up an environment variable by name. The process passes its own environment.
 pub type Environment<'a> = &'a dyn Fn(&str) -> Option<String>;
 
-/// Where values can come from.
+/// The sources of values.
 #[derive(Clone, Copy)]
 pub(crate) struct Sources<'a> {
     pub(crate) role: Role,

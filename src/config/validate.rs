@@ -1,5 +1,5 @@
-//! Values that are each in range and still cannot be meant together. Looks at listed files, and at
-//! nothing else outside the settings (CONTRACT 33).
+//! Values that are each in range but contradict each other. Checks the files that settings name, and nothing
+//! else outside the settings (CONTRACT 33).
 
 use super::pem;
 use super::reading::reader::Reader;
@@ -43,7 +43,7 @@ pub(super) fn contradictions(settings: &Settings, role: Role, reader: &mut Reade
     called(gateway, role, reader);
 }
 
-/// There is an upstream, and neither it nor the backend is this gateway.
+/// An upstream is set, and neither it nor the backend is this gateway.
 fn called(gateway: &GatewaySettings, role: Role, reader: &mut Reader<'_>) {
     match &gateway.upstream.url {
         Some(url) if leads_back(url, &gateway.listen) => {
@@ -69,7 +69,7 @@ fn called(gateway: &GatewaySettings, role: Role, reader: &mut Reader<'_>) {
     }
 }
 
-/// Upstreams that stand by are others, and stand by for one.
+/// Standby upstreams differ from each other and have a first one.
 fn standby(gateway: &GatewaySettings, reader: &mut Reader<'_>) {
     let upstream = &gateway.upstream;
     let mut all: Vec<&BaseUrl> = upstream.url.iter().collect();
@@ -95,7 +95,7 @@ fn standby(gateway: &GatewaySettings, reader: &mut Reader<'_>) {
     }
 }
 
-/// Records are kept in one place, and its certificate authority can be read.
+/// Records have one store, and its certificate authority can be read.
 fn records_store(settings: &Settings, role: Role, reader: &mut Reader<'_>) {
     let store = match role {
         Role::Analysis => &settings.analysis.store,
@@ -244,7 +244,7 @@ fn authorities(path: Option<&Path>, key: &str, reader: &mut Reader<'_>) {
     }
 }
 
-/// Reports a certificate of our own that cannot be shown.
+/// Reports a client certificate that cannot be used.
 fn client(
     client: &Option<ClientIdentity>,
     url: &Option<BaseUrl>,
@@ -266,7 +266,7 @@ fn client(
     }
 }
 
-/// Reports a file that cannot be read. `name` leads the text where the key alone does not say it.
+/// Reports a file that cannot be read. `name` is put before the text where the key alone does not identify the file.
 fn readable(path: &Path, key: &str, name: &str, reader: &mut Reader<'_>) -> bool {
     let reason = match File::open(path).and_then(|file| file.metadata()) {
         Ok(metadata) if metadata.is_file() => return true,
@@ -285,7 +285,7 @@ fn leads_back(url: &BaseUrl, listeners: &[Listener]) -> bool {
         .any(|listener| reaches(url, listener.address))
 }
 
-/// Whether a URL names a listener's own address, as far as that can be said without asking a resolver.
+/// Whether a URL names a listener's own address, as far as that is known without a resolver.
 fn reaches(url: &BaseUrl, listener: SocketAddr) -> bool {
     if url.port != listener.port() {
         return false;

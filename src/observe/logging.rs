@@ -12,12 +12,12 @@ use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
 /// The default level of pingora: it reports each broken connection as an error, and the
-/// gateway's own events already say whose fault it was.
+/// gateway's own events already name the cause.
 const QUIET: &str = "pingora_core=error,pingora_proxy=off,sqlx=warn,h2=warn,rustls=warn,hyper=warn";
 
-/// How long the end of a process waits for what is to be written.
+/// How long the end of a process waits for unwritten lines.
 const END: Duration = Duration::from_secs(1);
-/// How long a thread that panics does.
+/// How long a panicking thread waits.
 const SHORT: Duration = Duration::from_millis(50);
 
 /// The logger of this process, which a reload changes.
@@ -34,7 +34,7 @@ impl log::Log for Logger {
     fn log(&self, record: &Record<'_>) {
         if let Some(logger) = &*self.0.load() {
             if record.target() == access::TARGET {
-                // It has a thread of its own, and leaves room for lines about faults.
+                // It has a thread of its own, and leaves space for lines about faults.
                 STDERR.wait_for_room();
             }
             logger.log(record);
@@ -46,7 +46,7 @@ impl log::Log for Logger {
     }
 }
 
-/// Starts logging, of panics too.
+/// Starts logging, including panics.
 pub fn init(settings: &LogSettings) {
     STDERR.start();
     set(settings);
@@ -81,12 +81,12 @@ pub fn set(settings: &LogSettings) {
     }
 }
 
-/// Says a line on standard error whatever the level, behind the lines of the log.
+/// Writes a line to standard error at any level, after the lines of the log.
 pub fn say(line: &str) {
     STDERR.push(format!("{line}\n").as_bytes());
 }
 
-/// Waits, a second at most, until what was said is written: nothing is after the process has ended.
+/// Waits, a second at most, until all lines are written: none is after the process has ended.
 pub fn flush() {
     log::logger().flush();
 }
@@ -101,7 +101,7 @@ fn report_panic(panic: &PanicHookInfo<'_>) {
         // It would wait for itself.
         Some(stderr::THREAD) => {}
         Some("main") => STDERR.flush(END),
-        // It may be the last that is heard of this process.
+        // It may be the last line of this process.
         _ => STDERR.flush(SHORT),
     }
 }

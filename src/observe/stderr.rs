@@ -1,5 +1,5 @@
-//! Standard error, written by a thread of its own: its reader may stall, and nothing that logs waits for
-//! that. Lines that find no room are counted, and the next line that does says how many.
+//! Standard error, written by a thread of its own: its reader may stall, and no thread that logs waits for it.
+//! Lines that do not fit into the buffer are counted, and the next line reports how many.
 
 use log::error;
 use std::io::{self, ErrorKind, Write};
@@ -10,15 +10,15 @@ use std::time::{Duration, Instant};
 
 /// The thread's name.
 pub(super) const THREAD: &str = "log";
-/// What waits at most.
+/// Bytes that may wait to be written.
 const MOST: usize = 1 << 20;
-/// What may wait for a line that can itself wait: the rest is left for those that cannot.
+/// The part of them for lines whose writer can wait; the rest is for those that cannot.
 const PATIENT: usize = 64 << 10;
-/// Between two looks of who waits.
+/// How often a waiting writer polls.
 const LOOK: Duration = Duration::from_secs(1);
 /// Bytes that a pipe takes atomically with several writers: PIPE_BUF of Linux.
 const WHOLE: usize = 4_096;
-/// Between two tries where standard error takes nothing without saying that it is full for long.
+/// The pause between two attempts while standard error accepts nothing.
 const RETRY: Duration = Duration::from_millis(10);
 
 /// Lines that were not written and that no metric has counted yet.
@@ -89,7 +89,7 @@ impl Lines {
         self.changed.notify_all();
     }
 
-    /// Waits until a line that is in no hurry has room.
+    /// Waits until a line that can wait fits into the buffer.
     pub(super) fn wait_for_room(&self) {
         let mut queue = self.lock();
         while queue.bytes.len() > PATIENT {
@@ -97,7 +97,7 @@ impl Lines {
         }
     }
 
-    /// Waits until everything is written, as long as that at most.
+    /// Waits until everything is written, at most this long.
     pub(super) fn flush(&self, most: Duration) {
         let begin = Instant::now();
         let mut queue = self.lock();
@@ -166,7 +166,7 @@ pub(super) fn lost() -> u64 {
     LOST.swap(0, Ordering::Relaxed)
 }
 
-/// Writes lines; says how many could not be.
+/// Writes lines; returns how many could not be written.
 fn write(lines: &[u8]) -> u64 {
     let mut rest = lines;
     while !rest.is_empty() {

@@ -1,4 +1,4 @@
-//! Reading one key after the other from all sources, and everything that is wrong with them.
+//! Reads keys from all sources and collects their problems.
 
 pub(crate) mod collections;
 pub(crate) mod reader;

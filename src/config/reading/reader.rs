@@ -10,7 +10,7 @@ use crate::config::sources::Sources;
 use crate::config::values::units::{self, Form};
 use std::collections::BTreeMap;
 
-/// A value as its source has it.
+/// A raw value of a source.
 pub(crate) enum Raw<'a> {
     /// From the command line or the environment.
     Text(String),
@@ -57,8 +57,8 @@ impl<'a> Reader<'a> {
         })
     }
 
-    /// As [`Reader::read`], for values that are more than one scalar. `take` gives an error text, or
-    /// None when it has reported what is wrong itself.
+    /// Like [`Reader::read`], for values that are more than one scalar. `take` returns an error text, or
+    /// None when it has reported the problem itself.
     pub(crate) fn read_with<T>(
         &mut self,
         key: &str,
@@ -79,7 +79,7 @@ impl<'a> Reader<'a> {
         found
     }
 
-    /// Whether the file says null, for the few keys where that is not the default.
+    /// Whether the file sets the key to null, for the few keys where that is not the default.
     pub(crate) fn is_null(&self, key: &str) -> bool {
         let document = self.sources.document;
         let entry = document.and_then(|document| entry(&document.root, key));
@@ -96,35 +96,35 @@ impl<'a> Reader<'a> {
         self.report(origin, key, text.into());
     }
 
-    /// Reports that a key's value does not go with another's.
+    /// Reports that a key's value contradicts another one.
     pub(crate) fn contradiction(&mut self, key: &str, text: impl Into<String>) {
         let origin = self.origins.get(key).cloned().unwrap_or(Origin::Nowhere);
         self.report(origin, key, text.into());
     }
 
-    /// Reports a contradiction, unless something is wrong with the key already.
+    /// Reports a contradiction, unless the key has a problem already.
     pub(crate) fn refuse_if(&mut self, key: &str, contradicts: bool, text: &str) {
         if contradicts && !self.has_problem(key) {
             self.contradiction(key, text);
         }
     }
 
-    /// Whether something is wrong with a key already.
+    /// Whether a key has a problem already.
     pub(crate) fn has_problem(&self, key: &str) -> bool {
         self.problems.iter().any(|problem| problem.key == key)
     }
 
-    /// The keys asked for so far.
+    /// The keys read so far.
     pub(crate) fn known(self) -> Vec<String> {
         self.known
     }
 
-    /// What is wrong with the keys asked for so far.
+    /// The problems of the keys read so far.
     pub(crate) fn into_problems(self) -> Vec<Problem> {
         self.problems
     }
 
-    /// Everything that is wrong, unknown keys included.
+    /// All problems, unknown keys included.
     pub(crate) fn finish(mut self) -> Vec<Problem> {
         if let Some(Value::Map(entries)) = self.sources.document.map(|d| &d.root.value) {
             self.refuse_unknown(entries, "");

@@ -8,7 +8,7 @@ use std::path::Path;
 
 /// One configuration file, parsed.
 pub(crate) struct Document {
-    /// The path as it was given.
+    /// The path as given.
     pub(crate) path: String,
     /// The root of the document; [`Value::Null`] for an empty file.
     pub(crate) root: Node,
@@ -35,7 +35,7 @@ pub(crate) enum Value {
     Flag(bool),
     List(Vec<Node>),
     Map(Vec<Entry>),
-    /// A tagged value, which no key takes.
+    /// A tagged value, which no key accepts.
     Other,
 }
 
@@ -59,7 +59,7 @@ impl Value {
 const REPEATED: char = '\u{E000}';
 /// Repetitions mended in one file before the rest is left for the next run.
 const MOST_REPEATED: u32 = 100;
-/// The parser's words for a repeated key.
+/// The parser's message for a repeated key.
 const REPEATED_ERROR: &str = "duplicated key in mapping";
 
 impl Document {
@@ -137,7 +137,7 @@ fn load(text: &str) -> Result<Node, (usize, String)> {
     }
     match root.value {
         Value::Map(_) | Value::Null => Ok(root),
-        // What the parser calls a bad value at the root is a file of nothing but comments.
+        // For the parser a file of nothing but comments is a bad value at the root.
         Value::Other => Ok(Node {
             line: 1,
             value: Value::Null,

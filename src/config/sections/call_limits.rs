@@ -1,5 +1,5 @@
-//! What every server that an analysis asks over HTTP has in common: how long it may take, how many
-//! calls it gets at once, and when it counts as down. Knows none of them by name.
+//! The limits of every server that an analysis calls over HTTP: time, concurrent calls, and when it counts as
+//! down.
 
 use crate::config::reading::reader::Reader;
 use crate::config::values::units::{self, MILLISECOND, MINUTE};
@@ -10,9 +10,9 @@ use std::time::Duration;
 pub struct CallLimits {
     /// Longest time for all calls about one message together, waiting included.
     pub timeout: Duration,
-    /// How long a server that does not answer is left alone before one call tries it again.
+    /// How long a server that counts as down is not called, before one call probes it.
     pub probe_interval: Duration,
-    /// Calls under way at once.
+    /// Concurrent calls.
     pub concurrency: usize,
     /// Calls that wait for their turn; a further one is not made.
     pub queue: usize,

@@ -13,7 +13,7 @@ pub struct ClientIdentity {
     pub key: PathBuf,
 }
 
-/// What the gateway shows a server that asks who it is: both files or none.
+/// The client certificate towards a server: both files or none.
 pub(crate) fn read(r: &mut Reader<'_>, section: &str) -> Option<ClientIdentity> {
     let names = ["client_cert", "client_key"].map(|name| format!("{section}.{name}"));
     let [cert, key] = names.each_ref().map(|name| r.read(name, &units::path()));

@@ -27,10 +27,10 @@ pub struct TlsFiles {
     pub clients: Option<ClientCheck>,
 }
 
-/// Which clients' certificates are asked for.
+/// Which client certificates are accepted.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ClientCheck {
-    /// The authorities that vouch for them.
+    /// The authorities that issue them.
     pub ca: PathBuf,
     /// Whether a client without a certificate is accepted.
     pub auth: ClientAuth,
@@ -41,7 +41,7 @@ pub struct ClientCheck {
 pub enum ClientAuth {
     /// It is refused in the handshake.
     Required,
-    /// It is let in.
+    /// It is accepted.
     Optional,
 }
 

@@ -1,5 +1,4 @@
-//! The keys of `log`: lines on standard error, and the access log of a gateway. Nothing is
-//! opened here; that is `observe`'s.
+//! The keys of `log`: lines on standard error, and the access log of a gateway. `observe` opens them.
 
 use crate::config::reading::reader::Reader;
 use crate::config::role::Role;
@@ -31,9 +30,9 @@ pub enum LogFormat {
 pub struct AccessLogSettings {
     /// Where the lines go.
     pub to: AccessLogPlace,
-    /// Whether a line has the client's address.
+    /// Whether lines contain the client's address.
     pub client_address: bool,
-    /// Lines that wait to be written, at most; a further one is lost, counted.
+    /// Lines that may wait to be written; further ones are lost and counted.
     pub queue: usize,
 }
 

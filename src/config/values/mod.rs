@@ -1,4 +1,4 @@
-//! How single values are written: durations, sizes, addresses, URLs, networks.
+//! The forms of single values: durations, sizes, addresses, URLs, networks.
 
 pub(crate) mod network;
 pub(crate) mod units;

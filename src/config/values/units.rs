@@ -1,5 +1,5 @@
-//! How single values are written: durations, sizes, counts, words, addresses, paths. Each form says
-//! what it allows in the words of its error message (CONTRACT 33).
+//! The forms of single values: durations, sizes, counts, words, addresses, paths. The error message of each
+//! form names what is allowed (CONTRACT 33).
 //!
 //! Own code instead of `humantime` and `bytesize`, which read other things than what is documented:
 //! humantime takes neither bare seconds nor fractions (`60`, `1.5h`), which files have, and takes months
@@ -21,10 +21,10 @@ pub(crate) const MINUTE: Duration = Duration::from_secs(60);
 pub(crate) const HOUR: Duration = Duration::from_secs(3_600);
 pub(crate) const DAY: Duration = Duration::from_secs(86_400);
 
-/// Gives the value of a text, or what is wrong with it.
+/// Parses a text; the error is what is wrong with it.
 type Parse<T> = Box<dyn Fn(&str) -> Result<T, String>>;
 
-/// One way to write a value of type `T`.
+/// The form of a value of type `T`.
 pub(crate) struct Form<T> {
     allowed: String,
     text_only: bool,

@@ -24,7 +24,7 @@ pub struct BaseUrl {
 
 const ALLOWED: &str = "http://host[:port][/prefix] or https://…, without user, query and fragment";
 
-/// A base URL. Its text is never quoted in a message: it may hold a password or a key.
+/// A base URL. Its text is never quoted in a message: it may contain a password or a key.
 pub(crate) fn base_url() -> Form<BaseUrl> {
     Form::new(ALLOWED, |text| parse(text).map_err(str::to_owned))
 }

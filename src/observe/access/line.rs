@@ -10,7 +10,7 @@ use std::net::IpAddr;
 use std::time::SystemTime;
 use uuid::Uuid;
 
-/// What the access log says of one call.
+/// One call as the access log records it.
 #[derive(Clone, Debug)]
 pub struct AccessLine {
     /// When its head was read.
@@ -25,7 +25,7 @@ pub struct AccessLine {
     pub method: &'static str,
     /// Endpoint of the call.
     pub route: RouteLabel,
-    /// Whose policy applies; None also where what the client named is no UUID.
+    /// The application whose policy applies; None also if the client named something that is not a UUID.
     pub application: Option<Uuid>,
     /// On a monitored route.
     pub mode: Option<AppMode>,
@@ -45,7 +45,7 @@ pub struct AccessLine {
     pub times: CallTimes,
 }
 
-/// The names in the line, which stay whether there is a value or not.
+/// The names in the line, which are there with or without a value.
 #[derive(Serialize)]
 struct Shape<'a> {
     time: String,

@@ -1,7 +1,6 @@
 //! The access log: one JSON line for each call, written by a thread of its own, so that a call never
-//! waits for a disk. The content of a line is in `line`; whether there is one at all is the
-//! configuration's (`log.access`). Where it is off a short line of each call goes to the log, in the same way:
-//! the reader of standard error may stall.
+//! waits for a disk. The content of a line is in `line`; `log.access` turns the log on. Where it is off, a
+//! short line of each call goes to the log in the same way, since the reader of standard error may stall.
 
 mod line;
 mod sink;
@@ -26,7 +25,7 @@ pub(super) const TARGET: &str = "access";
 const TOGETHER: usize = 64 << 10;
 /// How long a stop waits for what is queued.
 const FLUSH: Duration = Duration::from_secs(5);
-/// Between two looks at a writer that ends.
+/// How often a writer that ends is polled.
 const LOOK: Duration = Duration::from_millis(5);
 
 /// The access log of one process, on or off.
@@ -78,7 +77,7 @@ impl AccessLog {
         Ok(PreparedLog { sink, settings })
     }
 
-    /// Lines from here on go to what was prepared; those before to where they went.
+    /// Switches to the prepared log; earlier lines go to their own place.
     pub fn replace(&self, prepared: PreparedLog) {
         let (queue, client_address) = (prepared.settings.queue, prepared.settings.client_address);
         let writer = match prepared.sink {
@@ -121,7 +120,7 @@ impl AccessLog {
         matches!(self.writer.load().as_deref(), Some(Writer::Lines { .. }))
     }
 
-    /// Hands a line over without waiting; one that finds no room is lost, counted. False where the log is off.
+    /// Queues a line without waiting; if the queue is full, the line is lost and counted. False where the log is off.
     pub fn write(&self, line: impl FnOnce() -> AccessLine) -> bool {
         let writer = self.writer.load();
         let Some(Writer::Lines {
@@ -142,8 +141,8 @@ impl AccessLog {
         true
     }
 
-    /// The same with a short line for the log, where there is no other. One that finds no room is counted
-    /// without a word, which would wait for the same reader.
+    /// The same with a short line for the log, where the access log is off. A lost line is counted without a
+    /// log line, which would wait for the same reader.
     pub fn say(&self, line: impl FnOnce() -> String) {
         if !log_enabled!(target: TARGET, Level::Info) {
             return;
@@ -156,7 +155,7 @@ impl AccessLog {
         }
     }
 
-    /// Turns it off and waits until what was handed over is written.
+    /// Turns it off and waits until all queued lines are written.
     pub fn close(&self) {
         self.writer.store(None);
         let since = Instant::now();

@@ -5,7 +5,7 @@ use std::io::{self, ErrorKind, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
-/// Who may read a file that is made here: the service and its group, which collectors are put into.
+/// The mode of a new file: readable for the service and its group, which collectors can join.
 const MODE: u32 = 0o640;
 
 /// A place for lines.
@@ -39,7 +39,7 @@ impl Sink {
     }
 }
 
-/// One that is made here gets its mode whatever the process's mask is; one that is there keeps its own.
+/// A new file gets the mode regardless of the process's umask; an existing one keeps its own.
 fn made_or_found(path: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
     match options.append(true).create_new(true).open(path) {

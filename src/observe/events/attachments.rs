@@ -7,7 +7,7 @@ use log::warn;
 use std::sync::LazyLock;
 use std::time::Duration;
 
-/// All attached files of one call have come to their ends (§7.3.2).
+/// All attached files of one call are done (§7.3.2).
 pub struct AttachmentsEnded<'a> {
     /// Value of `X-Request-Id` of the call.
     pub request_id: &'a str,
@@ -45,7 +45,7 @@ impl AttachmentsEnded<'_> {
     }
 }
 
-/// The files of one call went without having been looked at; counted as one.
+/// The files of one call were dropped unread; counted as one.
 pub struct AttachmentsAbandoned<'a> {
     /// Value of `X-Request-Id` of the call.
     pub request_id: &'a str,

@@ -1,4 +1,4 @@
-//! Events of bounds that were reached.
+//! Events of limits that were reached.
 
 use crate::observe::labels::{AcceptFault, Exhausted, QuotaLimit};
 use crate::observe::metrics::Metrics;
@@ -10,11 +10,11 @@ use std::time::Duration;
 
 const PERIOD: Duration = Duration::from_secs(10);
 
-/// As many clients are connected as may be.
+/// The connection limit is reached.
 pub struct AcceptPaused {
     /// Number of open connections.
     pub connections: i64,
-    /// What their bound is called.
+    /// Name of the limit.
     pub bound: &'static str,
 }
 
@@ -39,7 +39,7 @@ impl AcceptPaused {
 pub struct AcceptFailed<'a> {
     /// Reason, a label of the metric.
     pub reason: AcceptFault,
-    /// In the system's words.
+    /// The error of the system.
     pub error: &'a std::io::Error,
 }
 

@@ -7,7 +7,7 @@ use log::{debug, info, warn};
 use std::sync::LazyLock;
 use std::time::Duration;
 
-/// Lines of the access log found no room, or no disk.
+/// Lines of the access log were lost.
 pub struct AccessLinesLost {
     /// Reason, a label of the metric.
     pub reason: LinesLost,
@@ -37,7 +37,7 @@ impl AccessLinesLost {
     }
 }
 
-/// Spans went without having reached a collector.
+/// Spans were dropped before they reached a collector.
 pub struct SpansDropped {
     /// Reason, a label of the metric.
     pub reason: SpansLost,
@@ -63,7 +63,7 @@ impl SpansDropped {
     }
 }
 
-/// A collector has spans.
+/// A collector accepted spans.
 pub struct SpansExported {
     /// Number of spans.
     pub count: u64,
@@ -81,7 +81,7 @@ impl SpansExported {
     }
 }
 
-/// A collector has not taken what was sent.
+/// A collector did not accept an export.
 pub struct ExportFailed;
 
 impl ExportFailed {
@@ -92,7 +92,7 @@ impl ExportFailed {
     }
 }
 
-/// A server off this machine gets secrets in clear text, or is given them.
+/// Secrets travel to or from another machine in clear text.
 pub struct ClearTextSecret {
     /// The server or listener, a label of the metric.
     pub target: ClearTextTarget,

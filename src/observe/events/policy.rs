@@ -32,7 +32,7 @@ impl Blocked<'_> {
     }
 }
 
-/// A message of sync mode got no verdict, or whether there is a policy was never known.
+/// A message of sync mode got no verdict, or its policy is unknown.
 pub struct Unchecked<'a> {
     /// Reason, a label of the metric.
     pub reason: UncheckedReason,
@@ -63,7 +63,7 @@ impl Unchecked<'_> {
     }
 }
 
-/// Something in a prompt gave way to placeholders on its way to the upstream (CONTRACT 41).
+/// Findings in a prompt were replaced by placeholders on the way to the upstream (CONTRACT 41).
 pub struct PromptRedacted;
 
 impl PromptRedacted {

@@ -1,4 +1,4 @@
-//! Events of the servers that an analysis asks.
+//! Events of the servers that an analysis calls.
 
 use crate::observe::labels::{RemoteLabel, RemoteOutcome};
 use crate::observe::metrics::Metrics;
@@ -7,7 +7,7 @@ use log::{info, warn};
 use std::sync::LazyLock;
 use std::time::Duration;
 
-/// A server that an analysis asks was asked, or could not be.
+/// A server that an analysis calls was called, or could not be.
 pub struct RemoteCalled<'a> {
     /// The server, a label of the metric.
     pub check: RemoteLabel,
@@ -41,11 +41,11 @@ impl RemoteCalled<'_> {
     }
 }
 
-/// A server that an analysis asks went down or came back.
+/// A server that an analysis calls went down or came back.
 pub struct RemoteHealthChanged {
     /// The server, a label of the metric.
     pub check: RemoteLabel,
-    /// Whether it is left alone from now on.
+    /// Whether it counts as down from now on.
     pub is_down: bool,
 }
 
@@ -63,11 +63,11 @@ impl RemoteHealthChanged {
     }
 }
 
-/// Custom policies were looked for by their words, because there is no judge.
+/// Custom policies were matched by their own words, because there is no judge.
 pub struct CuesOnly;
 
 impl CuesOnly {
-    /// Counts. Each answer says it.
+    /// Updates the metric; each answer contains a note.
     pub fn emit(&self, metrics: &Metrics) {
         metrics.remote.cues_only.inc();
     }

@@ -12,7 +12,7 @@ pub struct RetentionRan {
 }
 
 impl RetentionRan {
-    /// Counts; says what went, and what did not.
+    /// Counts; logs what was deleted, and the failure.
     pub fn emit(&self, metrics: &Metrics) {
         metrics.records_removed.inc_by(self.removed);
         if self.removed > 0 {

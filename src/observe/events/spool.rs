@@ -8,7 +8,7 @@ use monitor_model::Stage;
 use std::sync::LazyLock;
 use std::time::Duration;
 
-/// A record's fate at the backend.
+/// The delivery of a record has ended.
 pub struct RecordFinished<'a> {
     /// Stage of the record: before or after the model call.
     pub stage: Stage,
@@ -62,7 +62,7 @@ impl RecordDelayed<'_> {
     }
 }
 
-/// Records left the spool without having been delivered.
+/// Records were evicted from the spool undelivered.
 pub struct SpoolLost {
     /// `full`, `old` or `disk`.
     pub reason: &'static str,
@@ -83,7 +83,7 @@ impl SpoolLost {
     }
 }
 
-/// Dead letters for which `spool.max_dead_bytes` left no room, or that went to make some.
+/// Dead letters were evicted because of `spool.max_dead_bytes`.
 pub struct DeadLettersLost {
     /// Number of dead letters.
     pub count: u64,
@@ -103,7 +103,7 @@ impl DeadLettersLost {
     }
 }
 
-/// The spool's thread panicked and goes on.
+/// The spool's thread panicked and was resumed.
 pub struct SpoolThreadPanicked;
 
 impl SpoolThreadPanicked {
@@ -135,9 +135,9 @@ impl SpoolDamaged {
     }
 }
 
-/// The spool's disk refuses.
+/// The spool cannot be written.
 pub struct SpoolDiskFailed<'a> {
-    /// The system's words.
+    /// The error of the system.
     pub error: &'a std::io::Error,
 }
 

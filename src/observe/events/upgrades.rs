@@ -14,7 +14,7 @@ impl HandedOver {
     }
 }
 
-/// A hand-over ended, well in the process that took over, else in the one that goes on.
+/// A hand-over ended: successfully in the process that took over, or with a failure in the one that keeps serving.
 pub struct UpgradeEnded {
     /// Result, a label of the metric.
     pub result: UpgradeResult,

@@ -1,5 +1,5 @@
-//! The metrics of what is bounded: client connections, bytes in memory and in files, what was refused
-//! for want of room.
+//! The metrics of limits: client connections, bytes in memory and in files, calls refused because a limit was
+//! reached.
 
 use super::register::{About, counter, gauge, labelled};
 use crate::observe::labels::{AcceptFault, Exhausted, QuotaLimit};

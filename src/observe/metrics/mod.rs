@@ -28,7 +28,7 @@ use prometheus::{
 };
 use register::{About, children, counter, counters, gauge, histograms, labelled, seconds};
 
-/// Seconds; fine where a gateway's own share lies, wide where a model's answer lies.
+/// Seconds: fine in the range of the gateway's own share, wide in that of a model's answer.
 const LATENCY: &[f64] = &[
     0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0,
     120.0, 300.0,
@@ -142,7 +142,7 @@ pub struct Metrics {
     ended: IntCounterVec,
     unrestored: IntCounterVec,
     attachments: IntCounterVec,
-    /// Prompts that lost something to placeholders.
+    /// Prompts with placeholders in place of findings.
     pub redacted_prompts: IntCounter,
     /// Seconds since the policy store was last read; infinite when it never was.
     pub policies_age: Gauge,
@@ -167,9 +167,9 @@ pub struct Metrics {
     reloads: IntCounterVec,
     /// Records that wait for the backend, and dead letters.
     pub spool: SpoolMetrics,
-    /// Servers that an analysis asks.
+    /// Servers that an analysis calls.
     pub remote: RemoteMetrics,
-    /// What is bounded.
+    /// The limits of the gateway.
     pub limits: LimitMetrics,
     /// Health of model servers, and failovers.
     pub upstreams: UpstreamMetrics,
@@ -224,7 +224,7 @@ impl Metrics {
         self.route(route).in_flight.inc();
     }
 
-    /// One call ended, whatever way.
+    /// One call ended, in any way.
     pub fn call_left(&self, route: RouteLabel) {
         self.route(route).in_flight.dec();
     }
@@ -273,13 +273,13 @@ impl Metrics {
         self.unrestored.with_label_values(&[reason.as_str()]).inc();
     }
 
-    /// Attached files came to this.
+    /// Attached files ended with this outcome.
     pub fn attachments(&self, outcome: AttachmentOutcome, count: u64) {
         let counter = self.attachments.with_label_values(&[outcome.as_str()]);
         counter.inc_by(count);
     }
 
-    /// Calls under way on all routes.
+    /// Calls in progress on all routes.
     pub fn in_flight(&self) -> i64 {
         self.routes.iter().map(|route| route.in_flight.get()).sum()
     }
@@ -301,7 +301,7 @@ impl Metrics {
         self.reloads.with_label_values(&[result.as_str()]).inc();
     }
 
-    /// Calls of all routes on which the gateway's own share was measured, with its mean.
+    /// The number of calls of all routes whose gateway share was measured, and its mean.
     pub fn own_overhead(&self) -> Option<Overhead> {
         let counted = |route: &PerRoute| route.overhead.get_sample_count();
         let calls: u64 = self.routes.iter().map(counted).sum();

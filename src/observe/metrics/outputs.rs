@@ -30,9 +30,9 @@ pub struct OutputMetrics {
     lines: IntCounterVec,
     spans: IntCounterVec,
     clear_text: IntCounterVec,
-    /// Spans that a collector has.
+    /// Spans that a collector accepted.
     pub spans_exported: IntCounter,
-    /// Tries to send spans that a collector did not take.
+    /// Exports that a collector did not accept.
     pub exports_failed: IntCounter,
 }
 

@@ -4,7 +4,7 @@ use prometheus::{
     Gauge, HistogramOpts, HistogramVec, IntCounter, IntCounterVec, IntGauge, Opts, Registry,
 };
 
-/// A metric's name, and what it says.
+/// A metric's name and its help text.
 pub(super) type About = (&'static str, &'static str);
 
 /// A counter for each value of the labels.

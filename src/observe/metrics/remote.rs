@@ -1,4 +1,4 @@
-//! The metrics of servers that an analysis asks: the judge, the Presidio analyzer, the guard model.
+//! The metrics of servers that an analysis calls: the judge, the Presidio analyzer, the guard model.
 
 use super::register::{About, children, counter, counters};
 use crate::observe::labels::{RemoteLabel, RemoteOutcome};
@@ -23,9 +23,9 @@ pub struct RemoteMetrics {
     calls: Vec<Vec<IntCounter>>,
     duration: Vec<Histogram>,
     down: Vec<IntGauge>,
-    /// Verdicts of the judge that were remembered.
+    /// Verdicts of the judge that came from its cache.
     pub cache_hits: IntCounter,
-    /// Messages whose custom policies were looked for by their words alone.
+    /// Messages whose custom policies were matched by their own words alone.
     pub cues_only: IntCounter,
 }
 
@@ -62,7 +62,7 @@ impl RemoteMetrics {
         })
     }
 
-    /// One question came to this.
+    /// One call ended with this outcome.
     pub fn called(&self, check: RemoteLabel, outcome: RemoteOutcome) {
         let counters = self.calls.get(check as usize);
         if let Some(counter) = counters.and_then(|all| all.get(outcome as usize)) {

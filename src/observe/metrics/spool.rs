@@ -56,7 +56,7 @@ pub struct SpoolMetrics {
     pub dead_letters: IntGauge,
     /// Bytes of their files.
     pub dead_letter_bytes: IntGauge,
-    /// Those that went, or were not kept, because of the bound.
+    /// Dead letters dropped because of the limit.
     pub letters_lost: IntCounter,
     /// Panics of the thread that writes the spool.
     pub panics: IntCounter,
@@ -80,7 +80,7 @@ impl SpoolMetrics {
         })
     }
 
-    /// Records left the spool without having been delivered.
+    /// Records were dropped from the spool undelivered.
     pub fn lost(&self, reason: &str, count: u64) {
         self.lost.with_label_values(&[reason]).inc_by(count);
     }

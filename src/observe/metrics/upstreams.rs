@@ -31,9 +31,9 @@ impl UpstreamMetrics {
         self.up.with_label_values(&[upstream]).set(i64::from(is_up));
     }
 
-    /// The configuration names it no more.
+    /// It is no longer in the configuration.
     pub fn gone(&self, upstream: &str) {
-        // One that was never shown is gone already.
+        // It may never have had a gauge.
         let _ = self.up.remove_label_values(&[upstream]);
     }
 

@@ -46,7 +46,7 @@ impl TraceContext {
         let text = std::str::from_utf8(header).ok()?.trim_ascii();
         let (version, rest) = text.split_at_checked(2)?;
         let version = hex(version)?;
-        // A later version may say more behind the flags.
+        // A later version may have more fields after the flags.
         let fits = match version {
             0 => rest.len() == 53,
             0xff => false,

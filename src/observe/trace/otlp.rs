@@ -1,4 +1,4 @@
-//! Spans as a collector takes them: OTLP as JSON (`ExportTraceServiceRequest`, OTLP 1.x). Ids are
+//! Spans as a collector accepts them: OTLP as JSON (`ExportTraceServiceRequest`, OTLP 1.x). Ids are
 //! hexadecimal, times and whole numbers are text, kinds and states are numbers.
 
 use super::{Attribute, Span, Value};
@@ -8,10 +8,10 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 /// `Status.code` of a span that failed.
 const ERROR: u8 = 2;
-/// What makes the spans.
+/// The instrumentation scope of the spans.
 const SCOPE: &str = "monitor-gateway";
 
-/// Whose spans they are.
+/// The resource that produces the spans.
 #[derive(Clone, Debug)]
 pub struct Resource {
     /// Attribute `service.name`: trace.service_name.

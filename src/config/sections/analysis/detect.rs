@@ -1,5 +1,5 @@
-//! The keys of detection with models from local folders. What a model's files must be, `detect` says;
-//! whether this program can read models at all is checked here (CONTRACT 33).
+//! The keys of detection with models from local folders. `detect` checks the files of a model; whether this
+//! program can read models at all is checked here (CONTRACT 33).
 
 use crate::config::reading::collections;
 use crate::config::reading::reader::Reader;
@@ -58,7 +58,7 @@ const WHEN: &[(&str, ShownWhen)] = &[
     ("grey_zone", ShownWhen::GreyZone),
     ("always", ShownWhen::Always),
 ];
-/// What a program without the feature says about a model's folder.
+/// The problem of a model's folder in a program without the feature.
 const NOT_BUILT_IN: &str = "needs a program that can read models, and this one was built without; \
     build it with: cargo build --release --features onnx";
 
@@ -138,7 +138,7 @@ impl ModelBounds {
 }
 
 impl DetectSettings {
-    /// The same for a caller that nobody waits for: a file is looked through whole.
+    /// The same for `monitor scan`, where no caller waits: a file is searched whole.
     #[must_use]
     pub fn unhurried(mut self) -> Self {
         let tagger = self.tagger.as_mut().map(|tagger| &mut tagger.bounds);

@@ -19,9 +19,9 @@ pub struct JudgeSettings {
     pub api_key: Option<Secret>,
     /// Bounds of its calls.
     pub limits: CallLimits,
-    /// Verdicts that are remembered, at most; 0: none.
+    /// Cached verdicts, at most; 0: none.
     pub cache_entries: usize,
-    /// How long one is believed.
+    /// How long a verdict is cached.
     pub cache_ttl: Duration,
     /// Bytes of text in one call; a longer text goes in several that overlap.
     pub chunk: u64,

@@ -1,5 +1,4 @@
-//! The keys of signing in by another server (`sign_in.oidc`): an OpenID Connect provider. Nothing is
-//! called here.
+//! The keys of signing in by an OpenID Connect provider (`sign_in.oidc`). Nothing is called here.
 
 use crate::config::reading::reader::Reader;
 use crate::config::values::units::{self, Form};
@@ -14,17 +13,17 @@ const WITHOUT_ISSUER: &str =
 /// An OpenID Connect provider.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OidcSettings {
-    /// Its address as its tokens say it.
+    /// Its URL, as in its tokens.
     pub issuer: String,
-    /// What it calls this service.
+    /// The identifier of this service at the provider.
     pub client_id: String,
     /// None: a public client, guarded by PKCE alone.
     pub client_secret: Option<Secret>,
-    /// What stands on the button.
+    /// The label of the button.
     pub label: Option<String>,
-    /// What is asked for, in words with spaces between them; `openid` is among them.
+    /// The requested scopes, separated by spaces; they include `openid`.
     pub scopes: String,
-    /// The claim with a person's groups, dots leading inwards.
+    /// The claim with a person's groups; dots separate nested names.
     pub role_claim: Option<String>,
     /// Values of that claim and the roles they grant, the most powerful first.
     pub roles: Vec<(String, SignInRole)>,

@@ -1,5 +1,5 @@
-//! The keys of attached files (§8, CONTRACT 31, 34). Which addresses are refused without them is the
-//! gateway's own knowledge.
+//! The keys of attached files (§8, CONTRACT 31, 34). The gateway itself knows which addresses it refuses
+//! without them.
 
 use crate::config::reading::collections::list;
 use crate::config::reading::reader::Reader;

@@ -19,7 +19,7 @@ pub struct MonitorSettings {
     pub application_id: Option<ApplicationId>,
     /// PEM file of a private certificate authority.
     pub ca: Option<PathBuf>,
-    /// What the gateway shows where it is asked who it is.
+    /// The client certificate of the gateway, for a backend that asks for one.
     pub client: Option<ClientIdentity>,
 }
 

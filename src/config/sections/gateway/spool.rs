@@ -1,5 +1,4 @@
-//! The keys of what lies between the calls and the backend: `queue` in memory, `spool` on disk
-//! (CONTRACT 11, 23, 34).
+//! The keys of records on their way to the backend: `queue` in memory, `spool` on disk (CONTRACT 11, 23, 34).
 
 use crate::config::reading::reader::Reader;
 use crate::config::values::units::{self, DAY, GIB, MIB};
@@ -13,20 +12,20 @@ pub struct SpoolSettings {
     pub dir: Option<PathBuf>,
     /// Bytes of its files at most; beyond it the oldest records go, counted.
     pub max_bytes: u64,
-    /// How long a record is kept for a backend that does not take it.
+    /// How long a record waits for a backend that does not accept it.
     pub max_age: Duration,
     /// Bytes of the records the backend refused for good; beyond it the oldest go, counted.
     pub max_dead_bytes: u64,
     /// When a record counts as registered (CONTRACT 11).
     pub durability: Durability,
-    /// What `durability: before_upstream` does while the disk refuses.
+    /// What `durability: before_upstream` does while the disk cannot be written.
     pub on_disk_failure: OnDiskFailure,
 }
 
 /// When a record counts as registered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Durability {
-    /// Once it is taken; it is on disk within 10 ms.
+    /// Once it is queued; it is on disk within 10 ms.
     Batched,
     /// Once it is on disk, which the upstream call waits for.
     BeforeUpstream,
@@ -35,7 +34,7 @@ pub enum Durability {
 /// The outcome of a call whose record cannot be written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OnDiskFailure {
-    /// It goes on; the record waits in memory.
+    /// It continues; the record waits in memory.
     Open,
     /// It is answered with 502 and does not reach the upstream.
     Closed,
@@ -46,7 +45,7 @@ pub enum OnDiskFailure {
 pub struct QueueSettings {
     /// Bytes held in memory at most; what is beyond it is read back from the spool.
     pub max_bytes: u64,
-    /// Calls to the backend under way at once.
+    /// Concurrent calls to the backend.
     pub concurrency: usize,
 }
 

@@ -1,5 +1,4 @@
-//! The keys of `trace`: where spans of calls go and of how many calls there are any. Nothing is
-//! connected here.
+//! The keys of `trace`: where spans are sent, and which share of calls has them. Nothing is connected here.
 
 use crate::config::reading::reader::Reader;
 use crate::config::values::units::{self, Form, MILLISECOND, MINUTE};
@@ -11,7 +10,7 @@ use std::time::Duration;
 /// Traces of a gateway's calls; there are none without an endpoint.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TraceSettings {
-    /// Address of the collector, which takes OTLP over HTTP; `/v1/traces` is added.
+    /// URL of the collector, which accepts OTLP over HTTP; `/v1/traces` is added.
     pub endpoint: BaseUrl,
     /// `Authorization` towards the collector, as a whole.
     pub authorization: Option<Secret>,
@@ -25,7 +24,7 @@ pub struct TraceSettings {
     pub service_name: String,
     /// Attribute `gen_ai.provider.name` of model calls.
     pub provider: String,
-    /// Spans that wait for the collector, at most; a further one is dropped, counted.
+    /// Spans that may wait for the collector; further ones are dropped and counted.
     pub queue: usize,
     /// Spans of one export, at most.
     pub batch: usize,

@@ -31,7 +31,7 @@ pub struct UpstreamSettings {
     pub http2: Http2,
     /// PEM file of a private certificate authority.
     pub ca: Option<PathBuf>,
-    /// What the gateway shows where it is asked who it is.
+    /// The client certificate of the gateway, for a model server that asks for one.
     pub client: Option<ClientIdentity>,
 }
 
