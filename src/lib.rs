@@ -8,10 +8,10 @@
 //!
 //! An import points down only; `tests/layers.rs` reads the sources and fails on a wrong arrow.
 //!
-//! | Layer | Rooms | What stands there |
+//! | Layer | Modules | Contents |
 //! |---|---|---|
 //! | 3 | [`app`], [`cli`] | picks implementations, starts and stops services |
-//! | 2 | [`gateway`], [`analysis`], [`judge`], [`demo`] | the proxy, the API server, the servers it asks, the demo model server |
+//! | 2 | [`gateway`], [`analysis`], [`judge`], [`demo`] | the proxy, the API server, the servers it calls, the demo model server |
 //! | 1 | [`monitor_wire`], [`monitor_detect`], [`monitor_store`], [`policy`], [`backend`], [`spool`] | the scanner and event streams, detection, records, policies, the backend's client, the durable queue before it |
 //! | 0 | [`monitor_model`], [`config`], [`observe`], [`http_client`] | contract types, settings, metrics and events, the one HTTP client |
 //!
@@ -27,13 +27,13 @@
 //! # Invariants, each with the test that guards it
 //!
 //! - A body passes byte for byte, whatever its numbers, escapes, keys or depth: `tests/gateway/bytes.rs`.
-//! - Where a policy has it redacted, no byte besides the finds changes, and no other application's
+//! - Where a policy has it redacted, no byte besides the findings changes, and no other application's
 //!   body does: `tests/gateway/redact.rs`.
 //! - No gateway-extension header reaches the upstream on any route: `tests/gateway/strip.rs`.
 //! - Outside sync mode nothing that concerns the backend is awaited by a call: `tests/gateway/telemetry.rs`.
 //! - In sync mode no upstream connection is opened before the verdict: `tests/gateway/sync.rs`.
-//! - A stream that is held back shows the same text whatever its events and chunks, and of a find
-//!   nothing: `tests/gateway/hold_back.rs`, `tests/detect/settled.rs`.
+//! - A stream that is held back shows the same text whatever its events and chunks, and nothing of a
+//!   finding: `tests/gateway/hold_back.rs`, `tests/detect/settled.rs`.
 //! - A chunk is passed on before the next is waited for: `tests/gateway/streams.rs`.
 //! - A request is sent twice only when its first connection accepted no byte: `tests/gateway/retry.rs`.
 //! - A record that is missing at the backend shows, and none that is there does: `tests/store/servers/gaps.rs`.

@@ -19,7 +19,7 @@ use std::sync::Arc;
 const DATABASE: &str = "monitor.db";
 const BLOBS: &str = "blobs";
 
-/// What the operator is shown at startup.
+/// Shown to the operator at startup.
 #[derive(Clone, Debug)]
 pub struct FirstRun {
     /// The first application; `monitor all` uses it for MONITOR_APPLICATION_ID.

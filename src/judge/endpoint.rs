@@ -118,7 +118,7 @@ impl Endpoint {
         Instant::now() + self.limits.timeout
     }
 
-    /// Its health.
+    /// Whether the server counts as down, and how many calls it has.
     pub fn status(&self) -> EndpointStatus {
         EndpointStatus {
             is_down: self.breaker.is_open(),

@@ -39,7 +39,7 @@ impl GuardModel {
         })
     }
 
-    /// Its health.
+    /// Whether the guard model's server counts as down, and how many calls it has.
     pub fn status(&self) -> EndpointStatus {
         self.endpoint.status()
     }

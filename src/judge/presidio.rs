@@ -89,7 +89,7 @@ impl Presidio {
         })
     }
 
-    /// Its health.
+    /// Whether the server counts as down, and how many calls it has.
     pub fn status(&self) -> EndpointStatus {
         self.endpoint.status()
     }

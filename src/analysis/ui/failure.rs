@@ -16,7 +16,7 @@ pub(crate) enum Failure {
     TooLarge,
     /// The role does not allow it.
     Forbidden,
-    /// There is no such page, or nothing with this name for whoever asks.
+    /// There is no such page, or nothing with this name that the account may see.
     NotFound,
     /// The services refused.
     Refused(ApiError),
@@ -25,7 +25,7 @@ pub(crate) enum Failure {
 impl From<ApiError> for Failure {
     fn from(error: ApiError) -> Self {
         match error {
-            // Whoever names what belongs to others is not told whether it exists.
+            // Whether something of another application exists is not revealed.
             ApiError::NotFound | ApiError::OtherApplication => Self::NotFound,
             ApiError::ScopeMissing(_) | ApiError::NotForBound | ApiError::ScopeNotOwn(_) => {
                 Self::Forbidden

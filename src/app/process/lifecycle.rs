@@ -119,8 +119,8 @@ impl Signals {
         }
     }
 
-    /// Reports that the process is not ready, for as long as load balancers need to notice. False when it was
-    /// interrupted.
+    /// Reports that the process is not ready, for as long as load balancers need to notice. False when another
+    /// signal interrupted it.
     async fn drain(&self, interrupt: &mut Signal) -> bool {
         info!("stop requested, draining");
         notify::stopping();

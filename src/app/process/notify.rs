@@ -22,8 +22,8 @@ pub(crate) fn ready() {
     send(&format!("READY=1\nMAINPID={process}\nWATCHDOG=1"));
 }
 
-/// A reload has ended, successfully or not. The message does not name the main process: a hand-over may be in
-/// progress.
+/// A reload has ended, successfully or not. The message does not name the main process, since a hand-over may
+/// be in progress.
 pub(crate) fn reloaded() {
     send("READY=1");
 }

@@ -22,7 +22,7 @@ pub(crate) struct Label {
     pub(crate) what: String,
     /// As in the configuration; its port may be 0.
     pub(crate) wanted: SocketAddr,
-    /// As bound.
+    /// The address the system bound, with its real port.
     pub(crate) bound: SocketAddr,
 }
 

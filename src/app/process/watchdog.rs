@@ -20,8 +20,8 @@ pub(crate) struct Watchdog {
 }
 
 impl Watchdog {
-    /// None without a watchdog. It stops once another process serves: the operations listener of that process
-    /// would answer.
+    /// None without a watchdog. It stops once another process serves, because the operations listener of that
+    /// process would answer.
     pub(crate) fn start(
         operations: SocketAddr,
         limits: Vec<Arc<ConnectionLimit>>,

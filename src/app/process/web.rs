@@ -30,8 +30,8 @@ const PEACE: Duration = Duration::from_secs(5);
 /// Name of the API's connection limit in the log.
 const BOUND: &str = "as many as the file descriptors allow the analysis API";
 
-/// Requests and connections of the API of one process: a stop waits for its requests, a hand-over for its
-/// connections too.
+/// Requests and connections of the API of one process: a stop waits for its requests, a hand-over also waits
+/// for its connections.
 #[derive(Clone)]
 pub(crate) struct ApiActivity {
     requests: Arc<AtomicI64>,

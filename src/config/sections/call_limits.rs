@@ -12,7 +12,7 @@ pub struct CallLimits {
     pub timeout: Duration,
     /// How long a server that counts as down is not called, before one call probes it.
     pub probe_interval: Duration,
-    /// Concurrent calls.
+    /// The most calls at the same time.
     pub concurrency: usize,
     /// Calls that wait for their turn; a further one is not made.
     pub queue: usize,

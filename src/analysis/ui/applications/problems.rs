@@ -11,14 +11,14 @@ use monitor_detect::PatternName;
 use monitor_detect::guardrails::Category;
 use monitor_model::Stage;
 
-/// Where a field stands on the page: the group's id and name, and the field's own name or row in it.
+/// The place of a field on the page: the group's id and name, and the field's own name or row in it.
 struct FieldPlace {
     group: String,
     name: String,
     own: String,
 }
 
-/// The problems of a refused form; a refusal of another kind stands alone.
+/// The problems of a refused form; any other refusal is one notice.
 pub(super) fn refusal(view: &View, title: &str, error: &ApiError, form: &Form) -> Markup {
     match error {
         ApiError::Fields(list) => html! {

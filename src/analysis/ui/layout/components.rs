@@ -48,7 +48,7 @@ pub(crate) fn problems(t: &Phrases, title: &str, problems: &[FieldProblem]) -> M
     }
 }
 
-/// The problems of a refusal; one of no field stands alone.
+/// The problems of a refusal; one that names no field is one notice.
 pub(crate) fn refusal(t: &Phrases, title: &str, error: &ApiError) -> Markup {
     match error {
         ApiError::Fields(list) => problems(t, title, list),
@@ -72,7 +72,7 @@ pub(crate) fn content_or_refusal(
     }
 }
 
-/// The head of a page: its name, what stands beside it, its actions.
+/// The head of a page: its name, what is shown beside it, its actions.
 pub(crate) fn head(title: &str, beside: Markup, actions: Markup) -> Markup {
     html! {
         div.head {
@@ -157,7 +157,7 @@ pub(crate) fn number(value: u64) -> String {
     grouped
 }
 
-/// `12.3k`, where there is little room.
+/// `12.3k`, where space is short.
 pub(crate) fn short_number(value: u64) -> String {
     let units = [(1_000_000_000, "G"), (1_000_000, "M"), (1_000, "k")];
     match units.into_iter().find(|(unit, _)| value >= *unit) {

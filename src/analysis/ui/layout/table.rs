@@ -1,10 +1,10 @@
-//! Tables of pages. Where a window has no room for their columns, a row stands as a card and a cell
-//! beside its column's name (`assets/narrow.css`). Roles are written out: some browsers take them from
-//! the elements of a table that is shown in another way.
+//! Tables of pages. If a window is too narrow for their columns, a row is shown as a card and each cell beside
+//! its column's name (`assets/narrow.css`). Roles are written out, because some browsers drop them from a
+//! table that is not displayed as one.
 
 use maud::{Markup, html};
 
-/// A column: its name, and how its cells stand.
+/// A column: its name, and how its cells are aligned.
 #[derive(Clone, Copy)]
 pub(crate) enum Column<'t> {
     Text(&'t str),
@@ -61,7 +61,7 @@ impl Column<'_> {
         }
     }
 
-    /// What is in a cell stands in one element, beside which a card writes the column's name.
+    /// A cell. Its content is one element, so that a card can show the column's name beside it.
     fn cell(self, cell: &Markup) -> Markup {
         html! {
             @match self {

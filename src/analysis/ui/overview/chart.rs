@@ -32,7 +32,7 @@ impl Unit {
         }
     }
 
-    /// For the axis, where there is little room.
+    /// Short, for the axis.
     fn short(self, value: u64) -> String {
         match (self, value) {
             (_, 0) => "0".to_owned(),

@@ -100,7 +100,7 @@ fn json(value: &Value, bytes: usize) -> String {
         written: Vec::new(),
         most: bytes + 1,
     };
-    // It ends where the room does.
+    // Writing fails once the limit is reached; what is written so far is shown.
     let _ = serde_json::to_writer_pretty(&mut out, value);
     String::from_utf8_lossy(&out.written).into_owned()
 }

@@ -57,7 +57,7 @@ pub(super) async fn page_with(
     Ok((status, page).into_response())
 }
 
-/// The table and what stands around it.
+/// The records that match: their table, with the exports above and the pages below.
 async fn found(services: &Services, visit: &Visit, query: &ListQuery) -> Result<Markup, ApiError> {
     let view = &visit.view;
     let query = query.resolved(services, &visit.caller, view.r()).await?;

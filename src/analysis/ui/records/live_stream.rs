@@ -31,9 +31,9 @@ use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// Between two looks at the store, at least.
+/// The shortest time between two queries of the store.
 const PACE: Duration = Duration::from_millis(700);
-/// So many times as long as a look took, at least.
+/// The pause is at least this many times as long as the query took.
 const REST: u32 = 20;
 /// Silence after which a sign of life is sent.
 const SILENCE: Duration = Duration::from_secs(15);

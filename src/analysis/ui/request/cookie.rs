@@ -28,7 +28,7 @@ fn same_site(name: &str) -> SameSite {
     }
 }
 
-/// A name as it stands on the wire.
+/// A name as it is sent.
 fn full_name(name: &str, is_tls: bool) -> String {
     match is_tls {
         true => format!("__Host-{name}"),

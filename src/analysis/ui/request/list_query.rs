@@ -88,7 +88,7 @@ impl ListQuery {
         format!("{}&{SEARCHED}={searched}", before.address(path))
     }
 
-    /// The filter as it stands in an address, behind its `?`.
+    /// The filter as the query string of a URL.
     pub(crate) fn query(&self) -> String {
         let mut query = url::form_urlencoded::Serializer::new(String::new());
         query.extend_pairs(&self.parts);
