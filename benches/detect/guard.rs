@@ -38,12 +38,12 @@ pub(crate) fn rules(stage: Stage) -> Compiled {
 pub(crate) fn report(engine: &Engine, data: &Path) -> String {
     let mut text = String::from(
         "\n### Guardrails: kinds held out\n\nMeasured by the trainer (`training/README.md`): each kind is scored \
-         by models that have not seen it (five folds; of the wrapped Russian attacks, nor the questions inside). \
-         A text is flagged when a model (attack, harm or foreign request) reaches its threshold. Texts that were \
-         composed for the training are not measured, except the letters: there a request that has nothing to do \
-         with the letter was inserted, and neither the kinds of requests nor the letters were known. Ordinary \
-         prompts are the corpus and the English hard ones; harmless messages are those, news, posts, code and this \
-         project's tests, which quote attacks.\n\n![Recall by flagged harmless messages](guardrails.svg)\n",
+         by models that were trained without it (five folds), and for wrapped Russian attacks also without the \
+         questions inside them. A text is flagged when the score of a model (attack, harm or foreign request) \
+         reaches its threshold. Texts composed for the training are not measured, with one exception: letters with \
+         an inserted request that has nothing to do with the letter, where the models had seen neither the kind of \
+         request nor the letter. Ordinary prompts are the corpus and the hard English ones; harmless messages are \
+         these and news, posts, code and this project's tests, which quote attacks.\n\n![Recall by flagged harmless messages](guardrails.svg)\n",
     );
     text += &std::fs::read_to_string("training/data/guard/measured.md").unwrap();
     let Ok(lines) = std::fs::read_to_string(data.join("dev_guard.jsonl")) else {
@@ -62,9 +62,9 @@ pub(crate) fn report(engine: &Engine, data: &Path) -> String {
             count.1 += 1;
         }
     }
-    text += "\n### Guardrails: dev_guard.jsonl\n\nThe weights of this build; no text of the set, nor a near copy, was \
-             trained on. Kinds are the origins of the training data, so most are known: the figures above \
-             say more about new ones.\n\n| label | language | kind | texts | flagged |\n|---|---|---|---:|---:|\n";
+    text += "\n### Guardrails: dev_guard.jsonl\n\nMeasured with the weights of this build, which were trained on no text \
+             of this set and on no near copy of one. The kinds are sources of the training data, so most of them \
+             are known to the models; the figures above say more about new kinds.\n\n| label | language | kind | texts | flagged |\n|---|---|---|---:|---:|\n";
     for ((label, language, kind), (flagged, all)) in kinds {
         let share = f64::from(flagged) / f64::from(all);
         let _ = writeln!(

@@ -50,10 +50,10 @@ fn table(finds: &Finds) -> String {
         messages, words, ..
     } = finds;
     let mut text = format!(
-        "\n### Ordinary messages\n\n{messages} messages of {CORPUS} ({words} words), which hold nobody's data; \
-         they name made-up people, organizations and products. Judged: findings drawn evenly and read by \
-         a person, and how many of them were what their type says.\n\n\
-         | type | findings | per 1,000 words | judged | right |\n|---|---:|---:|---:|---:|\n"
+        "\n### Ordinary messages\n\n{messages} messages of {CORPUS} ({words} words), which contain no real \
+         personal data; they name made-up people, organizations and products. Reviewed: an even sample of the \
+         findings, read by a person, and how many of them were what their type says.\n\n\
+         | type | findings | per 1,000 words | reviewed | correct |\n|---|---:|---:|---:|---:|\n"
     );
     for (kind, found) in &finds.by_type {
         let rate = found.len() as f64 * 1e3 / *words as f64;

@@ -81,11 +81,11 @@ fn positives(category: Category) -> Vec<String> {
 fn shown(table: &str) -> String {
     const SHOWN: [&str; 4] = ["0.30", "0.50", "0.70", "0.90"];
     let mut text = String::from(
-        "\n### Guardrails: thresholds\n\nThe share of ordinary prompts (the corpus; for learned categories also the harmless \
-         English prompts) that a category flags from a score on, and the share it finds of what it is for: \
-         attacks of its kind, harmful requests that are mainly about it, all of kinds held out. For categories that \
-         go by rules (toxicity and those of answers) it is the share of their fixtures, which says little. At other thresholds: \
-         `crates/detect/src/guardrails/rates.tsv`.\n\n| category | ordinary | to find |",
+        "\n### Guardrails: thresholds\n\nFor each category and threshold: the share of ordinary prompts (the corpus; for learned \
+         categories also the harmless English prompts) that is flagged, and the share of the texts to find that is: \
+         attacks of the category's kind, or harmful requests that are mainly about it, all of kinds held out. For \
+         categories that work by rules (toxicity and those of answers) the texts to find are their test fixtures, \
+         which says little. `crates/detect/src/guardrails/rates.tsv` has all thresholds.\n\n| category | ordinary | to find |",
     );
     for threshold in SHOWN {
         let _ = write!(text, " flagged at {threshold} | found |");

@@ -22,7 +22,7 @@ const SETS: [Set; 3] = [
     Set {
         file: "dev_ids.jsonl",
         about: "800 messages, Russian and English, all 21 types, made from templates; about 210 of them \
-                are near misses without any find",
+                are near misses without any finding",
         goals: &[
             ("BANK_CARD_NUMBER", 0.98),
             ("CVC", 0.98),
@@ -58,9 +58,9 @@ const SETS: [Set; 3] = [
     },
     Set {
         file: "dev_ner_ru.jsonl",
-        about: "122 Russian news texts. The weights of the tagger were made from these texts too, so \
-                this table says what it has learned, not what it does with new texts: the figures \
-                of cross-validation are the ones to go by",
+        about: "122 Russian news texts. The tagger was trained on these texts too, so this table shows \
+                what it has learned, not how it performs on new texts; training/README.md has the \
+                command for cross-validation",
         goals: &[("NAME", 0.94), ("COMPANY", 0.70)],
     },
 ];
@@ -139,10 +139,9 @@ fn find(engine: &Engine, rules: &Compiled, gold: &Gold) -> Vec<Mark> {
 
 fn report(outcomes: &[Outcome]) -> String {
     let mut text = String::from(
-        "A finding is correct when its type is correct and its borders are equal (exact), or their overlap\n\
-         over union is at least one half (IoU). Goals are for F1 (IoU). Sets made from templates say little\n\
-         about texts that nobody here has written: a figure near 1 on them proves that the rules exist,\n\
-         not that they are complete.\n\n\
+        "A finding counts as correct when its type is correct and its borders are equal (exact), or overlap by at\n\
+         least half of their union (IoU). Goals are for F1 (IoU). Sets made from templates say little about real\n\
+         texts: a figure near 1 on them shows that there are rules, not that the rules are complete.\n\n\
          ![F1 of each type](detection.svg)\n",
     );
     for outcome in outcomes {

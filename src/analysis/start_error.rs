@@ -29,7 +29,7 @@ pub enum StartError {
     /// The client for the identity provider cannot be set up.
     #[error("cannot sign people in by the identity provider: {0}")]
     SignIn(std::io::Error),
-    /// The operating system gives no random numbers.
-    #[error("the system gives no random numbers")]
+    /// The operating system's random number generator failed.
+    #[error("the system's random number generator failed")]
     Random,
 }

@@ -46,7 +46,7 @@ pub(super) fn check_no_nul(field: &str, document: &Value) -> Result<(), FieldPro
     match holds_nul(document) {
         true => Err(FieldProblem::new(
             field,
-            "has a text with the character NUL",
+            "contains a text with the character NUL",
         )),
         false => Ok(()),
     }

@@ -36,7 +36,7 @@ pub const VARIABLES: &[Variable] = &[
     Variable {
         name: "MONITOR_URL",
         default: "",
-        meaning: "Address of the monitoring backend. Unset, `monitor all` analyses in its own \
+        meaning: "Address of the monitoring backend. Unset, `monitor all` analyzes in its own \
                   process and `monitor gateway` sends no telemetry.",
         key: "monitor.url",
         roles: GATEWAY,
@@ -61,37 +61,37 @@ pub const VARIABLES: &[Variable] = &[
     Variable {
         name: "STORE_PORT",
         default: "5432",
-        meaning: "Its port.",
+        meaning: "Port of the PostgreSQL server.",
         key: "store.port",
         roles: EVERY,
     },
     Variable {
         name: "STORE_DB",
         default: "",
-        meaning: "Its database.",
+        meaning: "Name of the database.",
         key: "store.db",
         roles: EVERY,
     },
     Variable {
         name: "STORE_USER",
         default: "",
-        meaning: "Its user: for an analysis server one who may create tables, for a gateway alone one \
-                  who may `SELECT` from the view `gateway_policies`.",
+        meaning: "User of the database. An analysis server's user must be allowed to create tables; that of a \
+                  gateway alone needs `SELECT` on the view `gateway_policies`.",
         key: "store.user",
         roles: EVERY,
     },
     Variable {
         name: "STORE_PASSWORD",
         default: "",
-        meaning: "The user's password.",
+        meaning: "Password of that user.",
         key: "store.password",
         roles: EVERY,
     },
     Variable {
         name: "STORE_SSL",
         default: "auto",
-        meaning: "`true`: TLS with a certificate that is good for the host; `false`: none; `auto`: \
-                  where the server offers it, unchecked.",
+        meaning: "`true`: TLS with a certificate that is valid for the host; `false`: no TLS; `auto`: TLS \
+                  where the server offers it, without verifying the certificate.",
         key: "store.ssl",
         roles: EVERY,
     },
@@ -165,8 +165,7 @@ pub const VARIABLES: &[Variable] = &[
         name: "JUDGE_URL",
         default: "",
         meaning: "Address of the model server that judges custom policies, or `upstream` in \
-                  `monitor all`. Unset, only the policies' own words are looked for, and answers say \
-                  so.",
+                  `monitor all`. Unset, policies are matched by keywords, and answers say so.",
         key: "analysis.judge.url",
         roles: ANALYSIS,
     },
@@ -194,22 +193,22 @@ pub const VARIABLES: &[Variable] = &[
     Variable {
         name: "OIDC_ISSUER",
         default: "",
-        meaning: "Address of the OpenID Connect provider that people may sign in to the web UI by. \
-                  Unset, they have passwords.",
+        meaning: "Address of the OpenID Connect provider for signing in to the web UI. Unset, people \
+                  sign in with passwords only.",
         key: "analysis.sign_in.oidc.issuer",
         roles: ANALYSIS,
     },
     Variable {
         name: "OIDC_CLIENT_ID",
         default: "",
-        meaning: "What that provider calls this service.",
+        meaning: "Client id that the provider assigned to this service.",
         key: "analysis.sign_in.oidc.client_id",
         roles: ANALYSIS,
     },
     Variable {
         name: "OIDC_CLIENT_SECRET",
         default: "",
-        meaning: "The secret that it gave this service.",
+        meaning: "Client secret that the provider assigned to this service.",
         key: "analysis.sign_in.oidc.client_secret",
         roles: ANALYSIS,
     },

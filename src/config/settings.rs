@@ -94,7 +94,7 @@ pub struct AnalysisSettings {
     pub attachments: AttachmentSettings,
     /// Requests per second that one access key may send over HTTP; None: as many as it likes.
     pub requests_per_second: Option<usize>,
-    /// The judge of custom policies; None: only the policies' own words are searched for.
+    /// The judge of custom policies; None: policies are matched by keywords.
     pub judge: Option<JudgeSettings>,
     /// Another server that people sign in by; None: their passwords alone.
     pub oidc: Option<OidcSettings>,

@@ -1,5 +1,5 @@
 //! The demo as a judge of custom policies: the model name `demo-judge` answers the judge's question by
-//! rule, so that the whole path is seen without a model. It looks for the policies' own words; a real
+//! rule, so that the whole path is seen without a model. It looks for keywords of the policies; a real
 //! model understands them.
 
 use monitor_detect::custom_policy::Cues;

@@ -54,9 +54,9 @@ pub(super) fn request(model: &str, prompt: Prompt<'_>, format: ResponseFormat) -
 
 /// The text of the first choice.
 pub(super) fn content(answer: &[u8]) -> Result<String, Fault> {
-    let completion: Completion =
-        serde_json::from_slice(answer).map_err(|_| Fault::Nonsense("it is no chat completion"))?;
+    let completion: Completion = serde_json::from_slice(answer)
+        .map_err(|_| Fault::Nonsense("it is not a chat completion"))?;
     let first = completion.choices.into_iter().next();
     let content = first.and_then(|choice| choice.message.content);
-    content.ok_or(Fault::Nonsense("it says nothing"))
+    content.ok_or(Fault::Nonsense("it has no text"))
 }

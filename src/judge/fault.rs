@@ -26,7 +26,7 @@ pub enum Fault {
     #[error("too many calls are waiting for it")]
     Busy,
     /// It counts as down.
-    #[error("it did not answer lately and was not asked")]
+    #[error("it has not answered recently and was not asked")]
     Down,
 }
 

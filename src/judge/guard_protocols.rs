@@ -133,9 +133,9 @@ impl Question<'_> {
 
     fn moderation(&self, answer: &[u8]) -> Result<Opinion, Fault> {
         let answer: Moderations = serde_json::from_slice(answer)
-            .map_err(|_| Fault::Nonsense("it is no moderation result"))?;
+            .map_err(|_| Fault::Nonsense("it is not a moderation result"))?;
         let [result] = &answer.results[..] else {
-            return Err(Fault::Nonsense("it has not one result"));
+            return Err(Fault::Nonsense("it does not have exactly one result"));
         };
         let named = result.categories.iter();
         let named = named.filter(|(_, is)| **is == Some(true));
@@ -168,14 +168,14 @@ impl Question<'_> {
 
     fn named(&self, words: &str) -> Result<Opinion, Fault> {
         let answer: JsonAnswer = serde_json::from_str(words)
-            .map_err(|_| Fault::Nonsense("it is not exactly the JSON that was asked for"))?;
+            .map_err(|_| Fault::Nonsense("it is not exactly the JSON that was requested"))?;
         if answer.nonce != self.nonce {
             return Err(Fault::Nonsense("it answers another question"));
         }
         let known = |name: &String| self.asked.categories.contains(&name.as_str());
         if !answer.categories.iter().all(known) {
             return Err(Fault::Nonsense(
-                "it names a category that was not asked for",
+                "it names a category that was not requested",
             ));
         }
         Ok(Opinion {

@@ -162,9 +162,9 @@ impl RemoteCheck for Question<'_> {
 
     fn read(&self, answer: &[u8]) -> Result<Vec<Span>, Fault> {
         let mut finds: Vec<Find> = serde_json::from_slice(answer)
-            .map_err(|_| Fault::Nonsense("it is no list of finds"))?;
+            .map_err(|_| Fault::Nonsense("it is not a list of findings"))?;
         if finds.len() > MOST_FINDS {
-            return Err(Fault::Nonsense("it has too many finds"));
+            return Err(Fault::Nonsense("it has too many findings"));
         }
         finds.retain(|find| find.score >= self.min_score);
         let places = self.places(&finds)?;
@@ -190,7 +190,7 @@ impl Question<'_> {
         let mut places: BTreeMap<usize, usize> = BTreeMap::new();
         for find in finds {
             if find.start >= find.end {
-                return Err(Fault::Nonsense("a find ends before it begins"));
+                return Err(Fault::Nonsense("a finding ends before it begins"));
             }
             places.insert(find.start, 0);
             places.insert(find.end, 0);
@@ -204,7 +204,7 @@ impl Question<'_> {
             .enumerate();
         for (point, byte) in &mut places {
             let found = points.find(|(at, _)| at == point);
-            let found = found.ok_or(Fault::Nonsense("a find lies beyond the text"))?;
+            let found = found.ok_or(Fault::Nonsense("a finding lies beyond the text"))?;
             *byte = found.1;
         }
         Ok(places)

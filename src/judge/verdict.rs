@@ -100,7 +100,7 @@ impl<'a> Question<'a> {
     /// The verdicts in the order of the policies, if the words are exactly an answer.
     fn verdicts(&self, words: &str) -> Result<Vec<Verdict>, Fault> {
         let answer: Answer = serde_json::from_str(words)
-            .map_err(|_| Fault::Nonsense("it is not exactly the JSON that was asked for"))?;
+            .map_err(|_| Fault::Nonsense("it is not exactly the JSON that was requested"))?;
         if answer.nonce != self.nonce {
             return Err(Fault::Nonsense("it answers another question"));
         }
@@ -109,7 +109,9 @@ impl<'a> Question<'a> {
         let numbers = verdicts.iter().map(|verdict| verdict.n);
         match numbers.eq(1..=self.policies.len()) {
             true => Ok(verdicts),
-            false => Err(Fault::Nonsense("it has not one verdict for each policy")),
+            false => Err(Fault::Nonsense(
+                "it does not have one verdict for each policy",
+            )),
         }
     }
 }

@@ -36,9 +36,9 @@ label!(
 label!(
     /// `outcome` label: how a call ended, and who caused it.
     Outcome {
-        /// The upstream's answer below 400, or a document, delivered whole.
+        /// The upstream's answer with a status below 400, or a document, delivered completely.
         Ok => "ok",
-        /// Refused by the gateway as the client's fault.
+        /// Refused by the gateway because of an error of the client.
         Refused => "refused",
         /// The upstream's own error answer, delivered.
         UpstreamStatus => "upstream_status",
@@ -88,16 +88,16 @@ label!(
         NoBackend => "no_backend",
         /// The answer is larger than limits.recorded_bytes, or cannot be read.
         Unreadable => "unreadable",
-        /// Whether the application has a policy was never known.
+        /// The gateway has never been able to read the application's policy.
         PolicyUnknown => "policy_unknown",
     }
 );
 label!(
-    /// `reason` label of client connections that the gateway ended.
+    /// `reason` label of client connections that the gateway closed.
     EndReason {
         /// A request head was not complete within limits.header_timeout of its first byte.
         SlowHead => "slow_head",
-        /// Too many HTTP/2 frames without a request.
+        /// Too many HTTP/2 frames without content, such as pings, settings and empty data.
         IdleFrames => "idle_frames",
         /// The TLS handshake failed, or took longer than limits.header_timeout.
         Handshake => "handshake",
@@ -128,9 +128,9 @@ label!(
 label!(
     /// `limit` label of calls refused with 429.
     QuotaLimit {
-        /// More calls than the policy allows per second or minute.
+        /// More calls per second or minute than the policy allows.
         Rate => "rate",
-        /// As many calls in progress as the policy allows.
+        /// More concurrent calls than the policy allows.
         Concurrent => "concurrent",
     }
 );
@@ -148,23 +148,23 @@ label!(
 label!(
     /// `reason` label of answers that kept the placeholders of a redacted prompt (CONTRACT 41).
     UnrestoredReason {
-        /// The upstream compressed it although it was asked not to.
+        /// The upstream compressed the answer although the gateway asked for an uncompressed one.
         Compressed => "compressed",
-        /// It is larger than limits.recorded_bytes.
+        /// The answer is larger than limits.recorded_bytes.
         TooLarge => "too_large",
-        /// It, or a part of it, is not in the reference format.
+        /// The answer, or a part of it, is not in the reference format.
         Unreadable => "unreadable",
     }
 );
 label!(
-    /// `outcome` label of attached files (§7.3.2, CONTRACT 31). A list that cannot be read, or that is
-    /// dropped unread, counts as one.
+    /// `outcome` label of attached files (§7.3.2, CONTRACT 31). A list that cannot be parsed, or that is
+    /// dropped before it is parsed, counts as one file.
     AttachmentOutcome {
-        /// The backend has it.
+        /// The backend accepted the file.
         Attached => "attached",
-        /// The list, the descriptor, its URL or its base64 cannot be read.
+        /// The list, the descriptor, its URL or its base64 is invalid.
         Malformed => "malformed",
-        /// Beyond the descriptors that one call may have.
+        /// More files than one call may list (64).
         TooMany => "too_many",
         /// Files may not be downloaded from its address.
         Forbidden => "forbidden",
@@ -176,9 +176,9 @@ label!(
         TooLarge => "too_large",
         /// Not downloaded within files.timeout, or within the time for all files of a call.
         Late => "late",
-        /// The record it belongs to was not registered.
+        /// The record that it belongs to was not registered.
         NoRecord => "no_record",
-        /// The backend refused it.
+        /// The backend refused the file.
         Refused => "refused",
         /// The backend could not be reached, or failed.
         Undelivered => "undelivered",
@@ -204,7 +204,7 @@ label!(
         Answered => "answered",
         /// No connection, or the connection broke.
         Unreachable => "unreachable",
-        /// No whole answer within the timeout.
+        /// No complete answer within the timeout.
         Late => "late",
         /// An error status.
         Status => "status",
@@ -264,9 +264,9 @@ label!(
 label!(
     /// `result` label: how an upgrade or a reload ended.
     UpgradeResult {
-        /// The new process or configuration is in force.
+        /// The new process or configuration is in effect.
         Done => "ok",
-        /// The old one stays in force.
+        /// The old one stays in effect.
         Failed => "failed",
     }
 );

@@ -98,14 +98,14 @@ fn a_server_that_does_not_answer_as_one_gives_no_verdict() {
         ("status 400", "status", json(400, "{}")),
         ("status 302", "status", json(302, "{}")),
         (
-            "no chat completion",
+            "not a chat completion",
             "nonsense",
             json(200, "{\"choices\":5}"),
         ),
-        ("no chat completion", "nonsense", json(200, "prose")),
-        ("says nothing", "nonsense", json(200, "{\"choices\":[]}")),
+        ("not a chat completion", "nonsense", json(200, "prose")),
+        ("has no text", "nonsense", json(200, "{\"choices\":[]}")),
         (
-            "says nothing",
+            "has no text",
             "nonsense",
             json(200, r#"{"choices":[{"message":{"content":null}}]}"#),
         ),

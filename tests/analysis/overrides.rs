@@ -228,8 +228,8 @@ fn contract_26_what_is_asked_for_and_not_there_is_partial_success() {
     assert_eq!(
         answer["errors"],
         json!([
-            "custom_policy: no judge is configured (judge.url); only the policies' own words were \
-             looked for"
+            "custom_policy: no judge is configured (judge.url); the policies were matched by \
+             keywords only"
         ])
     );
     assert_eq!(answer["dataclean"]["cleaned_text"], "[EMAILS]");
@@ -370,7 +370,7 @@ fn the_number_of_custom_finds_is_bounded_and_told() {
     assert_eq!(
         answer["errors"],
         json!([
-            "dataclean: custom pattern X was stopped: more than 100000 finds of custom patterns"
+            "dataclean: custom pattern X was stopped: more than 100000 findings of custom patterns"
         ])
     );
 }

@@ -108,7 +108,7 @@ fn a_text_in_cyrillic_is_asked_about_in_its_language() {
 fn contract_26_a_presidio_that_fails_is_told_and_the_text_counts_as_cleaned_in_part() {
     for (words, answer) in [
         ("status 500", json(500, "{}")),
-        ("no list of finds", json(200, "{\"error\":\"x\"}")),
+        ("not a list of findings", json(200, "{\"error\":\"x\"}")),
         (
             "beyond the text",
             json(
@@ -262,7 +262,7 @@ fn moderation_endpoints_and_llama_guards_are_understood() {
 fn contract_26_a_guard_model_that_fails_is_told_and_flags_nothing() {
     for (template, words, answer) in [
         ("moderation", "status 503", json(503, "{}")),
-        ("moderation", "no moderation result", json(200, "[]")),
+        ("moderation", "not a moderation result", json(200, "[]")),
         (
             "llama_guard",
             "neither safe nor unsafe",

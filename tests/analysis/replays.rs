@@ -130,7 +130,7 @@ fn a_replay_takes_a_reader_who_administers_and_a_draft_that_is_right() {
         (
             "",
             json!({"rules": {"pre": {"dataclean": {"patterns": [{"name": "A", "regex": "("}]}}}}),
-            "rules.pre.dataclean.patterns[0].regex: is no regex",
+            "rules.pre.dataclean.patterns[0].regex: is not valid",
         ),
         (
             "",

@@ -132,7 +132,7 @@ fn contract_36_a_text_gives_places_and_never_the_values() {
         "2:10: Ответ на [EMAILS] и \n2:29:  и [IP] [31m.\n"
     );
     let summary = text(&output.stderr);
-    assert!(summary.starts_with("2 finds in 0.00 MB"), "{summary}");
+    assert!(summary.starts_with("findings: 2 in 0.00 MB"), "{summary}");
     assert!(summary.contains("EMAILS") && summary.contains('█'));
     assert!(!summary.contains("ivan"));
     let two = scan(&["--patterns=IP", name, name], b"");

@@ -124,7 +124,7 @@ fn options_that_contradict_each_other_are_refused_at_the_start() {
     for (fields, said) in [
         (
             ", stream_in_sync: hold_back, redact_upstream: true",
-            "hold_back cannot go with redact_upstream",
+            "hold_back cannot be combined with redact_upstream",
         ),
         (
             ", stream_in_sync: hold_back, block_on: {dataclean: false}",

@@ -81,7 +81,7 @@ fn what_cannot_be_meant_is_told_by_the_fields_name_in_the_pages_language() {
     };
     let english = [
         "<a href=\"#limits\">Call limits</a>, Calls",
-        "is no number of calls; allowed: 1 to 1000000",
+        "is not a valid number of calls; allowed: 1 to 1000000",
         "policy.limits.requests_per_second",
         "<a href=\"#pre.tokens\">Prompts: Token thresholds</a>, High",
     ];

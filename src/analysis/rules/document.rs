@@ -140,7 +140,7 @@ impl<'v> Object<'v> {
                 length if length > longest => {
                     format!("has {length} characters; allowed: 1 to {longest}")
                 }
-                _ if text.contains('\0') => "has the character NUL".to_owned(),
+                _ if text.contains('\0') => "contains the character NUL".to_owned(),
                 _ => return Some(text),
             },
             Some(_) => "must be a string".to_owned(),

@@ -25,7 +25,7 @@ pub(crate) fn remote(
             JudgePlace::Url(url) => Some(url),
             JudgePlace::Upstream => upstream,
         };
-        let base = base.context("judge.url is upstream, and there is none")?;
+        let base = base.context("judge.url is upstream, but upstream.url is not set")?;
         let mut judge = judge.clone();
         if judge.model.is_empty() {
             DEMO_JUDGE.clone_into(&mut judge.model);

@@ -25,9 +25,9 @@ pub(crate) fn all(settings: &Settings, first: &FirstRun, demo: bool) -> String {
         format!("  application  {}", first.application_id),
     ];
     lines.push(match key {
-        Some(key) => format!("  access key   {}  (shown this once)", key.expose()),
+        Some(key) => format!("  access key   {}  (shown only once)", key.expose()),
         None => {
-            "  access key   as made or configured before; another one: monitor token create --name NAME"
+            "  access key   created or configured earlier; for another one: monitor token create --name NAME"
                 .into()
         }
     });
@@ -60,7 +60,7 @@ pub(crate) fn analysis(settings: &Settings, first: &FirstRun) -> String {
     text.push_str(&format!("\n  application  {}", first.application_id));
     if let Some(key) = new_key(settings, first) {
         let key = key.expose();
-        text.push_str(&format!("\n  access key   {key}  (shown this once)"));
+        text.push_str(&format!("\n  access key   {key}  (shown only once)"));
     }
     if let Some(line) = sign_in(settings, first) {
         text.push_str(&format!("\n{line}"));
@@ -72,7 +72,7 @@ pub(crate) fn analysis(settings: &Settings, first: &FirstRun) -> String {
 fn sign_in(settings: &Settings, first: &FirstRun) -> Option<String> {
     let address = link_address(settings, first.sign_in_link.as_ref()?);
     Some(format!(
-        "  sign in      {address}  (once, within three days)"
+        "  sign in      {address}  (valid once, within three days)"
     ))
 }
 

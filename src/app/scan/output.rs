@@ -40,7 +40,7 @@ impl fmt::Display for Summary {
         let finds = self.finds();
         write!(
             f,
-            "{finds} finds in {megabytes:.2} MB, {seconds:.2} s ({rate:.1} MB/s)"
+            "findings: {finds} in {megabytes:.2} MB, {seconds:.2} s ({rate:.1} MB/s)"
         )?;
         let most = self.kinds.values().max().copied().unwrap_or(1);
         for (kind, count) in &self.kinds {
@@ -118,7 +118,7 @@ impl Output {
         self.summary.bytes += done.bytes;
         self.bar.inc(done.bytes);
         self.bar
-            .set_message(format!("{} finds", self.summary.finds()));
+            .set_message(format!("findings: {}", self.summary.finds()));
     }
 
     fn tell(&mut self, problem: &str) {

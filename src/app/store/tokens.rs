@@ -80,7 +80,7 @@ pub(crate) fn with_service<T>(
     runtime.block_on(async {
         let (services, first) = Services::open(&settings.analysis, &settings.data_dir).await?;
         if let Some(key) = start_text::new_key(settings, &first) {
-            eprintln!("first access key (shown this once): {}", key.expose());
+            eprintln!("first access key (shown only once): {}", key.expose());
         }
         let done = work(&services).await;
         services.shutdown().await;

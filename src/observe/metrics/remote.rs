@@ -15,7 +15,7 @@ const CACHE_HITS: About = (
 );
 const CUES_ONLY: About = (
     "monitor_custom_policy_unjudged_total",
-    "Messages whose custom policies were matched by their own words because no judge is configured.",
+    "Messages whose custom policies were matched by keywords because no judge is configured.",
 );
 
 /// Of each server: calls by outcome, their time, and whether it counts as down.

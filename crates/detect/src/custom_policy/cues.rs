@@ -21,7 +21,7 @@ pub struct Cues;
 
 /// What is said beside every ruling of [`Cues`].
 const NO_JUDGE: &str =
-    "no judge is configured (judge.url); only the policies' own words were looked for";
+    "no judge is configured (judge.url); the policies were matched by keywords only";
 
 #[async_trait]
 impl Judge for Cues {
@@ -53,7 +53,7 @@ impl Cues {
 
 fn ruling(policy: &CustomPolicy, says_nothing: bool, hit: Option<&Phrase>) -> PolicyRuling {
     let reason = match hit {
-        Some(phrase) => format!("words of the policy: {}", phrase.stems.join(" ")),
+        Some(phrase) => format!("keywords of the policy: {}", phrase.stems.join(" ")),
         None if says_nothing => "the policy names no words to look for".to_owned(),
         None => String::new(),
     };
@@ -169,6 +169,6 @@ mod tests {
             prompt: "No loans.".to_owned(),
         };
         let ruling = &Cues::look(&[policy], "loans for Ivan 4111")[0];
-        assert_eq!(ruling.reason, "words of the policy: loan");
+        assert_eq!(ruling.reason, "keywords of the policy: loan");
     }
 }

@@ -99,9 +99,9 @@ impl CustomRegex {
     }
 }
 
-/// A regex that has to match a whole find (CONTRACT 38 "allowed patterns").
+/// A regex that has to match a whole finding (CONTRACT 38 "allowed patterns").
 pub(crate) fn whole(pattern: &CustomPattern) -> Result<(Regex, usize), String> {
-    // First as it stands: "a)(b" is no regex, though "(?:a)(b)" is one.
+    // First as it stands: "a)(b" is not a valid regex, though "(?:a)(b)" is one.
     CustomRegex::new(pattern)?;
     // The line end closes a comment of a regex in verbose mode; elsewhere it would be a character.
     let regex = &pattern.regex;
@@ -120,7 +120,7 @@ fn compile(pattern: &str) -> Result<(Regex, usize), String> {
             Err(regex::Error::CompiledTooBig(_)) => {
                 reason = format!("is larger than {LARGEST_COMPILED} bytes when compiled");
             }
-            Err(error) => return Err(format!("is no regex: {}", last_line(&error.to_string()))),
+            Err(error) => return Err(format!("is not valid: {}", last_line(&error.to_string()))),
         }
     }
     Err(reason)
@@ -162,8 +162,8 @@ mod tests {
     #[test]
     fn a_regex_that_cannot_be_used_says_why() {
         for (regex, reason) in [
-            ("(a", "is no regex: unclosed group"),
-            ("a)(b", "is no regex: unopened group"),
+            ("(a", "is not valid: unclosed group"),
+            ("a)(b", "is not valid: unopened group"),
             (
                 "x*",
                 "matches the empty text; allowed: a regex that needs a character",

@@ -162,7 +162,7 @@ fn find_custom<'r>(
 
 fn stopped(name: &str, room: usize) -> String {
     let bound = match room {
-        0 => format!("more than {MOST_CUSTOM_FINDS} finds of custom patterns"),
+        0 => format!("more than {MOST_CUSTOM_FINDS} findings of custom patterns"),
         _ => format!(
             "custom patterns took longer than {} ms",
             CUSTOM_TIME_US / 1000

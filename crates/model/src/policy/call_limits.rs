@@ -15,7 +15,7 @@ const FIELDS: [&str; 4] = [
     "burst",
     "concurrent",
 ];
-const TWO_RATES: &str = "cannot go with requests_per_second; allowed: one of the two";
+const TWO_RATES: &str = "cannot be combined with requests_per_second; allowed: one of the two";
 const NO_RATE: &str = "needs requests_per_second or requests_per_minute";
 
 /// What is not set is not bounded.
@@ -65,7 +65,7 @@ impl CallLimits {
 pub(super) fn read(value: &Value) -> Result<Option<CallLimits>, Vec<PolicyProblem>> {
     let Value::Object(map) = value else {
         let allowed = FIELDS.join(", ");
-        let text = format!("is no group of fields; allowed: {allowed}");
+        let text = format!("is not a group of fields; allowed: {allowed}");
         return Err(vec![PolicyProblem::new("limits", text)]);
     };
     let mut problems = Vec::new();
@@ -106,7 +106,7 @@ fn count(map: &Map<String, Value>, key: &str, problems: &mut Vec<PolicyProblem>)
     let count = value.as_u64().and_then(|count| u32::try_from(count).ok());
     let count = count.filter(|count| (1..=MOST).contains(count));
     if count.is_none() {
-        let text = format!("is no number of calls; allowed: 1 to {MOST}");
+        let text = format!("is not a valid number of calls; allowed: 1 to {MOST}");
         problems.push(PolicyProblem::new(format!("limits.{key}"), text));
     }
     count

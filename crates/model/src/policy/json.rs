@@ -175,7 +175,7 @@ impl<'v> Fields<'v> {
             let name = format!("{key}[{index}]");
             match read(item) {
                 Ok(new) if found.iter().any(|old| word(*old) == word(new)) => {
-                    self.refuse(&name, format!("names {} again", word(new)));
+                    self.refuse(&name, format!("lists {} twice", word(new)));
                 }
                 Ok(new) => found.push(new),
                 Err(text) => self.refuse(&name, text),
@@ -235,7 +235,7 @@ fn one_of<'w>(value: &Value, words: &[&'w str]) -> Result<&'w str, String> {
     found.ok_or_else(|| {
         let quoted = match text.len() {
             0..=LONGEST_QUOTED => format!("{text:?} is unknown"),
-            _ => "is no word".to_owned(),
+            _ => "has an unknown value".to_owned(),
         };
         format!("{quoted}; allowed: {}", words.join(", "))
     })

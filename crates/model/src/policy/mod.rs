@@ -25,13 +25,15 @@ const NO_ROLES: &str = "is an empty list; allowed: at least one role";
 const ASYNC_REPLACES: &str = "needs app_mode sync: in async mode no answer is replaced";
 const ASYNC_HOLDS_BACK: &str =
     "hold_back needs app_mode sync: in async mode streams are delivered as they are";
-const HOLDS_BACK_AND_REPLACES: &str = "hold_back cannot go with replace_response: one streams the answer, the other waits for its end";
+const HOLDS_BACK_AND_REPLACES: &str = "hold_back cannot be combined with replace_response: one streams the answer, the other waits for its end";
 const HOLDS_BACK_AND_REDACTS: &str =
-    "hold_back cannot go with redact_upstream: the values it puts back would end the stream";
+    "hold_back cannot be combined with redact_upstream: the restored values would end the stream";
 const HOLDS_BACK_FOR_NOTHING: &str =
     "hold_back needs block_on.dataclean: sensitive data is all it looks for";
-const NO_PATTERNS: &str = "is an empty list; allowed: at least one pattern, or none of this field";
-const PATTERNS_FOR_NOTHING: &str = "needs stream_in_sync hold_back or redact_upstream true: nothing else looks for them in the gateway";
+const NO_PATTERNS: &str =
+    "is an empty list; allowed: at least one pattern; leave the field out for the default set";
+const PATTERNS_FOR_NOTHING: &str =
+    "needs stream_in_sync hold_back or redact_upstream true: nothing else in the gateway uses them";
 const ASYNC_CLOSED: &str = "closed needs app_mode sync: in async mode the backend is not awaited";
 
 /// Which findings block; all by default (CONTRACT 12).

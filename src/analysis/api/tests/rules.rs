@@ -136,7 +136,7 @@ async fn a_stored_regex_that_does_not_compile_is_told_with_every_verdict() {
     let rules = json!({"pre": {"dataclean": {"patterns": ["IP", {"name": "N", "regex": "("}]}}});
     let problems = ApplicationRules::parse(&rules).unwrap_err();
     let field = "rules.pre.dataclean.patterns[1].regex";
-    let problem = FieldProblem::new(field, "is no regex: unclosed group");
+    let problem = FieldProblem::new(field, "is not valid: unclosed group");
     assert_eq!(problems, std::slice::from_ref(&problem));
     assert_eq!(ApiError::Fields(vec![problem]).status(), 422);
     let broken = Application {
@@ -162,6 +162,6 @@ async fn a_stored_regex_that_does_not_compile_is_told_with_every_verdict() {
     assert_eq!(answer["status"], "partial_success");
     assert_eq!(
         answer["errors"],
-        json!(["dataclean: custom pattern N: its regex is no regex: unclosed group"])
+        json!(["dataclean: custom pattern N: its regex is not valid: unclosed group"])
     );
 }

@@ -130,7 +130,7 @@ impl Flow {
     fn new() -> Result<Self, OidcError> {
         let random = || {
             let value = random_value();
-            value.map_err(|_| OidcError::Unreachable("the system gives no random numbers"))
+            value.map_err(|_| OidcError::Unreachable("the system's random number generator failed"))
         };
         Ok(Self {
             state: random()?.expose().to_owned(),

@@ -118,7 +118,7 @@ pub(super) fn direction(view: &View, controls: FormControls<'_>, stage: Stage) -
             (controls.tick(&name("dataclean"), t.sensitive_data, t.sensitive_data_hint))
             div.under { (patterns(t, controls, prefix)) }
             (controls.tick(&name("guardrails"), t.guardrails, t.guardrails_hint))
-            div.under { (categories::all(view.g(), controls, stage)) }
+            div.under { (categories::all(view, controls, stage)) }
             @if stage == Stage::PreCall {
                 fieldset id=(name("policy")) {
                     legend { (t.custom_policies) }

@@ -178,7 +178,7 @@ fn verdict(t: &Phrases, answer: &AnalysisResponse, blocks: bool) -> Markup {
             (badge("plain", &format!("{}: {}", t.tokens, answer.tokens.count)))
             @if let Some(severity) = severity { (badge("warn", severity)) }
         }
-        @for error in &answer.errors { p.problem { (error) } }
+        @for error in &answer.errors { p.problem { (t.tell(error)) } }
     }
 }
 

@@ -1,17 +1,18 @@
-// Comfort for pages that also work without it. No text of a page is ever built from strings here: parts
-// that the server sends are taken as it escaped them.
+// Enhances pages that also work without scripts. It never builds markup from strings: it inserts fragments
+// that the server has rendered and escaped.
 (() => {
   'use strict';
   const root = document.documentElement;
   root.classList.add('scripts');
 
-  // Sends a form's fields and puts the page's part that comes back into its place.
-  const asked = new WeakMap();
+  // Posts a form and replaces the content of `place` with the fragment that the server returns. A newer
+  // request for the same place aborts the older one.
+  const pending = new WeakMap();
   async function ask(form, address, place, extra) {
-    const before = asked.get(place);
+    const before = pending.get(place);
     if (before) before.abort();
     const control = new AbortController();
-    asked.set(place, control);
+    pending.set(place, control);
     place.setAttribute('aria-busy', 'true');
     const fields = new URLSearchParams(new FormData(form));
     for (const [name, value] of extra || []) fields.set(name, value);
@@ -31,7 +32,7 @@
     }
   }
 
-  // Results that follow what is typed into their form.
+  // Results that are refreshed while the user types into their form.
   for (const place of document.querySelectorAll('[data-live]')) {
     const form = place.closest('form');
     const names = place.dataset.of.split(' ');
@@ -56,7 +57,7 @@
         button.classList.add('done');
         setTimeout(() => button.classList.remove('done'), 1500);
       };
-      // Pages in clear text have no clipboard: the text is marked for the keyboard then.
+      // Pages over plain HTTP have no clipboard API: select the text, so that Ctrl+C copies it.
       const mark = () => getSelection().selectAllChildren(source);
       if (navigator.clipboard) navigator.clipboard.writeText(source.textContent).then(done, mark);
       else mark();
@@ -86,7 +87,7 @@
     }
   });
 
-  // A part that takes longer than its page: fetched once the page is there, into room that it has.
+  // A slow fragment: fetched after the page has loaded, into space that the page reserves for it.
   for (const place of document.querySelectorAll('[data-load]')) {
     fetch(place.dataset.load, { headers: { 'X-Fragment': '1' } })
       .then((response) => response.text())
@@ -98,7 +99,7 @@
       .catch(() => {});
   }
 
-  // A slider and a number that say the same, and what was measured nearest to them.
+  // A slider and a number field with the same value, and the rates measured at the nearest threshold below.
   for (const place of document.querySelectorAll('[data-slider]')) {
     const slider = place.querySelector('input[type=range]');
     const number = place.querySelector('input[type=number]');
@@ -118,13 +119,13 @@
     });
   }
 
-  // A choice that is sent as soon as it is made.
+  // A select that submits its form on change.
   for (const select of document.querySelectorAll('select[data-submit]')) {
     select.form.classList.add('sends-itself');
     select.addEventListener('change', () => select.form.requestSubmit());
   }
 
-  // Changes are not lost by leaving the page.
+  // Ask before leaving a page with unsaved changes.
   for (const form of document.querySelectorAll('form[data-guard]')) {
     form.addEventListener('input', (event) => {
       if (!(event.target.name || '').startsWith('try.')) form.dataset.changed = '1';
@@ -135,15 +136,15 @@
     });
   }
 
-  // What a filter leaves empty is no part of its address.
+  // Empty filter fields are left out of the URL.
   for (const form of document.querySelectorAll('form[data-skips-empty]')) {
     form.addEventListener('formdata', (event) => {
       for (const [name, value] of [...event.formData]) if (!value) event.formData.delete(name);
     });
   }
 
-  // An application's name as it is typed: the server tells which ones hold it. The focus stays in the
-  // field; arrows go through what is offered, Enter takes one, Escape leaves the text as it is.
+  // Autocompletion of application names: the server returns the names that contain the typed text. The focus
+  // stays in the field; arrow keys move through the list, Enter selects an entry, Escape closes the list.
   for (const place of document.querySelectorAll('[data-suggests]')) {
     const field = place.querySelector('input');
     const offered = place.querySelector('.offered');
@@ -163,8 +164,8 @@
       field.setAttribute('aria-expanded', String(Boolean(list)));
       if (list) field.setAttribute('aria-controls', list.id);
       else field.removeAttribute('aria-controls');
-      const said = offered.querySelector('[data-said]');
-      status.textContent = said ? said.dataset.said : '';
+      const message = offered.querySelector('[data-said]');
+      status.textContent = message ? message.dataset.said : '';
     };
     const close = () => {
       clearTimeout(timer);
@@ -175,10 +176,10 @@
       if (control) control.abort();
       control = new AbortController();
       const { signal } = control;
-      const asked = new URLSearchParams({ part: field.value });
+      const query = new URLSearchParams({ part: field.value });
       try {
         const headers = { 'X-Fragment': '1' };
-        const response = await fetch(`${place.dataset.suggests}?${asked}`, { headers, signal });
+        const response = await fetch(`${place.dataset.suggests}?${query}`, { headers, signal });
         const part = new DOMParser().parseFromString(await response.text(), 'text/html');
         show(response.ok && document.activeElement === field ? [...part.body.childNodes] : []);
       } catch (error) {
@@ -224,7 +225,7 @@
     });
   }
 
-  // A list that grows while it is open: rows that the server sends, while the page can be seen.
+  // Live updates: the server streams new rows to the list while the page is visible.
   const MOST_ROWS = 200;
   for (const place of document.querySelectorAll('[data-tail]')) {
     const button = place.querySelector('button');

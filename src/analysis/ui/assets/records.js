@@ -1,11 +1,14 @@
-// Comfort for lists of records: a search that goes on by itself, and exports that say how far they are.
-// Without scripts there are a button and a plain link.
+// Enhances lists of records: a search that continues by itself, and exports that show their progress. Without
+// scripts, a button and a plain link do the same.
 (() => {
   'use strict';
   const language = document.documentElement.lang;
   const written = (count) => new Intl.NumberFormat(language).format(count);
+  const megabytes = new Intl.NumberFormat(language, {
+    style: 'unit', unit: 'megabyte', minimumFractionDigits: 1, maximumFractionDigits: 1,
+  });
 
-  // What changes many times a second is for eyes; those who listen are told now and then, and at its end.
+  // The visible text changes many times a second. Screen readers get it every few seconds and at the end.
   const SPOKEN_EVERY = 5000;
   function teller(place) {
     const shown = place.querySelector('.told');
@@ -19,8 +22,8 @@
     };
   }
 
-  // A search for a text looks at a part of the records for each page. Older parts are asked for until there
-  // is a page of finds, with a rest between them as long as each one took.
+  // The server searches a limited number of records per request. Older ones are requested until a page is full
+  // of matches. The pause after each request is as long as the request took, one second at most.
   for (const place of document.querySelectorAll('[data-seek]')) {
     const body = document.querySelector('#records tbody');
     const stop = place.querySelector('button');
@@ -39,7 +42,7 @@
       nothing.hidden = body.rows.length > 0;
       const ways = document.querySelector('#ways');
       ways.replaceChildren(...part.querySelector('#ways').childNodes);
-      // What was added stands below the newest.
+      // The rows were added below the newest ones, so this is still the first page.
       if (isNewest) ways.querySelector('[rel=first]')?.remove();
       if (!ways.querySelector('a')) ways.replaceChildren();
       tell(next.querySelector('.told').textContent, !goesOn());
@@ -81,7 +84,7 @@
     seek();
   }
 
-  // Records in a part of an export: its lines, but for those within a quoted cell.
+  // Counts the records of an export as its bytes arrive: line breaks outside quoted CSV cells.
   function counter(isCsv) {
     let count = isCsv ? -1 : 0;
     let isQuoted = false;
@@ -94,8 +97,9 @@
     };
   }
 
-  // An export as it comes in, saved once it is whole. What has come stands in large pieces, which a browser
-  // may put on disk. One that is larger than a page keeps is left to the browser, which saves it as it comes.
+  // Downloads an export and saves it once it is complete, so that an interrupted one leaves no partial file. The
+  // data is collected in large blobs, which the browser may move to disk. An export above the limit of the page
+  // is left to the browser, which saves it directly.
   const PIECE = 16 * 1024 * 1024;
   class TooLarge extends Error {}
   async function whole(response, told, [signal, most]) {
@@ -141,7 +145,7 @@
       let records = 0;
       const told = (value, bytes) => {
         records = count(value);
-        const size = `${(bytes / 1048576).toFixed(1)} MiB`;
+        const size = megabytes.format(bytes / 1e6);
         tell(progress.dataset.going.replace('{}', written(records)).replace('{}', size), false);
       };
       try {

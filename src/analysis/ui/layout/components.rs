@@ -167,35 +167,6 @@ pub(crate) fn short_number(value: u64) -> String {
     }
 }
 
-/// Microseconds in the unit that suits them.
-pub(crate) fn duration(us: u64) -> String {
-    match us {
-        0..1_000 => format!("{us}\u{a0}µs"),
-        1_000..1_000_000 => format!("{:.1}\u{a0}ms", us as f64 / 1e3),
-        _ => format!("{:.1}\u{a0}s", us as f64 / 1e6),
-    }
-}
-
-/// Bytes in the unit that suits them.
-pub(crate) fn bytes(value: u64) -> String {
-    let units = [(1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")];
-    match units.into_iter().find(|(unit, _)| value >= *unit) {
-        None => format!("{value}\u{a0}B"),
-        Some((unit, sign)) => format!("{:.1}\u{a0}{sign}", value as f64 / unit as f64),
-    }
-}
-
-/// Seconds as the two largest units that they have.
-pub(crate) fn age(seconds: u64) -> String {
-    let (days, hours, minutes) = (seconds / 86_400, seconds / 3_600 % 24, seconds / 60 % 60);
-    match (days, hours, minutes) {
-        (0, 0, 0) => format!("{seconds}\u{a0}s"),
-        (0, 0, minutes) => format!("{minutes}\u{a0}min"),
-        (0, hours, minutes) => format!("{hours}\u{a0}h {minutes}\u{a0}min"),
-        (days, hours, _) => format!("{days}\u{a0}d {hours}\u{a0}h"),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -207,12 +178,5 @@ mod tests {
         assert_eq!(grouped, ["7", "999", "1 000", "1 234 567"]);
         let short = [999, 1_000, 12_345, 456_789, 7_000_000].map(short_number);
         assert_eq!(short, ["999", "1.0k", "12.3k", "456k", "7.0M"]);
-        let times = [5, 1_500, 61_000_000].map(|us| plain(duration(us)));
-        assert_eq!(times, ["5 µs", "1.5 ms", "61.0 s"]);
-        let sizes = [12, 1_023, 1_536, 2_048, 5 << 20, 3 << 30].map(|size| plain(bytes(size)));
-        let expected = ["12 B", "1023 B", "1.5 KiB", "2.0 KiB", "5.0 MiB", "3.0 GiB"];
-        assert_eq!(sizes, expected);
-        let ages = [59, 61, 7_260, 180_000].map(|age_s| plain(age(age_s)));
-        assert_eq!(ages, ["59 s", "1 min", "2 h 1 min", "2 d 2 h"]);
     }
 }

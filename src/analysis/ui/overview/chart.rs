@@ -1,7 +1,8 @@
 //! A chart as SVG of a fixed size, with the same numbers as a table for those who do not see it. No
 //! script and no style in it: colors are classes, so that themes hold.
 
-use crate::analysis::ui::layout::components::{duration, number, short_number};
+use crate::analysis::ui::layout::components::{number, short_number};
+use crate::analysis::ui::phrases::UnitPhrases;
 use maud::{Markup, html};
 
 /// Units across a bucket, and the height of the plot in units; the picture is stretched to its place.
@@ -25,19 +26,19 @@ pub(super) enum Unit {
 }
 
 impl Unit {
-    fn written(self, value: u64) -> String {
+    fn written(self, units: &UnitPhrases, value: u64) -> String {
         match self {
             Self::Count => number(value),
-            Self::Microseconds => duration(value),
+            Self::Microseconds => units.duration(value),
         }
     }
 
-    /// Short, for the axis.
-    fn short(self, value: u64) -> String {
+    /// For the axis, where there is little room.
+    fn short(self, units: &UnitPhrases, value: u64) -> String {
         match (self, value) {
             (_, 0) => "0".to_owned(),
             (Self::Count, _) => short_number(value),
-            (Self::Microseconds, _) => duration(value),
+            (Self::Microseconds, _) => units.duration(value),
         }
     }
 }
@@ -48,9 +49,12 @@ pub(super) struct Series {
     pub(super) values: Vec<u64>,
 }
 
-/// The texts of the table below a chart.
+/// The texts of a chart and of the table below it.
 #[derive(Clone, Copy)]
-pub(super) struct TableTexts {
+pub(super) struct ChartTexts {
+    /// A phrase with the highest value in it.
+    pub(super) highest: &'static str,
+    pub(super) units: &'static UnitPhrases,
     pub(super) summary: &'static str,
     pub(super) first_column: &'static str,
 }
@@ -70,7 +74,7 @@ pub(super) struct Chart<'a> {
     pub(super) series: Vec<Series>,
     pub(super) times: &'a Times,
     pub(super) unit: Unit,
-    pub(super) table: TableTexts,
+    pub(super) texts: ChartTexts,
 }
 
 impl Chart<'_> {
@@ -81,11 +85,11 @@ impl Chart<'_> {
             figure.card.chart {
                 figcaption { h2 { (self.title) } (self.legend()) }
                 div.plotted {
-                    div.scale aria-hidden="true" { span { (self.unit.short(top)) } span { (self.unit.short(0)) } }
+                    div.scale aria-hidden="true" { span { (self.unit.short(self.texts.units, top)) } span { (self.unit.short(self.texts.units, 0)) } }
                     (self.plot(top))
                     div.times aria-hidden="true" { @for label in &self.times.labels { span { (label) } } }
                 }
-                details { summary { (self.table.summary) } (self.values()) }
+                details { summary { (self.texts.summary) } (self.values()) }
             }
         }
     }
@@ -108,6 +112,11 @@ impl Chart<'_> {
 
     fn value(&self, series: &Series, at: usize) -> u64 {
         series.values.get(at).copied().unwrap_or_default()
+    }
+
+    fn written(&self, series: &Series, at: usize) -> String {
+        let value = self.value(series, at);
+        self.unit.written(self.texts.units, value)
     }
 
     /// The highest value that is drawn, at least one.
@@ -166,13 +175,7 @@ impl Chart<'_> {
 
     /// A bucket in words.
     fn bucket_text(&self, at: usize) -> String {
-        let of = |series: &Series| {
-            format!(
-                "{}: {}",
-                series.name,
-                self.unit.written(self.value(series, at))
-            )
-        };
+        let of = |series: &Series| format!("{}: {}", series.name, self.written(series, at));
         let all: Vec<_> = self.series.iter().map(of).collect();
         let name = self.times.names.get(at).map_or("", String::as_str);
         format!("{name} · {}", all.join(", "))
@@ -184,8 +187,8 @@ impl Chart<'_> {
             let highest = (0..self.buckets()).max_by_key(|at| self.value(series, *at));
             let at = highest.unwrap_or_default();
             let name = self.times.names.get(at).map_or("", String::as_str);
-            let value = self.unit.written(self.value(series, at));
-            format!("{}: max {value} ({name})", series.name)
+            let highest = self.texts.highest.replace("{}", &self.written(series, at));
+            format!("{}: {highest} ({name})", series.name)
         };
         self.series.iter().map(of).collect::<Vec<_>>().join("; ")
     }
@@ -194,9 +197,9 @@ impl Chart<'_> {
         html! {
             div.table.flat tabindex="0" role="region" aria-label=(self.title) { table {
                 caption.hidden { (self.title) }
-                thead { tr { th scope="col" { (self.table.first_column) } @for series in &self.series { th.number scope="col" { (series.name) } } } }
+                thead { tr { th scope="col" { (self.texts.first_column) } @for series in &self.series { th.number scope="col" { (series.name) } } } }
                 tbody { @for (at, name) in self.times.names.iter().enumerate().rev() {
-                    tr { th scope="row" { (name) } @for series in &self.series { td.number { (self.unit.written(self.value(series, at))) } } }
+                    tr { th scope="row" { (name) } @for series in &self.series { td.number { (self.written(series, at)) } } }
                 } }
             } }
         }

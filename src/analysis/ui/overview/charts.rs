@@ -1,7 +1,7 @@
 //! Which charts the overview has.
 
 use super::Records;
-use super::chart::{Chart, Series, Shape, TableTexts, Times, Unit};
+use super::chart::{Chart, ChartTexts, Series, Shape, Times, Unit};
 use super::period::{Bucket, Period};
 use crate::analysis::records::{HourTraffic, OTHER_FINDS};
 use crate::analysis::ui::layout::components::number;
@@ -16,7 +16,7 @@ const SHARE: u64 = 100;
 struct ChartBase<'a> {
     buckets: &'a [Bucket],
     times: Times,
-    table: TableTexts,
+    texts: ChartTexts,
 }
 
 impl ChartBase<'_> {
@@ -35,7 +35,7 @@ impl ChartBase<'_> {
             series,
             times: &self.times,
             unit,
-            table: self.table,
+            texts: self.texts,
         };
         chart.markup()
     }
@@ -50,7 +50,9 @@ pub(super) fn all(view: &View, period: Period, buckets: &[Bucket]) -> Markup {
             labels: labelled.map(|one| period.label(one.from)).collect(),
             names: buckets.iter().map(|one| period.name(one)).collect(),
         },
-        table: TableTexts {
+        texts: ChartTexts {
+            highest: view.o().longest,
+            units: view.u(),
             summary: view.o().as_table,
             first_column: view.o().time,
         },

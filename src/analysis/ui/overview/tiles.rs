@@ -2,7 +2,7 @@
 
 use super::Records;
 use crate::analysis::records::HourTraffic;
-use crate::analysis::ui::layout::components::{duration, number};
+use crate::analysis::ui::layout::components::number;
 use crate::analysis::ui::request::view::View;
 use maud::{Markup, html};
 
@@ -35,7 +35,7 @@ fn messages(total: &HourTraffic) -> u64 {
 }
 
 fn traffic(view: &View, total: &HourTraffic, records: &Records<'_>) -> Vec<Tile> {
-    let (t, o) = (view.t, view.o());
+    let (t, o, u) = (view.t, view.o(), view.u());
     let each = |sum: u64| sum.checked_div(messages(total)).unwrap_or_default();
     let to = || records(&[]);
     vec![
@@ -55,8 +55,8 @@ fn traffic(view: &View, total: &HourTraffic, records: &Records<'_>) -> Vec<Tile>
         },
         Tile {
             name: o.analysis_time,
-            value: duration(each(total.total_us)),
-            beside: o.longest.replace("{}", &duration(total.max_us)),
+            value: u.duration(each(total.total_us)),
+            beside: o.longest.replace("{}", &u.duration(total.max_us)),
             to: to(),
             tone: "",
         },
@@ -65,7 +65,10 @@ fn traffic(view: &View, total: &HourTraffic, records: &Records<'_>) -> Vec<Tile>
 
 fn verdicts(view: &View, total: &HourTraffic, records: &Records<'_>) -> Vec<Tile> {
     let (t, o) = (view.t, view.o());
-    let share = |part| o.of_messages.replace("{}", &percent(part, messages(total)));
+    let share = |part| {
+        o.of_messages
+            .replace("{}", &view.u().percent(percent(part, messages(total)), 1))
+    };
     let tile = |(name, count, verdict): (&'static str, u64, &str)| Tile {
         name,
         value: number(count),
@@ -97,9 +100,9 @@ fn two(phrase: &str, one: u64, next: u64) -> String {
     with_one.replacen("{}", &number(next), 1)
 }
 
-fn percent(part: u64, whole: u64) -> String {
+fn percent(part: u64, whole: u64) -> f64 {
     match whole {
-        0 => "0\u{a0}%".to_owned(),
-        whole => format!("{:.1}\u{a0}%", part as f64 * 100.0 / whole as f64),
+        0 => 0.0,
+        whole => part as f64 * 100.0 / whole as f64,
     }
 }

@@ -3,7 +3,7 @@
 use monitor_detect::guardrails::Category;
 
 phrases! {
-    hint: "An enabled category flags a message from its threshold on. A lower threshold finds more and is wrong more often.",
+    hint: "An enabled category flags messages that score at or above its threshold. A lower threshold finds more and raises more false alarms.",
         "Включённая категория отмечает сообщения с оценкой не ниже порога. Чем ниже порог, тем больше находок и ошибок.";
     source: "False alarms: the share of ordinary messages that are flagged. Found: the share of harmful messages that are detected. Both measured on texts that the models have not seen (docs/detection.md).",
         "Ложные срабатывания: доля отмеченных обычных сообщений. Обнаружено: доля обнаруженных опасных сообщений. Измерено на текстах, которых модели не видели (docs/detection.md).";

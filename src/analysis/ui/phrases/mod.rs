@@ -18,6 +18,7 @@ mod overview;
 mod problems;
 mod records;
 mod tokens;
+mod units;
 
 pub(crate) use guardrails::{
     EN as GUARDRAILS_EN, Phrases as GuardrailPhrases, RU as GUARDRAILS_RU,
@@ -25,6 +26,7 @@ pub(crate) use guardrails::{
 pub(crate) use overview::{EN as OVERVIEW_EN, Phrases as OverviewPhrases, RU as OVERVIEW_RU};
 pub(crate) use records::{EN as RECORDS_EN, Phrases as RecordPhrases, RU as RECORDS_RU};
 pub(crate) use tokens::{EN as TOKENS_EN, Phrases as TokenPhrases, RU as TOKENS_RU};
+pub(crate) use units::{EN as UNITS_EN, Phrases as UnitPhrases, RU as UNITS_RU};
 
 use crate::analysis::ApiError;
 use crate::analysis::people::Role;
@@ -87,7 +89,7 @@ phrases! {
     name: "Name", "Имя";
     description: "Description", "Описание";
     state: "State", "Состояние";
-    created: "Created", "Создан";
+    created: "Created", "Дата создания";
     changed: "Changed", "Изменено";
     text: "Text", "Текст";
     field: "Field", "Поле";
@@ -167,12 +169,12 @@ phrases! {
     link_made_hint: "Shown only once. The link works once, within three days.",
         "Показывается только один раз. Ссылка одноразовая и действует три дня.";
     last_sign_in: "Last sign-in", "Последний вход";
-    active: "active", "активен";
-    invited: "invited", "приглашён";
-    disabled: "disabled", "отключён";
-    disable: "Disable", "Отключить";
-    enable: "Enable", "Включить";
-    disable_question: "End all sessions and disable", "Завершить все сеансы и отключить";
+    active: "active", "действует";
+    invited: "invited", "нет пароля";
+    disabled: "disabled", "доступ закрыт";
+    disable: "Disable", "Закрыть доступ";
+    enable: "Enable", "Открыть доступ";
+    disable_question: "End all sessions and disable", "Завершить все сеансы и закрыть доступ:";
 
     // Applications
     applications: "Applications", "Приложения";
@@ -214,7 +216,7 @@ phrases! {
     replace_response: "Replace flagged answers", "Заменять ответы с нарушениями";
     replace_response_hint: "The answer is held until its own check is done.",
         "Ответ задерживается до завершения его проверки.";
-    redact_upstream: "Redact finds before the model sees them", "Скрывать найденное от модели";
+    redact_upstream: "Redact findings before the model sees them", "Скрывать найденное от модели";
     redact_upstream_hint: "Changes the text that is forwarded.", "Изменяет пересылаемый текст.";
     stream_in_sync: "Streaming in synchronous mode", "Потоковые ответы в синхронном режиме";
     stream_off: "Send the whole answer at once", "Отдавать ответ целиком";
@@ -247,10 +249,10 @@ phrases! {
     add_pattern: "Add a pattern", "Добавить шаблон";
     regex: "Regular expression", "Регулярное выражение";
     allowed_patterns: "Allowed values", "Разрешённые значения";
-    allowed_patterns_hint: "A find is ignored if one of these expressions matches all of it.",
+    allowed_patterns_hint: "A finding is ignored if one of these expressions matches all of it.",
         "Находка не учитывается, если одно из этих выражений совпадает с ней целиком.";
     add_allowed: "Add an exception", "Добавить исключение";
-    clean_type: "What to do with finds", "Что делать с найденным";
+    clean_type: "What to do with findings", "Что делать с найденным";
     masking: "Mask", "Маскировать";
     deletion: "Delete", "Удалять";
     detection: "Report only", "Только сообщать";

@@ -25,7 +25,7 @@ phrases! {
     flagged_by_check: "Flagged by check", "Нарушения по видам проверок";
     tokens_over_time: "Tokens", "Токены";
     mean_analysis_time: "Mean analysis time", "Среднее время анализа";
-    finds_by_type: "Finds by type", "Находки по типам";
+    finds_by_type: "Findings by type", "Находки по типам";
     other_finds: "custom patterns", "пользовательские шаблоны";
     nothing_found_then: "Nothing was found in this period.", "За этот период ничего не найдено.";
     as_table: "Show as a table", "Показать таблицей";
@@ -77,7 +77,7 @@ phrases! {
     files: "Attached files", "Файлы";
     folder: "folder", "папка";
     bucket: "bucket", "бакет";
-    keeps: "Retention", "Хранение записей";
+    keeps: "Retention", "Ограничения хранения";
     days: "{} days", "{} дн.";
     rows: "{} records", "{} записей";
     no_bound: "unlimited", "без ограничений";
@@ -98,12 +98,12 @@ phrases! {
     numbers: "Last number", "Последний номер";
     waiting_records: "Records in the spool", "Записей в очереди";
     oldest: "oldest {}", "старейшая {}";
-    dead_letters: "Dead letters", "Недоставленные";
+    dead_letters: "Dead letters", "Отклонённые записи";
     spool_disk: "Spool disk", "Диск очереди";
     disk_works: "working", "работает";
     disk_refuses: "failing", "сбой диска";
     heard: "Last report", "Последний отчёт";
-    own_overhead: "Added latency", "Добавляет к вызову";
+    own_overhead: "Added latency", "Добавленная задержка";
     own_overhead_hint: "On average since the gateway started, without the model server and the analysis.",
         "В среднем с запуска шлюза, без сервера модели и анализа.";
     ago: "{} ago", "{} назад";

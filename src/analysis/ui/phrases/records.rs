@@ -22,7 +22,7 @@ phrases! {
     suggested: "Applications found: {}", "Найдено приложений: {}";
     suggested_some: "First {} applications shown; type more of the name",
         "Показано приложений: {}; уточните имя";
-    find_type: "Find type", "Тип находки";
+    find_type: "Finding type", "Тип находки";
     from: "From (UTC)", "С (UTC)";
     until: "Before (UTC)", "До (UTC)";
     more_filters: "More filters", "Ещё фильтры";
@@ -57,8 +57,8 @@ phrases! {
     export_jsonl: "Export these records as JSON Lines", "Экспортировать эти записи в JSON Lines";
 
     // Live
-    live: "Live", "Онлайн";
-    live_paused: "Paused", "Пауза";
+    live: "Live", "Автообновление";
+    live_paused: "Paused", "Приостановлено";
     live_over: "Live updates have stopped. Reload the page.",
         "Автообновление остановлено. Обновите страницу.";
 
@@ -78,7 +78,7 @@ phrases! {
     original: "Original", "Исходный";
     cleaned: "Cleaned", "Очищенный";
     original_not_kept: "This application does not store original texts.",
-        "Приложение не хранит исходные тексты.";
+        "Исходные тексты этого приложения не хранятся.";
     no_text: "No text.", "Текста нет.";
     text_cut: "Only the beginning is shown; the JSON file has the whole text.",
         "Показано только начало; весь текст в файле JSON.";
@@ -116,7 +116,7 @@ phrases! {
     size: "Size", "Размер";
     save_file: "Save", "Сохранить";
     not_kept: "not stored", "не хранится";
-    finds: "Finds", "Находки";
+    finds: "Findings", "Находки";
     scanned_whole: "scanned whole", "проверен целиком";
     scanned_part: "scanned in part", "проверен частично";
     scanned_no: "not scanned", "не проверялся";

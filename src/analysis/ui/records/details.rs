@@ -3,7 +3,7 @@
 
 use super::bounded_text;
 use crate::analysis::records::{Attachment, Scanned, StoredRecord};
-use crate::analysis::ui::layout::components::{badge, bytes};
+use crate::analysis::ui::layout::components::badge;
 use crate::analysis::ui::layout::table::{Column, Table};
 use crate::analysis::ui::paths;
 use crate::analysis::ui::phrases::RecordPhrases;
@@ -69,7 +69,7 @@ pub(super) fn card(visit: &Visit, record: &StoredRecord) -> Markup {
             dl.pairs {
                 dt { (r.rules) } dd { (rules(visit, record)) }
                 dt { (t.state) } dd { code { (summary.status.as_str()) } }
-                dt { (r.timings) } dd { @for (name, us) in times { div { (milliseconds(us)) " " span.dim { (name) } } } }
+                dt { (r.timings) } dd { @for (name, us) in times { div { (visit.view.u().in_milliseconds(us)) " " span.dim { (name) } } } }
                 dt { (r.record_id) } dd { code { (summary.id) } }
                 @if let Some(exchange) = &summary.exchange_id { dt { (r.exchange) } dd { code { (bounded_text::name(exchange)) } } }
                 dt { (r.application) } dd { a href={ "/ui/applications/" (summary.application_id) } { code { (summary.application_id) } } }
@@ -100,10 +100,6 @@ fn inline_rules(r: &RecordPhrases, rules: &Value) -> Markup {
         pre.text tabindex="0" { (shown) @if is_cut { "…" } }
         @if is_cut { p.hint { (r.text_cut) } }
     }
-}
-
-fn milliseconds(us: u64) -> String {
-    format!("{}.{:02} ms", us / 1000, us % 1000 / 10)
 }
 
 /// The files of a record, for saving.
@@ -139,7 +135,7 @@ fn cells(view: &View, address: &str, file: &Attachment) -> [Markup; 3] {
             @if file.kept { a href={ (address) "/attachments/" (file.hash) } download title=(r.save_file) { (file.name) } } @else { (file.name) }
             div.dim.small { (file.kind) @if !file.kept { " · " (r.not_kept) } }
         },
-        html! { (bytes(file.size)) },
+        html! { (view.u().size(file.size)) },
         html! {
             div.badges { @for found in &file.findings.types { (badge("warn", &format!("{} × {}", found.kind, found.count))) } }
             span.dim.small { (scanned) }
@@ -179,15 +175,4 @@ pub(super) fn parameters(view: &View, record: &StoredRecord) -> Markup {
 /// The beginning of a word about a failure, which another server may have chosen.
 fn plain(value: &Value) -> String {
     bounded_text::value(value, WORD).0
-}
-
-#[cfg(test)]
-mod tests {
-    use super::milliseconds;
-
-    #[test]
-    fn times_are_short() {
-        assert_eq!(milliseconds(12_345), "12.34 ms");
-        assert_eq!(milliseconds(9), "0.00 ms");
-    }
 }

@@ -109,7 +109,7 @@ fn remarks(view: &View, answer: &AnalysisResponse) -> Markup {
         @for (title, texts) in [(r.not_checked, &answer.errors), (r.warnings, &answer.warnings)] {
             @if !texts.is_empty() {
                 h3 { (title) }
-                ul { @for text in texts { li { (text) } } }
+                ul { @for text in texts { li { (view.t.tell(text)) } } }
             }
         }
     }

@@ -7,6 +7,7 @@ use crate::analysis::ui::phrases::{EN, Phrases, RECORDS_EN, RECORDS_RU, RU, Reco
 use crate::analysis::ui::phrases::{GUARDRAILS_EN, GUARDRAILS_RU, GuardrailPhrases};
 use crate::analysis::ui::phrases::{OVERVIEW_EN, OVERVIEW_RU, OverviewPhrases};
 use crate::analysis::ui::phrases::{TOKENS_EN, TOKENS_RU, TokenPhrases};
+use crate::analysis::ui::phrases::{UNITS_EN, UNITS_RU, UnitPhrases};
 use crate::analysis::ui::request::cookie;
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
@@ -154,6 +155,14 @@ impl View {
         match self.language {
             Language::English => &GUARDRAILS_EN,
             Language::Russian => &GUARDRAILS_RU,
+        }
+    }
+
+    /// The units of numbers.
+    pub(crate) fn u(&self) -> &'static UnitPhrases {
+        match self.language {
+            Language::English => &UNITS_EN,
+            Language::Russian => &UNITS_RU,
         }
     }
 

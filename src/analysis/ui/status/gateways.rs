@@ -5,7 +5,7 @@ use crate::analysis::clock::now_ms;
 use crate::analysis::ingest::gateway_registry::ReceivedReport;
 use crate::analysis::records::GatewaySeen;
 use crate::analysis::ui::failure::Failure;
-use crate::analysis::ui::layout::components::{age, badge, bytes, duration, maybe_time, number};
+use crate::analysis::ui::layout::components::{badge, maybe_time, number};
 use crate::analysis::ui::layout::table::{Column, Table};
 use crate::analysis::ui::request::view::View;
 use maud::{Markup, html};
@@ -63,7 +63,7 @@ pub(crate) fn short(view: &View, known: &[KnownGateway]) -> Markup {
             p.facts { code { (one.gateway) } (state(view, one))
                 @if let Some(heard) = &one.heard {
                     span { (o.waiting_records) ": " (number(heard.report.records)) }
-                    @if let Some(own) = heard.report.overhead { span { (o.own_overhead) ": " (duration(own.mean_us)) } }
+                    @if let Some(own) = heard.report.overhead { span { (o.own_overhead) ": " (view.u().duration(own.mean_us)) } }
                 }
             }
         }
@@ -117,15 +117,15 @@ fn reported(view: &View, one: &KnownGateway) -> [Markup; 5] {
         return std::array::from_fn(|_| html! { span.dim { (o.unknown) } });
     };
     let report = &heard.report;
-    let oldest = o.oldest.replace("{}", &age(report.oldest_seconds));
+    let oldest = o.oldest.replace("{}", &view.u().age(report.oldest_seconds));
     [
         html! { (report.version) },
         html! { (number(report.records))
-        @if report.records > 0 { span.dim { " · " (bytes(report.bytes)) " · " (oldest) } } },
+        @if report.records > 0 { span.dim { " · " (view.u().size(report.bytes)) " · " (oldest) } } },
         html! { @if report.dead_letters > 0 { (badge("warn", &number(report.dead_letters))) } @else { "0" } },
         html! { @if report.degraded { (badge("bad", o.disk_refuses)) } @else { (badge("good", o.disk_works)) } },
         html! { @match report.overhead {
-            Some(own) => span title=(o.own_overhead_hint) { (duration(own.mean_us)) },
+            Some(own) => span title=(o.own_overhead_hint) { (view.u().duration(own.mean_us)) },
             None => span.dim { "–" },
         } },
     ]
@@ -141,7 +141,7 @@ fn heard(view: &View, one: &KnownGateway) -> Markup {
     match &one.heard {
         None => html! { span.dim { (o.unknown) } },
         Some(_) if one.is_beside => html! { (o.now) },
-        Some(heard) => html! { (o.ago.replace("{}", &age(seconds_since(heard)))) },
+        Some(heard) => html! { (o.ago.replace("{}", &view.u().age(seconds_since(heard)))) },
     }
 }
 

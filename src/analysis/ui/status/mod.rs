@@ -7,7 +7,7 @@ pub(super) mod remote_checks;
 use crate::analysis::Services;
 use crate::analysis::records::StoreFacts;
 use crate::analysis::ui::failure::Failure;
-use crate::analysis::ui::layout::components::{age, badge, bytes, head, number};
+use crate::analysis::ui::layout::components::{badge, head, number};
 use crate::analysis::ui::layout::{self, Section};
 use crate::analysis::ui::request::view::View;
 use crate::analysis::ui::request::visit::Visit;
@@ -48,7 +48,7 @@ fn server(services: &Services, view: &View) -> Markup {
             dl.pairs {
                 dt { (o.version) } dd { (GATEWAY_VERSION) }
                 dt { "API" } dd { (SCHEMA_VERSION) }
-                dt { (o.running_for) } dd { (age(services.started.elapsed().as_secs())) }
+                dt { (o.running_for) } dd { (view.u().age(services.started.elapsed().as_secs())) }
             }
         }
     }
@@ -65,7 +65,7 @@ fn store(services: &Services, view: &View, facts: &StoreFacts) -> Markup {
         kept.days
             .map(|days| o.days.replace("{}", &number(days.into()))),
         kept.rows.map(|rows| o.rows.replace("{}", &number(rows))),
-        kept.bytes.map(bytes),
+        kept.bytes.map(|bytes| view.u().size(bytes)),
     ];
     let bounds: Vec<_> = bounds.into_iter().flatten().collect();
     html! {
@@ -74,7 +74,7 @@ fn store(services: &Services, view: &View, facts: &StoreFacts) -> Markup {
             dl.pairs {
                 dt { (o.store) } dd { (facts.kind) " " (facts.version) " " (badge("good", o.answers)) }
                 dt { (o.schema) } dd { (facts.schema) }
-                dt { (o.size) } dd { (bytes(facts.bytes)) }
+                dt { (o.size) } dd { (view.u().size(facts.bytes)) }
                 dt { (o.files) } dd { (files) }
                 dt { (o.keeps) } dd { @if bounds.is_empty() { (o.no_bound) } @else { (bounds.join(" · ")) } }
             }

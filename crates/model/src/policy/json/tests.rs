@@ -66,11 +66,11 @@ fn all_that_is_wrong_is_said_at_once_and_no_phrase_is_quoted() {
         "block_on.regex is an unknown field; allowed: guardrails, custom_policy, dataclean",
         "replace_response is text; allowed: true or false",
         "scan_roles[0] \"user\" is unknown; allowed: last_user, all_user,",
-        "scan_roles[2] names tool again",
-        "stream_in_sync is no word; allowed: off, hold_back",
+        "scan_roles[2] lists tool twice",
+        "stream_in_sync has an unknown value; allowed: off, hold_back",
         "local_patterns[0] \"EMAIL\" is unknown; allowed: BANK_CARD_NUMBER, CVC,",
         "local_patterns[1] \"DIAGNOSIS\" is found by the backend only; allowed: BANK_CARD_NUMBER,",
-        "local_patterns[3] names IP again",
+        "local_patterns[3] lists IP twice",
         "local_patterns[4] is a number; allowed: BANK_CARD_NUMBER,",
         "colour is an unknown field; allowed: app_mode, phrase,",
     ];
@@ -134,11 +134,11 @@ fn a_checked_stream_excludes_what_waits_for_its_end() {
         (stream("app_mode", json!("async")), "needs app_mode sync"),
         (
             stream("redact_upstream", json!(true)),
-            "cannot go with redact_upstream",
+            "cannot be combined with redact_upstream",
         ),
         (
             stream("replace_response", json!(true)),
-            "cannot go with replace_response",
+            "cannot be combined with replace_response",
         ),
         (
             stream("block_on", json!({"dataclean": false})),
