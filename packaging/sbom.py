@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Prints the bill of materials of the program as CycloneDX 1.5: every crate that is compiled into it,
-with version, licence, checksum and what it needs. From `cargo metadata` and Cargo.lock; no network once
+with version, license, checksum and what it needs. From `cargo metadata` and Cargo.lock; no network once
 the crates are there. `packaging/sbom.py > sbom.cdx.json`"""
 
 import datetime

@@ -1,5 +1,5 @@
 //! The analysis API in numbers (issue 4, "Numbers"): `cargo bench --bench analysis [-- quick|full]
-//! [CASE…]`. Cases: `engine` analyses 1 KiB in this process; `judge` has policies judged by a server that
+//! [CASE…]`. Cases: `engine` analyzes 1 KiB in this process; `judge` has policies judged by a server that
 //! answers at once, and by memory; `sqlite` and `postgres` post 1 KiB messages to the real binary over kept connections, first as fast as they go, then at half that rate with
 //! arrivals that do not wait for answers; `pages-sqlite` and `pages-postgres` fill a store with records of
 //! 10,000 applications and read lists of it and pages of the web UI. Load and server share the machine's CPUs. Goals are printed, no figure fails a
@@ -98,7 +98,7 @@ fn main() {
     let (before, after) = (busy, process::load_average());
     println!("Processes that wanted to run: {before} before, {after} after.");
     if !scale.full || cfg!(debug_assertions) {
-        println!("A quick or unoptimised run: it shows that every case runs, not how fast.");
+        println!("A quick or unoptimized run: it shows that every case runs, not how fast.");
     }
 }
 

@@ -10,7 +10,7 @@
 //! column: `monitor all`, and a gateway whose backend is a mock. `spool` and `spool-batch` are
 //! telemetry over HTTP to a mock that takes records one by one or in batches, `backlog` and
 //! `backlog-batch` what an outage left, delivered afterwards. `instructions`, which runs only by name, counts
-//! those of a call with valgrind. It is no test of behaviour, and no figure of it fails a build: goals are only
+//! those of a call with valgrind. It is not a test of behavior, and no figure of it fails a build: goals are only
 //! printed.
 
 mod bare;
@@ -162,7 +162,7 @@ fn print(choice: &Choice, world: &World, table: &Table, records: Records) -> Res
         );
     }
     if !comparable {
-        println!("A quick or unoptimised run: it shows that every case runs, not how fast.");
+        println!("A quick or unoptimized run: it shows that every case runs, not how fast.");
     }
     if records.made > 0.0 && records.stored == 0.0 {
         bail!("`monitor all` stored no record, so its column measures something else");

@@ -24,7 +24,7 @@ pub(crate) enum Target {
     Bare,
     /// `monitor gateway` without MONITOR_URL: no telemetry.
     Gateway,
-    /// `monitor all`: every call analysed and stored, in process and asynchronously.
+    /// `monitor all`: every call analyzed and stored, in process and asynchronously.
     All,
     /// `monitor all` in sync mode: every prompt awaited, in process.
     SyncAll,

@@ -91,7 +91,7 @@ fn main() -> Result<()> {
     }
     println!("{}", table.render());
     if !scale.full || cfg!(debug_assertions) {
-        println!("A quick or unoptimised run: it shows that every case runs, not how fast.");
+        println!("A quick or unoptimized run: it shows that every case runs, not how fast.");
     }
     Ok(())
 }
