@@ -9,6 +9,7 @@ mod ordinary;
 mod rates;
 mod report;
 mod score;
+mod tokens;
 
 use monitor_detect::{Compiled, Encoding, Engine, LocalDetectors, Rules};
 use std::hint::black_box;
@@ -83,6 +84,7 @@ fn main() {
     patterns(&scale);
     engine(&scale);
     linear(&scale);
+    tokens::speed(&scale, &[RUSSIAN, ENGLISH]);
     guard::speed(&[RUSSIAN, ENGLISH, NUMBERS], scale.messages);
 }
 

@@ -48,7 +48,7 @@ impl Splitter {
     }
 
     /// Hands over every piece of a text, in order. Linear.
-    pub(super) fn each_piece(&self, text: &str, mut each: impl FnMut(&str)) {
+    pub(super) fn each_piece<'t>(&self, text: &'t str, mut each: impl FnMut(&'t str)) {
         // One for the whole text: taking one for each piece would take longer than the search.
         let mut cache = self.caches.get();
         let mut rest = text;

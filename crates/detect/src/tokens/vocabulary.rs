@@ -2,14 +2,24 @@
 //! text becomes. A token's number is its rank: of all neighbors that can be merged, those with the
 //! lowest rank are merged first, the leftmost first among equals.
 
+use super::borders::Borders;
+use super::earlier::Earlier;
+use super::edges::{Edges, Padded};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 /// No token, or an empty slot.
 const NONE: u32 = u32::MAX;
-/// Pieces up to this many bytes are merged in arrays; longer ones with a heap, so that time stays
-/// O(n log n) whatever the text.
-const SHORT: usize = 64;
+const FILTER_BITS: usize = 1 << 21;
+/// Pieces up to this many bytes are merged at once; longer ones window by window.
+const SHORT: usize = Padded::MOST;
+/// How many bytes a window has at least, and how many of them behind the tokens that it reads again.
+const WINDOW: usize = 48;
+const STEP: usize = 24;
+/// How many of the last tokens the next window reads again.
+const OVERLAP: usize = 3;
+/// A piece for which a longer window would be needed is merged as a whole.
+const LONGEST_WINDOW: usize = 4096;
 
 /// Tokens and an index of them by their bytes.
 pub(super) struct Vocabulary {
@@ -17,27 +27,20 @@ pub(super) struct Vocabulary {
     bytes: Vec<u8>,
     /// Where each token ends in `bytes`.
     ends: Vec<u32>,
-    /// Tokens by hash, linear probing; the length is a power of two.
+    /// The index: linear probing, the length is a power of two.
     slots: Vec<Slot>,
+    /// One bit for each hash of a token, small enough to stay in the cache: most of what is looked up is no
+    /// token.
+    filter: Vec<u64>,
     /// Ranks of the tokens of two bytes, by those bytes.
     pairs: Vec<u32>,
-    /// Bytes of the longest token.
-    longest: usize,
 }
 
 /// A place of the index; one that is empty has the rank [`NONE`].
 #[derive(Clone, Copy)]
 struct Slot {
-    key: Key,
+    edges: Edges,
     rank: u32,
-}
-
-/// What tells tokens apart: for those of up to eight bytes the bytes themselves, for longer ones a hash,
-/// so that their bytes are compared as well.
-#[derive(Clone, Copy, PartialEq, Eq)]
-struct Key {
-    word: u64,
-    length: u32,
 }
 
 impl Vocabulary {
@@ -48,8 +51,8 @@ impl Vocabulary {
             bytes: Vec::with_capacity(file.len()),
             ends: Vec::new(),
             slots: Vec::new(),
+            filter: vec![0; FILTER_BITS / 64],
             pairs: vec![NONE; 1 << 16],
-            longest: 0,
         };
         let mut rest = file;
         while let Some((length, tail)) = rest.split_first() {
@@ -58,7 +61,6 @@ impl Vocabulary {
             };
             vocabulary.bytes.extend_from_slice(token);
             vocabulary.ends.push(vocabulary.bytes.len() as u32);
-            vocabulary.longest = vocabulary.longest.max(token.len());
             rest = tail;
         }
         vocabulary.index();
@@ -66,25 +68,27 @@ impl Vocabulary {
     }
 
     fn index(&mut self) {
-        let size = (self.ends.len() * 2).next_power_of_two().max(2);
+        let count = self.ends.len();
+        let size = (count + count / 4 + 1).next_power_of_two();
         let empty = Slot {
-            key: Key { word: 0, length: 0 },
+            edges: Edges::default(),
             rank: NONE,
         };
         self.slots = vec![empty; size];
-        let (mut rank, mut start) = (0, 0);
-        for end in &self.ends {
-            let token = &self.bytes[start..*end as usize];
+        for rank in 0..count as u32 {
+            let token = self.token(rank);
+            let edges = Edges::of(token);
             if let [one, two] = *token {
                 self.pairs[pair(one, two)] = rank;
             }
-            let key = Key::of(token);
-            let mut at = key.place() & (size - 1);
+            let hash = edges.hash();
+            let (word, bit) = filter_bit(hash);
+            self.filter[word] |= bit;
+            let mut at = hash as usize & (size - 1);
             while self.slots[at].rank != NONE {
                 at = (at + 1) & (size - 1);
             }
-            self.slots[at] = Slot { key, rank };
-            (rank, start) = (rank + 1, *end as usize);
+            self.slots[at] = Slot { edges, rank };
         }
     }
 
@@ -100,82 +104,149 @@ impl Vocabulary {
         &self.bytes[start as usize..self.ends[rank] as usize]
     }
 
-    fn token_length(&self, rank: u32) -> usize {
-        self.token(rank).len()
-    }
-
     /// The rank of the token with these bytes; `NONE` where they are no token.
     fn rank(&self, bytes: &[u8]) -> u32 {
-        if let [one, two] = *bytes {
-            return self.pairs[pair(one, two)];
-        }
-        if bytes.len() > self.longest {
+        self.look_up(Edges::of(bytes), bytes)
+    }
+
+    /// The same for a caller that has the edges.
+    #[inline]
+    fn look_up(&self, edges: Edges, bytes: &[u8]) -> u32 {
+        let hash = edges.hash();
+        let (word, bit) = filter_bit(hash);
+        if self.filter[word] & bit == 0 {
             return NONE;
         }
-        let key = Key::of(bytes);
-        let mut at = key.place() & (self.slots.len() - 1);
+        let mut at = hash as usize & (self.slots.len() - 1);
         loop {
-            let slot = self.slots[at];
-            let is_same = slot.key == key
-                && (bytes.len() <= 8 || slot.rank == NONE || self.token(slot.rank) == bytes);
-            if slot.rank == NONE || is_same {
+            let slot = &self.slots[at];
+            let is_same = slot.edges == edges
+                && (bytes.len() <= Edges::EXACT
+                    || slot.rank == NONE
+                    || self.token(slot.rank) == bytes);
+            if is_same || slot.rank == NONE {
                 return slot.rank;
             }
             at = (at + 1) & (self.slots.len() - 1);
         }
     }
 
-    /// Tokens of one piece, which is not empty.
-    pub(super) fn count(&self, piece: &[u8]) -> usize {
-        match piece.len() {
-            0 | 1 => piece.len(),
-            _ if self.rank(piece) != NONE => 1,
-            2..=SHORT => self.count_short(piece),
-            _ => self.count_long(piece),
+    /// Tokens of one piece.
+    pub(super) fn count<'t>(&self, piece: &'t [u8], earlier: &mut Earlier<'t>) -> usize {
+        if piece.len() < 2 {
+            return piece.len();
         }
+        let edges = Edges::of(piece);
+        if self.look_up(edges, piece) != NONE {
+            return 1;
+        }
+        if piece.len() > SHORT {
+            return self.count_long(piece);
+        }
+        let merge = || self.merge_short(piece).count_ones() as usize;
+        earlier.tokens_of(piece, edges, merge)
     }
 
-    /// Keeps the parts and the rank of each with its right neighbor, and merges the lowest rank as long
-    /// as there is one.
-    fn count_short(&self, piece: &[u8]) -> usize {
-        let mut starts = [0_u8; SHORT + 1];
-        let mut ranks = [NONE; SHORT];
-        let mut parts = piece.len();
-        for (at, start) in starts[..=parts].iter_mut().enumerate() {
-            *start = at as u8;
+    /// Merges a piece of at most 64 bytes: as long as there is a candidate, the one with the lowest rank.
+    /// The bits of the result say where the tokens begin.
+    fn merge_short(&self, piece: &[u8]) -> u64 {
+        let padded = Padded::new(piece);
+        // Rank and place in one number, so that the lowest is the leftmost among equals.
+        // Signed, because every x86-64 processor compares several such numbers at once.
+        let numbered = |rank: u32, start: usize| match rank {
+            NONE => i32::MAX,
+            rank => (rank << 6) as i32 | start as i32,
+        };
+        let candidate = |start: usize, end: usize| {
+            let rank = self.look_up(padded.edges(start, end), &piece[start..end]);
+            numbered(rank, start)
+        };
+        let mut candidates = [i32::MAX; SHORT];
+        for (start, (place, bytes)) in candidates.iter_mut().zip(piece.windows(2)).enumerate() {
+            *place = numbered(self.pairs[pair(bytes[0], bytes[1])], start);
         }
-        for (rank, bytes) in ranks.iter_mut().zip(piece.windows(2)) {
-            *rank = self.pairs[pair(bytes[0], bytes[1])];
-        }
+        let length = piece.len();
+        let mut starts = u64::MAX >> (SHORT - length);
+        let next = |starts: u64, at: usize| match starts & (u64::MAX - 1) << at {
+            0 => length,
+            behind => behind.trailing_zeros() as usize,
+        };
+        let groups = length.next_multiple_of(8);
         loop {
-            let (mut at, mut lowest) = (0, NONE);
-            for (place, rank) in ranks[..parts - 1].iter().enumerate() {
-                if *rank < lowest {
-                    (at, lowest) = (place, *rank);
-                }
-            }
-            if lowest == NONE {
-                return parts;
+            let lowest = candidates[..groups].iter().fold(i32::MAX, |a, b| a.min(*b));
+            if lowest == i32::MAX {
+                return starts;
             }
             // The part at `at` takes in its right neighbor.
-            starts.copy_within(at + 2..=parts, at + 1);
-            ranks.copy_within(at + 1..parts, at);
-            parts -= 1;
-            let merged = |left: usize| match left + 2 <= parts {
-                true => self.rank(&piece[usize::from(starts[left])..usize::from(starts[left + 2])]),
-                false => NONE,
+            let at = (lowest & 63) as usize;
+            let middle = next(starts, at);
+            starts &= !(1 << middle);
+            candidates[middle] = i32::MAX;
+            let end = next(starts, at);
+            candidates[at] = match end < length {
+                true => candidate(at, next(starts, end)),
+                false => i32::MAX,
             };
-            ranks[at] = merged(at);
-            if let Some(before) = at.checked_sub(1) {
-                ranks[before] = merged(before);
+            let before = starts & ((1 << at) - 1);
+            if before != 0 {
+                let before = 63 - before.leading_zeros() as usize;
+                candidates[before] = candidate(before, end);
             }
         }
     }
 
-    /// The same with a heap of candidates and one bit for each place where a part begins.
+    /// Counts window by window, in linear time. Tokens depend on what follows, but hardly ever on more than
+    /// the next few. Each window therefore begins with the last tokens of the one before. If the first of
+    /// them comes out again, the tokens before it and those of the window are the tokens of both together:
+    /// the first merge across one of their borders would also be made in one of the two alone. If not, the
+    /// window is extended to the left. A run that repeats itself gives the same window again and again,
+    /// which is merged once.
     fn count_long(&self, piece: &[u8]) -> usize {
-        let mut starts = Starts::new(piece.len());
-        let mut parts = piece.len();
+        let mut borders = Borders::new(piece.len());
+        let (mut from, mut end) = (0, 0);
+        let mut last = Window::default();
+        while end < piece.len() {
+            let to = (from + WINDOW)
+                .max(end + STEP.max(end - from))
+                .min(piece.len());
+            loop {
+                let bytes = &piece[from..to];
+                if bytes != &piece[last.from..last.to] {
+                    last.merged = self.merge(bytes);
+                }
+                (last.from, last.to) = (from, to);
+                let first = last.merged.next(0);
+                if from == 0 || from + first == borders.next(from) {
+                    break;
+                }
+                if to - from > LONGEST_WINDOW {
+                    return self.merge_long(piece).count();
+                }
+                let doubled = from.saturating_sub(to - from);
+                while from > doubled {
+                    from = borders.previous(from).unwrap_or(0);
+                }
+            }
+            borders.put(from, &last.merged);
+            end = to;
+            from = end;
+            for _ in 0..OVERLAP {
+                from = borders.previous(from).unwrap_or(0);
+            }
+        }
+        borders.count()
+    }
+
+    fn merge(&self, piece: &[u8]) -> Borders {
+        match piece.len() {
+            0..=SHORT => Borders::short(self.merge_short(piece), piece.len()),
+            _ => self.merge_long(piece),
+        }
+    }
+
+    /// Merges any piece, with a heap of candidates, in O(n log n).
+    fn merge_long(&self, piece: &[u8]) -> Borders {
+        let mut starts = Borders::new(piece.len());
         let candidate = |rank: u32, start: usize| Reverse(u64::from(rank) << 32 | start as u64);
         let pairs = piece.windows(2).enumerate();
         let pairs = pairs.map(|(start, bytes)| (self.pairs[pair(bytes[0], bytes[1])], start));
@@ -195,11 +266,10 @@ impl Vocabulary {
                 false => continue,
             };
             // A candidate from before a merge has another length than what stands there now.
-            if self.token_length(rank) != end - start {
+            if self.token(rank).len() != end - start {
                 continue;
             }
             starts.remove(middle);
-            parts -= 1;
             if end < piece.len() {
                 let rank = self.rank(&piece[start..starts.next(end)]);
                 if rank != NONE {
@@ -213,150 +283,27 @@ impl Vocabulary {
                 }
             }
         }
-        parts
+        starts
     }
+}
+
+/// A stretch of a piece and where its tokens begin.
+#[derive(Default)]
+struct Window {
+    from: usize,
+    to: usize,
+    merged: Borders,
 }
 
 fn pair(one: u8, two: u8) -> usize {
     usize::from(one) << 8 | usize::from(two)
 }
 
-impl Key {
-    fn of(bytes: &[u8]) -> Self {
-        let length = bytes.len() as u32;
-        let four = |bytes: &[u8; 4]| u64::from(u32::from_le_bytes(*bytes));
-        let word = match (bytes.first_chunk(), bytes.last_chunk()) {
-            // From four to seven bytes the two halves overlap.
-            (Some(first), Some(last)) if length <= 8 => four(first) | four(last) << 32,
-            (Some(_), _) => long(bytes),
-            _ => bytes
-                .iter()
-                .fold(0, |word, byte| word << 8 | u64::from(*byte)),
-        };
-        Self { word, length }
-    }
-
-    /// Well mixed in the lower bits.
-    fn place(self) -> usize {
-        let mixed = (self.word ^ u64::from(self.length)).wrapping_mul(FACTOR);
-        (mixed >> 32) as usize
-    }
-}
-
-const FACTOR: u64 = 0x9e37_79b9_7f4a_7c15;
-
-/// The hash of more than eight bytes, eight at a time; the last eight overlap those before.
-fn long(bytes: &[u8]) -> u64 {
-    let step = |hash: u64, word: [u8; 8]| {
-        let hash = (hash ^ u64::from_le_bytes(word)).wrapping_mul(FACTOR);
-        hash ^ hash >> 32
-    };
-    let (words, _) = bytes.as_chunks();
-    let hash = words.iter().fold(0, |hash, word| step(hash, *word));
-    bytes.last_chunk().map_or(hash, |last| step(hash, *last))
-}
-
-/// The places of a piece where a part begins, one bit each; its end counts as one.
-struct Starts {
-    words: Vec<u64>,
-    end: usize,
-}
-
-impl Starts {
-    /// Every place is one.
-    fn new(length: usize) -> Self {
-        Self {
-            words: vec![u64::MAX; length / 64 + 1],
-            end: length,
-        }
-    }
-
-    fn has(&self, at: usize) -> bool {
-        self.words[at / 64] & 1 << (at % 64) != 0
-    }
-
-    fn remove(&mut self, at: usize) {
-        self.words[at / 64] &= !(1 << (at % 64));
-    }
-
-    /// The first place behind `at`.
-    fn next(&self, at: usize) -> usize {
-        let from = at + 1;
-        let mut word = from / 64;
-        let mut bits = match self.words.get(word) {
-            Some(bits) => bits & u64::MAX << (from % 64),
-            None => return self.end,
-        };
-        while bits == 0 {
-            word += 1;
-            match self.words.get(word) {
-                Some(next) => bits = *next,
-                None => return self.end,
-            }
-        }
-        (word * 64 + bits.trailing_zeros() as usize).min(self.end)
-    }
-
-    /// The last place before `at`.
-    fn previous(&self, at: usize) -> Option<usize> {
-        let upto = at.checked_sub(1)?;
-        let mut word = upto / 64;
-        let mut bits = self.words[word] & u64::MAX >> (63 - upto % 64);
-        while bits == 0 {
-            word = word.checked_sub(1)?;
-            bits = self.words[word];
-        }
-        Some(word * 64 + 63 - bits.leading_zeros() as usize)
-    }
+/// The place of a hash in the filter.
+fn filter_bit(hash: u64) -> (usize, u64) {
+    let at = (hash >> 24) as usize % FILTER_BITS;
+    (at / 64, 1 << (at % 64))
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// a, b, c and a few merges of them.
-    fn small() -> Vocabulary {
-        let tokens = ["a", "b", "c", "ab", "bc", "abc", "aa", "aaaa"];
-        let file: Vec<u8> = tokens
-            .iter()
-            .flat_map(|token| std::iter::once(token.len() as u8).chain(token.bytes()))
-            .collect();
-        Vocabulary::new(&file)
-    }
-
-    #[test]
-    fn the_lowest_rank_is_merged_first_and_the_leftmost_among_equals() {
-        let vocabulary = small();
-        for (piece, tokens) in [
-            ("a", 1),
-            ("abc", 1),
-            ("bcb", 2),
-            ("aab", 2),
-            ("aaaaa", 2),
-            ("cab", 2),
-            ("aaa", 2),
-        ] {
-            assert_eq!(vocabulary.count(piece.as_bytes()), tokens, "{piece}");
-        }
-    }
-
-    #[test]
-    fn both_ways_of_merging_count_the_same() {
-        let vocabulary = small();
-        let mut seed = 7_u64;
-        for length in 2..=SHORT {
-            for _ in 0..50 {
-                let letter = |_| {
-                    seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-                    b"abc"[(seed >> 33) as usize % 3]
-                };
-                let piece: Vec<u8> = (0..length).map(letter).collect();
-                let (short, long) = (
-                    vocabulary.count_short(&piece),
-                    vocabulary.count_long(&piece),
-                );
-                assert_eq!(short, long, "{piece:?}");
-            }
-        }
-    }
-}
+mod tests;
