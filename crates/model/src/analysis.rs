@@ -2,12 +2,14 @@
 
 use super::ids::RecordId;
 use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+use utoipa::openapi::schema::{Object, ObjectBuilder, Type};
 
 /// Value of `schema_version` (CONTRACT 27).
 pub const SCHEMA_VERSION: &str = "2.0.0";
 
-/// Which side of an exchange a message is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+/// `pre`: a user's message, before the model is called; `post`: the model's answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, ToSchema)]
 pub enum Stage {
     /// The user's message, registered before the upstream call: record `user_prompt`.
     #[serde(rename = "pre")]
@@ -56,7 +58,7 @@ pub struct AnalysisRequest<'a, P> {
 }
 
 /// How far the analysis came (§2.9 `status`).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Status {
     /// Every stage ran.
@@ -79,7 +81,7 @@ impl Status {
 }
 
 /// How close the tokens came to a limit (§2.9 `tokens.usage_severity`).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Severity {
     /// At or above the low threshold.
@@ -101,16 +103,18 @@ impl Severity {
     }
 }
 
-/// §2.9 and the additive fields of CONTRACT 37.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+/// The verdict on one message (§2.9, with the additive fields of CONTRACT 37).
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+#[schema(as = Analysis)]
 pub struct AnalysisResponse {
-    /// The analysis record.
+    /// The record of the message.
     pub request_id: RecordId,
-    /// The version of this shape, [`SCHEMA_VERSION`].
+    /// The version of this shape.
+    #[schema(schema_with = schema_version)]
     pub schema_version: String,
     /// Whether every stage ran.
     pub status: Status,
-    /// One entry per failed stage, naming it.
+    /// One entry for each stage that failed, naming it.
     pub errors: Vec<String>,
     /// Token count and its severity.
     pub tokens: TokensReport,
@@ -122,63 +126,73 @@ pub struct AnalysisResponse {
     pub dataclean: DatacleanReport,
     /// Things the caller should know that are no errors.
     #[serde(default)]
+    #[schema(required = true)]
     pub warnings: Vec<String>,
-    /// Microseconds per stage.
+    /// The time each stage took, in microseconds.
     #[serde(default)]
+    #[schema(required = true)]
     pub timings: Timings,
 }
 
 /// Tokens of the message and the limits they are held to (§2.9 `tokens`).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct TokensReport {
     /// Tokens of the message.
     pub count: u64,
-    /// Null below the lowest threshold or when none are set.
+    /// Null below the lowest threshold, or if none are set.
     pub usage_severity: Option<Severity>,
 }
 
 /// Scores of the built-in policies (§2.9 `guardrails`).
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct GuardrailsReport {
     /// A built-in policy is violated.
     pub flagged: bool,
     /// The highest category score, 0 to 1.
     #[serde(default)]
+    #[schema(minimum = 0, maximum = 1)]
     pub score: Option<f64>,
     /// Categories with their scores.
     #[serde(default)]
+    #[schema(required = true)]
     pub categories: Vec<CategoryScore>,
 }
 
-/// One category of [`GuardrailsReport`].
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+/// The score of one category.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct CategoryScore {
     /// The category's name.
     pub name: String,
     /// 0 to 1.
+    #[schema(minimum = 0, maximum = 1)]
     pub score: f64,
     /// Whether it has reached its threshold.
     pub flagged: bool,
-    /// The score from which it is flagged; None where the backend does not say.
+    /// The score from which it is flagged.
+    // Another backend may not say it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(required = true, nullable = false, minimum = 0, maximum = 1)]
     pub threshold: Option<f64>,
-    /// A code that says why, never a piece of the text; empty where the backend does not say.
+    /// A code for the reason, never a part of the message.
+    // Another backend may not say it: then it is empty.
     #[serde(default, skip_serializing_if = "String::is_empty")]
+    #[schema(required = true)]
     pub reason: String,
 }
 
 /// Decisions of the custom policies (§2.9 `custom_policy`).
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct CustomPolicyReport {
     /// A custom policy is violated.
     pub flagged: bool,
     /// One ruling per policy.
     #[serde(default)]
+    #[schema(required = true)]
     pub policies: Vec<PolicyRuling>,
 }
 
 /// One custom policy's ruling.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct PolicyRuling {
     /// The policy's name.
     pub name: String,
@@ -189,33 +203,35 @@ pub struct PolicyRuling {
 }
 
 /// Sensitive data and the text without it (§2.9 `dataclean`).
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct DatacleanReport {
     /// Sensitive data was found.
     pub flagged: bool,
-    /// The message after masking or cleaning; null only when the stage did not run.
+    /// The message after masking or removal; null only if the stage did not run.
     pub cleaned_text: Option<String>,
     /// Count per entity type, in the order of first appearance.
     pub types: Vec<TypeCount>,
     /// Where they stand in the message.
     #[serde(default)]
+    #[schema(required = true)]
     pub entities: Vec<Entity>,
 }
 
-/// `{"type": "EMAILS", "count": 2}`.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+/// How often one type was found.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct TypeCount {
-    /// The entity type: a pattern's name.
+    /// A pattern's name.
     #[serde(rename = "type")]
     pub kind: String,
     /// How often it was found.
+    #[schema(minimum = 1)]
     pub count: u64,
 }
 
-/// One find: its type and place, never its text (CONTRACT 37).
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+/// A find: its type and position, never its text (CONTRACT 37).
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Entity {
-    /// The entity type.
+    /// A pattern's name.
     #[serde(rename = "type")]
     pub kind: String,
     /// First Unicode code point.
@@ -225,22 +241,34 @@ pub struct Entity {
 }
 
 /// Microseconds spent per stage.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Timings {
     /// Microseconds spent on sensitive data.
     #[serde(default)]
+    #[schema(required = true)]
     pub dataclean_us: u64,
-    /// Microseconds that the built-in policies add: on a long text they run in parallel with the search
-    /// for sensitive data.
+    /// Time added by built-in policies; for long messages they run in parallel with sensitive data.
     #[serde(default)]
+    #[schema(required = true)]
     pub guardrails_us: u64,
     /// Microseconds spent on counting tokens.
     #[serde(default)]
+    #[schema(required = true)]
     pub tokens_us: u64,
-    /// Custom policies, beside the others; waiting for a judge included.
+    /// In parallel with the others, including the wait for the judge.
     #[serde(default)]
+    #[schema(required = true)]
     pub custom_policy_us: u64,
     /// The whole analysis.
     #[serde(default)]
+    #[schema(required = true)]
     pub total_us: u64,
+}
+
+fn schema_version() -> Object {
+    ObjectBuilder::new()
+        .schema_type(Type::String)
+        .description(Some("The version of this shape."))
+        .enum_values(Some([SCHEMA_VERSION]))
+        .build()
 }

@@ -1,9 +1,10 @@
 //! The error envelope of the reference chat API format (§2.6) and its types (§7.1).
 
 use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 
-/// `error.type` of an error this program makes itself (§7.1).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+/// Whose fault an error is (§7.1).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ErrorType {
     /// The client's request was refused.
@@ -32,21 +33,23 @@ impl ErrorType {
 }
 
 /// `{"error": {"message", "type", "code"}}`.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[schema(as = Error)]
 pub struct ErrorEnvelope {
     /// The error itself.
     pub error: ErrorBody,
 }
 
-/// The inside of an [`ErrorEnvelope`].
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+/// What an error says.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct ErrorBody {
-    /// What is wrong and how to mend it, for the client's developer.
+    /// What is wrong and how to fix it; fields are named by their paths.
     pub message: String,
-    /// One of §7.1.
+    /// Whose fault it is (§7.1).
     #[serde(rename = "type")]
     pub kind: ErrorType,
     /// The HTTP status.
+    #[schema(minimum = 400, maximum = 599)]
     pub code: u16,
 }
 

@@ -23,7 +23,7 @@ pub use chain::{Chain, ChainHash, Identity};
 pub use envelope::{ErrorBody, ErrorEnvelope, ErrorType};
 pub use gateway_report::{GATEWAY_HEADER, GatewayReport, Overhead};
 pub use ids::{ApplicationId, ExchangeId, RecordId};
-pub use patterns::{LOCAL_PATTERNS, PATTERN_NAMES, PatternSet};
+pub use patterns::{LOCAL_PATTERNS, LocalPattern, PATTERN_NAMES, PatternSet};
 pub use policy::{
     AppMode, ApplicationPolicy, BlockOn, CallLimits, CallRate, LONGEST_PHRASE, OnBackendFailure,
     Policy, PolicyProblem, PolicyProblems, ScanRole, StoredPolicy, StreamInSync,

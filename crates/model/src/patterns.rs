@@ -2,6 +2,9 @@
 //! the backend. The crate `monitor-detect` defines how each is found; a test there keeps both tables equal.
 
 use serde::{Serialize, Serializer};
+use utoipa::openapi::RefOr;
+use utoipa::openapi::schema::{ObjectBuilder, Schema, Type};
+use utoipa::{PartialSchema, ToSchema};
 
 /// The predefined patterns of §2.8, in its order.
 pub const PATTERN_NAMES: [&str; 21] = [
@@ -110,6 +113,20 @@ impl<'a> FromIterator<&'a str> for PatternSet {
 impl Serialize for PatternSet {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_seq(self.names())
+    }
+}
+
+/// How one of [`LOCAL_PATTERNS`] is described in an OpenAPI document.
+pub struct LocalPattern;
+
+impl ToSchema for LocalPattern {}
+
+impl PartialSchema for LocalPattern {
+    fn schema() -> RefOr<Schema> {
+        let words = ObjectBuilder::new().schema_type(Type::String);
+        words
+            .enum_values(Some(LOCAL_PATTERNS.iter().copied()))
+            .into()
     }
 }
 

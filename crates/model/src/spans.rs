@@ -2,13 +2,16 @@
 //! them is `store::chain` and `analysis::chain` (CONTRACT 5).
 
 use serde::Serialize;
+use utoipa::ToSchema;
 
 /// Numbers that follow each other, ends included.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, ToSchema)]
+#[schema(as = NumberSpan)]
 pub struct Span {
-    /// The first number of the run.
+    /// The first number.
+    #[schema(minimum = 1)]
     pub from: u64,
-    /// The last; one below `from` where there is none.
+    /// Included; one below `from` if there is none.
     pub to: u64,
 }
 

@@ -4,6 +4,7 @@ use crate::error::StoreError;
 use async_trait::async_trait;
 use monitor_model::{ApplicationId, Secret};
 use sha2::{Digest, Sha256};
+use utoipa::ToSchema;
 use uuid::Uuid;
 
 /// Identifies a token without revealing its value.
@@ -22,7 +23,8 @@ impl TokenHash {
 }
 
 /// What a token lets its bearer do.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ToSchema)]
+#[schema(rename_all = "snake_case")]
 pub enum Scope {
     /// Have messages analyzed and recorded.
     Ingest,

@@ -8,9 +8,10 @@ use monitor_model::{AnalysisResponse, DatacleanReport, PolicyRuling, TypeCount};
 use monitor_store::StoredRecord;
 use serde::Serialize;
 use serde_json::{Value, json};
+use utoipa::ToSchema;
 
-/// The text that a second verdict is based on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+/// The text of the second verdict. For a cleaned text, earlier finds still count where the rules look for them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Basis {
     /// The original message.
@@ -22,8 +23,8 @@ pub enum Basis {
     Nothing,
 }
 
-/// A field of §2.9, or `blocked`, that differs.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+/// A field of the verdict, or `blocked`, that differs (§2.9).
+#[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
 pub struct Difference {
     /// Such as `dataclean.flagged`.
     pub field: &'static str,

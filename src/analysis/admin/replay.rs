@@ -18,12 +18,13 @@ use serde::Serialize;
 use serde_json::Value;
 use std::collections::HashMap;
 use std::sync::Arc;
+use utoipa::ToSchema;
 
 /// Records that one call of [`Admin::replay`] analyzes.
 pub const MOST_REPLAYED: u32 = 200;
 
 /// The rules that a record was analyzed by.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum RulesUsed {
     /// This version of its application.
@@ -35,19 +36,20 @@ pub enum RulesUsed {
 }
 
 /// A record's verdict, computed again by the rules that were in force.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct Explanation {
     /// The record that is explained.
     pub request_id: RecordId,
     /// The text of the second verdict.
     pub basis: Basis,
-    /// The rules of both verdicts.
+    /// Where the rules of both verdicts are from.
     pub rules_used: RulesUsed,
-    /// The rules themselves, as JSON.
+    /// The rules of both verdicts, with all fields.
+    #[schema(value_type = Option<Object>)]
     pub rules: Option<Value>,
-    /// What differs because of a later version of the program; empty where nothing does.
+    /// Empty unless a later version of the program gives another verdict.
     pub differences: Vec<Difference>,
-    /// The second verdict; None where the text or the rules are no longer stored.
+    /// The second verdict; null where the text or the rules are no longer stored.
     pub answer: Option<AnalysisResponse>,
 }
 
@@ -60,25 +62,25 @@ pub struct Replay {
 }
 
 /// One page of a replay, newest record first.
-#[derive(Clone, Debug, Default, Serialize)]
+#[derive(Clone, Debug, Default, Serialize, ToSchema)]
 pub struct ReplayPage {
     /// Records of this page.
     pub records: u64,
     /// Those of them that were analyzed by their cleaned text.
     pub on_cleaned_text: u64,
-    /// Those of them that have no stored text and were not analyzed.
+    /// Records without a stored text, which were not analyzed.
     pub without_text: u64,
-    /// Those of them for which a custom policy of the draft has no ruling. No judge is asked, so a policy
+    /// Records for which a custom policy of the draft has no ruling. No judge is asked, so a policy
     /// with a changed text counts as not violated.
     pub unjudged: u64,
     /// Verdicts that the draft would change.
     pub changed: Vec<ChangedVerdict>,
-    /// [`RecordFilter::before`] of the next page; None when this is the last one.
+    /// `before` of the next page; null on the last one.
     pub next_before: Option<i64>,
 }
 
 /// A record whose verdict the draft would change.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct ChangedVerdict {
     /// The identifier of the record.
     pub request_id: RecordId,
@@ -86,11 +88,12 @@ pub struct ChangedVerdict {
     pub seq: i64,
     /// Prompt or answer.
     pub stage: Stage,
-    /// When it was received, milliseconds since 1970.
+    /// When it was received. Milliseconds since 1970.
     pub created_at_ms: i64,
     /// The text of the new verdict.
     pub basis: Basis,
     /// The fields that differ.
+    #[schema(min_items = 1)]
     pub differences: Vec<Difference>,
 }
 

@@ -6,9 +6,11 @@ pub(super) mod extract;
 mod ingest;
 pub(super) mod openapi;
 pub(super) mod records;
+mod refusals;
 mod response;
 pub(super) mod router;
 mod routes;
+mod schemas;
 #[cfg(test)]
 mod tests;
 

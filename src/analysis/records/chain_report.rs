@@ -8,10 +8,11 @@ use crate::analysis::error::ApiError;
 use monitor_model::{ChainHash, Span};
 use monitor_store::{ChainFilter, ChainState, MOST_RUNS};
 use serde::Serialize;
+use utoipa::ToSchema;
 use uuid::Uuid;
 
 /// The state of one gateway's numbers.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
 pub(crate) struct ChainReport {
     /// The gateway, identified by its spool folder.
     pub(crate) gateway: Uuid,
@@ -21,35 +22,38 @@ pub(crate) struct ChainReport {
     pub(crate) last: u64,
     /// How many were received.
     pub(crate) count: u64,
-    /// Numbers whose records were removed on purpose; they are not gaps.
+    /// Numbers whose records were removed on purpose: by retention, erasure, or with an application. They
+    /// are not gaps.
     pub(crate) stubs: u64,
     /// How many were received again with another record.
     pub(crate) repeats: u64,
     /// The range that the fields below are about.
     pub(crate) checked: Span,
-    /// Nothing is missing in the range, every link matches, and no number came twice.
+    /// Nothing is missing in `checked`, every link matches, and no number was received twice.
     pub(crate) complete: bool,
-    /// Numbers without a record or a stub.
+    /// Numbers without a record or a stub: they were never received, or their records were deleted from the
+    /// database by hand.
     pub(crate) gaps: Vec<Span>,
-    /// Those of the gaps that had been received: somebody removed them from the database.
+    /// The part of `gaps` that had been received.
     pub(crate) vanished: Vec<Span>,
-    /// Numbers that were never received and that the gateway may never have assigned, because it
-    /// was cut off.
+    /// Numbers that were never received, from the last moments before the gateway was killed: it may never
+    /// have assigned them.
     pub(crate) interrupted: Vec<Span>,
-    /// After each of these numbers the gateway was cut off: its latest records may not have been numbered.
+    /// After each of these numbers the gateway was cut off; its latest records may not have been numbered.
     pub(crate) cut_behind: Vec<u64>,
-    /// Numbers whose record has another previous link than the record before it.
+    /// Numbers whose record has another previous hash than the record before it.
     pub(crate) broken_links: Vec<u64>,
-    /// `from` of the next part; None where `checked` covers the whole range.
+    /// `from` of the next part; null if `checked` covers the whole range.
     pub(crate) next_from: Option<u64>,
 }
 
 /// A page of gateways.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, ToSchema)]
+#[schema(as = Chain)]
 pub(crate) struct ChainPage {
     /// In the order of their ids.
     pub(crate) gateways: Vec<ChainReport>,
-    /// `after` of the next page; None on the last one.
+    /// `after` of the next page; null on the last one.
     pub(crate) next_after: Option<Uuid>,
 }
 

@@ -11,14 +11,18 @@ use monitor_model::ApplicationId;
 use monitor_store::{Erased, Erasure, StoreError};
 use serde::Serialize;
 use serde_json::json;
+use utoipa::ToSchema;
 use uuid::Uuid;
 
 /// What was erased.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, ToSchema)]
 pub(crate) struct Receipt {
     records: u64,
+    /// Links from records to files; a file is removed with its last link.
     attachments: u64,
+    /// The tombstone that refuses later records; the same if the call is repeated.
     tombstone_id: Uuid,
+    /// Milliseconds since 1970.
     at_ms: i64,
 }
 

@@ -9,6 +9,7 @@ use monitor_store::{RecordFilter, RecordSummary};
 use serde::Serialize;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
+use utoipa::ToSchema;
 
 /// Records that one call sums; the next call continues after them.
 pub const MOST_SUMMED: u64 = 100_000;
@@ -16,26 +17,28 @@ pub const MOST_SUMMED: u64 = 100_000;
 const PAGE: u32 = 1_000;
 
 /// The sums of some records.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, ToSchema)]
+#[schema(as = UserStatistics)]
 pub struct UserSums {
-    /// How many records were summed.
+    /// The number of summed records.
     pub records: u64,
     /// The tokens of all users.
     pub tokens: u64,
-    /// Users among these records, including those not listed.
+    /// The number of users, listed or not.
     pub user_count: usize,
     /// Most tokens first.
     pub users: Vec<UserSum>,
-    /// [`RecordFilter::before`] of the records that were not summed; None where all were.
+    /// `before` of the records that were not summed; null if all were.
     pub next_before: Option<i64>,
 }
 
 /// One user of one application.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
+#[schema(as = UserSum)]
 pub struct UserSum {
     /// The application: the same name in two applications counts as two users.
     pub application_id: ApplicationId,
-    /// The client's name for the user; None for records without one.
+    /// The client's name for the user. Null: records without a user.
     pub user_id: Option<String>,
     /// Records, prompts and answers together.
     pub messages: u64,
@@ -43,12 +46,12 @@ pub struct UserSum {
     pub flagged: u64,
     /// The tokens of these records.
     pub tokens: u64,
-    /// Records by the severity of their token count.
+    /// Records whose token count reached a threshold, counted at the highest one.
     pub severities: Severities,
 }
 
 /// How many records reached which threshold (CONTRACT 24).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, ToSchema)]
 pub struct Severities {
     /// From low to below high.
     pub low: u64,

@@ -5,6 +5,7 @@ use super::problem::PolicyProblem;
 use serde::Serialize;
 use serde_json::{Map, Value};
 use std::time::Duration;
+use utoipa::ToSchema;
 
 /// The largest number of each field.
 const MOST: u32 = 1_000_000;
@@ -18,20 +19,24 @@ const FIELDS: [&str; 4] = [
 const TWO_RATES: &str = "cannot be combined with requests_per_second; allowed: one of the two";
 const NO_RATE: &str = "needs requests_per_second or requests_per_minute";
 
-/// What is not set is not bounded.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+/// How many calls are accepted; what is not set is not limited.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, ToSchema)]
 pub struct CallLimits {
-    /// Calls let through in a second, on average.
+    /// Calls accepted per second, on average.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false, minimum = 1, maximum = 1_000_000)]
     pub requests_per_second: Option<u32>,
-    /// The same in a minute; not beside the one above.
+    /// Calls accepted per minute, on average; not together with `requests_per_second`.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false, minimum = 1, maximum = 1_000_000)]
     pub requests_per_minute: Option<u32>,
-    /// How many of them may come together; by default as many as the rate names.
+    /// How many calls may arrive at once; by default the number in the rate.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false, minimum = 1, maximum = 1_000_000)]
     pub burst: Option<u32>,
-    /// Calls under way, streams until their end.
+    /// Concurrent calls; streams count until their end.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false, minimum = 1, maximum = 1_000_000)]
     pub concurrent: Option<u32>,
 }
 

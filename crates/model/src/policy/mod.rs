@@ -12,9 +12,10 @@ pub use problem::{PolicyProblem, PolicyProblems};
 pub use words::{AppMode, OnBackendFailure, ScanRole, StreamInSync};
 
 use super::ids::ApplicationId;
-use super::patterns::PatternSet;
+use super::patterns::{LocalPattern, PatternSet};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use utoipa::ToSchema;
 
 /// The longest phrase, in Unicode code points. It bounds the memory of a store's snapshot.
 pub const LONGEST_PHRASE: usize = 10_000;
@@ -37,7 +38,7 @@ const PATTERNS_FOR_NOTHING: &str =
 const ASYNC_CLOSED: &str = "closed needs app_mode sync: in async mode the backend is not awaited";
 
 /// Which findings block; all by default (CONTRACT 12).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ToSchema)]
 pub struct BlockOn {
     /// Whether a find of the built-in policies blocks.
     pub guardrails: bool,
@@ -47,8 +48,8 @@ pub struct BlockOn {
     pub dataclean: bool,
 }
 
-/// One application's policy.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+/// One application's policy, with all fields.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(try_from = "Value")]
 pub struct Policy {
     /// Whether the verdict is awaited.
@@ -67,11 +68,13 @@ pub struct Policy {
     pub stream_in_sync: StreamInSync,
     /// Whether findings are replaced in the forwarded body (CONTRACT 41).
     pub redact_upstream: bool,
-    /// What `hold_back` and `redact_upstream` look for; None means all that the gateway can find.
+    /// The patterns of hold_back and redact_upstream; null stands for all that can be found in process.
+    #[schema(value_type = Option<Vec<LocalPattern>>, min_items = 1)]
     pub local_patterns: Option<PatternSet>,
-    /// How many calls are let through; None is any number. Left out where there is none, so that a
-    /// program that does not know it reads the policy too.
+    /// How many calls the gateway accepts; further ones get 429. Missing: no limit.
+    // Left out where there is none, so that a program that does not know it reads the policy too.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
     pub limits: Option<CallLimits>,
 }
 

@@ -1,6 +1,9 @@
 //! The enums of a policy, each written as one of a few words (§2.5, CONTRACT 3, 13, 41).
 
 use serde::{Deserialize, Serialize};
+use utoipa::openapi::RefOr;
+use utoipa::openapi::schema::{ObjectBuilder, Schema, Type};
+use utoipa::{PartialSchema, ToSchema};
 
 /// An enum that is written as one of a few words.
 pub(super) trait Word: Copy + 'static {
@@ -21,6 +24,16 @@ macro_rules! words {
             fn word(self) -> &'static str { self.as_str() }
         }
 
+        // The derive does not see through the literal of a macro.
+        impl ToSchema for $name {}
+
+        impl PartialSchema for $name {
+            fn schema() -> RefOr<Schema> {
+                let words = ObjectBuilder::new().schema_type(Type::String);
+                words.enum_values(Some([$($text),+])).into()
+            }
+        }
+
         impl $name {
             /// The word used in files and stores.
             pub fn as_str(self) -> &'static str {
@@ -31,7 +44,7 @@ macro_rules! words {
 }
 
 words!(
-    /// §3: whether the verdict is awaited.
+    /// Whether the verdict is awaited (§3).
     AppMode {
         /// The verdict comes before the upstream call; the client gets a non-stream answer.
         Sync => "sync",

@@ -8,46 +8,58 @@ use crate::analysis::api::extract::version::stated_in_query;
 use crate::analysis::api::extract::{
     Admin, Api, Body, Fields, PathId, Query, ReadFields, SettingsReader, Versioned,
 };
+use crate::analysis::api::refusals::Conflict;
 use crate::analysis::api::response::{self, Outcome, versioned};
+use crate::analysis::api::schemas;
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
 use monitor_model::{AppMode, ApplicationId, Policy, PolicyProblems};
 use monitor_store::{Application, ApplicationFilter, NameFilter};
 use serde::Serialize;
 use serde_json::{Value, json};
+use utoipa::ToSchema;
 
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
+#[schema(as = ApplicationList)]
 struct List<'a> {
     applications: Vec<Item<'a>>,
     /// `after` of the next page; null on the last one.
     next_after: Option<i64>,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
+#[schema(as = ApplicationItem)]
 struct Item<'a> {
     id: ApplicationId,
     name: &'a str,
     description: &'a str,
+    /// Milliseconds since 1970.
     created_at_ms: i64,
+    /// Milliseconds since 1970.
     updated_at_ms: i64,
+    /// The number of the version.
+    #[schema(minimum = 1)]
     version: i64,
-    /// The mode of its policy; null without one.
+    /// The mode of the policy; null without one.
     app_mode: Option<AppMode>,
 }
 
-#[derive(Serialize)]
-struct Whole<'a> {
+#[derive(Serialize, ToSchema)]
+#[schema(as = Application)]
+pub(crate) struct Whole<'a> {
     #[serde(flatten)]
     item: Item<'a>,
+    #[schema(value_type = schemas::StoredRules)]
     rules: &'a Value,
     #[serde(flatten)]
     policy: PolicyView<'a>,
 }
 
 /// The policy of an application, or its problems where another program wrote one that cannot be read.
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
 pub(crate) struct PolicyView<'a> {
     policy: Option<&'a Policy>,
+    /// Only where another program wrote a policy that cannot be read.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     policy_problems: Vec<String>,
 }
@@ -99,6 +111,17 @@ impl ReadFields for Patch {
     }
 }
 
+/// List applications, the oldest first
+///
+/// Scope: read or admin.
+#[utoipa::path(
+    get,
+    path = "/applications",
+    operation_id = "listApplications",
+    tag = "applications",
+    params(schemas::NameFilter, schemas::Limit),
+    responses((status = 200, description = "One page.", body = List)),
+)]
 pub(crate) async fn list(
     State(services): Api,
     SettingsReader(caller): SettingsReader,
@@ -119,6 +142,25 @@ pub(crate) async fn list(
     response::unstored(StatusCode::OK, &list)
 }
 
+/// Create an application
+///
+/// Scope: admin, with a token that is not bound to an application.
+#[utoipa::path(
+    post,
+    path = "/applications",
+    operation_id = "createApplication",
+    tag = "applications",
+    request_body = schemas::NewApplication,
+    responses(
+        (
+            status = 201,
+            description = "The new application.",
+            body = Whole,
+            headers(("ETag"), ("Location")),
+        ),
+        Conflict,
+    ),
+)]
 pub(crate) async fn create(
     State(services): Api,
     Admin(caller): Admin,
@@ -130,6 +172,17 @@ pub(crate) async fn create(
     Ok(response::located(response, &path))
 }
 
+/// Show an application
+///
+/// Scope: read or admin.
+#[utoipa::path(
+    get,
+    path = "/applications/{id}",
+    operation_id = "getApplication",
+    tag = "applications",
+    params(schemas::ApplicationPath),
+    responses((status = 200, description = "The application.", body = Whole, headers(("ETag")))),
+)]
 pub(crate) async fn one(
     State(services): Api,
     SettingsReader(caller): SettingsReader,
@@ -139,6 +192,18 @@ pub(crate) async fn one(
     whole(StatusCode::OK, &application)
 }
 
+/// Replace an application
+///
+/// Missing fields are reset to their defaults. Scope: admin.
+#[utoipa::path(
+    put,
+    path = "/applications/{id}",
+    operation_id = "replaceApplication",
+    tag = "applications",
+    params(schemas::ApplicationPath, schemas::IfMatch),
+    request_body = schemas::ReplaceApplication,
+    responses((status = 200, description = "The result.", body = Whole, headers(("ETag")))),
+)]
 pub(crate) async fn replace(
     State(services): Api,
     Admin(caller): Admin,
@@ -150,6 +215,17 @@ pub(crate) async fn replace(
     whole(StatusCode::OK, &changed.await?)
 }
 
+/// Change parts of an application
+#[utoipa::path(
+    patch,
+    path = "/applications/{id}",
+    operation_id = "changeApplication",
+    description = "Scope: admin.",
+    tag = "applications",
+    params(schemas::ApplicationPath, schemas::IfMatch),
+    request_body = schemas::ChangeApplication,
+    responses((status = 200, description = "The result.", body = Whole, headers(("ETag")))),
+)]
 pub(crate) async fn change(
     State(services): Api,
     Admin(caller): Admin,
@@ -161,6 +237,18 @@ pub(crate) async fn change(
     whole(StatusCode::OK, &changed.await?)
 }
 
+/// Remove an application with its tokens and records
+///
+/// Scope: admin, with a token that is not bound to an application. Accounts of people that are bound to this
+/// application are removed with it; if there are any, the scope read is required too.
+#[utoipa::path(
+    delete,
+    path = "/applications/{id}",
+    operation_id = "removeApplication",
+    tag = "applications",
+    params(schemas::ApplicationPath, schemas::IfMatch, schemas::RemovedVersion),
+    responses((status = 204, description = "It is removed.")),
+)]
 pub(crate) async fn remove(
     State(services): Api,
     Admin(caller): Admin,

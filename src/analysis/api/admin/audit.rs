@@ -4,6 +4,7 @@
 use crate::analysis::ApiError;
 use crate::analysis::api::extract::{Administrator, Api, Query};
 use crate::analysis::api::response::{self, Outcome};
+use crate::analysis::api::schemas;
 use crate::analysis::audit::Action;
 use axum::extract::State;
 use axum::http::StatusCode;
@@ -11,27 +12,58 @@ use monitor_model::ApplicationId;
 use monitor_store::{AuditEntry, AuditFilter};
 use serde::Serialize;
 use serde_json::Value;
+use utoipa::ToSchema;
+use utoipa::openapi::Object;
 use uuid::Uuid;
 
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
+#[schema(as = AuditList)]
 struct List<'a> {
     entries: Vec<Item<'a>>,
     /// `before` of the next page; null on the last one.
     next_before: Option<i64>,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
+#[schema(as = AuditEntry)]
 struct Item<'a> {
     seq: i64,
+    /// Milliseconds since 1970.
     at_ms: i64,
+    /// The name of the token or the person; empty if nobody was recognized.
     actor: &'a str,
+    /// Null on the command line and for people.
     token_id: Option<Uuid>,
+    #[schema(schema_with = action)]
     action: &'a str,
+    /// The identifier of the application, the token, the account, or the tombstone of an erasure; empty for a
+    /// failed sign-in without an account.
     target: &'a str,
     application_id: Option<ApplicationId>,
+    /// Names, versions and counts. For a failed sign-in: reason and address, and subject and email from a
+    /// verified token of the identity provider. Beyond about twenty failures a minute there is one entry for
+    /// all: more is their number, reasons their number by reason.
+    #[schema(value_type = Object)]
     details: &'a Value,
 }
 
+/// List changes, newest first
+///
+/// Scope: admin, together with read.
+#[utoipa::path(
+    get,
+    path = "/audit",
+    operation_id = "listAudit",
+    tag = "audit",
+    params(schemas::ApplicationFilter, schemas::AuditFilter, schemas::Page, schemas::Limit),
+    responses(
+        (
+            status = 200,
+            description = "One page. It contains no token value, phrase or rule.",
+            body = List,
+        ),
+    ),
+)]
 pub(crate) async fn list(
     State(services): Api,
     Administrator(caller): Administrator,
@@ -66,6 +98,10 @@ fn filter(mut query: Query) -> Result<AuditFilter, ApiError> {
     };
     query.finish()?;
     Ok(filter)
+}
+
+fn action() -> Object {
+    schemas::words(Action::ALL.map(Action::as_str))
 }
 
 impl<'a> From<&'a AuditEntry> for Item<'a> {

@@ -8,20 +8,25 @@ use crate::analysis::api::extract::{
     Admin, Api, Fields, PathId, ReadFields, SettingsReader, Versioned,
 };
 use crate::analysis::api::response::{Outcome, versioned};
+use crate::analysis::api::schemas;
 use axum::extract::State;
 use axum::http::StatusCode;
 use monitor_model::ApplicationId;
 use monitor_store::Application;
 use serde::Serialize;
 use serde_json::Value;
+use utoipa::ToSchema;
 
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
+#[schema(as = ApplicationRules)]
 struct Rules<'a> {
     version: i64,
+    #[schema(value_type = schemas::StoredRules)]
     rules: &'a Value,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
+#[schema(as = ApplicationPolicy)]
 struct OfPolicy<'a> {
     version: i64,
     #[serde(flatten)]
@@ -46,6 +51,17 @@ impl ReadFields for PolicyBody {
     }
 }
 
+/// Show an application's rules
+///
+/// Scope: read or admin.
+#[utoipa::path(
+    get,
+    path = "/applications/{id}/rules",
+    operation_id = "getRules",
+    tag = "applications",
+    params(schemas::ApplicationPath),
+    responses((status = 200, description = "The rules.", body = Rules, headers(("ETag")))),
+)]
 pub(crate) async fn rules(
     State(services): Api,
     SettingsReader(caller): SettingsReader,
@@ -54,6 +70,17 @@ pub(crate) async fn rules(
     show_rules(&services.admin.find_application(&caller, id).await?)
 }
 
+/// Show an application's policy
+///
+/// Scope: read or admin.
+#[utoipa::path(
+    get,
+    path = "/applications/{id}/policy",
+    operation_id = "getPolicy",
+    tag = "applications",
+    params(schemas::ApplicationPath),
+    responses((status = 200, description = "The policy.", body = OfPolicy, headers(("ETag")))),
+)]
 pub(crate) async fn policy(
     State(services): Api,
     SettingsReader(caller): SettingsReader,
@@ -62,6 +89,17 @@ pub(crate) async fn policy(
     show_policy(&services.admin.find_application(&caller, id).await?)
 }
 
+/// Replace an application's rules
+#[utoipa::path(
+    put,
+    path = "/applications/{id}/rules",
+    operation_id = "replaceRules",
+    description = "Scope: admin.",
+    tag = "applications",
+    params(schemas::ApplicationPath, schemas::IfMatch),
+    request_body = schemas::ReplaceRules,
+    responses((status = 200, description = "The result.", body = Rules, headers(("ETag")))),
+)]
 pub(crate) async fn replace_rules(
     State(services): Api,
     Admin(caller): Admin,
@@ -73,6 +111,17 @@ pub(crate) async fn replace_rules(
     show_rules(&changed.await?)
 }
 
+/// Change fields of an application's rules
+#[utoipa::path(
+    patch,
+    path = "/applications/{id}/rules",
+    operation_id = "changeRules",
+    description = "Scope: admin.",
+    tag = "applications",
+    params(schemas::ApplicationPath, schemas::IfMatch),
+    request_body = schemas::ChangeRules,
+    responses((status = 200, description = "The result.", body = Rules, headers(("ETag")))),
+)]
 pub(crate) async fn change_rules(
     State(services): Api,
     Admin(caller): Admin,
@@ -84,6 +133,17 @@ pub(crate) async fn change_rules(
     show_rules(&changed.await?)
 }
 
+/// Replace an application's policy
+#[utoipa::path(
+    put,
+    path = "/applications/{id}/policy",
+    operation_id = "replacePolicy",
+    description = "Scope: admin.",
+    tag = "applications",
+    params(schemas::ApplicationPath, schemas::IfMatch),
+    request_body = schemas::ReplacePolicy,
+    responses((status = 200, description = "The result.", body = OfPolicy, headers(("ETag")))),
+)]
 pub(crate) async fn replace_policy(
     State(services): Api,
     Admin(caller): Admin,
@@ -95,6 +155,17 @@ pub(crate) async fn replace_policy(
     show_policy(&changed.await?)
 }
 
+/// Change fields of an application's policy
+#[utoipa::path(
+    patch,
+    path = "/applications/{id}/policy",
+    operation_id = "changePolicy",
+    description = "Scope: admin.",
+    tag = "applications",
+    params(schemas::ApplicationPath, schemas::IfMatch),
+    request_body = schemas::ChangePolicy,
+    responses((status = 200, description = "The result.", body = OfPolicy, headers(("ETag")))),
+)]
 pub(crate) async fn change_policy(
     State(services): Api,
     Admin(caller): Admin,

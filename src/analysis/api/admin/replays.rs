@@ -1,11 +1,14 @@
 //! `POST /records/{id}/explain` (scope read) and `POST /applications/{id}/replay` (scopes read and admin):
 //! stored records analyzed again (CONTRACT 38). Neither changes stored data.
 
+use crate::analysis::admin::replay::{Explanation, ReplayPage};
 use crate::analysis::api::extract::{
     Administrator, Api, Body, Fields, NoFields, OptionalBody, PathId, Query, ReadFields, Reader,
 };
 use crate::analysis::api::records::filters;
+use crate::analysis::api::refusals::BodyRefused;
 use crate::analysis::api::response::{self, Outcome};
+use crate::analysis::api::schemas;
 use crate::analysis::{ApiError, ApplicationRules, Replay};
 use axum::extract::{FromRequest as _, Request, State};
 use axum::http::StatusCode;
@@ -25,6 +28,24 @@ impl ReadFields for Draft {
     }
 }
 
+/// Analyze a record again by the rules that were in force
+///
+/// Takes no body, or an empty object. Changes nothing. Scope: read.
+#[utoipa::path(
+    post,
+    path = "/records/{id}/explain",
+    operation_id = "explainRecord",
+    tag = "records",
+    params(schemas::RecordPath),
+    responses(
+        (
+            status = 200,
+            description = "The rules, the second verdict and the differences.",
+            body = Explanation,
+        ),
+        BodyRefused,
+    ),
+)]
 pub(crate) async fn explain(
     State(services): Api,
     Reader(caller): Reader,
@@ -35,8 +56,32 @@ pub(crate) async fn explain(
     response::unstored(StatusCode::OK, &explanation)
 }
 
-/// The filters are in the query as for `GET /records`, the draft is in the body. The regexes of a draft can
-/// reveal texts, so that the right to change rules is not sufficient.
+/// Try draft rules on stored records
+///
+/// The filters are those of the list of records. Changes nothing. Scope: read and admin.
+#[utoipa::path(
+    post,
+    path = "/applications/{id}/replay",
+    operation_id = "replayRules",
+    tag = "applications",
+    params(
+        schemas::ApplicationPath,
+        schemas::RecordFilters,
+        schemas::TextFilter,
+        schemas::Page,
+        schemas::Limit,
+    ),
+    request_body = schemas::Draft,
+    responses(
+        (
+            status = 200,
+            description = "The verdicts of one page that would change. Blocking is decided by the current policy of the application on both sides.",
+            body = ReplayPage,
+        ),
+    ),
+)]
+// The filters are in the query as for `GET /records`, the draft is in the body. The regexes of a draft can
+// reveal texts, so that the right to change rules is not sufficient.
 pub(crate) async fn replay(
     State(services): Api,
     Administrator(caller): Administrator,

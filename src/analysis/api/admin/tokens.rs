@@ -5,7 +5,9 @@ use crate::analysis::admin::tokens::{TokenEdit, names, read_position, show_posit
 use crate::analysis::api::extract::{
     Admin, Api, Body, Fields, OptionalBody, PathId, Query, ReadFields,
 };
+use crate::analysis::api::refusals::Conflict;
 use crate::analysis::api::response::{self, Outcome};
+use crate::analysis::api::schemas;
 use crate::analysis::{CreatedToken, Expiry, NewToken, Rotation};
 use axum::extract::State;
 use axum::http::StatusCode;
@@ -13,28 +15,37 @@ use monitor_model::ApplicationId;
 use monitor_store::{Scope, Scopes, Token, TokenId};
 use serde::Serialize;
 use serde_json::{Value, json};
+use utoipa::ToSchema;
 use uuid::Uuid;
 
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
+#[schema(as = TokenList)]
 struct List<'a> {
     tokens: Vec<View<'a>>,
     /// `before` of the next page; null on the last one.
     next_before: Option<String>,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
+#[schema(as = Token)]
 struct View<'a> {
     id: Uuid,
     name: &'a str,
+    #[schema(value_type = Vec<Scope>)]
     scopes: Vec<&'static str>,
     application_id: Option<ApplicationId>,
+    /// Milliseconds since 1970.
     created_at_ms: i64,
+    /// Milliseconds since 1970.
     expires_at_ms: Option<i64>,
+    /// Milliseconds since 1970.
     revoked_at_ms: Option<i64>,
+    /// Accurate to the minute.
     last_used_at_ms: Option<i64>,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
+#[schema(as = MadeToken)]
 struct Made<'a> {
     #[serde(flatten)]
     token: View<'a>,
@@ -78,6 +89,16 @@ impl ReadFields for Rotation {
     }
 }
 
+/// List tokens, the newest first
+#[utoipa::path(
+    get,
+    path = "/tokens",
+    operation_id = "listTokens",
+    description = "Scope: admin.",
+    tag = "tokens",
+    params(schemas::ApplicationFilter, schemas::TokenPage, schemas::Limit),
+    responses((status = 200, description = "One page, including expired and revoked tokens.", body = List)),
+)]
 pub(crate) async fn list(State(services): Api, Admin(caller): Admin, mut query: Query) -> Outcome {
     let uuid = |text: &str| text.parse().ok();
     let application = query.typed("application_id", "must be a UUID", uuid)?;
@@ -96,6 +117,17 @@ pub(crate) async fn list(State(services): Api, Admin(caller): Admin, mut query: 
     response::unstored(StatusCode::OK, &list)
 }
 
+/// Create a token
+///
+/// Scope: admin, and the scopes of the new token.
+#[utoipa::path(
+    post,
+    path = "/tokens",
+    operation_id = "createToken",
+    tag = "tokens",
+    request_body = schemas::NewToken,
+    responses((status = 201, description = "The token with its value.", body = Made, headers(("Location")))),
+)]
 pub(crate) async fn create(
     State(services): Api,
     Admin(caller): Admin,
@@ -104,6 +136,16 @@ pub(crate) async fn create(
     made(&services.admin.create_token(&caller, new).await?)
 }
 
+/// Show a token
+#[utoipa::path(
+    get,
+    path = "/tokens/{id}",
+    operation_id = "getToken",
+    description = "Scope: admin.",
+    tag = "tokens",
+    params(schemas::TokenPath),
+    responses((status = 200, description = "The token.", body = View)),
+)]
 pub(crate) async fn one(
     State(services): Api,
     Admin(caller): Admin,
@@ -112,6 +154,17 @@ pub(crate) async fn one(
     shown(&services.admin.find_token(&caller, TokenId(id)).await?)
 }
 
+/// Change a token's name or end
+#[utoipa::path(
+    patch,
+    path = "/tokens/{id}",
+    operation_id = "changeToken",
+    description = "Scope: admin.",
+    tag = "tokens",
+    params(schemas::TokenPath),
+    request_body = schemas::ChangeToken,
+    responses((status = 200, description = "The result.", body = View)),
+)]
 pub(crate) async fn change(
     State(services): Api,
     Admin(caller): Admin,
@@ -122,7 +175,17 @@ pub(crate) async fn change(
     shown(&changed.await?)
 }
 
-/// DELETE revokes; the token stays in lists.
+/// Revoke a token
+#[utoipa::path(
+    delete,
+    path = "/tokens/{id}",
+    operation_id = "revokeToken",
+    description = "Scope: admin.",
+    tag = "tokens",
+    params(schemas::TokenPath),
+    responses((status = 200, description = "The revoked token. It stays in lists.", body = View)),
+)]
+// DELETE revokes; the token stays in lists.
 pub(crate) async fn revoke(
     State(services): Api,
     Admin(caller): Admin,
@@ -131,6 +194,26 @@ pub(crate) async fn revoke(
     shown(&services.admin.revoke_token(&caller, TokenId(id)).await?)
 }
 
+/// Replace a token by a new one
+///
+/// Scope: admin, and the scopes of the token.
+#[utoipa::path(
+    post,
+    path = "/tokens/{id}/rotate",
+    operation_id = "rotateToken",
+    tag = "tokens",
+    params(schemas::TokenPath),
+    request_body = Option<schemas::Rotation>,
+    responses(
+        (
+            status = 201,
+            description = "The new token with its value.",
+            body = Made,
+            headers(("Location")),
+        ),
+        Conflict,
+    ),
+)]
 pub(crate) async fn rotate(
     State(services): Api,
     Admin(caller): Admin,

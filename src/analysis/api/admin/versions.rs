@@ -1,41 +1,51 @@
 //! `/applications/{id}/versions`, `/applications/{id}/versions/{version}` and `/applications/{id}/restore`
 //! (CONTRACT 38): earlier versions of an application, and restoring one, which creates a new version.
 
-use super::applications::whole;
+use super::applications::{Whole as Application, whole};
 use crate::analysis::ApiError;
 use crate::analysis::admin::applications::Basis;
 use crate::analysis::api::extract::{
     Admin, Api, Fields, PathId, PathIds, Query, ReadFields, SettingsReader, Versioned,
 };
 use crate::analysis::api::response::{self, Outcome};
+use crate::analysis::api::schemas;
 use axum::extract::State;
 use axum::http::StatusCode;
 use monitor_model::ApplicationId;
 use monitor_store::ApplicationVersion;
 use serde::Serialize;
 use serde_json::Value;
+use utoipa::ToSchema;
 
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
+#[schema(as = VersionList)]
 struct List<'a> {
     versions: Vec<Item<'a>>,
     /// `before` of the next page; null on the last one.
     next_before: Option<i64>,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
+#[schema(as = VersionItem)]
 struct Item<'a> {
     version: i64,
+    /// Milliseconds since 1970.
     changed_at_ms: i64,
+    /// The name of a token.
     changed_by: &'a str,
     name: &'a str,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
+#[schema(as = Version)]
 struct Whole<'a> {
     #[serde(flatten)]
     item: Item<'a>,
     description: &'a str,
+    #[schema(value_type = schemas::StoredRules)]
     rules: &'a Value,
+    /// As it was stored.
+    #[schema(value_type = Option<Object>)]
     policy: Option<&'a Value>,
 }
 
@@ -52,6 +62,17 @@ impl ReadFields for Restore {
     }
 }
 
+/// List an application's versions, the latest first
+///
+/// Scope: read or admin.
+#[utoipa::path(
+    get,
+    path = "/applications/{id}/versions",
+    operation_id = "listVersions",
+    tag = "applications",
+    params(schemas::ApplicationPath, schemas::Page, schemas::Limit),
+    responses((status = 200, description = "One page.", body = List)),
+)]
 pub(crate) async fn list(
     State(services): Api,
     SettingsReader(caller): SettingsReader,
@@ -71,6 +92,17 @@ pub(crate) async fn list(
     response::unstored(StatusCode::OK, &list)
 }
 
+/// Show a version
+///
+/// Scope: read or admin.
+#[utoipa::path(
+    get,
+    path = "/applications/{id}/versions/{version}",
+    operation_id = "getVersion",
+    tag = "applications",
+    params(schemas::ApplicationPath, schemas::VersionPath),
+    responses((status = 200, description = "The application at that version.", body = Whole)),
+)]
 pub(crate) async fn one(
     State(services): Api,
     SettingsReader(caller): SettingsReader,
@@ -86,6 +118,24 @@ pub(crate) async fn one(
     response::unstored(StatusCode::OK, &view)
 }
 
+/// Make an earlier version the latest again
+#[utoipa::path(
+    post,
+    path = "/applications/{id}/restore",
+    operation_id = "restoreApplication",
+    description = "Scope: admin.",
+    tag = "applications",
+    params(schemas::ApplicationPath, schemas::IfMatch),
+    request_body = schemas::Restore,
+    responses(
+        (
+            status = 200,
+            description = "The application at its new version.",
+            body = Application,
+            headers(("ETag")),
+        ),
+    ),
+)]
 pub(crate) async fn restore(
     State(services): Api,
     Admin(caller): Admin,

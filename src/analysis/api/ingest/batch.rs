@@ -47,6 +47,26 @@ enum Body {
     Error(Box<RawValue>),
 }
 
+/// Analyze many messages
+///
+/// NDJSON of at most 1,000 lines, together at most the configured size of a body. Each line is an independent
+/// request, `{"stage": "pre" or "post", "body": Message}`. Scope: ingest.
+#[utoipa::path(
+    post,
+    path = "/process_batch",
+    operation_id = "processBatch",
+    tag = "analysis",
+    request_body(content = String, content_type = "application/x-ndjson"),
+    responses(
+        (
+            status = 200,
+            description = "NDJSON: one line for each line, in the same order, `{\"status\", \"body\"}` as in the answer to a single call, with `retry_after` for 429 and 503.",
+            body = String,
+            content_type = "application/x-ndjson",
+            headers(("X-Monitor-Batch")),
+        ),
+    ),
+)]
 pub(crate) async fn process(State(services): Api, request: Request) -> Outcome {
     let key = bearer(request.headers())?;
     let caller = services.access.recognize(&key, Scope::Ingest).await?;

@@ -4,8 +4,10 @@
 use super::process_body::{self, RulesOf};
 use crate::analysis::api::extract::{Api, Ingester, body};
 use crate::analysis::api::response::{Outcome, ok};
+use crate::analysis::api::schemas;
 use crate::analysis::{Caller, Services};
 use axum::extract::{Request, State};
+use monitor_model::AnalysisResponse;
 use monitor_model::Stage;
 
 /// What the path says about a request.
@@ -14,6 +16,23 @@ struct Call {
     rules: RulesOf,
 }
 
+/// Analyze a user's message by the rules of its application
+#[utoipa::path(
+    post,
+    path = "/process_request",
+    operation_id = "processRequest",
+    description = "Scope: ingest.",
+    tag = "analysis",
+    request_body = schemas::Message,
+    responses(
+        (
+            status = 200,
+            description = "The verdict. Its record is durable.",
+            body = AnalysisResponse,
+            headers(("X-Monitor-Batch")),
+        ),
+    ),
+)]
 pub(crate) async fn request(
     State(services): Api,
     Ingester(caller): Ingester,
@@ -26,6 +45,23 @@ pub(crate) async fn request(
     process(&services, &caller, call, request).await
 }
 
+/// Analyze a model's answer by the rules of its application
+#[utoipa::path(
+    post,
+    path = "/process_response",
+    operation_id = "processResponse",
+    description = "Scope: ingest.",
+    tag = "analysis",
+    request_body = schemas::Message,
+    responses(
+        (
+            status = 200,
+            description = "The verdict. Its record is durable.",
+            body = AnalysisResponse,
+            headers(("X-Monitor-Batch")),
+        ),
+    ),
+)]
 pub(crate) async fn response(
     State(services): Api,
     Ingester(caller): Ingester,
@@ -38,6 +74,24 @@ pub(crate) async fn response(
     process(&services, &caller, call, request).await
 }
 
+/// Analyze a user's message by the rules of the request
+///
+/// The application's rules do not apply. Scope: ingest.
+#[utoipa::path(
+    post,
+    path = "/process_request/override",
+    operation_id = "processRequestOverride",
+    tag = "analysis",
+    request_body = schemas::OverrideMessage,
+    responses(
+        (
+            status = 200,
+            description = "The verdict. Its record is durable.",
+            body = AnalysisResponse,
+            headers(("X-Monitor-Batch")),
+        ),
+    ),
+)]
 pub(crate) async fn request_override(
     State(services): Api,
     Ingester(caller): Ingester,
@@ -50,6 +104,25 @@ pub(crate) async fn request_override(
     process(&services, &caller, call, request).await
 }
 
+/// Analyze a model's answer by the rules of the request
+///
+/// The application's rules do not apply. Custom policies are for user messages and are ignored here with a
+/// warning. Scope: ingest.
+#[utoipa::path(
+    post,
+    path = "/process_response/override",
+    operation_id = "processResponseOverride",
+    tag = "analysis",
+    request_body = schemas::OverrideMessage,
+    responses(
+        (
+            status = 200,
+            description = "The verdict. Its record is durable.",
+            body = AnalysisResponse,
+            headers(("X-Monitor-Batch")),
+        ),
+    ),
+)]
 pub(crate) async fn response_override(
     State(services): Api,
     Ingester(caller): Ingester,

@@ -5,6 +5,7 @@
 use crate::analysis::api::extract::read_ahead::ReadAhead;
 use crate::analysis::api::extract::{Api, Ingester, PathId, PathIds, Reader};
 use crate::analysis::api::response::{Outcome, ok};
+use crate::analysis::api::schemas;
 use crate::analysis::records::attachments::{AttachTo, UploadTarget};
 use crate::analysis::{ApiError, Caller, Services};
 use axum::body::Body;
@@ -17,38 +18,74 @@ use monitor_store::{Attachment, BlobHash, Extraction, Scanned};
 use serde::Serialize;
 use std::time::Duration;
 use tokio::time::timeout;
+use utoipa::ToSchema;
 
 const FIELD: &str = "attached_files";
 /// The longest wait for the next part of a body.
 const CHUNK_TIMEOUT: Duration = Duration::from_secs(60);
 
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
+#[schema(as = AttachedFile)]
 struct StoredFile<'a> {
+    /// The original name, as text and never as a path.
+    #[schema(max_length = 255)]
     name: &'a str,
+    /// The original media type; `application/octet-stream` if there was none.
     #[serde(rename = "type")]
+    #[schema(max_length = 127)]
     kind: &'a str,
+    /// Its size in bytes.
     size: u64,
+    #[schema(pattern = "^[0-9a-f]{64}$")]
     sha256: String,
 }
 
 /// A file in the JSON of its record.
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
+#[schema(as = Attachment)]
 pub(crate) struct FileOfRecord<'a> {
     #[serde(flatten)]
     taken: StoredFile<'a>,
+    /// False if the application keeps no originals: then the content is not stored.
     kept: bool,
+    /// Milliseconds since 1970.
     attached_at_ms: i64,
     findings: FileFindings<'a>,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
+#[schema(as = FileFindings)]
 struct FileFindings<'a> {
+    /// How much of its text was analyzed: all of it, a part of it (its beginning, or without what could not be
+    /// read), none (it has no text that can be read), or the analysis failed.
     scanned: Scanned,
+    /// Why a document has no text; missing if it has.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
     extraction: Option<Extraction>,
     types: &'a [TypeCount],
 }
 
+/// Attach files to the record of a prompt
+///
+/// Scope: ingest. Each file is stored once under its SHA-256; attaching it again changes nothing. Its text,
+/// if it can be read, is analyzed by the rules of the record's application. If a file is refused, those
+/// before it stay attached.
+#[utoipa::path(
+    post,
+    path = "/user_prompt_analysis/{id}/attach_files",
+    operation_id = "attachToPrompt",
+    tag = "records",
+    params(schemas::RecordPath),
+    request_body(content = schemas::AttachedFiles, content_type = "multipart/form-data"),
+    responses(
+        (
+            status = 200,
+            description = "The files, in the order received; durable.",
+            body = Vec<StoredFile>,
+        ),
+    ),
+)]
 pub(crate) async fn to_prompt(
     State(services): Api,
     Ingester(caller): Ingester,
@@ -59,6 +96,26 @@ pub(crate) async fn to_prompt(
     attach(&services, &caller, AttachTo { record, stage }, request).await
 }
 
+/// Attach files to the record of an answer
+///
+/// Scope: ingest. Each file is stored once under its SHA-256; attaching it again changes nothing. Its text,
+/// if it can be read, is analyzed by the rules of the record's application. If a file is refused, those
+/// before it stay attached.
+#[utoipa::path(
+    post,
+    path = "/llm_response_analysis/{id}/attach_files",
+    operation_id = "attachToAnswer",
+    tag = "records",
+    params(schemas::RecordPath),
+    request_body(content = schemas::AttachedFiles, content_type = "multipart/form-data"),
+    responses(
+        (
+            status = 200,
+            description = "The files, in the order received; durable.",
+            body = Vec<StoredFile>,
+        ),
+    ),
+)]
 pub(crate) async fn to_response(
     State(services): Api,
     Ingester(caller): Ingester,
@@ -136,6 +193,28 @@ fn is_multipart(headers: &HeaderMap) -> bool {
     essence.is_some_and(|essence| essence.trim().eq_ignore_ascii_case("multipart/form-data"))
 }
 
+/// Download a file of a record
+///
+/// Scope: read. Always sent as a download, never with the type of the file.
+#[utoipa::path(
+    get,
+    path = "/records/{id}/attachments/{sha256}",
+    operation_id = "getAttachment",
+    tag = "records",
+    params(schemas::RecordPath, schemas::AttachmentPath),
+    responses(
+        (
+            status = 200,
+            description = "The content of the file.",
+            body = schemas::FileContent,
+            content_type = "application/octet-stream",
+            headers(
+                ("Content-Disposition" = String, description = "`attachment`, with the original file name without a path."),
+                ("X-Content-Type-Options"),
+            ),
+        ),
+    ),
+)]
 pub(crate) async fn download(
     State(services): Api,
     Reader(caller): Reader,

@@ -3,10 +3,25 @@
 use crate::analysis::ApiError;
 use crate::analysis::api::extract::{Api, Query, SettingsReader};
 use crate::analysis::api::response::{Outcome, ok};
+use crate::analysis::api::schemas;
+use crate::analysis::records::chain_report::ChainPage;
 use axum::extract::State;
 use monitor_store::ChainFilter;
 use uuid::Uuid;
 
+/// Check whether records of a gateway are missing
+///
+/// Scope: read or admin; the token must not be bound to an application. Each gateway numbers its records from
+/// 1 without gaps and chains them by hash. A page has the next `limit` gateways. One answer covers at most
+/// 2,000,000 records; `next_from` of a gateway and `next_after` of the page are where to continue.
+#[utoipa::path(
+    get,
+    path = "/chain",
+    operation_id = "getChain",
+    tag = "records",
+    params(schemas::ChainFilter, schemas::Limit),
+    responses((status = 200, description = "The state of the numbers.", body = ChainPage)),
+)]
 pub(crate) async fn list(
     State(services): Api,
     SettingsReader(caller): SettingsReader,

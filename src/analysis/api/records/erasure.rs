@@ -2,10 +2,25 @@
 
 use crate::analysis::api::extract::{Admin, Api, Query};
 use crate::analysis::api::response::{self, Outcome};
+use crate::analysis::api::schemas;
+use crate::analysis::records::erasure::Receipt;
 use crate::analysis::{ApiError, FieldProblem};
 use axum::extract::State;
 use axum::http::StatusCode;
 
+/// Erase all records of a user
+///
+/// Scope: admin. Records are removed with their texts and files; the statistics stay. Later records
+/// of this user are never stored: the caller gets the verdict with a warning that begins with
+/// `erased:`. The call can be repeated.
+#[utoipa::path(
+    delete,
+    path = "/records",
+    operation_id = "eraseUser",
+    tag = "records",
+    params(schemas::UserToErase, schemas::ApplicationFilter),
+    responses((status = 200, description = "What was removed.", body = Receipt)),
+)]
 pub(crate) async fn records(
     State(services): Api,
     Admin(caller): Admin,

@@ -6,6 +6,7 @@ use super::shapes::Whole;
 use super::{csv, filters};
 use crate::analysis::api::extract::{Api, Query, Reader};
 use crate::analysis::api::response::Outcome;
+use crate::analysis::api::schemas;
 use crate::analysis::{ApiError, Caller, Services};
 use axum::body::{Body, Bytes};
 use axum::extract::State;
@@ -43,6 +44,30 @@ enum At {
     End,
 }
 
+/// Export whole records, newest first
+///
+/// JSONL has one Record per line. In CSV (RFC 4180) a cell that a spreadsheet could read as a formula begins
+/// with an apostrophe. Scope: read.
+#[utoipa::path(
+    get,
+    path = "/records/export",
+    operation_id = "exportRecords",
+    tag = "records",
+    params(
+        schemas::ApplicationFilter,
+        schemas::RecordFilters,
+        schemas::TextFilter,
+        schemas::Page,
+        schemas::ExportOptions,
+    ),
+    responses(
+        (
+            status = 200,
+            description = "A stream. If the store fails midway, the connection is cut.",
+            content((String = "application/x-ndjson"), (String = "text/csv")),
+        ),
+    ),
+)]
 pub(crate) async fn records(
     State(services): Api,
     Reader(caller): Reader,

@@ -5,17 +5,36 @@ use super::filters;
 use super::shapes::{Item, Whole};
 use crate::analysis::api::extract::{Api, PathId, Query, Reader};
 use crate::analysis::api::response::{Outcome, ok};
+use crate::analysis::api::schemas;
 use axum::extract::State;
 use monitor_model::RecordId;
 use serde::Serialize;
+use utoipa::ToSchema;
 
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
+#[schema(as = RecordList)]
 struct List<'a> {
     records: Vec<Item<'a>>,
     /// `before` of the next page; null on the last one.
     next_before: Option<i64>,
 }
 
+/// List records, newest first
+#[utoipa::path(
+    get,
+    path = "/records",
+    operation_id = "listRecords",
+    description = "Scope: read.",
+    tag = "records",
+    params(
+        schemas::ApplicationFilter,
+        schemas::RecordFilters,
+        schemas::TextFilter,
+        schemas::Page,
+        schemas::Limit,
+    ),
+    responses((status = 200, description = "One page, without texts.", body = List)),
+)]
 pub(crate) async fn list(State(services): Api, Reader(caller): Reader, query: Query) -> Outcome {
     let filter = filters::records(query)?;
     let page = services.records.page(&caller, filter).await?;
@@ -26,6 +45,16 @@ pub(crate) async fn list(State(services): Api, Reader(caller): Reader, query: Qu
     })
 }
 
+/// Show one record
+#[utoipa::path(
+    get,
+    path = "/records/{id}",
+    operation_id = "getRecord",
+    description = "Scope: read.",
+    tag = "records",
+    params(schemas::RecordPath),
+    responses((status = 200, description = "The record.", body = Whole)),
+)]
 pub(crate) async fn one(
     State(services): Api,
     Reader(caller): Reader,

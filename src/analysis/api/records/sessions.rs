@@ -4,30 +4,46 @@
 use super::filters::{self, session_cursor};
 use crate::analysis::api::extract::{Api, Query, Reader};
 use crate::analysis::api::response::{Outcome, ok};
+use crate::analysis::api::schemas;
 use axum::extract::State;
 use monitor_model::ApplicationId;
 use monitor_store::SessionSummary;
 use serde::Serialize;
+use utoipa::ToSchema;
 
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
+#[schema(as = SessionList)]
 struct List<'a> {
     sessions: Vec<Item<'a>>,
     /// `before` of the next page; null on the last one.
     next_before: Option<String>,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
+#[schema(as = Session)]
 struct Item<'a> {
     application_id: ApplicationId,
     session_id: &'a str,
     user_id: Option<&'a str>,
+    /// Milliseconds since 1970.
     first_ms: i64,
+    /// Milliseconds since 1970.
     last_ms: i64,
     messages: u64,
     flagged: u64,
     tokens: u64,
 }
 
+/// List sessions, the one with the latest record first
+#[utoipa::path(
+    get,
+    path = "/sessions",
+    operation_id = "listSessions",
+    description = "Scope: read.",
+    tag = "records",
+    params(schemas::ApplicationFilter, schemas::SessionPage, schemas::Limit),
+    responses((status = 200, description = "One page.", body = List)),
+)]
 pub(crate) async fn list(State(services): Api, Reader(caller): Reader, query: Query) -> Outcome {
     let mut filter = filters::sessions(query)?;
     let limit = filter.limit as usize;

@@ -2,38 +2,52 @@
 //! The list contains no texts.
 
 use super::attachments::FileOfRecord;
+use crate::analysis::api::schemas;
 use monitor_model::{
     AnalysisResponse, ApplicationId, Entity, RecordId, Severity, Stage, Status, TypeCount,
 };
 use monitor_store::{Attachment, RecordSummary, StoredRecord};
 use serde::Serialize;
 use serde_json::{Map, Value};
+use utoipa::ToSchema;
+use utoipa::openapi::Object;
 
 /// A record in a list.
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
+#[schema(as = RecordItem)]
 pub(crate) struct Item<'a> {
+    /// Its position in the list.
     seq: i64,
     request_id: RecordId,
+    #[schema(schema_with = record_name)]
     record: &'static str,
     stage: Stage,
     application_id: ApplicationId,
     exchange_id: Option<&'a str>,
     user_id: Option<&'a str>,
     session_id: Option<&'a str>,
+    /// Milliseconds since 1970.
     created_at_ms: i64,
+    /// The version of the application's rules; null if the rules came with the request.
     rules_version: Option<i64>,
     status: Status,
     flagged: Flagged,
+    /// The application's policy blocks on this verdict.
     blocked: bool,
     token_count: u64,
+    /// Null below the lowest threshold, or if none are set.
     usage_severity: Option<Severity>,
     types: &'a [TypeCount],
+    /// The exchange failed.
     failed: bool,
+    /// The text is incomplete.
     incomplete: bool,
+    /// Microseconds of analysis.
     total_us: u64,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
+#[schema(as = FlaggedChecks)]
 struct Flagged {
     guardrails: bool,
     custom_policy: bool,
@@ -41,20 +55,32 @@ struct Flagged {
 }
 
 /// A full record.
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
+#[schema(as = Record)]
 pub(crate) struct Whole<'a> {
     #[serde(flatten)]
     item: Item<'a>,
+    /// The original message, if the application keeps originals.
     message: Option<&'a str>,
     cleaned_text: Option<&'a str>,
     entities: &'a [Entity],
+    #[schema(value_type = Object)]
     additional_parameters: &'a Map<String, Value>,
+    /// The rules of the request.
+    #[schema(value_type = Option<Object>)]
     inline_rules: Option<&'a Value>,
+    /// The value of `additional_parameters.error`.
+    #[schema(required = true)]
     error: Option<&'a Value>,
     answer: &'a AnalysisResponse,
-    /// In single records only.
+    /// Its files; not in exports.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
     attachments: Option<Vec<FileOfRecord<'a>>>,
+}
+
+fn record_name() -> Object {
+    schemas::words([Stage::PreCall, Stage::PostCall].map(Stage::record_name))
 }
 
 impl<'a> Whole<'a> {

@@ -6,24 +6,31 @@ use super::filters;
 use crate::analysis::FieldProblem;
 use crate::analysis::api::extract::{Api, Query, Reader};
 use crate::analysis::api::response::{Outcome, ok};
+use crate::analysis::api::schemas;
 use crate::analysis::clock::now_ms;
+use crate::analysis::records::user_sums::UserSums;
 use axum::extract::State;
 use monitor_model::{ApplicationId, Stage, TypeCount};
 use monitor_store::DayStatistics;
 use serde::Serialize;
+use utoipa::ToSchema;
 
 const DAY_MS: i64 = 24 * 60 * 60 * 1000;
 
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
+#[schema(as = Statistics)]
 struct List<'a> {
     from: Option<String>,
     to: Option<String>,
     days: Vec<Item<'a>>,
+    /// The cursor of the next page; null on the last one.
     next_after: Option<String>,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
+#[schema(as = DayStatistics)]
 struct Item<'a> {
+    /// The day in UTC.
     day: Option<String>,
     application_id: ApplicationId,
     stage: Stage,
@@ -32,19 +39,37 @@ struct Item<'a> {
     blocked: u64,
     failed: u64,
     tokens: u64,
-    /// Microseconds of analysis: the sum over all messages, and the longest.
+    /// Microseconds of analysis, the sum of all messages.
     total_us: u64,
+    /// Microseconds of the longest analysis.
     max_us: u64,
     types: &'a [TypeCount],
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, ToSchema)]
+#[schema(as = FlaggedCounts)]
 struct Flagged {
     guardrails: u64,
     custom_policy: u64,
     dataclean: u64,
 }
 
+/// Statistics per day, application and stage
+#[utoipa::path(
+    get,
+    path = "/statistics",
+    operation_id = "getStatistics",
+    description = "Scope: read.",
+    tag = "records",
+    params(schemas::ApplicationFilter, schemas::StatisticsFilter),
+    responses(
+        (
+            status = 200,
+            description = "Days with records. Retention does not lower the numbers.",
+            body = List,
+        ),
+    ),
+)]
 pub(crate) async fn list(State(services): Api, Reader(caller): Reader, query: Query) -> Outcome {
     let today = now_ms().div_euclid(DAY_MS);
     let mut filter = filters::statistics(query, today)?;
@@ -62,7 +87,25 @@ pub(crate) async fn list(State(services): Api, Reader(caller): Reader, query: Qu
     })
 }
 
-/// The filters of `GET /records` except text; `limit` applies to the users.
+/// Sum messages and tokens per end user
+///
+/// Scope: read. Sums the stored records, newest first, at most 100,000 of them; `next_before`
+/// is where to continue.
+#[utoipa::path(
+    get,
+    path = "/statistics/users",
+    operation_id = "getUserStatistics",
+    tag = "records",
+    params(schemas::ApplicationFilter, schemas::RecordFilters, schemas::Page, schemas::Limit),
+    responses(
+        (
+            status = 200,
+            description = "The users with the most tokens. Erased and removed records are not included.",
+            body = UserSums,
+        ),
+    ),
+)]
+// The filters of `GET /records` except text; `limit` applies to the users.
 pub(crate) async fn users(State(services): Api, Reader(caller): Reader, query: Query) -> Outcome {
     let filter = filters::records(query)?;
     if filter.text.is_some() {

@@ -1,0 +1,145 @@
+//! The OpenAPI 3.1 document of the analysis API (CONTRACT 27 to 30, 38): operations from the handlers, schemas from
+//! their types. The tests compare it with the router's routes and with what the readers of requests accept.
+
+mod finish;
+mod shape;
+#[cfg(test)]
+mod tests;
+
+use self::finish::Examples;
+use super::admin::{applications, audit, parts, replays, tokens, versions};
+use super::ingest::{batch, process};
+use super::records::{attachments, chain, erasure, export, list, sessions, statistics};
+use super::refusals;
+use super::schemas;
+use monitor_model::{ErrorEnvelope, ErrorType, GATEWAY_VERSION};
+use std::sync::LazyLock;
+use utoipa::openapi::extensions::Extensions;
+use utoipa::openapi::{OpenApi as Document, RefOr, Schema};
+use utoipa::{Modify, OpenApi};
+
+/// The document, JSON in UTF-8.
+pub fn openapi_json() -> &'static [u8] {
+    static JSON: LazyLock<String> = LazyLock::new(|| {
+        // Text, numbers and maps with text as keys: serialization has no failing case.
+        let mut json = Api::openapi().to_pretty_json().unwrap_or_default();
+        json.push('\n');
+        json
+    });
+    JSON.as_bytes()
+}
+
+#[derive(OpenApi)]
+#[openapi(
+    info(
+        title = "Monitor analysis API",
+        version = GATEWAY_VERSION,
+        description = include_str!("introduction.md"),
+        license(name = "Apache-2.0", identifier = "Apache-2.0"),
+    ),
+    servers((url = "./", description = "The server of this document (default port 4200).")),
+    tags(
+        (name = "analysis", description = "Messages in, verdicts out."),
+        (name = "records", description = "Stored records."),
+        (name = "applications", description = "Rules, policies and their versions."),
+        (name = "tokens", description = "Access."),
+        (name = "audit", description = "Who changed what."),
+        (name = "documentation", description = "No token needed."),
+    ),
+    security(("Token" = [])),
+    components(schemas(ErrorEnvelope)),
+    paths(
+        process::request,
+        process::request_override,
+        process::response,
+        process::response_override,
+        batch::process,
+        list::list,
+        erasure::records,
+        export::records,
+        list::one,
+        replays::explain,
+        attachments::to_prompt,
+        attachments::to_response,
+        attachments::download,
+        sessions::list,
+        chain::list,
+        statistics::list,
+        statistics::users,
+        applications::list,
+        applications::create,
+        applications::one,
+        applications::replace,
+        applications::change,
+        applications::remove,
+        parts::rules,
+        parts::replace_rules,
+        parts::change_rules,
+        parts::policy,
+        parts::replace_policy,
+        parts::change_policy,
+        versions::list,
+        versions::one,
+        versions::restore,
+        replays::replay,
+        tokens::list,
+        tokens::create,
+        tokens::one,
+        tokens::change,
+        tokens::revoke,
+        tokens::rotate,
+        audit::list,
+        home,
+    ),
+    modifiers(&Finish),
+)]
+struct Api;
+
+/// Show where the API is
+#[utoipa::path(
+    get,
+    path = "/",
+    operation_id = "home",
+    tag = "documentation",
+    security(),
+    responses((status = 200, description = "A page for people.", body = String, content_type = "text/html")),
+)]
+#[expect(dead_code, reason = "the web UI answers it")]
+fn home() {}
+
+struct Finish;
+
+impl Modify for Finish {
+    fn modify(&self, document: &mut Document) {
+        let summary = "Checks messages to and from language models and records the verdicts.";
+        document.info.extensions = Some(Extensions::from_iter([("summary", summary)]));
+        let examples = Examples::read();
+        let mut components = document.components.take().unwrap_or_default();
+        finish::add_components(&mut components);
+        let kinds = refusals::kinds().map(ErrorType::as_str);
+        let kinds = Schema::Object(schemas::words(kinds));
+        components
+            .schemas
+            .insert("ErrorType".to_owned(), kinds.into());
+        let paths = document.paths.paths.values_mut();
+        let mut bodies = Vec::new();
+        for operation in paths.flat_map(finish::operations) {
+            finish::complete(operation, &components, &examples);
+            bodies.extend(operation.request_body.clone());
+            if let Some(text) = &mut operation.description {
+                *text = shape::tidied(text);
+            }
+            for parameter in operation.parameters.iter_mut().flatten() {
+                let RefOr::T(parameter) = parameter else {
+                    continue;
+                };
+                parameter.description = parameter.description.as_deref().map(shape::tidied);
+            }
+        }
+        let requests = shape::referred(&bodies, &components);
+        shape::shape(&mut components, &requests);
+        let used = shape::referred(&(&document.paths, &components.responses), &components);
+        components.schemas.retain(|name, _| used.contains(name));
+        document.components = Some(components);
+    }
+}

@@ -1,0 +1,104 @@
+//! Messages to analyze (§2.7), with rules of their own (§2.8), and files.
+
+use super::rules::{Categories, CategoryName, CustomPattern, CustomPolicy, Pattern};
+use monitor_model::ApplicationId;
+use serde_json::Value;
+use utoipa::ToSchema;
+
+/// Other keys are ignored.
+#[derive(ToSchema)]
+pub(crate) struct Message {
+    /// If null or missing: the application that the token is bound to.
+    application_id: Option<ApplicationId>,
+    /// An empty one is valid.
+    message: String,
+    /// Data of the caller. Keys that are not listed are stored unchanged.
+    additional_parameters: Option<AdditionalParameters>,
+}
+
+/// Other keys are ignored.
+#[derive(ToSchema)]
+pub(crate) struct OverrideMessage {
+    /// If null or missing: the application that the token is bound to.
+    application_id: Option<ApplicationId>,
+    /// An empty one is valid.
+    message: String,
+    /// Data of the caller. Keys that are not listed are stored unchanged.
+    additional_parameters: Option<AdditionalParameters>,
+    validation_config: ValidationConfig,
+}
+
+#[derive(ToSchema)]
+struct AdditionalParameters {
+    user_id: Option<String>,
+    session_id: Option<String>,
+    /// Identifies the exchange. A second message of the same application, exchange and stage is not stored again and
+    /// gets the answer of the first one.
+    request_id: Option<Value>,
+}
+
+/// A missing section is off; a section that is there is on unless it says `enabled: false`. Unknown keys are ignored
+/// with a warning.
+#[derive(ToSchema)]
+struct ValidationConfig {
+    #[schema(pattern = "^([Ii][Nn][Ll][Ii][Nn][Ee])$")]
+    source: String,
+    inline: InlineRules,
+}
+
+#[derive(ToSchema)]
+struct InlineRules {
+    dataclean: Option<InlineDataclean>,
+    guardrails: Option<InlineGuardrails>,
+    custom: Option<InlineCustomPolicies>,
+}
+
+#[derive(ToSchema)]
+struct InlineDataclean {
+    enabled: Option<bool>,
+    /// If missing: all available patterns.
+    #[schema(max_items = 100)]
+    patterns: Option<Vec<Pattern>>,
+    /// A find that one of these matches completely is ignored.
+    #[schema(max_items = 100)]
+    allowed_patterns: Option<Vec<CustomPattern>>,
+    /// MASKING (the default), DELETION or DETECTION, in any letter case.
+    #[schema(
+        pattern = "^([Mm][Aa][Ss][Kk][Ii][Nn][Gg]|[Dd][Ee][Ll][Ee][Tt][Ii][Oo][Nn]|[Dd][Ee][Tt][Ee][Cc][Tt][Ii][Oo][Nn])$"
+    )]
+    clean_type: Option<String>,
+    /// label (the default), x, length or pseudonym.
+    #[schema(
+        pattern = "^([Ll][Aa][Bb][Ee][Ll]|[Xx]|[Ll][Ee][Nn][Gg][Tt][Hh]|[Pp][Ss][Ee][Uu][Dd][Oo][Nn][Yy][Mm])$"
+    )]
+    mask_style: Option<String>,
+}
+
+#[derive(ToSchema)]
+struct InlineGuardrails {
+    enabled: Option<bool>,
+    categories: Option<Categories>,
+    /// Categories that are switched off.
+    #[schema(max_items = 64)]
+    disabled: Option<Vec<CategoryName>>,
+}
+
+#[derive(ToSchema)]
+struct InlineCustomPolicies {
+    enabled: Option<bool>,
+    #[schema(max_items = 50)]
+    policies: Option<Vec<CustomPolicy>>,
+}
+
+/// Files, as multipart/form-data.
+#[derive(ToSchema)]
+pub(crate) struct AttachedFiles {
+    /// One field per file, with its name and type.
+    #[schema(min_items = 1, value_type = Vec<String>, format = Binary)]
+    attached_files: Vec<Vec<u8>>,
+}
+
+/// The content of a file.
+#[derive(ToSchema)]
+#[schema(value_type = String, format = Binary)]
+pub(crate) struct FileContent(Vec<u8>);

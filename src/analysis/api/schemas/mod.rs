@@ -1,0 +1,26 @@
+//! The OpenAPI schemas of requests. Bodies and queries are not read by serde but field by field, so that an answer
+//! names all that is wrong; the types here state their shape for the document and are never built. The tests of
+//! `openapi` compare their fields with those that the readers accept.
+#![expect(dead_code, reason = "described, never built")]
+
+mod applications;
+mod messages;
+mod parameters;
+mod policies;
+mod rules;
+mod tokens;
+mod words;
+
+pub(super) use applications::{
+    ChangeApplication, ChangePolicy, ChangeRules, Draft, NewApplication, ReplaceApplication,
+    ReplacePolicy, ReplaceRules, Restore,
+};
+pub(super) use messages::{AttachedFiles, FileContent, Message, OverrideMessage};
+pub(super) use parameters::{
+    ApplicationFilter, ApplicationPath, AttachmentPath, AuditFilter, ChainFilter, ExportOptions,
+    IfMatch, Limit, NameFilter, Page, RecordFilters, RecordPath, RemovedVersion, SessionPage,
+    StatisticsFilter, TextFilter, TokenPage, TokenPath, UserToErase, VersionPath,
+};
+pub(super) use rules::StoredRules;
+pub(super) use tokens::{ChangeToken, NewToken, Rotation};
+pub(super) use words::words;

@@ -1,0 +1,259 @@
+//! Parameters of queries, paths and headers.
+
+use super::words::words;
+use crate::analysis::audit::Action;
+use monitor_model::{ApplicationId, RecordId, Stage};
+use utoipa::openapi::schema::{AnyOfBuilder, KnownFormat, ObjectBuilder, Schema, Type};
+use utoipa::openapi::{RefOr, SchemaFormat};
+use utoipa::{IntoParams, PartialSchema, ToSchema};
+use uuid::Uuid;
+
+#[derive(IntoParams)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct ApplicationFilter {
+    /// Only this application.
+    application_id: Option<ApplicationId>,
+}
+
+/// The filters of `GET /records`, without the application and the text.
+#[derive(IntoParams)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct RecordFilters {
+    /// Only this end user.
+    #[param(max_length = 1000)]
+    user_id: Option<String>,
+    /// Only this session.
+    #[param(max_length = 1000)]
+    session_id: Option<String>,
+    /// Only prompts or only answers.
+    stage: Option<Stage>,
+    /// Received at this time or later, as RFC 3339 or milliseconds since 1970.
+    #[param(value_type = Option<Time>, inline)]
+    from: Option<String>,
+    /// Received before this time.
+    #[param(value_type = Option<Time>, inline)]
+    to: Option<String>,
+    /// Only this verdict; `flagged` is by any check.
+    #[param(value_type = Option<Verdict>, inline)]
+    verdict: Option<String>,
+    /// Only records in which this type was found, such as EMAILS.
+    #[param(max_length = 1000)]
+    r#type: Option<String>,
+}
+
+#[derive(IntoParams)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct TextFilter {
+    /// Only records whose cleaned text or stored original contains this, in any letter case. There are no wildcards. A
+    /// page may be short and still have a next one.
+    #[param(max_length = 1000)]
+    text: Option<String>,
+}
+
+#[derive(IntoParams)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct Page {
+    /// `next_before` of the previous page.
+    before: Option<i64>,
+}
+
+#[derive(IntoParams)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct Limit {
+    /// The page size.
+    #[param(minimum = 1, maximum = 200, default = 50)]
+    limit: Option<u32>,
+}
+
+#[derive(IntoParams)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct ExportOptions {
+    /// The format of the file.
+    #[param(value_type = Option<ExportFormat>, inline)]
+    format: Option<String>,
+    /// The maximum number of records; all if missing.
+    #[param(minimum = 1, maximum = 9223372036854775807i64)]
+    limit: Option<u64>,
+}
+
+#[derive(IntoParams)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct UserToErase {
+    /// The exact identifier of the end user.
+    #[param(min_length = 1)]
+    user_id: String,
+}
+
+#[derive(IntoParams)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct SessionPage {
+    /// Only this end user.
+    #[param(max_length = 1000)]
+    user_id: Option<String>,
+    /// `next_before` of the previous page.
+    before: Option<String>,
+}
+
+#[derive(IntoParams)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct ChainFilter {
+    /// Only this gateway.
+    gateway: Option<Uuid>,
+    /// The first number to check.
+    #[param(minimum = 1, maximum = 9223372036854775807i64, default = 1)]
+    from: Option<u64>,
+    /// The last number to check; the highest received if missing. Below `from`, nothing is checked and
+    /// nothing is complete.
+    #[param(minimum = 1, maximum = 9223372036854775807i64)]
+    to: Option<u64>,
+    /// `next_after` of the previous page.
+    after: Option<Uuid>,
+}
+
+#[derive(IntoParams)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct StatisticsFilter {
+    /// The first day (UTC), at most 3,659 days before the last; 29 days before it if missing.
+    #[param(format = Date)]
+    from: Option<String>,
+    /// The last day; today if missing.
+    #[param(format = Date)]
+    to: Option<String>,
+    /// The page size.
+    #[param(minimum = 1, maximum = 1000, default = 1000)]
+    limit: Option<u32>,
+    /// `next_after` of the previous page.
+    after: Option<String>,
+}
+
+#[derive(IntoParams)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct NameFilter {
+    /// Only names that contain this text, in any letter case.
+    name: Option<String>,
+    /// `next_after` of the previous page.
+    after: Option<i64>,
+}
+
+#[derive(IntoParams)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct TokenPage {
+    /// `next_before` of the previous page.
+    #[param(pattern = "^[0-9]{1,15}\\.[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$")]
+    before: Option<String>,
+}
+
+#[derive(IntoParams)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct AuditFilter {
+    /// Only this action.
+    #[param(value_type = Option<ActionName>, inline)]
+    action: Option<String>,
+    /// Only actions by the person or token of this name.
+    #[param(min_length = 1)]
+    actor: Option<String>,
+}
+
+#[derive(IntoParams)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct RemovedVersion {
+    /// The current version, unless If-Match names it.
+    version: Option<i64>,
+}
+
+#[derive(IntoParams)]
+#[into_params(parameter_in = Header)]
+pub(crate) struct IfMatch {
+    /// The ETag of the version the change was made from, in place of `version`.
+    #[param(
+        rename = "If-Match",
+        nullable = false,
+        pattern = "^\"[0-9]{1,18}\"$",
+        example = "\"1\""
+    )]
+    if_match: Option<String>,
+}
+
+#[derive(IntoParams)]
+#[into_params(parameter_in = Path)]
+pub(crate) struct ApplicationPath {
+    /// The application's id.
+    id: ApplicationId,
+}
+
+#[derive(IntoParams)]
+#[into_params(parameter_in = Path)]
+pub(crate) struct VersionPath {
+    /// The number of the version, from 1.
+    version: i64,
+}
+
+#[derive(IntoParams)]
+#[into_params(parameter_in = Path)]
+pub(crate) struct RecordPath {
+    /// The record's `request_id`.
+    id: RecordId,
+}
+
+#[derive(IntoParams)]
+#[into_params(parameter_in = Path)]
+pub(crate) struct AttachmentPath {
+    /// The SHA-256 of the content.
+    #[param(pattern = "^[0-9a-fA-F]{64}$")]
+    sha256: String,
+}
+
+#[derive(IntoParams)]
+#[into_params(parameter_in = Path)]
+pub(crate) struct TokenPath {
+    /// The token's id.
+    id: Uuid,
+}
+
+/// RFC 3339 or milliseconds.
+struct Time;
+
+impl ToSchema for Time {}
+
+impl PartialSchema for Time {
+    fn schema() -> RefOr<Schema> {
+        let formatted = |kind, format| {
+            let schema = ObjectBuilder::new().schema_type(kind);
+            schema.format(Some(SchemaFormat::KnownFormat(format)))
+        };
+        AnyOfBuilder::new()
+            .item(formatted(Type::String, KnownFormat::DateTime))
+            .item(formatted(Type::Integer, KnownFormat::Int64))
+            .into()
+    }
+}
+
+#[derive(ToSchema)]
+#[schema(rename_all = "snake_case")]
+enum Verdict {
+    Flagged,
+    Clean,
+    Guardrails,
+    CustomPolicy,
+    Dataclean,
+    Blocked,
+    Failed,
+}
+
+#[derive(ToSchema)]
+#[schema(rename_all = "snake_case", default = "jsonl")]
+enum ExportFormat {
+    Jsonl,
+    Csv,
+}
+
+/// The name of an action in the audit log.
+struct ActionName;
+
+impl ToSchema for ActionName {}
+
+impl PartialSchema for ActionName {
+    fn schema() -> RefOr<Schema> {
+        Schema::Object(words(Action::ALL.map(Action::as_str))).into()
+    }
+}
