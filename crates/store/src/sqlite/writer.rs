@@ -36,6 +36,24 @@ struct Job {
     empties_log: bool,
 }
 
+impl Job {
+    fn awaited(write: Write) -> Self {
+        Self {
+            write,
+            is_awaited: true,
+            empties_log: false,
+        }
+    }
+
+    fn unawaited(write: Write) -> Self {
+        Self {
+            write,
+            is_awaited: false,
+            empties_log: false,
+        }
+    }
+}
+
 enum Write {
     Record(Box<EncodedRecord>, Reply<Inserted>),
     Change(Box<dyn Change>),
@@ -135,12 +153,7 @@ impl Writer {
         F: for<'c> FnOnce(&'c mut SqliteConnection) -> Changing<'c, T> + Send + 'static,
     {
         let (write, outcome) = pending(change);
-        self.queue(Job {
-            write,
-            is_awaited: true,
-            empties_log: false,
-        })
-        .await?;
+        self.queue(Job::awaited(write)).await?;
         outcome.await.map_err(|_| StoreError::Closed)?
     }
 
@@ -151,12 +164,11 @@ impl Writer {
         F: for<'c> FnOnce(&'c mut SqliteConnection) -> Changing<'c, T> + Send + 'static,
     {
         let (write, outcome) = pending(change);
-        self.queue(Job {
-            write,
-            is_awaited: true,
+        let job = Job {
             empties_log: true,
-        })
-        .await?;
+            ..Job::awaited(write)
+        };
+        self.queue(job).await?;
         outcome.await.map_err(|_| StoreError::Closed)?
     }
 
@@ -167,11 +179,7 @@ impl Writer {
     {
         if let Some(jobs) = self.sender() {
             // Full or closed: the caller accepts the loss.
-            let _ = jobs.try_send(Job {
-                write: pending(change).0,
-                is_awaited: false,
-                empties_log: false,
-            });
+            let _ = jobs.try_send(Job::unawaited(pending(change).0));
         }
     }
 
@@ -179,12 +187,7 @@ impl Writer {
     pub(super) async fn insert(&self, record: EncodedRecord) -> Result<Inserted, StoreError> {
         let (reply, outcome) = oneshot::channel();
         let write = Write::Record(Box::new(record), reply);
-        self.queue(Job {
-            write,
-            is_awaited: true,
-            empties_log: false,
-        })
-        .await?;
+        self.queue(Job::awaited(write)).await?;
         outcome.await.map_err(|_| StoreError::Closed)?
     }
 
@@ -195,12 +198,7 @@ impl Writer {
     ) -> Result<Outcome<Inserted>, StoreError> {
         let (reply, outcome) = oneshot::channel();
         let write = Write::Record(Box::new(record), reply);
-        self.queue(Job {
-            write,
-            is_awaited: false,
-            empties_log: false,
-        })
-        .await?;
+        self.queue(Job::unawaited(write)).await?;
         Ok(outcome)
     }
 
