@@ -6,7 +6,7 @@ use super::fault::Fault;
 use crate::config::PresidioSettings;
 use crate::observe::{Metrics, RemoteLabel, RemoteOutcome};
 use monitor_detect::dataclean::Strength;
-use monitor_detect::{Compiled, PatternName, Proposed, Span};
+use monitor_detect::{Compiled, PatternName, ProposedFinds, Span};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -95,7 +95,7 @@ impl Presidio {
     }
 
     /// Its findings of the patterns of the rules. Never fails: a failure is reported in the result.
-    pub async fn propose(&self, text: &str, rules: &Compiled) -> Proposed {
+    pub async fn propose(&self, text: &str, rules: &Compiled) -> ProposedFinds {
         let types: Vec<_> = self
             .table
             .iter()
@@ -103,7 +103,7 @@ impl Presidio {
             .map(|(kind, name)| (kind.as_str(), *name))
             .collect();
         if types.is_empty() || text.trim().is_empty() {
-            return Proposed::default();
+            return ProposedFinds::default();
         }
         let most = usize::try_from(self.settings.max_text).unwrap_or(usize::MAX);
         let head = &text[..text.floor_char_boundary(most)];
@@ -115,9 +115,9 @@ impl Presidio {
         };
         let asked = self.endpoint.ask(&question, self.endpoint.deadline()).await;
         let mut proposed = match asked {
-            Ok(spans) => Proposed {
+            Ok(spans) => ProposedFinds {
                 spans,
-                ..Proposed::default()
+                ..ProposedFinds::default()
             },
             Err(fault) => failed(&fault.to_string()),
         };
@@ -140,8 +140,8 @@ impl Presidio {
     }
 }
 
-fn failed(why: &str) -> Proposed {
-    Proposed {
+fn failed(why: &str) -> ProposedFinds {
+    ProposedFinds {
         spans: Vec::new(),
         failures: vec![format!("the Presidio analyzer gave no verdict: {why}")],
     }

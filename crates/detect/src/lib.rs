@@ -18,7 +18,7 @@ pub mod weights;
 
 pub use compiled::{Compiled, LARGEST_TOGETHER, PatternFailure};
 pub use dataclean::{Detector, LocalDetectors, PatternName, Span};
-pub use engine::{Engine, Proposed};
+pub use engine::{Engine, ProposedFinds};
 pub use report::{Report, SECOND_OPINION};
 pub use rules::{CleanType, DatacleanRules, MaskStyle, Rules};
 pub use tokens::Encoding;

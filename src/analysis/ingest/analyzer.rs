@@ -5,7 +5,7 @@ use crate::analysis::clock::steady_us;
 use crate::analysis::error::ApiError;
 use crate::config::Services;
 use crate::judge::Remote;
-use monitor_detect::{Compiled, Encoding, Engine, Proposed, Report};
+use monitor_detect::{Compiled, Encoding, Engine, ProposedFinds, Report};
 use std::sync::Arc;
 use tokio::sync::Semaphore;
 
@@ -44,7 +44,8 @@ impl MessageAnalyzer {
         message: String,
         rules: &Arc<Compiled>,
     ) -> Result<(String, Report), ApiError> {
-        self.run_engine(message, rules, Proposed::default()).await
+        self.run_engine(message, rules, ProposedFinds::default())
+            .await
     }
 
     /// Runs the engine with sensitive data that a remote check has proposed.
@@ -52,7 +53,7 @@ impl MessageAnalyzer {
         &self,
         message: String,
         rules: &Arc<Compiled>,
-        proposed: Proposed,
+        proposed: ProposedFinds,
     ) -> Result<(String, Report), ApiError> {
         let longest = match rules.has_regexes() {
             _ if self.has_models => 0,

@@ -66,7 +66,7 @@ mod onnx {
     use crate::config::{ClassifierSettings, ModelBounds, TaggerSettings};
     use monitor_detect::Detector;
     use monitor_detect::guardrails::Guardrail;
-    use monitor_detect::onnx::{Bounds, Classifier, Parts, Tagger};
+    use monitor_detect::onnx::{Classifier, InferenceLimits, ModelFiles, Tagger};
     use std::fs;
     use std::path::Path;
     use std::str::FromStr;
@@ -95,8 +95,8 @@ mod onnx {
         labels.iter().filter_map(known).collect()
     }
 
-    fn bounds(settings: ModelBounds) -> Bounds {
-        Bounds {
+    fn bounds(settings: ModelBounds) -> InferenceLimits {
+        InferenceLimits {
             max_windows: settings.max_windows,
             time_us: u64::try_from(settings.timeout.as_micros()).unwrap_or(u64::MAX),
             clock: steady_us,
@@ -104,12 +104,12 @@ mod onnx {
     }
 
     /// The contents of a model's folder.
-    fn parts(folder: &Path) -> Result<Parts, String> {
+    fn parts(folder: &Path) -> Result<ModelFiles, String> {
         let tokenizer = match folder.join("tokenizer.json").exists() {
             true => "tokenizer.json",
             false => "vocab.txt",
         };
-        Ok(Parts {
+        Ok(ModelFiles {
             model: bytes(folder, "model.onnx")?,
             vocabulary: text(folder, tokenizer)?,
             config: text(folder, "config.json")?,
@@ -136,7 +136,7 @@ mod onnx {
 mod tests {
     use super::*;
     use crate::config::{ModelBounds, TaggerSettings};
-    use monitor_detect::onnx::made;
+    use monitor_detect::onnx::test_models;
     use std::path::Path;
     use std::time::Duration;
 
@@ -158,12 +158,16 @@ mod tests {
     fn a_folder_becomes_detectors_and_one_without_a_file_stops_the_start() {
         let folder = std::env::temp_dir().join(format!("monitor-model-{}", std::process::id()));
         std::fs::create_dir_all(&folder).unwrap();
-        std::fs::write(folder.join("model.onnx"), made::model(made::Scored::Words)).unwrap();
-        std::fs::write(folder.join("vocab.txt"), made::vocabulary()).unwrap();
+        std::fs::write(
+            folder.join("model.onnx"),
+            test_models::model(test_models::Scored::Words),
+        )
+        .unwrap();
+        std::fs::write(folder.join("vocab.txt"), test_models::vocabulary()).unwrap();
         let missing = Models::read(&settings(&folder)).err().unwrap().to_string();
         std::fs::write(
             folder.join("config.json"),
-            made::config(made::LABELS, false),
+            test_models::config(test_models::LABELS, false),
         )
         .unwrap();
         let made = Models::read(&settings(&folder)).unwrap();

@@ -9,7 +9,7 @@ use futures_util::future::join;
 use monitor_detect::custom_policy::Ruling;
 use monitor_detect::guardrails::{CategoryThreshold, in_grey_zone};
 use monitor_detect::rules::CustomPolicy;
-use monitor_detect::{Compiled, Proposed, Report};
+use monitor_detect::{Compiled, ProposedFinds, Report};
 use monitor_model::Stage;
 use std::sync::Arc;
 
@@ -70,12 +70,12 @@ impl MessageAnalyzer {
         Ok((message, report))
     }
 
-    async fn proposed(&self, rules: &Compiled, message: &str) -> Proposed {
+    async fn proposed(&self, rules: &Compiled, message: &str) -> ProposedFinds {
         match self.remote.presidio() {
             Some(presidio) if self.engine.services().dataclean => {
                 presidio.propose(message, rules).await
             }
-            _ => Proposed::default(),
+            _ => ProposedFinds::default(),
         }
     }
 }

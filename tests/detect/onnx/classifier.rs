@@ -2,7 +2,7 @@
 //! 36, 37.
 
 use super::folder::{classifier, keys, lines, scan, stack};
-use monitor_detect::onnx::made::BEYOND;
+use monitor_detect::onnx::test_models::BEYOND;
 use serde_json::{Value, json};
 use support::api::{authorised, post};
 use support::request::Request;

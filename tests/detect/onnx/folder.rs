@@ -1,6 +1,6 @@
 //! Folders with the files of a model, as an export leaves them, and what is done with the binary.
 
-use monitor_detect::onnx::made::{self, LABELS, Scored};
+use monitor_detect::onnx::test_models::{self, LABELS, Scored};
 use serde_json::Value;
 use std::io::Write;
 use std::process::{Command, Output, Stdio};
@@ -13,18 +13,26 @@ pub(crate) const OF_TEXTS: &[&str] = &["fine", "insult", "toxicity", "LABEL_3"];
 /// A model that marks words, with `tokenizer.json`.
 pub(crate) fn tagger() -> Arc<Folder> {
     let folder = Folder::new();
-    std::fs::write(folder.path().join("model.onnx"), made::model(Scored::Words)).unwrap();
-    folder.write("tokenizer.json", &made::tokenizer());
-    folder.write("config.json", &made::config(LABELS, false));
+    std::fs::write(
+        folder.path().join("model.onnx"),
+        test_models::model(Scored::Words),
+    )
+    .unwrap();
+    folder.write("tokenizer.json", &test_models::tokenizer());
+    folder.write("config.json", &test_models::config(LABELS, false));
     folder
 }
 
 /// A model that classifies whole texts, with `vocab.txt`.
 pub(crate) fn classifier() -> Arc<Folder> {
     let folder = Folder::new();
-    std::fs::write(folder.path().join("model.onnx"), made::model(Scored::Texts)).unwrap();
-    folder.write("vocab.txt", &made::vocabulary());
-    folder.write("config.json", &made::config(OF_TEXTS, true));
+    std::fs::write(
+        folder.path().join("model.onnx"),
+        test_models::model(Scored::Texts),
+    )
+    .unwrap();
+    folder.write("vocab.txt", &test_models::vocabulary());
+    folder.write("config.json", &test_models::config(OF_TEXTS, true));
     folder
 }
 

@@ -1,7 +1,7 @@
 //! What a model's folder has to hold: nothing starts with one that cannot be used (CONTRACT 26, 33).
 
 use super::folder::{classifier, keys, scan, tagger};
-use monitor_detect::onnx::made::{self, LABELS, Scored};
+use monitor_detect::onnx::test_models::{self, LABELS, Scored};
 use std::sync::Arc;
 use support::stack::{Folder, Stack};
 
@@ -54,11 +54,16 @@ const BROKEN: [Broken; 8] = [
         "config.json has no id2label",
     ),
     (
-        |folder| drop(folder.write("config.json", &made::config(&["O", "PER"], false))),
+        |folder| drop(folder.write("config.json", &test_models::config(&["O", "PER"], false))),
         "the model answers with 4 labels and config.json has 2",
     ),
     (
-        |folder| drop(folder.write("config.json", &made::config(&["a", "b", "c", "d"], false))),
+        |folder| {
+            drop(folder.write(
+                "config.json",
+                &test_models::config(&["a", "b", "c", "d"], false),
+            ))
+        },
         "it has no label PER; its labels are a, b, c, d",
     ),
 ];
@@ -80,7 +85,11 @@ fn a_model_of_the_other_kind_stops_the_start() {
     let words = refused(&keys("tagger", &classifier(), OF_WORDS));
     assert!(words.contains("the model answers no scores"), "{words}");
     let folder = classifier();
-    std::fs::write(folder.path().join("model.onnx"), made::model(Scored::Words)).unwrap();
+    std::fs::write(
+        folder.path().join("model.onnx"),
+        test_models::model(Scored::Words),
+    )
+    .unwrap();
     let texts = refused(&keys("classifier", &folder, OF_TEXTS));
     assert!(texts.contains("the model answers no scores"), "{texts}");
 }
@@ -95,8 +104,12 @@ fn labels_of_a_classifier_are_checked_too() {
     let told = "it has no label rude; its labels are fine, insult, toxicity, LABEL_3";
     assert!(unknown.contains(told), "{unknown}");
     let folder = tagger();
-    folder.write("config.json", &made::config(LABELS, true));
-    std::fs::write(folder.path().join("model.onnx"), made::model(Scored::Texts)).unwrap();
+    folder.write("config.json", &test_models::config(LABELS, true));
+    std::fs::write(
+        folder.path().join("model.onnx"),
+        test_models::model(Scored::Texts),
+    )
+    .unwrap();
     let none = refused(&keys("classifier", &folder, ""));
     assert!(
         none.contains("none of its labels stands for a category"),

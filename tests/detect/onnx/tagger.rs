@@ -1,7 +1,7 @@
 //! A model that marks words beside the built-in detection: §2.8, §2.9, CONTRACT 25, 26, 36.
 
 use super::folder::{keys, lines, scan, stack, tagger};
-use monitor_detect::onnx::made::BEYOND;
+use monitor_detect::onnx::test_models::BEYOND;
 use serde_json::{Value, json};
 use support::api::{post, record};
 use support::stack::Stack;

@@ -8,7 +8,7 @@ use monitor_detect::training::linear::features::{Features, PIECE, Script};
 use monitor_detect::training::linear::{
     ATTACK, Column, FOREIGN, HARM, HEADER, HEADS, KINDS, MAGIC, doublings, length, long, parts,
 };
-use monitor_detect::training::{cues, harm_kinds, obfuscation, reading::Read};
+use monitor_detect::training::{cues, harm_kinds, obfuscation, reading::TokenizedText};
 
 /// Bits of a row's number.
 pub const BITS: u32 = 20;
@@ -60,11 +60,11 @@ impl Seen {
 
 impl Seen {
     pub fn of(text: &str) -> Self {
-        let read = Read::new(text);
+        let read = TokenizedText::new(text);
         let hidden = obfuscation::readings(text, &read);
-        let hidden = hidden.iter().map(|text| Read::new(text));
-        let reads: Vec<Read> = std::iter::once(read).chain(hidden).collect();
-        let features = |read: &Read| Features::new(read, &cues::find(read));
+        let hidden = hidden.iter().map(|text| TokenizedText::new(text));
+        let reads: Vec<TokenizedText> = std::iter::once(read).chain(hidden).collect();
+        let features = |read: &TokenizedText| Features::new(read, &cues::find(read));
         Self {
             readings: reads.iter().map(features).collect(),
             shares: reads.iter().map(harm_kinds::shares).collect(),

@@ -6,7 +6,7 @@ use super::fit::Seen;
 use super::made;
 use super::rows::{Label, Row};
 use crate::random::Random;
-use monitor_detect::training::reading::Read;
+use monitor_detect::training::reading::TokenizedText;
 
 /// Letters of one language and one sort.
 const LETTERS: usize = 1500;
@@ -108,8 +108,8 @@ fn joined(carriers: &[&String], (kind, request): (String, String), random: &mut 
     } else {
         format!("{gap}{behind}")
     };
-    let from = Read::new(&before).tokens.len();
-    let to = Read::new(&format!("{before}{request}")).tokens.len();
+    let from = TokenizedText::new(&before).tokens.len();
+    let to = TokenizedText::new(&format!("{before}{request}")).tokens.len();
     Letter {
         text: format!("{before}{request}{behind}"),
         asked: (kind != "task").then_some((from, to)),

@@ -5,7 +5,7 @@ use super::near::Near;
 use crate::random::Random;
 use crate::read;
 use monitor_detect::training::cues::table::CueKind;
-use monitor_detect::training::{cues, reading::Read};
+use monitor_detect::training::{cues, reading::TokenizedText};
 use std::path::Path;
 
 /// What a text is.
@@ -173,7 +173,7 @@ fn attacks_en(data: &Path, random: &mut Random, rows: &mut Vec<Row>) {
     for row in all {
         let field = |name: &str| row[name].as_str().unwrap_or_default();
         let (text, source, category) = (field("text"), field("source"), field("category"));
-        let hits = cues::find(&Read::new(text));
+        let hits = cues::find(&TokenizedText::new(text));
         let has = |kind| hits.iter().any(|hit| hit.kind == kind);
         let has_any =
             has(CueKind::Injection) || has(CueKind::Jailbreak) || has(CueKind::Extraction);

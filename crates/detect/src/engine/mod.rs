@@ -26,7 +26,7 @@ pub struct Engine {
 
 /// What others find in a text, for the engine to weigh with its own finds.
 #[derive(Clone, Debug, Default)]
-pub struct Proposed {
+pub struct ProposedFinds {
     /// Their finds, in any order.
     pub spans: Vec<Span>,
     /// Why some of them found nothing: the text is then cleaned in part only.
@@ -126,7 +126,7 @@ impl Engine {
     /// Analyzes one text. `clock` gives microseconds and only ever goes forward. Time is linear in
     /// the text's length; that of custom patterns is bounded beside.
     pub fn analyze(&self, text: &str, rules: &Compiled, clock: &dyn Fn() -> u64) -> Report {
-        self.analyze_with(text, rules, &Proposed::default(), clock)
+        self.analyze_with(text, rules, &ProposedFinds::default(), clock)
     }
 
     /// The same with finds of sensitive data that others propose: byte offsets on borders of characters.
@@ -134,7 +134,7 @@ impl Engine {
         &self,
         text: &str,
         rules: &Compiled,
-        proposed: &Proposed,
+        proposed: &ProposedFinds,
         clock: &dyn Fn() -> u64,
     ) -> Report {
         let started = clock();
@@ -252,7 +252,7 @@ impl Engine {
         rules: &Compiled,
         clock: &dyn Fn() -> u64,
     ) -> (DatacleanReport, Vec<String>) {
-        let cleaned = self.clean(text, rules, &Proposed::default(), clock);
+        let cleaned = self.clean(text, rules, &ProposedFinds::default(), clock);
         (cleaned.report, cleaned.errors)
     }
 
@@ -294,7 +294,7 @@ impl Engine {
         &self,
         text: &str,
         rules: &Compiled,
-        proposed: &Proposed,
+        proposed: &ProposedFinds,
         clock: &dyn Fn() -> u64,
     ) -> Cleaned {
         let failed = |reason| Cleaned {

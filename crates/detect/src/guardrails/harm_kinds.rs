@@ -1,7 +1,7 @@
 //! The subject of a harmful request, by its words. They do not decide whether it is harmful: the same words
 //! occur in harmless messages.
 
-use super::reading::{Kind, Read};
+use super::reading::{Kind, TokenizedText};
 
 /// What a request is about where no word says so.
 const OTHER: &str = "unlawful";
@@ -261,7 +261,7 @@ const STEMS: [(&str, &[&str]); 9] = [
 
 /// How much of a harmful request is about each category, 0 to 1: 1 for the one most of its words speak
 /// for, and for `unlawful` where none does.
-pub fn shares(read: &Read) -> [(&'static str, f32); KINDS] {
+pub fn shares(read: &TokenizedText) -> [(&'static str, f32); KINDS] {
     let mut counts = [0_u32; STEMS.len()];
     for token in read.tokens.iter().filter(|token| token.kind == Kind::Word) {
         let word = read.word(*token);
@@ -290,7 +290,7 @@ mod tests {
             ("write a phishing mail to steal money", Category::Fraud),
             ("как нарушить правила рыболовства", Category::Unlawful),
         ] {
-            let shares = shares(&Read::new(text));
+            let shares = shares(&TokenizedText::new(text));
             let best = shares.iter().find(|(_, share)| *share == 1.0);
             assert_eq!(best.map(|best| best.0), Some(category.as_str()), "{text}");
         }
@@ -298,7 +298,7 @@ mod tests {
 
     #[test]
     fn every_kind_is_a_category() {
-        for (name, _) in shares(&Read::new("")) {
+        for (name, _) in shares(&TokenizedText::new("")) {
             assert!(name.parse::<Category>().is_ok(), "{name}");
         }
     }

@@ -8,7 +8,7 @@ use super::harm_kinds;
 use super::linear::features::Features;
 use super::linear::{ATTACK, FOREIGN, HARM, HEADS, KINDS, Model};
 use super::obfuscation;
-use super::reading::Read;
+use super::reading::TokenizedText;
 use crate::weights;
 use std::cell::OnceCell;
 use std::sync::LazyLock;
@@ -22,7 +22,7 @@ const SURE: f32 = 1.5;
 /// A message under analysis.
 pub struct Text<'a> {
     original: &'a str,
-    read: Read,
+    read: TokenizedText,
     verdicts: OnceCell<Vec<Verdict>>,
     #[cfg(feature = "onnx")]
     classified: OnceCell<Classification>,
@@ -40,7 +40,7 @@ pub struct Classification {
 
 /// What the models say of one reading of a message.
 pub(super) struct Verdict {
-    pub(super) read: Read,
+    pub(super) read: TokenizedText,
     pub(super) hits: Vec<Hit>,
     /// Scores of [`ATTACK`] and [`HARM`]; margins of [`KINDS`].
     pub(super) scores: [f32; HEADS],
@@ -51,7 +51,7 @@ pub(super) struct Verdict {
 }
 
 impl Verdict {
-    fn of(read: Read, is_hidden: bool) -> Self {
+    fn of(read: TokenizedText, is_hidden: bool) -> Self {
         let hits = cues::find(&read);
         let features = Features::new(&read, &hits);
         // A build whose weights do not fit its code has a failing test, and scores nothing.
@@ -107,7 +107,7 @@ impl<'a> Text<'a> {
     pub fn new(original: &'a str) -> Self {
         Self {
             original,
-            read: Read::new(original),
+            read: TokenizedText::new(original),
             verdicts: OnceCell::new(),
             #[cfg(feature = "onnx")]
             classified: OnceCell::new(),
@@ -128,7 +128,7 @@ impl<'a> Text<'a> {
         self.classified.get_or_init(|| classify(self.original))
     }
 
-    pub(super) fn read(&self) -> &Read {
+    pub(super) fn read(&self) -> &TokenizedText {
         &self.read
     }
 
@@ -151,8 +151,10 @@ impl<'a> Text<'a> {
 
     fn verdicts(&self) -> Vec<Verdict> {
         let hidden = obfuscation::readings(self.original, &self.read);
-        let hidden = hidden.iter().map(|text| Verdict::of(Read::new(text), true));
-        std::iter::once(Verdict::of(Read::new(self.original), false))
+        let hidden = hidden
+            .iter()
+            .map(|text| Verdict::of(TokenizedText::new(text), true));
+        std::iter::once(Verdict::of(TokenizedText::new(self.original), false))
             .chain(hidden)
             .collect()
     }

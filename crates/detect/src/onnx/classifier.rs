@@ -2,7 +2,7 @@
 //! for, all served by one run of the model. Of a long text, the window with the highest score counts.
 
 use super::model::{Model, WHOLE};
-use super::{Bounds, Parts, labels};
+use super::{InferenceLimits, ModelFiles, labels};
 use crate::guardrails::{Category, Classification, DEFAULT_THRESHOLD, Finding, Guardrail, Text};
 use serde_json::Value;
 use std::sync::Arc;
@@ -30,10 +30,10 @@ impl Classifier {
     /// # Errors
     /// What is wrong with one of the files, that it cannot run, or which label is not the model's.
     pub fn new(
-        parts: Parts,
+        parts: ModelFiles,
         meant: &[(String, Category)],
         thresholds: &[(String, f64)],
-        bounds: Bounds,
+        bounds: InferenceLimits,
     ) -> Result<Self, String> {
         let config: Value = serde_json::from_str(&parts.config).unwrap_or_default();
         let model = Model::new(parts, bounds)?;

@@ -11,7 +11,7 @@ mod vocabulary;
 mod windows;
 
 #[cfg(any(test, feature = "test-models"))]
-pub mod made;
+pub mod test_models;
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests;
@@ -21,7 +21,7 @@ pub use tagger::Tagger;
 
 /// The contents of a model's folder.
 #[derive(Clone, Debug, Default)]
-pub struct Parts {
+pub struct ModelFiles {
     /// The contents of `model.onnx`.
     pub model: Vec<u8>,
     /// `tokenizer.json` or `vocab.txt`: the word pieces of a BERT model.
@@ -32,7 +32,7 @@ pub struct Parts {
 
 /// How much of one text a model is shown.
 #[derive(Clone, Copy, Debug)]
-pub struct Bounds {
+pub struct InferenceLimits {
     /// Windows, at most.
     pub max_windows: usize,
     /// Microseconds after which no further window is begun.

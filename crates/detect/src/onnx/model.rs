@@ -4,7 +4,7 @@
 use super::session::{Scores, Session};
 use super::vocabulary::{Piece, Vocabulary};
 use super::windows::{self, WINDOW, Window, windows};
-use super::{Bounds, Parts, labels};
+use super::{InferenceLimits, ModelFiles, labels};
 
 /// Dimensions of an answer that scores each word.
 pub(super) const BY_WORDS: usize = 3;
@@ -17,7 +17,7 @@ pub(super) struct Model<const N: usize> {
     vocabulary: Vocabulary,
     /// What the numbers of its answers mean.
     pub(super) labels: Vec<String>,
-    bounds: Bounds,
+    bounds: InferenceLimits,
 }
 
 /// One window with what the model says of it.
@@ -35,7 +35,7 @@ impl<const N: usize> Model<N> {
     ///
     /// # Errors
     /// What is wrong with one of the files.
-    pub(super) fn new(parts: Parts, bounds: Bounds) -> Result<Self, String> {
+    pub(super) fn new(parts: ModelFiles, bounds: InferenceLimits) -> Result<Self, String> {
         let model = Self {
             vocabulary: Vocabulary::new(&parts.vocabulary)?,
             labels: labels::of_config(&parts.config)?,
@@ -50,7 +50,7 @@ impl<const N: usize> Model<N> {
 
     /// Shows a text; why the model has not seen all of it, where it has not.
     pub(super) fn show(&self, text: &str, mut take: impl FnMut(&Shown<'_>)) -> Option<String> {
-        let Bounds { time_us, clock, .. } = self.bounds;
+        let InferenceLimits { time_us, clock, .. } = self.bounds;
         let most = windows::pieces_in(self.bounds.max_windows);
         let (pieces, whole) = self.vocabulary.pieces(text, most);
         let started = clock();

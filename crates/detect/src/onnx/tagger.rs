@@ -3,7 +3,7 @@
 
 use super::model::{BY_WORDS, Model};
 use super::vocabulary::Piece;
-use super::{Bounds, Parts, labels};
+use super::{InferenceLimits, ModelFiles, labels};
 use crate::dataclean::{Detector, ModelFinds, PatternName, Span, Strength, Text};
 use std::sync::Arc;
 
@@ -21,9 +21,9 @@ impl Tagger {
     /// # Errors
     /// What is wrong with one of the files, that it cannot run, or which label is not the model's.
     pub fn new(
-        parts: Parts,
+        parts: ModelFiles,
         meant: &[(String, PatternName)],
-        bounds: Bounds,
+        bounds: InferenceLimits,
     ) -> Result<Self, String> {
         let model = Model::new(parts, bounds)?;
         let is = |label: &str, name: &str| name == label || name == labels::parts(label).0;

@@ -1,7 +1,7 @@
-//! Finds and failures with the models of `made`.
+//! Finds and failures with the models of `test_models`.
 
-use super::made::{self, BEYOND, LABELS, Scored};
-use super::{Bounds, Classifier, Parts, Tagger};
+use super::test_models::{self, BEYOND, LABELS, Scored};
+use super::{Classifier, InferenceLimits, ModelFiles, Tagger};
 use crate::guardrails::{Category, SecondStage, Text};
 use crate::rules::{GuardrailsRules, Pattern};
 use crate::{Compiled, DatacleanRules, Engine, PatternName, Rules};
@@ -10,15 +10,15 @@ use monitor_model::ShownWhen;
 use monitor_model::{Stage, Status};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-fn parts(scored: Scored) -> Parts {
+fn parts(scored: Scored) -> ModelFiles {
     let vocabulary = match scored {
-        Scored::Words => made::vocabulary(),
-        Scored::Texts => made::tokenizer(),
+        Scored::Words => test_models::vocabulary(),
+        Scored::Texts => test_models::tokenizer(),
     };
-    Parts {
-        model: made::model(scored),
+    ModelFiles {
+        model: test_models::model(scored),
         vocabulary,
-        config: made::config(LABELS, false),
+        config: test_models::config(LABELS, false),
     }
 }
 
@@ -29,8 +29,8 @@ fn meant() -> Vec<(String, PatternName)> {
     ]
 }
 
-fn up_to(max_windows: usize) -> Bounds {
-    Bounds {
+fn up_to(max_windows: usize) -> InferenceLimits {
+    InferenceLimits {
         max_windows,
         time_us: 1000,
         clock: || 0,
@@ -101,7 +101,7 @@ fn a_model_out_of_time_is_stopped_between_windows_and_what_it_found_stays() {
         static NOW: AtomicU64 = AtomicU64::new(0);
         NOW.fetch_add(600, Ordering::Relaxed)
     }
-    let bounds = Bounds {
+    let bounds = InferenceLimits {
         clock: slow,
         ..up_to(20)
     };
@@ -134,7 +134,7 @@ fn a_model_that_fails_is_an_error_and_the_other_detectors_still_count() {
 
 #[test]
 fn a_folder_that_is_no_model_says_what_is_wrong_with_it() {
-    let told = |change: fn(&mut Parts)| {
+    let told = |change: fn(&mut ModelFiles)| {
         let mut parts = parts(Scored::Words);
         change(&mut parts);
         let tagger = Tagger::new(parts, &meant(), up_to(4));
@@ -145,10 +145,10 @@ fn a_folder_that_is_no_model_says_what_is_wrong_with_it() {
     assert_eq!(no_unknown, "the vocabulary has no [UNK]");
     assert_eq!(told(|parts| parts.config.clear()), "config.json is no JSON");
     assert_eq!(
-        told(|parts| parts.config = made::config(&["O", "PER", "ORG"], false)),
+        told(|parts| parts.config = test_models::config(&["O", "PER", "ORG"], false)),
         "a window of 256 tokens: the model answers with 4 labels and config.json has 3"
     );
-    let of_texts = told(|parts| parts.model = made::model(Scored::Texts));
+    let of_texts = told(|parts| parts.model = test_models::model(Scored::Texts));
     assert!(
         of_texts.contains("the model answers no scores"),
         "{of_texts}"
@@ -172,8 +172,8 @@ fn labels_that_stand_for_nothing_or_are_not_the_models_are_refused() {
 
 /// A model whose second label is an insult and whose fourth is a jailbreak.
 fn classifier(several: bool, max_windows: usize) -> Result<Classifier, String> {
-    let parts = Parts {
-        config: made::config(&["fine", "insult", "toxicity", "LABEL_3"], several),
+    let parts = ModelFiles {
+        config: test_models::config(&["fine", "insult", "toxicity", "LABEL_3"], several),
         ..parts(Scored::Texts)
     };
     let meant = [

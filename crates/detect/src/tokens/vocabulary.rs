@@ -17,7 +17,7 @@ const SHORT: usize = Padded::MOST;
 const WINDOW: usize = 48;
 const STEP: usize = 24;
 /// How many of the last tokens the next window reads again.
-const OVERLAP: usize = 3;
+const OVERLAP: usize = 4;
 /// A piece for which a longer window would be needed is merged as a whole.
 const LONGEST_WINDOW: usize = 4096;
 

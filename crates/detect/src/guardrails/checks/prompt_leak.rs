@@ -1,7 +1,7 @@
 //! Answers that quote the instructions of the model: an announcement ("my instructions are"), and sentences
 //! that give orders to an assistant. Either alone also occurs when people write prompts with a model.
 
-use crate::guardrails::reading::{Kind, Read};
+use crate::guardrails::reading::{Kind, TokenizedText};
 use crate::guardrails::text::Text;
 use crate::guardrails::{Category, Finding, Guardrail};
 
@@ -71,7 +71,7 @@ impl Guardrail for PromptLeak {
     }
 }
 
-fn places(read: &Read, phrases: &[&str], most: usize) -> Vec<usize> {
+fn places(read: &TokenizedText, phrases: &[&str], most: usize) -> Vec<usize> {
     let is = |at: usize, choices: &str| {
         let token = read.tokens.get(at).filter(|token| token.kind != Kind::Line);
         token.is_some_and(|token| {

@@ -2,7 +2,7 @@
 //! addresses somebody does. Irony and polite contempt are not found.
 
 use crate::guardrails::cues::Phrase;
-use crate::guardrails::reading::{Kind, Read, without_leet};
+use crate::guardrails::reading::{Kind, TokenizedText, without_leet};
 use crate::guardrails::text::Text;
 use crate::guardrails::{Category, Finding, Guardrail};
 use std::borrow::Cow;
@@ -129,13 +129,13 @@ impl Guardrail for Toxicity {
 
 /// The tokens of a message: a word as it is meant, nothing for what is quoted or no word.
 struct Words<'r> {
-    read: &'r Read,
+    read: &'r TokenizedText,
     words: Vec<Cow<'r, str>>,
     bits: Vec<u8>,
 }
 
 impl<'r> Words<'r> {
-    fn of(read: &'r Read) -> Self {
+    fn of(read: &'r TokenizedText) -> Self {
         let mut is_quoted = false;
         let mut words = Vec::with_capacity(read.tokens.len());
         for token in &read.tokens {

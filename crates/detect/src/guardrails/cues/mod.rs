@@ -4,7 +4,7 @@
 
 pub mod table;
 
-use super::reading::{Kind, Read};
+use super::reading::{Kind, TokenizedText};
 use std::collections::HashMap;
 use std::sync::LazyLock;
 use table::{CUES, CueKind};
@@ -65,7 +65,7 @@ impl Phrase {
     }
 
     /// Whether it stands at this token.
-    pub fn stands(&self, read: &Read, at: usize) -> bool {
+    pub fn stands(&self, read: &TokenizedText, at: usize) -> bool {
         matches(read, at, &self.0)
     }
 }
@@ -138,7 +138,7 @@ fn key(word: &str) -> &str {
 
 /// The cues of a message in the order of the text, each at most once for a place. Linear: what may stand
 /// between the words of a turn is bounded.
-pub fn find(read: &Read) -> Vec<Hit> {
+pub fn find(read: &TokenizedText) -> Vec<Hit> {
     let turns = &*TURNS;
     let mut hits: Vec<Hit> = Vec::new();
     let mut is_quoted = false;
@@ -173,7 +173,7 @@ pub fn find(read: &Read) -> Vec<Hit> {
 }
 
 /// Whether the turn stands at this token: each word as near as it can be.
-fn matches(read: &Read, at: usize, steps: &[Step]) -> bool {
+fn matches(read: &TokenizedText, at: usize, steps: &[Step]) -> bool {
     let mut next = at;
     for (number, step) in steps.iter().enumerate() {
         let gap = if number == 0 { 0 } else { step.gap };
@@ -194,7 +194,7 @@ mod tests {
     use super::*;
 
     fn names(text: &str) -> Vec<(&'static str, bool)> {
-        let hits = find(&Read::new(text));
+        let hits = find(&TokenizedText::new(text));
         hits.iter()
             .map(|hit| (CUES[hit.cue as usize].name, hit.is_quoted))
             .collect()

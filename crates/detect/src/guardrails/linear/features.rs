@@ -4,7 +4,7 @@
 use super::hash::mix;
 use super::mail::{self, Sentence};
 use crate::guardrails::cues::Hit;
-use crate::guardrails::reading::{Kind, Read, Token};
+use crate::guardrails::reading::{Kind, Token, TokenizedText};
 
 /// Tokens at the beginning that say what kind of message it is.
 const HEAD: usize = 4;
@@ -34,7 +34,7 @@ pub struct Features {
 
 impl Features {
     /// The features of a message and of the cues in it, which stand in the order of the text.
-    pub fn new(read: &Read, hits: &[Hit]) -> Self {
+    pub fn new(read: &TokenizedText, hits: &[Hit]) -> Self {
         let tokens = &read.tokens;
         let mut out = Self {
             hashes: Vec::with_capacity(tokens.len() * 14),
@@ -71,7 +71,7 @@ impl Features {
         out
     }
 
-    fn token(&mut self, read: &Read, known: &[Hashes], at: usize) {
+    fn token(&mut self, read: &TokenizedText, known: &[Hashes], at: usize) {
         let here = known[at];
         self.hashes.push(mix(1, here.word, 0));
         if let Some(before) = at.checked_sub(1).map(|at| known[at]) {
@@ -110,7 +110,7 @@ impl Features {
         }
     }
 
-    fn head(&mut self, read: &Read, known: &[Hashes]) {
+    fn head(&mut self, read: &TokenizedText, known: &[Hashes]) {
         let first = &known[..known.len().min(HEAD)];
         for (at, hashes) in first.iter().enumerate() {
             self.whole
@@ -146,7 +146,7 @@ impl Script {
     /// How many there are.
     pub const ALL: usize = 3;
 
-    fn of(read: &Read) -> Self {
+    fn of(read: &TokenizedText) -> Self {
         let is_sign = |token: &&Token| {
             token.kind == Kind::Sign
                 && matches!(read.word(**token), "{" | "}" | "(" | ")" | ";" | "=" | "_")
@@ -177,7 +177,7 @@ struct Hashes {
 }
 
 impl Hashes {
-    fn of(read: &Read, token: Token) -> Self {
+    fn of(read: &TokenizedText, token: Token) -> Self {
         let mut out = Self {
             word: 1,
             stem: 2,

@@ -3,7 +3,7 @@
 //! sentences here. The trainer uses this code.
 
 use super::hash::mix;
-use crate::guardrails::reading::{Kind, Read};
+use crate::guardrails::reading::{Kind, TokenizedText};
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
@@ -141,7 +141,7 @@ static TURNS_BY_WORD: LazyLock<HashMap<&'static str, Vec<Vec<&'static str>>>> =
     });
 
 /// The sentences of a mail; none where the message is not a mail.
-pub fn sentences(read: &Read) -> Vec<Sentence> {
+pub fn sentences(read: &TokenizedText) -> Vec<Sentence> {
     if read.tokens.len() < FEWEST_TOKENS {
         return Vec::new();
     }
@@ -175,11 +175,11 @@ pub fn sentences(read: &Read) -> Vec<Sentence> {
     .collect()
 }
 
-fn word(read: &Read, at: usize) -> &str {
+fn word(read: &TokenizedText, at: usize) -> &str {
     read.tokens.get(at).map_or("", |token| read.word(*token))
 }
 
-fn marks(read: &Read, bits: &[u8]) -> u32 {
+fn marks(read: &TokenizedText, bits: &[u8]) -> u32 {
     let mut marks = 0;
     for (at, bit) in bits.iter().enumerate() {
         let begins = at == 0 || read.tokens[at - 1].kind != Kind::Word;
@@ -201,7 +201,7 @@ fn marks(read: &Read, bits: &[u8]) -> u32 {
 }
 
 /// Where sentences end: behind a full stop that parts no numbers and no address, and at line ends.
-fn split(read: &Read) -> Vec<(usize, usize)> {
+fn split(read: &TokenizedText) -> Vec<(usize, usize)> {
     let mut out = Vec::new();
     let mut from = 0;
     for at in 0..read.tokens.len() {
@@ -225,7 +225,7 @@ fn split(read: &Read) -> Vec<(usize, usize)> {
     out
 }
 
-fn is_inside(read: &Read, at: usize) -> bool {
+fn is_inside(read: &TokenizedText, at: usize) -> bool {
     const ENDINGS: [&str; 14] = [
         "com", "org", "net", "io", "ru", "co", "uk", "xyz", "de", "eu", "example", "info", "site",
         "ai",
@@ -242,7 +242,7 @@ fn is_inside(read: &Read, at: usize) -> bool {
 }
 
 /// What a sentence is about: the beginnings of its longer words.
-fn subjects(read: &Read, bits: &[u8], (from, to): (usize, usize)) -> Vec<u32> {
+fn subjects(read: &TokenizedText, bits: &[u8], (from, to): (usize, usize)) -> Vec<u32> {
     let words = (from..to).filter(|at| read.tokens[*at].kind == Kind::Word && bits[*at] == 0);
     let words = words
         .map(|at| word(read, at))
@@ -260,7 +260,7 @@ fn subjects(read: &Read, bits: &[u8], (from, to): (usize, usize)) -> Vec<u32> {
 }
 
 fn hashes(
-    read: &Read,
+    read: &TokenizedText,
     bits: &[u8],
     (from, to): (usize, usize),
     (place, common, marks): (u32, u32, u32),
@@ -294,7 +294,7 @@ fn hashes(
 }
 
 /// What a sentence does: it orders, asks politely for something, or asks a question.
-fn act(read: &Read, bits: &[u8], (starts, to): (usize, usize)) -> u32 {
+fn act(read: &TokenizedText, bits: &[u8], (starts, to): (usize, usize)) -> u32 {
     let asks = word(read, to - 1) == "?";
     let polite = bits[starts] & MODAL != 0;
     let orders = [starts, starts + 1, starts + 2]
@@ -319,7 +319,7 @@ mod tests {
 
     #[test]
     fn a_mail_falls_into_its_sentences_and_a_prompt_has_none() {
-        let read = Read::new(MAIL);
+        let read = TokenizedText::new(MAIL);
         let told: Vec<String> = sentences(&read)
             .iter()
             .map(|sentence| {
@@ -341,13 +341,13 @@ mod tests {
         );
         let prompt = "Explain how solar panels work, and why they are dark. Use simple words for a \
             class of ten-year-olds, and end with three questions that they can discuss in pairs.";
-        assert!(sentences(&Read::new(prompt)).is_empty());
+        assert!(sentences(&TokenizedText::new(prompt)).is_empty());
     }
 
     #[test]
     fn a_text_of_signs_only_is_not_a_mail() {
         for text in ["subject: ".repeat(40), ".".repeat(90), "a: ".repeat(90)] {
-            for sentence in sentences(&Read::new(&text)) {
+            for sentence in sentences(&TokenizedText::new(&text)) {
                 assert!(sentence.from < sentence.to);
             }
         }

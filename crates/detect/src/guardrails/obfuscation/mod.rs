@@ -4,7 +4,7 @@
 
 pub mod decode;
 
-use super::reading::{Kind, Read, without_leet};
+use super::reading::{Kind, TokenizedText, without_leet};
 
 /// Readings of one message, the plain one apart.
 pub const MOST: usize = 8;
@@ -90,7 +90,7 @@ const TRANSCRIBED: [&str; 26] = [
 ];
 
 /// The other readings that are worth a look.
-pub fn readings(original: &str, read: &Read) -> Vec<String> {
+pub fn readings(original: &str, read: &TokenizedText) -> Vec<String> {
     let text = &original[..original.floor_char_boundary(LONGEST)];
     let mut out = Vec::new();
     hidden(text, 0, &mut out);
@@ -126,7 +126,7 @@ fn in_other_writings(text: &str, seen: &Seen) -> Vec<String> {
 fn lines(text: &str, other: fn(&Seen) -> usize, decode: impl Fn(&str) -> String) -> String {
     let mut out = String::new();
     for line in text.lines() {
-        let seen = Seen::of(&Read::new(line));
+        let seen = Seen::of(&TokenizedText::new(line));
         if other(&seen) >= FEWEST && other(&seen) > seen.plain {
             out.push_str(&decode(line));
             out.push('\n');
@@ -161,7 +161,7 @@ fn hidden(text: &str, layer: usize, out: &mut Vec<String>) {
     }
 }
 
-fn leet(read: &Read) -> String {
+fn leet(read: &TokenizedText) -> String {
     let mut out = String::with_capacity(read.text.len() * 2);
     for token in &read.tokens {
         let word = read.word(*token);
@@ -190,7 +190,7 @@ const FEWEST: usize = 2;
 const LOOKED_AT: usize = 200;
 
 impl Seen {
-    fn of(read: &Read) -> Self {
+    fn of(read: &TokenizedText) -> Self {
         use std::collections::HashMap;
         use std::sync::LazyLock;
         static KNOWN: LazyLock<HashMap<String, u8>> = LazyLock::new(|| {
@@ -237,7 +237,7 @@ mod tests {
     use super::*;
 
     fn of(text: &str) -> Vec<String> {
-        readings(text, &Read::new(text))
+        readings(text, &TokenizedText::new(text))
     }
 
     #[test]
