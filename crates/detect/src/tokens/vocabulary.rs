@@ -69,7 +69,7 @@ impl Vocabulary {
 
     fn index(&mut self) {
         let count = self.ends.len();
-        let size = (count + count / 4 + 1).next_power_of_two();
+        let size = (count * 2).next_power_of_two().max(2);
         let empty = Slot {
             edges: Edges::default(),
             rank: NONE,
