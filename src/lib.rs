@@ -55,7 +55,5 @@ pub mod gateway;
 pub mod http_client;
 pub mod judge;
 pub mod observe;
-#[cfg(test)]
-mod openapi_checks;
 pub mod policy;
 pub mod spool;

@@ -14,6 +14,7 @@ pub mod http;
 pub mod identity_provider;
 pub mod judge;
 pub mod line;
+pub mod openapi;
 pub mod postgres;
 pub mod process;
 pub mod request;

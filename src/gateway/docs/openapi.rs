@@ -10,10 +10,10 @@ pub fn openapi_json() -> &'static [u8] {
 #[allow(clippy::unwrap_used, clippy::expect_used)]
 mod tests {
     use super::*;
-    use crate::openapi_checks::{resolved, visit};
     use monitor_model::{ErrorEnvelope, GATEWAY_VERSION};
     use serde_json::Value;
     use std::collections::HashSet;
+    use support::openapi::{resolved, visit};
 
     /// §4.1.
     const ROUTES: [(&str, &str); 6] = [

@@ -3,10 +3,10 @@
 
 use super::*;
 use crate::analysis::api::routes::routes;
-use crate::openapi_checks::{resolved, visit};
 use monitor_model::{AnalysisResponse, ErrorEnvelope, GATEWAY_VERSION};
 use serde_json::{Map, Value};
 use std::collections::{BTreeSet, HashSet};
+use support::openapi::{resolved, visit};
 
 /// Methods a router can be asked for by an OpenAPI document.
 const METHODS: [&str; 8] = [

@@ -3,11 +3,11 @@
 
 use super::World;
 use crate::analysis::openapi_json;
-use crate::openapi_checks::resolved;
 use axum::body::Body;
 use axum::http::Request;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
+use support::openapi::resolved;
 
 /// Parameters that a reader knows only to say why it refuses them.
 const REFUSED: [(&str, &str); 1] = [("/statistics/users", "text")];

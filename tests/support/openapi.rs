@@ -1,5 +1,5 @@
-//! Reading an OpenAPI document in tests: its references and all that is in it. For tests only; what a
-//! document must say stands with the document.
+//! Reads an OpenAPI document in tests: its references and all of its values. What a document must contain is
+//! tested beside the document.
 
 use serde_json::Value;
 
@@ -7,7 +7,7 @@ use serde_json::Value;
 ///
 /// # Panics
 /// When a reference leads out of the document or nowhere.
-pub(crate) fn resolved<'a>(document: &'a Value, mut value: &'a Value) -> &'a Value {
+pub fn resolved<'a>(document: &'a Value, mut value: &'a Value) -> &'a Value {
     while let Some(target) = value.get("$ref").and_then(Value::as_str) {
         let pointed = target.strip_prefix('#').and_then(|at| document.pointer(at));
         value = pointed.unwrap_or_else(|| panic!("{target} leads nowhere"));
@@ -16,7 +16,7 @@ pub(crate) fn resolved<'a>(document: &'a Value, mut value: &'a Value) -> &'a Val
 }
 
 /// Shows every value in it, itself first.
-pub(crate) fn visit(value: &Value, see: &mut impl FnMut(&Value)) {
+pub fn visit(value: &Value, see: &mut impl FnMut(&Value)) {
     see(value);
     match value {
         Value::Object(fields) => fields.values().for_each(|field| visit(field, see)),
