@@ -1,4 +1,4 @@
-//! The analysis API in numbers (issue 4, "Numbers"): `cargo bench --bench analysis [-- quick|full]
+//! The analysis API in numbers: `cargo bench --bench analysis [-- quick|full]
 //! [CASE…]`. Cases: `engine` analyzes 1 KiB in this process; `judge` has policies judged by a server that
 //! answers at once, and by memory; `sqlite` and `postgres` post 1 KiB messages to the real binary over kept connections, first as fast as they go, then at half that rate with
 //! arrivals that do not wait for answers; `pages-sqlite` and `pages-postgres` fill a store with records of

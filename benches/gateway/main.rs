@@ -1,4 +1,4 @@
-//! The gateway against a bare pingora pass-through, by turns in the same run (issue 2, "Numbers").
+//! The gateway against a bare pingora pass-through, by turns in the same run.
 //!
 //! `cargo bench --bench gateway [-- quick|full] [CASE…]` starts, on free loopback ports and each in
 //! its own process, a mock upstream, a proxy and a closed-loop load; proxies run on CPU 0, the rest

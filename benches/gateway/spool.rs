@@ -1,4 +1,4 @@
-//! The cases of telemetry over HTTP through the spool (issue 5, "Numbers"): what it costs beside the
+//! The cases of telemetry over HTTP through the spool: what it costs beside the
 //! bare proxy, records delivered within the measurement, and what an outage leaves, delivered once the
 //! backend is there. The subject's figures stand in the gateway's column. A record that is lost fails
 //! the bench.

@@ -1,4 +1,4 @@
-//! The cases of sync mode (issue 3, "Numbers"): what the check adds to a call at half load. The load
+//! The cases of sync mode: what the check adds to a call at half load. The load
 //! is half of what the subject takes in a closed loop, until its last record is delivered; at that rate calls arrive at random at the bare
 //! proxy and at the subject by turns. Where the backend is another process its own time, measured by
 //! calling it directly at the same rate, is not counted.

@@ -1,4 +1,4 @@
-//! What an operator counts on (issue 9, "Numbers"): `cargo bench --bench ops [-- quick|full] [CASE…]`.
+//! What an operator counts on: `cargo bench --bench ops [-- quick|full] [CASE…]`.
 //! `start` is the time from the start of a process to its readiness with 10,000 policies, of a file and
 //! of the embedded database; `stop` the time from SIGTERM to the end of an idle one; `reload` what
 //! reloads add to the 99th percentile of calls; `connections` 10,000 kept connections that

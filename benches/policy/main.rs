@@ -1,4 +1,4 @@
-//! Ten thousand policies as a gateway holds them (issue 3, "Numbers"): memory, and the time of a
+//! Ten thousand policies as a gateway holds them: memory, and the time of a
 //! look-up by the text of X-Application-Id, in an order no cache foresees. Prints goals, asserts none.
 //! Run: `cargo bench --bench policy [-- quick]`.
 

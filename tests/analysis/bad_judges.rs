@@ -1,4 +1,4 @@
-//! Judges that fail (issue 7 "Bad input", CONTRACT 26): each gives `partial_success` with the reason and
+//! Judges that fail (CONTRACT 26): each gives `partial_success` with the reason and
 //! is counted; none lets a text pass in silence, and none blocks one.
 
 use crate::judging::{judged, loans};

@@ -99,7 +99,7 @@ fn the_rules_of_an_application_are_judged_too_and_an_empty_text_is_not_asked_abo
 
 #[test]
 fn no_text_can_end_its_field_or_answer_for_the_judge() {
-    // Issue 7, item 5: the analysed text cannot change the verdict's form.
+    // The analyzed text cannot change the verdict's form.
     let judge = Judge::flagging("loan");
     let stack = Stack::all().yaml(&judge.yaml("")).start();
     for text in [

@@ -103,7 +103,7 @@ fn a_client_may_speak_http2_in_clear_text() {
 
 #[test]
 fn calls_beyond_the_descriptors_get_503_and_leave_some_for_the_rest() {
-    // Issue 9: a hundred calls on one connection, each with a connection of its own to the upstream.
+    // A hundred calls on one connection, each with a connection of its own to the upstream.
     let upstream = Upstream::scripted(|peer| {
         peer.read_request();
         peer.closed_within(PATIENCE);

@@ -1,4 +1,4 @@
-//! One application, key, mode or call never touches another's: §5.3, issue 3 item 7. A round is a
+//! One application, key, mode or call never touches another's: §5.3. A round is a
 //! fixed number of calls; MONITOR_TEST_MINUTES repeats it for that long.
 
 use crate::crowd::{Client, Done, Expect, POLICIES, judge, marker_in, model};

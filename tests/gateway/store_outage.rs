@@ -1,4 +1,4 @@
-//! PostgreSQL that dies and comes back under load: CONTRACT 14, 16, issue 3 "Done when".
+//! PostgreSQL that dies and comes back under load: CONTRACT 14, 16.
 
 use crate::crowd::{CLIENTS, Client, POLICIES, judge, model, other_prompt};
 use crate::policies::with_store;

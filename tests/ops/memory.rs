@@ -1,6 +1,6 @@
-//! Memory and descriptors under many held streams, many kept connections, and many calls (issue 9,
-//! "Numbers"). The bounds are generous, since an unoptimised program takes more; figures come from
-//! `cargo bench --bench ops` and from the case `held` of `cargo bench --bench gateway`.
+//! Memory and descriptors under many held streams, many kept connections, and many calls. The bounds
+//! are generous, since an unoptimized program takes more; figures come from `cargo bench --bench ops`
+//! and from the case `held` of `cargo bench --bench gateway`.
 
 use crate::crowd::{Crowd, model};
 use std::sync::atomic::Ordering;

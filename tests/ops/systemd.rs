@@ -103,7 +103,7 @@ fn upgrades_that_follow_each_other_closely_do_not_look_dead() {
 
 #[test]
 fn it_is_alive_without_descriptors() {
-    // Issue 9: recovery without restart after descriptor exhaustion.
+    // Recovery without restart after descriptor exhaustion.
     let (upstream, manager) = (Upstream::ok(), Manager::new());
     let stack = Stack::gateway()
         .upstream(&upstream)

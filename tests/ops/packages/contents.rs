@@ -1,4 +1,4 @@
-//! What an operator finds once the package is installed (issue 9, "Packages").
+//! What an operator finds once the package is installed.
 
 use super::deb::Deb;
 use super::{read, run};
