@@ -303,12 +303,13 @@ fn as_change(application: &Application, changed_by: &str) -> ApplicationChange {
 /// An application without a policy, created now. Rules without keys take the defaults of the running
 /// version, also of a later one.
 pub(crate) fn bare_application(id: ApplicationId, name: String, rules: Value) -> Application {
+    let created_at_ms = now_ms();
     Application {
         id,
         name,
         description: String::new(),
-        created_at_ms: now_ms(),
-        updated_at_ms: now_ms(),
+        created_at_ms,
+        updated_at_ms: created_at_ms,
         version: 1,
         policy: None,
         rules,

@@ -58,8 +58,8 @@ impl Encoding {
         }
     }
 
-    /// Counts the tokens of a text, in linear time. The first call builds the vocabulary, which takes about 20
-    /// milliseconds.
+    /// Counts the tokens of a text, in linear time. The first call takes about 20 ms more: it builds the
+    /// vocabulary.
     pub fn count(self, text: &str) -> u64 {
         let Tokenizer {
             vocabulary,

@@ -29,8 +29,8 @@ pub(super) struct Vocabulary {
     ends: Vec<u32>,
     /// The index: linear probing, the length is a power of two.
     slots: Vec<Slot>,
-    /// One bit for each hash of a token, small enough to stay in the cache: most of what is looked up is no
-    /// token.
+    /// One bit for each hash of a token. It is small enough to stay in the cache and answers most look-ups,
+    /// since most of them find nothing.
     filter: Vec<u64>,
     /// Ranks of the tokens of two bytes, by those bytes.
     pairs: Vec<u32>,
