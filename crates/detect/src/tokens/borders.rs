@@ -11,7 +11,7 @@ impl Borders {
     /// Every place is one.
     pub(super) fn new(length: usize) -> Self {
         let mut words = vec![u64::MAX; length.div_ceil(64)];
-        if length % 64 != 0
+        if !length.is_multiple_of(64)
             && let Some(last) = words.last_mut()
         {
             *last = u64::MAX >> (64 - length % 64);

@@ -58,8 +58,7 @@ impl Encoding {
         }
     }
 
-    /// Counts the tokens of a text, in linear time. The first call takes about 20 ms more: it builds the
-    /// vocabulary.
+    /// Counts the tokens of a text, in linear time. The first call also builds the vocabulary (20 ms).
     pub fn count(self, text: &str) -> u64 {
         let Tokenizer {
             vocabulary,
