@@ -52,10 +52,10 @@ pub(super) fn referred(part: &impl Serialize, components: &Components) -> BTreeS
     let mut found = BTreeSet::new();
     let mut open: Vec<String> = references(part);
     while let Some(name) = open.pop() {
-        if let Some(schema) = components.schemas.get(&name) {
-            if found.insert(name) {
-                open.extend(references(schema));
-            }
+        if let Some(schema) = components.schemas.get(&name)
+            && found.insert(name)
+        {
+            open.extend(references(schema));
         }
     }
     found
