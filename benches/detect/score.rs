@@ -122,8 +122,8 @@ pub(crate) fn add(scores: &mut BTreeMap<String, Score>, gold: &Gold, found: &[Ma
         let labelled = regions(&gold.entities, &kind);
         let found = regions(found, &kind);
         let score = scores.entry(kind).or_default();
-        count(&mut score.exact, (&labelled, &found), (1.0, &gold.ignore));
-        count(&mut score.iou, (&labelled, &found), (0.5, &gold.ignore));
+        count(&mut score.exact, &labelled, &found, 1.0, &gold.ignore);
+        count(&mut score.iou, &labelled, &found, 0.5, &gold.ignore);
     }
 }
 
@@ -139,11 +139,7 @@ fn regions(marks: &[Mark], kind: &str) -> Vec<Region> {
 }
 
 /// Pairs the likest first, each once.
-fn count(
-    count: &mut Count,
-    (labelled, found): (&[Region], &[Region]),
-    (least, ignore): (f64, &[Region]),
-) {
+fn count(count: &mut Count, labelled: &[Region], found: &[Region], least: f64, ignore: &[Region]) {
     let mut pairs = Vec::new();
     for (l, label) in labelled.iter().enumerate() {
         for (f, find) in found.iter().enumerate() {

@@ -32,8 +32,8 @@ pub(crate) fn measure(
 ) -> Result<Records> {
     let calls = scale.counted_calls;
     for target in [Target::Bare, Target::Gateway] {
-        let short = counted(target, calls, (scale, world))?;
-        let long = counted(target, calls * LONGER, (scale, world))?;
+        let short = counted(target, calls, scale, world)?;
+        let long = counted(target, calls * LONGER, scale, world)?;
         let each = (long - short) / (calls * (LONGER - 1)) as f64;
         table.add(case, target, Measure::Instructions, each / 1_000.0);
     }
@@ -41,7 +41,7 @@ pub(crate) fn measure(
 }
 
 /// Those of a whole run.
-fn counted(target: Target, calls: u64, (scale, world): (&Scale, &World)) -> Result<f64> {
+fn counted(target: Target, calls: u64, scale: &Scale, world: &World) -> Result<f64> {
     let running = Running::counted(target, world)?;
     let plan = Plan {
         connections: CONNECTIONS,

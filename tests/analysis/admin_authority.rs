@@ -6,6 +6,22 @@ use serde_json::{Value, json};
 use support::api::analyse;
 use support::stack::Stack;
 
+/// How a call is refused: the status, and words of its message.
+#[derive(Clone, Copy)]
+struct Refusal {
+    status: u16,
+    words: &'static str,
+}
+
+const NOT_FOUND: Refusal = Refusal {
+    status: 404,
+    words: "not found",
+};
+
+const fn forbidden(words: &'static str) -> Refusal {
+    Refusal { status: 403, words }
+}
+
 /// A server with two applications and an administrator of the first one.
 struct Tenants {
     stack: Stack,
@@ -34,8 +50,12 @@ impl Tenants {
     }
 
     #[track_caller]
-    fn refused(&self, (method, path): (&str, &str), body: Value, (status, words): (u16, &str)) {
-        assert_refused(&self.call(method, path, body), status, words);
+    fn refused(&self, (method, path): (&str, &str), body: Value, refusal: Refusal) {
+        assert_refused(
+            &self.call(method, path, body),
+            refusal.status,
+            refusal.words,
+        );
     }
 }
 
@@ -135,7 +155,7 @@ fn another_application_is_forbidden_where_it_is_named_and_not_there_where_it_is_
     // The same answer for one that exists and one that does not.
     for id in [tenants.other.as_str(), unknown] {
         let path = format!("/applications/{id}");
-        let bound = (403, "bound to another application");
+        let bound = forbidden("bound to another application");
         for part in ["", "/rules", "/policy", "/versions", "/versions/1"] {
             tenants.refused(("GET", &format!("{path}{part}")), Value::Null, bound);
         }
@@ -162,7 +182,7 @@ fn another_application_is_forbidden_where_it_is_named_and_not_there_where_it_is_
     }
     let record = analyse(&tenants.stack, "of the first application", json!({}));
     let record = format!("/records/{}", record["request_id"].as_str().unwrap());
-    tenants.refused(("GET", &record), Value::Null, (404, "not found"));
+    tenants.refused(("GET", &record), Value::Null, NOT_FOUND);
     let unbound = token(&tenants.stack, json!({"name": "u", "scopes": ["ingest"]})).0;
     let others = json!({"name": "o", "scopes": ["ingest"], "application_id": tenants.other});
     for id in [unbound, token(&tenants.stack, others).0, unknown.to_owned()] {
@@ -172,13 +192,9 @@ fn another_application_is_forbidden_where_it_is_named_and_not_there_where_it_is_
             ("DELETE", path.clone()),
             ("POST", format!("{path}/rotate")),
         ] {
-            tenants.refused((method, &path), Value::Null, (404, "not found"));
+            tenants.refused((method, &path), Value::Null, NOT_FOUND);
         }
-        tenants.refused(
-            ("PATCH", &path),
-            json!({"name": "mine"}),
-            (404, "not found"),
-        );
+        tenants.refused(("PATCH", &path), json!({"name": "mine"}), NOT_FOUND);
     }
 }
 
@@ -186,7 +202,7 @@ fn another_application_is_forbidden_where_it_is_named_and_not_there_where_it_is_
 fn making_and_removing_applications_takes_an_unbound_token() {
     // CONTRACT 27, 30.
     let tenants = Tenants::with_scopes(&["ingest", "read", "admin"]);
-    let words = (403, "not bound to an application");
+    let words = forbidden("not bound to an application");
     tenants.refused(
         ("POST", "/applications"),
         json!({"name": "mine too"}),
@@ -200,10 +216,7 @@ fn making_and_removing_applications_takes_an_unbound_token() {
 fn nobody_hands_out_a_scope_he_does_not_have() {
     // CONTRACT 27, 30.
     let tenants = Tenants::with_scopes(&["admin"]);
-    let words = (
-        403,
-        "scopes: the access token does not have `read` and cannot grant it",
-    );
+    let words = forbidden("scopes: the access token does not have `read` and cannot grant it");
     tenants.refused(
         ("POST", "/tokens"),
         json!({"name": "x", "scopes": ["read"]}),

@@ -9,12 +9,7 @@ use support::request::Request;
 use support::stack::Stack;
 
 #[track_caller]
-fn say(
-    stack: &Stack,
-    path: &str,
-    (application, user): (&str, Option<&str>),
-    words: usize,
-) -> Value {
+fn say(stack: &Stack, path: &str, application: &str, user: Option<&str>, words: usize) -> Value {
     let parameters = user.map_or(json!({}), |user| json!({"user_id": user}));
     let body = json!({"application_id": application, "message": "word ".repeat(words),
         "additional_parameters": parameters});
@@ -51,7 +46,7 @@ fn contract_24_each_application_has_thresholds_for_each_direction() {
         (POST, &strict, 150, json!("low")),
         (PRE, &plain, 5_000, Value::Null),
     ] {
-        let tokens = say(&stack, path, (application, None), words);
+        let tokens = say(&stack, path, application, None, words);
         assert_eq!(
             tokens["usage_severity"], severity,
             "{path} {words}: {tokens}"
@@ -70,7 +65,7 @@ fn tokens_are_summed_per_user_and_per_application() {
     let (one, two) = (application(&stack, "one"), application(&stack, "two"));
     let mut all = 0;
     let mut of = |path, application: &str, user, words| {
-        let count = say(&stack, path, (application, user), words)["count"]
+        let count = say(&stack, path, application, user, words)["count"]
             .as_u64()
             .unwrap();
         all += count;
@@ -118,7 +113,7 @@ fn sums_are_for_readers_of_the_application_and_take_no_text() {
     let stack = Stack::all().start();
     let (own, other) = (application(&stack, "own"), application(&stack, "other"));
     for application in [&own, &other] {
-        say(&stack, PRE, (application, Some("u")), 3);
+        say(&stack, PRE, application, Some("u"), 3);
     }
     let bound = json!({"name": "r", "scopes": ["read"], "application_id": own});
     let (_, reader) = token(&stack, bound);

@@ -18,7 +18,7 @@ fn no_secret_of_a_full_run_shows_in_any_output() {
     let mut world = World::new();
     let (upstream, judge, bucket) = (model(&world.secrets), judge(), Bucket::start());
     let judge_key = world.secrets.make("judge key");
-    let stack = all_in_one(&world, &upstream, &judge.url(), (&bucket, &judge_key));
+    let stack = all_in_one(&world, &upstream, &judge.url(), &bucket, &judge_key);
     let application = stack.application_id();
     calls(&world, &stack, &application);
     administration(&mut world, &stack, &application);
@@ -39,7 +39,8 @@ fn all_in_one(
     world: &World,
     upstream: &Upstream,
     judge: &str,
-    (bucket, judge_key): (&Bucket, &str),
+    bucket: &Bucket,
+    judge_key: &str,
 ) -> Stack {
     let key = &world.key;
     let stack = Stack::all_with_printed_key().yaml(&format!(

@@ -19,7 +19,7 @@ const UNSURE: &str = "The cat's key is AKIA3TQ7ZK2M9PWX4RBD";
 
 /// What an endpoint says by these rules of guardrails.
 #[track_caller]
-fn judged(stack: &Stack, path: &str, (text, rules): (&str, Value)) -> Value {
+fn judged(stack: &Stack, path: &str, text: &str, rules: Value) -> Value {
     let body = json!({"application_id": stack.application_id(), "message": text,
         "validation_config": {"source": "inline", "inline": {"guardrails": rules}}});
     let answer = post(stack, path, &body);
@@ -39,7 +39,7 @@ fn section_2_9_a_model_that_is_always_shown_messages_flags_in_both_overrides() {
         &format!("{LABELS}, when: always"),
     ));
     for path in [REQUEST, RESPONSE] {
-        let answer = judged(&stack, path, (INSULT, json!({})));
+        let answer = judged(&stack, path, INSULT, json!({}));
         assert_eq!(answer["status"], "success", "{answer}");
         let found = &answer["guardrails"]["categories"][0];
         let told = (&found["name"], &found["reason"], &found["threshold"]);
@@ -49,16 +49,16 @@ fn section_2_9_a_model_that_is_always_shown_messages_flags_in_both_overrides() {
         );
         assert_eq!(answer["guardrails"]["flagged"], true);
         assert_eq!(answer["guardrails"]["score"], found["score"]);
-        let plain = judged(&stack, path, ("там", json!({})));
+        let plain = judged(&stack, path, "там", json!({}));
         assert_eq!(plain["guardrails"]["flagged"], false, "{plain}");
         // The threshold of the label decides by default, that of an application moves it.
-        let half = judged(&stack, path, (HALF, json!({})));
+        let half = judged(&stack, path, HALF, json!({}));
         assert_eq!(half["guardrails"]["flagged"], true, "{half}");
         let strict = json!({"categories": {"toxicity": 0.9}});
-        let half = judged(&stack, path, (HALF, strict));
+        let half = judged(&stack, path, HALF, strict);
         assert_eq!(half["guardrails"]["flagged"], false, "{half}");
         let off = json!({"disabled": ["toxicity"]});
-        let off = judged(&stack, path, (INSULT, off));
+        let off = judged(&stack, path, INSULT, off);
         assert_eq!(off["guardrails"]["flagged"], false, "{off}");
     }
 }
@@ -69,7 +69,7 @@ fn by_default_a_model_is_shown_only_what_the_engine_is_unsure_of() {
     let stack = stack(&keys("classifier", &folder, LABELS));
     let rules = || json!({"categories": {"secret_leak": 1.0}});
     let flagged = |text: &str| {
-        let answer = judged(&stack, RESPONSE, (text, rules()));
+        let answer = judged(&stack, RESPONSE, text, rules());
         assert_eq!(answer["status"], "success", "{answer}");
         answer["guardrails"]["flagged"].as_bool().unwrap()
     };
@@ -77,10 +77,10 @@ fn by_default_a_model_is_shown_only_what_the_engine_is_unsure_of() {
     assert!(!flagged(UNSURE), "the model sees nothing in it");
     assert!(flagged(&format!("{UNSURE} {INSULT}")));
     // A model that fails is not asked about the first, and is about the second.
-    let sure = judged(&stack, RESPONSE, (BEYOND, rules()));
+    let sure = judged(&stack, RESPONSE, BEYOND, rules());
     assert_eq!(sure["errors"], json!([]));
     let unsure = format!("{UNSURE} {BEYOND}");
-    let unsure = judged(&stack, RESPONSE, (&unsure, rules()));
+    let unsure = judged(&stack, RESPONSE, &unsure, rules());
     assert_eq!(unsure["status"], "partial_success", "{unsure}");
 }
 
@@ -96,7 +96,7 @@ fn contract_26_a_classifier_that_fails_is_told_and_what_the_engine_finds_counts(
         (BEYOND.to_owned(), false),
         (format!("{ATTACK} {BEYOND}"), true),
     ] {
-        let answer = judged(&stack, REQUEST, (&text, json!({})));
+        let answer = judged(&stack, REQUEST, &text, json!({}));
         assert_eq!(answer["status"], "partial_success", "{answer}");
         assert_eq!(answer["guardrails"]["flagged"], flagged, "{answer}");
         let errors = answer["errors"].as_array().unwrap();
@@ -105,7 +105,7 @@ fn contract_26_a_classifier_that_fails_is_told_and_what_the_engine_finds_counts(
         assert!(errors.len() == 1 && told.starts_with(why), "{told}");
         assert!(!told.contains(BEYOND), "no piece of a text: {told}");
     }
-    let next = judged(&stack, REQUEST, (INSULT, json!({})));
+    let next = judged(&stack, REQUEST, INSULT, json!({}));
     assert_eq!(
         (&next["status"], &next["errors"]),
         (&json!("success"), &json!([]))
