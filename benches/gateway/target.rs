@@ -110,7 +110,7 @@ impl Running {
             _ => product(target, folder.path())?,
         };
         let (program, arguments) = match is_counted {
-            true => under_callgrind(called, folder.path()),
+            true => under_callgrind(&called.0, called.1, folder.path()),
             false => called,
         };
         let mut environment = vec![
@@ -250,7 +250,8 @@ fn product(target: Target, folder: &Path) -> Result<(PathBuf, Vec<String>)> {
 }
 
 fn under_callgrind(
-    (program, arguments): (PathBuf, Vec<String>),
+    program: &Path,
+    arguments: Vec<String>,
     folder: &Path,
 ) -> (PathBuf, Vec<String>) {
     let counts = format!("--callgrind-out-file={}", folder.join(COUNTS).display());

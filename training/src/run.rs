@@ -47,7 +47,7 @@ pub fn run(options: &Options) {
         );
         match &options.folds {
             Some(folds) => {
-                let lines = cross_validate(options, &table, (language, &gold, &made));
+                let lines = cross_validate(options, &table, language, &gold, &made);
                 fs::create_dir_all(folds).expect("folder");
                 fs::write(folds.join(format!("{language}.jsonl")), lines).expect("folds");
             }
@@ -143,7 +143,9 @@ fn train(docs: &[&Doc], table: &Table) -> Chain {
 fn cross_validate(
     options: &Options,
     table: &Table,
-    (language, gold, made): (&str, &[Doc], &[Doc]),
+    language: &str,
+    gold: &[Doc],
+    made: &[Doc],
 ) -> String {
     let mut ids: HashMap<String, String> = HashMap::new();
     if language == "en" {

@@ -63,7 +63,7 @@ impl Fleet {
     }
 
     /// Changes the rules at one server and waits until all of `others` judge by them.
-    fn change_rules(&self, server: usize, others: &[usize], (rules, cleaned): (Value, &str)) {
+    fn change_rules(&self, server: usize, others: &[usize], rules: Value, cleaned: &str) {
         let path = format!("/applications/{}/rules", self.application);
         let version = self.at(server, ("GET", &path), Value::Null)["version"].clone();
         let body = json!({"version": version, "rules": rules});
@@ -100,9 +100,9 @@ fn contract_16_30_38_a_change_at_one_server_holds_at_all_of_them_and_at_every_ga
     let fleet = Fleet::start(&server.database());
     assert!((1..3).all(|n| fleet.cleaned(n) == "to [EMAILS]"));
     let deletes = json!({"post": {"dataclean": {"clean_type": "DELETION"}}});
-    fleet.change_rules(0, &[1, 2], (deletes, "to"));
+    fleet.change_rules(0, &[1, 2], deletes, "to");
     let masks = json!({"post": {"dataclean": {"mask_style": "x"}}});
-    fleet.change_rules(2, &[0, 1], (masks, "to xxxxxxxxxxxxx"));
+    fleet.change_rules(2, &[0, 1], masks, "to xxxxxxxxxxxxx");
     let token = json!({"name": "t", "scopes": ["ingest"]});
     let made = fleet.at(1, ("POST", "/tokens"), token);
     let (id, value) = (
@@ -231,7 +231,7 @@ fn assert_delivered_are_kept(fleet: &Fleet) {
 /// Changes still hold at all who are left, also at a gateway whose server is gone.
 fn after_the_kill(fleet: &Fleet) {
     let deletes = json!({"post": {"dataclean": {"clean_type": "DELETION"}}});
-    fleet.change_rules(1, &[2], (deletes, "to"));
+    fleet.change_rules(1, &[2], deletes, "to");
     let path = format!("/applications/{}/policy", fleet.application);
     let version = fleet.at(2, ("GET", &path), Value::Null)["version"].clone();
     let policy = json!({"app_mode": "sync", "phrase": "No.", "on_backend_failure": "closed"});

@@ -268,7 +268,8 @@ pub fn fit(rows: &[(&Row, &Seen)], seed: u64) -> Weights {
                         &mut weights,
                         &mut squares,
                         (&used, features, range),
-                        (row, weight),
+                        row,
+                        weight,
                     );
                 }
             }
@@ -292,7 +293,8 @@ fn step(
     weights: &mut Weights,
     squares: &mut [[f32; USED]],
     (used, features, range): Piece<'_>,
-    (row, weight): (&Row, f32),
+    row: &Row,
+    weight: f32,
 ) {
     let margins = weights.margin(features, range);
     let count = pieces(features, range).count();

@@ -43,8 +43,8 @@ pub fn add(random: &mut Random, rows: &mut Vec<Row>) {
         documents(language, (&carriers, &attacks), random, &mut made);
         made.extend(attacks);
     }
-    lookalikes(("en", LOOKALIKES), random, &mut made);
-    lookalikes(("ru", LOOKALIKES / 3), random, &mut made);
+    lookalikes("en", LOOKALIKES, random, &mut made);
+    lookalikes("ru", LOOKALIKES / 3, random, &mut made);
     wrapped(rows, random, &mut made);
     misspelt(&made, random, rows);
     for mut row in made {
@@ -157,7 +157,7 @@ fn attacks(language: &str, random: &mut Random) -> Vec<Row> {
 }
 
 /// Personas, settings for assistants of one's own, corrections: harmless, and like attacks in their words.
-fn lookalikes((language, count): (&str, usize), random: &mut Random, made: &mut Vec<Row>) {
+fn lookalikes(language: &str, count: usize, random: &mut Random, made: &mut Vec<Row>) {
     let (slots, templates) = grammar(&format!("lookalikes_{language}.txt"));
     for _ in 0..count {
         let template = random.pick(&templates).1.clone();

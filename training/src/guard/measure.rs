@@ -245,15 +245,16 @@ fn curves(
 
 /// Recall at several shares of flagged harmless messages, all of them and prompts only.
 pub fn curve(scored: &[Scored<'_>], columns: &[Column; 3]) -> String {
-    let all = curve_of("harmless messages", (scored, columns), |row| {
+    let all = curve_of("harmless messages", scored, columns, |row| {
         row.label == Label::Benign
     });
-    all + &curve_of("ordinary prompts", (scored, columns), is_prompt)
+    all + &curve_of("ordinary prompts", scored, columns, is_prompt)
 }
 
 fn curve_of(
     name: &str,
-    (scored, columns): (&[Scored<'_>], &[Column; 3]),
+    scored: &[Scored<'_>],
+    columns: &[Column; 3],
     is_harmless: fn(&Row) -> bool,
 ) -> String {
     if !scored.iter().any(|text| is_harmless(text.row)) {

@@ -39,7 +39,7 @@ pub fn run(options: &Options) {
         })
         .collect();
     eprintln!("{} letters after {:?}", letters.len(), started.elapsed());
-    let (scored, asked) = cross_validate((&rows, &seen), &letters);
+    let (scored, asked) = cross_validate(&rows, &seen, &letters);
     let columns = measure::columns(&scored, &asked);
     let tables = measure::print(&measure::table(&scored, &columns))
         + &measure::letters(&asked, &columns)
@@ -54,14 +54,16 @@ pub fn run(options: &Options) {
         .collect();
     sentences::fit(&mut weights, &all, SEED);
     println!("{}", dev(options, &weights, &columns));
-    write(options, (&weights, &columns), (&scored, &tables));
+    write(options, &weights, &columns, &scored, &tables);
     eprintln!("ready after {:?}", started.elapsed());
 }
 
 fn write(
     options: &Options,
-    (weights, columns): (&Weights, &[Column; 3]),
-    (scored, tables): (&[Scored<'_>], &str),
+    weights: &Weights,
+    columns: &[Column; 3],
+    scored: &[Scored<'_>],
+    tables: &str,
 ) {
     let mut heads = [Column::default(); HEADS];
     for (head, column) in [ATTACK, HARM, FOREIGN].into_iter().zip(columns) {
@@ -92,7 +94,8 @@ fn hash(text: &str) -> usize {
 
 /// Scores of every measured text by weights that have seen neither its kind nor what is inside it.
 fn cross_validate<'r>(
-    (rows, seen): (&'r [Row], &[Seen]),
+    rows: &'r [Row],
+    seen: &[Seen],
     letters: &[(Letter, Seen)],
 ) -> (Vec<Scored<'r>>, Vec<LetterScored>) {
     // What is put together does not change the folds.
