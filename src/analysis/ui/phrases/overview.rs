@@ -103,7 +103,7 @@ phrases! {
     disk_works: "working", "работает";
     disk_refuses: "failing", "сбой диска";
     heard: "Last report", "Последний отчёт";
-    own_overhead: "Added latency", "Добавленная задержка";
+    own_overhead: "Added latency", "Задержка шлюза";
     own_overhead_hint: "On average since the gateway started, without the model server and the analysis.",
         "В среднем с запуска шлюза, без сервера модели и анализа.";
     ago: "{} ago", "{} назад";
