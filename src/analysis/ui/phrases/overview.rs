@@ -98,7 +98,7 @@ phrases! {
     numbers: "Last number", "Последний номер";
     waiting_records: "Records in the spool", "Записей в очереди";
     oldest: "oldest {}", "старейшая {}";
-    dead_letters: "Dead letters", "Отклонённые записи";
+    dead_letters: "Dead letters", "Отклонённые";
     spool_disk: "Spool disk", "Диск очереди";
     disk_works: "working", "работает";
     disk_refuses: "failing", "сбой диска";
