@@ -77,7 +77,7 @@ phrases! {
     files: "Attached files", "Файлы";
     folder: "folder", "папка";
     bucket: "bucket", "бакет";
-    keeps: "Retention", "Ограничения хранения";
+    keeps: "Retention", "Хранение записей";
     days: "{} days", "{} дн.";
     rows: "{} records", "{} записей";
     no_bound: "unlimited", "без ограничений";
