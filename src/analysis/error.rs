@@ -8,7 +8,7 @@ use std::sync::LazyLock;
 use std::time::Duration;
 use thiserror::Error;
 
-/// `Retry-After` while the store is down, in seconds.
+/// `Retry-After` while the store is down or the analysis busy, in seconds.
 const STORE_RETRY_AFTER: u64 = 1;
 
 static STORE_FAILED: LazyLock<Throttle> =
@@ -32,6 +32,21 @@ impl FieldProblem {
             problem: problem.into(),
         }
     }
+}
+
+/// Why a message is not analyzed for now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+pub enum AnalysisBusy {
+    /// Too much waits already.
+    #[error(
+        "too many messages wait to be analyzed (limits.waiting_bytes), nothing was recorded: try again"
+    )]
+    Full,
+    /// Its turn did not come in time.
+    #[error(
+        "the message waited too long to be analyzed (limits.longest_wait), nothing was recorded: try again"
+    )]
+    Late,
 }
 
 /// Why a request is refused.
@@ -119,6 +134,9 @@ pub enum ApiError {
     /// The store is down; nothing was kept.
     #[error("the store is not available, nothing was recorded: try again")]
     StoreDown,
+    /// Too much waits to be analyzed, or the message has waited for too long.
+    #[error("{0}")]
+    Busy(#[from] AnalysisBusy),
     /// The analysis itself failed.
     #[error("the analysis failed")]
     Internal,
@@ -145,7 +163,7 @@ impl ApiError {
             Self::TooManyRequests { .. } => 429,
             Self::NotFound => 404,
             Self::MethodNotAllowed => 405,
-            Self::StoreDown => 503,
+            Self::StoreDown | Self::Busy(_) => 503,
             Self::Internal => 500,
         }
     }
@@ -154,7 +172,7 @@ impl ApiError {
     pub fn retry_after(&self) -> Option<u64> {
         match self {
             Self::TooManyRequests { retry_after, .. } => Some(*retry_after),
-            Self::StoreDown => Some(STORE_RETRY_AFTER),
+            Self::StoreDown | Self::Busy(_) => Some(STORE_RETRY_AFTER),
             _ => None,
         }
     }

@@ -123,7 +123,7 @@ impl Shared {
         remote: Remote,
     ) -> Result<Self, StartError> {
         let models = Models::read(&settings.detect)?;
-        let analyzer = MessageAnalyzer::new(settings.services, models, remote);
+        let analyzer = MessageAnalyzer::new(settings.services, models, remote, settings.queue);
         let access = Access::new(tokens.clone(), settings.requests_per_second);
         Ok(Self {
             applications: Arc::new(ApplicationCache::new(store.clone())),

@@ -3,21 +3,29 @@
 //! for attached files (CONTRACT 29).
 
 use super::attach::{Multipart, multipart};
+use super::known_keys::KnownKeys;
 use super::{
-    Analyzer, AnalyzerError, AttachError, Attachment, BatchResult, Record, ReportSource, batch,
+    Analyzer, AnalyzerError, AttachError, Attachment, BatchResult, Recognition, Record,
+    ReportSource, Verdict, batch,
 };
 use crate::config::BaseUrl;
 use crate::http_client::{self, Answer, Body, ClientError, HttpClient, ReloadableTls};
 use async_trait::async_trait;
 use http::header::{AUTHORIZATION, CONTENT_LENGTH, CONTENT_TYPE};
 use http::{HeaderValue, Request, Uri};
-use monitor_model::{AnalysisRequest, AnalysisResponse, GATEWAY_HEADER, RecordId, Secret};
+use monitor_model::{
+    AnalysisRequest, AnalysisResponse, DEFERRED_HEADER, GATEWAY_HEADER, RecordId, Secret,
+};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
+use tokio::sync::Semaphore;
 
 /// Largest answer of the backend that is read.
 const MAX_ANSWER: usize = 32 << 20;
+
+/// Questions about access keys at the same time.
+const MOST_QUESTIONS: usize = 16;
 
 /// Milliseconds between two reports on the spool.
 const REPORT_EVERY_MS: u64 = 1_000;
@@ -31,6 +39,9 @@ pub struct HttpAnalyzer {
     batch_uri: Uri,
     /// Whether the latest answer offered batches.
     takes_batches: AtomicBool,
+    known_keys: KnownKeys,
+    /// Questions about access keys at the same time.
+    questions: Semaphore,
     timeout: Duration,
     reports: OnceLock<ReportSource>,
     started: Instant,
@@ -62,6 +73,8 @@ impl HttpAnalyzer {
             response_uri: uri(monitor_model::Stage::PostCall.path())?,
             batch_uri: uri(batch::PATH)?,
             takes_batches: AtomicBool::new(false),
+            known_keys: KnownKeys::default(),
+            questions: Semaphore::new(MOST_QUESTIONS),
             timeout,
             reports: OnceLock::new(),
             started: Instant::now(),
@@ -119,6 +132,44 @@ impl HttpAnalyzer {
         Some(report().to_string())
     }
 
+    async fn verdict(&self, request: Request<Body>) -> Result<AnalysisResponse, AnalyzerError> {
+        let answer = self.call(request).await?;
+        let body = answer
+            .body
+            .as_ref()
+            .map_err(|error| unavailable(detail(*error)))?;
+        self.takes_batches
+            .store(offers_batches(&answer), Ordering::Relaxed);
+        match answer.status.as_u16() {
+            200..=299 => serde_json::from_slice(body)
+                .map_err(|_| unavailable("its answer is no analysis response (§2.9)")),
+            status => Err(AnalyzerError::of_status(status)),
+        }
+    }
+
+    /// Asks about an access key by a batch without lines, which stores nothing.
+    async fn ask_about(&self, key: &Secret) -> Recognition {
+        let Ok(authorization) = bearer(key) else {
+            return Recognition::UnknownKey;
+        };
+        let request = Request::post(self.batch_uri.clone())
+            .header(AUTHORIZATION, authorization)
+            .header(CONTENT_TYPE, batch::CONTENT_TYPE)
+            .body(http_client::whole(Vec::new()));
+        let Ok(request) = request else {
+            return Recognition::UnknownKey;
+        };
+        let Ok(answer) = self.call(request).await else {
+            return Recognition::NoAnswer;
+        };
+        match answer.status.as_u16() {
+            200..=299 => Recognition::Known,
+            401 | 403 => Recognition::UnknownKey,
+            408 | 429 | 500.. => Recognition::NoAnswer,
+            _ => Recognition::Unsupported,
+        }
+    }
+
     async fn call(&self, request: Request<Body>) -> Result<Answer, AnalyzerError> {
         let answer = self.client.send(request, MAX_ANSWER, self.timeout).await;
         answer.map_err(|error| unavailable(detail(error)))
@@ -152,18 +203,35 @@ fn bearer(key: &Secret) -> Result<HeaderValue, AnalyzerError> {
 #[async_trait]
 impl Analyzer for HttpAnalyzer {
     async fn analyze(&self, record: &Record) -> Result<AnalysisResponse, AnalyzerError> {
-        let answer = self.call(self.request(record)?).await?;
-        let body = answer
-            .body
-            .as_ref()
-            .map_err(|error| unavailable(detail(*error)))?;
-        self.takes_batches
-            .store(offers_batches(&answer), Ordering::Relaxed);
-        match answer.status.as_u16() {
-            200..=299 => serde_json::from_slice(body)
-                .map_err(|_| unavailable("its answer is no analysis response (§2.9)")),
-            status => Err(AnalyzerError::of_status(status)),
+        self.verdict(self.request(record)?).await
+    }
+
+    async fn deliver(&self, record: &Record) -> Result<Verdict, AnalyzerError> {
+        let mut request = self.request(record)?;
+        let deferred = HeaderValue::from_static("1");
+        request.headers_mut().insert(DEFERRED_HEADER, deferred);
+        Ok(Verdict {
+            analysis: self.verdict(request).await?,
+            durable: None,
+        })
+    }
+
+    async fn recognize(&self, key: &Secret, _: Option<&str>) -> Recognition {
+        if let Some(answer) = self.known_keys.get(key, Instant::now()) {
+            return answer;
         }
+        let asking = async {
+            let _question = self.questions.acquire().await;
+            // Another call with this key may have asked meanwhile.
+            match self.known_keys.get(key, Instant::now()) {
+                Some(answer) => answer,
+                None => self.ask_about(key).await,
+            }
+        };
+        let answer = tokio::time::timeout(self.timeout, asking).await;
+        let answer = answer.unwrap_or(Recognition::NoAnswer);
+        self.known_keys.set(key, answer, Instant::now());
+        answer
     }
 
     fn set_report_source(&self, reports: ReportSource) {

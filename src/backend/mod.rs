@@ -4,6 +4,7 @@
 mod attach;
 mod batch;
 mod http;
+mod known_keys;
 mod record;
 
 pub use attach::{AttachError, Attachment};
@@ -11,7 +12,7 @@ pub use http::HttpAnalyzer;
 pub use record::{CallFailure, ClosedBy, FileList, Record, RecordContext};
 
 use async_trait::async_trait;
-use monitor_model::{AnalysisResponse, GatewayReport, RecordId, Secret};
+use monitor_model::{AnalysisResponse, ApplicationId, GatewayReport, RecordId, Secret};
 use std::pin::Pin;
 use std::sync::Arc;
 use thiserror::Error;
@@ -21,6 +22,23 @@ pub type Durable = Pin<Box<dyn Future<Output = Result<(), AnalyzerError>> + Send
 
 /// The result of one record of a batch, with the backend's id of the record if its answer has one.
 pub type BatchResult = Result<Option<RecordId>, AnalyzerError>;
+
+/// What a backend knows of a caller.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Recognition {
+    /// It accepts records of the access key; of the application too, where it looks at that.
+    Known,
+    /// It accepts records of the access key, which belongs to this application; the call names none.
+    KnownFor(ApplicationId),
+    /// It accepts no records of the access key.
+    UnknownKey,
+    /// The application does not exist, or is not the access key's.
+    UnknownApplication,
+    /// It does not answer at present.
+    NoAnswer,
+    /// It cannot be asked.
+    Unsupported,
+}
 
 /// Makes a report on this gateway's spool, for the backend's overview of its gateways.
 pub type ReportSource = Arc<dyn Fn() -> GatewayReport + Send + Sync>;
@@ -51,12 +69,37 @@ pub trait Analyzer: Send + Sync {
         None
     }
 
+    /// Whether access keys and applications are in this process, so that looking them up costs nothing.
+    fn has_access_keys(&self) -> bool {
+        false
+    }
+
+    /// What the backend knows of a caller and of the application that the call names, before anything of it is
+    /// read. Only a backend that has the
+    /// access keys in this process looks at the application.
+    async fn recognize(&self, _: &Secret, _application_id: Option<&str>) -> Recognition {
+        Recognition::Unsupported
+    }
+
     /// Sets where the reports on this gateway's spool come from that go to the backend along with the
     /// records. An analyzer in the same process needs none.
     fn set_report_source(&self, _: ReportSource) {}
 
     /// Analyzes the record and returns once the verdict is known, which may be before the record is stored.
     async fn check(&self, record: &Record) -> Result<Verdict, AnalyzerError> {
+        Ok(Verdict {
+            analysis: self.analyze(record).await?,
+            durable: None,
+        })
+    }
+
+    /// Analyzes a record that no client waits for; those that one waits for go before it. Files are attached to
+    /// the id that the backend keeps, which of a record sent twice is the first one: a record with files is
+    /// stored when this returns.
+    async fn deliver(&self, record: &Record) -> Result<Verdict, AnalyzerError> {
+        if record.files.is_none() {
+            return self.check(record).await;
+        }
         Ok(Verdict {
             analysis: self.analyze(record).await?,
             durable: None,

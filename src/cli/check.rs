@@ -37,7 +37,7 @@ fn summary(file: Option<&Path>, role: Role, settings: &Settings) -> String {
     let mut lines = format!("{source}: ok\n");
     let mut line = |name: &str, text: String| {
         // Writing to a string has no failing case.
-        let _ = writeln!(lines, "  {:<15}{text}", format!("{name}:"));
+        let _ = writeln!(lines, "  {:<17}{text}", format!("{name}:"));
     };
     line("command", role.command().to_owned());
     line("configuration", settings.hash());
@@ -47,6 +47,7 @@ fn summary(file: Option<&Path>, role: Role, settings: &Settings) -> String {
         line("operations", gateway.operations.to_string());
         line("upstream", upstream(gateway));
         line("monitor", monitor(gateway, role));
+        line("unknown callers", unknown_callers(gateway, role));
     }
     if role != Role::Gateway {
         line("analysis", listeners(&settings.analysis.listen));
@@ -81,6 +82,12 @@ fn monitor(gateway: &GatewaySettings, role: Role) -> String {
         (None, Role::All) => "not set: analyzed in this process".to_owned(),
         (None, _) => "not set: no telemetry is sent".to_owned(),
     }
+}
+
+/// The treatment of access keys and applications that nobody knows.
+fn unknown_callers(gateway: &GatewaySettings, role: Role) -> String {
+    let has_access_keys = role == Role::All && gateway.monitor.url.is_none();
+    gateway.monitor.callers(has_access_keys).to_string()
 }
 
 fn services(services: Services) -> String {

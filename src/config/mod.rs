@@ -28,13 +28,16 @@ pub use sections::analysis::detect::{
 };
 pub use sections::analysis::files::{AttachmentSettings, BlobPlace};
 pub use sections::analysis::judge::{JudgePlace, JudgeSettings, ResponseFormat};
+pub use sections::analysis::queue::AnalysisQueue;
 pub use sections::analysis::retention::RetentionSettings;
 pub use sections::analysis::sign_in::{OidcSettings, SignInRole};
 pub use sections::call_limits::CallLimits;
 pub use sections::client_identity::ClientIdentity;
 pub use sections::gateway::files::FilesSettings;
 pub use sections::gateway::limits::{Limits, ShutdownSettings, StreamSettings};
-pub use sections::gateway::monitor::MonitorSettings;
+pub use sections::gateway::monitor::{
+    CallerRules, MonitorSettings, UnknownApplication, UnknownKey,
+};
 pub use sections::gateway::spool::{Durability, OnDiskFailure, QueueSettings, SpoolSettings};
 pub use sections::gateway::trace::TraceSettings;
 pub use sections::gateway::upstream::{FailoverOn, HealthSettings, Http2, UpstreamSettings};

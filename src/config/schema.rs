@@ -4,7 +4,8 @@
 use super::reading::reader::Reader;
 use super::role::Role;
 use super::sections::analysis::{
-    checks, detect, files as analysis_files, judge, retention, services, sign_in,
+    checks, detect, files as analysis_files, judge, queue as analysis_queue, retention, services,
+    sign_in,
 };
 use super::sections::gateway::{
     applications, files as gateway_files, limits, monitor, spool, trace, upstream,
@@ -114,6 +115,7 @@ fn analysis(r: &mut Reader<'_>, prefix: &str, host: Ipv4Addr) -> AnalysisSetting
             &key("limits.requests_per_second"),
             &units::count(1..=1_000_000),
         ),
+        queue: analysis_queue::read(r, &key("limits.")),
         judge: judge::read(r, prefix),
         oidc: sign_in::read(r, prefix),
         checks: checks::read(r, prefix),

@@ -4,6 +4,7 @@ use super::sections::analysis::checks::ChecksSettings;
 use super::sections::analysis::detect::DetectSettings;
 use super::sections::analysis::files::{AttachmentSettings, BlobPlace};
 use super::sections::analysis::judge::JudgeSettings;
+use super::sections::analysis::queue::AnalysisQueue;
 use super::sections::analysis::retention::RetentionSettings;
 use super::sections::analysis::sign_in::OidcSettings;
 use super::sections::gateway::files::FilesSettings;
@@ -94,6 +95,8 @@ pub struct AnalysisSettings {
     pub attachments: AttachmentSettings,
     /// Requests per second that one access key may send over HTTP; None: as many as it likes.
     pub requests_per_second: Option<usize>,
+    /// Messages that wait to be analyzed.
+    pub queue: AnalysisQueue,
     /// The judge of custom policies; None: policies are matched by keywords.
     pub judge: Option<JudgeSettings>,
     /// Another server that people sign in by; None: their passwords alone.

@@ -6,6 +6,7 @@ use super::reading::reader::Reader;
 use super::role::Role;
 use super::sections::analysis::judge::JudgePlace;
 use super::sections::client_identity::ClientIdentity;
+use super::sections::gateway::monitor::{UnknownApplication, UnknownKey};
 use super::sections::gateway::spool::{Durability, OnDiskFailure};
 use super::sections::gateway::upstream::MOST_UPSTREAMS;
 use super::sections::listen::Listener;
@@ -33,6 +34,7 @@ pub(super) fn contradictions(settings: &Settings, role: Role, reader: &mut Reade
     client(&upstream.client, &upstream.url, "upstream", reader);
     client(&monitor.client, &monitor.url, "monitor", reader);
     policy_store(gateway, reader);
+    unknown_callers(gateway, role, reader);
     judge(settings, role, reader);
     let batched = gateway.spool.durability == Durability::Batched;
     if batched && gateway.spool.on_disk_failure == OnDiskFailure::Closed {
@@ -41,6 +43,29 @@ pub(super) fn contradictions(settings: &Settings, role: Role, reader: &mut Reade
     }
     standby(gateway, reader);
     called(gateway, role, reader);
+}
+
+/// What a gateway is to do with unknown callers it can tell.
+fn unknown_callers(gateway: &GatewaySettings, role: Role, reader: &mut Reader<'_>) {
+    let (monitor, is_alone) = (&gateway.monitor, role == Role::Gateway);
+    if is_alone && monitor.url.is_none() && monitor.unknown_key == Some(UnknownKey::Refuse) {
+        let text =
+            "requires a backend that knows the access keys; set MONITOR_URL, or allowed: forward";
+        reader.contradiction("monitor.unknown_key", text);
+    }
+    let application = monitor.unknown_application;
+    let is_told_apart = application.is_some_and(|it| it != UnknownApplication::Async);
+    let has_policies = gateway.store.is_some() || !gateway.applications.is_empty();
+    if is_alone && is_told_apart && !has_policies {
+        let text =
+            "requires the known applications; set store.host or applications, or allowed: async";
+        reader.contradiction("monitor.unknown_application", text);
+    }
+    let is_default = application == Some(UnknownApplication::Default);
+    if is_alone && is_default && monitor.application_id.is_none() {
+        let text = "default requires monitor.application_id (MONITOR_APPLICATION_ID); allowed: async, refuse";
+        reader.contradiction("monitor.unknown_application", text);
+    }
 }
 
 /// An upstream is set, and neither it nor the backend is this gateway.

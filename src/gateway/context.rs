@@ -1,6 +1,7 @@
 //! What one call carries from its first phase to its access line.
 
 use super::call_trace::{self, AnswerMetadata, CallClock, CallTrace};
+use super::callers::CountsFor;
 use super::limits::{CallPermit, MemoryReservation};
 use super::listen::connection_limit::Permit;
 use super::state::Snapshot;
@@ -21,6 +22,8 @@ pub struct CallContext {
     /// The access line's `detail`.
     pub(crate) detail: Option<&'static str>,
     pub(crate) access_key: Option<Secret>,
+    /// The application that the call counts for.
+    pub(crate) counts_for: CountsFor,
     /// Transparent routes: addresses of the current server that were tried.
     pub(crate) attempts: usize,
     /// Transparent routes: the current server.
@@ -57,6 +60,7 @@ impl CallContext {
             status: 0,
             detail: None,
             access_key: None,
+            counts_for: CountsFor::Named,
             attempts: 0,
             server: None,
             tried: TriedServers::default(),
@@ -70,6 +74,17 @@ impl CallContext {
             trace: None,
             route: RouteLabel::Other,
             metrics,
+        }
+    }
+
+    /// The application of the call, unparsed: X-Application-Id, or MONITOR_APPLICATION_ID (CONTRACT 7), unless
+    /// it counts for another one (CONTRACT 44).
+    pub(crate) fn application_id(&self, named: Option<String>) -> Option<String> {
+        let default = || Some(self.snapshot.settings.monitor.application_id?.to_string());
+        match self.counts_for {
+            CountsFor::Named => named.or_else(default),
+            CountsFor::Default => default(),
+            CountsFor::Keys(own) => Some(own.to_string()),
         }
     }
 

@@ -33,6 +33,10 @@ pub(crate) enum CallError {
     Broken(&'static str),
     /// The backend refuses the access key, so the call cannot be checked (CONTRACT 13).
     KeyRefused,
+    /// The backend cannot be asked about the access key, and the settings require it (CONTRACT 44).
+    KeyUnchecked,
+    /// The application does not exist, or is not the access key's (CONTRACT 44).
+    UnknownApplication,
     /// There is no verdict, and the policy requires one (CONTRACT 13).
     Unchecked,
     /// The record cannot be written, and the settings require one.
@@ -75,6 +79,8 @@ impl CallError {
             Self::Late => (502, GatewayError, "the upstream did not answer in time (GATEWAY_UPSTREAM_TIMEOUT)".into()),
             Self::Broken(why) => (502, GatewayError, format!("the connection to the upstream broke before it answered: {why}")),
             Self::KeyRefused => (401, InvalidRequestError, "the monitoring backend refused the access key; send the key that was issued to you in X-Monitor-Api-Key".into()),
+            Self::KeyUnchecked => (502, GatewayError, "the monitoring backend cannot be asked about the access key, and only known ones are served (monitor.unknown_key); try again".into()),
+            Self::UnknownApplication => (403, InvalidRequestError, "the application in X-Application-Id does not exist or is not this access key's; send the id of one that is, or leave the header out".into()),
             Self::Unchecked => (502, GatewayError, "the monitoring backend gave no verdict, and this application's policy requires one (on_backend_failure)".into()),
             Self::Unregistered => (502, GatewayError, "the call cannot be registered because the gateway's disk fails, and registration is required (spool.on_disk_failure)".into()),
             Self::TooMany { limit: QuotaLimit::Rate, .. } => (429, RateLimitError, "this application exceeds its rate of calls; retry after the seconds in Retry-After".into()),
@@ -114,6 +120,7 @@ impl CallError {
             Self::Connect(_)
             | Self::Late
             | Self::Broken(_)
+            | Self::KeyUnchecked
             | Self::Unchecked
             | Self::Unregistered
             | Self::Overloaded(_) => Outcome::GatewayError,
@@ -136,6 +143,8 @@ impl CallError {
             Self::Late => "upstream_late",
             Self::Broken(_) => "upstream_broken",
             Self::KeyRefused => "access_key_refused",
+            Self::KeyUnchecked => "access_key_unchecked",
+            Self::UnknownApplication => "unknown_application",
             Self::Unchecked => "unchecked",
             Self::Unregistered => "unregistered",
             Self::TooMany { .. } => "too_many_calls",

@@ -4,6 +4,7 @@
 pub mod attachments;
 mod auth;
 mod call_trace;
+mod callers;
 mod context;
 pub mod docs;
 mod error;

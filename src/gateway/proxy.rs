@@ -9,7 +9,7 @@ use super::headers::{self, Extensions, check_framing};
 use super::route::Route;
 use super::state::GatewayState;
 use super::upstream::transparent;
-use super::{auth, exchange, respond};
+use super::{auth, callers, exchange, respond};
 use crate::observe::{Exhausted, Outcome};
 use async_trait::async_trait;
 use bytes::Bytes;
@@ -63,6 +63,23 @@ impl Gateway {
         }
     }
 
+    /// Checks that the caller is known, then counts the call.
+    async fn admit(
+        &self,
+        session: &Session,
+        ctx: &mut CallContext,
+        route: Route,
+    ) -> Result<Route, CallError> {
+        let rules = ctx.snapshot.caller_rules();
+        if let Some(key) = ctx.access_key.as_ref().filter(|_| !rules.let_all_pass()) {
+            let named = Extensions::of(&session.req_header().headers).application_id;
+            let admitted = callers::admit(&ctx.snapshot, key, named.as_deref());
+            ctx.counts_for = Box::pin(admitted).await?;
+        }
+        self.acquire_permits(session, ctx, &route)?;
+        Ok(route)
+    }
+
     /// Counts the call against the limit of all calls and those of its application. Nothing of the body has
     /// been read at this point.
     fn acquire_permits(
@@ -80,8 +97,7 @@ impl Gateway {
         let limited = policies.and_then(|policies| {
             policies.limits(|| {
                 let named = Extensions::of(&session.req_header().headers).application_id;
-                let fallback = || Some(snapshot.settings.monitor.application_id?.to_string());
-                named.or_else(fallback)
+                ctx.application_id(named)
             })
         });
         if let Some(limited) = limited {
@@ -113,11 +129,10 @@ impl Gateway {
     /// Answers the call, unless it is transparent; true when it is answered.
     async fn serve(&self, session: &mut Session, ctx: &mut CallContext) -> Result<bool> {
         let framing = Self::end_head(session);
-        let admitted = self.authorize(session, ctx, framing);
-        let admitted = admitted.and_then(|route| {
-            self.acquire_permits(session, ctx, &route)?;
-            Ok(route)
-        });
+        let admitted = match self.authorize(session, ctx, framing) {
+            Ok(route) => self.admit(session, ctx, route).await,
+            Err(error) => Err(error),
+        };
         match admitted {
             Ok(Route::Chat) => {
                 let snapshot = ctx.snapshot.clone();

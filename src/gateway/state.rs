@@ -1,12 +1,13 @@
 //! The gateway's shared state: a snapshot that a reload replaces (a call keeps the one it began with,
 //! CONTRACT 35), and what outlives reloads.
 
+use super::callers::AcceptedKeys;
 use super::inspector::Inspector;
 use super::limits::{CallQuotas, MemoryBudget, SpillFolder};
 use super::listen::connection_limit::ConnectionLimit;
 use super::upstream::{UpstreamConfig, UpstreamGroup, UpstreamStatus, UpstreamTls};
 use crate::backend::Analyzer;
-use crate::config::{GatewaySettings, Limits};
+use crate::config::{CallerRules, GatewaySettings, Limits};
 use crate::observe::Metrics;
 use crate::observe::access::AccessLog;
 use crate::observe::trace::Tracer;
@@ -24,6 +25,8 @@ pub struct Snapshot {
     pub(crate) upstream: UpstreamGroup,
     /// The spool that delivers records to the backend; None sends no telemetry (§1.9).
     pub(crate) spool: Option<Spool>,
+    /// Access keys that the backend has accepted.
+    pub(crate) accepted_keys: Arc<AcceptedKeys>,
     /// Gives the verdicts that sync mode awaits; None where there is no backend.
     pub(crate) analyzer: Option<Arc<dyn Analyzer>>,
     /// None where no policy store is configured: every call is async.
@@ -100,6 +103,7 @@ impl Snapshot {
             settings,
             upstream,
             spool: monitoring.spool,
+            accepted_keys: Arc::default(),
             analyzer: monitoring.analyzer,
             policies: monitoring.policies,
             inspector: monitoring.inspector,
@@ -109,6 +113,17 @@ impl Snapshot {
             tracer: monitoring.tracer,
             metrics,
         })
+    }
+
+    /// Whether access keys and applications are in this process.
+    pub(super) fn has_access_keys(&self) -> bool {
+        let analyzer = self.analyzer.as_ref();
+        analyzer.is_some_and(|analyzer| analyzer.has_access_keys())
+    }
+
+    /// The treatment of unknown callers.
+    pub(super) fn caller_rules(&self) -> CallerRules {
+        self.settings.monitor.callers(self.has_access_keys())
     }
 
     /// The same gateway with other settings. Connections to unchanged upstreams are kept. None when the
@@ -133,6 +148,7 @@ impl Snapshot {
             settings,
             upstream,
             spool: self.spool.clone(),
+            accepted_keys: self.accepted_keys.clone(),
             analyzer: self.analyzer.clone(),
             policies: self.policies.clone(),
             inspector: self.inspector.clone(),

@@ -46,6 +46,11 @@ impl Remote {
         }
     }
 
+    /// The metrics of the process; None in tests.
+    pub(crate) fn metrics(&self) -> Option<&Metrics> {
+        self.metrics.as_deref()
+    }
+
     /// With a judge.
     #[must_use]
     pub fn with_judge(mut self, judge: ModelJudge) -> Self {

@@ -135,6 +135,34 @@ label!(
     }
 );
 label!(
+    /// `outcome` label of calls by callers that are not known (CONTRACT 44).
+    UnknownCaller {
+        /// The access key is not known: 401.
+        KeyRefused => "key_refused",
+        /// The access key is not known: forwarded.
+        KeyForwarded => "key_forwarded",
+        /// Nobody could be asked about an access key that was never accepted before: 502.
+        KeyUnchecked => "key_unchecked",
+        /// The backend cannot be asked about access keys: forwarded.
+        KeyUnsupported => "key_unsupported",
+        /// The application is not known: 403.
+        ApplicationRefused => "application_refused",
+        /// The application is not known: a call of the default one.
+        ApplicationDefault => "application_default",
+        /// The application is not known: forwarded unchecked.
+        ApplicationForwarded => "application_forwarded",
+    }
+);
+label!(
+    /// `reason` label of messages that got no turn to be analyzed.
+    TurnRefusal {
+        /// Too much waited already (limits.waiting_bytes).
+        Full => "full",
+        /// The turn did not come in time (limits.longest_wait).
+        Late => "late",
+    }
+);
+label!(
     /// `room` label of calls refused with 503.
     Exhausted {
         /// Memory for bodies, limits.buffered_bytes.

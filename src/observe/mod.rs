@@ -11,10 +11,11 @@ pub mod trace;
 
 pub use labels::{
     AcceptFault, AttachmentOutcome, EndReason, Exhausted, FailoverReason, Outcome, QuotaLimit,
-    RemoteLabel, RemoteOutcome, RouteLabel, TelemetryOutcome, UncheckedReason, UnrestoredReason,
-    UpgradeResult, VerdictType,
+    RemoteLabel, RemoteOutcome, RouteLabel, TelemetryOutcome, TurnRefusal, UncheckedReason,
+    UnknownCaller, UnrestoredReason, UpgradeResult, VerdictType,
 };
 pub use metrics::{
-    CallTimes, LimitMetrics, Metrics, OutputMetrics, RemoteMetrics, SpoolMetrics, UpstreamMetrics,
+    CallTimes, LimitMetrics, Metrics, OutputMetrics, RemoteMetrics, SpoolMetrics, TurnMetrics,
+    UpstreamMetrics,
 };
 pub use throttle::Throttle;

@@ -123,6 +123,11 @@ impl Policies {
         }
     }
 
+    /// Whether the application is known: it has a policy, or nobody can tell.
+    pub fn knows(&self, application_id: &str) -> bool {
+        self.lookup(Some(application_id)) != Found::NoPolicy
+    }
+
     /// The policy of an application.
     pub fn find(&self, id: ApplicationId) -> Found {
         let snapshot = self.0.snapshot.load();

@@ -139,9 +139,9 @@ fn records_need_a_key_that_the_server_knows() {
 }
 
 #[test]
-fn an_invented_key_passes_at_the_gateway_and_stores_nothing() {
-    // §4.1 rule 1 asks for a key, not for a known one; the backend refuses it and that is counted.
-    let stack = Stack::all().start();
+fn an_invented_key_that_is_forwarded_stores_nothing() {
+    // §4.1 rule 1 asks for a key, not for a known one; the backend refuses it and that is counted. CONTRACT 44.
+    let stack = Stack::all().yaml("monitor: {unknown_key: forward}").start();
     let request = Request::chat(HELLO)
         .without_key()
         .header("X-Monitor-Api-Key", "mon_invented");

@@ -9,6 +9,7 @@ mod attachments_kept;
 mod auth;
 mod batches;
 mod bytes;
+mod callers;
 mod crowd;
 mod early;
 mod errors;

@@ -15,7 +15,7 @@ use std::sync::LazyLock;
 
 /// The layers, lowest first. Whatever is not named here stands on top.
 const LAYERS: [&[&str]; 4] = [
-    &["model", "config", "observe", "http_client"],
+    &["model", "config", "observe", "http_client", "fair_queue"],
     &["wire", "detect", "store", "policy", "spool", "backend"],
     &["gateway", "analysis", "judge", "demo"],
     &["app", "cli", "main", "lib"],

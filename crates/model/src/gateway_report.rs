@@ -6,6 +6,9 @@ use uuid::Uuid;
 
 /// The header's name.
 pub const GATEWAY_HEADER: &str = "x-monitor-gateway";
+
+/// The header of a record that no client waits for: those that one waits for are analyzed before it.
+pub const DEFERRED_HEADER: &str = "x-monitor-deferred";
 /// The longest header that is read.
 const LONGEST: usize = 300;
 const LONGEST_VERSION: usize = 32;

@@ -9,6 +9,7 @@
 //!   maker, and stays within the maker's application.
 
 use crate::analysis::error::ApiError;
+use crate::fair_queue::Tenant;
 use monitor_model::ApplicationId;
 use monitor_store::{Account, Role, Scope, Scopes, Token, TokenId};
 
@@ -57,6 +58,14 @@ impl Caller {
             token_id: None,
             scopes: Scopes::of(&Scope::ALL),
             bound: None,
+        }
+    }
+
+    /// Whose share the caller's messages of an application are counted on.
+    pub(crate) fn tenant(&self, application: ApplicationId) -> Tenant {
+        match self.token_id {
+            Some(token) => Tenant::new(&token.0, &application),
+            None => Tenant::new(&self.name, &application),
         }
     }
 

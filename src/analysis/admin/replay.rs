@@ -10,6 +10,7 @@ use crate::analysis::ingest::inline_rules::Validation;
 use crate::analysis::ingest::verdict;
 use crate::analysis::records::queries::find_record;
 use crate::analysis::rules::application_rules::ApplicationRules;
+use crate::fair_queue::{Claim, Tenant, Urgency};
 use monitor_detect::rules::CustomPolicy;
 use monitor_detect::{Compiled, Rules};
 use monitor_model::{AnalysisResponse, ApplicationId, Policy, RecordId, Stage};
@@ -237,9 +238,13 @@ impl Admin {
         let (basis, Some(text)) = differences::text(record) else {
             return Ok(None);
         };
+        let claim = Claim {
+            tenant: Tenant::new(&"replays", &record.summary.application_id),
+            urgency: Urgency::Deferred,
+        };
         let (_, mut report) = self
             .analyzer
-            .analyze_locally(text.to_owned(), rules)
+            .analyze_locally(text.to_owned(), rules, claim)
             .await?;
         if basis == Basis::CleanedText {
             differences::complete(&mut report, record, rules);

@@ -6,6 +6,7 @@ use crate::analysis::error::{ApiError, FieldProblem};
 use crate::analysis::ingest::inline_rules::Validation;
 use crate::analysis::ingest::verdict;
 use crate::analysis::rules::application_rules::ApplicationRules;
+use crate::fair_queue::{Claim, Tenant, Urgency};
 use monitor_detect::rules::{CustomPattern, Pattern};
 use monitor_detect::{CleanType, DatacleanRules, Rules};
 use monitor_model::{AnalysisResponse, Stage};
@@ -74,7 +75,12 @@ impl Admin {
         }
         let validation = Validation::stored(stage, rules);
         let inline = self.inline_rules.compile(validation).await?;
-        let (_, report) = self.analyzer.analyze(stage, &inline.rules, text).await?;
+        let claim = Claim {
+            tenant: Tenant::new(&"trials", &()),
+            urgency: Urgency::Deferred,
+        };
+        let analyzed = self.analyzer.analyze(stage, &inline.rules, text, claim);
+        let (_, report) = analyzed.await?;
         Ok(verdict::answer(report))
     }
 }

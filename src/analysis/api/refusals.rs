@@ -106,7 +106,7 @@ pub(super) const REFUSALS: [Refusal; 13] = [
     Refusal {
         status: 503,
         name: "StoreDown",
-        description: "The store is not available; nothing was recorded.",
+        description: "The store is not available, or too many messages wait to be analyzed; nothing was recorded.",
         header: Some(("Retry-After", "Retry-After")),
         message: "the store is not available, nothing was recorded: try again",
     },

@@ -1,31 +1,48 @@
-//! Runs the engine on a message, on the serving thread or away from it, depending on how long it takes.
+//! Runs the engine on a message, on the serving thread or away from it, depending on how long it takes. Away
+//! from it messages take turns (`fair_queue`), so that no tenant's messages delay those of another by more
+//! than a turn.
 
 use super::models::Models;
 use crate::analysis::clock::steady_us;
-use crate::analysis::error::ApiError;
-use crate::config::Services;
+use crate::analysis::error::{AnalysisBusy, ApiError};
+use crate::config::{AnalysisQueue, Services};
+use crate::fair_queue::{Claim, NoTurn, Turn, TurnFigures, TurnLimits, Turns};
 use crate::judge::Remote;
+use crate::observe::TurnRefusal;
+use crate::observe::events::AnalysisRefused;
 use monitor_detect::{Compiled, Encoding, Engine, ProposedFinds, Report};
 use std::sync::Arc;
-use tokio::sync::Semaphore;
+use std::time::Instant;
 
-/// Longer messages are analyzed away from the threads that serve connections.
-const INLINE_BYTES: usize = 64 * 1024;
+/// Longer messages are analyzed away from the threads that serve connections, which a message of this size
+/// holds for a millisecond or two.
+const INLINE_BYTES: usize = 16 * 1024;
 /// The same for custom regexes, whose cost per byte is not known. Models always run away from these
 /// threads: they take a thousand times longer.
 const INLINE_BYTES_OF_REGEXES: usize = 4 * 1024;
+/// Messages of at most this cost have places that longer ones never take.
+const SHORT: u64 = 256 * 1024;
+/// What a message costs besides its bytes.
+const COST_OF_A_MESSAGE: u64 = 4 * 1024;
+/// How many times as much a byte costs where custom regexes look at it.
+const COST_OF_REGEXES: u64 = 4;
 
-/// The engine, its limit on long messages analyzed at once, and the remote checks.
+/// The engine, the turns of the messages it does not analyze at once, and the remote checks.
 pub(crate) struct MessageAnalyzer {
     pub(crate) engine: Arc<Engine>,
     pub(crate) remote: Remote,
     has_models: bool,
-    long_messages: Arc<Semaphore>,
+    turns: Arc<Turns>,
 }
 
 impl MessageAnalyzer {
     /// Builds the engine and warms it up, which takes tens of milliseconds.
-    pub(crate) fn new(services: Services, models: Models, remote: Remote) -> Self {
+    pub(crate) fn new(
+        services: Services,
+        models: Models,
+        remote: Remote,
+        queue: AnalysisQueue,
+    ) -> Self {
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         let has_models = !models.are_none();
         let engine = Arc::new(models.beside(Engine::new(services)));
@@ -34,8 +51,19 @@ impl MessageAnalyzer {
             engine,
             remote,
             has_models,
-            long_messages: Arc::new(Semaphore::new(cores)),
+            turns: Turns::new(TurnLimits {
+                places: cores + 1,
+                kept: 1,
+                short: SHORT,
+                waiting_cost: queue.waiting_bytes,
+                longest_wait: queue.longest_wait,
+            }),
         }
+    }
+
+    /// The messages that are analyzed away from the serving threads, and those that wait for it.
+    pub(crate) fn turn_figures(&self) -> TurnFigures {
+        self.turns.figures()
     }
 
     /// Runs the engine alone, without remote checks; gives the message back with the report.
@@ -43,8 +71,9 @@ impl MessageAnalyzer {
         &self,
         message: String,
         rules: &Arc<Compiled>,
+        claim: Claim,
     ) -> Result<(String, Report), ApiError> {
-        self.run_engine(message, rules, ProposedFinds::default())
+        self.run_engine(message, rules, ProposedFinds::default(), claim)
             .await
     }
 
@@ -54,32 +83,61 @@ impl MessageAnalyzer {
         message: String,
         rules: &Arc<Compiled>,
         proposed: ProposedFinds,
+        claim: Claim,
     ) -> Result<(String, Report), ApiError> {
-        let longest = match rules.has_regexes() {
-            _ if self.has_models => 0,
-            true => INLINE_BYTES_OF_REGEXES,
-            false => INLINE_BYTES,
-        };
-        if message.len() <= longest {
+        if message.len() <= self.longest_inline(rules) {
             let report = self
                 .engine
                 .analyze_with(&message, rules, &proposed, &steady_us);
             return Ok((message, report));
         }
         let (engine, rules) = (self.engine.clone(), rules.clone());
-        // The permit is held even when the caller goes away: the work goes on.
-        let permit = self
-            .long_messages
-            .clone()
-            .acquire_owned()
-            .await
-            .map_err(|_| ApiError::Internal)?;
+        let turn = self.turn(claim, cost(&message, &rules)).await?;
         tokio::task::spawn_blocking(move || {
             let report = engine.analyze_with(&message, &rules, &proposed, &steady_us);
-            drop(permit);
+            // Held even when the caller goes away: the work goes on.
+            drop(turn);
             (message, report)
         })
         .await
         .map_err(|_| ApiError::Internal)
+    }
+
+    fn longest_inline(&self, rules: &Compiled) -> usize {
+        match rules.has_regexes() {
+            _ if self.has_models => 0,
+            true => INLINE_BYTES_OF_REGEXES,
+            false => INLINE_BYTES,
+        }
+    }
+
+    /// Waits for the tenant's turn.
+    async fn turn(&self, claim: Claim, cost: u64) -> Result<Turn, ApiError> {
+        let began = Instant::now();
+        let turn = self.turns.take(claim, cost).await;
+        let metrics = self.remote.metrics();
+        if let Some(metrics) = metrics {
+            let seconds = began.elapsed().as_secs_f64();
+            metrics.turns.waited(claim.urgency.as_str(), seconds);
+        }
+        turn.map_err(|reason| {
+            let (label, error) = match reason {
+                NoTurn::Full => (TurnRefusal::Full, AnalysisBusy::Full),
+                NoTurn::Late => (TurnRefusal::Late, AnalysisBusy::Late),
+            };
+            if let Some(metrics) = metrics {
+                AnalysisRefused { reason: label }.emit(metrics);
+            }
+            error.into()
+        })
+    }
+}
+
+/// What the analysis of a message costs, in bytes of text without custom regexes.
+fn cost(message: &str, rules: &Compiled) -> u64 {
+    let bytes = message.len() as u64 + COST_OF_A_MESSAGE;
+    match rules.has_regexes() {
+        true => bytes.saturating_mul(COST_OF_REGEXES),
+        false => bytes,
     }
 }

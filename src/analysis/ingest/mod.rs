@@ -16,6 +16,7 @@ pub(crate) mod request;
 pub(crate) mod verdict;
 
 use crate::analysis::access::Access;
+use crate::fair_queue::TurnFigures;
 use crate::judge::Remote;
 use analyzer::MessageAnalyzer;
 use application_cache::ApplicationCache;
@@ -40,6 +41,11 @@ pub struct Ingest {
 impl Ingest {
     pub(crate) fn max_body(&self) -> u64 {
         self.max_body
+    }
+
+    /// The messages that are analyzed away from the serving threads, and those that wait for it.
+    pub(crate) fn turn_figures(&self) -> TurnFigures {
+        self.analyzer.turn_figures()
     }
 
     /// The servers that are asked besides the engine.

@@ -8,13 +8,22 @@ use super::request::{ProcessInput, ProcessRequest};
 use super::verdict::RulesInForce;
 use crate::analysis::access::caller::Caller;
 use crate::analysis::error::ApiError;
-use monitor_model::{AnalysisResponse, Secret, Stage};
+use crate::fair_queue::{Claim, Urgency};
+use futures_util::FutureExt;
+use monitor_model::{AnalysisResponse, ApplicationId, Secret, Stage};
 use monitor_store::{Durable, NewRecord, Scope};
+use std::task::Poll;
 
 /// A record that is not stored yet, and what of its answer only the caller sees.
 struct BuiltRecord {
     record: NewRecord,
     caller_view: Option<CallerView>,
+}
+
+/// A message, with the fields that are understood.
+struct Subject {
+    input: ProcessInput,
+    parameters: Parameters,
 }
 
 impl Ingest {
@@ -28,12 +37,14 @@ impl Ingest {
         stage: Stage,
         key: &Secret,
         input: ProcessInput,
+        urgency: Urgency,
     ) -> Result<AnalysisResponse, ApiError> {
         let caller = self.access.recognize(key, Scope::Ingest).await?;
         let request = ProcessRequest {
             stage,
             input,
             validation: None,
+            urgency,
         };
         self.process_for(&caller, request).await
     }
@@ -49,21 +60,40 @@ impl Ingest {
         stage: Stage,
         key: &Secret,
         input: ProcessInput,
+        urgency: Urgency,
     ) -> Result<(AnalysisResponse, Durable), ApiError> {
         let caller = self.access.recognize(key, Scope::Ingest).await?;
         let request = ProcessRequest {
             stage,
             input,
             validation: None,
+            urgency,
         };
         let BuiltRecord {
             record,
             caller_view,
         } = self.build_record(&caller, request).await?;
         let mut answer = record.answer.clone();
-        let durable = durable_of_insert(self.records.begin_insert(record).await)?;
+        let durable = self.begin_insert(record).await?;
         CallerView::apply(caller_view, &mut answer);
         Ok((answer, durable))
+    }
+
+    /// Whether messages of this access key and application would be taken. Gives the application of a message
+    /// that names none, if the access key has one.
+    ///
+    /// # Errors
+    /// As [`Ingest::process`].
+    pub async fn recognize(
+        &self,
+        key: &Secret,
+        application_id: Option<&str>,
+    ) -> Result<Option<ApplicationId>, ApiError> {
+        let caller = self.access.recognize(key, Scope::Ingest).await?;
+        if application_id.is_some() {
+            self.applications.resolve(application_id, &caller).await?;
+        }
+        caller.narrow(None)
     }
 
     /// As [`Ingest::process`], for a caller whose token was checked.
@@ -82,6 +112,17 @@ impl Ingest {
         Ok(answer)
     }
 
+    /// Hands a record to the store. The verdict does not wait where the store's queue is full: the records
+    /// of others are none of its concern, and until it is durable the record stays with its caller.
+    async fn begin_insert(&self, record: NewRecord) -> Result<Durable, ApiError> {
+        let records = self.records.clone();
+        let mut begun = async move { records.begin_insert(record).await }.boxed();
+        match futures_util::poll!(&mut begun) {
+            Poll::Ready(begun) => Ok(durable_of_insert(begun)?),
+            Poll::Pending => Ok(async move { durable_of_insert(begun.await)?.await }.boxed()),
+        }
+    }
+
     async fn build_record(
         &self,
         caller: &Caller,
@@ -91,6 +132,7 @@ impl Ingest {
             stage,
             input,
             validation,
+            urgency,
         } = request;
         let application = self
             .applications
@@ -107,7 +149,12 @@ impl Ingest {
             stage,
             inline,
         };
-        let analyzed = self.analyze(&rules, input, parameters).await?;
+        let claim = Claim {
+            tenant: caller.tenant(rules.application.id),
+            urgency,
+        };
+        let subject = Subject { input, parameters };
+        let analyzed = self.analyze(&rules, subject, claim).await?;
         let (record, caller_view) = record_builder::build(&rules, analyzed);
         Ok(BuiltRecord {
             record,
@@ -118,11 +165,16 @@ impl Ingest {
     async fn analyze(
         &self,
         rules: &RulesInForce,
-        mut input: ProcessInput,
-        parameters: Parameters,
+        subject: Subject,
+        claim: Claim,
     ) -> Result<AnalyzedMessage, ApiError> {
+        let Subject {
+            mut input,
+            parameters,
+        } = subject;
         let compiled = rules.compiled();
-        let analyzed = self.analyzer.analyze(rules.stage, compiled, input.message);
+        let message = input.message;
+        let analyzed = self.analyzer.analyze(rules.stage, compiled, message, claim);
         let (message, mut report) = analyzed.await?;
         if !rules.application.rules.keep_original {
             let engine = &self.analyzer.engine;

@@ -4,6 +4,7 @@
 use super::analyzer::MessageAnalyzer;
 use crate::analysis::clock::steady_us;
 use crate::analysis::error::ApiError;
+use crate::fair_queue::Claim;
 use crate::judge::{GuardModel, GuardQuery};
 use futures_util::future::join;
 use monitor_detect::custom_policy::Ruling;
@@ -21,17 +22,18 @@ impl MessageAnalyzer {
         stage: Stage,
         rules: &Arc<Compiled>,
         message: String,
+        claim: Claim,
     ) -> Result<(String, Report), ApiError> {
         let policies = match stage {
             Stage::PreCall => self.engine.custom_policies(rules),
             Stage::PostCall => &[],
         };
         if policies.is_empty() {
-            return self.detect(stage, rules, message).await;
+            return self.detect(stage, rules, message, claim).await;
         }
         let text = message.clone();
         // The judge first: its question is on its way while the engine works on this thread.
-        let detected = self.detect(stage, rules, message);
+        let detected = self.detect(stage, rules, message, claim);
         let (ruled, detected) = join(self.rule(policies, &text), detected).await;
         let (message, mut report) = detected?;
         let (ruling, took_us) = ruled;
@@ -51,11 +53,12 @@ impl MessageAnalyzer {
         stage: Stage,
         rules: &Arc<Compiled>,
         message: String,
+        claim: Claim,
     ) -> Result<(String, Report), ApiError> {
         let started = steady_us();
         let proposed = self.proposed(rules, &message).await;
         let waited = steady_us().saturating_sub(started);
-        let (message, mut report) = self.run_engine(message, rules, proposed).await?;
+        let (message, mut report) = self.run_engine(message, rules, proposed, claim).await?;
         report.timings.dataclean_us += waited;
         report.timings.total_us += waited;
         if let Some(guard) = self.remote.guard()

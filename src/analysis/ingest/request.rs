@@ -1,6 +1,7 @@
 //! A message as a caller sends it (§2.7, §2.8).
 
 use super::inline_rules::Validation;
+use crate::fair_queue::Urgency;
 use monitor_model::Stage;
 use serde_json::{Map, Value};
 
@@ -20,4 +21,5 @@ pub(crate) struct ProcessRequest {
     pub(crate) stage: Stage,
     pub(crate) input: ProcessInput,
     pub(crate) validation: Option<Validation>,
+    pub(crate) urgency: Urgency,
 }

@@ -9,6 +9,7 @@ use crate::analysis::access::caller::Caller;
 use crate::analysis::clock::now_ms;
 use crate::analysis::error::ApiError;
 use crate::analysis::ingest::application_cache::LoadedApplication;
+use crate::fair_queue::{Claim, Tenant, Urgency};
 use bytes::Bytes;
 use monitor_model::{ApplicationId, RecordId, Secret, Stage};
 use monitor_store::{
@@ -49,6 +50,7 @@ pub(crate) struct UploadTarget {
     seq: i64,
     stage: Stage,
     application: Arc<LoadedApplication>,
+    tenant: Tenant,
 }
 
 impl Records {
@@ -92,6 +94,7 @@ impl Records {
         Ok(UploadTarget {
             seq: record.seq,
             stage: record.stage,
+            tenant: caller.tenant(application.id),
             application,
         })
     }
@@ -173,7 +176,11 @@ impl Records {
             }
         };
         let rules = target.application.rules.of(target.stage);
-        let analyzed = self.analyzer.analyze_locally(text, rules);
+        let claim = Claim {
+            tenant: target.tenant,
+            urgency: Urgency::Deferred,
+        };
+        let analyzed = self.analyzer.analyze_locally(text, rules, claim);
         let Ok(Ok((_, report))) = tokio::time::timeout(ANALYSIS_TIMEOUT, analyzed).await else {
             return nothing(Scanned::Failed);
         };

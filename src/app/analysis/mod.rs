@@ -42,6 +42,7 @@ pub fn run_analysis(launch: Launch) -> Result<()> {
     let api_activity = ApiActivity::new(descriptors::api(None), &metrics);
     let overview = Overview {
         gateway_state: None,
+        services: Some(services.clone()),
         readiness: Arc::default(),
         policies: None,
         spool: None,

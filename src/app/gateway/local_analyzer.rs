@@ -1,7 +1,10 @@
 //! The in-process analyzer of `monitor all`: the same service as behind the API, without the wire.
 
 use crate::analysis::{ApiError, AttachTo, NewFile, ProcessInput, Services};
-use crate::backend::{Analyzer, AnalyzerError, AttachError, Attachment, Record, Verdict};
+use crate::backend::{
+    Analyzer, AnalyzerError, AttachError, Attachment, Recognition, Record, Verdict,
+};
+use crate::fair_queue::Urgency;
 use async_trait::async_trait;
 use futures_util::{FutureExt, TryFutureExt};
 use monitor_model::{AnalysisResponse, RecordId, Secret, Stage};
@@ -10,32 +13,73 @@ use std::sync::Arc;
 /// An [`Analyzer`] over the analysis service of this process.
 pub(crate) struct LocalAnalyzer(pub(crate) Arc<Services>);
 
-#[async_trait]
-impl Analyzer for LocalAnalyzer {
-    async fn analyze(&self, record: &Record) -> Result<AnalysisResponse, AnalyzerError> {
+impl LocalAnalyzer {
+    /// Returns once the record is stored.
+    async fn process(
+        &self,
+        record: &Record,
+        urgency: Urgency,
+    ) -> Result<AnalysisResponse, AnalyzerError> {
         let key = &record.context.access_key;
-        let done = self
-            .0
-            .ingest
-            .process(record.stage, key, input(record))
-            .await;
-        done.map_err(as_analyzer_error)
+        let ingest = &self.0.ingest;
+        let done = ingest.process(record.stage, key, input(record), urgency);
+        done.await.map_err(as_analyzer_error)
     }
 
     /// The verdict does not wait for the disk.
-    async fn check(&self, record: &Record) -> Result<Verdict, AnalyzerError> {
+    async fn process_unsynced(
+        &self,
+        record: &Record,
+        urgency: Urgency,
+    ) -> Result<Verdict, AnalyzerError> {
         let key = &record.context.access_key;
-        let judged = self
-            .0
-            .ingest
-            .process_unsynced(record.stage, key, input(record))
-            .await;
-        let (analysis, durable) = judged.map_err(as_analyzer_error)?;
+        let ingest = &self.0.ingest;
+        let judged = ingest.process_unsynced(record.stage, key, input(record), urgency);
+        let (analysis, durable) = judged.await.map_err(as_analyzer_error)?;
         let durable = durable.map_err(|error| as_analyzer_error(error.into()));
         Ok(Verdict {
             analysis,
             durable: Some(durable.boxed()),
         })
+    }
+}
+
+#[async_trait]
+impl Analyzer for LocalAnalyzer {
+    async fn analyze(&self, record: &Record) -> Result<AnalysisResponse, AnalyzerError> {
+        self.process(record, Urgency::Awaited).await
+    }
+
+    async fn check(&self, record: &Record) -> Result<Verdict, AnalyzerError> {
+        self.process_unsynced(record, Urgency::Awaited).await
+    }
+
+    async fn deliver(&self, record: &Record) -> Result<Verdict, AnalyzerError> {
+        if record.files.is_none() {
+            return self.process_unsynced(record, Urgency::Deferred).await;
+        }
+        Ok(Verdict {
+            analysis: self.process(record, Urgency::Deferred).await?,
+            durable: None,
+        })
+    }
+
+    fn has_access_keys(&self) -> bool {
+        true
+    }
+
+    async fn recognize(&self, key: &Secret, application_id: Option<&str>) -> Recognition {
+        match self.0.ingest.recognize(key, application_id).await {
+            Ok(Some(own)) if application_id.is_none() => Recognition::KnownFor(own),
+            Ok(_) => Recognition::Known,
+            Err(ApiError::TokenInvalid | ApiError::TokenMissing | ApiError::ScopeMissing(_)) => {
+                Recognition::UnknownKey
+            }
+            Err(ApiError::OtherApplication | ApiError::Field { .. }) => {
+                Recognition::UnknownApplication
+            }
+            Err(_) => Recognition::NoAnswer,
+        }
     }
 
     async fn attach(

@@ -236,6 +236,10 @@ impl GatewayParts {
             reloads: self.reloads.clone(),
             api_activity: self.api_activity.clone(),
             remote: self.remote.clone(),
+            services: self
+                .colocated
+                .as_ref()
+                .map(|beside| beside.services.clone()),
             gateway_state: Some(started.gateway_state.clone()),
         }
     }

@@ -1,6 +1,5 @@
 //! The operations listener (CONTRACT 35): metrics, health and status, on loopback by default.
 
-use crate::app::gateway::policies;
 use crate::app::observability::status::Overview;
 use crate::app::process::web::WebApp;
 use crate::config::Settings;
@@ -26,9 +25,7 @@ pub(crate) fn router(overview: Overview) -> Router {
 }
 
 fn figures(overview: &Overview) -> impl IntoResponse + use<> {
-    if let Some(in_force) = &overview.policies {
-        policies::measure(in_force, &overview.metrics);
-    }
+    overview.measure();
     text(&overview.metrics)
 }
 

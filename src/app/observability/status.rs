@@ -1,7 +1,9 @@
 //! `/status` (CONTRACT 35): what runs here and how its policies are, for people and their scripts.
 //! Figures over time are in `/metrics`; readiness for a load balancer is `/readyz`.
 
+use crate::analysis::Services;
 use crate::app::analysis::remote_checks;
+use crate::app::gateway::policies;
 use crate::app::process::lifecycle::Readiness;
 use crate::app::process::web::ApiActivity;
 use crate::app::reload::Reloads;
@@ -29,11 +31,28 @@ pub(crate) struct Overview {
     pub(crate) api_activity: ApiActivity,
     /// The servers that an analysis in this process calls.
     pub(crate) remote: Remote,
+    /// The analysis in this process; None in a gateway alone.
+    pub(crate) services: Option<Arc<Services>>,
     /// None in a process without a gateway.
     pub(crate) gateway_state: Option<Arc<GatewayState>>,
 }
 
 impl Overview {
+    /// Sets the metrics that are read when they are asked for.
+    pub(crate) fn measure(&self) {
+        if let Some(in_force) = &self.policies {
+            policies::measure(in_force, &self.metrics);
+        }
+        if let Some(services) = &self.services {
+            let figures = services.ingest.turn_figures();
+            let turns = &self.metrics.turns;
+            let signed = |count: u64| i64::try_from(count).unwrap_or(i64::MAX);
+            turns.running.set(signed(figures.running as u64));
+            turns.waiting.set(signed(figures.waiting as u64));
+            turns.waiting_cost.set(signed(figures.waiting_cost));
+        }
+    }
+
     /// Calls and API requests under way.
     pub(crate) fn in_flight(&self) -> i64 {
         self.metrics.in_flight() + self.api_activity.count()
@@ -54,10 +73,23 @@ impl Overview {
             "in_flight": self.in_flight(),
             "policies": policies,
             "spool": self.spool.as_ref().map(owed),
+            "analysis": self.services.as_ref().map(|services| turns(services)),
             "checks": remote_checks::shown(&self.remote),
             "upstreams": self.gateway_state.as_ref().and_then(|state| upstreams(state)),
         })
     }
+}
+
+/// Messages that are analyzed away from the serving threads, and those that wait for it.
+fn turns(services: &Services) -> Value {
+    let figures = services.ingest.turn_figures();
+    json!({
+        "places": figures.places,
+        "running": figures.running,
+        "waiting": figures.waiting,
+        "waiting_bytes": figures.waiting_cost,
+        "access_keys": figures.holders,
+    })
 }
 
 /// Null with a single upstream, which has no health checks.

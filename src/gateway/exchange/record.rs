@@ -56,17 +56,10 @@ impl Registration {
         };
         let headers = &session.req_header().headers;
         let ids = Extensions::of(headers);
-        let fallback = || {
-            snapshot
-                .settings
-                .monitor
-                .application_id
-                .map(|id| id.to_string())
-        };
         let context = Arc::new(RecordContext {
             exchange: ExchangeId::random(),
             access_key,
-            application_id: ids.application_id.or_else(fallback),
+            application_id: ctx.application_id(ids.application_id),
             user_id: ids.user_id,
             session_id: ids.session_id,
             trace: ctx.trace.as_ref().and_then(|trace| trace.context()),

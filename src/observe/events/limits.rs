@@ -1,6 +1,6 @@
 //! Events of limits that were reached.
 
-use crate::observe::labels::{AcceptFault, Exhausted, QuotaLimit};
+use crate::observe::labels::{AcceptFault, Exhausted, QuotaLimit, UnknownCaller};
 use crate::observe::metrics::Metrics;
 use crate::observe::throttle::Throttle;
 use log::{info, warn};
@@ -136,5 +136,45 @@ impl CallRefused<'_> {
                 self.application,
             );
         }
+    }
+}
+
+/// A call's access key or application is not known.
+pub struct CallerUnknown {
+    /// What happens to the call, a label of the metric.
+    pub outcome: UnknownCaller,
+}
+
+static UNKNOWN: LazyLock<[Throttle; 7]> =
+    LazyLock::new(|| std::array::from_fn(|_| Throttle::every(PERIOD)));
+
+impl CallerUnknown {
+    /// Counts; says it at most once in ten seconds and outcome.
+    pub fn emit(&self, metrics: &Metrics) {
+        let outcome = self.outcome.as_str();
+        let counter = &metrics.limits.unknown_callers;
+        counter.with_label_values(&[outcome]).inc();
+        let throttle = UNKNOWN.get(self.outcome as usize);
+        let Some(count) = throttle.and_then(Throttle::pass) else {
+            return;
+        };
+        let what = match self.outcome {
+            UnknownCaller::KeyRefused => "the access key is not known: answered with 401",
+            UnknownCaller::KeyForwarded => "the access key is not known: forwarded",
+            UnknownCaller::KeyUnchecked => {
+                "the backend cannot be asked about the access key: answered with 502"
+            }
+            UnknownCaller::KeyUnsupported => {
+                "the backend does not tell which access keys it knows (POST /process_batch/): forwarded"
+            }
+            UnknownCaller::ApplicationRefused => "the application is not known: answered with 403",
+            UnknownCaller::ApplicationDefault => {
+                "the application is not known: the default application counts"
+            }
+            UnknownCaller::ApplicationForwarded => {
+                "the application is not known: forwarded unchecked"
+            }
+        };
+        info!(target: "policy", "{what} ({count} since the last line)");
     }
 }

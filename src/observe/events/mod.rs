@@ -9,13 +9,16 @@ mod policy;
 mod remote;
 mod retention;
 mod spool;
+mod turns;
 mod upgrades;
 mod upstreams;
 
 pub use super::labels::{ClearTextTarget, LinesLost, SpansLost};
 pub use attachments::{AttachmentsAbandoned, AttachmentsEnded};
 pub use calls::{CallEnded, ConnectionEnded, HeartbeatSent, UpstreamRetried};
-pub use limits::{AcceptFailed, AcceptPaused, CallRefused, Overloaded, SpilledEarly};
+pub use limits::{
+    AcceptFailed, AcceptPaused, CallRefused, CallerUnknown, Overloaded, SpilledEarly,
+};
 pub use outputs::{AccessLinesLost, ClearTextSecret, ExportFailed, SpansDropped, SpansExported};
 pub use policy::{Blocked, PromptRedacted, Unchecked, Unrestored};
 pub use remote::{CuesOnly, RemoteCalled, RemoteHealthChanged};
@@ -24,5 +27,6 @@ pub use spool::{
     DeadLettersLost, RecordDelayed, RecordFinished, SpoolDamaged, SpoolDiskFailed, SpoolLost,
     SpoolThreadPanicked,
 };
+pub use turns::AnalysisRefused;
 pub use upgrades::{HandedOver, ReloadEnded, UpgradeEnded};
 pub use upstreams::{FailedOver, UpstreamHealthChanged};

@@ -2,7 +2,7 @@
 //! reached.
 
 use super::register::{About, counter, gauge, labelled};
-use crate::observe::labels::{AcceptFault, Exhausted, QuotaLimit};
+use crate::observe::labels::{AcceptFault, Exhausted, QuotaLimit, UnknownCaller};
 use prometheus::{IntCounter, IntCounterVec, IntGauge, Registry};
 
 const CONNECTIONS: About = (
@@ -50,6 +50,11 @@ const REFUSED: About = (
     "Calls answered with 429 because of their application's limits.",
 );
 
+const UNKNOWN_CALLERS: About = (
+    "monitor_unknown_callers_total",
+    "Calls whose access key or application is not known, by what happened to them.",
+);
+
 /// The limits of the gateway, how much of each is in use, and how often each was reached.
 pub struct LimitMetrics {
     /// Client connections open.
@@ -73,12 +78,15 @@ pub struct LimitMetrics {
     pub overloaded: IntCounterVec,
     /// Calls refused with 429.
     pub refused: IntCounterVec,
+    /// Calls of unknown callers.
+    pub unknown_callers: IntCounterVec,
 }
 
 impl LimitMetrics {
     pub(super) fn new(registry: &Registry) -> prometheus::Result<Self> {
         let faults = AcceptFault::ALL.iter().map(|fault| fault.as_str());
         let resources = Exhausted::ALL.iter().map(|resource| resource.as_str());
+        let unknown = UnknownCaller::ALL.iter().map(|outcome| outcome.as_str());
         let limits = QuotaLimit::ALL.iter().map(|limit| limit.as_str());
         Ok(Self {
             connections: gauge(registry, CONNECTIONS)?,
@@ -92,6 +100,7 @@ impl LimitMetrics {
             spilled_early: counter(registry, SPILLED_EARLY)?,
             overloaded: labelled(registry, OVERLOADED, "room", resources)?,
             refused: labelled(registry, REFUSED, "limit", limits)?,
+            unknown_callers: labelled(registry, UNKNOWN_CALLERS, "outcome", unknown)?,
         })
     }
 

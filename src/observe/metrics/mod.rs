@@ -8,12 +8,14 @@ mod remote;
 mod spool;
 #[cfg(test)]
 mod tests;
+mod turns;
 mod upstreams;
 
 pub use limits::LimitMetrics;
 pub use outputs::OutputMetrics;
 pub use remote::RemoteMetrics;
 pub use spool::SpoolMetrics;
+pub use turns::TurnMetrics;
 pub use upstreams::UpstreamMetrics;
 
 use super::labels::{
@@ -169,6 +171,8 @@ pub struct Metrics {
     pub spool: SpoolMetrics,
     /// Servers that an analysis calls.
     pub remote: RemoteMetrics,
+    /// Messages that take turns to be analyzed.
+    pub turns: TurnMetrics,
     /// The limits of the gateway.
     pub limits: LimitMetrics,
     /// Health of model servers, and failovers.
@@ -212,6 +216,7 @@ impl Metrics {
             reloads: labelled(&registry, RELOADS, "result", results())?,
             spool: SpoolMetrics::new(&registry)?,
             remote: RemoteMetrics::new(&registry)?,
+            turns: TurnMetrics::new(&registry)?,
             limits: LimitMetrics::new(&registry)?,
             upstreams: UpstreamMetrics::new(&registry)?,
             outputs: OutputMetrics::new(&registry)?,

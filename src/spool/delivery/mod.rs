@@ -6,6 +6,7 @@ mod batch;
 pub(crate) mod breaker;
 mod context;
 pub(crate) mod dispatch;
+mod fair_items;
 mod outcome;
 pub(crate) mod pending_attachments;
 mod retry_queue;

@@ -4,9 +4,10 @@
 
 use super::batch;
 use super::context::WorkerContext;
+use super::fair_items::FairItems;
 use super::outcome::OutcomeHandler;
 use super::retry_queue::{Retried, RetryQueue};
-use crate::backend::{Analyzer, AnalyzerError, Durable, Record, Verdict};
+use crate::backend::{AnalyzerError, Durable, Record, Verdict};
 use crate::observe::events::RecordDelayed;
 use crate::spool::state::{DeliveryItem, Stored};
 use futures_util::FutureExt;
@@ -29,7 +30,7 @@ const MAX_UNSTORED: usize = 64;
 
 pub(super) struct DeliveryWorker {
     shared: Arc<WorkerContext>,
-    items: mpsc::UnboundedReceiver<DeliveryItem>,
+    items: FairItems,
     latest_batch: Option<Instant>,
     retries: RetryQueue,
     /// Records that the backend has answered and is about to store.
@@ -67,7 +68,7 @@ impl DeliveryWorker {
         Self {
             outcomes: OutcomeHandler::new(shared.clone()),
             shared,
-            items,
+            items: FairItems::new(items),
             latest_batch: None,
             retries: RetryQueue::new(memory / RETRY_FRACTION / workers as u64),
             unstored: FuturesUnordered::new(),
@@ -177,7 +178,7 @@ impl DeliveryWorker {
     /// Sends a record once.
     async fn send(&mut self, record: &Record) -> Result<Sent, AnalyzerError> {
         // A panic must not take the worker and all records behind this one.
-        let verdict = AssertUnwindSafe(check(&*self.shared.analyzer, record)).catch_unwind();
+        let verdict = AssertUnwindSafe(self.shared.analyzer.deliver(record)).catch_unwind();
         let sent = match verdict.await.unwrap_or_else(|_| Err(panicked())) {
             Ok(Verdict { analysis, durable }) => {
                 let id = analysis.request_id;
@@ -243,7 +244,7 @@ impl DeliveryWorker {
                 tokio::time::sleep_until(latest + batch::PAUSE).await;
             }
             while waiting.len() < batch::MAX_RECORDS
-                && let Ok(item) = self.items.try_recv()
+                && let Some(item) = self.items.try_recv()
             {
                 waiting.push_back(item);
             }
@@ -327,18 +328,6 @@ impl DeliveryWorker {
 async fn confirm(item: DeliveryItem, id: RecordId, durable: Durable) -> StoreResult {
     let result = durable.await;
     StoreResult { item, id, result }
-}
-
-/// Files are attached to the id that the backend keeps, which of a record sent twice is the first one:
-/// the answer for a record with files is awaited until it is stored.
-async fn check(analyzer: &dyn Analyzer, record: &Record) -> Result<Verdict, AnalyzerError> {
-    if record.files.is_none() {
-        return analyzer.check(record).await;
-    }
-    Ok(Verdict {
-        analysis: analyzer.analyze(record).await?,
-        durable: None,
-    })
 }
 
 /// Never resolves if nothing is to be retried.

@@ -8,6 +8,7 @@ use crate::analysis::api::extract::{Api, body};
 use crate::analysis::api::response::{Outcome, content};
 use crate::analysis::ingest::request::ProcessRequest;
 use crate::analysis::{ApiError, Caller, Services};
+use crate::fair_queue::Urgency;
 use axum::extract::{Request, State};
 use axum::http::{HeaderMap, StatusCode, header};
 use futures_util::future::join_all;
@@ -144,7 +145,8 @@ fn read(line: &[u8]) -> Result<ProcessRequest, ApiError> {
     let stage: Stage =
         serde_json::from_str(stage.get()).map_err(|_| problem("stage", "must be pre or post"))?;
     let body = line.body.ok_or(problem("body", "missing"))?;
-    process_body::parse(body.get().as_bytes(), stage, RulesOf::Application)
+    let body = body.get().as_bytes();
+    process_body::parse(body, stage, RulesOf::Application, Urgency::Deferred)
 }
 
 impl From<Result<AnalysisResponse, ApiError>> for Verdict {

@@ -6,9 +6,9 @@ use crate::analysis::api::extract::{Api, Ingester, body};
 use crate::analysis::api::response::{Outcome, ok};
 use crate::analysis::api::schemas;
 use crate::analysis::{Caller, Services};
+use crate::fair_queue::Urgency;
 use axum::extract::{Request, State};
-use monitor_model::AnalysisResponse;
-use monitor_model::Stage;
+use monitor_model::{AnalysisResponse, DEFERRED_HEADER, Stage};
 
 /// What the path says about a request.
 struct Call {
@@ -136,8 +136,12 @@ pub(crate) async fn response_override(
 }
 
 async fn process(services: &Services, caller: &Caller, call: Call, request: Request) -> Outcome {
+    let urgency = match request.headers().contains_key(DEFERRED_HEADER) {
+        true => Urgency::Deferred,
+        false => Urgency::Awaited,
+    };
     let bytes = body::read(request, services.ingest.max_body()).await?;
-    let parsed = process_body::parse(&bytes, call.stage, call.rules)?;
+    let parsed = process_body::parse(&bytes, call.stage, call.rules, urgency)?;
     drop(bytes);
     ok(&services.ingest.process_for(caller, parsed).await?)
 }

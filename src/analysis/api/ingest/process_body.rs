@@ -6,6 +6,7 @@ use crate::analysis::api::extract::body::not_json;
 use crate::analysis::ingest::inline_rules::Validation;
 use crate::analysis::ingest::request::ProcessRequest;
 use crate::analysis::{ApiError, ProcessInput};
+use crate::fair_queue::Urgency;
 use monitor_model::Stage;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
@@ -40,6 +41,7 @@ pub(crate) fn parse(
     bytes: &[u8],
     stage: Stage,
     rules: RulesOf,
+    urgency: Urgency,
 ) -> Result<ProcessRequest, ApiError> {
     let bytes = replace_lone(bytes);
     // A derived deserializer would also accept an array with the three fields in order.
@@ -65,6 +67,7 @@ pub(crate) fn parse(
             RulesOf::Application => None,
             RulesOf::Request => Some(validation(&fields, stage)?),
         },
+        urgency,
     })
 }
 

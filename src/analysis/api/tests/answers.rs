@@ -3,6 +3,7 @@
 use super::{World, settings};
 use crate::analysis::{ApiError, ProcessInput, Services};
 use crate::config::AnalysisSettings;
+use crate::fair_queue::Urgency;
 use monitor_model::{Secret, Stage};
 use serde_json::{Value, json};
 use std::os::unix::fs::PermissionsExt;
@@ -211,13 +212,18 @@ async fn only_the_first_start_makes_a_token_and_the_application_stays() {
     assert!(
         services
             .ingest
-            .process(Stage::PostCall, key, input("x"))
+            .process(Stage::PostCall, key, input("x"), Urgency::Awaited)
             .await
             .is_ok()
     );
     let invented = services
         .ingest
-        .process(Stage::PostCall, &Secret::new("mon_x"), input("x"))
+        .process(
+            Stage::PostCall,
+            &Secret::new("mon_x"),
+            input("x"),
+            Urgency::Awaited,
+        )
         .await;
     assert_eq!(invented.err(), Some(ApiError::TokenInvalid));
     services.shutdown().await;
@@ -242,7 +248,7 @@ async fn a_configured_token_is_accepted_from_the_first_start_on() {
         assert!(
             services
                 .ingest
-                .process(Stage::PreCall, &key, input)
+                .process(Stage::PreCall, &key, input, Urgency::Awaited)
                 .await
                 .is_ok()
         );

@@ -58,6 +58,7 @@ fn settings() -> AnalysisSettings {
             max_files: 4,
         },
         requests_per_second: None,
+        queue: crate::config::AnalysisQueue::default(),
         judge: None,
         checks: ChecksSettings::default(),
         gateway_url: None,

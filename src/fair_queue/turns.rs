@@ -1,0 +1,349 @@
+//! Places for jobs, given out in fair turns. A job waits for its place in a [`FairQueue`], for a time that
+//! grows with its cost and has an end.
+//!
+//! - Jobs that somebody awaits go before those that nobody awaits; these get at least every fifth turn.
+//! - The kept places are for awaited short jobs: however many long ones or deferred ones there are, a short
+//!   check waits for other short checks only.
+//! - No access key has all places, or more than a quarter of what may wait.
+
+#[cfg(test)]
+mod tests;
+
+use super::{Claim, FairQueue, Urgency};
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+use thiserror::Error;
+use tokio::sync::oneshot;
+use tokio::time::timeout;
+
+/// Awaited jobs in a row while deferred ones wait.
+const MOST_AWAITED_IN_A_ROW: u32 = 4;
+/// One access key may have this part of what waits.
+const PART_OF_ONE_HOLDER: u64 = 4;
+/// Jobs that wait, and those of them of one access key.
+const MOST_WAITING: usize = 4096;
+const MOST_OF_ONE_HOLDER: usize = 1024;
+/// The wait is longer by a second for each so much of cost.
+const COST_OF_A_SECOND: u64 = 1 << 20;
+/// Deferred jobs wait so many times as long.
+const DEFERRED_PATIENCE: u32 = 3;
+
+/// How many jobs run and wait.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct TurnLimits {
+    /// Jobs that run at the same time.
+    pub(crate) places: usize,
+    /// Those of the places that only awaited short jobs take.
+    pub(crate) kept: usize,
+    /// Jobs of at most this cost are short.
+    pub(crate) short: u64,
+    /// The cost of all jobs that wait.
+    pub(crate) waiting_cost: u64,
+    /// How long an awaited job without cost waits at most.
+    pub(crate) longest_wait: Duration,
+}
+
+/// Why a job gets no turn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+pub(crate) enum NoTurn {
+    /// Too much waits already, of this access key or of all.
+    #[error("too much waits already")]
+    Full,
+    /// Its turn did not come in time.
+    #[error("its turn did not come in time")]
+    Late,
+}
+
+/// What runs and waits at a moment.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct TurnFigures {
+    pub(crate) places: usize,
+    pub(crate) running: usize,
+    pub(crate) waiting: usize,
+    /// The cost of what waits.
+    pub(crate) waiting_cost: u64,
+    /// Access keys that run or wait.
+    pub(crate) holders: usize,
+}
+
+/// The places, and who waits for one.
+pub(crate) struct Turns {
+    limits: TurnLimits,
+    state: Mutex<State>,
+}
+
+/// A place, taken until it is dropped.
+pub(crate) struct Turn {
+    turns: Arc<Turns>,
+    holder: u64,
+    is_short: bool,
+}
+
+#[derive(Default)]
+struct State {
+    running: usize,
+    /// Running jobs that may not take a kept place.
+    unkept: usize,
+    holders: HashMap<u64, Holder>,
+    awaited: FairQueue<Waiter>,
+    deferred: FairQueue<Waiter>,
+    awaited_in_a_row: u32,
+    waiting_cost: u64,
+    last_ticket: u64,
+}
+
+/// What one access key has.
+#[derive(Default)]
+struct Holder {
+    running: usize,
+    waiting: usize,
+    waiting_cost: u64,
+}
+
+struct Waiter {
+    ticket: u64,
+    claim: Claim,
+    cost: u64,
+    is_short: bool,
+    granted: oneshot::Sender<Turn>,
+}
+
+/// A job in the queue, which leaves it when this is dropped.
+struct Waiting {
+    turns: Arc<Turns>,
+    ticket: u64,
+    urgency: Urgency,
+    granted: oneshot::Receiver<Turn>,
+}
+
+impl Turns {
+    pub(crate) fn new(limits: TurnLimits) -> Arc<Self> {
+        Arc::new(Self {
+            limits,
+            state: Mutex::default(),
+        })
+    }
+
+    /// Waits for a place, for as long as a job of this cost may.
+    ///
+    /// # Errors
+    /// [`NoTurn`] at once where too much waits already, or when the time is over.
+    pub(crate) async fn take(self: &Arc<Self>, claim: Claim, cost: u64) -> Result<Turn, NoTurn> {
+        let mut waiting = self.enter(claim, cost)?;
+        let patience = self.limits.patience(claim.urgency, cost);
+        match timeout(patience, &mut waiting.granted).await {
+            Ok(Ok(turn)) => Ok(turn),
+            _ => Err(NoTurn::Late),
+        }
+    }
+
+    /// What runs and waits now.
+    pub(crate) fn figures(&self) -> TurnFigures {
+        let state = self.lock();
+        TurnFigures {
+            places: self.limits.places,
+            running: state.running,
+            waiting: state.awaited.len() + state.deferred.len(),
+            waiting_cost: state.waiting_cost,
+            holders: state.holders.len(),
+        }
+    }
+
+    /// Queues a job, which may have its place at once.
+    fn enter(self: &Arc<Self>, claim: Claim, cost: u64) -> Result<Waiting, NoTurn> {
+        let (sender, granted) = oneshot::channel();
+        let mut state = self.lock();
+        state.last_ticket += 1;
+        let ticket = state.last_ticket;
+        state.push(Waiter {
+            ticket,
+            claim,
+            cost,
+            is_short: claim.urgency == Urgency::Awaited && cost <= self.limits.short,
+            granted: sender,
+        });
+        let started = state.start(&self.limits);
+        let is_waiting = started.iter().all(|waiter| waiter.ticket != ticket);
+        let is_full = is_waiting && state.is_over(&self.limits, claim.tenant.holder);
+        drop(state);
+        self.grant(started);
+        let waiting = Waiting {
+            turns: self.clone(),
+            ticket,
+            urgency: claim.urgency,
+            granted,
+        };
+        match is_full {
+            true => Err(NoTurn::Full),
+            false => Ok(waiting),
+        }
+    }
+
+    /// Hands places over that are counted as taken. A waiter that has left gives its place back.
+    fn grant(self: &Arc<Self>, started: Vec<Waiter>) {
+        for waiter in started {
+            let turn = Turn {
+                turns: self.clone(),
+                holder: waiter.claim.tenant.holder,
+                is_short: waiter.is_short,
+            };
+            drop(waiter.granted.send(turn));
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl TurnLimits {
+    /// How long a job waits at most.
+    fn patience(&self, urgency: Urgency, cost: u64) -> Duration {
+        let patience = self.longest_wait + Duration::from_secs(cost / COST_OF_A_SECOND);
+        match urgency {
+            Urgency::Awaited => patience,
+            Urgency::Deferred => patience * DEFERRED_PATIENCE,
+        }
+    }
+
+    /// The places of all jobs but short awaited ones, and of one access key.
+    fn common(&self) -> usize {
+        self.places.saturating_sub(self.kept).max(1)
+    }
+}
+
+impl State {
+    fn queue(&mut self, urgency: Urgency) -> &mut FairQueue<Waiter> {
+        match urgency {
+            Urgency::Awaited => &mut self.awaited,
+            Urgency::Deferred => &mut self.deferred,
+        }
+    }
+
+    fn push(&mut self, waiter: Waiter) {
+        let (claim, cost) = (waiter.claim, waiter.cost);
+        let holder = self.holders.entry(claim.tenant.holder).or_default();
+        holder.waiting += 1;
+        holder.waiting_cost = holder.waiting_cost.saturating_add(cost);
+        self.waiting_cost = self.waiting_cost.saturating_add(cost);
+        self.queue(claim.urgency).push(claim.tenant, cost, waiter);
+    }
+
+    /// Whether more waits than may. When all together are over a bound, those are refused that have more than
+    /// an equal part of it; one job of an access key may wait until twice as much does.
+    fn is_over(&self, limits: &TurnLimits, holder: u64) -> bool {
+        let Some(own) = self.holders.get(&holder) else {
+            return false;
+        };
+        let (most, jobs) = (
+            limits.waiting_cost,
+            self.awaited.len() + self.deferred.len(),
+        );
+        let is_alone = own.waiting == 1;
+        let is_over_own = own.waiting_cost > most / PART_OF_ONE_HOLDER && !is_alone
+            || own.waiting > MOST_OF_ONE_HOLDER;
+        let holders = self.holders.len().max(1);
+        let is_over_part = self.waiting_cost > most && own.waiting_cost > most / holders as u64
+            || jobs > MOST_WAITING && own.waiting > MOST_WAITING / holders;
+        let is_over_all = self.waiting_cost > most.saturating_mul(2) || jobs > MOST_WAITING * 2;
+        is_over_own || (is_over_part && !is_alone) || (is_over_all && jobs > 1)
+    }
+
+    /// Starts what has a place, and returns it.
+    fn start(&mut self, limits: &TurnLimits) -> Vec<Waiter> {
+        std::iter::from_fn(|| self.start_one(limits)).collect()
+    }
+
+    fn start_one(&mut self, limits: &TurnLimits) -> Option<Waiter> {
+        if self.running >= limits.places {
+            return None;
+        }
+        let order = match self.awaited_in_a_row < MOST_AWAITED_IN_A_ROW {
+            true => [Urgency::Awaited, Urgency::Deferred],
+            false => [Urgency::Deferred, Urgency::Awaited],
+        };
+        let [first, second] = order;
+        let waiter = self.next(first, limits);
+        let waiter = waiter.or_else(|| self.next(second, limits))?;
+        self.awaited_in_a_row = match waiter.claim.urgency {
+            Urgency::Awaited => self.awaited_in_a_row.saturating_add(1),
+            Urgency::Deferred => 0,
+        };
+        self.leave_queue(&waiter);
+        self.running += 1;
+        self.unkept += usize::from(!waiter.is_short);
+        let holder = waiter.claim.tenant.holder;
+        self.holders.entry(holder).or_default().running += 1;
+        Some(waiter)
+    }
+
+    fn next(&mut self, urgency: Urgency, limits: &TurnLimits) -> Option<Waiter> {
+        let Self {
+            holders,
+            unkept,
+            awaited,
+            deferred,
+            ..
+        } = self;
+        let queue = match urgency {
+            Urgency::Awaited => awaited,
+            Urgency::Deferred => deferred,
+        };
+        let common = limits.common();
+        let has_common = *unkept < common;
+        queue.next(|waiter| {
+            let own = holders.get(&waiter.claim.tenant.holder);
+            (waiter.is_short || has_common) && own.is_none_or(|own| own.running < common)
+        })
+    }
+
+    fn leave_queue(&mut self, waiter: &Waiter) {
+        self.waiting_cost = self.waiting_cost.saturating_sub(waiter.cost);
+        let holder = waiter.claim.tenant.holder;
+        if let Some(own) = self.holders.get_mut(&holder) {
+            own.waiting -= 1;
+            own.waiting_cost = own.waiting_cost.saturating_sub(waiter.cost);
+        }
+        self.forget_idle(holder);
+    }
+
+    fn forget_idle(&mut self, holder: u64) {
+        let own = self.holders.get(&holder);
+        if own.is_some_and(|own| own.running == 0 && own.waiting == 0) {
+            self.holders.remove(&holder);
+        }
+    }
+}
+
+impl Drop for Waiting {
+    fn drop(&mut self) {
+        let mut state = self.turns.lock();
+        let ticket = self.ticket;
+        let left = state
+            .queue(self.urgency)
+            .remove(|waiter| waiter.ticket == ticket);
+        if let Some(waiter) = left {
+            state.leave_queue(&waiter);
+        }
+        // Its place in the line may have held back those behind it.
+        let started = state.start(&self.turns.limits);
+        drop(state);
+        self.turns.grant(started);
+    }
+}
+
+impl Drop for Turn {
+    fn drop(&mut self) {
+        let mut state = self.turns.lock();
+        state.running -= 1;
+        state.unkept -= usize::from(!self.is_short);
+        if let Some(own) = state.holders.get_mut(&self.holder) {
+            own.running -= 1;
+        }
+        state.forget_idle(self.holder);
+        let started = state.start(&self.turns.limits);
+        drop(state);
+        self.turns.grant(started);
+    }
+}

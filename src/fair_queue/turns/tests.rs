@@ -1,0 +1,214 @@
+//! Who gets a place, without a clock: a test decides when each place is given back.
+#![allow(clippy::unwrap_used)]
+
+use super::*;
+use crate::fair_queue::Tenant;
+use std::future::Future;
+use std::pin::Pin;
+use std::task::{Context, Poll, Waker};
+
+const KIB: u64 = 1024;
+const MIB: u64 = 1024 * KIB;
+const LIMITS: TurnLimits = TurnLimits {
+    places: 3,
+    kept: 1,
+    short: 256 * KIB,
+    waiting_cost: 64 * MIB,
+    longest_wait: Duration::from_secs(3600),
+};
+
+/// A job that has asked for a place.
+struct Asked(Pin<Box<dyn Future<Output = Result<Turn, NoTurn>> + Send>>);
+
+impl Asked {
+    fn of(turns: &Arc<Turns>, claim: Claim, cost: u64) -> Self {
+        let turns = turns.clone();
+        let mut asked = Self(Box::pin(async move { turns.take(claim, cost).await }));
+        // Asks now, so that the order of the calls is the order of the queue.
+        if let Some(turn) = asked.poll() {
+            asked.0 = Box::pin(std::future::ready(turn));
+        }
+        asked
+    }
+
+    fn poll(&mut self) -> Option<Result<Turn, NoTurn>> {
+        match self
+            .0
+            .as_mut()
+            .poll(&mut Context::from_waker(Waker::noop()))
+        {
+            Poll::Ready(turn) => Some(turn),
+            Poll::Pending => None,
+        }
+    }
+
+    fn turn(&mut self) -> Option<Turn> {
+        self.poll().map(Result::unwrap)
+    }
+}
+
+fn claim(holder: u64, urgency: Urgency) -> Claim {
+    let tenant = Tenant {
+        holder,
+        application: 0,
+    };
+    Claim { tenant, urgency }
+}
+
+fn awaited(holder: u64) -> Claim {
+    claim(holder, Urgency::Awaited)
+}
+
+fn deferred(holder: u64) -> Claim {
+    claim(holder, Urgency::Deferred)
+}
+
+#[tokio::test]
+async fn long_and_deferred_jobs_leave_a_place_for_a_short_check() {
+    for flood in [awaited(1), deferred(1)] {
+        let turns = Turns::new(LIMITS);
+        let mut flooding: Vec<_> = (1..=5)
+            .flat_map(|holder| {
+                let tenant = Claim {
+                    tenant: awaited(holder).tenant,
+                    ..flood
+                };
+                (0..6).map(move |_| tenant)
+            })
+            .map(|claim| Asked::of(&turns, claim, 4 * MIB))
+            .collect();
+        let running: Vec<_> = flooding.iter_mut().filter_map(Asked::turn).collect();
+        assert_eq!(running.len(), 2);
+        assert!(Asked::of(&turns, awaited(6), 100 * KIB).turn().is_some());
+    }
+}
+
+#[tokio::test]
+async fn a_place_that_comes_free_goes_to_the_key_that_has_waited_for_none_of_its_own() {
+    let turns = Turns::new(LIMITS);
+    let mut flooding: Vec<_> = (0..40)
+        .map(|job| Asked::of(&turns, awaited(1 + job % 5), MIB))
+        .collect();
+    let mut running: Vec<_> = flooding.iter_mut().filter_map(Asked::turn).collect();
+    let mut victim = Asked::of(&turns, awaited(6), MIB);
+    assert!(victim.turn().is_none());
+    // Five keys wait before it, each with one job of this round.
+    for _ in 0..5 {
+        drop(running.remove(0));
+        running.extend(flooding.iter_mut().filter_map(|job| match job.poll() {
+            Some(Ok(turn)) => Some(turn),
+            _ => None,
+        }));
+    }
+    drop(running.remove(0));
+    assert!(victim.turn().is_some());
+}
+
+#[tokio::test]
+async fn no_key_has_all_places_and_no_place_is_lost() {
+    let turns = Turns::new(LIMITS);
+    let mut own: Vec<_> = (0..4).map(|_| Asked::of(&turns, awaited(1), KIB)).collect();
+    let running: Vec<_> = own.iter_mut().filter_map(Asked::turn).collect();
+    assert_eq!(running.len(), 2);
+    let other = Asked::of(&turns, awaited(2), KIB).turn();
+    assert!(other.is_some());
+    drop((running, other));
+    assert_eq!(own.iter_mut().skip(2).filter_map(Asked::turn).count(), 2);
+    drop(own);
+    let idle = TurnFigures {
+        places: 3,
+        ..TurnFigures::default()
+    };
+    assert_eq!(turns.figures(), idle);
+}
+
+#[tokio::test]
+async fn deferred_jobs_go_last_and_are_not_starved() {
+    let turns = Turns::new(TurnLimits {
+        places: 1,
+        kept: 0,
+        ..LIMITS
+    });
+    let place = Asked::of(&turns, awaited(9), KIB).turn();
+    let mut late = Asked::of(&turns, deferred(1), KIB);
+    let mut checks: Vec<_> = (0..10)
+        .map(|_| Asked::of(&turns, awaited(2), KIB))
+        .collect();
+    let mut turn = place;
+    for done in 0.. {
+        drop(turn.take());
+        if let Some(_deferred) = late.turn() {
+            assert_eq!(done, 3, "one awaited job of four had gone before");
+            break;
+        }
+        turn = checks.iter_mut().find_map(|check| match check.poll() {
+            Some(Ok(turn)) => Some(turn),
+            _ => None,
+        });
+        assert!(turn.is_some());
+    }
+}
+
+#[tokio::test]
+async fn what_waits_is_bounded_for_each_key_and_for_all() {
+    let turns = Turns::new(LIMITS);
+    let place = |holder| Asked::of(&turns, awaited(holder), 8 * MIB);
+    let mut all: Vec<_> = (0..2).map(|_| place(1)).collect();
+    // A quarter of 64 MiB is two jobs.
+    all.extend((0..2).map(|_| place(1)));
+    let refused = place(1).poll().unwrap();
+    assert_eq!(refused.err(), Some(NoTurn::Full));
+    assert!(place(2).poll().is_none(), "another key waits still");
+    for holder in 3..20 {
+        all.extend((0..2).map(|_| place(holder)));
+    }
+    assert!(turns.figures().waiting_cost <= 2 * LIMITS.waiting_cost);
+    assert!(place(1).poll().unwrap().is_err());
+}
+
+#[tokio::test]
+async fn a_wait_ends_and_leaves_nothing_behind() {
+    let turns = Turns::new(TurnLimits {
+        longest_wait: Duration::ZERO,
+        places: 1,
+        kept: 0,
+        ..LIMITS
+    });
+    let place = Asked::of(&turns, awaited(1), KIB).turn();
+    let late = turns.take(awaited(2), KIB).await;
+    assert_eq!(late.err(), Some(NoTurn::Late));
+    let figures = turns.figures();
+    assert_eq!((figures.waiting, figures.holders), (0, 1));
+    drop(place);
+    assert!(turns.take(awaited(2), KIB).await.is_ok());
+    assert_eq!(turns.figures().running, 0);
+}
+
+#[tokio::test]
+async fn who_goes_away_gives_up_its_turn() {
+    let turns = Turns::new(TurnLimits {
+        places: 1,
+        kept: 0,
+        ..LIMITS
+    });
+    let place = Asked::of(&turns, awaited(1), KIB).turn();
+    let gone = Asked::of(&turns, awaited(2), KIB);
+    let granted = Asked::of(&turns, awaited(3), KIB);
+    drop(gone);
+    drop(place);
+    // Granted and never looked at.
+    drop(granted);
+    assert!(Asked::of(&turns, awaited(4), KIB).turn().is_some());
+}
+
+#[test]
+fn the_wait_grows_with_the_weight_and_with_patience() {
+    let limits = TurnLimits {
+        longest_wait: Duration::from_secs(10),
+        ..LIMITS
+    };
+    let wait = |urgency, cost| limits.patience(urgency, cost).as_secs();
+    assert_eq!(wait(Urgency::Awaited, 64 * KIB), 10);
+    assert_eq!(wait(Urgency::Awaited, 15 * MIB), 25);
+    assert_eq!(wait(Urgency::Deferred, 0), 30);
+}

@@ -1,0 +1,176 @@
+//! Whether a caller is known, decided before anything of its call is read or counted on an application
+//! (CONTRACT 44): an invented access key reaches no model server, and an invented application escapes no
+//! check, where the settings say so.
+
+use super::error::CallError;
+use super::state::Snapshot;
+use crate::backend::Recognition;
+use crate::config::{CallerRules, UnknownApplication, UnknownKey};
+use crate::observe::UnknownCaller;
+use crate::observe::events::CallerUnknown;
+use monitor_model::{ApplicationId, Secret};
+use std::collections::HashMap;
+use std::hash::{BuildHasher, RandomState};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+/// An access key that was accepted so long ago still passes while the backend does not answer.
+const REMEMBERED_FOR: Duration = Duration::from_secs(24 * 3600);
+/// An accepted key is noted again after this time.
+const NOTED_EVERY: Duration = Duration::from_secs(60);
+const CAPACITY: usize = 20_000;
+
+/// Access keys that the backend has accepted; a reload keeps them. Only hashes are kept.
+#[derive(Default)]
+pub(crate) struct AcceptedKeys {
+    hasher: RandomState,
+    at: Mutex<HashMap<u64, Instant>>,
+}
+
+/// The application that a call counts for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum CountsFor {
+    /// The one it names, else the default one.
+    #[default]
+    Named,
+    /// The default one, whatever it names.
+    Default,
+    /// The one that its access key belongs to; it names none.
+    Keys(ApplicationId),
+}
+
+/// Decides whether a call may go on, and for which application; `application_id` is the one it names.
+///
+/// # Errors
+/// [`CallError::KeyRefused`], [`CallError::KeyUnchecked`], [`CallError::UnknownApplication`], counted.
+pub(crate) async fn admit(
+    snapshot: &Snapshot,
+    key: &Secret,
+    application_id: Option<&str>,
+) -> Result<CountsFor, CallError> {
+    let rules = snapshot.caller_rules();
+    let count = |outcome| CallerUnknown { outcome }.emit(&snapshot.metrics);
+    let refuses = rules.key == UnknownKey::Refuse;
+    let recognition = recognize(snapshot, rules, key, application_id).await;
+    match recognition {
+        Recognition::UnknownKey if refuses => {
+            count(UnknownCaller::KeyRefused);
+            return Err(CallError::KeyRefused);
+        }
+        Recognition::UnknownKey => count(UnknownCaller::KeyForwarded),
+        Recognition::NoAnswer if refuses => {
+            count(UnknownCaller::KeyUnchecked);
+            return Err(CallError::KeyUnchecked);
+        }
+        Recognition::Unsupported if refuses => count(UnknownCaller::KeyUnsupported),
+        _ => {}
+    }
+    if let Recognition::KnownFor(own) = recognition {
+        return Ok(CountsFor::Keys(own));
+    }
+    match knows_application(snapshot, recognition, application_id) {
+        true => Ok(CountsFor::Named),
+        false => unknown_application(snapshot, rules.application),
+    }
+}
+
+/// Whether the application is known, to the backend in this process or else by its policy.
+fn knows_application(
+    snapshot: &Snapshot,
+    recognition: Recognition,
+    application_id: Option<&str>,
+) -> bool {
+    match (recognition, application_id, &snapshot.policies) {
+        (Recognition::UnknownApplication, ..) => false,
+        // A key that is unknown hides whether the application is.
+        _ if snapshot.has_access_keys() => true,
+        (_, Some(id), Some(policies)) => policies.knows(id),
+        _ => true,
+    }
+}
+
+fn unknown_application(
+    snapshot: &Snapshot,
+    rule: UnknownApplication,
+) -> Result<CountsFor, CallError> {
+    let (outcome, admitted) = match rule {
+        UnknownApplication::Async => (UnknownCaller::ApplicationForwarded, Ok(CountsFor::Named)),
+        UnknownApplication::Default => (UnknownCaller::ApplicationDefault, Ok(CountsFor::Default)),
+        UnknownApplication::Refuse => (
+            UnknownCaller::ApplicationRefused,
+            Err(CallError::UnknownApplication),
+        ),
+    };
+    CallerUnknown { outcome }.emit(&snapshot.metrics);
+    admitted
+}
+
+/// What the backend knows. A key that it has accepted before counts as known while it does not answer.
+async fn recognize(
+    snapshot: &Snapshot,
+    rules: CallerRules,
+    key: &Secret,
+    application_id: Option<&str>,
+) -> Recognition {
+    let Some(analyzer) = &snapshot.analyzer else {
+        return Recognition::Known;
+    };
+    // A backend elsewhere is asked about the key alone.
+    if rules.key == UnknownKey::Forward && !analyzer.has_access_keys() {
+        return Recognition::Known;
+    }
+    let recognition = analyzer.recognize(key, application_id).await;
+    match recognition {
+        Recognition::Known | Recognition::KnownFor(_) | Recognition::UnknownApplication => {
+            snapshot.accepted_keys.note(key, Instant::now());
+            recognition
+        }
+        Recognition::NoAnswer if snapshot.accepted_keys.remembers(key, Instant::now()) => {
+            Recognition::Known
+        }
+        other => other,
+    }
+}
+
+impl AcceptedKeys {
+    fn note(&self, key: &Secret, now: Instant) {
+        let mut accepted = self.lock();
+        let hash = self.hasher.hash_one(key);
+        let is_recent = |at: &Instant| now.saturating_duration_since(*at) < NOTED_EVERY;
+        if accepted.get(&hash).is_some_and(is_recent) {
+            return;
+        }
+        // Only keys that the backend knows are here, so no stranger can fill this.
+        if accepted.len() >= CAPACITY && !accepted.contains_key(&hash) {
+            accepted.retain(|_, at| now.saturating_duration_since(*at) < REMEMBERED_FOR / 24);
+        }
+        if accepted.len() < CAPACITY || accepted.contains_key(&hash) {
+            accepted.insert(hash, now);
+        }
+    }
+
+    fn remembers(&self, key: &Secret, now: Instant) -> bool {
+        let accepted = self.lock();
+        let at = accepted.get(&self.hasher.hash_one(key));
+        at.is_some_and(|at| now.saturating_duration_since(*at) < REMEMBERED_FOR)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<u64, Instant>> {
+        self.at.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_accepted_key_is_remembered_for_a_day_and_no_other() {
+        let (keys, now) = (AcceptedKeys::default(), Instant::now());
+        let known = Secret::new("known");
+        keys.note(&known, now);
+        assert!(keys.remembers(&known, now + REMEMBERED_FOR / 2));
+        assert!(!keys.remembers(&known, now + REMEMBERED_FOR));
+        assert!(!keys.remembers(&Secret::new("invented"), now));
+    }
+}

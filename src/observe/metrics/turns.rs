@@ -1,0 +1,65 @@
+//! The metrics of messages that take turns to be analyzed.
+
+use super::register::{About, gauge, labelled};
+use crate::observe::labels::TurnRefusal;
+use prometheus::{HistogramOpts, HistogramVec, IntCounterVec, IntGauge, Registry};
+
+const RUNNING: About = (
+    "monitor_analysis_running",
+    "Messages that are being analyzed away from the threads that serve connections.",
+);
+const WAITING: About = (
+    "monitor_analysis_waiting",
+    "Messages that wait for their turn to be analyzed.",
+);
+const WAITING_COST: About = (
+    "monitor_analysis_waiting_bytes",
+    "Bytes of the messages that wait for their turn; four times as many where custom regexes look at them.",
+);
+const REFUSED: About = (
+    "monitor_analysis_refused_total",
+    "Messages that got no turn to be analyzed, by reason.",
+);
+
+/// Messages that run and wait, how long they waited, and those that got no turn.
+pub struct TurnMetrics {
+    /// Messages being analyzed.
+    pub running: IntGauge,
+    /// Messages that wait.
+    pub waiting: IntGauge,
+    /// Their cost.
+    pub waiting_cost: IntGauge,
+    refused: IntCounterVec,
+    wait: HistogramVec,
+}
+
+impl TurnMetrics {
+    pub(super) fn new(registry: &Registry) -> prometheus::Result<Self> {
+        let name = "monitor_analysis_wait_seconds";
+        let help = "How long a message waited for its turn to be analyzed; awaited: a client waits for the verdict.";
+        let opts = HistogramOpts::new(name, help).buckets(super::LATENCY.to_vec());
+        let wait = HistogramVec::new(opts, &["urgency"])?;
+        registry.register(Box::new(wait.clone()))?;
+        for urgency in ["awaited", "deferred"] {
+            wait.with_label_values(&[urgency]);
+        }
+        let reasons = TurnRefusal::ALL.iter().map(|reason| reason.as_str());
+        Ok(Self {
+            running: gauge(registry, RUNNING)?,
+            waiting: gauge(registry, WAITING)?,
+            waiting_cost: gauge(registry, WAITING_COST)?,
+            refused: labelled(registry, REFUSED, "reason", reasons)?,
+            wait,
+        })
+    }
+
+    /// One message waited so long, whether it got its turn or not.
+    pub fn waited(&self, urgency: &str, seconds: f64) {
+        self.wait.with_label_values(&[urgency]).observe(seconds);
+    }
+
+    /// One message got no turn.
+    pub fn refused(&self, reason: TurnRefusal) {
+        self.refused.with_label_values(&[reason.as_str()]).inc();
+    }
+}

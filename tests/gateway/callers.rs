@@ -1,0 +1,243 @@
+//! Who may call (CONTRACT 44): access keys and applications that nobody knows, at a process that has them
+//! itself and at a gateway alone.
+
+use serde_json::{Value, json};
+use support::api::post;
+use support::backend::{Backend, Manner};
+use support::request::{HELLO, Request};
+use support::stack::{Folder, Stack};
+use support::upstream::{ANSWER, Upstream};
+use support::{KEY, assert_envelope, contains, eventually};
+
+const SYNC: &str = "6f1c0000-0000-4000-8000-000000000001";
+const NOBODYS: &str = "6f1c0000-0000-4000-8000-00000000ffff";
+/// A word of the prompt, looked for on the disk.
+const PROMPT: &str = "hello";
+
+fn with_key(request: Request, key: &str) -> Request {
+    request.without_key().header("X-Monitor-Api-Key", key)
+}
+
+fn invented(request: Request) -> Request {
+    with_key(request, "mon_invented")
+}
+
+fn named(id: &str) -> Request {
+    Request::chat(HELLO).header("X-Application-Id", id)
+}
+
+fn callers(stack: &Stack, outcome: &str) -> f64 {
+    let series = format!(r#"monitor_unknown_callers_total{{outcome="{outcome}"}}"#);
+    stack.metric(&series)
+}
+
+/// Whether any file below the folder contains the text.
+fn is_kept(folder: &std::path::Path, text: &str) -> bool {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    entries.map(|entry| entry.path()).any(|path| {
+        if path.is_dir() {
+            return is_kept(&path, text);
+        }
+        let content = std::fs::read(&path).unwrap_or_default();
+        contains(&content, text.as_bytes())
+    })
+}
+
+/// A new access key of an application.
+#[track_caller]
+fn key_of(stack: &Stack, application: &str) -> String {
+    let body = json!({"name": "bound", "scopes": ["ingest"], "application_id": application});
+    let made = post(stack, "/tokens", &body);
+    assert_eq!(made.status(), 201, "{}", made.text());
+    made.json()["value"].as_str().expect("a value").to_owned()
+}
+
+#[test]
+fn contract_44_a_process_with_the_keys_refuses_an_unknown_one_on_every_route_and_keeps_nothing() {
+    let (upstream, folder) = (Upstream::ok(), Folder::new());
+    let stack = Stack::all().upstream(&upstream).folder(&folder).start();
+    for request in Request::every_endpoint() {
+        let answer = stack.call(&invented(request));
+        assert_envelope(&answer.body, "invalid_request_error", 401);
+    }
+    upstream.assert_untouched();
+    assert_eq!(callers(&stack, "key_refused"), 3.0);
+    assert!(!is_kept(folder.path(), PROMPT));
+    let refused = r#"monitor_telemetry_records_total{outcome="refused",stage="user_prompt"}"#;
+    assert_eq!(stack.metric(refused), 0.0, "no record, so no dead letter");
+    assert_eq!(stack.call(&Request::chat(HELLO)).text(), ANSWER);
+    assert!(is_kept(folder.path(), PROMPT), "a known caller's is kept");
+}
+
+#[test]
+fn contract_44_a_process_with_the_keys_forwards_an_unknown_one_when_told_to() {
+    let upstream = Upstream::ok();
+    let yaml = "monitor: {unknown_key: forward}";
+    let stack = Stack::all().upstream(&upstream).yaml(yaml).start();
+    let answer = stack.call(&invented(Request::chat(HELLO)));
+    assert_eq!(answer.text(), ANSWER);
+    assert_eq!(callers(&stack, "key_forwarded"), 1.0);
+}
+
+#[test]
+fn contract_44_an_application_that_nobody_knows_escapes_no_check() {
+    let applications =
+        format!("applications:\n- {{id: {SYNC}, name: bot, app_mode: sync, phrase: no cards}}\n");
+    let card = HELLO.replace("hello", "my card is 4111 1111 1111 1111");
+    for (rule, status, outcome) in [
+        ("", 403, "application_refused"),
+        ("refuse", 403, "application_refused"),
+        ("default", 200, "application_default"),
+        ("async", 200, "application_forwarded"),
+    ] {
+        let mut yaml = applications.clone() + "monitor:\n  application_id: " + SYNC + "\n";
+        if !rule.is_empty() {
+            yaml += &format!("  unknown_application: {rule}\n");
+        }
+        let upstream = Upstream::ok();
+        let stack = Stack::all().upstream(&upstream).yaml(&yaml).start();
+        for id in [NOBODYS, "no-uuid"] {
+            let request = Request::chat(&card).header("X-Application-Id", id);
+            let answer = stack.call(&request);
+            assert_eq!(answer.status(), status, "{rule} {id}: {}", answer.text());
+            assert_eq!(answer.text().contains("no cards"), rule == "default");
+        }
+        assert_eq!(callers(&stack, outcome), 2.0, "{rule}");
+        assert_eq!(upstream.heads() > 0, rule == "async");
+        // The one that is known goes on being checked.
+        assert!(
+            stack
+                .call(&Request::chat(&card))
+                .text()
+                .contains("no cards")
+        );
+    }
+}
+
+#[test]
+fn contract_44_a_key_of_one_application_counts_for_no_other() {
+    let upstream = Upstream::ok();
+    let stack = Stack::all().upstream(&upstream).start();
+    let made = post(&stack, "/applications", &json!({"name": "other"}));
+    assert_eq!(made.status(), 201, "{}", made.text());
+    let other = made.json()["id"].as_str().expect("an id").to_owned();
+    let key = key_of(&stack, &other);
+    let default = stack.application_id();
+    let answer = stack.call(&with_key(named(&default), &key));
+    assert_envelope(&answer.body, "invalid_request_error", 403);
+    upstream.assert_untouched();
+    // Without a name, the call is one of the key's own application.
+    let answer = stack.call(&with_key(Request::chat(HELLO), &key));
+    assert_eq!(answer.text(), ANSWER);
+    let path = format!("/records?application_id={other}");
+    eventually("both records are the application's", || {
+        let list = stack.analysis(&path, KEY).json()["records"].clone();
+        (list.as_array().map_or(0, Vec::len) == 2).then_some(())
+    });
+}
+
+#[test]
+fn contract_44_a_gateway_alone_forwards_what_it_cannot_know() {
+    let (upstream, backend) = (Upstream::ok(), Backend::that(Manner::Refuses(401)));
+    let stack = Stack::gateway()
+        .upstream(&upstream)
+        .monitor(&backend)
+        .start();
+    assert_eq!(stack.call(&invented(named(NOBODYS))).text(), ANSWER);
+    assert_eq!(callers(&stack, "key_refused"), 0.0);
+}
+
+#[test]
+fn contract_44_a_gateway_alone_asks_the_backend_when_told_to() {
+    let (upstream, folder) = (Upstream::ok(), Folder::new());
+    let backend = Stack::analysis_server().start();
+    let stack = Stack::gateway()
+        .upstream(&upstream)
+        .env("MONITOR_URL", format!("http://{}", backend.analysis_addr))
+        .yaml("monitor: {unknown_key: refuse, timeout: 5s}")
+        .folder(&folder)
+        .start();
+    for _ in 0..3 {
+        let answer = stack.call(&invented(Request::chat(HELLO)));
+        assert_envelope(&answer.body, "invalid_request_error", 401);
+    }
+    upstream.assert_untouched();
+    assert!(!is_kept(folder.path(), PROMPT));
+    assert_eq!(callers(&stack, "key_refused"), 3.0);
+    assert_eq!(stack.call(&Request::chat(HELLO)).text(), ANSWER);
+    // While the backend is away, a key it has accepted passes, and no other one.
+    drop(backend);
+    assert_eq!(stack.call(&Request::chat(HELLO)).text(), ANSWER);
+    let answer = stack.call(&with_key(Request::chat(HELLO), "mon_never_seen"));
+    assert_envelope(&answer.body, "gateway_error", 502);
+    assert_eq!(callers(&stack, "key_unchecked"), 1.0);
+}
+
+#[test]
+fn contract_44_a_backend_that_cannot_be_asked_is_no_reason_to_stop() {
+    let (upstream, backend) = (Upstream::ok(), Backend::that(Manner::Refuses(404)));
+    let stack = Stack::gateway()
+        .upstream(&upstream)
+        .monitor(&backend)
+        .yaml("monitor: {unknown_key: refuse}")
+        .start();
+    assert_eq!(stack.call(&Request::chat(HELLO)).text(), ANSWER);
+    assert_eq!(callers(&stack, "key_unsupported"), 1.0);
+}
+
+#[test]
+fn contract_44_a_gateway_alone_knows_the_applications_that_have_a_policy() {
+    let upstream = Upstream::ok();
+    let backend = Backend::start();
+    let stack = Stack::gateway()
+        .upstream(&upstream)
+        .monitor(&backend)
+        .yaml(&format!(
+            "applications:\n- {{id: {SYNC}, name: bot, app_mode: async}}\nmonitor: {{unknown_application: refuse}}"
+        ))
+        .start();
+    assert_eq!(stack.call(&named(SYNC)).text(), ANSWER);
+    assert_eq!(stack.call(&Request::chat(HELLO)).text(), ANSWER);
+    let answer = stack.call(&named(NOBODYS));
+    assert_envelope(&answer.body, "invalid_request_error", 403);
+    assert_eq!(callers(&stack, "application_refused"), 1.0);
+}
+
+#[test]
+fn contract_44_settings_that_would_do_nothing_do_not_start() {
+    let upstream = Upstream::ok();
+    for (yaml, key) in [
+        ("monitor: {unknown_key: refuse}", "monitor.unknown_key"),
+        (
+            "monitor: {unknown_application: refuse}",
+            "monitor.unknown_application",
+        ),
+        (
+            "applications:\n- {id: 6f1c0000-0000-4000-8000-000000000001, name: bot, app_mode: async}\nmonitor: {unknown_application: default}",
+            "monitor.unknown_application",
+        ),
+    ] {
+        let (status, stderr) = Stack::gateway().upstream(&upstream).yaml(yaml).refused();
+        assert!(!status.success());
+        assert!(stderr.contains(key), "{stderr}");
+    }
+}
+
+#[test]
+fn contract_44_status_of_callers_that_were_never_unknown_is_zero() {
+    let stack = Stack::all().start();
+    assert_eq!(stack.call(&Request::chat(HELLO)).status(), 200);
+    for outcome in [
+        "key_refused",
+        "key_forwarded",
+        "key_unchecked",
+        "key_unsupported",
+        "application_refused",
+        "application_default",
+        "application_forwarded",
+    ] {
+        assert_eq!(callers(&stack, outcome), 0.0, "{outcome}");
+    }
+    let page: Value = stack.operations("/status").json();
+    assert_eq!(page["analysis"]["waiting"], 0, "{page}");
+}
