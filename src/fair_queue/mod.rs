@@ -8,9 +8,10 @@
 mod round_robin;
 mod turns;
 
-pub(crate) use round_robin::FairQueue;
+pub(crate) use round_robin::{FairQueue, QUANTUM};
 pub(crate) use turns::{NoTurn, Turn, TurnFigures, TurnLimits, Turns};
 
+use std::future::Future;
 use std::hash::{BuildHasher, Hash, RandomState};
 use std::sync::LazyLock;
 
@@ -60,4 +61,23 @@ impl Urgency {
 pub(crate) struct Claim {
     pub(crate) tenant: Tenant,
     pub(crate) urgency: Urgency,
+}
+
+tokio::task_local! {
+    /// Set where the analysis of a message begins, and read where one of its calls to another server waits: all
+    /// that lies between (the judge's trait, the protocols) has nothing to do with shares.
+    static CLAIM: Claim;
+}
+
+/// Runs a future whose calls to other servers take turns on this account.
+pub(crate) async fn on_account<T>(claim: Claim, future: impl Future<Output = T>) -> T {
+    CLAIM.scope(claim, future).await
+}
+
+/// The account of this task; a common one outside of [`on_account`].
+pub(crate) fn account() -> Claim {
+    CLAIM.try_with(|claim| *claim).unwrap_or_else(|_| Claim {
+        tenant: Tenant::new(&(), &()),
+        urgency: Urgency::Awaited,
+    })
 }

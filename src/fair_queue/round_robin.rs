@@ -7,7 +7,7 @@ use super::Tenant;
 use std::collections::VecDeque;
 
 /// What a tenant may spend in one round, in units of cost; a byte of text is one.
-const QUANTUM: u64 = 16 * 1024;
+pub(crate) const QUANTUM: u64 = 16 * 1024;
 
 /// Jobs that wait, in the order in which tenants take turns.
 pub(crate) struct FairQueue<T> {

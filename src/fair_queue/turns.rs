@@ -4,7 +4,7 @@
 //! - Jobs that somebody awaits go before those that nobody awaits; these get at least every fifth turn.
 //! - The kept places are for awaited short jobs: however many long ones or deferred ones there are, a short
 //!   check waits for other short checks only.
-//! - No access key has all places, or more than a quarter of what may wait.
+//! - While places are kept, no access key has all of them; none has more than its part of what may wait.
 
 #[cfg(test)]
 mod tests;
@@ -19,11 +19,6 @@ use tokio::time::timeout;
 
 /// Awaited jobs in a row while deferred ones wait.
 const MOST_AWAITED_IN_A_ROW: u32 = 4;
-/// One access key may have this part of what waits.
-const PART_OF_ONE_HOLDER: u64 = 4;
-/// Jobs that wait, and those of them of one access key.
-const MOST_WAITING: usize = 4096;
-const MOST_OF_ONE_HOLDER: usize = 1024;
 /// The wait is longer by a second for each so much of cost.
 const COST_OF_A_SECOND: u64 = 1 << 20;
 /// Deferred jobs wait so many times as long.
@@ -40,6 +35,8 @@ pub(crate) struct TurnLimits {
     pub(crate) short: u64,
     /// The cost of all jobs that wait.
     pub(crate) waiting_cost: u64,
+    /// One access key may have one of so many parts of it.
+    pub(crate) parts: u64,
     /// How long an awaited job without cost waits at most.
     pub(crate) longest_wait: Duration,
 }
@@ -138,6 +135,12 @@ impl Turns {
         }
     }
 
+    /// A place, if there is one at once.
+    pub(crate) fn try_take(self: &Arc<Self>, claim: Claim, cost: u64) -> Option<Turn> {
+        let mut waiting = self.enter(claim, cost).ok()?;
+        waiting.granted.try_recv().ok()
+    }
+
     /// What runs and waits now.
     pub(crate) fn figures(&self) -> TurnFigures {
         let state = self.lock();
@@ -230,24 +233,21 @@ impl State {
         self.queue(claim.urgency).push(claim.tenant, cost, waiter);
     }
 
-    /// Whether more waits than may. When all together are over a bound, those are refused that have more than
+    /// Whether more waits than may. When all together are over the bound, those are refused that have more than
     /// an equal part of it; one job of an access key may wait until twice as much does.
     fn is_over(&self, limits: &TurnLimits, holder: u64) -> bool {
         let Some(own) = self.holders.get(&holder) else {
             return false;
         };
-        let (most, jobs) = (
-            limits.waiting_cost,
-            self.awaited.len() + self.deferred.len(),
-        );
-        let is_alone = own.waiting == 1;
-        let is_over_own = own.waiting_cost > most / PART_OF_ONE_HOLDER && !is_alone
-            || own.waiting > MOST_OF_ONE_HOLDER;
-        let holders = self.holders.len().max(1);
-        let is_over_part = self.waiting_cost > most && own.waiting_cost > most / holders as u64
-            || jobs > MOST_WAITING && own.waiting > MOST_WAITING / holders;
-        let is_over_all = self.waiting_cost > most.saturating_mul(2) || jobs > MOST_WAITING * 2;
-        is_over_own || (is_over_part && !is_alone) || (is_over_all && jobs > 1)
+        let most = limits.waiting_cost;
+        if own.waiting == 1 {
+            let jobs = self.awaited.len() + self.deferred.len();
+            return most == 0 || jobs > 1 && self.waiting_cost > most.saturating_mul(2);
+        }
+        let part = most / self.holders.len().max(1) as u64;
+        own.waiting_cost > most / limits.parts
+            || self.waiting_cost > most && own.waiting_cost > part
+            || self.waiting_cost > most.saturating_mul(2)
     }
 
     /// Starts what has a place, and returns it.

@@ -221,6 +221,10 @@ mod tests {
             ("Gateway400Framing", CallError::BadFraming),
             ("Gateway401MissingKey", CallError::Key(KeyError::Missing)),
             ("Gateway401RefusedKey", CallError::KeyRefused),
+            (
+                "Gateway403UnknownApplication",
+                CallError::UnknownApplication,
+            ),
             ("Gateway404UnknownPath", CallError::UnknownPath),
             ("Gateway405WrongMethod", CallError::WrongMethod("POST")),
             ("Gateway408SlowBody", CallError::SlowBody),

@@ -4,6 +4,7 @@
 
 use super::fault::Fault;
 use crate::config::{BaseUrl, CallLimits};
+use crate::fair_queue::{self, QUANTUM, Turn, TurnLimits, Turns};
 use crate::http_client::{
     Admission, BreakerSettings, CircuitBreaker, ClientError, HttpClient, Transition, bearer, whole,
 };
@@ -15,10 +16,8 @@ use http::{HeaderValue, Request, Uri};
 use monitor_model::Secret;
 use serde_json::Value;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 use thiserror::Error;
-use tokio::sync::{Semaphore, SemaphorePermit};
 use tokio::time::timeout_at;
 
 /// Largest answer that is read.
@@ -69,8 +68,7 @@ pub struct Endpoint {
     uri: Uri,
     authorization: Option<HeaderValue>,
     limits: CallLimits,
-    turns: Semaphore,
-    waiting: AtomicUsize,
+    turns: Arc<Turns>,
     breaker: CircuitBreaker,
     metrics: Arc<Metrics>,
 }
@@ -105,8 +103,7 @@ impl Endpoint {
                 .api_key
                 .map(|key| bearer(key).ok_or(SetupError::Unsendable))
                 .transpose()?,
-            turns: Semaphore::new(limits.concurrency),
-            waiting: AtomicUsize::new(0),
+            turns: Turns::new(turn_limits(&limits)),
             breaker: CircuitBreaker::new(BreakerSettings::probe_every(limits.probe_interval)),
             limits,
             metrics,
@@ -120,10 +117,11 @@ impl Endpoint {
 
     /// Whether the server counts as down, and how many calls it has.
     pub fn status(&self) -> EndpointStatus {
+        let figures = self.turns.figures();
         EndpointStatus {
             is_down: self.breaker.is_open(),
-            calls: self.limits.concurrency - self.turns.available_permits(),
-            waiting: self.waiting.load(Ordering::Relaxed),
+            calls: figures.running,
+            waiting: figures.waiting,
         }
     }
 
@@ -186,18 +184,18 @@ impl Endpoint {
         answer
     }
 
-    /// Waits for a permit, until the deadline.
-    async fn turn(&self, deadline: Instant) -> Result<SemaphorePermit<'_>, Fault> {
-        if let Ok(permit) = self.turns.try_acquire() {
-            return Ok(permit);
+    /// Waits for the tenant's turn, until the deadline.
+    async fn turn(&self, deadline: Instant) -> Result<Turn, Fault> {
+        let claim = fair_queue::account();
+        if let Some(turn) = self.turns.try_take(claim, QUANTUM) {
+            return Ok(turn);
         }
-        let _waiting = Waiting::enter(&self.waiting, self.limits.queue).ok_or(Fault::Busy)?;
-        let acquired = timeout_at(deadline.into(), self.turns.acquire()).await;
-        let permit = acquired.map_err(|_| Fault::Busy)?;
+        let taken = timeout_at(deadline.into(), self.turns.take(claim, QUANTUM)).await;
+        let turn = taken.map_err(|_| Fault::Busy)?;
         match self.breaker.is_open() {
             // It went down while this call waited.
             true => Err(Fault::Down),
-            false => permit.map_err(|_| Fault::Busy),
+            false => turn.map_err(|_| Fault::Busy),
         }
     }
 
@@ -217,6 +215,18 @@ impl Endpoint {
     }
 }
 
+/// One call costs one turn. All calls of a message wait until its own deadline.
+fn turn_limits(limits: &CallLimits) -> TurnLimits {
+    TurnLimits {
+        places: limits.concurrency,
+        kept: 0,
+        short: u64::MAX,
+        waiting_cost: QUANTUM.saturating_mul(limits.queue as u64),
+        parts: 1,
+        longest_wait: limits.timeout,
+    }
+}
+
 fn fault(error: ClientError) -> Fault {
     match error {
         ClientError::Connect => Fault::Unreachable("no connection"),
@@ -224,22 +234,5 @@ fn fault(error: ClientError) -> Fault {
         ClientError::Truncated => Fault::Unreachable("its answer broke off"),
         ClientError::TooLarge(most) => Fault::TooLarge(most),
         ClientError::Late => Fault::Late,
-    }
-}
-
-/// Counts a waiting call as long as it waits.
-struct Waiting<'a>(&'a AtomicUsize);
-
-impl<'a> Waiting<'a> {
-    fn enter(waiting: &'a AtomicUsize, most: usize) -> Option<Self> {
-        let before = waiting.fetch_add(1, Ordering::Relaxed);
-        let entered = Self(waiting);
-        (before < most).then_some(entered)
-    }
-}
-
-impl Drop for Waiting<'_> {
-    fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::Relaxed);
     }
 }

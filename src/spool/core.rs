@@ -5,7 +5,7 @@
 use super::dead_letter::encoding::EncodedLetter;
 use super::eviction::{DropReason, Dropped, EvictionPolicy};
 use super::sequence::{Hashed, Latest, SequenceFile, SequenceNumber};
-use super::state::{LeasedRecord, State};
+use super::state::{LeasedRecord, NotAccepted, State};
 use crate::backend::Record;
 use crate::observe::Metrics;
 use crate::observe::TelemetryOutcome;
@@ -44,6 +44,14 @@ pub struct Receipt(pub(crate) u64);
 impl Receipt {
     /// The receipt of a record that was dropped and is never on disk.
     pub(super) const NEVER: Self = Self(u64::MAX);
+    /// The receipt of a record that was dropped because its access key has more than its share.
+    const OVER_SHARE: Self = Self(u64::MAX - 1);
+
+    /// Whether the record was dropped because its access key has more than its share of a spool that is
+    /// nearly full; the disk has no part in it.
+    pub fn is_over_share(self) -> bool {
+        self == Self::OVER_SHARE
+    }
 }
 
 pub(super) struct SpoolCore {
@@ -116,7 +124,11 @@ impl SpoolCore {
                 self.log_dropped(accepted.dropped);
                 Receipt(accepted.ticket)
             }
-            Err(_) => {
+            Err(NotAccepted::OverShare) => {
+                self.log_dropped(Dropped::new(DropReason::Share, 1));
+                Receipt::OVER_SHARE
+            }
+            Err(NotAccepted::DiskBehind) => {
                 self.log_refused(stage);
                 Receipt::NEVER
             }

@@ -3,6 +3,7 @@
 
 use super::segment::{NextFrame, SegmentId, SegmentReader};
 use super::segment_index::{SegmentEntry, SegmentIndex};
+use super::state::Share;
 use std::path::Path;
 use std::time::Duration;
 
@@ -23,6 +24,8 @@ pub(super) enum DropReason {
     Old,
     /// The disk refused to be written and memory was full.
     Disk,
+    /// The spool was nearly full, and their access key had more than its share of it.
+    Share,
 }
 
 impl DropReason {
@@ -32,6 +35,7 @@ impl DropReason {
             Self::Full => "full",
             Self::Old => "old",
             Self::Disk => "disk",
+            Self::Share => "share",
         }
     }
 }
@@ -108,6 +112,13 @@ impl EvictionPolicy {
     pub(super) fn expired(&self, index: &SegmentIndex, now_ms: i64) -> Option<SegmentId> {
         let (oldest, entry) = index.oldest()?;
         (now_ms.saturating_sub(entry.last_ms()) > self.max_age_ms).then_some(oldest)
+    }
+
+    /// Whether an access key takes no further record: three quarters of the size are used, others have
+    /// records too, and it has more than an equal part.
+    pub(super) fn is_over_share(&self, index: &SegmentIndex, share: Share) -> bool {
+        let is_nearly_full = index.bytes() > self.max_bytes / 4 * 3;
+        is_nearly_full && share.holders > 1 && share.own > self.max_bytes / share.holders
     }
 
     /// The segment to drop because the files exceed their size.

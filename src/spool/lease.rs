@@ -38,6 +38,7 @@ impl Lease {
             return;
         };
         let position = leased.position;
+        self.core.lock().prove(&leased.record);
         if let Some(files) = leased.record.into_files_owed(id) {
             self.core.push(files);
         }

@@ -90,6 +90,11 @@ impl From<Record> for Hashed {
 
 impl Hashed {
     /// The record, without a number.
+    pub(super) fn record(&self) -> &Record {
+        &self.record
+    }
+
+    /// The record, without a number.
     pub(super) fn into_record(self) -> Record {
         self.record
     }

@@ -22,7 +22,9 @@ const INLINE_BYTES: usize = 16 * 1024;
 const INLINE_BYTES_OF_REGEXES: usize = 4 * 1024;
 /// Messages of at most this cost have places that longer ones never take.
 const SHORT: u64 = 256 * 1024;
-/// What a message costs besides its bytes.
+/// One access key may have a quarter of what waits.
+const PARTS: u64 = 4;
+/// What a message costs besides its bytes: with it, a tenant has a message at least in each round.
 const COST_OF_A_MESSAGE: u64 = 4 * 1024;
 /// How many times as much a byte costs where custom regexes look at it.
 const COST_OF_REGEXES: u64 = 4;
@@ -56,6 +58,7 @@ impl MessageAnalyzer {
                 kept: 1,
                 short: SHORT,
                 waiting_cost: queue.waiting_bytes,
+                parts: PARTS,
                 longest_wait: queue.longest_wait,
             }),
         }

@@ -4,7 +4,7 @@
 use super::analyzer::MessageAnalyzer;
 use crate::analysis::clock::steady_us;
 use crate::analysis::error::ApiError;
-use crate::fair_queue::Claim;
+use crate::fair_queue::{Claim, on_account};
 use crate::judge::{GuardModel, GuardQuery};
 use futures_util::future::join;
 use monitor_detect::custom_policy::Ruling;
@@ -29,12 +29,13 @@ impl MessageAnalyzer {
             Stage::PostCall => &[],
         };
         if policies.is_empty() {
-            return self.detect(stage, rules, message, claim).await;
+            return on_account(claim, self.detect(stage, rules, message, claim)).await;
         }
         let text = message.clone();
         // The judge first: its question is on its way while the engine works on this thread.
         let detected = self.detect(stage, rules, message, claim);
-        let (ruled, detected) = join(self.rule(policies, &text), detected).await;
+        let both = join(self.rule(policies, &text), detected);
+        let (ruled, detected) = on_account(claim, both).await;
         let (message, mut report) = detected?;
         let (ruling, took_us) = ruled;
         report.add_custom_policy(ruling, took_us);

@@ -14,36 +14,47 @@ const LIMITS: TurnLimits = TurnLimits {
     kept: 1,
     short: 256 * KIB,
     waiting_cost: 64 * MIB,
+    parts: 4,
     longest_wait: Duration::from_secs(3600),
 };
 
+type Taking = Pin<Box<dyn Future<Output = Result<Turn, NoTurn>> + Send>>;
+
 /// A job that has asked for a place.
-struct Asked(Pin<Box<dyn Future<Output = Result<Turn, NoTurn>> + Send>>);
+struct Asked {
+    taking: Option<Taking>,
+    taken: Option<Result<Turn, NoTurn>>,
+}
 
 impl Asked {
     fn of(turns: &Arc<Turns>, claim: Claim, cost: u64) -> Self {
         let turns = turns.clone();
-        let mut asked = Self(Box::pin(async move { turns.take(claim, cost).await }));
+        let mut asked = Self {
+            taking: Some(Box::pin(async move { turns.take(claim, cost).await })),
+            taken: None,
+        };
         // Asks now, so that the order of the calls is the order of the queue.
-        if let Some(turn) = asked.poll() {
-            asked.0 = Box::pin(std::future::ready(turn));
-        }
+        asked.taken = asked.poll();
         asked
     }
 
+    /// What it has got since the last look.
     fn poll(&mut self) -> Option<Result<Turn, NoTurn>> {
-        match self
-            .0
-            .as_mut()
-            .poll(&mut Context::from_waker(Waker::noop()))
-        {
-            Poll::Ready(turn) => Some(turn),
+        if let Some(taken) = self.taken.take() {
+            return Some(taken);
+        }
+        let mut context = Context::from_waker(Waker::noop());
+        match self.taking.as_mut()?.as_mut().poll(&mut context) {
+            Poll::Ready(taken) => {
+                self.taking = None;
+                Some(taken)
+            }
             Poll::Pending => None,
         }
     }
 
     fn turn(&mut self) -> Option<Turn> {
-        self.poll().map(Result::unwrap)
+        self.poll()?.ok()
     }
 }
 
@@ -95,10 +106,7 @@ async fn a_place_that_comes_free_goes_to_the_key_that_has_waited_for_none_of_its
     // Five keys wait before it, each with one job of this round.
     for _ in 0..5 {
         drop(running.remove(0));
-        running.extend(flooding.iter_mut().filter_map(|job| match job.poll() {
-            Some(Ok(turn)) => Some(turn),
-            _ => None,
-        }));
+        running.extend(flooding.iter_mut().filter_map(Asked::turn));
     }
     drop(running.remove(0));
     assert!(victim.turn().is_some());
@@ -138,13 +146,10 @@ async fn deferred_jobs_go_last_and_are_not_starved() {
     for done in 0.. {
         drop(turn.take());
         if let Some(_deferred) = late.turn() {
-            assert_eq!(done, 3, "one awaited job of four had gone before");
+            assert_eq!(done, 3, "four awaited jobs went before");
             break;
         }
-        turn = checks.iter_mut().find_map(|check| match check.poll() {
-            Some(Ok(turn)) => Some(turn),
-            _ => None,
-        });
+        turn = checks.iter_mut().find_map(Asked::turn);
         assert!(turn.is_some());
     }
 }

@@ -125,6 +125,12 @@ impl Registration {
         };
         let receipt = Receipt(open.receipt.load(Ordering::Relaxed));
         let closed = settings.on_disk_failure == OnDiskFailure::Closed;
+        if receipt.is_over_share() {
+            return match closed {
+                true => Err(CallError::Unregistered),
+                false => Ok(()),
+            };
+        }
         let written = async {
             tokio::select! {
                 biased;

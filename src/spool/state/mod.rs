@@ -23,9 +23,11 @@
 //! owners. [`write_buffer`] and [`delivery_queue`] have invariants of their own and stand apart.
 
 mod delivery_queue;
+mod shares;
 mod write_buffer;
 
 pub(crate) use delivery_queue::{Batch, DeliveryItem, Stored};
+pub(in crate::spool) use shares::Share;
 pub(crate) use write_buffer::{Chunk, length_of};
 
 use super::dead_letter::encoding::{EncodedLetter, MAX_WAITING};
@@ -35,6 +37,7 @@ use super::segment_index::{ReadCursor, RecordPosition, SegmentIndex};
 use super::sequence::{Hashed, SequenceNumber, Sequencer};
 use crate::backend::Record;
 use delivery_queue::{DeliveryQueue, Offered};
+use shares::SpoolShares;
 use std::sync::Arc;
 use tokio::sync::Notify;
 use write_buffer::WriteBuffer;
@@ -55,6 +58,7 @@ pub(super) struct State {
     /// Segments whose files the writer removes.
     evicted: Vec<Evicted>,
     delivery: DeliveryQueue,
+    shares: SpoolShares,
     /// Where reading back from disk continues.
     backlog: Option<ReadCursor>,
     /// A call waits for the disk: the writer does not gather further records first.
@@ -82,9 +86,14 @@ pub(super) struct Accepted {
     pub(super) dropped: Option<Dropped>,
 }
 
-/// The disk is too far behind to take a record.
+/// Why a record is not accepted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct DiskBehind;
+pub(super) enum NotAccepted {
+    /// The disk is too far behind.
+    DiskBehind,
+    /// The spool is nearly full, and the record's access key has more than its share.
+    OverShare,
+}
 
 /// A record leased to the call that is about to deliver it.
 pub(super) struct LeasedRecord {
@@ -167,6 +176,7 @@ impl State {
             dead_letter_bytes: 0,
             evicted: Vec::new(),
             delivery: DeliveryQueue::new(dispatcher, max_memory),
+            shares: SpoolShares::default(),
             urgent: false,
             closing: false,
             writer_idle: false,
@@ -176,10 +186,8 @@ impl State {
     // --- The request path ---
 
     /// Accepts a record for delivery.
-    pub(super) fn push(&mut self, hashed: Hashed, now_ms: i64) -> Result<Accepted, DiskBehind> {
-        if self.buffer.is_full() {
-            return Err(DiskBehind);
-        }
+    pub(super) fn push(&mut self, hashed: Hashed, now_ms: i64) -> Result<Accepted, NotAccepted> {
+        self.may_accept(hashed.record())?;
         let (start, record) = self.append(hashed, now_ms);
         if self.backlog.is_none() {
             let item = DeliveryItem::new(Some(start.position), record, self.accepted);
@@ -195,7 +203,7 @@ impl State {
 
     /// Accepts a record that the caller delivers itself.
     pub(super) fn lease(&mut self, hashed: Hashed, now_ms: i64) -> Leased {
-        if self.buffer.is_full() {
+        if self.may_accept(hashed.record()).is_err() {
             return Leased {
                 record: LeasedRecord {
                     position: None,
@@ -215,6 +223,22 @@ impl State {
             },
             dropped: self.evict_over_size(),
         }
+    }
+
+    fn may_accept(&self, record: &Record) -> Result<(), NotAccepted> {
+        if self.buffer.is_full() {
+            return Err(NotAccepted::DiskBehind);
+        }
+        let share = self.shares.of(record);
+        match self.policy.is_over_share(&self.index, share) {
+            true => Err(NotAccepted::OverShare),
+            false => Ok(()),
+        }
+    }
+
+    /// The backend has accepted a record of this one's access key.
+    pub(super) fn prove(&mut self, record: &Record) {
+        self.shares.prove(record);
     }
 
     /// Has the writer sync without gathering further records; true if it has to be woken.
@@ -238,6 +262,7 @@ impl State {
         let offset = self.current_bytes();
         let size = self.buffer.append(self.current, &record);
         let position = self.index.append(self.current, size, now_ms);
+        self.shares.add(self.current, &record, size);
         self.accepted += 1;
         (ReadCursor { position, offset }, record)
     }
@@ -505,6 +530,7 @@ impl State {
     /// Removes a segment; the writer removes its file in its next round (invariant 3).
     fn retire(&mut self, segment: SegmentId) {
         self.index.remove(segment);
+        self.shares.remove(segment);
         self.buffer.discard(segment);
         self.acks.retain(|position| position.segment != segment);
         self.evicted.push(Evicted {

@@ -143,3 +143,86 @@ fn a_leased_record_is_never_read_back_and_acknowledged_once() {
     assert_eq!(state.begin_round(0).acks, [position(0)]);
     assert_eq!(state.figures(0).records, 0);
 }
+
+/// A record of this access key.
+fn of_key(key: &str, bytes: usize) -> Record {
+    let sample = message(bytes);
+    let context = crate::backend::RecordContext {
+        exchange: sample.context.exchange,
+        access_key: monitor_model::Secret::new(key),
+        application_id: None,
+        user_id: None,
+        session_id: None,
+        trace: None,
+    };
+    Record {
+        context: Arc::new(context),
+        ..sample
+    }
+}
+
+#[test]
+fn a_flood_during_an_outage_pushes_out_no_record_of_another_key() {
+    let bounds = EvictionPolicy::new(1_000_000, Duration::from_secs(3_600));
+    let mut state = state(bounds, 1_000, false);
+    for key in ["flooding", "quiet"] {
+        state.prove(&of_key(key, 1));
+    }
+    let quiet = state.push(of_key("quiet", 1_000).into(), 0).unwrap();
+    assert_eq!(quiet.dropped, None);
+    let (mut accepted, mut refused) = (0, 0);
+    for _ in 0..2_000 {
+        match state.push(of_key("flooding", 1_000).into(), 0) {
+            Ok(taken) => {
+                assert_eq!(taken.dropped, None);
+                accepted += 1;
+            }
+            Err(why) => {
+                assert_eq!(why, NotAccepted::OverShare);
+                refused += 1;
+            }
+        }
+    }
+    assert!(accepted > 600 && refused > 1_000, "{accepted} {refused}");
+    assert!(
+        state
+            .lease(of_key("flooding", 1_000).into(), 0)
+            .record
+            .position
+            .is_none()
+    );
+    // The other one goes on, and nothing of it is lost.
+    let quiet = state.push(of_key("quiet", 1_000).into(), 0).unwrap();
+    assert_eq!(quiet.dropped, None);
+}
+
+#[test]
+fn a_key_alone_has_the_whole_spool_and_invented_keys_count_as_one() {
+    let bounds = EvictionPolicy::new(1_000_000, Duration::from_secs(3_600));
+    let mut alone = state(bounds, 1_000, false);
+    for number in 0..2_000 {
+        let record = of_key(&format!("invented {number}"), 1_000);
+        assert!(alone.push(record.into(), 0).is_ok());
+    }
+    let mut state = state(bounds, 1_000, false);
+    state.prove(&of_key("known", 1));
+    state.push(of_key("known", 1_000).into(), 0).unwrap();
+    let invented = (0..2_000).map(|number| of_key(&format!("invented {number}"), 1_000));
+    let refused = invented.filter(|record| {
+        let record = Record {
+            context: record.context.clone(),
+            ..message(1_000)
+        };
+        state.push(record.into(), 0).is_err()
+    });
+    assert!(refused.count() > 1_000);
+    for _ in 0..100 {
+        assert_eq!(
+            state
+                .push(of_key("known", 1_000).into(), 0)
+                .unwrap()
+                .dropped,
+            None
+        );
+    }
+}

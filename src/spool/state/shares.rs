@@ -1,0 +1,80 @@
+//! Whose records the files hold. While the spool is nearly full, an access key that has more than an equal
+//! part of it takes no more: a flood during an outage pushes out no record of another key.
+//!
+//! Keys that the backend has not accepted since this process started count as one, so that inventing keys
+//! brings no further parts. Bytes are those in the files: a record counts until its segment is removed. What
+//! an earlier process left counts for nobody.
+
+use crate::backend::Record;
+use crate::fair_queue::Tenant;
+use crate::spool::segment::SegmentId;
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+/// All keys that the backend has not accepted.
+const UNPROVEN: u64 = 0;
+/// Accepted keys that are remembered; further ones count as one.
+const MOST_PROVEN: usize = 20_000;
+
+#[derive(Default)]
+pub(super) struct SpoolShares {
+    proven: HashSet<u64>,
+    bytes: HashMap<u64, u64>,
+    segments: BTreeMap<SegmentId, HashMap<u64, u64>>,
+}
+
+/// What one access key has, and how many have something.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::spool) struct Share {
+    pub(in crate::spool) own: u64,
+    pub(in crate::spool) holders: u64,
+}
+
+impl SpoolShares {
+    /// The backend has accepted a record of this access key.
+    pub(super) fn prove(&mut self, record: &Record) {
+        if self.proven.len() < MOST_PROVEN {
+            self.proven.insert(key_of(record));
+        }
+    }
+
+    /// The share of the record's access key.
+    pub(super) fn of(&self, record: &Record) -> Share {
+        let own = self.bytes.get(&self.holder(record)).copied().unwrap_or(0);
+        Share {
+            own,
+            holders: self.bytes.len() as u64 + u64::from(own == 0),
+        }
+    }
+
+    /// A record was appended to a segment.
+    pub(super) fn add(&mut self, segment: SegmentId, record: &Record, bytes: u64) {
+        let holder = self.holder(record);
+        *self.bytes.entry(holder).or_default() += bytes;
+        let segment = self.segments.entry(segment).or_default();
+        *segment.entry(holder).or_default() += bytes;
+    }
+
+    /// A segment is gone.
+    pub(super) fn remove(&mut self, segment: SegmentId) {
+        for (holder, bytes) in self.segments.remove(&segment).into_iter().flatten() {
+            if let Some(own) = self.bytes.get_mut(&holder) {
+                *own = own.saturating_sub(bytes);
+                if *own == 0 {
+                    self.bytes.remove(&holder);
+                }
+            }
+        }
+    }
+
+    fn holder(&self, record: &Record) -> u64 {
+        let key = key_of(record);
+        match self.proven.contains(&key) {
+            true => key,
+            false => UNPROVEN,
+        }
+    }
+}
+
+fn key_of(record: &Record) -> u64 {
+    Tenant::new(&record.context.access_key, &()).holder
+}
