@@ -17,6 +17,7 @@ mod batches;
 mod bucket;
 mod documents;
 mod erasure;
+mod fair_shares;
 mod guardrails;
 mod judge_bounds;
 mod judging;

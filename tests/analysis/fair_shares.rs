@@ -1,0 +1,114 @@
+//! Fair shares between access keys, shown at the one place where a test decides when a turn ends: the judge.
+
+use crate::judging::loans;
+use serde_json::{Value, json};
+use std::sync::Mutex;
+use std::sync::mpsc::channel;
+use std::time::Duration;
+use support::api::{authorised, post};
+use support::eventually;
+use support::judge::{Judge, Question, completion};
+use support::request::Request;
+use support::stack::Stack;
+use support::upstream::Upstream;
+
+/// A new access key for messages.
+#[track_caller]
+fn new_key(stack: &Stack, name: &str) -> String {
+    let body = json!({"name": name, "scopes": ["ingest"]});
+    let made = post(stack, "/tokens", &body);
+    assert_eq!(made.status(), 201, "{}", made.text());
+    made.json()["value"].as_str().expect("a value").to_owned()
+}
+
+/// The verdict on a text, asked for with this access key.
+#[track_caller]
+fn judged_for(stack: &Stack, key: &str, text: &str) -> Value {
+    let body = json!({
+        "application_id": stack.application_id(),
+        "message": text,
+        "validation_config": {"source": "inline", "inline": {
+            "guardrails": {"enabled": false},
+            "dataclean": {"enabled": false},
+            "custom": {"enabled": true, "policies": loans()},
+        }},
+    });
+    let request = Request::post("/process_request/override/", body.to_string()).without_key();
+    let request = request.header("Authorization", &format!("Bearer {key}"));
+    let answer = request.call(stack.analysis_addr);
+    assert_eq!(answer.status(), 200, "{}", answer.text());
+    answer.json()
+}
+
+#[test]
+fn a_key_that_floods_the_judge_takes_no_turn_and_no_place_in_the_queue_of_another() {
+    let (release, gate) = channel::<()>();
+    let gate = Mutex::new(gate);
+    let judge = Judge(Upstream::scripted(move |peer| {
+        while let Some(request) = peer.read_request() {
+            let _ = gate.lock().unwrap().recv_timeout(Duration::from_secs(20));
+            let question = Question::of(&request);
+            peer.send(completion(&question.verdict(|_| false)));
+        }
+    }));
+    let limits = ", concurrency: 1, queue: 4, timeout: 20s";
+    let stack = Stack::all().yaml(&judge.yaml(limits)).start();
+    let (flooding, quiet) = (new_key(&stack, "flooding"), new_key(&stack, "quiet"));
+    let status = || stack.operations("/status").json()["checks"]["judge"].clone();
+    std::thread::scope(|scope| {
+        let ask = |key: &str, text: String| {
+            let (stack, key) = (&stack, key.to_owned());
+            scope.spawn(move || judged_for(stack, &key, &text)["status"].clone())
+        };
+        let mut floods: Vec<_> = (0..5)
+            .map(|number| ask(&flooding, format!("flood {number}")))
+            .collect();
+        eventually("one is asked and four wait", || {
+            let status = status();
+            (status["calls"] == 1 && status["waiting"] == 4).then_some(())
+        });
+        let more = judged_for(&stack, &flooding, "one more");
+        assert_eq!(more["status"], "partial_success", "the flood is bounded");
+        let asked = ask(&quiet, "quiet".to_owned());
+        eventually("the quiet one waits too", || {
+            (status()["waiting"] == 5).then_some(())
+        });
+        (0..6).for_each(|_| release.send(()).unwrap());
+        assert_eq!(asked.join().unwrap(), "success", "it was judged");
+        for flood in floods.drain(..) {
+            assert_eq!(flood.join().unwrap(), "success");
+        }
+    });
+    let order: Vec<_> = judge.questions().iter().map(|it| it.text().to_owned()).collect();
+    let place = order.iter().position(|text| text == "quiet").unwrap();
+    assert!(place <= 2, "one turn of the flood goes before it: {order:?}");
+}
+
+#[test]
+fn turns_are_shown_in_status_and_counted() {
+    let stack = Stack::all().start();
+    let long = "word ".repeat(20_000);
+    let body = json!({"application_id": stack.application_id(), "message": long});
+    let answer = authorised(Request::post("/process_request/", body.to_string()));
+    let answer = answer.call(stack.analysis_addr);
+    assert_eq!(answer.status(), 200, "{}", answer.text());
+    let waited = r#"monitor_analysis_wait_seconds_count{urgency="awaited"}"#;
+    assert_eq!(stack.metric(waited), 1.0);
+    let deferred = Request::post("/process_request/", body.to_string());
+    let deferred = authorised(deferred).header("X-Monitor-Deferred", "1");
+    assert_eq!(deferred.call(stack.analysis_addr).status(), 200);
+    let waited = r#"monitor_analysis_wait_seconds_count{urgency="deferred"}"#;
+    assert_eq!(stack.metric(waited), 1.0);
+    for reason in ["full", "late"] {
+        let series = format!(r#"monitor_analysis_refused_total{{reason="{reason}"}}"#);
+        assert_eq!(stack.metric(&series), 0.0);
+    }
+    let shown = stack.operations("/status").json()["analysis"].clone();
+    assert!(shown["places"].as_u64().is_some_and(|places| places >= 2));
+    for idle in ["running", "waiting", "waiting_bytes", "access_keys"] {
+        eventually("nothing runs any more", || {
+            let shown = stack.operations("/status").json()["analysis"].clone();
+            (shown[idle] == 0).then_some(())
+        });
+    }
+}
