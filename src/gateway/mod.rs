@@ -1,6 +1,7 @@
 //! The gateway (§4.1): one pingora `ProxyHttp` with two kinds of route. `proxy.rs` holds its phases,
 //! `exchange/` the monitored call.
 
+mod accepted_keys;
 pub mod attachments;
 mod auth;
 mod call_trace;

@@ -1,7 +1,7 @@
 //! The gateway's shared state: a snapshot that a reload replaces (a call keeps the one it began with,
 //! CONTRACT 35), and what outlives reloads.
 
-use super::callers::AcceptedKeys;
+use super::accepted_keys::AcceptedKeys;
 use super::inspector::Inspector;
 use super::limits::{CallQuotas, MemoryBudget, SpillFolder};
 use super::listen::connection_limit::ConnectionLimit;

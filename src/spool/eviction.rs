@@ -3,7 +3,7 @@
 
 use super::segment::{NextFrame, SegmentId, SegmentReader};
 use super::segment_index::{SegmentEntry, SegmentIndex};
-use super::state::Share;
+use super::shares::Share;
 use std::path::Path;
 use std::time::Duration;
 

@@ -27,6 +27,7 @@ mod recovery;
 mod segment;
 mod segment_index;
 mod sequence;
+mod shares;
 mod state;
 mod takeover;
 mod writer;

@@ -79,9 +79,16 @@ fn a_key_that_floods_the_judge_takes_no_turn_and_no_place_in_the_queue_of_anothe
             assert_eq!(flood.join().unwrap(), "success");
         }
     });
-    let order: Vec<_> = judge.questions().iter().map(|it| it.text().to_owned()).collect();
+    let order: Vec<_> = judge
+        .questions()
+        .iter()
+        .map(|it| it.text().to_owned())
+        .collect();
     let place = order.iter().position(|text| text == "quiet").unwrap();
-    assert!(place <= 2, "one turn of the flood goes before it: {order:?}");
+    assert!(
+        place <= 2,
+        "one turn of the flood goes before it: {order:?}"
+    );
 }
 
 #[test]

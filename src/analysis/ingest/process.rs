@@ -83,7 +83,7 @@ impl Ingest {
     /// that names none, if the access key has one.
     ///
     /// # Errors
-    /// As [`Ingest::process`].
+    /// [`ApiError`]: token, scope, application, store.
     pub async fn recognize(
         &self,
         key: &Secret,

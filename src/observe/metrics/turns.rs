@@ -27,7 +27,7 @@ pub struct TurnMetrics {
     pub running: IntGauge,
     /// Messages that wait.
     pub waiting: IntGauge,
-    /// Their cost.
+    /// The cost of the messages that wait.
     pub waiting_cost: IntGauge,
     refused: IntCounterVec,
     wait: HistogramVec,

@@ -19,8 +19,7 @@ impl FairItems {
         }
     }
 
-    /// The next record; None once there is none and no further one comes. Nothing is lost when the future is
-    /// dropped.
+    /// The next record; None once there is none and no further one comes. Dropping the future loses none.
     pub(super) async fn recv(&mut self) -> Option<DeliveryItem> {
         if let Some(item) = self.try_recv() {
             return Some(item);

@@ -23,11 +23,9 @@
 //! owners. [`write_buffer`] and [`delivery_queue`] have invariants of their own and stand apart.
 
 mod delivery_queue;
-mod shares;
 mod write_buffer;
 
 pub(crate) use delivery_queue::{Batch, DeliveryItem, Stored};
-pub(in crate::spool) use shares::Share;
 pub(crate) use write_buffer::{Chunk, length_of};
 
 use super::dead_letter::encoding::{EncodedLetter, MAX_WAITING};
@@ -35,9 +33,9 @@ use super::eviction::{DropReason, Dropped, Evicted, EvictionPolicy, UnreadSegmen
 use super::segment::{HEADER, SegmentId};
 use super::segment_index::{ReadCursor, RecordPosition, SegmentIndex};
 use super::sequence::{Hashed, SequenceNumber, Sequencer};
+use super::shares::SpoolShares;
 use crate::backend::Record;
 use delivery_queue::{DeliveryQueue, Offered};
-use shares::SpoolShares;
 use std::sync::Arc;
 use tokio::sync::Notify;
 use write_buffer::WriteBuffer;

@@ -5,9 +5,9 @@
 //! brings no further parts. Bytes are those in the files: a record counts until its segment is removed. What
 //! an earlier process left counts for nobody.
 
+use super::segment::SegmentId;
 use crate::backend::Record;
 use crate::fair_queue::Tenant;
-use crate::spool::segment::SegmentId;
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 /// All keys that the backend has not accepted.
@@ -24,9 +24,9 @@ pub(super) struct SpoolShares {
 
 /// What one access key has, and how many have something.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::spool) struct Share {
-    pub(in crate::spool) own: u64,
-    pub(in crate::spool) holders: u64,
+pub(super) struct Share {
+    pub(super) own: u64,
+    pub(super) holders: u64,
 }
 
 impl SpoolShares {
