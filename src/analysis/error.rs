@@ -1,6 +1,7 @@
 //! All errors of the analysis API (CONTRACT 27), with status and envelope (§2.6) in one match. Their texts
 //! contain nothing of the message or the token.
 
+use super::request_body::RefusedBody;
 use crate::observe::Throttle;
 use monitor_model::{ErrorEnvelope, ErrorType};
 use monitor_store::{Scope, StoreError};
@@ -8,8 +9,8 @@ use std::sync::LazyLock;
 use std::time::Duration;
 use thiserror::Error;
 
-/// `Retry-After` while the store is down or the analysis busy, in seconds.
-const STORE_RETRY_AFTER: u64 = 1;
+/// `Retry-After` while the store is down, the analysis busy or memory short, in seconds.
+const RETRY_AFTER: u64 = 1;
 
 static STORE_FAILED: LazyLock<Throttle> =
     LazyLock::new(|| Throttle::every(Duration::from_secs(10)));
@@ -76,6 +77,18 @@ pub enum ApiError {
     /// The body is over the configured size, in bytes.
     #[error("the body is larger than {0} bytes")]
     TooLarge(u64),
+    /// The body did not keep arriving.
+    #[error(
+        "the request body did not arrive in time: silence may last limits.header_timeout, then at least 500 bytes a \
+         second must come"
+    )]
+    SlowBody,
+    /// No memory for the request or its answer.
+    #[error(
+        "the memory for requests and answers (limits.buffered_bytes, and of one client limits.client_bytes) is \
+         exhausted: try again"
+    )]
+    Overloaded,
     /// `Content-Type` is not JSON.
     #[error("the body must be JSON: send `Content-Type: application/json`")]
     NotJsonType,
@@ -156,6 +169,7 @@ impl ApiError {
             | Self::TooManyLines(_)
             | Self::FileTooLarge(_)
             | Self::TooManyFiles(_) => 413,
+            Self::SlowBody => 408,
             Self::NotJsonType | Self::NotNdjsonType | Self::NotMultipart => 415,
             Self::Field { .. } | Self::Fields(_) => 422,
             Self::VersionConflict(_) | Self::Conflict(_) => 409,
@@ -163,7 +177,7 @@ impl ApiError {
             Self::TooManyRequests { .. } => 429,
             Self::NotFound => 404,
             Self::MethodNotAllowed => 405,
-            Self::StoreDown | Self::Busy(_) => 503,
+            Self::StoreDown | Self::Busy(_) | Self::Overloaded => 503,
             Self::Internal => 500,
         }
     }
@@ -172,7 +186,7 @@ impl ApiError {
     pub fn retry_after(&self) -> Option<u64> {
         match self {
             Self::TooManyRequests { retry_after, .. } => Some(*retry_after),
-            Self::StoreDown | Self::Busy(_) => Some(STORE_RETRY_AFTER),
+            Self::StoreDown | Self::Busy(_) | Self::Overloaded => Some(RETRY_AFTER),
             _ => None,
         }
     }
@@ -192,6 +206,15 @@ impl ApiError {
 impl From<FieldProblem> for ApiError {
     fn from(problem: FieldProblem) -> Self {
         Self::Fields(vec![problem])
+    }
+}
+
+impl From<RefusedBody> for ApiError {
+    fn from(refused: RefusedBody) -> Self {
+        match refused {
+            RefusedBody::TooSlow => Self::SlowBody,
+            RefusedBody::NoMemory => Self::Overloaded,
+        }
     }
 }
 

@@ -28,6 +28,7 @@ pub use sections::analysis::detect::{
 };
 pub use sections::analysis::files::{AttachmentSettings, BlobPlace};
 pub use sections::analysis::judge::{JudgePlace, JudgeSettings, ResponseFormat};
+pub use sections::analysis::limits::ApiLimits;
 pub use sections::analysis::queue::AnalysisQueue;
 pub use sections::analysis::retention::RetentionSettings;
 pub use sections::analysis::sign_in::{OidcSettings, SignInRole};

@@ -4,8 +4,8 @@
 use super::reading::reader::Reader;
 use super::role::Role;
 use super::sections::analysis::{
-    checks, detect, files as analysis_files, judge, queue as analysis_queue, retention, services,
-    sign_in,
+    checks, detect, files as analysis_files, judge, limits as analysis_limits,
+    queue as analysis_queue, retention, services, sign_in,
 };
 use super::sections::gateway::{
     applications, files as gateway_files, limits, monitor, spool, trace, upstream,
@@ -38,6 +38,8 @@ pub(super) fn read(reader: &mut Reader<'_>, role: Role) -> Settings {
             let gateway = gateway(reader, host);
             let mut analysis = analysis(reader, "analysis.", host);
             analysis.store.clone_from(&gateway.store);
+            analysis.limits.header_timeout = gateway.limits.header_timeout;
+            analysis.limits.idle_timeout = gateway.limits.idle_timeout;
             (gateway, analysis)
         }
         Role::Gateway => (
@@ -89,6 +91,8 @@ fn gateway(r: &mut Reader<'_>, host: Ipv4Addr) -> GatewaySettings {
 /// `host` is its default address.
 fn analysis(r: &mut Reader<'_>, prefix: &str, host: Ipv4Addr) -> AnalysisSettings {
     let key = |name: &str| format!("{prefix}{name}");
+    let max_body = r.read(&key("max_body"), &units::size(KIB..=GIB));
+    let max_body = max_body.unwrap_or(16 * MIB);
     AnalysisSettings {
         listen: listen::read(r, &key("listen")).unwrap_or_else(|| at(host, 4200)),
         operations: match prefix {
@@ -103,14 +107,13 @@ fn analysis(r: &mut Reader<'_>, prefix: &str, host: Ipv4Addr) -> AnalysisSetting
             _ => None,
         },
         retention: retention::read(r, &key("retention.")),
-        max_body: r
-            .read(&key("max_body"), &units::size(KIB..=GIB))
-            .unwrap_or(16 * MIB),
+        max_body,
         first_token: r.read(&key("first_token"), &units::access_key()),
         services: services::read(r, &key("services.")),
         detect: detect::read(r, &key("detect.")),
         blobs: r.read(&key("blobs"), &analysis_files::blob_place()),
         attachments: analysis_files::attachments(r, &key("attachments.")),
+        limits: analysis_limits::read(r, prefix, max_body),
         requests_per_second: r.read(
             &key("limits.requests_per_second"),
             &units::count(1..=1_000_000),

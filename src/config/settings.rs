@@ -4,6 +4,7 @@ use super::sections::analysis::checks::ChecksSettings;
 use super::sections::analysis::detect::DetectSettings;
 use super::sections::analysis::files::{AttachmentSettings, BlobPlace};
 use super::sections::analysis::judge::JudgeSettings;
+use super::sections::analysis::limits::ApiLimits;
 use super::sections::analysis::queue::AnalysisQueue;
 use super::sections::analysis::retention::RetentionSettings;
 use super::sections::analysis::sign_in::OidcSettings;
@@ -93,6 +94,8 @@ pub struct AnalysisSettings {
     pub blobs: Option<BlobPlace>,
     /// Bounds of attached files (CONTRACT 29).
     pub attachments: AttachmentSettings,
+    /// Bounds of what the clients of the API and the web UI may take.
+    pub limits: ApiLimits,
     /// Requests per second that one access key may send over HTTP; None: as many as it likes.
     pub requests_per_second: Option<usize>,
     /// Messages that wait to be analyzed.

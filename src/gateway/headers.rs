@@ -5,6 +5,7 @@ use http::header::{
     AUTHORIZATION, CONNECTION, CONTENT_LENGTH, CONTENT_TYPE, EXPECT, HOST, TRANSFER_ENCODING,
 };
 use http::{HeaderMap, HeaderName, Method, Version};
+use monitor_model::stored_id;
 use pingora_core::Result;
 use pingora_error::{Error, ErrorType};
 use pingora_http::{RequestHeader, ResponseHeader};
@@ -50,11 +51,12 @@ pub(crate) struct Extensions {
 }
 
 impl Extensions {
-    /// Reads the headers. An empty value counts as absent; invalid UTF-8 is replaced.
+    /// Reads the headers. An empty value counts as absent; invalid UTF-8 is replaced, and one that is longer than
+    /// ids are stored is cut and marked.
     pub(crate) fn of(headers: &HeaderMap) -> Self {
         let text = |name: &str| {
             let value = headers.get(name)?.as_bytes().trim_ascii();
-            (!value.is_empty()).then(|| String::from_utf8_lossy(value).into_owned())
+            (!value.is_empty()).then(|| stored_id(&String::from_utf8_lossy(value)).into_owned())
         };
         Self {
             application_id: text("x-application-id"),

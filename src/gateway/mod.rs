@@ -21,7 +21,9 @@ mod route;
 mod state;
 mod upstream;
 
+pub(crate) use guard::{BodyPace, LINGER_BYTES, LINGER_SILENCE, LINGER_TIME};
 pub use inspector::{Find, Inspector};
+pub(crate) use limits::{MemoryBudget, MemoryReservation};
 pub use listen::{
     ClientConnections, ConnectionHandler, ConnectionLimit, Listener, ListenerService, RuntimeProbe,
 };

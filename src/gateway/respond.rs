@@ -4,6 +4,7 @@
 use super::context::CallContext;
 use super::docs::Asset;
 use super::error::CallError;
+use super::guard::{LINGER_BYTES, LINGER_SILENCE, LINGER_TIME};
 use super::headers::{REQUEST_ID, expects_continue};
 use crate::observe::events::{ConnectionEnded, Overloaded};
 use crate::observe::{EndReason, Metrics};
@@ -16,16 +17,11 @@ use monitor_model::ErrorEnvelope;
 use pingora_core::Result;
 use pingora_core::protocols::http::ServerSession;
 use pingora_http::ResponseHeader;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 use tokio::time::timeout;
 
 /// An unread body up to this size is read, so that the connection can be kept.
 const SMALL_BODY: usize = 64 << 10;
-/// Bytes of a larger body that are discarded after the answer, so that a client still sending can read it.
-const LINGER_BYTES: usize = 4 << 20;
-/// The same for a body that the gateway has no memory for: its client should learn that it may retry.
-const LINGER_OVERLOADED: usize = 64 << 20;
-const LINGER_TIME: Duration = Duration::from_secs(1);
 
 /// Answers a failed call. Writes nothing when the client has left.
 pub(crate) async fn error(
@@ -55,7 +51,7 @@ pub(crate) async fn error(
     let body = ErrorEnvelope::new(answer.kind, answer.status, answer.message).to_json();
     whole(session, ctx, head, body.into()).await?;
     if matches!(error, CallError::Overloaded(_)) {
-        discard(session, LINGER_OVERLOADED).await;
+        discard(session, LINGER_BYTES).await;
     }
     Ok(())
 }
@@ -169,7 +165,7 @@ async fn linger(session: &mut ServerSession) {
 async fn discard(session: &mut ServerSession, at_most: usize) {
     let mut left = at_most;
     let reading = async {
-        while let Ok(Some(bytes)) = session.read_request_body().await {
+        while let Ok(Ok(Some(bytes))) = timeout(LINGER_SILENCE, session.read_request_body()).await {
             left = left.saturating_sub(bytes.len());
             if left == 0 {
                 break;

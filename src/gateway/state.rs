@@ -97,7 +97,7 @@ impl Snapshot {
             .spill_folder
             .map(|folder| Arc::new(SpillFolder::new(folder, spill_limit, metrics.clone())));
         Some(Self {
-            memory: MemoryBudget::new(settings.limits.buffered_bytes, metrics.clone()),
+            memory: MemoryBudget::new(settings.limits.buffered_bytes, &metrics),
             quotas: CallQuotas::new(metrics.clone()),
             spill,
             settings,

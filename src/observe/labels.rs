@@ -103,6 +103,10 @@ label!(
         Handshake => "handshake",
         /// A request body arrived more slowly than limits.header_timeout allows.
         SlowBody => "slow_body",
+        /// The analysis API or the web UI: the client took nothing of its answer for limits.idle_timeout.
+        UnreadAnswer => "unread_answer",
+        /// The analysis API or the web UI: one address had limits.client_connections open already.
+        ClientConnections => "client_connections",
     }
 );
 label!(
@@ -171,6 +175,9 @@ label!(
         Disk => "disk",
         /// File descriptors of the process.
         Descriptors => "descriptors",
+        /// Memory for requests and answers of the analysis API and the web UI, limits.buffered_bytes of the
+        /// analysis server, or one client's share of it, limits.client_bytes.
+        ApiMemory => "api_memory",
     }
 );
 label!(

@@ -12,6 +12,7 @@ mod policy;
 mod secret;
 mod settings;
 mod spans;
+mod stored_id;
 
 pub use analysis::{
     AnalysisRequest, AnalysisResponse, CategoryScore, CustomPolicyReport, DatacleanReport, Entity,
@@ -31,6 +32,7 @@ pub use policy::{
 pub use secret::Secret;
 pub use settings::{Services, ShownWhen, StoreSettings, StoreSsl};
 pub use spans::Span;
+pub use stored_id::{LONGEST_ID, stored_id};
 
 /// The version of the gateway contract this program implements (§9.1).
 pub const GATEWAY_VERSION: &str = "4.1.0";

@@ -47,7 +47,7 @@ pub use policies::ApplicationPolicyStore;
 pub use postgres::{PostgresStore, postgres_options};
 pub use records::{
     Durable, NewRecord, RecordFilter, RecordPage, RecordStore, RecordSummary, Searched,
-    SessionFilter, SessionSummary, StoredRecord, VerdictFilter, WholePage,
+    SessionFilter, SessionPage, SessionSummary, StoredRecord, VerdictFilter, WholePage,
 };
 pub use removal::{Erased, Erasure, RecordRemoval, RetentionLimits, TombstoneStore};
 pub use saved_filters::{FilterId, SavedFilter, SavedFilterStore, SeenFilter};

@@ -200,22 +200,67 @@ pub struct WholePage {
 }
 
 /// The most bytes of whole records on one page; a page always holds at least one record.
-pub(crate) const WHOLE_PAGE_BYTES: u64 = 16 << 20;
+pub(crate) const WHOLE_PAGE_BYTES: u64 = 4 << 20;
 
-impl RecordPage {
-    /// Cuts a list that was read with one record more than `limit`; that record shows that a next page exists.
-    pub(crate) fn cut(mut records: Vec<RecordSummary>, limit: u32) -> Self {
-        let limit = limit as usize;
-        let has_more = records.len() > limit;
-        records.truncate(limit);
-        let last = records.last().map(|record| record.seq);
+/// The most bytes of the ids and types of the records on one page of a list, or of the sessions of one; a page
+/// always holds at least one.
+pub(crate) const LIST_PAGE_BYTES: usize = 4 << 20;
+
+/// A page of a list while its records are read, newest first.
+pub(crate) struct PageInProgress {
+    page: RecordPage,
+    limit: usize,
+    bytes: usize,
+}
+
+impl PageInProgress {
+    /// An empty page for `limit` records.
+    pub(crate) fn new(limit: u32) -> Self {
+        let (records, next_before, searched) = (Vec::new(), None, None);
         Self {
-            next_before: last.filter(|_| has_more),
-            records,
-            searched: None,
+            page: RecordPage {
+                records,
+                next_before,
+                searched,
+            },
+            limit: limit as usize,
+            bytes: 0,
         }
     }
 
+    /// Adds the next record; false once the page is full, and the record shows that a next page exists.
+    pub(crate) fn push(&mut self, record: RecordSummary) -> bool {
+        let records = &mut self.page.records;
+        self.bytes = self.bytes.saturating_add(record.listed_bytes());
+        let is_full = records.len() >= self.limit || self.bytes > LIST_PAGE_BYTES;
+        if let Some(last) = records.last().filter(|_| is_full) {
+            self.page.next_before = Some(last.seq);
+            return false;
+        }
+        records.push(record);
+        true
+    }
+
+    /// The page as it is.
+    pub(crate) fn finish(self) -> RecordPage {
+        self.page
+    }
+}
+
+impl RecordSummary {
+    /// The bytes of what has no fixed size in a list.
+    fn listed_bytes(&self) -> usize {
+        let ids = [&self.exchange_id, &self.user_id, &self.session_id];
+        let ids: usize = ids.into_iter().flatten().map(String::len).sum();
+        ids + self
+            .types
+            .iter()
+            .map(|found| found.kind.len())
+            .sum::<usize>()
+    }
+}
+
+impl RecordPage {
     /// The first records of the page that fit into this many bytes together, but at least one.
     pub(crate) fn within(mut self, most: u64) -> Self {
         let mut bytes = 0_u64;
@@ -251,6 +296,31 @@ pub struct SessionSummary {
     pub flagged: u64,
     /// Tokens of all its records.
     pub tokens: u64,
+}
+
+/// One page of sessions.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SessionPage {
+    /// The sessions, the one with the latest record first.
+    pub sessions: Vec<SessionSummary>,
+    /// Whether there is a next page; it begins behind the last session.
+    pub has_more: bool,
+}
+
+impl SessionPage {
+    /// Cuts a list that was read with one session more than `limit`, which shows that a next page exists.
+    pub fn cut(mut sessions: Vec<SessionSummary>, limit: u32) -> Self {
+        let mut bytes = 0_usize;
+        let fit = sessions.iter().take(limit as usize).take_while(|session| {
+            let user = session.user_id.as_ref().map_or(0, String::len);
+            bytes = bytes.saturating_add(session.session_id.len() + user);
+            bytes <= LIST_PAGE_BYTES
+        });
+        let fit = fit.count().max(1);
+        let has_more = sessions.len() > fit;
+        sessions.truncate(fit);
+        Self { sessions, has_more }
+    }
 }
 
 /// Which sessions a list shows.

@@ -17,7 +17,7 @@ pub(super) struct Refusal {
 }
 
 /// All of them, by status.
-pub(super) const REFUSALS: [Refusal; 13] = [
+pub(super) const REFUSALS: [Refusal; 14] = [
     Refusal {
         status: 400,
         name: "BadRequest",
@@ -52,6 +52,13 @@ pub(super) const REFUSALS: [Refusal; 13] = [
         description: "The path does not support this method.",
         header: Some(("Allow", "Allow")),
         message: "this path does not support this method",
+    },
+    Refusal {
+        status: 408,
+        name: "TooSlow",
+        description: "The body did not keep arriving (`limits.header_timeout`).",
+        header: None,
+        message: "the request body did not arrive in time",
     },
     Refusal {
         status: 409,
@@ -106,7 +113,7 @@ pub(super) const REFUSALS: [Refusal; 13] = [
     Refusal {
         status: 503,
         name: "StoreDown",
-        description: "The store is not available, or too many messages wait to be analyzed; nothing was recorded.",
+        description: "The store is not available, too many messages wait to be analyzed, or the memory for requests is exhausted; nothing was recorded.",
         header: Some(("Retry-After", "Retry-After")),
         message: "the store is not available, nothing was recorded: try again",
     },
@@ -174,6 +181,6 @@ impl IntoResponses for Conflict {
 
 impl IntoResponses for BodyRefused {
     fn responses() -> BTreeMap<String, RefOr<Response>> {
-        references(&[400, 413, 415, 422])
+        references(&[400, 408, 413, 415, 422])
     }
 }

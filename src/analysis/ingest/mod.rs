@@ -8,6 +8,7 @@ pub(crate) mod erased_users;
 pub(crate) mod gateway_registry;
 pub(crate) mod inline_rules;
 pub(crate) mod models;
+mod parameter_bounds;
 mod parameters;
 mod process;
 mod record_builder;

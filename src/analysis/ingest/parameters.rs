@@ -1,5 +1,6 @@
 //! The fields of `additional_parameters` that this program understands (§2.7, CONTRACT 5).
 
+use super::parameter_bounds::{check, shorten_ids};
 use super::request::ProcessInput;
 use crate::analysis::error::ApiError;
 use monitor_model::{Chain, Identity, Stage};
@@ -15,7 +16,22 @@ pub(super) struct Parameters {
 }
 
 impl Parameters {
-    pub(super) fn read(given: &Map<String, Value>) -> Result<Self, ApiError> {
+    /// Checked; the ids of a gateway's record are cut to their bound.
+    pub(super) fn of(stage: Stage, input: &mut ProcessInput) -> Result<Self, ApiError> {
+        let given = Self::read(&input.additional_parameters)?;
+        // Over what was received.
+        let chain = chain_entry(stage, input, &given);
+        let mut parameters = given;
+        if chain.is_some() {
+            shorten_ids(&mut input.additional_parameters);
+            parameters = Self::read(&input.additional_parameters)?;
+        }
+        check(&input.additional_parameters)?;
+        parameters.chain = chain;
+        Ok(parameters)
+    }
+
+    fn read(given: &Map<String, Value>) -> Result<Self, ApiError> {
         // Other callers may use the key for something else: only a string names an exchange.
         let exchange_id = given.get("request_id").and_then(Value::as_str);
         Ok(Self {
@@ -28,11 +44,7 @@ impl Parameters {
 }
 
 /// The gateway's sequence number of the message, with the hash link over what was received (CONTRACT 5).
-pub(super) fn chain_entry(
-    stage: Stage,
-    input: &ProcessInput,
-    parameters: &Parameters,
-) -> Option<ChainEntry> {
+fn chain_entry(stage: Stage, input: &ProcessInput, parameters: &Parameters) -> Option<ChainEntry> {
     let chain = Chain::read(input.additional_parameters.get("chain")?)?;
     let digest = Identity {
         request_id: parameters.exchange_id.as_deref(),

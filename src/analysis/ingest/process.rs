@@ -2,7 +2,7 @@
 
 use super::Ingest;
 use super::erased_users::{answer_of_insert, durable_of_insert};
-use super::parameters::{Parameters, chain_entry};
+use super::parameters::Parameters;
 use super::record_builder::{self, AnalyzedMessage, CallerView};
 use super::request::{ProcessInput, ProcessRequest};
 use super::verdict::RulesInForce;
@@ -130,7 +130,7 @@ impl Ingest {
     ) -> Result<BuiltRecord, ApiError> {
         let ProcessRequest {
             stage,
-            input,
+            mut input,
             validation,
             urgency,
         } = request;
@@ -138,8 +138,7 @@ impl Ingest {
             .applications
             .resolve(input.application_id.as_deref(), caller)
             .await?;
-        let mut parameters = Parameters::read(&input.additional_parameters)?;
-        parameters.chain = chain_entry(stage, &input, &parameters);
+        let parameters = Parameters::of(stage, &mut input)?;
         let inline = match validation {
             Some(validation) => Some(self.inline_rules.compile(validation).await?),
             None => None,

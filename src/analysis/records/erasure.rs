@@ -7,7 +7,7 @@ use crate::analysis::access::caller::Caller;
 use crate::analysis::audit::{Action, Target};
 use crate::analysis::clock::now_ms;
 use crate::analysis::error::{ApiError, FieldProblem};
-use monitor_model::ApplicationId;
+use monitor_model::{ApplicationId, stored_id};
 use monitor_store::{Erased, Erasure, StoreError};
 use serde::Serialize;
 use serde_json::json;
@@ -38,6 +38,25 @@ impl Records {
         if user_id.is_empty() {
             return Err(FieldProblem::new("user_id", "must not be empty").into());
         }
+        let stored = stored_id(&user_id);
+        let mut receipt = self
+            .erase_id(caller, stored.to_string(), application)
+            .await?;
+        if stored != user_id {
+            // An earlier release stored it whole.
+            let whole = self.erase_id(caller, user_id, application).await?;
+            receipt.records += whole.records;
+            receipt.attachments += whole.attachments;
+        }
+        Ok(receipt)
+    }
+
+    async fn erase_id(
+        &self,
+        caller: &Caller,
+        user_id: String,
+        application: Option<ApplicationId>,
+    ) -> Result<Receipt, ApiError> {
         let mut erasure = Erasure {
             id: Uuid::new_v4(),
             user_id,

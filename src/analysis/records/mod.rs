@@ -15,8 +15,8 @@ pub(crate) mod user_sums;
 // The types of the store that callers of this service pass and get.
 pub(crate) use monitor_store::{
     Attachment, ChainFilter, FilterId, GatewaySeen, HourTraffic, OTHER_FINDS, RecordFilter,
-    RecordPage, RecordSummary, Scanned, SeenFilter, SessionFilter, SessionSummary, StoreFacts,
-    StoredRecord, WholePage,
+    RecordPage, RecordSummary, Scanned, SeenFilter, SessionFilter, SessionPage, SessionSummary,
+    StoreFacts, StoredRecord, WholePage,
 };
 
 use crate::analysis::access::Access;

@@ -7,7 +7,7 @@ use crate::analysis::error::ApiError;
 use monitor_model::{ApplicationId, RecordId, TypeCount};
 use monitor_store::{
     DayStatistics, GatewaySeen, HourTraffic, RecordFilter, RecordPage, RecordStore, SessionFilter,
-    SessionSummary, StatisticsFilter, StoreFacts, StoredRecord, WholePage,
+    SessionPage, StatisticsFilter, StoreFacts, StoredRecord, WholePage,
 };
 
 /// The record of an identifier, if the caller may see it.
@@ -81,9 +81,15 @@ impl Records {
         &self,
         caller: &Caller,
         mut filter: SessionFilter,
-    ) -> Result<Vec<SessionSummary>, ApiError> {
+    ) -> Result<SessionPage, ApiError> {
         filter.application_id = caller.narrow(filter.application_id)?;
-        Ok(self.records.sessions(&filter).await?)
+        let limit = filter.limit;
+        // One more than requested, to see whether there is a next page.
+        filter.limit = limit.saturating_add(1);
+        Ok(SessionPage::cut(
+            self.records.sessions(&filter).await?,
+            limit,
+        ))
     }
 
     /// Traffic of a range of hours since 1970, with the most frequent types of finds.

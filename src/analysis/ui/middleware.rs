@@ -68,7 +68,7 @@ fn sign_in_address(view: &View, is_get: bool) -> String {
     }
 }
 
-/// What a browser may do with an answer.
+/// What a browser may do with an answer. What a handler has set itself is stricter, or meant for its answer.
 fn set_security_headers(headers: &mut HeaderMap) {
     let fixed: [(HeaderName, &'static str); 6] = [
         (header::CONTENT_SECURITY_POLICY, POLICY),
@@ -83,6 +83,8 @@ fn set_security_headers(headers: &mut HeaderMap) {
         ),
     ];
     for (name, value) in fixed {
-        headers.insert(name, HeaderValue::from_static(value));
+        headers
+            .entry(name)
+            .or_insert(HeaderValue::from_static(value));
     }
 }

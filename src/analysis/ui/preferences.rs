@@ -2,7 +2,7 @@
 
 use crate::analysis::ui::paths;
 use crate::analysis::ui::request::cookie;
-use crate::analysis::ui::request::form::Form;
+use crate::analysis::ui::request::form::PublicForm;
 use crate::analysis::ui::request::view::{Language, Theme, View};
 use axum::http::header;
 use axum::response::{AppendHeaders, IntoResponse, Redirect, Response};
@@ -11,7 +11,7 @@ use std::time::Duration;
 
 const LASTS: Duration = Duration::from_secs(365 * 86_400);
 
-pub(super) async fn keep(view: View, form: Form) -> Response {
+pub(super) async fn keep(view: View, PublicForm(form): PublicForm) -> Response {
     let language = form.value("language").and_then(Language::from_code);
     let theme = form.value("theme").and_then(Theme::from_word);
     let chosen = [

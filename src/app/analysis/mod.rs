@@ -3,14 +3,14 @@
 pub(crate) mod docs;
 pub(crate) mod remote_checks;
 
-use super::observability::operations::{self, operations_service};
+use super::observability::operations::Operations;
 use super::observability::status::Overview;
 use super::process::context::{Launch, ProcessContext};
 use super::process::listeners::addresses;
 use super::process::run::{Serving, run_server};
 use super::process::runtime::backend_runtime;
 use super::process::sockets::Sockets;
-use super::process::web::{ApiActivity, CountedApp};
+use super::process::web::{ApiActivity, CountedApp, WebLimits};
 use super::process::{descriptors, listeners, start_text};
 use super::reload::certificates::{Alpn, Certificates};
 use super::reload::{Reloadable, Reloads};
@@ -89,12 +89,12 @@ fn serve(
     let mut certificates = Certificates::default();
     let activity = api_activity.clone();
     let api = api(settings, &sockets, services, activity, &mut certificates)?;
-    let address = settings.analysis.operations;
+    let operations = Operations::new(settings.analysis.operations, &overview.metrics);
     let mut addresses = addresses(&settings.analysis.listen);
-    addresses.push(address);
+    addresses.push(operations.address);
     let serving = Serving {
         addresses,
-        operations: address,
+        operations: operations.clone(),
         readiness: overview.readiness.clone(),
         metrics: overview.metrics.clone(),
         parts: Reloadable {
@@ -108,8 +108,10 @@ fn serve(
         api_activity,
         text,
     };
-    let router = operations::router(overview);
-    let operations = sockets.serve(operations_service(address, settings, router))?;
+    let mut limits = settings.gateway.limits.clone();
+    limits.header_timeout = settings.analysis.limits.header_timeout;
+    limits.idle_timeout = settings.analysis.limits.idle_timeout;
+    let operations = operations.service(&sockets, &limits, overview)?;
     run_server(settings, serving, move |server| {
         server.add_service(api);
         server.add_service(operations);
@@ -139,9 +141,10 @@ pub(crate) fn api(
     api_activity: ApiActivity,
     certificates: &mut Certificates,
 ) -> Result<ListenerService<CountedApp>> {
-    let header_timeout = settings.gateway.limits.header_timeout;
+    let metrics = api_activity.limit().metrics();
     let router = docs::router().merge(router(services));
-    let app = CountedApp::new(router, header_timeout, api_activity);
+    let limits = WebLimits::of_api(&settings.analysis.limits, metrics);
+    let app = CountedApp::new(router, limits, api_activity);
     // The router speaks nothing newer.
     let listening = listeners::open_all(
         sockets,

@@ -4,9 +4,9 @@
 use crate::analysis::{LocalGateway, Services};
 use crate::app::gateway::local_inspector::LocalInspector;
 use crate::app::gateway::{policies, spool};
-use crate::app::observability::operations::operations_service;
+use crate::app::observability::Observability;
+use crate::app::observability::operations::Operations;
 use crate::app::observability::status::Overview;
-use crate::app::observability::{Observability, operations};
 use crate::app::process::context::ProcessContext;
 use crate::app::process::lifecycle::Readiness;
 use crate::app::process::listeners::addresses;
@@ -123,12 +123,13 @@ pub(crate) fn serve_gateway(
         gateway_state,
         readiness: Arc::default(),
     };
-    let router = operations::router(parts.overview(&started));
-    let operations = operations_service(gateway.operations, settings, router);
-    let operations = sockets.serve(operations)?;
-    run_server(settings, parts.serving(gateway, started), move |server| {
+    let operations = Operations::new(gateway.operations, &parts.metrics);
+    let overview = parts.overview(&started);
+    let service = operations.service(&sockets, &gateway.limits, overview)?;
+    let serving = parts.serving(operations, gateway, started);
+    run_server(settings, serving, move |server| {
         server.add_service(clients);
-        server.add_service(operations);
+        server.add_service(service);
         add(server);
     })
 }
@@ -244,13 +245,18 @@ impl GatewayParts {
         }
     }
 
-    fn serving(self, gateway: &GatewaySettings, started: Started) -> Serving {
+    fn serving(
+        self,
+        operations: Operations,
+        gateway: &GatewaySettings,
+        started: Started,
+    ) -> Serving {
         let mut open = addresses(&gateway.listen);
         open.push(gateway.operations);
         open.extend(self.extra);
         Serving {
             addresses: open,
-            operations: gateway.operations,
+            operations,
             readiness: started.readiness,
             metrics: self.metrics,
             parts: Reloadable {

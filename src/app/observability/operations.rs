@@ -1,20 +1,34 @@
 //! The operations listener (CONTRACT 35): metrics, health and status, on loopback by default.
 
 use crate::app::observability::status::Overview;
-use crate::app::process::web::WebApp;
-use crate::config::Settings;
+use crate::app::process::sockets::Sockets;
+use crate::app::process::web::{WebApp, WebLimits};
+use crate::config::Limits;
+use crate::gateway::{ConnectionLimit, Listener, ListenerService};
 use crate::observe::Metrics;
 use crate::spool::Spool;
+use anyhow::Result;
 use axum::http::{StatusCode, header};
 use axum::response::IntoResponse;
 use axum::routing::get;
 use axum::{Json, Router};
-use pingora_core::services::listening::Service as Listening;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
+/// Connections at once: half of the descriptors that are reserved for everything but clients.
+const CONNECTIONS: i64 = 64;
+/// Bytes of requests and answers in memory, many times what all of them take.
+const MEMORY: usize = 16 << 20;
+
+/// The listener of a process for its operators and their tools.
+#[derive(Clone)]
+pub(crate) struct Operations {
+    pub(crate) address: SocketAddr,
+    pub(crate) limit: Arc<ConnectionLimit>,
+}
+
 /// `/metrics`, `/livez`, `/readyz`, `/status`.
-pub(crate) fn router(overview: Overview) -> Router {
+fn router(overview: Overview) -> Router {
     let overview = Arc::new(overview);
     let (measured, shown) = (overview.clone(), overview.clone());
     Router::new()
@@ -49,15 +63,40 @@ fn text(metrics: &Metrics) -> impl IntoResponse + use<> {
     )
 }
 
-/// The operations listener.
-pub(crate) fn operations_service(
-    address: SocketAddr,
-    settings: &Settings,
-    router: axum::Router,
-) -> Listening<WebApp> {
-    let app = WebApp::new(router, settings.gateway.limits.header_timeout);
-    let mut service = Listening::new("operations".into(), app);
-    service.threads = Some(1);
-    service.add_tcp(&address.to_string());
-    service
+impl Operations {
+    /// At this address, which the process has claimed.
+    pub(crate) fn new(address: SocketAddr, metrics: &Arc<Metrics>) -> Self {
+        Self {
+            address,
+            limit: ConnectionLimit::new(
+                CONNECTIONS,
+                "all of the operations listener",
+                metrics.clone(),
+            ),
+        }
+    }
+
+    /// Whether no further connection is accepted until one closes.
+    pub(crate) fn is_full(&self) -> bool {
+        self.limit.in_use() >= CONNECTIONS
+    }
+
+    /// The service, with its own thread.
+    ///
+    /// # Errors
+    /// When the system has no descriptors left.
+    pub(crate) fn service(
+        &self,
+        sockets: &Sockets,
+        limits: &Limits,
+        overview: Overview,
+    ) -> Result<ListenerService<WebApp>> {
+        let listener = Listener {
+            socket: sockets.copy(self.address)?,
+            tls: None,
+        };
+        let limits = WebLimits::of_tools(limits, MEMORY, self.limit.metrics());
+        let app = WebApp::new(router(overview), limits, self.limit.clone());
+        Ok(ListenerService::new("operations", vec![listener], app).on_threads(1))
+    }
 }

@@ -3,6 +3,7 @@
 
 use crate::app::gateway::spool;
 use crate::app::observability::Observability;
+use crate::app::observability::operations::Operations;
 use crate::app::process::context::ProcessContext;
 use crate::app::process::lifecycle::{Readiness, Signals, wait_for_the_last_call};
 use crate::app::process::watchdog::Watchdog;
@@ -32,7 +33,7 @@ const LOOK: Duration = Duration::from_millis(2);
 pub(crate) struct Serving {
     pub(crate) addresses: Vec<SocketAddr>,
     /// The operations listener.
-    pub(crate) operations: SocketAddr,
+    pub(crate) operations: Operations,
     pub(crate) readiness: Arc<Readiness>,
     pub(crate) metrics: Arc<Metrics>,
     pub(crate) parts: Reloadable,
@@ -64,7 +65,7 @@ pub(crate) fn run_server(
     serving.open_control_socket(&upgrades);
     serving.readiness.ready();
     notify::ready();
-    let watchdog = Watchdog::start(serving.operations, limits.clone(), upgrades.clone());
+    let watchdog = Watchdog::start(serving.operations.clone(), limits.clone(), upgrades.clone());
     welcome(std::mem::take(&mut serving.text));
     if takes_over {
         catch_up(&serving.reloads);

@@ -4,12 +4,9 @@
 
 use crate::config::Listener;
 use anyhow::{Context, Result};
-use async_trait::async_trait;
-use pingora_core::server::{Fds, ListenFds, ShutdownWatch};
-use pingora_core::services::Service;
 use serde::{Deserialize, Serialize};
 use std::net::{SocketAddr, TcpListener};
-use std::os::fd::{IntoRawFd, OwnedFd};
+use std::os::fd::OwnedFd;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Connections that may wait to be accepted; the system has a limit of its own (net.core.somaxconn).
@@ -91,29 +88,6 @@ impl Sockets {
         lock(&self.inherited).clear();
     }
 
-    /// A service that accepts on these.
-    ///
-    /// # Errors
-    /// When the system has no descriptors left.
-    pub(crate) fn serve<S: Service>(&self, service: S) -> Result<OnSockets<S>> {
-        let mut table = Fds::new();
-        for (label, listener) in lock(&self.claimed).iter() {
-            let own = listener.try_clone().context("no descriptors left")?;
-            table.add(label.bound.to_string(), own.into_raw_fd());
-        }
-        // Each service closes what it does not want of its table, so each has one of its own.
-        let wanted = service
-            .listen_addresses()
-            .map(|it| it.into_iter().collect());
-        if let Some(wanted) = wanted {
-            table.close_unclaimed(&wanted);
-        }
-        Ok(OnSockets {
-            service,
-            table: Arc::new(parking_lot::Mutex::new(table)),
-        })
-    }
-
     /// A copy of the socket that listens on an address.
     ///
     /// # Errors
@@ -151,35 +125,6 @@ impl Sockets {
         let at = inherited.iter().position(fits)?;
         let (label, listener) = inherited.remove(at);
         Some((label.bound, listener))
-    }
-}
-
-/// A service with the sockets it accepts on.
-pub(crate) struct OnSockets<S> {
-    service: S,
-    table: ListenFds,
-}
-
-#[async_trait]
-impl<S: Service + 'static> Service for OnSockets<S> {
-    async fn start_service(
-        &mut self,
-        _fds: Option<ListenFds>,
-        shutdown: ShutdownWatch,
-        listeners_per_fd: usize,
-    ) {
-        let table = Some(self.table.clone());
-        self.service
-            .start_service(table, shutdown, listeners_per_fd)
-            .await;
-    }
-
-    fn name(&self) -> &str {
-        self.service.name()
-    }
-
-    fn threads(&self) -> Option<usize> {
-        self.service.threads()
     }
 }
 

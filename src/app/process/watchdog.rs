@@ -2,11 +2,12 @@
 //! operations listener answers and the runtimes behind the other listeners run. A process without
 //! descriptors counts as alive: it recovers by itself once it has some.
 
+use crate::app::observability::operations::Operations;
 use crate::app::process::{descriptors, listeners, notify};
 use crate::app::upgrade::Upgrades;
 use crate::gateway::ConnectionLimit;
 use std::io::{Read, Write};
-use std::net::{SocketAddr, TcpStream};
+use std::net::TcpStream;
 use std::sync::Arc;
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::time::Duration;
@@ -23,7 +24,7 @@ impl Watchdog {
     /// None without a watchdog. It stops once another process serves, because the operations listener of that
     /// process would answer.
     pub(crate) fn start(
-        operations: SocketAddr,
+        operations: Operations,
         limits: Vec<Arc<ConnectionLimit>>,
         upgrades: Arc<Upgrades>,
     ) -> Option<Self> {
@@ -35,7 +36,7 @@ impl Watchdog {
                 let runs = limits
                     .iter()
                     .all(|limit| limit.runtime_probe().responds_within(ANSWER));
-                if runs && answers(operations) {
+                if runs && answers(&operations) {
                     notify::alive();
                 }
             }
@@ -51,8 +52,14 @@ impl Watchdog {
     }
 }
 
-fn answers(operations: SocketAddr) -> bool {
-    match TcpStream::connect_timeout(&listeners::local(operations), ANSWER) {
+/// Whether the listener answers, or answers nobody new because its clients have all connections: a runtime
+/// that still runs.
+fn answers(operations: &Operations) -> bool {
+    let probe = operations.limit.runtime_probe();
+    if operations.is_full() {
+        return probe.responds_within(ANSWER);
+    }
+    match TcpStream::connect_timeout(&listeners::local(operations.address), ANSWER) {
         Err(error) => descriptors::is_shortage(&error),
         // Asked while the connection has one: it may be the last.
         Ok(stream) => is_fine(&stream).unwrap_or(false) || descriptors::are_gone(),

@@ -61,6 +61,11 @@ impl Merge<'_> {
     }
 
     fn keep_of_the_analysis(&mut self) {
+        if self.next.analysis.limits != self.running.analysis.limits {
+            // One name for both.
+            let kept = self.running.analysis.requests_per_second;
+            self.next.analysis.requests_per_second = kept;
+        }
         keep! { self
             "analysis.listen" analysis.listen;
             "analysis.operations" analysis.operations;
@@ -73,6 +78,7 @@ impl Merge<'_> {
             "analysis.detect" analysis.detect;
             "analysis.blobs" analysis.blobs;
             "analysis.attachments" analysis.attachments;
+            "analysis.limits" analysis.limits;
             "analysis.limits" analysis.requests_per_second;
             "analysis.judge" analysis.judge;
             "analysis.checks" analysis.checks;

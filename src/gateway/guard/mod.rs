@@ -7,6 +7,7 @@ mod early_answer;
 mod guarded_stream;
 mod http1;
 mod http2;
+mod linger;
 mod slow_client;
 
 pub(super) use chunks::MalformedChunk;
@@ -14,4 +15,6 @@ pub(super) use client_guard::ClientGuard;
 pub(super) use early_answer::AnsweredEarly;
 pub(super) use guarded_stream::GuardedStream;
 pub(super) use http1::BodyFraming;
-pub(super) use slow_client::{BodyPace, is_too_slow};
+pub(crate) use linger::{LINGER_BYTES, LINGER_SILENCE, LINGER_TIME};
+pub(crate) use slow_client::BodyPace;
+pub(super) use slow_client::is_too_slow;

@@ -4,6 +4,7 @@
 //! however its call ends.
 
 use crate::observe::{Exhausted, Metrics, Throttle};
+use prometheus::IntGauge;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicUsize, Ordering};
 use std::time::Duration;
@@ -27,7 +28,15 @@ pub(crate) struct MemoryBudget {
     freed: Notify,
     requested: Notify,
     requests: Throttle,
-    metrics: Arc<Metrics>,
+    limit: AtomicI64,
+    /// None where nobody measures it.
+    gauges: Option<Gauges>,
+}
+
+/// Bytes in use and their limit, as metrics.
+struct Gauges {
+    used: IntGauge,
+    limit: IntGauge,
 }
 
 /// The bytes that one call holds, released when it is dropped.
@@ -41,21 +50,49 @@ pub(crate) struct MemoryReservation {
 pub(crate) struct Full(pub(crate) Exhausted);
 
 impl MemoryBudget {
-    pub(crate) fn new(limit: u64, metrics: Arc<Metrics>) -> Arc<Self> {
-        metrics.limits.buffered_limit.set(signed(limit));
-        Arc::new(Self {
+    /// For the calls of a gateway.
+    pub(crate) fn new(limit: u64, metrics: &Metrics) -> Arc<Self> {
+        let gauges = Gauges {
+            used: metrics.limits.buffered_bytes.clone(),
+            limit: metrics.limits.buffered_limit.clone(),
+        };
+        Self::with(limit, Some(gauges))
+    }
+
+    /// For the requests of the analysis API and the web UI.
+    pub(crate) fn of_api(limit: u64, metrics: &Metrics) -> Arc<Self> {
+        let gauges = Gauges {
+            used: metrics.limits.api_buffered_bytes.clone(),
+            limit: metrics.limits.api_buffered_limit.clone(),
+        };
+        Self::with(limit, Some(gauges))
+    }
+
+    /// For requests that nobody measures: those of the operations listener.
+    pub(crate) fn unmeasured(limit: u64) -> Arc<Self> {
+        Self::with(limit, None)
+    }
+
+    fn with(limit: u64, gauges: Option<Gauges>) -> Arc<Self> {
+        let budget = Self {
             used: AtomicI64::new(0),
             waiting: AtomicUsize::new(0),
             freed: Notify::new(),
             requested: Notify::new(),
             requests: Throttle::every(ASK_EVERY),
-            metrics,
-        })
+            limit: AtomicI64::new(0),
+            gauges,
+        };
+        budget.set_limit(limit);
+        Arc::new(budget)
     }
 
     /// Changes the limit. Calls keep what they hold beyond a lower one.
     pub(crate) fn set_limit(&self, limit: u64) {
-        self.metrics.limits.buffered_limit.set(signed(limit));
+        self.limit.store(signed(limit), Ordering::SeqCst);
+        if let Some(gauges) = &self.gauges {
+            gauges.limit.set(signed(limit));
+        }
         self.freed.notify_waiters();
     }
 
@@ -74,9 +111,8 @@ impl MemoryBudget {
         self.requested.notified().await;
     }
 
-    /// The limit is kept in its metric alone, so the two cannot differ.
     fn limit(&self) -> i64 {
-        self.metrics.limits.buffered_limit.get()
+        self.limit.load(Ordering::SeqCst)
     }
 
     /// Reserves all or nothing. A failed attempt changes no counter, so it cannot fail other calls.
@@ -89,13 +125,19 @@ impl MemoryBudget {
             self.requested.notify_waiters();
         }
         taken.map_err(|_| Full(Exhausted::Memory))?;
-        self.metrics.limits.buffered_bytes.add(bytes);
+        self.measure(bytes);
         Ok(())
+    }
+
+    fn measure(&self, change: i64) {
+        if let Some(gauges) = &self.gauges {
+            gauges.used.add(change);
+        }
     }
 
     fn release(&self, bytes: i64) {
         self.used.fetch_sub(bytes, Ordering::SeqCst);
-        self.metrics.limits.buffered_bytes.sub(bytes);
+        self.measure(-bytes);
         if self.waiting.load(Ordering::SeqCst) > 0 {
             self.freed.notify_waiters();
         }
@@ -202,12 +244,12 @@ mod tests {
     use super::*;
 
     fn used(memory: &MemoryBudget) -> i64 {
-        memory.metrics.limits.buffered_bytes.get()
+        memory.gauges.as_ref().unwrap().used.get()
     }
 
     #[test]
     fn reservations_are_bounded_and_released() {
-        let memory = MemoryBudget::new(100, Arc::new(Metrics::new().unwrap()));
+        let memory = MemoryBudget::new(100, &Metrics::new().unwrap());
         let (mut one, mut two) = (
             MemoryReservation::new(&memory),
             MemoryReservation::new(&memory),
@@ -224,7 +266,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_call_that_finds_the_last_quarter_taken_asks_the_others_to_free_memory() {
-        let memory = MemoryBudget::new(100, Arc::new(Metrics::new().unwrap()));
+        let memory = MemoryBudget::new(100, &Metrics::new().unwrap());
         let (mut slow, mut next) = (
             MemoryReservation::new(&memory),
             MemoryReservation::new(&memory),
@@ -244,7 +286,7 @@ mod tests {
 
     #[test]
     fn a_copy_grows_in_steps_and_never_beyond_the_limit() {
-        let memory = MemoryBudget::new(200 << 10, Arc::new(Metrics::new().unwrap()));
+        let memory = MemoryBudget::new(200 << 10, &Metrics::new().unwrap());
         let mut copy = MemoryReservation::new(&memory);
         copy.cover(16 << 10).unwrap();
         assert_eq!(used(&memory), 0);

@@ -5,6 +5,6 @@ mod quota;
 mod spill;
 mod token_bucket;
 
-pub(super) use memory::{MemoryBudget, MemoryReservation};
+pub(crate) use memory::{MemoryBudget, MemoryReservation};
 pub(super) use quota::{CallPermit, CallQuotas};
 pub(super) use spill::{SpillFile, SpillFolder};

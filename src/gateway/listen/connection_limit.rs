@@ -97,7 +97,7 @@ impl ConnectionLimit {
         self.name
     }
 
-    pub(super) fn metrics(&self) -> &Arc<Metrics> {
+    pub(crate) fn metrics(&self) -> &Arc<Metrics> {
         &self.metrics
     }
 

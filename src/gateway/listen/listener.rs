@@ -55,6 +55,7 @@ pub struct ListenerService<H> {
     name: &'static str,
     listeners: Vec<Listener>,
     handler: Arc<H>,
+    threads: Option<usize>,
 }
 
 /// The accept loop of one listener.
@@ -85,6 +86,15 @@ impl<H: ConnectionHandler> ListenerService<H> {
             name,
             listeners,
             handler: Arc::new(handler),
+            threads: None,
+        }
+    }
+
+    /// With this number of threads instead of `limits.threads`.
+    pub(crate) fn on_threads(self, threads: usize) -> Self {
+        Self {
+            threads: Some(threads),
+            ..self
         }
     }
 
@@ -121,6 +131,10 @@ impl<H: ConnectionHandler> Service for ListenerService<H> {
 
     fn name(&self) -> &str {
         self.name
+    }
+
+    fn threads(&self) -> Option<usize> {
+        self.threads
     }
 }
 

@@ -80,7 +80,7 @@ pub struct ConnectionEnded {
 }
 
 /// One for each reason.
-static ENDED: LazyLock<[Throttle; 4]> =
+static ENDED: LazyLock<[Throttle; EndReason::ALL.len()]> =
     LazyLock::new(|| std::array::from_fn(|_| Throttle::every(Duration::from_secs(10))));
 
 impl ConnectionEnded {

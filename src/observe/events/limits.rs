@@ -67,7 +67,7 @@ pub struct Overloaded {
     pub room: Exhausted,
 }
 
-static OVERLOADED: LazyLock<[Throttle; 3]> =
+static OVERLOADED: LazyLock<[Throttle; Exhausted::ALL.len()]> =
     LazyLock::new(|| std::array::from_fn(|_| Throttle::every(PERIOD)));
 
 impl Overloaded {
@@ -84,6 +84,9 @@ impl Overloaded {
                 }
                 Exhausted::Descriptors => {
                     "no file descriptors for further calls (LimitNOFILE, ulimit -n)"
+                }
+                Exhausted::ApiMemory => {
+                    "the analysis server's limits.buffered_bytes, or one client's limits.client_bytes, is exhausted"
                 }
             };
             warn!(

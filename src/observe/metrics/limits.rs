@@ -29,6 +29,14 @@ const BUFFERED_LIMIT: About = (
     "monitor_buffered_bytes_limit",
     "The limit of monitor_buffered_bytes: limits.buffered_bytes.",
 );
+const API_BUFFERED_BYTES: About = (
+    "monitor_api_buffered_bytes",
+    "Bytes of requests and answers of the analysis API and the web UI in memory.",
+);
+const API_BUFFERED_LIMIT: About = (
+    "monitor_api_buffered_bytes_limit",
+    "The limit of monitor_api_buffered_bytes: limits.buffered_bytes of the analysis server.",
+);
 const SPILLED_BYTES: About = (
     "monitor_spilled_bytes",
     "Bytes of request bodies held in files.",
@@ -43,7 +51,7 @@ const SPILLED_EARLY: About = (
 );
 const OVERLOADED: About = (
     "monitor_overloaded_total",
-    "Calls answered with 503 because a resource was exhausted, by resource.",
+    "Calls and API requests answered with 503 because a resource was exhausted, by resource.",
 );
 const REFUSED: About = (
     "monitor_rate_limited_total",
@@ -68,6 +76,10 @@ pub struct LimitMetrics {
     pub buffered_bytes: IntGauge,
     /// The limit of monitor_buffered_bytes: limits.buffered_bytes.
     pub buffered_limit: IntGauge,
+    /// Bytes of requests and answers of the analysis API and the web UI in memory.
+    pub api_buffered_bytes: IntGauge,
+    /// The limit of monitor_api_buffered_bytes.
+    pub api_buffered_limit: IntGauge,
     /// Bytes of request bodies in files.
     pub spilled_bytes: IntGauge,
     /// The limit of monitor_spilled_bytes: limits.spilled_bytes.
@@ -95,6 +107,8 @@ impl LimitMetrics {
             accept_errors: labelled(registry, ACCEPT_ERRORS, "reason", faults)?,
             buffered_bytes: gauge(registry, BUFFERED_BYTES)?,
             buffered_limit: gauge(registry, BUFFERED_LIMIT)?,
+            api_buffered_bytes: gauge(registry, API_BUFFERED_BYTES)?,
+            api_buffered_limit: gauge(registry, API_BUFFERED_LIMIT)?,
             spilled_bytes: gauge(registry, SPILLED_BYTES)?,
             spilled_limit: gauge(registry, SPILLED_LIMIT)?,
             spilled_early: counter(registry, SPILLED_EARLY)?,

@@ -1,6 +1,6 @@
 //! The body of a request, read up to a size limit.
 
-use crate::analysis::ApiError;
+use crate::analysis::{ApiError, RefusedBody};
 use axum::body::{Bytes, HttpBody as _};
 use axum::extract::Request;
 use axum::http::{HeaderMap, header};
@@ -23,6 +23,9 @@ pub(crate) async fn read_any(request: Request, max_bytes: u64) -> Result<Bytes, 
     }
     let limit = usize::try_from(max_bytes).unwrap_or(usize::MAX);
     axum::body::to_bytes(body, limit).await.map_err(|error| {
+        if let Some(refused) = RefusedBody::cause_of(&error) {
+            return refused.into();
+        }
         match error
             .source()
             .is_some_and(|cause| cause.is::<LengthLimitError>())

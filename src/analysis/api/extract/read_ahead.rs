@@ -1,6 +1,7 @@
 //! The body of an upload, read only a limited number of bytes ahead of the parser: otherwise a part header
 //! that never ends would fill the memory. `attachments` reads the content.
 
+use crate::analysis::BodyMemory;
 use axum::body::{Body, BodyDataStream, Bytes};
 use axum::extract::Request;
 use futures_util::Stream;
@@ -14,11 +15,12 @@ use std::task::{Context, Poll};
 const AHEAD: usize = 1024 * 1024;
 
 /// How far the body is ahead of the parser.
-#[derive(Clone, Default)]
+#[derive(Clone)]
 pub(crate) struct ReadAhead(Arc<State>);
 
-#[derive(Default)]
 struct State {
+    /// Where the listener counts what is in memory.
+    memory: Option<BodyMemory>,
     ahead: AtomicUsize,
     has_waited: AtomicBool,
 }
@@ -29,8 +31,20 @@ struct LimitedBody {
 }
 
 impl ReadAhead {
-    /// The parser returned something.
+    /// Of the body of a request.
+    pub(crate) fn of(request: &Request) -> Self {
+        Self(Arc::new(State {
+            memory: request.extensions().get().cloned(),
+            ahead: AtomicUsize::new(0),
+            has_waited: AtomicBool::new(false),
+        }))
+    }
+
+    /// The parser returned something, and what it returned before has been passed on.
     pub(crate) fn taken(&self) {
+        if let Some(memory) = &self.0.memory {
+            memory.release();
+        }
         self.0.ahead.store(0, Ordering::Relaxed);
         self.0.has_waited.store(false, Ordering::Relaxed);
     }

@@ -88,6 +88,12 @@ fn input(fields: &Fields<'_>) -> Result<ProcessInput, ApiError> {
 
 fn validation(fields: &Fields<'_>, stage: Stage) -> Result<Validation, ApiError> {
     let value = fields.validation_config.map(|raw| {
+        if raw.get().len() > LONGEST_RULES {
+            return Err(ApiError::Field {
+                field: "validation_config",
+                problem: "has more than 1048576 bytes of JSON; allowed: at most that many",
+            });
+        }
         serde_json::from_str(raw.get()).map_err(|_| ApiError::Field {
             field: "validation_config",
             problem: UNREADABLE,
@@ -96,6 +102,10 @@ fn validation(fields: &Fields<'_>, stage: Stage) -> Result<Validation, ApiError>
     Validation::read(value.transpose()?.as_ref(), stage).map_err(ApiError::Fields)
 }
 
+/// Longer `additional_parameters` are not even parsed: those allowed, with every character escaped.
+const LONGEST_PARAMETERS: usize = 512 << 10;
+/// As long as an administrative request.
+const LONGEST_RULES: usize = 1 << 20;
 const UNREADABLE: &str = "nested too deeply, or a number out of range";
 
 fn string(raw: &RawValue) -> Option<String> {
@@ -104,6 +114,12 @@ fn string(raw: &RawValue) -> Option<String> {
 
 fn object(raw: &RawValue) -> Result<Map<String, Value>, ApiError> {
     const FIELD: &str = "additional_parameters";
+    if raw.get().len() > LONGEST_PARAMETERS {
+        return Err(ApiError::Field {
+            field: FIELD,
+            problem: "has more than 524288 bytes of JSON; allowed: at most 65536 bytes of names and values",
+        });
+    }
     if !raw.get().starts_with('{') {
         return Err(ApiError::Field {
             field: FIELD,

@@ -7,7 +7,7 @@ use crate::analysis::api::extract::{Api, Ingester, PathId, PathIds, Reader};
 use crate::analysis::api::response::{Outcome, ok};
 use crate::analysis::api::schemas;
 use crate::analysis::records::attachments::{AttachTo, UploadTarget};
-use crate::analysis::{ApiError, Caller, Services};
+use crate::analysis::{ApiError, Caller, RefusedBody, Services};
 use axum::body::Body;
 use axum::extract::multipart::{Field, MultipartError};
 use axum::extract::{FromRequest as _, Multipart, Request, State};
@@ -132,7 +132,7 @@ async fn attach(services: &Services, caller: &Caller, to: AttachTo, request: Req
     if !is_multipart(request.headers()) {
         return Err(ApiError::NotMultipart);
     }
-    let read_ahead = ReadAhead::default();
+    let read_ahead = ReadAhead::of(&request);
     let multipart = Multipart::from_request(read_ahead.bound(request), &()).await;
     let mut multipart = multipart.map_err(|_| ApiError::BrokenMultipart)?;
     let mut taken = Vec::new();
@@ -156,9 +156,11 @@ async fn attach(services: &Services, caller: &Caller, to: AttachTo, request: Req
 }
 
 async fn in_time<T>(next: impl Future<Output = Result<T, MultipartError>>) -> Result<T, ApiError> {
+    let refused = |error: MultipartError| RefusedBody::cause_of(&error).map(ApiError::from);
     match timeout(CHUNK_TIMEOUT, next).await {
         Ok(Ok(next)) => Ok(next),
-        _ => Err(ApiError::BrokenMultipart),
+        Ok(Err(error)) => Err(refused(error).unwrap_or(ApiError::BrokenMultipart)),
+        Err(_) => Err(ApiError::BrokenMultipart),
     }
 }
 

@@ -45,19 +45,14 @@ struct Item<'a> {
     responses((status = 200, description = "One page.", body = List)),
 )]
 pub(crate) async fn list(State(services): Api, Reader(caller): Reader, query: Query) -> Outcome {
-    let mut filter = filters::sessions(query)?;
-    let limit = filter.limit as usize;
-    // One more than requested, to see whether there is a next page.
-    filter.limit += 1;
-    let mut sessions = services.records.sessions(&caller, filter).await?;
-    let more = sessions.len() > limit;
-    sessions.truncate(limit);
-    let last = sessions.last().filter(|_| more);
+    let filter = filters::sessions(query)?;
+    let page = services.records.sessions(&caller, filter).await?;
+    let last = page.sessions.last().filter(|_| page.has_more);
     let next_before = last.map(|session| {
         session_cursor(session.last_ms, session.application_id, &session.session_id)
     });
     ok(&List {
-        sessions: sessions.iter().map(Item::from).collect(),
+        sessions: page.sessions.iter().map(Item::from).collect(),
         next_before,
     })
 }

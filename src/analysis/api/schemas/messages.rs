@@ -29,10 +29,15 @@ pub(crate) struct OverrideMessage {
 }
 
 #[derive(ToSchema)]
+/// At most 64 KiB of names and values, 256 names and 16 levels.
 struct AdditionalParameters {
+    /// At most 512 bytes.
+    #[schema(max_length = 512)]
     user_id: Option<String>,
+    /// At most 512 bytes.
+    #[schema(max_length = 512)]
     session_id: Option<String>,
-    /// Identifies the exchange. A second message of the same application, exchange and stage is not stored again and
+    /// Identifies the exchange, in at most 512 bytes. A second message of the same application, exchange and stage is not stored again and
     /// gets the answer of the first one.
     request_id: Option<Value>,
 }

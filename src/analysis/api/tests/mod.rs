@@ -11,7 +11,8 @@ mod rules;
 use super::router::router;
 use crate::analysis::{Caller, Expiry, FirstRun, NewToken, Services};
 use crate::config::{
-    AnalysisSettings, AttachmentSettings, ChecksSettings, DetectSettings, RetentionSettings,
+    AnalysisSettings, ApiLimits, AttachmentSettings, ChecksSettings, DetectSettings,
+    RetentionSettings,
 };
 use axum::Router;
 use axum::body::Body;
@@ -57,6 +58,7 @@ fn settings() -> AnalysisSettings {
             max_bytes: 1 << 20,
             max_files: 4,
         },
+        limits: ApiLimits::default(),
         requests_per_second: None,
         queue: crate::config::AnalysisQueue::default(),
         judge: None,

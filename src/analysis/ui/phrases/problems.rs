@@ -54,6 +54,7 @@ static TABLE: &[(&str, &str)] = &[
     ("is empty; allowed: 1 to {} characters", "пусто; допустимо от 1 до {} символов"),
     ("has {} characters; allowed: 1 to {}", "символов {}; допустимо от 1 до {}"),
     ("has {} characters; allowed: up to {}", "символов {}; допустимо до {}"),
+    ("has {} bytes; allowed: at most {}", "байт {}; допустимо не больше {}"),
     ("has {} elements; allowed: at most {}", "элементов {}; допустимо не больше {}"),
     ("has control characters; allowed: one line of text", "есть управляющие символы; допустима одна строка текста"),
     ("has control characters; allowed: text with line breaks and tabs",
@@ -171,6 +172,10 @@ static TABLE: &[(&str, &str)] = &[
     // Refusals as a whole
     ("version: the application is now at version {}; read it and repeat the change",
      "приложение уже на версии {}: откройте его и внесите изменение заново"),
+    ("the request body did not arrive in time: silence may last limits.header_timeout, then at least 500 bytes a second must come",
+     "тело запроса не пришло вовремя: пауза может длиться limits.header_timeout, затем нужно не меньше 500 байт в секунду"),
+    ("the memory for requests and answers (limits.buffered_bytes, and of one client limits.client_bytes) is exhausted: try again",
+     "память для запросов и ответов (limits.buffered_bytes, а для одного клиента limits.client_bytes) исчерпана: попробуйте ещё раз"),
     ("the store is not available, nothing was recorded: try again", "хранилище недоступно, ничего не записано: повторите попытку"),
     ("the analysis failed", "анализ не удался"),
     ("{}: no judge is configured (judge.url); the policies were matched by keywords only",
@@ -359,6 +364,8 @@ mod tests {
         for error in [
             ApiError::VersionConflict(7),
             ApiError::StoreDown,
+            ApiError::SlowBody,
+            ApiError::Overloaded,
             ApiError::Internal,
             ApiError::NotFound,
         ] {

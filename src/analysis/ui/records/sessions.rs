@@ -4,7 +4,7 @@ use super::bounded_text::{self, LinkStyle};
 use super::rows;
 use crate::analysis::access::Scope;
 use crate::analysis::api::records::filters::session_cursor;
-use crate::analysis::records::SessionSummary;
+use crate::analysis::records::{SessionPage, SessionSummary};
 use crate::analysis::ui::application_field::{self, Label};
 use crate::analysis::ui::application_names::Names;
 use crate::analysis::ui::failure::Failure;
@@ -61,18 +61,14 @@ fn form(view: &View, query: &ListQuery) -> Markup {
 async fn found(services: &Services, visit: &Visit, query: &ListQuery) -> Result<Markup, ApiError> {
     let view = &visit.view;
     let query = query.resolved(services, &visit.caller, view.r()).await?;
-    let mut filter = query.sessions()?;
-    let limit = filter.limit as usize;
-    // One more than is shown tells that there is a next page.
-    filter.limit += 1;
-    let mut sessions = services.records.sessions(&visit.caller, filter).await?;
-    let more = sessions.len() > limit;
-    sessions.truncate(limit);
+    let filter = query.sessions()?;
+    let SessionPage { sessions, has_more } =
+        services.records.sessions(&visit.caller, filter).await?;
     let ids = sessions.iter().map(|session| session.application_id);
     let names = services.admin.application_names(&visit.caller, ids).await?;
     let next = sessions
         .last()
-        .filter(|_| more)
+        .filter(|_| has_more)
         .map(|last| session_cursor(last.last_ms, last.application_id, &last.session_id));
     Ok(html! {
         @if sessions.is_empty() { div.empty { (view.t.nothing_found) } } @else { (table(view, &sessions, &names)) }

@@ -1,19 +1,26 @@
 //! A form that a page of the UI sent: its fields, read under a size limit. A form whose token is not that
 //! of the browser is refused.
 
+use crate::analysis::RefusedBody;
 use crate::analysis::ui::failure::Failure;
 use crate::analysis::ui::request::view::View;
+use axum::body::HttpBody as _;
 use axum::extract::{FromRequest, Request};
 use monitor_model::Secret;
 
 /// The field with the browser's token.
 pub(crate) const TOKEN: &str = "form_token";
+/// The largest form of somebody who may not be signed in: names, passwords and choices.
+const LARGEST_BEFORE_SIGN_IN: usize = 64 << 10;
 /// The largest form: two directions of rules with every regex and prompt at its longest.
 const LARGEST: usize = 4 << 20;
 /// Fields of a form.
 const MOST_FIELDS: usize = 5_000;
 
-/// The fields of a form, in order.
+/// The form of a page that needs no sign-in, which anybody can send: it is small.
+pub(crate) struct PublicForm(pub(crate) Form);
+
+/// The fields of a form, in order. Only for handlers that know by then who is signed in.
 pub(crate) struct Form(Vec<(String, String)>);
 
 impl Form {
@@ -74,13 +81,33 @@ impl<S: Send + Sync> FromRequest<S> for Form {
     type Rejection = Failure;
 
     async fn from_request(request: Request, _: &S) -> Result<Self, Failure> {
-        let (parts, body) = request.into_parts();
-        let view = View::read(&parts);
-        let bytes = axum::body::to_bytes(body, LARGEST).await;
-        let form = Self(read(&bytes.map_err(|_| Failure::TooLarge)?));
-        match view.is_own_form(form.text(TOKEN)) {
-            true => Ok(form),
-            false => Err(Failure::StaleForm),
-        }
+        read_own(request, LARGEST).await
+    }
+}
+
+impl<S: Send + Sync> FromRequest<S> for PublicForm {
+    type Rejection = Failure;
+
+    async fn from_request(request: Request, _: &S) -> Result<Self, Failure> {
+        read_own(request, LARGEST_BEFORE_SIGN_IN).await.map(Self)
+    }
+}
+
+/// A form of at most so many bytes, if it was made for the browser that sends it.
+async fn read_own(request: Request, largest: usize) -> Result<Form, Failure> {
+    let (parts, body) = request.into_parts();
+    let view = View::read(&parts);
+    if body.size_hint().lower() > largest as u64 {
+        return Err(Failure::TooLarge);
+    }
+    let bytes = axum::body::to_bytes(body, largest).await;
+    let bytes = bytes.map_err(|error| match RefusedBody::cause_of(&error) {
+        Some(refused) => Failure::Refused(refused.into()),
+        None => Failure::TooLarge,
+    });
+    let form = Form(read(&bytes?));
+    match view.is_own_form(form.text(TOKEN)) {
+        true => Ok(form),
+        false => Err(Failure::StaleForm),
     }
 }

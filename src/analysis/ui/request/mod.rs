@@ -9,6 +9,6 @@ pub(crate) mod view;
 pub(crate) mod visit;
 
 pub use connection::{Peer, Stopping};
-pub(crate) use form::Form;
+pub(crate) use form::{Form, PublicForm};
 pub(crate) use view::View;
 pub(crate) use visit::Visit;

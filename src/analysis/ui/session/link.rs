@@ -6,7 +6,7 @@ use super::password::fields;
 use crate::analysis::ui::failure::Failure;
 use crate::analysis::ui::layout;
 use crate::analysis::ui::layout::components::{refusal, token_field};
-use crate::analysis::ui::request::{Form, View};
+use crate::analysis::ui::request::{PublicForm, View};
 use crate::analysis::ui::state::Ui;
 use crate::analysis::{ApiError, FieldProblem};
 use axum::extract::{Path, State};
@@ -32,7 +32,7 @@ pub(super) async fn accept(
     State(ui): State<Ui>,
     view: View,
     Path(value): Path<String>,
-    posted: Form,
+    PublicForm(posted): PublicForm,
 ) -> Result<Response, Failure> {
     let link = Secret::new(&*value);
     let Some(owner) = ui.services.people.link_owner(&link).await? else {

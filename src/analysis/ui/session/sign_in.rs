@@ -10,7 +10,7 @@ use crate::analysis::ui::layout;
 use crate::analysis::ui::layout::components::{Tone, notice, token_field};
 use crate::analysis::ui::paths::own_page;
 use crate::analysis::ui::request::cookie;
-use crate::analysis::ui::request::{Form, View, Visit};
+use crate::analysis::ui::request::{Form, PublicForm, View, Visit};
 use crate::analysis::ui::state::Ui;
 use axum::extract::{Query, State};
 use axum::http::{HeaderValue, StatusCode, header};
@@ -47,7 +47,7 @@ pub(super) async fn page(
 pub(super) async fn enter(
     State(ui): State<Ui>,
     view: View,
-    form: Form,
+    PublicForm(form): PublicForm,
 ) -> Result<Response, Failure> {
     let (name, address, now) = (form.text("name"), view.peer.address, Instant::now());
     let shown = SignInForm {

@@ -60,10 +60,7 @@ pub(crate) fn read(r: &mut Reader<'_>) -> Limits {
     let connections = r.read("limits.connections", &connections);
     let buffered_bytes = r.read("limits.buffered_bytes", &held());
     let spilled_bytes = r.read("limits.spilled_bytes", &held());
-    let header_timeout = units::duration(10 * MILLISECOND..=HOUR);
-    let header_timeout = r.read("limits.header_timeout", &header_timeout);
-    let idle_timeout = units::duration(10 * MILLISECOND..=DAY);
-    let idle_timeout = r.read("limits.idle_timeout", &idle_timeout);
+    let times = times(r);
     let idle = units::count(0..=1_000_000);
     let upstream_idle_connections = r.read("limits.upstream_idle_connections", &idle);
     let recorded_bytes = r.read("limits.recorded_bytes", &units::size(1..=GIB));
@@ -72,10 +69,37 @@ pub(crate) fn read(r: &mut Reader<'_>) -> Limits {
         connections: connections.flatten(),
         buffered_bytes: buffered_bytes.unwrap_or(512 * MIB),
         spilled_bytes,
-        header_timeout: header_timeout.unwrap_or(10 * SECOND),
-        idle_timeout: idle_timeout.unwrap_or(75 * SECOND),
+        header_timeout: times.header,
+        idle_timeout: times.idle,
         upstream_idle_connections: upstream_idle_connections.unwrap_or(1_024),
         recorded_bytes: recorded_bytes.unwrap_or(8 * MIB),
+    }
+}
+
+/// How long a client may be silent, on every listener of a process.
+pub(crate) struct Times {
+    pub(crate) header: Duration,
+    pub(crate) idle: Duration,
+}
+
+impl Default for Times {
+    fn default() -> Self {
+        Self {
+            header: 10 * SECOND,
+            idle: 75 * SECOND,
+        }
+    }
+}
+
+pub(crate) fn times(r: &mut Reader<'_>) -> Times {
+    let header = units::duration(10 * MILLISECOND..=HOUR);
+    let idle = units::duration(10 * MILLISECOND..=DAY);
+    let default = Times::default();
+    Times {
+        header: r
+            .read("limits.header_timeout", &header)
+            .unwrap_or(default.header),
+        idle: r.read("limits.idle_timeout", &idle).unwrap_or(default.idle),
     }
 }
 

@@ -14,8 +14,8 @@ mod text_search;
 use super::store::PostgresStore;
 use crate::error::StoreError;
 use crate::records::{
-    NewRecord, RecordFilter, RecordPage, RecordStore, SessionFilter, SessionSummary, StoredRecord,
-    WHOLE_PAGE_BYTES, WholePage,
+    NewRecord, PageInProgress, RecordFilter, RecordPage, RecordStore, SessionFilter,
+    SessionSummary, StoredRecord, WHOLE_PAGE_BYTES, WholePage,
 };
 use crate::sql::records::{session, summary};
 use async_trait::async_trait;
@@ -38,8 +38,13 @@ impl RecordStore for PostgresStore {
         }
         // One more than the page shows tells whether a next page exists.
         let rows = self.newest(filter, "r.*", filter.limit.saturating_add(1));
-        let records = rows.await?.iter().map(summary).collect::<Result<_, _>>()?;
-        Ok(RecordPage::cut(records, filter.limit))
+        let mut page = PageInProgress::new(filter.limit);
+        for row in rows.await? {
+            if !page.push(summary(&row)?) {
+                break;
+            }
+        }
+        Ok(page.finish())
     }
 
     async fn record(&self, id: RecordId) -> Result<Option<StoredRecord>, StoreError> {

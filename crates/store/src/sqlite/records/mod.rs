@@ -11,11 +11,12 @@ use super::store::SqliteStore;
 use super::values::json_list;
 use crate::error::StoreError;
 use crate::records::{
-    Durable, NewRecord, RecordFilter, RecordPage, RecordStore, SessionFilter, SessionSummary,
-    StoredRecord, WHOLE_PAGE_BYTES, WholePage,
+    Durable, NewRecord, PageInProgress, RecordFilter, RecordPage, RecordStore, SessionFilter,
+    SessionSummary, StoredRecord, WHOLE_PAGE_BYTES, WholePage,
 };
 use crate::sql::records::{EncodedRecord, stored, summary};
 use async_trait::async_trait;
+use futures_util::TryStreamExt as _;
 use insert::Inserted;
 use monitor_model::{AnalysisResponse, RecordId};
 use sqlx::sqlite::SqliteRow;
@@ -53,9 +54,14 @@ impl RecordStore for SqliteStore {
             return text_search::page(self, filter, text).await;
         }
         let mut query = filters::query(filter, "r.*", "", i64::from(filter.limit) + 1);
-        let rows = query.build().fetch_all(&self.readers).await?;
-        let records = rows.iter().map(summary).collect::<Result<_, _>>()?;
-        Ok(RecordPage::cut(records, filter.limit))
+        let mut rows = query.build().fetch(&self.readers);
+        let mut page = PageInProgress::new(filter.limit);
+        while let Some(row) = rows.try_next().await? {
+            if !page.push(summary(&row)?) {
+                break;
+            }
+        }
+        Ok(page.finish())
     }
 
     async fn record(&self, id: RecordId) -> Result<Option<StoredRecord>, StoreError> {

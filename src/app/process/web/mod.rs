@@ -1,23 +1,36 @@
-//! An axum router behind a listener of the process: so every listener has the same TLS, hand-over and
-//! drain.
+//! An axum router behind a listener of the process: so every listener has the same TLS, hand-over, drain and
+//! limits on what its clients may take.
 
-use crate::analysis::{Peer, Stopping};
+mod answer_body;
+mod client_shares;
+mod connection;
+mod guarded_io;
+mod request_body;
+
+pub(crate) use connection::WebLimits;
+
+use crate::analysis::{ApiError, BodyMemory, Peer, Stopping};
 use crate::gateway::{ConnectionHandler, ConnectionLimit};
 use crate::observe::Metrics;
+use answer_body::AnswerBody;
 use async_trait::async_trait;
 use axum::Router;
 use axum::extract::Request;
 use axum::http::HeaderValue;
 use axum::http::header::CONNECTION;
 use axum::middleware::{Next, from_fn};
-use axum::response::Response;
-use hyper::body::Incoming;
+use axum::response::{IntoResponse as _, Response};
+use connection::WebConnection;
+use guarded_io::GuardedIo;
+use hyper::body::{Body as _, Incoming};
 use hyper::server::conn::http1::Builder;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use pingora_core::apps::ServerApp;
 use pingora_core::protocols::Stream;
 use pingora_core::server::ShutdownWatch;
+use request_body::RequestBody;
+use std::convert::Infallible;
 use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
@@ -26,6 +39,9 @@ use tower_service::Service as _;
 
 /// How long a connection may wait for one more request after a hand-over.
 const PEACE: Duration = Duration::from_secs(5);
+
+/// The longest request head, as long as common proxies let one pass; a longer one gets 431.
+const LONGEST_HEAD: usize = 32 << 10;
 
 /// Name of the API's connection limit in the log.
 const BOUND: &str = "as many as the file descriptors allow the analysis API";
@@ -85,7 +101,8 @@ impl Drop for Counted {
 /// Serves one router over HTTP/1.1.
 pub(crate) struct WebApp {
     router: Router,
-    header_timeout: Duration,
+    limits: Arc<WebLimits>,
+    connection_limit: Arc<ConnectionLimit>,
 }
 
 /// The same, with its requests counted; after a hand-over open connections may finish.
@@ -95,9 +112,10 @@ pub(crate) struct CountedApp {
 }
 
 impl CountedApp {
-    /// Counts the requests of `router`; `header_timeout` bounds the wait for each request head.
-    pub(crate) fn new(router: Router, header_timeout: Duration, api_activity: ApiActivity) -> Self {
+    /// Counts the requests of `router`.
+    pub(crate) fn new(router: Router, limits: WebLimits, api_activity: ApiActivity) -> Self {
         let handed = api_activity.clone();
+        let connection_limit = api_activity.limit().clone();
         let count = move |request: Request, next: Next| {
             let counted = api_activity.enter();
             async move {
@@ -111,7 +129,7 @@ impl CountedApp {
             }
         };
         Self {
-            app: WebApp::new(router.layer(from_fn(count)), header_timeout),
+            app: WebApp::new(router.layer(from_fn(count)), limits, connection_limit),
             api_activity: handed,
         }
     }
@@ -137,7 +155,7 @@ impl ConnectionHandler for CountedApp {
     }
 
     fn header_timeout(&self) -> Duration {
-        self.app.header_timeout
+        self.app.limits.header_timeout
     }
 }
 
@@ -153,28 +171,49 @@ impl ServerApp for WebApp {
     }
 }
 
+#[async_trait]
+impl ConnectionHandler for WebApp {
+    fn connection_limit(&self) -> &Arc<ConnectionLimit> {
+        &self.connection_limit
+    }
+
+    fn header_timeout(&self) -> Duration {
+        self.limits.header_timeout
+    }
+}
+
 impl WebApp {
-    /// `header_timeout` bounds the wait for each request head, the first one included.
-    pub(crate) fn new(router: Router, header_timeout: Duration) -> Self {
+    /// Serves `router` under these limits.
+    pub(crate) fn new(
+        router: Router,
+        limits: WebLimits,
+        connection_limit: Arc<ConnectionLimit>,
+    ) -> Self {
         Self {
             router,
-            header_timeout,
+            limits: Arc::new(limits),
+            connection_limit,
         }
     }
 
     /// Serves one connection to its end; `in_peace` is asked once the process ends.
     async fn serve(&self, stream: Stream, shutdown: &ShutdownWatch, in_peace: impl Fn() -> bool) {
-        let (router, peer) = (self.router.clone(), peer(&stream));
-        let stopping = Stopping(shutdown.clone());
+        let peer = peer(&stream);
+        let Some(web) = WebConnection::open(&self.limits, peer.address) else {
+            return;
+        };
+        let stream = GuardedIo::new(stream, web.clone());
+        let (router, stopping) = (self.router.clone(), Stopping(shutdown.clone()));
         let service = service_fn(move |mut request: http::Request<Incoming>| {
             request.extensions_mut().insert(peer);
             request.extensions_mut().insert(stopping.clone());
-            router.clone().call(request)
+            answer(router.clone(), request, web.clone())
         });
         let mut connection = pin!(
             Builder::new()
                 .timer(TokioTimer::new())
-                .header_read_timeout(self.header_timeout)
+                .header_read_timeout(self.limits.header_timeout)
+                .max_buf_size(LONGEST_HEAD)
                 .serve_connection(TokioIo::new(stream), service)
         );
         let mut shutdown = shutdown.clone();
@@ -196,6 +235,26 @@ impl WebApp {
             let _ = connection.await;
         }
     }
+}
+
+/// The answer of the router, with request and answer under the limits of their connection.
+async fn answer(
+    mut router: Router,
+    mut request: http::Request<Incoming>,
+    connection: Arc<WebConnection>,
+) -> Result<http::Response<AnswerBody>, Infallible> {
+    let memory = BodyMemory(connection.clone());
+    request.extensions_mut().insert(memory.clone());
+    let request = request.map(|body| RequestBody::new(body, connection.clone()));
+    let mut response: Response = router.call(request).await?;
+    // The handler has dropped the request, and what is counted next is the answer.
+    memory.release();
+    let size = response.body().size_hint().exact().unwrap_or(0);
+    let size = usize::try_from(size).unwrap_or(usize::MAX);
+    if !connection.cover(size) && !connection.clone().cover_in_time(size).await {
+        response = ApiError::Overloaded.into_response();
+    }
+    Ok(response.map(|body| AnswerBody::new(body, connection)))
 }
 
 /// The peer of a connection, and whether the connection is encrypted.

@@ -1,0 +1,88 @@
+//! The body of an answer on its way to the client: what waits for a slow reader counts against the client's
+//! share.
+
+use super::connection::WebConnection;
+use axum::BoxError;
+use axum::body::{Body as AxumBody, Bytes};
+use futures_util::future::BoxFuture;
+use hyper::body::{Body, Frame, SizeHint};
+use std::io;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, ready};
+
+type Piece = Option<Result<Frame<Bytes>, BoxError>>;
+
+/// An answer's body; the end of its life is the end of the answer.
+pub(super) struct AnswerBody {
+    body: AxumBody,
+    connection: Arc<WebConnection>,
+    waiting: Option<WaitingPiece>,
+}
+
+/// A piece that there is no memory for yet.
+struct WaitingPiece {
+    frame: Frame<Bytes>,
+    memory: BoxFuture<'static, bool>,
+}
+
+impl AnswerBody {
+    pub(super) fn new(body: AxumBody, connection: Arc<WebConnection>) -> Self {
+        Self {
+            body,
+            connection,
+            waiting: None,
+        }
+    }
+
+    fn poll_waiting(&mut self, cx: &mut Context<'_>) -> Poll<Piece> {
+        let Some(waiting) = &mut self.waiting else {
+            return Poll::Pending;
+        };
+        let has_memory = ready!(waiting.memory.as_mut().poll(cx));
+        let frame = self.waiting.take().map(|waiting| waiting.frame);
+        Poll::Ready(match frame.filter(|_| has_memory) {
+            Some(frame) => Some(Ok(frame)),
+            // The head has been sent: an answer that is cut does not look complete.
+            None => Some(Err(io::Error::from(io::ErrorKind::OutOfMemory).into())),
+        })
+    }
+}
+
+impl Body for AnswerBody {
+    type Data = Bytes;
+    type Error = BoxError;
+
+    fn poll_frame(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Piece> {
+        let this = self.get_mut();
+        if this.waiting.is_some() {
+            return this.poll_waiting(cx);
+        }
+        let frame = match ready!(Pin::new(&mut this.body).poll_frame(cx)) {
+            Some(Ok(frame)) => frame,
+            Some(Err(error)) => return Poll::Ready(Some(Err(error.into()))),
+            None => return Poll::Ready(None),
+        };
+        let bytes = frame.data_ref().map_or(0, Bytes::len);
+        if this.connection.cover(bytes) {
+            return Poll::Ready(Some(Ok(frame)));
+        }
+        let memory = Box::pin(this.connection.clone().cover_in_time(bytes));
+        this.waiting = Some(WaitingPiece { frame, memory });
+        this.poll_waiting(cx)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.waiting.is_none() && self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
+}
+
+impl Drop for AnswerBody {
+    fn drop(&mut self) {
+        self.connection.answer_has_ended();
+    }
+}

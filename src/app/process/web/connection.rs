@@ -1,0 +1,167 @@
+//! What the parts of one connection share: the bytes it reads and writes, the body of its request, the answer.
+
+use super::client_shares::{ClientBounds, ClientShares, ConnectionShare};
+use crate::analysis::HeldMemory;
+use crate::config::{ApiLimits, Limits};
+use crate::gateway::MemoryBudget;
+use crate::observe::events::{ConnectionEnded, Overloaded};
+use crate::observe::{EndReason, Exhausted, Metrics};
+use std::net::IpAddr;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+use tokio::time::{Instant, sleep};
+
+/// How long a request or an answer waits for memory before it is refused.
+const MEMORY_WAIT: Duration = Duration::from_secs(3);
+/// Between two attempts.
+const ATTEMPT: Duration = Duration::from_millis(20);
+/// An answer up to this size is not counted: the connection's own buffers are as large.
+const SMALL_ANSWER: usize = 16 << 10;
+
+/// The limits of the connections of a listener.
+pub(crate) struct WebLimits {
+    /// For each request head, and for each silence inside a body.
+    pub(crate) header_timeout: Duration,
+    /// For a client that takes nothing of its answer.
+    pub(crate) idle_timeout: Duration,
+    pub(crate) shares: Arc<ClientShares>,
+    pub(crate) metrics: Arc<Metrics>,
+}
+
+impl WebLimits {
+    /// Of the analysis API and the web UI.
+    pub(crate) fn of_api(limits: &ApiLimits, metrics: &Arc<Metrics>) -> Self {
+        let bounds = ClientBounds {
+            bytes: usize::try_from(limits.client_bytes).unwrap_or(usize::MAX),
+            connections: limits.client_connections,
+        };
+        let memory = MemoryBudget::of_api(limits.buffered_bytes, metrics);
+        Self {
+            header_timeout: limits.header_timeout,
+            idle_timeout: limits.idle_timeout,
+            shares: ClientShares::new(memory, bounds),
+            metrics: metrics.clone(),
+        }
+    }
+
+    /// Of a listener for the machine's own tools, with as much memory for all clients as for one.
+    pub(crate) fn of_tools(times: &Limits, most: usize, metrics: &Arc<Metrics>) -> Self {
+        let bounds = ClientBounds {
+            bytes: most,
+            connections: usize::MAX,
+        };
+        Self {
+            header_timeout: times.header_timeout,
+            idle_timeout: times.idle_timeout,
+            shares: ClientShares::new(MemoryBudget::unmeasured(most as u64), bounds),
+            metrics: metrics.clone(),
+        }
+    }
+}
+
+/// One connection.
+pub(super) struct WebConnection {
+    pub(super) limits: Arc<WebLimits>,
+    share: Mutex<ConnectionShare>,
+    has_unread_body: AtomicBool,
+    /// The answer has been handed over whole; its memory is released once it is written.
+    answer_has_ended: AtomicBool,
+}
+
+impl WebConnection {
+    /// None, counted, where the client has too many connections.
+    pub(super) fn open(limits: &Arc<WebLimits>, address: Option<IpAddr>) -> Option<Arc<Self>> {
+        let Some(share) = limits.shares.connect(address) else {
+            let reason = EndReason::ClientConnections;
+            ConnectionEnded { reason }.emit(&limits.metrics);
+            return None;
+        };
+        Some(Arc::new(Self {
+            limits: limits.clone(),
+            share: Mutex::new(share),
+            has_unread_body: AtomicBool::new(false),
+            answer_has_ended: AtomicBool::new(false),
+        }))
+    }
+
+    /// A request begins.
+    pub(super) fn begin(&self, has_body: bool) {
+        self.answer_has_ended.store(false, Ordering::Relaxed);
+        self.has_unread_body.store(has_body, Ordering::Relaxed);
+        self.share().release();
+    }
+
+    pub(super) fn body_has_ended(&self) {
+        self.has_unread_body.store(false, Ordering::Relaxed);
+    }
+
+    pub(super) fn has_unread_body(&self) -> bool {
+        self.has_unread_body.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn answer_has_ended(&self) {
+        self.answer_has_ended.store(true, Ordering::Relaxed);
+    }
+
+    /// Everything written so far has left.
+    pub(super) fn flushed(&self) {
+        if self.answer_has_ended.swap(false, Ordering::Relaxed) {
+            self.share().release();
+        }
+    }
+
+    /// Counts and logs why the connection ends.
+    pub(super) fn ends(&self, reason: EndReason) {
+        ConnectionEnded { reason }.emit(&self.limits.metrics);
+    }
+
+    /// Reserves `bytes` more for the body of the request, at once.
+    pub(super) fn grow(&self, bytes: usize) -> bool {
+        self.share().grow(bytes)
+    }
+
+    /// The same, waiting for others to return theirs; false, counted, where they do not.
+    pub(super) async fn grow_in_time(self: Arc<Self>, bytes: usize) -> bool {
+        self.in_time(|share| share.grow(bytes)).await
+    }
+
+    /// Reserves what an answer, or a piece of one, of `bytes` takes until it is written.
+    pub(super) fn cover(&self, bytes: usize) -> bool {
+        covered(&mut self.share(), bytes)
+    }
+
+    /// The same, waiting for others to return theirs; false, counted, where they do not.
+    pub(super) async fn cover_in_time(self: Arc<Self>, bytes: usize) -> bool {
+        self.in_time(|share| covered(share, bytes)).await
+    }
+
+    async fn in_time(&self, attempt: impl Fn(&mut ConnectionShare) -> bool) -> bool {
+        let ends = Instant::now() + MEMORY_WAIT;
+        while !attempt(&mut self.share()) {
+            if Instant::now() >= ends {
+                let room = Exhausted::ApiMemory;
+                Overloaded { room }.emit(&self.limits.metrics);
+                return false;
+            }
+            sleep(ATTEMPT).await;
+        }
+        true
+    }
+
+    fn share(&self) -> MutexGuard<'_, ConnectionShare> {
+        self.share.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn covered(share: &mut ConnectionShare, bytes: usize) -> bool {
+    let held = share.bytes();
+    bytes <= held.max(SMALL_ANSWER) || share.grow(bytes - held)
+}
+
+/// The body of the request, towards a handler that passes it on piece by piece.
+impl HeldMemory for WebConnection {
+    fn release(&self) {
+        self.share().release();
+    }
+}

@@ -1,0 +1,68 @@
+//! The keys of `limits` of an analysis server: what the clients of the API and the web UI may take.
+
+use crate::config::reading::reader::Reader;
+use crate::config::sections::gateway::limits;
+use crate::config::values::units::{self, GIB, KIB, MIB};
+use std::time::Duration;
+
+/// Bounds of the analysis API and the web UI.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ApiLimits {
+    /// Time for a client to send its request head, and for each silence inside its body.
+    pub header_timeout: Duration,
+    /// How long a client may take nothing of its answer.
+    pub idle_timeout: Duration,
+    /// Bytes of requests and answers in memory; beyond it 503.
+    pub buffered_bytes: u64,
+    /// How much of it one client address may take.
+    pub client_bytes: u64,
+    /// Connections of one client address; a further one is closed.
+    pub client_connections: usize,
+}
+
+impl Default for ApiLimits {
+    fn default() -> Self {
+        let times = limits::Times::default();
+        Self {
+            header_timeout: times.header,
+            idle_timeout: times.idle,
+            buffered_bytes: 256 * MIB,
+            client_bytes: 32 * MIB,
+            client_connections: 512,
+        }
+    }
+}
+
+/// Reads them; `prefix` ends in a dot or is empty. Beside a gateway its times hold for every listener.
+pub(crate) fn read(r: &mut Reader<'_>, prefix: &str, max_body: u64) -> ApiLimits {
+    let key = |name: &str| format!("{prefix}limits.{name}");
+    let bytes = || units::size(64 * KIB..=16 * 1_024 * GIB);
+    let times = match prefix {
+        "" => limits::times(r),
+        _ => limits::Times::default(),
+    };
+    let buffered_bytes = r.read(&key("buffered_bytes"), &bytes());
+    let default = ApiLimits::default();
+    // Several of the largest bodies fit in any case.
+    let several = default.buffered_bytes.max(4 * max_body);
+    let buffered_bytes = buffered_bytes.unwrap_or(several);
+    let client_bytes = r.read(&key("client_bytes"), &bytes());
+    let client_bytes =
+        client_bytes.unwrap_or(default.client_bytes.max(2 * max_body).min(buffered_bytes));
+    let connections = units::count(1..=1_000_000);
+    let client_connections = r.read(&key("client_connections"), &connections);
+    let text = "is less than max_body, so a request of that size could never be read; allowed: at least max_body";
+    r.refuse_if(&key("buffered_bytes"), buffered_bytes < max_body, text);
+    r.refuse_if(
+        &key("client_bytes"),
+        client_bytes < max_body.min(buffered_bytes),
+        text,
+    );
+    ApiLimits {
+        header_timeout: times.header,
+        idle_timeout: times.idle,
+        buffered_bytes,
+        client_bytes,
+        client_connections: client_connections.unwrap_or(default.client_connections),
+    }
+}
