@@ -15,6 +15,7 @@ macro_rules! store_contract {
             records: pages_hold_their_place_while_records_come_in
             records: a_whole_page_is_the_page_with_its_texts
             records: a_whole_page_of_large_records_is_short_and_goes_on
+            records: a_page_of_records_with_long_ids_is_short_and_goes_on
             records: a_message_of_a_megabyte_comes_back
             sharing: two_stores_keep_an_exchange_once
             sharing: what_was_acknowledged_is_there_after_opening_again

@@ -3,7 +3,9 @@
 use monitor_model::{
     ApplicationId, CategoryScore, Entity, PolicyRuling, RecordId, Severity, Stage, Status, Timings,
 };
-use monitor_store::{NewRecord, RecordFilter, StoreError, StoredRecord};
+use monitor_store::{
+    NewRecord, RecordFilter, SessionFilter, SessionPage, StoreError, StoredRecord,
+};
 use serde_json::json;
 use std::collections::HashSet;
 use support::bed::{Bed, everything, found};
@@ -279,7 +281,7 @@ pub(crate) async fn a_whole_page_is_the_page_with_its_texts(bed: &Bed) {
 }
 
 pub(crate) async fn a_whole_page_of_large_records_is_short_and_goes_on(bed: &Bed) {
-    let large = "large ".repeat(1 << 20);
+    let large = "large ".repeat(1 << 18);
     let mut expected = Vec::new();
     for _ in 0..4 {
         expected.insert(0, bed.keep(bed.text(&large)).await);
@@ -301,9 +303,32 @@ pub(crate) async fn a_whole_page_of_large_records_is_short_and_goes_on(bed: &Bed
             }
         }
         assert_eq!(ids, expected);
-        // Two make 12 MiB. A search has a bound of its own besides.
+        // Two make 3 MiB. A search has a bound of its own besides.
         assert!(most == 2 || is_search && most == 1, "{most}");
     }
+}
+
+pub(crate) async fn a_page_of_records_with_long_ids_is_short_and_goes_on(bed: &Bed) {
+    // As an earlier release took them.
+    let long = "x".repeat(1 << 20);
+    let mut expected = Vec::new();
+    for number in 0..7 {
+        let mut record = bed.exchange(&format!("{long}{number}"));
+        record.session_id = Some(format!("{number}{long}"));
+        expected.insert(0, bed.keep(record).await);
+    }
+    assert_eq!(bed.ids(everything()).await, expected);
+    let page = bed.store.page(&everything()).await.unwrap();
+    assert_eq!(page.records.len(), 1, "two have more than 4 MiB of ids");
+    let sessions = SessionFilter {
+        limit: 7,
+        ..SessionFilter::default()
+    };
+    let sessions = bed.store.sessions(&sessions).await.unwrap();
+    let page = SessionPage::cut(sessions.clone(), 7);
+    assert_eq!((page.sessions.len(), page.has_more), (3, true));
+    let page = SessionPage::cut(sessions[4..].to_vec(), 7);
+    assert_eq!((page.sessions.len(), page.has_more), (3, false));
 }
 
 pub(crate) async fn a_message_of_a_megabyte_comes_back(bed: &Bed) {

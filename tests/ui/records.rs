@@ -285,7 +285,12 @@ fn a_file_is_only_ever_saved() {
     for (name, expected) in [
         ("content-type", "application/octet-stream"),
         ("x-content-type-options", "nosniff"),
+        // The handler's own, stricter than the page's.
+        ("content-security-policy", "default-src 'none'; sandbox"),
+        ("cache-control", "private, no-store"),
+        ("x-frame-options", "DENY"),
     ] {
+        assert_eq!(file.head.values(name), [expected], "{name}");
         assert_eq!(file.head.header(name), Some(expected));
     }
     let saved = file.head.header("content-disposition").unwrap();

@@ -162,8 +162,8 @@ fn implied(operation: &Operation) -> Vec<u16> {
     match types.as_slice() {
         [] => {}
         // The lines of a batch are refused one by one.
-        ["application/x-ndjson"] => statuses.extend([400, 413, 415]),
-        _ => statuses.extend([400, 413, 415, 422]),
+        ["application/x-ndjson"] => statuses.extend([400, 408, 413, 415]),
+        _ => statuses.extend([400, 408, 413, 415, 422]),
     }
     statuses
 }

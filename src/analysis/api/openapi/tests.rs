@@ -152,7 +152,7 @@ fn examples_of_errors_are_envelopes_of_their_status() {
         }
     }
     let all = [
-        400, 401, 403, 404, 405, 409, 413, 415, 422, 428, 429, 500, 503,
+        400, 401, 403, 404, 405, 408, 409, 413, 415, 422, 428, 429, 500, 503,
     ];
     assert_eq!(codes, BTreeSet::from(all));
 }

@@ -60,7 +60,7 @@ impl WebLimits {
     }
 }
 
-/// One connection.
+/// What the reader of a connection, its writer and its request share.
 pub(super) struct WebConnection {
     pub(super) limits: Arc<WebLimits>,
     share: Mutex<ConnectionShare>,
