@@ -61,11 +61,6 @@ impl Merge<'_> {
     }
 
     fn keep_of_the_analysis(&mut self) {
-        if self.next.analysis.limits != self.running.analysis.limits {
-            // One name for both.
-            let kept = self.running.analysis.requests_per_second;
-            self.next.analysis.requests_per_second = kept;
-        }
         keep! { self
             "analysis.listen" analysis.listen;
             "analysis.operations" analysis.operations;
@@ -80,10 +75,13 @@ impl Merge<'_> {
             "analysis.attachments" analysis.attachments;
             "analysis.limits" analysis.limits;
             "analysis.limits" analysis.requests_per_second;
+            "analysis.limits" analysis.queue;
             "analysis.judge" analysis.judge;
             "analysis.checks" analysis.checks;
             "analysis.sign_in" analysis.oidc;
         }
+        // Several settings have the name of one section.
+        self.waiting.dedup();
         // Any other key of the section.
         keep! { self "analysis" analysis; }
     }
