@@ -6,7 +6,7 @@ use super::load::{file_or_variable, load};
 use super::output::print;
 use super::time::minute;
 use crate::config::{Overrides, Role};
-use crate::spool::{self, DeadLetter, FolderSummary};
+use crate::spool::{self, DeadLetter, FolderSummary, Repaired};
 use anyhow::Context;
 use clap::{Args, Subcommand};
 use serde_json::{Value, json};
@@ -22,6 +22,14 @@ pub(super) enum SpoolCommand {
     Dead(SpoolArgs),
     /// Replay the dead letters; a running gateway delivers them within a second or two.
     Replay(SpoolArgs),
+    /// Read the damaged files of the spool again and put back the records that can be read.
+    ///
+    /// A file of the spool that cannot be read whole is kept with the suffix .damaged; everything else in it is
+    /// delivered. This command reads such files again: after a newer version of this program was installed, or a
+    /// file was restored from a copy under its name. A running gateway delivers what is put back within a second or
+    /// two, and the backend stores no record twice. A file that is done with gets the suffix .repaired; delete it
+    /// when nobody needs it any more. No text and no key is shown.
+    Repair(SpoolArgs),
 }
 
 /// Options of every `spool` command.
@@ -44,8 +52,10 @@ pub(super) fn run(command: SpoolCommand) -> Result<(), Failure> {
 }
 
 fn output(command: SpoolCommand) -> Result<String, Failure> {
-    let (SpoolCommand::Status(place) | SpoolCommand::Dead(place) | SpoolCommand::Replay(place)) =
-        &command;
+    let (SpoolCommand::Status(place)
+    | SpoolCommand::Dead(place)
+    | SpoolCommand::Replay(place)
+    | SpoolCommand::Repair(place)) = &command;
     let folder = place.folder()?;
     let unusable = || format!("the spool's folder {} cannot be used", folder.display());
     let text = match &command {
@@ -60,6 +70,9 @@ fn output(command: SpoolCommand) -> Result<String, Failure> {
             .map(|letters| place.letters(&letters.into_iter().flatten().collect::<Vec<_>>())),
         SpoolCommand::Replay(_) => all(&folder, spool::replay_dead_letters)
             .map(|counts| place.replayed(counts.into_iter().sum())),
+        SpoolCommand::Repair(_) => all(&folder, spool::repair)
+            .map(|done| done.into_iter().fold(Repaired::default(), Repaired::and))
+            .map(|done| place.repaired(&done)),
     };
     Ok(text.with_context(unusable)?)
 }
@@ -92,6 +105,7 @@ impl SpoolArgs {
                 "put_back": found.put_back,
                 "dead_letters": found.dead_letters,
                 "damaged_files": found.damaged_files,
+                "damaged_bytes": found.damaged_bytes,
             });
             return format!("{value}\n");
         }
@@ -104,6 +118,7 @@ impl SpoolArgs {
             ("put back, not yet picked up", found.put_back.to_string()),
             ("dead letters", found.dead_letters.to_string()),
             ("damaged files", found.damaged_files.to_string()),
+            ("damaged bytes in segments", found.damaged_bytes.to_string()),
         ]
         .map(|(name, value)| format!("{name}: {value}\n"))
         .concat()
@@ -114,6 +129,28 @@ impl SpoolArgs {
             true => format!("{}\n", Value::from_iter(letters.iter().map(value))),
             false => letters.iter().map(line).collect(),
         }
+    }
+
+    fn repaired(&self, done: &Repaired) -> String {
+        if self.json {
+            let value = json!({
+                "files": done.files,
+                "left": done.left,
+                "in_use": done.in_use,
+                "put_back": done.put_back,
+                "unreadable_bytes": done.unreadable_bytes,
+            });
+            return format!("{value}\n");
+        }
+        [
+            ("records put back", done.put_back),
+            ("files done with (.repaired)", done.files),
+            ("files left as they are", done.left),
+            ("files still in use", done.in_use),
+            ("unreadable bytes", done.unreadable_bytes),
+        ]
+        .map(|(name, value)| format!("{name}: {value}\n"))
+        .concat()
     }
 
     fn replayed(&self, count: u64) -> String {

@@ -1,7 +1,8 @@
 //! When a segment is closed and which segments are dropped to keep the spool within its bounds
 //! (CONTRACT 23), and what is lost with them. Pure decisions; [`super::state`] carries them out.
 
-use super::segment::{NextFrame, SegmentId, SegmentReader};
+use super::frames::reader::{FrameReader, NextFrame};
+use super::segment::SegmentId;
 use super::segment_index::{SegmentEntry, SegmentIndex};
 use super::shares::Share;
 use std::path::Path;
@@ -71,11 +72,18 @@ pub(super) struct UnreadSegment {
 impl UnreadSegment {
     /// Counts the records that are lost with the file.
     pub(super) fn count(&self, path: &Path) -> Option<Dropped> {
-        let end = std::fs::metadata(path).ok()?.len();
-        let mut reader = SegmentReader::open(path).ok()?;
+        let mut reader = FrameReader::open(path).ok()?;
+        let end = reader.length().ok()?;
         let mut frames = 0_u64;
-        while let Ok(NextFrame::Whole(_)) = reader.next(end) {
-            frames += 1;
+        loop {
+            match reader.next(end).ok()? {
+                // Those that are damaged are lost too.
+                NextFrame::Whole(frame) => {
+                    frames = frame.ordinal.map_or(frames, u64::from).max(frames) + 1;
+                }
+                NextFrame::Damaged(_) => {}
+                NextFrame::Torn(_) | NextFrame::End => break,
+            }
         }
         Dropped::new(self.reason, frames.saturating_sub(self.known))
     }

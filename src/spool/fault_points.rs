@@ -3,7 +3,6 @@
 //! `MONITOR_SPOOL_FAULT=STEP:N:kill` aborts the process when STEP is reached for the N-th time,
 //! `:panic` makes the thread panic at that time, `:panics` at that time and each time after it.
 
-use std::fs::File;
 use std::io::{self, Write};
 
 /// A step that a test can name.
@@ -28,7 +27,7 @@ pub(super) enum FaultPoint {
 }
 
 /// Writes all of `bytes`; a fault armed for `point` strikes when half of them are written.
-pub(super) fn write(point: FaultPoint, file: &mut File, bytes: &[u8]) -> io::Result<()> {
+pub(super) fn write(point: FaultPoint, file: &mut impl Write, bytes: &[u8]) -> io::Result<()> {
     let (first, rest) = bytes.split_at(if is_armed(point) { bytes.len() / 2 } else { 0 });
     file.write_all(first)?;
     reached(point);

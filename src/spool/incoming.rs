@@ -3,14 +3,15 @@
 //! like those of the request path and removes a file once its records are on disk in a segment. A crash
 //! in between accepts some of them twice, which the backend treats as once.
 
+use super::disk::{self, File};
+use super::frames::damage;
+use super::frames::format::{self, Marker};
+use super::frames::reader::{FrameReader, NextFrame};
 use super::record_codec;
-use super::segment::{self, NextFrame, SegmentReader};
 use crate::backend::Record;
 use crate::observe::Metrics;
-use crate::observe::events::{SpoolDamaged, SpoolDiskFailed};
-use std::fs::{DirBuilder, File, OpenOptions};
+use crate::observe::events::{SpoolDiskFailed, SpoolRecordsDamaged};
 use std::io::{self, BufWriter, Write};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use uuid::Uuid;
@@ -32,8 +33,7 @@ pub(super) fn folder(spool: &Path) -> PathBuf {
 /// Creates the folder (0700) if it is missing.
 pub(super) fn create_folder(spool: &Path) -> io::Result<PathBuf> {
     let incoming = folder(spool);
-    let mut builder = DirBuilder::new();
-    builder.recursive(true).mode(0o700).create(&incoming)?;
+    disk::create_folder(&incoming)?;
     Ok(incoming)
 }
 
@@ -44,21 +44,17 @@ fn unique_name(incoming: &Path) -> PathBuf {
 
 /// Moves a whole file of frames into the folder.
 pub(super) fn move_in(path: &Path, incoming: &Path) -> io::Result<()> {
-    std::fs::rename(path, unique_name(incoming).with_extension(READY))
+    disk::rename(path, &unique_name(incoming).with_extension(READY))
 }
 
 /// The files that are ready to be accepted, in no particular order; none if the folder is missing.
 pub(super) fn ready_files(incoming: &Path) -> io::Result<Vec<PathBuf>> {
-    let found = match std::fs::read_dir(incoming) {
+    let mut paths = match disk::list(incoming) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
         found => found?,
     };
-    let paths = found.map(|file| file.map(|file| file.path()));
-    let paths: io::Result<Vec<_>> = paths.collect();
-    Ok(paths?
-        .into_iter()
-        .filter(|path| path.extension().is_some_and(|kind| kind == READY))
-        .collect())
+    paths.retain(|path| path.extension().is_some_and(|kind| kind == READY));
+    Ok(paths)
 }
 
 /// A file of frames that becomes visible to the spool's thread only when it is whole and on disk.
@@ -66,31 +62,31 @@ pub(super) struct IncomingFile {
     folder: PathBuf,
     path: PathBuf,
     out: BufWriter<File>,
-    frames: u64,
+    marker: Marker,
+    frames: u32,
 }
 
 impl IncomingFile {
     pub(super) fn create(incoming: &Path) -> io::Result<Self> {
         let path = unique_name(incoming).with_extension(UNFINISHED);
-        let file = OpenOptions::new()
-            .write(true)
-            .create_new(true)
-            .mode(0o600)
-            .open(&path)?;
-        let mut out = BufWriter::new(file);
-        out.write_all(segment::MAGIC)?;
+        let mut out = BufWriter::new(disk::create_new(&path)?);
+        let marker = Marker::random();
+        out.write_all(&format::file_header(marker))?;
         Ok(Self {
             folder: incoming.into(),
             path,
             out,
+            marker,
             frames: 0,
         })
     }
 
     /// Appends an encoded record.
     pub(super) fn append(&mut self, content: &[u8]) -> io::Result<()> {
-        let mut bytes = Vec::with_capacity(content.len() + segment::FRAME_HEADER);
-        segment::frame(&mut bytes, |out| out.extend_from_slice(content));
+        let mut bytes = Vec::with_capacity(content.len() + format::FRAME_HEADER);
+        format::frame(&mut bytes, self.marker, self.frames, |out| {
+            out.extend_from_slice(content);
+        });
         self.out.write_all(&bytes)?;
         self.frames += 1;
         Ok(())
@@ -103,13 +99,27 @@ impl IncomingFile {
 
     /// Makes the file ready, on disk, and gives the number of its records. An empty one is removed.
     pub(super) fn publish(self) -> io::Result<u64> {
-        self.out.into_inner()?.sync_all()?;
+        self.out.into_inner()?.sync()?;
         match self.frames {
-            0 => std::fs::remove_file(&self.path)?,
-            _ => std::fs::rename(&self.path, self.path.with_extension(READY))?,
+            0 => disk::remove(&self.path)?,
+            _ => disk::rename(&self.path, &self.path.with_extension(READY))?,
         }
-        File::open(&self.folder)?.sync_all()?;
-        Ok(self.frames)
+        disk::sync_folder(&self.folder)?;
+        Ok(self.frames.into())
+    }
+}
+
+/// Puts the records of a file back into the spool in this folder, from an offset in the file on.
+pub(super) fn put_back_from(path: &Path, offset: u64, spool: &Path) -> io::Result<u64> {
+    let mut reader = FrameReader::open_at(path, offset, 0)?;
+    let end = reader.length()?;
+    let mut out = IncomingFile::create(&create_folder(spool)?)?;
+    loop {
+        match reader.next(end)? {
+            NextFrame::Whole(frame) => out.append(&frame.content)?,
+            NextFrame::Damaged(_) => {}
+            NextFrame::Torn(_) | NextFrame::End => return out.publish(),
+        }
     }
 }
 
@@ -124,8 +134,10 @@ pub(super) struct IncomingReader {
 
 struct OpenFile {
     path: PathBuf,
-    reader: SegmentReader,
+    reader: FrameReader,
     end: u64,
+    /// The number of frames up to where it was read.
+    frames: u32,
 }
 
 impl IncomingReader {
@@ -152,7 +164,7 @@ impl IncomingReader {
 
     fn try_step(&mut self, accept: &mut dyn FnMut(Record), metrics: &Metrics) -> io::Result<()> {
         if let Some(path) = self.accepted.take() {
-            std::fs::remove_file(path)?;
+            disk::remove(&path)?;
         }
         if self.open.is_none() && self.next_scan <= Instant::now() {
             self.next_scan = Instant::now() + SCAN_INTERVAL;
@@ -169,13 +181,18 @@ impl IncomingReader {
     /// Opens one of the files that are ready.
     fn find(&self, metrics: &Metrics) -> io::Result<Option<OpenFile>> {
         for path in ready_files(&self.folder)? {
-            match SegmentReader::open(&path) {
+            match FrameReader::open(&path) {
                 Ok(reader) => {
                     let end = reader.length()?;
-                    return Ok(Some(OpenFile { path, reader, end }));
+                    return Ok(Some(OpenFile {
+                        path,
+                        reader,
+                        end,
+                        frames: 0,
+                    }));
                 }
                 Err(error) if error.kind() == io::ErrorKind::InvalidData => {
-                    keep_damaged(&path, metrics)?;
+                    damage::set_aside(&path, disk::about(&path)?.bytes, metrics)?;
                 }
                 Err(error) => return Err(error),
             }
@@ -194,29 +211,48 @@ impl OpenFile {
         let stop = self.reader.offset() + STEP;
         while self.reader.offset() < stop {
             match self.reader.next(self.end)? {
-                NextFrame::Whole(content) => match record_codec::decode(&content) {
-                    Some(record) => accept(record),
-                    None => keep_damaged(&self.path, metrics)?,
-                },
+                NextFrame::Whole(frame) => {
+                    self.count(frame.ordinal, metrics);
+                    match record_codec::decode(&frame.content) {
+                        Some(record) => accept(record),
+                        None => {
+                            let bytes = frame.place.end - frame.place.start;
+                            damage::keep(&self.path, bytes, metrics)?;
+                        }
+                    }
+                }
                 NextFrame::End => return Ok(true),
-                NextFrame::Broken(_) | NextFrame::Torn(_) => {
-                    keep_damaged(&self.path, metrics)?;
-                    return Ok(true);
+                NextFrame::Damaged(place) => {
+                    damage::keep(&self.path, place.end - place.start, metrics)?;
+                    // Otherwise the next frame tells how many they were.
+                    if place.end == self.end || !self.reader.format().has_ordinals() {
+                        self.lost(1, metrics);
+                    }
+                }
+                // The file was whole when it was published.
+                NextFrame::Torn(at) => {
+                    damage::keep(&self.path, self.end - at, metrics)?;
+                    self.lost(1, metrics);
                 }
             }
         }
         Ok(false)
     }
-}
 
-/// Keeps a copy with the extension `damaged`.
-fn keep_damaged(path: &Path, metrics: &Metrics) -> io::Result<()> {
-    let kept = path.with_extension("damaged");
-    if kept.exists() {
-        return Ok(());
+    /// Counts a frame; the ones between it and the frame before are lost.
+    fn count(&mut self, ordinal: Option<u32>, metrics: &Metrics) {
+        let ordinal = ordinal.unwrap_or(self.frames);
+        self.lost(ordinal.saturating_sub(self.frames), metrics);
+        self.frames = ordinal.saturating_add(1);
     }
-    let bytes = std::fs::metadata(path)?.len();
-    std::fs::copy(path, kept)?;
-    SpoolDamaged { bytes }.emit(metrics);
-    Ok(())
+
+    fn lost(&self, count: u32, metrics: &Metrics) {
+        if count > 0 {
+            SpoolRecordsDamaged {
+                file: &self.path,
+                count: count.into(),
+            }
+            .emit(metrics);
+        }
+    }
 }

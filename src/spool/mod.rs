@@ -9,21 +9,24 @@
 //!
 //! | | |
 //! |---|---|
-//! | what is on disk | [`segment`], [`record_codec`], [`ack_log`], [`sequence`], [`dead_letter`] |
+//! | what is on disk | [`segment`], [`frames`], [`record_codec`], [`ack_log`], [`sequence`], [`dead_letter`] |
 //! | what is known of it | [`state`] with [`segment_index`] and [`eviction`] |
 //! | who changes it | the request path here and in [`lease`], [`writer`], [`delivery`] |
-//! | what others left | [`recovery`], [`takeover`], [`incoming`] |
+//! | what others left | [`recovery`], [`takeover`], [`incoming`], [`repair`] |
 
 mod ack_log;
 mod core;
 mod dead_letter;
 mod delivery;
+mod disk;
 mod eviction;
 mod fault_points;
+mod frames;
 mod incoming;
 mod lease;
 mod record_codec;
 mod recovery;
+mod repair;
 mod segment;
 mod segment_index;
 mod sequence;
@@ -37,6 +40,7 @@ pub use dead_letter::{DeadLetter, dead_letters, replay_dead_letters};
 pub use delivery::{Delivery, PendingAttachments};
 pub use lease::Lease;
 pub use recovery::{FolderSummary, SpoolError, summarize};
+pub use repair::{Repaired, repair};
 pub use takeover::{existing_folders, sibling_folders, take_over};
 
 use self::core::{SpoolCore, now_ms};

@@ -2,17 +2,18 @@
 //! looked at while another process owns it (CONTRACT 23). Opening lists the segments and reads only the
 //! newest one, for its sequence numbers.
 
-use super::segment::{self, NextFrame, SegmentId, SegmentReader};
+use super::disk::{self, About, File};
+use super::frames::damage::{self, DAMAGED};
+use super::frames::reader::{FrameReader, NextFrame};
+use super::segment::{self, SegmentId};
 use super::segment_index::{SegmentFile, SegmentIndex};
 use super::sequence::{Latest, SequenceFile, Sequencer};
 use super::{ack_log, dead_letter, incoming};
 use crate::observe::Metrics;
-use crate::observe::events::SpoolDamaged;
-use std::fs::{DirBuilder, File, Metadata, OpenOptions, TryLockError};
+use crate::observe::events::SpoolAcknowledgementsDamaged;
+use std::collections::HashSet;
 use std::io;
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
-use std::time::{SystemTime, UNIX_EPOCH};
 use thiserror::Error;
 
 /// Why a spool cannot be opened.
@@ -48,23 +49,17 @@ impl SpoolError {
 /// Takes the folder for this process, creating it (0700) if it is missing. The folder is taken for as
 /// long as the file is open.
 pub(super) fn lock(folder: &Path) -> Result<File, SpoolError> {
-    let open = || {
-        let mut builder = DirBuilder::new();
-        builder.recursive(true).mode(0o700).create(folder)?;
-        OpenOptions::new()
-            .write(true)
-            .create(true)
-            .truncate(false)
-            .mode(0o600)
-            .open(folder.join("lock"))
+    let take = || {
+        disk::create_folder(folder)?;
+        let file = disk::open_update(&folder.join("lock"))?;
+        Ok(file.try_lock()?.then_some(file))
     };
-    let file = open().map_err(|error| SpoolError::folder(folder, &error))?;
-    match file.try_lock() {
-        Ok(()) => Ok(file),
-        Err(TryLockError::WouldBlock) => Err(SpoolError::InUse {
+    match take() {
+        Ok(Some(file)) => Ok(file),
+        Ok(None) => Err(SpoolError::InUse {
             folder: folder.into(),
         }),
-        Err(TryLockError::Error(error)) => Err(SpoolError::folder(folder, &error)),
+        Err(error) => Err(SpoolError::folder(folder, &error)),
     }
 }
 
@@ -85,21 +80,27 @@ pub(super) fn recover(folder: &Path, metrics: &Metrics) -> io::Result<Recovered>
     let mut index = SegmentIndex::default();
     for id in &ids {
         let path = segment::path(folder, *id);
-        let metadata = std::fs::metadata(&path)?;
-        if SegmentReader::open(&path).is_err() {
-            std::fs::rename(&path, path.with_extension("damaged"))?;
-            let bytes = metadata.len();
-            SpoolDamaged { bytes }.emit(metrics);
+        let about = disk::about(&path)?;
+        if FrameReader::open(&path).is_err() {
+            damage::set_aside(&path, about.bytes, metrics)?;
+            ack_log::remove(folder, *id, &path);
             continue;
         }
         let acked = ack_log::read(folder, *id);
-        index.add_recovered(*id, segment_file(&metadata)?, &acked);
+        if acked.damaged > 0 {
+            SpoolAcknowledgementsDamaged {
+                file: &ack_log::path(folder, *id),
+                bytes: acked.damaged,
+            }
+            .emit(metrics);
+        }
+        index.add_recovered(*id, segment_file(&about), &acked.ordinals);
     }
     // A number is not given again, or what was set aside before would be in the way.
     let highest = newest_damaged(folder)?.max(ids.last().copied().unwrap_or(0));
     remove_stray_logs(folder, &ids)?;
     let newest = Latest::in_segments(folder, &ids);
-    let (sequence_file, sequencer) = SequenceFile::open(folder, newest)?;
+    let (sequence_file, sequencer) = SequenceFile::open(folder, newest, metrics)?;
     Ok(Recovered {
         index,
         sequence_file,
@@ -112,9 +113,9 @@ pub(super) fn recover(folder: &Path, metrics: &Metrics) -> io::Result<Recovered>
 /// The numbers of a folder's segments in ascending order.
 pub(super) fn segments(folder: &Path) -> io::Result<Vec<SegmentId>> {
     let mut ids = Vec::new();
-    for file in std::fs::read_dir(folder)? {
-        let name = file?.file_name();
-        ids.extend(name.to_str().and_then(segment::id_of));
+    for path in disk::list(folder)? {
+        let name = path.file_name().and_then(|name| name.to_str());
+        ids.extend(name.and_then(segment::id_of));
     }
     ids.sort_unstable();
     Ok(ids)
@@ -122,34 +123,28 @@ pub(super) fn segments(folder: &Path) -> io::Result<Vec<SegmentId>> {
 
 fn newest_damaged(folder: &Path) -> io::Result<SegmentId> {
     let mut newest = 0;
-    for file in std::fs::read_dir(folder)? {
-        let name = file?.file_name();
-        let name = name.to_str().and_then(|name| name.strip_suffix(".damaged"));
-        let id = name.and_then(|stem| segment::id_of(&format!("{stem}.seg")));
+    for path in disk::list(folder)? {
+        // Of files that were repaired too.
+        let name = path.file_name().and_then(|name| name.to_str());
+        let stem = name.and_then(|name| name.split_once('.'));
+        let id = stem.and_then(|(stem, _)| segment::id_of(&format!("{stem}.seg")));
         newest = newest.max(id.unwrap_or(0));
     }
     Ok(newest)
 }
 
-/// The file of a segment. Not every file system knows when a file was created.
-fn segment_file(metadata: &Metadata) -> io::Result<SegmentFile> {
-    let ms = |time: SystemTime| {
-        let since = time.duration_since(UNIX_EPOCH).unwrap_or_default();
-        i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
-    };
-    let last_ms = ms(metadata.modified()?);
-    Ok(SegmentFile {
-        bytes: metadata.len(),
-        begun_ms: metadata.created().map_or(last_ms, ms).min(last_ms),
-        last_ms,
-    })
+fn segment_file(about: &About) -> SegmentFile {
+    SegmentFile {
+        bytes: about.bytes,
+        begun_ms: about.begun_ms,
+        last_ms: about.last_ms,
+    }
 }
 
 /// Removes acknowledgement logs without a segment: they would acknowledge records of a later segment with
 /// the same number.
 fn remove_stray_logs(folder: &Path, ids: &[SegmentId]) -> io::Result<()> {
-    for file in std::fs::read_dir(folder)? {
-        let path = file?.path();
+    for path in disk::list(folder)? {
         let stem = path
             .file_stem()
             .and_then(|stem| stem.to_str())
@@ -157,7 +152,7 @@ fn remove_stray_logs(folder: &Path, ids: &[SegmentId]) -> io::Result<()> {
         let id = segment::id_of(&format!("{stem}.seg"));
         let is_log = path.extension().is_some_and(|kind| kind == "ack");
         if is_log && id.is_some_and(|id| ids.binary_search(&id).is_err()) {
-            std::fs::remove_file(path)?;
+            disk::remove(&path)?;
         }
     }
     Ok(())
@@ -180,6 +175,8 @@ pub struct FolderSummary {
     pub dead_letters: u64,
     /// Files that were set aside because they could not be read whole.
     pub damaged_files: u64,
+    /// Bytes of the segments that cannot be read.
+    pub damaged_bytes: u64,
 }
 
 /// Reads every file of a spool's folder without taking it. If a process is at work there, the figures
@@ -197,7 +194,8 @@ pub fn summarize(folder: &Path) -> io::Result<FolderSummary> {
     }
     let incoming = incoming::folder(folder);
     for path in incoming::ready_files(&incoming)? {
-        summary.put_back += count_frames(&path)?.unwrap_or(0);
+        let counted = count_frames(&path, &HashSet::new())?;
+        summary.put_back += counted.map_or(0, |counted| counted.unacked);
     }
     if incoming.is_dir() {
         summary.damaged_files += damaged_files(&incoming)?;
@@ -217,37 +215,44 @@ impl FolderSummary {
             put_back: self.put_back + other.put_back,
             dead_letters: self.dead_letters + other.dead_letters,
             damaged_files: self.damaged_files + other.damaged_files,
+            damaged_bytes: self.damaged_bytes + other.damaged_bytes,
         }
     }
 
     fn add_segment(&mut self, folder: &Path, id: SegmentId) -> io::Result<()> {
         let path = segment::path(folder, id);
         // The log is removed before its segment: read first, it is never missed where it counts.
-        let mut acked = ack_log::read(folder, id);
-        acked.sort_unstable();
-        acked.dedup();
-        let Some(frames) = count_frames(&path)? else {
+        let acked = ack_log::read(folder, id).ordinals.into_iter().collect();
+        let Some(counted) = count_frames(&path, &acked)? else {
             return Ok(());
         };
-        let metadata = match std::fs::metadata(&path) {
+        let about = match disk::about(&path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
-            metadata => metadata?,
+            about => about?,
         };
-        let acked = acked.iter().filter(|ordinal| u64::from(**ordinal) < frames);
-        let unacked = frames - acked.count() as u64;
         self.segments += 1;
-        self.bytes += metadata.len();
-        self.records += unacked;
-        if unacked > 0 && self.oldest_ms.is_none() {
-            self.oldest_ms = Some(segment_file(&metadata)?.begun_ms);
+        self.bytes += about.bytes;
+        self.records += counted.unacked;
+        self.damaged_bytes += counted.damaged_bytes;
+        if counted.unacked > 0 && self.oldest_ms.is_none() {
+            self.oldest_ms = Some(about.begun_ms);
         }
         Ok(())
     }
 }
 
-/// Counts the whole frames of a file; None if it is gone or not a segment.
-fn count_frames(path: &Path) -> io::Result<Option<u64>> {
-    let mut reader = match SegmentReader::open(path) {
+/// What a file of frames holds.
+#[derive(Default)]
+struct FrameCount {
+    /// Whole frames that are not acknowledged.
+    unacked: u64,
+    /// Bytes that are no frame.
+    damaged_bytes: u64,
+}
+
+/// Counts the frames of a file; None if it is gone or not a file of frames.
+fn count_frames(path: &Path, acked: &HashSet<u32>) -> io::Result<Option<FrameCount>> {
+    let mut reader = match FrameReader::open(path) {
         Ok(reader) => reader,
         Err(error) => {
             return match error.kind() {
@@ -256,18 +261,24 @@ fn count_frames(path: &Path) -> io::Result<Option<u64>> {
             };
         }
     };
-    let (end, mut count) = (reader.length()?, 0);
-    while let NextFrame::Whole(_) = reader.next(end)? {
-        count += 1;
+    let (end, mut count) = (reader.length()?, FrameCount::default());
+    loop {
+        match reader.next(end)? {
+            NextFrame::Whole(frame) => {
+                let is_acked = frame
+                    .ordinal
+                    .is_some_and(|ordinal| acked.contains(&ordinal));
+                count.unacked += u64::from(!is_acked);
+            }
+            NextFrame::Damaged(place) => count.damaged_bytes += place.end - place.start,
+            // The process may be writing it.
+            NextFrame::Torn(_) | NextFrame::End => return Ok(Some(count)),
+        }
     }
-    Ok(Some(count))
 }
 
 fn damaged_files(folder: &Path) -> io::Result<u64> {
-    let mut count = 0;
-    for file in std::fs::read_dir(folder)? {
-        let path = file?.path();
-        count += u64::from(path.extension().is_some_and(|kind| kind == "damaged"));
-    }
-    Ok(count)
+    let files = disk::list(folder)?.into_iter();
+    let damaged = files.filter(|path| path.extension().is_some_and(|kind| kind == DAMAGED));
+    Ok(damaged.count() as u64)
 }

@@ -9,7 +9,8 @@
 //! - `in_flight` counts its unacknowledged records that are in memory: leased, or in delivery.
 //! - `bytes` of the index is the sum of the entries' `bytes`.
 
-use super::segment::{HEADER, SegmentId};
+use super::frames::format::HEADER;
+use super::segment::SegmentId;
 use std::collections::BTreeMap;
 
 /// The position of a record: its segment, and the number of frames before it there.
@@ -19,7 +20,7 @@ pub(super) struct RecordPosition {
     pub(super) ordinal: u32,
 }
 
-/// Where reading a segment continues: a record and the file offset of its frame.
+/// Where reading a segment continues: the next record, and a file offset from which on its frame is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct ReadCursor {
     pub(super) position: RecordPosition,
@@ -34,14 +35,15 @@ impl ReadCursor {
                 segment,
                 ordinal: 0,
             },
-            offset: HEADER,
+            // Behind the file's header, however long it is.
+            offset: 0,
         }
     }
 
-    /// Moves past a frame of `length` bytes.
-    pub(super) fn advance(&mut self, length: u64) {
-        self.position.ordinal += 1;
-        self.offset += length;
+    /// Moves behind the frame with this ordinal, which ends at `offset`.
+    pub(super) fn move_behind(&mut self, ordinal: u32, offset: u64) {
+        self.position.ordinal = ordinal + 1;
+        self.offset = offset;
     }
 }
 
@@ -165,6 +167,11 @@ impl SegmentEntry {
         self.bytes
     }
 
+    /// Frames of the segment; of one of an earlier process, those read so far.
+    pub(super) fn records(&self) -> u32 {
+        self.records
+    }
+
     /// When the latest record came, milliseconds since 1970.
     pub(super) fn last_ms(&self) -> i64 {
         self.last_ms
@@ -223,6 +230,15 @@ impl SegmentIndex {
             .for_each(|ordinal| entry.acked.insert(*ordinal));
         self.bytes += file.bytes;
         self.segments.insert(id, entry);
+    }
+
+    /// The position of the next record that is appended to a segment.
+    pub(super) fn next_position(&self, segment: SegmentId) -> RecordPosition {
+        let entry = self.segments.get(&segment);
+        RecordPosition {
+            segment,
+            ordinal: entry.map_or(0, SegmentEntry::records),
+        }
     }
 
     /// Appends a record of `bytes` to a segment, which begins with its first record.

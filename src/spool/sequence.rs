@@ -29,15 +29,18 @@
 //! backend sorts the numbers.
 //!
 //! The segments hold the same numbers while they exist. The file `chain` beside them remembers the
-//! numbers of removed segments: three blocks, each with a checksum, written in place.
+//! numbers of removed segments: three blocks, each with a checksum, written in place, and a copy of each behind
+//! them, so that one damaged block costs neither the gateway's id nor a number.
 
+use super::disk::{self, File};
+use super::frames::damage;
+use super::frames::reader::{FrameReader, NextFrame};
 use super::record_codec;
-use super::segment::{self, NextFrame, SegmentId, SegmentReader};
+use super::segment::{self, SegmentId};
 use crate::backend::Record;
+use crate::observe::Metrics;
 use monitor_model::{Chain, ChainHash};
-use std::fs::{File, OpenOptions};
 use std::io;
-use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use uuid::Uuid;
@@ -56,6 +59,8 @@ const OWNER: u64 = 0;
 const ON_DISK: u64 = BLOCK as u64;
 /// Offset of the block with the highest number sent before it was on disk.
 const EARLY: u64 = 2 * BLOCK as u64;
+/// From a block to its copy. Versions before 4.2 have none, and leave those there are as they find them.
+const COPY: u64 = 3 * BLOCK as u64;
 
 /// A number that was given, and its record's link in the hash chain.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -175,14 +180,18 @@ impl Latest {
 }
 
 fn highest(folder: &Path, id: SegmentId) -> Option<Latest> {
-    let mut reader = SegmentReader::open(&segment::path(folder, id)).ok()?;
+    let mut reader = FrameReader::open(&segment::path(folder, id)).ok()?;
     let end = reader.length().ok()?;
     let mut highest = (0, Vec::new());
-    while let Ok(NextFrame::Whole(content)) = reader.next(end) {
-        // Dead letters that were replayed have numbers from long ago.
-        match record_codec::sequence(&content) {
-            Some(sequence) if sequence > highest.0 => highest = (sequence, content),
-            _ => {}
+    loop {
+        match reader.next(end).ok()? {
+            // Dead letters that were replayed have numbers from long ago.
+            NextFrame::Whole(frame) => match record_codec::sequence(&frame.content) {
+                Some(sequence) if sequence > highest.0 => highest = (sequence, frame.content),
+                _ => {}
+            },
+            NextFrame::Damaged(_) => {}
+            NextFrame::Torn(_) | NextFrame::End => break,
         }
     }
     Latest::of_record(&record_codec::decode(&highest.1)?)
@@ -209,9 +218,18 @@ struct Owner {
 impl SequenceFile {
     /// Opens the file of a folder, creating it if it is missing, and gives the numbers that come next.
     /// `newest` is the latest number in the segments.
-    pub(super) fn open(folder: &Path, newest: Option<Latest>) -> io::Result<(Self, Sequencer)> {
-        let file = open_or_create(&folder.join(FILE_NAME))?;
+    pub(super) fn open(
+        folder: &Path,
+        newest: Option<Latest>,
+        metrics: &Metrics,
+    ) -> io::Result<(Self, Sequencer)> {
+        let path = folder.join(FILE_NAME);
+        let file = disk::open_update(&path)?;
         let boot = boot_id();
+        let damaged = damaged_bytes(&file)?;
+        if damaged > 0 {
+            damage::keep_copy(&path, damaged, metrics)?;
+        }
         let owner = Owner::read(&file);
         let disk = latest_on_disk(owner, read_number(&file, ON_DISK), newest);
         // What another gateway left says nothing of this one.
@@ -232,7 +250,7 @@ impl SequenceFile {
         opened.write_number(ON_DISK, disk.number)?;
         opened.write_number(EARLY, early)?;
         opened.sign(false)?;
-        File::open(folder)?.sync_all()?;
+        disk::sync_folder(folder)?;
         // A process that ended in order lost nothing, and a new folder had nothing to lose.
         let is_sure = owner.map_or(disk.number.sequence == 0, |owner| owner.ended);
         let is_behind = early.sequence > disk.number.sequence;
@@ -261,7 +279,7 @@ impl SequenceFile {
 
     /// Makes the notes outlive the machine too.
     pub(super) fn sync(&self) -> io::Result<()> {
-        self.file.sync_data()
+        self.file.sync()
     }
 
     /// Notes that everything is on disk and nothing more comes. A crash that no record has reported yet
@@ -277,7 +295,7 @@ impl SequenceFile {
         content[24..40].copy_from_slice(self.boot.as_bytes());
         content[40] = u8::from(ended);
         write_block(&self.file, OWNER, content)?;
-        self.file.sync_data()
+        self.file.sync()
     }
 
     fn write_number(&self, at: u64, number: SequenceNumber) -> io::Result<()> {
@@ -286,16 +304,6 @@ impl SequenceFile {
         content[8..40].copy_from_slice(&number.link.0);
         write_block(&self.file, at, content)
     }
-}
-
-fn open_or_create(path: &Path) -> io::Result<File> {
-    OpenOptions::new()
-        .read(true)
-        .write(true)
-        .create(true)
-        .truncate(false)
-        .mode(0o600)
-        .open(path)
 }
 
 /// The gateway of the folder and the highest number on disk there. The file may be behind the segments.
@@ -312,9 +320,10 @@ fn latest_on_disk(
                 number: higher(noted, own.map_or(noted, |latest| latest.number)),
             }
         }
-        // Without a readable file the segments decide; without either the folder is new.
-        (_, _, Some(newest)) => newest,
-        (_, _, None) => Latest {
+        // Without a readable file the segments decide.
+        (None, _, Some(newest)) => newest,
+        // Without either the folder is new. If its highest number is not readable, no number would be safe.
+        _ => Latest {
             gateway: Uuid::new_v4(),
             number: SequenceNumber::default(),
         },
@@ -351,18 +360,33 @@ fn read_number(file: &File, at: u64) -> Option<SequenceNumber> {
     })
 }
 
+/// The content of a block, or of its copy if the block is damaged.
 fn read_block(file: &File, at: u64) -> Option<[u8; CONTENT]> {
+    read_copy(file, at).or_else(|| read_copy(file, at + COPY))
+}
+
+fn read_copy(file: &File, at: u64) -> Option<[u8; CONTENT]> {
     let mut block = [0; BLOCK];
-    file.read_exact_at(&mut block, at).ok()?;
+    let read = file.read_at(&mut block, at).ok()?;
     let (content, check) = block.split_first_chunk()?;
-    (crc32fast::hash(content).to_le_bytes() == check).then_some(*content)
+    (read == BLOCK && crc32fast::hash(content).to_le_bytes() == check).then_some(*content)
+}
+
+/// Bytes of the blocks that are there and not whole.
+fn damaged_bytes(file: &File) -> io::Result<u64> {
+    let length = file.about()?.bytes;
+    let blocks = [OWNER, ON_DISK, EARLY].into_iter();
+    let blocks = blocks.flat_map(|at| [at, at + COPY]);
+    let damaged = blocks.filter(|at| *at < length && read_copy(file, *at).is_none());
+    Ok(damaged.count() as u64 * BLOCK as u64)
 }
 
 fn write_block(file: &File, at: u64, content: [u8; CONTENT]) -> io::Result<()> {
     let mut block = [0; BLOCK];
     block[..CONTENT].copy_from_slice(&content);
     block[CONTENT..].copy_from_slice(&crc32fast::hash(&content).to_le_bytes());
-    file.write_all_at(&block, at)
+    file.write_at(&block, at)?;
+    file.write_at(&block, at + COPY)
 }
 
 /// The id of the machine's current boot; a new one on each call if the system does not tell.

@@ -3,10 +3,14 @@
 //! that runs gets the records the backend has not acknowledged, in their order, and the dead letters,
 //! through its folder `incoming`.
 
+use super::frames::damage;
+use super::frames::reader::{FrameReader, NextFrame};
 use super::incoming::{self, IncomingFile};
 use super::recovery::{SpoolError, lock, segments};
-use super::segment::{self, NextFrame, SegmentId, SegmentReader};
-use super::{ack_log, dead_letter};
+use super::segment::{self, SegmentId};
+use super::{ack_log, dead_letter, disk};
+use crate::observe::Metrics;
+use crate::observe::events::SpoolRecordsDamaged;
 use std::collections::HashSet;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -31,7 +35,7 @@ pub fn existing_folders(base: &Path) -> Vec<PathBuf> {
 ///
 /// # Errors
 /// When a file cannot be read or written; everything that was not moved by then is still in `from`.
-pub fn take_over(from: &Path, to: &Path) -> io::Result<Option<u64>> {
+pub fn take_over(from: &Path, to: &Path, metrics: &Metrics) -> io::Result<Option<u64>> {
     let _lock = match lock(from) {
         Ok(lock) => lock,
         Err(SpoolError::InUse { .. }) => return Ok(None),
@@ -50,65 +54,71 @@ pub fn take_over(from: &Path, to: &Path) -> io::Result<Option<u64>> {
     // One file for all segments keeps their order.
     let mut file = IncomingFile::create(&incoming)?;
     for id in &ids {
-        copy_unacked(from, *id, &mut file)?;
+        // The last write of a process that was killed is not damage.
+        let may_be_torn = Some(id) == ids.last();
+        copy_unacked(from, *id, may_be_torn, &mut file, metrics)?;
     }
     let count = file.publish()?;
     for id in ids {
-        // The log first: left behind, it would acknowledge records of another segment of that number.
-        let _ = std::fs::remove_file(ack_log::path(from, id));
-        std::fs::remove_file(segment::path(from, id))?;
+        let path = segment::path(from, id);
+        ack_log::remove(from, id, &path);
+        disk::remove(&path)?;
     }
     Ok(Some(count))
 }
 
-/// Copies the unacknowledged frames of a segment. A copy of a segment that cannot be read
-/// whole stays beside it.
-fn copy_unacked(from: &Path, id: SegmentId, out: &mut IncomingFile) -> io::Result<()> {
+/// Copies the unacknowledged frames of a segment. A segment that cannot be read whole is kept beside it.
+fn copy_unacked(
+    from: &Path,
+    id: SegmentId,
+    may_be_torn: bool,
+    out: &mut IncomingFile,
+    metrics: &Metrics,
+) -> io::Result<()> {
     let path = segment::path(from, id);
-    let keep_damaged = || std::fs::copy(&path, path.with_extension("damaged")).map(drop);
-    let mut reader = match SegmentReader::open(&path) {
-        Err(error) if error.kind() == io::ErrorKind::InvalidData => return keep_damaged(),
+    let mut reader = match FrameReader::open(&path) {
+        Err(error) if error.kind() == io::ErrorKind::InvalidData => {
+            return damage::keep(&path, disk::about(&path)?.bytes, metrics);
+        }
         opened => opened?,
     };
-    let acked: HashSet<u32> = ack_log::read(from, id).into_iter().collect();
-    let end = reader.length()?;
-    for ordinal in 0.. {
-        match reader.next(end)? {
-            NextFrame::Whole(content) if !acked.contains(&ordinal) => out.append(&content)?,
-            NextFrame::Whole(_) => {}
-            // The last write of a process that was killed is not damage.
-            NextFrame::End | NextFrame::Torn(_) => break,
-            NextFrame::Broken(_) => return keep_damaged(),
+    let acked: HashSet<u32> = ack_log::read(from, id).ordinals.into_iter().collect();
+    let (end, mut expected) = (reader.length()?, 0);
+    loop {
+        let (damaged, missing) = match reader.next(end)? {
+            NextFrame::Whole(frame) => {
+                let ordinal = frame.ordinal;
+                if !ordinal.is_some_and(|ordinal| acked.contains(&ordinal)) {
+                    out.append(&frame.content)?;
+                }
+                let missing = expected..ordinal.unwrap_or(expected);
+                expected = expected.max(missing.end.saturating_add(1));
+                (0, missing)
+            }
+            // Where the next frame does not tell how many were damaged, it was one at least.
+            NextFrame::Damaged(place) if place.end == end || !reader.format().has_ordinals() => {
+                (place.end - place.start, expected..expected + 1)
+            }
+            NextFrame::Damaged(place) => (place.end - place.start, 0..0),
+            NextFrame::Torn(at) if !may_be_torn => (end - at, expected..expected + 1),
+            NextFrame::End | NextFrame::Torn(_) => return Ok(()),
+        };
+        if damaged > 0 {
+            damage::keep(&path, damaged, metrics)?;
+        }
+        let count = missing.filter(|ordinal| !acked.contains(ordinal)).count() as u64;
+        if count > 0 {
+            SpoolRecordsDamaged { file: &path, count }.emit(metrics);
         }
     }
-    Ok(())
 }
 
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
-    use std::io::Write;
+    use crate::spool::frames::tests::{contents, segment_of};
     use support::stack::Folder;
-
-    fn segment_of(folder: &Path, id: SegmentId, contents: &[&[u8]]) {
-        let mut bytes = Vec::new();
-        for content in contents {
-            segment::frame(&mut bytes, |out| out.extend_from_slice(content));
-        }
-        let mut file = segment::create(folder, id).unwrap();
-        file.write_all(&bytes).unwrap();
-    }
-
-    fn contents(path: &Path) -> Vec<Vec<u8>> {
-        let mut reader = SegmentReader::open(path).unwrap();
-        let end = reader.length().unwrap();
-        let mut found = Vec::new();
-        while let NextFrame::Whole(content) = reader.next(end).unwrap() {
-            found.push(content);
-        }
-        found
-    }
 
     #[test]
     fn what_nobody_has_acknowledged_goes_over_once_and_in_order() {
@@ -119,15 +129,52 @@ mod tests {
         segment_of(&from, 1, &[b"one", b"two", b"three"]);
         segment_of(&from, 2, &[b"four"]);
         ack_log::append(&from, 1, &[1]).unwrap();
-        assert_eq!(take_over(&from, &to).unwrap(), Some(3));
+        assert_eq!(
+            take_over(&from, &to, &Metrics::new().unwrap()).unwrap(),
+            Some(3)
+        );
         let files = incoming::ready_files(&incoming::folder(&to)).unwrap();
         assert_eq!(files.len(), 1);
         let expected: [&[u8]; 3] = [b"one", b"three", b"four"];
         assert_eq!(contents(&files[0]), expected);
-        assert_eq!(take_over(&from, &to).unwrap(), Some(0), "a second time");
+        assert_eq!(
+            take_over(&from, &to, &Metrics::new().unwrap()).unwrap(),
+            Some(0),
+            "a second time"
+        );
         assert_eq!(
             incoming::ready_files(&incoming::folder(&to)).unwrap().len(),
             1
+        );
+    }
+
+    #[test]
+    fn contract_23_damage_in_a_segment_taken_over_costs_the_record_it_is_in_and_is_counted() {
+        let base = Folder::unmade();
+        let (from, to) = (base.path().join("a"), base.path().join("b"));
+        drop(lock(&from).unwrap());
+        std::fs::create_dir_all(&to).unwrap();
+        segment_of(&from, 1, &[b"one", b"two", b"three", b"four"]);
+        segment_of(&from, 2, &[b"five"]);
+        ack_log::append(&from, 1, &[2]).unwrap();
+        let path = segment::path(&from, 1);
+        let mut bytes = std::fs::read(&path).unwrap();
+        let two = bytes.windows(3).position(|text| text == b"two").unwrap();
+        bytes[two] ^= 1;
+        std::fs::write(&path, &bytes).unwrap();
+        let metrics = Metrics::new().unwrap();
+        assert_eq!(take_over(&from, &to, &metrics).unwrap(), Some(3));
+        let files = incoming::ready_files(&incoming::folder(&to)).unwrap();
+        let expected: [&[u8]; 3] = [b"one", b"four", b"five"];
+        assert_eq!(contents(&files[0]), expected);
+        assert_eq!(metrics.spool.damaged.get(), 1);
+        let kept = damage::kept_path(&path);
+        assert_eq!(std::fs::read(&kept).unwrap(), bytes);
+        assert_eq!(
+            ack_log::read_file(&ack_log::kept_path(&kept))
+                .unwrap()
+                .ordinals,
+            [2]
         );
     }
 
@@ -137,7 +184,10 @@ mod tests {
         let (from, to) = (base.path().join("a"), base.path().join("b"));
         let _lock = lock(&from).unwrap();
         segment_of(&from, 1, &[b"one"]);
-        assert_eq!(take_over(&from, &to).unwrap(), None);
+        assert_eq!(
+            take_over(&from, &to, &Metrics::new().unwrap()).unwrap(),
+            None
+        );
         assert_eq!(segments(&from).unwrap(), [1]);
     }
 }

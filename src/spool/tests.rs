@@ -344,34 +344,6 @@ async fn contract_23_a_refused_record_becomes_a_dead_letter() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn damage_is_set_aside_and_never_stops_a_start() {
-    let folder = Folder::unmade();
-    let world = World::open(folder.path(), BOUNDS, 0);
-    for exchange in 0..50 {
-        world.spool.push(record(exchange, Stage::PreCall));
-    }
-    let receipt = world.spool.push(record(50, Stage::PreCall));
-    world.spool.wait_durable(receipt).await;
-    let left = copy(folder.path());
-    let first = segment::path(left.path(), 1);
-    let mut bytes = std::fs::read(&first).unwrap();
-    let middle = bytes.len() / 2;
-    bytes[middle] ^= 1;
-    std::fs::write(&first, &bytes).unwrap();
-    std::fs::write(segment::path(left.path(), 2), b"nonsense").unwrap();
-    std::fs::write(segment::path(left.path(), 3), b"").unwrap();
-    let again = World::open(left.path(), BOUNDS, 200);
-    eventually(|| again.spool.waiting() == 0).await;
-    assert_eq!(again.metric("monitor_spool_damaged_total"), 2.0);
-    assert_eq!(files(left.path(), "damaged"), 2);
-    let taken = again.close().await;
-    assert!((10..50).contains(&taken.len()), "{}", taken.len());
-    let once_more = World::open(left.path(), BOUNDS, 200);
-    eventually(|| once_more.spool.waiting() == 0).await;
-    assert_eq!(once_more.close().await, []);
-}
-
-#[tokio::test(flavor = "multi_thread")]
 async fn a_folder_has_one_owner() {
     let folder = Folder::unmade();
     let world = World::open(folder.path(), BOUNDS, 200);
@@ -386,4 +358,5 @@ async fn a_folder_has_one_owner() {
 }
 
 mod chain;
+mod damage;
 mod faults;

@@ -9,8 +9,10 @@ use super::dead_letter::encoding::EncodedLetter;
 use super::dead_letter::import::DeadLetterImport;
 use super::dead_letter::store::DeadLetterStore;
 use super::delivery::backlog_reader::{BacklogReader, BacklogStatus};
+use super::disk::{self, File};
 use super::eviction::Evicted;
 use super::fault_points::{self, FaultPoint};
+use super::frames::format;
 use super::incoming::IncomingReader;
 use super::segment::{self, SegmentId};
 use super::segment_index::RecordPosition;
@@ -18,7 +20,6 @@ use super::sequence::SequenceNumber;
 use super::state::{Chunk, Progress, State, length_of};
 use crate::observe::events::{DeadLettersLost, SpoolThreadPanicked};
 use std::collections::{BTreeMap, VecDeque};
-use std::fs::File;
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
@@ -242,6 +243,9 @@ impl Writer {
             self.core.log_disk_error(&error);
         }
         let extent = self.dead_letters.measure();
+        if let Err(error) = self.dead_letters.keep_damaged(metrics) {
+            self.core.log_disk_error(&error);
+        }
         for (metric, value) in [
             (&metrics.spool.dead_letters, extent.letters),
             (&metrics.spool.dead_letter_bytes, extent.bytes),
@@ -274,10 +278,11 @@ impl Writer {
         self.unwritten.retain(|chunk| chunk.segment != id);
         self.active.take_if(|active| active.id == id);
         self.backlog.close(id);
-        // The log first: left behind, it would acknowledge records of another segment of that number.
-        let _ = std::fs::remove_file(ack_log::path(&self.folder, id));
+        // The log first: left behind, it would seem to be another segment's.
+        let path = segment::path(&self.folder, id);
+        ack_log::remove(&self.folder, id, &path);
         fault_points::reached(FaultPoint::Delete);
-        let _ = std::fs::remove_file(segment::path(&self.folder, id));
+        let _ = disk::remove(&path);
         fault_points::reached(FaultPoint::Deleted);
     }
 }
@@ -299,19 +304,19 @@ fn append(active: &mut Option<ActiveSegment>, folder: &Path, chunk: &Chunk) -> i
     if !active.as_ref().is_some_and(is_active) {
         *active = Some(ActiveSegment {
             id: chunk.segment,
-            file: segment::create(folder, chunk.segment)?,
-            length: segment::HEADER,
+            file: segment::create(folder, chunk.segment, chunk.marker)?,
+            length: format::HEADER,
         });
     }
     let Some(active) = active else {
         return Ok(());
     };
-    if active.file.metadata()?.len() != active.length {
-        active.file.set_len(active.length)?;
+    if active.file.about()?.bytes != active.length {
+        active.file.set_length(active.length)?;
     }
     fault_points::write(FaultPoint::Write, &mut active.file, &chunk.bytes)?;
     fault_points::reached(FaultPoint::Sync);
-    active.file.sync_data()?;
+    active.file.sync()?;
     fault_points::reached(FaultPoint::Synced);
     active.length += chunk.bytes.len() as u64;
     Ok(())
@@ -321,11 +326,13 @@ fn append(active: &mut Option<ActiveSegment>, folder: &Path, chunk: &Chunk) -> i
 mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
+    use crate::spool::frames::format::Marker;
 
     #[test]
     fn contract_23_what_a_failed_sync_leaves_does_not_count_as_written() {
         // Takes every byte and cannot be synced.
-        let file = File::options().append(true).open("/dev/null").unwrap();
+        let file = std::fs::File::options().append(true).open("/dev/null");
+        let file = File::from(file.unwrap());
         let mut active = Some(ActiveSegment {
             id: 1,
             file,
@@ -333,6 +340,7 @@ mod tests {
         });
         let chunk = Chunk {
             segment: 1,
+            marker: Marker::random(),
             bytes: b"bytes".to_vec(),
         };
         assert!(append(&mut active, Path::new("/nowhere"), &chunk).is_err());

@@ -38,6 +38,7 @@ mod routes;
 mod smuggling;
 mod spool;
 mod spool_commands;
+mod spool_damage;
 mod spool_faults;
 mod startup;
 mod status;

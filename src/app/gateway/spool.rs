@@ -59,7 +59,7 @@ pub(crate) fn start(
         mut delivery,
         closer,
     } = opened;
-    let takeover = Takeover::start(&base, folder);
+    let takeover = Takeover::start(&base, folder, metrics.clone());
     if let Some(pending) = delivery.attachments() {
         let files = &settings.gateway.files;
         let attachments = Attachments::new(files, pending, analyzer, metrics.clone());
@@ -99,12 +99,12 @@ struct Takeover {
 
 impl Takeover {
     /// `base` is the configured folder, `own` the one of this process.
-    fn start(base: &Path, own: PathBuf) -> Self {
+    fn start(base: &Path, own: PathBuf, metrics: Arc<Metrics>) -> Self {
         let (base, (stop, stopped)) = (base.to_owned(), mpsc::channel());
         let thread = std::thread::Builder::new().name("takeover".into());
         let thread = thread.spawn(move || {
             while stopped.recv_timeout(TAKEOVER_INTERVAL) == Err(RecvTimeoutError::Timeout) {
-                take_over_all(&base, &own);
+                take_over_all(&base, &own, &metrics);
             }
         });
         Self {
@@ -122,10 +122,10 @@ impl Drop for Takeover {
     }
 }
 
-fn take_over_all(base: &Path, own: &Path) {
+fn take_over_all(base: &Path, own: &Path, metrics: &Metrics) {
     let folders = spool::existing_folders(base).into_iter();
     for from in folders.filter(|folder| folder != own) {
-        match spool::take_over(&from, own) {
+        match spool::take_over(&from, own, metrics) {
             Ok(None | Some(0)) => {}
             Ok(Some(count)) => info!("{count} records of the previous process taken over"),
             Err(error) => warn!("spool: cannot take over {}: {error}", from.display()),

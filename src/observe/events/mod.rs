@@ -24,8 +24,8 @@ pub use policy::{Blocked, PromptRedacted, Unchecked, Unrestored};
 pub use remote::{CuesOnly, RemoteCalled, RemoteHealthChanged};
 pub use retention::RetentionRan;
 pub use spool::{
-    DeadLettersLost, RecordDelayed, RecordFinished, SpoolDamaged, SpoolDiskFailed, SpoolLost,
-    SpoolThreadPanicked,
+    DeadLettersLost, RecordDelayed, RecordFinished, SpoolAcknowledgementsDamaged, SpoolDamaged,
+    SpoolDiskFailed, SpoolLost, SpoolRecordsDamaged, SpoolThreadPanicked,
 };
 pub use turns::AnalysisRefused;
 pub use upgrades::{HandedOver, ReloadEnded, UpgradeEnded};

@@ -117,21 +117,74 @@ impl SpoolThreadPanicked {
     }
 }
 
-/// A part of the spool's files could not be read; the file is kept next to the spool.
-pub struct SpoolDamaged {
+/// A part of one of the spool's files could not be read; the file is kept beside the spool.
+pub struct SpoolDamaged<'a> {
+    /// The file.
+    pub file: &'a std::path::Path,
     /// Size of the unreadable part in bytes.
     pub bytes: u64,
 }
 
-impl SpoolDamaged {
+impl SpoolDamaged<'_> {
     /// Counts and says it.
     pub fn emit(&self, metrics: &Metrics) {
         metrics.spool.damaged.inc();
-        log::error!(
-            target: "telemetry",
-            "{} unreadable bytes in the spool; the file is kept with the suffix .damaged",
-            self.bytes,
-        );
+        metrics.spool.damaged_bytes.inc_by(self.bytes);
+        if let Some(count) = DAMAGED.pass() {
+            log::error!(
+                target: "telemetry",
+                "{} unreadable bytes in the spool's file {}; the file is kept with the suffix .damaged (see monitor spool repair; {count} since the last line)",
+                self.bytes,
+                self.file.display(),
+            );
+        }
+    }
+}
+
+/// Acknowledgements of the backend could not be read; their records are sent again.
+pub struct SpoolAcknowledgementsDamaged<'a> {
+    /// The file.
+    pub file: &'a std::path::Path,
+    /// Size of the unreadable entries in bytes.
+    pub bytes: u64,
+}
+
+impl SpoolAcknowledgementsDamaged<'_> {
+    /// Counts and says it.
+    pub fn emit(&self, metrics: &Metrics) {
+        metrics.spool.damaged.inc();
+        metrics.spool.damaged_bytes.inc_by(self.bytes);
+        if let Some(count) = ACKNOWLEDGEMENTS.pass() {
+            log::warn!(
+                target: "telemetry",
+                "{} unreadable bytes of acknowledgements in {}: their records are sent again ({count} since the last line)",
+                self.bytes,
+                self.file.display(),
+            );
+        }
+    }
+}
+
+/// Records that were in a damaged part of the spool.
+pub struct SpoolRecordsDamaged<'a> {
+    /// The file.
+    pub file: &'a std::path::Path,
+    /// Number of records, as far as it is known.
+    pub count: u64,
+}
+
+impl SpoolRecordsDamaged<'_> {
+    /// Counts and says it.
+    pub fn emit(&self, metrics: &Metrics) {
+        metrics.spool.lost("damaged", self.count);
+        if let Some(count) = RECORDS.pass() {
+            log::error!(
+                target: "telemetry",
+                "{} records lost in damaged parts of the spool's file {} ({count} since the last line)",
+                self.count,
+                self.file.display(),
+            );
+        }
     }
 }
 
@@ -154,6 +207,10 @@ impl SpoolDiskFailed<'_> {
     }
 }
 
+static DAMAGED: LazyLock<Throttle> = LazyLock::new(|| Throttle::every(Duration::from_secs(10)));
+static ACKNOWLEDGEMENTS: LazyLock<Throttle> =
+    LazyLock::new(|| Throttle::every(Duration::from_secs(10)));
+static RECORDS: LazyLock<Throttle> = LazyLock::new(|| Throttle::every(Duration::from_secs(10)));
 static DELAYED: LazyLock<Throttle> = LazyLock::new(|| Throttle::every(Duration::from_secs(10)));
 static LETTERS: LazyLock<Throttle> = LazyLock::new(|| Throttle::every(Duration::from_secs(10)));
 static DISK: LazyLock<Throttle> = LazyLock::new(|| Throttle::every(Duration::from_secs(10)));

@@ -40,6 +40,7 @@ const DAMAGED: About = (
     "monitor_spool_damaged_total",
     "Parts of the spool's files that could not be read.",
 );
+const DAMAGED_BYTES: About = ("monitor_spool_damaged_bytes_total", "Bytes of those parts.");
 
 /// Of the spool of this process.
 pub struct SpoolMetrics {
@@ -62,6 +63,8 @@ pub struct SpoolMetrics {
     pub panics: IntCounter,
     /// Parts of the spool's files that could not be read.
     pub damaged: IntCounter,
+    /// Bytes of those parts.
+    pub damaged_bytes: IntCounter,
 }
 
 impl SpoolMetrics {
@@ -77,6 +80,7 @@ impl SpoolMetrics {
             letters_lost: counter(registry, LETTERS_LOST)?,
             panics: counter(registry, PANICS)?,
             damaged: counter(registry, DAMAGED)?,
+            damaged_bytes: counter(registry, DAMAGED_BYTES)?,
         })
     }
 

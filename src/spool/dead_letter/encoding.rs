@@ -107,16 +107,6 @@ pub(crate) fn record_bytes(content: &[u8]) -> Option<&[u8]> {
     record_codec::decode(record).map(|_| record)
 }
 
-/// Whether a frame's content may be a dead letter, by its first bytes: a time, a status, a record.
-pub(crate) fn looks_like_letter(content: &[u8]) -> bool {
-    const LAST_MS: i64 = 1 << 46;
-    let time = content.first_chunk().map(|time| i64::from_le_bytes(*time));
-    let status = content.get(8..HEADER);
-    time.is_some_and(|time| (0..LAST_MS).contains(&time))
-        && status.is_some_and(|status| u16::from_le_bytes([status[0], status[1]]) < 1_000)
-        && content.get(HEADER) == Some(&record_codec::VERSION)
-}
-
 pub(crate) fn decode(content: &[u8]) -> Option<DeadLetter> {
     let (time, rest) = content.split_first_chunk()?;
     let (status, rest) = rest.split_first_chunk()?;

@@ -2,10 +2,10 @@
 //! taken from the process that writes them. A file that is taken gets the extension `taken`. Files
 //! that a process before left arrive in the folder `incoming` with the extension `letters`.
 
-use super::encoding::{DeadLetter, RefusalClass, decode, looks_like_letter};
+use super::encoding::{DeadLetter, RefusalClass, decode};
+use crate::spool::disk::{self, File};
+use crate::spool::frames::reader::{FrameReader, NextFrame};
 use crate::spool::incoming;
-use crate::spool::segment::{NextFrame, SegmentReader};
-use std::fs::{File, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
 use uuid::Uuid;
@@ -20,34 +20,31 @@ const IMPORTED: &str = "letters";
 pub fn dead_letters(folder: &Path) -> io::Result<Vec<DeadLetter>> {
     let mut letters = Vec::new();
     for path in all_files(folder) {
-        for_each_letter(&path, |content, _| letters.extend(decode(content)))?;
+        for_each_letter(&path, |content| letters.extend(decode(content)))?;
     }
     letters.sort_by_key(|letter| letter.at_ms);
     Ok(letters)
 }
 
-/// Calls `visit` with each whole dead letter of a file and the offset of its end; skips damage. A
-/// missing file has none.
-pub(crate) fn for_each_letter(path: &Path, mut visit: impl FnMut(&[u8], u64)) -> io::Result<()> {
-    let mut reader = match SegmentReader::open(path) {
+/// Calls `visit` with each whole dead letter of a file and gives the bytes that are damaged. A missing file has
+/// neither.
+pub(crate) fn for_each_letter(path: &Path, mut visit: impl FnMut(&[u8])) -> io::Result<u64> {
+    let mut reader = match FrameReader::open(path) {
         Ok(reader) => reader,
         Err(error) => {
             return match error.kind() {
-                io::ErrorKind::NotFound | io::ErrorKind::InvalidData => Ok(()),
+                io::ErrorKind::NotFound => Ok(0),
+                io::ErrorKind::InvalidData => Ok(disk::about(path)?.bytes),
                 _ => Err(error),
             };
         }
     };
-    let end = reader.length()?;
+    let (end, mut damaged) = (reader.length()?, 0);
     loop {
         match reader.next(end)? {
-            NextFrame::Whole(content) => visit(&content, reader.offset()),
-            NextFrame::End => return Ok(()),
-            NextFrame::Broken(_) | NextFrame::Torn(_) => {
-                if !reader.skip_damage(end, looks_like_letter)? {
-                    return Ok(());
-                }
-            }
+            NextFrame::Whole(frame) => visit(&frame.content),
+            NextFrame::Damaged(place) => damaged += place.end - place.start,
+            NextFrame::Torn(_) | NextFrame::End => return Ok(damaged),
         }
     }
 }
@@ -56,15 +53,14 @@ pub(crate) fn for_each_letter(path: &Path, mut visit: impl FnMut(&[u8], u64)) ->
 pub(crate) fn count(folder: &Path) -> io::Result<u64> {
     let mut count = 0;
     for path in all_files(folder) {
-        for_each_letter(&path, |_, _| count += 1)?;
+        for_each_letter(&path, |_| count += 1)?;
     }
     Ok(count)
 }
 
 /// Bytes of all files: a change tells that another process changed them.
 pub(crate) fn size(folder: &Path) -> u64 {
-    let sizes =
-        all_files(folder).map(|path| std::fs::metadata(path).map_or(0, |metadata| metadata.len()));
+    let sizes = all_files(folder).map(|path| disk::about(&path).map_or(0, |about| about.bytes));
     sizes.sum()
 }
 
@@ -72,13 +68,13 @@ pub(crate) fn size(folder: &Path) -> u64 {
 pub(crate) fn take_one(folder: &Path) -> io::Result<Option<PathBuf>> {
     for name in own_names() {
         let (path, taken) = (folder.join(name), taken(folder, name));
-        if taken.exists() {
+        if disk::about(&taken).is_ok() {
             return Ok(Some(taken));
         }
-        match std::fs::rename(&path, &taken) {
+        match disk::rename(&path, &taken) {
             Ok(()) => {
                 // A process that opened the file before has finished once the lock is free.
-                File::open(&taken)?.lock()?;
+                disk::open(&taken)?.lock()?;
                 return Ok(Some(taken));
             }
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
@@ -90,19 +86,15 @@ pub(crate) fn take_one(folder: &Path) -> io::Result<Option<PathBuf>> {
 
 /// The right to take files; two at a time would take each other's.
 pub(crate) fn lock(incoming: &Path) -> io::Result<File> {
-    let file = File::open(incoming)?;
+    let file = disk::open_folder(incoming)?;
     file.lock()?;
     Ok(file)
 }
 
 /// The same without waiting; None while another has it.
 pub(crate) fn try_lock(incoming: &Path) -> io::Result<Option<File>> {
-    let file = File::open(incoming)?;
-    match file.try_lock() {
-        Ok(()) => Ok(Some(file)),
-        Err(TryLockError::WouldBlock) => Ok(None),
-        Err(TryLockError::Error(error)) => Err(error),
-    }
+    let file = disk::open_folder(incoming)?;
+    Ok(file.try_lock()?.then_some(file))
 }
 
 /// Moves all files of the spool in the folder `from` into another spool's folder `incoming`, where
@@ -110,12 +102,12 @@ pub(crate) fn try_lock(incoming: &Path) -> io::Result<Option<File>> {
 pub(crate) fn move_all(from: &Path, incoming: &Path) -> io::Result<()> {
     for path in imported_files(from) {
         let name = path.file_name().unwrap_or_default();
-        std::fs::rename(&path, incoming.join(name))?;
+        disk::rename(&path, &incoming.join(name))?;
     }
     let files = own_names()
         .into_iter()
         .flat_map(|name| with_taken(from, name));
-    if !files.into_iter().any(|path| path.exists()) {
+    if !files.into_iter().any(|path| disk::about(&path).is_ok()) {
         return Ok(());
     }
     let _lock = lock(&incoming::create_folder(from)?)?;
@@ -125,29 +117,18 @@ pub(crate) fn move_all(from: &Path, incoming: &Path) -> io::Result<()> {
             break;
         };
         let name = format!("{order:03}-{}.{IMPORTED}", Uuid::new_v4());
-        std::fs::rename(taken, incoming.join(name))?;
+        disk::rename(&taken, &incoming.join(name))?;
     }
-    File::open(incoming)?.sync_all()
+    disk::sync_folder(incoming)
 }
 
 /// The files that a process before left, in the order in which they are imported; none if the folder
 /// cannot be read.
 pub(crate) fn imported_files(folder: &Path) -> Vec<PathBuf> {
-    let found = std::fs::read_dir(incoming::folder(folder));
-    let found = found.into_iter().flatten().flatten();
-    let mut files: Vec<_> = found
-        .map(|file| file.path())
-        .filter(|path| path.extension().is_some_and(|kind| kind == IMPORTED))
-        .collect();
+    let mut files = disk::list(&incoming::folder(folder)).unwrap_or_default();
+    files.retain(|path| path.extension().is_some_and(|kind| kind == IMPORTED));
     files.sort_unstable();
     files
-}
-
-/// Where a file that cannot be read whole is kept.
-pub(crate) fn damaged_path(path: &Path) -> PathBuf {
-    let mut name = path.as_os_str().to_owned();
-    name.push(".damaged");
-    name.into()
 }
 
 /// Every file there may be, those being replayed and those a process before left included.

@@ -2,14 +2,15 @@
 //! takeover put into the folder `incoming`, some letters at a time, and removes a file once its letters are
 //! in this spool's own files. A crash in between keeps some twice, which the backend treats as once.
 
-use super::encoding::{EncodedLetter, looks_like_letter};
+use super::encoding::EncodedLetter;
 use super::files;
 use super::store::DeadLetterStore;
 use crate::observe::Metrics;
-use crate::observe::events::{DeadLettersLost, SpoolDamaged};
+use crate::observe::events::DeadLettersLost;
+use crate::spool::disk::{self, File};
+use crate::spool::frames::damage;
+use crate::spool::frames::reader::{FrameReader, NextFrame};
 use crate::spool::incoming;
-use crate::spool::segment::{NextFrame, SegmentReader};
-use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -28,12 +29,12 @@ pub(crate) struct DeadLetterImport {
 
 struct OpenFile {
     path: PathBuf,
-    reader: SegmentReader,
+    reader: FrameReader,
     end: u64,
     /// Letters that were read and are not yet in this spool's files.
     letters: Vec<EncodedLetter>,
     is_read: bool,
-    is_damaged: bool,
+    damaged_bytes: u64,
     /// Keeps a replay from taking the file.
     _lock: File,
 }
@@ -107,7 +108,7 @@ impl DeadLetterImport {
         let Some(lock) = files::try_lock(&incoming::folder(&self.folder))? else {
             return Ok(None);
         };
-        match SegmentReader::open(&path) {
+        match FrameReader::open(&path) {
             Ok(reader) => Ok(Some(OpenFile {
                 _lock: lock,
                 end: reader.length()?,
@@ -115,10 +116,10 @@ impl DeadLetterImport {
                 reader,
                 letters: Vec::new(),
                 is_read: false,
-                is_damaged: false,
+                damaged_bytes: 0,
             })),
             Err(error) if error.kind() == io::ErrorKind::InvalidData => {
-                set_aside(&path, metrics)?;
+                damage::set_aside(&path, disk::about(&path)?.bytes, metrics)?;
                 Ok(None)
             }
             Err(error) => Err(error),
@@ -131,27 +132,24 @@ impl OpenFile {
         let mut bytes = 0;
         while bytes < STEP && !self.is_read {
             match self.reader.next(self.end)? {
-                NextFrame::Whole(content) => {
-                    bytes += content.len();
-                    match EncodedLetter::from_frame(content) {
+                NextFrame::Whole(frame) => {
+                    bytes += frame.content.len();
+                    match EncodedLetter::from_frame(frame.content) {
                         Some(letter) => self.letters.push(letter),
-                        None => self.is_damaged = true,
+                        None => self.damaged_bytes += frame.place.end - frame.place.start,
                     }
                 }
-                NextFrame::End => self.is_read = true,
-                NextFrame::Broken(_) | NextFrame::Torn(_) => {
-                    self.is_damaged = true;
-                    self.is_read = !self.reader.skip_damage(self.end, looks_like_letter)?;
-                }
+                NextFrame::Damaged(place) => self.damaged_bytes += place.end - place.start,
+                NextFrame::Torn(_) | NextFrame::End => self.is_read = true,
             }
         }
         Ok(())
     }
 
     fn finish(&self, metrics: &Metrics) -> io::Result<()> {
-        let finished = match self.is_damaged {
-            true => set_aside(&self.path, metrics),
-            false => std::fs::remove_file(&self.path),
+        let finished = match self.damaged_bytes {
+            0 => disk::remove(&self.path),
+            bytes => damage::set_aside(&self.path, bytes, metrics),
         };
         match finished {
             // Another process has removed the file.
@@ -159,12 +157,4 @@ impl OpenFile {
             finished => finished,
         }
     }
-}
-
-/// Renames a file that cannot be read whole.
-fn set_aside(path: &Path, metrics: &Metrics) -> io::Result<()> {
-    let bytes = std::fs::metadata(path)?.len();
-    std::fs::rename(path, files::damaged_path(path))?;
-    SpoolDamaged { bytes }.emit(metrics);
-    Ok(())
 }

@@ -5,7 +5,8 @@
 pub(crate) mod encoding;
 pub(crate) mod files;
 pub(crate) mod import;
-mod replay;
+mod letter_file;
+pub(crate) mod replay;
 pub(crate) mod store;
 
 pub use encoding::DeadLetter;

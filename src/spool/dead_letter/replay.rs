@@ -2,10 +2,12 @@
 //! spool's own thread accepts, so that the process that owns the spool need not be stopped. A file of dead
 //! letters is removed only once that file is on disk; an interrupted replay sends some records twice.
 
-use super::encoding::{looks_like_letter, record_bytes};
+use super::encoding::record_bytes;
 use super::files;
+use crate::spool::disk;
+use crate::spool::frames::damage;
+use crate::spool::frames::reader::{FrameReader, NextFrame};
 use crate::spool::incoming::{self, IncomingFile};
-use crate::spool::segment::{NextFrame, SegmentReader};
 use std::io;
 use std::os::unix::fs::{MetadataExt, chown};
 use std::path::Path;
@@ -40,8 +42,8 @@ struct Copied {
 fn replay_file(path: &Path, incoming: &Path) -> io::Result<u64> {
     let copied = copy_records(path, incoming)?;
     match copied.is_whole {
-        true => std::fs::remove_file(path)?,
-        false => std::fs::rename(path, files::damaged_path(path))?,
+        true => disk::remove(path)?,
+        false => disk::rename(path, &damage::kept_path(path))?,
     }
     Ok(copied.records)
 }
@@ -52,7 +54,7 @@ fn copy_records(path: &Path, incoming: &Path) -> io::Result<Copied> {
         records: 0,
         is_whole: true,
     };
-    let mut reader = match SegmentReader::open(path) {
+    let mut reader = match FrameReader::open(path) {
         Err(error) if error.kind() == io::ErrorKind::InvalidData => {
             copied.is_whole = false;
             return Ok(copied);
@@ -63,17 +65,13 @@ fn copy_records(path: &Path, incoming: &Path) -> io::Result<Copied> {
     let end = reader.length()?;
     loop {
         match reader.next(end)? {
-            NextFrame::Whole(content) => match record_bytes(&content) {
+            NextFrame::Whole(frame) => match record_bytes(&frame.content) {
                 Some(record) => out.append(record)?,
                 None => copied.is_whole = false,
             },
-            NextFrame::End => break,
-            NextFrame::Broken(_) | NextFrame::Torn(_) => {
-                copied.is_whole = false;
-                if !reader.skip_damage(end, looks_like_letter)? {
-                    break;
-                }
-            }
+            NextFrame::Damaged(_) => copied.is_whole = false,
+            // The record of a torn letter is still in its segment.
+            NextFrame::Torn(_) | NextFrame::End => break,
         }
     }
     copy_owner(incoming, out.path())?;
@@ -82,7 +80,7 @@ fn copy_records(path: &Path, incoming: &Path) -> io::Result<Copied> {
 }
 
 /// Lets the spool's process read what another user, such as root, creates.
-fn copy_owner(from: &Path, to: &Path) -> io::Result<()> {
+pub(crate) fn copy_owner(from: &Path, to: &Path) -> io::Result<()> {
     let (wanted, is) = (std::fs::metadata(from)?, std::fs::metadata(to)?);
     if (is.uid(), is.gid()) == (wanted.uid(), wanted.gid()) {
         return Ok(());
@@ -90,14 +88,13 @@ fn copy_owner(from: &Path, to: &Path) -> io::Result<()> {
     chown(to, Some(wanted.uid()), Some(wanted.gid()))
 }
 
-fn remove_unfinished(incoming: &Path) -> io::Result<()> {
-    for file in std::fs::read_dir(incoming)? {
-        let path = file?.path();
+pub(crate) fn remove_unfinished(incoming: &Path) -> io::Result<()> {
+    for path in disk::list(incoming)? {
         if path
             .extension()
             .is_some_and(|kind| kind == incoming::UNFINISHED)
         {
-            std::fs::remove_file(path)?;
+            disk::remove(&path)?;
         }
     }
     Ok(())

@@ -3,21 +3,19 @@
 //! letters are lost and counted. If letters of several access keys are kept, no key has more than its
 //! share of a file, so that a flood of one key pushes out no letter of another.
 
-use super::encoding::{EncodedLetter, MAX_WAITING, RefusalClass, key_of};
+use super::encoding::{EncodedLetter, MAX_WAITING, RefusalClass};
 use super::files;
-use crate::spool::fault_points::{self, FaultPoint};
-use crate::spool::segment::{self, SegmentReader};
+use super::letter_file::{FileUsage, KnownFile};
+use crate::observe::Metrics;
+use crate::spool::disk;
+use crate::spool::frames::{damage, format};
 use std::collections::HashMap;
-use std::fs::{File, OpenOptions};
 use std::io;
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 /// One access key has this fraction of a file at most if there are others.
 const SHARE: u64 = 4;
-/// Access keys whose use of a file is counted; keys beyond it have no limit of their own.
-const MAX_KEYS: usize = 10_000;
 /// How often the store checks whether another process changed the files.
 const CHECK_INTERVAL: Duration = Duration::from_secs(1);
 
@@ -31,6 +29,8 @@ pub(crate) struct DeadLetterStore {
     /// Bytes of the files after this store's latest write.
     size: u64,
     next_check: Instant,
+    /// Damaged bytes of the files, as far as they are counted and kept.
+    damage_kept: HashMap<PathBuf, u64>,
 }
 
 /// The outcome of a write.
@@ -57,17 +57,8 @@ struct ClassFiles {
     limit: u64,
     newer: FileUsage,
     older: FileUsage,
-    /// The newer file as this process left it: device, inode, length.
-    known: Option<(u64, u64, u64)>,
-}
-
-/// What a file holds.
-#[derive(Default)]
-struct FileUsage {
-    bytes: u64,
-    letters: u64,
-    /// Bytes by access key.
-    keys: HashMap<u64, u64>,
+    /// The newer file as this process left it.
+    known: Option<KnownFile>,
 }
 
 impl DeadLetterStore {
@@ -80,6 +71,7 @@ impl DeadLetterStore {
             count: 0,
             size: 0,
             next_check: Instant::now() + CHECK_INTERVAL,
+            damage_kept: HashMap::new(),
         };
         store.reload();
         store
@@ -134,6 +126,22 @@ impl DeadLetterStore {
             letters: self.count + self.waiting.len() as u64,
             bytes: self.size,
         }
+    }
+
+    /// Counts what is damaged in the files since they were last looked at, and keeps them.
+    pub(crate) fn keep_damaged(&mut self, metrics: &Metrics) -> io::Result<()> {
+        for files in &self.classes {
+            let names = [files.class.newer(), files.class.older()];
+            for (name, usage) in names.into_iter().zip([&files.newer, &files.older]) {
+                let path = self.folder.join(name);
+                let kept = self.damage_kept.get(&path).copied().unwrap_or(0);
+                if usage.damaged > kept {
+                    damage::keep(&path, usage.damaged - kept, metrics)?;
+                    self.damage_kept.insert(path, usage.damaged);
+                }
+            }
+        }
+        Ok(())
     }
 
     /// Writes the waiting letters of the first one's class up to a full file; counts the letters
@@ -202,7 +210,7 @@ impl ClassFiles {
         };
         Self {
             class,
-            limit: part / 2,
+            limit: (part / 2).saturating_sub(format::HEADER),
             newer: FileUsage::default(),
             older: FileUsage::default(),
             known: None,
@@ -215,7 +223,7 @@ impl ClassFiles {
             return Ok(0);
         }
         let (newer, older) = (self.class.newer(), self.class.older());
-        match std::fs::rename(folder.join(newer), folder.join(older)) {
+        match disk::rename(&folder.join(newer), &folder.join(older)) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
             _ => {}
         }
@@ -233,7 +241,7 @@ impl ClassFiles {
             examined: waiting.len(),
         };
         for (index, letter) in waiting.iter().enumerate() {
-            let bytes = (letter.bytes.len() + segment::FRAME_HEADER) as u64;
+            let bytes = (letter.bytes.len() + format::FRAME_HEADER) as u64;
             if letter.class != self.class {
                 continue;
             }
@@ -260,7 +268,7 @@ impl ClassFiles {
             }
             let before = self.newer.letters;
             for letter in rest {
-                let bytes = (letter.bytes.len() + segment::FRAME_HEADER) as u64;
+                let bytes = (letter.bytes.len() + format::FRAME_HEADER) as u64;
                 if self.newer.letters > 0 && self.newer.bytes + bytes > self.limit {
                     break;
                 }
@@ -289,104 +297,15 @@ impl ClassFiles {
             return Ok(());
         }
         let path = folder.join(self.class.newer());
-        let written = self.try_append(&path, letters);
-        if written.is_err() {
-            letters.iter().for_each(|letter| self.newer.remove(letter));
-        }
-        written
-    }
-
-    fn try_append(&mut self, path: &Path, letters: &[&EncodedLetter]) -> io::Result<()> {
-        let mut file = open_locked(path)?;
-        let length = self.whole_length(path, &file)?;
-        let mut bytes = Vec::new();
-        if length == 0 {
-            bytes.extend_from_slice(segment::MAGIC);
-        }
-        for letter in letters {
-            segment::frame(&mut bytes, |out| out.extend_from_slice(&letter.bytes));
-        }
-        let written = fault_points::write(FaultPoint::Letters, &mut file, &bytes);
-        written.and_then(|()| file.sync_data()).inspect_err(|_| {
-            // If this fails too, the next process that opens the file cuts the rest off.
-            let _ = file.set_len(length);
-        })?;
-        let metadata = file.metadata()?;
-        self.known = Some((metadata.dev(), metadata.ino(), metadata.len()));
-        Ok(())
-    }
-
-    /// Cuts off the torn end that a crash left of a write, because no letter behind it would be found, and
-    /// gives the file's length. The record of a torn letter is still in its segment.
-    fn whole_length(&self, path: &Path, file: &File) -> io::Result<u64> {
-        let metadata = file.metadata()?;
-        if self.known == Some((metadata.dev(), metadata.ino(), metadata.len()))
-            || metadata.len() == 0
-        {
-            return Ok(metadata.len());
-        }
-        if let Err(error) = SegmentReader::open(path) {
-            // Not a file of dead letters: set aside for people to look at.
-            std::fs::rename(path, files::damaged_path(path))?;
-            return Err(error);
-        }
-        let mut end = match metadata.len() >= segment::HEADER {
-            true => segment::HEADER,
-            false => 0,
-        };
-        files::for_each_letter(path, |_, offset| end = offset)?;
-        if end < metadata.len() {
-            file.set_len(end)?;
-        }
-        Ok(end)
-    }
-}
-
-impl FileUsage {
-    /// Counts what a file holds: nothing if it is missing or cannot be read.
-    fn read(path: &Path) -> Self {
-        let mut usage = Self::default();
-        let read = files::for_each_letter(path, |content, _| {
-            let bytes = (content.len() + segment::FRAME_HEADER) as u64;
-            usage.add(key_of(content).unwrap_or(0), bytes);
-        });
-        if let Err(error) = read {
-            log::error!(target: "telemetry", "dead letters cannot be read: {error}");
-        }
-        usage
-    }
-
-    /// Takes back a letter that was counted and could not be written.
-    fn remove(&mut self, letter: &EncodedLetter) {
-        let bytes = (letter.bytes.len() + segment::FRAME_HEADER) as u64;
-        self.bytes -= bytes;
-        self.letters -= 1;
-        if let Some(has) = self.keys.get_mut(&letter.key) {
-            *has = has.saturating_sub(bytes);
-        }
-    }
-
-    fn add(&mut self, key: u64, bytes: u64) {
-        self.bytes += bytes;
-        self.letters += 1;
-        if self.keys.len() < MAX_KEYS || self.keys.contains_key(&key) {
-            *self.keys.entry(key).or_default() += bytes;
-        }
-    }
-}
-
-/// Opens the file and locks it, so that no replay takes it before the letters are in it.
-fn open_locked(path: &Path) -> io::Result<File> {
-    loop {
-        let file = OpenOptions::new()
-            .append(true)
-            .create(true)
-            .mode(0o600)
-            .open(path)?;
-        file.lock()?;
-        let (opened, named) = (file.metadata()?, std::fs::metadata(path));
-        if named.is_ok_and(|named| (named.dev(), named.ino()) == (opened.dev(), opened.ino())) {
-            return Ok(file);
+        match KnownFile::append(self.known, &path, letters) {
+            Ok(known) => {
+                self.known = Some(known);
+                Ok(())
+            }
+            Err(error) => {
+                letters.iter().for_each(|letter| self.newer.remove(letter));
+                Err(error)
+            }
         }
     }
 }

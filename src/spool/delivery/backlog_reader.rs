@@ -1,14 +1,20 @@
 //! Reads back from disk what memory could not hold or an earlier process left (CONTRACT 23). Runs on the
-//! spool's thread. What can be read of a damaged segment is delivered, and a copy of it is kept.
+//! spool's thread. Damage costs the records that it covers: they are counted, and the segment is kept.
 
-use crate::observe::events::SpoolDamaged;
+use crate::observe::events::SpoolRecordsDamaged;
 use crate::spool::core::SpoolCore;
+use crate::spool::disk;
+use crate::spool::frames::damage;
+use crate::spool::frames::format::FRAME_HEADER;
+use crate::spool::frames::reader::{Frame, FrameReader, NextFrame};
+use crate::spool::incoming;
 use crate::spool::record_codec;
-use crate::spool::segment::{self, NextFrame, SegmentId, SegmentReader};
-use crate::spool::segment_index::ReadCursor;
+use crate::spool::segment::{self, SegmentId};
+use crate::spool::segment_index::{ReadCursor, RecordPosition};
 use crate::spool::state::{Chunk, State, length_of};
 use std::collections::VecDeque;
 use std::io;
+use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -27,7 +33,7 @@ pub(crate) struct BacklogReader {
 
 struct OpenSegment {
     id: SegmentId,
-    reader: SegmentReader,
+    reader: FrameReader,
 }
 
 /// What was read from a segment at a cursor.
@@ -39,17 +45,13 @@ struct Frames {
     reached: Reached,
 }
 
-struct Frame {
-    content: Vec<u8>,
-    /// Bytes in the file.
-    length: u64,
-}
-
 /// Why reading stopped.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 enum Reached {
-    /// So many frames are read at once.
+    /// So many frames are read at once, or damage follows.
     Limit,
+    /// Nothing was read but these bytes, which are no frame.
+    Damage(Range<u64>),
     /// Nothing readable is left in the segment.
     End,
     /// The system refuses for now.
@@ -116,8 +118,14 @@ impl BacklogReader {
         if !self.offer(&mut state, frames) {
             return false;
         }
-        frames.reached != Reached::End
-            || state.end_of_segment(frames.start.position.segment, frames.end)
+        match &frames.reached {
+            Reached::Damage(place) => {
+                self.skip_damage(&mut state, frames, place);
+                true
+            }
+            Reached::End => state.end_of_segment(frames.start.position.segment, frames.end),
+            Reached::Limit | Reached::Refused => true,
+        }
     }
 
     /// Offers the records that are to be delivered and moves the backlog behind them; false if delivery
@@ -125,7 +133,15 @@ impl BacklogReader {
     fn offer(&self, state: &mut State, frames: &Frames) -> bool {
         let mut cursor = frames.start;
         for frame in &frames.frames {
-            let position = cursor.position;
+            let position = RecordPosition {
+                ordinal: frame.ordinal.unwrap_or(cursor.position.ordinal),
+                ..cursor.position
+            };
+            if !self.count_missing(state, cursor, position, frame) {
+                cursor.offset = frame.place.end;
+                continue;
+            }
+            cursor.position = position;
             if state.count_frame(position) {
                 match record_codec::decode(&frame.content) {
                     Some(record) => {
@@ -135,16 +151,50 @@ impl BacklogReader {
                         }
                     }
                     None => {
-                        // It may be another version's: a copy is kept.
-                        self.keep_damaged(position.segment, frame.length);
+                        // It may be another version's: the segment is kept.
+                        self.keep_damaged(position.segment, frame.place.clone());
                         state.skip_frame(position);
                     }
                 }
             }
-            cursor.advance(frame.length);
+            cursor.move_behind(position.ordinal, frame.place.end);
         }
         state.read_up_to(cursor);
         true
+    }
+
+    /// Counts the records between the cursor and a frame, which were damaged. False if the frame is not one of
+    /// those that are still expected: a disk may show old bytes in a new place.
+    fn count_missing(
+        &self,
+        state: &mut State,
+        cursor: ReadCursor,
+        found: RecordPosition,
+        frame: &Frame,
+    ) -> bool {
+        // No frame is shorter than its header.
+        let most = frame.place.start / FRAME_HEADER as u64;
+        let first = u64::from(cursor.position.ordinal);
+        if !(first..=most.max(first)).contains(&found.ordinal.into()) {
+            return false;
+        }
+        let count = state.skip_damaged(cursor.position, found.ordinal);
+        self.log_lost(found.segment, count);
+        true
+    }
+
+    /// Moves the backlog behind bytes that are no frame, and counts the records that were there as far as no later
+    /// frame tells how many they were.
+    fn skip_damage(&self, state: &mut State, frames: &Frames, place: &Range<u64>) {
+        let mut cursor = frames.start;
+        self.keep_damaged(cursor.position.segment, place.clone());
+        if place.end == frames.end && !state.has_more(cursor.position.segment, frames.end) {
+            let count = state.skip_damaged_end(cursor.position);
+            self.log_lost(cursor.position.segment, count);
+        }
+        cursor.offset = place.end;
+        state.read_up_to(cursor);
+        state.stop_appending(cursor.position.segment);
     }
 
     /// Reads frames from the cursor on.
@@ -164,16 +214,15 @@ impl BacklogReader {
             && bytes < MAX_BYTES
             && let Some(open) = &mut self.open
         {
-            let before = open.reader.offset();
             match open.reader.next(end) {
-                Ok(NextFrame::Whole(content)) => {
-                    let length = open.reader.offset() - before;
-                    bytes += length;
-                    read.frames.push(Frame { content, length });
+                Ok(NextFrame::Whole(frame)) => {
+                    bytes += frame.place.end - frame.place.start;
+                    read.frames.push(frame);
                 }
+                // The frames before it are enqueued first.
+                Ok(NextFrame::Damaged(_) | NextFrame::Torn(_)) if !read.frames.is_empty() => break,
                 stopped => {
-                    self.stop_at(start.position.segment, before, end, stopped);
-                    read.reached = Reached::End;
+                    read.reached = self.stop_at(start.position.segment, end, stopped);
                     break;
                 }
             }
@@ -181,20 +230,36 @@ impl BacklogReader {
         read
     }
 
-    /// Keeps a copy of a segment that is damaged at `offset`, unless it just ends there.
-    fn stop_at(&self, segment: SegmentId, offset: u64, end: u64, stopped: io::Result<NextFrame>) {
-        let damage = match stopped {
-            Ok(NextFrame::End | NextFrame::Whole(_)) => return,
+    /// Decides how to go on where no frame is.
+    fn stop_at(&self, segment: SegmentId, end: u64, stopped: io::Result<NextFrame>) -> Reached {
+        match stopped {
+            Ok(NextFrame::End | NextFrame::Whole(_)) => Reached::End,
             // The last write of a process that was killed is not damage.
-            Ok(NextFrame::Torn(_)) if self.newest_found == Some(segment) => return,
-            Ok(NextFrame::Torn(at) | NextFrame::Broken(at)) => at,
+            Ok(NextFrame::Torn(_)) if self.newest_found == Some(segment) => Reached::End,
+            Ok(NextFrame::Torn(at)) => Reached::Damage(at..end),
+            Ok(NextFrame::Damaged(place)) => self.salvage(segment, place, end),
             Err(error) => {
                 self.core.log_disk_error(&error);
-                offset
+                Reached::Refused
             }
-        };
-        self.keep_damaged(segment, end - damage);
-        self.core.lock().stop_appending(segment);
+        }
+    }
+
+    /// Frames of the first format do not say how many were before them, so that behind damage it is not known which
+    /// are acknowledged. All of them are put back into the spool once, and the segment ends where the damage begins.
+    fn salvage(&self, segment: SegmentId, place: Range<u64>, end: u64) -> Reached {
+        let path = segment::path(&self.folder, segment);
+        let has_ordinals = |open: &OpenSegment| open.reader.format().has_ordinals();
+        if place.end == end || self.open.as_ref().is_none_or(has_ordinals) {
+            return Reached::Damage(place);
+        }
+        if disk::about(&damage::kept_path(&path)).is_err()
+            && let Err(error) = incoming::put_back_from(&path, place.end, &self.folder)
+        {
+            self.core.log_disk_error(&error);
+            return Reached::Refused;
+        }
+        Reached::Damage(place.start..end)
     }
 
     /// Opens the segment at the cursor, unless that is where the reader is.
@@ -205,15 +270,15 @@ impl BacklogReader {
             return Ok(());
         }
         self.open = None;
-        match SegmentReader::open_at(&segment::path(&self.folder, id), cursor.offset) {
+        let path = segment::path(&self.folder, id);
+        match FrameReader::open_at(&path, cursor.offset, cursor.position.ordinal) {
             Ok(reader) => {
                 self.open = Some(OpenSegment { id, reader });
                 Ok(())
             }
             Err(error) if error.kind() == io::ErrorKind::NotFound => Err(Reached::End),
             Err(error) if error.kind() == io::ErrorKind::InvalidData => {
-                self.keep_damaged(id, end);
-                Err(Reached::End)
+                Err(Reached::Damage(cursor.offset..end))
             }
             // Too many open files, for instance: the records are there and stay.
             Err(error) => {
@@ -223,12 +288,20 @@ impl BacklogReader {
         }
     }
 
-    /// Keeps a copy of a segment that cannot be read whole.
-    fn keep_damaged(&self, id: SegmentId, bytes: u64) {
+    /// Keeps a segment that cannot be read whole.
+    fn keep_damaged(&self, id: SegmentId, place: Range<u64>) {
         let path = segment::path(&self.folder, id);
-        // The copy may exist from an earlier start.
-        let _ = std::fs::hard_link(&path, path.with_extension("damaged"));
-        SpoolDamaged { bytes }.emit(self.core.metrics());
+        let kept = damage::keep(&path, place.end - place.start, self.core.metrics());
+        if let Err(error) = kept {
+            self.core.log_disk_error(&error);
+        }
+    }
+
+    fn log_lost(&self, id: SegmentId, count: u64) {
+        if count > 0 {
+            let file = &segment::path(&self.folder, id);
+            SpoolRecordsDamaged { file, count }.emit(self.core.metrics());
+        }
     }
 }
 
@@ -238,22 +311,19 @@ mod tests {
     use super::*;
     use crate::observe::Metrics;
     use crate::spool::core::SpoolBounds;
+    use crate::spool::frames::tests::segment_of;
     use crate::spool::segment_index::SegmentIndex;
     use crate::spool::sequence::SequenceFile;
     use crate::spool::state::Initial;
-    use std::io::Write;
     use support::stack::Folder;
 
     #[test]
     fn little_more_than_what_is_read_at_once_is_in_memory() {
         let folder = Folder::unmade();
         std::fs::create_dir_all(folder.path()).unwrap();
-        let mut bytes = Vec::new();
-        for _ in 0..20 {
-            segment::frame(&mut bytes, |out| out.resize(out.len() + 300_000, 7));
-        }
-        let mut file = segment::create(folder.path(), 1).unwrap();
-        file.write_all(&bytes).unwrap();
+        let content: &[u8] = &[7; 300_000];
+        segment_of(folder.path(), 1, &[content; 20]);
+        let end = disk::about(&segment::path(folder.path(), 1)).unwrap().bytes;
         let bounds = SpoolBounds {
             bytes: 1 << 30,
             age: std::time::Duration::MAX,
@@ -261,23 +331,25 @@ mod tests {
             concurrency: 0,
             dead: 0,
         };
-        let (sequence_file, sequencer) = SequenceFile::open(folder.path(), None).unwrap();
+        let metrics = Arc::new(Metrics::new().unwrap());
+        let opened = SequenceFile::open(folder.path(), None, &metrics);
+        let (sequence_file, sequencer) = opened.unwrap();
         let initial = Initial {
             index: SegmentIndex::default(),
             current: 2,
             sequencer,
         };
-        let metrics = Arc::new(Metrics::new().unwrap());
         let state = State::new(initial, bounds.eviction(), bounds.memory, None);
         let core = SpoolCore::new(bounds, state, sequence_file, metrics);
         let mut reader = BacklogReader::new(Arc::new(core), folder.path().into(), None);
         let (mut cursor, mut count) = (ReadCursor::start(1), 0);
         loop {
-            let read = reader.read_frames(cursor, 8 + bytes.len() as u64);
-            let length: u64 = read.frames.iter().map(|frame| frame.length).sum();
-            assert!(length <= MAX_BYTES + 300_008, "{length}");
+            let read = reader.read_frames(cursor, end);
+            let lengths = read.frames.iter().map(|frame| frame.content.len() as u64);
+            let length: u64 = lengths.sum();
+            assert!(length <= MAX_BYTES + 300_000, "{length}");
             for frame in &read.frames {
-                cursor.advance(frame.length);
+                cursor.move_behind(frame.ordinal.unwrap(), frame.place.end);
             }
             count += read.frames.len();
             if read.reached == Reached::End {

@@ -11,6 +11,10 @@ fn folder() -> Folder {
     folder
 }
 
+fn open(folder: &Folder, newest: Option<Latest>) -> (SequenceFile, Sequencer) {
+    SequenceFile::open(folder.path(), newest, &Metrics::new().unwrap()).unwrap()
+}
+
 fn at(sequence: u64) -> SequenceNumber {
     SequenceNumber {
         sequence,
@@ -27,11 +31,11 @@ fn next(mut numbers: Sequencer) -> (u64, ChainHash, Option<u64>) {
 #[test]
 fn contract_5_a_folder_keeps_its_id_and_goes_on_behind_what_is_on_disk() {
     let folder = folder();
-    let (file, numbers) = SequenceFile::open(folder.path(), None).unwrap();
+    let (file, numbers) = open(&folder, None);
     assert_eq!(next(numbers), (1, ChainHash::default(), None));
     file.record_on_disk(at(5)).unwrap();
     file.close(false).unwrap();
-    let (again, numbers) = SequenceFile::open(folder.path(), None).unwrap();
+    let (again, numbers) = open(&folder, None);
     assert_eq!(again.gateway, file.gateway);
     assert_eq!(next(numbers), (6, at(5).link, None));
     again.close(false).unwrap();
@@ -39,27 +43,27 @@ fn contract_5_a_folder_keeps_its_id_and_goes_on_behind_what_is_on_disk() {
         gateway: file.gateway,
         number: at(7),
     });
-    let (_, numbers) = SequenceFile::open(folder.path(), newest).unwrap();
+    let (_, numbers) = open(&folder, newest);
     assert_eq!(next(numbers), (8, at(7).link, None));
-    let (_, numbers) = SequenceFile::open(folder.path(), None).unwrap();
+    let (_, numbers) = open(&folder, None);
     assert_eq!(next(numbers).0, 8, "also once the segments are gone");
 }
 
 #[test]
 fn contract_5_what_went_out_early_is_not_given_again_and_the_cut_is_said_until_it_is_on_disk() {
     let folder = folder();
-    let (file, _) = SequenceFile::open(folder.path(), None).unwrap();
+    let (file, _) = open(&folder, None);
     file.record_on_disk(at(5)).unwrap();
     file.record_early(at(9)).unwrap();
     file.record_early(at(8)).unwrap();
     for _ in 0..2 {
-        let (_, numbers) = SequenceFile::open(folder.path(), None).unwrap();
+        let (_, numbers) = open(&folder, None);
         assert_eq!(next(numbers), (10, at(9).link, Some(5)));
     }
-    let (file, _) = SequenceFile::open(folder.path(), None).unwrap();
+    let (file, _) = open(&folder, None);
     file.record_on_disk(at(10)).unwrap();
     file.close(false).unwrap();
-    let (_, numbers) = SequenceFile::open(folder.path(), None).unwrap();
+    let (_, numbers) = open(&folder, None);
     assert_eq!(next(numbers), (11, at(10).link, None));
 }
 
@@ -67,7 +71,7 @@ fn contract_5_what_went_out_early_is_not_given_again_and_the_cut_is_said_until_i
 fn contract_5_behind_a_crash_of_the_machine_the_numbers_leap() {
     let crashed = |early: bool, ended: bool| {
         let folder = folder();
-        let (mut file, _) = SequenceFile::open(folder.path(), None).unwrap();
+        let (mut file, _) = open(&folder, None);
         file.boot = Uuid::new_v4();
         file.sign(false).unwrap();
         file.record_on_disk(at(5)).unwrap();
@@ -77,7 +81,7 @@ fn contract_5_behind_a_crash_of_the_machine_the_numbers_leap() {
         if ended {
             file.close(false).unwrap();
         }
-        next(SequenceFile::open(folder.path(), None).unwrap().1)
+        next(open(&folder, None).1)
     };
     assert_eq!(crashed(true, false), (5 + LEAP + 1, at(5).link, Some(5)));
     assert_eq!(crashed(true, true), (6, at(5).link, None));
@@ -87,14 +91,14 @@ fn contract_5_behind_a_crash_of_the_machine_the_numbers_leap() {
 #[test]
 fn contract_5_that_a_process_was_cut_off_is_said_until_a_record_has_told() {
     let folder = folder();
-    let (file, _) = SequenceFile::open(folder.path(), None).unwrap();
+    let (file, _) = open(&folder, None);
     file.record_on_disk(at(5)).unwrap();
     for cut_unreported in [true, false] {
-        let (again, numbers) = SequenceFile::open(folder.path(), None).unwrap();
+        let (again, numbers) = open(&folder, None);
         assert_eq!(next(numbers), (6, at(5).link, Some(5)));
         again.close(cut_unreported).unwrap();
     }
-    let (_, numbers) = SequenceFile::open(folder.path(), None).unwrap();
+    let (_, numbers) = open(&folder, None);
     assert_eq!(next(numbers), (6, at(5).link, None));
 }
 
@@ -102,28 +106,54 @@ fn contract_5_that_a_process_was_cut_off_is_said_until_a_record_has_told() {
 fn contract_5_without_the_file_the_segments_say_who_it_was_and_a_damaged_one_is_a_new_gateway() {
     let other = folder();
     let gateway = Uuid::from_u128(4);
-    let (file, numbers) = SequenceFile::open(
-        other.path(),
-        Some(Latest {
-            gateway,
-            number: at(7),
-        }),
-    )
-    .unwrap();
+    let newest = Latest {
+        gateway,
+        number: at(7),
+    };
+    let (file, numbers) = open(&other, Some(newest));
     assert_eq!((file.gateway, next(numbers).0), (gateway, 8));
     for block in [0, 1] {
         let folder = folder();
-        let (file, _) = SequenceFile::open(folder.path(), None).unwrap();
+        let (file, _) = open(&folder, None);
         file.record_on_disk(at(5)).unwrap();
         file.record_early(at(6)).unwrap();
         let path = folder.path().join(FILE_NAME);
         let mut bytes = std::fs::read(&path).unwrap();
         bytes[block * BLOCK + 9] ^= 1;
+        bytes[block * BLOCK + COPY as usize + 9] ^= 1;
         std::fs::write(&path, bytes).unwrap();
-        let (again, numbers) = SequenceFile::open(folder.path(), None).unwrap();
+        let (again, numbers) = open(&folder, None);
         assert_ne!(again.gateway, file.gateway);
         assert_eq!(next(numbers), (1, ChainHash::default(), None));
     }
+}
+
+#[test]
+fn contract_5_a_wrong_bit_anywhere_costs_no_number_and_is_said() {
+    let whole = {
+        let folder = folder();
+        let (file, _) = open(&folder, None);
+        file.record_on_disk(at(5)).unwrap();
+        file.record_early(at(6)).unwrap();
+        std::fs::read(folder.path().join(FILE_NAME)).unwrap()
+    };
+    let metrics = Metrics::new().unwrap();
+    for bit in 0..whole.len() * 8 {
+        let folder = folder();
+        let path = folder.path().join(FILE_NAME);
+        let mut bytes = whole.clone();
+        bytes[bit / 8] ^= 1 << (bit % 8);
+        std::fs::write(&path, &bytes).unwrap();
+        let (_, numbers) = SequenceFile::open(folder.path(), None, &metrics).unwrap();
+        assert_eq!(next(numbers), (7, at(6).link, Some(5)), "{bit}");
+        assert_eq!(metrics.spool.damaged.get(), bit as u64 + 1);
+        assert_eq!(std::fs::read(damage::kept_path(&path)).unwrap(), bytes);
+    }
+    // A file of an earlier version has no copies.
+    let folder = folder();
+    std::fs::write(folder.path().join(FILE_NAME), &whole[..COPY as usize]).unwrap();
+    assert_eq!(next(open(&folder, None).1).0, 7);
+    assert!(!damage::kept_path(&folder.path().join(FILE_NAME)).exists());
 }
 
 #[test]

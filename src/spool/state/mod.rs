@@ -30,7 +30,8 @@ pub(crate) use write_buffer::{Chunk, length_of};
 
 use super::dead_letter::encoding::{EncodedLetter, MAX_WAITING};
 use super::eviction::{DropReason, Dropped, Evicted, EvictionPolicy, UnreadSegment};
-use super::segment::{HEADER, SegmentId};
+use super::frames::format::{HEADER, Marker};
+use super::segment::SegmentId;
 use super::segment_index::{ReadCursor, RecordPosition, SegmentIndex};
 use super::sequence::{Hashed, SequenceNumber, Sequencer};
 use super::shares::SpoolShares;
@@ -43,8 +44,9 @@ use write_buffer::WriteBuffer;
 pub(super) struct State {
     index: SegmentIndex,
     policy: EvictionPolicy,
-    /// The segment that takes new records.
+    /// The segment that takes new records, and the marker of its frames.
     current: SegmentId,
+    marker: Marker,
     sequencer: Sequencer,
     buffer: WriteBuffer,
     accepted: u64,
@@ -166,6 +168,7 @@ impl State {
             index: initial.index,
             policy,
             current: initial.current,
+            marker: Marker::random(),
             sequencer: initial.sequencer,
             buffer: WriteBuffer::default(),
             accepted: 0,
@@ -258,8 +261,9 @@ impl State {
         }
         let record = self.sequencer.assign(hashed);
         let offset = self.current_bytes();
-        let size = self.buffer.append(self.current, &record);
-        let position = self.index.append(self.current, size, now_ms);
+        let position = self.index.next_position(self.current);
+        let size = self.buffer.append(position, self.marker, &record);
+        self.index.append(self.current, size, now_ms);
         self.shares.add(self.current, &record, size);
         self.accepted += 1;
         (ReadCursor { position, offset }, record)
@@ -392,6 +396,12 @@ impl State {
             .filter(|_| self.can_read_backlog() && !self.closing)
     }
 
+    /// Whether a segment has more than these bytes, which are still to be written to its file.
+    pub(super) fn has_more(&self, segment: SegmentId, end: u64) -> bool {
+        let entry = self.index.get(segment);
+        entry.is_some_and(|entry| entry.bytes() > end)
+    }
+
     /// Whether the backlog still continues at this place: its segment may have been dropped.
     pub(super) fn reads_at(&self, cursor: ReadCursor) -> bool {
         self.backlog == Some(cursor)
@@ -419,6 +429,31 @@ impl State {
     pub(super) fn skip_frame(&mut self, position: RecordPosition) {
         self.acks.push(position);
         self.acknowledge(position);
+    }
+
+    /// The frames from this position up to ordinal `end` are damaged; they are done with. Gives how many of them
+    /// were still to be delivered.
+    pub(super) fn skip_damaged(&mut self, from: RecordPosition, end: u32) -> u64 {
+        let mut lost = 0;
+        for ordinal in from.ordinal..end {
+            let position = RecordPosition { ordinal, ..from };
+            if self.count_frame(position) {
+                lost += 1;
+                self.skip_frame(position);
+            }
+        }
+        lost
+    }
+
+    /// Nothing is readable from this position to the end of its segment. Gives how many records were still to be
+    /// delivered, as far as that is known.
+    pub(super) fn skip_damaged_end(&mut self, from: RecordPosition) -> u64 {
+        let known = self
+            .index
+            .get(from.segment)
+            .map_or(0, |entry| entry.records());
+        // A segment of an earlier process does not tell how many records it had: it was one at least.
+        self.skip_damaged(from, known.max(from.ordinal + 1))
     }
 
     /// Continues the backlog at `cursor`, unless its segment was retired while its frames were enqueued.
@@ -520,6 +555,7 @@ impl State {
     fn rotate(&mut self) {
         let old = self.current;
         self.current += 1;
+        self.marker = Marker::random();
         if self.index.seal(old) {
             self.retire(old);
         }

@@ -4,8 +4,10 @@
 //! has taken and neither written nor discarded.
 
 use crate::backend::Record;
+use crate::spool::frames::format::{self, Marker};
 use crate::spool::record_codec;
-use crate::spool::segment::{self, SegmentId};
+use crate::spool::segment::SegmentId;
+use crate::spool::segment_index::RecordPosition;
 
 /// Bytes kept for a disk that refuses to be written; beyond it records are dropped.
 const MAX_UNWRITTEN: u64 = 32 << 20;
@@ -13,6 +15,8 @@ const MAX_UNWRITTEN: u64 = 32 << 20;
 /// Frames for one segment.
 pub(crate) struct Chunk {
     pub(crate) segment: SegmentId,
+    /// The marker of the segment's frames.
+    pub(crate) marker: Marker,
     pub(crate) bytes: Vec<u8>,
 }
 
@@ -32,18 +36,29 @@ impl WriteBuffer {
         self.unwritten > MAX_UNWRITTEN
     }
 
-    /// Encodes a record as the next frame of a segment; gives the frame's length.
-    pub(super) fn append(&mut self, segment: SegmentId, record: &Record) -> u64 {
+    /// Encodes a record as the frame at this position of a segment; gives the frame's length.
+    pub(super) fn append(
+        &mut self,
+        position: RecordPosition,
+        marker: Marker,
+        record: &Record,
+    ) -> u64 {
+        let RecordPosition { segment, ordinal } = position;
         let is_current = |chunk: &Chunk| chunk.segment == segment;
         if !self.chunks.last().is_some_and(is_current) {
-            let bytes = Vec::new();
-            self.chunks.push(Chunk { segment, bytes });
+            self.chunks.push(Chunk {
+                segment,
+                marker,
+                bytes: Vec::new(),
+            });
         }
         let Some(chunk) = self.chunks.last_mut() else {
             return 0;
         };
         let before = chunk.bytes.len();
-        segment::frame(&mut chunk.bytes, |out| record_codec::encode(record, out));
+        format::frame(&mut chunk.bytes, marker, ordinal, |out| {
+            record_codec::encode(record, out);
+        });
         let length = (chunk.bytes.len() - before) as u64;
         self.unwritten += length;
         length

@@ -2,6 +2,7 @@
 //! another version (CONTRACT 23).
 
 use super::*;
+use crate::spool::frames::tests::append_to;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn contract_23_a_backend_that_asks_to_wait_is_asked_until_it_takes_the_record() {
@@ -53,9 +54,8 @@ async fn contract_23_an_entry_of_another_version_is_kept_aside() {
     world.spool.wait_durable(receipt).await;
     let left = copy(folder.path());
     let path = segment::path(left.path(), 1);
-    let mut bytes = std::fs::read(&path).unwrap();
-    segment::frame(&mut bytes, |out| out.extend_from_slice(b"\xffnewer"));
-    std::fs::write(&path, &bytes).unwrap();
+    append_to(&path, b"\xffnewer");
+    let bytes = std::fs::read(&path).unwrap();
     let again = World::open(left.path(), BOUNDS, 200);
     eventually(|| again.spool.waiting() == 0).await;
     assert_eq!(again.close().await, [(1, Stage::PreCall)]);

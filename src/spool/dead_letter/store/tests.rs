@@ -174,27 +174,54 @@ fn contract_23_damage_among_dead_letters_costs_only_what_it_covers() {
     );
     let path = folder.path().join(RefusalClass::Record.newer());
     let whole = std::fs::read(&path).unwrap();
-    let length = (whole.len() - 8) / 5;
-    // In the second letter: its length, its checksum, its text.
-    for place in [0, 2, 5, 600] {
+    let header = format::HEADER as usize;
+    let length = (whole.len() - header) / 5;
+    // In the second letter: its marker, its length, its checksum, its text.
+    for place in [0, 14, 21, 600] {
         let mut bytes = whole.clone();
-        bytes[8 + length + place] ^= 0x55;
+        bytes[header + length + place] ^= 0x55;
         std::fs::write(&path, &bytes).unwrap();
         assert_eq!(times(&folder), [0, 2, 3, 4], "{place}");
     }
-    // A write of an earlier version that was torn, with letters behind it.
-    let mut bytes = whole[..8 + length + 300].to_vec();
-    bytes.extend_from_slice(&whole[8 + length * 2..]);
+    // The last letter, with one that is written behind it: damage is counted once, and kept.
+    let mut bytes = whole.clone();
+    bytes[header + length * 4 + 600] ^= 1;
+    std::fs::write(&path, &bytes).unwrap();
+    let metrics = Metrics::new().unwrap();
+    let mut again = DeadLetterStore::open(folder.path(), 1 << 20);
+    again.keep_damaged(&metrics).unwrap();
+    write(&mut again, vec![letter(7, 422, "key")]);
+    again.keep_damaged(&metrics).unwrap();
+    assert_eq!(times(&folder), [0, 1, 2, 3, 7]);
+    assert_eq!(metrics.spool.damaged_bytes.get(), length as u64);
+    std::fs::remove_file(damage::kept_path(&path)).unwrap();
+    // A torn write with letters behind it.
+    let mut bytes = whole[..header + length + 300].to_vec();
+    bytes.extend_from_slice(&whole[header + length * 2..]);
     std::fs::write(&path, &bytes).unwrap();
     assert_eq!(times(&folder), [0, 2, 3, 4]);
     assert_eq!(replay_dead_letters(folder.path()).unwrap(), 4);
-    assert_eq!(
-        std::fs::read(files::damaged_path(
-            &folder.path().join("dead.letters.taken")
-        ))
-        .unwrap(),
-        bytes
-    );
+    let taken = folder.path().join("dead.letters.taken");
+    assert_eq!(std::fs::read(damage::kept_path(&taken)).unwrap(), bytes);
+}
+
+#[test]
+fn contract_23_letters_join_those_of_an_earlier_version() {
+    let folder = folder();
+    let path = folder.path().join(RefusalClass::Record.newer());
+    let mut bytes = b"MONSPL01".to_vec();
+    for at in 0..3 {
+        let content = letter(at, 422, "key").bytes;
+        let length = u32::try_from(content.len()).unwrap().to_le_bytes();
+        let sum = crc32fast::hash(&[&length[..], &content].concat());
+        bytes.extend_from_slice(&[&length[..], &sum.to_le_bytes(), &content].concat());
+    }
+    std::fs::write(&path, &bytes).unwrap();
+    let mut store = DeadLetterStore::open(folder.path(), 1 << 20);
+    write(&mut store, vec![letter(3, 422, "key")]);
+    assert_eq!(times(&folder), [0, 1, 2, 3]);
+    assert!(std::fs::read(&path).unwrap().starts_with(&bytes));
+    assert_eq!(replay_dead_letters(folder.path()).unwrap(), 4);
 }
 
 #[test]

@@ -1,0 +1,156 @@
+//! One file of dead letters: how letters are appended to it, and what it holds.
+
+use super::encoding::{EncodedLetter, key_of};
+use super::files;
+use crate::spool::disk::{self, File};
+use crate::spool::fault_points::{self, FaultPoint};
+use crate::spool::frames::damage;
+use crate::spool::frames::format::{self, Marker};
+use crate::spool::frames::reader::{Format, FrameReader, NextFrame};
+use std::collections::HashMap;
+use std::io;
+use std::path::Path;
+
+/// Access keys whose use of a file is counted; keys beyond it have no limit of their own.
+const MAX_KEYS: usize = 10_000;
+
+/// A file whose end is known to be a place for further letters.
+#[derive(Clone, Copy)]
+pub(super) struct KnownFile {
+    identity: (u64, u64),
+    bytes: u64,
+    format: Format,
+    /// The number of the next frame.
+    next_ordinal: u32,
+}
+
+/// What a file holds.
+#[derive(Default)]
+pub(super) struct FileUsage {
+    pub(super) bytes: u64,
+    pub(super) letters: u64,
+    /// Bytes that are no letter.
+    pub(super) damaged: u64,
+    /// Bytes by access key.
+    pub(super) keys: HashMap<u64, u64>,
+}
+
+impl KnownFile {
+    /// Appends letters to a file and syncs them. `known` is how this process left it, if it wrote to it before.
+    pub(super) fn append(
+        known: Option<Self>,
+        path: &Path,
+        letters: &[&EncodedLetter],
+    ) -> io::Result<Self> {
+        let mut file = open_locked(path)?;
+        let mut known = Self::of(known, path, &file)?;
+        let mut bytes = Vec::new();
+        if known.bytes == 0 {
+            let marker = Marker::random();
+            bytes.extend_from_slice(&format::file_header(marker));
+            known.format = Format::Marked(marker);
+        }
+        for letter in letters {
+            known
+                .format
+                .append(&mut bytes, known.next_ordinal, &letter.bytes);
+            known.next_ordinal = known.next_ordinal.saturating_add(1);
+        }
+        let written = fault_points::write(FaultPoint::Letters, &mut file, &bytes);
+        written.and_then(|()| file.sync()).inspect_err(|_| {
+            // If this fails too, the next process that opens the file cuts the rest off.
+            let _ = file.set_length(known.bytes);
+        })?;
+        known.bytes = file.about()?.bytes;
+        Ok(known)
+    }
+
+    /// Cuts off the torn end that a crash left of a write: its rest is not written any more. The record of a torn
+    /// letter is still in its segment.
+    fn of(known: Option<Self>, path: &Path, file: &File) -> io::Result<Self> {
+        let about = file.about()?;
+        let is_as_left =
+            |known: &Self| (known.identity, known.bytes) == (about.identity, about.bytes);
+        if let Some(known) = known.filter(is_as_left) {
+            return Ok(known);
+        }
+        let mut reader = FrameReader::open(path).inspect_err(|error| {
+            if error.kind() == io::ErrorKind::InvalidData {
+                // Not a file of dead letters. It is counted when the store reads it.
+                let _ = damage::rename(path);
+            }
+        })?;
+        let mut known = Self {
+            identity: about.identity,
+            bytes: about.bytes,
+            format: reader.format(),
+            next_ordinal: 0,
+        };
+        loop {
+            match reader.next(about.bytes)? {
+                NextFrame::Whole(frame) => {
+                    let ordinal = frame.ordinal.unwrap_or(known.next_ordinal);
+                    known.next_ordinal = ordinal.saturating_add(1);
+                }
+                NextFrame::Damaged(_) => {}
+                NextFrame::Torn(at) => known.bytes = at,
+                NextFrame::End => break,
+            }
+        }
+        if known.bytes < about.bytes {
+            file.set_length(known.bytes)?;
+        }
+        Ok(known)
+    }
+}
+
+impl FileUsage {
+    /// Counts what a file holds: nothing if it is missing or cannot be read.
+    pub(super) fn read(path: &Path) -> Self {
+        let mut usage = Self::default();
+        let read = files::for_each_letter(path, |content| {
+            let bytes = (content.len() + format::FRAME_HEADER) as u64;
+            usage.add(key_of(content).unwrap_or(0), bytes);
+        });
+        match read {
+            Ok(damaged) => usage.damaged = damaged,
+            Err(error) => {
+                log::error!(target: "telemetry", "dead letters cannot be read: {error}");
+            }
+        }
+        usage
+    }
+
+    /// Takes back a letter that was counted and could not be written.
+    pub(super) fn remove(&mut self, letter: &EncodedLetter) {
+        let bytes = (letter.bytes.len() + format::FRAME_HEADER) as u64;
+        self.bytes -= bytes;
+        self.letters -= 1;
+        if let Some(has) = self.keys.get_mut(&letter.key) {
+            *has = has.saturating_sub(bytes);
+        }
+    }
+
+    pub(super) fn add(&mut self, key: u64, bytes: u64) {
+        self.bytes += bytes;
+        self.letters += 1;
+        if self.keys.len() < MAX_KEYS || self.keys.contains_key(&key) {
+            *self.keys.entry(key).or_default() += bytes;
+        }
+    }
+}
+
+/// Opens the file and locks it, so that no replay takes it before the letters are in it.
+fn open_locked(path: &Path) -> io::Result<File> {
+    loop {
+        let file = disk::open_append(path)?;
+        file.lock()?;
+        let named = disk::about(path);
+        if named.is_ok_and(|named| {
+            file.about()
+                .is_ok_and(|opened| opened.identity == named.identity)
+        }) {
+            return Ok(file);
+        }
+    }
+}

@@ -1,0 +1,11 @@
+//! How records lie in the spool's files: in frames, with which a reader finds the next whole record behind any
+//! damage (CONTRACT 23). [`format`] writes them, [`reader`] reads them, [`damage`] keeps what cannot be read, and
+//! [`first_format`] reads the files of versions before 4.2.
+
+pub(crate) mod damage;
+mod first_format;
+pub(crate) mod format;
+pub(crate) mod reader;
+
+#[cfg(test)]
+pub(in crate::spool) mod tests;

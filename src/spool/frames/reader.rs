@@ -1,0 +1,409 @@
+//! Reads a file of frames in order and goes on behind damage: whatever is wrong with some bytes costs the frames
+//! that they are part of, and no other. A sector that the disk cannot read any more counts as such bytes.
+
+use super::first_format;
+use super::format::{FRAME_HEADER, FrameHeader, HEADER, HEADER_COPY, Marker, frame, marker_in};
+use crate::spool::disk::{self, File};
+use memchr::memmem;
+use std::io;
+use std::ops::Range;
+use std::path::Path;
+
+/// Bytes read from the file at once.
+const WINDOW: usize = 256 << 10;
+/// Bytes that a disk reads or fails to read as one.
+const SECTOR: u64 = 4096;
+/// Bytes that are checked for each byte searched in a file of the first format, whose frames cannot be told from
+/// their content for certain.
+const MAX_CHECKED: u64 = 16;
+
+/// A whole frame.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Frame {
+    /// The number of frames before it; None behind damage in a file of the first format.
+    pub(crate) ordinal: Option<u32>,
+    pub(crate) content: Vec<u8>,
+    /// Its place in the file.
+    pub(crate) place: Range<u64>,
+}
+
+/// What a reader finds next.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum NextFrame {
+    Whole(Frame),
+    /// Bytes that are no frame; the next whole frame begins behind them, or the end is there.
+    Damaged(Range<u64>),
+    /// The beginning of a frame whose rest was never written, at this offset. Nothing follows.
+    Torn(u64),
+    /// The end of the readable bytes; more may be appended later.
+    End,
+}
+
+/// How the frames of a file are told apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Format {
+    /// The file ends within its header: its process ended before it wrote a frame.
+    Empty,
+    /// The format of versions before 4.2.
+    First,
+    Marked(Marker),
+}
+
+impl Format {
+    /// Bytes before the first frame.
+    pub(crate) fn header(self) -> u64 {
+        match self {
+            Self::Empty => 0,
+            Self::First => first_format::HEADER,
+            Self::Marked(_) => HEADER,
+        }
+    }
+
+    /// Whether each frame says how many are before it.
+    pub(crate) fn has_ordinals(self) -> bool {
+        matches!(self, Self::Marked(_))
+    }
+
+    /// Appends one frame to `out`, for a file of this format.
+    pub(crate) fn append(self, out: &mut Vec<u8>, ordinal: u32, content: &[u8]) {
+        match self {
+            Self::First => first_format::frame(out, content),
+            Self::Marked(marker) => frame(out, marker, ordinal, |out| {
+                out.extend_from_slice(content);
+            }),
+            Self::Empty => {}
+        }
+    }
+}
+
+/// Reads the frames of one file in order.
+pub(crate) struct FrameReader {
+    file: File,
+    format: Format,
+    offset: u64,
+    /// Counts the frames of a file that does not number them; None behind damage.
+    count: Option<u32>,
+    window: Vec<u8>,
+    window_start: u64,
+}
+
+impl FrameReader {
+    /// Opens a file of frames; `InvalidData` if it is none.
+    pub(crate) fn open(path: &Path) -> io::Result<Self> {
+        let mut reader = Self {
+            file: disk::open(path)?,
+            format: Format::Empty,
+            offset: 0,
+            count: Some(0),
+            window: Vec::new(),
+            window_start: 0,
+        };
+        let end = reader.length()?;
+        reader.format = reader.detect(end)?.ok_or(io::ErrorKind::InvalidData)?;
+        reader.offset = reader.format.header();
+        Ok(reader)
+    }
+
+    /// Opens a file of frames and continues behind the first `ordinal` frames, at `offset`; 0 is the beginning.
+    pub(crate) fn open_at(path: &Path, offset: u64, ordinal: u32) -> io::Result<Self> {
+        let mut reader = Self::open(path)?;
+        if offset > reader.offset {
+            reader.offset = offset;
+            reader.count = Some(ordinal);
+        }
+        Ok(reader)
+    }
+
+    pub(crate) fn format(&self) -> Format {
+        self.format
+    }
+
+    /// The offset at which the next frame begins.
+    pub(crate) fn offset(&self) -> u64 {
+        self.offset
+    }
+
+    /// The file's current length in bytes.
+    pub(crate) fn length(&self) -> io::Result<u64> {
+        Ok(self.file.about()?.bytes)
+    }
+
+    /// Reads on within the first `end` bytes of the file.
+    pub(crate) fn next(&mut self, end: u64) -> io::Result<NextFrame> {
+        if self.offset >= end {
+            return Ok(NextFrame::End);
+        }
+        let Some(frame) = self.frame_at(self.offset, end)? else {
+            return self.skip(end);
+        };
+        self.offset = frame.place.end;
+        self.count = self.count.map(|count| count.saturating_add(1));
+        Ok(NextFrame::Whole(frame))
+    }
+
+    /// Moves behind bytes that are no frame.
+    fn skip(&mut self, end: u64) -> io::Result<NextFrame> {
+        let start = self.offset;
+        let found = match self.format {
+            Format::Empty => None,
+            Format::First => self.find_likely(start + 1, end)?,
+            Format::Marked(marker) => self.find_marked(marker, start + 1, end)?,
+        };
+        self.count = None;
+        self.offset = found.unwrap_or(end);
+        match found.is_none() && self.is_torn(start, end)? {
+            true => Ok(NextFrame::Torn(start)),
+            false => Ok(NextFrame::Damaged(start..self.offset)),
+        }
+    }
+
+    // --- Frames ---
+
+    /// The whole frame at an offset, if there is one.
+    fn frame_at(&mut self, at: u64, end: u64) -> io::Result<Option<Frame>> {
+        let (header, length) = match self.format {
+            Format::Empty => return Ok(None),
+            Format::First => {
+                let Some((length, _)) = self.first_header(at, end)? else {
+                    return Ok(None);
+                };
+                (first_format::FRAME_HEADER as u64, length)
+            }
+            Format::Marked(marker) => match self.header(at, end)? {
+                Some(header) if header.marker == marker => (FRAME_HEADER as u64, header.length),
+                _ => return Ok(None),
+            },
+        };
+        let place = at..at + header + u64::from(length);
+        if place.end > end {
+            return Ok(None);
+        }
+        self.checked(place, header, length, end)
+    }
+
+    /// The frame at this place, if its content has the checksum of its header.
+    fn checked(
+        &mut self,
+        place: Range<u64>,
+        header: u64,
+        length: u32,
+        end: u64,
+    ) -> io::Result<Option<Frame>> {
+        let content = self.read(place.start + header, length as usize, end)?;
+        let (ordinal, is_whole) = match self.format {
+            Format::Marked(_) => {
+                let header = self.header(place.start, end)?;
+                let is_whole = |header: FrameHeader| header.checksum == crc32fast::hash(&content);
+                (
+                    header.map(|header| header.ordinal),
+                    header.is_some_and(is_whole),
+                )
+            }
+            _ => {
+                let expected = self.first_header(place.start, end)?;
+                let checksum = first_format::checksum(length, &content);
+                (self.count, expected == Some((length, checksum)))
+            }
+        };
+        Ok(is_whole.then_some(Frame {
+            ordinal,
+            content,
+            place,
+        }))
+    }
+
+    fn header(&mut self, at: u64, end: u64) -> io::Result<Option<FrameHeader>> {
+        Ok(FrameHeader::parse(self.bytes(at, FRAME_HEADER, end)?))
+    }
+
+    fn first_header(&mut self, at: u64, end: u64) -> io::Result<Option<(u32, u32)>> {
+        let bytes = self.bytes(at, first_format::FRAME_HEADER, end)?;
+        Ok(first_format::parse(bytes))
+    }
+
+    // --- Behind damage ---
+
+    /// The first whole frame with this marker from `from` on.
+    fn find_marked(&mut self, marker: Marker, from: u64, end: u64) -> io::Result<Option<u64>> {
+        let mut from = from;
+        while from + FRAME_HEADER as u64 <= end {
+            let searched = self.bytes(from, WINDOW, end)?;
+            let length = searched.len();
+            let found: Vec<usize> = memmem::find_iter(searched, &marker.0).collect();
+            for index in found {
+                let at = from + index as u64;
+                if self.frame_at(at, end)?.is_some() {
+                    return Ok(Some(at));
+                }
+            }
+            if length < FRAME_HEADER {
+                break;
+            }
+            // A marker may begin in the last bytes.
+            from += (length - FRAME_HEADER) as u64 + 1;
+        }
+        Ok(None)
+    }
+
+    /// The first whole frame of the first format from `from` on, as far as one can tell.
+    fn find_likely(&mut self, from: u64, end: u64) -> io::Result<Option<u64>> {
+        let mut budget = MAX_CHECKED * (end - from.min(end)) + WINDOW as u64;
+        let mut from = from;
+        while from + first_format::PROBE as u64 <= end {
+            let searched = self.bytes(from, WINDOW, end)?;
+            let length = searched.len();
+            let probes = searched.windows(first_format::PROBE).enumerate();
+            let likely = probes.filter(|(_, probe)| first_format::may_begin(probe));
+            let found: Vec<usize> = likely.map(|(index, _)| index).collect();
+            for index in found {
+                let at = from + index as u64;
+                let header = self.first_header(at, end)?;
+                let cost = header.map_or(0, |(length, _)| u64::from(length));
+                if at + cost <= end {
+                    let Some(left) = budget.checked_sub(cost) else {
+                        return Ok(None);
+                    };
+                    budget = left;
+                    if self.frame_at(at, end)?.is_some() {
+                        return Ok(Some(at));
+                    }
+                }
+            }
+            if length < first_format::PROBE {
+                break;
+            }
+            from += (length - first_format::PROBE) as u64 + 1;
+        }
+        Ok(None)
+    }
+
+    /// Whether an interrupted write may have left these bytes at the end: the beginning of a frame, or zeros where
+    /// the file had grown already.
+    fn is_torn(&mut self, start: u64, end: u64) -> io::Result<bool> {
+        let is_beginning = match self.format {
+            Format::Empty => true,
+            Format::First => match self.first_header(start, end)? {
+                Some((length, _)) => {
+                    start + first_format::FRAME_HEADER as u64 + u64::from(length) > end
+                }
+                None => end - start < first_format::FRAME_HEADER as u64,
+            },
+            Format::Marked(marker) => match self.header(start, end)? {
+                Some(header) => {
+                    let length = FRAME_HEADER as u64 + u64::from(header.length);
+                    header.marker == marker && start + length > end
+                }
+                None if end - start < FRAME_HEADER as u64 => {
+                    let bytes = self.bytes(start, marker.0.len(), end)?;
+                    marker.0.starts_with(bytes)
+                }
+                None => false,
+            },
+        };
+        Ok(is_beginning || self.is_zero(start, end)?)
+    }
+
+    fn is_zero(&mut self, start: u64, end: u64) -> io::Result<bool> {
+        let mut from = start;
+        while from < end {
+            let bytes = self.bytes(from, WINDOW, end)?;
+            if bytes.is_empty() || bytes.iter().any(|byte| *byte != 0) {
+                return Ok(false);
+            }
+            from += bytes.len() as u64;
+        }
+        Ok(true)
+    }
+
+    // --- Bytes ---
+
+    /// The format of the file; None if it is not a file of frames.
+    fn detect(&mut self, end: u64) -> io::Result<Option<Format>> {
+        let start = self.bytes(0, HEADER as usize, end)?.to_vec();
+        if start.starts_with(first_format::MAGIC) {
+            return Ok(Some(Format::First));
+        }
+        if let Some(marker) = start.chunks_exact(HEADER_COPY).find_map(marker_in) {
+            return Ok(Some(Format::Marked(marker)));
+        }
+        if start.len() < HEADER as usize {
+            let magic = &start[..start.len().min(super::format::MAGIC.len())];
+            let known = [super::format::MAGIC, first_format::MAGIC];
+            let is_beginning = known.iter().any(|known| known.starts_with(magic));
+            return Ok(is_beginning.then_some(Format::Empty));
+        }
+        // The header is damaged: the first frame stands for it.
+        let marker = self.header(HEADER, end)?.map(|header| header.marker);
+        let formats = marker
+            .map(Format::Marked)
+            .into_iter()
+            .chain([Format::First]);
+        for format in formats {
+            self.format = format;
+            if self.frame_at(format.header(), end)?.is_some() {
+                return Ok(Some(format));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Up to `length` bytes at an offset; fewer only at the end.
+    fn bytes(&mut self, at: u64, length: usize, end: u64) -> io::Result<&[u8]> {
+        let length = length_within(at, length, end);
+        let is_there = at >= self.window_start
+            && at + length as u64 <= self.window_start + self.window.len() as u64;
+        if !is_there {
+            // Nothing behind the end is remembered: it may still be written again.
+            self.window
+                .resize(length_within(at, length.max(WINDOW), end), 0);
+            self.window_start = at;
+            let read = read_past_failures(&self.file, &mut self.window, at)?;
+            self.window.truncate(read);
+        }
+        let from = usize::try_from(at - self.window_start).unwrap_or(usize::MAX);
+        let to = from.saturating_add(length).min(self.window.len());
+        Ok(self.window.get(from..to).unwrap_or_default())
+    }
+
+    /// The bytes of a content.
+    fn read(&mut self, at: u64, length: usize, end: u64) -> io::Result<Vec<u8>> {
+        if length <= WINDOW {
+            return Ok(self.bytes(at, length, end)?.to_vec());
+        }
+        let mut bytes = vec![0; length_within(at, length, end)];
+        let read = read_past_failures(&self.file, &mut bytes, at)?;
+        bytes.truncate(read);
+        Ok(bytes)
+    }
+}
+
+fn length_within(at: u64, length: usize, end: u64) -> usize {
+    let left = usize::try_from(end.saturating_sub(at)).unwrap_or(usize::MAX);
+    length.min(left)
+}
+
+/// Reads at an offset; sectors that the disk cannot read are zeros.
+fn read_past_failures(file: &File, bytes: &mut [u8], at: u64) -> io::Result<usize> {
+    match file.read_at(bytes, at) {
+        Err(error) if is_unreadable(&error) => {}
+        read => return read,
+    }
+    let mut done = 0;
+    while done < bytes.len() {
+        let offset = at + done as u64;
+        let sector = usize::try_from(SECTOR - offset % SECTOR).unwrap_or(usize::MAX);
+        let to = bytes.len().min(done + sector);
+        match file.read_at(&mut bytes[done..to], offset) {
+            Ok(read) if read < to - done => return Ok(done + read),
+            Ok(_) => {}
+            Err(error) if is_unreadable(&error) => bytes[done..to].fill(0),
+            Err(error) => return Err(error),
+        }
+        done = to;
+    }
+    Ok(done)
+}
+
+fn is_unreadable(error: &io::Error) -> bool {
+    error.raw_os_error() == Some(rustix::io::Errno::IO.raw_os_error())
+}

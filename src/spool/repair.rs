@@ -1,0 +1,130 @@
+//! Reads the files again that were kept because they could not be read whole (`monitor spool repair`, CONTRACT 23):
+//! another version of this program may have written them, a disk may have been mended, or a file was restored from
+//! a copy. Records that can be read and were not acknowledged are put back into the spool; the backend recognizes
+//! those it has already.
+
+use super::dead_letter::encoding::record_bytes;
+use super::dead_letter::{files, replay};
+use super::frames::damage::DAMAGED;
+use super::frames::reader::{FrameReader, NextFrame};
+use super::incoming::{self, IncomingFile};
+use super::{ack_log, disk, record_codec};
+use std::collections::HashSet;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// The extension of a file once everything readable in it was put back.
+const REPAIRED: &str = "repaired";
+
+/// The outcome of a repair.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Repaired {
+    /// Files that were read to their end and are done with; they are kept with the suffix `.repaired`.
+    pub files: u64,
+    /// Files that are no files of records, or hold records that this version cannot read; they stay as they are.
+    pub left: u64,
+    /// Files that a process is still reading.
+    pub in_use: u64,
+    /// Records that were put back.
+    pub put_back: u64,
+    /// Bytes that cannot be read.
+    pub unreadable_bytes: u64,
+}
+
+impl Repaired {
+    /// The sum of two folders.
+    pub fn and(self, other: Self) -> Self {
+        Self {
+            files: self.files + other.files,
+            left: self.left + other.left,
+            in_use: self.in_use + other.in_use,
+            put_back: self.put_back + other.put_back,
+            unreadable_bytes: self.unreadable_bytes + other.unreadable_bytes,
+        }
+    }
+}
+
+/// Puts back what can be read of the damaged files in a spool's folder, beside the process that owns it or without
+/// one.
+///
+/// # Errors
+/// When a file cannot be read or written; what was not put back by then is still in its file.
+pub fn repair(folder: &Path) -> io::Result<Repaired> {
+    let incoming = incoming::create_folder(folder)?;
+    replay::copy_owner(folder, &incoming)?;
+    let _lock = files::lock(&incoming)?;
+    replay::remove_unfinished(&incoming)?;
+    let mut repaired = Repaired::default();
+    for path in [damaged_files(folder)?, damaged_files(&incoming)?].concat() {
+        repaired = repaired.and(repair_file(&path, &incoming)?);
+    }
+    Ok(repaired)
+}
+
+fn damaged_files(folder: &Path) -> io::Result<Vec<PathBuf>> {
+    let mut files = disk::list(folder)?;
+    files.retain(|path| path.extension().is_some_and(|kind| kind == DAMAGED));
+    files.sort_unstable();
+    Ok(files)
+}
+
+fn repair_file(path: &Path, incoming: &Path) -> io::Result<Repaired> {
+    let mut repaired = Repaired::default();
+    if is_in_use(path)? {
+        repaired.in_use = 1;
+        return Ok(repaired);
+    }
+    let mut reader = match FrameReader::open(path) {
+        Err(error) if error.kind() == io::ErrorKind::InvalidData => {
+            repaired.left = 1;
+            repaired.unreadable_bytes = disk::about(path)?.bytes;
+            return Ok(repaired);
+        }
+        opened => opened?,
+    };
+    let acks = ack_log::kept_path(path);
+    let acked = ack_log::read_file(&acks).unwrap_or_default();
+    let acked: HashSet<u32> = acked.ordinals.into_iter().collect();
+    let mut out = IncomingFile::create(incoming)?;
+    let end = reader.length()?;
+    loop {
+        match reader.next(end)? {
+            NextFrame::Whole(frame) if frame.ordinal.is_some_and(|it| acked.contains(&it)) => {}
+            NextFrame::Whole(frame) => match record_in(&frame.content) {
+                Some(record) => out.append(record)?,
+                None => {
+                    repaired.left = 1;
+                    repaired.unreadable_bytes += frame.place.end - frame.place.start;
+                }
+            },
+            NextFrame::Damaged(place) => repaired.unreadable_bytes += place.end - place.start,
+            NextFrame::Torn(at) => repaired.unreadable_bytes += end - at,
+            NextFrame::End => break,
+        }
+    }
+    replay::copy_owner(incoming, out.path())?;
+    repaired.put_back = out.publish()?;
+    if repaired.left == 0 {
+        disk::rename(path, &path.with_extension(REPAIRED))?;
+        // A file without one is not a segment.
+        let _ = disk::remove(&acks);
+        repaired.files = 1;
+    }
+    Ok(repaired)
+}
+
+/// Whether the file still has the name under which a process reads it.
+fn is_in_use(kept: &Path) -> io::Result<bool> {
+    let identity = disk::about(kept)?.identity;
+    let names = [kept.with_extension("seg"), kept.with_extension("")];
+    let is_same = |path: &PathBuf| disk::about(path).is_ok_and(|about| about.identity == identity);
+    Ok(names.iter().any(is_same))
+}
+
+/// The encoded record in a frame of a segment, or in a dead letter.
+fn record_in(content: &[u8]) -> Option<&[u8]> {
+    let is_record = record_codec::decode(content).is_some();
+    is_record
+        .then_some(content)
+        .or_else(|| record_bytes(content))
+}

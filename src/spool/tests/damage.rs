@@ -1,0 +1,145 @@
+//! What damaged files cost a spool that opens them (CONTRACT 23).
+
+use super::*;
+use crate::spool::frames::tests::{append_to, to_first_format};
+
+/// A folder with a segment that holds the prompts of so many exchanges.
+async fn left_behind(exchanges: u128) -> Folder {
+    let folder = Folder::unmade();
+    let world = World::open(folder.path(), BOUNDS, 0);
+    let pushed = (0..exchanges).map(|exchange| world.spool.push(record(exchange, Stage::PreCall)));
+    let receipt = pushed.last().unwrap();
+    world.spool.wait_durable(receipt).await;
+    copy(folder.path())
+}
+
+/// Changes a bit in the text of the record in the middle of a segment; gives the exchange it is of.
+fn damage_middle(path: &Path, exchanges: u128) -> u128 {
+    let mut bytes = std::fs::read(path).unwrap();
+    let texts: Vec<_> = memchr::memmem::find_iter(&bytes, &b"text ".repeat(20)).collect();
+    assert_eq!(texts.len() as u128, exchanges);
+    let middle = texts.len() / 2;
+    bytes[texts[middle]] ^= 1;
+    std::fs::write(path, bytes).unwrap();
+    middle as u128
+}
+
+fn exchanges(taken: &[(u128, Stage)]) -> Vec<u128> {
+    let mut exchanges: Vec<_> = taken.iter().map(|(exchange, _)| *exchange).collect();
+    exchanges.sort_unstable();
+    exchanges.dedup();
+    exchanges
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn damage_is_set_aside_and_never_stops_a_start() {
+    let left = left_behind(51).await;
+    let first = segment::path(left.path(), 1);
+    let lost = damage_middle(&first, 51);
+    std::fs::write(segment::path(left.path(), 2), b"nonsense").unwrap();
+    std::fs::write(segment::path(left.path(), 3), b"").unwrap();
+    let again = World::open(left.path(), BOUNDS, 200);
+    eventually(|| again.spool.waiting() == 0).await;
+    assert_eq!(again.metric("monitor_spool_damaged_total"), 2.0);
+    assert_eq!(
+        again.metric("monitor_spool_lost_total{reason=\"damaged\"}"),
+        1.0
+    );
+    assert_eq!(files(left.path(), "damaged"), 2);
+    let taken = exchanges(&again.close().await);
+    assert!(taken.iter().copied().eq((0..51).filter(|it| *it != lost)));
+    let once_more = World::open(left.path(), BOUNDS, 200);
+    eventually(|| once_more.spool.waiting() == 0).await;
+    assert_eq!(once_more.close().await, []);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn contract_23_acknowledgements_behind_damage_stay_those_of_their_records() {
+    let left = left_behind(20).await;
+    let lost = damage_middle(&segment::path(left.path(), 1), 20);
+    ack_log::append(left.path(), 1, &[3, 15]).unwrap();
+    let again = World::open(left.path(), BOUNDS, 200);
+    eventually(|| again.spool.waiting() == 0).await;
+    let taken = exchanges(&again.close().await);
+    let expected = (0..20).filter(|it| ![3, 15, lost].contains(it));
+    assert!(taken.iter().copied().eq(expected), "{taken:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn contract_23_damage_in_acknowledged_records_loses_none() {
+    let left = left_behind(20).await;
+    let damaged = damage_middle(&segment::path(left.path(), 1), 20);
+    ack_log::append(left.path(), 1, &[u32::try_from(damaged).unwrap()]).unwrap();
+    let again = World::open(left.path(), BOUNDS, 200);
+    eventually(|| again.spool.waiting() == 0).await;
+    assert_eq!(
+        again.metric("monitor_spool_lost_total{reason=\"damaged\"}"),
+        0.0
+    );
+    assert_eq!(again.metric("monitor_spool_damaged_total"), 1.0);
+    assert_eq!(again.close().await.len(), 19);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn contract_23_a_segment_of_an_earlier_version_is_delivered_around_its_damage() {
+    let left = left_behind(20).await;
+    let path = segment::path(left.path(), 1);
+    to_first_format(&path);
+    ack_log::append(left.path(), 1, &[3, 15]).unwrap();
+    let lost = damage_middle(&path, 20);
+    let again = World::open(left.path(), BOUNDS, 200);
+    // Behind the damage it is not known which record is which: 15 is sent again.
+    again.delivered(18).await;
+    eventually(|| again.spool.waiting() == 0).await;
+    let taken = exchanges(&again.close().await);
+    let expected = (0..20).filter(|it| ![3, lost].contains(it));
+    assert!(taken.iter().copied().eq(expected), "{taken:?}");
+    assert_eq!(files(left.path(), "damaged"), 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn contract_23_a_segment_of_an_earlier_version_is_read_with_its_acknowledgements() {
+    let left = left_behind(20).await;
+    to_first_format(&segment::path(left.path(), 1));
+    ack_log::append(left.path(), 1, &[3, 15]).unwrap();
+    let again = World::open(left.path(), BOUNDS, 200);
+    eventually(|| again.spool.waiting() == 0).await;
+    assert_eq!(again.metric("monitor_spool_damaged_total"), 0.0);
+    assert_eq!(again.close().await.len(), 18);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn contract_23_repair_puts_back_what_was_set_aside_and_can_be_read() {
+    let left = left_behind(20).await;
+    let path = segment::path(left.path(), 1);
+    let damaged = path.with_extension("damaged");
+    let lost = damage_middle(&path, 20);
+    ack_log::append(left.path(), 1, &[3]).unwrap();
+    std::fs::rename(&path, &damaged).unwrap();
+    std::fs::rename(ack_log::path(left.path(), 1), ack_log::kept_path(&damaged)).unwrap();
+    std::fs::write(left.path().join("chain.damaged"), b"nonsense").unwrap();
+    let done = repair(left.path()).unwrap();
+    assert_eq!((done.files, done.left, done.put_back), (1, 1, 18));
+    assert!(done.unreadable_bytes > 100);
+    assert_eq!(files(left.path(), "repaired"), 1);
+    assert_eq!(repair(left.path()).unwrap().files, 0, "only once");
+    let again = World::open(left.path(), BOUNDS, 200);
+    again.delivered(18).await;
+    let taken = exchanges(&again.close().await);
+    let expected = (0..20).filter(|it| ![3, lost].contains(it));
+    assert!(taken.iter().copied().eq(expected), "{taken:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn contract_23_repair_leaves_files_in_use_and_records_of_another_version() {
+    let left = left_behind(3).await;
+    let path = segment::path(left.path(), 1);
+    append_to(&path, b"\xffnewer");
+    let damaged = path.with_extension("damaged");
+    std::fs::hard_link(&path, &damaged).unwrap();
+    assert_eq!(repair(left.path()).unwrap().in_use, 1);
+    std::fs::remove_file(&path).unwrap();
+    let done = repair(left.path()).unwrap();
+    assert_eq!((done.files, done.left, done.put_back), (0, 1, 3));
+    assert!(damaged.exists());
+}

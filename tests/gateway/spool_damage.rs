@@ -1,0 +1,187 @@
+//! CONTRACT 23 with damaged files, through the binary: a wrong bit costs the record it is in, and that is said.
+
+use serde_json::Value;
+use std::collections::HashSet;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::Arc;
+use support::backend::{Backend, Manner};
+use support::eventually;
+use support::request::{HELLO, Request};
+use support::stack::{Builder, Folder, Stack};
+use support::upstream::Upstream;
+
+const CALLS: usize = 12;
+/// Bytes before the first frame, and of a frame before its content.
+const FILE_HEADER: usize = 64;
+const FRAME_HEADER: usize = 24;
+
+fn registering(upstream: &Upstream, backend: &Backend, folder: &Arc<Folder>) -> Builder {
+    Stack::gateway()
+        .upstream(upstream)
+        .monitor(backend)
+        .folder(folder)
+}
+
+fn spool_of(folder: &Folder) -> PathBuf {
+    folder.path().join("data/spool")
+}
+
+/// What the command prints about a spool.
+fn spool(action: &str, folder: &Folder) -> Value {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_monitor"));
+    command
+        .env_clear()
+        .args(["spool", action, "--json", "--dir"]);
+    let output = command.arg(spool_of(folder)).output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.success(), "{said}");
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
+/// A folder in which a gateway was killed with the records of all calls in one segment; its path.
+fn left_behind(upstream: &Upstream, backend: &Backend, folder: &Arc<Folder>) -> PathBuf {
+    let mut stack = registering(upstream, backend, folder).start();
+    for call in 0..CALLS {
+        let request = Request::chat(HELLO).header("X-User-Id", &format!("user-{call}"));
+        assert_eq!(stack.call(&request).status(), 200);
+    }
+    eventually("all are on disk", || {
+        (spool("status", folder)["records"] == 2 * CALLS).then_some(())
+    });
+    stack.process.signal("KILL");
+    stack.process.await_exit();
+    let files = std::fs::read_dir(spool_of(folder)).unwrap();
+    let mut files = files.map(|file| file.unwrap().path());
+    files
+        .find(|path| path.extension().is_some_and(|kind| kind == "seg"))
+        .unwrap()
+}
+
+/// The places of a segment's frames.
+fn frames(bytes: &[u8]) -> Vec<std::ops::Range<usize>> {
+    let (mut at, mut frames) = (FILE_HEADER, Vec::new());
+    while at < bytes.len() {
+        let length = u32::from_le_bytes(bytes[at + 12..at + 16].try_into().unwrap());
+        let end = at + FRAME_HEADER + length as usize;
+        frames.push(at..end);
+        at = end;
+    }
+    frames
+}
+
+/// The user and the stage of each record that the backend has.
+fn stored(backend: &Backend) -> HashSet<(String, bool)> {
+    let calls = backend.calls().into_iter();
+    let names = calls.map(|call| {
+        let user = call.parameter("user_id").as_str().unwrap().to_owned();
+        (user, call.is_pre())
+    });
+    names.collect()
+}
+
+/// Starts a gateway in the folder and waits until nothing is owed.
+fn delivered(upstream: &Upstream, backend: &Backend, folder: &Arc<Folder>) -> Stack {
+    backend.recovers();
+    backend.forget();
+    let stack = registering(upstream, backend, folder).start();
+    eventually("nothing is owed", || {
+        let status = spool("status", folder);
+        (status["records"] == 0 && status["put_back"] == 0).then_some(())
+    });
+    stack
+}
+
+#[test]
+fn contract_23_a_wrong_bit_in_a_segment_costs_the_record_it_is_in_and_is_said() {
+    let upstream = Upstream::ok();
+    // A marker, an ordinal, the high byte of a length, either checksum, a text.
+    for place in [3, 9, 15, 17, 22, FRAME_HEADER + 100] {
+        let (backend, folder) = (Backend::that(Manner::Refuses(500)), Folder::new());
+        let path = left_behind(&upstream, &backend, &folder);
+        let mut bytes = std::fs::read(&path).unwrap();
+        let frames = frames(&bytes);
+        assert_eq!(frames.len(), 2 * CALLS);
+        bytes[frames[5].start + place] ^= 0x80;
+        std::fs::write(&path, &bytes).unwrap();
+        let stack = delivered(&upstream, &backend, &folder);
+        assert_eq!(stored(&backend).len(), 2 * CALLS - 1, "{place}");
+        let lost = stack.metric("monitor_spool_lost_total{reason=\"damaged\"}");
+        assert_eq!(
+            (lost, stack.metric("monitor_spool_damaged_total")),
+            (1.0, 1.0)
+        );
+        let kept = std::fs::read(path.with_extension("damaged")).unwrap();
+        assert!(kept == bytes, "{place}: the file is kept");
+        let said = stack.stderr();
+        assert_eq!(
+            said.matches("unreadable bytes in the spool").count(),
+            1,
+            "{said}"
+        );
+        assert_eq!(spool("status", &folder)["damaged_files"], 1);
+    }
+}
+
+#[test]
+fn contract_23_a_segment_of_the_last_release_is_delivered_and_a_wrong_bit_there_costs_its_record() {
+    let upstream = Upstream::ok();
+    for damaged in [None, Some(3)] {
+        let (backend, folder) = (Backend::that(Manner::Refuses(500)), Folder::new());
+        let path = left_behind(&upstream, &backend, &folder);
+        let bytes = std::fs::read(&path).unwrap();
+        let mut old = b"MONSPL01".to_vec();
+        for (index, place) in frames(&bytes).into_iter().enumerate() {
+            let content = &bytes[place.start + FRAME_HEADER..place.end];
+            let mut length = u32::try_from(content.len()).unwrap().to_le_bytes();
+            let checksum = crc32fast::hash(&[&length[..], content].concat());
+            if damaged == Some(index) {
+                length[3] ^= 0x80;
+            }
+            old.extend_from_slice(&length);
+            old.extend_from_slice(&checksum.to_le_bytes());
+            old.extend_from_slice(content);
+        }
+        std::fs::write(&path, &old).unwrap();
+        let stack = delivered(&upstream, &backend, &folder);
+        let lost = usize::from(damaged.is_some());
+        eventually("all others arrive", || {
+            (stored(&backend).len() == 2 * CALLS - lost).then_some(())
+        });
+        assert_eq!(stack.metric("monitor_spool_damaged_total"), lost as f64);
+    }
+}
+
+#[test]
+fn contract_23_what_an_older_version_set_aside_is_put_back_by_repair() {
+    let (upstream, backend) = (Upstream::ok(), Backend::that(Manner::Refuses(500)));
+    let folder = Folder::new();
+    let path = left_behind(&upstream, &backend, &folder);
+    std::fs::rename(&path, path.with_extension("damaged")).unwrap();
+    let _stack = delivered(&upstream, &backend, &folder);
+    assert_eq!(stored(&backend).len(), 0);
+    let done = spool("repair", &folder);
+    assert_eq!(done["put_back"], 2 * CALLS, "{done}");
+    eventually("they arrive", || {
+        (stored(&backend).len() == 2 * CALLS).then_some(())
+    });
+    assert_eq!(spool("status", &folder)["damaged_files"], 0);
+}
+
+#[test]
+fn contract_23_a_start_reads_regular_files_only() {
+    let (upstream, backend) = (Upstream::ok(), Backend::that(Manner::Refuses(500)));
+    let folder = Folder::new();
+    let path = left_behind(&upstream, &backend, &folder);
+    let acks = path.with_extension("ack");
+    std::os::unix::fs::symlink("/dev/zero", acks).unwrap();
+    let pipe = spool_of(&folder).join("0000000000000077.seg");
+    make_pipe(&pipe);
+    let _stack = delivered(&upstream, &backend, &folder);
+    assert_eq!(stored(&backend).len(), 2 * CALLS);
+}
+
+fn make_pipe(path: &Path) {
+    let made = Command::new("mkfifo").arg(path).status().unwrap();
+    assert!(made.success());
+}
