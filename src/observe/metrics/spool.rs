@@ -40,7 +40,7 @@ const DAMAGED: About = (
     "monitor_spool_damaged_total",
     "Parts of the spool's files that could not be read.",
 );
-const DAMAGED_BYTES: About = ("monitor_spool_damaged_bytes_total", "Bytes of those parts.");
+const DAMAGED_BYTES: About = ("monitor_spool_damaged_bytes_total", "Bytes of the spool's files that could not be read.");
 
 /// Of the spool of this process.
 pub struct SpoolMetrics {
