@@ -4,8 +4,10 @@
 
 use super::dead_letter::encoding::EncodedLetter;
 use super::eviction::{DropReason, Dropped, EvictionPolicy};
+use super::segment_index::RecordPosition;
 use super::sequence::{Hashed, Latest, SequenceFile, SequenceNumber};
 use super::state::{LeasedRecord, NotAccepted, State};
+use super::system::now_ms;
 use crate::backend::Record;
 use crate::observe::Metrics;
 use crate::observe::TelemetryOutcome;
@@ -13,7 +15,7 @@ use crate::observe::events::{DeadLettersLost, RecordFinished, SpoolDiskFailed, S
 use monitor_model::Stage;
 use std::io;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 use tokio::sync::watch;
 
 /// What a spool may use.
@@ -153,10 +155,21 @@ impl SpoolCore {
         leased.record
     }
 
-    /// Makes a record that the backend refused with that status a dead letter.
-    pub(super) fn add_dead_letter(&self, status: u16, record: &Record) {
-        let letter = EncodedLetter::new(now_ms(), status, record);
-        if !self.lock().add_dead_letter(letter) {
+    /// Makes a record that the backend refused with that status a dead letter. It leaves the spool once the letter
+    /// is on disk.
+    pub(super) fn add_dead_letter(
+        &self,
+        status: u16,
+        record: &Record,
+        position: Option<RecordPosition>,
+    ) {
+        let mut letter = EncodedLetter::new(now_ms(), status, record);
+        letter.position = position;
+        let mut state = self.lock();
+        if !state.add_dead_letter(letter) {
+            if let Some(position) = position {
+                state.finish_leased(position);
+            }
             DeadLettersLost { count: 1 }.emit(&self.metrics);
         }
     }
@@ -272,12 +285,4 @@ impl SpoolCore {
     pub(super) fn log_unwritten(&self, count: u64) {
         self.log_dropped(Dropped::new(DropReason::Disk, count));
     }
-}
-
-/// Milliseconds since 1970 (UTC); 0 on a machine whose clock is set before it.
-pub(super) fn now_ms() -> i64 {
-    let since = SystemTime::now()
-        .duration_since(UNIX_EPOCH)
-        .unwrap_or_default();
-    i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
 }

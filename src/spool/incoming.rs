@@ -13,7 +13,8 @@ use crate::observe::Metrics;
 use crate::observe::events::{SpoolDiskFailed, SpoolRecordsDamaged};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::Duration;
+use tokio::time::Instant;
 use uuid::Uuid;
 
 /// How often the folder is scanned.

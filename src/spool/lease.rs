@@ -50,10 +50,8 @@ impl Lease {
     /// The backend refused the record for good with that status: it becomes a dead letter.
     pub fn refused(mut self, status: u16) {
         if let Some(leased) = self.leased.take() {
-            self.core.add_dead_letter(status, &leased.record);
-            if let Some(position) = leased.position {
-                self.core.lock().finish_leased(position);
-            }
+            self.core
+                .add_dead_letter(status, &leased.record, leased.position);
         }
     }
 

@@ -32,6 +32,7 @@ mod segment_index;
 mod sequence;
 mod shares;
 mod state;
+mod system;
 mod takeover;
 mod writer;
 
@@ -43,7 +44,8 @@ pub use recovery::{FolderSummary, SpoolError, summarize};
 pub use repair::{Repaired, repair};
 pub use takeover::{existing_folders, sibling_folders, take_over};
 
-use self::core::{SpoolCore, now_ms};
+use self::core::SpoolCore;
+use self::system::now_ms;
 use crate::backend::{Analyzer, Record};
 use crate::observe::Metrics;
 use delivery::breaker::DeliveryBreaker;
@@ -115,6 +117,28 @@ impl Spool {
         analyzer: Arc<dyn Analyzer>,
         metrics: Arc<Metrics>,
     ) -> Result<Opened, SpoolError> {
+        let (spool, delivery, writer) = Self::assemble(folder, bounds, analyzer, metrics)?;
+        let thread = std::thread::Builder::new()
+            .name("spool".into())
+            .spawn(move || writer.run())
+            .map_err(|error| SpoolError::folder(folder, &error))?;
+        Ok(Opened {
+            closer: Closer {
+                core: spool.core.clone(),
+                thread,
+            },
+            spool,
+            delivery,
+        })
+    }
+
+    /// The parts of a spool, of which none runs yet.
+    fn assemble(
+        folder: &Path,
+        bounds: SpoolBounds,
+        analyzer: Arc<dyn Analyzer>,
+        metrics: Arc<Metrics>,
+    ) -> Result<(Self, Delivery, Writer), SpoolError> {
         let refused = |error| SpoolError::folder(folder, &error);
         let lock = recovery::lock(folder)?;
         let found = recovery::recover(folder, &metrics).map_err(refused)?;
@@ -128,19 +152,9 @@ impl Spool {
         let state = State::new(initial, bounds.eviction(), bounds.memory, wakes);
         let core = Arc::new(SpoolCore::new(bounds, state, found.sequence_file, metrics));
         let writer = Writer::new(core.clone(), folder.into(), lock, found.newest);
-        let thread = std::thread::Builder::new()
-            .name("spool".into())
-            .spawn(move || writer.run())
-            .map_err(refused)?;
         let breaker = Arc::new(DeliveryBreaker::new());
-        Ok(Opened {
-            delivery: Delivery::new(core.clone(), dispatcher, analyzer, breaker.clone()),
-            closer: Closer {
-                core: core.clone(),
-                thread,
-            },
-            spool: Self { core, breaker },
-        })
+        let delivery = Delivery::new(core.clone(), dispatcher, analyzer, breaker.clone());
+        Ok((Self { core, breaker }, delivery, writer))
     }
 
     /// Accepts a record and returns at once. If nothing more can be kept, the oldest records are dropped,
@@ -241,5 +255,7 @@ impl Closer {
     }
 }
 
+#[cfg(test)]
+mod simulation;
 #[cfg(test)]
 mod tests;

@@ -37,6 +37,7 @@ use super::frames::damage;
 use super::frames::reader::{FrameReader, NextFrame};
 use super::record_codec;
 use super::segment::{self, SegmentId};
+use super::system::boot_id;
 use crate::backend::Record;
 use crate::observe::Metrics;
 use monitor_model::{Chain, ChainHash};
@@ -59,7 +60,7 @@ const OWNER: u64 = 0;
 const ON_DISK: u64 = BLOCK as u64;
 /// Offset of the block with the highest number sent before it was on disk.
 const EARLY: u64 = 2 * BLOCK as u64;
-/// From a block to its copy. Versions before 4.2 have none, and leave those there are as they find them.
+/// From a block to its copy. Versions up to 4.1 have none, and leave those there are as they find them.
 const COPY: u64 = 3 * BLOCK as u64;
 
 /// A number that was given, and its record's link in the hash chain.
@@ -387,13 +388,6 @@ fn write_block(file: &File, at: u64, content: [u8; CONTENT]) -> io::Result<()> {
     block[CONTENT..].copy_from_slice(&crc32fast::hash(&content).to_le_bytes());
     file.write_at(&block, at)?;
     file.write_at(&block, at + COPY)
-}
-
-/// The id of the machine's current boot; a new one on each call if the system does not tell.
-fn boot_id() -> Uuid {
-    let text = std::fs::read_to_string("/proc/sys/kernel/random/boot_id");
-    let id = text.ok().and_then(|text| Uuid::parse_str(text.trim()).ok());
-    id.unwrap_or_else(Uuid::new_v4)
 }
 
 #[cfg(test)]

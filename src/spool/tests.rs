@@ -57,7 +57,7 @@ impl Analyzer for Backend {
     }
 }
 
-fn answer() -> AnalysisResponse {
+pub(super) fn answer() -> AnalysisResponse {
     serde_json::from_value(serde_json::json!({
         "request_id": "00000000-0000-0000-0000-000000000000", "schema_version": "2.0.0",
         "status": "success", "errors": [], "tokens": {"count": 0, "usage_severity": null},
@@ -131,7 +131,7 @@ async fn eventually(mut holds: impl FnMut() -> bool) {
     patience.await.unwrap();
 }
 
-fn record(exchange: u128, stage: Stage) -> Record {
+pub(super) fn record(exchange: u128, stage: Stage) -> Record {
     Record {
         stage,
         context: Arc::new(RecordContext {

@@ -4,7 +4,7 @@
 //! are written again later.
 
 use super::ack_log;
-use super::core::{SpoolCore, now_ms};
+use super::core::SpoolCore;
 use super::dead_letter::encoding::EncodedLetter;
 use super::dead_letter::import::DeadLetterImport;
 use super::dead_letter::store::DeadLetterStore;
@@ -18,6 +18,7 @@ use super::segment::{self, SegmentId};
 use super::segment_index::RecordPosition;
 use super::sequence::SequenceNumber;
 use super::state::{Chunk, Progress, State, length_of};
+use super::system::now_ms;
 use crate::observe::events::{DeadLettersLost, SpoolThreadPanicked};
 use std::collections::{BTreeMap, VecDeque};
 use std::io;
@@ -68,8 +69,10 @@ struct Upkeep {
 
 /// Whether the thread goes on after a round.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Round {
+pub(super) enum Round {
     More,
+    /// The disk refused; it is tried again a little later.
+    Refused,
     Last,
 }
 
@@ -99,9 +102,13 @@ impl Writer {
     /// refuses: it is logged, and the thread goes on where it was. At worst a record is sent twice.
     pub(super) fn run(mut self) {
         loop {
-            match catch_unwind(AssertUnwindSafe(|| self.round())) {
+            match catch_unwind(AssertUnwindSafe(|| {
+                self.wait();
+                self.round()
+            })) {
                 Ok(Round::Last) => return,
                 Ok(Round::More) => {}
+                Ok(Round::Refused) => std::thread::sleep(RETRY),
                 Err(_) => {
                     self.core.set_degraded(true);
                     SpoolThreadPanicked.emit(self.core.metrics());
@@ -111,7 +118,8 @@ impl Writer {
         }
     }
 
-    fn round(&mut self) -> Round {
+    /// Does everything there is to do, without waiting.
+    pub(super) fn round(&mut self) -> Round {
         let progress = self.collect();
         let is_written = self.write();
         if is_written {
@@ -133,24 +141,29 @@ impl Writer {
             self.incoming.step(&mut accept, core.metrics());
             self.core.set_degraded(false);
         }
-        if !is_written || backlog == BacklogStatus::Refused {
-            std::thread::sleep(RETRY);
+        match !is_written || backlog == BacklogStatus::Refused {
+            true => Round::Refused,
+            false => Round::More,
         }
-        Round::More
     }
 
-    /// Waits for something to do and takes it over from the shared state.
+    /// Waits for something to do, and a moment more for further records to come.
+    fn wait(&self) {
+        let mut state = self.core.lock();
+        if !self.has_work(&state) {
+            state = self.core.wait_for_work(state, TICK);
+        }
+        let may_gather = state.may_gather();
+        drop(state);
+        if may_gather {
+            std::thread::sleep(GATHER);
+        }
+    }
+
+    /// Takes over what there is to do from the shared state.
     fn collect(&mut self) -> Progress {
         let core = self.core.clone();
         let mut state = core.lock();
-        if !self.has_work(&state) {
-            state = core.wait_for_work(state, TICK);
-        }
-        if state.may_gather() {
-            drop(state);
-            std::thread::sleep(GATHER);
-            state = core.lock();
-        }
         let round = state.begin_round(now_ms());
         core.measure(&state);
         drop(state);
@@ -160,6 +173,12 @@ impl Writer {
         self.upkeep.evicted.extend(round.evicted);
         core.log_dropped(round.dropped);
         round.progress
+    }
+
+    /// Whether a file of the folder `incoming` is being accepted.
+    #[cfg(test)]
+    pub(super) fn is_accepting(&self) -> bool {
+        self.incoming.is_busy()
     }
 
     fn has_work(&self, state: &State) -> bool {
@@ -234,6 +253,13 @@ impl Writer {
             self.core.log_disk_error(&error);
         }
         self.core.log_unwritten(written.refused);
+        if !written.settled.is_empty() {
+            let mut state = self.core.lock();
+            for position in written.settled {
+                state.finish_leased(position);
+            }
+            self.upkeep.add_acks(state.take_acks());
+        }
         let metrics = self.core.metrics();
         if written.evicted > 0 {
             let count = written.evicted;

@@ -40,7 +40,10 @@ const DAMAGED: About = (
     "monitor_spool_damaged_total",
     "Parts of the spool's files that could not be read.",
 );
-const DAMAGED_BYTES: About = ("monitor_spool_damaged_bytes_total", "Bytes of the spool's files that could not be read.");
+const DAMAGED_BYTES: About = (
+    "monitor_spool_damaged_bytes_total",
+    "Bytes of the spool's files that could not be read.",
+);
 
 /// Of the spool of this process.
 pub struct SpoolMetrics {
@@ -82,6 +85,11 @@ impl SpoolMetrics {
             damaged: counter(registry, DAMAGED)?,
             damaged_bytes: counter(registry, DAMAGED_BYTES)?,
         })
+    }
+
+    /// Records that were dropped so far for that reason.
+    pub fn lost_so_far(&self, reason: &str) -> u64 {
+        self.lost.with_label_values(&[reason]).get()
     }
 
     /// Records were dropped from the spool undelivered.

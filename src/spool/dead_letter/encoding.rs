@@ -3,6 +3,7 @@
 
 use crate::backend::Record;
 use crate::spool::record_codec;
+use crate::spool::segment_index::RecordPosition;
 use std::hash::BuildHasher;
 use std::sync::LazyLock;
 
@@ -65,6 +66,8 @@ pub(crate) struct EncodedLetter {
     /// Stands for the record's access key within this process.
     pub(crate) key: u64,
     pub(crate) bytes: Vec<u8>,
+    /// The record's position in the spool, which it leaves once the letter is on disk.
+    pub(crate) position: Option<RecordPosition>,
 }
 
 impl EncodedLetter {
@@ -77,6 +80,7 @@ impl EncodedLetter {
             class: RefusalClass::of_status(status),
             key: hash_key(record),
             bytes,
+            position: None,
         }
     }
 
@@ -87,6 +91,7 @@ impl EncodedLetter {
             class: RefusalClass::of_status(u16::from_le_bytes(status)),
             key: key_of(&content)?,
             bytes: content,
+            position: None,
         })
     }
 }

@@ -26,25 +26,49 @@ pub fn dead_letters(folder: &Path) -> io::Result<Vec<DeadLetter>> {
     Ok(letters)
 }
 
-/// Calls `visit` with each whole dead letter of a file and gives the bytes that are damaged. A missing file has
-/// neither.
-pub(crate) fn for_each_letter(path: &Path, mut visit: impl FnMut(&[u8])) -> io::Result<u64> {
+/// What cannot be read of a file of dead letters.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct LetterDamage {
+    pub(crate) bytes: u64,
+    /// Letters that were there, as far as it is known.
+    pub(crate) letters: u64,
+}
+
+/// Calls `visit` with each whole dead letter of a file and gives what is damaged. A missing file has neither.
+pub(crate) fn for_each_letter(
+    path: &Path,
+    mut visit: impl FnMut(&[u8]),
+) -> io::Result<LetterDamage> {
+    let mut damage = LetterDamage::default();
     let mut reader = match FrameReader::open(path) {
         Ok(reader) => reader,
         Err(error) => {
             return match error.kind() {
-                io::ErrorKind::NotFound => Ok(0),
-                io::ErrorKind::InvalidData => Ok(disk::about(path)?.bytes),
+                io::ErrorKind::NotFound => Ok(damage),
+                io::ErrorKind::InvalidData => {
+                    damage.bytes = disk::about(path)?.bytes;
+                    damage.letters = 1;
+                    Ok(damage)
+                }
                 _ => Err(error),
             };
         }
     };
-    let (end, mut damaged) = (reader.length()?, 0);
+    let (end, mut expected) = (reader.length()?, 0_u32);
     loop {
         match reader.next(end)? {
-            NextFrame::Whole(frame) => visit(&frame.content),
-            NextFrame::Damaged(place) => damaged += place.end - place.start,
-            NextFrame::Torn(_) | NextFrame::End => return Ok(damaged),
+            NextFrame::Whole(frame) => {
+                let ordinal = frame.ordinal.unwrap_or(expected);
+                damage.letters += u64::from(ordinal.saturating_sub(expected));
+                expected = ordinal.saturating_add(1);
+                visit(&frame.content);
+            }
+            NextFrame::Damaged(place) => {
+                damage.bytes += place.end - place.start;
+                // Otherwise the next letter tells how many they were.
+                damage.letters += u64::from(place.end == end || !reader.format().has_ordinals());
+            }
+            NextFrame::Torn(_) | NextFrame::End => return Ok(damage),
         }
     }
 }

@@ -13,7 +13,8 @@ use crate::spool::frames::reader::{FrameReader, NextFrame};
 use crate::spool::incoming;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::Duration;
+use tokio::time::Instant;
 
 /// How often the folder is scanned, and a disk that refuses is tried again.
 const SCAN_INTERVAL: Duration = Duration::from_secs(1);

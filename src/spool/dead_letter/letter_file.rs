@@ -1,7 +1,7 @@
 //! One file of dead letters: how letters are appended to it, and what it holds.
 
 use super::encoding::{EncodedLetter, key_of};
-use super::files;
+use super::files::{self, LetterDamage};
 use crate::spool::disk::{self, File};
 use crate::spool::fault_points::{self, FaultPoint};
 use crate::spool::frames::damage;
@@ -29,8 +29,7 @@ pub(super) struct KnownFile {
 pub(super) struct FileUsage {
     pub(super) bytes: u64,
     pub(super) letters: u64,
-    /// Bytes that are no letter.
-    pub(super) damaged: u64,
+    pub(super) damage: LetterDamage,
     /// Bytes by access key.
     pub(super) keys: HashMap<u64, u64>,
 }
@@ -61,6 +60,10 @@ impl KnownFile {
             // If this fails too, the next process that opens the file cuts the rest off.
             let _ = file.set_length(known.bytes);
         })?;
+        if known.bytes == 0 {
+            // The directory entry has to survive a crash too: the records are about to leave their segments.
+            disk::sync_folder(path.parent().unwrap_or(path))?;
+        }
         known.bytes = file.about()?.bytes;
         Ok(known)
     }
@@ -113,7 +116,7 @@ impl FileUsage {
             usage.add(key_of(content).unwrap_or(0), bytes);
         });
         match read {
-            Ok(damaged) => usage.damaged = damaged,
+            Ok(damage) => usage.damage = damage,
             Err(error) => {
                 log::error!(target: "telemetry", "dead letters cannot be read: {error}");
             }

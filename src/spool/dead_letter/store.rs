@@ -4,15 +4,18 @@
 //! share of a file, so that a flood of one key pushes out no letter of another.
 
 use super::encoding::{EncodedLetter, MAX_WAITING, RefusalClass};
-use super::files;
+use super::files::{self, LetterDamage};
 use super::letter_file::{FileUsage, KnownFile};
 use crate::observe::Metrics;
+use crate::observe::events::SpoolRecordsDamaged;
 use crate::spool::disk;
 use crate::spool::frames::{damage, format};
+use crate::spool::segment_index::RecordPosition;
 use std::collections::HashMap;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::Duration;
+use tokio::time::Instant;
 
 /// One access key has this fraction of a file at most if there are others.
 const SHARE: u64 = 4;
@@ -30,7 +33,7 @@ pub(crate) struct DeadLetterStore {
     size: u64,
     next_check: Instant,
     /// Damaged bytes of the files, as far as they are counted and kept.
-    damage_kept: HashMap<PathBuf, u64>,
+    damage_kept: HashMap<PathBuf, LetterDamage>,
 }
 
 /// The outcome of a write.
@@ -41,6 +44,8 @@ pub(crate) struct Written {
     pub(crate) refused: u64,
     /// Letters that were dropped to keep the bounds.
     pub(crate) evicted: u64,
+    /// Positions of the records whose letters do not wait any more.
+    pub(crate) settled: Vec<RecordPosition>,
 }
 
 /// What all letters of a store take.
@@ -59,6 +64,11 @@ struct ClassFiles {
     older: FileUsage,
     /// The newer file as this process left it.
     known: Option<KnownFile>,
+}
+
+/// Bytes of a letter in a file.
+fn frame_length(letter: &EncodedLetter) -> u64 {
+    (letter.bytes.len() + format::FRAME_HEADER) as u64
 }
 
 impl DeadLetterStore {
@@ -82,7 +92,7 @@ impl DeadLetterStore {
         self.waiting.extend(new);
         let mut written = Written::default();
         while !self.waiting.is_empty() && written.error.is_none() {
-            written.error = self.write_some(&mut written.evicted).err();
+            written.error = self.write_some(&mut written).err();
         }
         let mut bytes: usize = self.waiting.iter().map(|letter| letter.bytes.len()).sum();
         let too_many = self.waiting.iter().take_while(|letter| {
@@ -91,7 +101,10 @@ impl DeadLetterStore {
             is_over
         });
         let too_many = too_many.count();
-        self.waiting.drain(..too_many);
+        let refused = self.waiting.drain(..too_many);
+        written
+            .settled
+            .extend(refused.filter_map(|letter| letter.position));
         written.refused = too_many as u64;
         written
     }
@@ -134,10 +147,13 @@ impl DeadLetterStore {
             let names = [files.class.newer(), files.class.older()];
             for (name, usage) in names.into_iter().zip([&files.newer, &files.older]) {
                 let path = self.folder.join(name);
-                let kept = self.damage_kept.get(&path).copied().unwrap_or(0);
-                if usage.damaged > kept {
-                    damage::keep(&path, usage.damaged - kept, metrics)?;
-                    self.damage_kept.insert(path, usage.damaged);
+                let (now, kept) = (usage.damage, self.damage_kept.get(&path).copied());
+                let kept = kept.unwrap_or_default();
+                if now.bytes > kept.bytes {
+                    damage::keep(&path, now.bytes - kept.bytes, metrics)?;
+                    let count = now.letters.saturating_sub(kept.letters);
+                    SpoolRecordsDamaged { file: &path, count }.emit(metrics);
+                    self.damage_kept.insert(path, now);
                 }
             }
         }
@@ -146,22 +162,26 @@ impl DeadLetterStore {
 
     /// Writes the waiting letters of the first one's class up to a full file; counts the letters
     /// that were dropped to keep the bounds, also if the write fails.
-    fn write_some(&mut self, evicted: &mut u64) -> io::Result<()> {
+    fn write_some(&mut self, written: &mut Written) -> io::Result<()> {
         let Some(first) = self.waiting.first() else {
             return Ok(());
         };
         let class = first.class;
         let files = &mut self.classes[class as usize];
-        *evicted += files.make_room(&self.folder, first.bytes.len() as u64)?;
+        written.evicted += files.make_room(&self.folder, first)?;
         let selection = files.select(&self.waiting);
         let chosen = selection.chosen.iter().map(|index| &self.waiting[*index]);
         let chosen: Vec<_> = chosen.collect();
         files.append(&self.folder, &chosen)?;
-        *evicted += selection.over_share;
+        written.evicted += selection.over_share;
         let mut index = 0;
         self.waiting.retain(|letter| {
             index += 1;
-            letter.class != class || index > selection.examined
+            let waits = letter.class != class || index > selection.examined;
+            if !waits {
+                written.settled.extend(letter.position);
+            }
+            waits
         });
         self.size = files::size(&self.folder);
         self.recount();
@@ -218,7 +238,8 @@ impl ClassFiles {
     }
 
     /// Makes a full file the older one; gives the number of letters lost with the previous older file.
-    fn make_room(&mut self, folder: &Path, length: u64) -> io::Result<u64> {
+    fn make_room(&mut self, folder: &Path, next: &EncodedLetter) -> io::Result<u64> {
+        let length = frame_length(next);
         if self.newer.letters == 0 || self.newer.bytes + length <= self.limit {
             return Ok(0);
         }
@@ -241,7 +262,7 @@ impl ClassFiles {
             examined: waiting.len(),
         };
         for (index, letter) in waiting.iter().enumerate() {
-            let bytes = (letter.bytes.len() + format::FRAME_HEADER) as u64;
+            let bytes = frame_length(letter);
             if letter.class != self.class {
                 continue;
             }
@@ -264,11 +285,11 @@ impl ClassFiles {
         let mut rest = letters;
         while let Some(first) = rest.first() {
             if self.older.letters == 0 {
-                self.make_room(folder, first.bytes.len() as u64)?;
+                self.make_room(folder, first)?;
             }
             let before = self.newer.letters;
             for letter in rest {
-                let bytes = (letter.bytes.len() + format::FRAME_HEADER) as u64;
+                let bytes = frame_length(letter);
                 if self.newer.letters > 0 && self.newer.bytes + bytes > self.limit {
                     break;
                 }

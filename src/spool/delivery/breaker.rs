@@ -4,9 +4,10 @@
 use crate::http_client::{
     Admission, Attempt, BreakerSettings, CircuitBreaker, LateFailure, Transition,
 };
-use std::hash::{BuildHasher, Hasher, RandomState};
-use std::time::{Duration, Instant};
+use crate::spool::system;
+use std::time::Duration;
 use tokio::sync::Notify;
+use tokio::time::Instant;
 
 const SETTINGS: BreakerSettings = BreakerSettings {
     failures_to_open: 1,
@@ -34,11 +35,12 @@ impl DeliveryBreaker {
     pub(super) async fn wait_for_turn(&self) -> Attempt {
         loop {
             let changed = self.changed.notified();
-            let wait = match self.breaker.admit(Instant::now()) {
+            let wait = match self.breaker.admit(Instant::now().into_std()) {
                 Admission::Closed(attempt) | Admission::Probe(attempt) => return attempt,
                 Admission::Open { retry_in } => retry_in,
             };
             tokio::select! {
+                biased;
                 () = changed => {}
                 () = tokio::time::sleep(wait) => {}
             }
@@ -54,9 +56,9 @@ impl DeliveryBreaker {
 
     /// The backend did not answer this attempt. The wait is shortened at random by up to a half.
     pub(super) fn failed(&self, attempt: Attempt) {
-        let random = RandomState::new().build_hasher().finish() % 500;
-        let jitter = 0.5 + random as f64 / 1_000.0;
-        self.breaker.failed(attempt, Instant::now(), jitter);
+        let jitter = 0.5 + (system::random() % 500) as f64 / 1_000.0;
+        let now = Instant::now().into_std();
+        self.breaker.failed(attempt, now, jitter);
         // Workers that waited for the earlier time have to wait for the new one.
         self.changed.notify_waiters();
     }

@@ -5,6 +5,7 @@ use super::context::WorkerContext;
 use super::pending_attachments::AttachmentsOf;
 use crate::observe::events::{AttachmentsAbandoned, RecordFinished};
 use crate::observe::{AttachmentOutcome, TelemetryOutcome};
+use crate::spool::segment_index::RecordPosition;
 use crate::spool::state::DeliveryItem;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
@@ -81,19 +82,26 @@ impl OutcomeHandler {
 
     /// The backend refuses the record for good: it becomes a dead letter.
     pub(super) fn refused(&self, item: &DeliveryItem, status: u16, reason: &str) {
-        self.shared.core.add_dead_letter(status, &item.record);
+        self.shared
+            .core
+            .add_dead_letter(status, &item.record, item.position);
         self.log_finished(item, TelemetryOutcome::Refused, reason);
         if item.record.files.is_some() {
             let reason = "the backend refused the record";
             self.log_abandoned(item, AttachmentOutcome::NoRecord, reason);
         }
-        self.finish(item);
+        self.leave(None, item.weight);
     }
 
     /// The record leaves the spool.
     pub(super) fn finish(&self, item: &DeliveryItem) {
+        self.leave(item.position, item.weight);
+    }
+
+    /// A record of this weight leaves its worker, and the spool if it is named.
+    fn leave(&self, position: Option<RecordPosition>, weight: u64) {
         let mut state = self.shared.core.lock();
-        state.finish(item.position, item.weight);
+        state.finish(position, weight);
         if state.wakes_writer() {
             self.shared.core.wake_writer();
         }

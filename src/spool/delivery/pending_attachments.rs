@@ -5,8 +5,9 @@
 use crate::backend::{FileList, RecordContext};
 use monitor_model::RecordId;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, oneshot};
+use tokio::time::Instant;
 
 /// How long a record waits for memory that other records' files take.
 const PATIENCE: Duration = Duration::from_secs(1);

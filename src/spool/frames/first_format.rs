@@ -1,4 +1,4 @@
-//! Files of versions before 4.2: the header `MONSPL01`, then frames `length, checksum, content`. They are read and
+//! Files of versions up to 4.1: the header `MONSPL01`, then frames `length, checksum, content`. They are read and
 //! never written, except for dead letters, which are appended to the file there is until it is full. Such frames
 //! have no marker: behind damage, one is searched by the first bytes that a record or a dead letter begins with.
 

@@ -1,6 +1,6 @@
 //! How records lie in the spool's files: in frames, with which a reader finds the next whole record behind any
 //! damage (CONTRACT 23). [`format`] writes them, [`reader`] reads them, [`damage`] keeps what cannot be read, and
-//! [`first_format`] reads the files of versions before 4.2.
+//! [`first_format`] reads the files of versions up to 4.1.
 
 pub(crate) mod damage;
 mod first_format;

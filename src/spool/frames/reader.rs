@@ -44,7 +44,7 @@ pub(crate) enum NextFrame {
 pub(crate) enum Format {
     /// The file ends within its header: its process ended before it wrote a frame.
     Empty,
-    /// The format of versions before 4.2.
+    /// The format of versions up to 4.1.
     First,
     Marked(Marker),
 }
@@ -323,14 +323,14 @@ impl FrameReader {
         if start.starts_with(first_format::MAGIC) {
             return Ok(Some(Format::First));
         }
-        if let Some(marker) = start.chunks_exact(HEADER_COPY).find_map(marker_in) {
-            return Ok(Some(Format::Marked(marker)));
-        }
         if start.len() < HEADER as usize {
             let magic = &start[..start.len().min(super::format::MAGIC.len())];
             let known = [super::format::MAGIC, first_format::MAGIC];
             let is_beginning = known.iter().any(|known| known.starts_with(magic));
             return Ok(is_beginning.then_some(Format::Empty));
+        }
+        if let Some(marker) = start.chunks_exact(HEADER_COPY).find_map(marker_in) {
+            return Ok(Some(Format::Marked(marker)));
         }
         // The header is damaged: the first frame stands for it.
         let marker = self.header(HEADER, end)?.map(|header| header.marker);

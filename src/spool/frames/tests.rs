@@ -39,7 +39,7 @@ pub(in crate::spool) fn append_to(path: &Path, content: &[u8]) {
     std::fs::write(path, bytes).unwrap();
 }
 
-/// Rewrites a file as versions before 4.2 wrote it.
+/// Rewrites a file as versions up to 4.1 wrote it.
 pub(in crate::spool) fn to_first_format(path: &Path) {
     let mut bytes = first_format::MAGIC.to_vec();
     for content in contents(path) {
@@ -267,7 +267,7 @@ fn contract_23_damage_that_is_longer_than_what_is_read_at_once_is_skipped() {
     assert_eq!(found.whole[1].1, vec![7; 300_000]);
 }
 
-/// A file of a version before 4.2, with records.
+/// A file of version 4.1, with records.
 fn first_file() -> (Vec<u8>, Vec<usize>) {
     let mut bytes = first_format::MAGIC.to_vec();
     let mut ends = Vec::new();

@@ -63,7 +63,7 @@ fn a_segment_may_go_once_it_is_sealed_and_all_is_acknowledged() {
             ordinal: 129
         }
     );
-    assert_eq!((index.bytes(), index.unacked()), (8 + 1300, 130));
+    assert_eq!((index.bytes(), index.unacked()), (HEADER + 1300, 130));
     for position in &positions[1..] {
         assert!(!index.acknowledge(*position));
         assert!(!index.acknowledge(*position), "twice is once");

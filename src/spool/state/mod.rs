@@ -383,6 +383,11 @@ impl State {
         }
     }
 
+    /// Hands the writer what was acknowledged since its round began.
+    pub(super) fn take_acks(&mut self) -> Vec<RecordPosition> {
+        std::mem::take(&mut self.acks)
+    }
+
     /// The writer has written or discarded so many bytes.
     pub(super) fn released(&mut self, bytes: u64) {
         self.buffer.released(bytes);

@@ -240,3 +240,19 @@ fn letters_of_a_process_before_push_out_none_of_this_ones() {
     // And none of the other class has to go for them.
     assert_eq!(store.import(&[letter(0, 401, "key")]).unwrap(), 0);
 }
+
+#[test]
+fn contract_23_a_letter_that_fits_but_for_its_frame_begins_a_new_file() {
+    let length = letter(0, 422, "key").bytes.len() as u64;
+    for room in 0..=format::FRAME_HEADER as u64 {
+        let folder = folder();
+        // Room for two letters in a file, and for a third one without all of its frame.
+        let file = 3 * length + 2 * format::FRAME_HEADER as u64 + room + format::HEADER;
+        let limit = (file * 2 * 4).div_ceil(3) / 4 * 4;
+        let mut store = DeadLetterStore::open(folder.path(), limit);
+        for at in 0..4 {
+            write(&mut store, vec![letter(at, 422, "key")]);
+        }
+        assert_eq!(times(&folder), [0, 1, 2, 3], "{room}");
+    }
+}

@@ -1,0 +1,435 @@
+//! One simulated history: what happens to a spool, and what is left of the promises in the end.
+
+use super::backend::{Backend, Key, Mood, key};
+use crate::backend::Record;
+use crate::observe::Metrics;
+use crate::spool::disk::simulated::{self, Chance, Faults};
+use crate::spool::lease::Lease;
+use crate::spool::tests::record;
+use crate::spool::writer::{Round, Writer};
+use crate::spool::{Receipt, Spool, SpoolBounds, dead_letters};
+use monitor_model::{RecordId, Stage};
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+const DAY_MS: i64 = 86_400_000;
+/// Rounds until a spool has to be empty once everything works again. The longest wait is that of a retry: 30 s.
+const PATIENCE: u32 = 6_000;
+/// Virtual time between two of them.
+const PACE: Duration = Duration::from_millis(50);
+
+thread_local! {
+    /// Metrics cost more than a history: all of a thread share one set.
+    static METRICS: RefCell<Option<Arc<Metrics>>> = const { RefCell::new(None) };
+}
+
+pub(super) struct History {
+    chance: Chance,
+    folder: PathBuf,
+    bounds: SpoolBounds,
+    backend: Arc<Backend>,
+    metrics: Arc<Metrics>,
+    /// What was said to be lost before: records by damage, and all.
+    lost_before: (u64, u64),
+    /// Everything that was given to the spool.
+    given: BTreeMap<Key, String>,
+    /// What is promised of it.
+    promised: BTreeSet<Key>,
+    /// Promised on the word of a disk that lied.
+    doubtful: BTreeSet<Key>,
+    /// Given to this process and not yet on disk, with the receipts.
+    waiting: Vec<(Key, Receipt)>,
+    exchange: u128,
+    rotten: u64,
+    power_failures: u64,
+    lied: bool,
+    told: Vec<String>,
+    broken: Vec<String>,
+}
+
+/// A process with the spool.
+struct Process {
+    spool: Spool,
+    writer: Writer,
+    delivery: tokio::task::JoinHandle<()>,
+    leases: Vec<Lease>,
+}
+
+impl History {
+    pub(super) fn run(seed: u64) -> Self {
+        let mut chance = Chance::new(seed);
+        let folder = simulated::start(chance.next(), 20_000 * DAY_MS);
+        let metrics = METRICS.with_borrow_mut(|metrics| {
+            let shared = metrics.get_or_insert_with(|| Arc::new(Metrics::new().unwrap()));
+            shared.clone()
+        });
+        let mut history = Self {
+            bounds: SpoolBounds {
+                bytes: [1 << 30, 1 << 30, 6_000][chosen(&mut chance, 3)],
+                age: Duration::from_secs([7 * 86_400, 3_600][chosen(&mut chance, 2)]),
+                memory: [1 << 20, 3_000][chosen(&mut chance, 2)],
+                concurrency: 1 + chosen(&mut chance, 3),
+                dead: 1 << 20,
+            },
+            backend: Arc::new(Backend::new(chance.next())),
+            lost_before: (damaged(&metrics), lost(&metrics)),
+            metrics,
+            chance,
+            folder,
+            given: BTreeMap::new(),
+            promised: BTreeSet::new(),
+            doubtful: BTreeSet::new(),
+            waiting: Vec::new(),
+            exchange: 0,
+            rotten: 0,
+            power_failures: 0,
+            lied: false,
+            told: Vec::new(),
+            broken: Vec::new(),
+        };
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_time()
+            .start_paused(true)
+            .build()
+            .unwrap();
+        runtime.block_on(history.live());
+        drop(runtime);
+        simulated::stop();
+        history
+    }
+
+    /// What happened, in order.
+    pub(super) fn told(&self) -> &[String] {
+        &self.told
+    }
+
+    /// What should not have happened.
+    pub(super) fn broken(&self) -> &[String] {
+        &self.broken
+    }
+
+    pub(super) fn promised(&self) -> u64 {
+        self.promised.len() as u64
+    }
+
+    fn tell(&mut self, what: impl Into<String>) {
+        self.told.push(what.into());
+    }
+
+    async fn live(&mut self) {
+        let mut process = self.open().await;
+        for _ in 0..10 + self.chance.below(30) {
+            process = self.step(process).await;
+        }
+        self.tell("everything works again");
+        simulated::set_faults(|faults| *faults = Faults::default());
+        self.backend.set_mood(Mood::Takes);
+        process.leases.clear();
+        let process = self.drain(process).await;
+        // A start looks at every file once more.
+        let process = self.restart(process).await;
+        let process = self.drain(process).await;
+        process.delivery.abort();
+        let _ = process.delivery.await;
+        self.judge();
+    }
+
+    // --- What happens ---
+
+    async fn step(&mut self, mut process: Process) -> Process {
+        match self.chance.below(24) {
+            0..=5 => self.push(&process),
+            6 => self.lease(&mut process),
+            7 => self.end_lease(&mut process),
+            8..=13 => {
+                self.round(&mut process);
+            }
+            14..=16 => {
+                let ms = 1 + self.chance.below(3_000);
+                self.tell(format!("{ms} ms pass"));
+                tokio::time::sleep(Duration::from_millis(ms)).await;
+                simulated::move_clock(i64::try_from(ms).unwrap_or(0));
+            }
+            17 | 18 => {
+                let mood = Mood::ALL[chosen(&mut self.chance, Mood::ALL.len())];
+                self.tell(format!("the backend: {mood:?}"));
+                self.backend.set_mood(mood);
+            }
+            19 => self.fault(),
+            20 => self.rot(),
+            21 => {
+                let minutes = i64::try_from(self.chance.below(20)).unwrap_or(0) - 10;
+                self.tell(format!("the clock jumps by {minutes} minutes"));
+                simulated::move_clock(minutes * 60_000);
+            }
+            22 => return self.crash(process).await,
+            _ => return self.restart(process).await,
+        }
+        process
+    }
+
+    fn record(&mut self, stage: Stage) -> Record {
+        let length = chosen(&mut self.chance, 200);
+        Record {
+            message: format!("{}-{}", self.exchange, "x".repeat(length)),
+            ..record(self.exchange, stage)
+        }
+    }
+
+    fn push(&mut self, process: &Process) {
+        for _ in 0..=self.chance.below(3) {
+            self.exchange += 1;
+            for stage in [Stage::PreCall, Stage::PostCall] {
+                let record = self.record(stage);
+                let key = key(&record);
+                self.given.insert(key, record.message.clone());
+                let receipt = process.spool.push(record);
+                self.tell(format!("{key:?} is pushed: {receipt:?}"));
+                self.waiting.push((key, receipt));
+            }
+        }
+    }
+
+    fn lease(&mut self, process: &mut Process) {
+        self.exchange += 1;
+        let record = self.record(Stage::PreCall);
+        let key = key(&record);
+        self.given.insert(key, record.message.clone());
+        self.tell(format!("{key:?} is leased"));
+        process.leases.push(process.spool.lease(record));
+    }
+
+    fn end_lease(&mut self, process: &mut Process) {
+        let Some(lease) = process.leases.pop() else {
+            return;
+        };
+        let key = lease.record().map(key);
+        match self.chance.below(3) {
+            0 => {
+                let receipt = lease.release();
+                self.tell(format!("{key:?} is released: {receipt:?}"));
+                self.waiting.extend(key.map(|key| (key, receipt)));
+            }
+            1 => {
+                self.tell(format!("{key:?} was stored by its call"));
+                if let Some(record) = lease.record() {
+                    self.backend.store(record);
+                }
+                lease.delivered(RecordId::random());
+            }
+            _ => {
+                self.tell(format!("{key:?} is dropped"));
+                drop(lease);
+            }
+        }
+    }
+
+    fn fault(&mut self) {
+        let mut chance = self.chance.clone();
+        let what = match chance.below(4) {
+            0 => {
+                simulated::set_faults(|faults| faults.fails_sync = true);
+                "the next sync fails"
+            }
+            1 => {
+                simulated::set_faults(|faults| faults.lies = true);
+                "the next sync lies"
+            }
+            2 => {
+                simulated::set_faults(|faults| faults.full = true);
+                "the disk is full"
+            }
+            _ => {
+                simulated::set_faults(|faults| faults.full = false);
+                "the disk has room"
+            }
+        };
+        self.chance = chance;
+        self.tell(what);
+    }
+
+    fn rot(&mut self) {
+        if let Some(path) = simulated::rot() {
+            self.rotten += 1;
+            let name = path.file_name().unwrap_or_default().to_string_lossy();
+            let kind = name.rsplit('.').next().unwrap_or_default().to_owned();
+            self.tell(format!("a bit of a file {kind} rots"));
+        }
+    }
+
+    /// One round of the spool's thread, and what it said to be on disk.
+    fn round(&mut self, process: &mut Process) -> Round {
+        let lies = simulated::lies_told();
+        let round = process.writer.round();
+        let written = process.spool.core.disk().written;
+        let is_written = |receipt: &Receipt| receipt.0 <= written;
+        let now: Vec<_> = self
+            .waiting
+            .extract_if(.., |(_, receipt)| is_written(receipt))
+            .collect();
+        self.tell(format!("a round: {round:?}, {written} on disk"));
+        if simulated::lies_told() > lies {
+            self.lied = true;
+            self.doubtful.extend(now.iter().map(|(key, _)| *key));
+        }
+        self.promised.extend(now.into_iter().map(|(key, _)| key));
+        round
+    }
+
+    async fn crash(&mut self, process: Process) -> Process {
+        let Process {
+            spool,
+            writer,
+            delivery,
+            leases,
+        } = process;
+        delivery.abort();
+        let _ = delivery.await;
+        // Nothing of them reaches the disk or the backend any more.
+        drop((leases, spool, writer));
+        self.waiting.clear();
+        match self.chance.once_in(2) {
+            true => {
+                self.tell("the power fails");
+                self.power_failures += 1;
+                simulated::fail_power();
+                // What only a lie had put on disk may be gone.
+                for key in std::mem::take(&mut self.doubtful) {
+                    self.promised.remove(&key);
+                }
+                if self.lied {
+                    // So may the letters of refused records.
+                    let backend = &self.backend;
+                    self.promised.retain(|key| !backend.refuses(key.0));
+                }
+            }
+            false => self.tell("the process is killed"),
+        }
+        self.open().await
+    }
+
+    async fn restart(&mut self, mut process: Process) -> Process {
+        self.tell("the process ends in order");
+        process.leases.clear();
+        process.spool.core.lock().close();
+        loop {
+            tokio::time::sleep(PACE).await;
+            if self.round(&mut process) == Round::Last {
+                break;
+            }
+        }
+        // A stop waits for the workers only so long.
+        let _ = tokio::time::timeout(Duration::from_secs(30), &mut process.delivery).await;
+        process.delivery.abort();
+        let _ = (&mut process.delivery).await;
+        drop(process);
+        self.waiting.clear();
+        self.open().await
+    }
+
+    async fn open(&mut self) -> Process {
+        loop {
+            let backend = self.backend.clone();
+            let metrics = self.metrics.clone();
+            match Spool::assemble(&self.folder, self.bounds, backend, metrics) {
+                Ok((spool, delivery, writer)) => {
+                    return Process {
+                        spool,
+                        writer,
+                        delivery: tokio::spawn(delivery.run()),
+                        leases: Vec::new(),
+                    };
+                }
+                // It is started again, as a service manager does, until the disk has room.
+                Err(error) => {
+                    self.tell(format!("it does not start: {error}"));
+                    simulated::set_faults(|faults| faults.full = false);
+                    tokio::time::sleep(PACE).await;
+                }
+            }
+        }
+    }
+
+    // --- The end ---
+
+    async fn drain(&mut self, mut process: Process) -> Process {
+        for _ in 0..PATIENCE {
+            self.round(&mut process);
+            tokio::time::sleep(PACE).await;
+            simulated::move_clock(50);
+            let figures = process
+                .spool
+                .core
+                .lock()
+                .figures(simulated::now_ms().unwrap());
+            let owes = figures.records > 0 || figures.in_memory > 0 || figures.has_backlog;
+            if !owes && !process.writer.is_accepting() && self.waiting.is_empty() {
+                self.round(&mut process);
+                return process;
+            }
+        }
+        let figures = process.spool.core.lock().figures(0);
+        let broken = format!("the spool does not get empty: {figures:?}");
+        self.broken.push(broken);
+        process
+    }
+
+    /// Holds what is promised against what is there.
+    fn judge(&mut self) {
+        let stored = self.backend.stored();
+        for (key, text) in &stored {
+            if self.given.get(key) != Some(text) {
+                self.broken
+                    .push(format!("{key:?} is stored and was not given"));
+            }
+        }
+        let numbers_are_sure = !self.lied && (self.rotten == 0 || self.power_failures == 0);
+        if numbers_are_sure {
+            self.broken.extend(self.backend.wrong());
+        }
+        let letters = dead_letters(&self.folder).unwrap_or_default();
+        let letters: BTreeSet<_> = letters.iter().map(|letter| key(&letter.record)).collect();
+        let missing: Vec<_> = self
+            .promised
+            .iter()
+            .filter(|key| !stored.contains_key(key) && !letters.contains(key))
+            .filter(|key| !self.doubtful.contains(key))
+            .collect();
+        let (damaged_before, lost_before) = self.lost_before;
+        let said = lost(&self.metrics) - lost_before;
+        self.told.push(format!(
+            "missing: {missing:?}, said: {said}, rotten: {}",
+            self.rotten
+        ));
+        if missing.len() as u64 > said {
+            let broken = format!("{missing:?} missing, and {said} said to be lost");
+            self.broken.push(broken);
+        }
+        let others = said - (damaged(&self.metrics) - damaged_before);
+        if missing.len() as u64 > others + self.rotten && !self.lied {
+            let broken = format!("{missing:?} missing for {} wrong bits", self.rotten);
+            self.broken.push(broken);
+        }
+    }
+}
+
+fn chosen(chance: &mut Chance, count: usize) -> usize {
+    usize::try_from(chance.below(count as u64)).unwrap_or(0)
+}
+
+/// Records and dead letters that were said to be lost.
+fn lost(metrics: &Metrics) -> u64 {
+    let reasons = ["full", "old", "disk", "damaged"];
+    let records: u64 = reasons
+        .iter()
+        .map(|reason| metrics.spool.lost_so_far(reason))
+        .sum();
+    records + metrics.spool.letters_lost.get()
+}
+
+fn damaged(metrics: &Metrics) -> u64 {
+    metrics.spool.lost_so_far("damaged")
+}
