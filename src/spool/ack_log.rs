@@ -51,8 +51,8 @@ pub(super) fn append(folder: &Path, id: SegmentId, ordinals: &[u32]) -> io::Resu
     fault_points::write(FaultPoint::Ledger, &mut file, &bytes)
 }
 
-/// Removes the log of a segment whose file is about to be removed; with a damaged segment that is kept, the log is
-/// kept too.
+/// Removes the log of a segment whose file is about to be removed. If the segment is kept because it is damaged, so
+/// is its log.
 pub(super) fn remove(folder: &Path, id: SegmentId, segment: &Path) {
     let kept = damage::kept_path(segment);
     let log = path(folder, id);

@@ -12,7 +12,7 @@
 //! | what is on disk | [`segment`], [`frames`], [`record_codec`], [`ack_log`], [`sequence`], [`dead_letter`] |
 //! | what is known of it | [`state`] with [`segment_index`] and [`eviction`] |
 //! | who changes it | the request path here and in [`lease`], [`writer`], [`delivery`] |
-//! | what others left | [`recovery`], [`takeover`], [`incoming`], [`repair`] |
+//! | what others left | [`recovery`] |
 
 mod ack_log;
 mod core;
@@ -22,27 +22,24 @@ mod disk;
 mod eviction;
 mod fault_points;
 mod frames;
-mod incoming;
 mod lease;
 mod record_codec;
 mod recovery;
-mod repair;
 mod segment;
 mod segment_index;
 mod sequence;
 mod shares;
 mod state;
 mod system;
-mod takeover;
 mod writer;
 
 pub use self::core::{Receipt, SpoolBounds};
 pub use dead_letter::{DeadLetter, dead_letters, replay_dead_letters};
 pub use delivery::{Delivery, PendingAttachments};
 pub use lease::Lease;
+pub use recovery::repair::{Repaired, repair};
+pub use recovery::takeover::{existing_folders, sibling_folders, take_over};
 pub use recovery::{FolderSummary, SpoolError, summarize};
-pub use repair::{Repaired, repair};
-pub use takeover::{existing_folders, sibling_folders, take_over};
 
 use self::core::SpoolCore;
 use self::system::now_ms;

@@ -227,10 +227,7 @@ impl SequenceFile {
         let path = folder.join(FILE_NAME);
         let file = disk::open_update(&path)?;
         let boot = boot_id();
-        let damaged = damaged_bytes(&file)?;
-        if damaged > 0 {
-            damage::keep_copy(&path, damaged, metrics)?;
-        }
+        keep_damaged(&path, &file, metrics)?;
         let owner = Owner::read(&file);
         let disk = latest_on_disk(owner, read_number(&file, ON_DISK), newest);
         // What another gateway left says nothing of this one.
@@ -373,13 +370,16 @@ fn read_copy(file: &File, at: u64) -> Option<[u8; CONTENT]> {
     (read == BLOCK && crc32fast::hash(content).to_le_bytes() == check).then_some(*content)
 }
 
-/// Bytes of the blocks that are there and not whole.
-fn damaged_bytes(file: &File) -> io::Result<u64> {
+/// Keeps the file if a block that is there is not whole.
+fn keep_damaged(path: &Path, file: &File, metrics: &Metrics) -> io::Result<()> {
     let length = file.about()?.bytes;
     let blocks = [OWNER, ON_DISK, EARLY].into_iter();
     let blocks = blocks.flat_map(|at| [at, at + COPY]);
     let damaged = blocks.filter(|at| *at < length && read_copy(file, *at).is_none());
-    Ok(damaged.count() as u64 * BLOCK as u64)
+    match damaged.count() as u64 {
+        0 => Ok(()),
+        blocks => damage::keep_copy(path, blocks * BLOCK as u64, metrics),
+    }
 }
 
 fn write_block(file: &File, at: u64, content: [u8; CONTENT]) -> io::Result<()> {

@@ -13,7 +13,7 @@ use super::disk::{self, File};
 use super::eviction::Evicted;
 use super::fault_points::{self, FaultPoint};
 use super::frames::format;
-use super::incoming::IncomingReader;
+use super::recovery::incoming::IncomingReader;
 use super::segment::{self, SegmentId};
 use super::segment_index::RecordPosition;
 use super::sequence::SequenceNumber;

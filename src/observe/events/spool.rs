@@ -119,7 +119,7 @@ impl SpoolThreadPanicked {
 
 /// A part of one of the spool's files could not be read; the file is kept beside the spool.
 pub struct SpoolDamaged<'a> {
-    /// The file.
+    /// The damaged file of the spool.
     pub file: &'a std::path::Path,
     /// Size of the unreadable part in bytes.
     pub bytes: u64,
@@ -143,7 +143,7 @@ impl SpoolDamaged<'_> {
 
 /// Acknowledgements of the backend could not be read; their records are sent again.
 pub struct SpoolAcknowledgementsDamaged<'a> {
-    /// The file.
+    /// The damaged file of the spool.
     pub file: &'a std::path::Path,
     /// Size of the unreadable entries in bytes.
     pub bytes: u64,
@@ -167,7 +167,7 @@ impl SpoolAcknowledgementsDamaged<'_> {
 
 /// Records that were in a damaged part of the spool.
 pub struct SpoolRecordsDamaged<'a> {
-    /// The file.
+    /// The damaged file of the spool.
     pub file: &'a std::path::Path,
     /// Number of records, as far as it is known.
     pub count: u64,

@@ -5,7 +5,7 @@
 use super::encoding::{DeadLetter, RefusalClass, decode};
 use crate::spool::disk::{self, File};
 use crate::spool::frames::reader::{FrameReader, NextFrame};
-use crate::spool::incoming;
+use crate::spool::recovery::incoming;
 use std::io;
 use std::path::{Path, PathBuf};
 use uuid::Uuid;

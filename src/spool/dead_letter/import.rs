@@ -10,7 +10,7 @@ use crate::observe::events::DeadLettersLost;
 use crate::spool::disk::{self, File};
 use crate::spool::frames::damage;
 use crate::spool::frames::reader::{FrameReader, NextFrame};
-use crate::spool::incoming;
+use crate::spool::recovery::incoming;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;

@@ -7,7 +7,7 @@ use super::files;
 use crate::spool::disk;
 use crate::spool::frames::damage;
 use crate::spool::frames::reader::{FrameReader, NextFrame};
-use crate::spool::incoming::{self, IncomingFile};
+use crate::spool::recovery::incoming::{self, IncomingFile};
 use std::io;
 use std::os::unix::fs::{MetadataExt, chown};
 use std::path::Path;

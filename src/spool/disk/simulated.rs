@@ -3,6 +3,8 @@
 //! of its folder. When the power fails, each write since then is kept, lost or torn on its own, in any order, and
 //! names are lost from the latest on. Beyond that it can be full, fail to sync, confirm what it did not write, and
 //! let a bit rot.
+//!
+//! Long because: it is one machine, and each call of [`super::real`] has its counterpart here.
 
 use super::About;
 use std::cell::RefCell;

@@ -6,6 +6,7 @@ pub(crate) mod damage;
 mod first_format;
 pub(crate) mod format;
 pub(crate) mod reader;
+mod window;
 
 #[cfg(test)]
 pub(in crate::spool) mod tests;

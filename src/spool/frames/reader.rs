@@ -3,16 +3,13 @@
 
 use super::first_format;
 use super::format::{FRAME_HEADER, FrameHeader, HEADER, HEADER_COPY, Marker, frame, marker_in};
-use crate::spool::disk::{self, File};
+use super::window::{WINDOW, Window};
+use crate::spool::disk;
 use memchr::memmem;
 use std::io;
 use std::ops::Range;
 use std::path::Path;
 
-/// Bytes read from the file at once.
-const WINDOW: usize = 256 << 10;
-/// Bytes that a disk reads or fails to read as one.
-const SECTOR: u64 = 4096;
 /// Bytes that are checked for each byte searched in a file of the first format, whose frames cannot be told from
 /// their content for certain.
 const MAX_CHECKED: u64 = 16;
@@ -78,25 +75,21 @@ impl Format {
 
 /// Reads the frames of one file in order.
 pub(crate) struct FrameReader {
-    file: File,
+    source: Window,
     format: Format,
     offset: u64,
     /// Counts the frames of a file that does not number them; None behind damage.
     count: Option<u32>,
-    window: Vec<u8>,
-    window_start: u64,
 }
 
 impl FrameReader {
     /// Opens a file of frames; `InvalidData` if it is none.
     pub(crate) fn open(path: &Path) -> io::Result<Self> {
         let mut reader = Self {
-            file: disk::open(path)?,
+            source: Window::new(disk::open(path)?),
             format: Format::Empty,
             offset: 0,
             count: Some(0),
-            window: Vec::new(),
-            window_start: 0,
         };
         let end = reader.length()?;
         reader.format = reader.detect(end)?.ok_or(io::ErrorKind::InvalidData)?;
@@ -125,7 +118,7 @@ impl FrameReader {
 
     /// The file's current length in bytes.
     pub(crate) fn length(&self) -> io::Result<u64> {
-        Ok(self.file.about()?.bytes)
+        self.source.file_length()
     }
 
     /// Reads on within the first `end` bytes of the file.
@@ -151,7 +144,7 @@ impl FrameReader {
         };
         self.count = None;
         self.offset = found.unwrap_or(end);
-        match found.is_none() && self.is_torn(start, end)? {
+        match found.is_none() && self.check_torn(start, end)? {
             true => Ok(NextFrame::Torn(start)),
             false => Ok(NextFrame::Damaged(start..self.offset)),
         }
@@ -189,7 +182,9 @@ impl FrameReader {
         length: u32,
         end: u64,
     ) -> io::Result<Option<Frame>> {
-        let content = self.read(place.start + header, length as usize, end)?;
+        let content = self
+            .source
+            .read(place.start + header, length as usize, end)?;
         let (ordinal, is_whole) = match self.format {
             Format::Marked(_) => {
                 let header = self.header(place.start, end)?;
@@ -213,11 +208,15 @@ impl FrameReader {
     }
 
     fn header(&mut self, at: u64, end: u64) -> io::Result<Option<FrameHeader>> {
-        Ok(FrameHeader::parse(self.bytes(at, FRAME_HEADER, end)?))
+        Ok(FrameHeader::parse(self.source.bytes(
+            at,
+            FRAME_HEADER,
+            end,
+        )?))
     }
 
     fn first_header(&mut self, at: u64, end: u64) -> io::Result<Option<(u32, u32)>> {
-        let bytes = self.bytes(at, first_format::FRAME_HEADER, end)?;
+        let bytes = self.source.bytes(at, first_format::FRAME_HEADER, end)?;
         Ok(first_format::parse(bytes))
     }
 
@@ -227,7 +226,7 @@ impl FrameReader {
     fn find_marked(&mut self, marker: Marker, from: u64, end: u64) -> io::Result<Option<u64>> {
         let mut from = from;
         while from + FRAME_HEADER as u64 <= end {
-            let searched = self.bytes(from, WINDOW, end)?;
+            let searched = self.source.bytes(from, WINDOW, end)?;
             let length = searched.len();
             let found: Vec<usize> = memmem::find_iter(searched, &marker.0).collect();
             for index in found {
@@ -250,7 +249,7 @@ impl FrameReader {
         let mut budget = MAX_CHECKED * (end - from.min(end)) + WINDOW as u64;
         let mut from = from;
         while from + first_format::PROBE as u64 <= end {
-            let searched = self.bytes(from, WINDOW, end)?;
+            let searched = self.source.bytes(from, WINDOW, end)?;
             let length = searched.len();
             let probes = searched.windows(first_format::PROBE).enumerate();
             let likely = probes.filter(|(_, probe)| first_format::may_begin(probe));
@@ -277,9 +276,9 @@ impl FrameReader {
         Ok(None)
     }
 
-    /// Whether an interrupted write may have left these bytes at the end: the beginning of a frame, or zeros where
-    /// the file had grown already.
-    fn is_torn(&mut self, start: u64, end: u64) -> io::Result<bool> {
+    /// Reads the bytes at the end again; whether an interrupted write may have left them: the beginning of a frame,
+    /// or zeros where the file had grown already.
+    fn check_torn(&mut self, start: u64, end: u64) -> io::Result<bool> {
         let is_beginning = match self.format {
             Format::Empty => true,
             Format::First => match self.first_header(start, end)? {
@@ -294,32 +293,20 @@ impl FrameReader {
                     header.marker == marker && start + length > end
                 }
                 None if end - start < FRAME_HEADER as u64 => {
-                    let bytes = self.bytes(start, marker.0.len(), end)?;
+                    let bytes = self.source.bytes(start, marker.0.len(), end)?;
                     marker.0.starts_with(bytes)
                 }
                 None => false,
             },
         };
-        Ok(is_beginning || self.is_zero(start, end)?)
+        Ok(is_beginning || !self.source.find_content(start, end)?)
     }
 
-    fn is_zero(&mut self, start: u64, end: u64) -> io::Result<bool> {
-        let mut from = start;
-        while from < end {
-            let bytes = self.bytes(from, WINDOW, end)?;
-            if bytes.is_empty() || bytes.iter().any(|byte| *byte != 0) {
-                return Ok(false);
-            }
-            from += bytes.len() as u64;
-        }
-        Ok(true)
-    }
-
-    // --- Bytes ---
+    // --- The beginning ---
 
     /// The format of the file; None if it is not a file of frames.
     fn detect(&mut self, end: u64) -> io::Result<Option<Format>> {
-        let start = self.bytes(0, HEADER as usize, end)?.to_vec();
+        let start = self.source.bytes(0, HEADER as usize, end)?.to_vec();
         if start.starts_with(first_format::MAGIC) {
             return Ok(Some(Format::First));
         }
@@ -346,64 +333,4 @@ impl FrameReader {
         }
         Ok(None)
     }
-
-    /// Up to `length` bytes at an offset; fewer only at the end.
-    fn bytes(&mut self, at: u64, length: usize, end: u64) -> io::Result<&[u8]> {
-        let length = length_within(at, length, end);
-        let is_there = at >= self.window_start
-            && at + length as u64 <= self.window_start + self.window.len() as u64;
-        if !is_there {
-            // Nothing behind the end is remembered: it may still be written again.
-            self.window
-                .resize(length_within(at, length.max(WINDOW), end), 0);
-            self.window_start = at;
-            let read = read_past_failures(&self.file, &mut self.window, at)?;
-            self.window.truncate(read);
-        }
-        let from = usize::try_from(at - self.window_start).unwrap_or(usize::MAX);
-        let to = from.saturating_add(length).min(self.window.len());
-        Ok(self.window.get(from..to).unwrap_or_default())
-    }
-
-    /// The bytes of a content.
-    fn read(&mut self, at: u64, length: usize, end: u64) -> io::Result<Vec<u8>> {
-        if length <= WINDOW {
-            return Ok(self.bytes(at, length, end)?.to_vec());
-        }
-        let mut bytes = vec![0; length_within(at, length, end)];
-        let read = read_past_failures(&self.file, &mut bytes, at)?;
-        bytes.truncate(read);
-        Ok(bytes)
-    }
-}
-
-fn length_within(at: u64, length: usize, end: u64) -> usize {
-    let left = usize::try_from(end.saturating_sub(at)).unwrap_or(usize::MAX);
-    length.min(left)
-}
-
-/// Reads at an offset; sectors that the disk cannot read are zeros.
-fn read_past_failures(file: &File, bytes: &mut [u8], at: u64) -> io::Result<usize> {
-    match file.read_at(bytes, at) {
-        Err(error) if is_unreadable(&error) => {}
-        read => return read,
-    }
-    let mut done = 0;
-    while done < bytes.len() {
-        let offset = at + done as u64;
-        let sector = usize::try_from(SECTOR - offset % SECTOR).unwrap_or(usize::MAX);
-        let to = bytes.len().min(done + sector);
-        match file.read_at(&mut bytes[done..to], offset) {
-            Ok(read) if read < to - done => return Ok(done + read),
-            Ok(_) => {}
-            Err(error) if is_unreadable(&error) => bytes[done..to].fill(0),
-            Err(error) => return Err(error),
-        }
-        done = to;
-    }
-    Ok(done)
-}
-
-fn is_unreadable(error: &io::Error) -> bool {
-    error.raw_os_error() == Some(rustix::io::Errno::IO.raw_os_error())
 }

@@ -1,13 +1,14 @@
 //! One simulated history: what happens to a spool, and what is left of the promises in the end.
 
 use super::backend::{Backend, Key, Mood, key};
+use super::promises::{damaged, lost};
 use crate::backend::Record;
 use crate::observe::Metrics;
 use crate::spool::disk::simulated::{self, Chance, Faults};
 use crate::spool::lease::Lease;
 use crate::spool::tests::record;
 use crate::spool::writer::{Round, Writer};
-use crate::spool::{Receipt, Spool, SpoolBounds, dead_letters};
+use crate::spool::{Receipt, Spool, SpoolBounds};
 use monitor_model::{RecordId, Stage};
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -28,26 +29,26 @@ thread_local! {
 
 pub(super) struct History {
     chance: Chance,
-    folder: PathBuf,
+    pub(super) folder: PathBuf,
     bounds: SpoolBounds,
-    backend: Arc<Backend>,
-    metrics: Arc<Metrics>,
+    pub(super) backend: Arc<Backend>,
+    pub(super) metrics: Arc<Metrics>,
     /// What was said to be lost before: records by damage, and all.
-    lost_before: (u64, u64),
+    pub(super) lost_before: (u64, u64),
     /// Everything that was given to the spool.
-    given: BTreeMap<Key, String>,
+    pub(super) given: BTreeMap<Key, String>,
     /// What is promised of it.
-    promised: BTreeSet<Key>,
+    pub(super) promised: BTreeSet<Key>,
     /// Promised on the word of a disk that lied.
-    doubtful: BTreeSet<Key>,
+    pub(super) doubtful: BTreeSet<Key>,
     /// Given to this process and not yet on disk, with the receipts.
     waiting: Vec<(Key, Receipt)>,
     exchange: u128,
-    rotten: u64,
-    power_failures: u64,
-    lied: bool,
-    told: Vec<String>,
-    broken: Vec<String>,
+    pub(super) rotten: u64,
+    pub(super) power_failures: u64,
+    pub(super) lied: bool,
+    pub(super) told: Vec<String>,
+    pub(super) broken: Vec<String>,
 }
 
 /// A process with the spool.
@@ -67,13 +68,7 @@ impl History {
             shared.clone()
         });
         let mut history = Self {
-            bounds: SpoolBounds {
-                bytes: [1 << 30, 1 << 30, 6_000][chosen(&mut chance, 3)],
-                age: Duration::from_secs([7 * 86_400, 3_600][chosen(&mut chance, 2)]),
-                memory: [1 << 20, 3_000][chosen(&mut chance, 2)],
-                concurrency: 1 + chosen(&mut chance, 3),
-                dead: 1 << 20,
-            },
+            bounds: bounds(&mut chance),
             backend: Arc::new(Backend::new(chance.next())),
             lost_before: (damaged(&metrics), lost(&metrics)),
             metrics,
@@ -376,60 +371,18 @@ impl History {
         self.broken.push(broken);
         process
     }
+}
 
-    /// Holds what is promised against what is there.
-    fn judge(&mut self) {
-        let stored = self.backend.stored();
-        for (key, text) in &stored {
-            if self.given.get(key) != Some(text) {
-                self.broken
-                    .push(format!("{key:?} is stored and was not given"));
-            }
-        }
-        let numbers_are_sure = !self.lied && (self.rotten == 0 || self.power_failures == 0);
-        if numbers_are_sure {
-            self.broken.extend(self.backend.wrong());
-        }
-        let letters = dead_letters(&self.folder).unwrap_or_default();
-        let letters: BTreeSet<_> = letters.iter().map(|letter| key(&letter.record)).collect();
-        let missing: Vec<_> = self
-            .promised
-            .iter()
-            .filter(|key| !stored.contains_key(key) && !letters.contains(key))
-            .filter(|key| !self.doubtful.contains(key))
-            .collect();
-        let (damaged_before, lost_before) = self.lost_before;
-        let said = lost(&self.metrics) - lost_before;
-        self.told.push(format!(
-            "missing: {missing:?}, said: {said}, rotten: {}",
-            self.rotten
-        ));
-        if missing.len() as u64 > said {
-            let broken = format!("{missing:?} missing, and {said} said to be lost");
-            self.broken.push(broken);
-        }
-        let others = said - (damaged(&self.metrics) - damaged_before);
-        if missing.len() as u64 > others + self.rotten && !self.lied {
-            let broken = format!("{missing:?} missing for {} wrong bits", self.rotten);
-            self.broken.push(broken);
-        }
+fn bounds(chance: &mut Chance) -> SpoolBounds {
+    SpoolBounds {
+        bytes: [1 << 30, 1 << 30, 6_000][chosen(chance, 3)],
+        age: Duration::from_secs([7 * 86_400, 3_600][chosen(chance, 2)]),
+        memory: [1 << 20, 3_000][chosen(chance, 2)],
+        concurrency: 1 + chosen(chance, 3),
+        dead: 1 << 20,
     }
 }
 
 fn chosen(chance: &mut Chance, count: usize) -> usize {
     usize::try_from(chance.below(count as u64)).unwrap_or(0)
-}
-
-/// Records and dead letters that were said to be lost.
-fn lost(metrics: &Metrics) -> u64 {
-    let reasons = ["full", "old", "disk", "damaged"];
-    let records: u64 = reasons
-        .iter()
-        .map(|reason| metrics.spool.lost_so_far(reason))
-        .sum();
-    records + metrics.spool.letters_lost.get()
-}
-
-fn damaged(metrics: &Metrics) -> u64 {
-    metrics.spool.lost_so_far("damaged")
 }

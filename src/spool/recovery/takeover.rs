@@ -3,16 +3,17 @@
 //! that runs gets the records the backend has not acknowledged, in their order, and the dead letters,
 //! through its folder `incoming`.
 
-use super::frames::damage;
-use super::frames::reader::{FrameReader, NextFrame};
 use super::incoming::{self, IncomingFile};
-use super::recovery::{SpoolError, lock, segments};
-use super::segment::{self, SegmentId};
-use super::{ack_log, dead_letter, disk};
+use super::{SpoolError, lock, segments};
 use crate::observe::Metrics;
 use crate::observe::events::SpoolRecordsDamaged;
+use crate::spool::frames::damage;
+use crate::spool::frames::reader::{FrameReader, NextFrame};
+use crate::spool::segment::{self, SegmentId};
+use crate::spool::{ack_log, dead_letter, disk};
 use std::collections::HashSet;
 use std::io;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 /// Folders that the spools of one configuration may have: one for each process handing over at once.
@@ -106,10 +107,16 @@ fn copy_unacked(
         if damaged > 0 {
             damage::keep(&path, damaged, metrics)?;
         }
-        let count = missing.filter(|ordinal| !acked.contains(ordinal)).count() as u64;
-        if count > 0 {
-            SpoolRecordsDamaged { file: &path, count }.emit(metrics);
-        }
+        log_lost(&path, missing, &acked, metrics);
+    }
+}
+
+/// Counts the damaged frames with these ordinals that were not acknowledged.
+fn log_lost(path: &Path, missing: Range<u32>, acked: &HashSet<u32>, metrics: &Metrics) {
+    let lost = missing.filter(|ordinal| !acked.contains(ordinal));
+    let count = lost.count() as u64;
+    if count > 0 {
+        SpoolRecordsDamaged { file: path, count }.emit(metrics);
     }
 }
 

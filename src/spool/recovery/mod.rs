@@ -2,15 +2,19 @@
 //! looked at while another process owns it (CONTRACT 23). Opening lists the segments and reads only the
 //! newest one, for its sequence numbers.
 
-use super::disk::{self, About, File};
-use super::frames::damage::{self, DAMAGED};
-use super::frames::reader::{FrameReader, NextFrame};
-use super::segment::{self, SegmentId};
-use super::segment_index::{SegmentFile, SegmentIndex};
-use super::sequence::{Latest, SequenceFile, Sequencer};
-use super::{ack_log, dead_letter, incoming};
+pub(super) mod incoming;
+pub(super) mod repair;
+pub(super) mod takeover;
+
 use crate::observe::Metrics;
 use crate::observe::events::SpoolAcknowledgementsDamaged;
+use crate::spool::disk::{self, About, File};
+use crate::spool::frames::damage::{self, DAMAGED};
+use crate::spool::frames::reader::{FrameReader, NextFrame};
+use crate::spool::segment::{self, SegmentId};
+use crate::spool::segment_index::{SegmentFile, SegmentIndex};
+use crate::spool::sequence::{Latest, SequenceFile, Sequencer};
+use crate::spool::{ack_log, dead_letter};
 use std::collections::HashSet;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -38,7 +42,7 @@ pub enum SpoolError {
 }
 
 impl SpoolError {
-    pub(super) fn folder(folder: &Path, error: &io::Error) -> Self {
+    pub(in crate::spool) fn folder(folder: &Path, error: &io::Error) -> Self {
         Self::Folder {
             folder: folder.into(),
             reason: error.to_string(),
@@ -48,7 +52,7 @@ impl SpoolError {
 
 /// Takes the folder for this process, creating it (0700) if it is missing. The folder is taken for as
 /// long as the file is open.
-pub(super) fn lock(folder: &Path) -> Result<File, SpoolError> {
+pub(in crate::spool) fn lock(folder: &Path) -> Result<File, SpoolError> {
     let take = || {
         disk::create_folder(folder)?;
         let file = disk::open_update(&folder.join("lock"))?;
@@ -64,18 +68,18 @@ pub(super) fn lock(folder: &Path) -> Result<File, SpoolError> {
 }
 
 /// What an earlier process left in a folder.
-pub(super) struct Recovered {
-    pub(super) index: SegmentIndex,
+pub(in crate::spool) struct Recovered {
+    pub(in crate::spool) index: SegmentIndex,
     /// The number of the first new segment.
-    pub(super) next: SegmentId,
+    pub(in crate::spool) next: SegmentId,
     /// The newest segment found, whose end may be torn.
-    pub(super) newest: Option<SegmentId>,
-    pub(super) sequence_file: SequenceFile,
-    pub(super) sequencer: Sequencer,
+    pub(in crate::spool) newest: Option<SegmentId>,
+    pub(in crate::spool) sequence_file: SequenceFile,
+    pub(in crate::spool) sequencer: Sequencer,
 }
 
 /// Reads the folder. A file with the name of a segment that is not one is set aside and logged.
-pub(super) fn recover(folder: &Path, metrics: &Metrics) -> io::Result<Recovered> {
+pub(in crate::spool) fn recover(folder: &Path, metrics: &Metrics) -> io::Result<Recovered> {
     let ids = segments(folder)?;
     let mut index = SegmentIndex::default();
     for id in &ids {
@@ -111,7 +115,7 @@ pub(super) fn recover(folder: &Path, metrics: &Metrics) -> io::Result<Recovered>
 }
 
 /// The numbers of a folder's segments in ascending order.
-pub(super) fn segments(folder: &Path) -> io::Result<Vec<SegmentId>> {
+pub(in crate::spool) fn segments(folder: &Path) -> io::Result<Vec<SegmentId>> {
     let mut ids = Vec::new();
     for path in disk::list(folder)? {
         let name = path.file_name().and_then(|name| name.to_str());

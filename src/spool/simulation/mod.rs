@@ -16,6 +16,7 @@
 
 mod backend;
 mod history;
+mod promises;
 
 use history::History;
 use std::sync::atomic::{AtomicU64, Ordering};

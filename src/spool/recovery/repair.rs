@@ -3,12 +3,12 @@
 //! a copy. Records that can be read and were not acknowledged are put back into the spool; the backend recognizes
 //! those it has already.
 
-use super::dead_letter::encoding::record_bytes;
-use super::dead_letter::{files, replay};
-use super::frames::damage::DAMAGED;
-use super::frames::reader::{FrameReader, NextFrame};
 use super::incoming::{self, IncomingFile};
-use super::{ack_log, disk, record_codec};
+use crate::spool::dead_letter::encoding::record_bytes;
+use crate::spool::dead_letter::{files, replay};
+use crate::spool::frames::damage::DAMAGED;
+use crate::spool::frames::reader::{FrameReader, NextFrame};
+use crate::spool::{ack_log, disk, record_codec};
 use std::collections::HashSet;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -44,8 +44,7 @@ impl Repaired {
     }
 }
 
-/// Puts back what can be read of the damaged files in a spool's folder, beside the process that owns it or without
-/// one.
+/// Puts back what can be read of the damaged files in a spool's folder. A process may be at work there.
 ///
 /// # Errors
 /// When a file cannot be read or written; what was not put back by then is still in its file.

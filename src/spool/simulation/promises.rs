@@ -1,0 +1,62 @@
+//! What is left of the promises at the end of a history.
+
+use super::backend::key;
+use super::history::History;
+use crate::observe::Metrics;
+use crate::spool::dead_letters;
+use std::collections::BTreeSet;
+
+impl History {
+    /// Holds what is promised against what is there.
+    pub(super) fn judge(&mut self) {
+        let stored = self.backend.stored();
+        for (key, text) in &stored {
+            if self.given.get(key) != Some(text) {
+                self.broken
+                    .push(format!("{key:?} is stored and was not given"));
+            }
+        }
+        let numbers_are_sure = !self.lied && (self.rotten == 0 || self.power_failures == 0);
+        if numbers_are_sure {
+            self.broken.extend(self.backend.wrong());
+        }
+        let letters = dead_letters(&self.folder).unwrap_or_default();
+        let letters: BTreeSet<_> = letters.iter().map(|letter| key(&letter.record)).collect();
+        let missing: Vec<_> = self
+            .promised
+            .iter()
+            .filter(|key| !stored.contains_key(key) && !letters.contains(key))
+            .filter(|key| !self.doubtful.contains(key))
+            .collect();
+        let (damaged_before, lost_before) = self.lost_before;
+        let said = lost(&self.metrics) - lost_before;
+        self.told.push(format!(
+            "missing: {missing:?}, said: {said}, rotten: {}",
+            self.rotten
+        ));
+        if missing.len() as u64 > said {
+            let broken = format!("{missing:?} missing, and {said} said to be lost");
+            self.broken.push(broken);
+        }
+        let others = said - (damaged(&self.metrics) - damaged_before);
+        if missing.len() as u64 > others + self.rotten && !self.lied {
+            let broken = format!("{missing:?} missing for {} wrong bits", self.rotten);
+            self.broken.push(broken);
+        }
+    }
+}
+
+/// Records and dead letters that were said to be lost.
+pub(super) fn lost(metrics: &Metrics) -> u64 {
+    let reasons = ["full", "old", "disk", "damaged"];
+    let records: u64 = reasons
+        .iter()
+        .map(|reason| metrics.spool.lost_so_far(reason))
+        .sum();
+    records + metrics.spool.letters_lost.get()
+}
+
+/// Records that were said to be lost by damage.
+pub(super) fn damaged(metrics: &Metrics) -> u64 {
+    metrics.spool.lost_so_far("damaged")
+}
