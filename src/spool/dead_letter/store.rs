@@ -150,10 +150,11 @@ impl DeadLetterStore {
                 let (now, kept) = (usage.damage, self.damage_kept.get(&path).copied());
                 let kept = kept.unwrap_or_default();
                 if now.bytes > kept.bytes {
-                    damage::keep(&path, now.bytes - kept.bytes, metrics)?;
+                    // Said once, whether or not it can be kept.
+                    self.damage_kept.insert(path.clone(), now);
                     let count = now.letters.saturating_sub(kept.letters);
                     SpoolRecordsDamaged { file: &path, count }.emit(metrics);
-                    self.damage_kept.insert(path, now);
+                    damage::keep(&path, now.bytes - kept.bytes, metrics)?;
                 }
             }
         }

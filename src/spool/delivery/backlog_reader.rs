@@ -278,7 +278,12 @@ impl BacklogReader {
             }
             Err(error) if error.kind() == io::ErrorKind::NotFound => Err(Reached::End),
             Err(error) if error.kind() == io::ErrorKind::InvalidData => {
-                Err(Reached::Damage(cursor.offset..end))
+                // The second time nothing is left of it.
+                let is_skipped = cursor.offset >= end;
+                Err(match is_skipped {
+                    true => Reached::End,
+                    false => Reached::Damage(cursor.offset..end),
+                })
             }
             // Too many open files, for instance: the records are there and stay.
             Err(error) => {

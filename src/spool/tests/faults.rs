@@ -141,3 +141,26 @@ async fn contract_11_a_disk_that_hangs_is_known_to_refuse_until_it_takes_somethi
     eventually(|| !world.spool.is_degraded()).await;
     world.close().await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn contract_23_a_refused_record_stays_in_the_spool_until_its_letter_is_on_disk() {
+    let folder = Folder::unmade();
+    let in_the_way = folder.path().join("dead.letters");
+    std::fs::create_dir_all(&in_the_way).unwrap();
+    let world = World::open(folder.path(), BOUNDS, 422);
+    let receipt = world.spool.push(record(1, Stage::PreCall));
+    world.spool.wait_durable(receipt).await;
+    eventually(|| world.backend.asked.load(Ordering::Relaxed) == 1 && world.spool.waiting() == 0)
+        .await;
+    eventually(|| world.metric("monitor_spool_dead_letters") == 1.0).await;
+    assert_eq!(world.spool.status().records, 1);
+    let left = copy(folder.path());
+    std::fs::remove_dir(in_the_way).unwrap();
+    eventually(|| world.spool.status().records == 0).await;
+    world.close().await;
+    assert_eq!(dead_letters(folder.path()).unwrap().len(), 1);
+    // A process that was killed meanwhile asks again.
+    let again = World::open(left.path(), BOUNDS, 200);
+    again.delivered(1).await;
+    again.close().await;
+}
