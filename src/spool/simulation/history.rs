@@ -317,9 +317,14 @@ impl History {
             }
         }
         // A stop waits for the workers only so long.
-        let _ = tokio::time::timeout(Duration::from_secs(30), &mut process.delivery).await;
-        process.delivery.abort();
-        let _ = (&mut process.delivery).await;
+        let delivery = &mut process.delivery;
+        if tokio::time::timeout(Duration::from_secs(30), &mut *delivery)
+            .await
+            .is_err()
+        {
+            delivery.abort();
+            let _ = delivery.await;
+        }
         drop(process);
         self.waiting.clear();
         self.open().await
