@@ -232,10 +232,11 @@ impl SequenceFile {
         let disk = latest_on_disk(owner, read_number(&file, ON_DISK), newest);
         // What another gateway left says nothing of this one.
         let owner = owner.filter(|owner| owner.gateway == disk.gateway);
-        let early = owner.and_then(|_| read_number(&file, EARLY));
-        let mut early = early.unwrap_or_default();
+        let noted = owner.map(|_| read_number(&file, EARLY));
+        let is_lost = noted == Some(None);
+        let mut early = noted.flatten().unwrap_or_default();
         let machine_crashed = owner.is_some_and(|owner| !owner.ended && owner.boot != boot);
-        if machine_crashed && early.sequence > 0 {
+        if machine_crashed && early.sequence > 0 || is_lost {
             early = higher(disk.number, early);
             early.sequence += LEAP;
         }

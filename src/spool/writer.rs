@@ -324,8 +324,18 @@ impl Upkeep {
 
 /// Appends a chunk to its segment's file and syncs it. The next attempt cuts off whatever a failed one
 /// left behind the last synced byte; until then it reads as a torn end. A failed sync is never just
-/// repeated: the system may have dropped the bytes and report success the second time.
+/// repeated: the system may have dropped the bytes and report success the second time. For the same reason
+/// a segment of which nothing is synced begins again with its header.
 fn append(active: &mut Option<ActiveSegment>, folder: &Path, chunk: &Chunk) -> io::Result<()> {
+    let appended = try_append(active, folder, chunk);
+    let is_new = |active: &mut ActiveSegment| active.length == format::HEADER;
+    if appended.is_err() && active.take_if(is_new).is_some() {
+        disk::remove(&segment::path(folder, chunk.segment))?;
+    }
+    appended
+}
+
+fn try_append(active: &mut Option<ActiveSegment>, folder: &Path, chunk: &Chunk) -> io::Result<()> {
     let is_active = |active: &ActiveSegment| active.id == chunk.segment;
     if !active.as_ref().is_some_and(is_active) {
         *active = Some(ActiveSegment {

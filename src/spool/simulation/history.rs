@@ -46,7 +46,8 @@ pub(super) struct History {
     exchange: u128,
     pub(super) rotten: u64,
     pub(super) power_failures: u64,
-    pub(super) lied: bool,
+    /// Syncs that are to fail.
+    pub(super) sync_failures: u64,
     pub(super) told: Vec<String>,
     pub(super) broken: Vec<String>,
 }
@@ -81,7 +82,7 @@ impl History {
             exchange: 0,
             rotten: 0,
             power_failures: 0,
-            lied: false,
+            sync_failures: 0,
             told: Vec::new(),
             broken: Vec::new(),
         };
@@ -183,8 +184,15 @@ impl History {
                 self.given.insert(key, record.message.clone());
                 let receipt = process.spool.push(record);
                 self.tell(format!("{key:?} is pushed: {receipt:?}"));
-                self.waiting.push((key, receipt));
+                self.wait_for(key, receipt);
             }
+        }
+    }
+
+    fn wait_for(&mut self, key: Key, receipt: Receipt) {
+        // Nothing is promised of a record that is not accepted.
+        if receipt != Receipt::NEVER {
+            self.waiting.push((key, receipt));
         }
     }
 
@@ -206,7 +214,9 @@ impl History {
             0 => {
                 let receipt = lease.release();
                 self.tell(format!("{key:?} is released: {receipt:?}"));
-                self.waiting.extend(key.map(|key| (key, receipt)));
+                if let Some(key) = key {
+                    self.wait_for(key, receipt);
+                }
             }
             1 => {
                 self.tell(format!("{key:?} was stored by its call"));
@@ -226,6 +236,7 @@ impl History {
         let mut chance = self.chance.clone();
         let what = match chance.below(4) {
             0 => {
+                self.sync_failures += 1;
                 simulated::set_faults(|faults| faults.fails_sync = true);
                 "the next sync fails"
             }
@@ -267,7 +278,6 @@ impl History {
             .collect();
         self.tell(format!("a round: {round:?}, {written} on disk"));
         if simulated::lies_told() > lies {
-            self.lied = true;
             self.doubtful.extend(now.iter().map(|(key, _)| *key));
         }
         self.promised.extend(now.into_iter().map(|(key, _)| key));
@@ -295,7 +305,7 @@ impl History {
                 for key in std::mem::take(&mut self.doubtful) {
                     self.promised.remove(&key);
                 }
-                if self.lied {
+                if simulated::lies_told() > 0 {
                     // So may the letters of refused records.
                     let backend = &self.backend;
                     self.promised.retain(|key| !backend.refuses(key.0));
