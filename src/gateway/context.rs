@@ -22,6 +22,8 @@ pub struct CallContext {
     /// The access line's `detail`.
     pub(crate) detail: Option<&'static str>,
     pub(crate) access_key: Option<Secret>,
+    /// Whose share of the gateway's memory the call takes: a number for its access key.
+    pub(crate) holder: u64,
     /// The application that the call counts for.
     pub(crate) counts_for: CountsFor,
     /// Transparent routes: addresses of the current server that were tried.
@@ -60,6 +62,7 @@ impl CallContext {
             status: 0,
             detail: None,
             access_key: None,
+            holder: 0,
             counts_for: CountsFor::Named,
             attempts: 0,
             server: None,

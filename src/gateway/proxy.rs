@@ -10,6 +10,7 @@ use super::route::Route;
 use super::state::GatewayState;
 use super::upstream::transparent;
 use super::{auth, callers, exchange, respond};
+use crate::fair_queue::Tenant;
 use crate::observe::{Exhausted, Outcome};
 use async_trait::async_trait;
 use bytes::Bytes;
@@ -54,7 +55,9 @@ impl Gateway {
             return Err(CallError::BadFraming);
         }
         if route.needs_key() {
-            ctx.access_key = Some(auth::access_key(&head.headers).map_err(CallError::Key)?);
+            let key = auth::access_key(&head.headers).map_err(CallError::Key)?;
+            ctx.holder = Tenant::new(&key, &()).holder;
+            ctx.access_key = Some(key);
         }
         match route {
             Route::WrongMethod { allow, .. } => Err(CallError::WrongMethod(allow)),

@@ -3,7 +3,7 @@
 use super::decode::{self, Decoded};
 use crate::gateway::call_trace::AnswerMetadata;
 use crate::gateway::headers;
-use crate::gateway::limits::{MemoryBudget, MemoryReservation};
+use crate::gateway::limits::MemoryReservation;
 use http::header::CONTENT_ENCODING;
 use monitor_wire::json;
 use monitor_wire::sse;
@@ -11,7 +11,6 @@ use pingora_http::ResponseHeader;
 use serde_json::value::RawValue;
 use std::borrow::Cow;
 use std::ops::Range;
-use std::sync::Arc;
 
 /// The part of an answer that is recorded.
 #[derive(Default)]
@@ -157,15 +156,19 @@ pub(super) struct WholeCapture {
 }
 
 impl Capture {
-    pub(super) fn new(head: &ResponseHeader, wanted: Wanted, memory: &Arc<MemoryBudget>) -> Self {
+    /// `reservation` is the memory of what is kept.
+    pub(super) fn new(
+        head: &ResponseHeader,
+        wanted: Wanted,
+        reservation: MemoryReservation,
+    ) -> Self {
         let layout = Layout::of(head);
-        let reservation = || MemoryReservation::new(memory);
         match (wanted.text || wanted.metadata, layout.plain_stream()) {
             (false, _) => Self::Off,
             (true, true) => Self::Stream {
                 parser: sse::Parser::new(wanted.limit()),
                 text: sse::Accumulator::new(wanted.limit()),
-                reservation: reservation(),
+                reservation,
                 metadata: wanted.metadata,
             },
             (true, false) => Self::Whole(WholeCapture {
@@ -174,7 +177,7 @@ impl Capture {
                 limit: wanted.limit(),
                 encoding: encoding(head),
                 event_stream: layout.event_stream,
-                reservation: reservation(),
+                reservation,
                 wanted,
             }),
         }

@@ -11,6 +11,7 @@ use crate::backend::{CallFailure, ClosedBy};
 use crate::gateway::context::CallContext;
 use crate::gateway::error::CallError;
 use crate::gateway::headers;
+use crate::gateway::limits::MemoryReservation;
 use crate::gateway::state::Snapshot;
 use crate::observe::events::{Blocked, HeartbeatSent};
 use crate::observe::{Outcome, VerdictType};
@@ -95,7 +96,8 @@ fn capture(
         metadata: ctx.wants_metadata(),
         limit: snapshot.settings.limits.recorded_bytes,
     };
-    Capture::new(head, wanted, &snapshot.memory)
+    let reservation = MemoryReservation::new(&snapshot.memory, ctx.holder);
+    Capture::new(head, wanted, reservation)
 }
 
 struct Relay<'a> {

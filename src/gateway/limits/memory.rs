@@ -1,12 +1,14 @@
 //! The memory of all calls together (`limits.buffered_bytes`): request bodies that wait for their verdict
 //! or their upstream, and answers that are held or copied for the record. When it runs short, slow calls
-//! are asked to move their bodies to disk; a call beyond the limit is refused. A reservation is released
+//! are asked to move their bodies to disk; a call beyond the limit is refused. When it runs short and several
+//! access keys hold or want some, a key with more than an equal part gets no more. A reservation is released
 //! however its call ends.
 
 use crate::observe::{Exhausted, Metrics, Throttle};
 use prometheus::IntGauge;
-use std::sync::Arc;
+use std::collections::HashMap;
 use std::sync::atomic::{AtomicI64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::sync::Notify;
 use tokio::time::timeout;
@@ -25,6 +27,8 @@ pub(crate) struct MemoryBudget {
     used: AtomicI64,
     /// Calls that wait in [`MemoryReservation::grow_within`].
     waiting: AtomicUsize,
+    /// Access keys that hold memory, or wait for some.
+    holders: Mutex<HashMap<u64, Holder>>,
     freed: Notify,
     requested: Notify,
     requests: Throttle,
@@ -39,9 +43,19 @@ struct Gauges {
     limit: IntGauge,
 }
 
+/// What one access key has of the memory.
+#[derive(Default)]
+struct Holder {
+    bytes: i64,
+    /// Its calls that wait.
+    waiting: usize,
+}
+
 /// The bytes that one call holds, released when it is dropped.
 pub(crate) struct MemoryReservation {
     budget: Arc<MemoryBudget>,
+    /// The access key of the call.
+    holder: u64,
     bytes: i64,
 }
 
@@ -77,6 +91,7 @@ impl MemoryBudget {
         let budget = Self {
             used: AtomicI64::new(0),
             waiting: AtomicUsize::new(0),
+            holders: Mutex::default(),
             freed: Notify::new(),
             requested: Notify::new(),
             requests: Throttle::every(ASK_EVERY),
@@ -116,8 +131,12 @@ impl MemoryBudget {
     }
 
     /// Reserves all or nothing. A failed attempt changes no counter, so it cannot fail other calls.
-    fn take(&self, bytes: i64) -> Result<(), Full> {
+    fn take(&self, holder: u64, bytes: i64) -> Result<(), Full> {
         let limit = self.limit();
+        let mut holders = self.holders();
+        if self.is_over_share(&holders, holder, bytes) {
+            return Err(Full(Exhausted::Memory));
+        }
         let more = |used: i64| used.checked_add(bytes).filter(|sum| *sum <= limit);
         let (set, read) = (Ordering::SeqCst, Ordering::SeqCst);
         let taken = self.used.fetch_update(set, read, more);
@@ -125,6 +144,7 @@ impl MemoryBudget {
             self.requested.notify_waiters();
         }
         taken.map_err(|_| Full(Exhausted::Memory))?;
+        holders.entry(holder).or_default().bytes += bytes;
         self.measure(bytes);
         Ok(())
     }
@@ -135,7 +155,33 @@ impl MemoryBudget {
         }
     }
 
-    fn release(&self, bytes: i64) {
+    /// Whether a key would have more than an equal part of memory that is short.
+    fn is_over_share(&self, holders: &HashMap<u64, Holder>, holder: u64, bytes: i64) -> bool {
+        let own = holders.get(&holder);
+        let keys = holders.len() + usize::from(own.is_none());
+        let after = own.map_or(0, |own| own.bytes).saturating_add(bytes);
+        let limit = self.limit();
+        let used = self.used.load(Ordering::SeqCst).saturating_add(bytes);
+        let is_short = used > limit / 4 * SHORT_QUARTERS;
+        keys > 1 && is_short && after > limit / signed(keys as u64)
+    }
+
+    fn holders(&self) -> MutexGuard<'_, HashMap<u64, Holder>> {
+        self.holders.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Changes what a key has, and forgets it when that is nothing.
+    fn change(&self, holder: u64, change: impl FnOnce(&mut Holder)) {
+        let mut holders = self.holders();
+        let own = holders.entry(holder).or_default();
+        change(own);
+        if own.bytes == 0 && own.waiting == 0 {
+            holders.remove(&holder);
+        }
+    }
+
+    fn release(&self, holder: u64, bytes: i64) {
+        self.change(holder, |own| own.bytes -= bytes);
         self.used.fetch_sub(bytes, Ordering::SeqCst);
         self.measure(-bytes);
         if self.waiting.load(Ordering::SeqCst) > 0 {
@@ -145,10 +191,11 @@ impl MemoryBudget {
 }
 
 impl MemoryReservation {
-    /// Reserves nothing yet.
-    pub(crate) fn new(budget: &Arc<MemoryBudget>) -> Self {
+    /// Reserves nothing yet; `holder` is the access key of the call.
+    pub(crate) fn new(budget: &Arc<MemoryBudget>, holder: u64) -> Self {
         Self {
             budget: budget.clone(),
+            holder,
             bytes: 0,
         }
     }
@@ -159,7 +206,7 @@ impl MemoryReservation {
     /// When they do not fit at the moment.
     pub(crate) fn grow(&mut self, bytes: usize) -> Result<(), Full> {
         let bytes = signed(bytes as u64);
-        self.budget.take(bytes)?;
+        self.budget.take(self.holder, bytes)?;
         self.bytes += bytes;
         Ok(())
     }
@@ -173,7 +220,7 @@ impl MemoryReservation {
         if !budget.can_ever_hold(bytes) {
             return Err(Full(Exhausted::Memory));
         }
-        let _waiting = Waiting::count_in(&budget.waiting);
+        let _waiting = Waiting::count_in(&budget, self.holder);
         let growing = async {
             loop {
                 let mut freed = std::pin::pin!(budget.freed.notified());
@@ -199,7 +246,7 @@ impl MemoryReservation {
             return Ok(());
         }
         let more = (length - self.bytes).div_euclid(STEP) * STEP + STEP;
-        self.budget.take(more)?;
+        self.budget.take(self.holder, more)?;
         self.bytes += more;
         Ok(())
     }
@@ -207,7 +254,8 @@ impl MemoryReservation {
     /// Releases all bytes of the reservation.
     pub(crate) fn release(&mut self) {
         if self.bytes > 0 {
-            self.budget.release(std::mem::take(&mut self.bytes));
+            self.budget
+                .release(self.holder, std::mem::take(&mut self.bytes));
         }
     }
 }
@@ -219,18 +267,23 @@ impl Drop for MemoryReservation {
 }
 
 /// Counts a waiting call until it is dropped.
-struct Waiting<'a>(&'a AtomicUsize);
+struct Waiting<'a> {
+    budget: &'a MemoryBudget,
+    holder: u64,
+}
 
 impl<'a> Waiting<'a> {
-    fn count_in(count: &'a AtomicUsize) -> Self {
-        count.fetch_add(1, Ordering::SeqCst);
-        Self(count)
+    fn count_in(budget: &'a MemoryBudget, holder: u64) -> Self {
+        budget.waiting.fetch_add(1, Ordering::SeqCst);
+        budget.change(holder, |own| own.waiting += 1);
+        Self { budget, holder }
     }
 }
 
 impl Drop for Waiting<'_> {
     fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::SeqCst);
+        self.budget.change(self.holder, |own| own.waiting -= 1);
+        self.budget.waiting.fetch_sub(1, Ordering::SeqCst);
     }
 }
 
@@ -251,8 +304,8 @@ mod tests {
     fn reservations_are_bounded_and_released() {
         let memory = MemoryBudget::new(100, &Metrics::new().unwrap());
         let (mut one, mut two) = (
-            MemoryReservation::new(&memory),
-            MemoryReservation::new(&memory),
+            MemoryReservation::new(&memory, 1),
+            MemoryReservation::new(&memory, 1),
         );
         one.grow(60).unwrap();
         two.grow(40).unwrap();
@@ -268,8 +321,8 @@ mod tests {
     async fn a_call_that_finds_the_last_quarter_taken_asks_the_others_to_free_memory() {
         let memory = MemoryBudget::new(100, &Metrics::new().unwrap());
         let (mut slow, mut next) = (
-            MemoryReservation::new(&memory),
-            MemoryReservation::new(&memory),
+            MemoryReservation::new(&memory, 1),
+            MemoryReservation::new(&memory, 1),
         );
         slow.grow(80).unwrap();
         assert!(memory.is_short());
@@ -287,7 +340,7 @@ mod tests {
     #[test]
     fn a_copy_grows_in_steps_and_never_beyond_the_limit() {
         let memory = MemoryBudget::new(200 << 10, &Metrics::new().unwrap());
-        let mut copy = MemoryReservation::new(&memory);
+        let mut copy = MemoryReservation::new(&memory, 1);
         copy.cover(16 << 10).unwrap();
         assert_eq!(used(&memory), 0);
         for length in (0..190 << 10).step_by(1000) {
@@ -297,5 +350,31 @@ mod tests {
         assert!(copy.cover(250 << 10).is_err());
         drop(copy);
         assert_eq!(used(&memory), 0);
+    }
+
+    #[tokio::test]
+    async fn a_key_that_fills_the_memory_gives_way_to_another_that_wants_some() {
+        let memory = MemoryBudget::new(100, &Metrics::new().unwrap());
+        let call = |holder| MemoryReservation::new(&memory, holder);
+        let mut flooding: Vec<_> = (0..10).map(|_| call(1)).collect();
+        for reservation in &mut flooding {
+            reservation.grow(10).unwrap();
+        }
+        let mut quiet = call(2);
+        let wants = quiet.grow_within(20, Duration::from_secs(60));
+        let gives_way = async {
+            // Whatever it gives back, it does not get again while the other one waits.
+            for _ in 0..4 {
+                flooding.pop();
+                assert!(call(1).grow(10).is_err());
+                tokio::task::yield_now().await;
+            }
+        };
+        let (grown, ()) = tokio::join!(wants, gives_way);
+        grown.unwrap();
+        assert!(flooding[0].grow(10).is_err(), "more than half of it");
+        drop(quiet);
+        flooding[0].grow(40).unwrap();
+        assert_eq!(used(&memory), 100);
     }
 }

@@ -2,6 +2,7 @@
 //! address of it (`limits.client_bytes`, `limits.client_connections`): memory for request bodies that arrive or
 //! are being handled, and for answers that wait for their reader.
 
+use crate::fair_queue::Tenant;
 use crate::gateway::{MemoryBudget, MemoryReservation};
 use std::collections::HashMap;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -58,7 +59,7 @@ impl ClientShares {
         Some(ConnectionShare {
             shares: self.clone(),
             client,
-            reservation: MemoryReservation::new(&self.memory),
+            reservation: MemoryReservation::new(&self.memory, Tenant::new(&client, &()).holder),
             bytes: 0,
         })
     }
