@@ -1,13 +1,16 @@
 //! Fair shares of what tenants have in common: who takes the next turn, and how much one may have of it.
-//! [`FairQueue`] decides the order and keeps no time; [`Turns`] is a semaphore that waits in such a queue.
+//! [`FairQueue`] decides the order and keeps no time; [`Turns`] is a semaphore that waits in such a queue;
+//! [`heavy`] keeps long work from the other tasks of its thread.
 //!
 //! A tenant is an access key and an application (§5, §2.1). Keys take turns with keys, and the applications
 //! of one key with each other: a client that invents further applications, or opens further connections,
 //! gets no more of anything.
 
+mod heavy;
 mod round_robin;
 mod turns;
 
+pub(crate) use heavy::heavy;
 pub(crate) use round_robin::{FairQueue, QUANTUM};
 pub(crate) use turns::{NoTurn, Turn, TurnFigures, TurnLimits, Turns};
 

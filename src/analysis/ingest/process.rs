@@ -8,10 +8,11 @@ use super::request::{ProcessInput, ProcessRequest};
 use super::verdict::RulesInForce;
 use crate::analysis::access::caller::Caller;
 use crate::analysis::error::ApiError;
-use crate::fair_queue::{Claim, Urgency};
+use crate::fair_queue::{Claim, Urgency, heavy};
 use futures_util::FutureExt;
 use monitor_model::{AnalysisResponse, ApplicationId, Secret, Stage};
 use monitor_store::{Durable, NewRecord, Scope};
+use std::future::poll_fn;
 use std::task::Poll;
 
 /// A record that is not stored yet, and what of its answer only the caller sees.
@@ -116,8 +117,11 @@ impl Ingest {
     /// of others are none of its concern, and until it is durable the record stays with its caller.
     async fn begin_insert(&self, record: NewRecord) -> Result<Durable, ApiError> {
         let records = self.records.clone();
+        let length = record.message.as_ref().map_or(0, String::len);
         let mut begun = async move { records.begin_insert(record).await }.boxed();
-        match futures_util::poll!(&mut begun) {
+        // The record is encoded before it is queued.
+        let first = poll_fn(|context| Poll::Ready(heavy(length, || begun.poll_unpin(context))));
+        match first.await {
             Poll::Ready(begun) => Ok(durable_of_insert(begun)?),
             Poll::Pending => Ok(async move { durable_of_insert(begun.await)?.await }.boxed()),
         }
@@ -138,7 +142,8 @@ impl Ingest {
             .applications
             .resolve(input.application_id.as_deref(), caller)
             .await?;
-        let parameters = Parameters::of(stage, &mut input)?;
+        let length = input.message.len();
+        let parameters = heavy(length, || Parameters::of(stage, &mut input))?;
         let inline = match validation {
             Some(validation) => Some(self.inline_rules.compile(validation).await?),
             None => None,

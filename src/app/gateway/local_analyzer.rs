@@ -4,7 +4,7 @@ use crate::analysis::{ApiError, AttachTo, NewFile, ProcessInput, Services};
 use crate::backend::{
     Analyzer, AnalyzerError, AttachError, Attachment, Recognition, Record, Verdict,
 };
-use crate::fair_queue::Urgency;
+use crate::fair_queue::{Urgency, heavy};
 use async_trait::async_trait;
 use futures_util::{FutureExt, TryFutureExt};
 use monitor_model::{AnalysisResponse, RecordId, Secret, Stage};
@@ -105,11 +105,11 @@ impl Analyzer for LocalAnalyzer {
 }
 
 fn input(record: &Record) -> ProcessInput {
-    ProcessInput {
+    heavy(record.message.len(), || ProcessInput {
         application_id: record.context.application_id.clone(),
         message: record.message.clone(),
         additional_parameters: record.additional_parameters(),
-    }
+    })
 }
 
 fn as_analyzer_error(error: ApiError) -> AnalyzerError {

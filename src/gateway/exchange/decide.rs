@@ -12,6 +12,7 @@ use super::hold_back::HoldBack;
 use super::record::Registration;
 use super::redaction::{Redactor, Unredact};
 use super::verdict::{Check, CheckOutcome, report_unchecked};
+use crate::fair_queue::heavy;
 use crate::gateway::context::CallContext;
 use crate::gateway::error::CallError;
 use crate::gateway::state::Snapshot;
@@ -188,9 +189,10 @@ pub(super) async fn pre_call(
     ctx: &mut CallContext,
     call: SyncCall,
 ) -> Decision {
+    let length = call.parsed.body.bytes.len();
     let chat = call.parsed.chat();
     let prompt = Captured {
-        text: chat.prompt(&roles(&call.policy)),
+        text: heavy(length, || chat.prompt(&roles(&call.policy))),
         ..Captured::default()
     };
     let check = Check {
@@ -199,7 +201,7 @@ pub(super) async fn pre_call(
         record: call.registration.record(Stage::PreCall, prompt),
     };
     match check.run(snapshot, session, ctx).await {
-        CheckOutcome::Passed => Decision::Forward(call.forward(snapshot)),
+        CheckOutcome::Passed => Decision::Forward(heavy(length, || call.forward(snapshot))),
         CheckOutcome::Flagged(finding) => Decision::Block(Box::new(Block {
             stage: Stage::PreCall,
             request: RequestSummary::new(chat, call.registration.exchange()),

@@ -24,6 +24,7 @@ use super::error::CallError;
 use super::respond;
 use super::state::Snapshot;
 use crate::config::Durability;
+use crate::fair_queue::heavy;
 use answer::Answer;
 use decide::{Admission, AnswerHandling, Decision, Forward, ParsedBody};
 use monitor_wire::json;
@@ -42,7 +43,8 @@ pub(super) async fn run(
         Ok(body) => body,
         Err(error) => return Box::pin(respond::error(session, ctx, &error)).await,
     };
-    let scan = match json::scan(&body.bytes) {
+    let length = body.bytes.len();
+    let scan = match heavy(length, || json::scan(&body.bytes)) {
         Ok(scan) => scan,
         Err(error) => {
             return Box::pin(respond::error(session, ctx, &CallError::NotJson(error))).await;
@@ -52,7 +54,8 @@ pub(super) async fn run(
         let chat = json::Chat::read(&body.bytes, &scan);
         trace.set_request(chat.model(), chat.wants_stream());
     }
-    let decision = match decide::admit(snapshot, session, ctx, ParsedBody { body, scan }) {
+    let parsed = ParsedBody { body, scan };
+    let decision = match heavy(length, || decide::admit(snapshot, session, ctx, parsed)) {
         Admission::Forward(call) => Decision::Forward(call),
         Admission::AwaitVerdict(call) => {
             Box::pin(decide::pre_call(snapshot, session, ctx, *call)).await

@@ -5,6 +5,7 @@ use super::client_gone;
 use super::record::{Registration, failure_of};
 use crate::backend::{Analyzer, AnalyzerError, Record, Verdict};
 use crate::config::Durability;
+use crate::fair_queue::heavy;
 use crate::gateway::context::CallContext;
 use crate::gateway::error::CallError;
 use crate::gateway::state::Snapshot;
@@ -115,7 +116,8 @@ impl<'a> Check<'a> {
             policy: self.policy,
             registration: self.registration,
             stage: record.stage,
-            lease: self.registration.lease(record)?,
+            // The digest of the message, and its copy for the disk.
+            lease: heavy(record.message.len(), || self.registration.lease(record))?,
         })
     }
 }

@@ -6,7 +6,7 @@ use crate::analysis::api::extract::{Api, Ingester, body};
 use crate::analysis::api::response::{Outcome, ok};
 use crate::analysis::api::schemas;
 use crate::analysis::{Caller, Services};
-use crate::fair_queue::Urgency;
+use crate::fair_queue::{Urgency, heavy};
 use axum::extract::{Request, State};
 use monitor_model::{AnalysisResponse, DEFERRED_HEADER, Stage};
 
@@ -141,7 +141,8 @@ async fn process(services: &Services, caller: &Caller, call: Call, request: Requ
         false => Urgency::Awaited,
     };
     let bytes = body::read(request, services.ingest.max_body()).await?;
-    let parsed = process_body::parse(&bytes, call.stage, call.rules, urgency)?;
+    let parse = || process_body::parse(&bytes, call.stage, call.rules, urgency);
+    let parsed = heavy(bytes.len(), parse)?;
     drop(bytes);
     ok(&services.ingest.process_for(caller, parsed).await?)
 }
