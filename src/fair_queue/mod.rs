@@ -22,7 +22,7 @@ use std::sync::LazyLock;
 static HASHER: LazyLock<RandomState> = LazyLock::new(RandomState::new);
 
 /// Who a job is for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Tenant {
     /// The access key, or whoever else asks.
     pub(crate) holder: u64,

@@ -2,6 +2,10 @@
 //! one key (M. Shreedhar, G. Varghese, "Efficient Fair Queuing using Deficit Round Robin", 1995). In each
 //! round a tenant may start jobs of one quantum; what a large job lacks, it saves up for. Jobs of one tenant
 //! keep their order.
+//!
+//! A tenant that had nothing waiting starts its first job before those of the others (as new flows do in
+//! RFC 8290), on credit: it takes part in the rounds again once it has paid that back, even if it goes away
+//! and returns meanwhile.
 
 use super::Tenant;
 use std::collections::VecDeque;
@@ -12,7 +16,6 @@ pub(crate) const QUANTUM: u64 = 16 * 1024;
 /// Jobs that wait, in the order in which tenants take turns.
 pub(crate) struct FairQueue<T> {
     holders: Ring<Ring<Line<T>>>,
-    jobs: usize,
 }
 
 /// One job, and what it costs.
@@ -40,17 +43,20 @@ trait Backlog {
 /// The jobs of one tenant, first come first served.
 struct Line<T>(VecDeque<Queued<T>>);
 
-/// Backlogs that take turns.
+/// Backlogs that take turns. Those in debt stay without a job.
 struct Ring<B> {
     flows: VecDeque<Flow<B>>,
+    jobs: usize,
 }
 
 struct Flow<B> {
     key: u64,
-    /// What it may still spend.
-    deficit: u64,
+    /// What it may still spend; negative: what it owes.
+    deficit: i128,
     /// It has got its quantum of this round.
     has_turn: bool,
+    /// Its first job goes before those of the others.
+    is_new: bool,
     backlog: B,
 }
 
@@ -58,7 +64,6 @@ impl<T> Default for FairQueue<T> {
     fn default() -> Self {
         Self {
             holders: Ring::default(),
-            jobs: 0,
         }
     }
 }
@@ -66,31 +71,26 @@ impl<T> Default for FairQueue<T> {
 impl<T> FairQueue<T> {
     /// Adds a job behind the others of its tenant.
     pub(crate) fn push(&mut self, tenant: Tenant, cost: u64, job: T) {
-        let applications = self.holders.flow(tenant.holder);
-        let line = applications.flow(tenant.application);
+        let applications = self.holders.joined(tenant.holder);
+        let line = applications.joined(tenant.application);
         line.0.push_back(Queued { cost, job });
-        self.jobs += 1;
     }
 
     /// Takes the next job among those that may start. A job that may not also holds back those behind it of
     /// the same tenant, and no others.
     pub(crate) fn next(&mut self, may_start: impl Fn(&T) -> bool) -> Option<T> {
         self.holders.next_cost(&may_start)?;
-        let taken = self.holders.take()?;
-        self.jobs -= 1;
-        Some(taken.job)
+        self.holders.take().map(|taken| taken.job)
     }
 
     /// Removes the job that is meant.
     pub(crate) fn remove(&mut self, is_it: impl Fn(&T) -> bool) -> Option<T> {
-        let removed = self.holders.remove(&is_it)?;
-        self.jobs -= 1;
-        Some(removed)
+        self.holders.remove(&is_it)
     }
 
     /// The number of waiting jobs.
     pub(crate) fn len(&self) -> usize {
-        self.jobs
+        self.holders.jobs
     }
 }
 
@@ -126,59 +126,83 @@ impl<B> Default for Ring<B> {
     fn default() -> Self {
         Self {
             flows: VecDeque::new(),
+            jobs: 0,
         }
     }
 }
 
 impl<B: Backlog + Default> Ring<B> {
-    /// The backlog of a key; a new one joins at the end of the round.
-    fn flow(&mut self, key: u64) -> &mut B {
+    /// The backlog of a key, which gets a job.
+    fn joined(&mut self, key: u64) -> &mut B {
+        self.jobs += 1;
         let place = self.flows.iter().position(|flow| flow.key == key);
         let place = place.unwrap_or_else(|| {
-            self.flows.push_back(Flow {
+            let others = self.flows.iter().take_while(|flow| flow.is_new);
+            let place = others.count();
+            let flow = Flow {
                 key,
                 deficit: 0,
                 has_turn: false,
+                is_new: true,
                 backlog: B::default(),
-            });
-            self.flows.len() - 1
+            };
+            self.flows.insert(place, flow);
+            place
         });
         &mut self.flows[place].backlog
     }
 }
 
+/// How a round ended in which no flow could start a job.
+enum Round {
+    /// No job may start.
+    NothingStarts,
+    /// What the flow lacks that lacks least.
+    Lacks(i128),
+}
+
 impl<B: Backlog> Ring<B> {
-    /// Passes the turn on until a flow can pay for its next job. Err is what the one that lacks least lacks,
-    /// None where no job may start.
-    fn one_round(&mut self, may_start: &dyn Fn(&B::Job) -> bool) -> Result<u64, Option<u64>> {
-        let mut lacks: Option<u64> = None;
+    /// Passes the turn on until a flow can pay for its next job, and gives that job's cost.
+    fn one_round(&mut self, may_start: &dyn Fn(&B::Job) -> bool) -> Result<u64, Round> {
+        let mut end = Round::NothingStarts;
         for _ in 0..self.flows.len() {
             let Some(flow) = self.flows.front_mut() else {
                 break;
             };
-            if let Some(cost) = flow.backlog.next_cost(may_start) {
-                if !std::mem::replace(&mut flow.has_turn, true) {
-                    flow.deficit = flow.deficit.saturating_add(QUANTUM);
-                }
-                if flow.deficit >= cost {
+            let cost = flow.backlog.next_cost(may_start);
+            if let Some(cost) = cost.filter(|_| flow.is_new) {
+                return Ok(cost);
+            }
+            if (cost.is_some() || flow.backlog.is_empty())
+                && !std::mem::replace(&mut flow.has_turn, true)
+            {
+                flow.deficit += i128::from(QUANTUM);
+            }
+            if let Some(cost) = cost {
+                let lack = i128::from(cost) - flow.deficit;
+                if lack <= 0 {
                     return Ok(cost);
                 }
-                let lack = cost - flow.deficit;
-                lacks = Some(lacks.map_or(lack, |least| least.min(lack)));
+                end = match end {
+                    Round::Lacks(least) => Round::Lacks(least.min(lack)),
+                    Round::NothingStarts => Round::Lacks(lack),
+                };
             }
             flow.has_turn = false;
-            self.flows.rotate_left(1);
+            match flow.backlog.is_empty() && flow.deficit >= 0 {
+                true => drop(self.flows.pop_front()),
+                false => self.flows.rotate_left(1),
+            }
         }
-        Err(lacks)
+        Err(end)
     }
 
-    /// Gives every flow that may start a job the quanta of so many rounds at once, so that a large job costs
-    /// no more steps than a small one.
-    fn skip_rounds(&mut self, rounds: u64, may_start: &dyn Fn(&B::Job) -> bool) {
+    /// Gives the quanta of so many rounds at once, so that a large job costs no more steps than a small one.
+    fn skip_rounds(&mut self, rounds: i128, may_start: &dyn Fn(&B::Job) -> bool) {
         for flow in &mut self.flows {
-            if flow.backlog.next_cost(may_start).is_some() {
-                let granted = rounds.saturating_mul(QUANTUM);
-                flow.deficit = flow.deficit.saturating_add(granted);
+            let is_waiting = flow.backlog.next_cost(may_start).is_some();
+            if is_waiting || flow.backlog.is_empty() {
+                flow.deficit += rounds * i128::from(QUANTUM);
             }
         }
     }
@@ -188,10 +212,18 @@ impl<B: Backlog> Backlog for Ring<B> {
     type Job = B::Job;
 
     fn next_cost(&mut self, may_start: &dyn Fn(&B::Job) -> bool) -> Option<u64> {
+        if self.jobs == 0 {
+            return None;
+        }
         loop {
             match self.one_round(may_start) {
                 Ok(cost) => return Some(cost),
-                Err(lack) => self.skip_rounds(lack?.div_ceil(QUANTUM) - 1, may_start),
+                Err(Round::NothingStarts) => return None,
+                Err(Round::Lacks(lack)) => {
+                    // The next round gives the last quantum.
+                    let rounds = (lack - 1) / i128::from(QUANTUM);
+                    self.skip_rounds(rounds, may_start);
+                }
             }
         }
     }
@@ -199,28 +231,33 @@ impl<B: Backlog> Backlog for Ring<B> {
     fn take(&mut self) -> Option<Queued<B::Job>> {
         let flow = self.flows.front_mut()?;
         let taken = flow.backlog.take()?;
-        flow.deficit = flow.deficit.saturating_sub(taken.cost);
-        // Who has nothing to start saves nothing up.
-        if flow.backlog.is_empty() {
-            self.flows.pop_front();
+        self.jobs -= 1;
+        flow.deficit -= i128::from(taken.cost);
+        let was_new = std::mem::take(&mut flow.is_new);
+        let is_empty = flow.backlog.is_empty();
+        if is_empty {
+            // Who has nothing to start saves nothing up.
+            flow.deficit = flow.deficit.min(0);
+        }
+        if was_new || is_empty {
+            flow.has_turn = false;
+            self.flows.rotate_left(1);
         }
         Some(taken)
     }
 
     fn remove(&mut self, is_it: &dyn Fn(&B::Job) -> bool) -> Option<B::Job> {
-        let mut flows = self.flows.iter_mut().enumerate();
-        let (place, removed) = flows.find_map(|(place, flow)| {
-            let removed = flow.backlog.remove(is_it)?;
-            Some((place, removed))
-        })?;
-        if self.flows[place].backlog.is_empty() {
-            self.flows.remove(place);
-        }
+        let mut flows = self.flows.iter_mut();
+        let removed = flows.find_map(|flow| flow.backlog.remove(is_it))?;
+        self.jobs -= 1;
+        // A new flow without a job is no longer new: it would be forgotten only after a turn.
+        self.flows
+            .retain(|flow| !(flow.is_new && flow.backlog.is_empty()));
         Some(removed)
     }
 
     fn is_empty(&self) -> bool {
-        self.flows.is_empty()
+        self.jobs == 0
     }
 }
 
@@ -255,8 +292,32 @@ mod tests {
         queue.push(tenant(6, 0), 70 * KIB, (6, 0));
         let order = order(&mut queue);
         let place = order.iter().position(|(holder, _)| *holder == 6).unwrap();
-        assert!(place <= 5, "{place} jobs went before it");
+        assert_eq!(place, 0, "jobs that went before it");
         assert_eq!(order.len(), 501);
+    }
+
+    #[test]
+    fn who_comes_and_goes_gets_no_more_than_who_stays() {
+        let mut queue = FairQueue::default();
+        for _ in 0..200 {
+            queue.push(tenant(1, 0), 64 * KIB, 1);
+        }
+        let mut of_two = 0;
+        for _ in 0..100 {
+            // It has one job at a time, and is back at once.
+            if queue.len() == queue_of_one(&queue) {
+                queue.push(tenant(2, 0), 64 * KIB, 2);
+            }
+            of_two += usize::from(queue.next(|_| true) == Some(2));
+        }
+        assert!((45..=55).contains(&of_two), "{of_two} of 100");
+    }
+
+    /// The jobs of the first key alone.
+    fn queue_of_one(queue: &FairQueue<i32>) -> usize {
+        let flows = queue.holders.flows.iter();
+        let own = flows.filter(|flow| flow.key == 1);
+        own.map(|flow| flow.backlog.jobs).sum()
     }
 
     #[test]
@@ -289,7 +350,7 @@ mod tests {
         }
         let first: Vec<_> = (0..400).filter_map(|_| queue.next(|_| true)).collect();
         let of_two = first.iter().filter(|holder| **holder == 2).count();
-        assert!((199..=200).contains(&of_two), "{of_two} of 400");
+        assert!((195..=205).contains(&of_two), "{of_two} of 400");
     }
 
     #[test]
@@ -343,7 +404,7 @@ mod tests {
         }
         let first: Vec<_> = (0..10).filter_map(|_| queue.next(|_| true)).collect();
         let of_one = first.iter().filter(|holder| **holder == 1).count();
-        assert_eq!(of_one, 5, "{first:?}");
+        assert!((4..=5).contains(&of_one), "{first:?}");
     }
 
     #[test]

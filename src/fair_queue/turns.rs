@@ -11,6 +11,8 @@ mod tests;
 
 use super::{Claim, FairQueue, Urgency};
 use std::collections::HashMap;
+use std::future::{Future, poll_fn};
+use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use thiserror::Error;
@@ -127,6 +129,9 @@ impl Turns {
     /// # Errors
     /// [`NoTurn`] at once where too much waits already, or when the time is over.
     pub(crate) async fn take(self: &Arc<Self>, claim: Claim, cost: u64) -> Result<Turn, NoTurn> {
+        if let Some(turn) = self.take_unqueued(claim, cost) {
+            return Ok(turn);
+        }
         let mut waiting = self.enter(claim, cost)?;
         let patience = self.limits.patience(claim.urgency, cost);
         match timeout(patience, &mut waiting.granted).await {
@@ -137,8 +142,34 @@ impl Turns {
 
     /// A place, if there is one at once.
     pub(crate) fn try_take(self: &Arc<Self>, claim: Claim, cost: u64) -> Option<Turn> {
-        let mut waiting = self.enter(claim, cost).ok()?;
-        waiting.granted.try_recv().ok()
+        self.take_unqueued(claim, cost).or_else(|| {
+            let mut waiting = self.enter(claim, cost).ok()?;
+            waiting.granted.try_recv().ok()
+        })
+    }
+
+    /// A place while nobody waits for one.
+    fn take_unqueued(self: &Arc<Self>, claim: Claim, cost: u64) -> Option<Turn> {
+        let is_short = self.limits.is_short(claim.urgency, cost);
+        let holder = claim.tenant.holder;
+        let mut state = self.lock();
+        let waiting = state.awaited.len() + state.deferred.len();
+        let may_start = state.running < self.limits.places
+            && may_start(
+                &state.holders,
+                holder,
+                is_short || state.unkept < self.limits.common(),
+                &self.limits,
+            );
+        if waiting > 0 || !may_start {
+            return None;
+        }
+        state.note_started(holder, is_short);
+        Some(Turn {
+            turns: self.clone(),
+            holder,
+            is_short,
+        })
     }
 
     /// What runs and waits now.
@@ -163,7 +194,7 @@ impl Turns {
             ticket,
             claim,
             cost,
-            is_short: claim.urgency == Urgency::Awaited && cost <= self.limits.short,
+            is_short: self.limits.is_short(claim.urgency, cost),
             granted: sender,
         });
         let started = state.start(&self.limits);
@@ -208,6 +239,11 @@ impl TurnLimits {
             Urgency::Awaited => patience,
             Urgency::Deferred => patience * DEFERRED_PATIENCE,
         }
+    }
+
+    /// Whether a job may take a kept place.
+    fn is_short(&self, urgency: Urgency, cost: u64) -> bool {
+        urgency == Urgency::Awaited && cost <= self.short
     }
 
     /// The places of all jobs but short awaited ones, and of one access key.
@@ -271,11 +307,14 @@ impl State {
             Urgency::Deferred => 0,
         };
         self.leave_queue(&waiter);
-        self.running += 1;
-        self.unkept += usize::from(!waiter.is_short);
-        let holder = waiter.claim.tenant.holder;
-        self.holders.entry(holder).or_default().running += 1;
+        self.note_started(waiter.claim.tenant.holder, waiter.is_short);
         Some(waiter)
+    }
+
+    fn note_started(&mut self, holder: u64, is_short: bool) {
+        self.running += 1;
+        self.unkept += usize::from(!is_short);
+        self.holders.entry(holder).or_default().running += 1;
     }
 
     fn next(&mut self, urgency: Urgency, limits: &TurnLimits) -> Option<Waiter> {
@@ -290,11 +329,10 @@ impl State {
             Urgency::Awaited => awaited,
             Urgency::Deferred => deferred,
         };
-        let common = limits.common();
-        let has_common = *unkept < common;
+        let has_common = *unkept < limits.common();
         queue.next(|waiter| {
-            let own = holders.get(&waiter.claim.tenant.holder);
-            (waiter.is_short || has_common) && own.is_none_or(|own| own.running < common)
+            let holder = waiter.claim.tenant.holder;
+            may_start(holders, holder, waiter.is_short || has_common, limits)
         })
     }
 
@@ -313,6 +351,37 @@ impl State {
         if own.is_some_and(|own| own.running == 0 && own.waiting == 0) {
             self.holders.remove(&holder);
         }
+    }
+}
+
+/// Whether a job may have a place that is free, if there is one for its kind.
+fn may_start(
+    holders: &HashMap<u64, Holder>,
+    holder: u64,
+    has_place: bool,
+    limits: &TurnLimits,
+) -> bool {
+    let own = holders.get(&holder);
+    has_place && own.is_none_or(|own| own.running < limits.common())
+}
+
+impl Turn {
+    /// Whether the job is short and awaited.
+    pub(crate) fn is_short(&self) -> bool {
+        self.is_short
+    }
+
+    /// Keeps the place until the future has to wait for the first time: for as long as it needs a processor.
+    pub(crate) async fn until_first_wait<T>(
+        mut turn: Option<Self>,
+        mut future: Pin<&mut impl Future<Output = T>>,
+    ) -> T {
+        poll_fn(|context| {
+            let polled = future.as_mut().poll(context);
+            drop(turn.take());
+            polled
+        })
+        .await
     }
 }
 

@@ -6,6 +6,7 @@ use super::limits::{CallPermit, MemoryReservation};
 use super::listen::connection_limit::Permit;
 use super::state::Snapshot;
 use super::upstream::{ModelServer, TriedServers};
+use crate::fair_queue::Tenant;
 use crate::observe::events::CallEnded;
 use crate::observe::{Metrics, Outcome, RouteLabel};
 use monitor_model::{AppMode, Secret, Stage};
@@ -22,8 +23,8 @@ pub struct CallContext {
     /// The access line's `detail`.
     pub(crate) detail: Option<&'static str>,
     pub(crate) access_key: Option<Secret>,
-    /// Whose share of the gateway's memory the call takes: a number for its access key.
-    pub(crate) holder: u64,
+    /// Whose share of the gateway's memory and turns the call takes.
+    pub(crate) tenant: Tenant,
     /// The application that the call counts for.
     pub(crate) counts_for: CountsFor,
     /// Transparent routes: addresses of the current server that were tried.
@@ -62,7 +63,7 @@ impl CallContext {
             status: 0,
             detail: None,
             access_key: None,
-            holder: 0,
+            tenant: Tenant::default(),
             counts_for: CountsFor::Named,
             attempts: 0,
             server: None,

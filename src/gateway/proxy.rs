@@ -14,6 +14,7 @@ use crate::fair_queue::Tenant;
 use crate::observe::{Exhausted, Outcome};
 use async_trait::async_trait;
 use bytes::Bytes;
+use http::HeaderValue;
 use http::header::TRANSFER_ENCODING;
 use pingora_core::Result;
 use pingora_core::modules::http::HttpModules;
@@ -56,7 +57,8 @@ impl Gateway {
         }
         if route.needs_key() {
             let key = auth::access_key(&head.headers).map_err(CallError::Key)?;
-            ctx.holder = Tenant::new(&key, &()).holder;
+            let application = head.headers.get("x-application-id");
+            ctx.tenant = Tenant::new(&key, &application.map(HeaderValue::as_bytes));
             ctx.access_key = Some(key);
         }
         match route {

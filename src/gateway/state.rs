@@ -8,6 +8,7 @@ use super::listen::connection_limit::ConnectionLimit;
 use super::upstream::{UpstreamConfig, UpstreamGroup, UpstreamStatus, UpstreamTls};
 use crate::backend::Analyzer;
 use crate::config::{CallerRules, GatewaySettings, Limits};
+use crate::fair_queue::{TurnLimits, Turns};
 use crate::observe::Metrics;
 use crate::observe::access::AccessLog;
 use crate::observe::trace::Tracer;
@@ -18,6 +19,12 @@ use pingora_core::connectors::ConnectorOptions;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+/// Bodies of at most so many bytes are short.
+const LONGEST_SHORT: u64 = 256 * 1024;
+/// A call that has waited so long for its turn goes on without one.
+const LONGEST_WAIT: Duration = Duration::from_secs(2);
 
 /// What all calls share until the next reload.
 pub struct Snapshot {
@@ -25,6 +32,8 @@ pub struct Snapshot {
     pub(crate) upstream: UpstreamGroup,
     /// The spool that delivers records to the backend; None sends no telemetry (§1.9).
     pub(crate) spool: Option<Spool>,
+    /// The turns of calls that need a processor: scanning, checking, recording.
+    pub(crate) turns: Arc<Turns>,
     /// Access keys that the backend has accepted.
     pub(crate) accepted_keys: Arc<AcceptedKeys>,
     /// Gives the verdicts that sync mode awaits; None where there is no backend.
@@ -103,6 +112,7 @@ impl Snapshot {
             settings,
             upstream,
             spool: monitoring.spool,
+            turns: Turns::new(turn_limits(settings.limits.threads)),
             accepted_keys: Arc::default(),
             analyzer: monitoring.analyzer,
             policies: monitoring.policies,
@@ -148,6 +158,7 @@ impl Snapshot {
             settings,
             upstream,
             spool: self.spool.clone(),
+            turns: self.turns.clone(),
             accepted_keys: self.accepted_keys.clone(),
             analyzer: self.analyzer.clone(),
             policies: self.policies.clone(),
@@ -252,6 +263,20 @@ impl GatewayState {
     /// Limits client connections.
     pub fn connection_limit(&self) -> &Arc<ConnectionLimit> {
         &self.connection_limit
+    }
+}
+
+/// As many calls as threads that serve them, and one more of the short ones. The bodies that wait have their
+/// bound in `limits.buffered_bytes`.
+fn turn_limits(threads: Option<usize>) -> TurnLimits {
+    let cores = || std::thread::available_parallelism().map_or(1, usize::from);
+    TurnLimits {
+        places: threads.unwrap_or_else(cores) + 1,
+        kept: 1,
+        short: LONGEST_SHORT,
+        waiting_cost: u64::MAX,
+        parts: 1,
+        longest_wait: LONGEST_WAIT,
     }
 }
 

@@ -13,6 +13,7 @@ use crate::observe::events::AnalysisRefused;
 use monitor_detect::{Compiled, Encoding, Engine, ProposedFinds, Report};
 use std::sync::Arc;
 use std::time::Instant;
+use tokio::sync::oneshot;
 
 /// Longer messages are analyzed away from the threads that serve connections, which a message of this size
 /// holds for a millisecond or two.
@@ -26,6 +27,8 @@ const SHORT: u64 = 256 * 1024;
 const PARTS: u64 = 4;
 /// What a message costs besides its bytes: with it, a tenant has a message at least in each round.
 const COST_OF_A_MESSAGE: u64 = 4 * 1024;
+/// How much nicer long messages are than the threads that serve connections.
+const NICE: i32 = 5;
 /// How many times as much a byte costs where custom regexes look at it.
 const COST_OF_REGEXES: u64 = 4;
 
@@ -96,14 +99,18 @@ impl MessageAnalyzer {
         }
         let (engine, rules) = (self.engine.clone(), rules.clone());
         let turn = self.turn(claim, cost(&message, &rules)).await?;
-        tokio::task::spawn_blocking(move || {
+        let is_short = turn.is_short();
+        let analyze = move || {
             let report = engine.analyze_with(&message, &rules, &proposed, &steady_us);
             // Held even when the caller goes away: the work goes on.
             drop(turn);
             (message, report)
-        })
-        .await
-        .map_err(|_| ApiError::Internal)
+        };
+        match is_short {
+            true => tokio::task::spawn_blocking(analyze).await.ok(),
+            false => in_background(analyze).await,
+        }
+        .ok_or(ApiError::Internal)
     }
 
     fn longest_inline(&self, rules: &Compiled) -> usize {
@@ -134,6 +141,20 @@ impl MessageAnalyzer {
             error.into()
         })
     }
+}
+
+/// Runs long work on a thread of its own with a lower priority than the threads that serve connections. There
+/// are as many as places. None where there is no such thread.
+async fn in_background<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Option<T> {
+    let (sender, done) = oneshot::channel();
+    let run = move || {
+        // Without the right to it, it runs like any other.
+        let _ = rustix::process::nice(NICE);
+        drop(sender.send(work()));
+    };
+    let thread = std::thread::Builder::new().name("analysis".into());
+    thread.spawn(run).ok()?;
+    done.await.ok()
 }
 
 /// What the analysis of a message costs, in bytes of text without custom regexes.

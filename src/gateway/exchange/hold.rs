@@ -188,7 +188,7 @@ async fn collect(
     let limit = usize::try_from(snapshot.settings.limits.recorded_bytes).unwrap_or(usize::MAX);
     let started = Instant::now();
     let mut body = Vec::new();
-    let holder = ctx.holder;
+    let holder = ctx.tenant.holder;
     let reservation = ctx
         .held_answer
         .insert(MemoryReservation::new(&snapshot.memory, holder));

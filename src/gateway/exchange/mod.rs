@@ -24,12 +24,14 @@ use super::error::CallError;
 use super::respond;
 use super::state::Snapshot;
 use crate::config::Durability;
-use crate::fair_queue::heavy;
+use crate::fair_queue::{Claim, QUANTUM, Turn, Urgency, heavy};
 use answer::Answer;
+use body_buffer::Body;
 use decide::{Admission, AnswerHandling, Decision, Forward, ParsedBody};
 use monitor_wire::json;
 use pingora_core::Result;
 use pingora_core::protocols::http::ServerSession;
+use std::pin::pin;
 
 /// Answers one POST /v1/chat/completions. Rare cases are boxed, so that the future of a common call stays
 /// small. An answer that was cut off is marked in `ctx.cut`.
@@ -43,6 +45,25 @@ pub(super) async fn run(
         Ok(body) => body,
         Err(error) => return Box::pin(respond::error(session, ctx, &error)).await,
     };
+    let claim = Claim {
+        tenant: ctx.tenant,
+        urgency: Urgency::Awaited,
+    };
+    let turn = snapshot
+        .turns
+        .take(claim, QUANTUM + body.bytes.len() as u64);
+    let turn = Box::pin(turn).await.ok();
+    let handled = pin!(handle(snapshot, session, ctx, body));
+    Turn::until_first_wait(turn, handled).await
+}
+
+/// Answers a call whose body is complete.
+async fn handle(
+    snapshot: &Snapshot,
+    session: &mut ServerSession,
+    ctx: &mut CallContext,
+    body: Body,
+) -> Result<()> {
     let length = body.bytes.len();
     let scan = match heavy(length, || json::scan(&body.bytes)) {
         Ok(scan) => scan,

@@ -96,7 +96,7 @@ fn capture(
         metadata: ctx.wants_metadata(),
         limit: snapshot.settings.limits.recorded_bytes,
     };
-    let reservation = MemoryReservation::new(&snapshot.memory, ctx.holder);
+    let reservation = MemoryReservation::new(&snapshot.memory, ctx.tenant.holder);
     Capture::new(head, wanted, reservation)
 }
 
