@@ -8,7 +8,7 @@ use super::listen::connection_limit::ConnectionLimit;
 use super::upstream::{UpstreamConfig, UpstreamGroup, UpstreamStatus, UpstreamTls};
 use crate::backend::Analyzer;
 use crate::config::{CallerRules, GatewaySettings, Limits};
-use crate::fair_queue::{TurnLimits, Turns};
+use crate::fair_queue::{TurnFigures, TurnLimits, Turns};
 use crate::observe::Metrics;
 use crate::observe::access::AccessLog;
 use crate::observe::trace::Tracer;
@@ -101,6 +101,7 @@ impl Snapshot {
     ) -> Option<Self> {
         let upstream = UpstreamGroup::new(config.upstream(options), &metrics, None)?;
         let settings = config.settings;
+        let turns = Turns::new(turn_limits(settings.limits.threads));
         let spill_limit = settings.limits.spilled();
         let spill = monitoring
             .spill_folder
@@ -112,7 +113,7 @@ impl Snapshot {
             settings,
             upstream,
             spool: monitoring.spool,
-            turns: Turns::new(turn_limits(settings.limits.threads)),
+            turns,
             accepted_keys: Arc::default(),
             analyzer: monitoring.analyzer,
             policies: monitoring.policies,
@@ -240,6 +241,11 @@ impl GatewayState {
     /// The state of each model server; empty where there is only one.
     pub fn upstream_status(&self) -> Vec<UpstreamStatus> {
         self.snapshot().upstream.status()
+    }
+
+    /// The calls that need a processor, and those that wait for their turn.
+    pub(crate) fn turn_figures(&self) -> TurnFigures {
+        self.snapshot().turns.figures()
     }
 
     /// The number of open client connections.

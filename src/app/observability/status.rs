@@ -7,6 +7,7 @@ use crate::app::gateway::policies;
 use crate::app::process::lifecycle::Readiness;
 use crate::app::process::web::ApiActivity;
 use crate::app::reload::Reloads;
+use crate::fair_queue::TurnFigures;
 use crate::gateway::GatewayState;
 use crate::judge::Remote;
 use crate::observe::Metrics;
@@ -43,10 +44,14 @@ impl Overview {
         if let Some(in_force) = &self.policies {
             policies::measure(in_force, &self.metrics);
         }
+        let turns = &self.metrics.turns;
+        let signed = |count: u64| i64::try_from(count).unwrap_or(i64::MAX);
+        if let Some(state) = &self.gateway_state {
+            let figures = state.turn_figures();
+            turns.calls_waiting.set(signed(figures.waiting as u64));
+        }
         if let Some(services) = &self.services {
             let figures = services.ingest.turn_figures();
-            let turns = &self.metrics.turns;
-            let signed = |count: u64| i64::try_from(count).unwrap_or(i64::MAX);
             turns.running.set(signed(figures.running as u64));
             turns.waiting.set(signed(figures.waiting as u64));
             turns.waiting_cost.set(signed(figures.waiting_cost));
@@ -73,16 +78,16 @@ impl Overview {
             "in_flight": self.in_flight(),
             "policies": policies,
             "spool": self.spool.as_ref().map(owed),
-            "analysis": self.services.as_ref().map(|services| turns(services)),
+            "calls": self.gateway_state.as_ref().map(|state| turns(state.turn_figures())),
+            "analysis": self.services.as_ref().map(|services| turns(services.ingest.turn_figures())),
             "checks": remote_checks::shown(&self.remote),
             "upstreams": self.gateway_state.as_ref().and_then(|state| upstreams(state)),
         })
     }
 }
 
-/// Messages that are analyzed away from the serving threads, and those that wait for it.
-fn turns(services: &Services) -> Value {
-    let figures = services.ingest.turn_figures();
+/// Jobs that run in turns, and those that wait for one.
+fn turns(figures: TurnFigures) -> Value {
     json!({
         "places": figures.places,
         "running": figures.running,

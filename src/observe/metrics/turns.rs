@@ -12,6 +12,10 @@ const WAITING: About = (
     "monitor_analysis_waiting",
     "Messages that wait for their turn to be analyzed.",
 );
+const CALLS_WAITING: About = (
+    "monitor_calls_waiting",
+    "Calls whose body is complete and that wait for their turn to be scanned, checked and recorded.",
+);
 const WAITING_COST: About = (
     "monitor_analysis_waiting_bytes",
     "Bytes of the messages that wait for their turn; four times as many where custom regexes look at them.",
@@ -27,6 +31,8 @@ pub struct TurnMetrics {
     pub running: IntGauge,
     /// Messages that wait.
     pub waiting: IntGauge,
+    /// Calls that wait for their turn at the gateway.
+    pub calls_waiting: IntGauge,
     /// The cost of the messages that wait.
     pub waiting_cost: IntGauge,
     refused: IntCounterVec,
@@ -47,6 +53,7 @@ impl TurnMetrics {
         Ok(Self {
             running: gauge(registry, RUNNING)?,
             waiting: gauge(registry, WAITING)?,
+            calls_waiting: gauge(registry, CALLS_WAITING)?,
             waiting_cost: gauge(registry, WAITING_COST)?,
             refused: labelled(registry, REFUSED, "reason", reasons)?,
             wait,
