@@ -6,42 +6,23 @@
 //!   check waits for other short checks only.
 //! - While places are kept, no access key has all of them; none has more than its part of what may wait.
 
+mod limits;
 #[cfg(test)]
 mod tests;
+
+pub(crate) use limits::TurnLimits;
 
 use super::{Claim, FairQueue, Urgency};
 use std::collections::HashMap;
 use std::future::{Future, poll_fn};
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
 use thiserror::Error;
 use tokio::sync::oneshot;
 use tokio::time::timeout;
 
 /// Awaited jobs in a row while deferred ones wait.
 const MOST_AWAITED_IN_A_ROW: u32 = 4;
-/// The wait is longer by a second for each so much of cost.
-const COST_OF_A_SECOND: u64 = 1 << 20;
-/// Deferred jobs wait so many times as long.
-const DEFERRED_PATIENCE: u32 = 3;
-
-/// How many jobs run and wait.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct TurnLimits {
-    /// Jobs that run at the same time.
-    pub(crate) places: usize,
-    /// Those of the places that only awaited short jobs take.
-    pub(crate) kept: usize,
-    /// Jobs of at most this cost are short.
-    pub(crate) short: u64,
-    /// The cost of all jobs that wait.
-    pub(crate) waiting_cost: u64,
-    /// One access key may have one of so many parts of it.
-    pub(crate) parts: u64,
-    /// How long an awaited job without cost waits at most.
-    pub(crate) longest_wait: Duration,
-}
 
 /// Why a job gets no turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
@@ -228,27 +209,6 @@ impl Turns {
 
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl TurnLimits {
-    /// How long a job waits at most.
-    fn patience(&self, urgency: Urgency, cost: u64) -> Duration {
-        let patience = self.longest_wait + Duration::from_secs(cost / COST_OF_A_SECOND);
-        match urgency {
-            Urgency::Awaited => patience,
-            Urgency::Deferred => patience * DEFERRED_PATIENCE,
-        }
-    }
-
-    /// Whether a job may take a kept place.
-    fn is_short(&self, urgency: Urgency, cost: u64) -> bool {
-        urgency == Urgency::Awaited && cost <= self.short
-    }
-
-    /// The places of all jobs but short awaited ones, and of one access key.
-    fn common(&self) -> usize {
-        self.places.saturating_sub(self.kept).max(1)
     }
 }
 
