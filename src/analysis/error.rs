@@ -235,3 +235,20 @@ impl From<StoreError> for ApiError {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_analysis_that_is_busy_asks_to_come_back_and_names_its_limit() {
+        for (busy, limit) in [
+            (AnalysisBusy::Full, "limits.waiting_bytes"),
+            (AnalysisBusy::Late, "limits.longest_wait"),
+        ] {
+            let error = ApiError::from(busy);
+            assert_eq!((error.status(), error.retry_after()), (503, Some(1)));
+            assert!(error.to_string().contains(limit));
+        }
+    }
+}

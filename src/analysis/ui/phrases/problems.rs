@@ -177,6 +177,10 @@ static TABLE: &[(&str, &str)] = &[
     ("the memory for requests and answers (limits.buffered_bytes, and of one client limits.client_bytes) is exhausted: try again",
      "память для запросов и ответов (limits.buffered_bytes, а для одного клиента limits.client_bytes) исчерпана: попробуйте ещё раз"),
     ("the store is not available, nothing was recorded: try again", "хранилище недоступно, ничего не записано: повторите попытку"),
+    ("too many messages wait to be analyzed (limits.waiting_bytes), nothing was recorded: try again",
+     "анализа ждёт слишком много сообщений (limits.waiting_bytes), ничего не записано: повторите попытку"),
+    ("the message waited too long to be analyzed (limits.longest_wait), nothing was recorded: try again",
+     "сообщение слишком долго ждало анализа (limits.longest_wait), ничего не записано: повторите попытку"),
     ("the analysis failed", "анализ не удался"),
     ("{}: no judge is configured (judge.url); the policies were matched by keywords only",
      "{}: судья не настроен (judge.url); политики проверены только по ключевым словам"),
@@ -229,6 +233,7 @@ mod tests {
     use super::*;
     use crate::analysis::api::extract::query::Query;
     use crate::analysis::api::records::filters;
+    use crate::analysis::error::AnalysisBusy;
     use crate::analysis::people::administration::check_name;
     use crate::analysis::people::passwords;
     use crate::analysis::rules::application_rules::ApplicationRules;
