@@ -371,6 +371,8 @@ mod tests {
             ApiError::StoreDown,
             ApiError::SlowBody,
             ApiError::Overloaded,
+            ApiError::Busy(AnalysisBusy::Full),
+            ApiError::Busy(AnalysisBusy::Late),
             ApiError::Internal,
             ApiError::NotFound,
         ] {
