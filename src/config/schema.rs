@@ -91,8 +91,8 @@ fn gateway(r: &mut Reader<'_>, host: Ipv4Addr) -> GatewaySettings {
 /// `host` is its default address.
 fn analysis(r: &mut Reader<'_>, prefix: &str, host: Ipv4Addr) -> AnalysisSettings {
     let key = |name: &str| format!("{prefix}{name}");
-    let max_body = r.read(&key("max_body"), &units::size(KIB..=GIB));
-    let max_body = max_body.unwrap_or(16 * MIB);
+    // Read in its place, since problems name the keys in the order of the file.
+    let max_body;
     AnalysisSettings {
         listen: listen::read(r, &key("listen")).unwrap_or_else(|| at(host, 4200)),
         operations: match prefix {
@@ -107,7 +107,11 @@ fn analysis(r: &mut Reader<'_>, prefix: &str, host: Ipv4Addr) -> AnalysisSetting
             _ => None,
         },
         retention: retention::read(r, &key("retention.")),
-        max_body,
+        max_body: {
+            let size = r.read(&key("max_body"), &units::size(KIB..=GIB));
+            max_body = size.unwrap_or(16 * MIB);
+            max_body
+        },
         first_token: r.read(&key("first_token"), &units::access_key()),
         services: services::read(r, &key("services.")),
         detect: detect::read(r, &key("detect.")),
