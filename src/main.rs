@@ -6,6 +6,11 @@ use monitor_gateway::cli::{self, Cli};
 use monitor_gateway::observe::logging;
 use std::process::ExitCode;
 
+/// Returns the memory of a burst to the system, also while the process idles.
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+#[global_allocator]
+static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
+
 fn main() -> ExitCode {
     let ended = cli::run(Cli::parse());
     if let Err(failure) = &ended {
