@@ -71,7 +71,7 @@ documents() {
   place 644 packaging/deb/copyright "$documents/copyright"
   place 644 NOTICE "$documents/NOTICE"
   local page
-  for page in README.md CHANGELOG.md docs/*.md; do
+  for page in README.md CHANGELOG.md SECURITY.md docs/*.md; do
     place 644 "$page" "$documents/$page"
     compressed "$documents/$page"
   done

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Installs what the tests need and is missing, then runs all of them. Needs cargo and a C compiler;
 # everything it installs goes under target/test-env, but for the browser, PostgreSQL, libfaketime, sslscan,
-# systemd, binutils, Python's venv module and Node.js, which come from the system's packages when this runs
-# as root.
+# systemd, binutils, nginx, HAProxy, Python's venv module and Node.js, which come from the system's packages
+# when this runs as root.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -32,6 +32,19 @@ install_postgres() {
   packages postgresql-common
   echo 'create_main_cluster = false' >>/etc/postgresql-common/createcluster.conf
   packages postgresql
+}
+
+# Installs packages of services without starting them.
+without_services() {
+  local policy=/usr/sbin/policy-rc.d
+  if [ -e "$policy" ]; then
+    packages "$@"
+    return
+  fi
+  printf '#!/bin/sh\nexit 101\n' >"$policy"
+  chmod 755 "$policy"
+  packages "$@" || { rm "$policy"; exit 1; }
+  rm "$policy"
 }
 
 find_faketime() {
@@ -91,6 +104,9 @@ find_postgres >/dev/null || install_postgres
 find_faketime >/dev/null || packages faketime
 command -v systemd-analyze >/dev/null || packages systemd
 command -v sslscan >/dev/null || packages sslscan
+# Second readers of HTTP/1, which the tests start themselves: installing them starts no service.
+command -v nginx >/dev/null || [ -x /usr/sbin/nginx ] || without_services nginx-light
+command -v haproxy >/dev/null || [ -x /usr/sbin/haproxy ] || without_services haproxy
 # The Debian package is built, taken apart again, and installed in a system of its own.
 command -v dpkg-deb >/dev/null || packages dpkg
 [ "$(id -u)" != 0 ] || command -v debootstrap >/dev/null || packages debootstrap

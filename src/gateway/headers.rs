@@ -267,6 +267,14 @@ pub(crate) fn check_framing(head: &RequestHeader, raw: &[u8]) -> Result<()> {
     if head.method == Method::CONNECT {
         return Error::e_explain(ErrorType::InvalidHTTPHeader, "CONNECT");
     }
+    // RFC 9112 3: one space on either side of the target. Pingora takes a second one for part of the target,
+    // other servers skip it.
+    if head.raw_path().ends_with(b" ") {
+        return Error::e_explain(
+            ErrorType::InvalidHTTPHeader,
+            "two spaces before the version",
+        );
+    }
     if head.headers.get_all(CONTENT_LENGTH).iter().count() > 1 {
         let mut lengths = head.headers.get_all(CONTENT_LENGTH).iter();
         let first = lengths.next();

@@ -30,6 +30,7 @@ mod policies;
 mod policy;
 mod pressure;
 mod quotas;
+mod readers;
 mod redact;
 mod replace;
 mod retry;

@@ -136,6 +136,9 @@ fn another_host_an_ambiguous_host_and_a_broken_line_are_refused() {
         ("POST http:///v1/chat/completions HTTP/1.1", HOST),
         ("POST http:/v1/chat/completions HTTP/1.1", HOST),
         ("POST  HTTP/1.1", HOST),
+        // Other servers skip a second space, so they would read another target.
+        ("POST /v1/chat/completions  HTTP/1.1", HOST),
+        ("POST /v1/chat/completions?a  HTTP/1.1", HOST),
         ("POST /v1/chat/completions HTTP/2.0", HOST),
         ("POST /v1/chat/completions HTTP/1.2", HOST),
         ("POST /v1/chat/completions", HOST),

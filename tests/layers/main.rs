@@ -1,10 +1,12 @@
 //! Reads the sources and fails on an import upward between the layers of the design, on a circle between
 //! files, on a library in a layer that must not know it, on a parameter that hides two, on a file or a README
-//! that is too long, and on a drawing of the imports that is not that of the code. The checker is checked too.
+//! that is too long, on a drawing of the imports that is not that of the code, and on a line of SECURITY.md
+//! without a test. The checker is checked too.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 mod circles;
 mod drawing;
+mod security;
 mod signatures;
 
 use circles::Crate;

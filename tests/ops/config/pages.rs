@@ -18,6 +18,7 @@ fn pages() -> Vec<PathBuf> {
         "README.md",
         "CHANGELOG.md",
         "CONTRIBUTING.md",
+        "SECURITY.md",
         "training/README.md",
     ]
     .iter()

@@ -1,0 +1,15 @@
+//! Counts of tokens: no more than bytes, none only for nothing, and two texts have no more together than the
+//! bytes of both.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use monitor_detect::Encoding;
+
+fuzz_target!(|bytes: &[u8]| {
+    let text = String::from_utf8_lossy(bytes);
+    for encoding in [Encoding::O200kBase, Encoding::Cl100kBase] {
+        let count = encoding.count(&text);
+        assert!(count <= text.len() as u64, "{count} tokens of {} bytes", text.len());
+        assert_eq!(count == 0, text.is_empty());
+    }
+});

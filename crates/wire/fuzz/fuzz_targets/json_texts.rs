@@ -1,0 +1,91 @@
+//! The texts of requests and answers: each stands in a string of the body, they ascend, replacing them by
+//! themselves changes nothing, and what a second reader finds as a user's or a model's text is among them.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use monitor_wire::json::{
+    Chat, ScanRole, answer_literals, answer_text, is_envelope, replace_spans, scan, unescape,
+};
+use serde_json::Value;
+use std::ops::Range;
+
+const ROLES: [&[ScanRole]; 4] = [
+    &[],
+    &[ScanRole::AllUser],
+    &[ScanRole::System, ScanRole::LastUser],
+    &[
+        ScanRole::AllUser,
+        ScanRole::System,
+        ScanRole::Assistant,
+        ScanRole::Tool,
+    ],
+];
+
+fn check_literals(body: &[u8], literals: &[Range<usize>]) {
+    let mut from = 0;
+    for span in literals {
+        assert!(from <= span.start && span.start < span.end, "{literals:?}");
+        from = span.end;
+        let token = &body[span.clone()];
+        assert!(token.len() >= 2 && token.starts_with(b"\"") && token.ends_with(b"\""));
+    }
+    let same: Vec<_> = literals
+        .iter()
+        .map(|span| (span.clone(), &body[span.clone()]))
+        .collect();
+    assert_eq!(replace_spans(body, &same), body);
+}
+
+fn check_request(body: &[u8], second: Option<&Value>) {
+    let Ok(scan) = scan(body) else { return };
+    let chat = Chat::read(body, &scan);
+    for roles in ROLES {
+        let prompt = chat.prompt(roles);
+        let literals = chat.prompt_literals(roles);
+        check_literals(body, &literals);
+        for span in &literals {
+            assert!(prompt.contains(&*unescape(&body[span.clone()])));
+        }
+    }
+    for span in chat.stream_true_spans() {
+        assert_eq!(&body[span], b"true");
+    }
+    let _ = (chat.wants_stream(), chat.model(), chat.request_id());
+    let all = chat.prompt(&[ScanRole::AllUser]);
+    let messages = second.and_then(|value| value["messages"].as_array());
+    for message in messages.into_iter().flatten() {
+        if let (Some("user"), Some(text)) = (message["role"].as_str(), message["content"].as_str())
+        {
+            assert!(all.contains(text), "a user's text is not in the prompt");
+        }
+    }
+}
+
+fn check_answer(body: &[u8], second: Option<&Value>) {
+    assert_eq!(answer_text(body).is_some(), scan(body).is_ok());
+    let _ = is_envelope(body);
+    let (Some(answer), Some(literals)) = (answer_text(body), answer_literals(body)) else {
+        return;
+    };
+    let spans: Vec<_> = literals.iter().map(|literal| literal.span.clone()).collect();
+    check_literals(body, &spans);
+    let choices = second.and_then(|value| value["choices"].as_array());
+    for choice in choices.into_iter().flatten() {
+        if let Some(text) = choice["message"]["content"].as_str() {
+            assert!(answer.text.contains(text), "a choice's text is not recorded");
+            let found = spans
+                .iter()
+                .any(|span| unescape(&body[span.clone()]) == text);
+            assert!(found, "a choice's text is not judged");
+        }
+    }
+    if let Some(usage) = answer.usage {
+        assert!(scan(&body[usage]).is_ok());
+    }
+}
+
+fuzz_target!(|body: &[u8]| {
+    let second = serde_json::from_slice::<Value>(body).ok();
+    check_request(body, second.as_ref());
+    check_answer(body, second.as_ref());
+});
