@@ -1,7 +1,10 @@
 #!/usr/bin/env python3
 """Prints the bill of materials of the program as CycloneDX 1.5: every crate that is compiled into it,
 with version, license, checksum and what it needs. From `cargo metadata` and Cargo.lock; no network once
-the crates are there. `packaging/sbom.py > sbom.cdx.json`"""
+the crates are there. `packaging/sbom.py > sbom.cdx.json`
+
+With `--auditable` the same crates in the form of `cargo auditable` (JSON, compressed by zlib), which
+packaging/deb.sh puts into the program as section `.dep-v0`."""
 
 import datetime
 import json
@@ -11,6 +14,7 @@ import subprocess
 import sys
 import tomllib
 import uuid
+import zlib
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 
@@ -59,15 +63,27 @@ def component(package, checksums):
     return entry
 
 
+class Crates:
+    """What the program is made of, in a fixed order."""
+
+    def __init__(self):
+        data, parts = json.loads(cargo("metadata", "--format-version", "1")), compiled()
+        self.packages = {package["id"]: package for package in data["packages"]}
+        self.nodes = {node["id"]: node for node in data["resolve"]["nodes"]}
+        self.root = data["resolve"]["root"]
+        names = lambda id: (self.packages[id]["name"], self.packages[id]["version"])
+        found = [id for id in self.packages if names(id) in parts]
+        self.found = sorted(found, key=lambda id: reference(self.packages[id]))
+
+    def needed(self, id):
+        return [other for other in needed(self.nodes[id]) if other in self.found]
+
+
 def bill():
-    data, parts = json.loads(cargo("metadata", "--format-version", "1")), compiled()
-    packages = {package["id"]: package for package in data["packages"]}
-    nodes = {node["id"]: node for node in data["resolve"]["nodes"]}
-    root = data["resolve"]["root"]
+    crates = Crates()
+    packages, found, root = crates.packages, crates.found, crates.root
     lock = tomllib.loads((ROOT / "Cargo.lock").read_text())
     checksums = {(p["name"], p["version"]): p.get("checksum") for p in lock["package"]}
-    is_part = lambda id: (packages[id]["name"], packages[id]["version"]) in parts
-    found = sorted(filter(is_part, packages), key=lambda id: reference(packages[id]))
     seconds = int(os.environ.get("SOURCE_DATE_EPOCH", "0")) or None
     at = datetime.datetime.fromtimestamp(seconds, datetime.timezone.utc) if seconds else datetime.datetime.now(datetime.timezone.utc)
     libraries = [component(packages[id], checksums) for id in found if id != root]
@@ -83,14 +99,30 @@ def bill():
         "metadata": {"timestamp": at.strftime("%Y-%m-%dT%H:%M:%SZ"), "component": product},
         "components": libraries,
         "dependencies": [
-            {
-                "ref": reference(packages[id]),
-                "dependsOn": [reference(packages[other]) for other in needed(nodes[id]) if is_part(other)],
-            }
+            {"ref": reference(packages[id]), "dependsOn": [reference(packages[other]) for other in crates.needed(id)]}
             for id in found
         ],
     }
 
 
+def auditable():
+    crates = Crates()
+    places = {id: place for place, id in enumerate(crates.found)}
+
+    def entry(id):
+        package = crates.packages[id]
+        source = "crates.io" if package["source"] else "local"
+        made = {"name": package["name"], "version": package["version"], "source": source}
+        if others := crates.needed(id):
+            made["dependencies"] = sorted(places[other] for other in others)
+        return made | ({"root": True} if id == crates.root else {})
+
+    text = json.dumps({"packages": [entry(id) for id in crates.found]}, separators=(",", ":"))
+    return zlib.compress(text.encode(), 9)
+
+
+if sys.argv[1:] == ["--auditable"]:
+    sys.stdout.buffer.write(auditable())
+    sys.exit()
 json.dump(bill(), sys.stdout, indent=1, ensure_ascii=False)
 print()

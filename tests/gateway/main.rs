@@ -20,6 +20,8 @@ mod gone;
 mod hold_back;
 mod hold_back_ends;
 mod http2;
+mod http2_cases;
+mod http2_conformance;
 mod interim;
 mod isolation;
 mod judged;

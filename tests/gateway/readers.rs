@@ -12,6 +12,7 @@ fn no_framing_is_read_by_another_server_as_other_requests() {
     // CONTRACT 10. The seed is fixed: a failure names cases that fail again.
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/campaign/framings.py");
     let output = Command::new(support::tool("MONITOR_TEST_PYTHON"))
+        .env("PYTHONDONTWRITEBYTECODE", "1")
         .arg(script)
         .args(["--monitor", env!("CARGO_BIN_EXE_monitor")])
         .args(["--cases", CASES, "--seed", "readers"])

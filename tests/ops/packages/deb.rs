@@ -5,6 +5,17 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
 
+/// Builds the package of the program under test in a new folder.
+fn package(folder: &Path, environment: &[(&str, &str)]) -> PathBuf {
+    let _ = std::fs::remove_dir_all(folder);
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("packaging/deb.sh");
+    let mut command = Command::new(script);
+    command.arg(env!("CARGO_BIN_EXE_monitor")).arg(folder);
+    command.env("DEB_COMPRESSION", "none");
+    command.envs(environment.iter().copied());
+    PathBuf::from(run(&mut command).trim())
+}
+
 /// A built package and what is in it.
 pub(crate) struct Deb {
     file: PathBuf,
@@ -20,12 +31,7 @@ impl Deb {
 
     fn build() -> Self {
         let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("deb");
-        let _ = std::fs::remove_dir_all(&folder);
-        let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("packaging/deb.sh");
-        let mut command = Command::new(script);
-        command.arg(env!("CARGO_BIN_EXE_monitor")).arg(&folder);
-        command.env("DEB_COMPRESSION", "none");
-        let file = PathBuf::from(run(&mut command).trim());
+        let file = package(&folder, &[]);
         let root = folder.join("installed");
         run(Command::new("dpkg-deb").arg("-x").arg(&file).arg(&root));
         Self { file, root }
@@ -67,4 +73,43 @@ impl Deb {
         command.env_clear();
         command
     }
+}
+
+#[test]
+#[ignore = "needs dpkg-deb, objdump and strip"]
+fn the_same_program_makes_the_same_package() {
+    // Another folder, time zone and language, at another time.
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("deb-again");
+    let elsewhere = [("TZ", "Asia/Tokyo"), ("LC_ALL", "C.UTF-8")];
+    let again = std::fs::read(package(&folder, &elsewhere)).unwrap();
+    let first = std::fs::read(&Deb::built().file).unwrap();
+    assert!(first == again, "{} and {} bytes", first.len(), again.len());
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
+#[test]
+#[ignore = "needs dpkg-deb, objdump and strip"]
+fn the_packaged_program_names_its_crates_where_scanners_look() {
+    let deb = Deb::built();
+    let section = Path::new(env!("CARGO_TARGET_TMPDIR")).join("dep-v0");
+    let dump = format!(".dep-v0={}", section.display());
+    let program = deb.installed("usr/bin/monitor");
+    run(Command::new("objcopy")
+        .args(["--dump-section", &dump])
+        .arg(program)
+        .arg("/dev/null"));
+    let mut text = String::new();
+    let packed = std::fs::File::open(&section).unwrap();
+    let mut unpacked = flate2::read::ZlibDecoder::new(packed);
+    std::io::Read::read_to_string(&mut unpacked, &mut text).unwrap();
+    let crates: serde_json::Value = serde_json::from_str(&text).unwrap();
+    let packages = crates["packages"].as_array().unwrap();
+    let root = packages.iter().find(|package| package["root"] == true);
+    let root = root.unwrap();
+    assert_eq!(root["name"], "monitor-gateway");
+    assert_eq!(root["version"], env!("CARGO_PKG_VERSION"));
+    assert!(packages.len() > 100, "{} crates", packages.len());
+    let known =
+        |place: &serde_json::Value| packages.get(place.as_u64().unwrap() as usize).is_some();
+    assert!(root["dependencies"].as_array().unwrap().iter().all(known));
 }
