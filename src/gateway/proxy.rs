@@ -4,7 +4,7 @@
 use super::call_trace::CallTrace;
 use super::context::CallContext;
 use super::error::{CallError, classify};
-use super::guard::{BodyFraming, GuardedStream, is_too_slow};
+use super::guard::{BodyFraming, GuardedStream, ParsedHead, is_too_slow};
 use super::headers::{self, Extensions, check_framing};
 use super::route::Route;
 use super::state::GatewayState;
@@ -121,10 +121,14 @@ impl Gateway {
     /// Tells the connection's guard that the head is complete. When the guard cannot follow a chunked body,
     /// the request is the last on its connection, so that nothing can be smuggled behind it.
     fn end_head(session: &mut Session) -> BodyFraming {
-        let chunked = session.req_header().headers.contains_key(TRANSFER_ENCODING);
+        let head = session.req_header();
+        let parsed = ParsedHead {
+            chunked: head.headers.contains_key(TRANSFER_ENCODING),
+            ends_in_space: head.raw_path().ends_with(b"%20"),
+        };
         let stream = session.as_http1().map(|h1| h1.stream());
         let guard = stream.and_then(GuardedStream::guard_of);
-        let framing = guard.map_or(BodyFraming::Valid, |guard| guard.end_head(chunked));
+        let framing = guard.map_or(BodyFraming::Valid, |guard| guard.end_head(parsed));
         if framing == BodyFraming::Unknown {
             session.set_keepalive(None);
         }

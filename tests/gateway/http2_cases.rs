@@ -201,6 +201,15 @@ pub(super) fn accepted() -> Vec<Case> {
             ],
             Served,
         ),
+        case(
+            "8.1 a pseudo-header among trailers",
+            &[
+                open(1),
+                frame(DATA, 0, 1, HELLO.as_bytes()),
+                frame(HEADERS, WHOLE, 1, &field(":method", "GET")),
+            ],
+            Served,
+        ),
         case("8.2.2 te: trailers", &[with("te", "trailers")], Served),
         case("7541 6.1 indexed fields", &[request(&key(indexed))], Served),
         case(
@@ -543,15 +552,6 @@ pub(super) fn malformed() -> Vec<Case> {
         case(
             "8.3 a pseudo-header behind a field",
             &[fields(&[METHOD, SCHEME, HOST, ("x-a", "b"), PATH])],
-            protocol,
-        ),
-        case(
-            "8.1 a pseudo-header among trailers",
-            &[
-                open(1),
-                frame(DATA, 0, 1, HELLO.as_bytes()),
-                frame(HEADERS, WHOLE, 1, &field(":method", "GET")),
-            ],
             protocol,
         ),
         case(

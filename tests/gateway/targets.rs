@@ -85,6 +85,7 @@ fn what_is_forwarded_is_the_path_that_was_judged_and_its_query() {
         ),
         ("/v1/chat/completions?a b", "/v1/chat/completions?a%20b"),
         ("/v1/chat/completions?\u{1}", "/v1/chat/completions?%01"),
+        ("/v1/chat/completions?a%20", "/v1/chat/completions?a%20"),
         ("/v1/chat/completions#fragment", CHAT),
         ("/v1/chat/completions?q#fragment", "/v1/chat/completions?q"),
         ("http://gateway.test/v1/chat/completions", CHAT),

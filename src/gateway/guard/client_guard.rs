@@ -3,7 +3,7 @@
 //! HTTP/2 frames that cause work without asking for anything have a budget.
 
 use super::chunks::MalformedChunk;
-use super::http1::{BodyFraming, Http1State};
+use super::http1::{BodyFraming, Http1State, ParsedHead};
 use super::http2::Http2Frames;
 use super::slow_client::HeadDeadline;
 use crate::observe::events::ConnectionEnded;
@@ -55,11 +55,11 @@ impl ClientGuard {
     }
 
     /// HTTP/1.1: ends the wait for a head and tells how the body behind it is framed.
-    pub(crate) fn end_head(&self, chunked: bool) -> BodyFraming {
+    pub(crate) fn end_head(&self, parsed: ParsedHead) -> BodyFraming {
         match &self.protocol {
             Protocol::Http1(http1) => {
                 let mut http1 = http1.lock().unwrap_or_else(PoisonError::into_inner);
-                http1.end_head(chunked)
+                http1.end_head(parsed)
             }
             Protocol::Http2(_) => BodyFraming::Valid,
         }

@@ -26,6 +26,15 @@ enum Phase {
     Rest,
 }
 
+/// What pingora has made of a head.
+#[derive(Clone, Copy)]
+pub(crate) struct ParsedHead {
+    /// The body comes in chunks.
+    pub(crate) chunked: bool,
+    /// The target ends in `%20`, which pingora also writes for a space.
+    pub(crate) ends_in_space: bool,
+}
+
 /// How the body behind a head is framed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum BodyFraming {
@@ -68,11 +77,18 @@ impl Http1State {
     }
 
     /// Ends the head that pingora has parsed, and follows its body from here on when it is chunked.
-    pub(super) fn end_head(&mut self, chunked: bool) -> BodyFraming {
+    ///
+    /// A second space before the version makes it malformed (RFC 9112 3): pingora takes it for a part of the
+    /// target, other servers skip it. Behind another request the line is not seen, and a target that may end
+    /// so is refused.
+    pub(super) fn end_head(&mut self, parsed: ParsedHead) -> BodyFraming {
         self.phase = Phase::Rest;
         // Taken, so that it is not kept as long as the answer streams.
         let head = std::mem::take(&mut self.head);
-        if !chunked {
+        if parsed.ends_in_space && !has_one_space_before_version(&head) {
+            return BodyFraming::Malformed;
+        }
+        if !parsed.chunked {
             return BodyFraming::Valid;
         }
         let is_whole = head.len() < LONGEST_KEPT;
@@ -91,5 +107,36 @@ impl Http1State {
     fn keep(&mut self, bytes: &[u8]) {
         let free = LONGEST_KEPT.saturating_sub(self.head.len());
         self.head.extend_from_slice(&bytes[..bytes.len().min(free)]);
+    }
+}
+
+/// Whether the request line of a head is there with a single space before its version.
+fn has_one_space_before_version(head: &[u8]) -> bool {
+    let line = head.trim_ascii_start().split(|byte| *byte == b'\n').next();
+    let target = line.and_then(|line| Some(&line[..memchr::memrchr(b' ', line)?]));
+    target.is_some_and(|target| !target.ends_with(b" "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::has_one_space_before_version;
+
+    #[test]
+    fn a_second_space_before_the_version_is_seen() {
+        for (head, expected) in [
+            ("GET /a HTTP/1.1\r\nHost: b  c\r\n\r\n", true),
+            ("\r\nGET /a%20 HTTP/1.1\r\n", true),
+            ("GET /a b HTTP/1.1\r\n", true),
+            ("GET /a  HTTP/1.1\r\n", false),
+            ("GET /a   HTTP/1.1\r\n", false),
+            ("", false),
+            ("GET", false),
+        ] {
+            assert_eq!(
+                has_one_space_before_version(head.as_bytes()),
+                expected,
+                "{head:?}"
+            );
+        }
     }
 }
