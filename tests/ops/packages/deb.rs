@@ -97,7 +97,7 @@ fn the_packaged_program_names_its_crates_where_scanners_look() {
     run(Command::new("objcopy")
         .args(["--dump-section", &dump])
         .arg(program)
-        .arg("/dev/null"));
+        .arg(section.with_extension("program")));
     let mut text = String::new();
     let packed = std::fs::File::open(&section).unwrap();
     let mut unpacked = flate2::read::ZlibDecoder::new(packed);
