@@ -4,7 +4,7 @@
 #   tests/campaign/kills.sh [ROUNDS]
 #
 # The gateway (both durabilities), the analysis server over SQLite, the chain of records, and with PostgreSQL
-# on this machine the server and its database. About four seconds a round of all of them.
+# on this machine the server and its database.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 
