@@ -187,6 +187,11 @@ impl SegmentEntry {
         self.records > 0 && self.acked.count >= self.records
     }
 
+    /// Unacknowledged records that are in memory.
+    pub(super) fn in_flight(&self) -> u64 {
+        u64::from(self.in_flight)
+    }
+
     /// Records that are lost when the segment is dropped: neither acknowledged nor in memory.
     pub(super) fn lost_if_dropped(&self) -> u64 {
         self.unacked().saturating_sub(u64::from(self.in_flight))

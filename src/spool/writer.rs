@@ -10,7 +10,7 @@ use super::dead_letter::import::DeadLetterImport;
 use super::dead_letter::store::DeadLetterStore;
 use super::delivery::backlog_reader::{BacklogReader, BacklogStatus};
 use super::disk::{self, File};
-use super::eviction::Evicted;
+use super::eviction::{DropReason, Dropped, Evicted};
 use super::fault_points::{self, FaultPoint};
 use super::frames::format;
 use super::recovery::incoming::IncomingReader;
@@ -226,6 +226,8 @@ impl Writer {
 
     /// Ends the thread; logs the records that are lost because the disk did not take them.
     fn end(&self, progress: Progress) {
+        let left = self.core.lock().figures(now_ms()).only_in_memory;
+        self.core.log_dropped(Dropped::new(DropReason::Full, left));
         if self.unwritten.is_empty() {
             // If this fails, the next start is more careful than it had to be.
             let _ = self.core.sequence_file().close(progress.cut_unreported);

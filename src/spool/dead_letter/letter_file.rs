@@ -95,6 +95,10 @@ impl KnownFile {
                     let ordinal = frame.ordinal.unwrap_or(known.next_ordinal);
                     known.next_ordinal = ordinal.saturating_add(1);
                 }
+                // A damaged letter at the end had a number too.
+                NextFrame::Damaged(place) if place.end == about.bytes => {
+                    known.next_ordinal = known.next_ordinal.saturating_add(1);
+                }
                 NextFrame::Damaged(_) => {}
                 NextFrame::Torn(at) => known.bytes = at,
                 NextFrame::End => break,

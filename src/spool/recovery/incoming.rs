@@ -24,15 +24,15 @@ const STEP: u64 = 2 << 20;
 /// The extension of files that are ready to be accepted.
 const READY: &str = "seg";
 /// The extension of a file that is still being written.
-pub(in crate::spool) const UNFINISHED: &str = "part";
+pub(crate) const UNFINISHED: &str = "part";
 
 /// The folder inside a spool's.
-pub(in crate::spool) fn folder(spool: &Path) -> PathBuf {
+pub(crate) fn folder(spool: &Path) -> PathBuf {
     spool.join("incoming")
 }
 
 /// Creates the folder (0700) if it is missing.
-pub(in crate::spool) fn create_folder(spool: &Path) -> io::Result<PathBuf> {
+pub(crate) fn create_folder(spool: &Path) -> io::Result<PathBuf> {
     let incoming = folder(spool);
     disk::create_folder(&incoming)?;
     Ok(incoming)
@@ -44,12 +44,12 @@ fn unique_name(incoming: &Path) -> PathBuf {
 }
 
 /// Moves a whole file of frames into the folder.
-pub(in crate::spool) fn move_in(path: &Path, incoming: &Path) -> io::Result<()> {
+pub(crate) fn move_in(path: &Path, incoming: &Path) -> io::Result<()> {
     disk::rename(path, &unique_name(incoming).with_extension(READY))
 }
 
 /// The files that are ready to be accepted, in no particular order; none if the folder is missing.
-pub(in crate::spool) fn ready_files(incoming: &Path) -> io::Result<Vec<PathBuf>> {
+pub(crate) fn ready_files(incoming: &Path) -> io::Result<Vec<PathBuf>> {
     let mut paths = match disk::list(incoming) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
         found => found?,
@@ -59,7 +59,7 @@ pub(in crate::spool) fn ready_files(incoming: &Path) -> io::Result<Vec<PathBuf>>
 }
 
 /// A file of frames that becomes visible to the spool's thread only when it is whole and on disk.
-pub(in crate::spool) struct IncomingFile {
+pub(crate) struct IncomingFile {
     folder: PathBuf,
     path: PathBuf,
     out: BufWriter<File>,
@@ -68,7 +68,7 @@ pub(in crate::spool) struct IncomingFile {
 }
 
 impl IncomingFile {
-    pub(in crate::spool) fn create(incoming: &Path) -> io::Result<Self> {
+    pub(crate) fn create(incoming: &Path) -> io::Result<Self> {
         let path = unique_name(incoming).with_extension(UNFINISHED);
         let mut out = BufWriter::new(disk::create_new(&path)?);
         let marker = Marker::random();
@@ -83,7 +83,7 @@ impl IncomingFile {
     }
 
     /// Appends an encoded record.
-    pub(in crate::spool) fn append(&mut self, content: &[u8]) -> io::Result<()> {
+    pub(crate) fn append(&mut self, content: &[u8]) -> io::Result<()> {
         let mut bytes = Vec::with_capacity(content.len() + format::FRAME_HEADER);
         format::frame(&mut bytes, self.marker, self.frames, |out| {
             out.extend_from_slice(content);
@@ -94,12 +94,12 @@ impl IncomingFile {
     }
 
     /// Where the file is while it is unfinished.
-    pub(in crate::spool) fn path(&self) -> &Path {
+    pub(crate) fn path(&self) -> &Path {
         &self.path
     }
 
     /// Makes the file ready, on disk, and gives the number of its records. An empty one is removed.
-    pub(in crate::spool) fn publish(self) -> io::Result<u64> {
+    pub(crate) fn publish(self) -> io::Result<u64> {
         self.out.into_inner()?.sync()?;
         match self.frames {
             0 => disk::remove(&self.path)?,
@@ -111,7 +111,7 @@ impl IncomingFile {
 }
 
 /// Puts the records of a file back into the spool in this folder, from an offset in the file on.
-pub(in crate::spool) fn put_back_from(path: &Path, offset: u64, spool: &Path) -> io::Result<u64> {
+pub(crate) fn put_back_from(path: &Path, offset: u64, spool: &Path) -> io::Result<u64> {
     let mut reader = FrameReader::open_at(path, offset, 0)?;
     let end = reader.length()?;
     let mut out = IncomingFile::create(&create_folder(spool)?)?;
@@ -125,7 +125,7 @@ pub(in crate::spool) fn put_back_from(path: &Path, offset: u64, spool: &Path) ->
 }
 
 /// Accepts what arrives in the folder.
-pub(in crate::spool) struct IncomingReader {
+pub(crate) struct IncomingReader {
     folder: PathBuf,
     next_scan: Instant,
     open: Option<OpenFile>,
@@ -142,7 +142,7 @@ struct OpenFile {
 }
 
 impl IncomingReader {
-    pub(in crate::spool) fn new(spool: &Path) -> Self {
+    pub(crate) fn new(spool: &Path) -> Self {
         Self {
             folder: folder(spool),
             next_scan: Instant::now(),
@@ -152,12 +152,12 @@ impl IncomingReader {
     }
 
     /// Whether a file is being accepted.
-    pub(in crate::spool) fn is_busy(&self) -> bool {
+    pub(crate) fn is_busy(&self) -> bool {
         self.open.is_some() || self.accepted.is_some()
     }
 
     /// Accepts some more records. Called after a write that left nothing unwritten.
-    pub(in crate::spool) fn step(&mut self, accept: &mut dyn FnMut(Record), metrics: &Metrics) {
+    pub(crate) fn step(&mut self, accept: &mut dyn FnMut(Record), metrics: &Metrics) {
         if let Err(error) = self.try_step(accept, metrics) {
             SpoolDiskFailed { error: &error }.emit(metrics);
         }

@@ -42,7 +42,7 @@ pub enum SpoolError {
 }
 
 impl SpoolError {
-    pub(in crate::spool) fn folder(folder: &Path, error: &io::Error) -> Self {
+    pub(crate) fn folder(folder: &Path, error: &io::Error) -> Self {
         Self::Folder {
             folder: folder.into(),
             reason: error.to_string(),
@@ -52,7 +52,7 @@ impl SpoolError {
 
 /// Takes the folder for this process, creating it (0700) if it is missing. The folder is taken for as
 /// long as the file is open.
-pub(in crate::spool) fn lock(folder: &Path) -> Result<File, SpoolError> {
+pub(crate) fn lock(folder: &Path) -> Result<File, SpoolError> {
     let take = || {
         disk::create_folder(folder)?;
         let file = disk::open_update(&folder.join("lock"))?;
@@ -68,18 +68,18 @@ pub(in crate::spool) fn lock(folder: &Path) -> Result<File, SpoolError> {
 }
 
 /// What an earlier process left in a folder.
-pub(in crate::spool) struct Recovered {
-    pub(in crate::spool) index: SegmentIndex,
+pub(crate) struct Recovered {
+    pub(crate) index: SegmentIndex,
     /// The number of the first new segment.
-    pub(in crate::spool) next: SegmentId,
+    pub(crate) next: SegmentId,
     /// The newest segment found, whose end may be torn.
-    pub(in crate::spool) newest: Option<SegmentId>,
-    pub(in crate::spool) sequence_file: SequenceFile,
-    pub(in crate::spool) sequencer: Sequencer,
+    pub(crate) newest: Option<SegmentId>,
+    pub(crate) sequence_file: SequenceFile,
+    pub(crate) sequencer: Sequencer,
 }
 
 /// Reads the folder. A file with the name of a segment that is not one is set aside and logged.
-pub(in crate::spool) fn recover(folder: &Path, metrics: &Metrics) -> io::Result<Recovered> {
+pub(crate) fn recover(folder: &Path, metrics: &Metrics) -> io::Result<Recovered> {
     let ids = segments(folder)?;
     let mut index = SegmentIndex::default();
     for id in &ids {
@@ -115,7 +115,7 @@ pub(in crate::spool) fn recover(folder: &Path, metrics: &Metrics) -> io::Result<
 }
 
 /// The numbers of a folder's segments in ascending order.
-pub(in crate::spool) fn segments(folder: &Path) -> io::Result<Vec<SegmentId>> {
+pub(crate) fn segments(folder: &Path) -> io::Result<Vec<SegmentId>> {
     let mut ids = Vec::new();
     for path in disk::list(folder)? {
         let name = path.file_name().and_then(|name| name.to_str());

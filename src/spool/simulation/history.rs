@@ -1,7 +1,7 @@
 //! One simulated history: what happens to a spool, and what is left of the promises in the end.
 
 use super::backend::{Backend, Key, Mood, key};
-use super::promises::{damaged, lost};
+use super::losses::{damaged, lost};
 use crate::backend::Record;
 use crate::observe::Metrics;
 use crate::spool::disk::simulated::{self, Chance, Faults};
@@ -46,6 +46,9 @@ pub(super) struct History {
     exchange: u128,
     pub(super) rotten: u64,
     pub(super) power_failures: u64,
+    /// Records that a bound of the spool had dropped from the disk, and that were in memory when the process was
+    /// killed.
+    pub(super) unsaid: u64,
     /// Syncs that are to fail.
     pub(super) sync_failures: u64,
     pub(super) told: Vec<String>,
@@ -82,6 +85,7 @@ impl History {
             exchange: 0,
             rotten: 0,
             power_failures: 0,
+            unsaid: 0,
             sync_failures: 0,
             told: Vec::new(),
             broken: Vec::new(),
@@ -191,7 +195,7 @@ impl History {
 
     fn wait_for(&mut self, key: Key, receipt: Receipt) {
         // Nothing is promised of a record that is not accepted.
-        if receipt != Receipt::NEVER {
+        if receipt != Receipt::NEVER && !receipt.is_over_share() {
             self.waiting.push((key, receipt));
         }
     }
@@ -293,6 +297,8 @@ impl History {
         } = process;
         delivery.abort();
         let _ = delivery.await;
+        // Nobody is left to say that these are lost; `GET /chain` shows their numbers.
+        self.unsaid += spool.core.lock().figures(0).only_in_memory;
         // Nothing of them reaches the disk or the backend any more.
         drop((leases, spool, writer));
         self.waiting.clear();

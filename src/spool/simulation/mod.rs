@@ -16,6 +16,7 @@
 
 mod backend;
 mod history;
+mod losses;
 mod promises;
 
 use history::History;

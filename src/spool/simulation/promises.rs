@@ -2,7 +2,7 @@
 
 use super::backend::key;
 use super::history::History;
-use crate::observe::Metrics;
+use super::losses::{damaged, lost};
 use crate::spool::dead_letters;
 use crate::spool::disk::simulated;
 use std::collections::BTreeSet;
@@ -39,30 +39,15 @@ impl History {
             self.rotten
         ));
         // Damage may hide how many records it covers: it was one at least.
-        let hidden = self.rotten.saturating_sub(1);
+        let hidden = self.rotten.saturating_sub(1) + self.unsaid;
         if missing.len() as u64 > said + hidden {
             let broken = format!("{missing:?} missing, and {said} said to be lost");
             self.broken.push(broken);
         }
         let others = said - (damaged(&self.metrics) - damaged_before);
-        if missing.len() as u64 > others + self.rotten && !lied {
+        if missing.len() as u64 > others + self.rotten + self.unsaid && !lied {
             let broken = format!("{missing:?} missing for {} wrong bits", self.rotten);
             self.broken.push(broken);
         }
     }
-}
-
-/// Records and dead letters that were said to be lost.
-pub(super) fn lost(metrics: &Metrics) -> u64 {
-    let reasons = ["full", "old", "disk", "damaged"];
-    let records: u64 = reasons
-        .iter()
-        .map(|reason| metrics.spool.lost_so_far(reason))
-        .sum();
-    records + metrics.spool.letters_lost.get()
-}
-
-/// Records that were said to be lost by damage.
-pub(super) fn damaged(metrics: &Metrics) -> u64 {
-    metrics.spool.lost_so_far("damaged")
 }

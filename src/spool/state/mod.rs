@@ -58,6 +58,8 @@ pub(super) struct State {
     /// Segments whose files the writer removes.
     evicted: Vec<Evicted>,
     delivery: DeliveryQueue,
+    /// Records in memory whose segments were dropped: they are lost if the process ends before they are delivered.
+    only_in_memory: u64,
     shares: SpoolShares,
     /// Where reading back from disk continues.
     backlog: Option<ReadCursor>,
@@ -152,6 +154,8 @@ pub(super) struct Figures {
     pub(super) retrying: u64,
     /// There are more records on disk.
     pub(super) has_backlog: bool,
+    /// Records that are lost if the process ends before they are delivered.
+    pub(super) only_in_memory: u64,
 }
 
 impl State {
@@ -177,6 +181,7 @@ impl State {
             dead_letter_bytes: 0,
             evicted: Vec::new(),
             delivery: DeliveryQueue::new(dispatcher, max_memory),
+            only_in_memory: 0,
             shares: SpoolShares::default(),
             urgent: false,
             closing: false,
@@ -291,8 +296,9 @@ impl State {
 
     /// A leased record that was never enqueued is done with.
     pub(super) fn finish_leased(&mut self, position: RecordPosition) {
-        if self.index.end_delivery(position) {
-            self.acks.push(position);
+        match self.index.end_delivery(position) {
+            true => self.acks.push(position),
+            false => self.only_in_memory = self.only_in_memory.saturating_sub(1),
         }
         self.acknowledge(position);
     }
@@ -546,6 +552,7 @@ impl State {
             return 0;
         };
         let (lost, known) = (entry.lost_if_dropped(), entry.known_if_unread());
+        self.only_in_memory += entry.in_flight();
         self.retire(segment);
         match (known, self.evicted.last_mut()) {
             (Some(known), Some(evicted)) => {
@@ -604,6 +611,7 @@ impl State {
             memory_bytes: self.delivery.bytes(),
             retrying: self.delivery.retrying(),
             has_backlog: self.backlog.is_some(),
+            only_in_memory: self.only_in_memory,
         }
     }
 

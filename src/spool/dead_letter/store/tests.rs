@@ -194,6 +194,12 @@ fn contract_23_damage_among_dead_letters_costs_only_what_it_covers() {
     again.keep_damaged(&metrics).unwrap();
     assert_eq!(times(&folder), [0, 1, 2, 3, 7]);
     assert_eq!(metrics.spool.damaged_bytes.get(), length as u64);
+    assert_eq!(metrics.spool.lost_so_far("damaged"), 1);
+    let next = DeadLetterStore::open(folder.path(), 1 << 20);
+    assert_eq!(
+        next.classes[0].newer.damage.letters, 1,
+        "also for the next start"
+    );
     std::fs::remove_file(damage::kept_path(&path)).unwrap();
     // A torn write with letters behind it.
     let mut bytes = whole[..header + length + 300].to_vec();
