@@ -1,4 +1,6 @@
 //! One simulated history: what happens to a spool, and what is left of the promises in the end.
+//!
+//! Long because: each kind of step is a few lines, and all of them change the same history.
 
 use super::backend::{Backend, Key, Mood, key};
 use super::losses::{damaged, lost};

@@ -31,7 +31,6 @@ fn number(name: &str) -> Option<u64> {
 }
 
 #[test]
-#[ignore = "its findings are not mended yet"]
 fn contract_23_what_is_promised_of_a_record_holds_in_simulated_histories() {
     if let Some(seed) = number("MONITOR_SIMULATION_SEED") {
         let history = History::run(seed);
@@ -69,7 +68,6 @@ fn contract_23_what_is_promised_of_a_record_holds_in_simulated_histories() {
 }
 
 #[test]
-#[ignore = "its findings are not mended yet"]
 fn a_seed_gives_the_same_history_each_time() {
     for seed in 0..30 {
         let (one, other) = (History::run(seed), History::run(seed));
