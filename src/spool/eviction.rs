@@ -81,7 +81,7 @@ impl UnreadSegment {
                 NextFrame::Whole(frame) => {
                     frames = frame.ordinal.map_or(frames, u64::from).max(frames) + 1;
                 }
-                NextFrame::Damaged(_) => {}
+                NextFrame::Damaged(place) => frames += u64::from(place.end == end),
                 NextFrame::Torn(_) | NextFrame::End => break,
             }
         }

@@ -271,6 +271,10 @@ impl SequenceFile {
         let mut highest = lock(&self.early);
         if number.sequence > *highest {
             self.write_number(EARLY, number)?;
+            if *highest == 0 {
+                // From now on a crash of the machine leaves a note, if an old one: the numbers leap behind it.
+                self.sync()?;
+            }
             *highest = number.sequence;
         }
         Ok(())

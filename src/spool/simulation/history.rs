@@ -20,7 +20,7 @@ use std::time::Duration;
 
 const DAY_MS: i64 = 86_400_000;
 /// Rounds until a spool has to be empty once everything works again. The longest wait is that of a retry: 30 s.
-const PATIENCE: u32 = 6_000;
+const PATIENCE: u32 = 600;
 /// Virtual time between two of them.
 const PACE: Duration = Duration::from_millis(50);
 
@@ -374,9 +374,11 @@ impl History {
     // --- The end ---
 
     async fn drain(&mut self, mut process: Process) -> Process {
-        for _ in 0..PATIENCE {
+        for round in 0..PATIENCE {
             self.round(&mut process);
-            tokio::time::sleep(PACE).await;
+            // Soon after the others only records that are retried are left.
+            let pace = if round < 10 { PACE } else { PACE * 10 };
+            tokio::time::sleep(pace).await;
             simulated::move_clock(50);
             let figures = process
                 .spool

@@ -23,7 +23,7 @@ use history::History;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Histories of an ordinary test run.
-const HISTORIES: u64 = 2_000;
+const HISTORIES: u64 = 500;
 
 fn number(name: &str) -> Option<u64> {
     let given = std::env::var(name).ok()?;
