@@ -1,0 +1,18 @@
+//! What was said to be lost.
+
+use crate::observe::Metrics;
+
+/// Records and dead letters that were said to be lost.
+pub(super) fn lost(metrics: &Metrics) -> u64 {
+    let reasons = ["full", "old", "disk", "damaged"];
+    let records: u64 = reasons
+        .iter()
+        .map(|reason| metrics.spool.lost_so_far(reason))
+        .sum();
+    records + metrics.spool.letters_lost.get()
+}
+
+/// Records that were said to be lost by damage.
+pub(super) fn damaged(metrics: &Metrics) -> u64 {
+    metrics.spool.lost_so_far("damaged")
+}
