@@ -7,8 +7,7 @@ use tokio::task::block_in_place;
 /// Work on so many bytes takes less than a millisecond and is done where it is.
 const SHORT: usize = 256 * 1024;
 
-/// Does work on so many bytes. If there are many, the other tasks of this thread go on meanwhile, on another
-/// thread.
+/// Does work on so many bytes. If there are many, the other tasks of this thread go on meanwhile.
 pub(crate) fn heavy<T>(bytes: usize, work: impl FnOnce() -> T) -> T {
     let has_threads = || {
         let runtime = Handle::try_current();

@@ -10,7 +10,7 @@
 #[cfg(test)]
 mod tests;
 
-use super::Tenant;
+use super::claim::Tenant;
 use std::collections::VecDeque;
 
 /// What a tenant may spend in one round, in units of cost; a byte of text is one.

@@ -12,7 +12,8 @@ mod tests;
 
 pub(crate) use limits::TurnLimits;
 
-use super::{Claim, FairQueue, Urgency};
+use super::claim::{Claim, Urgency};
+use super::round_robin::FairQueue;
 use std::collections::HashMap;
 use std::future::{Future, poll_fn};
 use std::pin::Pin;

@@ -1,6 +1,6 @@
 //! How many jobs run and wait, and for how long.
 
-use crate::fair_queue::Urgency;
+use crate::fair_queue::claim::Urgency;
 use std::time::Duration;
 
 /// The wait is longer by a second for each so much of cost.
