@@ -12,7 +12,6 @@
 //! `MONITOR_SIMULATION_SEED=N` replays one history, `MONITOR_SIMULATION_HISTORIES=N` runs that many from
 //! `MONITOR_SIMULATION_FIRST` on (see tests/campaign/spool_simulation.sh).
 #![allow(clippy::unwrap_used, clippy::panic)]
-#![allow(clippy::unwrap_used, clippy::panic)]
 
 mod backend;
 mod history;
