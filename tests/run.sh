@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Installs what the tests need and is missing, then runs all of them. Needs cargo and a C compiler;
+# Installs what the tests need and is missing, then runs all of them. Needs cargo, a C compiler and make;
 # everything it installs goes under target/test-env, but for the browser, PostgreSQL, libfaketime, sslscan,
 # systemd, binutils, nginx, HAProxy, Python's venv module and Node.js, which come from the system's packages
 # when this runs as root.
@@ -94,7 +94,7 @@ install_deny() {
   rm -rf "$environment/cargo-deny/target"
 }
 
-command -v cc >/dev/null || packages gcc libc6-dev
+{ command -v cc && command -v make; } >/dev/null || packages gcc libc6-dev make
 cargo fmt --version >/dev/null 2>&1 || rustup component add rustfmt
 cargo clippy --version >/dev/null 2>&1 || rustup component add clippy
 unless_installed tests/clients/requirements.txt "$environment/python.installed" install_python
