@@ -6,7 +6,7 @@ use super::access::token_cache::TokenCache;
 use super::admin::Admin;
 use super::audit::AuditLog;
 use super::ingest::Ingest;
-use super::ingest::analyzer::MessageAnalyzer;
+use super::ingest::analyzer::{AnalyzerLimits, MessageAnalyzer};
 use super::ingest::application_cache::ApplicationCache;
 use super::ingest::cache_invalidation::CacheInvalidation;
 use super::ingest::gateway_registry::GatewayRegistry;
@@ -123,7 +123,11 @@ impl Shared {
         remote: Remote,
     ) -> Result<Self, StartError> {
         let models = Models::read(&settings.detect)?;
-        let analyzer = MessageAnalyzer::new(settings.services, models, remote, settings.queue);
+        let limits = AnalyzerLimits {
+            queue: settings.queue,
+            analyzed_bytes: settings.analyzed_bytes,
+        };
+        let analyzer = MessageAnalyzer::new(settings.services, models, remote, limits);
         let access = Access::new(tokens.clone(), settings.requests_per_second);
         Ok(Self {
             applications: Arc::new(ApplicationCache::new(store.clone())),

@@ -3,7 +3,7 @@
 
 use crate::observe::VerdictType;
 use crate::observe::trace::TraceContext;
-use monitor_model::{Chain, ChainHash, ExchangeId, Identity, RecordId, Secret, Stage};
+use monitor_model::{Chain, ChainHash, ExchangeId, Identity, PART_BREAKS, RecordId, Secret, Stage};
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::{Map, Value, json};
 use std::fmt;
@@ -35,6 +35,9 @@ pub struct Record {
     pub context: Arc<RecordContext>,
     /// The text to analyze; empty for a call that failed without any.
     pub message: String,
+    /// Where in the text a line feed stands between two parts of one message, in ascending bytes
+    /// (CONTRACT 42).
+    pub part_breaks: Vec<usize>,
     /// The text is not complete, in the exchange or in the record.
     pub incomplete: bool,
     /// Sync mode let the exchange continue without a verdict (CONTRACT 13).
@@ -109,6 +112,9 @@ impl Serialize for Parameters<'_> {
         for (name, _) in flags.into_iter().filter(|(_, is_set)| *is_set) {
             map.serialize_entry(name, &true)?;
         }
+        if !record.part_breaks.is_empty() {
+            map.serialize_entry(PART_BREAKS, &record.part_break_points())?;
+        }
         if let Some(kind) = record.replaced {
             let replacement = json!({"stage": record.stage.as_str(), "type": kind.as_str()});
             map.serialize_entry("response_replacement", &replacement)?;
@@ -142,6 +148,21 @@ impl Record {
         }
     }
 
+    /// `part_breaks` in Unicode code points, as offsets are on the wire.
+    fn part_break_points(&self) -> Vec<usize> {
+        let (mut byte, mut point) = (0, 0);
+        let mut to_point = |place: &usize| {
+            let between = self.message.get(byte..*place)?;
+            point += between.chars().count();
+            byte = *place;
+            Some(point)
+        };
+        self.part_breaks
+            .iter()
+            .map_while(|place| to_point(place))
+            .collect()
+    }
+
     /// The digest that the record's link covers (CONTRACT 5).
     pub fn digest(&self) -> ChainHash {
         let context = &self.context;
@@ -172,8 +193,14 @@ impl Record {
             .as_ref()
             .map_or(0, |failure| failure.message.len());
         let files = self.files.as_ref().map_or(0, |files| files.weight());
-        (FIXED + self.message.len() + ids + context.access_key.expose().len() + failure + files)
-            as u64
+        let breaks = size_of_val(self.part_breaks.as_slice());
+        (FIXED
+            + breaks
+            + self.message.len()
+            + ids
+            + context.access_key.expose().len()
+            + failure
+            + files) as u64
     }
 
     /// What is left of a record that the backend has stored: its files.
@@ -181,6 +208,7 @@ impl Record {
         let files = Arc::new(self.files?.of(record));
         Some(Self {
             message: String::new(),
+            part_breaks: Vec::new(),
             files: Some(files),
             chain: None,
             ..self

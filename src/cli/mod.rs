@@ -8,6 +8,7 @@ mod failure;
 mod load;
 mod manual;
 mod output;
+mod output_watch;
 mod scan;
 mod serve;
 mod spool;

@@ -3,6 +3,7 @@
 
 use super::failure::Failure;
 use super::load::load;
+use super::output_watch;
 use super::store::DatabaseRole;
 use crate::app::{self, ScanRequest};
 use crate::config::{DetectSettings, Overrides};
@@ -67,7 +68,8 @@ impl From<StyleArg> for MaskStyle {
 pub(super) fn run(args: ScanArgs) -> Result<(), Failure> {
     let fails_on_finds = args.fail;
     let request = request(args)?;
-    let summary = app::scan(&request, &mut io::stdout().lock())?;
+    output_watch::start();
+    let summary = app::scan(&request, &mut io::stdout().lock()).map_err(ended)?;
     eprintln!("{summary}");
     match (summary.problems, summary.finds()) {
         (0, finds) if finds > 0 && fails_on_finds => Err(Failure::Found(finds)),
@@ -76,6 +78,15 @@ pub(super) fn run(args: ScanArgs) -> Result<(), Failure> {
             "{problems} lines or blocks could not be searched"
         ))),
     }
+}
+
+/// A write may find the reader gone before the watch does.
+fn ended(error: anyhow::Error) -> Failure {
+    let cause = error.downcast_ref::<io::Error>();
+    if cause.is_some_and(|cause| cause.kind() == io::ErrorKind::BrokenPipe) {
+        output_watch::end();
+    }
+    Failure::Runtime(error)
 }
 
 fn request(args: ScanArgs) -> Result<ScanRequest, Failure> {

@@ -123,6 +123,9 @@ fn analysis(r: &mut Reader<'_>, prefix: &str, host: Ipv4Addr) -> AnalysisSetting
             &units::count(1..=1_000_000),
         ),
         queue: analysis_queue::read(r, &key("limits.")),
+        analyzed_bytes: r
+            .read(&key("limits.analyzed_bytes"), &units::size(64 * KIB..=GIB))
+            .unwrap_or(4 * MIB),
         judge: judge::read(r, prefix),
         oidc: sign_in::read(r, prefix),
         checks: checks::read(r, prefix),

@@ -3,6 +3,7 @@
 
 use super::judge;
 use super::request::ChatCall;
+use super::tokens::words_within;
 use serde_json::Value;
 use std::sync::LazyLock;
 
@@ -48,7 +49,7 @@ fn text(call: &ChatCall, number: u64) -> String {
     let values = [
         ("{words}", prompt.split_whitespace().count() as u64),
         ("{characters}", prompt.chars().count() as u64),
-        ("{messages}", call.messages.len() as u64),
+        ("{messages}", call.messages.count),
         ("{number}", number),
         ("{choices}", call.choices),
     ];
@@ -100,21 +101,6 @@ fn cut(text: String, max_tokens: Option<u64>) -> Answer {
     }
 }
 
-/// Tokens that a text may have for a real model: its words times 1.3, rounded up. Only an estimate, good
-/// enough to make `usage` plausible and proportional.
-pub(super) fn estimated_tokens(text: &str) -> u64 {
-    tokens_of_words(text.split_whitespace().count() as u64)
-}
-
-fn tokens_of_words(words: u64) -> u64 {
-    words.saturating_mul(13).div_ceil(10)
-}
-
-/// How many words fit into a number of estimated tokens.
-fn words_within(tokens: u64) -> u64 {
-    tokens.saturating_mul(10) / 13
-}
-
 /// The pieces a stream sends: each word with the white space after it. Their sum is the text.
 pub(super) fn pieces(mut text: &str) -> Vec<&str> {
     let mut pieces = Vec::new();
@@ -132,6 +118,7 @@ pub(super) fn pieces(mut text: &str) -> Vec<&str> {
 #[allow(clippy::unwrap_used, clippy::expect_used)]
 mod tests {
     use super::*;
+    use crate::demo::tokens::{estimated_tokens, tokens_of_words};
 
     fn ask(prompt: &str, rest: &str) -> Vec<Answer> {
         let content = serde_json::to_string(prompt).unwrap();

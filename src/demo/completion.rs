@@ -2,8 +2,9 @@
 //! reason, the usage when asked for, `[DONE]` (§2.3). All frames are known before the first is sent; the
 //! stream only spaces them out in time.
 
-use super::answer::{Answer, answers, estimated_tokens, pieces};
+use super::answer::{Answer, answers, pieces};
 use super::request::ChatCall;
+use super::tokens::estimated_tokens;
 use axum::Json;
 use axum::body::Body;
 use axum::http::header;
@@ -25,9 +26,8 @@ pub(super) struct Completion {
 impl Completion {
     pub(super) fn new(call: &ChatCall) -> Self {
         let answers = answers(call);
-        let prompt = call.messages.iter().map(|one| estimated_tokens(&one.text));
         let completion = answers.iter().map(|one| estimated_tokens(&one.text));
-        let (prompt, completion) = (prompt.sum::<u64>(), completion.sum::<u64>());
+        let (prompt, completion) = (call.messages.tokens, completion.sum::<u64>());
         let id = format!("chatcmpl-{}", Uuid::new_v4().simple());
         let now = SystemTime::now().duration_since(UNIX_EPOCH);
         let created = now.map_or(0, |since| since.as_secs());

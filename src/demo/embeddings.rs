@@ -1,9 +1,9 @@
 //! POST `/v1/embeddings`: unit vectors from hashed words, the same for the same text everywhere.
 //! Texts with common words are near each other; there is no meaning beyond that.
 
-use super::answer::estimated_tokens;
 use super::refusal::{Refusal, check_key};
 use super::request::{field, model, object};
+use super::tokens::estimated_tokens;
 use axum::Json;
 use axum::body::Bytes;
 use axum::http::HeaderMap;

@@ -5,14 +5,16 @@
 //! Any bearer key or none is accepted, except `invalid` (401). Model names with a meaning: `missing-model`
 //! (404), `rate-limited` (429 with Retry-After), `overloaded` (503 in plain text, not the envelope),
 //! `demo-judge` (judges custom policies by their own words); every other name is answered. Token numbers
-//! are an estimate, see [`answer::estimated_tokens`].
+//! are an estimate, see [`tokens::estimated_tokens`].
 
 mod answer;
 mod completion;
 mod embeddings;
 mod judge;
+mod messages;
 mod refusal;
 mod request;
+mod tokens;
 
 use axum::body::Bytes;
 use axum::extract::{DefaultBodyLimit, Query};

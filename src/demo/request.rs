@@ -1,6 +1,7 @@
 //! Reads the body of a demo call: only the fields that change the answer. Everything else of the
 //! reference format is accepted and ignored.
 
+use super::messages::{Messages, split};
 use super::refusal::Refusal;
 use serde_json::Value;
 use std::time::Duration;
@@ -8,18 +9,11 @@ use std::time::Duration;
 /// Time between two words of a stream when the caller names none.
 const DEFAULT_PACE: Duration = Duration::from_millis(30);
 
-/// One message: its role and the text of its text parts, joined by a line break.
-#[derive(Debug)]
-pub(super) struct Message {
-    role: String,
-    pub(super) text: String,
-}
-
 /// What a chat completion call asks for.
 #[derive(Debug)]
 pub(super) struct ChatCall {
     pub(super) model: String,
-    pub(super) messages: Vec<Message>,
+    pub(super) messages: Messages,
     pub(super) choices: u64,
     pub(super) stream: bool,
     /// Send the usage at the end of a stream.
@@ -64,7 +58,8 @@ pub(super) fn model(body: &Value) -> Result<String, Refusal> {
 impl ChatCall {
     /// Reads a body; `pace_ms` of the query goes before `metadata.pace_ms`.
     pub(super) fn read(body: &[u8], query_pace_ms: Option<&str>) -> Result<Self, Refusal> {
-        let body = &object(body)?;
+        let (body, messages) = split(body).ok_or_else(|| Refusal::named("body"))?;
+        let body = &body;
         let flag = |path| field(body, path, "Must be true or false.", Value::as_bool);
         let limit = |path| {
             let positive = |limit: &Value| limit.as_u64().filter(|limit| *limit > 0);
@@ -73,7 +68,8 @@ impl ChatCall {
         let up_to_8 = |n: &Value| n.as_u64().filter(|n| (1..=8).contains(n));
         Ok(Self {
             model: model(body)?,
-            messages: messages(&body["messages"])?,
+            messages: Messages::read(messages)
+                .map_err(|problem| Refusal::field("messages", problem))?,
             choices: field(body, "n", "`n` must be an integer from 1 to 8.", up_to_8)?.unwrap_or(1),
             stream: flag("stream")?.unwrap_or(false),
             include_usage: flag("stream_options.include_usage")?.unwrap_or(false),
@@ -87,37 +83,8 @@ impl ChatCall {
 
     /// Text of the last message with role `user`, else of the last message.
     pub(super) fn prompt(&self) -> &str {
-        let user = self.messages.iter().rfind(|message| message.role == "user");
-        user.or(self.messages.last())
-            .map_or("", |message| message.text.as_str())
+        &self.messages.prompt
     }
-}
-
-fn messages(list: &Value) -> Result<Vec<Message>, Refusal> {
-    let wrong = |message| Refusal::field("messages", message);
-    match list.as_array().map(Vec::as_slice) {
-        None => Err(wrong("`messages` must be a list of messages.")),
-        Some([]) => Err(wrong("`messages` must hold at least one message.")),
-        Some(list) => list.iter().map(|one| message(one).map_err(wrong)).collect(),
-    }
-}
-
-fn message(value: &Value) -> Result<Message, &'static str> {
-    let role = value["role"]
-        .as_str()
-        .ok_or("Each message needs a `role`.")?;
-    let text = match &value["content"] {
-        Value::Null => String::new(),
-        Value::String(text) => text.clone(),
-        Value::Array(parts) => {
-            let texts = parts.iter().filter(|part| part["type"] == "text");
-            let texts: Vec<_> = texts.filter_map(|part| part["text"].as_str()).collect();
-            texts.join("\n")
-        }
-        _ => return Err("`content` must be text or a list of parts."),
-    };
-    let role = role.to_owned();
-    Ok(Message { role, text })
 }
 
 fn pace(body: &Value, query: Option<&str>) -> Result<Duration, Refusal> {

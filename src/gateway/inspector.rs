@@ -17,8 +17,9 @@ pub struct Find {
 
 /// Pure detectors. Both methods take time linear in the text and keep nothing of it.
 pub trait Inspector: Send + Sync {
-    /// The finds in a whole text, in order and without overlaps.
-    fn find(&self, text: &str, patterns: PatternSet) -> Vec<Find>;
+    /// The finds in a whole text, in order and without overlaps. They may reach across `part_breaks`, the
+    /// bytes at which a line feed stands between two parts of one message.
+    fn find(&self, text: &str, part_breaks: &[usize], patterns: PatternSet) -> Vec<Find>;
 
     /// The offset of the first byte about which the finds may still change when more text follows;
     /// `text.len()` if nothing can change. It is on a character boundary. Whatever follows, the finds that

@@ -86,7 +86,7 @@ label!(
         Incomplete => "incomplete",
         /// The gateway has no backend (MONITOR_URL).
         NoBackend => "no_backend",
-        /// The answer is larger than limits.recorded_bytes, or cannot be read.
+        /// The message cannot be read as a whole; an answer may also be larger than limits.recorded_bytes.
         Unreadable => "unreadable",
         /// The gateway has never been able to read the application's policy.
         PolicyUnknown => "policy_unknown",

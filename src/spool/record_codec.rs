@@ -26,8 +26,9 @@ const REPLACED: u8 = 1 << 7;
 const CHAIN: u8 = 1;
 /// Stands for an absent `after`; no sequence number is that high.
 const NO_AFTER: u64 = u64::MAX;
-/// Tag of the file list, the only field that may follow the message.
+/// Tags of the fields that may follow the message, each at most once and in this order.
 const FILES: u8 = 1;
+const PART_BREAKS: u8 = 2;
 
 /// Appends a record's bytes to `out`.
 pub(super) fn encode(record: &Record, out: &mut Vec<u8>) {
@@ -61,6 +62,10 @@ pub(super) fn encode(record: &Record, out: &mut Vec<u8>) {
         out.push(FILES);
         list(files, out);
     }
+    if !record.part_breaks.is_empty() {
+        out.push(PART_BREAKS);
+        places(&record.part_breaks, out);
+    }
 }
 
 /// The second byte: one bit for each property or optional field that the record has.
@@ -91,6 +96,16 @@ fn list(files: &FileList, out: &mut Vec<u8>) {
     }
 }
 
+/// Places in a text, which is far below 4 GiB.
+fn places(places: &[usize], out: &mut Vec<u8>) {
+    let mut number = |number: usize| {
+        let number = u32::try_from(number).unwrap_or(u32::MAX);
+        out.extend_from_slice(&number.to_le_bytes());
+    };
+    number(places.len());
+    places.iter().copied().for_each(number);
+}
+
 fn string(text: &str, out: &mut Vec<u8>) {
     // A text is bounded by limits.recorded_bytes, far below 4 GiB.
     let length = u32::try_from(text.len()).unwrap_or(u32::MAX);
@@ -112,19 +127,21 @@ pub(super) fn decode(bytes: &[u8]) -> Option<Record> {
         true => Some(rest.failure()?),
         false => None,
     };
+    let message = rest.string()?;
+    let Trailer { files, part_breaks } = rest.trailer()?;
     Some(Record {
         stage: match has(POST_CALL) {
             true => Stage::PostCall,
             false => Stage::PreCall,
         },
         context,
-        message: rest.string()?,
+        message,
+        part_breaks,
         incomplete: has(INCOMPLETE),
         unchecked: has(UNCHECKED),
         replaced,
         failure,
-        // Fields are decoded in the order they have here; the file list follows the message.
-        files: rest.trailer()?,
+        files,
         chain,
     })
 }
@@ -139,6 +156,13 @@ fn verdict(byte: u8) -> Option<VerdictType> {
     use VerdictType::{CustomPolicy, Dataclean, Guardrails};
     let all = [Guardrails, CustomPolicy, Dataclean];
     all.into_iter().find(|kind| *kind as u8 == byte)
+}
+
+/// What follows the message of a record.
+#[derive(Default)]
+struct Trailer {
+    files: Option<Arc<FileList>>,
+    part_breaks: Vec<usize>,
 }
 
 struct Rest<'a>(&'a [u8]);
@@ -184,15 +208,28 @@ impl<'a> Rest<'a> {
     }
 
     /// Reads what follows the message; None if it is unknown.
-    fn trailer(&mut self) -> Option<Option<Arc<FileList>>> {
-        let mut files = None;
-        while let Some(mark) = self.byte() {
-            match mark {
-                FILES if files.is_none() => files = Some(Arc::new(self.files()?)),
+    fn trailer(&mut self) -> Option<Trailer> {
+        let mut trailer = Trailer::default();
+        let mut last = 0;
+        while let Some(tag) = self.byte() {
+            match tag {
+                _ if tag <= last => return None,
+                FILES => trailer.files = Some(Arc::new(self.files()?)),
+                PART_BREAKS => trailer.part_breaks = self.places()?,
                 _ => return None,
             }
+            last = tag;
         }
-        Some(files)
+        Some(trailer)
+    }
+
+    fn places(&mut self) -> Option<Vec<usize>> {
+        let mut next = || {
+            let number = u32::from_le_bytes(self.take(4)?.try_into().ok()?);
+            usize::try_from(number).ok()
+        };
+        let count = next().filter(|count| *count > 0)?;
+        (0..count).map(|_| next()).collect()
     }
 
     fn chain(&mut self) -> Option<Chain> {
@@ -266,7 +303,7 @@ mod tests {
 
     #[test]
     fn every_record_comes_back_whole() {
-        for number in 0..1_024 {
+        for number in 0..2_048 {
             let given = bytes(&sample_record(number));
             let back = decode(&given).unwrap();
             assert_eq!(bytes(&back), given);
@@ -277,6 +314,7 @@ mod tests {
             assert_eq!(back.chain, sample_record(number).chain);
             assert_eq!(sequence(&given), back.chain.map(|chain| chain.sequence));
             assert_eq!(back.files, sample_record(number).files);
+            assert_eq!(back.part_breaks, sample_record(number).part_breaks);
         }
     }
 

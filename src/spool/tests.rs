@@ -143,6 +143,7 @@ pub(super) fn record(exchange: u128, stage: Stage) -> Record {
             trace: None,
         }),
         message: "text ".repeat(20),
+        part_breaks: Vec::new(),
         incomplete: false,
         unchecked: false,
         replaced: None,

@@ -117,6 +117,52 @@ fn a_docx_is_looked_at_like_a_message_with_its_parts_and_links() {
     assert_eq!(findings(&stack, DOCX, &file), found(4));
 }
 
+#[test]
+fn a_pdf_page_that_viewers_show_is_read() {
+    let stack = Stack::all().start();
+    let content = || stream("", SHOWN.as_bytes());
+    // The size of a page: inherited, missing everywhere, and in forms that are none.
+    let mut inherited = page("", content(), &["null"]);
+    inherited[1] = format!("<< /Type /Pages /Kids [3 0 R] /Count 1 {BOX} >>").into();
+    // Resources that the page inherits, and a tree that bites its tail.
+    let mut above = page(BOX, content(), &["null"]);
+    above[1] = "<< /Type /Pages /Kids [3 0 R 2 0 R] /Count 1 /Parent 3 0 R \
+        /Resources << /Font << /F1 4 0 R >> >> >>"
+        .into();
+    above[2] = "<< /Parent 2 0 R /Contents 5 0 R >>".into();
+    let mut files = vec![("inherited", inherited), ("above", above)];
+    for (what, beside) in [
+        ("missing", ""),
+        ("no number", "/MediaBox [0 0 /A 792]"),
+        ("three numbers", "/MediaBox [0 0 612]"),
+        ("no array", "/MediaBox 7"),
+        ("lost", "/MediaBox 77 0 R"),
+        ("art", "/MediaBox [0 0 612 792] /ArtBox [0 0]"),
+    ] {
+        files.push((what, page(beside, content(), &["null"])));
+    }
+    for (what, objects) in files {
+        assert_eq!(
+            findings(&stack, PDF, &pdf(&objects, "")),
+            found(1),
+            "{what}"
+        );
+    }
+}
+
+#[test]
+fn a_pdf_page_that_cannot_be_read_is_marked() {
+    let stack = Stack::all().start();
+    let part = json!({"scanned": "part", "types": []});
+    let image = "<< /Type /XObject /Subtype /Image /Width 1 /Height 1 /ColorSpace /DeviceGray \
+        /BitsPerComponent 8 /Length 1 >>\nstream\nA\nendstream";
+    let scanned = page(BOX, stream("", b"q 612 0 0 792 0 0 cm /X Do Q"), &[image]);
+    assert_eq!(findings(&stack, PDF, &pdf(&scanned, "")), part);
+    let mut no_pages = page(BOX, stream("", SHOWN.as_bytes()), &["null"]);
+    no_pages[1] = "<< /Type /Pages /Kids [] /Count 0 >>".into();
+    assert_eq!(findings(&stack, PDF, &pdf(&no_pages, "")), part);
+}
+
 /// A PDF whose only page decompresses to more than its reader may have.
 fn bomb() -> Vec<u8> {
     let mut packed = ZlibEncoder::new(Vec::new(), Compression::fast());
@@ -183,14 +229,12 @@ fn a_document_that_breaks_its_reader_gets_a_note_and_nothing_else_happens() {
 #[test]
 fn what_can_be_read_of_a_document_is_looked_at() {
     let stack = Stack::all().start();
-    // Without a size the page cannot be shown; what stands elsewhere can be read.
+    // A font that nobody knows breaks the page; what stands elsewhere can be read.
     let field = "<< /FT /Tx /T (mail) /V (c@example.org) >>";
-    let odd = pdf(
-        &page("", stream("", SHOWN.as_bytes()), &["null", field]),
-        "",
-    );
+    let mut odd = page(BOX, stream("", SHOWN.as_bytes()), &["null", field]);
+    odd[3] = "<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica /Encoding /Nothing >>".into();
     let one = json!({"scanned": "part", "types": [{"type": "EMAILS", "count": 1}]});
-    assert_eq!(findings(&stack, PDF, &odd), one);
+    assert_eq!(findings(&stack, PDF, &pdf(&odd, "")), one);
     // More than is decompressed, behind the text.
     let mut large = b"<a><w:p><w:t>a@example.org</w:t></w:p>".to_vec();
     large.resize(80 << 20, b' ');

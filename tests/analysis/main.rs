@@ -23,6 +23,7 @@ mod hostile_clients;
 mod judge_bounds;
 mod judging;
 mod keeping;
+mod long_messages;
 mod memory_returned;
 mod overrides;
 mod parameter_bounds;

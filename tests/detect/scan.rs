@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Command, Output, Stdio};
+use support::eventually;
 
 fn monitor(arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_monitor"));
@@ -166,6 +167,33 @@ fn contract_36_a_masked_copy_differs_in_the_finds_only() {
         input.as_bytes(),
     );
     assert!(text(&numbered.stdout).ends_with("write to [EMAILS_5000]\n"));
+}
+
+#[test]
+fn contract_36_a_scan_ends_as_soon_as_nobody_reads_its_output() {
+    // As SIGPIPE ends other tools: without a word, and with the code that a shell gives it.
+    let closed = 141;
+    let mut child = monitor(&["--jsonl"]).spawn().unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    // There is nothing to write as long as the line has no end.
+    stdin.write_all(b"{\"id\":1,\"text\":\"").unwrap();
+    drop(child.stdout.take());
+    let status = eventually("it has ended", || child.try_wait().unwrap());
+    assert_eq!(status.code(), Some(closed));
+    let told = child.wait_with_output().unwrap().stderr;
+    assert_eq!(text(&told), "");
+    drop(stdin);
+    // In the middle of one large line.
+    let folder = support::stack::Folder::new();
+    let file = folder.path().join("line.txt");
+    std::fs::write(&file, "call 10.1.2.3 or write a@b.example ".repeat(300_000)).unwrap();
+    let mut child = monitor(&[file.to_str().unwrap()]).spawn().unwrap();
+    drop(child.stdout.take());
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(
+        (output.status.code(), text(&output.stderr)),
+        (Some(closed), "")
+    );
 }
 
 #[test]

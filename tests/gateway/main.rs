@@ -27,6 +27,7 @@ mod isolation;
 mod judged;
 mod limits;
 mod memory;
+mod message_forms;
 mod operations;
 mod policies;
 mod policy;

@@ -361,3 +361,16 @@ fn an_answer_for_whose_record_there_is_no_room_passes_whole_and_is_marked() {
     assert_eq!(*post.parameter("incomplete"), true);
     empty(&stack);
 }
+
+#[test]
+fn a_conversation_of_many_small_messages_takes_a_few_times_its_bytes() {
+    // With the demo, which is a reader of its own in this process.
+    let stack = Stack::all().start();
+    let messages = [r#"{"role":"user","content":"hi"}"#; 300_000].join(",");
+    let body = format!(r#"{{"model":"m","messages":[{messages}]}}"#);
+    assert_eq!(stack.call(&Request::chat(HELLO)).status(), 200);
+    let before = stack.process.peak_memory();
+    assert_eq!(stack.call(&Request::chat(&body)).status(), 200);
+    let grown = stack.process.peak_memory() - before;
+    assert!(grown < 8 * body.len() as u64, "{grown} for {}", body.len());
+}

@@ -8,6 +8,7 @@ pub mod custom_policy;
 pub mod dataclean;
 mod engine;
 pub mod guardrails;
+mod message;
 #[cfg(feature = "onnx")]
 pub mod onnx;
 mod report;
@@ -19,7 +20,8 @@ pub mod weights;
 pub use compiled::{Compiled, LARGEST_TOGETHER, PatternFailure};
 pub use dataclean::{Detector, LocalDetectors, PatternName, Span};
 pub use engine::{Engine, ProposedFinds};
-pub use report::{Report, SECOND_OPINION};
+pub use message::{AnalysisBudget, Message};
+pub use report::{NOT_ANALYZED, Report, SECOND_OPINION};
 pub use rules::{CleanType, DatacleanRules, MaskStyle, Rules};
 pub use tokens::Encoding;
 pub use unknown_name::UnknownName;

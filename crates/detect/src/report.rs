@@ -101,6 +101,9 @@ impl Report {
     }
 }
 
+/// How a failure begins that says how much of a message was not analyzed, behind the name of its stage.
+pub const NOT_ANALYZED: &str = "message too long";
+
 /// The reason of a category that a guard model flags.
 pub const SECOND_OPINION: &str = "guard_model";
 
@@ -116,6 +119,16 @@ pub(super) fn dataclean(
         types: types(spans),
         entities: entities(text, spans),
     }
+}
+
+/// Why a stage has not looked behind a byte of a text; None where it looked at all of it.
+pub(super) fn not_analyzed(text: &str, looked_to: usize) -> Option<String> {
+    (looked_to < text.len()).then(|| {
+        let bytes = text.len();
+        format!(
+            "{NOT_ANALYZED}: the first {looked_to} of {bytes} bytes were analyzed, the rest was not"
+        )
+    })
 }
 
 fn types(spans: &[Span<Kind<'_>>]) -> Vec<TypeCount> {

@@ -34,5 +34,9 @@ pub use settings::{Services, ShownWhen, StoreSettings, StoreSsl};
 pub use spans::Span;
 pub use stored_id::{LONGEST_ID, stored_id};
 
+/// The key of `additional_parameters` that tells where in a message a line feed stands between two of its
+/// parts, in Unicode code points (CONTRACT 42).
+pub const PART_BREAKS: &str = "part_breaks";
+
 /// The version of the gateway contract this program implements (§9.1).
 pub const GATEWAY_VERSION: &str = "4.1.0";

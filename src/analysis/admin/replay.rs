@@ -7,7 +7,8 @@ use crate::analysis::access::caller::Caller;
 use crate::analysis::error::ApiError;
 use crate::analysis::ingest::application_cache::{self, CompiledRules};
 use crate::analysis::ingest::inline_rules::Validation;
-use crate::analysis::ingest::verdict;
+use crate::analysis::ingest::owned_message::OwnedMessage;
+use crate::analysis::ingest::{parameters, verdict};
 use crate::analysis::records::queries::find_record;
 use crate::analysis::rules::application_rules::ApplicationRules;
 use crate::fair_queue::{Claim, Tenant, Urgency};
@@ -238,14 +239,18 @@ impl Admin {
         let (basis, Some(text)) = differences::text(record) else {
             return Ok(None);
         };
+        // The places between parts are those of the original.
+        let breaks = match basis {
+            Basis::CleanedText => Vec::new(),
+            _ => parameters::part_breaks(&record.additional_parameters),
+        };
+        let message = OwnedMessage::with_breaks(text.to_owned(), &breaks);
         let claim = Claim {
             tenant: Tenant::new(&"replays", &record.summary.application_id),
             urgency: Urgency::Deferred,
         };
-        let (_, mut report) = self
-            .analyzer
-            .analyze_locally(text.to_owned(), rules, claim)
-            .await?;
+        let analyzed = self.analyzer.analyze_locally(message, rules, claim);
+        let (_, mut report) = analyzed.await?;
         if basis == Basis::CleanedText {
             differences::complete(&mut report, record, rules);
         }

@@ -79,7 +79,8 @@ impl Admin {
             tenant: Tenant::new(&"trials", &()),
             urgency: Urgency::Deferred,
         };
-        let analyzed = self.analyzer.analyze(stage, &inline.rules, text, claim);
+        let message = text.into();
+        let analyzed = self.analyzer.analyze(stage, &inline.rules, message, claim);
         let (_, report) = analyzed.await?;
         Ok(verdict::answer(report))
     }

@@ -3,6 +3,7 @@
 //! than a turn.
 
 use super::models::Models;
+use super::owned_message::OwnedMessage;
 use crate::analysis::clock::steady_us;
 use crate::analysis::error::{AnalysisBusy, ApiError};
 use crate::config::{AnalysisQueue, Services};
@@ -10,7 +11,7 @@ use crate::fair_queue::{Claim, NoTurn, Turn, TurnFigures, TurnLimits, Turns};
 use crate::judge::Remote;
 use crate::observe::TurnRefusal;
 use crate::observe::events::AnalysisRefused;
-use monitor_detect::{Compiled, Encoding, Engine, ProposedFinds, Report};
+use monitor_detect::{AnalysisBudget, Compiled, Encoding, Engine, ProposedFinds, Report};
 use std::sync::Arc;
 use std::time::Instant;
 use tokio::sync::oneshot;
@@ -32,6 +33,14 @@ const NICE: i32 = 5;
 /// How many times as much a byte costs where custom regexes look at it.
 const COST_OF_REGEXES: u64 = 4;
 
+/// Bounds of the analysis.
+#[derive(Clone, Copy)]
+pub(crate) struct AnalyzerLimits {
+    pub(crate) queue: AnalysisQueue,
+    /// Bytes of one message that are analyzed.
+    pub(crate) analyzed_bytes: u64,
+}
+
 /// The engine, the turns of the messages it does not analyze at once, and the remote checks.
 pub(crate) struct MessageAnalyzer {
     pub(crate) engine: Arc<Engine>,
@@ -46,11 +55,16 @@ impl MessageAnalyzer {
         services: Services,
         models: Models,
         remote: Remote,
-        queue: AnalysisQueue,
+        limits: AnalyzerLimits,
     ) -> Self {
+        let queue = limits.queue;
+        let budget = AnalysisBudget {
+            bytes: usize::try_from(limits.analyzed_bytes).unwrap_or(usize::MAX),
+            finds: AnalysisBudget::FINDS,
+        };
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         let has_models = !models.are_none();
-        let engine = Arc::new(models.beside(Engine::new(services)));
+        let engine = Arc::new(models.beside(Engine::new(services)).with_budget(budget));
         engine.warm_up(Encoding::default());
         Self {
             engine,
@@ -75,33 +89,34 @@ impl MessageAnalyzer {
     /// Runs the engine alone, without remote checks; gives the message back with the report.
     pub(crate) async fn analyze_locally(
         &self,
-        message: String,
+        message: OwnedMessage,
         rules: &Arc<Compiled>,
         claim: Claim,
     ) -> Result<(String, Report), ApiError> {
-        self.run_engine(message, rules, ProposedFinds::default(), claim)
-            .await
+        let analyzed = self.run_engine(message, rules, ProposedFinds::default(), claim);
+        let (message, report) = analyzed.await?;
+        Ok((message.text, report))
     }
 
     /// Runs the engine with sensitive data that a remote check has proposed.
     pub(super) async fn run_engine(
         &self,
-        message: String,
+        message: OwnedMessage,
         rules: &Arc<Compiled>,
         proposed: ProposedFinds,
         claim: Claim,
-    ) -> Result<(String, Report), ApiError> {
-        if message.len() <= self.longest_inline(rules) {
+    ) -> Result<(OwnedMessage, Report), ApiError> {
+        if message.text.len() <= self.longest_inline(rules) {
             let report = self
                 .engine
-                .analyze_with(&message, rules, &proposed, &steady_us);
+                .analyze_with(message.borrow(), rules, &proposed, &steady_us);
             return Ok((message, report));
         }
         let (engine, rules) = (self.engine.clone(), rules.clone());
-        let turn = self.turn(claim, cost(&message, &rules)).await?;
+        let turn = self.turn(claim, cost(&message.text, &rules)).await?;
         let is_short = turn.is_short();
         let analyze = move || {
-            let report = engine.analyze_with(&message, &rules, &proposed, &steady_us);
+            let report = engine.analyze_with(message.borrow(), &rules, &proposed, &steady_us);
             // Held even when the caller goes away: the work goes on.
             drop(turn);
             (message, report)

@@ -3,7 +3,7 @@
 use super::parameter_bounds::{check, shorten_ids};
 use super::request::ProcessInput;
 use crate::analysis::error::ApiError;
-use monitor_model::{Chain, Identity, Stage};
+use monitor_model::{Chain, Identity, PART_BREAKS, Stage};
 use monitor_store::ChainEntry;
 use serde_json::{Map, Value};
 
@@ -13,7 +13,12 @@ pub(super) struct Parameters {
     pub(super) session_id: Option<String>,
     pub(super) exchange_id: Option<String>,
     pub(super) chain: Option<ChainEntry>,
+    /// Code points at which a line feed stands between two parts of the message (CONTRACT 42).
+    pub(super) part_breaks: Vec<usize>,
 }
+
+/// The most places between parts that are read.
+const MOST_BREAKS: usize = 4_096;
 
 impl Parameters {
     /// Checked; the ids of a gateway's record are cut to their bound.
@@ -39,8 +44,17 @@ impl Parameters {
             session_id: text(given, "session_id", "additional_parameters.session_id")?,
             exchange_id: exchange_id.filter(|id| !id.is_empty()).map(str::to_owned),
             chain: None,
+            part_breaks: part_breaks(given),
         })
     }
+}
+
+/// Other callers may use the key for something else: only numbers are places.
+pub(crate) fn part_breaks(given: &Map<String, Value>) -> Vec<usize> {
+    let places = given.get(PART_BREAKS).and_then(Value::as_array);
+    let places = places.into_iter().flatten().take(MOST_BREAKS);
+    let place = |place: &Value| usize::try_from(place.as_u64()?).ok();
+    places.filter_map(place).collect()
 }
 
 /// The gateway's sequence number of the message, with the hash link over what was received (CONTRACT 5).

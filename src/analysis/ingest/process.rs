@@ -2,6 +2,7 @@
 
 use super::Ingest;
 use super::erased_users::{answer_of_insert, durable_of_insert};
+use super::owned_message::OwnedMessage;
 use super::parameters::Parameters;
 use super::record_builder::{self, AnalyzedMessage, CallerView};
 use super::request::{ProcessInput, ProcessRequest};
@@ -10,7 +11,7 @@ use crate::analysis::access::caller::Caller;
 use crate::analysis::error::ApiError;
 use crate::fair_queue::{Claim, Urgency, heavy};
 use futures_util::FutureExt;
-use monitor_model::{AnalysisResponse, ApplicationId, Secret, Stage};
+use monitor_model::{AnalysisResponse, ApplicationId, PART_BREAKS, Secret, Stage};
 use monitor_store::{Durable, NewRecord, Scope};
 use std::future::poll_fn;
 use std::task::Poll;
@@ -177,17 +178,19 @@ impl Ingest {
             parameters,
         } = subject;
         let compiled = rules.compiled();
-        let message = input.message;
+        let message = OwnedMessage::with_breaks(input.message, &parameters.part_breaks);
         let analyzed = self.analyzer.analyze(rules.stage, compiled, message, claim);
         let (message, mut report) = analyzed.await?;
         if !rules.application.rules.keep_original {
             let engine = &self.analyzer.engine;
+            // They are places in a text that is not kept.
+            input.additional_parameters.remove(PART_BREAKS);
             record_builder::clean_error(engine, compiled, &mut input.additional_parameters);
             record_builder::clean_reasons(engine, compiled, &mut report.custom_policy);
         }
         Ok(AnalyzedMessage {
             parameters,
-            message,
+            message: message.text,
             additional_parameters: input.additional_parameters,
             masked_text: report.masked_text.take(),
             cleaned_in_part: report.cleaned_in_part,

@@ -2,6 +2,7 @@
 //! before it, a guard model after it where the engine is unsure. All answers become one report.
 
 use super::analyzer::MessageAnalyzer;
+use super::owned_message::OwnedMessage;
 use crate::analysis::clock::steady_us;
 use crate::analysis::error::ApiError;
 use crate::fair_queue::{Claim, on_account};
@@ -21,9 +22,9 @@ impl MessageAnalyzer {
         &self,
         stage: Stage,
         rules: &Arc<Compiled>,
-        message: String,
+        message: OwnedMessage,
         claim: Claim,
-    ) -> Result<(String, Report), ApiError> {
+    ) -> Result<(OwnedMessage, Report), ApiError> {
         let policies = match stage {
             Stage::PreCall => self.engine.custom_policies(rules),
             Stage::PostCall => &[],
@@ -31,10 +32,10 @@ impl MessageAnalyzer {
         if policies.is_empty() {
             return on_account(claim, self.detect(stage, rules, message, claim)).await;
         }
-        let text = message.clone();
+        let (text, joined) = (message.text.clone(), message.joined());
         // The judge first: its question is on its way while the engine works on this thread.
         let detected = self.detect(stage, rules, message, claim);
-        let both = join(self.rule(policies, &text), detected);
+        let both = join(self.rule(policies, &text, joined.as_deref()), detected);
         let (ruled, detected) = on_account(claim, both).await;
         let (message, mut report) = detected?;
         let (ruling, took_us) = ruled;
@@ -42,9 +43,18 @@ impl MessageAnalyzer {
         Ok((message, report))
     }
 
-    async fn rule(&self, policies: &[CustomPolicy], text: &str) -> (Ruling, u64) {
+    /// `joined` is the text without the breaks between its parts. A model reads across them by itself.
+    async fn rule(
+        &self,
+        policies: &[CustomPolicy],
+        text: &str,
+        joined: Option<&str>,
+    ) -> (Ruling, u64) {
         let started = steady_us();
-        let ruling = self.remote.judge().judge(policies, text).await;
+        let mut ruling = self.remote.judge().judge(policies, text).await;
+        if let Some(joined) = joined.filter(|_| self.remote.model_judge().is_none()) {
+            ruling.add_findings(self.remote.judge().judge(policies, joined).await);
+        }
         (ruling, steady_us().saturating_sub(started))
     }
 
@@ -53,11 +63,11 @@ impl MessageAnalyzer {
         &self,
         stage: Stage,
         rules: &Arc<Compiled>,
-        message: String,
+        message: OwnedMessage,
         claim: Claim,
-    ) -> Result<(String, Report), ApiError> {
+    ) -> Result<(OwnedMessage, Report), ApiError> {
         let started = steady_us();
-        let proposed = self.proposed(rules, &message).await;
+        let proposed = self.proposed(rules, &message.text).await;
         let waited = steady_us().saturating_sub(started);
         let (message, mut report) = self.run_engine(message, rules, proposed, claim).await?;
         report.timings.dataclean_us += waited;
@@ -66,7 +76,7 @@ impl MessageAnalyzer {
             && in_grey_zone(&report.guardrails)
         {
             let started = steady_us();
-            ask_guard(guard, stage, rules, &message, &mut report).await;
+            ask_guard(guard, stage, rules, &message.text, &mut report).await;
             let waited = steady_us().saturating_sub(started);
             report.timings.guardrails_us += waited;
             report.timings.total_us += waited;

@@ -180,7 +180,7 @@ impl Records {
             tenant: target.tenant,
             urgency: Urgency::Deferred,
         };
-        let analyzed = self.analyzer.analyze_locally(text, rules, claim);
+        let analyzed = self.analyzer.analyze_locally(text.into(), rules, claim);
         let Ok(Ok((_, report))) = tokio::time::timeout(ANALYSIS_TIMEOUT, analyzed).await else {
             return nothing(Scanned::Failed);
         };

@@ -1,7 +1,7 @@
 //! The detectors of this process behind the trait that the gateway knows.
 
 use crate::gateway::{Find, Inspector};
-use monitor_detect::{LocalDetectors, PatternName};
+use monitor_detect::{LocalDetectors, Message, PatternName};
 use monitor_model::PatternSet;
 
 /// An [`Inspector`] over the detectors of this process.
@@ -14,8 +14,8 @@ impl LocalInspector {
 }
 
 impl Inspector for LocalInspector {
-    fn find(&self, text: &str, patterns: PatternSet) -> Vec<Find> {
-        let spans = self.0.find(text, among(patterns));
+    fn find(&self, text: &str, part_breaks: &[usize], patterns: PatternSet) -> Vec<Find> {
+        let spans = self.0.find(Message { text, part_breaks }, among(patterns));
         let find = |span: monitor_detect::Span| Find {
             start: span.start,
             end: span.end,

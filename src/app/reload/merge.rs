@@ -76,6 +76,7 @@ impl Merge<'_> {
             "analysis.limits" analysis.limits;
             "analysis.limits" analysis.requests_per_second;
             "analysis.limits" analysis.queue;
+            "analysis.limits" analysis.analyzed_bytes;
             "analysis.judge" analysis.judge;
             "analysis.checks" analysis.checks;
             "analysis.sign_in" analysis.oidc;

@@ -5,7 +5,7 @@ use crate::gateway::call_trace::AnswerMetadata;
 use crate::gateway::headers;
 use crate::gateway::limits::MemoryReservation;
 use http::header::CONTENT_ENCODING;
-use monitor_wire::json;
+use monitor_wire::json::{self, Prompt};
 use monitor_wire::sse;
 use pingora_http::ResponseHeader;
 use serde_json::value::RawValue;
@@ -18,8 +18,31 @@ pub(super) struct Captured {
     pub(super) text: String,
     /// Part of the text is missing: over `limits.recorded_bytes`, or not readable.
     pub(super) incomplete: bool,
+    /// Where in the text a line feed stands between two parts of one message.
+    pub(super) part_breaks: Vec<usize>,
     /// What the answer says about itself, where a trace reports it.
     pub(super) metadata: Option<Box<AnswerMetadata>>,
+}
+
+impl Captured {
+    /// At most `limit` bytes of a prompt.
+    pub(super) fn of_prompt(prompt: Prompt, limit: u64) -> Self {
+        let Prompt {
+            mut text,
+            mut part_breaks,
+            has_unreadable,
+        } = prompt;
+        let limit = usize::try_from(limit).unwrap_or(usize::MAX);
+        let is_cut = text.len() > limit;
+        text.truncate(text.floor_char_boundary(limit));
+        part_breaks.retain(|place| *place < text.len());
+        Self {
+            text,
+            incomplete: is_cut || has_unreadable,
+            part_breaks,
+            metadata: None,
+        }
+    }
 }
 
 /// The parts of an answer that are needed.
@@ -259,6 +282,7 @@ fn captured_stream(parser: &sse::Parser, text: &sse::Accumulator, metadata: bool
     Captured {
         incomplete: gap || text.is_truncated(),
         text: text.text(),
+        part_breaks: Vec::new(),
         metadata: metadata.then(|| {
             let model = text.model().map(str::to_owned);
             Box::new(AnswerMetadata::new(model, text.usage()))
@@ -284,6 +308,7 @@ fn read_completion(bytes: &[u8], metadata: bool) -> (Captured, Option<Range<usiz
     let captured = Captured {
         text: answer.text,
         incomplete: false,
+        part_breaks: answer.part_breaks,
         metadata,
     };
     (captured, usage)

@@ -191,17 +191,31 @@ pub(super) async fn pre_call(
 ) -> Decision {
     let length = call.parsed.body.bytes.len();
     let chat = call.parsed.chat();
-    let prompt = Captured {
-        text: heavy(length, || chat.prompt(&roles(&call.policy))),
-        ..Captured::default()
-    };
+    let prompt = heavy(length, || chat.prompt(&roles(&call.policy)));
+    let prompt = Captured::of_prompt(prompt, u64::MAX);
+    let is_readable = !prompt.incomplete;
+    let mut record = call.registration.record(Stage::PreCall, prompt);
+    if let Some(record) = &mut record {
+        // A verdict on a part of the prompt is none on the whole. Set here, because the check registers
+        // the record.
+        let is_open = call.policy.on_backend_failure == OnBackendFailure::Open;
+        record.unchecked |= !is_readable && is_open;
+    }
     let check = Check {
         policy: &call.policy,
         registration: &call.registration,
-        record: call.registration.record(Stage::PreCall, prompt),
+        record,
     };
     match check.run(snapshot, session, ctx).await {
-        CheckOutcome::Passed => Decision::Forward(heavy(length, || call.forward(snapshot))),
+        CheckOutcome::Passed if is_readable => {
+            Decision::Forward(heavy(length, || call.forward(snapshot)))
+        }
+        CheckOutcome::Passed => {
+            let detail = "the prompt is not readable as a whole";
+            let reason = UncheckedReason::Unreadable;
+            report_unchecked(&snapshot.metrics, &call.policy, reason, detail);
+            call.unchecked(snapshot, ctx)
+        }
         CheckOutcome::Flagged(finding) => Decision::Block(Box::new(Block {
             stage: Stage::PreCall,
             request: RequestSummary::new(chat, call.registration.exchange()),

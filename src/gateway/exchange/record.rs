@@ -13,6 +13,7 @@ use crate::observe::VerdictType;
 use crate::spool::Receipt;
 use crate::spool::{Lease, Spool};
 use monitor_model::{ErrorType, ExchangeId, Stage};
+use monitor_wire::json::Prompt;
 use pingora_core::protocols::http::ServerSession;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -106,9 +107,9 @@ impl Registration {
 
     /// Registers at most `limit` bytes of the prompt. The spool has accepted it when this returns, before the
     /// upstream call starts.
-    pub(super) fn pre_call(&self, limit: u64, prompt: impl FnOnce() -> String) {
+    pub(super) fn pre_call(&self, limit: u64, prompt: impl FnOnce() -> Prompt) {
         if self.wants_answer() {
-            self.post(Stage::PreCall, truncated(prompt(), limit), None);
+            self.post(Stage::PreCall, Captured::of_prompt(prompt(), limit), None);
         }
     }
 
@@ -170,6 +171,7 @@ impl Registration {
             stage,
             context: open.context.clone(),
             message: captured.text,
+            part_breaks: captured.part_breaks,
             incomplete: captured.incomplete,
             unchecked: open.unchecked,
             replaced: open.replaced,
@@ -231,17 +233,5 @@ pub(super) fn failure_of(error: &CallError) -> CallFailure {
             | CallError::Overloaded(_) => ClosedBy::Gateway,
             _ => ClosedBy::Upstream,
         },
-    }
-}
-
-/// The text, truncated at a character boundary to at most `limit` bytes.
-fn truncated(mut text: String, limit: u64) -> Captured {
-    let limit = usize::try_from(limit).unwrap_or(usize::MAX);
-    let incomplete = text.len() > limit;
-    text.truncate(text.floor_char_boundary(limit));
-    Captured {
-        text,
-        incomplete,
-        metadata: None,
     }
 }

@@ -30,3 +30,14 @@ pub struct Ruling {
     /// Nothing was judged at all.
     pub has_failed: bool,
 }
+
+impl Ruling {
+    /// Adds what the same judge finds in another reading of the text, by the same policies.
+    pub fn add_findings(&mut self, other: Self) {
+        for (own, other) in self.policies.iter_mut().zip(other.policies) {
+            if other.flagged && !own.flagged {
+                *own = other;
+            }
+        }
+    }
+}

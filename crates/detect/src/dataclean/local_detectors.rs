@@ -3,6 +3,7 @@
 
 use super::normalize::NormalizedText;
 use super::{Detector, PatternName, Span, Text, overlap};
+use crate::message::{Message, joined_parts, portions};
 
 /// The detectors that can judge a growing text, built once. Shared between threads. One that panics
 /// takes its caller with it: a text never passes because of it.
@@ -31,12 +32,31 @@ impl LocalDetectors {
     }
 
     /// What the detectors of the patterns in `among` find in a whole text: in order, not overlapping.
-    pub fn find(&self, text: &str, among: impl Fn(PatternName) -> bool) -> Vec<Span> {
+    pub fn find<'m>(
+        &self,
+        message: impl Into<Message<'m>>,
+        among: impl Fn(PatternName) -> bool,
+    ) -> Vec<Span> {
+        let message = message.into();
+        let mut spans = Vec::new();
+        for portion in portions(message.text) {
+            let found = self.find_in(portion.text, &among).into_iter();
+            let found = found.map(|span| span.moved(portion.start));
+            spans.extend(found.filter(|span| portion.own.contains(&span.start)));
+        }
+        for joined in joined_parts(message) {
+            let found = self.find_in(&joined.text, &among).into_iter();
+            spans.extend(found.filter_map(|span| span.across(&joined)));
+        }
+        overlap::resolve(spans)
+    }
+
+    fn find_in(&self, text: &str, among: &impl Fn(PatternName) -> bool) -> Vec<Span> {
         let plain = Text::new(text);
         let view = NormalizedText::new(&plain);
-        let spans = self.proposed(&Text::new(view.text()), &among);
+        let spans = self.proposed(&Text::new(view.text()), among);
         let spans = spans.into_iter().filter_map(|span| view.original(span));
-        overlap::resolve(spans.collect())
+        spans.collect()
     }
 
     /// The first byte whose judgment could still change when more text follows; `text.len()` when

@@ -22,7 +22,7 @@ pub use detector::Detector;
 pub use local_detectors::LocalDetectors;
 pub(crate) use mask::clean;
 pub use pattern_name::PatternName;
-pub(crate) use search::{Found, find};
+pub(crate) use search::{Detectors, Found, Search, find};
 pub(crate) use span::Kind;
 pub use span::{Span, Strength};
 #[cfg(feature = "onnx")]

@@ -8,12 +8,22 @@ use super::pattern_name::PatternName;
 use super::span::{Kind, Span, Strength};
 use super::text::Text;
 use crate::compiled::Compiled;
+use crate::message::{AnalysisBudget, CONTEXT, JoinedParts, Message, joined_parts, portions};
+use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// The longest that all custom patterns together may take for one message, in microseconds.
 pub(crate) const CUSTOM_TIME_US: u64 = 1_000_000;
 /// The most places that custom patterns may find in one message.
 pub(crate) const MOST_CUSTOM_FINDS: usize = 100_000;
+
+/// What looks for the predefined patterns.
+pub(crate) struct Detectors {
+    /// Those that read a text portion by portion.
+    pub(crate) local: Vec<Box<dyn Detector>>,
+    /// Those with bounds of their own for one text, which read it as a whole.
+    pub(crate) whole: Vec<Box<dyn Detector>>,
+}
 
 /// The finds of one text and what could not be looked for.
 pub(crate) struct Found<'r> {
@@ -25,6 +35,8 @@ pub(crate) struct Found<'r> {
     pub(crate) ran: usize,
     /// A pattern was not looked for in the whole text, so that there may be more finds than these.
     pub(crate) in_part: bool,
+    /// The byte up to which anything was looked for: beyond the budget nothing was.
+    pub(crate) looked_to: usize,
 }
 
 impl Found<'_> {
@@ -37,26 +49,38 @@ impl Found<'_> {
     }
 }
 
-/// Looks for what the rules ask for; a detector that panics costs its own finds only. `proposed` are
-/// finds of others, which stand or fall like the detectors' own.
+/// A text to search, and how much of it.
+#[derive(Clone, Copy)]
+pub(crate) struct Search<'a> {
+    pub(crate) message: Message<'a>,
+    pub(crate) budget: AnalysisBudget,
+    /// Finds of others, which stand or fall like the detectors' own.
+    pub(crate) proposed: &'a [Span],
+}
+
+/// Looks for what the rules ask for; a detector that panics costs its own finds only.
 pub(crate) fn find<'r>(
-    detectors: &[Box<dyn Detector>],
-    text: &str,
+    detectors: &Detectors,
+    search: Search<'_>,
     rules: &'r Compiled,
-    proposed: &[Span],
     clock: &dyn Fn() -> u64,
 ) -> Found<'r> {
+    let message = search.budget.of(search.message);
     let mut found = Found {
         spans: Vec::new(),
         failures: Vec::new(),
         ran: 0,
         in_part: false,
+        looked_to: message.text.len(),
     };
-    find_predefined(detectors, text, rules.patterns(), &mut found);
-    find_custom(text, rules, clock, &mut found);
-    found
-        .spans
-        .extend(proposed.iter().map(|span| span.of_any()));
+    let mut predefined = Predefined::new(rules.patterns());
+    predefined.find(detectors, message, search.budget.finds, &mut found);
+    let text = &message.text[..found.looked_to];
+    predefined.finish(&mut found);
+    let parts = Message { text, ..message };
+    find_custom(parts, rules, clock, &mut found);
+    let proposed = search.proposed.iter().filter(|span| span.end <= text.len());
+    found.spans.extend(proposed.map(|span| span.of_any()));
     if rules.has_exceptions() {
         found.spans = overlap::except(found.spans, |span| {
             rules.allows(&text[span.start..span.end])
@@ -66,36 +90,110 @@ pub(crate) fn find<'r>(
     found
 }
 
-fn find_predefined(
-    detectors: &[Box<dyn Detector>],
-    original: &str,
-    patterns: &[PatternName],
-    found: &mut Found<'_>,
-) {
-    let plain = Text::new(original);
-    let view = NormalizedText::new(&plain);
-    let folded = view.folded().map(Text::new);
-    let text = folded.as_ref().unwrap_or(&plain);
-    let mut spans = Vec::new();
-    for name in patterns {
-        let own = detectors.iter().filter(|one| one.name() == *name);
-        let mut ran = None;
-        for detector in own {
-            let ended = run(&**detector, text, &mut spans);
-            ran = Some(ran.unwrap_or(false) || ended.is_ok());
-            if let Err(failure) = ended {
-                found.fail(failure);
+/// A search for predefined patterns.
+struct Predefined<'p> {
+    patterns: &'p [PatternName],
+    /// For each pattern whether one of its detectors ran; None as long as it has none.
+    ran: Vec<Option<bool>>,
+}
+
+impl<'p> Predefined<'p> {
+    fn new(patterns: &'p [PatternName]) -> Self {
+        Self {
+            patterns,
+            ran: vec![None; patterns.len()],
+        }
+    }
+
+    /// Searches a text portion by portion, and across its part breaks.
+    fn find(
+        &mut self,
+        detectors: &Detectors,
+        message: Message<'_>,
+        most: usize,
+        found: &mut Found<'_>,
+    ) {
+        for portion in portions(message.text) {
+            if found.spans.len() >= most {
+                found.looked_to = portion.own.start;
+                break;
+            }
+            for span in self.find_in(&detectors.local, portion.text, found) {
+                let span = span.moved(portion.start);
+                if portion.own.contains(&span.start) {
+                    found.spans.push(span.of_any());
+                }
             }
         }
-        match ran {
-            Some(ran) => found.ran += usize::from(ran),
-            None => found
-                .failures
-                .push(format!("pattern {name} has no detector")),
+        let text = &message.text[..found.looked_to];
+        if !detectors.whole.is_empty() {
+            let spans = self.find_in(&detectors.whole, text, found);
+            found.spans.extend(spans.iter().map(|span| span.of_any()));
         }
-        let spans = spans.drain(..).filter_map(|span| view.original(span));
-        found.spans.extend(spans.map(|span| span.of_any()));
+        let mut within = found.spans.clone();
+        within.sort_unstable_by_key(|span| span.start);
+        for joined in joined_parts(Message { text, ..message }) {
+            let spans = self.find_in(&detectors.local, &joined.text, found);
+            let across = spans.into_iter().filter(|span| is_one_value(span, &joined));
+            let across = across.filter_map(|span| Some(span.across(&joined)?.of_any()));
+            found
+                .spans
+                .extend(across.filter(|span| !is_known(span, &within)));
+        }
     }
+
+    fn find_in(
+        &mut self,
+        detectors: &[Box<dyn Detector>],
+        original: &str,
+        found: &mut Found<'_>,
+    ) -> Vec<Span> {
+        let plain = Text::new(original);
+        let view = NormalizedText::new(&plain);
+        let folded = view.folded().map(Text::new);
+        let text = folded.as_ref().unwrap_or(&plain);
+        let mut spans = Vec::new();
+        for (name, ran) in self.patterns.iter().zip(&mut self.ran) {
+            for detector in detectors.iter().filter(|one| one.name() == *name) {
+                let ended = run(&**detector, text, &mut spans);
+                *ran = Some(ran.unwrap_or(false) || ended.is_ok());
+                if let Err(failure) = ended {
+                    found.fail(failure);
+                }
+            }
+        }
+        let spans = spans.into_iter();
+        spans.filter_map(|span| view.original(span)).collect()
+    }
+
+    fn finish(self, found: &mut Found<'_>) {
+        for (name, ran) in self.patterns.iter().zip(self.ran) {
+            match ran {
+                Some(ran) => found.ran += usize::from(ran),
+                None => found
+                    .failures
+                    .push(format!("pattern {name} has no detector")),
+            }
+        }
+    }
+}
+
+/// Whether one of its kind was found at its place within a part, which then ends there. `within` ascend.
+fn is_known(span: &Span<Kind<'_>>, within: &[Span<Kind<'_>>]) -> bool {
+    let before = &within[..within.partition_point(|known| known.start < span.end)];
+    let near = before
+        .iter()
+        .rev()
+        .take_while(|known| known.start + CONTEXT > span.start);
+    { near }.any(|known| known.kind == span.kind && known.end > span.start)
+}
+
+/// Whether what reaches across a seam is a value that somebody split, and not the end of one sentence with
+/// the beginning of the next.
+fn is_one_value(span: &Span, joined: &JoinedParts) -> bool {
+    let seam = joined.seam_in(&(span.start..span.end));
+    let ends_sentence = seam.is_some_and(|seam| joined.text[..seam].ends_with(['.', '!', '?']));
+    span.strength > Strength::Form || span.strength == Strength::Form && !ends_sentence
 }
 
 /// Runs one detector. What it found before it failed without panicking counts.
@@ -120,7 +218,7 @@ fn run(detector: &dyn Detector, text: &Text, spans: &mut Vec<Span>) -> Result<()
 
 /// Custom patterns, within their bounds of time and number for one message.
 fn find_custom<'r>(
-    text: &str,
+    message: Message<'_>,
     rules: &'r Compiled,
     clock: &dyn Fn() -> u64,
     found: &mut Found<'r>,
@@ -138,20 +236,29 @@ fn find_custom<'r>(
     };
     let mut room = MOST_CUSTOM_FINDS;
     for custom in rules.custom() {
-        let take = |start, end| {
+        let mut take = |place: Range<usize>| {
             if room == 0 {
                 return false;
             }
             room -= 1;
             found.spans.push(Span {
                 kind: Kind::Custom(&custom.name),
-                start,
-                end,
+                start: place.start,
+                end: place.end,
                 strength: Strength::CheckDigits,
             });
             true
         };
-        let ended = custom.find(text, || clock() < deadline, take);
+        let go_on = || clock() < deadline;
+        let mut ended = custom.find(message.text, go_on, |start, end| take(start..end));
+        for joined in joined_parts(message) {
+            if ended == Ended::Stopped {
+                break;
+            }
+            ended = custom.find(&joined.text, go_on, |start, end| {
+                joined.original(start..end).is_none_or(&mut take)
+            });
+        }
         found.ran += 1;
         if ended == Ended::Stopped {
             found.failures.push(stopped(&custom.name, room));
@@ -186,7 +293,16 @@ mod tests {
             dataclean: Some(dataclean),
             ..Rules::default()
         });
-        let found = find(&[], "a@b.ru", &rules, &[], &|| 0);
+        let none = Detectors {
+            local: Vec::new(),
+            whole: Vec::new(),
+        };
+        let search = Search {
+            message: "a@b.ru".into(),
+            budget: AnalysisBudget::UNBOUNDED,
+            proposed: &[],
+        };
+        let found = find(&none, search, &rules, &|| 0);
         assert_eq!(found.failures, ["pattern EMAILS has no detector"]);
         assert_eq!((found.ran, found.spans.len()), (0, 0));
     }

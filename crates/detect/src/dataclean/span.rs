@@ -1,6 +1,8 @@
 //! A find: its position, its type, and how strong its evidence is.
 
 use super::pattern_name::PatternName;
+use crate::message::JoinedParts;
+use std::ops::Range;
 
 /// One find. A detector's are of its own pattern; put together, they are of any [`Kind`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,6 +18,21 @@ pub struct Span<K = PatternName> {
 }
 
 impl Span {
+    /// The same find in a text that has so many bytes more before it.
+    pub(crate) fn moved(self, by: usize) -> Self {
+        Self {
+            start: self.start + by,
+            end: self.end + by,
+            ..self
+        }
+    }
+
+    /// A find in joined parts, in the whole text; None if it lies in one part.
+    pub(crate) fn across(self, joined: &JoinedParts) -> Option<Self> {
+        let Range { start, end } = joined.original(self.start..self.end)?;
+        Some(Self { start, end, ..self })
+    }
+
     /// Among those of any kind.
     pub(crate) fn of_any<'r>(self) -> Span<Kind<'r>> {
         Span {

@@ -1,14 +1,16 @@
 //! Runs the stages over one text and collects their reports. A stage that fails adds to `errors` and
 //! lowers the status; it never passes silently (CONTRACT 26).
 
+mod cleaned;
+
 use super::compiled::Compiled;
-use super::dataclean::{self, Detector, Found, Span};
+use super::dataclean::{self, Detector, Detectors, Search, Span};
 use super::guardrails::{self, Guardrail, SecondStage};
+use super::message::{AnalysisBudget, Message};
 use super::report::{self, Report};
-use super::rules::{
-    CleanType, CustomPolicy, DatacleanRules, GuardrailsRules, Rules, TokenThresholds,
-};
+use super::rules::{CleanType, CustomPolicy, GuardrailsRules, Rules, TokenThresholds};
 use super::tokens::Encoding;
+use cleaned::Cleaned;
 use monitor_model::Services;
 use monitor_model::{
     CustomPolicyReport, DatacleanReport, GuardrailsReport, Stage, Status, Timings, TokensReport,
@@ -18,10 +20,11 @@ use std::thread;
 
 /// Every detector, built once. Shared between threads.
 pub struct Engine {
-    detectors: Vec<Box<dyn Detector>>,
+    detectors: Detectors,
     guardrails: Vec<Box<dyn Guardrail>>,
     second_stage: Option<SecondStage>,
     services: Services,
+    budget: AnalysisBudget,
 }
 
 /// What others find in a text, for the engine to weigh with its own finds.
@@ -39,29 +42,6 @@ enum Outcome {
     Ran,
     RanInPart,
     Failed,
-}
-
-/// What the dataclean stage gives beside its report.
-struct Cleaned {
-    outcome: Outcome,
-    /// One entry per failure, beginning with the stage's name.
-    errors: Vec<String>,
-    report: DatacleanReport,
-    masked_text: Option<String>,
-    in_part: bool,
-}
-
-impl Default for Cleaned {
-    /// Of a stage that did not run.
-    fn default() -> Self {
-        Self {
-            outcome: Outcome::Failed,
-            errors: Vec::new(),
-            report: DatacleanReport::default(),
-            masked_text: None,
-            in_part: false,
-        }
-    }
 }
 
 /// What the guardrails stage gives.
@@ -87,16 +67,27 @@ impl Engine {
     /// Builds every detector of the registry; `services` are those this deployment offers.
     pub fn new(services: Services) -> Self {
         Self {
-            detectors: dataclean::registry::detectors(),
+            detectors: Detectors {
+                local: dataclean::registry::detectors(),
+                whole: Vec::new(),
+            },
             guardrails: guardrails::registry::guardrails(),
             second_stage: None,
             services,
+            budget: AnalysisBudget::UNBOUNDED,
         }
     }
 
-    /// With further detectors, each beside those of its pattern.
+    /// With further detectors, each beside those of its pattern; they have bounds of their own for one
+    /// text.
     pub fn with(mut self, detectors: Vec<Box<dyn Detector>>) -> Self {
-        self.detectors.extend(detectors);
+        self.detectors.whole.extend(detectors);
+        self
+    }
+
+    /// With a bound on what is analyzed of one message.
+    pub fn with_budget(mut self, budget: AnalysisBudget) -> Self {
+        self.budget = budget;
         self
     }
 
@@ -123,29 +114,34 @@ impl Engine {
         }
     }
 
-    /// Analyzes one text. `clock` gives microseconds and only ever goes forward. Time is linear in
-    /// the text's length; that of custom patterns is bounded beside.
-    pub fn analyze(&self, text: &str, rules: &Compiled, clock: &dyn Fn() -> u64) -> Report {
-        self.analyze_with(text, rules, &ProposedFinds::default(), clock)
+    /// Analyzes one message. `clock` gives microseconds and only ever goes forward. Time is linear in
+    /// the text's length up to the budget; that of custom patterns is bounded beside.
+    pub fn analyze<'m>(
+        &self,
+        message: impl Into<Message<'m>>,
+        rules: &Compiled,
+        clock: &dyn Fn() -> u64,
+    ) -> Report {
+        self.analyze_with(message.into(), rules, &ProposedFinds::default(), clock)
     }
 
     /// The same with finds of sensitive data that others propose: byte offsets on borders of characters.
     pub fn analyze_with(
         &self,
-        text: &str,
+        message: Message<'_>,
         rules: &Compiled,
         proposed: &ProposedFinds,
         clock: &dyn Fn() -> u64,
     ) -> Report {
         let started = clock();
         let mut errors = Vec::new();
-        let (tokens, tokens_outcome) = count_tokens(text, rules.rules(), &mut errors);
+        let (tokens, tokens_outcome) = count_tokens(message.text, rules.rules(), &mut errors);
         let counted = clock();
         let mut outcomes = vec![tokens_outcome];
         let mut cleaned = Cleaned::default();
-        let (guarded, cleaned_at) = self.alongside_guardrails(text, rules, || {
+        let (guarded, cleaned_at) = self.alongside_guardrails(message, rules, || {
             if rules.rules().dataclean.is_some() {
-                cleaned = self.clean(text, rules, proposed, clock);
+                cleaned = self.clean(message, rules, proposed, clock);
                 outcomes.push(cleaned.outcome);
             }
             clock()
@@ -177,26 +173,27 @@ impl Engine {
     /// once where the text is long enough.
     fn alongside_guardrails<T>(
         &self,
-        text: &str,
+        message: Message<'_>,
         rules: &Compiled,
         other: impl FnOnce() -> T,
     ) -> (Option<Guarded>, T) {
         if rules.rules().guardrails.is_none() {
             return (None, other());
         }
-        let short = text.len() < PARALLEL_FROM_BYTES && self.second_stage.is_none();
+        let short = message.text.len() < PARALLEL_FROM_BYTES && self.second_stage.is_none();
         if short || !self.services.guardrails {
             let done = other();
-            return (Some(self.guard(text, rules)), done);
+            return (Some(self.guard(message, rules)), done);
         }
         thread::scope(|scope| {
-            let start = || thread::Builder::new().spawn_scoped(scope, || self.guard(text, rules));
+            let start =
+                || thread::Builder::new().spawn_scoped(scope, || self.guard(message, rules));
             let guarded = start();
             let done = other();
             let guarded = guarded.ok().and_then(|thread| thread.join().ok());
             // No thread to be had: it takes its turn here.
             (
-                Some(guarded.unwrap_or_else(|| self.guard(text, rules))),
+                Some(guarded.unwrap_or_else(|| self.guard(message, rules))),
                 done,
             )
         })
@@ -208,11 +205,11 @@ impl Engine {
         if rules.rules().guardrails.is_none() {
             return Default::default();
         }
-        let guarded = self.guard(text, rules);
+        let guarded = self.guard(text.into(), rules);
         (guarded.report, guarded.errors)
     }
 
-    fn guard(&self, text: &str, rules: &Compiled) -> Guarded {
+    fn guard(&self, message: Message<'_>, rules: &Compiled) -> Guarded {
         let failed = |reason| Guarded {
             report: GuardrailsReport::default(),
             errors: vec![format!("guardrails: {reason}")],
@@ -222,18 +219,21 @@ impl Engine {
             return failed(SWITCHED_OFF);
         }
         let asked = rules.guardrails();
-        let stage = || guardrails::check(&self.guardrails, text, asked);
+        let looked = self.budget.of(message);
+        let stage = || guardrails::check(&self.guardrails, looked, asked);
         // The panic's own text is dropped: it may quote the message.
         let Ok((mut report, mut failures)) = catch_unwind(AssertUnwindSafe(stage)) else {
             return failed("the stage failed");
         };
         let first = failures.len();
         if let Some(second) = &self.second_stage {
-            failures.extend(second.add_to(&mut report, text, asked));
+            failures.extend(second.add_to(&mut report, looked.text, asked));
         }
+        let all_failed = first > 0 && first == asked.len();
+        failures.extend(report::not_analyzed(message.text, looked.text.len()));
         let outcome = match failures.len() {
             0 => Outcome::Ran,
-            _ if first > 0 && first == asked.len() => Outcome::Failed,
+            _ if all_failed => Outcome::Failed,
             _ => Outcome::RanInPart,
         };
         let named = |failure| format!("guardrails: {failure}");
@@ -252,7 +252,7 @@ impl Engine {
         rules: &Compiled,
         clock: &dyn Fn() -> u64,
     ) -> (DatacleanReport, Vec<String>) {
-        let cleaned = self.clean(text, rules, &ProposedFinds::default(), clock);
+        let cleaned = self.clean(text.into(), rules, &ProposedFinds::default(), clock);
         (cleaned.report, cleaned.errors)
     }
 
@@ -261,9 +261,10 @@ impl Engine {
     pub fn mask(&self, text: &str, rules: &Compiled, clock: &dyn Fn() -> u64) -> Option<String> {
         let dataclean = rules.rules().dataclean.as_ref()?;
         let mask = || {
-            let found = dataclean::find(&self.detectors, text, rules, &[], clock);
+            let search = self.search(text.into(), &[]);
+            let found = dataclean::find(&self.detectors, search, rules, clock);
             let style = dataclean.mask_style;
-            (!found.in_part)
+            (!found.in_part && found.looked_to == text.len())
                 .then(|| dataclean::clean(text, &found.spans, CleanType::Masking, style))
         };
         let masked = catch_unwind(AssertUnwindSafe(mask)).ok();
@@ -290,9 +291,17 @@ impl Engine {
         is_missing.then(|| format!("custom_policy: {SWITCHED_OFF}"))
     }
 
+    fn search<'s>(&self, message: Message<'s>, proposed: &'s [Span]) -> Search<'s> {
+        Search {
+            message,
+            budget: self.budget,
+            proposed,
+        }
+    }
+
     fn clean(
         &self,
-        text: &str,
+        message: Message<'_>,
         rules: &Compiled,
         proposed: &ProposedFinds,
         clock: &dyn Fn() -> u64,
@@ -305,12 +314,15 @@ impl Engine {
             return failed(SWITCHED_OFF);
         }
         let stage = || {
-            let mut found = dataclean::find(&self.detectors, text, rules, &proposed.spans, clock);
+            let search = self.search(message, &proposed.spans);
+            let mut found = dataclean::find(&self.detectors, search, rules, clock);
             found.in_part |= !proposed.failures.is_empty();
             found.failures.extend(proposed.failures.iter().cloned());
             let has_run = found.ran > 0 || found.failures.is_empty();
+            let rest = report::not_analyzed(message.text, found.looked_to);
+            found.failures.extend(rest);
             let mut cleaned = match &rules.rules().dataclean {
-                Some(dataclean) if has_run => clean(text, dataclean, &found),
+                Some(dataclean) if has_run => Cleaned::of(message.text, dataclean, &found),
                 _ => Cleaned::default(),
             };
             let failures = found.failures.into_iter();
@@ -319,27 +331,6 @@ impl Engine {
         };
         // The panic's own text is dropped: it may quote the message.
         catch_unwind(AssertUnwindSafe(stage)).unwrap_or_else(|_| failed("the stage failed"))
-    }
-}
-
-fn clean(text: &str, dataclean: &DatacleanRules, found: &Found<'_>) -> Cleaned {
-    let DatacleanRules {
-        clean_type,
-        mask_style,
-        ..
-    } = *dataclean;
-    let cleaned_text = dataclean::clean(text, &found.spans, clean_type, mask_style);
-    let is_shown = clean_type == CleanType::Detection && !found.spans.is_empty();
-    Cleaned {
-        outcome: match found.failures.is_empty() {
-            true => Outcome::Ran,
-            false => Outcome::RanInPart,
-        },
-        errors: Vec::new(),
-        report: report::dataclean(text, &found.spans, cleaned_text),
-        masked_text: is_shown
-            .then(|| dataclean::clean(text, &found.spans, CleanType::Masking, mask_style)),
-        in_part: found.in_part,
     }
 }
 

@@ -3,6 +3,7 @@
 use super::category::CategoryThreshold;
 use super::guardrail::{Finding, Guardrail};
 use super::text::Text;
+use crate::message::{Message, joined_parts, portions};
 use monitor_model::{CategoryScore, GuardrailsReport};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -11,50 +12,107 @@ const LEAST_REPORTED: f64 = 0.1;
 /// Where the grey zone begins: see [`in_grey_zone`].
 pub const GREY_FROM: f64 = 0.2;
 
-/// Scores a text by the categories that are asked for; one entry per guardrail that failed. The panic's
-/// own text is dropped: it may quote the message.
+/// Scores a message by the categories that are asked for; one entry per guardrail that failed. It is read
+/// portion by portion and across its part breaks, and the highest score of each category counts.
 pub(crate) fn check(
     guardrails: &[Box<dyn Guardrail>],
-    original: &str,
+    message: Message<'_>,
     asked: &[CategoryThreshold],
 ) -> (GuardrailsReport, Vec<String>) {
-    let text = Text::new(original);
-    let (mut report, mut failures) = (GuardrailsReport::default(), Vec::new());
-    let mut highest: f64 = 0.0;
-    for CategoryThreshold {
-        category,
-        threshold,
-    } in asked
-    {
-        let guardrail = guardrails.iter().find(|one| one.category() == *category);
-        let Some((finding, failure)) = look(guardrail.map(|one| &**one), &text) else {
-            failures.push(format!("the guardrail of {category} failed"));
-            continue;
-        };
-        // Several guardrails may stand on one look at the text.
-        failures.extend(failure.filter(|failure| !failures.contains(failure)));
-        let Some(finding) = finding else { continue };
-        let score = rounded(finding.score);
-        highest = highest.max(score);
-        let flagged = score >= *threshold;
-        report.flagged |= flagged;
-        if flagged || score >= LEAST_REPORTED {
-            report.categories.push(CategoryScore {
-                name: category.as_str().to_owned(),
-                score,
-                flagged,
-                threshold: Some(*threshold),
-                reason: finding.reason.to_owned(),
-            });
+    let mut scores = Scores::new(guardrails, asked);
+    for portion in portions(message.text) {
+        scores.read(portion.text);
+    }
+    for joined in joined_parts(message) {
+        scores.read(&joined.text);
+    }
+    scores.report()
+}
+
+/// The same for guardrails with bounds of their own for one text, which read it as a whole.
+pub(super) fn check_whole(
+    guardrails: &[Box<dyn Guardrail>],
+    text: &str,
+    asked: &[CategoryThreshold],
+) -> (GuardrailsReport, Vec<String>) {
+    let mut scores = Scores::new(guardrails, asked);
+    scores.read(text);
+    scores.report()
+}
+
+/// The scores of a message so far.
+struct Scores<'c> {
+    guardrails: &'c [Box<dyn Guardrail>],
+    asked: &'c [CategoryThreshold],
+    /// What speaks most for each of the categories.
+    highest: Vec<Option<Finding>>,
+    failures: Vec<String>,
+    failed: Vec<bool>,
+}
+
+impl<'c> Scores<'c> {
+    fn new(guardrails: &'c [Box<dyn Guardrail>], asked: &'c [CategoryThreshold]) -> Self {
+        Self {
+            guardrails,
+            asked,
+            highest: vec![None; asked.len()],
+            failures: Vec::new(),
+            failed: vec![false; asked.len()],
         }
     }
-    if failures.len() < asked.len() || asked.is_empty() {
-        report.score = Some(highest);
+
+    /// Reads one portion. The text of a panic is dropped: it may quote the message.
+    fn read(&mut self, original: &str) {
+        let text = Text::new(original);
+        for (at, asked) in self.asked.iter().enumerate() {
+            let category = asked.category;
+            let guardrail = self
+                .guardrails
+                .iter()
+                .find(|one| one.category() == category);
+            let looked = look(guardrail.map(|one| &**one), &text);
+            self.failed[at] |= looked.is_none();
+            let (finding, failure) = looked
+                .unwrap_or_else(|| (None, Some(format!("the guardrail of {category} failed"))));
+            // Several guardrails may stand on one look at the text.
+            let failure = failure.filter(|failure| !self.failures.contains(failure));
+            self.failures.extend(failure);
+            let highest = &mut self.highest[at];
+            if let Some(finding) = finding
+                && highest.is_none_or(|known| known.score < finding.score)
+            {
+                *highest = Some(finding);
+            }
+        }
     }
-    report
-        .categories
-        .sort_by(|a, b| b.score.total_cmp(&a.score));
-    (report, failures)
+
+    fn report(self) -> (GuardrailsReport, Vec<String>) {
+        let mut report = GuardrailsReport::default();
+        let mut highest: f64 = 0.0;
+        for (asked, finding) in self.asked.iter().zip(self.highest) {
+            let Some(finding) = finding else { continue };
+            let score = rounded(finding.score);
+            highest = highest.max(score);
+            let flagged = score >= asked.threshold;
+            report.flagged |= flagged;
+            if flagged || score >= LEAST_REPORTED {
+                report.categories.push(CategoryScore {
+                    name: asked.category.as_str().to_owned(),
+                    score,
+                    flagged,
+                    threshold: Some(asked.threshold),
+                    reason: finding.reason.to_owned(),
+                });
+            }
+        }
+        if self.asked.is_empty() || !self.failed.iter().all(|failed| *failed) {
+            report.score = Some(highest);
+        }
+        report
+            .categories
+            .sort_by(|a, b| b.score.total_cmp(&a.score));
+        (report, self.failures)
+    }
 }
 
 /// What a guardrail finds and why there may be more; None where it panics.
@@ -119,7 +177,7 @@ mod tests {
         let guardrails: Vec<Box<dyn Guardrail>> = vec![Box::new(Sure(score))];
         check(
             &guardrails,
-            "x",
+            "x".into(),
             &[CategoryThreshold {
                 category: Category::Toxicity,
                 threshold,
@@ -135,7 +193,7 @@ mod tests {
             category,
             threshold: 0.5,
         });
-        let (report, failures) = check(&guardrails, "secret", &asked);
+        let (report, failures) = check(&guardrails, "secret".into(), &asked);
         assert_eq!(failures, ["the guardrail of jailbreak failed"]);
         assert!(report.flagged);
         assert_eq!(report.score, Some(0.7));

@@ -2,7 +2,7 @@
 //! are unsure of, or all; it can raise a score and never lowers one.
 
 use super::category::CategoryThreshold;
-use super::check::{check, in_grey_zone};
+use super::check::{check_whole, in_grey_zone};
 use super::guardrail::Guardrail;
 use monitor_model::ShownWhen;
 use monitor_model::{CategoryScore, GuardrailsReport};
@@ -36,7 +36,7 @@ impl SecondStage {
         if asked.is_empty() || !shown {
             return Vec::new();
         }
-        let (second, failures) = check(&self.guardrails, text, &asked);
+        let (second, failures) = check_whole(&self.guardrails, text, &asked);
         for category in second.categories {
             raise(&mut report.categories, category);
         }
@@ -104,7 +104,7 @@ mod tests {
             boxed.collect::<Vec<_>>()
         };
         let first = stage(vec![Says(Category::Jailbreak, first, None)]);
-        let (mut report, mut failures) = check(&first, "x", &ASKED);
+        let (mut report, mut failures) = check_whole(&first, "x", &ASKED);
         let second = SecondStage::new(stage(second), when);
         failures.extend(second.add_to(&mut report, "x", &ASKED));
         (report, failures)

@@ -1,6 +1,7 @@
 //! The text of a whole chat completion (CONTRACT 4). `sse::Accumulator` does the same for streams, in the
 //! same order: content, else refusal, else tool calls.
 
+use super::content::each_text;
 use super::scan::scan;
 use super::text::Joined;
 use super::view::View;
@@ -11,6 +12,8 @@ use std::ops::Range;
 pub struct Answer {
     /// The text of all choices in their order, joined by line feeds; empty when there is none.
     pub text: String,
+    /// Where in `text` a line feed stands between two parts of one choice, ascending.
+    pub part_breaks: Vec<usize>,
     /// The model that answered, when it is named.
     pub model: Option<String>,
     /// Where the upstream's own `usage` stands in the body.
@@ -20,12 +23,13 @@ pub struct Answer {
 /// Reads a `chat.completion` body. None when it is not JSON; any other shape gives an empty text.
 pub fn answer_text(body: &[u8]) -> Option<Answer> {
     let scan = scan(body).ok()?;
-    let mut text = Joined::default();
+    let (mut text, mut part_breaks) = (Joined::default(), Vec::new());
     for choices in scan.members_named(body, "choices") {
         for choice in View::new(body, choices.value).elements() {
-            let words = choice_text(choice);
-            if !words.is_empty() {
-                text.push(&words);
+            let words = ChoiceText::read(choice);
+            if !words.text.is_empty() {
+                let start = text.push(&words.text).map_or(0, |place| place + 1);
+                part_breaks.extend(words.part_breaks.iter().map(|place| start + place));
             }
         }
     }
@@ -33,6 +37,7 @@ pub fn answer_text(body: &[u8]) -> Option<Answer> {
     let model = model.and_then(|member| View::new(body, member.value).text());
     Some(Answer {
         text: text.into_text(),
+        part_breaks,
         model: model.map(|text| text.into_owned()),
         usage: scan
             .members_named(body, "usage")
@@ -59,12 +64,14 @@ pub fn answer_literals(body: &[u8]) -> Option<Vec<AnswerLiteral>> {
     let choices = choices.flat_map(|choices| View::new(body, choices.value).elements());
     for message in choices.flat_map(|choice| choice.named("message")) {
         for name in ["content", "refusal", "reasoning", "reasoning_content"] {
-            message.each_text(name, &mut |text| found.push((text.span(), false)));
+            each_text(message, name, &mut |text| found.push((text.span(), false)));
         }
         let calls = message.named("tool_calls").flat_map(View::elements);
         let functions = calls.flat_map(|call| call.named("function"));
         for function in functions.chain(message.named("function_call")) {
-            function.each_text("arguments", &mut |text| found.push((text.span(), true)));
+            each_text(function, "arguments", &mut |text| {
+                found.push((text.span(), true));
+            });
         }
     }
     found.sort_by_key(|(span, _)| span.start);
@@ -72,33 +79,46 @@ pub fn answer_literals(body: &[u8]) -> Option<Vec<AnswerLiteral>> {
     Some(found.into_iter().map(literal).collect())
 }
 
-fn choice_text(choice: View<'_>) -> String {
-    for source in [content, refusal, tool_calls] {
+/// What one choice says, and where a line feed stands between its parts.
+struct ChoiceText {
+    text: String,
+    part_breaks: Vec<usize>,
+}
+
+impl ChoiceText {
+    /// The content, else the refusal, else the tool calls.
+    fn read(choice: View<'_>) -> Self {
+        for name in ["content", "refusal"] {
+            let (mut text, mut part_breaks) = (Joined::default(), Vec::new());
+            for message in choice.named("message") {
+                each_text(message, name, &mut |view| {
+                    part_breaks.extend(text.push(&view.text().unwrap_or_default()));
+                });
+            }
+            let text = text.into_text();
+            if !text.is_empty() {
+                return Self { text, part_breaks };
+            }
+        }
         let mut text = Joined::default();
-        choice
-            .named("message")
-            .for_each(|message| source(message, &mut text));
-        let text = text.into_text();
-        if !text.is_empty() {
-            return text;
+        for message in choice.named("message") {
+            tool_calls(message, &mut text);
+        }
+        Self {
+            text: text.into_text(),
+            part_breaks: Vec::new(),
         }
     }
-    String::new()
-}
-
-fn content(message: View<'_>, text: &mut Joined) {
-    message.push_texts("content", text);
-}
-
-fn refusal(message: View<'_>, text: &mut Joined) {
-    message.push_texts("refusal", text);
 }
 
 fn tool_calls(message: View<'_>, text: &mut Joined) {
     for call in message.named("tool_calls").flat_map(View::elements) {
         for function in call.named("function") {
-            function.push_texts("name", text);
-            function.push_texts("arguments", text);
+            for name in ["name", "arguments"] {
+                each_text(function, name, &mut |view| {
+                    text.push(&view.text().unwrap_or_default());
+                });
+            }
         }
     }
 }
@@ -130,7 +150,7 @@ mod tests {
             "f\n{\"x\":1}\ng\n",
         ),
         (
-            r#"{"choices":[{"message":{"content":[{"type":"text","text":"p"},{"type":"image_url","text":"x"},{"type":"text","text":"q"}]}}]}"#,
+            r#"{"choices":[{"message":{"content":[{"type":"text","text":"p"},{"type":"image_url","image_url":{"url":"x"}},{"type":"output_text","text":"q"}]}}]}"#,
             "p\nq",
         ),
         (
@@ -160,9 +180,17 @@ mod tests {
     }
 
     #[test]
+    fn the_places_between_the_parts_of_a_choice_are_told() {
+        let body = r#"{"choices":[{"message":{"content":"ж"}},{"message":{"content":["a",{"text":"b"}]}}]}"#;
+        let answer = answer_text(body.as_bytes()).unwrap();
+        assert!(answer.text == "ж\na\nb");
+        assert_eq!(answer.part_breaks, [4]);
+    }
+
+    #[test]
     fn the_strings_of_every_text_are_found_in_their_order() {
         let body = r#"{"choices":[{"logprobs":{"content":"x"},"message":{"refusal":"r","role":"assistant",
-            "content":[{"type":"text","text":"p"},{"type":"image_url","text":"x"}],"content":"c",
+            "content":[{"type":"text","text":"p"},{"type":"image_url","image_url":"x"}],"content":"c",
             "tool_calls":[{"id":"x","function":{"arguments":"{}","name":"x"}}],
             "function_call":{"arguments":"1"},"reasoning_content":"t"}},
             {"message":{"content":null}}],"choices":[{"message":{"content":"d"}}],"x":[{"message":{"content":"x"}}]}"#;

@@ -1,26 +1,17 @@
 //! The borrowed view of a chat completion body: what the gateway has to know of it (CONTRACT 2, 3
 //! and 5). It judges nothing: members of an odd type are skipped, the upstream complains.
 
+use super::content::{self, Piece};
 use super::kind::Kind;
+use super::messages::{Chosen, ScanRole, chosen};
 use super::scan::{Member, Scan};
 use super::text::Joined;
 use super::view::View;
-use std::ops::Range;
+use std::ops::{ControlFlow, Range};
 
-/// Which messages a recorded prompt is made of (CONTRACT 3, `scan_roles`).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ScanRole {
-    /// The last message with role `user`, or the last message when none has it.
-    LastUser,
-    /// Every message with role `user`.
-    AllUser,
-    /// Role `system` or its later name `developer`.
-    System,
-    /// Messages of the role `assistant`.
-    Assistant,
-    /// Role `tool` or its earlier name `function`.
-    Tool,
-}
+/// The most places between parts that are told. Beyond it parts are not looked at without what stands
+/// between them.
+const MOST_BREAKS: usize = 4_096;
 
 /// A chat completion body and its scan.
 #[derive(Clone, Copy)]
@@ -70,34 +61,66 @@ impl<'a> Chat<'a> {
     /// joined by line feeds. An empty list means [`ScanRole::LastUser`].
     ///
     /// What two readers of JSON could understand differently is taken both ways: every top-level
-    /// `messages`, every duplicate inside a message, and a message of two roles beside the one that
-    /// would be chosen without it.
-    pub fn prompt(&self, roles: &[ScanRole]) -> String {
-        let mut prompt = Joined::default();
-        self.each_prompt_text(roles, |view| {
-            if let Some(text) = view.text() {
-                prompt.push(&text);
+    /// `messages`, every duplicate inside a message, and a message of two roles or of an unknown one
+    /// beside the one that would be chosen without it.
+    pub fn prompt(&self, roles: &[ScanRole]) -> Prompt {
+        let (mut text, mut prompt) = (Joined::default(), Prompt::default());
+        self.each_piece(roles, |piece, is_first| match piece {
+            Piece::Unreadable => prompt.has_unreadable = true,
+            Piece::Text(piece) => {
+                let place = text.push(&piece.text().unwrap_or_default());
+                if let Some(place) = place.filter(|_| !is_first) {
+                    match prompt.part_breaks.len() < MOST_BREAKS {
+                        true => prompt.part_breaks.push(place),
+                        false => prompt.has_unreadable = true,
+                    }
+                }
             }
         });
-        prompt.into_text()
+        prompt.text = text.into_text();
+        prompt
     }
 
-    /// Where the strings stand that [`Chat::prompt`] takes, each with its quotes. They ascend.
-    pub fn prompt_literals(&self, roles: &[ScanRole]) -> Vec<Range<usize>> {
+    /// The strings that [`Chat::prompt`] takes, in the order of the body.
+    pub fn prompt_literals(&self, roles: &[ScanRole]) -> Vec<PromptLiteral> {
         let mut literals = Vec::new();
-        self.each_prompt_text(roles, |view| literals.push(view.span()));
+        self.each_piece(roles, |piece, is_first| {
+            if let Piece::Text(text) = piece {
+                literals.push(PromptLiteral {
+                    span: text.span(),
+                    is_first,
+                });
+            }
+        });
         literals
     }
 
-    fn each_prompt_text(&self, roles: &[ScanRole], mut each: impl FnMut(View<'a>)) {
+    /// Hands over what the prompt is made of, and whether it is the first text of its message.
+    fn each_piece(&self, roles: &[ScanRole], mut each: impl FnMut(Piece<'a>, bool)) {
         let roles = if roles.is_empty() {
             &[ScanRole::LastUser]
         } else {
             roles
         };
         for messages in self.views("messages") {
-            for message in chosen(messages, roles) {
-                message.each_text("content", &mut each);
+            if !matches!(messages.kind(), Kind::Array | Kind::Null) {
+                each(Piece::Unreadable, true);
+            }
+            let Chosen {
+                messages,
+                has_unreadable,
+            } = chosen(messages, roles);
+            if has_unreadable {
+                each(Piece::Unreadable, true);
+            }
+            for message in messages {
+                let mut is_first = true;
+                let _ = content::of_message(message, &mut |piece| {
+                    let is_text = matches!(piece, Piece::Text(_));
+                    each(piece, is_first);
+                    is_first &= !is_text;
+                    ControlFlow::Continue(())
+                });
             }
         }
     }
@@ -113,77 +136,25 @@ impl<'a> Chat<'a> {
     }
 }
 
-/// A message that some role in question applies to.
-struct Candidate<'a> {
-    message: View<'a>,
-    /// Taken whatever follows; otherwise only as part of the last user turn.
-    always: bool,
+/// A string of a prompt.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PromptLiteral {
+    /// Where it stands, with its quotes.
+    pub span: Range<usize>,
+    /// It is the first one of its message; the others are further parts of the same.
+    pub is_first: bool,
 }
 
-fn chosen<'a>(messages: View<'a>, wanted: &[ScanRole]) -> impl Iterator<Item = View<'a>> {
-    let wants_last_user = wanted.contains(&ScanRole::LastUser);
-    let mut candidates = Vec::new();
-    let mut last_user = None;
-    let mut last = None;
-    messages.fold_objects("role", Roles::add, |message, roles: Roles| {
-        let always = wanted.iter().any(|role| roles.have(*role));
-        let taken = always || (wants_last_user && roles.user);
-        if wants_last_user && roles.user && !roles.other {
-            last_user = Some(candidates.len());
-        }
-        if taken {
-            candidates.push(Candidate { message, always });
-        }
-        last = Some((message, taken));
-    });
-    // Nobody speaks beyond doubt as the user: the last message stands in for him.
-    if let (true, None, Some((message, false))) = (wants_last_user, last_user, last) {
-        candidates.push(Candidate {
-            message,
-            always: true,
-        });
-    }
-    let from = last_user.unwrap_or(0);
-    let kept = candidates.into_iter().enumerate();
-    kept.filter(move |(place, candidate)| candidate.always || *place >= from)
-        .map(|(_, candidate)| candidate.message)
-}
-
-/// The roles a message claims; more than one only with duplicate keys.
+/// The prompt of a body (CONTRACT 3, 42). No `Debug`: it holds the client's words.
 #[derive(Default)]
-struct Roles {
-    user: bool,
-    system: bool,
-    assistant: bool,
-    tool: bool,
-    /// Anything that is not `user`.
-    other: bool,
-}
-
-impl Roles {
-    fn add(&mut self, role: View<'_>) {
-        match role.text().as_deref() {
-            Some("user") => {
-                self.user = true;
-                return;
-            }
-            Some("system" | "developer") => self.system = true,
-            Some("assistant") => self.assistant = true,
-            Some("tool" | "function") => self.tool = true,
-            _ => {}
-        }
-        self.other = true;
-    }
-
-    fn have(&self, role: ScanRole) -> bool {
-        match role {
-            ScanRole::LastUser => false,
-            ScanRole::AllUser => self.user,
-            ScanRole::System => self.system,
-            ScanRole::Assistant => self.assistant,
-            ScanRole::Tool => self.tool,
-        }
-    }
+pub struct Prompt {
+    /// The texts of the messages, joined by line feeds.
+    pub text: String,
+    /// Where in `text` a line feed stands between two parts of one message, ascending: what a reader of
+    /// the message may see without it.
+    pub part_breaks: Vec<usize>,
+    /// Something stands where text is expected and is none, so that the text may be more than this.
+    pub has_unreadable: bool,
 }
 
 #[cfg(test)]
@@ -194,7 +165,7 @@ mod tests {
 
     fn prompt(body: &str, roles: &[ScanRole]) -> String {
         let found = scan(body.as_bytes()).unwrap();
-        Chat::read(body.as_bytes(), &found).prompt(roles)
+        Chat::read(body.as_bytes(), &found).prompt(roles).text
     }
 
     const PROMPTS: &[(&str, &str)] = &[
@@ -212,18 +183,18 @@ mod tests {
             "п😀\u{fffd}",
         ),
         (
-            r#"{"messages":[{"role":"user","content":[{"type":"text","text":"a"},{"type":"image_url","image_url":{"url":"u"},"text":"x"},{"text":"b","type":"text"}]}]}"#,
+            r#"{"messages":[{"role":"user","content":[{"type":"text","text":"a"},{"type":"image_url","image_url":{"url":"u"}},{"text":"b","type":"text"}]}]}"#,
             "a\nb",
         ),
         (r#"{"messages":[{"role":"user","content":null}]}"#, ""),
         (r#"{"messages":[]}"#, ""),
         (
             r#"{"messages":[1,"x",null,[{"role":"user","content":"deep"}],{"role":"user","content":{"text":"x"}}]}"#,
-            "",
+            "x",
         ),
         (
             r#"{"messages":[{"role":"user","content":[1,"x",["y"],{"type":"text","text":5},{"type":"text","text":"ok"}]}, 17]}"#,
-            "ok",
+            "x\ny\nok",
         ),
         (r#"{"messages":{"role":"user","content":"x"}}"#, ""),
         (

@@ -6,20 +6,24 @@
 mod answer;
 mod chat;
 mod check;
+mod content;
 mod envelope;
 mod kind;
 mod literal;
+mod messages;
 mod rewrite;
 mod scan;
 mod text;
 mod view;
 
 pub use answer::{Answer, AnswerLiteral, answer_literals, answer_text};
-pub use chat::{Chat, ScanRole};
+pub use chat::{Chat, Prompt, PromptLiteral};
 pub use check::{SyntaxError, SyntaxKind};
+pub use content::{ContentLiterals, content_literals};
 pub use envelope::is_envelope;
 pub use kind::Kind;
 pub use literal::{each_literal, escape_into, raw_spans};
+pub use messages::ScanRole;
 pub use rewrite::{Edit, replace_spans};
 pub use scan::{Member, Scan, scan};
 pub use text::unescape;
@@ -27,5 +31,6 @@ pub use text::unescape;
 #[cfg(test)]
 mod tests {
     mod grammar;
+    mod prompts;
     mod random;
 }

@@ -139,14 +139,16 @@ fn hex4(rest: &str, from: usize) -> Option<u32> {
 pub(super) struct Joined(Option<String>);
 
 impl Joined {
-    pub(super) fn push(&mut self, piece: &str) {
-        match &mut self.0 {
-            Some(text) => {
-                text.push('\n');
-                text.push_str(piece);
-            }
-            None => self.0 = Some(piece.to_owned()),
-        }
+    /// Adds a piece; gives the place of the line feed before it, None for the first one.
+    pub(super) fn push(&mut self, piece: &str) -> Option<usize> {
+        let Some(text) = &mut self.0 else {
+            self.0 = Some(piece.to_owned());
+            return None;
+        };
+        let place = text.len();
+        text.push('\n');
+        text.push_str(piece);
+        Some(place)
     }
 
     pub(super) fn into_text(self) -> String {

@@ -2,9 +2,15 @@
 //! grammar and therefore skips fast; bytes that break the trust give less, never a panic.
 
 use super::kind::Kind;
-use super::text::{Joined, plain_len, unescape};
+use super::text::{plain_len, unescape};
 use std::borrow::Cow;
 use std::ops::Range;
+
+/// A member of an object: its name as a token with quotes, and its value.
+pub(super) struct NamedView<'a> {
+    pub(super) key: &'a [u8],
+    pub(super) value: View<'a>,
+}
 
 /// The bytes of one checked value, and where they stand.
 #[derive(Clone, Copy)]
@@ -58,16 +64,34 @@ impl<'a> View<'a> {
         Members(Cursor { bytes, at })
     }
 
-    /// Every value whose decoded name is `name`, in order; none for anything but an object.
-    pub(super) fn named(self, name: &'a str) -> impl Iterator<Item = View<'a>> {
+    /// The members of an object in order; none for anything else.
+    pub(super) fn members(self) -> impl Iterator<Item = NamedView<'a>> {
         let first = if self.kind() == Kind::Object {
             1
         } else {
             self.bytes.len()
         };
-        Self::members_from(self.bytes, first).filter_map(move |(key, value)| {
-            key_is(self.bytes.get(key)?, name).then(|| self.inner(value))
+        Self::members_from(self.bytes, first).map(move |(key, value)| NamedView {
+            key: self.bytes.get(key).unwrap_or_default(),
+            value: self.inner(value),
         })
+    }
+
+    /// Every value whose decoded name is `name`, in order; none for anything but an object.
+    pub(super) fn named(self, name: &'a str) -> impl Iterator<Item = View<'a>> {
+        let named = self
+            .members()
+            .filter(move |member| key_is(member.key, name));
+        named.map(|member| member.value)
+    }
+
+    /// Whether a string holds nothing but white space; true for any other kind.
+    pub(super) fn is_blank(self) -> bool {
+        match self.bytes {
+            // Most texts begin with something that can be seen.
+            [b'"', first, ..] if !matches!(first, b'"' | b'\\' | b' ') && first.is_ascii() => false,
+            _ => self.text().is_none_or(|text| text.trim().is_empty()),
+        }
     }
 
     /// The elements of an array in order; none for anything else.
@@ -87,21 +111,23 @@ impl<'a> View<'a> {
     }
 
     /// Walks an array once and hands over each of its objects with what `fold` made of that object's
-    /// members `name`. Elements of another kind are stepped over.
+    /// members `name`; an element of another kind comes with nothing.
     pub(super) fn fold_objects<F: Default>(
         self,
         name: &str,
         fold: impl Fn(&mut F, View<'a>),
-        mut each: impl FnMut(View<'a>, F),
+        mut each: impl FnMut(View<'a>, Option<F>),
     ) {
         let Elements { mut cursor, .. } = self.elements();
         loop {
             cursor.skip_separators();
             let start = cursor.at;
             if cursor.peek() != Some(b'{') {
-                if cursor.skip_value().is_empty() {
+                let element = cursor.skip_value();
+                if element.is_empty() {
                     return;
                 }
+                each(self.inner(element), None);
                 continue;
             }
             let mut folded = F::default();
@@ -113,36 +139,7 @@ impl<'a> View<'a> {
             }
             // The walk ends at the closing brace.
             cursor.at = members.0.at.saturating_add(1).min(self.bytes.len());
-            each(self.inner(start..cursor.at), folded);
-        }
-    }
-
-    /// Adds the text of every member `name` of this object, as [`View::each_text`] finds them.
-    pub(super) fn push_texts(self, name: &'a str, into: &mut Joined) {
-        self.each_text(name, &mut |view| {
-            if let Some(text) = view.text() {
-                into.push(&text);
-            }
-        });
-    }
-
-    /// Hands over every text of the members `name` of this object: a string as it is, or the `text`
-    /// of an array's parts of type `text` (§4.1).
-    pub(super) fn each_text(self, name: &'a str, each: &mut impl FnMut(View<'a>)) {
-        for value in self.named(name) {
-            if value.kind() == Kind::String {
-                each(value);
-            }
-            for part in value.elements() {
-                if part
-                    .named("type")
-                    .any(|kind| kind.text().as_deref() == Some("text"))
-                {
-                    part.named("text")
-                        .filter(|text| text.kind() == Kind::String)
-                        .for_each(&mut *each);
-                }
-            }
+            each(self.inner(start..cursor.at), Some(folded));
         }
     }
 }

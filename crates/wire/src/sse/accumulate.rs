@@ -232,7 +232,7 @@ mod tests {
         ),
         (
             &[
-                r#"{"choices":[{"delta":{"content":[{"type":"text","text":"p"},{"type":"thinking","text":"x"},{"type":"text","text":"q"}]}}]}"#,
+                r#"{"choices":[{"delta":{"content":[{"type":"text","text":"p"},{"type":"image_url","image_url":"x"},{"type":"output_text","text":"q"}]}}]}"#,
             ],
             "p\nq",
         ),

@@ -1,6 +1,7 @@
 //! The shape of a `chat.completion.chunk`, read part by part and borrowed from the event. Every part
 //! may be missing, null or of an odd type without costing the others. Not a check of the format.
 
+use crate::json::content_literals;
 use serde::Deserialize;
 use serde::de::{DeserializeOwned, Deserializer, Error, Visitor};
 use serde_json::value::RawValue;
@@ -80,32 +81,23 @@ pub struct Usage {
     pub total_tokens: Option<u64>,
 }
 
-/// One element of a text in parts.
-#[derive(Deserialize)]
-pub(super) struct ContentPart<'a> {
-    #[serde(borrow, rename = "type")]
-    kind: Part<'a>,
-    #[serde(borrow)]
-    pub(super) text: Part<'a>,
-}
-
 /// A value without borrowed parts, None when it is of another type.
 pub(super) fn value<T: DeserializeOwned>(part: Part<'_>) -> Option<T> {
     serde_json::from_str(part?.get()).ok()
 }
 
-/// The text of a string, or of an array's parts of type `text` joined by line feeds.
+/// The text of a string, or that of a content in parts, joined by line feeds.
 pub(super) fn text(part: Part<'_>) -> Option<Cow<'_, str>> {
     let json = part?.get();
-    if !json.starts_with('[') {
+    if !json.starts_with(['[', '{']) {
         return string(json);
     }
-    let parts: Vec<ContentPart<'_>> = serde_json::from_str(json).ok()?;
-    let texts = parts
-        .iter()
-        .filter(|part| part.kind.is_some_and(|kind| kind.get() == "\"text\""));
-    let texts: Vec<_> = texts.filter_map(|part| string(part.text?.get())).collect();
-    Some(Cow::Owned(texts.join("\n")))
+    let texts: Vec<_> = content_literals(json.as_bytes())
+        .literals
+        .into_iter()
+        .filter_map(|span| string(json.get(span)?))
+        .collect();
+    (!texts.is_empty()).then(|| Cow::Owned(texts.join("\n")))
 }
 
 fn string(json: &str) -> Option<Cow<'_, str>> {

@@ -2,8 +2,8 @@
 //! rewrite text on its way. Stricter than the accumulator of a record: what it cannot read for
 //! certain it calls unreadable, because nobody may pass it as checked.
 
-use super::delta::{Choice, Chunk, ContentPart, Delta, Function, Part, ToolCall, text, value};
-use crate::json::unescape;
+use super::delta::{Choice, Chunk, Delta, Function, Part, ToolCall, text, value};
+use crate::json::{content_literals, unescape};
 use serde::Deserialize;
 use std::ops::Range;
 
@@ -191,29 +191,25 @@ impl Pieces<'_> {
             return Some(());
         };
         let function: Function<'_> = parsed(function.get())?;
-        self.texts(function.name, fields.0)?;
-        self.texts(function.arguments, fields.1)
-    }
-
-    /// A string, or the `text` of an array's parts.
-    fn texts(&mut self, part: Part<'_>, field: Field) -> Option<()> {
-        let Some(json) = part else { return Some(()) };
-        if !json.get().starts_with('[') {
-            return self.string(json.get(), field);
-        }
-        for part in list(Some(json))?.into_iter().flatten() {
-            let part: ContentPart<'_> = parsed(part.get())?;
-            if let Some(text) = part.text {
-                self.string(text.get(), field)?;
-            }
+        for (part, field) in [(function.name, fields.0), (function.arguments, fields.1)] {
+            let Some(json) = part else { continue };
+            let text = json.get().starts_with('"').then_some(json.get())?;
+            self.string(text, field)?;
         }
         Some(())
     }
 
-    fn string(&mut self, json: &str, field: Field) -> Option<()> {
-        if !json.starts_with('"') {
-            return None;
+    /// A string, or the texts of a content in parts.
+    fn texts(&mut self, part: Part<'_>, field: Field) -> Option<()> {
+        let Some(json) = part else { return Some(()) };
+        let content = content_literals(json.get().as_bytes());
+        for span in content.literals {
+            self.string(json.get().get(span)?, field)?;
         }
+        (!content.has_unreadable).then_some(())
+    }
+
+    fn string(&mut self, json: &str, field: Field) -> Option<()> {
         let (span, text) = self.data.piece(json)?;
         self.said.pieces.push(Piece {
             choice: self.choice,
@@ -336,7 +332,7 @@ mod tests {
             r#"{"choices":[7]}"#,
             r#"{"choices":[{"delta":7}]}"#,
             r#"{"choices":[{"delta":{"content":7}}]}"#,
-            r#"{"choices":[{"delta":{"content":{"text":"a"}}}]}"#,
+            r#"{"choices":[{"delta":{"content":{"text":7}}}]}"#,
             r#"{"choices":[{"delta":{"content":"a","content":"b"}}]}"#,
             r#"{"choices":[{"delta":{"tool_calls":[{"function":{"arguments":{}}}]}}]}"#,
         ] {

@@ -40,6 +40,9 @@ struct AdditionalParameters {
     /// Identifies the exchange, in at most 512 bytes. A second message of the same application, exchange and stage is not stored again and
     /// gets the answer of the first one.
     request_id: Option<Value>,
+    /// Code points at which a line feed stands between two parts of one message, ascending; at most 4,096. Findings may
+    /// reach across them.
+    part_breaks: Option<Value>,
 }
 
 /// A missing section is off; a section that is there is on unless it says `enabled: false`. Unknown keys are ignored

@@ -61,6 +61,7 @@ fn settings() -> AnalysisSettings {
         limits: ApiLimits::default(),
         requests_per_second: None,
         queue: crate::config::AnalysisQueue::default(),
+        analyzed_bytes: 4 << 20,
         judge: None,
         checks: ChecksSettings::default(),
         gateway_url: None,

@@ -4,6 +4,7 @@
 
 mod child;
 mod docx;
+mod page_tree;
 mod pdf;
 mod text;
 

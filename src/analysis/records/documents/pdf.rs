@@ -1,9 +1,13 @@
 //! The text of a PDF file, with the crate `pdf-extract`: the text of its pages, and the strings of forms,
-//! notes, links and the document information. A page that breaks the crate is left out. Scanned text is not
-//! read.
+//! notes, links and the document information. A page that breaks the crate is left out, and so is one that
+//! shows an image and no text; the file is marked as read in part then.
 
+use super::page_tree::complete_pages;
 use super::text::{Broken, Text};
-use pdf_extract::{ConvertToFmt, Dictionary, Document, Object, PlainTextOutput, output_doc_page};
+use pdf_extract::{
+    ConvertToFmt, Dictionary, Document, Object, ObjectId, PlainTextOutput, output_doc_page,
+};
+use std::collections::HashSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// Pages that are read.
@@ -30,14 +34,23 @@ pub(super) fn read(bytes: &[u8], text: &mut Text) -> Result<(), Broken> {
     if document.trailer.has(b"Encrypt") && document.decrypt("").is_err() {
         return Err(Broken::Encrypted);
     }
+    complete_pages(&mut document, PAGES);
     let pages = document.get_pages();
-    for page in pages.keys().take(PAGES) {
+    if pages.is_empty() {
+        text.leave_out();
+    }
+    let mut seen = HashSet::new();
+    // A tree that bites its tail has the same pages again.
+    let own = pages.iter().filter(|(_, id)| seen.insert(**id));
+    for (page, id) in own.take(PAGES) {
         if text.is_full() {
             text.leave_out();
             break;
         }
+        let before = text.len();
         let shown = catch_unwind(AssertUnwindSafe(|| show(&document, *page, text)));
-        if !matches!(shown, Ok(true)) {
+        let is_scanned = || text.is_blank_from(before) && shows_image(&document, *id);
+        if !matches!(shown, Ok(true)) || is_scanned() {
             text.leave_out();
         }
         text.push("\n");
@@ -57,6 +70,27 @@ pub(super) fn read(bytes: &[u8], text: &mut Text) -> Result<(), Broken> {
 fn show(document: &Document, page: u32, text: &mut Text) -> bool {
     let mut output = PlainTextOutput::new(Shown(text));
     output_doc_page(document, &mut output, page).is_ok()
+}
+
+/// Whether a page may show an image, which is not read.
+fn shows_image(document: &Document, page: ObjectId) -> bool {
+    let dictionary_of = |dictionary: &Dictionary, key: &[u8]| {
+        let value = dictionary.get_deref(key, document);
+        value.and_then(Object::as_dict).cloned().unwrap_or_default()
+    };
+    let page = document.get_dictionary(page).cloned().unwrap_or_default();
+    let objects = dictionary_of(&dictionary_of(&page, b"Resources"), b"XObject");
+    let is_image = |object: &Object| {
+        let object = document.dereference(object);
+        let stream = object.and_then(|(_, object)| object.as_stream());
+        stream.is_ok_and(|stream| {
+            stream
+                .dict
+                .get(b"Subtype")
+                .is_ok_and(|kind| kind.as_name().is_ok_and(|kind| kind == b"Image"))
+        })
+    };
+    objects.iter().any(|(_, object)| is_image(object))
 }
 
 /// Where the text of the pages goes.

@@ -41,7 +41,18 @@ impl Text {
         self.is_whole = false;
     }
 
-    /// Whether there is room for more.
+    /// Bytes so far.
+    pub(super) fn len(&self) -> usize {
+        self.taken.len()
+    }
+
+    /// Whether nothing but white space has come since there were so many bytes.
+    pub(super) fn is_blank_from(&self, from: usize) -> bool {
+        let since = self.taken.get(from..);
+        since.is_none_or(|since| since.trim().is_empty())
+    }
+
+    /// Whether the text is full.
     pub(super) fn is_full(&self) -> bool {
         self.taken.len() >= self.longest
     }

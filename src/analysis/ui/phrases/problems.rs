@@ -131,6 +131,12 @@ static TABLE: &[(&str, &str)] = &[
     ("a group of fields", "группа полей"),
     ("at least one of {}", "хотя бы одно из {}"),
 
+    // Stages that have not looked at a whole message
+    ("dataclean: message too long: the first {} of {} bytes were analyzed, the rest was not",
+     "чувствительные данные: сообщение слишком длинное: проверены первые {} из {} байт, остальное не проверено"),
+    ("guardrails: message too long: the first {} of {} bytes were analyzed, the rest was not",
+     "защитные правила: сообщение слишком длинное: проверены первые {} из {} байт, остальное не проверено"),
+
     // Accounts and passwords
     ("is too short; allowed: {} to {} characters", "слишком короткий; допустимо от {} до {} символов"),
     ("is too long; allowed: {} to {} characters", "слишком длинный; допустимо от {} до {} символов"),

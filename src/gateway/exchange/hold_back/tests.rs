@@ -21,7 +21,7 @@ const PHRASE: &str = "No.";
 struct Words;
 
 impl Inspector for Words {
-    fn find(&self, text: &str, _: PatternSet) -> Vec<Find> {
+    fn find(&self, text: &str, _: &[usize], _: PatternSet) -> Vec<Find> {
         let ended = |end: usize| !text[end..].starts_with(char::is_alphabetic);
         let named =
             |at: usize| text[text.floor_char_boundary(at.saturating_sub(20))..at].contains("my");
@@ -47,8 +47,8 @@ impl Inspector for Words {
 struct Never;
 
 impl Inspector for Never {
-    fn find(&self, text: &str, patterns: PatternSet) -> Vec<Find> {
-        Words.find(text, patterns)
+    fn find(&self, text: &str, breaks: &[usize], patterns: PatternSet) -> Vec<Find> {
+        Words.find(text, breaks, patterns)
     }
 
     fn stable_until(&self, _: &str, _: PatternSet) -> usize {
@@ -171,7 +171,7 @@ fn the_same_text_in_any_events_in_any_chunks_ends_at_the_same_place() {
     ] {
         let text = format!("{before}secret, and my secret again");
         let found = Words
-            .find(&text, PatternSet::local())
+            .find(&text, &[], PatternSet::local())
             .first()
             .map(|find| find.start);
         let expected = match found {
@@ -346,7 +346,7 @@ fn a_label_applies_to_its_word_wherever_the_blocks_of_a_text_begin() {
         for place in (900..1200).chain(2000..2100) {
             let lead = filler.repeat(place / filler.len());
             let text = format!("{lead} my own secret word {}", filler.repeat(800));
-            let expected = Words.find(&text, PatternSet::local())[0].start;
+            let expected = Words.find(&text, &[], PatternSet::local())[0].start;
             let places = shown(&[text], &detectors);
             assert_eq!(places[0].1, expected, "{filler} {place}");
         }

@@ -95,7 +95,7 @@ impl TextWindow {
             let block_end = (self.end() >= behind).then(|| self.block_start(self.block + 1));
             let upto = block_end.map_or(start + stable, |end| end.min(start + stable));
             if upto > self.visible {
-                let finds = detectors.inspector.find(window, detectors.patterns);
+                let finds = detectors.inspector.find(window, &[], detectors.patterns);
                 let mut begins = finds.iter().map(|find| start + find.start);
                 self.finding = begins.find(|begin| (self.visible..upto).contains(begin));
                 self.visible = upto;

@@ -4,7 +4,7 @@
 use super::placeholders::{Issuer, Placeholders, candidates};
 use crate::gateway::inspector::{Find, Inspector};
 use monitor_model::PatternSet;
-use monitor_wire::json::{self, Edit};
+use monitor_wire::json::{self, Edit, PromptLiteral};
 use std::collections::HashSet;
 use std::ops::Range;
 
@@ -23,39 +23,37 @@ pub(crate) struct Redacted {
     pub(crate) placeholders: Placeholders,
 }
 
-/// The findings in one string of the body.
-struct LiteralFindings {
-    literal: Range<usize>,
+/// The findings in one message.
+struct MessageFindings {
     text: String,
+    literals: Vec<Literal>,
     /// Types and places in the text, ascending.
     findings: Vec<(&'static str, Range<usize>)>,
 }
 
+/// A string of the body: one part of a message.
+struct Literal {
+    /// Where it stands in the body, with its quotes.
+    span: Range<usize>,
+    /// Which part of the message's text it is.
+    part: Range<usize>,
+}
+
 impl Redactor<'_> {
-    /// Redacts the strings of a body at the places `literals`, which are ascending; None without a finding.
-    pub(crate) fn redact(&self, body: &[u8], literals: &[Range<usize>]) -> Option<Redacted> {
-        let found: Vec<LiteralFindings> = literals
-            .iter()
-            .filter_map(|literal| self.inspect(body, literal))
+    /// Redacts the strings of a body, which are ascending; None without a finding. A finding that reaches
+    /// over several parts of a message is replaced in the first one and removed from the others.
+    pub(crate) fn redact(&self, body: &[u8], literals: &[PromptLiteral]) -> Option<Redacted> {
+        let messages = literals.chunk_by(|_, next| !next.is_first);
+        let found: Vec<MessageFindings> = messages
+            .filter_map(|message| self.inspect(body, message))
             .collect();
         if found.is_empty() {
             return None;
         }
         let mut issuer = Issuer::new(reserved(body, &found));
         let mut edits = Vec::new();
-        for LiteralFindings {
-            literal,
-            text,
-            findings,
-        } in found
-        {
-            let spans: Vec<_> = findings.iter().map(|(_, span)| span.clone()).collect();
-            let raw = json::raw_spans(&body[literal.clone()], &spans);
-            for ((kind, span), raw) in findings.into_iter().zip(raw) {
-                let placeholder = issuer.issue(kind, &text[span]);
-                let span = literal.start + raw.start..literal.start + raw.end;
-                edits.push((span, placeholder.as_bytes().to_vec()));
-            }
+        for message in found {
+            message.edit(body, &mut issuer, &mut edits);
         }
         Some(Redacted {
             edits,
@@ -63,25 +61,77 @@ impl Redactor<'_> {
         })
     }
 
-    fn inspect(&self, body: &[u8], literal: &Range<usize>) -> Option<LiteralFindings> {
-        let text = json::unescape(body.get(literal.clone())?);
-        let finds = self.inspector.find(&text, self.patterns);
+    fn inspect(&self, body: &[u8], message: &[PromptLiteral]) -> Option<MessageFindings> {
+        let (mut text, mut literals, mut breaks) = (String::new(), Vec::new(), Vec::new());
+        for literal in message {
+            if !literals.is_empty() {
+                breaks.push(text.len());
+                text.push('\n');
+            }
+            let start = text.len();
+            text.push_str(&json::unescape(body.get(literal.span.clone())?));
+            literals.push(Literal {
+                span: literal.span.clone(),
+                part: start..text.len(),
+            });
+        }
+        let finds = self.inspector.find(&text, &breaks, self.patterns);
         // A slice inside a character would panic, and its message would quote the text.
         let whole = |find: Find| {
             let span = text.floor_char_boundary(find.start)..text.ceil_char_boundary(find.end);
             (find.kind, span)
         };
         let findings: Vec<_> = finds.into_iter().map(whole).collect();
-        (!findings.is_empty()).then(|| LiteralFindings {
-            literal: literal.clone(),
-            text: text.into_owned(),
+        (!findings.is_empty()).then_some(MessageFindings {
+            text,
+            literals,
             findings,
         })
     }
 }
 
+impl MessageFindings {
+    fn edit(&self, body: &[u8], issuer: &mut Issuer, edits: &mut Vec<Edit<Vec<u8>>>) {
+        let mut findings = self.findings.as_slice();
+        for Literal {
+            span: literal,
+            part,
+        } in &self.literals
+        {
+            let (mut spans, mut texts) = (Vec::new(), Vec::new());
+            while let Some(((kind, span), rest)) = findings.split_first() {
+                let within = span.start.max(part.start)..span.end.min(part.end);
+                if within.start < within.end {
+                    spans.push(within.start - part.start..within.end - part.start);
+                    texts.push(match span.start >= part.start {
+                        true => issuer.issue(kind, &self.value(span)).as_bytes().to_vec(),
+                        false => Vec::new(),
+                    });
+                }
+                if span.end > part.end {
+                    break;
+                }
+                findings = rest;
+            }
+            let raw = json::raw_spans(&body[literal.clone()], &spans);
+            let place = |raw: Range<usize>| literal.start + raw.start..literal.start + raw.end;
+            edits.extend(raw.into_iter().map(place).zip(texts));
+        }
+    }
+
+    /// A finding as it reads without what stands between the parts.
+    fn value(&self, span: &Range<usize>) -> String {
+        let within = |literal: &Literal| {
+            let part = &literal.part;
+            self.text
+                .get(span.start.max(part.start)..span.end.min(part.end))
+        };
+        self.literals.iter().filter_map(within).collect()
+    }
+}
+
 /// The texts in the body that have the form of a placeholder of a found type.
-fn reserved(body: &[u8], found: &[LiteralFindings]) -> HashSet<String> {
+fn reserved(body: &[u8], found: &[MessageFindings]) -> HashSet<String> {
     let kinds: HashSet<&str> = found
         .iter()
         .flat_map(|found| found.findings.iter().map(|(kind, _)| *kind))
@@ -112,7 +162,13 @@ mod tests {
     struct Brackets;
 
     impl Inspector for Brackets {
-        fn find(&self, text: &str, _: PatternSet) -> Vec<Find> {
+        fn find(&self, text: &str, breaks: &[usize], _: PatternSet) -> Vec<Find> {
+            // One that reaches over a part is found only where the break is known.
+            let is_whole = |find: &Find| {
+                let places = find.start..find.end;
+                let mut lines = text[places.clone()].match_indices('\n');
+                lines.all(|(at, _)| breaks.contains(&(places.start + at)))
+            };
             let starts = text.match_indices('<').map(|(start, _)| start);
             let find = |start: usize| {
                 let end = start + text[start..].find('>')? + 1;
@@ -120,7 +176,7 @@ mod tests {
                 let kind = if digit { "IP" } else { "EMAILS" };
                 Some(Find { start, end, kind })
             };
-            starts.filter_map(find).collect()
+            starts.filter_map(find).filter(is_whole).collect()
         }
 
         fn stable_until(&self, text: &str, _: PatternSet) -> usize {
@@ -163,6 +219,9 @@ mod tests {
         for (body, expected) in table {
             assert_eq!(redacted(body).as_deref(), Some(*expected));
         }
+        let split = r#"{"messages":[{"role":"user","content":["a <\u0078","",{"type":"text","text":"y> <z> b"},"<x","y>"]}]}"#;
+        let expected = r#"{"messages":[{"role":"user","content":["a [EMAILS_1]","",{"type":"text","text":" [EMAILS_2] b"},"[EMAILS_1]",""]}]}"#;
+        assert_eq!(redacted(split).as_deref(), Some(expected));
         assert_eq!(
             redacted(
                 r#"{"messages":[{"role":"system","content":"<x>"},{"role":"user","content":"a"}]}"#

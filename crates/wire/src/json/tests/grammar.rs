@@ -245,7 +245,7 @@ fn a_hundred_thousand_levels_neither_recurse_nor_fail() {
         );
         let found = scan(body.as_bytes()).unwrap();
         let chat = Chat::read(body.as_bytes(), &found);
-        assert_eq!(chat.prompt(&[]), "hi");
+        assert_eq!(chat.prompt(&[]).text, "hi");
         assert!(chat.wants_stream());
     }
 }
@@ -257,7 +257,7 @@ fn twelve_megabytes_are_read_whole() {
         r#"{{"messages":[{{"role":"user","content":[{{"type":"text","text":"see"}},{{"type":"image_url","image_url":{{"url":"data:image/png;base64,{image}"}}}}]}}],"n":12345678901234567890123}}"#
     );
     let found = scan(body.as_bytes()).unwrap();
-    assert_eq!(Chat::read(body.as_bytes(), &found).prompt(&[]), "see");
+    assert_eq!(Chat::read(body.as_bytes(), &found).prompt(&[]).text, "see");
     let mut broken = body.into_bytes();
     let late = broken.len() - 100;
     broken[late] = b'\n';

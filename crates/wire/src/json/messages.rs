@@ -1,0 +1,135 @@
+//! Which messages of a body make up a prompt (CONTRACT 3, 42): by their roles, and the last one of the user
+//! only if it says something.
+
+use super::content::{self, Piece};
+use super::kind::Kind;
+use super::view::View;
+use std::ops::ControlFlow;
+
+/// Which messages a recorded prompt is made of (CONTRACT 3, `scan_roles`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ScanRole {
+    /// The last message with role `user` that has text, or the last message with text when none has that
+    /// role.
+    LastUser,
+    /// Every message with role `user`.
+    AllUser,
+    /// Role `system` or its later name `developer`.
+    System,
+    /// Messages of the role `assistant`.
+    Assistant,
+    /// Role `tool` or its earlier name `function`.
+    Tool,
+}
+
+/// A message that some role in question applies to.
+struct Candidate<'a> {
+    message: View<'a>,
+    /// Taken whatever follows; otherwise only as part of the last user turn.
+    always: bool,
+}
+
+/// The messages that a prompt is made of.
+pub(super) struct Chosen<I> {
+    pub(super) messages: I,
+    /// A message is no object.
+    pub(super) has_unreadable: bool,
+}
+
+/// Those of the messages that the roles in question apply to.
+pub(super) fn chosen<'a>(
+    messages: View<'a>,
+    wanted: &[ScanRole],
+) -> Chosen<impl Iterator<Item = View<'a>> + use<'a>> {
+    let wants_last_user = wanted.contains(&ScanRole::LastUser);
+    let mut candidates: Vec<Candidate<'a>> = Vec::new();
+    // Where those candidates begin that another message of the user replaces.
+    let mut turn = 0;
+    let mut has_unreadable = false;
+    let mut has_user = false;
+    let mut last = None;
+    messages.fold_objects("role", Roles::add, |message, roles: Option<Roles>| {
+        let Some(roles) = roles else {
+            has_unreadable |= message.kind() != Kind::Null;
+            return;
+        };
+        let always = wanted.iter().any(|role| roles.have(*role));
+        let may_be_user = wants_last_user && roles.may_be_user();
+        has_user |= roles.is_user();
+        let speaks = wants_last_user && (may_be_user || !has_user) && has_text(message);
+        if speaks && roles.is_user() {
+            let replaced = candidates.split_off(turn);
+            candidates.extend(replaced.into_iter().filter(|candidate| candidate.always));
+            turn = candidates.len();
+        }
+        let taken = always || (may_be_user && speaks);
+        if taken {
+            candidates.push(Candidate { message, always });
+        }
+        if speaks && !has_user {
+            last = Some((message, taken));
+        }
+    });
+    // Nobody speaks beyond doubt as the user: the last message stands in for him.
+    if let (true, false, Some((message, false))) = (wants_last_user, has_user, last) {
+        candidates.push(Candidate {
+            message,
+            always: true,
+        });
+    }
+    Chosen {
+        messages: candidates.into_iter().map(|candidate| candidate.message),
+        has_unreadable,
+    }
+}
+
+/// Whether a message says anything.
+fn has_text(message: View<'_>) -> bool {
+    let found = content::of_message(message, &mut |piece| match piece {
+        Piece::Text(text) if text.is_blank() => ControlFlow::Continue(()),
+        Piece::Text(_) | Piece::Unreadable => ControlFlow::Break(()),
+    });
+    found.is_break()
+}
+
+/// The roles a message claims; more than one only with duplicate keys.
+#[derive(Default)]
+struct Roles {
+    user: bool,
+    system: bool,
+    assistant: bool,
+    tool: bool,
+    /// One that nobody agreed on, such as `customer`: a server may take it for the user's.
+    unknown: bool,
+}
+
+impl Roles {
+    fn add(&mut self, role: View<'_>) {
+        match role.text().as_deref() {
+            Some("user") => self.user = true,
+            Some("system" | "developer") => self.system = true,
+            Some("assistant" | "model") => self.assistant = true,
+            Some("tool" | "function" | "ipython" | "observation") => self.tool = true,
+            _ => self.unknown = true,
+        }
+    }
+
+    /// Beyond doubt a message of the user.
+    fn is_user(&self) -> bool {
+        self.user && !(self.system || self.assistant || self.tool || self.unknown)
+    }
+
+    fn may_be_user(&self) -> bool {
+        self.user || self.unknown || !(self.system || self.assistant || self.tool)
+    }
+
+    fn have(&self, role: ScanRole) -> bool {
+        match role {
+            ScanRole::LastUser => false,
+            ScanRole::AllUser => self.may_be_user(),
+            ScanRole::System => self.system,
+            ScanRole::Assistant => self.assistant,
+            ScanRole::Tool => self.tool,
+        }
+    }
+}

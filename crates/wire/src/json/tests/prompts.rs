@@ -1,0 +1,114 @@
+//! Which texts of a body make up its prompt, and what of it cannot be read (CONTRACT 42).
+
+use crate::json::{Chat, Prompt, ScanRole, scan};
+
+/// The most places between parts that are told.
+const MOST_BREAKS: usize = 4_096;
+
+fn prompt(body: &str, roles: &[ScanRole]) -> Prompt {
+    let found = scan(body.as_bytes()).unwrap();
+    Chat::read(body.as_bytes(), &found).prompt(roles)
+}
+
+#[test]
+fn the_last_message_of_the_user_that_says_something_counts() {
+    let table: &[(&str, &str)] = &[
+        (
+            r#"{"role":"user","content":"a"},{"role":"user","content":""}"#,
+            "a",
+        ),
+        (
+            r#"{"role":"user","content":"a"},{"role":"user","content":" \n\u3000"}"#,
+            "a",
+        ),
+        (
+            r#"{"role":"user","content":"a"},{"role":"user","content":null},{"role":"user"}"#,
+            "a",
+        ),
+        (
+            r#"{"role":"user","content":"a"},{"role":"assistant","content":"b"},{"role":"user","content":[]}"#,
+            "a",
+        ),
+        (
+            r#"{"role":"user","content":"a"},{"role":"user","content":[{"type":"image_url","image_url":{"url":"u"}}]}"#,
+            "a",
+        ),
+        (
+            r#"{"role":"user","content":"a"},{"role":"user","content":"b"},{"role":"user","content":" "}"#,
+            "b",
+        ),
+        (
+            r#"{"role":"user","content":"a"},{"role":"customer","content":"b"}"#,
+            "a\nb",
+        ),
+        (
+            r#"{"role":"user","content":"a"},{"role":"User","content":"b"},{"content":"c"}"#,
+            "a\nb\nc",
+        ),
+        (
+            r#"{"role":"customer","content":"b"},{"role":"user","content":"a"}"#,
+            "a",
+        ),
+        (
+            r#"{"role":"system","content":"a"},{"role":"system","content":""}"#,
+            "a",
+        ),
+        (
+            r#"{"role":"user","content":""},{"role":"assistant","content":"a"}"#,
+            "",
+        ),
+        (r#"{"role":"user","parts":[{"text":"a"}]}"#, "a"),
+    ];
+    for (messages, expected) in table {
+        let body = format!(r#"{{"messages":[{messages}]}}"#);
+        assert_eq!(prompt(&body, &[]).text, *expected, "{messages}");
+    }
+}
+
+#[test]
+fn the_places_between_the_parts_of_one_message_are_told() {
+    let body = r#"{"messages":[{"role":"system","content":"s"},{"role":"user","content":[{"text":"ж"},{"text":"b"},""]},{"role":"user","content":"c"}]}"#;
+    let whole = prompt(body, &[ScanRole::System, ScanRole::AllUser]);
+    assert_eq!(whole.text, "s\nж\nb\n\nc");
+    assert_eq!(
+        (whole.part_breaks, whole.has_unreadable),
+        (vec![4, 6], false)
+    );
+    let many = format!(
+        r#"{{"messages":[{{"role":"user","content":["x"{}]}}]}}"#,
+        r#","x""#.repeat(MOST_BREAKS + 1)
+    );
+    let many = prompt(&many, &[]);
+    assert_eq!(
+        (many.part_breaks.len(), many.has_unreadable),
+        (MOST_BREAKS, true)
+    );
+}
+
+#[test]
+fn what_may_be_text_and_cannot_be_read_is_told() {
+    for (body, has_unreadable) in [
+        (r#"{"messages":[{"role":"user","content":"a"}]}"#, false),
+        (
+            r#"{"messages":[null,{"role":"user","content":[{"type":"image_url","image_url":{"url":"u"}}]}]}"#,
+            false,
+        ),
+        (r#"{"messages":null}"#, false),
+        ("{}", false),
+        (r#"{"messages":[{"role":"user","content":7}]}"#, true),
+        (
+            r#"{"messages":[{"role":"user","content":"a"},{"role":"user","content":[7]}]}"#,
+            true,
+        ),
+        (
+            r#"{"messages":[{"role":"assistant","content":7},{"role":"user","content":"a"}]}"#,
+            false,
+        ),
+        (r#"{"messages":["a"]}"#, true),
+        (r#"{"messages":{"0":{"role":"user","content":"a"}}}"#, true),
+        (r#"{"messages":"a"}"#, true),
+    ] {
+        let prompt = prompt(body, &[]);
+        assert_eq!(prompt.has_unreadable, has_unreadable, "{body}");
+    }
+}
