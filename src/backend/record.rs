@@ -35,8 +35,7 @@ pub struct Record {
     pub context: Arc<RecordContext>,
     /// The text to analyze; empty for a call that failed without any.
     pub message: String,
-    /// Where in the text a line feed stands between two parts of one message, in ascending bytes
-    /// (CONTRACT 42).
+    /// Bytes of the text at which a line feed stands between two parts of one message, ascending.
     pub part_breaks: Vec<usize>,
     /// The text is not complete, in the exchange or in the record.
     pub incomplete: bool,

@@ -8,7 +8,6 @@ mod failure;
 mod load;
 mod manual;
 mod output;
-mod output_watch;
 mod scan;
 mod serve;
 mod spool;

@@ -3,7 +3,7 @@
 
 use super::failure::Failure;
 use super::load::load;
-use super::output_watch;
+use super::output;
 use super::store::DatabaseRole;
 use crate::app::{self, ScanRequest};
 use crate::config::{DetectSettings, Overrides};
@@ -68,7 +68,7 @@ impl From<StyleArg> for MaskStyle {
 pub(super) fn run(args: ScanArgs) -> Result<(), Failure> {
     let fails_on_finds = args.fail;
     let request = request(args)?;
-    output_watch::start();
+    output::end_with_reader();
     let summary = app::scan(&request, &mut io::stdout().lock()).map_err(ended)?;
     eprintln!("{summary}");
     match (summary.problems, summary.finds()) {
@@ -84,7 +84,7 @@ pub(super) fn run(args: ScanArgs) -> Result<(), Failure> {
 fn ended(error: anyhow::Error) -> Failure {
     let cause = error.downcast_ref::<io::Error>();
     if cause.is_some_and(|cause| cause.kind() == io::ErrorKind::BrokenPipe) {
-        output_watch::end();
+        output::end();
     }
     Failure::Runtime(error)
 }

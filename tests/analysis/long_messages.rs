@@ -55,7 +55,7 @@ fn contract_26_what_is_beyond_the_budget_is_reported_and_never_shown_as_clean() 
     let stored = record(&stack, &answer["request_id"]);
     assert_says_so(&stored["answer"]);
     assert_eq!(stored["cleaned_text"], cleaned);
-    let rules = json!({"inline": {"dataclean": {"enabled": true, "clean_type": "DETECTION"}, "guardrails": {"enabled": true}}});
+    let rules = json!({"source": "inline", "inline": {"dataclean": {"enabled": true, "clean_type": "DETECTION"}, "guardrails": {"enabled": true}}});
     let body = json!({
         "application_id": stack.application_id(), "message": long(), "validation_config": rules,
     });

@@ -6,7 +6,7 @@ use std::ops::Range;
 /// A text, and what is known of how it was put together.
 #[derive(Clone, Copy, Debug)]
 pub struct Message<'a> {
-    /// The text.
+    /// What is analyzed, up to the budget.
     pub text: &'a str,
     /// Bytes of `text` at which a line feed stands between two parts of one message, ascending. A find may
     /// reach across them as if they were not there.
@@ -51,11 +51,9 @@ impl AnalysisBudget {
     }
 }
 
-/// Bytes of a portion, without what is read around it; with that it is no more than what the tagger reads
-/// at once.
+/// Bytes of a portion without its context; the tagger reads both at once.
 pub(crate) const PORTION: usize = 56 * 1024;
-/// Bytes around a portion or a part break that are read for context: no find but that of a custom pattern
-/// is longer.
+/// Bytes read around a portion or a part break. Only finds of custom patterns are longer.
 pub(crate) const CONTEXT: usize = 2 * 1024;
 /// How far from its end a portion may be cut to end with a line or a word.
 const CUT: usize = 4 * 1024;
@@ -99,7 +97,7 @@ fn portion(rest: &str) -> usize {
 
 /// The text around part breaks as it reads without them.
 pub(crate) struct JoinedParts {
-    /// The text.
+    /// Both sides of the breaks, joined.
     pub(crate) text: String,
     /// Where it begins in the whole text.
     start: usize,

@@ -78,8 +78,7 @@ impl Engine {
         }
     }
 
-    /// With further detectors, each beside those of its pattern; they have bounds of their own for one
-    /// text.
+    /// With further detectors, each beside those of its pattern. They bound their own work on a text.
     pub fn with(mut self, detectors: Vec<Box<dyn Detector>>) -> Self {
         self.detectors.whole.extend(detectors);
         self

@@ -161,7 +161,7 @@ fn a_budget_of_finds_ends_the_analysis_behind_the_portion_that_reaches_it() {
     assert_eq!(report.status, Status::PartialSuccess);
     let error = &report.errors[0];
     assert!(
-        error.starts_with("dataclean: message too long: the first 6"),
+        error.starts_with("dataclean: message too long: the first 57"),
         "{error}"
     );
     let cleaned = report.dataclean.cleaned_text.unwrap_or_default();

@@ -9,8 +9,7 @@ use super::text::Joined;
 use super::view::View;
 use std::ops::{ControlFlow, Range};
 
-/// The most places between parts that are told. Beyond it parts are not looked at without what stands
-/// between them.
+/// The most places between parts that are reported; a prompt of more parts is not read as a whole.
 const MOST_BREAKS: usize = 4_096;
 
 /// A chat completion body and its scan.

@@ -9,8 +9,7 @@ use std::ops::ControlFlow;
 /// Which messages a recorded prompt is made of (CONTRACT 3, `scan_roles`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ScanRole {
-    /// The last message with role `user` that has text, or the last message with text when none has that
-    /// role.
+    /// The last message with role `user` that has text; the last one with text when nobody is the user.
     LastUser,
     /// Every message with role `user`.
     AllUser,
