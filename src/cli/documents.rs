@@ -58,6 +58,7 @@ pub(super) fn demo_upstream(args: &DemoArgs) -> Result<(), Failure> {
     observe::logging::init(&LogSettings {
         level: "info".to_owned(),
         format: LogFormat::Text,
+        bytes_per_second: LogSettings::BYTES_PER_SECOND,
         access: AccessLogSettings::default(),
     });
     Ok(app::run_demo_upstream(args.listen)?)

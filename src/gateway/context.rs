@@ -114,10 +114,10 @@ impl CallContext {
         call.count(&self.metrics);
         let access = &self.snapshot.access;
         let Some(trace) = trace else {
-            return access.say(|| call.line());
+            return access.say(&call);
         };
         if !access.write(|| trace.access_line(&call, bytes_in)) {
-            access.say(|| call.line());
+            access.say(&call);
         }
         call_trace::export(*trace, &call, &self.clock);
     }

@@ -97,7 +97,8 @@ label!(
     EndReason {
         /// A request head was not complete within limits.header_timeout of its first byte.
         SlowHead => "slow_head",
-        /// Too many HTTP/2 frames without content, such as pings, settings and empty data.
+        /// Too many HTTP/2 frames without content: pings, settings, their acknowledgements, empty data,
+        /// window updates that no answer calls for.
         IdleFrames => "idle_frames",
         /// The TLS handshake failed, or took longer than limits.header_timeout.
         Handshake => "handshake",
@@ -253,6 +254,17 @@ label!(
         Down => "down",
         /// The text or the policies exceeded what is sent; the rest was not checked.
         Cut => "cut",
+    }
+);
+label!(
+    /// `source` label of log lines that exceeded log.bytes_per_second.
+    LogSource {
+        /// The program's own lines about anything but single calls.
+        Program => "program",
+        /// Lines of a library that log.level names.
+        Library => "library",
+        /// Short lines of calls that no model server answered, such as those without an access key.
+        Access => "access",
     }
 );
 label!(

@@ -1,19 +1,17 @@
 //! Log lines on stderr, for people or as JSON.
 
 use super::access;
-use super::stderr::{self, STDERR, Tail};
+use super::labels::LogSource;
+use super::log_budget::LOG_BUDGET;
+use super::stderr::{self, STDERR};
 use crate::config::{LogFormat, LogSettings, log_filter};
 use arc_swap::ArcSwapOption;
 use env_logger::Target;
-use log::{Metadata, Record, error};
-use std::io::Write;
+use log::{Log, Metadata, Record, error};
+use std::io::{self, Write};
 use std::panic::PanicHookInfo;
 use std::sync::{Arc, LazyLock};
 use std::time::Duration;
-
-/// The default level of pingora: it reports each broken connection as an error, and the
-/// gateway's own events already name the cause.
-const QUIET: &str = "pingora_core=error,pingora_proxy=off,sqlx=warn,h2=warn,rustls=warn,hyper=warn";
 
 /// How long the end of a process waits for unwritten lines.
 const END: Duration = Duration::from_secs(1);
@@ -23,27 +21,117 @@ const SHORT: Duration = Duration::from_millis(50);
 /// The logger of this process, which a reload changes.
 static LOGGER: LazyLock<Logger> = LazyLock::new(|| Logger(ArcSwapOption::empty()));
 
-struct Logger(ArcSwapOption<env_logger::Logger>);
+struct Logger(ArcSwapOption<Lines>);
 
-impl log::Log for Logger {
-    fn enabled(&self, metadata: &Metadata<'_>) -> bool {
-        let now = self.0.load();
-        now.as_ref().is_some_and(|logger| logger.enabled(metadata))
+/// The lines of one configuration: what is written, and in which form.
+struct Lines {
+    /// Takes what it writes from the log's budget.
+    limited: env_logger::Logger,
+    unlimited: env_logger::Logger,
+    /// Modules and targets that `log.level` names. Libraries are silent unless one of these covers them: they
+    /// report what a peer did as a fault, at a rate that the peer chooses, and the gateway's own events already
+    /// name the cause.
+    named: Vec<String>,
+}
+
+/// Where the bytes of a line are counted, if they are.
+enum Place {
+    Limited(LogSource),
+    Unlimited,
+    Nowhere,
+}
+
+/// Standard error as the loggers write to it: each call is a whole line.
+struct Tail {
+    is_limited: bool,
+}
+
+impl Write for Tail {
+    fn write(&mut self, line: &[u8]) -> io::Result<usize> {
+        if self.is_limited {
+            LOG_BUDGET.charge(line.len());
+        }
+        STDERR.push(line);
+        Ok(line.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Lines {
+    fn new(level: &str, format: LogFormat) -> Self {
+        let directives = level.split(',').filter_map(|part| part.split_once('='));
+        Self {
+            limited: logger(level, format, true),
+            unlimited: logger(level, format, false),
+            named: directives.map(|(name, _)| name.trim().to_owned()).collect(),
+        }
+    }
+
+    /// A line of an own target is recognized by its module. Short lines of calls are counted by the access log.
+    fn place(&self, record: &Record<'_>) -> Place {
+        let is_own = record
+            .module_path()
+            .is_some_and(|module| module.starts_with("monitor"));
+        let target = record.target();
+        match target {
+            access::TARGET | "log" if is_own => Place::Unlimited,
+            _ if is_own => Place::Limited(LogSource::Program),
+            _ if self.named.iter().any(|name| target.starts_with(name)) => {
+                Place::Limited(LogSource::Library)
+            }
+            _ => Place::Nowhere,
+        }
     }
 
     fn log(&self, record: &Record<'_>) {
-        if let Some(logger) = &*self.0.load() {
+        match self.place(record) {
+            Place::Unlimited => self.unlimited.log(record),
+            Place::Limited(source)
+                if self.limited.matches(record) && LOG_BUDGET.admits(source, record.level()) =>
+            {
+                self.limited.log(record);
+            }
+            Place::Limited(_) | Place::Nowhere => {}
+        }
+    }
+}
+
+impl Log for Logger {
+    fn enabled(&self, metadata: &Metadata<'_>) -> bool {
+        let now = self.0.load();
+        now.as_ref()
+            .is_some_and(|lines| lines.limited.enabled(metadata))
+    }
+
+    fn log(&self, record: &Record<'_>) {
+        if let Some(lines) = &*self.0.load() {
             if record.target() == access::TARGET {
                 // It has a thread of its own, and leaves space for lines about faults.
                 STDERR.wait_for_room();
             }
-            logger.log(record);
+            lines.log(record);
         }
     }
 
     fn flush(&self) {
         STDERR.flush(END);
     }
+}
+
+fn logger(level: &str, format: LogFormat, is_limited: bool) -> env_logger::Logger {
+    let mut builder = env_logger::Builder::new();
+    builder.parse_filters(level);
+    builder.target(Target::Pipe(Box::new(Tail { is_limited })));
+    if format == LogFormat::Json {
+        builder.format(|out, record| {
+            let time = out.timestamp_millis().to_string();
+            writeln!(out, "{}", json_line(record, &time))
+        });
+    }
+    builder.build()
 }
 
 /// Starts logging, including panics.
@@ -58,21 +146,10 @@ pub fn init(settings: &LogSettings) {
 /// Puts other levels and another format in force. Warns of a filter that names a module which has moved.
 pub fn set(settings: &LogSettings) {
     let (level, moved) = log_filter::current(&settings.level);
-    let mut builder = env_logger::Builder::new();
-    builder.parse_filters(&format!("{QUIET},{level}"));
-    builder.target(Target::Pipe(Box::new(Tail)));
-    if settings.format == LogFormat::Json {
-        builder.format(|out, record| {
-            writeln!(
-                out,
-                "{}",
-                json_line(record, &out.timestamp_millis().to_string())
-            )
-        });
-    }
-    let logger = builder.build();
-    log::set_max_level(logger.filter());
-    LOGGER.0.store(Some(Arc::new(logger)));
+    let lines = Lines::new(&level, settings.format);
+    LOG_BUDGET.set(settings.bytes_per_second);
+    log::set_max_level(lines.limited.filter());
+    LOGGER.0.store(Some(Arc::new(lines)));
     for (old, new) in moved {
         log::warn!(
             "log.level: {old} is now {}; change the filter",

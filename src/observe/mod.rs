@@ -3,6 +3,7 @@
 pub mod access;
 pub mod events;
 mod labels;
+mod log_budget;
 pub mod logging;
 mod metrics;
 mod stderr;
@@ -10,9 +11,9 @@ mod throttle;
 pub mod trace;
 
 pub use labels::{
-    AcceptFault, AttachmentOutcome, EndReason, Exhausted, FailoverReason, Outcome, QuotaLimit,
-    RemoteLabel, RemoteOutcome, RouteLabel, TelemetryOutcome, TurnRefusal, UncheckedReason,
-    UnknownCaller, UnrestoredReason, UpgradeResult, VerdictType,
+    AcceptFault, AttachmentOutcome, EndReason, Exhausted, FailoverReason, LogSource, Outcome,
+    QuotaLimit, RemoteLabel, RemoteOutcome, RouteLabel, TelemetryOutcome, TurnRefusal,
+    UncheckedReason, UnknownCaller, UnrestoredReason, UpgradeResult, VerdictType,
 };
 pub use metrics::{
     CallTimes, LimitMetrics, Metrics, OutputMetrics, RemoteMetrics, SpoolMetrics, TurnMetrics,

@@ -50,20 +50,6 @@ struct Queue {
     has_thread: bool,
 }
 
-/// [`STDERR`] as the logger writes to it: each call is a whole line.
-pub(super) struct Tail;
-
-impl Write for Tail {
-    fn write(&mut self, line: &[u8]) -> io::Result<usize> {
-        STDERR.push(line);
-        Ok(line.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
-
 impl Lines {
     /// Starts the thread once; without a thread, the caller writes its lines itself.
     pub(super) fn start(&'static self) {

@@ -4,7 +4,7 @@
 use std::time::Duration;
 use support::eventually;
 use support::frames::{
-    CONTINUATION, DATA, END_HEADERS, END_STREAM, Frames, GOAWAY, HEADERS, PING, PRIORITY,
+    ACK, CONTINUATION, DATA, END_HEADERS, END_STREAM, Frames, GOAWAY, HEADERS, PING, PRIORITY,
     RST_STREAM, SETTINGS, WINDOW_UPDATE, field, frame, head,
 };
 use support::request::{CHAT, HELLO, HELLO_STREAM, MODELS, Request};
@@ -233,34 +233,62 @@ fn a_flood_of_continuations_ends_the_connection() {
 
 #[test]
 fn floods_of_frames_that_ask_for_nothing_end_the_connection() {
-    // PING, SETTINGS, empty DATA, PRIORITY, unknown frames; their answers are never read.
-    for (kind, payload) in [
-        (PING, &b"12345678"[..]),
-        (SETTINGS, b""),
-        (SETTINGS, &[0, 4, 0, 0, 0xff, 0xff]),
-        (DATA, b""),
-        (PRIORITY, &[0, 0, 0, 0, 16]),
-        (0xfa, b"grease"),
+    // PING, SETTINGS, their acknowledgements, empty and padded DATA, PRIORITY, windows that nothing was sent
+    // for, GOAWAY, unknown frames; their answers are never read.
+    const PADDED: u8 = 8;
+    let one = &[0, 0, 0, 1][..];
+    for (kind, flags, stream, payload) in [
+        (PING, 0, 0, &b"12345678"[..]),
+        (PING, ACK, 0, b"12345678"),
+        (SETTINGS, 0, 0, b""),
+        (SETTINGS, 0, 0, &[0, 4, 0, 0, 0xff, 0xff]),
+        (SETTINGS, ACK, 0, b""),
+        (DATA, 0, 1, b""),
+        (DATA, PADDED, 1, &[2, 0, 0]),
+        (PRIORITY, 0, 1, &[0, 0, 0, 0, 16]),
+        (WINDOW_UPDATE, 0, 0, one),
+        (WINDOW_UPDATE, 0, 1, one),
+        (GOAWAY, 0, 0, &[0; 8]),
+        (0xfa, 0, 0, b"grease"),
     ] {
         let upstream = Upstream::ok();
         let stack = strict(&upstream);
-        let before = stack.process.memory();
+        let (memory, log) = (stack.process.memory(), stack.stderr().len());
         let mut frames = Frames::open(stack.gateway_addr, &[]);
-        let stream = match kind {
-            DATA | PRIORITY => 1,
-            _ => 0,
-        };
-        if stream == 1 {
-            frames.send(&frame(HEADERS, END_HEADERS, 1, &head("POST", CHAT)));
-        }
-        frames.flood(&frame(kind, 0, stream, payload), 2_000_000);
-        assert_well(&stack, before);
+        // The connection has something to wait for.
+        frames.send(&frame(HEADERS, END_HEADERS, 1, &head("POST", CHAT)));
+        frames.flood(&frame(kind, flags, stream, payload), 2_000_000);
+        let flood = format!("type {kind} flags {flags} stream {stream}");
+        assert_eq!(ended(&stack, "idle_frames"), 1.0, "{flood}");
+        assert_well(&stack, memory);
+        let logged = stack.stderr().len() - log;
+        assert!(logged < 4 << 10, "{flood}: {logged} bytes of log");
         assert_eq!(
             upstream.heads(),
             1,
             "the one that shows that others are served"
         );
     }
+}
+
+#[test]
+fn windows_for_an_answer_that_is_read_end_no_connection() {
+    // A reader that opens both windows for each piece that it was sent, however small.
+    let (upstream, feed) = Upstream::fed();
+    let stack = strict(&upstream);
+    let mut frames = Frames::open(stack.gateway_addr, &[]);
+    let request = frame(HEADERS, END_HEADERS, 1, &head("POST", CHAT));
+    let body = frame(DATA, END_STREAM, 1, HELLO_STREAM.as_bytes());
+    frames.send(&[request, body].concat());
+    feed.send(SSE_HEAD);
+    for _ in 0..3_000 {
+        feed.chunk(":\n\n");
+        let piece = frames.find(|frame| frame.kind == DATA).expect("a piece");
+        let size = u32::try_from(piece.payload.len()).unwrap().to_be_bytes();
+        let windows = [0, 1].map(|stream| frame(WINDOW_UPDATE, 0, stream, &size));
+        frames.send(&windows.concat());
+    }
+    assert_eq!(ended(&stack, "idle_frames"), 0.0);
 }
 
 #[test]

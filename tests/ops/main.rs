@@ -7,6 +7,7 @@ mod commands;
 mod config;
 mod crowd;
 mod documented;
+mod log_bytes;
 mod memory;
 mod packages;
 mod reload;

@@ -2,7 +2,7 @@
 
 use crate::config::reading::reader::Reader;
 use crate::config::role::Role;
-use crate::config::values::units;
+use crate::config::values::units::{self, GIB, KIB};
 use std::path::PathBuf;
 
 /// The keys of `log`.
@@ -12,8 +12,15 @@ pub struct LogSettings {
     pub level: String,
     /// Format of the lines on standard error.
     pub format: LogFormat,
+    /// Bytes a second that the log may grow by; further lines are counted.
+    pub bytes_per_second: u64,
     /// `log.access`, of a gateway.
     pub access: AccessLogSettings,
+}
+
+impl LogSettings {
+    /// Just under 1 MiB a minute.
+    pub const BYTES_PER_SECOND: u64 = 16 * KIB;
 }
 
 /// Format of log lines on stderr.
@@ -74,6 +81,9 @@ pub(crate) fn read(r: &mut Reader<'_>, role: Role) -> LogSettings {
         format: r
             .read("log.format", &units::word(FORMATS))
             .unwrap_or(LogFormat::Text),
+        bytes_per_second: r
+            .read("log.bytes_per_second", &units::size(KIB..=GIB))
+            .unwrap_or(LogSettings::BYTES_PER_SECOND),
         access: match role {
             Role::Analysis => AccessLogSettings::default(),
             Role::All | Role::Gateway => access(r),

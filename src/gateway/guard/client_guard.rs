@@ -65,6 +65,13 @@ impl ClientGuard {
         }
     }
 
+    /// Counts bytes that were written to the client.
+    pub(super) fn add_sent(&mut self, bytes: usize) {
+        if let Protocol::Http2(frames) = &mut self.protocol {
+            frames.add_sent(bytes);
+        }
+    }
+
     /// Returns the result of a read, or an error when the connection has to end.
     pub(super) fn check(
         &mut self,

@@ -134,6 +134,14 @@ impl GuardedStream {
         Poll::Pending
     }
 
+    /// Reports what was written to a client to its guard.
+    fn count_written(&mut self, written: Poll<io::Result<usize>>) -> Poll<io::Result<usize>> {
+        if let (Some(guard), Poll::Ready(Ok(bytes))) = (&mut self.guard, &written) {
+            guard.add_sent(*bytes);
+        }
+        written
+    }
+
     /// Writes the held bytes.
     fn poll_held_write(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         let Some(held) = &mut self.held_write else {
@@ -191,7 +199,7 @@ impl AsyncWrite for GuardedStream {
             Poll::Ready(Err(error)) => return Poll::Ready(Err(error)),
             Poll::Pending => Poll::Pending,
         };
-        match written {
+        match self.count_written(written) {
             Poll::Pending => self.poll_answer(cx).map(Err),
             written => written,
         }
@@ -223,7 +231,8 @@ impl AsyncWrite for GuardedStream {
             let first = bufs.iter().find(|buf| !buf.is_empty());
             return self.poll_write(cx, first.map_or(&[], |buf| buf));
         }
-        Pin::new(&mut self.inner).poll_write_vectored(cx, bufs)
+        let written = Pin::new(&mut self.inner).poll_write_vectored(cx, bufs);
+        self.count_written(written)
     }
 
     fn is_write_vectored(&self) -> bool {

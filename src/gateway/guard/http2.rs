@@ -1,8 +1,10 @@
 //! Follows the frames of an HTTP/2 client by their heads: where a header block begins and ends, and how
 //! many frames cause work without asking for anything. The h2 crate parses the frames themselves.
 //!
-//! Pingora and h2 bound neither the time that a header block may stay incomplete nor the rate of pings,
-//! settings and empty frames.
+//! Pingora and h2 bound neither the time that a header block may stay incomplete nor the rate of frames that
+//! ask for nothing. Every frame that is neither part of a header block nor content costs one of a budget,
+//! acknowledgements and unknown types included: h2 logs each ping acknowledgement that it did not wait for.
+//! Window updates are paid for by the bytes that the client was sent, since reading an answer takes them.
 
 use std::time::Instant;
 
@@ -11,6 +13,9 @@ use std::time::Instant;
 const IDLE_FRAMES: u32 = 1000;
 /// Idle frames that a refill grants for each second since the one before.
 const IDLE_FRAMES_PER_SECOND: u32 = 100;
+/// Bytes sent to the client that pay for one window update. The smallest DATA frame with content has ten
+/// bytes, and a client may open two windows for each.
+const BYTES_PER_WINDOW_UPDATE: u64 = 4;
 /// RFC 9113 §3.4.
 const PREFACE_LENGTH: usize = 24;
 /// RFC 9113 §4.1.
@@ -25,6 +30,10 @@ pub(super) struct Http2Frames {
     in_header_block: bool,
     /// The current frame is the last of its header block.
     ends_header_block: bool,
+    /// The next byte is the pad length of a DATA frame that does not end its stream.
+    awaits_pad_length: bool,
+    /// Bytes sent to the client that no window update has used up.
+    unspent_bytes: u64,
     idle_frames_left: u32,
     refilled: Instant,
 }
@@ -39,6 +48,8 @@ impl Http2Frames {
             payload_left: 0,
             in_header_block: false,
             ends_header_block: false,
+            awaits_pad_length: false,
+            unspent_bytes: 0,
             idle_frames_left: IDLE_FRAMES,
             refilled: Instant::now(),
         }
@@ -49,6 +60,9 @@ impl Http2Frames {
         skip(&mut self.preface_left, &mut bytes);
         while !bytes.is_empty() {
             if self.payload_left > 0 {
+                if self.is_padding_alone(bytes[0]) && !self.spend_idle_frame() {
+                    return false;
+                }
                 skip(&mut self.payload_left, &mut bytes);
                 self.end_header_block_if_complete();
                 continue;
@@ -67,6 +81,11 @@ impl Http2Frames {
         true
     }
 
+    /// Counts bytes that were sent to the client.
+    pub(super) fn add_sent(&mut self, bytes: usize) {
+        self.unspent_bytes = self.unspent_bytes.saturating_add(bytes as u64);
+    }
+
     /// Whether a header block has begun and is incomplete.
     pub(super) fn is_in_head(&self) -> bool {
         self.in_header_block
@@ -75,14 +94,11 @@ impl Http2Frames {
     fn start_frame(&mut self) -> bool {
         const DATA: u8 = 0x0;
         const HEADERS: u8 = 0x1;
-        const SETTINGS: u8 = 0x4;
-        const PING: u8 = 0x6;
-        const GOAWAY: u8 = 0x7;
         const WINDOW_UPDATE: u8 = 0x8;
         const CONTINUATION: u8 = 0x9;
-        // END_STREAM of DATA and ACK of SETTINGS and PING are the same bit.
-        const END_STREAM_OR_ACK: u8 = 0x1;
+        const END_STREAM: u8 = 0x1;
         const END_HEADERS: u8 = 0x4;
+        const PADDED: u8 = 0x8;
         let [a, b, c, kind, flags, ..] = self.head;
         self.payload_left = u32::from_be_bytes([0, a, b, c]) as usize;
         let is_allowed = match kind {
@@ -91,13 +107,24 @@ impl Http2Frames {
                 self.ends_header_block = flags & END_HEADERS != 0;
                 true
             }
-            GOAWAY | WINDOW_UPDATE => true,
-            DATA if self.payload_left > 0 => true,
-            DATA | SETTINGS | PING if flags & END_STREAM_OR_ACK != 0 => true,
+            DATA if flags & END_STREAM != 0 => true,
+            DATA if self.payload_left > 0 => {
+                self.awaits_pad_length = flags & PADDED != 0;
+                true
+            }
+            WINDOW_UPDATE if self.unspent_bytes >= BYTES_PER_WINDOW_UPDATE => {
+                self.unspent_bytes -= BYTES_PER_WINDOW_UPDATE;
+                true
+            }
             _ => self.spend_idle_frame(),
         };
         self.end_header_block_if_complete();
         is_allowed
+    }
+
+    /// Whether the current DATA frame holds padding alone. `first` is the first byte of its payload.
+    fn is_padding_alone(&mut self, first: u8) -> bool {
+        std::mem::take(&mut self.awaits_pad_length) && usize::from(first) + 1 >= self.payload_left
     }
 
     fn end_header_block_if_complete(&mut self) {
@@ -159,15 +186,50 @@ mod tests {
         assert!(frames.push(&frame(1, 5, b"")) && !frames.in_header_block);
     }
 
+    /// How many of the same frame are taken, at most twice the budget.
+    fn taken(frames: &mut Http2Frames, bytes: &[u8]) -> u32 {
+        let sent = 0..IDLE_FRAMES * 2;
+        u32::try_from(sent.take_while(|_| frames.push(bytes)).count()).unwrap()
+    }
+
     #[test]
-    fn idle_frames_are_bounded_and_others_are_not() {
-        let mut frames = after_preface();
-        for _ in 0..IDLE_FRAMES * 2 {
-            assert!(frames.push(&frame(0, 0, b"body")) && frames.push(&frame(0, 1, b"")));
-            assert!(frames.push(&frame(8, 0, b"upd8")) && frames.push(&frame(6, 1, b"12345678")));
+    fn every_frame_without_work_costs_one_of_the_budget() {
+        let ping: &[u8] = b"12345678";
+        for (kind, flags, payload) in [
+            (6, 0, ping),
+            (6, 1, ping),
+            (4, 0, b""),
+            (4, 1, b""),
+            (0, 0, b""),
+            (0, 8, b"\x02\0\0"),
+            (2, 0, b"\0\0\0\0\x10"),
+            (3, 0, b"\0\0\0\x08"),
+            (5, 4, b"\0\0\0\x02"),
+            (7, 0, ping),
+            (8, 0, b"\0\0\0\x01"),
+            (0xfa, 0, b"grease"),
+        ] {
+            let taken = taken(&mut after_preface(), &frame(kind, flags, payload));
+            // The refill grants a few more where the test is slow.
+            assert!(
+                (IDLE_FRAMES..IDLE_FRAMES * 2).contains(&taken),
+                "type {kind} flags {flags}: {taken}"
+            );
         }
-        let ping = frame(6, 0, b"12345678");
-        let taken = (0..IDLE_FRAMES * 2).take_while(|_| frames.push(&ping));
-        assert!((IDLE_FRAMES as usize..).contains(&taken.count()));
+    }
+
+    #[test]
+    fn content_and_the_windows_for_what_was_sent_cost_nothing() {
+        let mut frames = after_preface();
+        let padded = frame(0, 8, b"\x02body\0\0");
+        for _ in 0..IDLE_FRAMES * 2 {
+            assert!(frames.push(&frame(0, 0, b"body")) && frames.push(&padded));
+            assert!(frames.push(&frame(0, 1, b"")) && frames.push(&frame(0, 9, b"\x01\0")));
+            // The smallest DATA frame, and the windows of its stream and of the connection.
+            frames.add_sent(10);
+            let update = frame(8, 0, b"\0\0\0\x01");
+            assert!(frames.push(&update) && frames.push(&update));
+        }
+        assert_eq!(frames.idle_frames_left, IDLE_FRAMES);
     }
 }

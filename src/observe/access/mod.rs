@@ -7,7 +7,9 @@ mod sink;
 
 pub use line::AccessLine;
 
-use super::events::{AccessLinesLost, LinesLost};
+use super::events::{AccessLinesLost, CallEnded, LinesLost};
+use super::labels::LogSource;
+use super::log_budget::LOG_BUDGET;
 use super::metrics::Metrics;
 use crate::config::{AccessLogPlace, AccessLogSettings};
 use arc_swap::ArcSwapOption;
@@ -21,6 +23,8 @@ use std::time::{Duration, Instant};
 
 /// Of the log's short lines.
 pub(super) const TARGET: &str = "access";
+/// Bytes that the log adds to a short line, at most: time, level and target.
+const FRAME: usize = 80;
 /// Lines put together for one write, at most.
 const TOGETHER: usize = 64 << 10;
 /// How long a stop waits for what is queued.
@@ -141,15 +145,26 @@ impl AccessLog {
         true
     }
 
-    /// The same with a short line for the log, where the access log is off. A lost line is counted without a
-    /// log line, which would wait for the same reader.
-    pub fn say(&self, line: impl FnOnce() -> String) {
+    /// The same with a short line for the log, where the access log is off. Lines of calls that no model
+    /// server answered are bounded by `log.bytes_per_second`: anybody can cause them. A lost line is counted
+    /// without a log line, which would wait for the same reader.
+    pub fn say(&self, call: &CallEnded<'_>) {
         if !log_enabled!(target: TARGET, Level::Info) {
             return;
         }
-        if let Some(Writer::Short(lines)) = self.writer.load().as_deref()
-            && let Err(TrySendError::Full(_)) = lines.try_send(line())
-        {
+        let writer = self.writer.load();
+        let Some(Writer::Short(lines)) = writer.as_deref() else {
+            return;
+        };
+        let is_limited = !call.is_answered();
+        if is_limited && !LOG_BUDGET.admits(LogSource::Access, Level::Info) {
+            return;
+        }
+        let line = call.line();
+        if is_limited {
+            LOG_BUDGET.charge(line.len() + FRAME);
+        }
+        if let Err(TrySendError::Full(_)) = lines.try_send(line) {
             let reason = LinesLost::Queue;
             AccessLinesLost { reason, count: 1 }.count(&self.metrics);
         }

@@ -31,6 +31,16 @@ impl CallEnded<'_> {
         metrics.call_ended(self.route, self.outcome, self.times);
     }
 
+    /// Whether a model server took the call and answered it, or a policy did. A caller without a key that
+    /// they accept causes no such call.
+    pub fn is_answered(&self) -> bool {
+        use RouteLabel::{Chat, Docs, Embeddings, Models, Other};
+        match self.route {
+            Chat | Embeddings | Models => matches!(self.outcome, Outcome::Ok | Outcome::Blocked),
+            Docs | Other => false,
+        }
+    }
+
     /// The short line of the log.
     pub fn line(&self) -> String {
         format!(
@@ -55,11 +65,18 @@ impl CallEnded<'_> {
 /// An upstream connection failed before it could accept a byte; the call is tried again once.
 pub struct UpstreamRetried;
 
+static RETRIED: LazyLock<Throttle> = LazyLock::new(|| Throttle::every(Duration::from_secs(10)));
+
 impl UpstreamRetried {
-    /// Counts and logs.
+    /// Counts; says it at most once in ten seconds.
     pub fn emit(&self, metrics: &Metrics) {
         metrics.upstream_retries.inc();
-        info!(target: "gateway", "upstream connection accepted no byte, retrying once");
+        if let Some(count) = RETRIED.pass() {
+            info!(
+                target: "gateway",
+                "upstream connection accepted no byte, retrying once ({count} since the last line)",
+            );
+        }
     }
 }
 

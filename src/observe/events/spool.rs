@@ -71,15 +71,17 @@ pub struct SpoolLost {
 }
 
 impl SpoolLost {
-    /// Counts and says it.
+    /// Counts; says it at most once in ten seconds, with how often it came since.
     pub fn emit(&self, metrics: &Metrics) {
         metrics.spool.lost(self.reason, self.count);
-        log::error!(
-            target: "telemetry",
-            "{} records evicted from the spool undelivered, reason: {} (spool.max_bytes, spool.max_age)",
-            self.count,
-            self.reason,
-        );
+        if let Some(times) = EVICTED.pass() {
+            log::error!(
+                target: "telemetry",
+                "{} records evicted from the spool undelivered, reason: {} (spool.max_bytes, spool.max_age; {times} times since the last line)",
+                self.count,
+                self.reason,
+            );
+        }
     }
 }
 
@@ -211,6 +213,7 @@ static DAMAGED: LazyLock<Throttle> = LazyLock::new(|| Throttle::every(Duration::
 static ACKNOWLEDGEMENTS: LazyLock<Throttle> =
     LazyLock::new(|| Throttle::every(Duration::from_secs(10)));
 static RECORDS: LazyLock<Throttle> = LazyLock::new(|| Throttle::every(Duration::from_secs(10)));
+static EVICTED: LazyLock<Throttle> = LazyLock::new(|| Throttle::every(Duration::from_secs(10)));
 static DELAYED: LazyLock<Throttle> = LazyLock::new(|| Throttle::every(Duration::from_secs(10)));
 static LETTERS: LazyLock<Throttle> = LazyLock::new(|| Throttle::every(Duration::from_secs(10)));
 static DISK: LazyLock<Throttle> = LazyLock::new(|| Throttle::every(Duration::from_secs(10)));

@@ -19,9 +19,10 @@ pub use turns::TurnMetrics;
 pub use upstreams::UpstreamMetrics;
 
 use super::labels::{
-    AttachmentOutcome, EndReason, Outcome, RouteLabel, TelemetryOutcome, UncheckedReason,
-    UnrestoredReason, UpgradeResult, VerdictType,
+    AttachmentOutcome, EndReason, LogSource, Outcome, RouteLabel, TelemetryOutcome,
+    UncheckedReason, UnrestoredReason, UpgradeResult, VerdictType,
 };
+use super::log_budget::LOG_BUDGET;
 use super::stderr;
 use monitor_model::{GATEWAY_VERSION, Overhead, Stage};
 use prometheus::{
@@ -117,6 +118,10 @@ const LOG_LINES_LOST: About = (
     "monitor_log_lines_lost_total",
     "Lines of the log that were not written: nobody read standard error, or it failed.",
 );
+const LOG_LINES_SUPPRESSED: About = (
+    "monitor_log_lines_suppressed_total",
+    "Lines of the log that were not written because they exceeded log.bytes_per_second, by source.",
+);
 const UPGRADES: About = (
     "monitor_upgrades_total",
     "Upgrades: hand-overs to another process, by result.",
@@ -165,6 +170,7 @@ pub struct Metrics {
     /// 1 while the process drains.
     pub draining: IntGauge,
     log_lines_lost: IntCounter,
+    log_lines_suppressed: IntCounterVec,
     upgrades: IntCounterVec,
     reloads: IntCounterVec,
     /// Records that wait for the backend, and dead letters.
@@ -193,6 +199,7 @@ impl Metrics {
         let ended = ended.map(|reason| reason.as_str());
         let unrestored = unrestored.map(|reason| reason.as_str());
         let files = files.map(|outcome| outcome.as_str());
+        let sources = LogSource::ALL.iter().map(|source| source.as_str());
         Ok(Self {
             routes: per_route(&registry)?,
             telemetry: per_stage(&registry)?,
@@ -212,6 +219,7 @@ impl Metrics {
             retention_failures: counter(&registry, RETENTION_FAILURES)?,
             draining: gauge(&registry, DRAINING)?,
             log_lines_lost: counter(&registry, LOG_LINES_LOST)?,
+            log_lines_suppressed: labelled(&registry, LOG_LINES_SUPPRESSED, "source", sources)?,
             upgrades: labelled(&registry, UPGRADES, "result", results())?,
             reloads: labelled(&registry, RELOADS, "result", results())?,
             spool: SpoolMetrics::new(&registry)?,
@@ -292,6 +300,13 @@ impl Metrics {
     /// The text of `/metrics`.
     pub fn render(&self) -> Vec<u8> {
         self.log_lines_lost.inc_by(stderr::lost());
+        for source in LogSource::ALL {
+            let suppressed = LOG_BUDGET.take_suppressed(*source);
+            let counter = self
+                .log_lines_suppressed
+                .with_label_values(&[source.as_str()]);
+            counter.inc_by(suppressed);
+        }
         let mut text = Vec::with_capacity(16 * 1024);
         // Writing into memory cannot fail.
         let _ = TextEncoder::new().encode(&self.registry.gather(), &mut text);

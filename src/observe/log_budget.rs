@@ -1,0 +1,173 @@
+//! Bounds the bytes a second that the log grows by (`log.bytes_per_second`), so that no client can fill a disk
+//! by causing lines, whoever writes them. Lines beyond the bound are counted, and a line now and then reports
+//! how many.
+//!
+//! One budget for all lines. Less important ones leave a part of it to those above them: a flood of refused
+//! calls cannot suppress a warning, nor warnings an error. Lines about the log itself are not bounded here;
+//! they have a rate of their own.
+
+use super::labels::LogSource;
+use super::throttle::Throttle;
+use log::{Level, warn};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+/// The seconds' worth of bytes that may be written at once. With the default of 16 KiB a second, no minute
+/// has more than 1,008 KiB.
+const BURST_SECONDS: f64 = 3.0;
+/// Between two lines about suppressed lines.
+const NOTICE: Duration = Duration::from_secs(10);
+
+/// The budget of this process.
+pub(super) static LOG_BUDGET: LazyLock<LogBudget> = LazyLock::new(LogBudget::new);
+
+pub(super) struct LogBudget {
+    bucket: Mutex<Bucket>,
+    /// Lines that no metric has counted yet, by [`LogSource`].
+    suppressed: [AtomicU64; 3],
+    notice: Throttle,
+}
+
+/// A token bucket of bytes.
+struct Bucket {
+    bytes_per_second: f64,
+    /// Negative after a line that was longer than what was left.
+    left: f64,
+    refilled: Instant,
+}
+
+impl LogBudget {
+    fn new() -> Self {
+        Self {
+            bucket: Mutex::new(Bucket {
+                bytes_per_second: 0.0,
+                left: 0.0,
+                refilled: Instant::now(),
+            }),
+            suppressed: Default::default(),
+            notice: Throttle::every(NOTICE),
+        }
+    }
+
+    /// Puts another rate in force, with a full budget.
+    pub(super) fn set(&self, bytes_per_second: u64) {
+        self.lock().set(bytes_per_second, Instant::now());
+    }
+
+    /// Whether a line may be written. One that may not is counted.
+    pub(super) fn admits(&self, source: LogSource, level: Level) -> bool {
+        let is_admitted = self.lock().admits(reserve(source, level), Instant::now());
+        if !is_admitted {
+            self.suppressed[source as usize].fetch_add(1, Ordering::Relaxed);
+            if let Some(count) = self.notice.pass() {
+                warn!(
+                    target: "log",
+                    "log lines suppressed: they exceed log.bytes_per_second ({count} since the last line)"
+                );
+            }
+        }
+        is_admitted
+    }
+
+    /// Takes the bytes of a line that is written.
+    pub(super) fn charge(&self, bytes: usize) {
+        self.lock().left -= bytes as f64;
+    }
+
+    /// Lines of this source that were suppressed since this was last asked.
+    pub(super) fn take_suppressed(&self, source: LogSource) -> u64 {
+        self.suppressed[source as usize].swap(0, Ordering::Relaxed)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Bucket> {
+        self.bucket.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The seconds' worth of bytes that a line must leave for more important ones.
+fn reserve(source: LogSource, level: Level) -> f64 {
+    match (source, level) {
+        (LogSource::Library | LogSource::Access, _) => 1.5,
+        (LogSource::Program, Level::Error) => 0.0,
+        (LogSource::Program, Level::Warn) => 0.5,
+        (LogSource::Program, _) => 1.0,
+    }
+}
+
+impl Bucket {
+    fn set(&mut self, bytes_per_second: u64, now: Instant) {
+        self.bytes_per_second = bytes_per_second as f64;
+        self.left = self.bytes_per_second * BURST_SECONDS;
+        self.refilled = now;
+    }
+
+    fn admits(&mut self, reserve_seconds: f64, now: Instant) -> bool {
+        let waited = now.saturating_duration_since(self.refilled).as_secs_f64();
+        let refilled = self.left + waited * self.bytes_per_second;
+        self.left = refilled.min(self.bytes_per_second * BURST_SECONDS);
+        self.refilled = now;
+        self.left > self.bytes_per_second * reserve_seconds
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const RATE: u64 = 16 << 10;
+    const LINE: f64 = 200.0;
+
+    fn bucket(now: Instant) -> Bucket {
+        let mut bucket = Bucket {
+            bytes_per_second: 0.0,
+            left: 0.0,
+            refilled: now,
+        };
+        bucket.set(RATE, now);
+        bucket
+    }
+
+    /// Writes as many lines as there may be at once; returns their bytes.
+    fn fill(bucket: &mut Bucket, source: LogSource, level: Level, now: Instant) -> f64 {
+        let mut written = 0.0;
+        while bucket.admits(reserve(source, level), now) {
+            bucket.left -= LINE;
+            written += LINE;
+        }
+        written
+    }
+
+    #[test]
+    fn no_minute_of_a_flood_has_a_mebibyte() {
+        let start = Instant::now();
+        let mut bucket = bucket(start);
+        let mut written = 0.0;
+        for tick in 0..=60_000 {
+            let now = start + Duration::from_millis(tick);
+            for level in [Level::Info, Level::Warn, Level::Error] {
+                written += fill(&mut bucket, LogSource::Program, level, now);
+            }
+        }
+        assert!(
+            (60.0 * RATE as f64..1_048_576.0).contains(&written),
+            "{written}"
+        );
+    }
+
+    #[test]
+    fn refused_calls_and_libraries_leave_space_for_lines_and_lines_for_errors() {
+        let now = Instant::now();
+        let mut bucket = bucket(now);
+        for (source, level) in [
+            (LogSource::Access, Level::Info),
+            (LogSource::Program, Level::Info),
+            (LogSource::Program, Level::Warn),
+            (LogSource::Program, Level::Error),
+        ] {
+            assert!(fill(&mut bucket, source, level, now) > 0.0, "{level}");
+            let library = reserve(LogSource::Library, Level::Error);
+            assert!(!bucket.admits(library, now), "{level}");
+        }
+    }
+}
