@@ -89,6 +89,9 @@ pub enum ApiError {
          exhausted: try again"
     )]
     Overloaded,
+    /// A header that has one value occurs with different ones.
+    #[error("the header {0} is present more than once with different values: send one")]
+    AmbiguousHeader(&'static str),
     /// `Content-Type` is not JSON.
     #[error("the body must be JSON: send `Content-Type: application/json`")]
     NotJsonType,
@@ -164,7 +167,7 @@ impl ApiError {
             | Self::OtherApplication
             | Self::NotForBound
             | Self::ScopeNotOwn(_) => 403,
-            Self::NotJson(_) | Self::BrokenMultipart => 400,
+            Self::NotJson(_) | Self::BrokenMultipart | Self::AmbiguousHeader(_) => 400,
             Self::TooLarge(_)
             | Self::TooManyLines(_)
             | Self::FileTooLarge(_)

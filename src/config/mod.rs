@@ -52,8 +52,8 @@ pub use values::url::BaseUrl;
 
 pub use monitor_model::{Services, ShownWhen, StoreSettings, StoreSsl};
 
+use reading::document::Document;
 use reading::reader::Reader;
-use reading::yaml;
 use sources::Sources;
 use std::path::{Path, PathBuf};
 
@@ -70,7 +70,7 @@ pub fn load(
     overrides: &Overrides,
     env: Environment<'_>,
 ) -> Result<Settings, Problems> {
-    let (document, mut problems) = match file.map(yaml::Document::read) {
+    let (document, mut problems) = match file.map(Document::read) {
         None => (None, Vec::new()),
         Some(Ok((document, duplicates))) => (Some(document), duplicates),
         Some(Err(problem)) => (None, vec![problem]),
@@ -105,7 +105,7 @@ pub fn data_dir(
     overrides: &Overrides,
     env: Environment<'_>,
 ) -> Result<PathBuf, Problems> {
-    let document = file.map(yaml::Document::read).transpose();
+    let document = file.map(Document::read).transpose();
     let document = document.map_err(|problem| Problems::new(vec![problem]))?;
     let mut reader = Reader::new(Sources {
         role: Role::All,

@@ -1,6 +1,6 @@
 //! Where values come from: the command line, the environment, the YAML file.
 
-use super::reading::yaml::Document;
+use super::reading::document::Document;
 use super::role::Role;
 
 /// Values of the command line, as typed; they win over everything else.

@@ -16,6 +16,9 @@ use std::fs::File;
 use std::net::{IpAddr, SocketAddr};
 use std::path::Path;
 
+/// The largest file of certificates; the authorities of a whole system take a quarter of a mebibyte.
+const LARGEST_PEM: u64 = 4 << 20;
+
 /// Reports every contradiction of the settings a role uses.
 pub(super) fn contradictions(settings: &Settings, role: Role, reader: &mut Reader<'_>) {
     let listeners = listeners(settings, role);
@@ -293,9 +296,14 @@ fn client(
 
 /// Reports a file that cannot be read. `name` is put before the text where the key alone does not identify the file.
 fn readable(path: &Path, key: &str, name: &str, reader: &mut Reader<'_>) -> bool {
-    let reason = match File::open(path).and_then(|file| file.metadata()) {
-        Ok(metadata) if metadata.is_file() => return true,
-        Ok(_) => "it is not a file".to_owned(),
+    // Looked at first: opening a pipe waits, and a device has no end.
+    let reason = match std::fs::metadata(path) {
+        Ok(found) if !found.is_file() => "it is not a file".to_owned(),
+        Ok(found) if found.len() > LARGEST_PEM => format!("it is larger than {LARGEST_PEM} bytes"),
+        Ok(_) => match File::open(path) {
+            Ok(_) => return true,
+            Err(error) => error.to_string(),
+        },
         Err(error) => error.to_string(),
     };
     let path = path.display();

@@ -21,6 +21,8 @@ pub(crate) enum CallError {
     NotJson(SyntaxError),
     /// The length of the request or the lines of its head are malformed or ambiguous (CONTRACT 10).
     BadFraming,
+    /// A header that has one value occurs with different ones.
+    AmbiguousHeader(&'static str),
     /// The client sent its body too slowly.
     SlowBody,
     /// The body exceeds the memory of all calls together.
@@ -73,6 +75,7 @@ impl CallError {
             Self::WrongMethod(allow) => (405, InvalidRequestError, format!("this path answers {allow} only")),
             Self::NotJson(error) => (400, InvalidRequestError, format!("the request body is {error}")),
             Self::BadFraming => (400, InvalidRequestError, "the length of the request or the lines of its head are malformed or ambiguous; send either one Content-Length or well-formed chunks, and end each line of the head with CR LF".into()),
+            Self::AmbiguousHeader(name) => (400, InvalidRequestError, format!("the header {name} is present more than once with different values; send one")),
             Self::SlowBody => (408, InvalidRequestError, "the request body did not arrive in time (limits.header_timeout)".into()),
             Self::TooLarge => (413, InvalidRequestError, "the request body is larger than the gateway may hold (limits.buffered_bytes)".into()),
             Self::Connect(why) => (502, GatewayError, format!("the upstream cannot be reached: {why}")),
@@ -139,6 +142,7 @@ impl CallError {
             Self::WrongMethod(_) => "wrong_method",
             Self::NotJson(_) => "not_json",
             Self::BadFraming => "bad_framing",
+            Self::AmbiguousHeader(_) => "ambiguous_header",
             Self::SlowBody => "slow_body",
             Self::TooLarge => "too_large",
             Self::Connect(_) => "connect",
@@ -221,6 +225,10 @@ mod tests {
         let table = [
             ("Gateway400InvalidJson", CallError::NotJson(not_json)),
             ("Gateway400Framing", CallError::BadFraming),
+            (
+                "Gateway400AmbiguousHeader",
+                CallError::AmbiguousHeader("X-Application-Id"),
+            ),
             ("Gateway401MissingKey", CallError::Key(KeyError::Missing)),
             ("Gateway401RefusedKey", CallError::KeyRefused),
             (

@@ -42,6 +42,9 @@ const HOP_BY_HOP: [&str; 11] = [
 pub(crate) const REQUEST_ID: &str = "x-request-id";
 const LONGEST_REQUEST_ID: usize = 200;
 
+/// Headers that have one value, as clients write them.
+const SINGLE_VALUED: [&str; 4] = ["X-Application-Id", "X-User-Id", "X-Session-Id", "Host"];
+
 /// The ids in a request's gateway-extension headers, unparsed.
 #[derive(Debug, Default)]
 pub(crate) struct Extensions {
@@ -66,10 +69,24 @@ impl Extensions {
     }
 }
 
-/// The client's X-Request-Id if it is at most 200 visible ASCII characters, else a new UUID.
+/// The header with one value that a request has with different ones: two readers could disagree about which
+/// counts. The same value twice is one.
+pub(crate) fn ambiguous(headers: &HeaderMap) -> Option<&'static str> {
+    let is_ambiguous = |name: &&&str| {
+        let values = headers.get_all(**name).iter();
+        let mut values = values.map(|value| value.as_bytes().trim_ascii());
+        let first = values.next();
+        values.any(|other| Some(other) != first)
+    };
+    SINGLE_VALUED.iter().find(is_ambiguous).copied()
+}
+
+/// The client's X-Request-Id if there is one of at most 200 visible ASCII characters, else a new UUID.
 pub(crate) fn request_id(headers: &HeaderMap) -> String {
-    headers
-        .get(REQUEST_ID)
+    let mut values = headers.get_all(REQUEST_ID).iter();
+    let first = values.next();
+    first
+        .filter(|first| values.all(|other| other == first))
         .and_then(|value| value.to_str().ok())
         .filter(|id| {
             (1..=LONGEST_REQUEST_ID).contains(&id.len()) && id.bytes().all(|b| b.is_ascii_graphic())

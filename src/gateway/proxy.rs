@@ -35,7 +35,7 @@ impl Gateway {
         Self { state }
     }
 
-    /// Checks route, framing and access key, in this order (CONTRACT 9). Returns a route of §4.1.
+    /// Checks route, framing, access key and other headers, in this order (CONTRACT 9). Returns a route of §4.1.
     fn authorize(
         &self,
         session: &Session,
@@ -60,6 +60,9 @@ impl Gateway {
             let application = head.headers.get("x-application-id");
             ctx.tenant = Tenant::new(&key, &application.map(HeaderValue::as_bytes));
             ctx.access_key = Some(key);
+        }
+        if let Some(name) = headers::ambiguous(&head.headers) {
+            return Err(CallError::AmbiguousHeader(name));
         }
         match route {
             Route::WrongMethod { allow, .. } => Err(CallError::WrongMethod(allow)),

@@ -2,7 +2,7 @@
 //! lines and by whatever port; lines beyond that are counted, and none is lost in silence.
 
 use std::io::Write;
-use std::net::TcpStream;
+use std::net::{Shutdown, TcpStream};
 use std::time::Instant;
 use support::frames::{ACK, Frames, PING, frame};
 use support::http::Conn;
@@ -117,6 +117,7 @@ fn malformed_input_on_any_port_leaves_next_to_nothing_in_the_log() {
             for _ in 0..CONNECTIONS {
                 let mut stranger = TcpStream::connect(address).unwrap();
                 stranger.write_all(input).unwrap();
+                let _ = stranger.shutdown(Shutdown::Write);
                 let _ = std::io::copy(&mut stranger, &mut std::io::sink());
             }
         }

@@ -6,7 +6,7 @@ use crate::analysis::error::ApiError;
 use crate::analysis::{Services, ui};
 use axum::Router;
 use axum::extract::{Request, State};
-use axum::middleware::{Next, from_fn_with_state};
+use axum::middleware::{Next, from_fn, from_fn_with_state};
 use axum::response::Response;
 use monitor_model::{GATEWAY_HEADER, GatewayReport};
 use std::sync::Arc;
@@ -27,6 +27,23 @@ pub fn router(services: Arc<Services>) -> Router {
         .method_not_allowed_fallback(async || ApiError::MethodNotAllowed)
         .with_state(services.clone())
         .merge(ui::router(services))
+        .layer(from_fn(refuse_ambiguous))
+}
+
+/// Headers that have one value. `Authorization` and `If-Match` are refused where they are read.
+const SINGLE_VALUED: [&str; 4] = ["Host", "Content-Type", "Sec-Fetch-Site", GATEWAY_HEADER];
+
+/// Refuses a request that two readers could take for different ones. The same value twice is one.
+async fn refuse_ambiguous(request: Request, next: Next) -> Result<Response, ApiError> {
+    let is_ambiguous = |name: &&&'static str| {
+        let mut values = request.headers().get_all(**name).iter();
+        let first = values.next();
+        values.any(|other| Some(other) != first)
+    };
+    match SINGLE_VALUED.iter().find(is_ambiguous) {
+        Some(name) => Err(ApiError::AmbiguousHeader(name)),
+        None => Ok(next.run(request).await),
+    }
 }
 
 /// Notes what a gateway reports about itself in an accepted call.

@@ -5,6 +5,7 @@
 pub(crate) mod certificates;
 pub(crate) mod clear_text;
 mod merge;
+mod public_url;
 
 use crate::app::observability::tracing::{Change, Tracing};
 use crate::app::process::{descriptors, notify};
@@ -70,6 +71,7 @@ impl Reloads {
     /// With the settings of the start, whose secrets in clear text are warned about.
     pub(crate) fn new(source: ReloadSource, metrics: &Arc<Metrics>) -> Arc<Self> {
         clear_text::warn(&source.initial, source.role, metrics);
+        public_url::warn(&source.initial, source.role);
         Arc::new(Self {
             load: source.load,
             role: source.role,
@@ -156,6 +158,7 @@ impl Reloads {
         // From here on nothing fails.
         parts.replace(&next, ready);
         clear_text::warn(&next, self.role, &self.metrics);
+        public_url::warn(&next, self.role);
         *running = next;
         Ok(match waiting.is_empty() {
             true => "everything is in force".to_owned(),

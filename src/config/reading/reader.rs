@@ -18,12 +18,17 @@ pub(crate) enum Raw<'a> {
     Node(&'a Node),
 }
 
+/// Problems that are listed; a file may have one in every line.
+const MOST_PROBLEMS: usize = 200;
+
 /// One pass over all sources.
 pub(crate) struct Reader<'a> {
     sources: Sources<'a>,
     known: Vec<String>,
     origins: BTreeMap<String, Origin>,
     problems: Vec<Problem>,
+    /// More problems were found than are listed.
+    has_more: bool,
 }
 
 impl<'a> Reader<'a> {
@@ -33,6 +38,7 @@ impl<'a> Reader<'a> {
             known: Vec::new(),
             origins: BTreeMap::new(),
             problems: Vec::new(),
+            has_more: false,
         }
     }
 
@@ -120,7 +126,14 @@ impl<'a> Reader<'a> {
     }
 
     /// The problems of the keys read so far.
-    pub(crate) fn into_problems(self) -> Vec<Problem> {
+    pub(crate) fn into_problems(mut self) -> Vec<Problem> {
+        if self.has_more {
+            self.problems.push(Problem {
+                origin: Origin::Nowhere,
+                key: String::new(),
+                text: "has further problems; mend those that are listed first".to_owned(),
+            });
+        }
         self.problems
     }
 
@@ -129,7 +142,7 @@ impl<'a> Reader<'a> {
         if let Some(Value::Map(entries)) = self.sources.document.map(|d| &d.root.value) {
             self.refuse_unknown(entries, "");
         }
-        self.problems
+        self.into_problems()
     }
 
     /// All sources that set a key, the lowest first.
@@ -174,10 +187,8 @@ impl<'a> Reader<'a> {
             if self.known.contains(&key) {
                 continue;
             }
-            let is_group = self
-                .known
-                .iter()
-                .any(|known| known.starts_with(&format!("{key}.")));
+            let group = format!("{key}.");
+            let is_group = self.known.iter().any(|known| known.starts_with(&group));
             match &entry.node.value {
                 Value::Map(inner) if is_group => self.refuse_unknown(inner, &key),
                 Value::Null if is_group => {}
@@ -185,6 +196,8 @@ impl<'a> Reader<'a> {
                     let text = format!("is {}; allowed: {}", other.shape(), self.names_in(&key));
                     self.report_line(entry.line, &key, text);
                 }
+                // A name is looked for only where it is shown.
+                _ if self.is_full() => self.has_more = true,
                 _ => {
                     let text = match suggest::nearest(&key, &self.known) {
                         Some(near) => format!("is an unknown key; did you mean {near}?"),
@@ -212,7 +225,15 @@ impl<'a> Reader<'a> {
         names.join(", ")
     }
 
+    fn is_full(&self) -> bool {
+        self.problems.len() >= MOST_PROBLEMS
+    }
+
     fn report(&mut self, origin: Origin, key: &str, text: String) {
+        if self.is_full() {
+            self.has_more = true;
+            return;
+        }
         self.problems.push(Problem {
             origin,
             key: key.to_owned(),

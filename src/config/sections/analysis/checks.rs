@@ -105,7 +105,7 @@ fn guard(r: &mut Reader<'_>, prefix: &str) -> Option<GuardSettings> {
     let key = |name: &str| format!("{prefix}{name}");
     let url = r.read(&key("url"), &url::upstream_url());
     let model = r.read(&key("model"), &units::text());
-    let api_key = r.read(&key("api_key"), &units::password());
+    let api_key = r.read(&key("api_key"), &units::header_value());
     let template = r.read(&key("template"), &units::word(TEMPLATES));
     let max_text = r.read(&key("max_text"), &units::size(KIB..=16 * MIB));
     let limits = call_limits::read(r, prefix, FIVE_SECONDS);

@@ -37,7 +37,7 @@ pub struct TraceSettings {
 /// None without an endpoint. What belongs to one is checked in any case.
 pub(crate) fn read(r: &mut Reader<'_>) -> Option<TraceSettings> {
     let endpoint = r.read("trace.endpoint", &url::base_url());
-    let authorization = r.read("trace.authorization", &units::password());
+    let authorization = r.read("trace.authorization", &units::header_value());
     let ca = r.read("trace.ca", &units::path());
     let ratio = r.read("trace.ratio", &ratio());
     let propagate_upstream = r.switch("trace.propagate_upstream");
